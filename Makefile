@@ -1,0 +1,68 @@
+# `make demo` and `make test` set everything up by themselves; `make help` lists the rest.
+
+# The first interpreter that is new enough. Override with `make test PYTHON=/path/to/python`.
+PYTHON ?= $(shell for p in python3 python3.14 python3.13 python3.12 python3.11 python; do \
+	$$p -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && echo $$p && break; done)
+PYTEST_ARGS ?= -q -n auto --dist loadfile
+BENCH_ARGS ?=
+
+VENV := .venv
+BIN := $(VENV)/$(if $(filter Windows_NT,$(OS)),Scripts,bin)
+READY := $(VENV)/.ready
+
+# $(call apt,PACKAGE): install a Debian package where that needs no password; fails elsewhere.
+apt = command -v apt-get >/dev/null 2>&1 \
+	&& { [ "$$(id -u)" = 0 ] && SUDO= || { sudo -n true 2>/dev/null && SUDO=sudo; }; } \
+	&& echo "installing $(1) with apt-get" \
+	&& { $$SUDO apt-get update -qq || true; } \
+	&& $$SUDO env DEBIAN_FRONTEND=noninteractive apt-get install -qq -y $(1) >/dev/null
+# $(call stop,SENTENCE): say what is missing and end.
+stop = { echo "$(1)" >&2; exit 1; }
+
+.PHONY: help venv demo test test-gpu lint format bench clean compiler
+
+help: ## list the targets
+	@sed -n 's/^\([a-z-]*\):.*## /\1|/p' Makefile | awk -F'|' '{ printf "  make %-10s %s\n", $$1, $$2 }'
+
+demo: $(READY) ## drive the demo car; prints a table, writes a plot and a Parquet file
+	@$(BIN)/skidpad demo
+
+test: lint compiler ## lint, then every test that needs no GPU
+	@$(BIN)/python -m pytest -m "not gpu" $(PYTEST_ARGS)
+
+test-gpu: $(READY) ## the tests that need a CUDA device
+	@$(BIN)/python -m pytest -m gpu
+
+lint: $(READY) ## ruff (rules and format) and basedpyright
+	@$(BIN)/ruff check --quiet
+	@$(BIN)/ruff format --check --quiet || $(call stop,the files above are not formatted: run make format)
+	@$(BIN)/basedpyright --warnings --pythonpath $(BIN)/python
+
+format: $(READY) ## let ruff format the code and fix what it can
+	@$(BIN)/ruff check --fix --quiet
+	@$(BIN)/ruff format --quiet
+
+bench: $(READY) ## measure speed beside the alternatives; options in BENCH_ARGS
+	@$(BIN)/skidpad bench $(BENCH_ARGS)
+
+clean: ## remove the virtual environment and caches
+	rm -rf $(VENV) .pytest_cache .ruff_cache .hypothesis build dist
+
+venv: $(READY) ## create .venv with the package and its development tools
+
+$(READY): pyproject.toml
+	@[ -n "$(PYTHON)" ] || $(call stop,skidpad needs Python 3.11 or newer: install it or set PYTHON=/path/to/python)
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' \
+		|| $(call stop,skidpad needs Python 3.11 or newer and $(PYTHON) is not)
+	@$(PYTHON) -c 'import ensurepip, venv' 2>/dev/null \
+		|| { $(call apt,$$($(PYTHON) -c 'import sys; print("python%d.%d-venv" % sys.version_info[:2])')); } \
+		|| $(call stop,$(PYTHON) has no venv module: install it (on Debian and Ubuntu: apt install python3-venv))
+	@$(BIN)/python -m pip --version >/dev/null 2>&1 || $(PYTHON) -m venv --clear $(VENV)
+	@echo "installing skidpad and its development tools into $(VENV)"
+	@$(BIN)/python -m pip install -qq --disable-pip-version-check --editable '.[dev]'
+	@touch $@
+
+# The parity tests build each program as plain C and compare the bits.
+compiler:
+	@command -v gcc >/dev/null 2>&1 || { $(call apt,gcc libc6-dev); } \
+		|| $(call stop,the parity tests need gcc: install it (on Debian and Ubuntu: apt install gcc))

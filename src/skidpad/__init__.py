@@ -1,0 +1,87 @@
+"""Write a ground vehicle once, as a pure Python function; run it bit-exact and fast.
+
+The names below are loaded on first use, so `import skidpad` costs little: the compiler, the tracer
+and plotting come in only with the first call that needs them.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from . import conformance, errors, integrate, ops, record, units, vehicles
+    from .compile.program import Program
+    from .errors import (
+        InvalidValue,
+        MissingExtra,
+        SimulationDiverged,
+        SkidpadError,
+        StepNotConverged,
+        TraceError,
+        UnknownOperation,
+    )
+    from .fleet import Fleet
+    from .model import Model, Vehicle, VehicleFactory
+    from .simulator import Simulator
+    from .trajectory import Trajectory
+
+__version__ = "0.1.0"
+
+__all__ = [
+    "Fleet",
+    "InvalidValue",
+    "MissingExtra",
+    "Model",
+    "Program",
+    "SimulationDiverged",
+    "Simulator",
+    "SkidpadError",
+    "StepNotConverged",
+    "TraceError",
+    "Trajectory",
+    "UnknownOperation",
+    "Vehicle",
+    "VehicleFactory",
+    "__version__",
+    "conformance",
+    "errors",
+    "integrate",
+    "ops",
+    "record",
+    "units",
+    "vehicles",
+]
+
+_MODULES = frozenset({"conformance", "errors", "integrate", "ops", "record", "units", "vehicles"})
+_HOMES = {
+    "Fleet": "fleet",
+    "InvalidValue": "errors",
+    "MissingExtra": "errors",
+    "Model": "model",
+    "Program": "compile.program",
+    "SimulationDiverged": "errors",
+    "Simulator": "simulator",
+    "SkidpadError": "errors",
+    "StepNotConverged": "errors",
+    "TraceError": "errors",
+    "Trajectory": "trajectory",
+    "UnknownOperation": "errors",
+    "Vehicle": "model",
+    "VehicleFactory": "model",
+}
+"""The module each lazily loaded name lives in."""
+
+
+def __getattr__(name: str) -> Any:
+    if name in _MODULES:
+        return import_module(f"{__name__}.{name}")
+    if name not in _HOMES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    value = getattr(import_module(f"{__name__}.{_HOMES[name]}"), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

@@ -1,0 +1,119 @@
+"""What users hand to a fleet, as arrays (step, vehicle, field): checked, named in errors, not copied.
+
+A layout of "aos" has the field last, (T, B, n), as most array code does; "soa" has the vehicle last,
+(T, n, B), which a kernel reads fastest.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from . import record
+from .compile.host import Array
+from .errors import InvalidValue
+
+LAYOUTS = ("aos", "soa")
+
+
+def states(kind: type, given: Any, dtype: Any, layout: str) -> Array:
+    """Start states as (1, B, n); one state is a batch of one."""
+    return _finite(kind, "x0", _shaped(kind, "x0", given, dtype, layout, timed=False))
+
+
+def parameters(kind: type, base: Any, given: Any, dtype: Any) -> Array:
+    """Parameters as (1, B or 1, n): the vehicle's own, or per vehicle by array or by name."""
+    row = np.array(record.flatten(base), dtype=dtype)
+    if given is None:
+        return row.reshape(1, 1, -1)
+    if not isinstance(given, Mapping):
+        return _checked(kind, _shaped(kind, "params", given, dtype, "aos", timed=False))
+    columns: dict[str, Array] = {}
+    for name, value in given.items():
+        if name not in record.names(kind):
+            raise InvalidValue(record.unknown_name("params", name, record.names(kind)))
+        columns[name] = np.atleast_1d(np.asarray(value, dtype=dtype))
+        if columns[name].ndim != 1:
+            raise InvalidValue(f"params[{name!r}] has shape {np.shape(value)}; expected (B,)")
+    count = max((len(c) for c in columns.values()), default=1)
+    table = np.repeat(row[None, :], count, axis=0)
+    for name, column in columns.items():
+        if len(column) not in (1, count):
+            raise InvalidValue(f"params[{name!r}] has {len(column)} values, others {count}")
+        table[:, record.names(kind).index(name)] = column
+    return _checked(kind, table[None])
+
+
+def series(kind: type, what: str, given: Any, dtype: Any, layout: str) -> Array:
+    """Inputs or disturbances as (T or 1, B or 1, n); a record or mapping is one held row."""
+    if given is None or isinstance(given, (Mapping, kind)):
+        row = record.flatten(record.build(kind, given))
+        return np.array(row, dtype=dtype).reshape(1, 1, -1)
+    return _shaped(kind, what, given, dtype, layout, timed=True)
+
+
+def _shaped(kind: type, what: str, given: Any, dtype: Any, layout: str, *, timed: bool) -> Array:
+    n = record.size(kind)
+    if isinstance(given, (Mapping, kind)):
+        given = record.flatten(record.build(kind, given))
+    try:
+        array = np.asarray(given, dtype=dtype)
+    except (TypeError, ValueError) as error:
+        raise InvalidValue(f"{what} must be an array of numbers: {error}") from error
+    if layout == "soa" and array.ndim > 1:
+        array = np.swapaxes(array, -1, -2)
+    if array.ndim == 0 or array.shape[-1] != n or array.ndim > (3 if timed else 2):
+        forms = {
+            ("aos", True): f"(B, {n}) held or (T, B, {n})",
+            ("soa", True): f"({n}, B) held or (T, {n}, B)",
+            ("aos", False): f"(B, {n})",
+            ("soa", False): f"({n}, B)",
+        }
+        raise InvalidValue(
+            f"{what} has shape {np.shape(given)}; expected {forms[layout, timed]} "
+            f"with fields {', '.join(record.names(kind))}"
+        )
+    array = array.reshape((1,) * (3 - array.ndim) + array.shape)
+    return array if all(s % array.itemsize == 0 for s in array.strides) else array.copy()
+
+
+def _finite(kind: type, what: str, array: Array) -> Array:
+    if not np.isfinite(array).all():
+        raise InvalidValue(not_finite(kind, what, array))
+    return array
+
+
+def not_finite(kind: type, what: str, array: Array) -> str:
+    """The sentence for the first value of an array (step, vehicle, field) that is not finite."""
+    step, vehicle, field = np.argwhere(~np.isfinite(array))[0]
+    place = f"vehicle {vehicle}" + (f", step {step}" if array.shape[0] > 1 else "")
+    name = record.names(kind)[field]
+    return f"{what}: {name} of {place} is {array[step, vehicle, field]}; it must be finite"
+
+
+def _checked(kind: type, table: Array) -> Array:
+    _finite(kind, "params", table)
+    for k, leaf in enumerate(record.fields(kind)):
+        allowed = leaf.allowed
+        if allowed is None:
+            continue
+        column = table[0, :, k]
+        low = column <= allowed.low if allowed.open_low else column < allowed.low
+        bad = np.flatnonzero(low | (column > allowed.high))
+        if len(bad):
+            raise InvalidValue(
+                f"params: {leaf.name} = {column[bad[0]]:g} {leaf.unit} of vehicle {bad[0]} "
+                f"must be {allowed}"
+            )
+    return table
+
+
+def batch_size(**arrays: Array) -> int:
+    """The number of vehicles these arrays agree on; a length of 1 fits any."""
+    sizes = {name: a.shape[1] for name, a in arrays.items() if a.shape[1] != 1}
+    if len(set(sizes.values())) > 1:
+        listed = ", ".join(f"{name} has {size}" for name, size in sizes.items())
+        raise InvalidValue(f"numbers of vehicles differ: {listed}")
+    return next(iter(sizes.values()), 1)

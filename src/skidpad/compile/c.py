@@ -1,0 +1,199 @@
+"""A lowered Program as one portable C99 function, and a way to build and load it.
+
+The function computes one vehicle:
+
+    void NAME(const T* const* in, T* const* out)
+
+with T `double` or `float` by the precision of the Program. `in[p][f]` is field f of input port p and
+`out[q][g]` field g of output port q, in the order of the Program. All inputs are read before the
+first output is written, so ports may share memory.
+
+Built with `FLAGS` the bits equal those of the other targets: contraction only where the Program says
+`fma`, no reassociation, numbers written in hexadecimal.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import hashlib
+import math
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import NamedTuple
+
+from ..errors import InvalidValue, MissingExtra, SkidpadError, UnknownOperation
+from .builder import MAGIC
+from .program import Instruction, Program
+
+FLAGS = ("-std=c99", "-O2", "-ffp-contract=off", "-fno-fast-math")
+"""Compiler flags under which the emitted source keeps its bits."""
+
+
+class _Type(NamedTuple):
+    """How one precision is written in C."""
+
+    name: str
+    suffix: str
+    unsigned: str
+    signed: str
+    mantissa_bits: int
+    bias: int
+
+
+_TYPES = {
+    "float64": _Type("double", "", "uint64_t", "int64_t", 52, 1023),
+    "float32": _Type("float", "f", "uint32_t", "int32_t", 23, 127),
+}
+
+# Functions on bits for one precision; memcpy is the cast that C defines.
+_HELPERS = """\
+#ifndef SKIDPAD_{T}_BITS
+#define SKIDPAD_{T}_BITS
+static inline {U} bits_{T}({T} x) {{ {U} u; memcpy(&u, &x, sizeof u); return u; }}
+static inline {T} from_bits_{T}({U} u) {{ {T} x; memcpy(&x, &u, sizeof x); return x; }}
+static inline {T} pow2_{T}({T} n) {{ return from_bits_{T}((bits_{T}(n + {magic}) + {bias}u) << {M}); }}
+static inline {T} mantissa_{T}({T} x) {{
+    return from_bits_{T}((bits_{T}(x) & ((({U})1 << {M}) - 1u)) | (({U}){bias} << {M}));
+}}
+static inline {T} exponent_{T}({T} x) {{
+    return ({T})(({I})((bits_{T}(x) >> {M}) & {field}u) - {bias});
+}}
+#endif
+"""
+
+_INFIX = {
+    "add": "+",
+    "sub": "-",
+    "mul": "*",
+    "div": "/",
+    "lt": "<",
+    "le": "<=",
+    "eq": "==",
+    "ne": "!=",
+    "and": "&",
+    "or": "|",
+    "xor": "^",
+}
+_LIBRARY = {"fma": "fma", "abs": "fabs", "sqrt": "sqrt", "rint": "rint", "floor": "floor"} | {
+    "copysign": "copysign"
+}
+_BOOLEAN = ("lt", "le", "eq", "ne", "and", "or", "xor", "not", "testbit")
+
+
+def emit(program: Program, name: str) -> str:
+    """The Program as C99 source of the function `name`, with everything it needs before it."""
+    if program.precision not in _TYPES:
+        raise InvalidValue(
+            f"program {program.name!r} has precision {program.precision!r}; "
+            f"C source needs a lowered program, {' or '.join(_TYPES)}"
+        )
+    if not name.isidentifier() or not name.isascii():
+        raise InvalidValue(f"{name!r} is not a name for a C function")
+    kind = _TYPES[program.precision]
+    return "\n".join(
+        [
+            "#include <math.h>",
+            "#include <stdint.h>",
+            "#include <string.h>",
+            "",
+            _helpers(kind, MAGIC[program.precision]),
+            f"void {name}(const {kind.name}* const* in, {kind.name}* const* out) {{",
+            *_body(program, kind),
+            "}",
+            "",
+        ]
+    )
+
+
+def _helpers(kind: _Type, magic: float) -> str:
+    return _HELPERS.format(
+        T=kind.name,
+        U=kind.unsigned,
+        I=kind.signed,
+        M=kind.mantissa_bits,
+        bias=kind.bias,
+        field=2 * kind.bias + 1,
+        magic=_literal(magic, kind),
+    )
+
+
+def _body(program: Program, kind: _Type) -> list[str]:
+    """One statement per operation; constants are written where they are used."""
+    text: dict[int, str] = {}
+    lines: list[str] = []
+    for k, i in enumerate(program.code):
+        if i.op == "const":
+            text[k] = _literal(i.imm, kind)
+            continue
+        expression = _expression(i, [text[a] for a in i.args], kind)
+        text[k] = f"v{k}"
+        lines.append(f"    const {'int' if i.op in _BOOLEAN else kind.name} v{k} = {expression};")
+    for port, result in enumerate(program.results):
+        lines += [f"    out[{port}][{n}] = {text[r]};" for n, r in enumerate(result)]
+    return lines
+
+
+def _literal(value: float, kind: _Type) -> str:
+    if math.isnan(value):
+        return "NAN"
+    if math.isinf(value):
+        return "INFINITY" if value > 0 else "(-INFINITY)"
+    return f"({value.hex()}{kind.suffix})" if math.copysign(1.0, value) < 0 else (
+        f"{value.hex()}{kind.suffix}"
+    )
+
+
+def _expression(i: Instruction, args: list[str], kind: _Type) -> str:
+    if i.op in _INFIX:
+        return f"{args[0]} {_INFIX[i.op]} {args[1]}"
+    if i.op in _LIBRARY:
+        return f"{_LIBRARY[i.op]}{kind.suffix}({', '.join(args)})"
+    if i.op in ("pow2", "mantissa", "exponent"):
+        return f"{i.op}_{kind.name}({args[0]})"
+    special = _SPECIAL.get(i.op)
+    if special is None:
+        raise UnknownOperation(f"the C emitter does not know the operation {i.op!r}")
+    return special(i, args, kind)
+
+
+_SPECIAL: dict[str, Callable[[Instruction, list[str], _Type], str]] = {
+    "input": lambda i, args, kind: f"in[{i.imm[0]}][{i.imm[1]}]",
+    "neg": lambda i, args, kind: f"-{args[0]}",
+    "not": lambda i, args, kind: f"!{args[0]}",
+    "select": lambda i, args, kind: f"{args[0]} ? {args[1]} : {args[2]}",
+    "testbit": lambda i, args, kind: f"(int)((bits_{kind.name}({args[0]}) >> {i.imm}) & 1u)",
+}
+
+
+def compile_shared(source: str, folder: Path) -> ctypes.CDLL:
+    """Build C source into a shared library in `folder` and load it.
+
+    The compiler is the environment variable CC, or the first of cc, gcc and clang that is found.
+    """
+    compiler = _compiler()
+    stem = "skidpad_" + hashlib.sha256(source.encode()).hexdigest()[:16]
+    path, library = folder / f"{stem}.c", folder / f"{stem}{_SUFFIX}"
+    path.write_text(source, "utf-8")
+    position = () if sys.platform == "win32" else ("-fPIC",)
+    command = [*compiler, *FLAGS, *position, "-shared", str(path), "-o", str(library), "-lm"]
+    outcome = subprocess.run(command, capture_output=True, text=True, check=False)
+    if outcome.returncode != 0:
+        raise SkidpadError(f"{' '.join(command)} failed:\n{outcome.stderr}")
+    return ctypes.CDLL(str(library))
+
+
+_SUFFIX = {"win32": ".dll", "darwin": ".dylib"}.get(sys.platform, ".so")
+
+
+def _compiler() -> list[str]:
+    chosen = os.environ.get("CC", "").split()
+    candidates = [chosen] if chosen else [["cc"], ["gcc"], ["clang"]]
+    for candidate in candidates:
+        if shutil.which(candidate[0]):
+            return candidate
+    wanted = ", ".join(c[0] for c in candidates)
+    raise MissingExtra(f"no C compiler found (looked for {wanted}): install gcc or clang, or set CC")

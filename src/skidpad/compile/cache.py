@@ -1,0 +1,98 @@
+"""Compiled code on disk, keyed by what it is: a hash of the program, the kernel, the target, versions.
+
+Processes may share the folder: an entry is written under a temporary name and renamed, so a reader sees
+all of it or nothing. An entry carries its checksum; a damaged one is removed and built again. Since
+the content is executed, the folder must belong to the user and nobody else may write to it.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import os
+import stat
+import sys
+import tempfile
+from collections.abc import Callable
+from pathlib import Path
+
+_HEADER = b"skidpad-object-1\n"
+
+
+def folder() -> Path:
+    """Where compiled code is kept: SKIDPAD_CACHE if set, else the user's cache folder."""
+    chosen = os.environ.get("SKIDPAD_CACHE")
+    if chosen:
+        return Path(chosen)
+    if sys.platform == "darwin":
+        return Path.home() / "Library" / "Caches" / "skidpad"
+    if sys.platform == "win32":
+        local = os.environ.get("LOCALAPPDATA")
+        return (Path(local) if local else Path.home() / "AppData" / "Local") / "skidpad" / "cache"
+    base = os.environ.get("XDG_CACHE_HOME")
+    return (Path(base) if base else Path.home() / ".cache") / "skidpad"
+
+
+def key(*parts: str) -> str:
+    """The name of an entry: a hash of everything that decides its content."""
+    return hashlib.sha256("\0".join(parts).encode()).hexdigest()
+
+
+def get_or_build(name: str, build: Callable[[], bytes]) -> bytes:
+    """The entry `name`, built and stored if it is missing or damaged.
+
+    A folder that cannot be used (read-only, not private) means building every time, never an error.
+    """
+    place = _private_folder()
+    if place is None:
+        return build()
+    path = place / f"{name}.o"
+    found = _read(path)
+    if found is None:
+        found = build()
+        _write(path, found)
+    return found
+
+
+def _private_folder() -> Path | None:
+    place = folder()
+    try:
+        place.mkdir(mode=0o700, parents=True, exist_ok=True)
+        if hasattr(os, "getuid"):
+            status = place.stat()
+            if status.st_uid != os.getuid():
+                return None
+            if status.st_mode & (stat.S_IWGRP | stat.S_IWOTH):
+                place.chmod(0o700)
+    except OSError:
+        return None
+    return place
+
+
+def _read(path: Path) -> bytes | None:
+    try:
+        data = path.read_bytes()
+    except OSError:
+        return None
+    start = len(_HEADER) + 32
+    body = data[start:]
+    if data[: len(_HEADER)] == _HEADER and data[len(_HEADER) : start] == _digest(body):
+        return body
+    with contextlib.suppress(OSError):
+        path.unlink()
+    return None
+
+
+def _write(path: Path, body: bytes) -> None:
+    with contextlib.suppress(OSError):
+        handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=".writing-")
+        try:
+            with os.fdopen(handle, "wb") as file:
+                file.write(_HEADER + _digest(body) + body)
+            os.replace(temporary, path)
+        except OSError:
+            os.unlink(temporary)
+
+
+def _digest(body: bytes) -> bytes:
+    return hashlib.sha256(body).digest()

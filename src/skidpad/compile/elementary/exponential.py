@@ -1,0 +1,81 @@
+"""Exponential, logarithm and their relatives near 0 and 1."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from ..builder import Builder
+from .coefficients import EXP, EXPM1, LN2, LOG1P, LOG2_E, SQRT_HALF
+from .reduction import FORMATS, at_least, at_most, nearest, subtract_multiple
+
+LN_2 = 0.6931471805599453
+
+
+def exp(b: Builder, x: int) -> int:
+    """Exponential. Infinite where it overflows; 0 where the result would be below 2**-1021.5
+    (float32: 2**-125.5), so no subnormal result is ever made."""
+    p = b.precision
+    limit = FORMATS[p].exponents
+    x = at_most(b, at_least(b, x, -(limit - 2) * LN_2), limit * LN_2 + 0.01)
+    _, n = nearest(b, x, LOG2_E[p][0])
+    r = subtract_multiple(b, x, n, LN2[p][:2])
+    # Twice the polynomial times 2**(n-1), because 2**n itself overflows before the result does. The
+    # lowest n meets pow2 with exponent field 0, which is the number 0.
+    doubled = b.horner(r, tuple(2.0 * c for c in (*EXP[p], 1.0, 1.0)))
+    return b.mul(doubled, b.pow2(b.sub(n, b.const(1.0))))
+
+
+def expm1(b: Builder, x: int) -> int:
+    """exp(x) - 1, accurate near 0."""
+    p = b.precision
+    limit = FORMATS[p].exponents
+    tiny = b.lt(b.abs(x), b.const(2.0**-60))
+    y = at_most(b, at_least(b, x, -60.0), limit * LN_2 + 0.01)
+    _, n = nearest(b, y, LOG2_E[p][0])
+    r = subtract_multiple(b, y, n, LN2[p][:2])
+    part = b.fma(b.mul(r, r), b.horner(r, EXPM1[p]), r)
+    half_power = b.pow2(b.sub(n, b.const(1.0)))
+    half = b.fma(half_power, part, b.sub(half_power, b.const(0.5)))
+    return b.select(tiny, x, b.add(half, half))
+
+
+class _Scaled(NamedTuple):
+    """x = 2**k * (1 + f) with 1 + f within a factor √2 of 1."""
+
+    k: int
+    f: int
+
+
+def _log_of(b: Builder, s: _Scaled) -> int:
+    """k ln 2 + log(1 + f)."""
+    p = b.precision
+    high, low, _ = LN2[p]
+    series = b.mul(b.mul(s.f, s.f), b.horner(s.f, (*LOG1P[p], -0.5)))
+    rest = b.add(s.f, b.fma(s.k, b.const(low), series))
+    return b.fma(s.k, b.const(high), rest)
+
+
+def log(b: Builder, x: int) -> int:
+    """Natural logarithm; -inf at 0, NaN below."""
+    return _log_specials(b, x, _log_of(b, _normalised(b, x)), zero=0.0)
+
+
+def _normalised(b: Builder, x: int) -> _Scaled:
+    p = b.precision
+    exponents = FORMATS[p].exponents
+    lift = 64 if b.double else 32
+    # Subnormal numbers are lifted into the normal range, the others halved: 2**-k stays normal.
+    small = b.lt(x, b.const(2.0 ** (4 - exponents)))
+    scaled = b.mul(x, b.select(small, b.const(2.0**lift), b.const(0.5)))
+    q = b.exponent(b.mul(scaled, b.const(SQRT_HALF[p][0])))
+    f = b.fma(scaled, b.pow2(b.sub(b.const(-1.0), q)), b.const(-1.0))
+    return _Scaled(b.add(q, b.select(small, b.const(1.0 - lift), b.const(2.0))), f)
+
+
+def _log_specials(b: Builder, x: int, result: int, zero: float) -> int:
+    """The result where x is above `zero` and finite; -inf at `zero`, NaN below, and x itself at
+    infinity and NaN."""
+    origin = b.const(zero)
+    finite = b.select(b.lt(x, b.const(float("inf"))), result, x)
+    outside = b.select(b.eq(x, origin), b.const(float("-inf")), b.const(float("nan")))
+    return b.select(b.lt(origin, x), finite, outside)

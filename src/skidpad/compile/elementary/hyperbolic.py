@@ -1,0 +1,70 @@
+"""Hyperbolic functions and their inverses."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from ..builder import Builder
+from .coefficients import COSH, EXPM1, LN2, LOG2_E, SINH
+from .reduction import FORMATS, at_least, at_most, nearest, subtract_multiple
+
+TANH_ONE = {"float64": 20.0, "float32": 10.0}
+"""From here on tanh is 1 to the last place."""
+
+
+def tanh(b: Builder, x: int) -> int:
+    """Hyperbolic tangent: e / (1 + e) with e = (exp(2|x|) - 1) / 2, one division.
+
+    With |x| = u + n ln2/2 that is e = (2**n - 1)/2 + 2**n h, where h = expm1(2u)/2 is a polynomial
+    that starts with u: nothing is lost near 0. Where e is large its error hardly counts.
+    """
+    p = b.precision
+    a = at_most(b, b.abs(x), TANH_ONE[p])
+    _, n = nearest(b, a, 2.0 * LOG2_E[p][0])
+    u = subtract_multiple(b, a, n, tuple(0.5 * part for part in LN2[p][:2]))
+    # expm1(2u)/2 has the coefficients of expm1 times powers of 2, which rounds nothing.
+    powers = range(len(EXPM1[p]), 0, -1)
+    scaled = tuple(c * 2.0**k for k, c in zip(powers, EXPM1[p], strict=True))
+    h = b.fma(b.mul(u, u), b.horner(u, scaled), u)
+    power = b.pow2(n)
+    e = b.fma(power, h, b.fma(power, b.const(0.5), b.const(-0.5)))
+    return b.copysign(b.div(e, b.add(e, b.const(1.0))), x)
+
+
+class _Split(NamedTuple):
+    """|x| = n ln 2 + r: twice cosh(r) - 1 and sinh(r), half cosh(n ln 2) and sinh(n ln 2)."""
+
+    cosh_r_minus_1: int
+    sinh_r: int
+    cosh_n: int
+    sinh_n: int
+
+
+def _split(b: Builder, x: int) -> _Split:
+    p = b.precision
+    limit = FORMATS[p].exponents
+    a = at_most(b, b.abs(x), (limit + 2) * 0.6931471805599453)
+    _, n = nearest(b, a, LOG2_E[p][0])
+    r = subtract_multiple(b, a, n, LN2[p][:2])
+    z = b.mul(r, r)
+    cosh_r = b.mul(z, b.horner(z, tuple(2.0 * c for c in COSH[p])))
+    sinh_r = b.fma(b.mul(r, z), b.horner(z, tuple(2.0 * c for c in SINH[p])), b.add(r, r))
+    two = b.const(2.0)
+    up = b.pow2(b.sub(n, two))
+    down = b.pow2(at_least(b, b.sub(b.const(-2.0), n), 2.0 - limit))
+    return _Split(cosh_r, sinh_r, b.add(up, down), b.sub(up, down))
+
+
+def sinh(b: Builder, x: int) -> int:
+    """Hyperbolic sine, by the addition theorem: no division, and nothing lost near 0."""
+    s = _split(b, x)
+    rest = b.fma(s.sinh_r, s.cosh_n, b.mul(s.cosh_r_minus_1, s.sinh_n))
+    # The fused product may pass the largest number; its sum with the rest then does not.
+    return b.copysign(b.fma(s.sinh_n, b.const(2.0), rest), x)
+
+
+def cosh(b: Builder, x: int) -> int:
+    """Hyperbolic cosine, by the addition theorem; shares everything with sinh but the sums."""
+    s = _split(b, x)
+    rest = b.fma(s.sinh_r, s.sinh_n, b.mul(s.cosh_r_minus_1, s.cosh_n))
+    return b.fma(s.cosh_n, b.const(2.0), rest)

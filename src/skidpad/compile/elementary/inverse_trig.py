@@ -1,0 +1,107 @@
+"""Arc functions: one division or one square root each, and one polynomial."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from ..builder import Builder
+from .coefficients import ASIN, ATAN, ATAN_PIVOT, ATAN_UNIT, HALF_PI, PI
+from .reduction import FORMATS, at_least, at_most
+
+ATAN_SPLIT = 0.62
+"""Above this tangent the angle is measured from a pivot c > 1/0.62, so no quotient is larger. The
+pivot is below 1.62, so that a - c loses no bit where the angle is smallest."""
+
+ATAN_LARGE = {"float64": 2.0**60, "float32": 2.0**30}
+"""From here on atan is π/2 to the last place."""
+
+
+def atan(b: Builder, x: int) -> int:
+    """Arc tangent, in rad.
+
+    atan(a) = θ + atan((a - c) / (1 + a c)) with tan θ = c: c is 0 or the pivot, and the selected
+    constants alone decide, so no quotient is computed twice. The clamp keeps ∞/∞ away.
+    """
+    p = b.precision
+    pivot, angle = ATAN_PIVOT[p]
+    a = at_most(b, b.abs(x), ATAN_LARGE[p])
+    far = b.lt(b.const(ATAN_SPLIT), a)
+    zero = b.const(0.0)
+    c = b.select(far, b.const(pivot), zero)
+    t = b.div(b.sub(a, c), b.fma(a, c, b.const(1.0)))
+    series = b.horner(b.mul(t, t), (*ATAN[p], 1.0))
+    return b.copysign(b.fma(t, series, b.select(far, b.const(angle), zero)), x)
+
+
+def atan2(b: Builder, y: int, x: int) -> int:
+    """Angle of the vector (x, y) from the x axis, in rad, in [-π, π], with the signs of zero of C.
+
+    The smaller over the larger coordinate is the only quotient: it can neither overflow nor lose
+    bits, which a pivot as in `atan` could.
+    """
+    p = b.precision
+    width, height = b.abs(x), b.abs(y)
+    steep = b.lt(width, height)
+    small, large = b.select(steep, width, height), b.select(steep, height, width)
+    t = _quotient(b, small, large)
+    z = b.mul(t, t)
+    octant = b.fma(b.mul(t, z), b.horner(z, ATAN_UNIT[p]), t)
+    quarter = b.select(steep, b.sub(b.const(HALF_PI[p][0]), octant), octant)
+    backward = b.testbit(x, FORMATS[p].sign_bit)
+    angle = b.select(backward, b.sub(b.const(PI[p][0]), quarter), quarter)
+    return b.copysign(angle, y)
+
+
+def _quotient(b: Builder, small: int, large: int) -> int:
+    """small / large for 0 <= small <= large, with 0/0 = 0 and ∞/∞ = 1."""
+    one = b.const(1.0)
+    infinite = b.eq(small, b.const(float("inf")))
+    smallest = {"float64": 2.0**-1074, "float32": 2.0**-149}[b.precision]
+    divisor = at_least(b, b.select(infinite, one, large), smallest)
+    return b.div(b.select(infinite, one, small), divisor)
+
+
+class _Arc(NamedTuple):
+    """asin of |x| up to 1/2, else of s = sqrt((1 - |x|)/2), as s + correction."""
+
+    far: int
+    s: int
+    correction: int
+
+
+def _arc(b: Builder, x: int) -> _Arc:
+    a = b.abs(x)
+    half = b.const(0.5)
+    far = b.lt(half, a)
+    z = b.select(far, b.fma(a, b.const(-0.5), half), b.mul(a, a))
+    s = b.select(far, b.sqrt(z), a)
+    return _Arc(far, s, b.mul(b.mul(s, z), b.horner(z, ASIN[b.precision])))
+
+
+def asin(b: Builder, x: int) -> int:
+    """Arc sine, in rad; NaN outside [-1, 1]."""
+    high, low, _ = HALF_PI[b.precision]
+    r = _arc(b, x)
+    minus_two = b.const(-2.0)
+    # π/2 - 2s is exact where the result is small, so the error of 2s + ... is all there is.
+    far = b.add(b.fma(r.s, minus_two, b.const(high)), b.fma(r.correction, minus_two, b.const(low)))
+    return b.copysign(b.select(r.far, far, b.add(r.s, r.correction)), x)
+
+
+def acos(b: Builder, x: int) -> int:
+    """Arc cosine, in rad; NaN outside [-1, 1]."""
+    high, low, _ = HALF_PI[b.precision]
+    r = _arc(b, x)
+    arc = b.add(r.s, r.correction)
+    negative = b.testbit(x, FORMATS[b.precision].sign_bit)
+    # acos = base + factor * arc, with one base and factor for each of the four pieces.
+    two, one = b.const(2.0), b.const(1.0)
+    size = b.select(r.far, two, one)
+    falling = b.xor(r.far, negative)
+    factor = b.select(falling, size, b.neg(size))
+    base = b.select(
+        r.far,
+        b.select(negative, b.const(PI[b.precision][0]), b.const(0.0)),
+        b.const(high),
+    )
+    return b.fma(arc, factor, base)

@@ -1,0 +1,265 @@
+"""The loops around a Program: `rollout` over vehicles and time, `apply` over vehicles, `tick` for one.
+
+Each takes one block of 64-bit words (and numbers) whose layout is written beside it, so that a call from
+Python passes a single pointer and may run without the interpreter lock.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from llvmlite import ir
+
+from .llvm import I32, I64, POINTER, Body, Target, finite_check
+from .memory import SLOTS, Group, View, word
+from .program import Program
+
+ROLLOUT_VIEWS = ("x", "u", "w", "p", "out", "health")
+"""Arrays of `rollout`: start states, inputs, disturbances, parameters, samples, and the health of each
+vehicle, three numbers: NaN if a sample was not finite, NaN if an input was not finite, and the largest
+Newton residual."""
+ROLLOUT_COUNTS = ("begin", "end", "samples", "every", "dt", "tolerance")
+"""After the arrays: vehicles [begin, end), samples to write, steps between them, then the bits of two
+numbers: dt, and the Newton residual above which a step counts as failed and its state becomes NaN."""
+
+STEP_PORTS = ("x", "u", "w", "p", "dt")
+"""Input ports of a step Program, in order; its outputs are `x` and `residual`."""
+
+
+def rollout_module(program: Program, lanes: int) -> ir.Module:
+    """A module with `rollout(block)`: many vehicles, many steps, state in registers throughout."""
+    module, target, b, block = _begin("rollout", program, lanes)
+    views = {
+        name: View(target, b, block, len(SLOTS) * k) for k, name in enumerate(ROLLOUT_VIEWS)
+    }
+    begin, end, samples, every, dt_bits, tolerance_bits = (
+        b.load(b.gep(block, [word(len(SLOTS) * len(views) + k)], source_etype=I64), typ=I64)
+        for k in range(len(ROLLOUT_COUNTS))
+    )
+    dt = target.splat(b, _number_from_bits(target, b, dt_bits))
+    tolerance = target.splat(b, _number_from_bits(target, b, tolerance_bits))
+    streamed = {n: b.icmp_signed("!=", views[n].step, word(0)) for n in ("u", "w")}
+    count = {port.name: len(port.fields) for port in program.inputs}
+    with _counter(b, begin, end, lanes) as first:
+        group = Group(target, b, first, end)
+        x = views["x"].load(b, group, count["x"])
+        held = {n: views[n].load(b, group, count[n]) for n in ("u", "w")}
+        body = Body(target, program)
+        body.emit(b, {3: views["p"].load(b, group, count["p"]), 4: [dt]})
+        zero = target.number(0.0)
+        health = [zero, zero, zero]
+        with _counter(b, word(0), samples, 1, carried=[*x, *health]) as (sample, outer, keep):
+            start, (bad, bad_input, worst) = outer[: len(x)], outer[len(x) :]
+            with _counter(b, word(0), every, 1, carried=[*start, bad_input, worst]) as loop:
+                k, inner, pass_on = loop
+                step = b.add(b.mul(sample, every), k)
+                u, w = (
+                    _reload(b, views[n], group, held[n], streamed[n], step) for n in ("u", "w")
+                )
+                body_now = body.copy()
+                body_now.emit(b, {0: inner[: len(x)], 1: u, 2: w})
+                state, residual = _converged(target, b, body_now, tolerance)
+                finite = finite_check(target, b, [*u, *w])
+                pass_on([*state, b.fadd(inner[-2], finite), _larger(b, residual, inner[-1])])
+            *state, bad_input, worst = pass_on.after
+            views["out"].store(b, group, state, step=b.add(sample, word(1)))
+            keep([*state, b.fadd(bad, finite_check(target, b, state)), bad_input, worst])
+        views["health"].store(b, group, keep.after[len(x) :])
+    b.ret_void()
+    return module
+
+
+def _converged(target: Target, b: Any, body: Body, tolerance: Any) -> tuple[list[Any], Any]:
+    """The next state, NaN where an implicit step failed to converge, and the residual."""
+    state = body.results(0)
+    if not body.program.results[1]:
+        return state, target.number(0.0)
+    residual = body.results(1)[0]
+    good = b.fcmp_ordered("<=", residual, tolerance)
+    return [b.select(good, value, target.number(float("nan"))) for value in state], residual
+
+
+def apply_module(program: Program, lanes: int) -> ir.Module:
+    """A module with `apply(block)`: the Program once per vehicle, no time. Block: a view per input
+    port, a view per output port, then begin and end."""
+    module, target, b, block = _begin("apply", program, lanes)
+    n = len(program.inputs)
+    views = [
+        View(target, b, block, len(SLOTS) * k) for k in range(n + len(program.outputs))
+    ]
+    begin, end = (
+        b.load(b.gep(block, [word(len(SLOTS) * len(views) + k)], source_etype=I64), typ=I64)
+        for k in range(2)
+    )
+    with _counter(b, begin, end, lanes) as first:
+        group = Group(target, b, first, end)
+        body = Body(target, program)
+        body.emit(
+            b,
+            {k: views[k].load(b, group, len(port.fields)) for k, port in enumerate(program.inputs)},
+        )
+        for k in range(len(program.outputs)):
+            views[n + k].store(b, group, body.results(k))
+    b.ret_void()
+    return module
+
+
+TICK_OK, TICK_BAD_INPUT, TICK_DIVERGED, TICK_NOT_CONVERGED = range(4)
+"""What `tick` and `drive` return. Unless it is TICK_OK the state is as before."""
+
+
+def tick_module(program: Program) -> ir.Module:
+    """A module with `tick(block)` and `drive(block, inputs, samples, steps)` for one vehicle.
+
+    The block is numbers: x, u, w, p, dt, then the largest Newton residual allowed and the one seen.
+    `tick` makes one step in place and returns a code; `drive` makes `steps` of them with a row of inputs
+    each, writes the state after each to `samples`, and returns how many succeeded.
+    """
+    module = ir.Module("tick")
+    target = Target(module, str(program.precision), 1)
+    tick = ir.Function(module, ir.FunctionType(I64, [POINTER]), "tick")
+    tick.attributes.add("noinline")
+    b = ir.IRBuilder(tick.append_basic_block())
+    sizes = [len(p.fields) for p in program.inputs]
+    at = [sum(sizes[:k]) for k in range(len(sizes) + 1)]
+    values = [_load_at(target, b, tick.args[0], k) for k in range(at[-1])]
+    ports = {k: values[at[k] : at[k + 1]] for k in range(len(sizes))}
+    _return_unless_finite(target, b, [*ports[1], *ports[2]], TICK_BAD_INPUT)
+    body = Body(target, program)
+    body.emit(b, ports)
+    if program.results[1]:
+        residual = body.results(1)[0]
+        _store_at(target, b, tick.args[0], at[-1] + 1, residual)
+        limit = _load_at(target, b, tick.args[0], at[-1])
+        _return_unless_finite(target, b, body.results(0), TICK_DIVERGED)
+        _return_unless(b, b.fcmp_ordered("<=", residual, limit), TICK_NOT_CONVERGED)
+    else:
+        _return_unless_finite(target, b, body.results(0), TICK_DIVERGED)
+    for k, value in enumerate(body.results(0)):
+        _store_at(target, b, tick.args[0], k, value)
+    b.ret(word(TICK_OK))
+    _drive(target, tick, sizes)
+    return module
+
+
+def _drive(target: Target, tick: ir.Function, sizes: list[int]) -> None:
+    kind = ir.FunctionType(I64, [POINTER, POINTER, POINTER, I64, POINTER])
+    drive = ir.Function(target.module, kind, "drive")
+    block, inputs, samples, steps, code = drive.args
+    b = ir.IRBuilder(drive.append_basic_block())
+    nx, nu = sizes[0], sizes[1]
+    with _counter(b, word(0), steps, 1) as k:
+        row = b.gep(inputs, [b.mul(k, word(nu))], source_etype=target.scalar)
+        for f in range(nu):
+            _store_at(target, b, block, nx + f, _load_at(target, b, row, f))
+        status = b.call(tick, [block])
+        b.store(status, code)
+        with b.if_then(b.icmp_signed("!=", status, word(TICK_OK)), likely=False):
+            b.ret(k)
+        out = b.gep(samples, [b.mul(k, word(nx))], source_etype=target.scalar)
+        for f in range(nx):
+            _store_at(target, b, out, f, _load_at(target, b, block, f))
+    b.ret(steps)
+
+
+def _begin(name: str, program: Program, lanes: int) -> tuple[Any, Target, Any, Any]:
+    module = ir.Module(name)
+    target = Target(module, str(program.precision), lanes)
+    function = ir.Function(module, ir.FunctionType(ir.VoidType(), [POINTER]), name)
+    return module, target, ir.IRBuilder(function.append_basic_block()), function.args[0]
+
+
+class _counter:
+    """`with _counter(b, start, stop, step)`: a loop that is skipped when empty.
+
+    With `carried` values it yields (index, values now, set values next); after the loop the values are
+    in `set.after`.
+    """
+
+    def __init__(
+        self, b: ir.IRBuilder, start: Any, stop: Any, step: int, carried: list[Any] | None = None
+    ) -> None:
+        self.b, self.start, self.stop, self.step = b, start, stop, step
+        self.carried = carried
+        self.following: list[Any] = []
+        self.after: list[Any] = []
+
+    def __call__(self, following: list[Any]) -> None:
+        self.following = following
+
+    def __enter__(self) -> Any:
+        b = self.b
+        self.before = b.block
+        self.loop = b.append_basic_block()
+        self.done = b.append_basic_block()
+        b.cbranch(b.icmp_signed("<", self.start, self.stop), self.loop, self.done)
+        b.position_at_end(self.loop)
+        self.index = b.phi(I64)
+        self.index.add_incoming(self.start, self.before)
+        if self.carried is None:
+            return self.index
+        self.now = [b.phi(v.type) for v in self.carried]
+        for phi, value in zip(self.now, self.carried, strict=True):
+            phi.add_incoming(value, self.before)
+        return self.index, self.now, self
+
+    def __exit__(self, *_: object) -> None:
+        b = self.b
+        following = b.add(self.index, word(self.step))
+        self.index.add_incoming(following, b.block)
+        latch = b.block
+        for phi, value in zip(getattr(self, "now", []), self.following, strict=True):
+            phi.add_incoming(value, latch)
+        b.cbranch(b.icmp_signed("<", following, self.stop), self.loop, self.done)
+        b.position_at_end(self.done)
+        for start, value in zip(self.carried or [], self.following, strict=True):
+            phi = b.phi(value.type)
+            phi.add_incoming(start, self.before)
+            phi.add_incoming(value, latch)
+            self.after.append(phi)
+
+
+def _reload(b: Any, view: View, group: Group, held: list[Any], streamed: Any, step: Any) -> list[Any]:
+    """The values of this step: read again if the array has a row per step, else those held."""
+    if not held:
+        return []
+    before = b.block
+    with b.if_then(streamed):
+        fresh = view.load(b, group, len(held), step)
+        after = b.block
+    merged: list[Any] = []
+    for old, new in zip(held, fresh, strict=True):
+        phi = b.phi(old.type)
+        phi.add_incoming(old, before)
+        phi.add_incoming(new, after)
+        merged.append(phi)
+    return merged
+
+
+def _larger(b: Any, value: Any, so_far: Any) -> Any:
+    """The larger one; NaN in either stays NaN."""
+    keep = b.fcmp_ordered("<=", value, so_far)
+    raised = b.select(keep, so_far, value)
+    return b.select(b.fcmp_unordered("uno", so_far, so_far), so_far, raised)
+
+
+def _number_from_bits(target: Target, b: Any, bits: Any) -> Any:
+    return b.bitcast(bits if target.bytes == 8 else b.trunc(bits, I32), target.scalar)
+
+
+def _load_at(target: Target, b: Any, base: Any, index: int) -> Any:
+    return b.load(b.gep(base, [word(index)], source_etype=target.scalar), typ=target.scalar)
+
+
+def _store_at(target: Target, b: Any, base: Any, index: int, value: Any) -> None:
+    b.store(value, b.gep(base, [word(index)], source_etype=target.scalar))
+
+
+def _return_unless_finite(target: Target, b: Any, values: list[Any], code: int) -> None:
+    check = finite_check(target, b, values)
+    _return_unless(b, b.fcmp_ordered("==", check, target.number(0.0)), code)
+
+
+def _return_unless(b: Any, condition: Any, code: int) -> None:
+    with b.if_then(b.not_(condition), likely=False):
+        b.ret(word(code))

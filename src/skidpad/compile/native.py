@@ -1,0 +1,83 @@
+"""Machine code: an LLVM module to object code for this processor, and object code into memory."""
+
+from __future__ import annotations
+
+import ctypes
+import threading
+from functools import cache
+from typing import Any
+
+import llvmlite
+import llvmlite.binding as llvm
+
+_LOCK = threading.Lock()
+"""LLVM's context is shared by the process; one thread builds or loads at a time."""
+
+
+@cache
+def _target() -> Any:
+    llvm.initialize_native_target()
+    llvm.initialize_native_asmprinter()
+    return llvm.Target.from_default_triple()
+
+
+def _target_machine() -> Any:
+    """A new machine each time: an execution engine takes its machine over and frees it."""
+    return _target().create_target_machine(
+        cpu=llvm.get_host_cpu_name(), features=_host_features(), opt=2, reloc="pic", jit=True
+    )
+
+
+@cache
+def _host_features() -> str:
+    try:
+        return llvm.get_host_cpu_features().flatten()
+    except RuntimeError:  # LLVM cannot tell on this platform; the processor's name is enough
+        return ""
+
+
+@cache
+def identity() -> str:
+    """Everything about this machine and compiler that decides the object code."""
+    return "|".join(
+        (
+            llvm.get_process_triple(),
+            llvm.get_host_cpu_name(),
+            _host_features(),
+            llvmlite.__version__,
+            ".".join(map(str, llvm.llvm_version_info)),
+        )
+    )
+
+
+def object_code(assembly: str) -> bytes:
+    """Object code of a module. No optimisation that could change a rounding is asked for."""
+    with _LOCK:
+        machine = _target_machine()
+        module = llvm.parse_assembly(assembly)
+        module.verify()
+        return bytes(machine.emit_object(module))
+
+
+class Library:
+    """Object code in memory; keeps it alive while its functions are in use."""
+
+    def __init__(self, code: bytes) -> None:
+        with _LOCK:
+            machine = _target_machine()
+            self._engine = llvm.create_mcjit_compiler(llvm.parse_assembly(""), machine)
+            self._engine.add_object_file(llvm.ObjectFileRef.from_data(code))
+            self._engine.finalize_object()
+
+    def address(self, name: str) -> int:
+        """Address of a function."""
+        found = self._engine.get_function_address(name)
+        if not found:
+            raise KeyError(name)
+        return found
+
+    def function(self, name: str, *arguments: Any, result: Any = None) -> Any:
+        """A function to call from Python; it runs without the interpreter lock."""
+        made = ctypes.CFUNCTYPE(result, *arguments)(self.address(name))
+        made.keep = self  # type: ignore[attr-defined]
+        return made

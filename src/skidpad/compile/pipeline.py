@@ -1,0 +1,144 @@
+"""The chain put together: a vehicle and an integrator in, Programs and loaded kernels out."""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Callable
+from typing import Any
+
+from .. import __version__, integrate, record
+from ..integrate.base import Integrator
+from ..model import Model, Vehicle
+from .lower import LOWERING_VERSION, lower
+from .program import Port, Program
+from .trace import trace
+
+LANES = (1, 4, 8, 16, 32)
+"""Vehicles per instruction a kernel can be built for."""
+
+_WIDEST = ((4_000, 32), (8_000, 16), (60_000, 8))
+"""Operations up to which a lane width is worth its compile time, which grows faster than the code."""
+
+
+def default_lanes(program: Program) -> int:
+    """The lane width for a lowered Program: the widest whose compile time is bearable."""
+    for operations, lanes in _WIDEST:
+        if program.operations <= operations:
+            return lanes
+    return 4
+
+
+def _ports(model: Model) -> tuple[Port, Port, Port, Port]:
+    kinds = {"x": model.State, "u": model.Input, "w": model.Disturbance, "p": model.Params}
+    x, u, w, p = (Port(name, record.names(kind)) for name, kind in kinds.items())
+    return x, u, w, p
+
+
+def step_program(
+    vehicle: Vehicle | Model, integrator: str | Integrator = "rk4", precision: str | None = None
+) -> Program:
+    """One step as a Program: x, u, w, p, dt to the next x and the Newton residual.
+
+    Traced if `precision` is None, else lowered to "float32" or "float64".
+    """
+    model = vehicle.model if isinstance(vehicle, Vehicle) else vehicle
+    method = integrate.get(integrator)
+    step = integrate.discretise(model, method)
+    implicit = model.continuous and method.implicit
+
+    def function(*ports: tuple[Any, ...]) -> tuple[Any, ...]:
+        x, u, w, p = _records(model, ports[:4])
+        following, residual = step(x, u, w, p, ports[4][0])
+        return record.flatten(following), (residual,) if implicit else ()
+
+    outputs = (_ports(model)[0], Port("residual", ("residual",) if implicit else ()))
+    name = f"{model.name}.step.{method.name if model.continuous else 'update'}"
+    return _finish(trace(name, function, (*_ports(model), Port("dt", ("dt",))), outputs), precision)
+
+
+def outputs_program(vehicle: Vehicle | Model, precision: str | None = None) -> Program:
+    """The outputs as a Program of x, the state at the start of the step, u, w, p.
+
+    What `hold` samples belongs to the start of the step whose end is x, so both states go in.
+    """
+    model = vehicle.model if isinstance(vehicle, Vehicle) else vehicle
+
+    def function(*ports: tuple[Any, ...]) -> tuple[Any, ...]:
+        x, u, w, p = _records(model, (ports[0], *ports[2:]))
+        start = record.unflatten(model.State, ports[1])
+        return (record.flatten(model.outputs(x, model.held_input(start, u, w, p), w, p)),)
+
+    x, u, w, p = _ports(model)
+    outputs = (Port("y", record.names(model.Outputs)),)
+    inputs = (x, Port("start", x.fields), u, w, p)
+    return _finish(trace(f"{model.name}.outputs", function, inputs, outputs), precision)
+
+
+def derivative_program(vehicle: Vehicle | Model, precision: str | None = None) -> Program:
+    """The derivative as a Program of x, the state at the start of the step, u, w, p."""
+    model = vehicle.model if isinstance(vehicle, Vehicle) else vehicle
+    assert model.derivative is not None
+    derivative = model.derivative
+
+    def function(*ports: tuple[Any, ...]) -> tuple[Any, ...]:
+        x, u, w, p = _records(model, (ports[0], *ports[2:]))
+        start = record.unflatten(model.State, ports[1])
+        return (record.flatten(derivative(x, model.held_input(start, u, w, p), w, p)),)
+
+    x, u, w, p = _ports(model)
+    inputs = (x, Port("start", x.fields), u, w, p)
+    return _finish(trace(f"{model.name}.derivative", function, inputs, (x,)), precision)
+
+
+def _records(model: Model, ports: tuple[Any, ...]) -> list[Any]:
+    kinds = (model.State, model.Input, model.Disturbance, model.Params)
+    return [record.unflatten(kind, port) for kind, port in zip(kinds, ports, strict=True)]
+
+
+def _finish(program: Program, precision: str | None) -> Program:
+    return program if precision is None else lower(program, precision)
+
+
+def rollout_kernel(traced: Program, precision: str, lanes: int | None) -> tuple[Any, int]:
+    """The compiled `rollout` of a traced step Program, and the lanes it uses."""
+    return _kernel("rollout", traced, precision, lanes)
+
+
+def apply_kernel(traced: Program, precision: str, lanes: int | None) -> tuple[Any, int]:
+    """The compiled `apply` of a traced Program, and the lanes it uses."""
+    return _kernel("apply", traced, precision, lanes)
+
+
+def _kernel(kind: str, traced: Program, precision: str, lanes: int | None) -> tuple[Any, int]:
+    from . import kernels
+
+    # The width is settled on the traced size, so that a cached kernel needs no lowering at all.
+    lanes = lanes or default_lanes(traced)
+    make = kernels.rollout_module if kind == "rollout" else kernels.apply_module
+    library = _library(kind, traced, precision, lanes, lambda lowered: make(lowered, lanes))
+    return library.function(kind, ctypes.c_void_p), lanes
+
+
+def tick_library(traced: Program, precision: str) -> Any:
+    """The compiled `tick` and `drive` of a traced step Program."""
+    from . import kernels
+
+    return _library("tick", traced, precision, 1, kernels.tick_module)
+
+
+def _library(
+    kind: str, traced: Program, precision: str, lanes: int, make: Callable[[Program], Any]
+) -> Any:
+    from . import cache, native
+
+    name = cache.key(
+        kind,
+        traced.digest,
+        precision,
+        str(lanes),
+        str(LOWERING_VERSION),
+        __version__,
+        native.identity(),
+    )
+    build = lambda: native.object_code(str(make(lower(traced, precision))))  # noqa: E731
+    return native.Library(cache.get_or_build(name, build))

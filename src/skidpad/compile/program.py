@@ -1,0 +1,242 @@
+"""Program: a flat list of operations in single-assignment form, traced or lowered.
+
+The tracer writes Programs of elementary operations (`sin`, `pow`, ...); the lowering turns them into
+Programs of IEEE operations only (`LOWERED_OPS`), which every target can emit with the same bits.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections import Counter
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from ..errors import InvalidValue
+
+FORMAT = "skidpad-program"
+FORMAT_VERSION = 1
+
+FLOAT_OPS = {
+    "const": 0,
+    "input": 0,
+    "add": 2,
+    "sub": 2,
+    "mul": 2,
+    "div": 2,
+    "fma": 3,
+    "neg": 1,
+    "abs": 1,
+    "sqrt": 1,
+    "rint": 1,
+    "floor": 1,
+    "copysign": 2,
+    "select": 3,
+    "pow2": 1,
+    "mantissa": 1,
+    "exponent": 1,
+}
+"""Lowered operations that give a number, with their operand counts.
+
+`fma(a, b, c)` is a*b + c rounded once; `rint` rounds to nearest, ties to even; `copysign(a, b)` has the
+magnitude of a; `select(q, a, b)` is a where the boolean q holds. Three work on the bits of a number:
+`pow2(n)` is 2**n for integral n with a normal result (any other n gives some number, never a trap);
+`mantissa(x)` is x with its sign cleared and its exponent set to 0, in [1, 2) for normal x;
+`exponent(x)` is the unbiased exponent field of x as a number.
+"""
+
+BOOL_OPS = {
+    "lt": 2,
+    "le": 2,
+    "eq": 2,
+    "ne": 2,
+    "and": 2,
+    "or": 2,
+    "xor": 2,
+    "not": 1,
+    "testbit": 1,
+}
+"""Lowered operations that give a boolean. Comparisons with NaN are false, but `ne` is true.
+`testbit(x; k)` is bit k of the IEEE representation of x."""
+
+LOWERED_OPS = FLOAT_OPS | BOOL_OPS
+
+
+class Instruction(NamedTuple):
+    """One operation. `args` are indices of earlier instructions."""
+
+    op: str
+    args: tuple[int, ...] = ()
+    imm: Any = None
+    """The number of a `const`; (port, field) of an `input`; the bit of a `testbit`; the exponent of
+    a `pow`."""
+
+
+class Port(NamedTuple):
+    """A named group of scalars that enters or leaves a Program."""
+
+    name: str
+    fields: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Program:
+    """Inputs, operations and results. `precision` is None while traced, else float32 or float64."""
+
+    name: str
+    inputs: tuple[Port, ...]
+    outputs: tuple[Port, ...]
+    code: tuple[Instruction, ...]
+    results: tuple[tuple[int, ...], ...]
+    """For each output port, the instruction that holds each of its fields."""
+    precision: str | None = None
+    meta: dict[str, Any] = field(default_factory=dict[str, Any], compare=False)
+    """What a user of the file needs besides the code (units, defaults); not part of the digest."""
+
+    @property
+    def counts(self) -> Counter[str]:
+        """How often each operation occurs, constants and inputs left out."""
+        return Counter(i.op for i in self.code if i.op not in ("const", "input"))
+
+    @property
+    def operations(self) -> int:
+        """Number of operations, constants and inputs left out."""
+        return sum(self.counts.values())
+
+    @cached_property
+    def digest(self) -> str:
+        """SHA-256 of everything that decides what the Program computes."""
+        return hashlib.sha256(_encode(self, meta=False)).hexdigest()
+
+    def save(self, path: str | Path) -> None:
+        """Write the Program to one portable text file (JSON, numbers as exact hexadecimal)."""
+        Path(path).write_bytes(_encode(self, meta=True))
+
+    @classmethod
+    def load(cls, path: str | Path) -> Program:
+        """Read a Program written by `save`."""
+        try:
+            document = json.loads(Path(path).read_text("utf-8"))
+        except (UnicodeDecodeError, json.JSONDecodeError) as error:
+            raise InvalidValue(f"{path} is not a skidpad program file: {error}") from error
+        return _decode(document, str(path))
+
+    def __str__(self) -> str:
+        return "\n".join(_lines(self))
+
+
+def _encode(program: Program, *, meta: bool) -> bytes:
+    document: dict[str, Any] = {
+        "format": FORMAT,
+        "version": FORMAT_VERSION,
+        "name": program.name,
+        "precision": program.precision,
+        "inputs": program.inputs,
+        "outputs": program.outputs,
+        "results": program.results,
+        "code": [[i.op, i.args, _imm_text(i)] for i in program.code],
+    }
+    if meta:
+        document["meta"] = program.meta
+    return json.dumps(document, separators=(",", ":"), ensure_ascii=False).encode()
+
+
+def _imm_text(i: Instruction) -> Any:
+    return float(i.imm).hex() if i.op in ("const", "pow") else i.imm
+
+
+def _decode(document: Any, where: str) -> Program:
+    if not isinstance(document, dict) or document.get("format") != FORMAT:
+        raise InvalidValue(f"{where} is not a skidpad program file (no format {FORMAT!r})")
+    if document.get("version") != FORMAT_VERSION:
+        raise InvalidValue(
+            f"{where} has program format version {document.get('version')!r}; "
+            f"this skidpad reads version {FORMAT_VERSION}"
+        )
+    try:
+        program = Program(
+            name=document["name"],
+            inputs=tuple(Port(n, tuple(f)) for n, f in document["inputs"]),
+            outputs=tuple(Port(n, tuple(f)) for n, f in document["outputs"]),
+            code=tuple(_instruction(*entry) for entry in document["code"]),
+            results=tuple(tuple(r) for r in document["results"]),
+            precision=document["precision"],
+            meta=document.get("meta", {}),
+        )
+    except (KeyError, TypeError, ValueError) as error:
+        raise InvalidValue(f"{where} is a damaged program file: {error!r}") from error
+    _check(program, where)
+    return program
+
+
+def _instruction(op: str, args: list[int], imm: Any) -> Instruction:
+    if op in ("const", "pow"):
+        imm = float.fromhex(imm)
+    elif op == "input":
+        imm = (int(imm[0]), int(imm[1]))
+    return Instruction(op, tuple(args), imm)
+
+
+def _check(program: Program, where: str) -> None:
+    """Raise unless every operand comes before its use and every input and result exists."""
+    for k, i in enumerate(program.code):
+        known = program.precision is None or len(i.args) == LOWERED_OPS.get(i.op, -1)
+        in_order = all(isinstance(a, int) and 0 <= a < k for a in i.args)
+        if i.op == "input":
+            port, index = i.imm
+            in_order = port < len(program.inputs) and index < len(program.inputs[port].fields)
+        if not (known and in_order):
+            raise InvalidValue(f"{where} is a damaged program file: instruction {k} {i}")
+    for port, result in zip(program.outputs, program.results, strict=True):
+        if len(port.fields) != len(result) or any(not 0 <= r < len(program.code) for r in result):
+            raise InvalidValue(f"{where} is a damaged program file: output {port.name}")
+
+
+_INFIX = {
+    "add": "+",
+    "sub": "-",
+    "mul": "*",
+    "div": "/",
+    "lt": "<",
+    "le": "<=",
+    "eq": "==",
+    "ne": "!=",
+    "and": "and",
+    "or": "or",
+    "xor": "xor",
+}
+
+
+def _lines(program: Program) -> list[str]:
+    """The Program as text, one operation a line, inputs and constants inlined."""
+    word = program.precision or "traced"
+    lines = [f"program {program.name} ({word}, {program.operations} operations)"]
+    lines += [f"  in  {p.name}: {', '.join(p.fields)}" for p in program.inputs if p.fields]
+    text: dict[int, str] = {}
+    for k, i in enumerate(program.code):
+        if i.op == "const":
+            text[k] = f"{i.imm:.17g}"
+        elif i.op == "input":
+            port = program.inputs[i.imm[0]]
+            text[k] = f"{port.name}.{port.fields[i.imm[1]]}"
+        else:
+            text[k] = f"v{k}"
+            lines.append(f"  v{k} = {_expression(i, [text[a] for a in i.args])}")
+    for port, result in zip(program.outputs, program.results, strict=True):
+        lines += [
+            f"  out {port.name}.{name} = {text[r]}"
+            for name, r in zip(port.fields, result, strict=True)
+        ]
+    counts = ", ".join(f"{op} {n}" for op, n in program.counts.most_common())
+    return [*lines, f"  # {counts}"]
+
+
+def _expression(i: Instruction, args: list[str]) -> str:
+    if i.op in _INFIX:
+        return f"{args[0]} {_INFIX[i.op]} {args[1]}"
+    if i.op == "neg":
+        return f"-{args[0]}"
+    tail = [] if i.imm is None else [f"{i.imm:g}"]
+    return f"{i.op}({', '.join(args + tail)})"

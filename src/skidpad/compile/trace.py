@@ -1,0 +1,243 @@
+"""Trace a pure function into a Program: call it once with CasADi symbols and read off the operations.
+
+CasADi's scalar graph (SX) is the tracer; this file turns its instruction list into ours and closes
+the traps on the way: constants that are NaN (a `math.sin` or `float` applied to a symbol), a Python `if`
+on a symbol, and `if_else`, which CasADi splits into two halves and a sum (that sum loses -0).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from functools import cache
+from typing import Any
+
+from ..errors import TraceError, UnknownOperation
+from .program import Instruction, Port, Program
+
+_SIMPLE = {
+    "OP_ADD": "add",
+    "OP_SUB": "sub",
+    "OP_MUL": "mul",
+    "OP_DIV": "div",
+    "OP_NEG": "neg",
+    "OP_EXP": "exp",
+    "OP_LOG": "log",
+    "OP_SQRT": "sqrt",
+    "OP_SIN": "sin",
+    "OP_COS": "cos",
+    "OP_TAN": "tan",
+    "OP_ASIN": "asin",
+    "OP_ACOS": "acos",
+    "OP_ATAN": "atan",
+    "OP_ATAN2": "atan2",
+    "OP_SINH": "sinh",
+    "OP_COSH": "cosh",
+    "OP_TANH": "tanh",
+    "OP_ASINH": "asinh",
+    "OP_ACOSH": "acosh",
+    "OP_ATANH": "atanh",
+    "OP_LOG1P": "log1p",
+    "OP_EXPM1": "expm1",
+    "OP_HYPOT": "hypot",
+    "OP_FABS": "abs",
+    "OP_SIGN": "sign",
+    "OP_COPYSIGN": "copysign",
+    "OP_FMIN": "min",
+    "OP_FMAX": "max",
+    "OP_FLOOR": "floor",
+    "OP_CEIL": "ceil",
+    "OP_LT": "lt",
+    "OP_LE": "le",
+    "OP_EQ": "eq",
+    "OP_NE": "ne",
+    "OP_NOT": "not",
+    "OP_AND": "and",
+    "OP_OR": "or",
+}
+"""CasADi operations that have an operation of the same meaning here."""
+
+TRACED_OPS = frozenset({*_SIMPLE.values(), "const", "input", "select", "pow"})
+"""Operations a traced Program may hold."""
+
+
+@cache
+def _operation_names() -> dict[int, str]:
+    import casadi
+
+    return {getattr(casadi, name): name for name in dir(casadi) if name.startswith("OP_")}
+
+
+def trace(
+    name: str,
+    function: Callable[..., Sequence[Sequence[Any]]],
+    inputs: Sequence[Port],
+    outputs: Sequence[Port],
+) -> Program:
+    """The Program of `function`, called with one tuple of scalar symbols per input port.
+
+    It returns one sequence of scalars per output port, in the order of the port's fields.
+    """
+    import casadi as ca
+
+    symbols = [[ca.SX.sym(f"{p.name}.{f}") for f in p.fields] for p in inputs]
+    results = _call(name, function, symbols)
+    columns = [ca.vertcat(*(_scalar(name, v) for v in values)) for values in results]
+    for port, column in zip(outputs, columns, strict=True):
+        if column.numel() != len(port.fields):
+            raise TraceError(
+                f"{name}: output {port.name!r} has {len(port.fields)} fields "
+                f"({', '.join(port.fields)}) but the function returned {column.numel()}"
+            )
+    graph = ca.Function("traced", [ca.vertcat(*s) for s in symbols], columns, {"cse": True})
+    if graph.has_free():
+        raise TraceError(f"{name} uses symbols that are not its arguments: {graph.get_free()}")
+    return _read(name, graph, tuple(inputs), tuple(outputs))
+
+
+def _call(name: str, function: Callable[..., Any], symbols: list[list[Any]]) -> Any:
+    try:
+        return function(*(tuple(s) for s in symbols))
+    except RuntimeError as error:
+        if "truth value" in str(error):
+            raise TraceError(
+                f"{name} branches in Python (`if`, `and`, `or`, `min`, `max`, `while`) on a value that "
+                "is only known at run time; use skidpad.ops.where, logical_and, minimum, maximum"
+            ) from error
+        raise
+
+
+def _scalar(name: str, value: Any) -> Any:
+    import casadi as ca
+
+    try:
+        symbol = ca.SX(value)
+    except (NotImplementedError, TypeError) as error:
+        raise TraceError(f"{name} returned {value!r}, which is not a scalar") from error
+    if symbol.numel() != 1:
+        raise TraceError(f"{name} returned a value of shape {symbol.shape}; expected a scalar")
+    return symbol
+
+
+class _Reader:
+    """Turns the register machine of a CasADi function into single-assignment instructions."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+        self.code: list[Instruction] = []
+        self.numbered: dict[Instruction, int] = {}
+
+    def emit(self, op: str, *args: int, imm: Any = None) -> int:
+        instruction = Instruction(op, args, imm)
+        if op == "const":
+            return self._append(instruction, Instruction("const", (), float(imm).hex()))
+        return self._append(instruction, instruction)
+
+    def _append(self, instruction: Instruction, key: Instruction) -> int:
+        index = self.numbered.get(key)
+        if index is None:
+            index = self.numbered[key] = len(self.code)
+            self.code.append(instruction)
+        return index
+
+    def const(self, value: float) -> int:
+        if math.isnan(value):
+            raise TraceError(
+                f"{self.name} holds a NaN constant. `math.sin(x)`, `float(x)` or `np.float64(x)` on a "
+                "traced value gives NaN without a word: use the functions of skidpad.ops"
+            )
+        return self.emit("const", imm=value)
+
+    def operation(self, op: str, args: list[int]) -> int:
+        """The value of one CasADi operation."""
+        if op in _SIMPLE:
+            return self._sum(*args) if op == "OP_ADD" else self.emit(_SIMPLE[op], *args)
+        if op == "OP_SQ":
+            return self.emit("mul", args[0], args[0])
+        if op == "OP_TWICE":
+            return self.emit("mul", self.const(2.0), args[0])
+        if op == "OP_INV":
+            return self.emit("div", self.const(1.0), args[0])
+        if op == "OP_IF_ELSE_ZERO":
+            return self.emit("select", *args, self.const(0.0))
+        if op in ("OP_POW", "OP_CONSTPOW"):
+            return self._power(*args)
+        raise UnknownOperation(
+            f"{self.name} uses {op.removeprefix('OP_').lower()!r}, which skidpad cannot compile; "
+            f"allowed are {', '.join(sorted(TRACED_OPS))}"
+        )
+
+    def _power(self, base: int, exponent: int) -> int:
+        i = self.code[exponent]
+        if i.op != "const":
+            raise UnknownOperation(
+                f"{self.name} uses 'pow' with an exponent that is not constant; "
+                "write exp(n * log(x)) if x is positive"
+            )
+        return self.emit("pow", base, imm=i.imm)
+
+    def _sum(self, a: int, b: int) -> int:
+        """a + b, or one select where the two are the halves of CasADi's `if_else`."""
+        halves = self._half(a), self._half(b)
+        if halves[0] and halves[1]:
+            (p, yes), (q, no) = halves
+            if self.code[q] == Instruction("not", (p,)):
+                return self.emit("select", p, yes, no)
+            if self.code[p] == Instruction("not", (q,)):
+                return self.emit("select", q, no, yes)
+        return self.emit("add", a, b)
+
+    def _half(self, k: int) -> tuple[int, int] | None:
+        """(condition, value) if instruction k is `if_else_zero`."""
+        i = self.code[k]
+        if i.op == "select" and self.code[i.args[2]] == Instruction("const", (), 0.0):
+            return i.args[0], i.args[1]
+        return None
+
+
+def _read(name: str, graph: Any, inputs: tuple[Port, ...], outputs: tuple[Port, ...]) -> Program:
+    reader = _Reader(name)
+    operation_names = _operation_names()
+    registers: dict[int, int] = {}
+    results = [[reader.const(0.0)] * len(p.fields) for p in outputs]
+    for k in range(graph.n_instructions()):
+        op = operation_names[graph.instruction_id(k)]
+        source, target = graph.instruction_input(k), graph.instruction_output(k)
+        if op == "OP_OUTPUT":
+            results[target[0]][target[1]] = registers[source[0]]
+        elif op == "OP_CONST":
+            registers[target[0]] = reader.const(graph.instruction_constant(k))
+        elif op == "OP_INPUT":
+            registers[target[0]] = reader.emit("input", imm=(source[0], source[1]))
+        else:
+            registers[target[0]] = reader.operation(op, [registers[r] for r in source])
+    traced = Program(name, inputs, outputs, tuple(reader.code), tuple(map(tuple, results)))
+    return without_dead_code(traced)
+
+
+def without_dead_code(program: Program) -> Program:
+    """The same Program without the instructions that no result needs."""
+    live = [False] * len(program.code)
+    for result in program.results:
+        for r in result:
+            live[r] = True
+    for k in range(len(program.code) - 1, -1, -1):
+        if live[k]:
+            for a in program.code[k].args:
+                live[a] = True
+    index: dict[int, int] = {}
+    code: list[Instruction] = []
+    for k, i in enumerate(program.code):
+        if live[k]:
+            index[k] = len(code)
+            code.append(i._replace(args=tuple(index[a] for a in i.args)))
+    results = tuple(tuple(index[r] for r in result) for result in program.results)
+    return Program(
+        program.name,
+        program.inputs,
+        program.outputs,
+        tuple(code),
+        results,
+        program.precision,
+        program.meta,
+    )

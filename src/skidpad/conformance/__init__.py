@@ -1,0 +1,88 @@
+"""Properties every vehicle must have, checked on any vehicle: a shipped one or your own.
+
+    report = skidpad.conformance.check(my_vehicle())
+    report.raise_if_failed()
+
+`checks()` lists them; docs/conformance.md says what each one does. A check is a function of a
+`Subject` (a vehicle with sampled states) that returns the faults it found, and nothing else.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+
+from .. import record
+from ..errors import InvalidValue
+from ..model import Model, Vehicle, VehicleFactory
+from .dimensions import dimensions
+from .energy import energy
+from .frame import frame
+from .gradients import gradients
+from .mirror import mirror
+from .purity import purity
+from .report import ConformanceError, Report, Result
+from .rest import rest
+from .subject import NotApplicable, Subject
+
+__all__ = ["ConformanceError", "Report", "Result", "check", "checks"]
+
+_CHECKS: dict[str, Callable[[Subject], list[str]]] = {
+    "purity": purity,
+    "mirror": mirror,
+    "frame": frame,
+    "gradients": gradients,
+    "dimensions": dimensions,
+    "energy": energy,
+    "rest": rest,
+}
+
+
+def checks() -> tuple[str, ...]:
+    """Names of the checks, in the order they run."""
+    return tuple(_CHECKS)
+
+
+def check(
+    vehicle: Vehicle | VehicleFactory | Model, names: Iterable[str] | None = None, seed: int = 0
+) -> Report:
+    """Run the checks (all, or those named) on a vehicle and report on each.
+
+    States and inputs are sampled from streams keyed by `seed` and the field's name, so the same
+    call gives the same report. A check that the model is exempt from is run too: its result tells
+    whether the exemption is still needed.
+    """
+    wanted = checks() if names is None else tuple(names)
+    for name in wanted:
+        if name not in _CHECKS:
+            raise InvalidValue(record.unknown_name("conformance", name, checks()))
+    subject = Subject(_as_vehicle(vehicle), seed)
+    return Report(subject.name, tuple(_result(subject, name) for name in wanted))
+
+
+def _as_vehicle(given: Vehicle | VehicleFactory | Model) -> Vehicle:
+    if isinstance(given, Model):
+        given = VehicleFactory(given)
+    if isinstance(given, VehicleFactory):
+        given = given()
+    if not isinstance(given, Vehicle):
+        raise InvalidValue(
+            f"conformance.check takes a Vehicle, a vehicle factory or a Model, got {given!r}"
+        )
+    return given
+
+
+def _result(subject: Subject, name: str) -> Result:
+    reason = subject.model.exempt.get(name)
+    try:
+        faults = _CHECKS[name](subject)
+    except NotApplicable as absent:
+        if reason is None:
+            return Result(name, "not applicable", str(absent))
+        faults = []
+    except Exception as error:
+        # Whatever a model function raises is a fault of the model, to be reported with the others.
+        faults = [f"raised {type(error).__name__}: {error}"]
+    detail = "\n".join(faults)
+    if reason is not None:
+        return Result(name, "exempt", detail, reason)
+    return Result(name, "failed" if faults else "passed", detail)

@@ -1,0 +1,197 @@
+"""A number that carries its dimension, for pushing through a model function.
+
+Adding metres to seconds raises; so does the sine of a length. A plain number is dimensionless, but
+0 and infinity go with everything. The value is kept so that comparisons have an answer.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from types import SimpleNamespace
+from typing import Any
+
+from .. import ops
+from ..errors import SkidpadError
+
+Dimension = tuple[float, float, float]
+"""Exponents of metre, kilogram and second."""
+NUMBER: Dimension = (0.0, 0.0, 0.0)
+
+
+class DimensionError(SkidpadError, TypeError):
+    """Quantities of different dimensions were added, compared or put into a function."""
+
+
+class Quantity:
+    """A value with exponents of metre, kilogram and second; a scalar `skidpad.ops` accepts."""
+
+    __slots__ = ("dimension", "value")
+    __skidpad_ops__: Any
+    __hash__ = None  # type: ignore[assignment]
+
+    def __init__(self, value: float, dimension: Dimension = NUMBER) -> None:
+        self.value = float(value)
+        self.dimension = dimension
+
+    def __repr__(self) -> str:
+        return f"{self.value:g} {symbol(self.dimension)}"
+
+    def __add__(self, other: Any) -> Quantity:
+        return Quantity(self.value + _value(other), _common("add", self, other))
+
+    def __sub__(self, other: Any) -> Quantity:
+        return Quantity(self.value - _value(other), _common("subtract", self, other))
+
+    def __rsub__(self, other: Any) -> Quantity:
+        return Quantity(_value(other) - self.value, _common("subtract", self, other))
+
+    def __mul__(self, other: Any) -> Quantity:
+        return Quantity(self.value * _value(other), _product(self, other, 1.0))
+
+    def __truediv__(self, other: Any) -> Quantity:
+        return Quantity(_quotient(self.value, _value(other)), _product(self, other, -1.0))
+
+    def __rtruediv__(self, other: Any) -> Quantity:
+        return Quantity(_quotient(_value(other), self.value), _product(other, self, -1.0))
+
+    __radd__ = __add__
+    __rmul__ = __mul__
+
+    def __pow__(self, n: Any) -> Quantity:
+        return power(self, n)
+
+    def __neg__(self) -> Quantity:
+        return Quantity(-self.value, self.dimension)
+
+    def __pos__(self) -> Quantity:
+        return self
+
+    def __abs__(self) -> Quantity:
+        return Quantity(abs(self.value), self.dimension)
+
+    def __lt__(self, other: Any) -> bool:
+        return _compared(self, other, lambda a, b: a < b)
+
+    def __le__(self, other: Any) -> bool:
+        return _compared(self, other, lambda a, b: a <= b)
+
+    def __gt__(self, other: Any) -> bool:
+        return _compared(self, other, lambda a, b: a > b)
+
+    def __ge__(self, other: Any) -> bool:
+        return _compared(self, other, lambda a, b: a >= b)
+
+    def __eq__(self, other: object) -> bool:
+        return _compared(self, other, lambda a, b: a == b)
+
+    def __ne__(self, other: object) -> bool:
+        return _compared(self, other, lambda a, b: a != b)
+
+
+def symbol(dimension: Dimension) -> str:
+    """The dimension in SI base units, such as `m·s^-2`."""
+    parts = [
+        name if exponent == 1 else f"{name}^{exponent:g}"
+        for name, exponent in zip(("m", "kg", "s"), dimension, strict=True)
+        if exponent != 0
+    ]
+    return "·".join(parts) or "1"
+
+
+def same(a: Dimension, b: Dimension) -> bool:
+    """Whether two dimensions agree; exponents may come from roots, so to within rounding."""
+    return all(math.isclose(p, q, abs_tol=1e-9) for p, q in zip(a, b, strict=True))
+
+
+def power(x: Any, n: Any) -> Quantity:
+    """x to a constant power."""
+    if isinstance(n, Quantity):
+        raise DimensionError(f"the exponent must be a plain number, got {n!r}")
+    exponents = _dimension(x)
+    value = ops.pow(_value(x), float(n))
+    return Quantity(value, (exponents[0] * n, exponents[1] * n, exponents[2] * n))
+
+
+def fits_anything(x: Any) -> bool:
+    """Whether x is a literal 0 or infinity, which have every unit."""
+    return not isinstance(x, Quantity) and (x == 0 or math.isinf(x))
+
+
+def _value(x: Any) -> float:
+    return x.value if isinstance(x, Quantity) else float(x)
+
+
+def _dimension(x: Any) -> Dimension:
+    return x.dimension if isinstance(x, Quantity) else NUMBER
+
+
+def _common(verb: str, a: Any, b: Any) -> Dimension:
+    if fits_anything(a):
+        return _dimension(b)
+    if fits_anything(b) or same(_dimension(a), _dimension(b)):
+        return _dimension(a)
+    raise DimensionError(f"cannot {verb} {symbol(_dimension(a))} and {symbol(_dimension(b))}")
+
+
+def _product(a: Any, b: Any, sign: float) -> Dimension:
+    p, q = _dimension(a), _dimension(b)
+    return (p[0] + sign * q[0], p[1] + sign * q[1], p[2] + sign * q[2])
+
+
+def _quotient(a: float, b: float) -> float:
+    return a / b if b != 0.0 else math.nan
+
+
+def _compared(a: Any, b: Any, holds: Callable[[float, float], bool]) -> bool:
+    _common("compare", a, b)
+    return holds(_value(a), _value(b))
+
+
+def _of_numbers(name: str) -> Callable[..., Quantity]:
+    """A function of pure numbers, such as the sine."""
+    function = getattr(ops, name)
+
+    def applied(x: Any) -> Quantity:
+        if not same(_dimension(x), NUMBER):
+            raise DimensionError(
+                f"{name} takes a pure number or an angle, got {symbol(x.dimension)}"
+            )
+        return Quantity(function(_value(x)))
+
+    return applied
+
+
+def _of_two(name: str, *, pure: bool = False) -> Callable[..., Quantity]:
+    """A function of two quantities of one dimension; `pure` if its result is a number."""
+    function = getattr(ops, name)
+
+    def applied(a: Any, b: Any) -> Quantity:
+        dimension = _common(f"take {name} of", a, b)
+        return Quantity(function(_value(a), _value(b)), NUMBER if pure else dimension)
+
+    return applied
+
+
+def _where(condition: Any, a: Any, b: Any) -> Quantity:
+    dimension = _common("choose between", a, b)
+    return Quantity(_value(a) if _value(condition) else _value(b), dimension)
+
+
+_PURE = ("sin", "cos", "tan", "asin", "acos", "atan", "sinh", "cosh", "tanh", "exp", "log", "floor")
+
+Quantity.__skidpad_ops__ = SimpleNamespace(
+    **{name: _of_numbers(name) for name in _PURE},
+    atan2=_of_two("atan2", pure=True),
+    hypot=_of_two("hypot"),
+    minimum=_of_two("minimum"),
+    maximum=_of_two("maximum"),
+    sqrt=lambda x: power(x, 0.5),
+    pow=power,
+    abs=abs,
+    sign=lambda x: Quantity(ops.sign(_value(x))),
+    where=_where,
+    logical_and=lambda a, b: bool(_value(a)) and bool(_value(b)),
+    logical_or=lambda a, b: bool(_value(a)) or bool(_value(b)),
+    logical_not=lambda a: not _value(a),
+)

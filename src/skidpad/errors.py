@@ -1,0 +1,51 @@
+"""The exceptions skidpad raises. Each message names the field, the value and what is allowed."""
+
+from __future__ import annotations
+
+from typing import Any
+
+
+class SkidpadError(Exception):
+    """Base of every error raised on purpose by skidpad."""
+
+
+class InvalidValue(SkidpadError, ValueError):
+    """A value that cannot be used: wrong field, shape, sign, unit range, NaN or infinity."""
+
+
+class TraceError(SkidpadError, TypeError):
+    """A model function did something that cannot be compiled, such as a Python `if` on a state."""
+
+
+class UnknownOperation(TraceError):
+    """The tracer or the lowering met an operation it has no rule for; the message names it."""
+
+
+class MissingExtra(SkidpadError, ImportError):
+    """An optional package is not installed; the message says what to install."""
+
+
+class StepNotConverged(SkidpadError, ArithmeticError):
+    """An implicit step left a Newton residual above its tolerance, so its result is not used."""
+
+    def __init__(self, message: str, *, time: float, residual: float) -> None:
+        super().__init__(message)
+        self.time = time
+        """Time at the start of the step that failed, in s."""
+        self.residual = residual
+        """Newton residual of that step, relative (see `integrate.radau`)."""
+
+
+class SimulationDiverged(SkidpadError, ArithmeticError):
+    """A state became NaN or infinite. The last finite state and its time are kept here."""
+
+    def __init__(
+        self, message: str, *, time: float, last_state: Any, vehicles: tuple[int, ...] = ()
+    ) -> None:
+        super().__init__(message)
+        self.time = time
+        """Time of the last finite state, in s."""
+        self.last_state = last_state
+        """The last finite state, a State record."""
+        self.vehicles = vehicles
+        """In a fleet: the indices of the vehicles that diverged."""

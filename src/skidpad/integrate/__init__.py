@@ -1,0 +1,84 @@
+"""From a derivative to a step: explicit Runge-Kutta, semi-implicit Euler, Radau IIA, SciPy's methods.
+
+`get` finds a method by name, `discretise` makes the update of a model with it.
+"""
+
+from __future__ import annotations
+
+import difflib
+from dataclasses import fields
+from typing import Any
+
+from ..errors import InvalidValue
+from .base import Derivative, Integrator, Scalars, Update, discretise
+from .explicit import ExplicitRungeKutta, SemiImplicitEuler
+from .radau import RESIDUAL_TOLERANCE, Radau
+from .scipy_ivp import METHODS, ScipyMethod
+from .tableau import DOPRI5, EULER, HEUN, RK4, Tableau
+
+__all__ = [
+    "RESIDUAL_TOLERANCE",
+    "Derivative",
+    "ExplicitRungeKutta",
+    "Integrator",
+    "Radau",
+    "Scalars",
+    "ScipyMethod",
+    "SemiImplicitEuler",
+    "Tableau",
+    "Update",
+    "discretise",
+    "get",
+    "names",
+]
+
+_SCIPY = "scipy:"
+_METHODS: dict[str, tuple[type, dict[str, Any]]] = {
+    "euler": (ExplicitRungeKutta, {"tableau": EULER}),
+    "semi_implicit": (SemiImplicitEuler, {}),
+    "heun": (ExplicitRungeKutta, {"tableau": HEUN}),
+    "rk4": (ExplicitRungeKutta, {"tableau": RK4}),
+    "dopri5": (ExplicitRungeKutta, {"tableau": DOPRI5}),
+    "radau": (Radau, {"stages": 3}),
+    "radau2": (Radau, {"stages": 2}),
+    "radau3": (Radau, {"stages": 3}),
+    "radau4": (Radau, {"stages": 4}),
+    **{_SCIPY + method: (ScipyMethod, {"method": method}) for method in METHODS},
+}
+"""For each name the class that implements it and what the name fixes."""
+
+
+def names() -> list[str]:
+    """Every name `get` knows."""
+    return list(_METHODS)
+
+
+def get(spec: str | Integrator, **options: Any) -> Integrator:
+    """The integrator of that name; one that is already made is returned as it is.
+
+    Options: `iterations` for the Radau methods, `rtol` and `atol` for those of SciPy.
+    """
+    if not isinstance(spec, str):
+        if options:
+            raise InvalidValue(
+                f"options {', '.join(options)} go with a name, not with the integrator {spec.name!r}"
+            )
+        return spec
+    if spec not in _METHODS:
+        raise InvalidValue(_unknown("integrator", spec, names()))
+    kind, fixed = _METHODS[spec]
+    allowed = [field.name for field in fields(kind) if field.name not in {*fixed, *_INTERNAL}]
+    for option in options:
+        if option not in allowed:
+            raise InvalidValue(_unknown(f"option of {spec!r}", option, allowed))
+    return kind(**fixed, **options)
+
+
+_INTERNAL = frozenset({"positions"})
+"""Fields that are filled by `bind`, not by the user."""
+
+
+def _unknown(what: str, name: str, allowed: list[str]) -> str:
+    close = difflib.get_close_matches(name, allowed, n=1)
+    hint = f"; did you mean {close[0]!r}?" if close else "."
+    return f"unknown {what} {name!r}{hint} Allowed are {', '.join(allowed) or 'none'}"

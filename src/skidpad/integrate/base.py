@@ -1,0 +1,103 @@
+"""What an integrator is, and how one turns a model into an update.
+
+The contract of an integrator, all a new method has to meet:
+
+1. It is an immutable value with `name`, `order`, `implicit` and `adaptive`.
+2. `step(f, x, dt)` returns the state after `dt` seconds of x' = f(x) and a residual. x, the argument
+   of f and its result are flat tuples of scalars: floats, NumPy arrays, CasADi or JAX values.
+3. The residual is 0.0 for an explicit method. For an implicit one it is a non-negative number that
+   estimates how far the Newton iteration stopped from its solution, relative to the state; it is
+   NaN or large where the iteration diverged, never small.
+4. `bind(model)` returns the integrator with what it has to know of a model's state, before `step`.
+5. It has no memory: equal arguments give equal results.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Protocol
+
+from .. import record
+from ..errors import InvalidValue
+from ..model import Model
+
+Scalars = tuple[Any, ...]
+"""A flat tuple of floats, NumPy arrays, CasADi or JAX values."""
+Derivative = Callable[[Scalars], Scalars]
+"""The time derivative of a flat state."""
+Update = Callable[[Any, Any, Any, Any, Any], tuple[Any, Any]]
+"""`update(x, u, w, p, dt) -> (x_next, residual)` over records; dt in s."""
+
+
+class Integrator(Protocol):
+    """A one-step method; see the module text for the contract."""
+
+    @property
+    def name(self) -> str:
+        """The name by which `integrate.get` finds it."""
+        ...
+
+    @property
+    def order(self) -> int:
+        """Order of convergence on smooth problems that are not stiff."""
+        ...
+
+    @property
+    def implicit(self) -> bool:
+        """Whether a step solves equations, so that its residual has to be looked at."""
+        ...
+
+    @property
+    def adaptive(self) -> bool:
+        """Whether it chooses steps inside dt by itself: it runs on floats and cannot be compiled."""
+        ...
+
+    def bind(self, model: Model) -> Integrator:
+        """This integrator, made ready for the state of `model`."""
+        ...
+
+    def step(self, f: Derivative, x: Scalars, dt: Any) -> tuple[Scalars, Any]:
+        """The state after `dt` seconds, and the residual."""
+        ...
+
+
+def discretise(model: Model, integrator: Integrator) -> Update:
+    """The update of a model: its own if it is discrete, else one step of the integrator.
+
+    The result is a pure function of records. What `hold` returns is computed once, from the state at
+    the start of the step, and is the input of every stage.
+    """
+    if model.update is not None:
+        return _own_update(model)
+    method = integrator.bind(model)
+    derivative = model.derivative
+    assert derivative is not None
+
+    def update(x: Any, u: Any, w: Any, p: Any, dt: Any) -> tuple[Any, Any]:
+        held = model.held_input(x, u, w, p)
+
+        def f(leaves: Scalars) -> Scalars:
+            return record.flatten(derivative(record.unflatten(model.State, leaves), held, w, p))
+
+        after, residual = method.step(f, record.flatten(x), dt)
+        return record.unflatten(model.State, after), residual
+
+    return update
+
+
+def _own_update(model: Model) -> Update:
+    own = model.update
+    assert own is not None
+
+    def update(x: Any, u: Any, w: Any, p: Any, dt: Any) -> tuple[Any, Any]:
+        return own(x, u, w, p, dt), 0.0
+
+    return update
+
+
+def same_length(f: Derivative, x: Scalars) -> Scalars:
+    """f(x), checked to have one derivative per state."""
+    derivative = tuple(f(x))
+    if len(derivative) != len(x):
+        raise InvalidValue(f"the derivative of {len(x)} states has {len(derivative)} values")
+    return derivative

@@ -1,0 +1,137 @@
+"""The structure of a derivative: which states have to be solved for together, and in which order.
+
+States that depend on each other form a block: a strongly connected component of the Jacobian's
+sparsity. In a car the actuators come first, each on its own, then the velocities together, then yaw,
+then the position; every block needs only itself and earlier ones.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from enum import Enum
+from typing import Any
+
+import casadi as ca
+import numpy as np
+
+from .jacobian import linearised
+from .symbolic import SX, column
+
+
+class Kind(Enum):
+    """How the derivative of a block depends on the block's own states."""
+
+    QUADRATURE = "does not depend on them"
+    LINEAR = "linear in them"
+    PIECEWISE_LINEAR = "linear between corners"
+    NONLINEAR = "nonlinear"
+
+
+@dataclass(frozen=True)
+class Block:
+    """States solved for together, with their derivative as a function of (own, earlier, free).
+
+    `own` are the block's states, `earlier` those states of earlier blocks that it depends on, `free`
+    the symbols that stay constant over the step.
+    """
+
+    states: tuple[int, ...]
+    earlier: tuple[int, ...]
+    kind: Kind
+    rates: Any
+    """CasADi function that gives the derivatives."""
+    rates_and_slopes: Any
+    """CasADi function that gives the derivatives and their Jacobian with respect to `own`."""
+    rates_and_all_slopes: Any
+    """The same, followed by the Jacobian with respect to `earlier`."""
+
+    @property
+    def size(self) -> int:
+        """Number of states solved for together."""
+        return len(self.states)
+
+
+def find_blocks(rates: SX, states: SX, free: SX) -> list[Block]:
+    """The blocks of x' = rates(x), each after those it depends on.
+
+    `states` is a column of symbols, `rates` a column of expressions in them and in `free`.
+    """
+    pattern = _dependencies(rates, states)
+    return [_block(rates, states, free, pattern, members) for members in components(pattern)]
+
+
+def _dependencies(rates: SX, states: SX) -> np.ndarray[Any, np.dtype[np.bool_]]:
+    """pattern[i, j]: whether the derivative of state i depends on state j."""
+    sparsity = ca.jacobian_sparsity(rates, states)
+    pattern = np.zeros(sparsity.shape, dtype=bool)
+    rows, columns = sparsity.get_triplet()
+    pattern[rows, columns] = True
+    return pattern
+
+
+def components(pattern: np.ndarray[Any, np.dtype[np.bool_]]) -> list[tuple[int, ...]]:
+    """Strongly connected components of a dependency pattern, each after those it depends on.
+
+    Among components that are free to swap, the one with the lowest state comes first, so that the
+    order does not depend on the library that finds the components.
+    """
+    # scipy.sparse.csgraph takes its time to import; only an implicit method needs it.
+    from scipy.sparse import csr_array
+    from scipy.sparse.csgraph import connected_components
+
+    count, labels = connected_components(csr_array(pattern), connection="strong")
+    members = [tuple(np.flatnonzero(labels == k).tolist()) for k in range(count)]
+    waiting = sorted(members)
+    done: set[int] = set()
+    ordered: list[tuple[int, ...]] = []
+    while waiting:
+        ready = next(
+            m for m in waiting if set(np.flatnonzero(pattern[list(m)].any(axis=0))) <= done | set(m)
+        )
+        waiting.remove(ready)
+        ordered.append(ready)
+        done.update(ready)
+    return ordered
+
+
+def _block(
+    rates: SX,
+    states: SX,
+    free: SX,
+    pattern: np.ndarray[Any, np.dtype[np.bool_]],
+    members: Sequence[int],
+) -> Block:
+    needed = np.flatnonzero(pattern[list(members)].any(axis=0)).tolist()
+    earlier = [j for j in needed if j not in members]
+    own, given = _pick(states, members), _pick(states, earlier)
+    result = linearised(_pick(rates, members), own)
+    everything = linearised(_pick(rates, members), ca.vertcat(own, given))
+    slopes = ca.horzsplit(everything.jacobian, [0, len(members), len(members) + len(earlier)])
+    return Block(
+        states=tuple(members),
+        earlier=tuple(earlier),
+        kind=_kind(result.jacobian, own),
+        rates=_function([own, given, free], [result.values]),
+        rates_and_slopes=_function([own, given, free], [*result]),
+        rates_and_all_slopes=_function([own, given, free], [everything.values, *slopes]),
+    )
+
+
+def _pick(vector: SX, indices: Sequence[int]) -> SX:
+    return column(vector[i] for i in indices)
+
+
+def _function(inputs: list[SX], outputs: list[SX]) -> Any:
+    return ca.Function("block", inputs, outputs, {"cse": True})
+
+
+def _kind(jacobian: SX, own: SX) -> Kind:
+    entries = column(jacobian.nonzeros())
+    if entries.numel() == 0 or entries.is_zero():
+        return Kind.QUADRATURE
+    if not ca.depends_on(entries, own):
+        return Kind.LINEAR
+    # A selection depends on the states through its condition, yet its slopes are constant.
+    curvature = linearised(entries, own).jacobian
+    return Kind.PIECEWISE_LINEAR if curvature.nnz() == 0 else Kind.NONLINEAR

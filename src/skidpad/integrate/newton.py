@@ -1,0 +1,179 @@
+"""The stages of a collocation method, solved for one block of states.
+
+Each function takes the block and the `Stages` it is to be solved on and returns the increments D_i
+over the start of the step, one column per stage.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import casadi as ca
+
+from .blocks import Block, Kind
+from .elimination import Factors, difference, factorise, product, total
+from .symbolic import SX
+from .tableau import Tableau
+
+CORNER_ITERATIONS = 4
+"""Newton iterations of a block that is linear between corners; three settled every step tried."""
+NO_CORRECTION = 1e-12
+"""A sum of corrections below this is rounding; it keeps the residual 0 where nothing moves."""
+
+Columns = list[SX]
+"""One column of a block's states per stage."""
+
+
+@dataclass(frozen=True)
+class Method:
+    """A collocation method for a given step, as factors shared by every block."""
+
+    weights: list[list[SX]]
+    """h a_ij"""
+    times: list[SX]
+    """h c_i"""
+    inverse: list[list[SX]]
+    """(A⁻¹)_ij / h"""
+    reference: int
+    """The stage in the middle of the step, around which earlier blocks are linearised."""
+
+    @classmethod
+    def of(cls, tableau: Tableau, inverse: Sequence[Sequence[float]], h: SX) -> Method:
+        """The method of a tableau, whose matrix has this inverse, with step `h`."""
+        return cls(
+            weights=[[h * a for a in row] for row in tableau.a],
+            times=[h if c == 1 else h * c for c in tableau.c],
+            inverse=[[a / h for a in row] for row in inverse],
+            reference=(tableau.stages - 1) // 2,
+        )
+
+
+@dataclass(frozen=True)
+class Stages:
+    """Where a block is solved: its start, what earlier blocks do meanwhile, and constants."""
+
+    method: Method
+    start: SX
+    """The block's own states at the start of the step."""
+    earlier: Columns
+    """The states of earlier blocks that it depends on, at each stage."""
+    free: SX
+    """Symbols that stay constant over the step."""
+
+    def __len__(self) -> int:
+        return len(self.earlier)
+
+
+def solve(block: Block, stages: Stages, iterations: int, fresh: int) -> tuple[Columns, SX]:
+    """Increments of a block and the residual of its iteration, 0 where the solution is direct."""
+    if block.kind is Kind.QUADRATURE:
+        return quadrature(block, stages), ca.SX(0)
+    if block.kind is Kind.LINEAR:
+        return linear(block, stages), ca.SX(0)
+    if block.kind is Kind.PIECEWISE_LINEAR:
+        at_rest = [ca.SX.zeros(block.size)] * len(stages)
+        return newton(block, stages, at_rest, [], CORNER_ITERATIONS, CORNER_ITERATIONS)
+    first = linearised_start(block, stages)
+    return newton(block, stages, first, [first], iterations, fresh)
+
+
+def quadrature(block: Block, stages: Stages) -> Columns:
+    """A block whose rates do not depend on itself: D_i = h Σ a_ij f_j."""
+    method = stages.method
+    if not block.earlier:
+        (rate,) = block.rates.call([stages.start, stages.earlier[0], stages.free])
+        return [time * rate for time in method.times]
+    rates = [block.rates.call([stages.start, given, stages.free])[0] for given in stages.earlier]
+    return [total(w * f for w, f in zip(row, rates, strict=True)) for row in method.weights]
+
+
+def linear(block: Block, stages: Stages) -> Columns:
+    """A block that is linear in itself: one solution around its start."""
+    points = [block.rates_and_slopes.call([stages.start, g, stages.free]) for g in stages.earlier]
+    factors = _factorised(block, stages.method, [slopes for _, slopes in points])
+    if block.size == 1 and not block.earlier:
+        # One rate for all stages: the gains depend on h and the slope alone, so that equal actuators
+        # share them and a rollout computes them once.
+        gains = factors.solve([ca.SX(-1)] * len(stages))
+        return [gain * points[0][0] for gain in gains]
+    return factors.solve([-rates for rates, _ in points])
+
+
+def linearised_start(block: Block, stages: Stages) -> Columns:
+    """The stages of the block linearised around its start and the middle of the earlier blocks."""
+    middle = stages.earlier[stages.method.reference]
+    rates, own, given = block.rates_and_all_slopes.call([stages.start, middle, stages.free])
+    factors = _factorised(block, stages.method, [own] * len(stages))
+    moved = (ca.mtimes(given, values - middle) for values in stages.earlier)
+    return factors.solve([-(rates + change) for change in moved])
+
+
+def newton(
+    block: Block, stages: Stages, first: Columns, corrections: list[Columns], iterations: int, fresh: int
+) -> tuple[Columns, SX]:
+    """Newton iterations from `first`; `corrections` are those already made to get there."""
+    increments, made = first, list(corrections)
+    factors: Factors | None = None
+    for k in range(iterations):
+        if factors is None or k < fresh:
+            defects, factors = _defects_and_factors(block, stages, increments)
+        else:
+            defects = _defects(block, stages, increments)
+        change = factors.solve(defects)
+        increments = [d + c for d, c in zip(increments, change, strict=True)]
+        made.append(change)
+    return increments, _error_left(made[-2], made[-1], stages.start, reused=fresh<iterations)
+
+
+def _defects_and_factors(block: Block, stages: Stages, increments: Columns) -> tuple[Columns, Factors]:
+    method = stages.method
+    points = [
+        block.rates_and_slopes.call([stages.start + d, given, stages.free])
+        for d, given in zip(increments, stages.earlier, strict=True)
+    ]
+    factors = _factorised(block, method, [slopes for _, slopes in points])
+    return _combined(method, increments, [rates for rates,_ in points]), factors
+
+def _defects(block, stages, increments):
+    points = [
+        block.rates.call([stages.start + d, given, stages.free])[0]
+        for d, given in zip(increments, stages.earlier, strict=True)
+    ]
+    return _combined(stages.method, increments, points)
+
+def _combined(method, increments, rates):
+    return [
+        total(a * d for a, d in zip(row, increments, strict=True)) - f
+        for row, f in zip(method.inverse, rates, strict=True)
+    ]
+
+
+def _factorised(block: Block, method: Method, slopes: Sequence[SX]) -> Factors:
+    """Newton's matrix diag(J_i) - A⁻¹/h, factorised."""
+    grid = [[-a for a in row] for row in method.inverse]
+    for i, jacobian in enumerate(slopes):
+        grid[i][i] = difference(jacobian, method.inverse[i][i], block.size)
+    return factorise(grid, block.size)
+
+
+def _error_left(before: Columns, last: Columns, start: SX, reused: bool) -> SX:
+    """Estimate of the error after the last correction, relative to 1 + Σ|start|.
+
+    Quadratic convergence leaves κ n² after a correction of size n; κ is seen in the last two
+    corrections, and taken as at least 1 so that a lucky small correction does not pass for
+    convergence. Sums rather than maxima: CasADi's maximum would drop a NaN.
+    """
+    scale = 1.0 + _size(start)
+    n_1 = _size(ca.vertcat(*before)) + NO_CORRECTION
+    n_2 = _size(ca.vertcat(*last))
+    squared = n_2 * n_2
+    by_scale = 1.0 / scale
+    if reused:
+        return squared * by_scale * (2 / n_1 + by_scale)
+    return squared * by_scale * (n_2 / (n_1 * n_1) + by_scale)
+
+
+def _size(values: SX) -> SX:
+    """Sum of absolute values."""
+    return total(ca.fabs(values[i]) for i in range(values.numel()))

@@ -1,0 +1,32 @@
+"""What the symbolic parts of the implicit methods share."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+import casadi as ca
+
+SX = Any
+"""A scalar or matrix of CasADi's symbolic type, which comes without annotations."""
+
+
+def column(values: Iterable[SX]) -> SX:
+    """The values below each other; with none, an empty column of symbols rather than of numbers."""
+    return ca.vertcat(ca.SX(0, 1), *values)
+
+
+def symbols_besides(expression: SX, excluded: SX) -> SX:
+    """The symbols that an expression contains, without those in the column `excluded`, in a column."""
+    known = {excluded[i].element_hash() for i in range(excluded.numel())}
+    return column(s for s in ca.symvar(expression) if s.element_hash() not in known)
+
+
+def reciprocal(x: SX) -> SX:
+    """1/x that stays a value of its own.
+
+    CasADi rewrites a product with 1/x as a division by x, so that n products with one reciprocal
+    would become n divisions; in vector code a division costs as much as ten multiplications or more.
+    2/(2x) is the same number and is left alone.
+    """
+    return 2.0 / (2.0 * x)

@@ -1,0 +1,149 @@
+"""What a vehicle is: records, pure functions over them, and parameters.
+
+A `Model` is continuous (`derivative`) or discrete (`update`); everything that runs it is written
+against this contract and knows no particular vehicle:
+
+1. `State`, `Input`, `Params`, `Disturbance`, `Outputs` are NamedTuple records of scalars.
+2. `derivative(x, u, w, p)` returns a `State` of time derivatives; `update(x, u, w, p, dt)` returns
+   the next `State`. Exactly one of the two is given.
+3. `outputs(x, u, w, p)` returns an `Outputs` record; it never influences the motion.
+4. `hold(x, u, w, p)`, if given, is evaluated once at the start of a step; its result takes the place
+   of `u` in `derivative` and `outputs` and stays constant over the step. Command limiters that
+   sample the state and hard model switches belong there, so that Runge-Kutta stages agree.
+5. `settle(x, p)`, if given, returns the state with dependent fields made consistent; `reset` uses it.
+6. The functions are pure: built from `skidpad.ops` and arithmetic, no memory, no `if` on a value.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any, NamedTuple
+
+from . import record
+from .errors import InvalidValue
+
+
+class NoDisturbance(NamedTuple):
+    """The disturbance record of a model that takes none."""
+
+
+class NoOutputs(NamedTuple):
+    """The output record of a model that has none beyond its state."""
+
+
+def _no_outputs(x: Any, u: Any, w: Any, p: Any) -> NoOutputs:
+    return NoOutputs()
+
+
+@dataclass(frozen=True)
+class Model:
+    """The equations of a vehicle and the records they use; see the module text for the contract."""
+
+    name: str
+    State: type
+    Input: type
+    Params: type
+    derivative: Callable[[Any, Any, Any, Any], Any] | None = None
+    update: Callable[[Any, Any, Any, Any, Any], Any] | None = None
+    outputs: Callable[[Any, Any, Any, Any], Any] = _no_outputs
+    Outputs: type = NoOutputs
+    Disturbance: type = NoDisturbance
+    hold: Callable[[Any, Any, Any, Any], Any] | None = None
+    settle: Callable[[Any, Any], Any] | None = None
+    energy: Callable[[Any, Any], Any] | None = None
+    """Kinetic energy `energy(x, p)` in J, for the conformance check; may be left out."""
+    reproduces: str = ""
+    """The upstream program whose numbers this model repeats, errors included; empty by default."""
+    exempt: Mapping[str, str] = field(default_factory=dict[str, str])
+    """Conformance checks this model does not meet, each with its reason; needs `reproduces`."""
+    summary: str = ""
+    """One line for tables."""
+
+    def __post_init__(self) -> None:
+        if (self.derivative is None) == (self.update is None):
+            raise InvalidValue(f"model {self.name!r} needs exactly one of derivative and update")
+        if self.exempt and not self.reproduces:
+            raise InvalidValue(
+                f"model {self.name!r} is exempt from {', '.join(self.exempt)} but names no program "
+                "that it reproduces; only such a model may be exempt"
+            )
+
+    @property
+    def continuous(self) -> bool:
+        """Whether the model gives a derivative and so needs an integrator."""
+        return self.derivative is not None
+
+    def held_input(self, x: Any, u: Any, w: Any, p: Any) -> Any:
+        """What stays constant over the step that starts at `x`: `hold(...)`, or `u` itself."""
+        return u if self.hold is None else self.hold(x, u, w, p)
+
+
+@dataclass(frozen=True)
+class Vehicle:
+    """A model with its parameters: what `Simulator` and `Fleet` take."""
+
+    model: Model
+    params: Any
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.params, self.model.Params):
+            raise InvalidValue(
+                f"parameters of {self.name!r} must be a {self.model.Params.__qualname__} record, "
+                f"got {type(self.params).__qualname__}"
+            )
+        record.check(self.params)
+
+    @property
+    def name(self) -> str:
+        """Name of the model."""
+        return self.model.name
+
+    @property
+    def State(self) -> type:
+        """The state record class."""
+        return self.model.State
+
+    @property
+    def Input(self) -> type:
+        """The input record class."""
+        return self.model.Input
+
+    def with_params(self, given: Any = None, /, **values: Any) -> Vehicle:
+        """The same vehicle with some parameters replaced; nested ones by record or dotted name."""
+        return replace(self, params=record.build(self.model.Params, given, base=self.params, **values))
+
+    def derivative(self, x: Any, u: Any, w: Any = None, p: Any = None) -> Any:
+        """Time derivative of the state, called directly on floats, NumPy, CasADi or JAX values.
+
+        A model with `hold` sees the input as sampled at `x`, as at the start of a step.
+        """
+        model = self.model
+        if model.derivative is None:
+            raise InvalidValue(f"{self.name!r} is a discrete model: it has update, not derivative")
+        w, p = self._defaults(w, p)
+        return model.derivative(x, model.held_input(x, u, w, p), w, p)
+
+    def outputs(self, x: Any, u: Any, w: Any = None, p: Any = None) -> Any:
+        """The output record at a state and input, called directly."""
+        w, p = self._defaults(w, p)
+        return self.model.outputs(x, self.model.held_input(x, u, w, p), w, p)
+
+    def _defaults(self, w: Any, p: Any) -> tuple[Any, Any]:
+        w = record.build(self.model.Disturbance) if w is None else w
+        return w, self.params if p is None else p
+
+
+@dataclass(frozen=True)
+class VehicleFactory:
+    """Makes vehicles of one model: `four_wheel(m=240.0)`. The listed vehicles are such factories."""
+
+    model: Model
+
+    def __call__(self, given: Any = None, /, **params: Any) -> Vehicle:
+        """A vehicle with the default parameters, some of them replaced by keyword or mapping."""
+        return Vehicle(self.model, record.build(self.model.Params, given, **params))
+
+    @property
+    def __doc__(self) -> str:  # type: ignore[override]
+        return self.model.summary

@@ -1,0 +1,220 @@
+"""Records: `typing.NamedTuple` classes of scalars, possibly nested, as named flat vectors.
+
+A record is the one type that Python, NumPy, CasADi and JAX all accept unchanged. This module gives
+its leaves in order (`fields`), turns it into a flat tuple and back (`flatten`, `unflatten`), builds
+one from user input (`build`) and says which names and values are allowed when that fails.
+Nested leaves have dotted names: `tyre.B`.
+"""
+
+from __future__ import annotations
+
+import ast
+import difflib
+import inspect
+import math
+import textwrap
+from collections.abc import Iterable, Mapping, Sequence
+from functools import cache
+from typing import Any, NamedTuple, get_type_hints
+
+import numpy as np
+
+from .errors import InvalidValue
+from .units import Allowed, Unit
+
+NO_UNIT = Unit("1")
+
+
+class Field(NamedTuple):
+    """One scalar leaf of a record."""
+
+    name: str
+    """Dotted path from the outermost record."""
+    unit: Unit
+    doc: str
+    default: float | None
+    allowed: Allowed | None
+
+
+def is_record_type(kind: Any) -> bool:
+    """Whether `kind` is a NamedTuple class."""
+    return isinstance(kind, type) and issubclass(kind, tuple) and hasattr(kind, "_fields")
+
+
+@cache
+def fields(kind: type) -> tuple[Field, ...]:
+    """The scalar leaves of a record class, depth first, in order."""
+    if not is_record_type(kind):
+        raise InvalidValue(f"{kind!r} is not a record: records are typing.NamedTuple classes")
+    hints = get_type_hints(kind, include_extras=True)
+    docs = _field_docs(kind)
+    defaults: dict[str, Any] = kind._field_defaults  # type: ignore[attr-defined]
+    leaves: list[Field] = []
+    for name in kind._fields:  # type: ignore[attr-defined]
+        hint = hints[name]
+        default = defaults.get(name)
+        if is_record_type(hint):
+            leaves.extend(_nested(name, hint, default))
+            continue
+        marks: tuple[Any, ...] = getattr(hint, "__metadata__", ())
+        unit = next((x for x in marks if isinstance(x, Unit)), NO_UNIT)
+        allowed = next((x for x in marks if isinstance(x, Allowed)), None)
+        number = None if default is None else float(default)
+        leaves.append(Field(name, unit, docs.get(name, ""), number, allowed))
+    return tuple(leaves)
+
+
+def _nested(name: str, kind: type, default: Any) -> Iterable[Field]:
+    inner = flatten(default) if default is not None else (None,) * len(fields(kind))
+    for leaf, value in zip(fields(kind), inner, strict=True):
+        number = leaf.default if value is None else float(value)
+        yield leaf._replace(name=f"{name}.{leaf.name}", default=number)
+
+
+@cache
+def _field_docs(kind: type) -> dict[str, str]:
+    """Docstrings written under the fields of a class; empty where the source is not at hand."""
+    try:
+        tree = ast.parse(textwrap.dedent(inspect.getsource(kind)))
+    except (OSError, TypeError, SyntaxError):
+        return {}
+    body = tree.body[0].body if isinstance(tree.body[0], ast.ClassDef) else []
+    docs: dict[str, str] = {}
+    for before, after in zip(body, body[1:], strict=False):
+        if (
+            isinstance(before, ast.AnnAssign)
+            and isinstance(before.target, ast.Name)
+            and isinstance(after, ast.Expr)
+            and isinstance(after.value, ast.Constant)
+            and isinstance(after.value.value, str)
+        ):
+            docs[before.target.id] = inspect.cleandoc(after.value.value)
+    return docs
+
+
+@cache
+def names(kind: type) -> tuple[str, ...]:
+    """Dotted names of the leaves."""
+    return tuple(leaf.name for leaf in fields(kind))
+
+
+def size(kind: type) -> int:
+    """Number of scalar leaves."""
+    return len(fields(kind))
+
+
+def flatten(record: Any) -> tuple[Any, ...]:
+    """The leaves of a record as one flat tuple."""
+    leaves: list[Any] = []
+    for value in record:
+        if is_record_type(type(value)):
+            leaves.extend(flatten(value))
+        else:
+            leaves.append(value)
+    return tuple(leaves)
+
+
+def unflatten(kind: type, leaves: Sequence[Any]) -> Any:
+    """A record of class `kind` from its flat leaves."""
+    if len(leaves) != size(kind):
+        raise InvalidValue(f"{kind.__name__} has {size(kind)} values, got {len(leaves)}")
+    record, rest = _take(kind, list(leaves))
+    assert not rest
+    return record
+
+
+def _take(kind: type, leaves: list[Any]) -> tuple[Any, list[Any]]:
+    hints = get_type_hints(kind, include_extras=True)
+    values: list[Any] = []
+    for name in kind._fields:  # type: ignore[attr-defined]
+        if is_record_type(hints[name]):
+            value, leaves = _take(hints[name], leaves)
+        else:
+            value, leaves = leaves[0], leaves[1:]
+        values.append(value)
+    return kind(*values), leaves
+
+
+def build(kind: type, given: Any = None, /, *, base: Any = None, **values: Any) -> Any:
+    """A checked record of floats from whatever the user gave.
+
+    `given` may be a record of this class, a mapping of (dotted) names, or a flat sequence or array.
+    Keywords override it; a keyword may also be a nested record. What is not given comes from `base`,
+    then from the defaults of the class. The error names the field, the value and what is allowed.
+    """
+    slots = dict(zip(names(kind), _start(kind, given, base), strict=True))
+    if isinstance(given, Mapping):
+        _assign(kind, slots, given)
+    _assign(kind, slots, values)
+    missing = [name for name, value in slots.items() if value is None]
+    if missing:
+        raise InvalidValue(f"{_label(kind)} needs a value for {', '.join(missing)}")
+    record = unflatten(kind, [_number(kind, name, slots[name]) for name in names(kind)])
+    check(record)
+    return record
+
+
+def _start(kind: type, given: Any, base: Any) -> Sequence[Any]:
+    if given is None or isinstance(given, Mapping):
+        return flatten(base) if base is not None else [leaf.default for leaf in fields(kind)]
+    if isinstance(given, kind):
+        return flatten(given)
+    if is_record_type(type(given)):
+        raise InvalidValue(
+            f"expected a {_label(kind)} record, got {type(given).__qualname__}; "
+            f"fields are {', '.join(names(kind))}"
+        )
+    try:
+        flat = list(np.asarray(given, dtype=float).ravel()) if np.ndim(given) == 1 else None
+    except (TypeError, ValueError):
+        flat = None
+    if flat is None or len(flat) != size(kind):
+        shape = np.shape(given) if flat is None else (len(flat),)
+        raise InvalidValue(
+            f"{_label(kind)} takes {size(kind)} numbers ({', '.join(names(kind))}), "
+            f"got shape {shape}"
+        )
+    return flat
+
+
+def _assign(kind: type, slots: dict[str, Any], given: Mapping[str, Any]) -> None:
+    for name, value in given.items():
+        if is_record_type(type(value)):
+            inner = zip(names(type(value)), flatten(value), strict=True)
+            _assign(kind, slots, {f"{name}.{leaf}": x for leaf, x in inner})
+        elif name in slots:
+            slots[name] = value
+        else:
+            raise InvalidValue(unknown_name(_label(kind), name, tuple(slots)))
+
+
+def unknown_name(what: str, name: str, allowed: Sequence[str]) -> str:
+    """The sentence for a name that does not exist, with the nearest one that does."""
+    close = difflib.get_close_matches(name, allowed, n=1)
+    hint = f"; did you mean {close[0]!r}?" if close else ""
+    return f"{what} has no field {name!r}{hint} Fields are {', '.join(allowed) or 'none'}"
+
+
+def _number(kind: type, name: str, value: Any) -> float:
+    try:
+        return float(value)
+    except (TypeError, ValueError) as error:
+        raise InvalidValue(
+            f"{_label(kind)}.{name} must be a number, got {value!r} ({type(value).__name__})"
+        ) from error
+
+
+def check(record: Any) -> None:
+    """Raise if a leaf is NaN, infinite or outside the range its annotation allows."""
+    kind = type(record)
+    for leaf, value in zip(fields(kind), flatten(record), strict=True):
+        if not math.isfinite(value):
+            raise InvalidValue(f"{_label(kind)}.{leaf.name} = {value} must be finite")
+        if leaf.allowed is not None and value not in leaf.allowed:
+            raise InvalidValue(
+                f"{_label(kind)}.{leaf.name} = {value:g} {leaf.unit} must be {leaf.allowed}"
+            )
+
+
+def _label(kind: type) -> str:
+    return kind.__name__

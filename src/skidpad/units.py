@@ -1,0 +1,82 @@
+"""Unit aliases for record fields and kernel arguments; SI only.
+
+`m_s` is `Annotated[float, Unit(...)]`: a type checker sees a float, `record.fields` sees the unit.
+An angle is dimensionless in SI; `rad` keeps its own symbol so that tables and plots can show it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Annotated
+
+
+@dataclass(frozen=True)
+class Unit:
+    """A unit: its symbol as printed and its exponents of metre, kilogram and second."""
+
+    symbol: str
+    length: float = 0.0
+    mass: float = 0.0
+    time: float = 0.0
+
+    @property
+    def dimension(self) -> tuple[float, float, float]:
+        """Exponents of (metre, kilogram, second)."""
+        return (self.length, self.mass, self.time)
+
+    def __str__(self) -> str:
+        return self.symbol
+
+
+@dataclass(frozen=True)
+class Allowed:
+    """The open or closed range a parameter may take; part of a field's annotation."""
+
+    low: float = float("-inf")
+    high: float = float("inf")
+    open_low: bool = False
+
+    def __contains__(self, value: float) -> bool:
+        above = value > self.low if self.open_low else value >= self.low
+        return bool(above and value <= self.high)
+
+    def __str__(self) -> str:
+        if self.high == float("inf"):
+            return f"{'greater than' if self.open_low else 'at least'} {self.low:g}"
+        if self.low == float("-inf"):
+            return f"at most {self.high:g}"
+        return f"{'above' if self.open_low else 'from'} {self.low:g} to {self.high:g}"
+
+
+positive = Allowed(low=0.0, open_low=True)
+"""Marks a field that must be greater than zero: `m: Annotated[kg, positive]`."""
+non_negative = Allowed(low=0.0)
+"""Marks a field that must not be negative."""
+
+one = Annotated[float, Unit("1")]
+"""A pure number."""
+rad = Annotated[float, Unit("rad")]
+rad_s = Annotated[float, Unit("rad/s", time=-1)]
+rad_s2 = Annotated[float, Unit("rad/s²", time=-2)]
+m = Annotated[float, Unit("m", length=1)]
+m2 = Annotated[float, Unit("m²", length=2)]
+per_m = Annotated[float, Unit("1/m", length=-1)]
+s = Annotated[float, Unit("s", time=1)]
+per_s = Annotated[float, Unit("1/s", time=-1)]
+m_s = Annotated[float, Unit("m/s", length=1, time=-1)]
+m_s2 = Annotated[float, Unit("m/s²", length=1, time=-2)]
+m_s3 = Annotated[float, Unit("m/s³", length=1, time=-3)]
+kg = Annotated[float, Unit("kg", mass=1)]
+kg_m2 = Annotated[float, Unit("kg·m²", length=2, mass=1)]
+N = Annotated[float, Unit("N", length=1, mass=1, time=-2)]
+Nm = Annotated[float, Unit("N·m", length=2, mass=1, time=-2)]
+N_rad = Annotated[float, Unit("N/rad", length=1, mass=1, time=-2)]
+N_Nm = Annotated[float, Unit("N/(N·m)", length=-1)]
+"""Force per torque, as of a wheel of radius r driven without slip: 1/r."""
+N_s_m = Annotated[float, Unit("N·s/m", mass=1, time=-1)]
+N_s2_m2 = Annotated[float, Unit("N·s²/m²", length=-1, mass=1)]
+J = Annotated[float, Unit("J", length=2, mass=1, time=-2)]
+Nm_s = Annotated[float, Unit("N·m/s", length=2, mass=1, time=-3)]
+"""Torque per time."""
+per_m_s = Annotated[float, Unit("1/(m·s)", length=-1, time=-1)]
+"""Curvature per time."""

@@ -1,0 +1,53 @@
+"""The vehicles, by name. To add one, write its file, import its factory and list it here."""
+
+from __future__ import annotations
+
+import difflib
+
+from ..errors import InvalidValue
+from ..model import VehicleFactory
+from .brains2 import brains2
+from .formula_student import formula_student
+from .four_wheel import four_wheel
+from .kinematic_bicycle import kinematic_bicycle
+
+_LISTED = (brains2, formula_student, four_wheel, kinematic_bicycle)
+_FACTORIES: dict[str, VehicleFactory] = {}
+
+
+def names() -> list[str]:
+    """Names of all vehicles, sorted."""
+    return sorted(_FACTORIES)
+
+
+def get(name: str) -> VehicleFactory:
+    """The factory of a vehicle by its name."""
+    if name not in _FACTORIES:
+        close = difflib.get_close_matches(str(name), names(), n=1)
+        hint = f", did you mean {close[0]!r}?" if close else "."
+        raise InvalidValue(f"no vehicle is named {name!r}{hint} Vehicles are {', '.join(names())}")
+    return _FACTORIES[name]
+
+
+def register(factory: VehicleFactory) -> VehicleFactory:
+    """Add a vehicle under its model's name, so that `get`, `names` and the checks find it."""
+    name = factory.model.name
+    known = _FACTORIES.get(name)
+    if known is not None and known.model is not factory.model:
+        raise InvalidValue(f"a vehicle named {name!r} is already registered; choose another name")
+    _FACTORIES[name] = factory
+    return factory
+
+
+for _factory in _LISTED:
+    register(_factory)
+
+__all__ = [
+    "brains2",
+    "formula_student",
+    "four_wheel",
+    "get",
+    "kinematic_bicycle",
+    "names",
+    "register",
+]

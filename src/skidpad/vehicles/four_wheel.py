@@ -1,0 +1,236 @@
+"""`four_wheel`: dynamic car on four tyres, loads in closed form, for speeds above walking pace.
+
+Equations: docs/vehicles.md. Against the brains2 document and program it has the corrections C1 to
+C4 of docs/errata.md.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, NamedTuple
+
+from ..components.axle import (
+    AxleForce,
+    AxleFriction,
+    Force,
+    Friction,
+    axle_friction,
+    drive_force,
+    steered_lateral,
+    together,
+    tyre_force,
+    yaw_moment,
+)
+from ..components.load_transfer import (
+    CarLoad,
+    LoadLaw,
+    accelerations,
+    axle_load,
+    rigid_load_law,
+    under_force,
+    wheel_loads,
+)
+from ..components.resistance import downforce, resistance
+from ..components.rigid_body import Acceleration
+from ..components.tyre import MagicFormula, friction
+from ..components.wheel import contact_velocities, in_wheel_frame, slip_angle
+from ..model import Model, VehicleFactory
+from ..ops import cos, sin, where
+from ..units import (
+    N,
+    N_Nm,
+    N_s2_m2,
+    N_s_m,
+    Nm,
+    kg,
+    kg_m2,
+    m,
+    m_s,
+    m_s2,
+    non_negative,
+    one,
+    positive,
+    rad,
+    rad_s,
+    s,
+)
+from .car_state import (
+    External,
+    Input,
+    Outputs,
+    State,
+    actuator_rates,
+    body_rates,
+    energy,
+    least,
+    wheel_outputs,
+)
+
+
+class Params(NamedTuple):
+    """Parameters of the four-wheel car.
+
+    The numbers are those of the brains2 project's Formula Student car (`car_constants.yaml`); g,
+    v_0 and v_eps are the constants 9.81, 1/10 and 0.001 written into its equations.
+    """
+
+    m: Annotated[kg, positive] = 230.0
+    """Mass with driver."""
+    I_z: Annotated[kg_m2, positive] = 200.0
+    """Yaw inertia about the centre of mass."""
+    l_f: Annotated[m, positive] = 0.7853
+    """Distance from the centre of mass to the front axle."""
+    l_r: Annotated[m, positive] = 0.7853
+    """Distance from the centre of mass to the rear axle."""
+    track: Annotated[m, positive] = 1.24
+    """Distance between the wheels of an axle."""
+    z_cg: Annotated[m, non_negative] = 0.295
+    """Height of the centre of mass."""
+    g: Annotated[m_s2, non_negative] = 9.81
+    """Gravity."""
+    C_m0: Annotated[N_Nm, non_negative] = 4.950
+    """Drive force per wheel torque."""
+    C_r0: Annotated[N, non_negative] = 350.0
+    """Constant driving resistance."""
+    C_r1: Annotated[N_s_m, non_negative] = 20.0
+    """Driving resistance per speed."""
+    C_r2: Annotated[N_s2_m2, non_negative] = 3.0
+    """Driving resistance per speed squared."""
+    C_down: Annotated[N_s2_m2, non_negative] = 3.96864
+    """Downforce coefficient: downforce is ½ C_down v_x²."""
+    t_tau: Annotated[s, positive] = 0.001
+    """Time constant of the wheel torques."""
+    t_steer: Annotated[s, positive] = 0.02
+    """Time constant of the steering."""
+    tau_max: Annotated[Nm, non_negative] = 276.75
+    """Largest torque target of a wheel, either sign."""
+    steer_max: Annotated[rad, non_negative] = 0.5
+    """Largest steering target, either side."""
+    steer_rate_max: Annotated[rad_s, non_negative] = 1.0
+    """Largest steering rate, either side."""
+    v_0: Annotated[m_s, positive] = 0.1
+    """Speed below which the driving resistance fades to zero."""
+    v_eps: Annotated[m_s, positive] = 0.001
+    """Rolling speed below which slip angles are held finite."""
+    tyre: MagicFormula = MagicFormula()
+    """Lateral force of each tyre."""
+
+
+class Slips(NamedTuple):
+    """Slip angles of the wheels."""
+
+    fl: rad
+    fr: rad
+    rl: rad
+    rr: rad
+
+
+class Frictions(NamedTuple):
+    """Lateral force over load of each wheel, in the wheel frame."""
+
+    fl: one
+    fr: one
+    rl: one
+    rr: one
+
+
+def slip_angles(x: State, c: one, s: one, p: Params) -> Slips:
+    """Slip angles of the wheels; `c`, `s` are cosine and sine of the steering angle."""
+    v = contact_velocities(x.v_x, x.v_y, x.omega, p.l_f, p.l_r, p.track)
+    return Slips(
+        slip_angle(in_wheel_frame(v.fl, c, s), p.v_eps),
+        slip_angle(in_wheel_frame(v.fr, c, s), p.v_eps),
+        slip_angle(v.rl, p.v_eps),
+        slip_angle(v.rr, p.v_eps),
+    )
+
+
+def frictions(alpha: Slips, w: External, p: Params) -> Frictions:
+    """Lateral friction of each tyre at its slip angle."""
+    return Frictions(*(w.mu_scale * friction(a, p.tyre) for a in alpha))
+
+
+def body_frame(mu: Frictions, c: one, s: one) -> tuple[AxleFriction, AxleFriction]:
+    """Friction of the front and the rear axle in the body frame."""
+    front = axle_friction(steered_lateral(mu.fl, c, s), steered_lateral(mu.fr, c, s))
+    rear = axle_friction(Friction(0.0, mu.rl), Friction(0.0, mu.rr))
+    return front, rear
+
+
+def drive_forces(x: State, c: one, s: one, p: Params) -> tuple[AxleForce, AxleForce]:
+    """Force of the motors at the front and the rear axle in the body frame."""
+    front = drive_force(p.C_m0 * x.tau_fl, p.C_m0 * x.tau_fr, c, s)
+    rear = drive_force(p.C_m0 * x.tau_rl, p.C_m0 * x.tau_rr, 1.0, 0.0)
+    return front, rear
+
+
+def load_law(x: State, w: External, p: Params) -> LoadLaw:
+    """Wheel loads over acceleration: weight, downforce, pitch and roll balance."""
+    total = p.m * p.g + downforce(x.v_x, p.C_down)
+    law = rigid_load_law(total, p.m, p.l_f, p.l_r, p.track, p.z_cg)
+    return under_force(law, Force(w.F_x, w.F_y), p.m)
+
+
+class Motion(NamedTuple):
+    """Everything about the car at one instant that both the derivative and the outputs need."""
+
+    a: Acceleration
+    moment: Nm
+    alpha: Slips
+    mu: Frictions
+    law: LoadLaw
+
+
+def motion(x: State, w: External, p: Params) -> Motion:
+    """Accelerations, yaw moment, slip and friction at a state."""
+    c, s = cos(x.steer), sin(x.steer)
+    alpha = slip_angles(x, c, s, p)
+    mu = frictions(alpha, w, p)
+    front, rear = body_frame(mu, c, s)
+    drive_f, drive_r = drive_forces(x, c, s, p)
+    law = load_law(x, w, p)
+    drag = resistance(x.v_x, p.C_r0, p.C_r1, p.C_r2, p.v_0)
+    applied = Force(drive_f.x + drive_r.x + drag + w.F_x, drive_f.y + w.F_y)
+    a = accelerations(applied, front, rear, law, p.m)
+    force_f = together(drive_f, tyre_force(front, axle_load(a, law.front)))
+    force_r = together(drive_r, tyre_force(rear, axle_load(a, law.rear)))
+    moment = yaw_moment(force_f, force_r, p.l_f, p.l_r, p.track) + w.M_z
+    return Motion(a, moment, alpha, mu, law)
+
+
+def derivative(x: State, u: Input, w: External, p: Params) -> State:
+    """Time derivative of the state."""
+    car = motion(x, w, p)
+    return body_rates(x, car.a, car.moment * (1.0 / p.I_z), actuator_rates(x, u, p))
+
+
+def outputs(x: State, u: Input, w: External, p: Params) -> Outputs:
+    """Accelerations, loads, slip angles and tyre forces. `wheel_lift` marks a negative load.
+
+    Such a load is a sign that the model is used beyond its range: a real wheel would be in the air.
+    """
+    car = motion(x, w, p)
+    F_z = wheel_loads(CarLoad(axle_load(car.a, car.law.front), axle_load(car.a, car.law.rear)))
+    return wheel_outputs(
+        car.a,
+        F_z,
+        car.alpha,
+        [p.C_m0 * tau for tau in (x.tau_fl, x.tau_fr, x.tau_rl, x.tau_rr)],
+        [mu * load for mu, load in zip(car.mu, F_z, strict=True)],
+        where(least(F_z) < 0.0, 1.0, 0.0),
+    )
+
+
+MODEL = Model(
+    name="four_wheel",
+    State=State,
+    Input=Input,
+    Params=Params,
+    Outputs=Outputs,
+    Disturbance=External,
+    derivative=derivative,
+    outputs=outputs,
+    energy=energy,
+    summary="Dynamic car on four tyres with load transfer; above walking pace",
+)
+
+four_wheel = VehicleFactory(MODEL)

@@ -1,0 +1,182 @@
+"""`kinematic_bicycle`: a car whose wheels do not slip sideways; exact at parking speed.
+
+One degree of freedom, v_x; lateral velocity and yaw rate follow from the steering angle. The
+longitudinal equation is the power balance of the constrained body: docs/vehicles.md, and K1 to K5
+of docs/errata.md for the differences from the brains2 document and program.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, NamedTuple
+
+from ..components.axle import AxleForce, drive_force, yaw_moment
+from ..components.resistance import resistance
+from ..components.rigid_body import Acceleration, body_acceleration, kinetic_energy, pose_rate
+from ..model import Model, NoDisturbance, VehicleFactory
+from ..ops import cos, sin, tan
+from ..units import (
+    J,
+    N,
+    N_Nm,
+    N_s2_m2,
+    N_s_m,
+    Nm,
+    kg,
+    kg_m2,
+    m,
+    m_s,
+    m_s2,
+    non_negative,
+    per_m,
+    positive,
+    rad,
+    rad_s,
+    rad_s2,
+    s,
+)
+from .car_state import Input, State, actuator_rates
+
+
+class Params(NamedTuple):
+    """Parameters of the kinematic bicycle.
+
+    The numbers are those of the brains2 project's Formula Student car (`car_constants.yaml`); v_0
+    is the constant 1/10 written into its equations.
+    """
+
+    m: Annotated[kg, positive] = 230.0
+    """Mass with driver."""
+    I_z: Annotated[kg_m2, positive] = 200.0
+    """Yaw inertia about the centre of mass."""
+    l_f: Annotated[m, positive] = 0.7853
+    """Distance from the centre of mass to the front axle."""
+    l_r: Annotated[m, positive] = 0.7853
+    """Distance from the centre of mass to the rear axle."""
+    track: Annotated[m, positive] = 1.24
+    """Distance between the wheels of an axle; the lever of torque differences."""
+    C_m0: Annotated[N_Nm, non_negative] = 4.950
+    """Drive force per wheel torque."""
+    C_r0: Annotated[N, non_negative] = 350.0
+    """Constant driving resistance."""
+    C_r1: Annotated[N_s_m, non_negative] = 20.0
+    """Driving resistance per speed."""
+    C_r2: Annotated[N_s2_m2, non_negative] = 3.0
+    """Driving resistance per speed squared."""
+    t_tau: Annotated[s, positive] = 0.001
+    """Time constant of the wheel torques."""
+    t_steer: Annotated[s, positive] = 0.02
+    """Time constant of the steering."""
+    tau_max: Annotated[Nm, non_negative] = 276.75
+    """Largest torque target of a wheel, either sign."""
+    steer_max: Annotated[rad, non_negative] = 0.5
+    """Largest steering target, either side."""
+    steer_rate_max: Annotated[rad_s, non_negative] = 1.0
+    """Largest steering rate, either side."""
+    v_0: Annotated[m_s, positive] = 0.1
+    """Speed below which the driving resistance fades to zero."""
+
+
+class Outputs(NamedTuple):
+    """Accelerations and the path being driven."""
+
+    a_x: m_s2
+    """Acceleration of the centre of mass along the car, v_x' - v_y omega."""
+    a_y: m_s2
+    """Acceleration of the centre of mass across the car, v_y' + v_x omega, positive to the left."""
+    curvature: per_m
+    """Curvature of the path of the rear axle, positive to the left."""
+
+
+def path_curvature(steer: rad, p: Params) -> per_m:
+    """Curvature of the path of the rear axle at a steering angle: omega = v_x times this."""
+    return tan(steer) * (1.0 / (p.l_f + p.l_r))
+
+
+def no_slip(x: State, p: Params) -> State:
+    """The state with lateral velocity and yaw rate put where the rolling wheels force them."""
+    omega = x.v_x * path_curvature(x.steer, p)
+    return x._replace(v_y=p.l_r * omega, omega=omega)
+
+
+def turning_inertia(p: Params) -> kg_m2:
+    """Yaw inertia about the middle of the rear axle, which the car turns about."""
+    return p.m * p.l_r * p.l_r + p.I_z
+
+
+def effective_mass(kappa: per_m, p: Params) -> kg:
+    """Mass felt along v_x at a path curvature: energy is half of this times v_x²."""
+    return p.m + turning_inertia(p) * (kappa * kappa)
+
+
+def drive_forces(x: State, p: Params) -> tuple[AxleForce, AxleForce]:
+    """Force of the motors at the front and the rear axle in the body frame."""
+    c, s = cos(x.steer), sin(x.steer)
+    front = drive_force(p.C_m0 * x.tau_fl, p.C_m0 * x.tau_fr, c, s)
+    rear = drive_force(p.C_m0 * x.tau_rl, p.C_m0 * x.tau_rr, 1.0, 0.0)
+    return front, rear
+
+
+class Motion(NamedTuple):
+    """Rates of the one degree of freedom and of the velocities slaved to it."""
+
+    v_x: m_s2
+    v_y: m_s2
+    omega: rad_s2
+
+
+def motion(x: State, steer_rate: rad_s, p: Params) -> Motion:
+    """v_x', v_y' and omega' of the constrained car while its steering moves with `steer_rate`.
+
+    Its energy ½ M v_x² changes by the power of drive and resistance alone, as the lateral forces of
+    the wheels do no work. M grows with the steering angle, so steering in takes speed.
+    """
+    kappa = path_curvature(x.steer, p)
+    wheelbase = p.l_f + p.l_r
+    kappa_rate = steer_rate * (1.0 / wheelbase + wheelbase * (kappa * kappa))
+    front, rear = drive_forces(x, p)
+    drag = resistance(x.v_x, p.C_r0, p.C_r1, p.C_r2, p.v_0)
+    moment = yaw_moment(front, rear, p.l_f, p.l_r, p.track)
+    # Per unit of v_x the centre of mass moves 1 ahead and l_r kappa to the left and turns by kappa.
+    along = front.x + rear.x + drag + kappa * (p.l_r * (front.y + rear.y) + moment)
+    half_mass_rate = turning_inertia(p) * (kappa * kappa_rate)
+    v_x_rate = (along - half_mass_rate * x.v_x) / effective_mass(kappa, p)
+    omega_rate = v_x_rate * kappa + x.v_x * kappa_rate
+    return Motion(v_x_rate, p.l_r * omega_rate, omega_rate)
+
+
+def derivative(x: State, u: Input, w: NoDisturbance, p: Params) -> State:
+    """Time derivative of the state; `x.v_y` and `x.omega` are not used, see `no_slip`."""
+    rolling = no_slip(x, p)
+    actuators = actuator_rates(x, u, p)
+    pose = pose_rate(x.yaw, rolling.v_x, rolling.v_y, rolling.omega)
+    return State(*pose, *motion(x, actuators.steer, p), *actuators)
+
+
+def outputs(x: State, u: Input, w: NoDisturbance, p: Params) -> Outputs:
+    """True body accelerations, with the lateral forces that keep the wheels from slipping."""
+    rolling = no_slip(x, p)
+    rate = motion(x, actuator_rates(x, u, p).steer, p)
+    a = body_acceleration(Acceleration(rate.v_x, rate.v_y), x.v_x, rolling.v_y, rolling.omega)
+    return Outputs(a.x, a.y, path_curvature(x.steer, p))
+
+
+def energy(x: State, p: Params) -> J:
+    """Kinetic energy of the car while its wheels roll without slip."""
+    rolling = no_slip(x, p)
+    return kinetic_energy(x.v_x, rolling.v_y, rolling.omega, p.m, p.I_z)
+
+
+MODEL = Model(
+    name="kinematic_bicycle",
+    State=State,
+    Input=Input,
+    Params=Params,
+    Outputs=Outputs,
+    derivative=derivative,
+    outputs=outputs,
+    settle=no_slip,
+    energy=energy,
+    summary="Car whose wheels do not slip sideways; parking speed",
+)
+
+kinematic_bicycle = VehicleFactory(MODEL)

@@ -1,0 +1,134 @@
+"""The documentation is run: its Python blocks as written, its internal links followed."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+from typing import NamedTuple
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").rglob("*.md"))]
+FENCE = re.compile(r"^(?P<indent> *)```(?P<info>[^`]*)$")
+LINK = re.compile(r"(?<!!)\[[^\]]*\]\((?P<target>[^)\s]+)\)")
+TIME_LIMIT_S = 60.0
+
+
+class Block(NamedTuple):
+    """A fenced block: its info string, the line its text begins on (from 1) and its lines."""
+
+    info: str
+    line: int
+    text: list[str]
+
+
+def blocks(page: str) -> list[Block]:
+    found: list[Block] = []
+    current: Block | None = None
+    indent = 0
+    for number, line in enumerate(page.splitlines(), start=1):
+        fence = FENCE.match(line)
+        if fence and current is None:
+            indent = len(fence["indent"])
+            current = Block(fence["info"].strip(), number + 1, [])
+        elif fence and current is not None:
+            found.append(current)
+            current = None
+        elif current is not None:
+            current.text.append(line[indent:])
+    return found
+
+
+def python_blocks(page: str) -> list[Block]:
+    return [block for block in blocks(page) if block.info.split()[:1] == ["python"]]
+
+
+def script(page: str) -> str:
+    """The page with all but the blocks to run made empty, so that line numbers are the page's."""
+    lines = [""] * len(page.splitlines())
+    for block in python_blocks(page):
+        if block.info == "python":
+            lines[block.line - 1 : block.line - 1 + len(block.text)] = block.text
+    return "\n".join(lines) + "\n"
+
+
+def relative(path: Path) -> str:
+    return path.relative_to(ROOT).as_posix()
+
+
+def pages_with_python() -> list[Path]:
+    return [page for page in PAGES if python_blocks(page.read_text("utf-8"))]
+
+
+@pytest.mark.parametrize("page", pages_with_python(), ids=relative)
+def test_python_blocks_run(page: Path, tmp_path: Path) -> None:
+    text = page.read_text("utf-8")
+    for block in python_blocks(text):
+        compile("\n".join(block.text), f"{relative(page)} from line {block.line}", "exec")
+    copy = tmp_path / page.name
+    copy.write_text(script(text), encoding="utf-8")
+    work = tmp_path / "work"
+    work.mkdir()
+    path = os.pathsep.join(filter(None, [str(ROOT / "src"), os.environ.get("PYTHONPATH")]))
+    try:
+        run = subprocess.run(
+            [sys.executable, str(copy)],
+            cwd=work,
+            env={**os.environ, "PYTHONPATH": path, "MPLBACKEND": "Agg"},
+            capture_output=True,
+            text=True,
+            timeout=TIME_LIMIT_S,
+        )
+    except subprocess.TimeoutExpired:
+        pytest.fail(f"{relative(page)}: the blocks together ran past {TIME_LIMIT_S:.0f} s")
+    if run.returncode:
+        located = re.findall(rf'File "{re.escape(str(copy))}", line (\d+)', run.stderr)
+        line = located[-1] if located else "?"
+        pytest.fail(f"{relative(page)}:{line}\n{run.stderr}", pytrace=False)
+
+
+def test_the_readme_has_an_example_to_run() -> None:
+    assert python_blocks((ROOT / "README.md").read_text("utf-8"))
+
+
+def prose(page: str) -> str:
+    """The page without its fenced blocks."""
+    lines = page.splitlines()
+    for block in blocks(page):
+        for k in range(block.line - 1, block.line - 1 + len(block.text)):
+            lines[k] = ""
+    return "\n".join(lines)
+
+
+def anchors(page: str) -> set[str]:
+    """The anchors of a page's headings, made as hosting sites make them."""
+    headings = re.findall(r"^#+ +(.*)$", prose(page), re.MULTILINE)
+    return {re.sub(r"[^\w\- ]", "", h.lower()).strip().replace(" ", "-") for h in headings}
+
+
+@pytest.mark.parametrize("page", [*PAGES, ROOT / "CHANGELOG.md"], ids=relative)
+def test_internal_links_resolve(page: Path) -> None:
+    broken: list[str] = []
+    for number, line in enumerate(prose(page.read_text("utf-8")).splitlines(), start=1):
+        for link in LINK.finditer(line):
+            target = link["target"]
+            if re.match(r"[a-z]+:", target):
+                continue
+            name, _, anchor = target.partition("#")
+            file = (page.parent / name).resolve() if name else page
+            found = file.exists() and (
+                not anchor or (file.suffix == ".md" and anchor in anchors(file.read_text("utf-8")))
+            )
+            if not found:
+                broken.append(f"{relative(page)}:{number} {target}")
+    assert not broken
+
+
+def test_a_failing_block_is_named_by_its_line() -> None:
+    page = "# t\n\n```python\na = 1\n```\n\n```python no-run\n1 / 0\n```\n\n```python\na / 0\n```\n"
+    lines = script(page).splitlines()
+    assert [k for k, line in enumerate(lines, start=1) if line] == [4, 12]

@@ -1,0 +1,55 @@
+"""The files around the code agree with it."""
+
+from __future__ import annotations
+
+import os
+import re
+import tomllib
+from pathlib import Path
+
+import skidpad
+
+ROOT = Path(__file__).parents[2]
+PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))
+
+
+def test_the_version_is_written_once() -> None:
+    assert "version" in PROJECT["project"]["dynamic"]
+    home = ROOT / PROJECT["tool"]["hatch"]["version"]["path"]
+    assert f'__version__ = "{skidpad.__version__}"' in home.read_text("utf-8")
+
+
+def test_the_changelog_has_the_current_version() -> None:
+    headings = re.findall(r"^## \[(.+?)\]", (ROOT / "CHANGELOG.md").read_text("utf-8"), re.M)
+    assert skidpad.__version__ in headings
+
+
+def test_extras_named_in_messages_exist() -> None:
+    texts = [
+        p.read_text("utf-8") for p in [*(ROOT / "src").rglob("*.py"), *ROOT.rglob("docs/*.md")]
+    ]
+    pattern = re.compile(r"(?:skidpad\[|extra=\")(\w+)")
+    named = {extra for text in texts for extra in pattern.findall(text)}
+    assert named
+    assert named <= set(PROJECT["project"]["optional-dependencies"])
+
+
+def test_ci_runs_what_a_developer_runs() -> None:
+    ci = ROOT / ".ci" / "run"
+    assert "make test" in ci.read_text("utf-8").splitlines()
+    assert os.name == "nt" or os.access(ci, os.X_OK)
+
+
+def test_the_make_targets_of_the_documents_exist() -> None:
+    targets = set(re.findall(r"^([a-z-]+):", (ROOT / "Makefile").read_text("utf-8"), re.M))
+    pages = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *(ROOT / "docs").glob("*.md")]
+    named = {t for p in pages for t in re.findall(r"\bmake ([a-z-]+)`", p.read_text("utf-8"))}
+    assert named
+    assert named <= targets
+
+
+def test_the_licence_is_the_one_declared() -> None:
+    text = (ROOT / "LICENSE").read_text("utf-8")
+    assert PROJECT["project"]["license"] == "Apache-2.0"
+    assert text.split("\n")[1].strip() == "Apache License"
+    assert "END OF TERMS AND CONDITIONS" in text
