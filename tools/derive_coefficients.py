@@ -222,6 +222,10 @@ POLYNOMIALS = (
         (1.0,), {"float64": 10, "float32": 5},
     ),
     Polynomial(
+        "TANH", "expm1(2u)/(2u) - 1, u from -ln2/8 to 3/8 ln2", lambda u: mp.expm1(2 * u) / (2 * u),
+        -HALF_LN2 / 4, HALF_LN2 * 3 / 4, (1.0,), {"float64": 10, "float32": 5},
+    ),
+    Polynomial(
         "SINH", "sinh(r)/r - 1 in r², r within ln2/2", _of_root(mp.sinh), 0, HALF_LN2**2, (1.0,),
         {"float64": 5, "float32": 3},
     ),

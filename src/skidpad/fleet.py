@@ -61,14 +61,14 @@ class Fleet:
         self.threads = threads or host.cores()
         self._dtype = np.dtype(precision)
         self._program = pipeline.step_program(vehicle, self.integrator)
-        self._lanes = lanes
+        self._lanes = lanes or pipeline.default_lanes(self._program, precision)
         self._kernel: Any = None
         self._outputs_kernel: Any = None
 
     @property
     def lanes(self) -> int:
         """Vehicles per instruction."""
-        return self._lanes or pipeline.default_lanes(self._program)
+        return self._lanes
 
     def rollout(
         self,

@@ -18,7 +18,7 @@ HEAVY = {"casadi", "jax", "jaxlib", "llvmlite", "matplotlib", "pandas", "pyarrow
 BASE = {"errors", "extras", "units", "ops", "record", "model"}
 COMPILED = BASE | {"integrate", "compile"}
 RECORDING = {"columns", "trajectory", "record_io", "viewer"}
-RUNNING = COMPILED | RECORDING | {"simulator", "fleet"}
+RUNNING = COMPILED | RECORDING | {"batch", "simulator", "fleet"}
 ALLOWED: dict[str, set[str]] = {
     "errors": set(),
     "extras": {"errors"},
@@ -32,6 +32,7 @@ ALLOWED: dict[str, set[str]] = {
     "compile": COMPILED,
     # A trajectory offers `to_parquet` and `plot`, which live beside it and take one.
     **dict.fromkeys(RECORDING, BASE | RECORDING),
+    "batch": COMPILED,
     "simulator": RUNNING,
     "fleet": RUNNING,
     "conformance": RUNNING,

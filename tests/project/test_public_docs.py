@@ -34,10 +34,16 @@ def public_definitions(module: ModuleType) -> list[tuple[str, Any]]:
             found += [
                 (f"{name}.{inner}", member)
                 for inner, member in vars(value).items()
-                if not inner.startswith("_")
-                and (inspect.isfunction(member) or isinstance(member, (property, classmethod)))
+                if not inner.startswith("_") and is_method(member, f"{name}.{inner}")
             ]
     return found
+
+
+def is_method(member: Any, path: str) -> bool:
+    """Whether a member is a method or property, and not a function that is a field's default."""
+    if isinstance(member, property):
+        return True
+    return inspect.isroutine(member) and getattr(member, "__qualname__", path) == path
 
 
 def says_something(label: str, doc: Any) -> bool:

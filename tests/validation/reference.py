@@ -13,9 +13,10 @@ from scipy.integrate import solve_ivp
 from skidpad import record
 
 FOLDER = Path(__file__).parents[1] / "data" / "brains2"
-PARAMS = (
-    "m I_z l_r l_f C_m0 C_r0 C_r1 C_r2 t_tau t_steer z_cg track C_down tyre.B tyre.C tyre.D tyre.E"
-).split()
+PARAMS = [
+    *("m", "I_z", "l_r", "l_f", "C_m0", "C_r0", "C_r1", "C_r2", "t_tau", "t_steer"),
+    *("z_cg", "track", "C_down", "tyre.B", "tyre.C", "tyre.D", "tyre.E"),
+]
 NO_LIMITS = {"tau_max": 1e9, "steer_max": 1e9, "steer_rate_max": 1e9}
 """The recordings without limiter have targets that a limited actuator would not follow."""
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from validation.reference import columns, compiled, flow, load, table
 
 from skidpad import record, vehicles
 from skidpad.vehicles.brains2 import MODEL, Held
+from validation.reference import columns, compiled, flow, load, table
 
 RUNS = sorted({key.partition("/")[0] for key in load("sim_upstream").files})
 DT = 0.01
@@ -31,7 +31,9 @@ def test_limiter_and_model_choice_at_every_step(run: str) -> None:
 def test_runs_use_both_models_and_the_limiter() -> None:
     modes = np.concatenate([recorded(run)["mode_dyn"] for run in RUNS])
     assert set(modes) == {0, 1}
-    limited = [not np.array_equal(recorded(run)["u_cmd"], recorded(run)["u_applied"]) for run in RUNS]
+    limited = [
+        not np.array_equal(recorded(run)["u_cmd"], recorded(run)["u_applied"]) for run in RUNS
+    ]
     assert any(limited)
 
 

@@ -8,6 +8,9 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+
+from skidpad import record, vehicles
+from skidpad.vehicles.brains2 import Held
 from validation.reference import (
     NO_LIMITS,
     columns,
@@ -18,9 +21,6 @@ from validation.reference import (
     trajectory,
     vehicle,
 )
-
-from skidpad import record, vehicles
-from skidpad.vehicles.brains2 import Held
 
 DYNAMIC = {"dyn": 1.0, "kin": 0.0}
 

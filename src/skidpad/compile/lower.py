@@ -6,13 +6,14 @@ the same bits. The rules for elementary functions are in `elementary`; this file
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable
 from dataclasses import replace
 
 from ..errors import InvalidValue, UnknownOperation
 from .builder import Builder
 from .elementary import LONE, RULES
-from .program import Program
+from .program import Instruction, Program
 from .trace import without_dead_code
 
 PRECISIONS = ("float32", "float64")
@@ -27,6 +28,7 @@ def lower(program: Program, precision: str) -> Program:
         raise InvalidValue(f"precision = {precision!r} is unknown; allowed are float32, float64")
     if program.precision is not None:
         raise InvalidValue(f"program {program.name!r} is already lowered to {program.precision}")
+    program = with_shared_reciprocals(program)
     low = _Lowering(program, precision)
     results = tuple(tuple(low.number(low.place[r]) for r in result) for result in program.results)
     lowered = replace(program, code=tuple(low.b.code), results=results, precision=precision)
@@ -42,6 +44,7 @@ class _Lowering:
         self.b = Builder(precision)
         self.fused = _fusable_products(program)
         self.paired = _paired_angles(program)
+        self.held = program.held
         self.place: list[int] = []
         for k in range(len(program.code)):
             self.place.append(self._value(k))
@@ -70,6 +73,8 @@ class _Lowering:
         args = [self.number(a) for a in args]
         if i.op in ("add", "sub"):
             return self._sum(i.op, i.args, args)
+        if i.op in ("min", "max"):
+            return self._extremum(i.op, i.args, args)
         if i.op == "pow":
             return RULES["pow"](b, args[0], i.imm)
         lone = LONE.get(i.op) if i.args[0] not in self.paired else None
@@ -88,6 +93,43 @@ class _Lowering:
             f, g = (self.number(self.place[a]) for a in self.code[q].args)
             return b.fma(f if op == "add" else b.neg(f), g, x)
         return b.emit(op, x, y)
+
+
+    def _extremum(self, op: str, traced: tuple[int, ...], args: list[int]) -> int:
+        """The smaller or larger one; NaN if either is NaN, unless that one is held and so finite."""
+        b, (x, y) = self.b, args
+        if self.held[traced[0]] and not self.held[traced[1]]:
+            x, y = y, x
+        beyond = b.lt(y, x) if op == "min" else b.lt(x, y)
+        chosen = b.select(beyond, y, x)
+        finite = self.held[traced[0]] or self.held[traced[1]]
+        return chosen if finite else b.select(b.eq(y, y), chosen, y)
+
+
+def with_shared_reciprocals(program: Program) -> Program:
+    """The traced Program with a / d as a * (1 / d) where the reciprocal is shared or held.
+
+    A division costs ten multiplications and more. A divisor that several divisions share needs one
+    reciprocal, and one that is held over a rollout needs it once; each costs half an ulp. CasADi
+    folds a * (1 / d) back into a / d, so this cannot be left to the model.
+    """
+    divisors = Counter(i.args[1] for i in program.code if i.op == "div")
+    inverted = {d for d, uses in divisors.items() if uses > 1 or program.held[d]}
+    code: list[Instruction] = []
+    place: list[int] = []
+    reciprocals: dict[int, int] = {}
+    for i in program.code:
+        i = i._replace(args=tuple(place[a] for a in i.args)) if i.args else i
+        divisor = program.code[len(place)].args[1:2]
+        if i.op == "div" and divisor[0] in inverted:
+            if i.args[1] not in reciprocals:
+                code += [Instruction("const", (), 1.0), Instruction("div", (len(code), i.args[1]))]
+                reciprocals[i.args[1]] = len(code) - 1
+            i = Instruction("mul", (i.args[0], reciprocals[i.args[1]]))
+        place.append(len(code))
+        code.append(i)
+    results = tuple(tuple(place[r] for r in result) for result in program.results)
+    return replace(program, code=tuple(code), results=results)
 
 
 def _fusable_products(program: Program) -> set[int]:
@@ -113,22 +155,6 @@ def _paired_angles(program: Program) -> set[int]:
     return sines & {i.args[0] for i in program.code if i.op == "cos"}
 
 
-def _maximum(b: Builder, x: int, y: int) -> int:
-    """The larger one, NaN if either is NaN; one instruction when one of them is constant."""
-    if b.is_const(x):
-        x, y = y, x
-    larger = b.select(b.lt(x, y), y, x)
-    return larger if b.is_const(y) else b.select(b.eq(y, y), larger, y)
-
-
-def _minimum(b: Builder, x: int, y: int) -> int:
-    """The smaller one, NaN if either is NaN."""
-    if b.is_const(x):
-        x, y = y, x
-    smaller = b.select(b.lt(y, x), y, x)
-    return smaller if b.is_const(y) else b.select(b.eq(y, y), smaller, y)
-
-
 def _sign(b: Builder, x: int) -> int:
     """-1, 1, or x itself where x is zero or NaN."""
     zero = b.const(0.0)
@@ -152,8 +178,6 @@ _DIRECT: dict[str, Callable[..., int]] = {
     "le": Builder.le,
     "eq": Builder.eq,
     "ne": Builder.ne,
-    "max": _maximum,
-    "min": _minimum,
     "sign": _sign,
     "ceil": _ceil,
 }

@@ -36,6 +36,14 @@ def _host_features() -> str:
         return ""
 
 
+def vector_bits() -> int:
+    """Width of this processor's vector registers."""
+    features = _host_features()
+    if "+avx512f" in features:
+        return 512
+    return 256 if "+avx2" in features else 128
+
+
 @cache
 def identity() -> str:
     """Everything about this machine and compiler that decides the object code."""

@@ -11,21 +11,26 @@ from ..integrate.base import Integrator
 from ..model import Model, Vehicle
 from .lower import LOWERING_VERSION, lower
 from .program import Port, Program
+from .schedule import scheduled
 from .trace import trace
 
 LANES = (1, 4, 8, 16, 32)
 """Vehicles per instruction a kernel can be built for."""
 
-_WIDEST = ((4_000, 32), (8_000, 16), (60_000, 8))
-"""Operations up to which a lane width is worth its compile time, which grows faster than the code."""
+_WIDE_PROGRAM = 6_000
+"""Traced operations above which the lane width is halved: compile time grows faster than the code."""
 
 
-def default_lanes(program: Program) -> int:
-    """The lane width for a lowered Program: the widest whose compile time is bearable."""
-    for operations, lanes in _WIDEST:
-        if program.operations <= operations:
-            return lanes
-    return 4
+def default_lanes(program: Program, precision: str) -> int:
+    """The lane width for a traced Program: two vector registers per value, one for a large one.
+
+    Two hide the latency of one another; with more, the registers run out.
+    """
+    from . import native
+
+    registers = 1 if program.operations > _WIDE_PROGRAM else 2
+    width = registers * native.vector_bits() // (64 if precision == "float64" else 32)
+    return max((n for n in LANES if n <= width), default=1)
 
 
 def _ports(model: Model) -> tuple[Port, Port, Port, Port]:
@@ -113,7 +118,7 @@ def _kernel(kind: str, traced: Program, precision: str, lanes: int | None) -> tu
     from . import kernels
 
     # The width is settled on the traced size, so that a cached kernel needs no lowering at all.
-    lanes = lanes or default_lanes(traced)
+    lanes = lanes or default_lanes(traced, precision)
     make = kernels.rollout_module if kind == "rollout" else kernels.apply_module
     library = _library(kind, traced, precision, lanes, lambda lowered: make(lowered, lanes))
     return library.function(kind, ctypes.c_void_p), lanes
@@ -140,5 +145,8 @@ def _library(
         __version__,
         native.identity(),
     )
-    build = lambda: native.object_code(str(make(lower(traced, precision))))  # noqa: E731
+
+    def build() -> bytes:
+        return native.object_code(str(make(scheduled(lower(traced, precision)))))
+
     return native.Library(cache.get_or_build(name, build))

@@ -64,6 +64,11 @@ BOOL_OPS = {
 LOWERED_OPS = FLOAT_OPS | BOOL_OPS
 
 
+HELD_PORTS = frozenset({"p", "dt"})
+"""Input ports whose values stay the same over a whole rollout. They are checked to be finite before it
+starts, and what depends on them alone is computed once."""
+
+
 class Instruction(NamedTuple):
     """One operation. `args` are indices of earlier instructions."""
 
@@ -104,6 +109,15 @@ class Program:
     def operations(self) -> int:
         """Number of operations, constants and inputs left out."""
         return sum(self.counts.values())
+
+    @cached_property
+    def held(self) -> tuple[bool, ...]:
+        """For each instruction, whether it depends on nothing but constants and held ports."""
+        ports = [port.name in HELD_PORTS for port in self.inputs]
+        held: list[bool] = []
+        for i in self.code:
+            held.append(ports[i.imm[0]] if i.op == "input" else all(held[a] for a in i.args))
+        return tuple(held)
 
     @cached_property
     def digest(self) -> str:

@@ -1,4 +1,4 @@
-"""From a derivative to a step: explicit Runge-Kutta, semi-implicit Euler, Radau IIA, SciPy's methods.
+"""From a derivative to a step: Runge-Kutta, semi-implicit Euler, Radau IIA, SciPy's methods.
 
 `get` finds a method by name, `discretise` makes the update of a model with it.
 """
@@ -61,13 +61,14 @@ def get(spec: str | Integrator, **options: Any) -> Integrator:
     if not isinstance(spec, str):
         if options:
             raise InvalidValue(
-                f"options {', '.join(options)} go with a name, not with the integrator {spec.name!r}"
+                f"options {', '.join(options)} go with a name; {spec.name!r} is already made"
             )
         return spec
     if spec not in _METHODS:
         raise InvalidValue(_unknown("integrator", spec, names()))
     kind, fixed = _METHODS[spec]
-    allowed = [field.name for field in fields(kind) if field.name not in {*fixed, *_INTERNAL}]
+    hidden = {*fixed, *_INTERNAL}
+    allowed = [f.name for f in fields(kind) if f.init and f.name not in hidden]
     for option in options:
         if option not in allowed:
             raise InvalidValue(_unknown(f"option of {spec!r}", option, allowed))

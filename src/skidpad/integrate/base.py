@@ -3,8 +3,8 @@
 The contract of an integrator, all a new method has to meet:
 
 1. It is an immutable value with `name`, `order`, `implicit` and `adaptive`.
-2. `step(f, x, dt)` returns the state after `dt` seconds of x' = f(x) and a residual. x, the argument
-   of f and its result are flat tuples of scalars: floats, NumPy arrays, CasADi or JAX values.
+2. `step(f, x, dt)` returns the state after `dt` seconds of x' = f(x) and a residual. x, the
+   argument of f and its result are flat tuples of floats, NumPy arrays, CasADi or JAX values.
 3. The residual is 0.0 for an explicit method. For an implicit one it is a non-negative number that
    estimates how far the Newton iteration stopped from its solution, relative to the state; it is
    NaN or large where the iteration diverged, never small.
@@ -49,7 +49,7 @@ class Integrator(Protocol):
 
     @property
     def adaptive(self) -> bool:
-        """Whether it chooses steps inside dt by itself: it runs on floats and cannot be compiled."""
+        """Whether it chooses its own steps inside dt: it runs on floats and cannot be compiled."""
         ...
 
     def bind(self, model: Model) -> Integrator:
@@ -64,8 +64,8 @@ class Integrator(Protocol):
 def discretise(model: Model, integrator: Integrator) -> Update:
     """The update of a model: its own if it is discrete, else one step of the integrator.
 
-    The result is a pure function of records. What `hold` returns is computed once, from the state at
-    the start of the step, and is the input of every stage.
+    The result is a pure function of records. What `hold` returns is computed once, from the state
+    at the start of the step, and is the input of every stage.
     """
     if model.update is not None:
         return _own_update(model)

@@ -1,8 +1,8 @@
 """The structure of a derivative: which states have to be solved for together, and in which order.
 
 States that depend on each other form a block: a strongly connected component of the Jacobian's
-sparsity. In a car the actuators come first, each on its own, then the velocities together, then yaw,
-then the position; every block needs only itself and earlier ones.
+sparsity. In a car the actuators come first, each on its own, then the velocities together, then
+yaw, then the position; every block needs only itself and earlier ones.
 """
 
 from __future__ import annotations
@@ -32,8 +32,8 @@ class Kind(Enum):
 class Block:
     """States solved for together, with their derivative as a function of (own, earlier, free).
 
-    `own` are the block's states, `earlier` those states of earlier blocks that it depends on, `free`
-    the symbols that stay constant over the step.
+    `own` are the block's states, `earlier` those states of earlier blocks that it depends on,
+    `free` the symbols that stay constant over the step.
     """
 
     states: tuple[int, ...]
@@ -44,7 +44,7 @@ class Block:
     rates_and_slopes: Any
     """CasADi function that gives the derivatives and their Jacobian with respect to `own`."""
     rates_and_all_slopes: Any
-    """The same, followed by the Jacobian with respect to `earlier`."""
+    """The same, followed by the Jacobian with respect to `earlier`; only of a nonlinear block."""
 
     @property
     def size(self) -> int:
@@ -105,17 +105,25 @@ def _block(
     needed = np.flatnonzero(pattern[list(members)].any(axis=0)).tolist()
     earlier = [j for j in needed if j not in members]
     own, given = _pick(states, members), _pick(states, earlier)
-    result = linearised(_pick(rates, members), own)
-    everything = linearised(_pick(rates, members), ca.vertcat(own, given))
-    slopes = ca.horzsplit(everything.jacobian, [0, len(members), len(members) + len(earlier)])
+    wanted = _pick(rates, members)
+    result = linearised(wanted, own)
+    kind = _kind(result.jacobian, own)
+    arguments = [own, given, free]
     return Block(
         states=tuple(members),
         earlier=tuple(earlier),
-        kind=_kind(result.jacobian, own),
-        rates=_function([own, given, free], [result.values]),
-        rates_and_slopes=_function([own, given, free], [*result]),
-        rates_and_all_slopes=_function([own, given, free], [everything.values, *slopes]),
+        kind=kind,
+        rates=_function(arguments, [result.values]),
+        rates_and_slopes=_function(arguments, [*result]),
+        rates_and_all_slopes=_all_slopes(arguments, wanted) if kind is Kind.NONLINEAR else None,
     )
+
+
+def _all_slopes(arguments: list[SX], rates: SX) -> Any:
+    own, given, _ = arguments
+    values, jacobian = linearised(rates, ca.vertcat(own, given))
+    split = [0, own.numel(), own.numel() + given.numel()]
+    return _function(arguments, [values, *ca.horzsplit(jacobian, split)])
 
 
 def _pick(vector: SX, indices: Sequence[int]) -> SX:

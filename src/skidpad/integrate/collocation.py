@@ -1,15 +1,16 @@
 """The Radau IIA tableaux, derived rather than copied.
 
-The stage times of the method with s stages are the zeros of d^(s-1)/dx^(s-1) [x^(s-1) (x-1)^s]; they
-end at 1. The coefficients integrate the polynomial through the stages (Hairer, Wanner, *Solving
-Ordinary Differential Equations II*, section IV.5). The arithmetic is decimal with 50 digits, so the
-floats that come out are correctly rounded.
+The stage times of the method with s stages are the zeros of d^(s-1)/dx^(s-1) [x^(s-1) (x-1)^s];
+the last is 1. The coefficients integrate the polynomial through the stages (Hairer, Wanner,
+*Solving Ordinary Differential Equations II*, section IV.5). The arithmetic is decimal with 50
+digits, so the floats that come out are correctly rounded.
 """
 
 from __future__ import annotations
 
 from decimal import Decimal, localcontext
 from functools import cache
+from itertools import pairwise
 
 from .tableau import Tableau
 
@@ -66,7 +67,7 @@ def _zeros(polynomial: list[int]) -> list[Decimal]:
         return []
     turning = _zeros(_differentiated(polynomial))
     edges = [Decimal(0), *turning, Decimal(1)]
-    return [_zero(polynomial, low, high) for low, high in zip(edges, edges[1:], strict=False)]
+    return [_zero(polynomial, low, high) for low, high in pairwise(edges)]
 
 
 def _zero(polynomial: list[int], low: Decimal, high: Decimal) -> Decimal:

@@ -1,7 +1,7 @@
 """Small linear systems solved symbolically, unrolled: no pivot search, few divisions.
 
-The matrix is a square grid of square blocks. A block that is a multiple of the identity is stored as
-its factor, a 1-by-1 SX; in the systems of a collocation method all blocks off the diagonal start
+The matrix is a square grid of square blocks. A block that is a multiple of the identity is stored
+as its factor, a 1-by-1 SX; in the systems of a collocation method all blocks off the diagonal start
 that way, which leaves little to multiply.
 
 There is no pivoting: a branch-free program cannot swap rows. The matrices here are J - c/h with
@@ -43,7 +43,7 @@ class Factors:
 
 
 def factorise(grid: Sequence[Sequence[SX]], size: int) -> Factors:
-    """Eliminate a grid of blocks of `size` rows; blocks that are 1-by-1 stand for multiples of I."""
+    """Eliminate a grid of blocks of `size` rows; a 1-by-1 block stands for a multiple of I."""
     blocks = [list(row) for row in grid]
     inverses: list[SX] = []
     for k in range(len(blocks)):
@@ -86,7 +86,7 @@ def total(terms: Iterable[SX]) -> SX:
 
 
 def inverse(a: SX) -> SX:
-    """The inverse of a small matrix: by cofactors up to 3 rows, with one division, else by columns."""
+    """The inverse of a small matrix: by cofactors, with one division, up to 3 rows."""
     if a.shape[0] <= 3:
         return _inverse_by_cofactors(a)
     return _inverse_by_elimination(a)

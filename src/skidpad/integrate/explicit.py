@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fractions import Fraction
-from typing import Any, ClassVar
+from typing import Any
 
 from .. import record
 from ..errors import InvalidValue
@@ -22,8 +22,8 @@ class ExplicitRungeKutta:
     """One step of an explicit tableau, written with as few operations as the tableau allows."""
 
     tableau: Tableau
-    implicit: ClassVar[bool] = False
-    adaptive: ClassVar[bool] = False
+    implicit: bool = field(default=False, init=False, repr=False)
+    adaptive: bool = field(default=False, init=False, repr=False)
 
     def __post_init__(self) -> None:
         if not self.tableau.explicit:
@@ -58,8 +58,8 @@ def _advance(
 ) -> Scalars:
     """x + dt Σ weights k, with the first weight that is not zero taken out of the sum.
 
-    For the classical method that gives x + dt/6 (k1 + k4 + 2 (k2 + k3)): the factor dt/6 is shared by
-    all states, and the increment is rounded to the size of x only once.
+    For the classical method that gives x + dt/6 (k1 + k4 + 2 (k2 + k3)): the factor dt/6 is shared
+    by all states, and the increment is rounded to the size of x only once.
     """
     used = [(w, k) for w, k in zip(weights, slopes, strict=False) if w]
     if not used:
@@ -98,13 +98,13 @@ class SemiImplicitEuler:
 
     positions: tuple[int, ...] | None = None
     """Indices of the states that move last; `bind` finds them by name."""
-    name: ClassVar[str] = "semi_implicit"
-    order: ClassVar[int] = 1
-    implicit: ClassVar[bool] = False
-    adaptive: ClassVar[bool] = False
+    name: str = field(default="semi_implicit", init=False, repr=False)
+    order: int = field(default=1, init=False, repr=False)
+    implicit: bool = field(default=False, init=False, repr=False)
+    adaptive: bool = field(default=False, init=False, repr=False)
 
     def bind(self, model: Model) -> Integrator:
-        """With the pose fields of the model's state as positions; nested ones count by last name."""
+        """With the pose fields of the model's state, also nested ones, as positions."""
         leaves = enumerate(record.names(model.State))
         return SemiImplicitEuler(
             tuple(i for i, name in leaves if name.rpartition(".")[2] in POSE_FIELDS)

@@ -6,20 +6,20 @@ over the start of the step, one column per stage.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import casadi as ca
 
 from .blocks import Block, Kind
-from .elimination import Factors, difference, factorise, product, total
-from .symbolic import SX
+from .elimination import Factors, difference, factorise, total
+from .symbolic import SX, reciprocal
 from .tableau import Tableau
 
 CORNER_ITERATIONS = 4
 """Newton iterations of a block that is linear between corners; three settled every step tried."""
-NO_CORRECTION = 1e-12
-"""A sum of corrections below this is rounding; it keeps the residual 0 where nothing moves."""
+ROUNDING = 1e-5
+"""Relative corrections below this may be the noise of single precision and say nothing about κ."""
 
 Columns = list[SX]
 """One column of a block's states per stage."""
@@ -65,7 +65,7 @@ class Stages:
         return len(self.earlier)
 
 
-def solve(block: Block, stages: Stages, iterations: int, fresh: int) -> tuple[Columns, SX]:
+def solve(block: Block, stages: Stages, iterations: int) -> tuple[Columns, SX]:
     """Increments of a block and the residual of its iteration, 0 where the solution is direct."""
     if block.kind is Kind.QUADRATURE:
         return quadrature(block, stages), ca.SX(0)
@@ -73,9 +73,9 @@ def solve(block: Block, stages: Stages, iterations: int, fresh: int) -> tuple[Co
         return linear(block, stages), ca.SX(0)
     if block.kind is Kind.PIECEWISE_LINEAR:
         at_rest = [ca.SX.zeros(block.size)] * len(stages)
-        return newton(block, stages, at_rest, [], CORNER_ITERATIONS, CORNER_ITERATIONS)
+        return newton(block, stages, at_rest, [], CORNER_ITERATIONS)
     first = linearised_start(block, stages)
-    return newton(block, stages, first, [first], iterations, fresh)
+    return newton(block, stages, first, [first], iterations)
 
 
 def quadrature(block: Block, stages: Stages) -> Columns:
@@ -93,8 +93,8 @@ def linear(block: Block, stages: Stages) -> Columns:
     points = [block.rates_and_slopes.call([stages.start, g, stages.free]) for g in stages.earlier]
     factors = _factorised(block, stages.method, [slopes for _, slopes in points])
     if block.size == 1 and not block.earlier:
-        # One rate for all stages: the gains depend on h and the slope alone, so that equal actuators
-        # share them and a rollout computes them once.
+        # One rate for all stages: the gains depend on h and the slope alone, so that equal
+        # actuators share them and a rollout computes them once.
         gains = factors.solve([ca.SX(-1)] * len(stages))
         return [gain * points[0][0] for gain in gains]
     return factors.solve([-rates for rates, _ in points])
@@ -110,43 +110,30 @@ def linearised_start(block: Block, stages: Stages) -> Columns:
 
 
 def newton(
-    block: Block, stages: Stages, first: Columns, corrections: list[Columns], iterations: int, fresh: int
+    block: Block, stages: Stages, first: Columns, corrections: list[Columns], iterations: int
 ) -> tuple[Columns, SX]:
     """Newton iterations from `first`; `corrections` are those already made to get there."""
     increments, made = first, list(corrections)
-    factors: Factors | None = None
-    for k in range(iterations):
-        if factors is None or k < fresh:
-            defects, factors = _defects_and_factors(block, stages, increments)
-        else:
-            defects = _defects(block, stages, increments)
-        change = factors.solve(defects)
+    for _ in range(iterations):
+        change = _correction(block, stages, increments)
         increments = [d + c for d, c in zip(increments, change, strict=True)]
         made.append(change)
-    return increments, _error_left(made[-2], made[-1], stages.start, reused=fresh<iterations)
+    return increments, _error_left(made[-2], made[-1], stages.start)
 
 
-def _defects_and_factors(block: Block, stages: Stages, increments: Columns) -> tuple[Columns, Factors]:
+def _correction(block: Block, stages: Stages, increments: Columns) -> Columns:
+    """One full Newton correction, with the slopes of each stage."""
     method = stages.method
     points = [
         block.rates_and_slopes.call([stages.start + d, given, stages.free])
         for d, given in zip(increments, stages.earlier, strict=True)
     ]
     factors = _factorised(block, method, [slopes for _, slopes in points])
-    return _combined(method, increments, [rates for rates,_ in points]), factors
-
-def _defects(block, stages, increments):
-    points = [
-        block.rates.call([stages.start + d, given, stages.free])[0]
-        for d, given in zip(increments, stages.earlier, strict=True)
+    defects = [
+        total(a * d for a, d in zip(row, increments, strict=True)) - rates
+        for row, (rates, _) in zip(method.inverse, points, strict=True)
     ]
-    return _combined(stages.method, increments, points)
-
-def _combined(method, increments, rates):
-    return [
-        total(a * d for a, d in zip(row, increments, strict=True)) - f
-        for row, f in zip(method.inverse, rates, strict=True)
-    ]
+    return factors.solve(defects)
 
 
 def _factorised(block: Block, method: Method, slopes: Sequence[SX]) -> Factors:
@@ -157,21 +144,17 @@ def _factorised(block: Block, method: Method, slopes: Sequence[SX]) -> Factors:
     return factorise(grid, block.size)
 
 
-def _error_left(before: Columns, last: Columns, start: SX, reused: bool) -> SX:
+def _error_left(before: Columns, last: Columns, start: SX) -> SX:
     """Estimate of the error after the last correction, relative to 1 + Σ|start|.
 
     Quadratic convergence leaves κ n² after a correction of size n; κ is seen in the last two
     corrections, and taken as at least 1 so that a lucky small correction does not pass for
     convergence. Sums rather than maxima: CasADi's maximum would drop a NaN.
     """
-    scale = 1.0 + _size(start)
-    n_1 = _size(ca.vertcat(*before)) + NO_CORRECTION
-    n_2 = _size(ca.vertcat(*last))
-    squared = n_2 * n_2
-    by_scale = 1.0 / scale
-    if reused:
-        return squared * by_scale * (2 / n_1 + by_scale)
-    return squared * by_scale * (n_2 / (n_1 * n_1) + by_scale)
+    scale = reciprocal(1.0 + _size(start))
+    n_1 = scale * _size(ca.vertcat(*before)) + ROUNDING
+    n_2 = scale * _size(ca.vertcat(*last))
+    return n_2 * n_2 * (n_2 / (n_1 * n_1) + 1.0)
 
 
 def _size(values: SX) -> SX:

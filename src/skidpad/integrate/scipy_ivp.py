@@ -1,14 +1,14 @@
 """The methods of `scipy.integrate.solve_ivp` behind the integrator contract.
 
-They choose their own steps inside dt, so they run on floats only; the rest of skidpad uses them as a
+They choose their own steps inside dt, so they run on floats only; they are slow, and good as a
 reference with a known tolerance.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
-from typing import Any, ClassVar
+from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -33,17 +33,17 @@ class ScipyMethod:
     """Relative error allowed in a step of the solver's own."""
     atol: float = 1e-12
     """Absolute error allowed in a step of the solver's own, in the unit of each state."""
-    adaptive: ClassVar[bool] = True
+    adaptive: bool = field(default=True, init=False, repr=False)
 
     def __post_init__(self) -> None:
         if self.method not in METHODS:
             raise InvalidValue(
                 f"solve_ivp has no method {self.method!r}; allowed are {', '.join(METHODS)}"
             )
-        for field in ("rtol", "atol"):
-            value = getattr(self, field)
+        for option in ("rtol", "atol"):
+            value = getattr(self, option)
             if not 0.0 < value < float("inf"):
-                raise InvalidValue(f"{field} = {value} must be greater than 0 and finite")
+                raise InvalidValue(f"{option} = {value} must be greater than 0 and finite")
 
     @property
     def name(self) -> str:
@@ -93,8 +93,8 @@ def advance(
 ) -> Vector:
     """The state after `dt` seconds of x' = derivative(x).
 
-    `time` only goes into the errors: `StepNotConverged` when the solver gives up, `SimulationDiverged`
-    when it returns a state that is not finite.
+    `time` only goes into the errors: `StepNotConverged` when the solver gives up,
+    `SimulationDiverged` when it returns a state that is not finite.
     """
     # scipy.integrate takes a tenth of a second to import, which `import skidpad` should not pay.
     from scipy.integrate import solve_ivp

@@ -17,7 +17,7 @@ def column(values: Iterable[SX]) -> SX:
 
 
 def symbols_besides(expression: SX, excluded: SX) -> SX:
-    """The symbols that an expression contains, without those in the column `excluded`, in a column."""
+    """The symbols in an expression, without those in the column `excluded`, as a column."""
     known = {excluded[i].element_hash() for i in range(excluded.numel())}
     return column(s for s in ca.symvar(expression) if s.element_hash() not in known)
 
@@ -26,7 +26,7 @@ def reciprocal(x: SX) -> SX:
     """1/x that stays a value of its own.
 
     CasADi rewrites a product with 1/x as a division by x, so that n products with one reciprocal
-    would become n divisions; in vector code a division costs as much as ten multiplications or more.
-    2/(2x) is the same number and is left alone.
+    would become n divisions; in vector code a division costs as much as ten multiplications or
+    more. 2/(2x) is the same number and is left alone.
     """
     return 2.0 / (2.0 * x)

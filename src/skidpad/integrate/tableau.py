@@ -1,8 +1,8 @@
 """Butcher tableaux as data, each checked against its order conditions when it is made.
 
 An explicit tableau is checked against the rooted-tree conditions (Hairer, Nørsett, Wanner, *Solving
-Ordinary Differential Equations I*, theorem II.2.13), exactly when its coefficients are fractions. An
-implicit one is checked against Butcher's simplifying assumptions B, C and D (*Solving Ordinary
+Ordinary Differential Equations I*, theorem II.2.13), exactly when its coefficients are fractions.
+An implicit one is checked against Butcher's simplifying assumptions B, C and D (*Solving Ordinary
 Differential Equations II*, section IV.5), which is how collocation methods are derived.
 """
 
@@ -46,7 +46,7 @@ class Tableau:
         if self.order < 1 or (self.explicit and self.order > HIGHEST_EXPLICIT_ORDER):
             raise InvalidValue(
                 f"tableau {self.name!r} claims order {self.order}; "
-                f"allowed is 1 to {HIGHEST_EXPLICIT_ORDER} for an explicit method, at least 1 otherwise"
+                f"allowed is 1 or more, and at most {HIGHEST_EXPLICIT_ORDER} if it is explicit"
             )
         for condition, value, wanted in _conditions(self):
             if not abs(value - wanted) <= _slack(value):
@@ -81,7 +81,7 @@ def _conditions(t: Tableau) -> Iterator[tuple[str, Coefficient, Fraction | Coeff
 
 
 def _simplifying_assumptions(t: Tableau) -> Iterator[tuple[str, Coefficient, Coefficient]]:
-    """B(order), C(stages) and D(stages - 1), which together give the order of a Radau IIA method."""
+    """B(order), C(stages) and D(stages - 1), which give a Radau IIA method its order."""
     stages = range(t.stages)
     for k in range(1, t.order + 1):
         value = sum(t.b[i] * t.c[i] ** (k - 1) for i in stages)

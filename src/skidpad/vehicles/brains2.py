@@ -38,7 +38,7 @@ from ..units import (
     rad_s2,
     s,
 )
-from .car_state import ActuatorRates, Input, State
+from .car_state import ActuatorRates, Input, State, energy
 from .four_wheel import Frictions, body_frame
 
 
@@ -268,6 +268,7 @@ MODEL = Model(
     derivative=derivative,
     outputs=outputs,
     hold=hold,
+    energy=energy,
     reproduces="brains2 sim",
     exempt={
         "energy": "backwards, the slip angle of a steered wheel and the linear resistance have the "

@@ -11,7 +11,7 @@ from collections.abc import Callable
 from .exponential import exp, expm1, log
 from .hyperbolic import cosh, sinh, tanh
 from .inverse_trig import acos, asin, atan, atan2
-from .trig import cos, lone_cos, lone_sin, sin, tan
+from .trig import cos, lone_sin, sin, tan
 
 RULES: dict[str, Callable[..., int]] = {
     "sin": sin,
@@ -28,4 +28,4 @@ RULES: dict[str, Callable[..., int]] = {
     "log": log,
     "expm1": expm1,
 }
-LONE: dict[str, Callable[..., int]] = {"sin": lone_sin, "cos": lone_cos}
+LONE: dict[str, Callable[..., int]] = {"sin": lone_sin}

@@ -18,22 +18,36 @@ QUADRANT_BITS = {"float64": 30, "float32": 16}
 
 
 class _Reduced(NamedTuple):
-    """Sine and cosine of the remainder, and the bits of the quadrant."""
+    """The remainder r, its square, and the multiple of π/2 it was left by."""
 
-    sine: int
-    cosine: int
-    odd: int
-    upper: int
+    shifted: int
+    r: int
+    z: int
+
+    def odd(self, b: Builder) -> int:
+        """Whether the multiple is odd: sine and cosine change places."""
+        return b.testbit(self.shifted, 0)
+
+    def upper(self, b: Builder) -> int:
+        """Whether the second bit of the multiple is set: the sine changes its sign."""
+        return b.testbit(self.shifted, 1)
+
+    def sine(self, b: Builder, start: int | None = None) -> int:
+        """sin(r), or its part beyond r added to another start."""
+        cube = b.mul(self.r, self.z)
+        return b.fma(cube, b.horner(self.z, SIN[b.precision]), self.r if start is None else start)
+
+    def cosine(self, b: Builder, start: int | None = None) -> int:
+        """cos(r), or its part beyond 1 added to another start."""
+        series = b.horner(self.z, COS[b.precision])
+        return b.fma(series, self.z, b.const(1.0) if start is None else start)
 
 
 def _reduced(b: Builder, x: int) -> _Reduced:
     p = b.precision
     shifted = scaled_in_range(b, x, TWO_OVER_PI[p][0], QUADRANT_BITS[p], b.magic())
     r = subtract_multiple(b, x, b.sub(shifted, b.magic()), HALF_PI[p])
-    z = _square(b, r)
-    sine = b.fma(b.mul(r, z), b.horner(z, SIN[p]), r)
-    cosine = b.horner(z, (*COS[p], 1.0))
-    return _Reduced(sine, cosine, b.testbit(shifted, 0), b.testbit(shifted, 1))
+    return _Reduced(shifted, r, _square(b, r))
 
 
 def _square(b: Builder, r: int) -> int:
@@ -49,43 +63,44 @@ def _negated_where(b: Builder, condition: int, x: int) -> int:
 def sin(b: Builder, x: int) -> int:
     """Sine of an angle in rad."""
     r = _reduced(b, x)
-    return _negated_where(b, r.upper, b.select(r.odd, r.cosine, r.sine))
+    value = b.select(r.odd(b), r.cosine(b), r.sine(b))
+    return _negated_where(b, r.upper(b), value)
 
 
 def cos(b: Builder, x: int) -> int:
     """Cosine of an angle in rad."""
     r = _reduced(b, x)
-    return _negated_where(b, b.xor(r.upper, r.odd), b.select(r.odd, r.sine, r.cosine))
+    value = b.select(r.odd(b), r.sine(b), r.cosine(b))
+    return _negated_where(b, b.xor(r.upper(b), r.odd(b)), value)
 
 
 def tan(b: Builder, x: int) -> int:
-    """Tangent of an angle in rad; one division."""
+    """Tangent of an angle in rad; one division.
+
+    A plain quotient would add up the errors of sine, cosine and division to more than 2 units of the
+    last place, so what rounding took from the first two is fed back through its residual.
+    """
     r = _reduced(b, x)
-    return b.div(
-        b.select(r.odd, b.neg(r.cosine), r.sine), b.select(r.odd, r.sine, r.cosine)
-    )
+    sine, cosine = r.sine(b), r.cosine(b)
+    sine_rest = r.sine(b, b.sub(r.r, sine))
+    cosine_rest = r.cosine(b, b.sub(b.const(1.0), cosine))
+    odd = r.odd(b)
+    above, below = b.select(odd, b.neg(cosine), sine), b.select(odd, sine, cosine)
+    above_rest = b.select(odd, b.neg(cosine_rest), sine_rest)
+    below_rest = b.select(odd, sine_rest, cosine_rest)
+    inverse = b.div(b.const(1.0), below)
+    quotient = b.mul(above, inverse)
+    minus = b.neg(quotient)
+    residual = b.add(b.fma(minus, below_rest, b.fma(minus, below, above)), above_rest)
+    return b.copysign(b.fma(residual, inverse, quotient), quotient)
 
 
 def lone_sin(b: Builder, x: int) -> int:
     """Sine of an angle whose cosine is not needed: reduced by π, one longer polynomial."""
     p = b.precision
-    shifted = _half_turns(b, x, b.magic())
+    shifted = scaled_in_range(b, x, TWO_OVER_PI[p][0] / 2, QUADRANT_BITS[p] - 1, b.magic())
     sine = _wide_sine(b, subtract_multiple(b, x, b.sub(shifted, b.magic()), PI[p]))
     return _negated_where(b, b.testbit(shifted, 0), sine)
-
-
-def lone_cos(b: Builder, x: int) -> int:
-    """Cosine of an angle whose sine is not needed: reduced by an odd multiple of π/2."""
-    p = b.precision
-    shifted = b.add(_half_turns(b, x, b.const(-0.5)), b.magic())
-    n = b.sub(shifted, b.magic())
-    sine = _wide_sine(b, subtract_multiple(b, x, b.add(n, b.const(0.5)), PI[p]))
-    return b.select(b.testbit(shifted, 0), sine, b.neg(sine))
-
-
-def _half_turns(b: Builder, x: int, offset: int) -> int:
-    p = b.precision
-    return scaled_in_range(b, x, TWO_OVER_PI[p][0] / 2, QUADRANT_BITS[p] - 1, offset)
 
 
 def _wide_sine(b: Builder, r: int) -> int:

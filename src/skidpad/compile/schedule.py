@@ -1,0 +1,76 @@
+"""The order in which independent operations are written: it changes no bits, only the speed.
+
+A traced function comes out depth first, one wheel after the other, as chains of operations that wait for
+each other. A processor looks ahead a few hundred instructions, so it finds little to do at the same time.
+Here the chains are woven together by a list scheduler, longest remaining chain first: the four-wheel
+car runs 1.4 times as fast in lanes and twice as fast alone. Limiting the number of live values as well
+(Goodman and Hsu, 1988) was tried and made no difference; LLVM's own allocator copes.
+"""
+
+from __future__ import annotations
+
+import heapq
+from dataclasses import replace
+
+from .program import Program
+
+_LATENCY = {"div": 14, "sqrt": 20, "fma": 4, "mul": 3, "add": 3, "sub": 3, "lt": 3}
+_DEFAULT_LATENCY = 2
+"""Cycles until a result can be used, about as on current x86 cores (Fog's instruction tables)."""
+
+
+def scheduled(program: Program) -> Program:
+    """The same Program in an order that keeps the processor busy."""
+    order = _order(program)
+    place = {k: n for n, k in enumerate(order)}
+    code = tuple(
+        i._replace(args=tuple(place[a] for a in i.args)) for i in (program.code[k] for k in order)
+    )
+    results = tuple(tuple(place[r] for r in result) for result in program.results)
+    return replace(program, code=code, results=results)
+
+
+def _order(program: Program) -> list[int]:
+    """Instruction indices in the order of a machine that starts one operation a cycle."""
+    users: list[list[int]] = [[] for _ in program.code]
+    waiting_for: list[int] = []
+    for k, i in enumerate(program.code):
+        operands = set(i.args)
+        waiting_for.append(len(operands))
+        for a in operands:
+            users[a].append(k)
+    remaining = _remaining(program, users)
+    start = [0] * len(program.code)
+    later = [(0, k) for k, n in enumerate(waiting_for) if n == 0]
+    ready: list[tuple[int, int]] = []
+    order: list[int] = []
+    now = 0
+    while ready or later:
+        if not ready:
+            now = max(now, later[0][0])
+        while later and later[0][0] <= now:
+            k = heapq.heappop(later)[1]
+            heapq.heappush(ready, (-remaining[k], k))
+        k = heapq.heappop(ready)[1]
+        order.append(k)
+        done = now + _latency(program, k)
+        for user in users[k]:
+            start[user] = max(start[user], done)
+            waiting_for[user] -= 1
+            if waiting_for[user] == 0:
+                heapq.heappush(later, (start[user], user))
+        now += program.code[k].op not in ("const", "input")
+    return order
+
+
+def _latency(program: Program, k: int) -> int:
+    i = program.code[k]
+    return 0 if i.op in ("const", "input") else _LATENCY.get(i.op, _DEFAULT_LATENCY)
+
+
+def _remaining(program: Program, users: list[list[int]]) -> list[int]:
+    """Cycles from the start of each operation to the end of the longest chain that needs it."""
+    length = [0] * len(program.code)
+    for k in range(len(program.code) - 1, -1, -1):
+        length[k] = _latency(program, k) + max((length[u] for u in users[k]), default=0)
+    return length
