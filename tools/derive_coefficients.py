@@ -203,11 +203,11 @@ POLYNOMIALS = (
     ),
     Polynomial(
         "ATAN", "atan(t)/t - 1 in t², t within 0.62", _of_root(mp.atan), 0, ATAN_SPLIT**2,
-        (1.0,), {"float64": 14, "float32": 6},
+        (1.0,), {"float64": 13, "float32": 6},
     ),
     Polynomial(
         "ATAN_UNIT", "atan(t)/t - 1 in t², t within 1", _of_root(mp.atan), 0, 1, (1.0,),
-        {"float64": 20, "float32": 9},
+        {"float64": 19, "float32": 9},
     ),
     Polynomial(
         "ASIN", "asin(s)/s - 1 in s², s within 1/2", _of_root(mp.asin), 0, mpf("0.25"), (1.0,),
@@ -236,7 +236,7 @@ POLYNOMIALS = (
     Polynomial(
         "LOG1P", "log1p(f)/f - 1 + f/2, 1 + f within a factor √2 of 1",
         lambda f: mp.log1p(f) / f, mp.sqrt(mpf("0.4999")) - 1, mp.sqrt(mpf("2.0001")) - 1,
-        (1.0, -0.5), {"float64": 20, "float32": 10},
+        (1.0, -0.5), {"float64": 19, "float32": 9},
     ),
     Polynomial(
         "ATANH", "atanh(s)/s - 1 in s², s within 3 - √8", _of_root(mp.atanh), 0, mpf("0.02945"),

@@ -12,6 +12,7 @@ from .compile.host import Array
 from .errors import InvalidValue, SimulationDiverged, StepNotConverged
 from .integrate.base import Integrator
 from .model import Vehicle
+from .stepper import residual_tolerance
 
 PRECISIONS = ("float64", "float32")
 
@@ -62,6 +63,7 @@ class Fleet:
         self._dtype = np.dtype(precision)
         self._program = pipeline.step_program(vehicle, self.integrator)
         self._lanes = lanes or pipeline.default_lanes(self._program, precision)
+        self._tolerance = residual_tolerance(precision)
         self._kernel: Any = None
         self._outputs_kernel: Any = None
 
@@ -157,7 +159,7 @@ class Fleet:
             samples,
             every,
             host.bits(self.dt, self._dtype),
-            host.bits(integrate.RESIDUAL_TOLERANCE, self._dtype),
+            host.bits(self._tolerance, self._dtype),
         )
         host.run(self._kernel, words, tail, count, self.lanes, self.threads)
 
@@ -179,10 +181,10 @@ class Fleet:
         who = f"{len(diverged)} of {out.shape[1]} vehicles"
         listed = ", ".join(map(str, diverged[:8])) + (", ..." if len(diverged) > 8 else "")
         residual = float(health[2, 0])
-        if self.integrator.implicit and not residual <= integrate.RESIDUAL_TOLERANCE:
+        if self.integrator.implicit and not residual <= self._tolerance:
             return StepNotConverged(
                 f"{who} ({listed}): the step of vehicle {v} at t = {time:g} s left a Newton residual of "
-                f"{residual:.3g}; allowed is {integrate.RESIDUAL_TOLERANCE:g}. Take a smaller dt",
+                f"{residual:.3g}; allowed is {self._tolerance:g}. Take a smaller dt",
                 time=time,
                 residual=residual,
             )

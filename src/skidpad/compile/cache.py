@@ -14,7 +14,10 @@ import stat
 import sys
 import tempfile
 from collections.abc import Callable
+from functools import cache
 from pathlib import Path
+
+from .. import __version__
 
 _HEADER = b"skidpad-object-1\n"
 
@@ -36,6 +39,15 @@ def folder() -> Path:
 def key(*parts: str) -> str:
     """The name of an entry: a hash of everything that decides its content."""
     return hashlib.sha256("\0".join(parts).encode()).hexdigest()
+
+
+@cache
+def compiler_digest() -> str:
+    """A hash of the compiler's own source, so that code from another version of it is never used."""
+    digest = hashlib.sha256(__version__.encode())
+    for source in sorted(Path(__file__).parent.rglob("*.py")):
+        digest.update(source.read_bytes())
+    return digest.hexdigest()
 
 
 def get_or_build(name: str, build: Callable[[], bytes]) -> bytes:

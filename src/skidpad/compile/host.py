@@ -14,6 +14,9 @@ from numpy.typing import NDArray
 
 Array = NDArray[Any]
 
+TICK_OK, TICK_BAD_INPUT, TICK_DIVERGED, TICK_NOT_CONVERGED = range(4)
+"""What the `tick` and `drive` kernels return. Unless it is TICK_OK, the state is as before."""
+
 
 def strided(array: Array, lanes: int) -> tuple[Array, tuple[int, int, int, int]]:
     """An array (step, vehicle, field) and its words: address and strides of field, vehicle, step.

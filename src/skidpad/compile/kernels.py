@@ -10,6 +10,7 @@ from typing import Any
 
 from llvmlite import ir
 
+from .host import TICK_BAD_INPUT, TICK_DIVERGED, TICK_NOT_CONVERGED, TICK_OK
 from .llvm import I32, I64, POINTER, Body, Target, finite_check
 from .memory import SLOTS, Group, View, word
 from .program import Program
@@ -104,15 +105,11 @@ def apply_module(program: Program, lanes: int) -> ir.Module:
     return module
 
 
-TICK_OK, TICK_BAD_INPUT, TICK_DIVERGED, TICK_NOT_CONVERGED = range(4)
-"""What `tick` and `drive` return. Unless it is TICK_OK the state is as before."""
-
-
 def tick_module(program: Program) -> ir.Module:
     """A module with `tick(block)` and `drive(block, inputs, samples, steps)` for one vehicle.
 
-    The block is numbers: x, u, w, p, dt, then the largest Newton residual allowed and the one seen.
-    `tick` makes one step in place and returns a code; `drive` makes `steps` of them with a row of inputs
+    The block is numbers: x, u, w, p, dt, the largest Newton residual allowed, the one seen, and the x
+    before the last step. `tick` makes one step in place and returns a code; `drive` makes `steps` of them with a row of inputs
     each, writes the state after each to `samples`, and returns how many succeeded.
     """
     module = ir.Module("tick")
@@ -136,6 +133,7 @@ def tick_module(program: Program) -> ir.Module:
     else:
         _return_unless_finite(target, b, body.results(0), TICK_DIVERGED)
     for k, value in enumerate(body.results(0)):
+        _store_at(target, b, tick.args[0], at[-1] + 2 + k, values[k])
         _store_at(target, b, tick.args[0], k, value)
     b.ret(word(TICK_OK))
     _drive(target, tick, sizes)

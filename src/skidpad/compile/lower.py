@@ -18,9 +18,6 @@ from .trace import without_dead_code
 
 PRECISIONS = ("float32", "float64")
 
-LOWERING_VERSION = 1
-"""Raise when the lowering changes what it writes: part of the key of cached code."""
-
 
 def lower(program: Program, precision: str) -> Program:
     """The traced Program in IEEE operations of one precision."""

@@ -6,10 +6,10 @@ import ctypes
 from collections.abc import Callable
 from typing import Any
 
-from .. import __version__, integrate, record
+from .. import integrate, record
 from ..integrate.base import Integrator
 from ..model import Model, Vehicle
-from .lower import LOWERING_VERSION, lower
+from .lower import lower
 from .program import Port, Program
 from .schedule import scheduled
 from .trace import trace
@@ -141,8 +141,7 @@ def _library(
         traced.digest,
         precision,
         str(lanes),
-        str(LOWERING_VERSION),
-        __version__,
+        cache.compiler_digest(),
         native.identity(),
     )
 

@@ -12,7 +12,7 @@ II*, section IV.8). The states are solved block by block (see `blocks`):
   the right pieces;
 * a nonlinear block (the velocities of a car) starts from the solution of its linearisation around
   the start of the step, in which the earlier blocks move as they do in the stages, and then takes
-  full Newton iterations.
+  full Newton iterations (see `newton`).
 
 Residual. Corrections fall quadratically, so the error left after the last two, of sizes n₁ and n₂,
 is about n₂ (n₂ / n₁)². Sizes are sums of absolute values over the stages and states of a block,

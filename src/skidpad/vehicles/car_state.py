@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import Annotated, Any, NamedTuple
 
 from ..components.actuator import limited_lag, rate_limited_lag
 from ..components.rigid_body import Acceleration, kinetic_energy, pose_rate, velocity_rate
 from ..ops import minimum
-from ..units import J, N, Nm, Nm_s, m, m_s, m_s2, one, rad, rad_s, rad_s2
+from ..units import J, N, Nm, Nm_s, m, m_s, m_s2, non_negative, one, rad, rad_s, rad_s2
 
 
 class State(NamedTuple):
@@ -62,7 +62,7 @@ class External(NamedTuple):
     """Force at the centre of mass across the car, positive to the left."""
     M_z: Nm = 0.0
     """Yaw moment, positive to the left."""
-    mu_scale: one = 1.0
+    mu_scale: Annotated[one, non_negative] = 1.0
     """Factor on the friction of all tyres."""
 
 

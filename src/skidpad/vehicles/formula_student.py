@@ -109,7 +109,7 @@ class Params(NamedTuple):
     of a slow car scrub at full lock, which the linkage of a real car avoids."""
     use_max: Annotated[one, Allowed(0.0, 0.99, open_low=True)] = 0.95
     """Largest share of a tyre's friction that drive or brake gets. Nearer to 1 the loads depend on
-    themselves so strongly that they may have no unique solution (seen from 0.98 on)."""
+    themselves so strongly that they may have no unique solution (seen at 0.995)."""
     F_floor: Annotated[N, positive] = 1.0
     """Friction limit below which a wheel counts as in the air."""
     tyre: MagicFormula = MagicFormula()

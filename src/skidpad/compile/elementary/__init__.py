@@ -8,9 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from .exponential import exp, expm1, log
-from .hyperbolic import cosh, sinh, tanh
+from .exponential import exp, expm1, log, log1p
+from .hyperbolic import acosh, asinh, atanh, cosh, sinh, tanh
 from .inverse_trig import acos, asin, atan, atan2
+from .power import hypot, pow
 from .trig import cos, lone_sin, sin, tan
 
 RULES: dict[str, Callable[..., int]] = {
@@ -26,6 +27,12 @@ RULES: dict[str, Callable[..., int]] = {
     "tanh": tanh,
     "exp": exp,
     "log": log,
+    "hypot": hypot,
+    "pow": pow,
+    "log1p": log1p,
     "expm1": expm1,
+    "asinh": asinh,
+    "acosh": acosh,
+    "atanh": atanh,
 }
 LONE: dict[str, Callable[..., int]] = {"sin": lone_sin}

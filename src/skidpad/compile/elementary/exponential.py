@@ -39,14 +39,14 @@ def expm1(b: Builder, x: int) -> int:
     return b.select(tiny, x, b.add(half, half))
 
 
-class _Scaled(NamedTuple):
+class Scaled(NamedTuple):
     """x = 2**k * (1 + f) with 1 + f within a factor √2 of 1."""
 
     k: int
     f: int
 
 
-def _log_of(b: Builder, s: _Scaled) -> int:
+def _log_of(b: Builder, s: Scaled) -> int:
     """k ln 2 + log(1 + f)."""
     p = b.precision
     high, low, _ = LN2[p]
@@ -57,10 +57,11 @@ def _log_of(b: Builder, s: _Scaled) -> int:
 
 def log(b: Builder, x: int) -> int:
     """Natural logarithm; -inf at 0, NaN below."""
-    return _log_specials(b, x, _log_of(b, _normalised(b, x)), zero=0.0)
+    return _log_specials(b, x, _log_of(b, normalised(b, x)), zero=0.0)
 
 
-def _normalised(b: Builder, x: int) -> _Scaled:
+def normalised(b: Builder, x: int) -> Scaled:
+    """x > 0 as 2**k (1 + f), with f exact."""
     p = b.precision
     exponents = FORMATS[p].exponents
     lift = 64 if b.double else 32
@@ -69,7 +70,7 @@ def _normalised(b: Builder, x: int) -> _Scaled:
     scaled = b.mul(x, b.select(small, b.const(2.0**lift), b.const(0.5)))
     q = b.exponent(b.mul(scaled, b.const(SQRT_HALF[p][0])))
     f = b.fma(scaled, b.pow2(b.sub(b.const(-1.0), q)), b.const(-1.0))
-    return _Scaled(b.add(q, b.select(small, b.const(1.0 - lift), b.const(2.0))), f)
+    return Scaled(b.add(q, b.select(small, b.const(1.0 - lift), b.const(2.0))), f)
 
 
 def _log_specials(b: Builder, x: int, result: int, zero: float) -> int:
@@ -79,3 +80,28 @@ def _log_specials(b: Builder, x: int, result: int, zero: float) -> int:
     finite = b.select(b.lt(x, b.const(float("inf"))), result, x)
     outside = b.select(b.eq(x, origin), b.const(float("-inf")), b.const(float("nan")))
     return b.select(b.lt(origin, x), finite, outside)
+
+
+def log1p(b: Builder, x: int) -> int:
+    """log(1 + x), accurate near 0; -inf at -1, NaN below."""
+    return log1p_scaled(b, x, doublings=None)
+
+
+def log1p_scaled(b: Builder, x: int, doublings: int | None) -> int:
+    """log(1 + x) + doublings * ln 2, with the sign of x.
+
+    1 + x is never rounded: with k chosen from it, f = x 2**-k + (2**-k - 1) takes one rounding.
+    """
+    p = b.precision
+    drop = 64.0
+    one = b.const(1.0)
+    huge = b.lt(b.const(2.0 ** (FORMATS[p].exponents - 28)), x)
+    scaled = b.mul(x, b.select(huge, b.const(2.0**-drop), one))
+    root = b.const(SQRT_HALF[p][0])
+    k = b.add(b.exponent(b.fma(scaled, root, root)), one)
+    power = b.pow2(b.neg(k))
+    f = b.fma(scaled, power, b.sub(power, one))
+    k = b.add(k, b.select(huge, b.const(drop), b.const(0.0)))
+    k = k if doublings is None else b.add(k, doublings)
+    result = b.copysign(_log_of(b, Scaled(k, f)), x)
+    return _log_specials(b, x, result, zero=-1.0)

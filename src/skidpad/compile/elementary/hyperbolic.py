@@ -5,11 +5,18 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from ..builder import Builder
-from .coefficients import COSH, LN2, LOG2_E, SINH, TANH
+from .coefficients import ATANH, COSH, LN2, LOG2_E, SINH, TANH
+from .exponential import log1p_scaled
 from .reduction import FORMATS, at_least, at_most, nearest, subtract_multiple
 
 TANH_ONE = {"float64": 20.0, "float32": 10.0}
 """From here on tanh is 1 to the last place."""
+
+LARGE = {"float64": 2.0**60, "float32": 2.0**30}
+"""From here on sqrt(x² ± 1) is x to the last place."""
+
+ATANH_SPLIT = 0.1715
+"""The largest argument of the polynomial for atanh."""
 
 
 def tanh(b: Builder, x: int) -> int:
@@ -28,7 +35,7 @@ def tanh(b: Builder, x: int) -> int:
     e = b.fma(power, h, b.fma(power, b.const(0.5), b.const(-0.5)))
     quotient = b.div(e, b.add(e, b.const(1.0)))
     # The same as e - e q, which for small e hides the rounding of 1 + e and of the division.
-    small = b.lt(e, b.const(0.25))
+    small = b.lt(e, b.const(0.34))
     return b.copysign(b.select(small, b.fma(b.neg(e), quotient, e), quotient), x)
 
 
@@ -69,3 +76,42 @@ def cosh(b: Builder, x: int) -> int:
     s = _split(b, x)
     rest = b.fma(s.sinh_r, s.sinh_n, b.mul(s.cosh_r_minus_1, s.cosh_n))
     return b.fma(s.cosh_n, b.const(2.0), rest)
+
+
+def asinh(b: Builder, x: int) -> int:
+    """Inverse hyperbolic sine: log1p(a + a² / (1 + sqrt(1 + a²))) with a = |x|."""
+    a = b.abs(x)
+    large = b.lt(b.const(LARGE[b.precision]), a)
+    one = b.const(1.0)
+    square = b.mul(a, a)
+    root = b.sqrt(b.fma(a, a, one))
+    rise = b.add(a, b.div(square, b.add(one, root)))
+    return b.copysign(_log1p_or_log_twice(b, large, a, rise), x)
+
+
+def acosh(b: Builder, x: int) -> int:
+    """Inverse hyperbolic cosine: log1p(t + sqrt(2t + t²)) with t = x - 1; NaN below 1."""
+    large = b.lt(b.const(LARGE[b.precision]), x)
+    t = b.sub(x, b.const(1.0))
+    rise = b.add(t, b.sqrt(b.fma(t, t, b.add(t, t))))
+    return _log1p_or_log_twice(b, large, x, rise)
+
+
+def _log1p_or_log_twice(b: Builder, large: int, x: int, rise: int) -> int:
+    """log(1 + rise), or log(2x) where x is so large that the square in `rise` may overflow."""
+    doublings = b.select(large, b.const(1.0), b.const(0.0))
+    return log1p_scaled(b, b.select(large, x, rise), doublings)
+
+
+def atanh(b: Builder, x: int) -> int:
+    """Inverse hyperbolic tangent: log1p(2a / (1 - a)) / 2 with a = |x|, near 0 a polynomial.
+
+    Infinite at ±1, NaN beyond.
+    """
+    p = b.precision
+    a = b.abs(x)
+    z = b.mul(a, a)
+    near = b.fma(b.mul(a, z), b.horner(z, ATANH[p]), a)
+    ratio = b.div(b.add(a, a), b.sub(b.const(1.0), a))
+    far = b.mul(b.const(0.5), log1p_scaled(b, ratio, doublings=None))
+    return b.copysign(b.select(b.lt(a, b.const(ATANH_SPLIT)), near, far), x)

@@ -21,6 +21,9 @@ class _Reduced(NamedTuple):
     """The remainder r, its square, and the multiple of π/2 it was left by."""
 
     shifted: int
+    n: int
+    first: int
+    """x less n times the first part of π/2, which is exact."""
     r: int
     z: int
 
@@ -46,8 +49,10 @@ class _Reduced(NamedTuple):
 def _reduced(b: Builder, x: int) -> _Reduced:
     p = b.precision
     shifted = scaled_in_range(b, x, TWO_OVER_PI[p][0], QUADRANT_BITS[p], b.magic())
-    r = subtract_multiple(b, x, b.sub(shifted, b.magic()), HALF_PI[p])
-    return _Reduced(shifted, r, _square(b, r))
+    n = b.sub(shifted, b.magic())
+    first = subtract_multiple(b, x, n, HALF_PI[p][:1])
+    r = subtract_multiple(b, first, n, HALF_PI[p][1:])
+    return _Reduced(shifted, n, first, r, _square(b, r))
 
 
 def _square(b: Builder, r: int) -> int:
@@ -78,11 +83,11 @@ def tan(b: Builder, x: int) -> int:
     """Tangent of an angle in rad; one division.
 
     A plain quotient would add up the errors of sine, cosine and division to more than 2 units of the
-    last place, so what rounding took from the first two is fed back through its residual.
+    last place, so what rounding took from r, sine and cosine is fed back through the residual.
     """
     r = _reduced(b, x)
     sine, cosine = r.sine(b), r.cosine(b)
-    sine_rest = r.sine(b, b.sub(r.r, sine))
+    sine_rest = r.sine(b, b.add(b.sub(r.r, sine), _lost(b, r)))
     cosine_rest = r.cosine(b, b.sub(b.const(1.0), cosine))
     odd = r.odd(b)
     above, below = b.select(odd, b.neg(cosine), sine), b.select(odd, sine, cosine)
@@ -93,6 +98,17 @@ def tan(b: Builder, x: int) -> int:
     minus = b.neg(quotient)
     residual = b.add(b.fma(minus, below_rest, b.fma(minus, below, above)), above_rest)
     return b.copysign(b.fma(residual, inverse, quotient), quotient)
+
+
+def _lost(b: Builder, r: _Reduced) -> int:
+    """The exact remainder less r, which is a few roundings away from it."""
+    _, second, third = HALF_PI[b.precision]
+    product = b.mul(r.n, b.const(second))
+    product_rest = b.fma(r.n, b.const(-second), product)
+    remainder = b.sub(r.first, product)
+    remainder_rest = b.sub(b.sub(r.first, remainder), product)
+    rest = b.fma(r.n, b.const(-third), b.add(remainder_rest, product_rest))
+    return b.add(b.sub(remainder, r.r), rest)
 
 
 def lone_sin(b: Builder, x: int) -> int:
