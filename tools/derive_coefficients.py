@@ -6,9 +6,10 @@
 Polynomials are minimax in relative error, by the exchange algorithm of Remez on a dense grid. The
 coefficients are rounded to the target precision one after the other, lowest power first, and the
 others are fitted again to what that rounding left over: the error of the rounded polynomial then
-stays close to the error of the unrounded one. Constants are split into parts, each rounded from what
-the parts before leave over (W. J. Cody and W. Waite, Software Manual for the Elementary Functions,
-1980). Everything is computed with 80 decimal digits, so the file comes out the same everywhere.
+stays close to the error of the unrounded one. Constants are split into parts, each rounded from
+what the parts before leave over (W. J. Cody and W. Waite, Software Manual for the Elementary
+Functions, 1980). Everything is computed with 80 decimal digits, so the file comes out the same
+everywhere.
 """
 
 from __future__ import annotations

@@ -1,7 +1,8 @@
-"""What users hand to a fleet, as arrays (step, vehicle, field): checked, named in errors, not copied.
+"""What users hand to a fleet, as arrays (step, vehicle, field): checked, named in errors, not
+copied.
 
-A layout of "aos" has the field last, (T, B, n), as most array code does; "soa" has the vehicle last,
-(T, n, B), which a kernel reads fastest.
+A layout of "aos" has the field last, (T, B, n), as most array code does; "soa" has the vehicle
+last, (T, n, B), which a kernel reads fastest.
 """
 
 from __future__ import annotations
@@ -52,6 +53,33 @@ def series(kind: type, what: str, given: Any, dtype: Any, layout: str) -> Array:
         row = record.flatten(record.build(kind, given))
         return np.array(row, dtype=dtype).reshape(1, 1, -1)
     return _shaped(kind, what, given, dtype, layout, timed=True)
+
+
+def rows(kind: type, what: str, given: Any, dtype: Any, shape: tuple[int, ...]) -> Array:
+    """Values for each of a set of states of leading shape `shape`, as (1, N, n); or one for all."""
+    if given is None or isinstance(given, (Mapping, kind)):
+        return series(kind, what, given, dtype, "aos")
+    array = np.asarray(given, dtype=dtype)
+    n = record.size(kind)
+    if array.ndim == 0 or array.shape[-1] != n:
+        raise InvalidValue(
+            f"{what} has shape {array.shape}; expected (..., {n}) with fields "
+            f"{', '.join(record.names(kind))}"
+        )
+    try:
+        array = np.broadcast_to(array, (*shape, n))
+    except ValueError:
+        raise InvalidValue(
+            f"{what} has shape {array.shape}, which does not fit states of shape {(*shape, n)[:-1]}"
+        ) from None
+    return _finite(kind, what, array.reshape(1, -1, n))
+
+
+def empty(samples: int, count: int, size: int, dtype: Any, layout: str) -> Array:
+    """Room for samples (sample, vehicle, field), laid out in memory as `layout` says."""
+    if layout == "aos":
+        return np.empty((samples, count, size), dtype)
+    return np.swapaxes(np.empty((samples, size, count), dtype), 1, 2)
 
 
 def _shaped(kind: type, what: str, given: Any, dtype: Any, layout: str, *, timed: bool) -> Array:

@@ -39,7 +39,7 @@ class Sample(Mapping[str, float]):
 
     def __getitem__(self, name: str) -> float:
         if name not in self._values:
-            raise InvalidValue(record.unknown_name("Sample", name, tuple(self._values)))
+            raise InvalidValue(record.unknown_name("Sample", name, tuple(self._values), "column"))
         return self._values[name]
 
     def __getattr__(self, name: str) -> float:

@@ -35,6 +35,9 @@ class StepNotConverged(SkidpadError, ArithmeticError):
         self.residual = residual
         """Newton residual of that step, relative (see `integrate.radau`)."""
 
+    def __reduce__(self) -> Any:
+        return _restored, (type(self), self.args[0], vars(self))
+
 
 class SimulationDiverged(SkidpadError, ArithmeticError):
     """A state became NaN or infinite. The last finite state and its time are kept here."""
@@ -49,3 +52,11 @@ class SimulationDiverged(SkidpadError, ArithmeticError):
         """The last finite state, a State record."""
         self.vehicles = vehicles
         """In a fleet: the indices of the vehicles that diverged."""
+
+    def __reduce__(self) -> Any:
+        return _restored, (type(self), self.args[0], vars(self))
+
+
+def _restored(kind: Any, message: str, fields: dict[str, Any]) -> Exception:
+    """An exception with keyword-only arguments, from its pickled parts."""
+    return kind(message, **fields)

@@ -7,7 +7,8 @@ from typing import Any
 import numpy as np
 
 from . import batch, integrate, record
-from .compile import host, pipeline
+from .compile import pipeline
+from .compile.cpu import CpuMap, CpuRollout, Given
 from .compile.host import Array
 from .errors import InvalidValue, SimulationDiverged, StepNotConverged
 from .integrate.base import Integrator
@@ -20,8 +21,8 @@ PRECISIONS = ("float64", "float32")
 class Fleet:
     """Simulates many copies of a vehicle in lanes of SIMD instructions and in threads.
 
-    A vehicle's result has the same bits whatever the lane width, the number of threads and the other
-    vehicles in the batch, and the same bits as in a `Simulator` of the same precision.
+    A vehicle's result has the same bits whatever the lane width, the number of threads and the
+    other vehicles in the batch, and the same bits as in a `Simulator` of the same precision.
 
     Args:
         vehicle: what to simulate; its parameters are the default for every vehicle of a rollout.
@@ -30,9 +31,11 @@ class Fleet:
         precision: "float64" or "float32".
         device: "cpu".
         threads: threads to use; all processors if None.
-        on_diverge: "raise" names the vehicles whose state became NaN or infinite; "mask" returns NaN
+        on_diverge: "raise" names the vehicles whose state became NaN or infinite; "mask" returns
+        NaN
             for them from the first sample that is not finite and carries on with the others.
-        lanes: vehicles per instruction (1, 4, 8, 16 or 32); chosen from the size of the program if None.
+        lanes: vehicles per instruction (1, 4, 8, 16 or 32); chosen from the size of the program if
+        None.
     """
 
     def __init__(
@@ -53,24 +56,35 @@ class Fleet:
         if lanes is not None:
             _one_of("lanes", lanes, pipeline.LANES)
         if threads is not None and threads < 1:
-            raise InvalidValue(f"threads = {threads} must be at least 1, or None for all processors")
+            raise InvalidValue(
+                f"threads = {threads} must be at least 1, or None for all processors"
+            )
         self.vehicle = vehicle
         self.dt = positive_step(dt)
         self.integrator = compiled_integrator(integrator)
         self.precision = precision
         self.on_diverge = on_diverge
-        self.threads = threads or host.cores()
         self._dtype = np.dtype(precision)
-        self._program = pipeline.step_program(vehicle, self.integrator)
-        self._lanes = lanes or pipeline.default_lanes(self._program, precision)
         self._tolerance = residual_tolerance(precision)
-        self._kernel: Any = None
-        self._outputs_kernel: Any = None
+        self._rollout = CpuRollout(
+            pipeline.step_program(vehicle, self.integrator),
+            dt=self.dt,
+            tolerance=self._tolerance,
+            precision=precision,
+            lanes=lanes,
+            threads=threads,
+        )
+        self._outputs: CpuMap | None = None
 
     @property
     def lanes(self) -> int:
         """Vehicles per instruction."""
-        return self._lanes
+        return self._rollout.lanes
+
+    @property
+    def threads(self) -> int:
+        """Threads a rollout uses."""
+        return self._rollout.threads
 
     def rollout(
         self,
@@ -87,8 +101,9 @@ class Fleet:
 
         Args:
             x0: start states (B, nx), or one state for all.
-            controls: inputs (T, B, nu), one row per step, or (B, nu) held; a record or mapping of names
-                is held by all vehicles. T sets the number of steps; held controls need `steps`.
+            controls: inputs (T, B, nu), one row per step, or (B, nu) held; a record or mapping
+                of names is held by all vehicles. T sets the number of steps; held controls need
+                `steps`.
             every: steps between samples; must divide the number of steps.
             params: parameters that differ between vehicles: (B, np), or a mapping of names to (B,).
             disturbances: like `controls`, for the model's Disturbance record.
@@ -100,139 +115,92 @@ class Fleet:
         """
         _one_of("layout", layout, batch.LAYOUTS)
         model, dtype = self.vehicle.model, self._dtype
-        x = batch.states(model.State, x0, dtype, layout)
-        u = batch.series(model.Input, "controls", controls, dtype, layout)
-        w = batch.series(model.Disturbance, "disturbances", disturbances, dtype, layout)
-        p = batch.parameters(model.Params, self.vehicle.params, params, dtype)
-        count = batch.batch_size(x0=x, controls=u, disturbances=w, params=p)
+        given = Given(
+            x=batch.states(model.State, x0, dtype, layout),
+            u=batch.series(model.Input, "controls", controls, dtype, layout),
+            w=batch.series(model.Disturbance, "disturbances", disturbances, dtype, layout),
+            p=batch.parameters(model.Params, self.vehicle.params, params, dtype),
+        )
+        count = batch.batch_size(x0=given.x, controls=given.u, disturbances=given.w, params=given.p)
         total = _steps(steps, controls, disturbances)
         if every < 1 or total % every:
             raise InvalidValue(f"every = {every} must be at least 1 and divide the {total} steps")
-        out = self._sampled(x, u, w, p, count, total, every, layout)
+        out = batch.empty(total // every + 1, count, given.x.shape[2], dtype, layout)
+        out[0] = given.x[0]
+        self._judge(given, out, every, self._rollout.run(given, out, every))
         return out if layout == "aos" else np.swapaxes(out, -1, -2)
 
-    def _sampled(
-        self, x: Array, u: Array, w: Array, p: Array, count: int, total: int, every: int, layout: str
-    ) -> Array:
-        samples = total // every
-        shape = (samples + 1, count, x.shape[2])
-        if layout == "aos":
-            out = np.empty(shape, self._dtype)
-        else:
-            out = np.swapaxes(np.empty((shape[0], shape[2], count), self._dtype), 1, 2)
-        out[0] = x[0]
-        health = np.zeros((3, count), self._dtype)
-        self._run(x, u, w, p, out, health, samples, every)
-        if not np.isfinite(health[1]).all():
-            what, kind, array = ("controls", self.vehicle.Input, u)
-            if np.isfinite(u).all():
-                what, kind, array = ("disturbances", self.vehicle.model.Disturbance, w)
+    def _judge(self, given: Given, out: Array, every: int, health: Array) -> None:
+        """Raise for what went wrong in a rollout, or mask it."""
+        diverged, bad_input, _ = ~np.isfinite(health)
+        if bad_input.any():
+            what, kind, array = "controls", self.vehicle.Input, given.u
+            if np.isfinite(array).all():
+                what, kind, array = "disturbances", self.vehicle.model.Disturbance, given.w
             raise InvalidValue(batch.not_finite(kind, what, array))
-        diverged = np.flatnonzero(~np.isfinite(health[0]))
-        if len(diverged) and self.on_diverge == "raise":
-            raise self._failure(diverged, out, u, w, p, every)
-        for vehicle in diverged:
-            first = np.argmax(~np.isfinite(out[:, vehicle]).all(axis=1))
-            out[first:, vehicle] = np.nan
-        return out
+        failed = np.flatnonzero(diverged)
+        if len(failed) and self.on_diverge == "raise":
+            raise self._failure(failed, given, out, every)
+        for vehicle in failed:
+            out[_first_bad(out[:, vehicle]) :, vehicle] = np.nan
 
-    def _run(
-        self,
-        x: Array,
-        u: Array,
-        w: Array,
-        p: Array,
-        out: Array,
-        health: Array,
-        samples: int,
-        every: int,
-    ) -> None:
-        if self._kernel is None:
-            self._kernel, _ = pipeline.rollout_kernel(self._program, self.precision, self.lanes)
-        count = out.shape[1]
-        kept = [host.strided(np.broadcast_to(x, (1, count, x.shape[2])), self.lanes)]
-        kept += [host.strided(a, self.lanes) for a in (u, w, p)]
-        words = [word for _, described in kept for word in described]
-        words += host.writable(out)
-        words += (health.ctypes.data, health.strides[0] // health.itemsize, 1, 0)
-        tail = (
-            samples,
-            every,
-            host.bits(self.dt, self._dtype),
-            host.bits(self._tolerance, self._dtype),
-        )
-        host.run(self._kernel, words, tail, count, self.lanes, self.threads)
-
-    def _failure(
-        self, diverged: Array, out: Array, u: Array, w: Array, p: Array, every: int
-    ) -> Exception:
-        """The error for the first vehicle that failed, located by running it alone, step by step."""
-        v = int(diverged[0])
-        bad = int(np.argmax(~np.isfinite(out[:, v]).all(axis=1)))
+    def _failure(self, failed: Array, given: Given, out: Array, every: int) -> Exception:
+        """The error for the vehicles that failed; the first is run again alone to find when."""
+        v = int(failed[0])
+        bad = _first_bad(out[:, v])
         begin = (bad - 1) * every
-        fine = np.empty((every + 1, 1, out.shape[2]), self._dtype)
-        fine[0, 0] = out[bad - 1, v]
-        health = np.zeros((3, 1), self._dtype)
-        alone = [_only(a, v, begin, every) for a in (u, w, p)]
-        self._run(fine[:1], *alone, fine, health, every, 1)
-        last = int(np.argmax(~np.isfinite(fine[:, 0]).all(axis=1))) - 1
+        states = np.empty((every + 1, 1, out.shape[2]), self._dtype)
+        states[0, 0] = out[bad - 1, v]
+        alone = Given(states[:1], *(_only(a, v, begin, every) for a in given[1:]))
+        residual = float(self._rollout.run(alone, states, 1)[2, 0])
+        last = _first_bad(states[:, 0]) - 1
         time = (begin + last) * self.dt
-        state = record.unflatten(self.vehicle.State, [float(s) for s in fine[last, 0]])
-        who = f"{len(diverged)} of {out.shape[1]} vehicles"
-        listed = ", ".join(map(str, diverged[:8])) + (", ..." if len(diverged) > 8 else "")
-        residual = float(health[2, 0])
+        state = record.unflatten(self.vehicle.State, states[last, 0].tolist())
+        listed = ", ".join(map(str, failed[:8])) + (", ..." if len(failed) > 8 else "")
+        who = f"{len(failed)} of {out.shape[1]} vehicles ({listed})"
         if self.integrator.implicit and not residual <= self._tolerance:
             return StepNotConverged(
-                f"{who} ({listed}): the step of vehicle {v} at t = {time:g} s left a Newton residual of "
-                f"{residual:.3g}; allowed is {self._tolerance:g}. Take a smaller dt",
+                f"{who} failed: the step of vehicle {v} from t = {time:g} s left a Newton residual "
+                f"of {residual:.3g}; allowed is {self._tolerance:g}. Take a smaller dt",
                 time=time,
                 residual=residual,
             )
         return SimulationDiverged(
-            f"{who} diverged ({listed}); vehicle {v} last had a finite state at t = {time:g} s: {state}",
+            f"{who} diverged; vehicle {v} last had a finite state at t = {time:g} s: {state}",
             time=time,
             last_state=state,
-            vehicles=tuple(int(k) for k in diverged),
+            vehicles=tuple(int(k) for k in failed),
         )
 
     def outputs(
-        self, x: Any, controls: Any = None, *, start: Any = None, params: Any = None
+        self,
+        x: Any,
+        controls: Any = None,
+        *,
+        start: Any = None,
+        params: Any = None,
+        disturbances: Any = None,
     ) -> Array:
-        """Outputs (..., B, ny) at states (..., B, nx) with inputs of the same leading shape or held.
+        """Outputs (..., B, ny) at states (..., B, nx), with inputs of the same shape or held.
 
         `start` are the states at the start of the step that led to `x`; it matters only for models
         that sample their input there (`Model.hold`), and is `x` if not given.
         """
-        model = self.vehicle.model
-        states = np.asarray(x, dtype=self._dtype)
-        if states.ndim == 0 or states.shape[-1] != record.size(model.State):
-            raise InvalidValue(
-                f"x has shape {states.shape}; expected (..., {record.size(model.State)})"
-            )
-        rows = states.reshape(1, -1, states.shape[-1])
-        begun = rows if start is None else np.asarray(start, self._dtype).reshape(rows.shape)
-        u = batch.series(model.Input, "controls", controls, self._dtype, "aos")
-        u = np.broadcast_to(u, (*states.shape[:-1], u.shape[2]) if states.ndim == 3 else u.shape)
-        u = u.reshape(1, -1, u.shape[-1])
-        w = batch.series(model.Disturbance, "disturbances", None, self._dtype, "aos")
-        p = batch.parameters(model.Params, self.vehicle.params, params, self._dtype)
-        out = np.empty((1, rows.shape[1], record.size(model.Outputs)), self._dtype)
-        self._apply_outputs(rows, begun, u, w, p, out)
-        return out.reshape(*states.shape[:-1], out.shape[2])
-
-    def _apply_outputs(self, *arrays: Array) -> None:
-        if self._outputs_kernel is None:
+        model, dtype = self.vehicle.model, self._dtype
+        shape = np.shape(x)[:-1]
+        states = batch.rows(model.State, "x", x, dtype, shape)
+        given = [
+            states,
+            states if start is None else batch.rows(model.State, "start", start, dtype, shape),
+            batch.rows(model.Input, "controls", controls, dtype, shape),
+            batch.rows(model.Disturbance, "disturbances", disturbances, dtype, shape),
+            batch.parameters(model.Params, self.vehicle.params, params, dtype),
+        ]
+        if self._outputs is None:
             program = pipeline.outputs_program(self.vehicle)
-            self._outputs_kernel = pipeline.apply_kernel(program, self.precision, None)
-        kernel, lanes = self._outputs_kernel
-        *given, out = arrays
-        count = out.shape[1]
-        whole = [a if a.shape[1] in (1, count) else None for a in given]
-        if any(a is None for a in whole):
-            raise InvalidValue(f"arrays of {[a.shape[1] for a in given]} vehicles do not match")
-        kept = [host.strided(a, lanes) for a in given]
-        words = [word for _, described in kept for word in described] + list(host.writable(out))
-        host.run(kernel, words, (), count, lanes, self.threads)
+            self._outputs = CpuMap(program, self.precision, self.threads)
+        count = batch.batch_size(x=given[0], params=given[-1])
+        return self._outputs.run(given, count).reshape(*shape, -1)
 
 
 def positive_step(dt: float) -> float:
@@ -259,7 +227,9 @@ def compiled_integrator(spec: str | Integrator) -> Integrator:
 
 def _one_of(name: str, value: Any, allowed: tuple[Any, ...]) -> None:
     if value not in allowed:
-        raise InvalidValue(f"{name} = {value!r} is unknown; allowed are {', '.join(map(str, allowed))}")
+        raise InvalidValue(
+            f"{name} = {value!r} is unknown; allowed are {', '.join(map(str, allowed))}"
+        )
 
 
 def _steps(steps: int | None, *series: Any) -> int:
@@ -273,6 +243,11 @@ def _steps(steps: int | None, *series: Any) -> int:
         listed = " and ".join(map(str, sorted(lengths)))
         raise InvalidValue(f"number of steps = {listed}: must be one number, at least 1")
     return lengths.pop()
+
+
+def _first_bad(states: Array) -> int:
+    """The first sample (n, nx) that is not finite."""
+    return int(np.argmax(~np.isfinite(states).all(axis=1)))
 
 
 def _only(array: Array, vehicle: int, begin: int, steps: int) -> Array:

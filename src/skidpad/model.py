@@ -7,10 +7,12 @@ against this contract and knows no particular vehicle:
 2. `derivative(x, u, w, p)` returns a `State` of time derivatives; `update(x, u, w, p, dt)` returns
    the next `State`. Exactly one of the two is given.
 3. `outputs(x, u, w, p)` returns an `Outputs` record; it never influences the motion.
-4. `hold(x, u, w, p)`, if given, is evaluated once at the start of a step; its result takes the place
+4. `hold(x, u, w, p)`, if given, is evaluated once at the start of a step; its result takes the
+  place
    of `u` in `derivative` and `outputs` and stays constant over the step. Command limiters that
    sample the state and hard model switches belong there, so that Runge-Kutta stages agree.
-5. `settle(x, p)`, if given, returns the state with dependent fields made consistent; `reset` uses it.
+5. `settle(x, p)`, if given, returns the state with dependent fields made consistent; `reset` uses
+  it.
 6. The functions are pure: built from `skidpad.ops` and arithmetic, no memory, no `if` on a value.
 """
 
@@ -57,6 +59,9 @@ class Model:
     """The upstream program whose numbers this model repeats, errors included; empty by default."""
     exempt: Mapping[str, str] = field(default_factory=dict[str, str])
     """Conformance checks this model does not meet, each with its reason; needs `reproduces`."""
+    mirror_odd: Mapping[str, bool] = field(default_factory=dict[str, bool])
+    """Field names whose sign changes (or not) when left and right are swapped, for the conformance
+    check; it knows the usual names (`y`, `yaw`, `omega`, `steer`, ...) without being told."""
     summary: str = ""
     """One line for tables."""
 
@@ -111,7 +116,9 @@ class Vehicle:
 
     def with_params(self, given: Any = None, /, **values: Any) -> Vehicle:
         """The same vehicle with some parameters replaced; nested ones by record or dotted name."""
-        return replace(self, params=record.build(self.model.Params, given, base=self.params, **values))
+        return replace(
+            self, params=record.build(self.model.Params, given, base=self.params, **values)
+        )
 
     def derivative(self, x: Any, u: Any, w: Any = None, p: Any = None) -> Any:
         """Time derivative of the state, called directly on floats, NumPy, CasADi or JAX values.
@@ -136,14 +143,14 @@ class Vehicle:
 
 @dataclass(frozen=True)
 class VehicleFactory:
-    """Makes vehicles of one model: `four_wheel(m=240.0)`. The listed vehicles are such factories."""
+    """Makes vehicles of one model: `four_wheel(m=240.0)`. The listed vehicles are such
+    factories."""
 
     model: Model
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "__doc__", self.model.summary)
 
     def __call__(self, given: Any = None, /, **params: Any) -> Vehicle:
         """A vehicle with the default parameters, some of them replaced by keyword or mapping."""
         return Vehicle(self.model, record.build(self.model.Params, given, **params))
-
-    @property
-    def __doc__(self) -> str:  # type: ignore[override]
-        return self.model.summary

@@ -1,7 +1,8 @@
 """One elementary vocabulary for floats, NumPy arrays, CasADi symbols and JAX arrays.
 
 Model functions are written with these and the arithmetic operators; the argument decides which
-library computes. `where` takes the place of `if`. Rules that hold for every backend and for compiled code:
+library computes. `where` takes the place of `if`. Rules that hold for every backend and for
+compiled code:
 
 * `minimum`, `maximum` and `clip` propagate NaN.
 * `sign(0)` is 0.
@@ -16,6 +17,7 @@ from __future__ import annotations
 import math
 import sys
 from collections.abc import Callable, Sequence
+from itertools import pairwise
 from types import SimpleNamespace
 from typing import Any, TypeVar
 
@@ -270,7 +272,8 @@ def floor(x: T) -> T:
 
 
 def where(condition: Any, a: Any, b: Any) -> Any:
-    """a where the condition holds, else b. Both are evaluated, so both must be finite for gradients."""
+    """a where the condition holds, else b. Both are evaluated, so both must be finite for
+    gradients."""
     return _backend(condition, a, b).where(condition, a, b)
 
 
@@ -331,7 +334,7 @@ def smooth_hypot(x: T, y: Any, width: Any) -> T:
 
 def smooth_step(x: T, low: Any, high: Any) -> T:
     """0 below `low`, 1 above `high`, and the C² quintic 6t⁵-15t⁴+10t³ between them."""
-    t: Any = clip((x - low) / (high - low), 0.0, 1.0)  # type: ignore[operator]
+    t: Any = clip((x - low) / (high - low), 0.0, 1.0)
     return t * t * t * (t * (6.0 * t - 15.0) + 10.0)
 
 
@@ -366,10 +369,11 @@ def lookup2(
 def _checked_knots(knots: Sequence[Any], count: int) -> Sequence[Any]:
     if len(knots) != count or count < 2:
         raise InvalidValue(
-            f"lookup needs one value per knot and at least 2, got {len(knots)} knots, {count} values"
+            f"lookup needs one value per knot and at least 2; got {len(knots)} knots and "
+            f"{count} values"
         )
     if all(isinstance(k, (int, float)) for k in knots) and any(
-        not a < b for a, b in zip(knots, knots[1:], strict=False)
+        not a < b for a, b in pairwise(knots)
     ):
         raise InvalidValue(f"lookup knots must increase, got {list(knots)}")
     return knots
@@ -377,10 +381,8 @@ def _checked_knots(knots: Sequence[Any], count: int) -> Sequence[Any]:
 
 def _hats(x: Any, knots: Sequence[Any]) -> list[Any]:
     """Weight of each knot at x: the difference of neighbouring ramps, which sum to one."""
-    ramps = [
-        clip((x - a) * (1.0 / (b - a)), 0.0, 1.0) for a, b in zip(knots, knots[1:], strict=False)
-    ]
-    inner = [before - after for before, after in zip(ramps, ramps[1:], strict=False)]
+    ramps = [clip((x - a) * (1.0 / (b - a)), 0.0, 1.0) for a, b in pairwise(knots)]
+    inner = [before - after for before, after in pairwise(ramps)]
     return [1.0 - ramps[0], *inner, ramps[-1]]
 
 

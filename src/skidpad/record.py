@@ -15,6 +15,7 @@ import math
 import textwrap
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cache
+from itertools import pairwise
 from typing import Any, NamedTuple, get_type_hints
 
 import numpy as np
@@ -48,9 +49,9 @@ def fields(kind: type) -> tuple[Field, ...]:
         raise InvalidValue(f"{kind!r} is not a record: records are typing.NamedTuple classes")
     hints = get_type_hints(kind, include_extras=True)
     docs = _field_docs(kind)
-    defaults: dict[str, Any] = kind._field_defaults  # type: ignore[attr-defined]
+    defaults: dict[str, Any] = kind._field_defaults
     leaves: list[Field] = []
-    for name in kind._fields:  # type: ignore[attr-defined]
+    for name in kind._fields:
         hint = hints[name]
         default = defaults.get(name)
         if is_record_type(hint):
@@ -80,7 +81,7 @@ def _field_docs(kind: type) -> dict[str, str]:
         return {}
     body = tree.body[0].body if isinstance(tree.body[0], ast.ClassDef) else []
     docs: dict[str, str] = {}
-    for before, after in zip(body, body[1:], strict=False):
+    for before, after in pairwise(body):
         if (
             isinstance(before, ast.AnnAssign)
             and isinstance(before.target, ast.Name)
@@ -126,7 +127,7 @@ def unflatten(kind: type, leaves: Sequence[Any]) -> Any:
 def _take(kind: type, leaves: list[Any]) -> tuple[Any, list[Any]]:
     hints = get_type_hints(kind, include_extras=True)
     values: list[Any] = []
-    for name in kind._fields:  # type: ignore[attr-defined]
+    for name in kind._fields:
         if is_record_type(hints[name]):
             value, leaves = _take(hints[name], leaves)
         else:
@@ -139,8 +140,9 @@ def build(kind: type, given: Any = None, /, *, base: Any = None, **values: Any) 
     """A checked record of floats from whatever the user gave.
 
     `given` may be a record of this class, a mapping of (dotted) names, or a flat sequence or array.
-    Keywords override it; a keyword may also be a nested record. What is not given comes from `base`,
-    then from the defaults of the class. The error names the field, the value and what is allowed.
+    Keywords override it; a keyword may also be a nested record. What is not given comes from
+    `base`, then from the defaults of the class. The error names the field, the value and what is
+    allowed.
     """
     slots = dict(zip(names(kind), _start(kind, given, base), strict=True))
     if isinstance(given, Mapping):
@@ -188,11 +190,11 @@ def _assign(kind: type, slots: dict[str, Any], given: Mapping[str, Any]) -> None
             raise InvalidValue(unknown_name(_label(kind), name, tuple(slots)))
 
 
-def unknown_name(what: str, name: str, allowed: Sequence[str]) -> str:
+def unknown_name(what: str, name: str, allowed: Sequence[str], noun: str = "field") -> str:
     """The sentence for a name that does not exist, with the nearest one that does."""
-    close = difflib.get_close_matches(name, allowed, n=1)
-    hint = f"; did you mean {close[0]!r}?" if close else ""
-    return f"{what} has no field {name!r}{hint} Fields are {', '.join(allowed) or 'none'}"
+    close = difflib.get_close_matches(str(name), allowed, n=1)
+    hint = f"; did you mean {close[0]!r}?" if close else "."
+    return f"{what} has no {noun} {name!r}{hint} Allowed are {', '.join(allowed) or 'none'}"
 
 
 def _number(kind: type, name: str, value: Any) -> float:

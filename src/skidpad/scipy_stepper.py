@@ -1,4 +1,5 @@
-"""A Simulator engine on `scipy.integrate.solve_ivp`: adaptive, for references rather than for speed."""
+"""A Simulator engine on `scipy.integrate.solve_ivp`: adaptive, for references rather than for
+speed."""
 
 from __future__ import annotations
 

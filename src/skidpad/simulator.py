@@ -29,8 +29,8 @@ class Simulator:
     Args:
         vehicle: what to simulate.
         dt: step in s.
-        integrator: "rk4", "radau", ... or "scipy:RK45" and the like; see `skidpad.integrate.names()`.
-        precision: "float64" or "float32", for compiled integrators.
+        integrator: "rk4", "radau", ... or "scipy:RK45" and the like; see
+        `skidpad.integrate.names()`. precision: "float64" or "float32", for compiled integrators.
         **options: passed to the integrator, such as rtol and atol of a scipy method.
     """
 
@@ -60,7 +60,7 @@ class Simulator:
         self._advance = self._stepper.step
         self._Input = vehicle.Input
         self._defaults = record.flatten(record.build(vehicle.Input))
-        self._flat = len(self._defaults) == len(vehicle.Input._fields)  # type: ignore[attr-defined]
+        self._flat = len(self._defaults) == len(vehicle.Input._fields)
         self._positions = {name: k for k, name in enumerate(record.names(vehicle.Input))}
         self._outputs_fleet: Fleet | None = None
         self._settled_start = record.build(vehicle.State)
@@ -98,8 +98,8 @@ class Simulator:
     def step(self, inputs: Any = None, /, **fields: float) -> Any:
         """One step of dt with the input held; returns the new State record.
 
-        The input is an Input record, a mapping, an array, or keywords; fields that are not given are zero.
-        A rejected input leaves the simulator as it was.
+        The input is an Input record, a mapping, an array, or keywords; fields that are not given
+        are zero. A rejected input leaves the simulator as it was.
         """
         if fields:
             return self._advance(self._with_keywords(inputs, fields))
@@ -131,12 +131,13 @@ class Simulator:
         """Run from the present state and return what happened, outputs included.
 
         Args:
-            controls: a function `controls(t, x)`, an array (T, nu) of one row per step, or one input
+            controls: a function `controls(t, x)`, an array (T, nu) of one row per step, or one
+            input
                 (record, mapping) held throughout.
             duration: time to run in s, rounded to whole steps; or `steps`. An array needs neither.
 
-        If the state diverges or a step fails, the trajectory up to there is returned, with the exception in
-        `trajectory.error` and a warning.
+        If the state diverges or a step fails, the trajectory up to there is returned, with the
+        exception in `trajectory.error` and a warning.
         """
         count = self._step_count(controls, duration, steps)
         begin = self.time
@@ -230,7 +231,8 @@ class Simulator:
         return record.unflatten(self.vehicle.model.Outputs, row[0].tolist())
 
     def _outputs_along(self, states: Array, inputs: Array) -> Array:
-        """Outputs at each sample. At the first, the coming input applies; then the one that led there."""
+        """Outputs at each sample. At the first, the coming input applies; then the one that led
+        there."""
         led_there = np.vstack([inputs[:1], inputs[:-1]])
         before = np.vstack([states[:1], states[:-1]])
         return self._output_rows(states, before, led_there)
@@ -245,5 +247,6 @@ class Simulator:
         return self._stepper.snapshot()
 
     def restore(self, snapshot: Any) -> None:
-        """Return to the moment a snapshot of this simulator was taken; what follows has the same bits."""
+        """Return to the moment a snapshot of this simulator was taken; what follows has the same
+        bits."""
         self._stepper.restore(snapshot)

@@ -1,7 +1,7 @@
 """The engine behind a Simulator: compiled code over one block of memory.
 
-An engine keeps the state, the input, the state before the last step and a step counter, and leaves all
-of it untouched when a step fails.
+An engine keeps the state, the input, the state before the last step and a step counter, and leaves
+all of it untouched when a step fails.
 """
 
 from __future__ import annotations
@@ -21,7 +21,8 @@ from .model import Vehicle
 
 
 def residual_tolerance(precision: str) -> float:
-    """Newton residual above which an implicit step is rejected; float32 cannot resolve less than 1e-4."""
+    """Newton residual above which an implicit step is rejected; float32 cannot resolve less than
+    1e-4."""
     return integrate.RESIDUAL_TOLERANCE if precision == "float64" else 1e-4
 
 
@@ -73,11 +74,10 @@ class Stepper(Protocol):
 
 
 class CompiledStepper:
-    """Compiled `tick` over one block of numbers: x, u, w, p, dt, residual allowed and seen, x before."""
+    """Compiled `tick` over one block of numbers: x, u, w, p, dt, residual allowed and seen, x
+    before."""
 
-    def __init__(
-        self, vehicle: Vehicle, dt: float, integrator: Integrator, precision: str
-    ) -> None:
+    def __init__(self, vehicle: Vehicle, dt: float, integrator: Integrator, precision: str) -> None:
         model = vehicle.model
         self.vehicle, self.dt, self.precision = vehicle, dt, precision
         program = pipeline.step_program(vehicle, integrator)
@@ -211,7 +211,9 @@ def not_numbers(kind: type, row: Any) -> InvalidValue:
     """The error for a row of inputs that are not all finite numbers, one per field."""
     names = record.names(kind)
     if len(row) != len(names):
-        return InvalidValue(f"Input takes {len(names)} numbers ({', '.join(names)}), got {len(row)}")
+        return InvalidValue(
+            f"Input takes {len(names)} numbers ({', '.join(names)}), got {len(row)}"
+        )
     for name, value in zip(names, row, strict=True):
         try:
             fine = bool(np.isfinite(float(value)))
@@ -225,8 +227,8 @@ def not_numbers(kind: type, row: Any) -> InvalidValue:
 def diverged(time: float, state: Any) -> SimulationDiverged:
     """The error for a step that ends in a state that is not finite."""
     return SimulationDiverged(
-        f"the state became NaN or infinite in the step from t = {time:g} s; the last finite state is "
-        f"{state}. Take a smaller dt or an implicit integrator",
+        f"the state became NaN or infinite in the step from t = {time:g} s; the last finite state "
+        f"is {state}. Take a smaller dt or an implicit integrator",
         time=time,
         last_state=state,
     )

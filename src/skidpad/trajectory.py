@@ -130,7 +130,7 @@ class Trajectory:
         """A column with its unit and role."""
         index = cast("dict[str, Column]", self.__dict__["_index"])
         if name not in index:
-            raise InvalidValue(record.unknown_name("trajectory", name, self.names))
+            raise InvalidValue(record.unknown_name("trajectory", name, self.names, "column"))
         return index[name]
 
     def unit(self, name: str) -> Unit:
@@ -155,7 +155,7 @@ class Trajectory:
         # Copying and unpickling ask for attributes before `_index` exists.
         index = self.__dict__.get("_index", {})
         if name not in index:
-            raise AttributeError(record.unknown_name("trajectory", name, tuple(index)))
+            raise AttributeError(record.unknown_name("trajectory", name, tuple(index), "column"))
         return index[name].values
 
     def __dir__(self) -> list[str]:

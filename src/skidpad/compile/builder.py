@@ -13,12 +13,13 @@ import numpy as np
 from .program import BOOL_OPS, Instruction
 
 MAGIC = {"float64": 1.5 * 2.0**52, "float32": 1.5 * 2.0**23}
-"""Adding this to a number of moderate size rounds it to an integer, which then stands in the low bits
-of the representation of the sum: the bits `testbit` looks at."""
+"""Adding this to a number of moderate size rounds it to an integer, which then stands in the low
+bits of the representation of the sum: the bits `testbit` looks at."""
 
 
 class Builder:
-    """Collects lowered instructions for one precision. Methods take and return instruction indices."""
+    """Collects lowered instructions for one precision. Methods take and return instruction
+    indices."""
 
     def __init__(self, precision: str) -> None:
         self.precision = precision

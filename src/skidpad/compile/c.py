@@ -4,12 +4,12 @@ The function computes one vehicle:
 
     void NAME(const T* const* in, T* const* out)
 
-with T `double` or `float` by the precision of the Program. `in[p][f]` is field f of input port p and
-`out[q][g]` field g of output port q, in the order of the Program. All inputs are read before the
-first output is written, so ports may share memory.
+with T `double` or `float` by the precision of the Program. `in[p][f]` is field f of input port p
+and `out[q][g]` field g of output port q, in the order of the Program. All inputs are read before
+the first output is written, so ports may share memory.
 
-Built with `FLAGS` the bits equal those of the other targets: contraction only where the Program says
-`fma`, no reassociation, numbers written in hexadecimal.
+Built with `FLAGS` the bits equal those of the other targets: contraction only where the Program
+says `fma`, no reassociation, numbers written in hexadecimal.
 """
 
 from __future__ import annotations
@@ -55,8 +55,8 @@ _HELPERS = """\
 #define SKIDPAD_{T}_BITS
 static inline {U} bits_{T}({T} x) {{ {U} u; memcpy(&u, &x, sizeof u); return u; }}
 static inline {T} from_bits_{T}({U} u) {{ {T} x; memcpy(&x, &u, sizeof x); return x; }}
-static inline {T} pow2_{T}({T} n) {{ return from_bits_{T}((bits_{T}(n + {magic}) + {bias}u) << {M}); }}
-static inline {T} mantissa_{T}({T} x) {{
+static inline {T} pow2_{T}({T} n) {{ return from_bits_{T}((bits_{T}(n + {magic}) + {bias}u) << {M});
+}} static inline {T} mantissa_{T}({T} x) {{
     return from_bits_{T}((bits_{T}(x) & ((({U})1 << {M}) - 1u)) | (({U}){bias} << {M}));
 }}
 static inline {T} exponent_{T}({T} x) {{
@@ -142,8 +142,10 @@ def _literal(value: float, kind: _Type) -> str:
         return "NAN"
     if math.isinf(value):
         return "INFINITY" if value > 0 else "(-INFINITY)"
-    return f"({value.hex()}{kind.suffix})" if math.copysign(1.0, value) < 0 else (
-        f"{value.hex()}{kind.suffix}"
+    return (
+        f"({value.hex()}{kind.suffix})"
+        if math.copysign(1.0, value) < 0
+        else (f"{value.hex()}{kind.suffix}")
     )
 
 
@@ -196,4 +198,6 @@ def _compiler() -> list[str]:
         if shutil.which(candidate[0]):
             return candidate
     wanted = ", ".join(c[0] for c in candidates)
-    raise MissingExtra(f"no C compiler found (looked for {wanted}): install gcc or clang, or set CC")
+    raise MissingExtra(
+        f"no C compiler found (looked for {wanted}): install gcc or clang, or set CC"
+    )

@@ -1,8 +1,9 @@
-"""Compiled code on disk, keyed by what it is: a hash of the program, the kernel, the target, versions.
+"""Compiled code on disk, keyed by what it is: a hash of the program, the kernel, the target,
+versions.
 
-Processes may share the folder: an entry is written under a temporary name and renamed, so a reader sees
-all of it or nothing. An entry carries its checksum; a damaged one is removed and built again. Since
-the content is executed, the folder must belong to the user and nobody else may write to it.
+Processes may share the folder: an entry is written under a temporary name and renamed, so a reader
+sees all of it or nothing. An entry carries its checksum; a damaged one is removed and built again.
+Since the content is executed, the folder must belong to the user and nobody else may write to it.
 """
 
 from __future__ import annotations
@@ -43,7 +44,8 @@ def key(*parts: str) -> str:
 
 @cache
 def compiler_digest() -> str:
-    """A hash of the compiler's own source, so that code from another version of it is never used."""
+    """A hash of the compiler's own source, so that code from another version of it is never
+    used."""
     digest = hashlib.sha256(__version__.encode())
     for source in sorted(Path(__file__).parent.rglob("*.py")):
         digest.update(source.read_bytes())

@@ -7,6 +7,7 @@ import struct
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import cache
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -21,8 +22,8 @@ TICK_OK, TICK_BAD_INPUT, TICK_DIVERGED, TICK_NOT_CONVERGED = range(4)
 def strided(array: Array, lanes: int) -> tuple[Array, tuple[int, int, int, int]]:
     """An array (step, vehicle, field) and its words: address and strides of field, vehicle, step.
 
-    A vehicle stride of 0 (all vehicles share the values) is laid out as one tile of `lanes` equal values
-    per field, which a kernel reads as a vector; the tile comes back to be kept alive.
+    A vehicle stride of 0 (all vehicles share the values) is laid out as one tile of `lanes` equal
+    values per field, which a kernel reads as a vector; the tile comes back to be kept alive.
     """
     if array.shape[1] == 1 or array.strides[1] == 0:
         tile = np.repeat(array[:, 0, :, None], lanes, axis=2)
@@ -72,15 +73,14 @@ def run(
 ) -> None:
     """Call a kernel over `count` vehicles in parts, a part per thread.
 
-    The block is `words`, begin, end, `tail`. Parts begin at multiples of the lane width, and a lane never
-    sees its neighbours, so the split changes no bits.
+    The block is `words`, begin, end, `tail`. Parts begin at multiples of the lane width, and a lane
+    never sees its neighbours, so the split changes no bits.
     """
     groups = -(-count // lanes)
     parts = max(1, min(threads, groups))
     edges = [lanes * (groups * k // parts) for k in range(parts)] + [count]
     blocks = [
-        np.array([*words, begin, end, *tail], dtype=np.int64)
-        for begin, end in zip(edges, edges[1:], strict=False)
+        np.array([*words, begin, end, *tail], dtype=np.int64) for begin, end in pairwise(edges)
     ]
     if parts == 1:
         kernel(blocks[0].ctypes.data)

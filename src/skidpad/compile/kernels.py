@@ -1,7 +1,8 @@
-"""The loops around a Program: `rollout` over vehicles and time, `apply` over vehicles, `tick` for one.
+"""The loops around a Program: `rollout` over vehicles and time, `apply` over vehicles, `tick` for
+one.
 
-Each takes one block of 64-bit words (and numbers) whose layout is written beside it, so that a call from
-Python passes a single pointer and may run without the interpreter lock.
+Each takes one block of 64-bit words (and numbers) whose layout is written beside it, so that a call
+from Python passes a single pointer and may run without the interpreter lock.
 """
 
 from __future__ import annotations
@@ -16,12 +17,13 @@ from .memory import SLOTS, Group, View, word
 from .program import Program
 
 ROLLOUT_VIEWS = ("x", "u", "w", "p", "out", "health")
-"""Arrays of `rollout`: start states, inputs, disturbances, parameters, samples, and the health of each
-vehicle, three numbers: NaN if a sample was not finite, NaN if an input was not finite, and the largest
-Newton residual."""
+"""Arrays of `rollout`: start states, inputs, disturbances, parameters, samples, and the health of
+each vehicle, three numbers: NaN if a sample was not finite, NaN if an input was not finite, and the
+largest Newton residual."""
 ROLLOUT_COUNTS = ("begin", "end", "samples", "every", "dt", "tolerance")
-"""After the arrays: vehicles [begin, end), samples to write, steps between them, then the bits of two
-numbers: dt, and the Newton residual above which a step counts as failed and its state becomes NaN."""
+"""After the arrays: vehicles [begin, end), samples to write, steps between them, then the bits of
+two numbers: dt, and the Newton residual above which a step counts as failed and its state becomes
+NaN."""
 
 STEP_PORTS = ("x", "u", "w", "p", "dt")
 """Input ports of a step Program, in order; its outputs are `x` and `residual`."""
@@ -30,9 +32,7 @@ STEP_PORTS = ("x", "u", "w", "p", "dt")
 def rollout_module(program: Program, lanes: int) -> ir.Module:
     """A module with `rollout(block)`: many vehicles, many steps, state in registers throughout."""
     module, target, b, block = _begin("rollout", program, lanes)
-    views = {
-        name: View(target, b, block, len(SLOTS) * k) for k, name in enumerate(ROLLOUT_VIEWS)
-    }
+    views = {name: View(target, b, block, len(SLOTS) * k) for k, name in enumerate(ROLLOUT_VIEWS)}
     begin, end, samples, every, dt_bits, tolerance_bits = (
         b.load(b.gep(block, [word(len(SLOTS) * len(views) + k)], source_etype=I64), typ=I64)
         for k in range(len(ROLLOUT_COUNTS))
@@ -54,9 +54,7 @@ def rollout_module(program: Program, lanes: int) -> ir.Module:
             with _counter(b, word(0), every, 1, carried=[*start, bad_input, worst]) as loop:
                 k, inner, pass_on = loop
                 step = b.add(b.mul(sample, every), k)
-                u, w = (
-                    _reload(b, views[n], group, held[n], streamed[n], step) for n in ("u", "w")
-                )
+                u, w = (_reload(b, views[n], group, held[n], streamed[n], step) for n in ("u", "w"))
                 body_now = body.copy()
                 body_now.emit(b, {0: inner[: len(x)], 1: u, 2: w})
                 state, residual = _converged(target, b, body_now, tolerance)
@@ -85,9 +83,7 @@ def apply_module(program: Program, lanes: int) -> ir.Module:
     port, a view per output port, then begin and end."""
     module, target, b, block = _begin("apply", program, lanes)
     n = len(program.inputs)
-    views = [
-        View(target, b, block, len(SLOTS) * k) for k in range(n + len(program.outputs))
-    ]
+    views = [View(target, b, block, len(SLOTS) * k) for k in range(n + len(program.outputs))]
     begin, end = (
         b.load(b.gep(block, [word(len(SLOTS) * len(views) + k)], source_etype=I64), typ=I64)
         for k in range(2)
@@ -108,9 +104,10 @@ def apply_module(program: Program, lanes: int) -> ir.Module:
 def tick_module(program: Program) -> ir.Module:
     """A module with `tick(block)` and `drive(block, inputs, samples, steps)` for one vehicle.
 
-    The block is numbers: x, u, w, p, dt, the largest Newton residual allowed, the one seen, and the x
-    before the last step. `tick` makes one step in place and returns a code; `drive` makes `steps` of them with a row of inputs
-    each, writes the state after each to `samples`, and returns how many succeeded.
+    The block is numbers: x, u, w, p, dt, the largest Newton residual allowed, the one seen, and the
+    x before the last step. `tick` makes one step in place and returns a code; `drive` makes `steps`
+    of them with a row of inputs each, writes the state after each to `samples`, and returns how
+    many succeeded.
     """
     module = ir.Module("tick")
     target = Target(module, str(program.precision), 1)
@@ -170,8 +167,8 @@ def _begin(name: str, program: Program, lanes: int) -> tuple[Any, Target, Any, A
 class _counter:
     """`with _counter(b, start, stop, step)`: a loop that is skipped when empty.
 
-    With `carried` values it yields (index, values now, set values next); after the loop the values are
-    in `set.after`.
+    With `carried` values it yields (index, values now, set values next); after the loop the values
+    are in `set.after`.
     """
 
     def __init__(
@@ -217,7 +214,9 @@ class _counter:
             self.after.append(phi)
 
 
-def _reload(b: Any, view: View, group: Group, held: list[Any], streamed: Any, step: Any) -> list[Any]:
+def _reload(
+    b: Any, view: View, group: Group, held: list[Any], streamed: Any, step: Any
+) -> list[Any]:
     """The values of this step: read again if the array has a row per step, else those held."""
     if not held:
         return []

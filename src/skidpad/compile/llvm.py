@@ -1,12 +1,12 @@
 """Emit the operations of a lowered Program as LLVM vector instructions, one lane per vehicle.
 
-The vectors are written out (`<16 x double>`), nothing is left to an auto-vectoriser, and no fast-math
-flag is set, so every lane computes the same bits at every width.
+The vectors are written out (`<16 x double>`), nothing is left to an auto-vectoriser, and no
+fast-math flag is set, so every lane computes the same bits at every width.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 from llvmlite import ir
@@ -144,7 +144,8 @@ def emit_operation(target: Target, builder: ir.IRBuilder, i: Instruction, args: 
 
 
 class Body:
-    """The operations of a Program, emitted in parts: what is constant over a rollout, then the rest.
+    """The operations of a Program, emitted in parts: what is constant over a rollout, then the
+    rest.
 
     Emitting a part only moves operations; it changes no rounding, so the bits stay the same.
     """
@@ -160,7 +161,7 @@ class Body:
         other.values = dict(self.values)
         return other
 
-    def emit(self, builder: ir.IRBuilder, inputs: dict[int, Sequence[Any]]) -> None:
+    def emit(self, builder: ir.IRBuilder, inputs: Mapping[int, Sequence[Any]]) -> None:
         """Emit every operation that depends only on these ports and on what was emitted before.
 
         `inputs` maps a port number to the vector values of its fields.

@@ -1,7 +1,9 @@
-"""Lower a traced Program to IEEE operations: polynomials, explicit fma, typed booleans, nothing dead.
+"""Lower a traced Program to IEEE operations: polynomials, explicit fma, typed booleans, nothing
+dead.
 
-Where an operation rounds is decided here, once, so every target that emits the lowered Program gives
-the same bits. The rules for elementary functions are in `elementary`; this file holds the passes.
+Where an operation rounds is decided here, once, so every target that emits the lowered Program
+gives the same bits. The rules for elementary functions are in `elementary`; this file holds the
+passes.
 """
 
 from __future__ import annotations
@@ -91,9 +93,9 @@ class _Lowering:
             return b.fma(f if op == "add" else b.neg(f), g, x)
         return b.emit(op, x, y)
 
-
     def _extremum(self, op: str, traced: tuple[int, ...], args: list[int]) -> int:
-        """The smaller or larger one; NaN if either is NaN, unless that one is held and so finite."""
+        """The smaller or larger one; NaN if either is NaN, unless that one is held and so
+        finite."""
         b, (x, y) = self.b, args
         if self.held[traced[0]] and not self.held[traced[1]]:
             x, y = y, x
@@ -132,8 +134,8 @@ def with_shared_reciprocals(program: Program) -> Program:
 def _fusable_products(program: Program) -> set[int]:
     """Products that are used by sums and differences alone, so that each use may be an fma.
 
-    Decided on the whole Program: this is why step, outputs and derivatives are separate Programs, or
-    adding an output would change the rounding of the state.
+    Decided on the whole Program: this is why step, outputs and derivatives are separate Programs,
+    or adding an output would change the rounding of the state.
     """
     products = {k for k, i in enumerate(program.code) if i.op == "mul"}
     for i in program.code:

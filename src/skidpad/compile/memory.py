@@ -1,9 +1,9 @@
 """Strided memory as kernels see it: one field of N neighbouring vehicles is one vector.
 
 A kernel reads arrays of any layout. Field f of vehicle v at step k lies at
-`base + f*field + v*vehicle + k*step`, strides counted in numbers. Vehicles that lie side by side are
-read as one vector, any other layout by gather. The last vehicles of a batch are repeated to fill the
-lanes; storing them again writes the same bits to the same place.
+`base + f*field + v*vehicle + k*step`, strides counted in numbers. Vehicles that lie side by side
+are read as one vector, any other layout by gather. The last vehicles of a batch are repeated to
+fill the lanes; storing them again writes the same bits to the same place.
 """
 
 from __future__ import annotations
@@ -114,9 +114,7 @@ class View:
         pointers = self._lane_pointers(b, group, field, step)
         name = f"llvm.masked.gather.{t.suffix}.v{t.lanes}p0"
         everywhere = ir.Constant(ir.VectorType(I1, t.lanes), [1] * t.lanes)
-        kind = ir.FunctionType(
-            t.vector, [pointers.type, ir.IntType(32), everywhere.type, t.vector]
-        )
+        kind = ir.FunctionType(t.vector, [pointers.type, ir.IntType(32), everywhere.type, t.vector])
         function = t.module.globals.get(name) or ir.Function(t.module, kind, name)
         align = ir.Constant(ir.IntType(32), t.bytes)
         return b.call(function, [pointers, align, everywhere, t.number(0.0)])

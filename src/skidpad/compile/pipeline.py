@@ -18,7 +18,8 @@ LANES = (1, 4, 8, 16, 32)
 """Vehicles per instruction a kernel can be built for."""
 
 _WIDE_PROGRAM = 6_000
-"""Traced operations above which the lane width is halved: compile time grows faster than the code."""
+"""Traced operations above which the lane width is halved: compile time grows faster than the
+code."""
 
 
 def default_lanes(program: Program, precision: str) -> int:

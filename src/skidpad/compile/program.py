@@ -1,7 +1,8 @@
 """Program: a flat list of operations in single-assignment form, traced or lowered.
 
-The tracer writes Programs of elementary operations (`sin`, `pow`, ...); the lowering turns them into
-Programs of IEEE operations only (`LOWERED_OPS`), which every target can emit with the same bits.
+The tracer writes Programs of elementary operations (`sin`, `pow`, ...); the lowering turns them
+into Programs of IEEE operations only (`LOWERED_OPS`), which every target can emit with the same
+bits.
 """
 
 from __future__ import annotations
@@ -40,10 +41,10 @@ FLOAT_OPS = {
 }
 """Lowered operations that give a number, with their operand counts.
 
-`fma(a, b, c)` is a*b + c rounded once; `rint` rounds to nearest, ties to even; `copysign(a, b)` has the
-magnitude of a; `select(q, a, b)` is a where the boolean q holds. Three work on the bits of a number:
-`pow2(n)` is 2**n for integral n with a normal result (any other n gives some number, never a trap);
-`mantissa(x)` is x with its sign cleared and its exponent set to 0, in [1, 2) for normal x;
+`fma(a, b, c)` is a*b + c rounded once; `rint` rounds to nearest, ties to even; `copysign(a, b)` has
+the magnitude of a; `select(q, a, b)` is a where the boolean q holds. Three work on the bits of a
+number: `pow2(n)` is 2**n for integral n with a normal result (any other n gives some number, never
+a trap); `mantissa(x)` is x with its sign cleared and its exponent set to 0, in [1, 2) for normal x;
 `exponent(x)` is the unbiased exponent field of x as a number.
 """
 
@@ -65,8 +66,8 @@ LOWERED_OPS = FLOAT_OPS | BOOL_OPS
 
 
 HELD_PORTS = frozenset({"p", "dt"})
-"""Input ports whose values stay the same over a whole rollout. They are checked to be finite before it
-starts, and what depends on them alone is computed once."""
+"""Input ports whose values stay the same over a whole rollout. They are checked to be finite before
+it starts, and what depends on them alone is computed once."""
 
 
 class Instruction(NamedTuple):

@@ -1,10 +1,11 @@
 """The order in which independent operations are written: it changes no bits, only the speed.
 
-A traced function comes out depth first, one wheel after the other, as chains of operations that wait for
-each other. A processor looks ahead a few hundred instructions, so it finds little to do at the same time.
-Here the chains are woven together by a list scheduler, longest remaining chain first: the four-wheel
-car runs 1.4 times as fast in lanes and twice as fast alone. Limiting the number of live values as well
-(Goodman and Hsu, 1988) was tried and made no difference; LLVM's own allocator copes.
+A traced function comes out depth first, one wheel after the other, as chains of operations that
+wait for each other. A processor looks ahead a few hundred instructions, so it finds little to do at
+the same time. Here the chains are woven together by a list scheduler, longest remaining chain
+first: the four-wheel car runs 1.4 times as fast in lanes and twice as fast alone. Limiting the
+number of live values as well (Goodman and Hsu, 1988) was tried and made no difference; LLVM's own
+allocator copes.
 """
 
 from __future__ import annotations

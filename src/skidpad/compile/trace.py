@@ -1,8 +1,9 @@
-"""Trace a pure function into a Program: call it once with CasADi symbols and read off the operations.
+"""Trace a pure function into a Program: call it once with CasADi symbols and read off the
+operations.
 
 CasADi's scalar graph (SX) is the tracer; this file turns its instruction list into ours and closes
-the traps on the way: constants that are NaN (a `math.sin` or `float` applied to a symbol), a Python `if`
-on a symbol, and `if_else`, which CasADi splits into two halves and a sum (that sum loses -0).
+the traps on the way: constants that are NaN (a `math.sin` or `float` applied to a symbol), a Python
+`if` on a symbol, and `if_else`, which CasADi splits into two halves and a sum (that sum loses -0).
 """
 
 from __future__ import annotations
@@ -101,8 +102,8 @@ def _call(name: str, function: Callable[..., Any], symbols: list[list[Any]]) -> 
     except RuntimeError as error:
         if "truth value" in str(error):
             raise TraceError(
-                f"{name} branches in Python (`if`, `and`, `or`, `min`, `max`, `while`) on a value that "
-                "is only known at run time; use skidpad.ops.where, logical_and, minimum, maximum"
+                f"{name} branches in Python (`if`, `and`, `or`, `min`, `max`, `while`) on a value "
+                "only known at run time; use skidpad.ops.where, logical_and, minimum, maximum"
             ) from error
         raise
 
@@ -143,8 +144,8 @@ class _Reader:
     def const(self, value: float) -> int:
         if math.isnan(value):
             raise TraceError(
-                f"{self.name} holds a NaN constant. `math.sin(x)`, `float(x)` or `np.float64(x)` on a "
-                "traced value gives NaN without a word: use the functions of skidpad.ops"
+                f"{self.name} holds a NaN constant. `math.sin(x)`, `float(x)` or `np.float64(x)` "
+                "on a traced value gives NaN without a word: use the functions of skidpad.ops"
             )
         return self.emit("const", imm=value)
 
@@ -178,9 +179,9 @@ class _Reader:
 
     def _sum(self, a: int, b: int) -> int:
         """a + b, or one select where the two are the halves of CasADi's `if_else`."""
-        halves = self._half(a), self._half(b)
-        if halves[0] and halves[1]:
-            (p, yes), (q, no) = halves
+        first, second = self._half(a), self._half(b)
+        if first and second:
+            (p, yes), (q, no) = first, second
             if self.code[q] == Instruction("not", (p,)):
                 return self.emit("select", p, yes, no)
             if self.code[p] == Instruction("not", (q,)):

@@ -54,7 +54,7 @@ def check(
     wanted = checks() if names is None else tuple(names)
     for name in wanted:
         if name not in _CHECKS:
-            raise InvalidValue(record.unknown_name("conformance", name, checks()))
+            raise InvalidValue(record.unknown_name("conformance", name, checks(), "check"))
     subject = Subject(_as_vehicle(vehicle), seed)
     return Report(subject.name, tuple(_result(subject, name) for name in wanted))
 

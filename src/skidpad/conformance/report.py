@@ -63,7 +63,7 @@ class Report:
     def __getitem__(self, name: str) -> Result:
         found = {result.name: result for result in self.results}
         if name not in found:
-            raise InvalidValue(record.unknown_name("report", name, tuple(found)))
+            raise InvalidValue(record.unknown_name("report", name, tuple(found), "check"))
         return found[name]
 
     def __iter__(self) -> Iterator[Result]:

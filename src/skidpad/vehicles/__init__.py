@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import difflib
-
 from ..errors import InvalidValue
 from ..model import VehicleFactory
+from ..record import unknown_name
 from .brains2 import brains2
 from .formula_student import formula_student
 from .four_wheel import four_wheel
@@ -23,9 +22,7 @@ def names() -> list[str]:
 def get(name: str) -> VehicleFactory:
     """The factory of a vehicle by its name."""
     if name not in _FACTORIES:
-        close = difflib.get_close_matches(str(name), names(), n=1)
-        hint = f", did you mean {close[0]!r}?" if close else "."
-        raise InvalidValue(f"no vehicle is named {name!r}{hint} Vehicles are {', '.join(names())}")
+        raise InvalidValue(unknown_name("skidpad", name, names(), "vehicle"))
     return _FACTORIES[name]
 
 

@@ -46,13 +46,14 @@ class Scaled(NamedTuple):
     f: int
 
 
-def _log_of(b: Builder, s: Scaled) -> int:
-    """k ln 2 + log(1 + f)."""
+def _log_of(b: Builder, s: Scaled, lost: int | None = None) -> int:
+    """k ln 2 + log(1 + f), and a small number that f was rounded by."""
     p = b.precision
     high, low, _ = LN2[p]
     series = b.mul(b.mul(s.f, s.f), b.horner(s.f, (*LOG1P[p], -0.5)))
-    rest = b.add(s.f, b.fma(s.k, b.const(low), series))
-    return b.fma(s.k, b.const(high), rest)
+    rest = b.fma(s.k, b.const(low), series)
+    rest = rest if lost is None else b.add(rest, lost)
+    return b.fma(s.k, b.const(high), b.add(s.f, rest))
 
 
 def log(b: Builder, x: int) -> int:
@@ -63,14 +64,13 @@ def log(b: Builder, x: int) -> int:
 def normalised(b: Builder, x: int) -> Scaled:
     """x > 0 as 2**k (1 + f), with f exact."""
     p = b.precision
-    exponents = FORMATS[p].exponents
-    lift = 64 if b.double else 32
-    # Subnormal numbers are lifted into the normal range, the others halved: 2**-k stays normal.
-    small = b.lt(x, b.const(2.0 ** (4 - exponents)))
-    scaled = b.mul(x, b.select(small, b.const(2.0**lift), b.const(0.5)))
+    lift, drop = (64, 2) if b.double else (32, 2)
+    # Subnormal numbers are lifted into the normal range and others lowered: 2**-k stays normal.
+    small = b.lt(x, b.const(2.0 ** (8 - FORMATS[p].exponents)))
+    scaled = b.mul(x, b.select(small, b.const(2.0**lift), b.const(2.0**-drop)))
     q = b.exponent(b.mul(scaled, b.const(SQRT_HALF[p][0])))
     f = b.fma(scaled, b.pow2(b.sub(b.const(-1.0), q)), b.const(-1.0))
-    return Scaled(b.add(q, b.select(small, b.const(1.0 - lift), b.const(2.0))), f)
+    return Scaled(b.add(q, b.select(small, b.const(1.0 - lift), b.const(1.0 + drop))), f)
 
 
 def _log_specials(b: Builder, x: int, result: int, zero: float) -> int:
@@ -84,16 +84,18 @@ def _log_specials(b: Builder, x: int, result: int, zero: float) -> int:
 
 def log1p(b: Builder, x: int) -> int:
     """log(1 + x), accurate near 0; -inf at -1, NaN below."""
-    return log1p_scaled(b, x, doublings=None)
+    return log1p_scaled(b, x)
 
 
-def log1p_scaled(b: Builder, x: int, doublings: int | None) -> int:
-    """log(1 + x) + doublings * ln 2, with the sign of x.
+def log1p_scaled(
+    b: Builder, x: int, doublings: int | None = None, lost: int | None = None
+) -> int:
+    """log(1 + x) + doublings * ln 2, with the sign of x; `lost` is what x was rounded by.
 
     1 + x is never rounded: with k chosen from it, f = x 2**-k + (2**-k - 1) takes one rounding.
     """
     p = b.precision
-    drop = 64.0
+    drop = 32.0
     one = b.const(1.0)
     huge = b.lt(b.const(2.0 ** (FORMATS[p].exponents - 28)), x)
     scaled = b.mul(x, b.select(huge, b.const(2.0**-drop), one))
@@ -103,5 +105,6 @@ def log1p_scaled(b: Builder, x: int, doublings: int | None) -> int:
     f = b.fma(scaled, power, b.sub(power, one))
     k = b.add(k, b.select(huge, b.const(drop), b.const(0.0)))
     k = k if doublings is None else b.add(k, doublings)
-    result = b.copysign(_log_of(b, Scaled(k, f)), x)
+    lost = None if lost is None else b.mul(lost, power)
+    result = b.copysign(_log_of(b, Scaled(k, f), lost), x)
     return _log_specials(b, x, result, zero=-1.0)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from ..builder import Builder
-from .coefficients import ATANH, COSH, LN2, LOG2_E, SINH, TANH
+from .coefficients import COSH, LN2, LOG2_E, SINH, TANH
 from .exponential import log1p_scaled
 from .reduction import FORMATS, at_least, at_most, nearest, subtract_multiple
 
@@ -14,9 +14,6 @@ TANH_ONE = {"float64": 20.0, "float32": 10.0}
 
 LARGE = {"float64": 2.0**60, "float32": 2.0**30}
 """From here on sqrt(x² ± 1) is x to the last place."""
-
-ATANH_SPLIT = 0.1715
-"""The largest argument of the polynomial for atanh."""
 
 
 def tanh(b: Builder, x: int) -> int:
@@ -40,12 +37,12 @@ def tanh(b: Builder, x: int) -> int:
 
 
 class _Split(NamedTuple):
-    """|x| = n ln 2 + r: twice cosh(r) - 1 and sinh(r), half cosh(n ln 2) and sinh(n ln 2)."""
+    """|x| = n ln 2 + r: twice cosh(r) - 1 and sinh(r), and 2**n / 4 and 2**-n / 4."""
 
     cosh_r_minus_1: int
     sinh_r: int
-    cosh_n: int
-    sinh_n: int
+    up: int
+    down: int
 
 
 def _split(b: Builder, x: int) -> _Split:
@@ -57,25 +54,34 @@ def _split(b: Builder, x: int) -> _Split:
     z = b.mul(r, r)
     cosh_r = b.mul(z, b.horner(z, tuple(2.0 * c for c in COSH[p])))
     sinh_r = b.fma(b.mul(r, z), b.horner(z, tuple(2.0 * c for c in SINH[p])), b.add(r, r))
-    two = b.const(2.0)
-    up = b.pow2(b.sub(n, two))
+    up = b.pow2(b.sub(n, b.const(2.0)))
     down = b.pow2(at_least(b, b.sub(b.const(-2.0), n), 2.0 - limit))
-    return _Split(cosh_r, sinh_r, b.add(up, down), b.sub(up, down))
+    return _Split(cosh_r, sinh_r, up, down)
+
+
+def _by_addition(b: Builder, main: int, other: int, s: _Split, lost: int) -> int:
+    """2 main + main (2 cosh(r) - 2) + other (2 sinh(r)) + 2 lost, the largest term last.
+
+    The fused product may pass the largest number where its sum with the others does not.
+    """
+    rest = b.fma(s.cosh_r_minus_1, main, b.add(lost, lost))
+    return b.fma(main, b.const(2.0), b.fma(s.sinh_r, other, rest))
 
 
 def sinh(b: Builder, x: int) -> int:
     """Hyperbolic sine, by the addition theorem: no division, and nothing lost near 0."""
     s = _split(b, x)
-    rest = b.fma(s.sinh_r, s.cosh_n, b.mul(s.cosh_r_minus_1, s.sinh_n))
-    # The fused product may pass the largest number; its sum with the rest then does not.
-    return b.copysign(b.fma(s.sinh_n, b.const(2.0), rest), x)
+    half_cosh, half_sinh = b.add(s.up, s.down), b.sub(s.up, s.down)
+    lost = b.sub(b.sub(s.up, half_sinh), s.down)
+    return b.copysign(_by_addition(b, half_sinh, half_cosh, s, lost), x)
 
 
 def cosh(b: Builder, x: int) -> int:
     """Hyperbolic cosine, by the addition theorem; shares everything with sinh but the sums."""
     s = _split(b, x)
-    rest = b.fma(s.sinh_r, s.sinh_n, b.mul(s.cosh_r_minus_1, s.cosh_n))
-    return b.fma(s.cosh_n, b.const(2.0), rest)
+    half_cosh, half_sinh = b.add(s.up, s.down), b.sub(s.up, s.down)
+    lost = b.add(b.sub(s.up, half_cosh), s.down)
+    return _by_addition(b, half_cosh, half_sinh, s, lost)
 
 
 def asinh(b: Builder, x: int) -> int:
@@ -93,25 +99,26 @@ def acosh(b: Builder, x: int) -> int:
     """Inverse hyperbolic cosine: log1p(t + sqrt(2t + t²)) with t = x - 1; NaN below 1."""
     large = b.lt(b.const(LARGE[b.precision]), x)
     t = b.sub(x, b.const(1.0))
-    rise = b.add(t, b.sqrt(b.fma(t, t, b.add(t, t))))
-    return _log1p_or_log_twice(b, large, x, rise)
+    root = b.sqrt(b.fma(t, t, b.add(t, t)))
+    rise = b.add(root, t)
+    lost = b.select(large, b.const(0.0), b.add(b.sub(root, rise), t))
+    return _log1p_or_log_twice(b, large, x, rise, lost)
 
 
-def _log1p_or_log_twice(b: Builder, large: int, x: int, rise: int) -> int:
-    """log(1 + rise), or log(2x) where x is so large that the square in `rise` may overflow."""
+def _log1p_or_log_twice(
+    b: Builder, large: int, x: int, rise: int, lost: int | None = None
+) -> int:
+    """log(1 + rise + lost), or log(2x) where x is so large that the square in `rise` overflows."""
     doublings = b.select(large, b.const(1.0), b.const(0.0))
-    return log1p_scaled(b, b.select(large, x, rise), doublings)
+    return log1p_scaled(b, b.select(large, x, rise), doublings, lost)
 
 
 def atanh(b: Builder, x: int) -> int:
-    """Inverse hyperbolic tangent: log1p(2a / (1 - a)) / 2 with a = |x|, near 0 a polynomial.
+    """Inverse hyperbolic tangent: log1p(2a + 2a² / (1 - a)) / 2 with a = |x|.
 
     Infinite at ±1, NaN beyond.
     """
-    p = b.precision
     a = b.abs(x)
-    z = b.mul(a, a)
-    near = b.fma(b.mul(a, z), b.horner(z, ATANH[p]), a)
-    ratio = b.div(b.add(a, a), b.sub(b.const(1.0), a))
-    far = b.mul(b.const(0.5), log1p_scaled(b, ratio, doublings=None))
-    return b.copysign(b.select(b.lt(a, b.const(ATANH_SPLIT)), near, far), x)
+    twice = b.add(a, a)
+    ratio = b.add(twice, b.div(b.mul(twice, a), b.sub(b.const(1.0), a)))
+    return b.copysign(b.mul(b.const(0.5), log1p_scaled(b, ratio)), x)

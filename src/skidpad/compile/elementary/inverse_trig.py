@@ -82,10 +82,12 @@ def asin(b: Builder, x: int) -> int:
     """Arc sine, in rad; NaN outside [-1, 1]."""
     high, low, _ = HALF_PI[b.precision]
     r = _arc(b, x)
-    minus_two = b.const(-2.0)
-    # π/2 - 2s is exact where the result is small, so the error of 2s + ... is all there is.
-    far = b.add(b.fma(r.s, minus_two, b.const(high)), b.fma(r.correction, minus_two, b.const(low)))
-    return b.copysign(b.select(r.far, far, b.add(r.s, r.correction)), x)
+    minus_two, quarter = b.const(-2.0), b.const(high)
+    difference = b.fma(r.s, minus_two, quarter)
+    lost = b.fma(r.s, minus_two, b.sub(quarter, difference))
+    rest = b.add(b.fma(r.correction, minus_two, b.const(low)), lost)
+    near = b.add(r.s, r.correction)
+    return b.copysign(b.select(r.far, b.add(difference, rest), near), x)
 
 
 def acos(b: Builder, x: int) -> int:

@@ -91,7 +91,8 @@ def _general(b: Builder, x: int, n: float) -> int:
 
 
 def hypot(b: Builder, x: int, y: int) -> int:
-    """Length of the vector (x, y), without overflow or underflow on the way; NaN if either is NaN."""
+    """Length of the vector (x, y), without overflow or underflow on the way; NaN if either is
+    NaN."""
     limit = FORMATS[b.precision].exponents
     plain = b.fma(x, x, b.mul(y, y))
     large = b.lt(b.const(2.0 ** (limit - 4)), plain)

@@ -1,8 +1,8 @@
 """Sine, cosine and tangent.
 
-The argument is reduced by the nearest multiple n of π/2 (Cody and Waite, three parts), whose last two
-bits say which polynomial and which sign to take. Sine and cosine of one argument share everything
-but the last selects.
+The argument is reduced by the nearest multiple n of π/2 (Cody and Waite, three parts), whose last
+two bits say which polynomial and which sign to take. Sine and cosine of one argument share
+everything but the last selects.
 """
 
 from __future__ import annotations
@@ -82,8 +82,8 @@ def cos(b: Builder, x: int) -> int:
 def tan(b: Builder, x: int) -> int:
     """Tangent of an angle in rad; one division.
 
-    A plain quotient would add up the errors of sine, cosine and division to more than 2 units of the
-    last place, so what rounding took from r, sine and cosine is fed back through the residual.
+    A plain quotient would add up the errors of sine, cosine and division to more than 2 units of
+    the last place, so what rounding took from r, sine and cosine is fed back through the residual.
     """
     r = _reduced(b, x)
     sine, cosine = r.sine(b), r.cosine(b)
