@@ -219,8 +219,8 @@ POLYNOMIALS = (
         {"float64": 11, "float32": 6},
     ),
     Polynomial(
-        "EXPM1", "expm1(r)/r - 1, r within ln2/2", lambda r: mp.expm1(r) / r, -HALF_LN2, HALF_LN2,
-        (1.0,), {"float64": 10, "float32": 5},
+        "EXPM1", "expm1(r)/r - 1, r from ln(3/4) to ln(3/2)", lambda r: mp.expm1(r) / r,
+        mp.log(mpf("0.7495")), mp.log(mpf("1.501")), (1.0,), {"float64": 10, "float32": 5},
     ),
     Polynomial(
         "TANH", "expm1(2u)/(2u) - 1, u from -ln2/8 to 3/8 ln2", lambda u: mp.expm1(2 * u) / (2 * u),
@@ -237,7 +237,7 @@ POLYNOMIALS = (
     Polynomial(
         "LOG1P", "log1p(f)/f - 1 + f/2, 1 + f within a factor √2 of 1",
         lambda f: mp.log1p(f) / f, mp.sqrt(mpf("0.4999")) - 1, mp.sqrt(mpf("2.0001")) - 1,
-        (1.0, -0.5), {"float64": 19, "float32": 9},
+        (1.0, -0.5), {"float64": 20, "float32": 9},
     ),
     Polynomial(
         "ATANH", "atanh(s)/s - 1 in s², s within 3 - √8", _of_root(mp.atanh), 0, mpf("0.02945"),

@@ -26,16 +26,17 @@ def states(kind: type, given: Any, dtype: Any, layout: str) -> Array:
 
 def parameters(kind: type, base: Any, given: Any, dtype: Any) -> Array:
     """Parameters as (1, B or 1, n): the vehicle's own, or per vehicle by array or by name."""
-    row = np.array(record.flatten(base), dtype=dtype)
+    row = numbers("params", record.flatten(base), dtype)
     if given is None:
-        return row.reshape(1, 1, -1)
+        return _finite(kind, "params", row.reshape(1, 1, -1))
     if not isinstance(given, Mapping):
-        return _checked(kind, _shaped(kind, "params", given, dtype, "aos", timed=False))
+        table = _shaped(kind, "params", given, dtype, "aos", timed=False)
+        return _in_range(kind, "params", _finite(kind, "params", table))
     columns: dict[str, Array] = {}
     for name, value in given.items():
         if name not in record.names(kind):
             raise InvalidValue(record.unknown_name("params", name, record.names(kind)))
-        columns[name] = np.atleast_1d(np.asarray(value, dtype=dtype))
+        columns[name] = np.atleast_1d(numbers(f"params[{name!r}]", value, dtype))
         if columns[name].ndim != 1:
             raise InvalidValue(f"params[{name!r}] has shape {np.shape(value)}; expected (B,)")
     count = max((len(c) for c in columns.values()), default=1)
@@ -44,22 +45,30 @@ def parameters(kind: type, base: Any, given: Any, dtype: Any) -> Array:
         if len(column) not in (1, count):
             raise InvalidValue(f"params[{name!r}] has {len(column)} values, others {count}")
         table[:, record.names(kind).index(name)] = column
-    return _checked(kind, table[None])
+    return _in_range(kind, "params", _finite(kind, "params", table[None]))
 
 
 def series(kind: type, what: str, given: Any, dtype: Any, layout: str) -> Array:
-    """Inputs or disturbances as (T or 1, B or 1, n); a record or mapping is one held row."""
+    """Inputs or disturbances as (T or 1, B or 1, n); a record or mapping is one held row.
+
+    Whether they are finite is left to the kernel, which reads them anyway.
+    """
     if given is None or isinstance(given, (Mapping, kind)):
         row = record.flatten(record.build(kind, given))
-        return np.array(row, dtype=dtype).reshape(1, 1, -1)
-    return _shaped(kind, what, given, dtype, layout, timed=True)
+        return numbers(what, row, dtype).reshape(1, 1, -1)
+    return _in_range(kind, what, _shaped(kind, what, given, dtype, layout, timed=True))
 
 
-def rows(kind: type, what: str, given: Any, dtype: Any, shape: tuple[int, ...]) -> Array:
-    """Values for each of a set of states of leading shape `shape`, as (1, N, n); or one for all."""
+def rows(
+    kind: type, what: str, given: Any, dtype: Any, shape: tuple[int, ...], *, masked: bool = False
+) -> Array:
+    """Values for each of a set of states of leading shape `shape`, as (1, N, n); or one for all.
+
+    With `masked` they may be NaN.
+    """
     if given is None or isinstance(given, (Mapping, kind)):
         return series(kind, what, given, dtype, "aos")
-    array = np.asarray(given, dtype=dtype)
+    array = numbers(what, given, dtype)
     n = record.size(kind)
     if array.ndim == 0 or array.shape[-1] != n:
         raise InvalidValue(
@@ -72,7 +81,8 @@ def rows(kind: type, what: str, given: Any, dtype: Any, shape: tuple[int, ...]) 
         raise InvalidValue(
             f"{what} has shape {array.shape}, which does not fit states of shape {(*shape, n)[:-1]}"
         ) from None
-    return _finite(kind, what, array.reshape(1, -1, n))
+    array = array.reshape(1, -1, n)
+    return array if masked else _in_range(kind, what, _finite(kind, what, array))
 
 
 def empty(samples: int, count: int, size: int, dtype: Any, layout: str) -> Array:
@@ -86,10 +96,7 @@ def _shaped(kind: type, what: str, given: Any, dtype: Any, layout: str, *, timed
     n = record.size(kind)
     if isinstance(given, (Mapping, kind)):
         given = record.flatten(record.build(kind, given))
-    try:
-        array = np.asarray(given, dtype=dtype)
-    except (TypeError, ValueError) as error:
-        raise InvalidValue(f"{what} must be an array of numbers: {error}") from error
+    array = numbers(what, given, dtype)
     if layout == "soa" and array.ndim > 1:
         array = np.swapaxes(array, -1, -2)
     if array.ndim == 0 or array.shape[-1] != n or array.ndim > (3 if timed else 2):
@@ -104,7 +111,17 @@ def _shaped(kind: type, what: str, given: Any, dtype: Any, layout: str, *, timed
             f"with fields {', '.join(record.names(kind))}"
         )
     array = array.reshape((1,) * (3 - array.ndim) + array.shape)
-    return array if all(s % array.itemsize == 0 for s in array.strides) else array.copy()
+    whole = array.flags.aligned and all(s % array.itemsize == 0 for s in array.strides)
+    return array if whole else array.copy()
+
+
+def numbers(what: str, given: Any, dtype: Any) -> Array:
+    """Anything array-like as an array of this type."""
+    try:
+        with np.errstate(over="ignore"):  # too large for float32 becomes infinite, and is refused
+            return np.asarray(given, dtype=dtype)
+    except (TypeError, ValueError) as error:
+        raise InvalidValue(f"{what} must be an array of numbers: {error}") from error
 
 
 def _finite(kind: type, what: str, array: Array) -> Array:
@@ -121,21 +138,22 @@ def not_finite(kind: type, what: str, array: Array) -> str:
     return f"{what}: {name} of {place} is {array[step, vehicle, field]}; it must be finite"
 
 
-def _checked(kind: type, table: Array) -> Array:
-    _finite(kind, "params", table)
+def _in_range(kind: type, what: str, array: Array) -> Array:
+    """The array (step, vehicle, field), if every value is in the range its field allows."""
     for k, leaf in enumerate(record.fields(kind)):
         allowed = leaf.allowed
         if allowed is None:
             continue
-        column = table[0, :, k]
+        column = array[:, :, k]
         low = column <= allowed.low if allowed.open_low else column < allowed.low
-        bad = np.flatnonzero(low | (column > allowed.high))
+        bad = np.argwhere(low | (column > allowed.high))
         if len(bad):
+            step, vehicle = bad[0]
             raise InvalidValue(
-                f"params: {leaf.name} = {column[bad[0]]:g} {leaf.unit} of vehicle {bad[0]} "
+                f"{what}: {leaf.name} = {column[step, vehicle]:g} {leaf.unit} of vehicle {vehicle} "
                 f"must be {allowed}"
             )
-    return table
+    return array
 
 
 def batch_size(**arrays: Array) -> int:
@@ -144,4 +162,6 @@ def batch_size(**arrays: Array) -> int:
     if len(set(sizes.values())) > 1:
         listed = ", ".join(f"{name} has {size}" for name, size in sizes.items())
         raise InvalidValue(f"numbers of vehicles differ: {listed}")
+    if 0 in sizes.values():
+        raise InvalidValue(f"{next(iter(sizes))} has no vehicles; at least 1 is needed")
     return next(iter(sizes.values()), 1)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import operator
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -12,7 +14,7 @@ from .compile.cpu import CpuMap, CpuRollout, Given
 from .compile.host import Array
 from .errors import InvalidValue, SimulationDiverged, StepNotConverged
 from .integrate.base import Integrator
-from .model import Vehicle
+from .model import Vehicle, VehicleFactory
 from .stepper import residual_tolerance
 
 PRECISIONS = ("float64", "float32")
@@ -32,10 +34,9 @@ class Fleet:
         device: "cpu".
         threads: threads to use; all processors if None.
         on_diverge: "raise" names the vehicles whose state became NaN or infinite; "mask" returns
-        NaN
-            for them from the first sample that is not finite and carries on with the others.
-        lanes: vehicles per instruction (1, 4, 8, 16 or 32); chosen from the size of the program if
-        None.
+            NaN for them from the first sample that is not finite and carries on with the others.
+        lanes: vehicles per instruction (1, 4, 8, 16 or 32); chosen from the size of the program
+            if None.
     """
 
     def __init__(
@@ -55,12 +56,10 @@ class Fleet:
         _one_of("on_diverge", on_diverge, ("raise", "mask"))
         if lanes is not None:
             _one_of("lanes", lanes, pipeline.LANES)
-        if threads is not None and threads < 1:
-            raise InvalidValue(
-                f"threads = {threads} must be at least 1, or None for all processors"
-            )
-        self.vehicle = vehicle
-        self.dt = positive_step(dt)
+        if threads is not None:
+            threads = whole("threads", threads, "at least 1, or None for all processors")
+        self.vehicle = made(vehicle)
+        self.dt = positive_step(dt, precision)
         self.integrator = compiled_integrator(integrator)
         self.precision = precision
         self.on_diverge = on_diverge
@@ -123,7 +122,8 @@ class Fleet:
         )
         count = batch.batch_size(x0=given.x, controls=given.u, disturbances=given.w, params=given.p)
         total = _steps(steps, controls, disturbances)
-        if every < 1 or total % every:
+        every = whole("every", every, f"at least 1 and divide the {total} steps")
+        if total % every:
             raise InvalidValue(f"every = {every} must be at least 1 and divide the {total} steps")
         out = batch.empty(total // every + 1, count, given.x.shape[2], dtype, layout)
         out[0] = given.x[0]
@@ -152,8 +152,9 @@ class Fleet:
         states = np.empty((every + 1, 1, out.shape[2]), self._dtype)
         states[0, 0] = out[bad - 1, v]
         alone = Given(states[:1], *(_only(a, v, begin, every) for a in given[1:]))
-        residual = float(self._rollout.run(alone, states, 1)[2, 0])
+        self._rollout.run(alone, states, 1)
         last = _first_bad(states[:, 0]) - 1
+        residual = self._residual(Given(states[last : last + 1], *alone[1:]), last)
         time = (begin + last) * self.dt
         state = record.unflatten(self.vehicle.State, states[last, 0].tolist())
         listed = ", ".join(map(str, failed[:8])) + (", ..." if len(failed) > 8 else "")
@@ -172,6 +173,12 @@ class Fleet:
             vehicles=tuple(int(k) for k in failed),
         )
 
+    def _residual(self, alone: Given, step: int) -> float:
+        """The Newton residual of one step of one vehicle."""
+        given = Given(alone.x, *(_only(a, 0, step, 1) for a in alone[1:]))
+        after = np.empty((2, *alone.x.shape[1:]), self._dtype)
+        return float(self._rollout.run(given, after, 1)[2, 0])
+
     def outputs(
         self,
         x: Any,
@@ -184,34 +191,60 @@ class Fleet:
         """Outputs (..., B, ny) at states (..., B, nx), with inputs of the same shape or held.
 
         `start` are the states at the start of the step that led to `x`; it matters only for models
-        that sample their input there (`Model.hold`), and is `x` if not given.
+        that sample their input there (`Model.hold`), and is `x` if not given. `params` as in
+        `rollout`. States may be NaN if the fleet masks vehicles that diverge.
         """
-        model, dtype = self.vehicle.model, self._dtype
+        model, dtype, masked = self.vehicle.model, self._dtype, self.on_diverge == "mask"
+        x = x if isinstance(x, (Mapping, model.State)) else batch.numbers("x", x, dtype)
         shape = np.shape(x)[:-1]
-        states = batch.rows(model.State, "x", x, dtype, shape)
+        states = batch.rows(model.State, "x", x, dtype, shape, masked=masked)
+        begun = states
+        if start is not None:
+            begun = batch.rows(model.State, "start", start, dtype, shape, masked=masked)
+        p = batch.parameters(model.Params, self.vehicle.params, params, dtype)
         given = [
             states,
-            states if start is None else batch.rows(model.State, "start", start, dtype, shape),
+            begun,
             batch.rows(model.Input, "controls", controls, dtype, shape),
             batch.rows(model.Disturbance, "disturbances", disturbances, dtype, shape),
-            batch.parameters(model.Params, self.vehicle.params, params, dtype),
+            p if p.shape[1] == 1 else batch.rows(model.Params, "params", p[0], dtype, shape),
         ]
         if self._outputs is None:
             program = pipeline.outputs_program(self.vehicle)
             self._outputs = CpuMap(program, self.precision, self.threads)
-        count = batch.batch_size(x=given[0], params=given[-1])
-        return self._outputs.run(given, count).reshape(*shape, -1)
+        return self._outputs.run(given, states.shape[1]).reshape(*shape, -1)
 
 
-def positive_step(dt: float) -> float:
-    """dt as a float; raises unless it is a finite number above 0, in s."""
+def made(vehicle: Any) -> Vehicle:
+    """The vehicle; raises for anything else, such as a factory that was not called."""
+    if isinstance(vehicle, Vehicle):
+        return vehicle
+    hint = f"; call it: {vehicle.model.name}()" if isinstance(vehicle, VehicleFactory) else ""
+    raise InvalidValue(f"vehicle must be a Vehicle, got a {type(vehicle).__qualname__}{hint}")
+
+
+def positive_step(dt: float, precision: str) -> float:
+    """dt as a float; raises unless it is a finite number above 0 in this precision, in s."""
     try:
         value = float(dt)
-    except (TypeError, ValueError) as error:
+    except (TypeError, ValueError, OverflowError) as error:
         raise InvalidValue(f"dt = {dt!r} must be a number of seconds") from error
-    if not (np.isfinite(value) and value > 0.0):
-        raise InvalidValue(f"dt = {value} s must be finite and greater than 0")
+    with np.errstate(all="ignore"):
+        rounded = np.dtype(precision).type(value)
+    if not (np.isfinite(rounded) and rounded > 0.0):
+        raise InvalidValue(f"dt = {value} s must be finite and greater than 0 in {precision}")
     return value
+
+
+def whole(name: str, value: Any, allowed: str, least: int = 1) -> int:
+    """The value as an integer; raises unless it is one and not below `least`."""
+    try:
+        number = operator.index(value)
+    except TypeError:
+        raise InvalidValue(f"{name} = {value!r} must be a whole number, {allowed}") from None
+    if number < least:
+        raise InvalidValue(f"{name} = {number} must be {allowed}")
+    return number
 
 
 def compiled_integrator(spec: str | Integrator) -> Integrator:
@@ -236,7 +269,7 @@ def _steps(steps: int | None, *series: Any) -> int:
     """The number of steps that `steps` and the arrays with a row per step agree on."""
     lengths = {len(given) for given in series if np.ndim(given) == 3}
     if steps is not None:
-        lengths.add(steps)
+        lengths.add(whole("steps", steps, "at least 1"))
     if not lengths:
         raise InvalidValue("held controls do not say how long to run: give steps=")
     if len(lengths) > 1 or min(lengths) < 1:

@@ -4,7 +4,7 @@ Model functions are written with these and the arithmetic operators; the argumen
 library computes. `where` takes the place of `if`. Rules that hold for every backend and for
 compiled code:
 
-* `minimum`, `maximum` and `clip` propagate NaN.
+* `minimum`, `maximum` and `clip` propagate NaN (CasADi's own evaluation alone does not).
 * `sign(0)` is 0.
 * `pow` takes a constant exponent.
 * A function outside its domain gives NaN and raises nothing.
@@ -17,6 +17,7 @@ from __future__ import annotations
 import math
 import sys
 from collections.abc import Callable, Sequence
+from functools import cache
 from itertools import pairwise
 from types import SimpleNamespace
 from typing import Any, TypeVar
@@ -78,12 +79,13 @@ def _float_backend() -> SimpleNamespace:
     backend = SimpleNamespace(
         **{name: _or_nan(getattr(math, name), getattr(np, array)) for name, array in _ELEMENTARY}
     )
-    backend.pow = _or_nan(math.pow, np.power)
+    backend.pow = _or_nan(math.pow, lambda x, n: np.power(float(x), float(n)))
     backend.abs = math.fabs
     backend.sign = _float_sign
     backend.minimum = _float_minimum
     backend.maximum = _float_maximum
-    backend.floor = _or_nan(lambda x: float(math.floor(x)), np.floor)
+    # The sign goes with it, so that floor(-0.0) is -0.0 as elsewhere.
+    backend.floor = _or_nan(lambda x: math.copysign(math.floor(x), x), np.floor)
     backend.where = lambda condition, a, b: a if condition else b
     backend.logical_and = lambda a, b: bool(a) and bool(b)
     backend.logical_or = lambda a, b: bool(a) or bool(b)
@@ -99,6 +101,7 @@ def _array_backend(library: Any) -> SimpleNamespace:
     return SimpleNamespace(**{ours: getattr(library, theirs) for ours, theirs in pairs})
 
 
+@cache
 def _casadi_backend() -> SimpleNamespace:
     import casadi
 
@@ -116,6 +119,7 @@ def _casadi_backend() -> SimpleNamespace:
     return backend
 
 
+@cache
 def _jax_backend() -> SimpleNamespace:
     return _array_backend(sys.modules["jax.numpy"] if "jax.numpy" in sys.modules else _import_jax())
 
@@ -127,8 +131,9 @@ def _import_jax() -> Any:
 
 
 _FLOAT = _float_backend()
+_NUMPY = _array_backend(np)
 _MAKERS: dict[str, Callable[[], Any]] = {
-    "numpy": lambda: _array_backend(np),
+    "numpy": lambda: _NUMPY,
     "casadi": _casadi_backend,
     "jax": _jax_backend,
     "jaxlib": _jax_backend,
@@ -137,14 +142,17 @@ _BACKENDS: dict[type, Any] = {}
 
 
 def _backend(*args: Any) -> Any:
-    """The functions for these arguments: those of the first one that is not a plain number."""
+    """The functions for these arguments: those of the first one that is not a plain number.
+
+    NumPy gives way to the others, which take its arrays and scalars as constants.
+    """
     chosen: Any = _FLOAT
     for a in args:
         kind = type(a)
         if kind in _PLAIN:
             continue
         backend = _BACKENDS.get(kind) or _find(kind)
-        if chosen is _FLOAT or chosen is _BACKENDS.get(np.ndarray):
+        if chosen is _FLOAT or chosen is _NUMPY:
             chosen = backend
     return chosen
 

@@ -171,12 +171,18 @@ def _start(kind: type, given: Any, base: Any) -> Sequence[Any]:
     except (TypeError, ValueError):
         flat = None
     if flat is None or len(flat) != size(kind):
-        shape = np.shape(given) if flat is None else (len(flat),)
         raise InvalidValue(
             f"{_label(kind)} takes {size(kind)} numbers ({', '.join(names(kind))}), "
-            f"got shape {shape}"
+            f"got {_described(given)}"
         )
     return flat
+
+
+def _described(given: Any) -> str:
+    try:
+        return f"shape {np.shape(given)}"
+    except ValueError:  # rows of different lengths
+        return repr(given)
 
 
 def _assign(kind: type, slots: dict[str, Any], given: Mapping[str, Any]) -> None:
@@ -199,8 +205,10 @@ def unknown_name(what: str, name: str, allowed: Sequence[str], noun: str = "fiel
 
 def _number(kind: type, name: str, value: Any) -> float:
     try:
+        if isinstance(value, str):  # `float` would read it
+            raise TypeError("text")
         return float(value)
-    except (TypeError, ValueError) as error:
+    except (TypeError, ValueError, OverflowError) as error:
         raise InvalidValue(
             f"{_label(kind)}.{name} must be a number, got {value!r} ({type(value).__name__})"
         ) from error
@@ -210,7 +218,7 @@ def check(record: Any) -> None:
     """Raise if a leaf is NaN, infinite or outside the range its annotation allows."""
     kind = type(record)
     for leaf, value in zip(fields(kind), flatten(record), strict=True):
-        if not math.isfinite(value):
+        if not math.isfinite(_number(kind, leaf.name, value)):
             raise InvalidValue(f"{_label(kind)}.{leaf.name} = {value} must be finite")
         if leaf.allowed is not None and value not in leaf.allowed:
             raise InvalidValue(

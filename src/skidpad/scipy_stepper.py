@@ -14,7 +14,7 @@ from .errors import InvalidValue, SkidpadError
 from .integrate import scipy_ivp
 from .integrate.scipy_ivp import ScipyMethod
 from .model import Vehicle
-from .stepper import diverged, not_numbers
+from .stepper import diverged, foreign_snapshot, not_numbers
 
 
 class ScipyStepper:
@@ -61,8 +61,10 @@ class ScipyStepper:
         """One step with this row of inputs."""
         try:
             inputs = tuple(float(value) for value in row)
-        except (TypeError, ValueError):
+        except (TypeError, ValueError, OverflowError):
             raise not_numbers(self.vehicle.Input, row) from None
+        if any(isinstance(value, str) for value in row):
+            raise not_numbers(self.vehicle.Input, row)
         if len(inputs) != len(self._input) or not np.isfinite(inputs).all():
             raise not_numbers(self.vehicle.Input, row)
         now = self._rows[0]
@@ -97,8 +99,14 @@ class ScipyStepper:
 
     def restore(self, snapshot: Any) -> None:
         """Put back what `snapshot` gave."""
-        rows, self._input, self.count, self._start_time = snapshot
-        self._rows = [row.copy() for row in rows]
+        match snapshot:
+            case (list(rows), tuple(row), int(count), float(start_time)) if (
+                len(rows[0]) == len(self._rows[0]) and len(row) == len(self._input)
+            ):
+                self._rows = [saved.copy() for saved in rows]
+                self._input, self.count, self._start_time = row, count, start_time
+            case _:
+                raise foreign_snapshot()
 
 
 class _Derivative:

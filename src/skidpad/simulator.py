@@ -11,7 +11,7 @@ import numpy as np
 from . import batch, integrate, record
 from .compile.host import Array
 from .errors import InvalidValue, SkidpadError
-from .fleet import PRECISIONS, Fleet, positive_step
+from .fleet import PRECISIONS, Fleet, made, positive_step, whole
 from .integrate.base import Integrator
 from .integrate.scipy_ivp import ScipyMethod
 from .model import Vehicle
@@ -30,7 +30,8 @@ class Simulator:
         vehicle: what to simulate.
         dt: step in s.
         integrator: "rk4", "radau", ... or "scipy:RK45" and the like; see
-        `skidpad.integrate.names()`. precision: "float64" or "float32", for compiled integrators.
+            `skidpad.integrate.names()`.
+        precision: "float64" or "float32", for compiled integrators.
         **options: passed to the integrator, such as rtol and atol of a scipy method.
     """
 
@@ -47,12 +48,14 @@ class Simulator:
             raise InvalidValue(
                 f"precision = {precision!r} is unknown; allowed are {', '.join(PRECISIONS)}"
             )
-        self.vehicle = vehicle
-        self.dt = positive_step(dt)
+        self.vehicle = made(vehicle)
+        self.dt = positive_step(dt, precision)
         self.integrator = integrate.get(integrator, **options)
         self.precision = precision
         self._stepper: Stepper
         if isinstance(self.integrator, ScipyMethod):
+            if precision != "float64":
+                raise InvalidValue(f"{self.integrator.name!r} has float64 only, not {precision!r}")
             self._stepper = ScipyStepper(vehicle, self.dt, self.integrator)
         else:
             self._stepper = CompiledStepper(vehicle, self.dt, self.integrator, precision)
@@ -132,12 +135,12 @@ class Simulator:
 
         Args:
             controls: a function `controls(t, x)`, an array (T, nu) of one row per step, or one
-            input
-                (record, mapping) held throughout.
+                input (record, mapping) held throughout.
             duration: time to run in s, rounded to whole steps; or `steps`. An array needs neither.
 
-        If the state diverges or a step fails, the trajectory up to there is returned, with the
-        exception in `trajectory.error` and a warning.
+        A controller that returns something unusable raises, with the simulator as it was before
+        `run`. If the state diverges or a step fails, the trajectory up to there is returned, with
+        the exception in `trajectory.error` and a warning.
         """
         count = self._step_count(controls, duration, steps)
         begin = self.time
@@ -169,9 +172,7 @@ class Simulator:
                 raise InvalidValue(f"duration = {duration} s must be finite and not negative")
             return round(duration / self.dt)
         if steps is not None:
-            if steps < 0:
-                raise InvalidValue(f"steps = {steps} must not be negative")
-            return steps
+            return whole("steps", steps, "not negative", least=0)
         if np.ndim(controls) == 2:
             return len(controls)
         raise InvalidValue("say how long to run: duration= in s, steps=, or an array (T, nu)")
@@ -185,10 +186,12 @@ class Simulator:
         reached: list[Any] = []
         inputs: list[Any] = []
         error = None
+        start = self.snapshot()
         for _ in range(count):
             try:
                 state = self.step(controls(self.time, self.state))
             except InvalidValue:
+                self.restore(start)
                 raise
             except SkidpadError as failure:
                 error = failure
@@ -206,9 +209,8 @@ class Simulator:
         """Held or tabulated controls as (count, nu), checked."""
         size = len(self._defaults)
         if controls is None or isinstance(controls, (Mapping, self._Input)):
-            row = record.flatten(record.build(self._Input, controls))
-            return np.repeat(np.array([row], dtype=float), count, axis=0)
-        table = np.asarray(controls, dtype=float)
+            controls = record.flatten(record.build(self._Input, controls))
+        table = batch.numbers("controls", controls, np.dtype(self.precision))
         if table.shape == (size,):
             table = np.repeat(table[None], count, axis=0)
         if table.ndim != 2 or table.shape[1] != size or len(table) < count:

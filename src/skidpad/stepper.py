@@ -7,7 +7,9 @@ all of it untouched when a step fails.
 from __future__ import annotations
 
 import ctypes
+import math
 import struct
+from collections.abc import Sequence
 from typing import Any, Protocol
 
 import numpy as np
@@ -102,7 +104,8 @@ class CompiledStepper:
         w = record.flatten(record.build(model.Disturbance))
         fixed = [*w, *record.flatten(self.vehicle.params), self.dt, self._tolerance, 0.0]
         numbers = [0.0] * (nx + nu) + fixed + [0.0] * nx
-        self._buffer = ctypes.create_string_buffer(struct.pack(f"{len(numbers)}{code}", *numbers))
+        packed = self._packed(struct.Struct(f"{len(numbers)}{code}"), numbers, "parameters")
+        self._buffer = ctypes.create_string_buffer(packed)
         self._address = ctypes.addressof(self._buffer)
         self._states = struct.Struct(f"{nx}{code}")
         self._inputs = struct.Struct(f"{nu}{code}")
@@ -114,6 +117,14 @@ class CompiledStepper:
         # `_make` skips the length check and the name lookup of the general way.
         self._state_record = model.State._make if flat else self._nested_state
         self._unpack_state = self._states.unpack_from
+
+    def _packed(self, form: struct.Struct, numbers: Sequence[float], what: str) -> bytes:
+        """Finite numbers as bytes of this precision; raises where one is too large for it."""
+        packed = form.pack(*numbers)
+        for number, rounded in zip(numbers, form.unpack(packed), strict=True):
+            if not math.isfinite(rounded):
+                raise InvalidValue(f"{what}: {number:g} is too large for {self.precision}")
+        return packed
 
     def _nested_state(self, leaves: Any) -> Any:
         return record.unflatten(self._State, leaves)
@@ -141,7 +152,7 @@ class CompiledStepper:
 
     def reset(self, state: tuple[float, ...], time: float) -> None:
         """Start again."""
-        packed = self._states.pack(*state)
+        packed = self._packed(self._states, state, "state")
         self._buffer[: len(packed)] = packed
         self._buffer[self._before_at : self._before_at + len(packed)] = packed
         self._buffer[self._input_at] = bytes(self._inputs.size)
@@ -200,9 +211,14 @@ class CompiledStepper:
 
     def restore(self, snapshot: Any) -> None:
         """Put back what `snapshot` gave."""
-        block, count, start_time = snapshot
-        if len(block) != len(self._buffer):
-            raise InvalidValue("this snapshot is of another vehicle or precision")
+        match snapshot:
+            case (bytes(block), int(count), float(start_time)):
+                fixed = slice(self._input_at.stop, self._residual_at)
+                same = len(block) == len(self._buffer) and block[fixed] == self._buffer[fixed]
+            case _:
+                same = False
+        if not same:
+            raise foreign_snapshot()
         self._buffer[:] = block
         self.count, self._start_time = count, start_time
 
@@ -218,10 +234,20 @@ def not_numbers(kind: type, row: Any) -> InvalidValue:
         try:
             fine = bool(np.isfinite(float(value)))
         except (TypeError, ValueError, OverflowError):
+            fine = None
+        if fine is None or isinstance(value, str):
             return InvalidValue(f"Input.{name} = {value!r} must be a number")
         if not fine:
             return InvalidValue(f"Input.{name} = {value} must be finite")
     return InvalidValue(f"Input {row!r} cannot be used: a value is too large for the precision")
+
+
+def foreign_snapshot() -> InvalidValue:
+    """The error for a snapshot of another simulator."""
+    return InvalidValue(
+        "this snapshot is not of this simulator: vehicle, parameters, dt, integrator and precision "
+        "must be the same"
+    )
 
 
 def diverged(time: float, state: Any) -> SimulationDiverged:

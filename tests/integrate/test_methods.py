@@ -7,8 +7,8 @@ from typing import Any, NamedTuple
 import casadi as ca
 import numpy as np
 import pytest
-from integrate.problems import PROBLEMS, Problem, end_error, observed_order, traced
 
+from integrate.problems import PROBLEMS, Problem, end_error, observed_order, traced
 from skidpad import integrate
 from skidpad.errors import InvalidValue, StepNotConverged
 from skidpad.integrate.scipy_ivp import METHODS, advance
@@ -16,8 +16,8 @@ from skidpad.model import Model
 from skidpad.ops import atan, cos, sin
 from skidpad.vehicles import four_wheel
 
-STEPS = {"euler": 200, "semi_implicit": 200, "heun": 60, "rk4": 16, "dopri5": 10}
-STEPS |= {"radau2": 16, "radau": 6, "radau3": 6, "radau4": 3}
+STEPS = {"euler": 200, "semi_implicit": 200, "heun": 60, "rk4": 16, "dopri5": 32}
+STEPS |= {"radau2": 24, "radau": 8, "radau3": 8, "radau4": 6}
 
 
 @pytest.mark.parametrize("problem", PROBLEMS, ids=lambda p: p.name)
@@ -28,7 +28,7 @@ def test_order(name: str, problem: Problem) -> None:
     method = integrate.get(name, **options)
     steps = STEPS[name]
     assert end_error(method, problem, 2 * steps) > 1e-13, "too accurate to see an order"
-    assert observed_order(method, problem, steps) == pytest.approx(method.order, abs=0.45)
+    assert observed_order(method, problem, steps) == pytest.approx(method.order, abs=0.5)
 
 
 @pytest.mark.parametrize("name", [n for n in integrate.names() if n.startswith("scipy:")])
@@ -70,7 +70,7 @@ def test_error_of_the_derivative_is_not_hidden() -> None:
 
 
 def test_scipy_cannot_be_traced() -> None:
-    with pytest.raises(InvalidValue, match="floats"):
+    with pytest.raises(InvalidValue, match=r"runs on numbers .* got SX"):
         integrate.get("scipy:RK45").step(lambda x: x, (ca.SX.sym("x"),), 0.1)
 
 

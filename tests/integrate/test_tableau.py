@@ -6,6 +6,7 @@ from dataclasses import replace
 from fractions import Fraction
 
 import mpmath
+import numpy as np
 import pytest
 
 from skidpad.errors import InvalidValue
@@ -78,15 +79,12 @@ def test_orders_that_cannot_be_checked_are_rejected(order: int) -> None:
 @pytest.mark.parametrize("stages", [2, 3, 4])
 def test_radau_against_mpmath(stages: int) -> None:
     with mpmath.workdps(60):
-        x = mpmath.mpf
-        # Coefficients from the highest power down, of x^(s-1) (x-1)^s differentiated s - 1 times.
-        powers = [mpmath.binomial(stages, k) * (-1) ** k for k in range(stages + 1)]
-        polynomial = [*powers, *[x(0)] * (stages - 1)]
-        for _ in range(stages - 1):
-            degree = len(polynomial) - 1
-            polynomial = [p * (degree - k) for k, p in enumerate(polynomial[:-1])]
-        c = sorted(mpmath.polyroots(polynomial, maxsteps=200, extraprec=200), key=mpmath.re)
-        c = [mpmath.re(root) for root in c]
+        # The times are also the zeros of P_s - P_(s-1), Legendre polynomials shifted to [0, 1].
+        def radau(t: mpmath.mpf) -> mpmath.mpf:
+            return mpmath.legendre(stages, 2 * t - 1) - mpmath.legendre(stages - 1, 2 * t - 1)
+
+        near = np.polynomial.legendre.legroots([*[0] * (stages - 1), -1, 1])
+        c = [mpmath.findroot(radau, float((zero + 1) / 2)) for zero in sorted(near)]
 
         def lagrange(j: int, t: mpmath.mpf) -> mpmath.mpf:
             return mpmath.fprod((t - c[k]) / (c[j] - c[k]) for k in range(stages) if k != j)
@@ -121,7 +119,7 @@ def test_wrong_radau_coefficient_is_rejected(stages: int) -> None:
 
 
 def test_gauss_is_not_radau() -> None:
-    # The implicit midpoint rule has order 2; with the order of a one-stage Radau it passes, with 3 not.
+    # The implicit midpoint rule meets what a method of order 1 has to, and not B(3).
     half = Fraction(1, 2)
     Tableau("midpoint", 1, ((half,),), (Fraction(1),), (half,))
     with pytest.raises(InvalidValue, match=r"B\(3\)"):

@@ -18,7 +18,7 @@ HEAVY = {"casadi", "jax", "jaxlib", "llvmlite", "matplotlib", "pandas", "pyarrow
 BASE = {"errors", "extras", "units", "ops", "record", "model"}
 COMPILED = BASE | {"integrate", "compile"}
 RECORDING = {"columns", "trajectory", "record_io", "viewer"}
-RUNNING = COMPILED | RECORDING | {"batch", "simulator", "fleet"}
+RUNNING = COMPILED | RECORDING | {"batch", "stepper", "scipy_stepper", "simulator", "fleet"}
 ALLOWED: dict[str, set[str]] = {
     "errors": set(),
     "extras": {"errors"},
@@ -28,13 +28,16 @@ ALLOWED: dict[str, set[str]] = {
     "model": {"errors", "units", "ops", "record"},
     "components": BASE,
     "vehicles": BASE | {"components"},
-    "integrate": COMPILED,
+    "controllers": BASE | {"components"},
+    "integrate": BASE,
     "compile": COMPILED,
     # A trajectory offers `to_parquet` and `plot`, which live beside it and take one.
     **dict.fromkeys(RECORDING, BASE | RECORDING),
     "batch": COMPILED,
+    "stepper": COMPILED,
+    "scipy_stepper": COMPILED | {"stepper"},
+    "fleet": COMPILED | {"batch", "stepper"},
     "simulator": RUNNING,
-    "fleet": RUNNING,
     "conformance": RUNNING,
 }
 """What each part of the package may import besides itself."""
@@ -43,7 +46,7 @@ SHELLS = {"cli", "bench", "demo"}
 
 CONFINED = {
     "llvmlite": {"compile"},
-    "jax": {"compile", "ops", "bench"},
+    "jax": {"compile", "ops", "bench", "conformance"},
     "typer": {"cli"},
     "rich": SHELLS,
 }

@@ -69,8 +69,8 @@ def get_or_build(name: str, build: Callable[[], bytes]) -> bytes:
 
 
 def _private_folder() -> Path | None:
-    place = folder()
     try:
+        place = folder()
         place.mkdir(mode=0o700, parents=True, exist_ok=True)
         if hasattr(os, "getuid"):
             status = place.stat()
@@ -78,19 +78,22 @@ def _private_folder() -> Path | None:
                 return None
             if status.st_mode & (stat.S_IWGRP | stat.S_IWOTH):
                 place.chmod(0o700)
-    except OSError:
+    except (OSError, RuntimeError):  # the latter: this user has no home folder
         return None
     return place
 
 
 def _read(path: Path) -> bytes | None:
     try:
-        data = path.read_bytes()
+        with path.open("rb") as file:
+            # Others may have left files here while the folder was still open to them.
+            own = not hasattr(os, "getuid") or os.fstat(file.fileno()).st_uid == os.getuid()
+            data = file.read() if own else b""
     except OSError:
         return None
     start = len(_HEADER) + 32
     body = data[start:]
-    if data[: len(_HEADER)] == _HEADER and data[len(_HEADER) : start] == _digest(body):
+    if data[: len(_HEADER)] == _HEADER and data[len(_HEADER) : start] == _digest(path, body):
         return body
     with contextlib.suppress(OSError):
         path.unlink()
@@ -102,11 +105,12 @@ def _write(path: Path, body: bytes) -> None:
         handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=".writing-")
         try:
             with os.fdopen(handle, "wb") as file:
-                file.write(_HEADER + _digest(body) + body)
+                file.write(_HEADER + _digest(path, body) + body)
             os.replace(temporary, path)
         except OSError:
             os.unlink(temporary)
 
 
-def _digest(body: bytes) -> bytes:
-    return hashlib.sha256(body).digest()
+def _digest(path: Path, body: bytes) -> bytes:
+    """Checksum of an entry; its name counts, so that a renamed entry is not taken for another."""
+    return hashlib.sha256(path.name.encode() + b"\0" + body).digest()

@@ -124,6 +124,9 @@ def with_shared_reciprocals(program: Program) -> Program:
             if i.args[1] not in reciprocals:
                 code += [Instruction("const", (), 1.0), Instruction("div", (len(code), i.args[1]))]
                 reciprocals[i.args[1]] = len(code) - 1
+            if code[i.args[0]] == Instruction("const", (), 1.0):
+                place.append(reciprocals[i.args[1]])
+                continue
             i = Instruction("mul", (i.args[0], reciprocals[i.args[1]]))
         place.append(len(code))
         code.append(i)

@@ -123,11 +123,11 @@ class Program:
     @cached_property
     def digest(self) -> str:
         """SHA-256 of everything that decides what the Program computes."""
-        return hashlib.sha256(_encode(self, meta=False)).hexdigest()
+        return hashlib.sha256(_encode(self)).hexdigest()
 
     def save(self, path: str | Path) -> None:
         """Write the Program to one portable text file (JSON, numbers as exact hexadecimal)."""
-        Path(path).write_bytes(_encode(self, meta=True))
+        Path(path).write_bytes(_encode(self, digest=self.digest, meta=self.meta))
 
     @classmethod
     def load(cls, path: str | Path) -> Program:
@@ -142,7 +142,7 @@ class Program:
         return "\n".join(_lines(self))
 
 
-def _encode(program: Program, *, meta: bool) -> bytes:
+def _encode(program: Program, **more: Any) -> bytes:
     document: dict[str, Any] = {
         "format": FORMAT,
         "version": FORMAT_VERSION,
@@ -152,9 +152,8 @@ def _encode(program: Program, *, meta: bool) -> bytes:
         "outputs": program.outputs,
         "results": program.results,
         "code": [[i.op, i.args, _imm_text(i)] for i in program.code],
+        **more,
     }
-    if meta:
-        document["meta"] = program.meta
     return json.dumps(document, separators=(",", ":"), ensure_ascii=False).encode()
 
 
@@ -180,9 +179,14 @@ def _decode(document: Any, where: str) -> Program:
             precision=document["precision"],
             meta=document.get("meta", {}),
         )
-    except (KeyError, TypeError, ValueError) as error:
+        _check(program, where)
+        sound = document["digest"] == program.digest
+    except (KeyError, TypeError, ValueError, OverflowError) as error:
+        if isinstance(error, InvalidValue):
+            raise
         raise InvalidValue(f"{where} is a damaged program file: {error!r}") from error
-    _check(program, where)
+    if not sound:
+        raise InvalidValue(f"{where} is a damaged program file: its digest does not match")
     return program
 
 
@@ -196,12 +200,15 @@ def _instruction(op: str, args: list[int], imm: Any) -> Instruction:
 
 def _check(program: Program, where: str) -> None:
     """Raise unless every operand comes before its use and every input and result exists."""
+    if program.precision not in (None, "float32", "float64"):
+        raise InvalidValue(f"{where} is for an unknown precision, {program.precision!r}")
     for k, i in enumerate(program.code):
         known = program.precision is None or len(i.args) == LOWERED_OPS.get(i.op, -1)
         in_order = all(isinstance(a, int) and 0 <= a < k for a in i.args)
         if i.op == "input":
             port, index = i.imm
-            in_order = port < len(program.inputs) and index < len(program.inputs[port].fields)
+            in_order = 0 <= port < len(program.inputs)
+            in_order = in_order and 0 <= index < len(program.inputs[port].fields)
         if not (known and in_order):
             raise InvalidValue(f"{where} is a damaged program file: instruction {k} {i}")
     for port, result in zip(program.outputs, program.results, strict=True):
@@ -232,7 +239,7 @@ def _lines(program: Program) -> list[str]:
     text: dict[int, str] = {}
     for k, i in enumerate(program.code):
         if i.op == "const":
-            text[k] = f"{i.imm:.17g}"
+            text[k] = repr(i.imm)
         elif i.op == "input":
             port = program.inputs[i.imm[0]]
             text[k] = f"{port.name}.{port.fields[i.imm[1]]}"

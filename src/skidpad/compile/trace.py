@@ -100,6 +100,11 @@ def _call(name: str, function: Callable[..., Any], symbols: list[list[Any]]) -> 
     try:
         return function(*(tuple(s) for s in symbols))
     except RuntimeError as error:
+        if "to_int" in str(error):
+            raise TraceError(
+                f"{name} makes a Python integer of a value only known at run time; "
+                "use skidpad.ops.floor"
+            ) from error
         if "truth value" in str(error):
             raise TraceError(
                 f"{name} branches in Python (`if`, `and`, `or`, `min`, `max`, `while`) on a value "

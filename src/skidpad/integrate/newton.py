@@ -115,7 +115,8 @@ def newton(
     """Newton iterations from `first`; `corrections` are those already made to get there.
 
     Every iteration takes the slopes of every stage anew. Keeping them for the last one saved a
-    sixth of the operations of a car, and driven hard it failed to converge five times as often.
+    sixth of the work of a car's step; of 30 720 steps driven hard, 11 instead of 2 were then left
+    with a residual above 1e-7.
     """
     increments, made = first, list(corrections)
     for _ in range(iterations):

@@ -17,8 +17,9 @@ II*, section IV.8). The states are solved block by block (see `blocks`):
 Residual. Corrections fall quadratically, so the error left after the last two, of sizes n₁ and n₂,
 is about n₂ (n₂ / n₁)². Sizes are sums of absolute values over the stages and states of a block,
 relative to 1 + Σ|x| over the block's states in SI units. The residual is that estimate plus n₂²,
-summed over the blocks. On random driving from 0.5 to 30 m/s in steps of 10 ms it was between a
-fifth of the true error of the iteration and a few times that.
+summed over the blocks. It is an estimate, not a bound: on random driving of the four-wheel car from
+0.5 to 30 m/s in steps of 10 ms it was 0.4 to 4 times the true error of the iteration, and with one
+iteration 0.07 to 260 times, 0.2 to 20 in 98 of 100 steps.
 """
 
 from __future__ import annotations
@@ -31,7 +32,10 @@ from ..model import Model
 from .base import Derivative, Integrator, Scalars
 
 RESIDUAL_TOLERANCE = 1e-6
-"""A step with a larger residual has not converged; see the module text for what it measures."""
+"""A step with a larger residual has not converged; see the module text for what it measures.
+
+In 61 440 such random steps one was above it, and no step below it was off by more than 2e-7.
+"""
 
 STAGES = (2, 3, 4)
 ITERATIONS = 2

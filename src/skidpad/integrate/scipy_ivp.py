@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -20,6 +21,10 @@ from .base import Derivative, Integrator, Scalars, same_length
 METHODS = {"RK23": 3, "RK45": 5, "DOP853": 8, "Radau": 5, "BDF": 5, "LSODA": 12}
 """Method names of solve_ivp and their orders; for BDF and LSODA the highest they go to."""
 IMPLICIT = frozenset({"Radau", "BDF", "LSODA"})
+
+MOST_AT_ONE_TIME = 10_000
+"""Evaluations at the same time after which a solver is taken to be stuck: LSODA has no such limit
+of its own and would not return from a pole."""
 
 Vector = NDArray[np.float64]
 
@@ -70,14 +75,15 @@ class ScipyMethod:
         def derivative(values: Vector) -> Vector:
             return np.asarray(same_length(f, tuple(values.tolist())), dtype=float)
 
-        try:
-            start = np.array([float(value) for value in x])
-            span = float(dt)
-        except (TypeError, RuntimeError) as error:
-            raise InvalidValue(
-                f"{self.name} runs on floats, got {type(x[0]).__name__}; it cannot be compiled"
-            ) from error
-        after = advance(self.method, derivative, start, span, self.rtol, self.atol)
+        # float() of a CasADi symbol is NaN without a word, so the types are looked at first.
+        for value in (*x, dt):
+            if not isinstance(value, Real):
+                raise InvalidValue(
+                    f"{self.name} runs on numbers only, it cannot be compiled; "
+                    f"got {type(value).__name__}"
+                )
+        start = np.array([float(value) for value in x])
+        after = advance(self.method, derivative, start, float(dt), self.rtol, self.atol)
         return tuple(after.tolist()), 0.0
 
 
@@ -99,7 +105,14 @@ def advance(
     # scipy.integrate takes a tenth of a second to import, which `import skidpad` should not pay.
     from scipy.integrate import solve_ivp
 
+    last, repeats = -1.0, 0
+
     def right_hand_side(t: float, y: Vector) -> Vector:
+        nonlocal last, repeats
+        repeats = repeats + 1 if t == last else 0
+        last = t
+        if repeats > MOST_AT_ONE_TIME:
+            raise ArithmeticError("time no longer advances")
         return derivative(y)
 
     try:

@@ -1,18 +1,23 @@
 """Elementary functions as IEEE operations: branch-free, with the same bits on every target.
 
-`RULES` maps the name of a function to a rule that writes it with a `Builder`. `LONE` has cheaper
-rules for a sine whose cosine (or a cosine whose sine) of the same argument is not in the program.
+`RULES` maps the name of a function to the rule that writes it with a `Builder`: `rule(b, x)`,
+`rule(b, y, x)` for atan2, `rule(b, x, y)` for hypot, `rule(b, x, n)` with a constant n for pow.
+`LONE` has a cheaper sine, for an argument whose cosine (or tangent) is not in the program.
+`DOMAINS` says where each is accurate. The numbers come from tools/derive_coefficients.py.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
 
+from .domains import DOMAINS, Domain
 from .exponential import exp, expm1, log, log1p
 from .hyperbolic import acosh, asinh, atanh, cosh, sinh, tanh
 from .inverse_trig import acos, asin, atan, atan2
 from .power import hypot, pow
 from .trig import cos, lone_sin, sin, tan
+
+__all__ = ["DOMAINS", "LONE", "RULES", "Domain"]
 
 RULES: dict[str, Callable[..., int]] = {
     "sin": sin,

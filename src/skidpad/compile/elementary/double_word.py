@@ -9,11 +9,8 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from ..builder import Builder
-from .coefficients import ATANH, EXP, LN2, LOG2_E, TWO_THIRDS
+from .coefficients import ATANH, LN2, TWO_THIRDS
 from .exponential import normalised
-from .reduction import FORMATS, at_least, at_most, nearest, subtract_multiple
-
-LN_2 = 0.6931471805599453
 
 
 class Pair(NamedTuple):
@@ -88,18 +85,3 @@ def _ratio(b: Builder, f: int) -> Pair:
     minus = b.neg(high)
     residual = b.fma(minus, below_rest, b.fma(minus, below, f))
     return Pair(high, b.mul(residual, inverse))
-
-
-def exp_of(b: Builder, x: Pair) -> int:
-    """exp(x), rounded; as `exp` beyond the range."""
-    p = b.precision
-    limit = FORMATS[p].exponents
-    bounded = at_most(b, at_least(b, x.high, -(limit - 2) * LN_2), limit * LN_2 + 0.01)
-    _, n = nearest(b, bounded, LOG2_E[p][0])
-    r = subtract_multiple(b, bounded, n, LN2[p][:2])
-    # exp(r + low) = exp(r) + low exp(r): the correction goes in before the last rounding.
-    rise = b.horner(r, tuple(2.0 * c for c in (*EXP[p], 1.0)))
-    doubled = b.fma(rise, r, b.const(2.0))
-    inside = b.eq(bounded, x.high)
-    low = b.select(inside, _low(b, x), b.const(0.0))
-    return b.mul(b.fma(doubled, low, doubled), b.pow2(b.sub(n, b.const(1.0))))

@@ -6,36 +6,46 @@ from typing import NamedTuple
 
 from ..builder import Builder
 from .coefficients import EXP, EXPM1, LN2, LOG1P, LOG2_E, SQRT_HALF
-from .reduction import FORMATS, at_least, at_most, nearest, subtract_multiple
-
-LN_2 = 0.6931471805599453
+from .reduction import FORMATS, LN_2, at_least, at_most, nearest, subtract_multiple
 
 
 def exp(b: Builder, x: int) -> int:
     """Exponential. Infinite where it overflows; 0 where the result would be below 2**-1021.5
     (float32: 2**-125.5), so no subnormal result is ever made."""
+    return exp_of_sum(b, x)
+
+
+def exp_of_sum(b: Builder, x: int, low: int | None = None) -> int:
+    """exp(x + low), for low so small that its square does not count."""
     p = b.precision
     limit = FORMATS[p].exponents
-    x = at_most(b, at_least(b, x, -(limit - 2) * LN_2), limit * LN_2 + 0.01)
-    _, n = nearest(b, x, LOG2_E[p][0])
-    r = subtract_multiple(b, x, n, LN2[p][:2])
+    bounded = at_most(b, at_least(b, x, -(limit - 2) * LN_2), limit * LN_2 + 0.01)
+    _, n = nearest(b, bounded, LOG2_E[p][0])
+    r = subtract_multiple(b, bounded, n, LN2[p][:2])
     # Twice the polynomial times 2**(n-1), because 2**n itself overflows before the result does. The
     # lowest n meets pow2 with exponent field 0, which is the number 0.
     doubled = b.horner(r, tuple(2.0 * c for c in (*EXP[p], 1.0, 1.0)))
+    if low is not None:
+        known = b.select(b.eq(bounded, x), low, b.const(0.0))
+        doubled = b.fma(doubled, known, doubled)
     return b.mul(doubled, b.pow2(b.sub(n, b.const(1.0))))
 
 
 def expm1(b: Builder, x: int) -> int:
-    """exp(x) - 1, accurate near 0."""
+    """exp(x) - 1, accurate near 0: 2**n - 1 + 2**n expm1(r), halved so that 2**n cannot overflow.
+
+    n is 0 between ln(3/4) and ln(3/2): beyond that range the sum cancels little, because the result
+    is larger than 1/4 below 0 and larger than 1/2 above.
+    """
     p = b.precision
-    limit = FORMATS[p].exponents
-    tiny = b.lt(b.abs(x), b.const(2.0**-60))
-    y = at_most(b, at_least(b, x, -60.0), limit * LN_2 + 0.01)
-    _, n = nearest(b, y, LOG2_E[p][0])
+    y = at_most(b, at_least(b, x, -60.0), FORMATS[p].exponents * LN_2 + 0.01)
+    n = b.rint(b.fma(y, b.const(LOG2_E[p][0]), b.const(-0.085)))
     r = subtract_multiple(b, y, n, LN2[p][:2])
     part = b.fma(b.mul(r, r), b.horner(r, EXPM1[p]), r)
     half_power = b.pow2(b.sub(n, b.const(1.0)))
     half = b.fma(half_power, part, b.sub(half_power, b.const(0.5)))
+    # Halving would cost a subnormal x its last bit, and -0 its sign.
+    tiny = b.lt(b.abs(x), b.const(2.0**-60))
     return b.select(tiny, x, b.add(half, half))
 
 

@@ -7,7 +7,7 @@ from typing import NamedTuple
 from ..builder import Builder
 from .coefficients import COSH, LN2, LOG2_E, SINH, TANH
 from .exponential import log1p_scaled
-from .reduction import FORMATS, at_least, at_most, nearest, subtract_multiple
+from .reduction import FORMATS, LN_2, at_least, at_most, nearest, subtract_multiple
 
 TANH_ONE = {"float64": 20.0, "float32": 10.0}
 """From here on tanh is 1 to the last place."""
@@ -48,7 +48,7 @@ class _Split(NamedTuple):
 def _split(b: Builder, x: int) -> _Split:
     p = b.precision
     limit = FORMATS[p].exponents
-    a = at_most(b, b.abs(x), (limit + 2) * 0.6931471805599453)
+    a = at_most(b, b.abs(x), (limit + 2) * LN_2)
     _, n = nearest(b, a, LOG2_E[p][0])
     r = subtract_multiple(b, a, n, LN2[p][:2])
     z = b.mul(r, r)

@@ -92,7 +92,6 @@ def asin(b: Builder, x: int) -> int:
 
 def acos(b: Builder, x: int) -> int:
     """Arc cosine, in rad; NaN outside [-1, 1]."""
-    high, low, _ = HALF_PI[b.precision]
     r = _arc(b, x)
     arc = b.add(r.s, r.correction)
     negative = b.testbit(x, FORMATS[b.precision].sign_bit)
@@ -104,6 +103,6 @@ def acos(b: Builder, x: int) -> int:
     base = b.select(
         r.far,
         b.select(negative, b.const(PI[b.precision][0]), b.const(0.0)),
-        b.const(high),
+        b.const(HALF_PI[b.precision][0]),
     )
     return b.fma(arc, factor, base)

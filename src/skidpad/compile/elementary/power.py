@@ -5,7 +5,8 @@ from __future__ import annotations
 import math
 
 from ..builder import Builder
-from .double_word import Pair, exp_of, log_of, product, rounded
+from .double_word import Pair, log_of, product, rounded
+from .exponential import exp_of_sum
 from .reduction import FORMATS
 
 LARGEST_CHAIN = 64
@@ -81,8 +82,8 @@ def _general(b: Builder, x: int, n: float) -> int:
     infinity = float("inf")
     rest = n - float(b.dtype.type(n))
     exponent = Pair(b.const(n), b.const(rest) if rest else None)
-    logarithm = log_of(b, x)
-    result = exp_of(b, product(b, logarithm, exponent))
+    power = product(b, log_of(b, x), exponent)
+    result = exp_of_sum(b, power.high, power.low)
     at_zero, at_infinity = (0.0, infinity) if n > 0 else (infinity, 0.0)
     result = b.select(b.eq(x, b.const(infinity)), b.const(at_infinity), result)
     zero = b.const(0.0)
@@ -91,15 +92,14 @@ def _general(b: Builder, x: int, n: float) -> int:
 
 
 def hypot(b: Builder, x: int, y: int) -> int:
-    """Length of the vector (x, y), without overflow or underflow on the way; NaN if either is
-    NaN."""
+    """Length of the vector (x, y), without overflow on the way; NaN if either is NaN."""
     limit = FORMATS[b.precision].exponents
     plain = b.fma(x, x, b.mul(y, y))
     large = b.lt(b.const(2.0 ** (limit - 4)), plain)
-    small = b.lt(plain, b.const(2.0 ** (4 - limit + (106 if b.double else 48))))
-    one, step = b.const(1.0), 2.0 ** (limit // 2 + limit // 16)
+    small = b.lt(plain, b.const(2.0**-900 if b.double else 2.0**-76))
+    one, step = b.const(1.0), 2.0**600 if b.double else 2.0**96
     up, down = b.const(step), b.const(1.0 / step)
     scale = b.select(large, down, b.select(small, up, one))
     back = b.select(large, up, b.select(small, down, one))
-    xs, ys = b.mul(x, scale), b.mul(y, scale)
-    return b.mul(b.sqrt(b.fma(xs, xs, b.mul(ys, ys))), back)
+    x_scaled, y_scaled = b.mul(x, scale), b.mul(y, scale)
+    return b.mul(b.sqrt(b.fma(x_scaled, x_scaled, b.mul(y_scaled, y_scaled))), back)

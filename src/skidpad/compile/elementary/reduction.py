@@ -5,6 +5,10 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from ..builder import Builder
+from .coefficients import LN2
+
+LN_2 = LN2["float64"][0]
+"""ln 2, for limits."""
 
 
 class Format(NamedTuple):

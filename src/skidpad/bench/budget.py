@@ -1,0 +1,57 @@
+"""How much work a measurement does."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Budget:
+    """Sizes and repetitions. They change the noise of a figure, not what it means."""
+
+    vehicles: int
+    """Vehicles in a fleet."""
+    rk4_steps: int
+    """Steps of 1 ms in a rollout with RK4, a multiple of 10."""
+    radau_steps: int
+    """Steps of 10 ms in a rollout with Radau."""
+    checked: int
+    """Vehicles of the fleet, the first ones, whose end state is compared with the reference."""
+    repeats: int
+    """Timed runs of a fleet; the best counts."""
+    peer_repeats: int
+    """Timed runs of a peer; the best counts."""
+    peer_seconds: float
+    """About how long one timed run of a peer may take, in s; slow peers make fewer steps."""
+    weave: float
+    """Length of the manoeuvre that single steps are timed on, in s, a multiple of 10 ms."""
+    weave_repeats: int
+    """How often the manoeuvre is driven by those who are fast."""
+    fresh: int
+    """Fresh processes per figure that needs one."""
+
+
+FULL = Budget(
+    vehicles=4096,
+    rk4_steps=1000,
+    radau_steps=200,
+    checked=8,
+    repeats=9,
+    peer_repeats=3,
+    peer_seconds=0.25,
+    weave=3.0,
+    weave_repeats=5,
+    fresh=3,
+)
+QUICK = Budget(
+    vehicles=4096,
+    rk4_steps=250,
+    radau_steps=50,
+    checked=4,
+    repeats=4,
+    peer_repeats=2,
+    peer_seconds=0.1,
+    weave=0.5,
+    weave_repeats=3,
+    fresh=1,
+)

@@ -1,0 +1,62 @@
+"""One figure beside its peers."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+RATE = "steps/s"
+TIME = "s"
+
+
+class Measured(NamedTuple):
+    """What a contender achieved."""
+
+    value: float
+    """Steps per second, or seconds."""
+    spread: float
+    """Noise: how far the middle run was from the one that counts (fleets), or the distance between
+    the quartiles (single steps, processes), relative to the value."""
+    error: float | None = None
+    """Error of the end state against the reference, relative to each field's scale; the largest."""
+
+
+@dataclass(frozen=True)
+class Entry:
+    """A figure of skidpad's under a stable dotted name, and the same work done by others."""
+
+    name: str
+    unit: str
+    own: Measured
+    peers: Mapping[str, Measured] = field(default_factory=dict[str, Measured])
+    absent: Mapping[str, str] = field(default_factory=dict[str, str])
+    """Peers that could not be measured, and why."""
+    details: Mapping[str, Any] = field(default_factory=dict[str, Any])
+    """What else a reader may want to know: sizes, step, lanes, scaling."""
+
+    def ratio(self, peer: str) -> float:
+        """How many times as fast as the peer; below 1 the peer is faster."""
+        own, other = self.own.value, self.peers[peer].value
+        return own / other if self.unit == RATE else other / own
+
+    def as_json(self) -> dict[str, Any]:
+        """The entry as plain values; numbers that are not finite become null."""
+        return {
+            "name": self.name,
+            "value": _finite(self.own.value),
+            "unit": self.unit,
+            "spread": _finite(self.own.spread),
+            "error": _finite(self.own.error),
+            "peers": {name: _finite(peer.value) for name, peer in self.peers.items()},
+            "ratios": {name: _finite(self.ratio(name)) for name in self.peers},
+            "peer_errors": {name: _finite(peer.error) for name, peer in self.peers.items()},
+            "peer_spreads": {name: _finite(peer.spread) for name, peer in self.peers.items()},
+            "absent": dict(self.absent),
+            "details": dict(self.details),
+        }
+
+
+def _finite(value: float | None) -> float | None:
+    return None if value is None or not math.isfinite(value) else float(value)

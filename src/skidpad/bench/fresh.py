@@ -1,0 +1,97 @@
+"""Figures that need a fresh process: the first step, with and without a cache, and the import."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import tempfile
+from collections.abc import Callable, Iterator
+from functools import partial
+from importlib.util import find_spec
+from pathlib import Path
+from statistics import median
+
+from .budget import Budget
+from .clock import interleaved, typical
+from .entry import TIME, Entry, Measured
+
+PACKAGE_HOME = str(Path(__file__).parents[2])
+
+
+def environment(**settings: str) -> dict[str, str]:
+    """This process's environment with settings added, in which the same skidpad is found."""
+    path = os.pathsep.join(filter(None, [PACKAGE_HOME, os.environ.get("PYTHONPATH")]))
+    return {**os.environ, "PYTHONPATH": path, **settings}
+
+
+def compile_entries(budget: Budget) -> Iterator[Entry]:
+    """First calls, imports excluded. The median of several processes, each with a cache of its own."""
+    from .peers import jax_scan
+
+    times: dict[str, list[float]] = {"cold": [], "cached": [], "fleet": [], "casadi": []}
+    for _ in range(budget.fresh):
+        with tempfile.TemporaryDirectory() as cache:
+            times["cold"].append(_job("step", cache))
+            times["cached"].append(_job("step", cache))
+            times["fleet"].append(_job("fleet", cache))
+            times["casadi"].append(_job("casadi", cache))
+    jax = jax_scan.results(budget, 1)
+    casadi = typical(times["casadi"])
+    for name, peers, part in (
+        ("cold", {"casadi": casadi}, "step"),
+        ("cached", {}, None),
+        ("fleet", {}, "float64"),
+    ):
+        absent: dict[str, str] = {}
+        if part is not None and isinstance(jax, str):
+            absent["jax"] = jax
+        elif part is not None and not isinstance(jax, str):
+            peers = {**peers, "jax": Measured(jax[part]["first_call"], 0.0)}
+        yield Entry(f"compile.four_wheel.{name}", TIME, typical(times[name]), peers, absent)
+
+
+def _job(name: str, cache: str) -> float:
+    command = [sys.executable, "-m", "skidpad.bench.fresh_job", name]
+    run = subprocess.run(
+        command, env=environment(SKIDPAD_CACHE=cache), capture_output=True, text=True, check=True
+    )
+    return float(run.stdout)
+
+
+IMPORTS = {
+    "import": "import skidpad",
+    "import.simulator": "import skidpad; skidpad.Simulator, skidpad.Fleet, skidpad.vehicles",
+}
+"""Entries and the statements they time; names of skidpad load on first use."""
+PEER_IMPORTS = {
+    "scipy": "import scipy.integrate",
+    "casadi": "import casadi",
+    "jax": "import jax.numpy",
+}
+
+
+def import_entries(budget: Budget) -> Iterator[Entry]:
+    """From starting the interpreter to its end, less what an empty program takes; medians."""
+    absent = {name: "not installed" for name in PEER_IMPORTS if find_spec(name) is None}
+    peers = [name for name in PEER_IMPORTS if name not in absent]
+    statements = ["pass", *IMPORTS.values(), *(PEER_IMPORTS[name] for name in peers)]
+    actions = [_interpreter(statement) for statement in statements]
+    interleaved(actions, 1)  # brings the files into memory
+    bare, *times = interleaved(actions, 2 * budget.fresh + 1)
+    measured = [_less(own, median(bare)) for own in times]
+    beside = dict(zip(peers, measured[len(IMPORTS) :], strict=True))
+    for name, own in zip(IMPORTS, measured, strict=False):
+        yield Entry(name, TIME, own, beside, absent, {"interpreter": median(bare)})
+
+
+def _interpreter(statement: str) -> Callable[[], object]:
+    command = [sys.executable, "-c", statement]
+    return partial(subprocess.run, command, env=environment(), check=True, capture_output=True)
+
+
+def _less(times: list[float], bare: float) -> Measured:
+    whole = typical(times)
+    # Noise can make the difference vanish, and a ratio needs a number above zero.
+    value = max(whole.value - bare, 1e-6)
+    return Measured(value, whole.spread * whole.value / value)

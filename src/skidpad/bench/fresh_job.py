@@ -1,0 +1,63 @@
+"""`python -m skidpad.bench.fresh_job NAME`: time one first call and print the seconds.
+
+Everything that will be needed is imported before the clock starts.
+"""
+
+from __future__ import annotations
+
+import pkgutil
+import sys
+from collections.abc import Callable
+from importlib import import_module
+from time import perf_counter
+
+import numpy as np
+
+from .. import compile as compile_package
+from .. import integrate, vehicles
+from ..compile import pipeline
+from ..fleet import Fleet
+from ..simulator import Simulator
+from .peers import casadi_vm
+from .work import RK4_DT, SPEED, weave
+
+
+def first_step() -> None:
+    """A simulator made and its first step."""
+    simulator = Simulator(vehicles.four_wheel(), dt=RK4_DT)
+    simulator.reset(v_x=SPEED)
+    simulator.step(steer=0.01, tau_rl=20.0, tau_rr=20.0)
+
+
+def first_rollout() -> None:
+    """A fleet made and its first rollout, as wide as lanes can be."""
+    lanes = max(pipeline.LANES)
+    car = vehicles.four_wheel()
+    fleet = Fleet(car, dt=RK4_DT, threads=1, lanes=lanes)
+    fleet.rollout(car.State(v_x=SPEED), np.zeros((lanes, 5)), steps=1)
+
+
+def first_casadi_call() -> None:
+    """CasADi's function made and its first call."""
+    course = weave(0.01)
+    casadi_vm.rk4_function(course.vehicle, RK4_DT)(course.x0, course.rows[0])
+
+
+JOBS: dict[str, Callable[[], None]] = {
+    "step": first_step,
+    "fleet": first_rollout,
+    "casadi": first_casadi_call,
+}
+
+
+def _import_everything() -> None:
+    for package in (compile_package, integrate):
+        for module in pkgutil.walk_packages(package.__path__, f"{package.__name__}."):
+            import_module(module.name)
+
+
+if __name__ == "__main__":
+    _import_everything()
+    begin = perf_counter()
+    JOBS[sys.argv[1]]()
+    print(perf_counter() - begin)

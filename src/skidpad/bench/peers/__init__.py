@@ -1,0 +1,43 @@
+"""What one would use instead, each on the vehicle's own function.
+
+A fleet peer is an `Advance`, a single-step peer a `Drive`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ...compile.host import Array
+
+Advance = Callable[[Array, Array, int], Array]
+"""`advance(x, u, steps)`: end states (B, nx) from start states (B, nx) and held inputs (B, nu)."""
+
+
+class Drive(NamedTuple):
+    """Someone who makes single steps, called from Python once a step."""
+
+    rows: list[Any]
+    """An input for each step, in the form the contender takes fastest or the user would give it."""
+    reset: Callable[[], object]
+    """Go to the start."""
+    step: Callable[[Any], object]
+    """Make a step with a row; the state stays inside."""
+    state: Callable[[], Any]
+    """The state reached."""
+
+
+def in_threads(advance: Advance, threads: int) -> Advance:
+    """The same with the batch split among threads, for peers that do not split it themselves."""
+    if threads == 1:
+        return advance
+
+    def split(x: Array, u: Array, steps: int) -> Array:
+        parts = zip(np.array_split(x, threads), np.array_split(u, threads), strict=True)
+        with ThreadPoolExecutor(threads) as pool:
+            return np.concatenate(list(pool.map(lambda part: advance(*part, steps), parts)))
+
+    return split

@@ -1,0 +1,139 @@
+"""JAX: `jit` of `vmap` in `scan` for fleets, `jit` of the step for single steps; its own process.
+
+JAX decides on its threads when it starts, and on double precision for the whole process. So the
+work is done by `python -m skidpad.bench.peers.jax_scan`, which reads its task from stdin and writes
+what it found to stdout, both JSON.
+"""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from functools import cache
+from importlib.util import find_spec
+from time import perf_counter
+from typing import Any
+
+import numpy as np
+
+from ... import integrate, record
+from ...model import Vehicle
+from ..budget import Budget
+from ..fresh import environment
+from ..work import RK4_DT, FleetWork, Weave, fleet_work, weave
+
+CHUNKS = 10
+"""Calls that make up a rollout. Each is timed; the last one ends where the reference does."""
+PRECISIONS = ("float64", "float32")
+
+
+@cache
+def results(budget: Budget, threads: int) -> dict[str, Any] | str:
+    """What JAX achieves with this many threads, or why it could not be measured.
+
+    For each precision `times` of a chunk in s, its `steps`, the `first_call` in s and the `end` states
+    of the checked vehicles. With one thread also `step`: `times`, `first_call` and `end` of the weave.
+    """
+    if find_spec("jax") is None:
+        return "not installed"
+    task = {
+        "vehicles": budget.vehicles,
+        "steps": budget.rk4_steps,
+        "checked": budget.checked,
+        "weave": budget.weave if threads == 1 else 0.0,
+    }
+    run = subprocess.run(
+        [sys.executable, "-m", __name__],
+        input=json.dumps(task),
+        env=environment(**_thread_settings(threads)),
+        capture_output=True,
+        text=True,
+    )
+    if run.returncode:
+        lines = run.stderr.strip().splitlines()
+        return f"failed: {lines[-1] if lines else f'exit code {run.returncode}'}"
+    return json.loads(run.stdout)
+
+
+def _thread_settings(threads: int) -> dict[str, str]:
+    """NPROC sizes XLA's pool of threads; the flag keeps its matrix library from making more."""
+    settings = {"JAX_PLATFORMS": "cpu", "NPROC": str(threads)}
+    if threads == 1:
+        settings["XLA_FLAGS"] = "--xla_cpu_multi_thread_eigen=false"
+    return settings
+
+
+def _main() -> None:
+    task = json.load(sys.stdin)
+    import jax
+
+    jax.config.update("jax_enable_x64", True)
+    work = fleet_work(task["vehicles"], RK4_DT, task["steps"], task["checked"])
+    found: dict[str, Any] = {name: _fleet(work.cast(name)) for name in PRECISIONS}
+    if task["weave"]:
+        found["step"] = _single(weave(task["weave"]))
+    json.dump(found, sys.stdout)
+
+
+def _fleet(work: FleetWork) -> dict[str, Any]:
+    import jax
+
+    one = _step(work.vehicle, work.dt)
+    length = work.steps // CHUNKS
+
+    def chunk(x: Any, u: Any) -> Any:
+        def body(states: Any, _: Any) -> tuple[Any, None]:
+            return jax.vmap(one)(states, u), None
+
+        return jax.lax.scan(body, x, None, length=length)[0]
+
+    compiled = jax.jit(chunk)
+    x, u = (tuple(jax.numpy.asarray(column) for column in a.T) for a in (work.x0, work.u))
+    first_call, _ = _timed(compiled, x, u)
+    times: list[float] = []
+    for _ in range(CHUNKS):
+        elapsed, x = _timed(compiled, x, u)
+        times.append(elapsed)
+    end = np.stack([np.asarray(column[: work.checked], dtype=float) for column in x], axis=1)
+    return {"times": times, "steps": length, "first_call": first_call, "end": end.tolist()}
+
+
+def _single(course: Weave) -> dict[str, Any]:
+    import jax
+
+    one = _step(course.vehicle, RK4_DT)
+    # One array in and one out is faster than eleven numbers.
+    compiled = jax.jit(lambda x, u: jax.numpy.stack(one(tuple(x), tuple(u))))
+    rows = list(course.held_rows(RK4_DT))
+    first_call, _ = _timed(compiled, course.x0, rows[0])
+    times: list[float] = []
+    x: Any = course.x0
+    for row in rows:
+        elapsed, x = _timed(compiled, x, row)
+        times.append(elapsed)
+    return {"times": times, "first_call": first_call, "end": np.asarray(x).tolist()}
+
+
+def _step(vehicle: Vehicle, dt: float) -> Any:
+    model = vehicle.model
+    update = integrate.discretise(model, integrate.get("rk4"))
+    w, p = record.build(model.Disturbance), vehicle.params
+
+    def step(x: tuple[Any, ...], u: tuple[Any, ...]) -> tuple[Any, ...]:
+        state, held = record.unflatten(model.State, x), record.unflatten(model.Input, u)
+        return record.flatten(update(state, held, w, p, dt)[0])
+
+    return step
+
+
+def _timed(function: Any, x: Any, u: Any) -> tuple[float, Any]:
+    import jax
+
+    begin = perf_counter()
+    result = jax.block_until_ready(function(x, u))
+    return perf_counter() - begin, result
+
+
+if __name__ == "__main__":
+    _main()

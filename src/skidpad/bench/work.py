@@ -1,0 +1,148 @@
+"""The work everybody gets: random fleets, a weave for single steps, and the reference solutions.
+
+The same seed gives the same numbers in every process.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from .. import record, vehicles
+from ..compile.host import Array
+from ..model import Vehicle
+
+SEED = 20240917
+RK4_DT = 1e-3
+"""Step of RK4 in s. The torque actuators have a time constant of 1 ms: RK4 is stable up to 2.8 ms."""
+RADAU_DT = 1e-2
+"""Step of Radau in s, ten time constants of the torque actuators."""
+CONTROL_PERIOD = 1e-2
+"""How long an input of the weave is held, in s, whatever the step."""
+SPEED = 10.0
+"""Speed at the start, in m/s."""
+REFERENCE_TOLERANCE = 1e-12
+"""rtol and atol of the reference solution by DOP853."""
+
+
+class FleetWork(NamedTuple):
+    """Vehicles to roll out, each with an input of its own that it holds."""
+
+    vehicle: Vehicle
+    dt: float
+    steps: int
+    x0: Array
+    """Start states (B, nx)."""
+    u: Array
+    """Inputs (B, nu)."""
+    checked: int
+    """How many of them, from the first, have a reference."""
+
+    def first(self, count: int) -> FleetWork:
+        """The same work with only the first vehicles."""
+        return self._replace(x0=self.x0[:count], u=self.u[:count])
+
+    def cast(self, precision: str) -> FleetWork:
+        """The same work in another precision."""
+        return self._replace(x0=self.x0.astype(precision), u=self.u.astype(precision))
+
+
+class Weave(NamedTuple):
+    """A slalom at 10 m/s: steering 0.08 sin(π t), random constant torques that keep the speed."""
+
+    vehicle: Vehicle
+    x0: Array
+    """Start state (nx,)."""
+    rows: Array
+    """Inputs (T, nu), each held for `CONTROL_PERIOD`."""
+
+    def held_rows(self, dt: float) -> Array:
+        """An input for each step of `dt`."""
+        return np.repeat(self.rows, round(CONTROL_PERIOD / dt), axis=0)
+
+
+def fleet_work(count: int, dt: float, steps: int, checked: int) -> FleetWork:
+    """`count` four-wheel cars at 10 m/s, steering within ±0.05 rad, torques from 0 to 20 N·m."""
+    car = vehicles.four_wheel()
+    random = np.random.default_rng(SEED)
+    u = random.uniform((-0.05, 0.0, 0.0, 0.0, 0.0), (0.05, 20.0, 20.0, 20.0, 20.0), (count, 5))
+    x0 = np.tile(_start(car), (count, 1))
+    return FleetWork(car, dt, steps, x0, u, min(checked, count))
+
+
+def weave(duration: float) -> Weave:
+    """The slalom of `duration` seconds."""
+    car = vehicles.four_wheel()
+    t = CONTROL_PERIOD * np.arange(round(duration / CONTROL_PERIOD))
+    torques = np.random.default_rng(SEED).uniform(33.0, 53.0, 4)
+    rows = np.column_stack([0.08 * np.sin(np.pi * t), np.tile(torques, (len(t), 1))])
+    return Weave(car, _start(car), rows)
+
+
+def _start(car: Vehicle) -> Array:
+    return np.array(record.flatten(record.build(car.State, v_x=SPEED)))
+
+
+def derivative_of(vehicle: Vehicle, u: Array) -> Any:
+    """x' as a function of x (nx, ...), called directly on arrays, for inputs u (nu, ...) held."""
+    model = vehicle.model
+    assert model.derivative is not None
+    equations, kind = model.derivative, model.State
+    held = record.unflatten(model.Input, tuple(u))
+    w, p = record.build(model.Disturbance), vehicle.params
+
+    def derivative(x: Array) -> Array:
+        return np.array(record.flatten(equations(record.unflatten(kind, tuple(x)), held, w, p)))
+
+    return derivative
+
+
+def fleet_reference(work: FleetWork) -> Array:
+    """End states (checked, nx) by DOP853 on the vehicle's function called on NumPy arrays."""
+    some = work.first(work.checked)
+    derivative = derivative_of(work.vehicle, some.u.T)
+    return _solve(derivative, some.x0.T, work.steps * work.dt).T
+
+
+def weave_reference(course: Weave) -> Array:
+    """End state (nx,) of the weave, solved anew for each held input."""
+    x = course.x0
+    for row in course.rows:
+        x = _solve(_float_derivative(course.vehicle, row), x, CONTROL_PERIOD)
+    return x
+
+
+def _float_derivative(vehicle: Vehicle, row: Array) -> Any:
+    # One vehicle is faster on Python floats than on arrays of one element.
+    derivative = derivative_of(vehicle, row.tolist())
+    return lambda x: derivative(x.tolist())
+
+
+def _solve(derivative: Any, x: Array, duration: float) -> Array:
+    from scipy.integrate import solve_ivp
+
+    def right_hand_side(_: float, y: Array) -> Array:
+        return np.ravel(derivative(y.reshape(x.shape)))
+
+    tolerance = REFERENCE_TOLERANCE
+    solution: Any = solve_ivp(
+        right_hand_side,
+        (0.0, duration),
+        np.ravel(x),
+        method="DOP853",
+        t_eval=(duration,),
+        rtol=tolerance,
+        atol=tolerance,
+    )
+    if not solution.success:
+        raise RuntimeError(f"the reference solution failed: {solution.message}")
+    return solution.y[:, -1].reshape(x.shape)
+
+
+def end_error(end: Array, reference: Array) -> float:
+    """Largest difference of end states (K, nx), each field relative to its largest reference value."""
+    end, reference = (np.atleast_2d(np.asarray(a, dtype=float)) for a in (end, reference))
+    scale = np.abs(reference).max(axis=0)
+    scale[scale == 0.0] = 1.0
+    return float((np.abs(end - reference) / scale).max())

@@ -1,0 +1,62 @@
+"""Many cars on the skidpad, each with its own grip: the driver compiled into the fleet."""
+
+from __future__ import annotations
+
+import time
+from typing import NamedTuple
+
+import numpy as np
+
+from .. import record, vehicles
+from ..columns import Array
+from ..fleet import Fleet
+from ..model import Vehicle
+from ..units import m_s2, per_s, s
+from . import driver
+from .closed_loop import State, driven
+from .figure_of_eight import LANE_WIDTH, distance, lap_length
+
+DT: s = 0.001
+"""Step of the fleet: the torque actuators need it with an explicit method."""
+SAMPLES_EVERY = 50
+"""Steps between the states that are looked at."""
+LAUNCH: s = 2.0
+"""Time added to that of a lap at the target speed, to get there from standstill."""
+
+
+class Sweep(NamedTuple):
+    """How many cars with different grip fared over a lap."""
+
+    grip: Array
+    """Friction of each car as a share of the standard tyre's."""
+    kept: Array
+    """Whether all wheels of each car stayed in the lane."""
+    duration: s
+    """Simulated time of each car."""
+    rate: per_s
+    """Steps of all cars together per second of wall time, decisions of the drivers included."""
+
+
+def sweep(cars: int, least_grip: float, a_lateral: m_s2, car: Vehicle | None = None) -> Sweep:
+    """Let `cars` cars with friction from `least_grip` to 1 times the standard drive a lap each."""
+    car = vehicles.formula_student() if car is None else car
+    params = driver.driver_of(car.params, a_lateral)
+    # A car that slid off and went on to diverge is one that did not keep its lane.
+    fleet = Fleet(driven(car, params, DT), DT, "rk4", on_diverge="mask")
+    start = np.array(record.flatten(State()))
+    fleet.rollout(start[None], steps=1)  # compiles
+    grip = np.linspace(least_grip, 1.0, cars)
+    lap = lap_length(params.eight) / params.v_target + LAUNCH
+    steps = round(lap / (DT * SAMPLES_EVERY)) * SAMPLES_EVERY
+    begin = time.perf_counter()
+    states = fleet.rollout(
+        np.tile(start, (cars, 1)),
+        steps=steps,
+        every=SAMPLES_EVERY,
+        params={"car.tyre.D": grip * car.params.tyre.D},
+    )
+    wall_time = time.perf_counter() - begin
+    x, y = (states[..., record.names(State).index(name)] for name in ("car.x", "car.y"))
+    room = 0.5 * (LANE_WIDTH - car.params.track)
+    kept = (distance(x, y, params.eight) <= room).all(axis=0)
+    return Sweep(grip, kept, steps * DT, cars * steps / wall_time)
