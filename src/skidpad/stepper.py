@@ -212,15 +212,16 @@ class CompiledStepper:
     def restore(self, snapshot: Any) -> None:
         """Put back what `snapshot` gave."""
         match snapshot:
-            case (bytes(block), int(count), float(start_time)):
-                fixed = slice(self._input_at.stop, self._residual_at)
-                same = len(block) == len(self._buffer) and block[fixed] == self._buffer[fixed]
+            case (bytes(block), int(count), float(start_time)) if self._fits(block):
+                self._buffer[:] = block
+                self.count, self._start_time = count, start_time
             case _:
-                same = False
-        if not same:
-            raise foreign_snapshot()
-        self._buffer[:] = block
-        self.count, self._start_time = count, start_time
+                raise foreign_snapshot()
+
+    def _fits(self, block: bytes) -> bool:
+        """Whether a block has the parameters and the step of this one."""
+        mine, fixed = self._buffer.raw, slice(self._input_at.stop, self._residual_at)
+        return len(block) == len(mine) and block[fixed] == mine[fixed]
 
 
 def not_numbers(kind: type, row: Any) -> InvalidValue:

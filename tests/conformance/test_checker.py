@@ -208,17 +208,7 @@ def test_checks_that_have_nothing_to_look_at_do_not_apply():
 
 
 def test_mirror_rule_can_be_overridden_by_name():
-    class Odd(Model):
-        mirror_odd = {"yaw": False}  # noqa: RUF012
-
-    base = toy.MODEL
-    odd = Odd(
-        name="odd",
-        State=base.State,
-        Input=base.Input,
-        Params=base.Params,
-        derivative=base.derivative,
-    )
+    odd = replace(toy.MODEL, mirror_odd={"yaw": False})
     detail = conformance.check(odd, ["mirror"])["mirror"].detail
     assert "in the mirror: y" in detail
 
@@ -248,7 +238,7 @@ def test_names_choose_checks_and_unknown_ones_are_refused():
     report = conformance.check(cart(), ["rest", "mirror"])
     assert [result.name for result in report] == ["rest", "mirror"]
     assert len(report) == 2
-    with pytest.raises(InvalidValue, match="no field 'miror'; did you mean 'mirror'"):
+    with pytest.raises(InvalidValue, match="no check 'miror'; did you mean 'mirror'"):
         conformance.check(cart(), ["miror"])
     with pytest.raises(InvalidValue, match="'purity'"):
         report["purity"]

@@ -201,9 +201,9 @@ def test_a_recording_may_hold_nan_but_not_in_time():
 @pytest.mark.parametrize(
     ("call", "message"),
     [
-        (lambda run: run["vx"], "no field 'vx'; did you mean 'v_x'"),
-        (lambda run: run.unit("nothing"), "no field 'nothing'"),
-        (lambda run: run[0]["vx"], "no field 'vx'"),
+        (lambda run: run["vx"], "no column 'vx'; did you mean 'v_x'"),
+        (lambda run: run.unit("nothing"), "no column 'nothing'"),
+        (lambda run: run[0]["vx"], "no column 'vx'"),
         (lambda run: run[9], "sample 9 does not exist; there are 9 samples"),
         (lambda run: run.state(-10), "sample -10 does not exist"),
         (lambda run: run[5:5], "takes none of the 9 samples"),

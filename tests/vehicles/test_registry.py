@@ -17,7 +17,7 @@ def test_names_are_sorted_and_lead_to_the_factories() -> None:
 
 
 def test_unknown_name_suggests_a_near_one() -> None:
-    with pytest.raises(InvalidValue, match="'four_weel', did you mean 'four_wheel'"):
+    with pytest.raises(InvalidValue, match="'four_weel'; did you mean 'four_wheel'"):
         vehicles.get("four_weel")
     with pytest.raises(InvalidValue, match="kinematic_bicycle"):
         vehicles.get("submarine")

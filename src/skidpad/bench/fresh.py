@@ -26,7 +26,7 @@ def environment(**settings: str) -> dict[str, str]:
 
 
 def compile_entries(budget: Budget) -> Iterator[Entry]:
-    """First calls, imports excluded. The median of several processes, each with a cache of its own."""
+    """First calls, imports excluded; the median of several processes, caches empty at first."""
     from .peers import jax_scan
 
     times: dict[str, list[float]] = {"cold": [], "cached": [], "fleet": [], "casadi": []}

@@ -15,7 +15,7 @@ from ..model import Vehicle
 
 SEED = 20240917
 RK4_DT = 1e-3
-"""Step of RK4 in s. The torque actuators have a time constant of 1 ms: RK4 is stable up to 2.8 ms."""
+"""Step of RK4 in s; with the torque actuators' time constant of 1 ms it is stable up to 2.8 ms."""
 RADAU_DT = 1e-2
 """Step of Radau in s, ten time constants of the torque actuators."""
 CONTROL_PERIOD = 1e-2
@@ -141,7 +141,7 @@ def _solve(derivative: Any, x: Array, duration: float) -> Array:
 
 
 def end_error(end: Array, reference: Array) -> float:
-    """Largest difference of end states (K, nx), each field relative to its largest reference value."""
+    """Largest difference of end states (K, nx), relative to the largest reference of each field."""
     end, reference = (np.atleast_2d(np.asarray(a, dtype=float)) for a in (end, reference))
     scale = np.abs(reference).max(axis=0)
     scale[scale == 0.0] = 1.0

@@ -55,8 +55,10 @@ _HELPERS = """\
 #define SKIDPAD_{T}_BITS
 static inline {U} bits_{T}({T} x) {{ {U} u; memcpy(&u, &x, sizeof u); return u; }}
 static inline {T} from_bits_{T}({U} u) {{ {T} x; memcpy(&x, &u, sizeof x); return x; }}
-static inline {T} pow2_{T}({T} n) {{ return from_bits_{T}((bits_{T}(n + {magic}) + {bias}u) << {M});
-}} static inline {T} mantissa_{T}({T} x) {{
+static inline {T} pow2_{T}({T} n) {{
+    return from_bits_{T}((bits_{T}(n + {magic}) + {bias}u) << {M});
+}}
+static inline {T} mantissa_{T}({T} x) {{
     return from_bits_{T}((bits_{T}(x) & ((({U})1 << {M}) - 1u)) | (({U}){bias} << {M}));
 }}
 static inline {T} exponent_{T}({T} x) {{

@@ -15,7 +15,7 @@ TOLERANCE = 1e-9
 def mirror(subject: Subject) -> list[str]:
     """Mirrors the arguments and expects the mirrored answer, for rates and outputs."""
     model = subject.model
-    odd: Mapping[str, bool] | None = getattr(model, "mirror_odd", None)
+    odd = model.mirror_odd
     signs = {
         kind: mirror_signs(kind, odd)
         for kind in (model.State, model.Input, model.Disturbance, model.Outputs)

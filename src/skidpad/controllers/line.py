@@ -8,7 +8,7 @@ from ..ops import cos, maximum, sin
 from ..units import m, m_s, one, per_m, rad
 
 NEAREST_TO_CENTRE: one = 0.1
-"""Share of the radius of a bend that `advance` keeps from its centre, where every foot is as good."""
+"""Share of a bend's radius that `advance` keeps from its centre, where any foot is as good."""
 
 
 class LinePoint(NamedTuple):

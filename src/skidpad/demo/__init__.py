@@ -1,7 +1,7 @@
 """`skidpad demo`: the Formula Student car drives the figure of eight of the skidpad.
 
-A driver written in Python steers one car in a `Simulator`; then the same function, compiled together
-with the car, drives a `Fleet` of cars with different grip.
+A driver written in Python steers one car in a `Simulator`; then the same function, compiled
+together with the car, drives a `Fleet` of cars with different grip.
 """
 
 from __future__ import annotations
@@ -27,7 +27,6 @@ def main(out: Path) -> None:
     from .sweep import sweep
 
     folder = _folder(out)
-    # soft_wrap, so that a path is never broken where it is to be copied from.
     console = Console()
     run = drive(LAPS, A_LATERAL)
     console.print(report.run_table(summary(run)))
@@ -36,6 +35,7 @@ def main(out: Path) -> None:
     run.trajectory.plot(plot, title="Formula Student car on the skidpad")
     run.trajectory.to_parquet(recording)
     files = (("plot", plot), ("recording", recording))
+    # soft_wrap: a path is to be copied, so it is never broken into lines.
     console.print(report.files_note(files), soft_wrap=True)
 
 

@@ -72,5 +72,5 @@ MODEL = Model(
 
 
 def driven(car: Vehicle, p: driver.Params, period: s) -> Vehicle:
-    """A Formula Student car with a driver, who acts once per `period`: simulate it with that step."""
+    """A Formula Student car with a driver who acts once per `period`: the step to simulate with."""
     return Vehicle(MODEL, Params(car.params, p, period))

@@ -14,13 +14,11 @@ from ..simulator import Simulator
 from ..trajectory import Trajectory
 from ..units import N, m, m_s, m_s2, one, s
 from . import driver
-from .figure_of_eight import Eight, distance, lap_length
+from .figure_of_eight import Eight, distance
 
 DT: s = 0.01
 """Step of the simulation, and time between two decisions of the driver."""
 INTEGRATOR = "radau"
-LAUNCH: s = 2.0
-"""Time added to that of the laps at the target speed, to get there from standstill."""
 
 
 class Run(NamedTuple):
@@ -71,9 +69,8 @@ def drive(laps: int, a_lateral: m_s2, car: Vehicle | None = None) -> Run:
     # The first call compiles, which belongs to no lap.
     sim.run(Driver(params, DT), steps=1)
     sim.reset()
-    duration = laps * lap_length(params.eight) / params.v_target + LAUNCH
     begin = time.perf_counter()
-    trajectory = sim.run(Driver(params, DT), duration=duration)
+    trajectory = sim.run(Driver(params, DT), duration=driver.duration(params, laps))
     return Run(trajectory, params.eight, time.perf_counter() - begin)
 
 

@@ -10,10 +10,13 @@ from ..ops import smooth_hypot, sqrt
 from ..units import m, m_s, m_s2, positive, s
 from ..vehicles.car_state import Input, State
 from ..vehicles.formula_student import Params as Car
-from .figure_of_eight import SKIDPAD, Eight, mean_curvature, point
+from .figure_of_eight import SKIDPAD, Eight, lap_length, mean_curvature, point
 
 SPEED_WIDTH: m_s = 0.01
 """Rounds the corner of the speed at standstill, where its gradient would be undefined."""
+
+LAUNCH: s = 2.0
+"""Time that standstill at the start adds to the laps, rounded up."""
 
 
 class Params(NamedTuple):
@@ -48,6 +51,11 @@ def driver_of(car: Car, a_lateral: m_s2, eight: Eight = SKIDPAD) -> Params:
         eight=eight,
         v_target=sqrt(a_lateral * eight.radius),
     )
+
+
+def duration(p: Params, laps: int) -> s:
+    """Time in which the driver completes so many laps from standstill, with a little to spare."""
+    return laps * lap_length(p.eight) / p.v_target + LAUNCH
 
 
 def drive(p: Params, memory: Memory, x: State, dt: s) -> tuple[Input, Memory]:

@@ -15,9 +15,9 @@ from ..controllers.line import LinePoint
 from ..ops import cos, floor, minimum, sin, where
 from ..units import m, one, per_m, positive, rad
 
-# Formula Student Rules, dynamic events, layout of the skidpad track: two pairs of circles of 15.25 m
-# inner and 21.25 m outer diameter with their centres 18.25 m apart. The middles of the two lanes
-# between them are circles of 18.25 m diameter, which therefore touch.
+# Formula Student Rules, dynamic events, layout of the skidpad track: two pairs of circles of
+# 15.25 m inner and 21.25 m outer diameter with their centres 18.25 m apart. The middles of the two
+# lanes between them are circles of 18.25 m diameter, which therefore touch.
 CENTRES_APART: m = 18.25
 """Distance of the centres of the two circles."""
 LANE_WIDTH: m = 3.0

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-from rich import box
 from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
@@ -15,6 +14,8 @@ from .sweep import Sweep
 
 G = 9.81
 """Gravity in m/s², the unit in which drivers count acceleration."""
+NAME_WIDTH = 20
+"""Columns for the names, so that the tables line up."""
 
 
 def run_table(shown: Summary) -> RenderableType:
@@ -35,11 +36,9 @@ def run_table(shown: Summary) -> RenderableType:
 def sweep_table(swept: Sweep) -> RenderableType:
     """The figures of the fleet."""
     low, high = 100 * swept.grip.min(), 100 * swept.grip.max()
+    cars = f"{len(swept.grip)} with {low:.0f} to {high:.0f} % grip"
     rows = (
-        (
-            "cars",
-            f"{len(swept.grip)} with {low:.0f} to {high:.0f} % grip, {swept.duration:.1f} s each",
-        ),
+        ("cars", f"{cars}, {swept.duration:.1f} s each"),
         ("kept their lane", _kept(swept)),
         ("speed", f"{swept.rate / 1e6:.1f} million steps/s with the drivers compiled in"),
     )
@@ -56,22 +55,14 @@ def _kept(swept: Sweep) -> str:
 
 def files_note(files: Sequence[tuple[str, Path]]) -> RenderableType:
     """Where the files are, whole paths whatever the width."""
-    width = max(len(what) for what, _ in files)
-    lines = [Text.assemble((f"{what:{width}}  ", "dim"), str(path)) for what, path in files]
+    lines = [Text.assemble((f"{what:{NAME_WIDTH}}   ", "cyan"), str(path)) for what, path in files]
     return Group(*lines)
 
 
-def _table(title: str, rows: Sequence[tuple[str, str]]) -> Table:
-    table = Table(
-        title=title,
-        title_justify="left",
-        title_style="bold",
-        box=box.SIMPLE,
-        show_header=False,
-        pad_edge=False,
-    )
-    table.add_column(style="cyan", no_wrap=True)
+def _table(title: str, rows: Sequence[tuple[str, str]]) -> RenderableType:
+    table = Table.grid(padding=(0, 3, 0, 0))
+    table.add_column(style="cyan", no_wrap=True, min_width=NAME_WIDTH)
     table.add_column()
     for name, value in rows:
         table.add_row(name, value)
-    return table
+    return Group(Text(title, style="bold"), table, Text())

@@ -6,6 +6,7 @@ import time
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from .. import record, vehicles
 from ..columns import Array
@@ -14,14 +15,12 @@ from ..model import Vehicle
 from ..units import m_s2, per_s, s
 from . import driver
 from .closed_loop import State, driven
-from .figure_of_eight import LANE_WIDTH, distance, lap_length
+from .figure_of_eight import LANE_WIDTH, distance
 
 DT: s = 0.001
 """Step of the fleet: the torque actuators need it with an explicit method."""
 SAMPLES_EVERY = 50
 """Steps between the states that are looked at."""
-LAUNCH: s = 2.0
-"""Time added to that of a lap at the target speed, to get there from standstill."""
 
 
 class Sweep(NamedTuple):
@@ -29,7 +28,7 @@ class Sweep(NamedTuple):
 
     grip: Array
     """Friction of each car as a share of the standard tyre's."""
-    kept: Array
+    kept: NDArray[np.bool_]
     """Whether all wheels of each car stayed in the lane."""
     duration: s
     """Simulated time of each car."""
@@ -46,8 +45,8 @@ def sweep(cars: int, least_grip: float, a_lateral: m_s2, car: Vehicle | None = N
     start = np.array(record.flatten(State()))
     fleet.rollout(start[None], steps=1)  # compiles
     grip = np.linspace(least_grip, 1.0, cars)
-    lap = lap_length(params.eight) / params.v_target + LAUNCH
-    steps = round(lap / (DT * SAMPLES_EVERY)) * SAMPLES_EVERY
+    samples = round(driver.duration(params, laps=1) / (DT * SAMPLES_EVERY))
+    steps = samples * SAMPLES_EVERY
     begin = time.perf_counter()
     states = fleet.rollout(
         np.tile(start, (cars, 1)),

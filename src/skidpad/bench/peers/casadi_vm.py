@@ -24,7 +24,7 @@ def rk4_function(vehicle: Vehicle, dt: float) -> Any:
 
 
 def collocation_function(vehicle: Vehicle, dt: float) -> Any:
-    """CasADi's own Radau collocation of 3 points, one element per step, as a Function of x and u."""
+    """CasADi's Radau collocation of 3 points, one element a step, as a Function of x and u."""
     x, u, state, held = _symbols(vehicle)
     rate = vehicle.derivative(state, held)
     problem = {"x": x, "u": u, "ode": ca.vertcat(*record.flatten(rate))}
@@ -69,17 +69,18 @@ def mapped(function: Any, threads: int) -> Advance:
 def called(course: Weave, dt: float) -> Drive:
     """The Function called with arrays, as one writes it."""
     function = _function_for(course.vehicle, dt)
-    state: Any = course.x0
+    start = ca.DM(course.x0)
+    state = start
 
     def reset() -> None:
         nonlocal state
-        state = course.x0
+        state = start
 
     def step(row: Any) -> None:
         nonlocal state
         state = function(state, row)
 
-    return Drive(list(course.held_rows(dt)), reset, step, lambda: np.ravel(state))
+    return Drive(list(course.held_rows(dt)), reset, step, lambda: np.ravel(state.full()))
 
 
 def buffered(course: Weave, dt: float) -> Drive:
@@ -100,7 +101,12 @@ def buffered(course: Weave, dt: float) -> Drive:
         trigger()
         x[:] = following
 
-    return Drive(list(course.held_rows(dt)), reset, step, lambda: x.copy())
+    def state() -> Array:
+        # Named here so that it lives as long as this Drive: `trigger` does not keep it.
+        assert memory is not None
+        return x.copy()
+
+    return Drive(list(course.held_rows(dt)), reset, step, state)
 
 
 def _function_for(vehicle: Vehicle, dt: float) -> Any:

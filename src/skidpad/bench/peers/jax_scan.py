@@ -32,8 +32,9 @@ PRECISIONS = ("float64", "float32")
 def results(budget: Budget, threads: int) -> dict[str, Any] | str:
     """What JAX achieves with this many threads, or why it could not be measured.
 
-    For each precision `times` of a chunk in s, its `steps`, the `first_call` in s and the `end` states
-    of the checked vehicles. With one thread also `step`: `times`, `first_call` and `end` of the weave.
+    For each precision `times` of a chunk in s, its `steps`, the `first_call` in s and the `end`
+    states of the checked vehicles. With one thread also `step`, with `times`, `first_call` and
+    `end` of the weave.
     """
     if find_spec("jax") is None:
         return "not installed"

@@ -1,7 +1,7 @@
 """`scipy.integrate.solve_ivp` on a NumPy right-hand side.
 
-Fleets hold their inputs, so that one call covers the rollout; `max_step` makes the solver take the same
-dt, or less where its error control (SciPy's default tolerances) asks for it.
+Fleets hold their inputs, so that one call covers the rollout; `max_step` makes the solver take the
+same dt, or less where its error control (SciPy's default tolerances) asks for it.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ def stacked_rk45(vehicle: Vehicle, dt: float) -> Advance:
 
 
 def radau_each(vehicle: Vehicle, dt: float) -> Advance:
-    """Radau on one vehicle after the other: all at once its Jacobian would be a huge dense matrix."""
+    """Radau on one vehicle after the other: together their Jacobian would be a huge matrix."""
 
     def advance(x: Array, u: Array, steps: int) -> Array:
         ends = [
