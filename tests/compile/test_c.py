@@ -9,8 +9,8 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from compile.c_harness import evaluators, program_of
 
+from compile.c_harness import evaluators, program_of
 from skidpad.compile.builder import Builder
 from skidpad.compile.c import compile_shared, emit
 from skidpad.compile.program import Instruction, Port, Program

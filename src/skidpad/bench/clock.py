@@ -34,7 +34,7 @@ def best_rate(work: float, times: Sequence[float]) -> Measured:
 def typical(times: Sequence[float]) -> Measured:
     """The median time, with the distance between the quartiles as its spread."""
     middle = median(times)
-    if len(times) < 3:
-        return Measured(middle, (max(times) - min(times)) / middle)
+    if len(times) < 2:
+        return Measured(middle, None)
     low, _, high = quantiles(times, n=4, method="inclusive")
     return Measured(middle, (high - low) / middle)

@@ -16,9 +16,9 @@ class Measured(NamedTuple):
 
     value: float
     """Steps per second, or seconds."""
-    spread: float
-    """Noise: how far the middle run was from the one that counts (fleets), or the distance between
-    the quartiles (single steps, processes), relative to the value."""
+    spread: float | None
+    """Noise relative to the value, None for a single run: from the best run to the middle one where
+    the best counts, between the quartiles where the median does."""
     error: float | None = None
     """Error of the end state against the reference, relative to each field's scale; the largest."""
 

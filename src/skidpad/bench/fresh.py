@@ -47,7 +47,7 @@ def compile_entries(budget: Budget) -> Iterator[Entry]:
         if part is not None and isinstance(jax, str):
             absent["jax"] = jax
         elif part is not None and not isinstance(jax, str):
-            peers = {**peers, "jax": Measured(jax[part]["first_call"], 0.0)}
+            peers = {**peers, "jax": Measured(jax[part]["first_call"], None)}
         yield Entry(f"compile.four_wheel.{name}", TIME, typical(times[name]), peers, absent)
 
 
@@ -78,7 +78,9 @@ def import_entries(budget: Budget) -> Iterator[Entry]:
     statements = ["pass", *IMPORTS.values(), *(PEER_IMPORTS[name] for name in peers)]
     actions = [_interpreter(statement) for statement in statements]
     interleaved(actions, 1)  # brings the files into memory
-    bare, *times = interleaved(actions, 2 * budget.fresh + 1)
+    ours = 1 + len(IMPORTS)
+    bare, *times = interleaved(actions[:ours], 3 * budget.fresh)
+    times += interleaved(actions[ours:], budget.fresh)
     measured = [_less(own, median(bare)) for own in times]
     beside = dict(zip(peers, measured[len(IMPORTS) :], strict=True))
     for name, own in zip(IMPORTS, measured, strict=False):
@@ -94,4 +96,5 @@ def _less(times: list[float], bare: float) -> Measured:
     whole = typical(times)
     # Noise can make the difference vanish, and a ratio needs a number above zero.
     value = max(whole.value - bare, 1e-6)
-    return Measured(value, whole.spread * whole.value / value)
+    spread = None if whole.spread is None else whole.spread * whole.value / value
+    return Measured(value, spread)

@@ -39,22 +39,30 @@ def table(entries: Iterable[Entry]) -> Table:
     made.add_column("entry", no_wrap=True)
     for heading in ("value", "noise", "×", "error"):
         made.add_column(heading, justify="right", no_wrap=True)
+    above: Entry | None = None
     for entry in entries:
-        for row in _rows(entry):
+        for row in _rows(entry, above):
             made.add_row(*row)
         made.add_section()
+        above = entry
     return made
 
 
-def _rows(entry: Entry) -> Iterable[tuple[Text, ...]]:
+def _rows(entry: Entry, above: Entry | None) -> Iterable[tuple[Text, ...]]:
     own = entry.own
     yield _row("bold cyan", entry.name, quantity(own.value, entry.unit), own.spread, "", own.error)
     if "scaling" in entry.details:
         yield _row("", "  times one thread", "", None, f"{entry.details['scaling']:.2f}", None)
+    if above is not None and entry.peers and entry.peers == above.peers:
+        yield _row("dim", "  peers as above", "", None, "", None)
+        return
+    slowed = entry.details.get("peers_with_one_thread", ())
     for name, peer in entry.peers.items():
-        ratio = f"{entry.ratio(name):.3g}"
+        shown = f"  {name} (with one thread)" if name in slowed else f"  {name}"
+        ratio = entry.ratio(name)
+        times = f"{ratio:.0f}" if ratio >= 99.95 else f"{ratio:.3g}"
         value = quantity(peer.value, entry.unit)
-        yield _row("", f"  {name}", value, peer.spread, ratio, peer.error)
+        yield _row("", shown, value, peer.spread, times, peer.error)
     for name, reason in entry.absent.items():
         yield _row("dim", f"  {name}: {reason}", "", None, "", None)
 

@@ -11,6 +11,7 @@ import numpy as np
 
 from .. import record, vehicles
 from ..compile.host import Array
+from ..fleet import Fleet
 from ..model import Vehicle
 
 SEED = 20240917
@@ -84,7 +85,7 @@ def _start(car: Vehicle) -> Array:
     return np.array(record.flatten(record.build(car.State, v_x=SPEED)))
 
 
-def derivative_of(vehicle: Vehicle, u: Array) -> Any:
+def derivative_of(vehicle: Vehicle, u: Any) -> Any:
     """x' as a function of x (nx, ...), called directly on arrays, for inputs u (nu, ...) held."""
     model = vehicle.model
     assert model.derivative is not None
@@ -96,6 +97,16 @@ def derivative_of(vehicle: Vehicle, u: Array) -> Any:
         return np.array(record.flatten(equations(record.unflatten(kind, tuple(x)), held, w, p)))
 
     return derivative
+
+
+def settled(work: FleetWork, steps: int = 20) -> FleetWork:
+    """The same work some steps later, when the torques have reached their targets.
+
+    An adaptive solver takes small steps at the start. Timed over a few steps, it would be charged
+    for that more than over a whole rollout; so peers are timed from here.
+    """
+    fleet = Fleet(work.vehicle, work.dt, "rk4", precision=str(work.x0.dtype), threads=1)
+    return work._replace(x0=fleet.rollout(work.x0, work.u, steps=steps, every=steps)[-1])
 
 
 def fleet_reference(work: FleetWork) -> Array:

@@ -90,7 +90,9 @@ def trace(
                 f"{name}: output {port.name!r} has {len(port.fields)} fields "
                 f"({', '.join(port.fields)}) but the function returned {column.numel()}"
             )
-    graph = ca.Function("traced", [ca.vertcat(*s) for s in symbols], columns, {"cse": True})
+    # Free symbols are allowed here only to be named below.
+    options = {"cse": True, "allow_free": True}
+    graph = ca.Function("traced", [ca.vertcat(*s) for s in symbols], columns, options)
     if graph.has_free():
         raise TraceError(f"{name} uses symbols that are not its arguments: {graph.get_free()}")
     return _read(name, graph, tuple(inputs), tuple(outputs))

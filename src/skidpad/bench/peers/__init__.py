@@ -38,6 +38,8 @@ def in_threads(advance: Advance, threads: int) -> Advance:
     def split(x: Array, u: Array, steps: int) -> Array:
         parts = zip(np.array_split(x, threads), np.array_split(u, threads), strict=True)
         with ThreadPoolExecutor(threads) as pool:
-            return np.concatenate(list(pool.map(lambda part: advance(*part, steps), parts)))
+            return np.concatenate(
+                list(pool.map(lambda part: advance(part[0], part[1], steps), parts))
+            )
 
     return split

@@ -88,10 +88,10 @@ def buffered(course: Weave, dt: float) -> Drive:
     function = _function_for(course.vehicle, dt)
     memory, trigger = function.buffer()
     x, u = course.x0.copy(), np.zeros(course.rows.shape[1])
-    memory.set_arg(0, memoryview(x))
-    memory.set_arg(1, memoryview(u))
+    memory.set_arg(0, x.data)
+    memory.set_arg(1, u.data)
     following = np.zeros_like(x)
-    memory.set_res(0, memoryview(following))
+    memory.set_res(0, following.data)
 
     def reset() -> None:
         x[:] = course.x0

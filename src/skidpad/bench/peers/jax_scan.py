@@ -23,8 +23,8 @@ from ..budget import Budget
 from ..fresh import environment
 from ..work import RK4_DT, FleetWork, Weave, fleet_work, weave
 
-CHUNKS = 10
-"""Calls that make up a rollout. Each is timed; the last one ends where the reference does."""
+TIMED_STEPS = 20
+"""Steps of a timed call; the length of a `scan` is compiled in, so that no run can fit it."""
 PRECISIONS = ("float64", "float32")
 
 
@@ -32,8 +32,8 @@ PRECISIONS = ("float64", "float32")
 def results(budget: Budget, threads: int) -> dict[str, Any] | str:
     """What JAX achieves with this many threads, or why it could not be measured.
 
-    For each precision `times` of a chunk in s, its `steps`, the `first_call` in s and the `end`
-    states of the checked vehicles. With one thread also `step`, with `times`, `first_call` and
+    For each precision the `times` in s of so many `steps`. With one thread also `first_call` in s
+    and `end` states of a rollout of the checked vehicles, and `step` with `times`, `first_call` and
     `end` of the weave.
     """
     if find_spec("jax") is None:
@@ -42,7 +42,9 @@ def results(budget: Budget, threads: int) -> dict[str, Any] | str:
         "vehicles": budget.vehicles,
         "steps": budget.rk4_steps,
         "checked": budget.checked,
-        "weave": budget.weave if threads == 1 else 0.0,
+        "repeats": budget.repeats,
+        "weave": budget.weave,
+        "threads": threads,
     }
     run = subprocess.run(
         [sys.executable, "-m", __name__],
@@ -71,33 +73,45 @@ def _main() -> None:
 
     jax.config.update("jax_enable_x64", True)
     work = fleet_work(task["vehicles"], RK4_DT, task["steps"], task["checked"])
-    found: dict[str, Any] = {name: _fleet(work.cast(name)) for name in PRECISIONS}
-    if task["weave"]:
+    alone = task["threads"] == 1
+    found: dict[str, Any] = {}
+    for name in PRECISIONS:
+        found[name] = _throughput(work.cast(name), task["repeats"])
+        if alone:
+            found[name] |= _end(work.first(work.checked).cast(name))
+    if alone:
         found["step"] = _single(weave(task["weave"]))
     json.dump(found, sys.stdout)
 
 
-def _fleet(work: FleetWork) -> dict[str, Any]:
+def _throughput(work: FleetWork, repeats: int) -> dict[str, Any]:
+    steps = min(TIMED_STEPS, work.steps)
+    compiled, x, u = _rollout(work, steps)
+    _timed(compiled, x, u)
+    return {"steps": steps, "times": [_timed(compiled, x, u)[0] for _ in range(repeats)]}
+
+
+def _end(work: FleetWork) -> dict[str, Any]:
+    compiled, x, u = _rollout(work, work.steps)
+    first_call, x = _timed(compiled, x, u)
+    end = np.stack([np.asarray(column, dtype=float) for column in x], axis=1)
+    return {"first_call": first_call, "end": end.tolist()}
+
+
+def _rollout(work: FleetWork, steps: int) -> tuple[Any, Any, Any]:
+    """The function to compile, and start states and inputs as tuples of columns."""
     import jax
 
     one = _step(work.vehicle, work.dt)
-    length = work.steps // CHUNKS
 
-    def chunk(x: Any, u: Any) -> Any:
+    def rollout(x: Any, u: Any) -> Any:
         def body(states: Any, _: Any) -> tuple[Any, None]:
             return jax.vmap(one)(states, u), None
 
-        return jax.lax.scan(body, x, None, length=length)[0]
+        return jax.lax.scan(body, x, None, length=steps)[0]
 
-    compiled = jax.jit(chunk)
     x, u = (tuple(jax.numpy.asarray(column) for column in a.T) for a in (work.x0, work.u))
-    first_call, _ = _timed(compiled, x, u)
-    times: list[float] = []
-    for _ in range(CHUNKS):
-        elapsed, x = _timed(compiled, x, u)
-        times.append(elapsed)
-    end = np.stack([np.asarray(column[: work.checked], dtype=float) for column in x], axis=1)
-    return {"times": times, "steps": length, "first_call": first_call, "end": end.tolist()}
+    return jax.jit(rollout), x, u
 
 
 def _single(course: Weave) -> dict[str, Any]:

@@ -97,9 +97,7 @@ def log1p(b: Builder, x: int) -> int:
     return log1p_scaled(b, x)
 
 
-def log1p_scaled(
-    b: Builder, x: int, doublings: int | None = None, lost: int | None = None
-) -> int:
+def log1p_scaled(b: Builder, x: int, doublings: int | None = None, lost: int | None = None) -> int:
     """log(1 + x) + doublings * ln 2, with the sign of x; `lost` is what x was rounded by.
 
     1 + x is never rounded: with k chosen from it, f = x 2**-k + (2**-k - 1) takes one rounding.

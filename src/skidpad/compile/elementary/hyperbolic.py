@@ -48,7 +48,7 @@ class _Split(NamedTuple):
 def _split(b: Builder, x: int) -> _Split:
     p = b.precision
     limit = FORMATS[p].exponents
-    a = at_most(b, b.abs(x), (limit + 2) * LN_2)
+    a = at_most(b, b.abs(x), (limit + 1.4) * LN_2)
     _, n = nearest(b, a, LOG2_E[p][0])
     r = subtract_multiple(b, a, n, LN2[p][:2])
     z = b.mul(r, r)
@@ -105,9 +105,7 @@ def acosh(b: Builder, x: int) -> int:
     return _log1p_or_log_twice(b, large, x, rise, lost)
 
 
-def _log1p_or_log_twice(
-    b: Builder, large: int, x: int, rise: int, lost: int | None = None
-) -> int:
+def _log1p_or_log_twice(b: Builder, large: int, x: int, rise: int, lost: int | None = None) -> int:
     """log(1 + rise + lost), or log(2x) where x is so large that the square in `rise` overflows."""
     doublings = b.select(large, b.const(1.0), b.const(0.0))
     return log1p_scaled(b, b.select(large, x, rise), doublings, lost)

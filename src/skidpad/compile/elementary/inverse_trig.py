@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 from ..builder import Builder
 from .coefficients import ASIN, ATAN, ATAN_PIVOT, ATAN_UNIT, HALF_PI, PI
-from .reduction import FORMATS, at_least, at_most
+from .reduction import FORMATS, at_most
 
 ATAN_SPLIT = 0.62
 """Above this tangent the angle is measured from a pivot c > 1/0.62, so no quotient is larger. The
@@ -54,11 +54,9 @@ def atan2(b: Builder, y: int, x: int) -> int:
 
 def _quotient(b: Builder, small: int, large: int) -> int:
     """small / large for 0 <= small <= large, with 0/0 = 0 and ∞/∞ = 1."""
-    one = b.const(1.0)
-    infinite = b.eq(small, b.const(float("inf")))
-    smallest = {"float64": 2.0**-1074, "float32": 2.0**-149}[b.precision]
-    divisor = at_least(b, b.select(infinite, one, large), smallest)
-    return b.div(b.select(infinite, one, small), divisor)
+    zero = b.const(0.0)
+    if_equal = b.select(b.lt(zero, large), b.const(1.0), zero)
+    return b.select(b.eq(small, large), if_equal, b.div(small, large))
 
 
 class _Arc(NamedTuple):

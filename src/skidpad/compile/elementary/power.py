@@ -74,7 +74,9 @@ def _chain(b: Builder, x: int, n: int) -> int:
         if abs(n) >> (bit + 1):
             base = product(b, base, base)
     assert result is not None
-    return rounded(b, result)
+    value = rounded(b, result)
+    # The sum of a pair of zeros has lost its sign.
+    return b.copysign(value, x) if n % 2 else value
 
 
 def _general(b: Builder, x: int, n: float) -> int:

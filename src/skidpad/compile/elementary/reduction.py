@@ -35,13 +35,26 @@ def at_least(b: Builder, x: int, limit: float) -> int:
 
 
 def subtract_multiple(b: Builder, x: int, n: int, parts: tuple[float, ...]) -> int:
-    """x - n * (sum of the parts), for n integral or half integral and x near that multiple.
+    """x - n * (sum of the parts), for x near that multiple.
 
     With fma the first difference is exact, whatever n: the product is not rounded, and what is left
     of x is a multiple of the last place of the first part that is small enough to need no rounding.
     """
     for part in parts:
         x = b.fma(n, b.const(-part), x)
+    return x
+
+
+def subtract_signed_multiple(
+    b: Builder, x: int, n: int, minus_n: int, parts: tuple[float, ...]
+) -> int:
+    """As `subtract_multiple`, but -0 stays -0.
+
+    Every product is taken with a negative constant, so that it is -0 for n = +0; a negative part
+    takes -n for that, which must not be a negated n but a difference that is +0 as well.
+    """
+    for part in parts:
+        x = b.fma(n if part > 0.0 else minus_n, b.const(-abs(part)), x)
     return x
 
 

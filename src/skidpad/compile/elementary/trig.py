@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from ..builder import Builder
 from .coefficients import COS, HALF_PI, PI, SIN, SIN_WIDE, TWO_OVER_PI
-from .reduction import scaled_in_range, subtract_multiple
+from .reduction import scaled_in_range, subtract_signed_multiple
 
 QUADRANT_BITS = {"float64": 30, "float32": 16}
 """Size of n up to which the reduction is exact to the last place."""
@@ -49,9 +49,9 @@ class _Reduced(NamedTuple):
 def _reduced(b: Builder, x: int) -> _Reduced:
     p = b.precision
     shifted = scaled_in_range(b, x, TWO_OVER_PI[p][0], QUADRANT_BITS[p], b.magic())
-    n = b.sub(shifted, b.magic())
-    first = subtract_multiple(b, x, n, HALF_PI[p][:1])
-    r = subtract_multiple(b, first, n, HALF_PI[p][1:])
+    n, minus_n = b.sub(shifted, b.magic()), b.sub(b.magic(), shifted)
+    first = subtract_signed_multiple(b, x, n, minus_n, HALF_PI[p][:1])
+    r = subtract_signed_multiple(b, first, n, minus_n, HALF_PI[p][1:])
     return _Reduced(shifted, n, first, r, _square(b, r))
 
 
@@ -112,13 +112,15 @@ def _lost(b: Builder, r: _Reduced) -> int:
 
 
 def lone_sin(b: Builder, x: int) -> int:
-    """Sine of an angle whose cosine is not needed: reduced by π, one longer polynomial."""
+    """Sine of an angle whose cosine is not needed: reduced by π, one longer polynomial.
+
+    The polynomial aims a little low at π/2, by less than its rounding errors, which without that
+    could add up to a result above 1.
+    """
     p = b.precision
     shifted = scaled_in_range(b, x, TWO_OVER_PI[p][0] / 2, QUADRANT_BITS[p] - 1, b.magic())
-    sine = _wide_sine(b, subtract_multiple(b, x, b.sub(shifted, b.magic()), PI[p]))
-    return _negated_where(b, b.testbit(shifted, 0), sine)
-
-
-def _wide_sine(b: Builder, r: int) -> int:
+    n, minus_n = b.sub(shifted, b.magic()), b.sub(b.magic(), shifted)
+    r = subtract_signed_multiple(b, x, n, minus_n, PI[p])
     z = _square(b, r)
-    return b.fma(b.mul(r, z), b.horner(z, SIN_WIDE[b.precision]), r)
+    sine = b.fma(b.mul(r, z), b.horner(z, SIN_WIDE[p]), r)
+    return _negated_where(b, b.testbit(shifted, 0), sine)
