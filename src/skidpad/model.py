@@ -20,10 +20,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from . import record
 from .errors import InvalidValue
+
+if TYPE_CHECKING:
+    from .integrate.base import Integrator
+    from .interop.casadi import CasadiModel
+    from .interop.jax import JaxModel
 
 
 class NoDisturbance(NamedTuple):
@@ -135,6 +140,18 @@ class Vehicle:
         """The output record at a state and input, called directly."""
         w, p = self._defaults(w, p)
         return self.model.outputs(x, self.model.held_input(x, u, w, p), w, p)
+
+    def casadi(self, integrator: str | Integrator | None = None) -> CasadiModel:
+        """Symbols and expressions for acados, do-mpc or Opti; with an integrator also its step."""
+        from .interop.casadi import casadi_model
+
+        return casadi_model(self, integrator)
+
+    def jax(self, integrator: str | Integrator = "rk4") -> JaxModel:
+        """Derivative and step as JAX functions on flat arrays; needs the extra `jax`."""
+        from .interop.jax import jax_model
+
+        return jax_model(self, integrator)
 
     def _defaults(self, w: Any, p: Any) -> tuple[Any, Any]:
         w = record.build(self.model.Disturbance) if w is None else w

@@ -75,6 +75,8 @@ def _nested(name: str, kind: type, default: Any) -> Iterable[Field]:
 @cache
 def _field_docs(kind: type) -> dict[str, str]:
     """Docstrings written under the fields of a class; empty where the source is not at hand."""
+    if hasattr(kind, "__field_docs__"):
+        return kind.__field_docs__
     try:
         tree = ast.parse(textwrap.dedent(inspect.getsource(kind)))
     except (OSError, TypeError, SyntaxError):

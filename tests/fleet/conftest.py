@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import numpy as np
 import pytest
 
 import skidpad as sp
@@ -21,4 +20,4 @@ def car() -> sp.Vehicle:
 @pytest.fixture(scope="session")
 def fleet(bicycle: sp.Vehicle) -> sp.Fleet:
     """A fleet that is quick to compile."""
-    return sp.Fleet(bicycle, dt=0.01, integrator="heun", threads=1, lanes=8)
+    return sp.Fleet(bicycle, dt=0.001, integrator="heun", threads=1, lanes=8)

@@ -71,13 +71,13 @@ def test_batch_sizes(bicycle: sp.Vehicle, fleet: sp.Fleet, count: int) -> None:
 @pytest.mark.parametrize("threads", [1, 2, 3, 8, 50])
 def test_thread_counts(bicycle: sp.Vehicle, fleet: sp.Fleet, threads: int) -> None:
     x0, u = starts(bicycle, 77), inputs(bicycle, STEPS, 77)
-    other = sp.Fleet(bicycle, dt=0.01, integrator="heun", threads=threads, lanes=8)
+    other = sp.Fleet(bicycle, dt=0.001, integrator="heun", threads=threads, lanes=8)
     assert other.threads == threads
     assert other.rollout(x0, u, every=3).tobytes() == fleet.rollout(x0, u, every=3).tobytes()
 
 
 def test_a_vehicle_does_not_see_its_neighbours(bicycle: sp.Vehicle) -> None:
-    fleet = sp.Fleet(bicycle, dt=0.01, integrator="heun", lanes=8, on_diverge="mask")
+    fleet = sp.Fleet(bicycle, dt=0.001, integrator="heun", lanes=8, on_diverge="mask")
     x0, u = starts(bicycle, 16), inputs(bicycle, STEPS, 16)
     before = fleet.rollout(x0, u)
     wild = x0.copy()
@@ -99,7 +99,7 @@ def test_a_run_in_two_parts_is_the_same_run(bicycle: sp.Vehicle, fleet: sp.Fleet
 
 def test_step_and_run_of_a_simulator(bicycle: sp.Vehicle) -> None:
     u = inputs(bicycle, 20, 1)[:, 0]
-    stepped, driven, called = (sp.Simulator(bicycle, 0.01, "heun") for _ in range(3))
+    stepped, driven, called = (sp.Simulator(bicycle, 0.001, "heun") for _ in range(3))
     for simulator in (stepped, driven, called):
         simulator.reset(v_x=4.0)
     states = np.array([tuple(stepped.step(row)) for row in u])

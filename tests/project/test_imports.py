@@ -25,11 +25,13 @@ ALLOWED: dict[str, set[str]] = {
     "units": set(),
     "ops": {"errors"},
     "record": {"errors", "units"},
-    "model": {"errors", "units", "ops", "record"},
+    # A vehicle offers `casadi` and `jax`, which come in when called; "integrate" only as a type.
+    "model": {"errors", "units", "ops", "record", "integrate", "interop"},
     "components": BASE,
     "vehicles": BASE | {"components"},
     "controllers": BASE | {"components"},
     "integrate": BASE,
+    "interop": BASE | {"integrate"},
     "compile": COMPILED,
     # A trajectory offers `to_parquet` and `plot`, which live beside it and take one.
     **dict.fromkeys(RECORDING, BASE | RECORDING),
@@ -46,7 +48,7 @@ SHELLS = {"cli", "bench", "demo"}
 
 CONFINED = {
     "llvmlite": {"compile"},
-    "jax": {"compile", "ops", "bench", "conformance"},
+    "jax": {"compile", "ops", "bench", "conformance", "interop"},
     "typer": {"cli"},
     "rich": SHELLS,
 }

@@ -41,7 +41,7 @@ FULL = Budget(
     fresh=3,
 )
 QUICK = Budget(
-    vehicles=16384,
+    vehicles=8192,
     rk4_steps=200,
     radau_steps=50,
     checked=4,

@@ -27,13 +27,13 @@ from typing import NamedTuple
 
 from ..errors import InvalidValue, MissingExtra, SkidpadError, UnknownOperation
 from .builder import MAGIC
-from .program import Instruction, Program
+from .program import BOOL_OPS, Instruction, Program
 
 FLAGS = ("-std=c99", "-O2", "-ffp-contract=off", "-fno-fast-math")
 """Compiler flags under which the emitted source keeps its bits."""
 
 
-class _Type(NamedTuple):
+class Type(NamedTuple):
     """How one precision is written in C."""
 
     name: str
@@ -44,10 +44,11 @@ class _Type(NamedTuple):
     bias: int
 
 
-_TYPES = {
-    "float64": _Type("double", "", "uint64_t", "int64_t", 52, 1023),
-    "float32": _Type("float", "f", "uint32_t", "int32_t", 23, 127),
+TYPES: dict[str, Type] = {
+    "float64": Type("double", "", "uint64_t", "int64_t", 52, 1023),
+    "float32": Type("float", "f", "uint32_t", "int32_t", 23, 127),
 }
+"""How each precision is written."""
 
 # Functions on bits for one precision; memcpy is the cast that C defines.
 _HELPERS = """\
@@ -83,26 +84,27 @@ _INFIX = {
 _LIBRARY = {"fma": "fma", "abs": "fabs", "sqrt": "sqrt", "rint": "rint", "floor": "floor"} | {
     "copysign": "copysign"
 }
-_BOOLEAN = ("lt", "le", "eq", "ne", "and", "or", "xor", "not", "testbit")
+BOOLEAN = tuple(BOOL_OPS)
+"""Operations whose result is a truth value."""
 
 
 def emit(program: Program, name: str) -> str:
     """The Program as C99 source of the function `name`, with everything it needs before it."""
-    if program.precision not in _TYPES:
+    if program.precision not in TYPES:
         raise InvalidValue(
             f"program {program.name!r} has precision {program.precision!r}; "
-            f"C source needs a lowered program, {' or '.join(_TYPES)}"
+            f"C source needs a lowered program, {' or '.join(TYPES)}"
         )
     if not name.isidentifier() or not name.isascii():
         raise InvalidValue(f"{name!r} is not a name for a C function")
-    kind = _TYPES[program.precision]
+    kind = TYPES[program.precision]
     return "\n".join(
         [
             "#include <math.h>",
             "#include <stdint.h>",
             "#include <string.h>",
             "",
-            _helpers(kind, MAGIC[program.precision]),
+            helpers(kind, MAGIC[program.precision]),
             f"void {name}(const {kind.name}* const* in, {kind.name}* const* out) {{",
             *_body(program, kind),
             "}",
@@ -111,7 +113,8 @@ def emit(program: Program, name: str) -> str:
     )
 
 
-def _helpers(kind: _Type, magic: float) -> str:
+def helpers(kind: Type, magic: float) -> str:
+    """The functions on bits that expressions use, as C source."""
     return _HELPERS.format(
         T=kind.name,
         U=kind.unsigned,
@@ -119,27 +122,28 @@ def _helpers(kind: _Type, magic: float) -> str:
         M=kind.mantissa_bits,
         bias=kind.bias,
         field=2 * kind.bias + 1,
-        magic=_literal(magic, kind),
+        magic=literal(magic, kind),
     )
 
 
-def _body(program: Program, kind: _Type) -> list[str]:
+def _body(program: Program, kind: Type) -> list[str]:
     """One statement per operation; constants are written where they are used."""
     text: dict[int, str] = {}
     lines: list[str] = []
     for k, i in enumerate(program.code):
         if i.op == "const":
-            text[k] = _literal(i.imm, kind)
+            text[k] = literal(i.imm, kind)
             continue
-        expression = _expression(i, [text[a] for a in i.args], kind)
+        value = expression(i, [text[a] for a in i.args], kind)
         text[k] = f"v{k}"
-        lines.append(f"    const {'int' if i.op in _BOOLEAN else kind.name} v{k} = {expression};")
+        lines.append(f"    const {'int' if i.op in BOOLEAN else kind.name} v{k} = {value};")
     for port, result in enumerate(program.results):
         lines += [f"    out[{port}][{n}] = {text[r]};" for n, r in enumerate(result)]
     return lines
 
 
-def _literal(value: float, kind: _Type) -> str:
+def literal(value: float, kind: Type) -> str:
+    """A number as it is written in C, exact."""
     if math.isnan(value):
         return "NAN"
     if math.isinf(value):
@@ -151,7 +155,8 @@ def _literal(value: float, kind: _Type) -> str:
     )
 
 
-def _expression(i: Instruction, args: list[str], kind: _Type) -> str:
+def expression(i: Instruction, args: list[str], kind: Type) -> str:
+    """The C expression of one operation on operands that are names or literals."""
     if i.op in _INFIX:
         return f"{args[0]} {_INFIX[i.op]} {args[1]}"
     if i.op in _LIBRARY:
@@ -164,7 +169,7 @@ def _expression(i: Instruction, args: list[str], kind: _Type) -> str:
     return special(i, args, kind)
 
 
-_SPECIAL: dict[str, Callable[[Instruction, list[str], _Type], str]] = {
+_SPECIAL: dict[str, Callable[[Instruction, list[str], Type], str]] = {
     "input": lambda i, args, kind: f"in[{i.imm[0]}][{i.imm[1]}]",
     "neg": lambda i, args, kind: f"-{args[0]}",
     "not": lambda i, args, kind: f"!{args[0]}",

@@ -8,9 +8,13 @@ functions and `FAST_FLAGS`: faster, and only about as exact as those functions.
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
+import numpy as np
+
 from .builder import MAGIC
 from .c import BOOLEAN, TYPES, Type, expression, helpers, literal
-from .program import Port, Program
+from .program import Instruction, Port, Program
 
 EXACT_FLAGS = ("--fmad=false", "--prec-div=true", "--prec-sqrt=true", "--ftz=false")
 FAST_FLAGS = ("--use_fast_math",)
@@ -20,6 +24,20 @@ THREADS = 128
 
 VIEWS = ("x", "u", "w", "p", "out", "health")
 """Arrays of a rollout, each passed as address and strides of field, vehicle and step."""
+
+# NVRTC has no standard headers.
+_TYPEDEFS = """\
+#ifdef __CUDACC_RTC__
+typedef unsigned int uint32_t;
+typedef int int32_t;
+typedef unsigned long long uint64_t;
+typedef long long int64_t;
+#define NAN __int_as_float(0x7fc00000)
+#define INFINITY __int_as_float(0x7f800000)
+#else
+#include <stdint.h>
+#endif
+"""
 
 _ROLLOUT = """\
 extern "C" __global__ void __launch_bounds__({threads}) rollout({parameters},
@@ -73,36 +91,59 @@ class _Lines:
 
     def __init__(self, program: Program, kind: Type, *, fast: bool) -> None:
         self.program, self.kind, self.fast = program, kind, fast
+        self.number = np.float64 if kind.name == "double" else np.float32
         self.text: dict[int, str] = {}
 
-    def take(self, wanted: object) -> list[str]:
+    def take(self, wanted: Callable[[int], bool]) -> list[str]:
         """Statements of the instructions that are wanted and not taken yet."""
         lines: list[str] = []
         for k, i in enumerate(self.program.code):
-            if k in self.text or not wanted(k):  # type: ignore[operator]
+            if k in self.text or not wanted(k):
                 continue
             if i.op == "const":
-                self.text[k] = literal(i.imm, self.kind)
+                self.text[k] = literal(float(self.number(i.imm)), self.kind)
             elif i.op == "input":
                 port, index = i.imm
                 name = self.program.inputs[port].name
                 self.text[k] = "dt" if name == "dt" else f"{name}{index}"
             else:
                 args = [self.text[a] for a in i.args]
-                value = expression(i, args, self.kind, fast=self.fast)
+                value = _fast(i, args, self.kind) if self.fast else expression(i, args, self.kind)
                 type_name = "bool" if i.op in BOOLEAN else self.kind.name
                 lines.append(f"const {type_name} t{k} = {value};")
                 self.text[k] = f"t{k}"
         return lines
 
 
+_FAST = {
+    "min": "fmin{s}({0}, {1})",
+    "max": "fmax{s}({0}, {1})",
+    "pow": "pow{s}({0}, {n})",
+    "sign": "(({0} > 0) - ({0} < 0))",
+    "and": "({0} && {1})",
+    "or": "({0} || {1})",
+    "ceil": "ceil{s}({0})",
+}
+_NATIVE = frozenset(
+    "sin cos tan asin acos atan atan2 sinh cosh tanh asinh acosh atanh exp log log1p expm1 "
+    "hypot".split()
+)
+"""Elementary operations that CUDA has under the same name."""
+
+
+def _fast(i: Instruction, args: list[str], kind: Type) -> str:
+    """A traced operation by CUDA's own function."""
+    if i.op in _NATIVE:
+        return f"{i.op}{kind.suffix}({', '.join(args)})"
+    if i.op in _FAST:
+        power = literal(i.imm, kind) if i.op == "pow" else ""
+        return _FAST[i.op].format(*args, s=kind.suffix, n=power)
+    return expression(i, args, kind)
+
+
 def _prelude(kind: Type, precision: str) -> str:
-    return (
-        "typedef unsigned int uint32_t; typedef int int32_t;\n"
-        "typedef unsigned long long uint64_t; typedef long long int64_t;\n"
-        "#define NAN __int_as_float(0x7fc00000)\n#define INFINITY __int_as_float(0x7f800000)\n"
-        + helpers(kind, MAGIC[precision]).replace("static inline", "static __device__ inline")
-    )
+    functions = helpers(kind, MAGIC[precision])
+    return _TYPEDEFS + functions.replace("static inline", "static __device__ inline")
 
 
 def _parameters(kind: Type) -> str:

@@ -31,17 +31,17 @@ STEP_PORTS = ("x", "u", "w", "p", "dt")
 
 def rollout_module(program: Program, lanes: int) -> ir.Module:
     """A module with `rollout(block)`: many vehicles, many steps, state in registers throughout."""
-    module, target, b, block = _begin("rollout", program, lanes)
+    module, target, b, block = begin_kernel("rollout", program, lanes)
     views = {name: View(target, b, block, len(SLOTS) * k) for k, name in enumerate(ROLLOUT_VIEWS)}
     begin, end, samples, every, dt_bits, tolerance_bits = (
         b.load(b.gep(block, [word(len(SLOTS) * len(views) + k)], source_etype=I64), typ=I64)
         for k in range(len(ROLLOUT_COUNTS))
     )
-    dt = target.splat(b, _number_from_bits(target, b, dt_bits))
-    tolerance = target.splat(b, _number_from_bits(target, b, tolerance_bits))
+    dt = target.splat(b, number_from_bits(target, b, dt_bits))
+    tolerance = target.splat(b, number_from_bits(target, b, tolerance_bits))
     streamed = {n: b.icmp_signed("!=", views[n].step, word(0)) for n in ("u", "w")}
     count = {port.name: len(port.fields) for port in program.inputs}
-    with _counter(b, begin, end, lanes) as first:
+    with counter(b, begin, end, lanes) as first:
         group = Group(target, b, first, end)
         x = views["x"].load(b, group, count["x"])
         held = {n: views[n].load(b, group, count[n]) for n in ("u", "w")}
@@ -49,9 +49,9 @@ def rollout_module(program: Program, lanes: int) -> ir.Module:
         body.emit(b, {3: views["p"].load(b, group, count["p"]), 4: [dt]})
         zero = target.number(0.0)
         health = [zero, zero, zero]
-        with _counter(b, word(0), samples, 1, carried=[*x, *health]) as (sample, outer, keep):
+        with counter(b, word(0), samples, 1, carried=[*x, *health]) as (sample, outer, keep):
             start, (bad, bad_input, worst) = outer[: len(x)], outer[len(x) :]
-            with _counter(b, word(0), every, 1, carried=[*start, bad_input, worst]) as loop:
+            with counter(b, word(0), every, 1, carried=[*start, bad_input, worst]) as loop:
                 k, inner, pass_on = loop
                 step = b.add(b.mul(sample, every), k)
                 u, w = (_reload(b, views[n], group, held[n], streamed[n], step) for n in ("u", "w"))
@@ -81,14 +81,14 @@ def _converged(target: Target, b: Any, body: Body, tolerance: Any) -> tuple[list
 def apply_module(program: Program, lanes: int) -> ir.Module:
     """A module with `apply(block)`: the Program once per vehicle, no time. Block: a view per input
     port, a view per output port, then begin and end."""
-    module, target, b, block = _begin("apply", program, lanes)
+    module, target, b, block = begin_kernel("apply", program, lanes)
     n = len(program.inputs)
     views = [View(target, b, block, len(SLOTS) * k) for k in range(n + len(program.outputs))]
     begin, end = (
         b.load(b.gep(block, [word(len(SLOTS) * len(views) + k)], source_etype=I64), typ=I64)
         for k in range(2)
     )
-    with _counter(b, begin, end, lanes) as first:
+    with counter(b, begin, end, lanes) as first:
         group = Group(target, b, first, end)
         body = Body(target, program)
         body.emit(
@@ -143,7 +143,7 @@ def _drive(target: Target, tick: ir.Function, sizes: list[int]) -> None:
     block, inputs, samples, steps, code = drive.args
     b = ir.IRBuilder(drive.append_basic_block())
     nx, nu = sizes[0], sizes[1]
-    with _counter(b, word(0), steps, 1) as k:
+    with counter(b, word(0), steps, 1) as k:
         row = b.gep(inputs, [b.mul(k, word(nu))], source_etype=target.scalar)
         for f in range(nu):
             _store_at(target, b, block, nx + f, _load_at(target, b, row, f))
@@ -157,15 +157,16 @@ def _drive(target: Target, tick: ir.Function, sizes: list[int]) -> None:
     b.ret(steps)
 
 
-def _begin(name: str, program: Program, lanes: int) -> tuple[Any, Target, Any, Any]:
+def begin_kernel(name: str, program: Program, lanes: int) -> tuple[Any, Target, Any, Any]:
+    """A module with an empty kernel NAME(block): module, target, builder, block."""
     module = ir.Module(name)
     target = Target(module, str(program.precision), lanes)
     function = ir.Function(module, ir.FunctionType(ir.VoidType(), [POINTER]), name)
     return module, target, ir.IRBuilder(function.append_basic_block()), function.args[0]
 
 
-class _counter:
-    """`with _counter(b, start, stop, step)`: a loop that is skipped when empty.
+class counter:
+    """`with counter(b, start, stop, step)`: a loop that is skipped when empty.
 
     With `carried` values it yields (index, values now, set values next); after the loop the values
     are in `set.after`.
@@ -240,7 +241,8 @@ def _larger(b: Any, value: Any, so_far: Any) -> Any:
     return b.select(b.fcmp_unordered("uno", so_far, so_far), so_far, raised)
 
 
-def _number_from_bits(target: Target, b: Any, bits: Any) -> Any:
+def number_from_bits(target: Target, b: Any, bits: Any) -> Any:
+    """The number whose representation is in a 64-bit word."""
     return b.bitcast(bits if target.bytes == 8 else b.trunc(bits, I32), target.scalar)
 
 

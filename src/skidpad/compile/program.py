@@ -123,11 +123,20 @@ class Program:
     @cached_property
     def digest(self) -> str:
         """SHA-256 of everything that decides what the Program computes."""
-        return hashlib.sha256(_encode(self)).hexdigest()
+        return hashlib.sha256(_text(_document(self))).hexdigest()
 
     def save(self, path: str | Path) -> None:
         """Write the Program to one portable text file (JSON, numbers as exact hexadecimal)."""
-        Path(path).write_bytes(_encode(self, digest=self.digest, meta=self.meta))
+        Path(path).write_bytes(_text(self.document()))
+
+    def document(self) -> dict[str, Any]:
+        """The Program as JSON values, with its digest, to be part of a file."""
+        return _document(self) | {"digest": self.digest, "meta": self.meta}
+
+    @classmethod
+    def from_document(cls, document: Any, where: str) -> Program:
+        """The Program of a `document` found in the file `where`."""
+        return _decode(document, where)
 
     @classmethod
     def load(cls, path: str | Path) -> Program:
@@ -136,14 +145,14 @@ class Program:
             document = json.loads(Path(path).read_text("utf-8"))
         except (UnicodeDecodeError, json.JSONDecodeError) as error:
             raise InvalidValue(f"{path} is not a skidpad program file: {error}") from error
-        return _decode(document, str(path))
+        return cls.from_document(document, str(path))
 
     def __str__(self) -> str:
         return "\n".join(_lines(self))
 
 
-def _encode(program: Program, **more: Any) -> bytes:
-    document: dict[str, Any] = {
+def _document(program: Program) -> dict[str, Any]:
+    return {
         "format": FORMAT,
         "version": FORMAT_VERSION,
         "name": program.name,
@@ -152,8 +161,10 @@ def _encode(program: Program, **more: Any) -> bytes:
         "outputs": program.outputs,
         "results": program.results,
         "code": [[i.op, i.args, _imm_text(i)] for i in program.code],
-        **more,
     }
+
+
+def _text(document: dict[str, Any]) -> bytes:
     return json.dumps(document, separators=(",", ":"), ensure_ascii=False).encode()
 
 

@@ -1,0 +1,96 @@
+"""The engine that runs compiled Programs on a CUDA device, through CuPy's NVRTC."""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import Any
+
+from ..errors import InvalidValue, MissingExtra
+from . import cuda
+from .cpu import HEALTH, Given
+from .lower import lower
+from .program import Program
+
+
+@cache
+def cupy() -> Any:
+    """The CuPy module, if it is installed and there is a device to use."""
+    try:
+        import cupy as found
+    except ImportError as error:
+        raise MissingExtra(
+            "device = 'cuda' needs CuPy: install it with pip install 'skidpad[cuda]'"
+        ) from error
+    try:
+        count = found.cuda.runtime.getDeviceCount()
+    except found.cuda.runtime.CUDARuntimeError:
+        count = 0
+    if count == 0:
+        raise MissingExtra(
+            "device = 'cuda' needs an NVIDIA GPU and its driver; none was found. Use device = 'cpu'"
+        )
+    return found
+
+
+def strided(array: Any) -> tuple[Any, Any, Any, Any]:
+    """A device array (step, vehicle, field) as kernel arguments: array, strides in numbers."""
+    step, vehicle, field = (s // array.itemsize for s in array.strides)
+    if array.shape[1] == 1:
+        vehicle = 0
+    return array, field, vehicle, step if array.shape[0] > 1 else 0
+
+
+class CudaRollout:
+    """A step Program with one thread per vehicle. It is compiled when first used."""
+
+    lanes = 1
+
+    def __init__(
+        self, program: Program, *, dt: float, tolerance: float, precision: str, fast: bool
+    ) -> None:
+        self.program, self.precision, self.fast = program, precision, fast
+        self.xp = cupy()
+        self.dtype = self.xp.dtype(precision)
+        self.dt, self.tolerance = dt, tolerance
+        self._kernel: Any = None
+
+    def source(self) -> str:
+        """The CUDA C of the kernel."""
+        program = self.program if self.fast else lower(self.program, self.precision)
+        return cuda.emit(program, self.precision, fast=self.fast)
+
+    def run(self, given: Given, out: Any, every: int) -> Any:
+        """Fill `out` (sample, vehicle, field) after its first sample; returns the health."""
+        xp = self.xp
+        if self._kernel is None:
+            flags = cuda.FAST_FLAGS if self.fast else cuda.EXACT_FLAGS
+            self._kernel = xp.RawModule(code=self.source(), options=flags).get_function("rollout")
+        samples, count = out.shape[0] - 1, out.shape[1]
+        health = xp.zeros((len(HEALTH), count), self.dtype)
+        arguments: list[Any] = []
+        for array in (*given, out):
+            base, *strides = strided(array)
+            arguments += [base, *(xp.int64(s) for s in strides)]
+        if given.x.shape[1] == 1:
+            arguments[2] = xp.int64(0)
+        arguments += [health, *(xp.int64(n) for n in (count, samples, every))]
+        arguments += [self.dtype.type(self.dt), self.dtype.type(self.tolerance)]
+        self._kernel((-(-count // cuda.THREADS),), (cuda.THREADS,), tuple(arguments))
+        return health
+
+
+def device_array(what: str, given: Any, dtype: Any) -> Any:
+    """Anything array-like on the device: DLPack and CUDA arrays as they are, the rest copied."""
+    xp = cupy()
+    on_device = hasattr(given, "__cuda_array_interface__")
+    if not on_device and hasattr(given, "__dlpack_device__"):
+        on_device = given.__dlpack_device__()[0] == 2  # kDLCUDA of the DLPack header
+    if not on_device:
+        return xp.asarray(given, dtype=dtype)
+    array = given if isinstance(given, xp.ndarray) else xp.from_dlpack(given)
+    if array.dtype != dtype:
+        raise InvalidValue(
+            f"{what} is {array.dtype} on the device but the fleet computes in {dtype}; "
+            "convert it first, since a silent copy would hide the cost"
+        )
+    return array

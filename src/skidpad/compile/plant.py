@@ -1,0 +1,168 @@
+"""Plant: a vehicle ready to run, as records, default parameters and Programs, without its functions.
+
+It is what a fleet needs, and it fits into one file: a machine without CasADi loads it, lowers it and
+runs it, on the CPU or on a GPU.
+"""
+
+from __future__ import annotations
+
+import collections
+import json
+import math
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Annotated, Any
+
+from .. import integrate, record
+from ..errors import InvalidValue
+from ..integrate.base import Integrator
+from ..model import Vehicle
+from ..units import Allowed, Unit
+from . import pipeline
+from .program import Program
+
+FORMAT = "skidpad-plant"
+FORMAT_VERSION = 1
+KINDS = ("State", "Input", "Disturbance", "Params", "Outputs")
+
+
+@dataclass(frozen=True)
+class Plant:
+    """Records, parameters and the traced Programs of a vehicle under one integrator."""
+
+    name: str
+    integrator: str
+    implicit: bool
+    """Whether a step has a Newton residual to look at."""
+    State: type
+    Input: type
+    Disturbance: type
+    Params: type
+    Outputs: type
+    params: Any
+    step: Program
+    vehicle: Vehicle | None = None
+    """The vehicle it was made from; None if it was loaded."""
+    loaded_outputs: Program | None = None
+
+    @classmethod
+    def of(cls, vehicle: Vehicle, integrator: Integrator) -> Plant:
+        """Trace a vehicle."""
+        model = vehicle.model
+        return cls(
+            name=vehicle.name,
+            integrator=integrator.name,
+            implicit=model.continuous and integrator.implicit,
+            State=model.State,
+            Input=model.Input,
+            Disturbance=model.Disturbance,
+            Params=model.Params,
+            Outputs=model.Outputs,
+            params=vehicle.params,
+            step=pipeline.step_program(vehicle, integrator),
+            vehicle=vehicle,
+        )
+
+    @cached_property
+    def outputs(self) -> Program:
+        """The traced Program of the outputs."""
+        if self.vehicle is not None:
+            return pipeline.outputs_program(self.vehicle)
+        assert self.loaded_outputs is not None
+        return self.loaded_outputs
+
+    def save(self, path: str | Path, *, dt: float) -> None:
+        """Write everything, and the step in s it is meant for, to one portable text file."""
+        document = {
+            "format": FORMAT,
+            "version": FORMAT_VERSION,
+            "name": self.name,
+            "integrator": self.integrator,
+            "implicit": self.implicit,
+            "dt": dt.hex(),
+            "params": [float(value).hex() for value in record.flatten(self.params)],
+            "records": {kind: _described(getattr(self, kind)) for kind in KINDS},
+            "step": self.step.document(),
+            "outputs": self.outputs.document(),
+        }
+        text = json.dumps(document, separators=(",", ":"), ensure_ascii=False)
+        Path(path).write_text(text, "utf-8")
+
+    @classmethod
+    def load(cls, path: str | Path) -> tuple[Plant, float]:
+        """A plant and its dt from a file that `save` wrote."""
+        try:
+            document = json.loads(Path(path).read_text("utf-8"))
+        except (UnicodeDecodeError, json.JSONDecodeError) as error:
+            raise InvalidValue(f"{path} is not a skidpad plant file: {error}") from error
+        if not isinstance(document, dict) or document.get("format") != FORMAT:
+            raise InvalidValue(f"{path} is not a skidpad plant file (no format {FORMAT!r})")
+        if document.get("version") != FORMAT_VERSION:
+            raise InvalidValue(
+                f"{path} has plant format version {document.get('version')!r}; "
+                f"this skidpad reads version {FORMAT_VERSION}"
+            )
+        try:
+            return _decoded(cls, document, str(path))
+        except (KeyError, TypeError, ValueError, IndexError) as error:
+            raise InvalidValue(f"{path} is a damaged plant file: {error!r}") from error
+
+
+def _decoded(cls: type[Plant], document: dict[str, Any], where: str) -> tuple[Plant, float]:
+    kinds = {kind: _record_type(kind, document["records"][kind]) for kind in KINDS}
+    values = [float.fromhex(text) for text in document["params"]]
+    plant = cls(
+        name=document["name"],
+        integrator=document["integrator"],
+        implicit=document["implicit"],
+        params=record.unflatten(kinds["Params"], values),
+        step=Program.from_document(document["step"], where),
+        loaded_outputs=Program.from_document(document["outputs"], where),
+        **kinds,
+    )
+    return plant, float.fromhex(document["dt"])
+
+
+def _described(kind: type) -> list[list[Any]]:
+    """One row per leaf: name, unit, exponents, default, allowed range, doc."""
+    rows: list[list[Any]] = []
+    for leaf in record.fields(kind):
+        allowed = leaf.allowed
+        bounds = None if allowed is None else [allowed.low, allowed.high, allowed.open_low]
+        if bounds:
+            bounds = [b if isinstance(b, bool) or math.isfinite(b) else str(b) for b in bounds]
+        unit = leaf.unit
+        rows.append([leaf.name, unit.symbol, [*unit.dimension], leaf.default, bounds, leaf.doc])
+    return rows
+
+
+def _record_type(name: str, rows: list[list[Any]]) -> type:
+    """A record class from its described leaves; dotted names become nested records."""
+    groups: dict[str, list[list[Any]]] = {}
+    for row in rows:
+        groups.setdefault(row[0].partition(".")[0], []).append(row)
+    hints: dict[str, Any] = {}
+    defaults: list[Any] = []
+    docs: dict[str, str] = {}
+    for field, members in groups.items():
+        if members[0][0] != field:
+            inner = [[m[0].partition(".")[2], *m[1:]] for m in members]
+            hints[field] = _record_type(field, inner)
+            defaults.append(hints[field]())
+            continue
+        _, symbol, dimension, default, bounds, docs[field] = members[0]
+        hints[field] = _annotated(symbol, dimension, bounds)
+        defaults.append(default)
+    made: Any = collections.namedtuple(name, list(hints), defaults=defaults)  # noqa: PYI024
+    made.__annotations__ = hints
+    made.__field_docs__ = docs
+    return made
+
+
+def _annotated(symbol: str, dimension: list[float], bounds: list[Any] | None) -> Any:
+    unit = Unit(symbol, *dimension)
+    if bounds is None:
+        return Annotated[float, unit]
+    low, high, open_low = bounds
+    return Annotated[float, unit, Allowed(float(low), float(high), open_low)]

@@ -1,0 +1,158 @@
+"""A vehicle as CasADi expressions, in the forms that acados, do-mpc and Opti take."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import casadi as ca
+
+from .. import integrate, record
+from ..errors import InvalidValue
+from ..integrate.base import Integrator
+from ..model import Vehicle
+from .flat import FlatModel, flat_fields
+
+SX = Any
+"""A column of CasADi's scalar symbolic type, which comes without annotations."""
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class CasadiModel(FlatModel):
+    """Symbols and expressions of one vehicle, all columns.
+
+    `f_expl`, `f_impl`, `f_disc` and `y` are expressions of the symbols `x`, `u`, `w`, `p`, `xdot`
+    and `dt`. The methods evaluate them on numbers or on other symbols, such as variables of an
+    `Opti` problem; where `w` or `p` is not given, the vehicle's own values are used.
+    """
+
+    x: SX
+    """State."""
+    u: SX
+    """Input."""
+    w: SX
+    """Disturbance."""
+    p: SX
+    """Parameters; `p_values` are their values."""
+    xdot: SX
+    """Time derivative of the state, a symbol for the implicit form."""
+    dt: SX
+    """Step in s."""
+    f_expl: SX | None
+    """x' as an expression of x, u, w, p; None for a discrete model."""
+    f_impl: SX | None
+    """xdot - f_expl, zero along every motion; None for a discrete model."""
+    f_disc: SX | None
+    """The state after dt; None for a continuous model without an integrator."""
+    residual: SX | None
+    """Newton residual of `f_disc` (see `integrate.radau`); 0 for an explicit method."""
+    y: SX
+    """Outputs."""
+    functions: Mapping[str, Any] = field(init=False)
+    """The expressions as `casadi.Function`, for `map`, code generation and the like: `f_expl` and
+    `outputs` of (x, u, w, p), `f_impl` of (x, xdot, u, w, p), `f_disc` of (x, u, w, p, dt)."""
+
+    def __post_init__(self) -> None:
+        forms = {
+            "f_expl": ("x u w p", {"xdot": self.f_expl}),
+            "f_impl": ("x xdot u w p", {"zero": self.f_impl}),
+            "f_disc": ("x u w p dt", {"x_next": self.f_disc, "residual": self.residual}),
+            "outputs": ("x u w p", {"y": self.y}),
+        }
+        made = {
+            name: _function(name, {i: getattr(self, i) for i in inputs.split()}, results)
+            for name, (inputs, results) in forms.items()
+            if None not in results.values()
+        }
+        object.__setattr__(self, "functions", made)
+
+    def derivative(self, x: Any, u: Any, w: Any = None, p: Any = None) -> Any:
+        """x' at a state and input."""
+        return self._named("f_expl")(x, u, *self._defaults(w, p))
+
+    def step(self, x: Any, u: Any, dt: Any, w: Any = None, p: Any = None) -> Any:
+        """The state after dt seconds with the input held."""
+        return self._named("f_disc")(x, u, *self._defaults(w, p), dt)[0]
+
+    def outputs(self, x: Any, u: Any, w: Any = None, p: Any = None) -> Any:
+        """The outputs at a state and input, in the order of `y_names`."""
+        return self._named("outputs")(x, u, *self._defaults(w, p))
+
+    def parameters(self, values: Mapping[str, Any]) -> Any:
+        """The parameter column with some values replaced by numbers or symbols."""
+        return ca.vertcat(*self.replaced(values))
+
+    def _defaults(self, w: Any, p: Any) -> tuple[Any, Any]:
+        return self.w_values if w is None else w, self.p_values if p is None else p
+
+    def _named(self, name: str) -> Any:
+        if name in self.functions:
+            return self.functions[name]
+        if name == "f_disc":
+            hint = 'name an integrator, as in vehicle.casadi(integrator="rk4")'
+        else:
+            hint = "it is a discrete model, which has step"
+        raise InvalidValue(f"the CasADi model of {self.name!r} has no {name}; {hint}")
+
+
+def casadi_model(vehicle: Vehicle, integrator: str | Integrator | None = None) -> CasadiModel:
+    """The vehicle as CasADi expressions; with an integrator also its discrete step."""
+    model = vehicle.model
+    kinds = {"x": model.State, "u": model.Input, "w": model.Disturbance, "p": model.Params}
+    symbols = {name: _symbols(name, kind) for name, kind in kinds.items()}
+    records = [
+        record.unflatten(kind, ca.vertsplit(symbols[name]) if symbols[name].numel() else [])
+        for name, kind in kinds.items()
+    ]
+    xdot, dt = _symbols("xdot", model.State), ca.SX.sym("dt")
+    f_expl = _column(vehicle.derivative(*records)) if model.continuous else None
+    f_disc, residual = None, None
+    if integrator is not None or not model.continuous:
+        step = integrate.discretise(model, _compiled(integrator or "euler"))
+        following, left = step(*records, dt)
+        f_disc, residual = _column(following), ca.SX(left)
+    return CasadiModel(
+        **flat_fields(vehicle),
+        **symbols,
+        xdot=xdot,
+        dt=dt,
+        f_expl=f_expl,
+        f_impl=None if f_expl is None else xdot - f_expl,
+        f_disc=f_disc,
+        residual=residual,
+        y=_column(vehicle.outputs(*records)),
+    )
+
+
+def _compiled(spec: str | Integrator) -> Integrator:
+    method = integrate.get(spec)
+    if method.adaptive:
+        raise InvalidValue(
+            f"integrator = {method.name!r} chooses its steps by the numbers it meets, so it is no "
+            "expression; allowed are "
+            + ", ".join(n for n in integrate.names() if not n.startswith("scipy:"))
+        )
+    return method
+
+
+def _symbols(name: str, kind: type) -> SX:
+    """A column of symbols with the names of the record; dots stay out of generated code."""
+    leaves = [ca.SX.sym(leaf.replace(".", "_")) for leaf in record.names(kind)]
+    if name == "xdot":
+        leaves = [ca.SX.sym(f"{leaf}_dot") for leaf in record.names(kind)]
+    return _stacked(leaves)
+
+
+def _column(values: Any) -> SX:
+    return _stacked(ca.SX(value) for value in record.flatten(values))
+
+
+def _stacked(values: Iterable[SX]) -> SX:
+    # The empty column makes the result symbolic, (0, 1), where there are no values.
+    return ca.vertcat(ca.SX(0, 1), *values)
+
+
+def _function(name: str, inputs: Mapping[str, SX], results: Mapping[str, SX]) -> Any:
+    values = list(inputs.values()), list(results.values())
+    return ca.Function(name, *values, list(inputs), list(results), {"cse": True})

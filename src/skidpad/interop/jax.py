@@ -1,0 +1,103 @@
+"""A vehicle as JAX functions on flat arrays: differentiable, for `jit`, `vmap` and `scan`.
+
+Precision is JAX's affair: float32 unless `jax.config.update("jax_enable_x64", True)` comes first.
+The functions compute in the precision of the state they are given.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from .. import integrate, record
+from ..errors import InvalidValue
+from ..extras import require
+from ..integrate.base import Integrator, Update
+from ..model import Vehicle
+from .flat import FlatModel, flat_fields
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class JaxModel(FlatModel):
+    """One vehicle as pure functions of JAX arrays: state (nx,), input (nu,), parameters (np,).
+
+    Where `w` or `p` is not given, the vehicle's own values are used. To differentiate with respect
+    to parameters, pass `p`; see `parameters`.
+    """
+
+    vehicle: Vehicle
+    """The vehicle itself."""
+    integrator: Integrator
+    """The method of `step`."""
+    update: Update
+    """The step over records, as `integrate.discretise` makes it."""
+    numpy: Any
+    """The module `jax.numpy`."""
+
+    def derivative(self, x: Any, u: Any, w: Any = None, p: Any = None) -> Any:
+        """x' at a state and input, (nx,)."""
+        records = self._records(x, u, w, p)
+        return self._flat(self.vehicle.derivative(*records))
+
+    def step(self, x: Any, u: Any, dt: Any, w: Any = None, p: Any = None) -> Any:
+        """The state after dt seconds with the input held, (nx,)."""
+        records = self._records(x, u, w, p)
+        return self._flat(self.update(*records, dt)[0])
+
+    def outputs(self, x: Any, u: Any, w: Any = None, p: Any = None) -> Any:
+        """The outputs at a state and input, in the order of `y_names`."""
+        records = self._records(x, u, w, p)
+        return self._flat(self.vehicle.outputs(*records))
+
+    def parameters(self, values: Mapping[str, Any]) -> Any:
+        """The parameter vector with some values replaced, by traced ones too."""
+        return self.numpy.stack([self.numpy.asarray(v) for v in self.replaced(values)])
+
+    def _records(self, x: Any, u: Any, w: Any, p: Any) -> list[Any]:
+        model = self.vehicle.model
+        given = {
+            "x": (model.State, x),
+            "u": (model.Input, u),
+            "w": (model.Disturbance, self.w_values if w is None else w),
+            "p": (model.Params, self.p_values if p is None else p),
+        }
+        precision = self.numpy.result_type(x, float)
+        return [self._record(name, *pair, precision) for name, pair in given.items()]
+
+    def _record(self, name: str, kind: type, values: Any, precision: Any) -> Any:
+        flat = self.numpy.asarray(values, dtype=precision)
+        if flat.shape != (record.size(kind),):
+            raise InvalidValue(
+                f"{name} has shape {flat.shape}; expected ({record.size(kind)},) with fields "
+                f"{', '.join(record.names(kind)) or 'none'}. For many vehicles use jax.vmap"
+            )
+        return record.unflatten(kind, [flat[k] for k in range(flat.size)])
+
+    def _flat(self, values: Any) -> Any:
+        leaves = record.flatten(values)
+        return self.numpy.stack([self.numpy.asarray(leaf) for leaf in leaves])
+
+
+def jax_model(vehicle: Vehicle, integrator: str | Integrator = "rk4") -> JaxModel:
+    """The vehicle as JAX functions, its step with an explicit integrator."""
+    numpy = require("jax.numpy", extra="jax", purpose="Vehicle.jax")
+    method = integrate.get(integrator)
+    if method.implicit or method.adaptive:
+        raise InvalidValue(
+            f"integrator = {method.name!r} does not run in JAX: implicit and adaptive methods work "
+            "on traced or plain numbers only; allowed are "
+            + ", ".join(n for n in integrate.names() if _explicit(n))
+        )
+    return JaxModel(
+        **flat_fields(vehicle),
+        vehicle=vehicle,
+        integrator=method,
+        update=integrate.discretise(vehicle.model, method),
+        numpy=numpy,
+    )
+
+
+def _explicit(name: str) -> bool:
+    method = integrate.get(name)
+    return not (method.implicit or method.adaptive)
