@@ -11,7 +11,7 @@ differentiated and the cost may be any NumPy expression.
 from __future__ import annotations
 
 import argparse
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from time import perf_counter
 from typing import Any, NamedTuple
 
@@ -19,6 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 import skidpad as sp
+from skidpad.viewer.plot import STYLE
 
 Array = NDArray[Any]
 X, Y, YAW, V_X, V_Y = range(5)
@@ -57,7 +58,7 @@ class Task(NamedTuple):
     """What the driver is asked for: weights of a mean over the horizon."""
 
     circuit: Circuit = Circuit()
-    speed: float = 17.0
+    speed: float = 22.0
     """Wanted speed, m/s: more than the bends allow."""
     off_line: float = 2.0
     off_lane: float = 200.0
@@ -81,7 +82,7 @@ def cost_of(task: Task, states: Array, inputs: Array) -> Array:
 class Settings(NamedTuple):
     """How MPPI samples."""
 
-    rollouts: int = 2048
+    rollouts: int = 4096
     dt: float = 0.02
     """Step of the rollouts, s."""
     horizon: int = 60
@@ -90,7 +91,7 @@ class Settings(NamedTuple):
     """Steps between two plans; the control period is held * dt."""
     knots: int = 10
     """Points of the horizon at which noise is drawn; it is linear between them."""
-    spread: tuple[float, float] = (0.25, 0.30)
+    spread: tuple[float, float] = (0.15, 0.30)
     """Standard deviation of steering and torque as shares of their limits."""
     temperature: float = 0.5
     """How much worse a rollout may be and still count: weights fall by e per this much cost."""
@@ -98,89 +99,230 @@ class Settings(NamedTuple):
 
 
 class Mppi:
-    """The controller: `plan(state)` gives the inputs (steps, 2) for the coming horizon.
+    """The controller: `plan(state)` gives inputs (steps, 2) for the coming horizon.
 
     Inputs are steering and one torque for all wheels, as shares of their limits.
     """
 
     def __init__(self, car: Any, cost: Callable[[Array, Array], Array], s: Settings) -> None:
         # The motors' lag of 1 ms would force steps of 2 ms on RK4. The rollouts' car has one of
-        # 20 ms, the same as its steering: nothing that lasts as long as a bend notices.
+        # 20 ms, like its steering: nothing that lasts as long as a bend notices.
         self.fleet = sp.Fleet(
             car.with_params(t_tau=s.dt), dt=s.dt, precision="float32", on_diverge="mask"
         )
         self.cost, self.settings = cost, s
-        p = car.params
-        self.limits = np.array([p.steer_max, *[p.tau_max] * 4], np.float32)
-        self.noise = np.random.default_rng(s.seed)
-        ends = np.linspace(0, s.horizon - 1, s.knots)
-        self.hats = np.array([np.interp(np.arange(s.horizon), ends, k) for k in np.eye(s.knots)]).T
+        self.limits = np.array([car.params.steer_max, *[car.params.tau_max] * 4], np.float32)
+        self.random = np.random.default_rng(s.seed)
+        at = np.linspace(0, s.horizon - 1, s.knots)
+        hats = [np.interp(np.arange(s.horizon), at, knot) for knot in np.eye(s.knots)]
+        self.hats = np.array(hats, np.float32).T
         self.nominal = np.zeros((s.horizon, 2), np.float32)
         self.controls = np.empty((s.horizon, 5, s.rollouts), np.float32)
-        self.states = np.empty(0)
-        self.weights = np.empty(0)
+        self.states = self.weights = np.empty(0)
+        self.fleet.rollout(car.State(), steps=2)  # compiles, so that the first plan takes no longer
 
     def plan(self, state: Any) -> Array:
-        """The plan from this state on; the previous plan, moved on in time, is improved."""
+        """The plan from this state on: the previous one, moved on in time and improved."""
         sampled = self._sampled()
-        self.controls[:, 0] = sampled[:, 0]
+        self.controls[:, :1] = sampled[:, :1]
         self.controls[:, 1:] = sampled[:, 1:]
         self.controls *= self.limits[:, None]
         self.states = self.fleet.rollout(state, self.controls, layout="soa", every=2)
-        costs = self.cost(self.states, sampled)
-        costs = np.where(np.isfinite(costs), costs, np.inf)
+        costs = np.nan_to_num(self.cost(self.states, sampled), nan=np.inf)
         weights = np.exp((costs.min() - costs) / self.settings.temperature)
         self.weights = weights / weights.sum()
-        plan = sampled @ self.weights
+        plan = np.einsum("tik,k->ti", sampled, self.weights)
         held = self.settings.held
         self.nominal = np.concatenate([plan[held:], np.repeat(plan[-1:], held, axis=0)])
         return plan
 
     def _sampled(self) -> Array:
+        """Variations of the plan (steps, 2, K); the first is the plan itself."""
         s = self.settings
-        drawn = self.noise.standard_normal((s.knots, 2 * s.rollouts), np.float32)
-        noise = (self.hats.astype(np.float32) @ drawn).reshape(s.horizon, 2, s.rollouts)
+        drawn = self.random.standard_normal((s.knots, 2 * s.rollouts), np.float32)
+        # Not `@`: the threads of a BLAS would fight those of the fleet over the processors.
+        noise = np.einsum("tk,kn->tn", self.hats, drawn).reshape(s.horizon, 2, s.rollouts)
         noise *= np.array(s.spread, np.float32)[:, None]
-        noise[:, :, 0] = 0.0  # the plan itself takes part
+        noise[:, :, 0] = 0.0
         return np.clip(self.nominal[:, :, None] + noise, -1.0, 1.0)
-
-    def inputs(self, plan: Array) -> Array:
-        """The next inputs of the car, (held, 5)."""
-        first = plan[: self.settings.held]
-        return np.concatenate([first[:, :1], np.repeat(first[:, 1:], 4, axis=1)], 1) * self.limits
 
 
 class Glimpse(NamedTuple):
-    """What the controller thought at one instant."""
+    """What the controller saw at one instant: some of its rollouts (samples, nx, n)."""
 
+    time: float
     states: Array
     weights: Array
+    """Relative to the largest."""
+
+
+class Driver:
+    """Drives by the latest plan and makes a new one every `held` steps; for `Simulator.run`."""
+
+    def __init__(self, mppi: Mppi, glimpses: Sequence[float] = ()) -> None:
+        self.mppi, self.wanted = mppi, list(glimpses)
+        self.rows: list[Array] = []
+        self.seconds: list[float] = []
+        self.glimpses: list[Glimpse] = []
+
+    def __call__(self, t: float, x: Any) -> Array:
+        if not self.rows:
+            begin = perf_counter()
+            plan = self.mppi.plan(x)
+            self.seconds.append(perf_counter() - begin)
+            self.rows = list(plan[: self.mppi.settings.held, [0, 1, 1, 1, 1]] * self.mppi.limits)
+            self._look(t)
+        return self.rows.pop(0)
+
+    def _look(self, t: float) -> None:
+        if self.wanted and t >= self.wanted[0]:
+            self.wanted.pop(0)
+            some = np.argsort(self.mppi.weights)[:: -len(self.mppi.weights) // SHOWN][::-1]
+            weights = self.mppi.weights[some] / self.mppi.weights.max()
+            self.glimpses.append(Glimpse(t, self.mppi.states[:, :, some].copy(), weights))
+
+
+SHOWN = 160
+"""Rollouts of a glimpse."""
 
 
 class Drive(NamedTuple):
-    """A drive: what happened, what was thought on the way and how long thinking took."""
+    """What happened, what was seen on the way, and how long each plan took in s."""
 
-    trajectory: Any
+    trajectory: sp.Trajectory
     glimpses: list[Glimpse]
     seconds: Array
-    """Time each plan took."""
 
 
-def drive(task: Task, settings: Settings, duration: float, glimpses: int = 6) -> Drive:
-    """The car from standstill on the line, planned for every control period."""
+def drive(task: Task, settings: Settings, duration: float, glimpses: Sequence[float] = ()) -> Drive:
+    """The car from standstill on the line, a new plan in every control period."""
     car = sp.vehicles.formula_student()
     mppi = Mppi(car, lambda states, inputs: cost_of(task, states, inputs), settings)
+    driver = Driver(mppi, glimpses)
     sim = sp.Simulator(car, dt=settings.dt, integrator="radau")
-    x, y = centre_line(task.circuit, np.zeros(1))
-    sim.reset(x=x[0], y=y[0], yaw=0.5 * np.pi)
-    count = round(duration / (settings.dt * settings.held))
-    shown = set(np.linspace(0, count, glimpses, endpoint=False, dtype=int) + count // (2 * glimpses))
-    seen, seconds, parts = [], [], []
-    for k in range(count):
-        begin = perf_counter()
-        inputs = mppi.inputs(mppi.plan(sim.state))
-        seconds.append(perf_counter() - begin)
-        if k in shown:
-            seen.append(Glimpse(mppi.states[:, :, ::16].copy(), mppi.weights[::16].copy()))
-        parts.append(sim.run(inputs))
-    return Drive(joined(parts), seen, np.array(seconds))
+    sim.reset(x=task.circuit.radius * (1.0 + task.circuit.bulge), yaw=0.5 * np.pi)
+    return Drive(sim.run(driver, duration=duration), driver.glimpses, np.array(driver.seconds))
+
+
+def report(task: Task, settings: Settings, run: Drive) -> str:
+    """The figures of a drive."""
+    path = run.trajectory
+    off = np.abs(beside(task.circuit, path["x"], path["y"]))
+    laps = np.unwrap(np.arctan2(path["y"], path["x"]))[-1] / (2.0 * np.pi)
+    each = float(np.median(run.seconds))
+    period = settings.held * settings.dt
+    return "\n".join(
+        [
+            f"driven            {laps:.2f} laps in {path.duration:.1f} s, "
+            f"top speed {path['v_x'].max():.1f} m/s, {np.abs(path['a_y']).max() / 9.81:.2f} g",
+            f"beside the line   {off.mean():.2f} m on average, {off.max():.2f} m at most",
+            f"plans             {1.0 / each:.0f} per second, {1.0 / period:.0f} needed; each from "
+            f"{settings.rollouts} rollouts of {settings.horizon * settings.dt:.1f} s",
+            f"rollouts          {settings.rollouts / each:,.0f} per second, "
+            f"{settings.rollouts * settings.horizon / each / 1e6:.1f} million steps per second",
+        ]
+    )
+
+
+def figure(task: Task, settings: Settings, run: Drive) -> Any:
+    """The circuit with the path and the glimpses, and the drive over time."""
+    from matplotlib import rc_context
+    from matplotlib.figure import Figure
+
+    with rc_context(STYLE):
+        fig = Figure(figsize=(13.0, 7.4), layout="constrained")
+        grid = fig.add_gridspec(4, 2, width_ratios=(1.45, 1.0))
+        draw_circuit(fig.add_subplot(grid[:, 0]), task, run)
+        draw_signals([fig.add_subplot(grid[k, 1]) for k in range(4)], task, settings, run)
+        fig.suptitle(
+            f"MPPI: {settings.rollouts} rollouts of {settings.horizon * settings.dt:.1f} s behind "
+            f"every input of a Formula Student car",
+            x=0.01,
+            ha="left",
+            fontweight="bold",
+        )
+    return fig
+
+
+def draw_circuit(axes: Any, task: Task, run: Drive) -> None:
+    """Lane, line, path coloured by speed, and fans of rollouts shaded by weight."""
+    from matplotlib.collections import LineCollection
+
+    theta = np.linspace(0.0, 2.0 * np.pi, 721)
+    half = 0.5 * task.circuit.lane
+    inner, outer = (centre_line(task.circuit, theta, side) for side in (-half, half))
+    axes.fill(*np.hstack([outer, np.flip(inner, axis=1)]), color="#EFEFEF", lw=0.0)
+    for edge in (inner, outer):
+        axes.plot(*edge, color="#BBBBBB", lw=0.8)
+    axes.plot(*centre_line(task.circuit, theta), color="#888888", lw=0.8, ls=(0, (6, 4)))
+    path = run.trajectory
+    points = np.column_stack([path["x"], path["y"]])
+    line = LineCollection(np.stack([points[:-1], points[1:]], 1), cmap="viridis", lw=2.6, zorder=3)
+    line.set_array(path["v_x"])
+    axes.add_collection(line)
+    axes.figure.colorbar(line, ax=axes, fraction=0.03, pad=0.01, aspect=40, label="speed [m/s]")
+    for glimpse in run.glimpses:
+        draw_glimpse(axes, glimpse)
+    axes.set_aspect("equal")
+    axes.set_title("Path, and what the controller had in mind at some instants [m]")
+
+
+def draw_glimpse(axes: Any, glimpse: Glimpse) -> None:
+    """Rollouts as thin lines, the better the darker, and the car."""
+    from matplotlib.collections import LineCollection
+
+    order = np.argsort(glimpse.weights)
+    lines = np.moveaxis(glimpse.states[:, :2, order], (0, 1, 2), (1, 2, 0))
+    strength = np.clip(0.12 + 0.8 * glimpse.weights[order], 0.0, 1.0)
+    colours = np.column_stack([np.tile([0.835, 0.369, 0.0], (len(order), 1)), strength])
+    axes.add_collection(LineCollection(lines, colors=colours, lw=0.6, zorder=4))
+    x, y, yaw = glimpse.states[0, :3, 0]
+    body = np.array([[1.2, 0.7], [-1.2, 0.7], [-1.2, -0.7], [1.2, -0.7]])
+    turn = np.array([[np.cos(yaw), np.sin(yaw)], [-np.sin(yaw), np.cos(yaw)]])
+    axes.fill(*(body @ turn + [x, y]).T, color="#222222", lw=0.0, zorder=5)
+
+
+def draw_signals(panels: Any, task: Task, settings: Settings, run: Drive) -> None:
+    """Speed, steering, distance from the line and planning time over time."""
+    path = run.trajectory
+    speed, steer, off, thinking = panels
+    speed.axhline(task.speed, color="#888888", lw=0.8, ls=(0, (6, 4)))
+    speed.plot(path.t, path["v_x"], color="#0072B2")
+    speed.set_title("Speed [m/s], dashed: wanted")
+    steer.step(path.t, np.rad2deg(path["u_steer"]), where="post", color="#D55E00", lw=0.7, alpha=0.6)
+    steer.plot(path.t, np.rad2deg(path["steer"]), color="#0072B2")
+    steer.set_title("Steering angle [°], thin: target")
+    half = 0.5 * task.circuit.lane
+    off.axhspan(-half, half, color="#EFEFEF", lw=0.0)
+    off.plot(path.t, -beside(task.circuit, path["x"], path["y"]), color="#0072B2")
+    off.set_title("Distance to the left of the line [m], grey: lane")
+    times = settings.held * settings.dt * np.arange(len(run.seconds))
+    thinking.plot(times, 1e3 * run.seconds, ".", ms=2.5, color="#0072B2")
+    thinking.axhline(1e3 * settings.held * settings.dt, color="#888888", lw=0.8, ls=(0, (6, 4)))
+    thinking.set_ylim(bottom=0.0)
+    thinking.set_title("Time per plan [ms], dashed: control period")
+    thinking.set_xlabel("t [s]")
+    for panel in (*panels,):
+        panel.set_xlim(0.0, path.t[-1])
+        for glimpse in run.glimpses:
+            panel.axvline(glimpse.time, color="#D55E00", lw=0.6, alpha=0.5)
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Drive, print the figures and write the plot."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--duration", type=float, default=14.0, help="s")
+    parser.add_argument("--rollouts", type=int, default=Settings().rollouts)
+    parser.add_argument("--seed", type=int, default=Settings().seed)
+    parser.add_argument("--out", default="mppi.png")
+    options = parser.parse_args(arguments)
+    task, settings = Task(), Settings(rollouts=options.rollouts, seed=options.seed)
+    instants = options.duration * np.array([0.02, 0.17, 0.33, 0.50, 0.66])
+    run = drive(task, settings, options.duration, instants)
+    print(report(task, settings, run))
+    figure(task, settings, run).savefig(options.out, dpi=150)
+    print(f"plot              {options.out}")
+
+
+if __name__ == "__main__":
+    main()

@@ -8,37 +8,66 @@ last, (T, n, B), which a kernel reads fastest.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from . import record
+from .compile import gpu
 from .compile.host import Array
 from .errors import InvalidValue
 
 LAYOUTS = ("aos", "soa")
+DEVICES = ("cpu", "cuda")
 
 
-def states(kind: type, given: Any, dtype: Any, layout: str) -> Array:
+class Space(NamedTuple):
+    """Where the arrays of a fleet live, and their precision."""
+
+    device: str
+    xp: Any
+    """NumPy or CuPy. NumPy's functions that take arrays work on both."""
+    dtype: Any
+
+    @classmethod
+    def of(cls, device: str, precision: str) -> Space:
+        """The space of a device, if it can be used here."""
+        return cls(device, np if device == "cpu" else gpu.cupy(), np.dtype(precision))
+
+
+def returned(out: Any, space: Space, *given: Any) -> Any:
+    """A result where its caller wants it: on the device only if something given was there."""
+    if space.device == "cpu":
+        return out
+    from_device = [g for g in given if gpu.is_on_device(g)]
+    return gpu.like(out, from_device[0]) if from_device else on_host(out)
+
+
+def on_host(array: Any) -> Array:
+    """An array as NumPy, copied from the device if it is there."""
+    return array.get() if hasattr(array, "get") else array
+
+
+def states(kind: type, given: Any, space: Space, layout: str) -> Array:
     """Start states as (1, B, n); one state is a batch of one."""
-    return _finite(kind, "x0", _shaped(kind, "x0", given, dtype, layout, timed=False))
+    return _finite(kind, "x0", _shaped(kind, "x0", given, space, layout, timed=False))
 
 
-def parameters(kind: type, base: Any, given: Any, dtype: Any) -> Array:
+def parameters(kind: type, base: Any, given: Any, space: Space) -> Array:
     """Parameters as (1, B or 1, n): the vehicle's own, or per vehicle by array or by name."""
-    row = numbers("params", record.flatten(base), dtype)
+    row = numbers("params", record.flatten(base), space)
     if given is None:
         return _finite(kind, "params", row.reshape(1, 1, -1))
     if not isinstance(given, Mapping):
-        table = _shaped(kind, "params", given, dtype, "aos", timed=False)
+        table = _shaped(kind, "params", given, space, "aos", timed=False)
         return _in_range(kind, "params", _finite(kind, "params", table))
     columns: dict[str, Array] = {}
     for name, value in given.items():
         if name not in record.names(kind):
             raise InvalidValue(record.unknown_name("params", name, record.names(kind)))
-        columns[name] = np.atleast_1d(numbers(f"params[{name!r}]", value, dtype))
+        columns[name] = np.atleast_1d(numbers(f"params[{name!r}]", value, space))
         if columns[name].ndim != 1:
-            raise InvalidValue(f"params[{name!r}] has shape {np.shape(value)}; expected (B,)")
+            raise InvalidValue(f"params[{name!r}] has shape {_shape(value)}; expected (B,)")
     count = max((len(c) for c in columns.values()), default=1)
     table = np.repeat(row[None, :], count, axis=0)
     for name, column in columns.items():
@@ -48,27 +77,27 @@ def parameters(kind: type, base: Any, given: Any, dtype: Any) -> Array:
     return _in_range(kind, "params", _finite(kind, "params", table[None]))
 
 
-def series(kind: type, what: str, given: Any, dtype: Any, layout: str) -> Array:
+def series(kind: type, what: str, given: Any, space: Space, layout: str) -> Array:
     """Inputs or disturbances as (T or 1, B or 1, n); a record or mapping is one held row.
 
     Whether they are finite is left to the kernel, which reads them anyway.
     """
     if given is None or isinstance(given, (Mapping, kind)):
         row = record.flatten(record.build(kind, given))
-        return numbers(what, row, dtype).reshape(1, 1, -1)
-    return _in_range(kind, what, _shaped(kind, what, given, dtype, layout, timed=True))
+        return numbers(what, row, space).reshape(1, 1, -1)
+    return _in_range(kind, what, _shaped(kind, what, given, space, layout, timed=True))
 
 
 def rows(
-    kind: type, what: str, given: Any, dtype: Any, shape: tuple[int, ...], *, masked: bool = False
+    kind: type, what: str, given: Any, space: Space, shape: tuple[int, ...], *, masked: bool = False
 ) -> Array:
     """Values for each of a set of states of leading shape `shape`, as (1, N, n); or one for all.
 
     With `masked` they may be NaN.
     """
     if given is None or isinstance(given, (Mapping, kind)):
-        return series(kind, what, given, dtype, "aos")
-    array = numbers(what, given, dtype)
+        return series(kind, what, given, space, "aos")
+    array = numbers(what, given, space)
     n = record.size(kind)
     if array.ndim == 0 or array.shape[-1] != n:
         raise InvalidValue(
@@ -85,18 +114,18 @@ def rows(
     return array if masked else _in_range(kind, what, _finite(kind, what, array))
 
 
-def empty(samples: int, count: int, size: int, dtype: Any, layout: str) -> Array:
+def empty(samples: int, count: int, size: int, space: Space, layout: str) -> Array:
     """Room for samples (sample, vehicle, field), laid out in memory as `layout` says."""
     if layout == "aos":
-        return np.empty((samples, count, size), dtype)
-    return np.swapaxes(np.empty((samples, size, count), dtype), 1, 2)
+        return space.xp.empty((samples, count, size), space.dtype)
+    return np.swapaxes(space.xp.empty((samples, size, count), space.dtype), 1, 2)
 
 
-def _shaped(kind: type, what: str, given: Any, dtype: Any, layout: str, *, timed: bool) -> Array:
+def _shaped(kind: type, what: str, given: Any, space: Space, layout: str, *, timed: bool) -> Array:
     n = record.size(kind)
     if isinstance(given, (Mapping, kind)):
         given = record.flatten(record.build(kind, given))
-    array = numbers(what, given, dtype)
+    array = numbers(what, given, space)
     if layout == "soa" and array.ndim > 1:
         array = np.swapaxes(array, -1, -2)
     if array.ndim == 0 or array.shape[-1] != n or array.ndim > (3 if timed else 2):
@@ -107,21 +136,30 @@ def _shaped(kind: type, what: str, given: Any, dtype: Any, layout: str, *, timed
             ("soa", False): f"({n}, B)",
         }
         raise InvalidValue(
-            f"{what} has shape {np.shape(given)}; expected {forms[layout, timed]} "
+            f"{what} has shape {_shape(given)}; expected {forms[layout, timed]} "
             f"with fields {', '.join(record.names(kind))}"
         )
     array = array.reshape((1,) * (3 - array.ndim) + array.shape)
-    whole = array.flags.aligned and all(s % array.itemsize == 0 for s in array.strides)
+    aligned = getattr(array.flags, "aligned", True)
+    whole = aligned and all(s % array.itemsize == 0 for s in array.strides)
     return array if whole else array.copy()
 
 
-def numbers(what: str, given: Any, dtype: Any) -> Array:
-    """Anything array-like as an array of this type."""
+def numbers(what: str, given: Any, space: Space) -> Array:
+    """Anything array-like as an array in this space."""
     try:
         with np.errstate(over="ignore"):  # too large for float32 becomes infinite, and is refused
-            return np.asarray(given, dtype=dtype)
+            if space.device == "cuda":
+                return gpu.device_array(what, given, space.dtype)
+            return np.asarray(given, dtype=space.dtype)
     except (TypeError, ValueError) as error:
+        if isinstance(error, InvalidValue):
+            raise
         raise InvalidValue(f"{what} must be an array of numbers: {error}") from error
+
+
+def _shape(given: Any) -> tuple[int, ...]:
+    return tuple(given.shape) if hasattr(given, "shape") else np.shape(given)
 
 
 def _finite(kind: type, what: str, array: Array) -> Array:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -11,7 +12,9 @@ import numpy as np
 from . import batch, integrate, record
 from .compile import pipeline
 from .compile.cpu import CpuMap, CpuRollout, Given
+from .compile.gpu import CudaRollout
 from .compile.host import Array
+from .compile.plant import Plant
 from .errors import InvalidValue, SimulationDiverged, StepNotConverged
 from .integrate.base import Integrator
 from .model import Vehicle, VehicleFactory
@@ -31,12 +34,15 @@ class Fleet:
         dt: step in s.
         integrator: "rk4", "radau", ...; see `skidpad.integrate.names()`.
         precision: "float64" or "float32".
-        device: "cpu".
+        device: "cpu", or "cuda" for an NVIDIA GPU (needs CuPy). On the GPU arrays may be NumPy,
+            CuPy or anything with DLPack; the result is on the GPU if any of them is.
         threads: threads to use; all processors if None.
         on_diverge: "raise" names the vehicles whose state became NaN or infinite; "mask" returns
             NaN for them from the first sample that is not finite and carries on with the others.
         lanes: vehicles per instruction (1, 4, 8, 16 or 32); chosen from the size of the program
             if None.
+        fast: on the GPU, use its own elementary functions and contract products with sums. Faster,
+            and no longer the bits of the CPU; see docs/gpu.md for how far off.
     """
 
     def __init__(
@@ -50,40 +56,94 @@ class Fleet:
         threads: int | None = None,
         on_diverge: str = "raise",
         lanes: int | None = None,
+        fast: bool = False,
     ) -> None:
+        method = compiled_integrator(integrator)
         _one_of("precision", precision, PRECISIONS)
-        _one_of("device", device, ("cpu",))
+        dt = positive_step(dt, precision)
+        plant = Plant.of(made(vehicle), method)
+        self._set_up(plant, dt, precision, device, threads, on_diverge, lanes, fast)
+
+    @classmethod
+    def load(
+        cls,
+        path: str | Path,
+        *,
+        dt: float | None = None,
+        precision: str = "float64",
+        device: str = "cpu",
+        threads: int | None = None,
+        on_diverge: str = "raise",
+        lanes: int | None = None,
+        fast: bool = False,
+    ) -> Fleet:
+        """A fleet of the vehicle in a file that `save` wrote; needs no CasADi. `dt` as saved."""
+        plant, saved_dt = Plant.load(path)
+        fleet = cls.__new__(cls)
+        _one_of("precision", precision, PRECISIONS)
+        step = positive_step(saved_dt if dt is None else dt, precision)
+        fleet._set_up(plant, step, precision, device, threads, on_diverge, lanes, fast)
+        return fleet
+
+    def save(self, path: str | Path) -> None:
+        """Write vehicle, parameters, integrator and dt to one portable file; see `load`."""
+        self.plant.save(path, dt=self.dt)
+
+    def _set_up(
+        self,
+        plant: Plant,
+        dt: float,
+        precision: str,
+        device: str,
+        threads: int | None,
+        on_diverge: str,
+        lanes: int | None,
+        fast: bool,
+    ) -> None:
+        _one_of("device", device, batch.DEVICES)
         _one_of("on_diverge", on_diverge, ("raise", "mask"))
         if lanes is not None:
             _one_of("lanes", lanes, pipeline.LANES)
         if threads is not None:
             threads = whole("threads", threads, "at least 1, or None for all processors")
-        self.vehicle = made(vehicle)
-        self.dt = positive_step(dt, precision)
-        self.integrator = compiled_integrator(integrator)
-        self.precision = precision
-        self.on_diverge = on_diverge
-        self._dtype = np.dtype(precision)
+        if fast and device != "cuda":
+            raise InvalidValue("fast = True is for device = 'cuda'; the CPU is always exact")
+        self.plant, self.dt, self.precision = plant, dt, precision
+        self.device, self.on_diverge = device, on_diverge
+        self._space = batch.Space.of(device, precision)
         self._tolerance = residual_tolerance(precision)
-        self._rollout = CpuRollout(
-            pipeline.step_program(vehicle, self.integrator),
-            dt=self.dt,
-            tolerance=self._tolerance,
-            precision=precision,
-            lanes=lanes,
-            threads=threads,
-        )
+        self._rollout: CpuRollout | CudaRollout
+        if device == "cpu":
+            self._rollout = CpuRollout(
+                plant.step,
+                dt=dt,
+                tolerance=self._tolerance,
+                precision=precision,
+                lanes=lanes,
+                threads=threads,
+            )
+        else:
+            self._rollout = CudaRollout(
+                plant.step, dt=dt, tolerance=self._tolerance, precision=precision, fast=fast
+            )
         self._outputs: CpuMap | None = None
 
     @property
+    def vehicle(self) -> Vehicle:
+        """The vehicle of the fleet; one that was loaded from a file has none."""
+        if self.plant.vehicle is None:
+            raise InvalidValue(f"this fleet of {self.plant.name!r} was loaded: it has no model")
+        return self.plant.vehicle
+
+    @property
     def lanes(self) -> int:
-        """Vehicles per instruction."""
+        """Vehicles per instruction; 1 on a GPU, where each has a thread."""
         return self._rollout.lanes
 
     @property
     def threads(self) -> int:
-        """Threads a rollout uses."""
-        return self._rollout.threads
+        """Threads a rollout uses on the CPU."""
+        return self._rollout.threads if isinstance(self._rollout, CpuRollout) else 1
 
     def rollout(
         self,
@@ -113,35 +173,36 @@ class Fleet:
             (steps / every + 1, B, nx) in the precision of the fleet, or (..., nx, B) for "soa".
         """
         _one_of("layout", layout, batch.LAYOUTS)
-        model, dtype = self.vehicle.model, self._dtype
+        plant, space = self.plant, self._space
         given = Given(
-            x=batch.states(model.State, x0, dtype, layout),
-            u=batch.series(model.Input, "controls", controls, dtype, layout),
-            w=batch.series(model.Disturbance, "disturbances", disturbances, dtype, layout),
-            p=batch.parameters(model.Params, self.vehicle.params, params, dtype),
+            x=batch.states(plant.State, x0, space, layout),
+            u=batch.series(plant.Input, "controls", controls, space, layout),
+            w=batch.series(plant.Disturbance, "disturbances", disturbances, space, layout),
+            p=batch.parameters(plant.Params, plant.params, params, space),
         )
         count = batch.batch_size(x0=given.x, controls=given.u, disturbances=given.w, params=given.p)
         total = _steps(steps, controls, disturbances)
         every = whole("every", every, f"at least 1 and divide the {total} steps")
         if total % every:
             raise InvalidValue(f"every = {every} must be at least 1 and divide the {total} steps")
-        out = batch.empty(total // every + 1, count, given.x.shape[2], dtype, layout)
+        out = batch.empty(total // every + 1, count, given.x.shape[2], space, layout)
         out[0] = given.x[0]
         self._judge(given, out, every, self._rollout.run(given, out, every))
-        return out if layout == "aos" else np.swapaxes(out, -1, -2)
+        out = out if layout == "aos" else np.swapaxes(out, -1, -2)
+        return batch.returned(out, space, x0, controls, params, disturbances)
 
     def _judge(self, given: Given, out: Array, every: int, health: Array) -> None:
         """Raise for what went wrong in a rollout, or mask it."""
-        diverged, bad_input, _ = ~np.isfinite(health)
+        diverged, bad_input, _ = batch.on_host(~np.isfinite(health))
         if bad_input.any():
-            what, kind, array = "controls", self.vehicle.Input, given.u
+            what, kind, array = "controls", self.plant.Input, given.u
             if np.isfinite(array).all():
-                what, kind, array = "disturbances", self.vehicle.model.Disturbance, given.w
+                what, kind, array = "disturbances", self.plant.Disturbance, given.w
             raise InvalidValue(batch.not_finite(kind, what, array))
         failed = np.flatnonzero(diverged)
         if len(failed) and self.on_diverge == "raise":
             raise self._failure(failed, given, out, every)
-        for vehicle in failed:
+        for vehicle in failed.tolist():
             out[_first_bad(out[:, vehicle]) :, vehicle] = np.nan
 
     def _failure(self, failed: Array, given: Given, out: Array, every: int) -> Exception:
@@ -149,17 +210,17 @@ class Fleet:
         v = int(failed[0])
         bad = _first_bad(out[:, v])
         begin = (bad - 1) * every
-        states = np.empty((every + 1, 1, out.shape[2]), self._dtype)
+        states = batch.empty(every + 1, 1, out.shape[2], self._space, "aos")
         states[0, 0] = out[bad - 1, v]
         alone = Given(states[:1], *(_only(a, v, begin, every) for a in given[1:]))
         self._rollout.run(alone, states, 1)
         last = _first_bad(states[:, 0]) - 1
         residual = self._residual(Given(states[last : last + 1], *alone[1:]), last)
         time = (begin + last) * self.dt
-        state = record.unflatten(self.vehicle.State, states[last, 0].tolist())
+        state = record.unflatten(self.plant.State, states[last, 0].tolist())
         listed = ", ".join(map(str, failed[:8])) + (", ..." if len(failed) > 8 else "")
         who = f"{len(failed)} of {out.shape[1]} vehicles ({listed})"
-        if self.integrator.implicit and not residual <= self._tolerance:
+        if self.plant.implicit and not residual <= self._tolerance:
             return StepNotConverged(
                 f"{who} failed: the step of vehicle {v} from t = {time:g} s left a Newton residual "
                 f"of {residual:.3g}; allowed is {self._tolerance:g}. Take a smaller dt",
@@ -176,7 +237,7 @@ class Fleet:
     def _residual(self, alone: Given, step: int) -> float:
         """The Newton residual of one step of one vehicle."""
         given = Given(alone.x, *(_only(a, 0, step, 1) for a in alone[1:]))
-        after = np.empty((2, *alone.x.shape[1:]), self._dtype)
+        after = batch.empty(2, 1, alone.x.shape[2], self._space, "aos")
         return float(self._rollout.run(given, after, 1)[2, 0])
 
     def outputs(
@@ -194,24 +255,24 @@ class Fleet:
         that sample their input there (`Model.hold`), and is `x` if not given. `params` as in
         `rollout`. States may be NaN if the fleet masks vehicles that diverge.
         """
-        model, dtype, masked = self.vehicle.model, self._dtype, self.on_diverge == "mask"
-        x = x if isinstance(x, (Mapping, model.State)) else batch.numbers("x", x, dtype)
+        plant, masked = self.plant, self.on_diverge == "mask"
+        space = batch.Space.of("cpu", self.precision)
+        x = x if isinstance(x, (Mapping, plant.State)) else batch.numbers("x", x, space)
         shape = np.shape(x)[:-1]
-        states = batch.rows(model.State, "x", x, dtype, shape, masked=masked)
+        states = batch.rows(plant.State, "x", x, space, shape, masked=masked)
         begun = states
         if start is not None:
-            begun = batch.rows(model.State, "start", start, dtype, shape, masked=masked)
-        p = batch.parameters(model.Params, self.vehicle.params, params, dtype)
+            begun = batch.rows(plant.State, "start", start, space, shape, masked=masked)
+        p = batch.parameters(plant.Params, plant.params, params, space)
         given = [
             states,
             begun,
-            batch.rows(model.Input, "controls", controls, dtype, shape),
-            batch.rows(model.Disturbance, "disturbances", disturbances, dtype, shape),
-            p if p.shape[1] == 1 else batch.rows(model.Params, "params", p[0], dtype, shape),
+            batch.rows(plant.Input, "controls", controls, space, shape),
+            batch.rows(plant.Disturbance, "disturbances", disturbances, space, shape),
+            p if p.shape[1] == 1 else batch.rows(plant.Params, "params", p[0], space, shape),
         ]
         if self._outputs is None:
-            program = pipeline.outputs_program(self.vehicle)
-            self._outputs = CpuMap(program, self.precision, self.threads)
+            self._outputs = CpuMap(plant.outputs, self.precision, self.threads)
         return self._outputs.run(given, states.shape[1]).reshape(*shape, -1)
 
 
@@ -267,7 +328,7 @@ def _one_of(name: str, value: Any, allowed: tuple[Any, ...]) -> None:
 
 def _steps(steps: int | None, *series: Any) -> int:
     """The number of steps that `steps` and the arrays with a row per step agree on."""
-    lengths = {len(given) for given in series if np.ndim(given) == 3}
+    lengths = {len(given) for given in series if getattr(given, "ndim", np.ndim(given)) == 3}
     if steps is not None:
         lengths.add(whole("steps", steps, "at least 1"))
     if not lengths:

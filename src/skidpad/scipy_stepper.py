@@ -100,9 +100,9 @@ class ScipyStepper:
     def restore(self, snapshot: Any) -> None:
         """Put back what `snapshot` gave."""
         match snapshot:
-            case (list(rows), tuple(row), int(count), float(start_time)) if (
-                len(rows[0]) == len(self._rows[0]) and len(row) == len(self._input)
-            ):
+            case (list(rows), tuple(row), int(count), float(start_time)) if len(rows[0]) == len(
+                self._rows[0]
+            ) and len(row) == len(self._input):
                 self._rows = [saved.copy() for saved in rows]
                 self._input, self.count, self._start_time = row, count, start_time
             case _:

@@ -210,7 +210,7 @@ class Simulator:
         size = len(self._defaults)
         if controls is None or isinstance(controls, (Mapping, self._Input)):
             controls = record.flatten(record.build(self._Input, controls))
-        table = batch.numbers("controls", controls, np.dtype(self.precision))
+        table = batch.numbers("controls", controls, batch.Space.of("cpu", self.precision))
         if table.shape == (size,):
             table = np.repeat(table[None], count, axis=0)
         if table.ndim != 2 or table.shape[1] != size or len(table) < count:

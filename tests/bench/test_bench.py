@@ -140,6 +140,7 @@ def test_everybody_solves_the_same_problem(document: dict[str, Any]) -> None:
         assert found["peer_errors"]["scipy"] < 1e-2
     radau = entry(document, "step.four_wheel.radau")
     assert radau["peer_errors"]["casadi"] == pytest.approx(radau["error"], rel=1e-2)
+    assert 0.0 < radau["details"]["pose_and_velocity_error"] < 1e-3
 
 
 def test_two_threads_are_set_against_one(document: dict[str, Any]) -> None:
@@ -245,14 +246,25 @@ def test_the_reference_solves_a_lag_as_the_formula_does() -> None:
     lag = job.vehicle.params.t_steer
     expected = job.u[:, 0] * (1.0 - math.exp(-40 * work.RK4_DT / lag))
     steer = job.vehicle.State._fields.index("steer")  # type: ignore[attr-defined]
-    np.testing.assert_allclose(work.fleet_reference(job)[:, steer], expected, rtol=1e-9)
+    np.testing.assert_allclose(work.fleet_reference(job).end[:, steer], expected, rtol=1e-9)
 
 
 def test_the_error_is_relative_to_the_scale_of_each_field() -> None:
-    reference = np.array([[100.0, 0.0, 1.0], [50.0, 0.0, -2.0]])
-    end = reference + np.array([[0.0, 0.0, 0.0], [1.0, 0.0, 0.0]])
-    assert work.end_error(end, reference) == pytest.approx(0.01)
-    assert work.end_error(reference + np.array([0.0, 1e-3, 0.0]), reference) == pytest.approx(1e-3)
+    end = np.array([[100.0, 0.0, 1.0], [50.0, 0.0, -2.0]])
+    reference = work.Reference(end, np.array([100.0, 0.0, 2.0]))
+    off = end + np.array([[0.0, 0.0, 0.0], [1.0, 0.0, 0.003]])
+    assert reference.error(off) == pytest.approx(0.01)
+    assert reference.error(end + np.array([0.0, 1e-3, 0.0])) == pytest.approx(1e-3)
+    assert reference.distance(off, 3) == pytest.approx(1.0)
+
+
+def test_the_scale_of_the_weave_is_taken_along_the_way() -> None:
+    """The steering comes back through zero, so that its end says nothing about its size."""
+    course = work.weave(1.02)
+    steer = course.vehicle.State._fields.index("steer")  # type: ignore[attr-defined]
+    reference = work.weave_reference(course)
+    assert abs(reference.end[0, steer]) < 0.01
+    assert 0.06 < reference.scale[steer] <= 0.08
 
 
 @pytest.mark.parametrize("job", ["step", "fleet"])

@@ -15,7 +15,7 @@ from .budget import Budget
 from .clock import best_rate, interleaved, seconds
 from .entry import RATE, Entry, Measured
 from .peers import Advance, arrays, casadi_vm, in_threads, jax_scan, scipy_ivp
-from .work import RADAU_DT, RK4_DT, FleetWork, end_error, fleet_reference, fleet_work, settled
+from .work import RADAU_DT, RK4_DT, FleetWork, Reference, fleet_reference, fleet_work, settled
 
 OWN = "skidpad"
 THREADS = (1, 2)
@@ -49,7 +49,7 @@ def radau_entries(budget: Budget) -> Iterator[Entry]:
     work = fleet_work(budget.vehicles, RADAU_DT, budget.radau_steps, budget.checked)
     reference = fleet_reference(work)
     fleet = Fleet(work.vehicle, work.dt, "radau", threads=1)
-    error = end_error(_rollout(fleet, work)[: work.checked], reference)
+    error = reference.error(_rollout(fleet, work)[: work.checked])
     run = Run(len(work.x0) * work.steps, partial(_rollout, fleet, work))
     own = _rates({(OWN, 1): run}, budget)[OWN, 1]._replace(error=error)
     collocation = casadi_vm.collocation_function(work.vehicle, work.dt)
@@ -62,14 +62,14 @@ def radau_entries(budget: Budget) -> Iterator[Entry]:
 
 
 def _of_precision(
-    work: FleetWork, precision: str, reference: Array, budget: Budget
+    work: FleetWork, precision: str, reference: Reference, budget: Budget
 ) -> Iterator[Entry]:
     """The entries of one precision. All take turns on the clock, so that their ratios are sound."""
     fleets = {
         n: Fleet(work.vehicle, work.dt, "rk4", precision=precision, threads=n) for n in THREADS
     }
     # These rollouts also compile, before the clock starts.
-    errors = {n: end_error(_rollout(f, work)[: work.checked], reference) for n, f in fleets.items()}
+    errors = {n: reference.error(_rollout(f, work)[: work.checked]) for n, f in fleets.items()}
     rates = _rates(_runs(fleets, work, precision, budget), budget)
     rates |= _jax_rates(work, precision, budget)
     peer_errors = _peer_errors(work, precision, reference, budget)
@@ -133,7 +133,7 @@ def _jax_rates(work: FleetWork, precision: str, budget: Budget) -> dict[Contende
 
 
 def _peer_errors(
-    work: FleetWork, precision: str, reference: Array, budget: Budget
+    work: FleetWork, precision: str, reference: Reference, budget: Budget
 ) -> dict[str, float]:
     """Errors at the end of the rollout, which each peer makes in full with the checked vehicles."""
     few = work.first(work.checked)
@@ -142,7 +142,7 @@ def _peer_errors(
     jax = jax_scan.results(budget, 1)
     if not isinstance(jax, str):
         ends["jax"] = np.array(jax[precision]["end"])
-    return {name: end_error(end, reference) for name, end in ends.items()}
+    return {name: reference.error(end) for name, end in ends.items()}
 
 
 def _peers(
@@ -164,7 +164,7 @@ def _absent(peers: dict[str, Measured], budget: Budget) -> dict[str, str]:
     return {**absent, "jax": jax} if isinstance(jax, str) else absent
 
 
-def _few(advance: Advance, work: FleetWork, reference: Array) -> Measured:
+def _few(advance: Advance, work: FleetWork, reference: Reference) -> Measured:
     """Rate and error of one rollout of the checked vehicles.
 
     For peers that gain nothing from a larger batch and would need minutes for one.
@@ -174,7 +174,7 @@ def _few(advance: Advance, work: FleetWork, reference: Array) -> Measured:
     begin = perf_counter()
     end = advance(few.x0, few.u, few.steps)
     rate = len(few.x0) * few.steps / (perf_counter() - begin)
-    return Measured(rate, None, end_error(end, reference))
+    return Measured(rate, None, reference.error(end))
 
 
 def _details(work: FleetWork, fleet: Fleet) -> dict[str, Any]:

@@ -12,6 +12,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from statistics import median
 
+from ..compile import pipeline
 from .budget import Budget
 from .clock import interleaved, typical
 from .entry import TIME, Entry, Measured
@@ -27,8 +28,6 @@ def environment(**settings: str) -> dict[str, str]:
 
 def compile_entries(budget: Budget) -> Iterator[Entry]:
     """First calls, imports excluded; the median of several processes, caches empty at first."""
-    from .peers import jax_scan
-
     times: dict[str, list[float]] = {"cold": [], "cached": [], "fleet": [], "casadi": []}
     for _ in range(budget.fresh):
         with tempfile.TemporaryDirectory() as cache:
@@ -36,19 +35,24 @@ def compile_entries(budget: Budget) -> Iterator[Entry]:
             times["cached"].append(_job("step", cache))
             times["fleet"].append(_job("fleet", cache))
             times["casadi"].append(_job("casadi", cache))
-    jax = jax_scan.results(budget, 1)
-    casadi = typical(times["casadi"])
-    for name, peers, part in (
-        ("cold", {"casadi": casadi}, "step"),
-        ("cached", {}, None),
-        ("fleet", {}, "float64"),
-    ):
-        absent: dict[str, str] = {}
-        if part is not None and isinstance(jax, str):
-            absent["jax"] = jax
-        elif part is not None and not isinstance(jax, str):
-            peers = {**peers, "jax": Measured(jax[part]["first_call"], None)}
-        yield Entry(f"compile.four_wheel.{name}", TIME, typical(times[name]), peers, absent)
+    casadi = {"casadi": typical(times["casadi"])}
+    name = "compile.four_wheel"
+    jax, absent = _jax_first_call(budget, "step")
+    yield Entry(f"{name}.cold", TIME, typical(times["cold"]), {**casadi, **jax}, absent)
+    yield Entry(f"{name}.cached", TIME, typical(times["cached"]))
+    jax, absent = _jax_first_call(budget, "float64")
+    details = {"lanes": max(pipeline.LANES)}
+    yield Entry(f"{name}.fleet", TIME, typical(times["fleet"]), jax, absent, details)
+
+
+def _jax_first_call(budget: Budget, part: str) -> tuple[dict[str, Measured], dict[str, str]]:
+    """JAX as a peer, or as an absent one with the reason."""
+    from .peers import jax_scan
+
+    found = jax_scan.results(budget, 1)
+    if isinstance(found, str):
+        return {}, {"jax": found}
+    return {"jax": Measured(found[part]["first_call"], None)}, {}
 
 
 def _job(name: str, cache: str) -> float:
@@ -79,8 +83,8 @@ def import_entries(budget: Budget) -> Iterator[Entry]:
     peers = [name for name in PEER_IMPORTS if name not in absent]
     statements = ["pass", *IMPORTS.values(), *(PEER_IMPORTS[name] for name in peers)]
     actions = [_interpreter(statement) for statement in statements]
-    interleaved(actions, 1)  # brings the files into memory
     ours = 1 + len(IMPORTS)
+    interleaved(actions[:ours], 1)  # brings the files into memory; the peers' are there by now
     bare, *times = interleaved(actions[:ours], 3 * budget.fresh)
     times += interleaved(actions[ours:], budget.fresh)
     measured = [_less(own, median(bare)) for own in times]

@@ -10,13 +10,15 @@ from time import perf_counter
 from typing import Any
 
 from .. import record
-from ..compile.host import Array
 from ..simulator import Simulator
 from .budget import Budget
 from .clock import typical
 from .entry import TIME, Entry, Measured
 from .peers import Drive, arrays, casadi_vm, jax_scan, scipy_ivp
-from .work import RADAU_DT, RK4_DT, Weave, end_error, weave, weave_reference
+from .work import RADAU_DT, RK4_DT, Reference, Weave, weave, weave_reference
+
+POSE_AND_VELOCITY = 6
+"""The first fields of the state: x, y, yaw, v_x, v_y, omega."""
 
 
 def entries(budget: Budget) -> Iterator[Entry]:
@@ -27,7 +29,7 @@ def entries(budget: Budget) -> Iterator[Entry]:
     yield _radau(course, reference, budget)
 
 
-def _rk4(course: Weave, reference: Array, budget: Budget) -> Iterator[Entry]:
+def _rk4(course: Weave, reference: Reference, budget: Budget) -> Iterator[Entry]:
     peers = {
         "python": _drive(arrays.python_rk4(course), reference, 1),
         "scipy": _drive(scipy_ivp.single(course, RK4_DT, "RK45"), reference, 1),
@@ -39,28 +41,30 @@ def _rk4(course: Weave, reference: Array, budget: Budget) -> Iterator[Entry]:
         absent["jax"] = jax
     else:
         found = jax["step"]
-        error = end_error(found["end"], reference)
+        error = reference.error(found["end"])
         peers["jax"] = typical(found["times"])._replace(error=error)
     for form, suffix in (("record", ""), ("array", ".array"), ("keywords", ".keywords")):
-        own = _drive(_own(course, RK4_DT, "rk4", form), reference, budget.weave_repeats)
-        details = {"dt": RK4_DT, "calls": round(budget.weave / RK4_DT), "input": form}
+        drive = _own(course, RK4_DT, "rk4", form)
+        own = _drive(drive, reference, budget.weave_repeats)
+        details = _details(drive, RK4_DT, form, reference)
         yield Entry(f"step.four_wheel.rk4{suffix}", TIME, own, peers, absent, details)
 
 
-def _radau(course: Weave, reference: Array, budget: Budget) -> Entry:
+def _radau(course: Weave, reference: Reference, budget: Budget) -> Entry:
     peers = {
         "scipy": _drive(scipy_ivp.single(course, RADAU_DT, "Radau"), reference, 1),
         "casadi": _drive(casadi_vm.called(course, RADAU_DT), reference, 1),
     }
     # A step of Radau is one tenth as many calls; the same number of them is timed.
     repeats = budget.weave_repeats * round(RADAU_DT / RK4_DT)
-    own = _drive(_own(course, RADAU_DT, "radau", "record"), reference, repeats)
-    details = {"dt": RADAU_DT, "calls": round(budget.weave / RADAU_DT), "input": "record"}
+    drive = _own(course, RADAU_DT, "radau", "record")
+    own = _drive(drive, reference, repeats)
+    details = _details(drive, RADAU_DT, "record", reference)
     absent = {"jax": "has no implicit method of its own"}
     return Entry("step.four_wheel.radau", TIME, own, peers, absent, details)
 
 
-def _casadi(course: Weave, dt: float, reference: Array, repeats: int) -> dict[str, Measured]:
+def _casadi(course: Weave, dt: float, reference: Reference, repeats: int) -> dict[str, Measured]:
     return {
         "casadi": _drive(casadi_vm.called(course, dt), reference, 1),
         "casadi_buffer": _drive(casadi_vm.buffered(course, dt), reference, repeats),
@@ -88,7 +92,16 @@ def _own(course: Weave, dt: float, integrator: str, form: str) -> Drive:
     )
 
 
-def _drive(drive: Drive, reference: Array, repeats: int) -> Measured:
+def _details(drive: Drive, dt: float, form: str, reference: Reference) -> dict[str, Any]:
+    return {
+        "dt": dt,
+        "calls": len(drive.rows),
+        "input": form,
+        "pose_and_velocity_error": reference.distance(drive.state(), POSE_AND_VELOCITY),
+    }
+
+
+def _drive(drive: Drive, reference: Reference, repeats: int) -> Measured:
     """The median over all calls of all laps, and the error at the end of the last one."""
     step, times = drive.step, list[float]()
     for row in drive.rows[:10]:
@@ -99,4 +112,4 @@ def _drive(drive: Drive, reference: Array, repeats: int) -> Measured:
             begin = perf_counter()
             step(row)
             times.append(perf_counter() - begin)
-    return typical(times)._replace(error=end_error(drive.state(), reference))
+    return typical(times)._replace(error=reference.error(drive.state()))

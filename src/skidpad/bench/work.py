@@ -63,6 +63,27 @@ class Weave(NamedTuple):
         return np.repeat(self.rows, round(CONTROL_PERIOD / dt), axis=0)
 
 
+class Reference(NamedTuple):
+    """Where the checked vehicles end."""
+
+    end: Array
+    """End states (K, nx)."""
+    scale: Array
+    """How large each field is (nx,)."""
+
+    def error(self, end: Any) -> float:
+        """Largest difference of end states (K, nx), or (nx,) of one, relative to the scales."""
+        scale = np.where(self.scale > 0.0, self.scale, 1.0)
+        return float((self._difference(end) / scale).max())
+
+    def distance(self, end: Any, fields: int) -> float:
+        """Largest difference of the first `fields` fields, in their units."""
+        return float(self._difference(end)[:, :fields].max())
+
+    def _difference(self, end: Any) -> Array:
+        return np.abs(np.asarray(end, dtype=float).reshape(self.end.shape) - self.end)
+
+
 def fleet_work(count: int, dt: float, steps: int, checked: int) -> FleetWork:
     """`count` four-wheel cars at 10 m/s, steering within ±0.05 rad, torques from 0 to 20 N·m."""
     car = vehicles.four_wheel()
@@ -109,19 +130,21 @@ def settled(work: FleetWork, steps: int = 20) -> FleetWork:
     return work._replace(x0=fleet.rollout(work.x0, work.u, steps=steps, every=steps)[-1])
 
 
-def fleet_reference(work: FleetWork) -> Array:
-    """End states (checked, nx) by DOP853 on the vehicle's function called on NumPy arrays."""
+def fleet_reference(work: FleetWork) -> Reference:
+    """The end of the checked vehicles by DOP853 on the vehicle's function called on arrays."""
     some = work.first(work.checked)
     derivative = derivative_of(work.vehicle, some.u.T)
-    return _solve(derivative, some.x0.T, work.steps * work.dt).T
+    end = _solve(derivative, some.x0.T, work.steps * work.dt).T
+    return Reference(end, np.abs(end).max(axis=0))
 
 
-def weave_reference(course: Weave) -> Array:
-    """End state (nx,) of the weave, solved anew for each held input."""
-    x = course.x0
+def weave_reference(course: Weave) -> Reference:
+    """The end of the weave, solved anew for each held input; scales are the largest on the way."""
+    states = [course.x0]
     for row in course.rows:
-        x = _solve(_float_derivative(course.vehicle, row), x, CONTROL_PERIOD)
-    return x
+        derivative = _float_derivative(course.vehicle, row)
+        states.append(_solve(derivative, states[-1], CONTROL_PERIOD))
+    return Reference(states[-1][None], np.abs(states).max(axis=0))
 
 
 def _float_derivative(vehicle: Vehicle, row: Array) -> Any:
@@ -149,11 +172,3 @@ def _solve(derivative: Any, x: Array, duration: float) -> Array:
     if not solution.success:
         raise RuntimeError(f"the reference solution failed: {solution.message}")
     return solution.y[:, -1].reshape(x.shape)
-
-
-def end_error(end: Array, reference: Array) -> float:
-    """Largest difference of end states (K, nx), relative to the largest reference of each field."""
-    end, reference = (np.atleast_2d(np.asarray(a, dtype=float)) for a in (end, reference))
-    scale = np.abs(reference).max(axis=0)
-    scale[scale == 0.0] = 1.0
-    return float((np.abs(end - reference) / scale).max())

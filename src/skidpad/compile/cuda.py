@@ -14,6 +14,7 @@ import numpy as np
 
 from .builder import MAGIC
 from .c import BOOLEAN, TYPES, Type, expression, helpers, literal
+from .elementary import RULES
 from .program import Instruction, Port, Program
 
 EXACT_FLAGS = ("--fmad=false", "--prec-div=true", "--prec-sqrt=true", "--ftz=false")
@@ -124,10 +125,7 @@ _FAST = {
     "or": "({0} || {1})",
     "ceil": "ceil{s}({0})",
 }
-_NATIVE = frozenset(
-    "sin cos tan asin acos atan atan2 sinh cosh tanh asinh acosh atanh exp log log1p expm1 "
-    "hypot".split()
-)
+_NATIVE = frozenset(RULES) - {"pow"}
 """Elementary operations that CUDA has under the same name."""
 
 

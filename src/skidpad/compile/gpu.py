@@ -16,7 +16,7 @@ from .program import Program
 def cupy() -> Any:
     """The CuPy module, if it is installed and there is a device to use."""
     try:
-        import cupy as found
+        import cupy as found  # pyright: ignore[reportMissingImports]
     except ImportError as error:
         raise MissingExtra(
             "device = 'cuda' needs CuPy: install it with pip install 'skidpad[cuda]'"
@@ -79,13 +79,22 @@ class CudaRollout:
         return health
 
 
+_CUDA_DEVICE = 2
+"""kDLCUDA of the DLPack header."""
+
+
+def is_on_device(given: Any) -> bool:
+    """Whether an array lives on a CUDA device."""
+    if hasattr(given, "__cuda_array_interface__"):
+        return True
+    tells = getattr(given, "__dlpack_device__", None)
+    return tells is not None and tells()[0] == _CUDA_DEVICE
+
+
 def device_array(what: str, given: Any, dtype: Any) -> Any:
     """Anything array-like on the device: DLPack and CUDA arrays as they are, the rest copied."""
     xp = cupy()
-    on_device = hasattr(given, "__cuda_array_interface__")
-    if not on_device and hasattr(given, "__dlpack_device__"):
-        on_device = given.__dlpack_device__()[0] == 2  # kDLCUDA of the DLPack header
-    if not on_device:
+    if not is_on_device(given):
         return xp.asarray(given, dtype=dtype)
     array = given if isinstance(given, xp.ndarray) else xp.from_dlpack(given)
     if array.dtype != dtype:
@@ -93,4 +102,18 @@ def device_array(what: str, given: Any, dtype: Any) -> Any:
             f"{what} is {array.dtype} on the device but the fleet computes in {dtype}; "
             "convert it first, since a silent copy would hide the cost"
         )
+    return array
+
+
+def like(array: Any, example: Any) -> Any:
+    """A device array as the kind of array `example` is (CuPy, PyTorch, JAX), without a copy."""
+    library = type(example).__module__.partition(".")[0]
+    if library == "torch":
+        import torch  # pyright: ignore[reportMissingImports]
+
+        return torch.from_dlpack(array)
+    if library in ("jax", "jaxlib"):
+        import jax
+
+        return jax.dlpack.from_dlpack(array)
     return array

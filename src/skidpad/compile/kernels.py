@@ -181,6 +181,7 @@ class counter:
         self.after: list[Any] = []
 
     def __call__(self, following: list[Any]) -> None:
+        """Set the values that the next pass starts with."""
         self.following = following
 
     def __enter__(self) -> Any:

@@ -1,20 +1,20 @@
-"""Plant: a vehicle ready to run, as records, default parameters and Programs, without its functions.
+"""Plant: a vehicle ready to run, as records, parameters and Programs, without its functions.
 
-It is what a fleet needs, and it fits into one file: a machine without CasADi loads it, lowers it and
-runs it, on the CPU or on a GPU.
+It is what a fleet needs, and it fits into one file: a machine without CasADi loads it, lowers it
+and runs it, on the CPU or on a GPU.
 """
 
 from __future__ import annotations
 
-import collections
 import json
 import math
+from collections import namedtuple
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import Annotated, Any
 
-from .. import integrate, record
+from .. import record
 from ..errors import InvalidValue
 from ..integrate.base import Integrator
 from ..model import Vehicle
@@ -110,7 +110,7 @@ class Plant:
 
 
 def _decoded(cls: type[Plant], document: dict[str, Any], where: str) -> tuple[Plant, float]:
-    kinds = {kind: _record_type(kind, document["records"][kind]) for kind in KINDS}
+    kinds: dict[str, Any] = {kind: _record_type(kind, document["records"][kind]) for kind in KINDS}
     values = [float.fromhex(text) for text in document["params"]]
     plant = cls(
         name=document["name"],
@@ -154,7 +154,8 @@ def _record_type(name: str, rows: list[list[Any]]) -> type:
         _, symbol, dimension, default, bounds, docs[field] = members[0]
         hints[field] = _annotated(symbol, dimension, bounds)
         defaults.append(default)
-    made: Any = collections.namedtuple(name, list(hints), defaults=defaults)  # noqa: PYI024
+    # Not typing.NamedTuple, whose functional form has no defaults.
+    made: Any = namedtuple(name, list(hints), defaults=defaults)  # pyright: ignore[reportUntypedNamedTuple]
     made.__annotations__ = hints
     made.__field_docs__ = docs
     return made

@@ -91,7 +91,7 @@ def quadrature(block: Block, stages: Stages) -> Columns:
 def linear(block: Block, stages: Stages) -> Columns:
     """A block that is linear in itself: one solution around its start."""
     points = [block.rates_and_slopes.call([stages.start, g, stages.free]) for g in stages.earlier]
-    factors = _factorised(block, stages.method, [slopes for _, slopes in points])
+    factors = factorised(stages.method.inverse, [slopes for _, slopes in points])
     if block.size == 1 and not block.earlier:
         # One rate for all stages: the gains depend on h and the slope alone, so that equal
         # actuators share them and a rollout computes them once.
@@ -104,7 +104,7 @@ def linearised_start(block: Block, stages: Stages) -> Columns:
     """The stages of the block linearised around its start and the middle of the earlier blocks."""
     middle = stages.earlier[stages.method.reference]
     rates, own, given = block.rates_and_all_slopes.call([stages.start, middle, stages.free])
-    factors = _factorised(block, stages.method, [own] * len(stages))
+    factors = factorised(stages.method.inverse, [own] * len(stages))
     moved = (ca.mtimes(given, values - middle) for values in stages.earlier)
     return factors.solve([-(rates + change) for change in moved])
 
@@ -132,7 +132,7 @@ def _correction(block: Block, stages: Stages, increments: Columns) -> Columns:
         block.rates_and_slopes.call([stages.start + d, given, stages.free])
         for d, given in zip(increments, stages.earlier, strict=True)
     ]
-    factors = _factorised(block, method, [slopes for _, slopes in points])
+    factors = factorised(method.inverse, [slopes for _, slopes in points])
     defects = [
         total(a * d for a, d in zip(row, increments, strict=True)) - rates
         for row, (rates, _) in zip(method.inverse, points, strict=True)
@@ -140,12 +140,13 @@ def _correction(block: Block, stages: Stages, increments: Columns) -> Columns:
     return factors.solve(defects)
 
 
-def _factorised(block: Block, method: Method, slopes: Sequence[SX]) -> Factors:
-    """Newton's matrix diag(J_i) - A⁻¹/h, factorised."""
-    grid = [[-a for a in row] for row in method.inverse]
+def factorised(inverse: Sequence[Sequence[SX]], slopes: Sequence[SX]) -> Factors:
+    """Newton's matrix diag(J_i) - A⁻¹/h, factorised; `inverse` is A⁻¹/h, `slopes` are the J_i."""
+    size = slopes[0].shape[0]
+    grid = [[-a for a in row] for row in inverse]
     for i, jacobian in enumerate(slopes):
-        grid[i][i] = difference(jacobian, method.inverse[i][i], block.size)
-    return factorise(grid, block.size)
+        grid[i][i] = difference(jacobian, inverse[i][i], size)
+    return factorise(grid, size)
 
 
 def _error_left(before: Columns, last: Columns, start: SX) -> SX:

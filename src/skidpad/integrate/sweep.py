@@ -18,7 +18,7 @@ from typing import NamedTuple
 import casadi as ca
 
 from .partials import FLAT, partials, product
-from .symbolic import SX, column, symbols_besides
+from .symbolic import SX, column, reciprocal, symbols_besides
 
 
 class Operation(NamedTuple):
@@ -79,9 +79,14 @@ class Tape:
         return number
 
 
-def pullback(outputs: SX, weights: SX, inputs: SX) -> SX:
-    """The gradient of weights · outputs with respect to the symbols in the column `inputs`."""
+def pullback(outputs: SX, weights: SX, inputs: SX, *, beside_jacobian: bool = False) -> SX:
+    """The gradient of weights · outputs with respect to the symbols in the column `inputs`.
+
+    A sweep `beside_jacobian` divides by way of the reciprocals that `jacobian.linearised` makes of
+    the same expressions, so that the two have them in common.
+    """
     tape = Tape(outputs, inputs)
+    divide = _by_reciprocal if beside_jacobian else _by_division
     gradient: dict[int, SX] = {}
     for number, weight in zip(tape.numbers, ca.vertsplit(weights), strict=True):
         if number is not None:
@@ -89,7 +94,7 @@ def pullback(outputs: SX, weights: SX, inputs: SX) -> SX:
     for operation in reversed(tape.operations):
         weight = gradient.pop(operation.target, None)
         if weight is not None:
-            terms = _weighted_slopes(operation, weight)
+            terms = _weighted_slopes(operation, weight, divide)
             for number, term in zip(operation.active, terms, strict=True):
                 if number is not None:
                     _add(gradient, number, term)
@@ -117,35 +122,48 @@ def _dense(sums: dict[int, SX], numbers: Iterable[int | None]) -> Iterator[SX]:
     return (ca.SX(0) if k is None else sums.get(k, ca.SX(0)) for k in numbers)
 
 
-def _weighted_slopes(operation: Operation, weight: SX) -> list[SX]:
+Divide = Callable[[SX, SX], SX]
+
+
+def _by_division(a: SX, b: SX) -> SX:
+    return a / b
+
+
+def _by_reciprocal(a: SX, b: SX) -> SX:
+    return a * reciprocal(b)
+
+
+def _weighted_slopes(operation: Operation, weight: SX, divide: Divide) -> list[SX]:
     """The weight times the derivative of one operation with respect to each argument."""
     op, value, args = operation.op, operation.value, operation.args
     if op in _DIVIDING:
-        return _DIVIDING[op](weight, value, *args)
+        return _DIVIDING[op](divide, weight, value, *args)
     return [product(weight, slope) for slope in partials(op, args, value)]
 
 
-def _quotient(weight: SX, value: SX, a: SX, b: SX) -> list[SX]:
-    scaled = weight / b
+def _quotient(divide: Divide, weight: SX, value: SX, a: SX, b: SX) -> list[SX]:
+    if a.is_constant():
+        # Such as the reciprocals of `partials.apply`: the value itself holds the division.
+        return [ca.SX(0), -(weight * value) * (value * (1.0 / float(a)))]
+    scaled = divide(weight, b)
     return [scaled, -(value * scaled)]
 
 
-def _angle(weight: SX, value: SX, y: SX, x: SX) -> list[SX]:
-    scaled = weight / (x * x + y * y)
+def _angle(divide: Divide, weight: SX, value: SX, y: SX, x: SX) -> list[SX]:
+    scaled = divide(weight, x * x + y * y)
     return [x * scaled, -(y * scaled)]
 
 
-def _length(weight: SX, value: SX, x: SX, y: SX) -> list[SX]:
-    scaled = weight / value
+def _length(divide: Divide, weight: SX, value: SX, x: SX, y: SX) -> list[SX]:
+    scaled = divide(weight, value)
     return [x * scaled, y * scaled]
 
 
 _DIVIDING: dict[int, Callable[..., list[SX]]] = {
     ca.OP_DIV: _quotient,
-    ca.OP_INV: lambda weight, value, a: [-(value * (weight / a))],
-    ca.OP_SQRT: lambda weight, value, a: [0.5 * (weight / value)],
-    ca.OP_ATAN: lambda weight, value, a: [weight / (1.0 + a * a)],
-    ca.OP_LOG: lambda weight, value, a: [weight / a],
+    ca.OP_SQRT: lambda divide, weight, value, a: [divide(weight, 2.0 * value)],
+    ca.OP_ATAN: lambda divide, weight, value, a: [divide(weight, 1.0 + a * a)],
+    ca.OP_LOG: lambda divide, weight, value, a: [divide(weight, a)],
     ca.OP_ATAN2: _angle,
     ca.OP_HYPOT: _length,
 }

@@ -2,37 +2,63 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import casadi as ca
 
 from ..errors import TraceError
 from .base import Derivative, Scalars, same_length
-from .blocks import find_blocks
+from .blocks import Block, find_blocks
 from .collocation import inverse_coefficients, radau_tableau
 from .newton import Method, Stages, solve
 from .symbolic import SX, column, symbols_besides
+
+
+@dataclass(frozen=True)
+class Solution:
+    """The stages of one step, solved, and what they were solved with."""
+
+    method: Method
+    blocks: list[Block]
+    free: SX
+    """The symbols that the derivative depends on besides the state."""
+    values: list[list[SX]]
+    """For each state its value at every stage; the last is the result."""
+    residual: SX
+
+    def at(self, stage: int, states: Sequence[int]) -> SX:
+        """Some of the states at one stage, as a column."""
+        return column(self.values[i][stage] for i in states)
 
 
 def radau_step(
     stages: int, iterations: int, f: Derivative, x: Scalars, dt: Any
 ) -> tuple[Scalars, Any]:
     """The state after `dt` with the Radau IIA method of that many stages, and the residual."""
+    solved = radau_stages(stages, iterations, f, x, dt)
+    return tuple(value[-1] for value in solved.values), solved.residual
+
+
+def radau_stages(stages: int, iterations: int, f: Derivative, x: Scalars, dt: Any) -> Solution:
+    """The stages of a step over `dt` with the Radau IIA method of that many stages."""
     start = traced_column(x)
     states = column(ca.SX.sym(f"stage_{i}") for i in range(len(x)))
     rates = column(ca.SX(rate) for rate in same_length(f, tuple(ca.vertsplit(states))))
     free = symbols_besides(rates, states)
     method = Method.of(radau_tableau(stages), inverse_coefficients(stages), ca.SX(dt))
+    blocks = find_blocks(rates, states, free)
     values = [[start[i]] * stages for i in range(len(x))]
     residual = ca.SX(0)
-    for block in find_blocks(rates, states, free):
+    for block in blocks:
         earlier = [column(values[i][k] for i in block.earlier) for k in range(stages)]
         own = column(start[i] for i in block.states)
         increments, left = solve(block, Stages(method, own, earlier, free), iterations)
         residual = residual + left
         for row, i in enumerate(block.states):
             values[i] = [start[i] + d[row] for d in increments]
-    return tuple(value[-1] for value in values), residual
+    return Solution(method, blocks, free, values, residual)
 
 
 def traced_column(values: Scalars) -> SX:

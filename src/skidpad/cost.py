@@ -1,0 +1,109 @@
+"""What a rollout is to be judged by: a sum over its steps and a value at its end.
+
+    J = Σ stage(x_k, u_k, ...) for k = 0 … T-1, plus terminal(x_T, ...)
+
+Both are pure functions in `skidpad.ops` over records, traced and differentiated like a vehicle.
+They name what they need: `x` (the vehicle's state), `u` (its input), `p` (its parameters) and `r`
+(a reference record of the user's own, which may be different at every step):
+
+    Cost(stage=lambda x, u: (x.v_x - 10.0) ** 2 + 0.1 * u.steer**2, terminal=lambda x: x.y**2)
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+from . import record
+from .errors import InvalidValue
+
+STAGE_ARGUMENTS = ("x", "u", "p", "r")
+"""What a stage cost may ask for: state, input, parameters, reference."""
+TERMINAL_ARGUMENTS = ("x", "p", "r")
+"""What a terminal cost may ask for: state, parameters, reference."""
+
+_BY_NAME = (inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_ONLY)
+
+
+class NoReference(NamedTuple):
+    """The reference record of a cost that takes none."""
+
+
+@dataclass(frozen=True)
+class Cost:
+    """A stage cost, a terminal cost or both; see the module text for what they are given."""
+
+    stage: Callable[..., Any] | None = None
+    """Cost of one step, from the state at its start and the input over it."""
+    terminal: Callable[..., Any] | None = None
+    """Cost of the state that the last step leads to."""
+    Reference: type = NoReference
+    """The record `r`, a NamedTuple; there is one for every step and one for the end."""
+
+    def __post_init__(self) -> None:
+        if self.stage is None and self.terminal is None:
+            raise InvalidValue("a cost needs a stage or a terminal function; got neither")
+        if not record.is_record_type(self.Reference):
+            raise InvalidValue(
+                f"Reference = {self.Reference!r} of a cost must be a typing.NamedTuple class"
+            )
+        for name, given, allowed in (
+            ("stage", self.stage, STAGE_ARGUMENTS),
+            ("terminal", self.terminal, TERMINAL_ARGUMENTS),
+        ):
+            if given is not None:
+                self._check(name, given, allowed)
+
+    def _check(self, part: str, function: Callable[..., Any], allowed: tuple[str, ...]) -> None:
+        names = _arguments(part, function)
+        for name in names:
+            if name not in allowed:
+                raise InvalidValue(
+                    record.unknown_name(f"a {part} cost", name, allowed, noun="argument")
+                )
+        if "r" in names and not record.size(self.Reference):
+            raise InvalidValue(f"the {part} cost asks for r, but the cost has no Reference record")
+
+    @classmethod
+    def of(cls, given: Cost | Callable[..., Any]) -> Cost:
+        """The cost itself, or a plain function as one: a stage cost if it takes `u`, else a
+        terminal cost."""
+        if isinstance(given, Cost):
+            return given
+        takes_input = "u" in _arguments("given", given)
+        return cls(stage=given) if takes_input else cls(terminal=given)
+
+    def at_step(self, x: Any, u: Any, p: Any, r: Any) -> Any:
+        """The stage cost of one step; 0.0 if there is none."""
+        return _called("stage", self.stage, {"x": x, "u": u, "p": p, "r": r})
+
+    def at_end(self, x: Any, p: Any, r: Any) -> Any:
+        """The terminal cost; 0.0 if there is none."""
+        return _called("terminal", self.terminal, {"x": x, "p": p, "r": r})
+
+
+def _called(part: str, function: Callable[..., Any] | None, given: dict[str, Any]) -> Any:
+    if function is None:
+        return 0.0
+    return function(**{name: given[name] for name in _arguments(part, function)})
+
+
+def _arguments(part: str, function: Any) -> tuple[str, ...]:
+    """Names of the parameters of a cost function that have to be given."""
+    if not callable(function):
+        raise InvalidValue(f"the {part} cost must be a function, got {type(function).__name__}")
+    wanted: list[str] = []
+    for parameter in inspect.signature(function).parameters.values():
+        if parameter.kind in _BY_NAME:
+            # A name with a default that is none of ours is the function's own business, such as
+            # a target bound in a loop.
+            if parameter.name in STAGE_ARGUMENTS or parameter.default is parameter.empty:
+                wanted.append(parameter.name)
+        elif parameter.default is parameter.empty:
+            raise InvalidValue(
+                f"the {part} cost takes {parameter}, but its arguments are given by name; "
+                f"allowed are {', '.join(STAGE_ARGUMENTS)}"
+            )
+    return tuple(wanted)
