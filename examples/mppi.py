@@ -60,11 +60,11 @@ class Task(NamedTuple):
     circuit: Circuit = Circuit()
     speed: float = 22.0
     """Wanted speed, m/s: more than the bends allow."""
-    off_line: float = 2.0
+    off_line: float = 6.0
     off_lane: float = 200.0
     off_speed: float = 0.3
     sideways: float = 0.5
-    hasty: float = 4.0
+    hasty: float = 20.0
     """For the change of the inputs from step to step, as shares of their limits."""
 
 
@@ -93,7 +93,7 @@ class Settings(NamedTuple):
     """Points of the horizon at which noise is drawn; it is linear between them."""
     spread: tuple[float, float] = (0.15, 0.30)
     """Standard deviation of steering and torque as shares of their limits."""
-    temperature: float = 0.5
+    temperature: float = 1.0
     """How much worse a rollout may be and still count: weights fall by e per this much cost."""
     seed: int = 1
 
