@@ -12,13 +12,14 @@ import numpy as np
 from . import batch, integrate, record
 from .compile import pipeline
 from .compile.cpu import CpuMap, CpuRollout, Given
-from .compile.gpu import CudaRollout
 from .compile.host import Array
 from .compile.plant import Plant
+from .cost import Cost
+from .engines import Engines
 from .errors import InvalidValue, SimulationDiverged, StepNotConverged
+from .gradient import WRT, Differentiator, Gradient, Jacobian, as_gradient, asked
 from .integrate.base import Integrator
 from .model import Vehicle, VehicleFactory
-from .stepper import residual_tolerance
 
 PRECISIONS = ("float64", "float32")
 
@@ -58,10 +59,10 @@ class Fleet:
         lanes: int | None = None,
         fast: bool = False,
     ) -> None:
-        method = compiled_integrator(integrator)
+        self.integrator = compiled_integrator(integrator)
         _one_of("precision", precision, PRECISIONS)
         dt = positive_step(dt, precision)
-        plant = Plant.of(made(vehicle), method)
+        plant = Plant.of(made(vehicle), self.integrator)
         self._set_up(plant, dt, precision, device, threads, on_diverge, lanes, fast)
 
     @classmethod
@@ -106,27 +107,13 @@ class Fleet:
             _one_of("lanes", lanes, pipeline.LANES)
         if threads is not None:
             threads = whole("threads", threads, "at least 1, or None for all processors")
-        if fast and device != "cuda":
-            raise InvalidValue("fast = True is for device = 'cuda'; the CPU is always exact")
         self.plant, self.dt, self.precision = plant, dt, precision
         self.device, self.on_diverge = device, on_diverge
-        self._space = batch.Space.of(device, precision)
-        self._tolerance = residual_tolerance(precision)
-        self._rollout: CpuRollout | CudaRollout
-        if device == "cpu":
-            self._rollout = CpuRollout(
-                plant.step,
-                dt=dt,
-                tolerance=self._tolerance,
-                precision=precision,
-                lanes=lanes,
-                threads=threads,
-            )
-        else:
-            self._rollout = CudaRollout(
-                plant.step, dt=dt, tolerance=self._tolerance, precision=precision, fast=fast
-            )
+        self._engines = Engines(plant, dt, precision, device, threads, lanes, fast)
+        self._space, self._tolerance = self._engines.space, self._engines.tolerance
+        self._rollout = self._engines.rollout
         self._outputs: CpuMap | None = None
+        self._differentiator: Differentiator | None = None
 
     @property
     def vehicle(self) -> Vehicle:
@@ -173,6 +160,19 @@ class Fleet:
             (steps / every + 1, B, nx) in the precision of the fleet, or (..., nx, B) for "soa".
         """
         _one_of("layout", layout, batch.LAYOUTS)
+        given = self._given(x0, controls, params, disturbances, layout)
+        total = _steps(steps, controls, disturbances)
+        every = whole("every", every, f"at least 1 and divide the {total} steps")
+        if total % every:
+            raise InvalidValue(f"every = {every} must be at least 1 and divide the {total} steps")
+        out = self._samples(given, total, every, layout)
+        out = out if layout == "aos" else np.swapaxes(out, -1, -2)
+        return batch.returned(out, self._space, x0, controls, params, disturbances)
+
+    def _given(
+        self, x0: Any, controls: Any, params: Any, disturbances: Any, layout: str = "aos"
+    ) -> Given:
+        """The arguments of a rollout, checked, as arrays (step, vehicle, field)."""
         plant, space = self.plant, self._space
         given = Given(
             x=batch.states(plant.State, x0, space, layout),
@@ -180,16 +180,124 @@ class Fleet:
             w=batch.series(plant.Disturbance, "disturbances", disturbances, space, layout),
             p=batch.parameters(plant.Params, plant.params, params, space),
         )
-        count = batch.batch_size(x0=given.x, controls=given.u, disturbances=given.w, params=given.p)
-        total = _steps(steps, controls, disturbances)
-        every = whole("every", every, f"at least 1 and divide the {total} steps")
-        if total % every:
-            raise InvalidValue(f"every = {every} must be at least 1 and divide the {total} steps")
-        out = batch.empty(total // every + 1, count, given.x.shape[2], space, layout)
+        batch.batch_size(x0=given.x, controls=given.u, disturbances=given.w, params=given.p)
+        return given
+
+    def _samples(self, given: Given, steps: int, every: int, layout: str = "aos") -> Array:
+        """Samples (sample, vehicle, field) of a rollout that went well, or masked."""
+        count = max(a.shape[1] for a in given)
+        out = batch.empty(steps // every + 1, count, given.x.shape[2], self._space, layout)
         out[0] = given.x[0]
         self._judge(given, out, every, self._rollout.run(given, out, every))
-        out = out if layout == "aos" else np.swapaxes(out, -1, -2)
-        return batch.returned(out, space, x0, controls, params, disturbances)
+        return out
+
+    def gradient(
+        self,
+        x0: Any,
+        controls: Any,
+        cost: Any,
+        *,
+        steps: int | None = None,
+        params: Any = None,
+        disturbances: Any = None,
+        references: Any = None,
+        wrt: Any = WRT,
+    ) -> tuple[Any, Gradient]:
+        """Cost of every vehicle's rollout and its exact derivatives, by the discrete adjoint.
+
+        Args:
+            x0, controls, steps, params, disturbances: as in `rollout`.
+            cost: a `skidpad.Cost`, or a function: of `x` and `u` as stage cost, of `x` alone as
+                terminal cost.
+            references: what the cost sees as `r` at each step and at the end, (T + 1, B or 1, nr),
+                or one record held.
+            wrt: which derivatives to compute, of "x0", "controls" and "params".
+
+        Returns:
+            The cost (B,), and a `Gradient` with fields `x0` (B, nx), `controls` (as given) and
+            `params` (B, np).
+        """
+        names, cost = asked(wrt), Cost.of(cost)
+        given = self._given(x0, controls, params, disturbances)
+        total = _steps(steps, controls, disturbances)
+        r = batch.series(cost.Reference, "references", references, self._space, "aos")
+        if r.shape[0] not in (1, total + 1):
+            raise InvalidValue(f"references have {r.shape[0]} rows; {total + 1} are needed")
+        value, swept = self._derivatives().gradient(given, r, total, cost, names)
+        result = as_gradient(swept, names, given.u.shape[0] == 1 and np.ndim(controls) != 3)
+        return self._back([value, result], x0, controls, params)
+
+    def vjp(
+        self,
+        x0: Any,
+        controls: Any,
+        cotangents: Any,
+        *,
+        every: int = 1,
+        steps: int | None = None,
+        params: Any = None,
+        disturbances: Any = None,
+        wrt: Any = WRT,
+    ) -> Gradient:
+        """Derivatives of the sum of `cotangents` times the samples that `rollout` returns.
+
+        `cotangents` has the shape of the result of `rollout` with the same arguments.
+        """
+        names = asked(wrt)
+        given = self._given(x0, controls, params, disturbances)
+        total = _steps(steps, controls, disturbances)
+        count = max(a.shape[1] for a in given)
+        c = batch.numbers("cotangents", cotangents, self._space)
+        shape = (total // every + 1, count, given.x.shape[2])
+        if tuple(c.shape) != shape:
+            raise InvalidValue(f"cotangents have shape {tuple(c.shape)}; the rollout has {shape}")
+        swept = self._derivatives().vjp(given, total, every, c, names)
+        result = as_gradient(swept, names, given.u.shape[0] == 1 and np.ndim(controls) != 3)
+        return self._back([result], x0, controls, params)[0]
+
+    def jacobian(
+        self,
+        x0: Any,
+        controls: Any,
+        *,
+        steps: int | None = None,
+        params: Any = None,
+        disturbances: Any = None,
+    ) -> Jacobian:
+        """Derivatives of the last states with respect to x0, controls and params; for small fleets.
+
+        Every vehicle is run once per state, so memory and time grow with nx.
+        """
+        given = self._given(x0, controls, params, disturbances)
+        total = _steps(steps, controls, disturbances)
+        nx, count = given.x.shape[2], max(a.shape[1] for a in given)
+        many = Given(*(a if a.shape[1] == 1 else np.repeat(a, nx, axis=1) for a in given))
+        c = self._space.xp.zeros((2, count * nx, nx), self._space.dtype)
+        c[1] = np.tile(self._space.xp.eye(nx, dtype=self._space.dtype), (count, 1))
+        swept = self._derivatives().vjp(many, total, total, c, WRT)
+        u = np.moveaxis(swept.u.reshape(-1, count, nx, swept.u.shape[2]), 0, 2)
+        held = given.u.shape[0] == 1 and np.ndim(controls) != 3
+        result = Jacobian(
+            x0=swept.x[0].reshape(count, nx, nx),
+            controls=u[:, :, 0] if held else u,
+            params=swept.p[0].reshape(count, nx, -1),
+        )
+        return self._back([result], x0, controls, params)[0]
+
+    def _derivatives(self) -> Differentiator:
+        if self._differentiator is None:
+            self._differentiator = Differentiator(
+                self.vehicle, self.integrator, self._engines, self._samples
+            )
+        return self._differentiator
+
+    def _back(self, results: list[Any], *given: Any) -> Any:
+        """Arrays and records of arrays, where the caller wants them."""
+
+        def one(array: Any) -> Any:
+            return None if array is None else batch.returned(array, self._space, *given)
+
+        return [type(r)(*map(one, r)) if isinstance(r, tuple) else one(r) for r in results]
 
     def _judge(self, given: Given, out: Array, every: int, health: Array) -> None:
         """Raise for what went wrong in a rollout, or mask it."""
@@ -273,7 +381,7 @@ class Fleet:
         ]
         if self._outputs is None:
             self._outputs = CpuMap(plant.outputs, self.precision, self.threads)
-        return self._outputs.run(given, states.shape[1]).reshape(*shape, -1)
+        return self._outputs.run(given, states.shape[1])[0].reshape(*shape, -1)
 
 
 def made(vehicle: Any) -> Vehicle:

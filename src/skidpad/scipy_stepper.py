@@ -10,7 +10,7 @@ import numpy as np
 from . import record
 from .compile import pipeline
 from .compile.host import Array
-from .errors import InvalidValue, SkidpadError
+from .errors import InvalidValue, SimulationDiverged, SkidpadError
 from .integrate import scipy_ivp
 from .integrate.scipy_ivp import ScipyMethod
 from .model import Vehicle
@@ -69,16 +69,22 @@ class ScipyStepper:
             raise not_numbers(self.vehicle.Input, row)
         now = self._rows[0]
         self._derivative.hold(now, inputs)
-        method = self.method
-        following = scipy_ivp.advance(
-            method.method, self._derivative, now, self.dt, method.rtol, method.atol
-        )
-        if not np.isfinite(following).all():
-            raise diverged(self.time, self.state)
-        self._rows = [following, now]
+        self._rows = [self._advanced(now), now]
         self._input = inputs
         self.count += 1
         return self.state
+
+    def _advanced(self, now: Array) -> Array:
+        # From a derivative that is not finite SciPy would look for its first step without end.
+        if not np.isfinite(self._derivative(now)).all():
+            raise diverged(self.time, self.state)
+        m = self.method
+        try:
+            return scipy_ivp.advance(
+                m.method, self._derivative, now, self.dt, m.rtol, m.atol, time=self.time
+            )
+        except SimulationDiverged:
+            raise diverged(self.time, self.state) from None
 
     def drive(self, rows: Array) -> tuple[Array, SkidpadError | None]:
         """A step per row of inputs."""

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 import pytest
 
 import skidpad as sp
-from skidpad.errors import SimulationDiverged, SkidpadError, StepNotConverged
+from skidpad.errors import SimulationDiverged, StepNotConverged
+from skidpad.units import one
 
 CAR = sp.vehicles.four_wheel()
 
@@ -53,26 +56,47 @@ def test_run_and_outputs() -> None:
 def test_what_is_held_is_held() -> None:
     """The brains2 limiter samples the state at the start of a step, also between SciPy's stages."""
     vehicle = sp.vehicles.brains2()
-    compiled, scipy = (
-        sp.Simulator(vehicle, 0.01, "radau4"),
-        sp.Simulator(vehicle, 0.01, "scipy:Radau", rtol=1e-10, atol=1e-11),
-    )
+    compiled = sp.Simulator(vehicle, 0.01, "radau4")
+    scipy = sp.Simulator(vehicle, 0.01, "scipy:Radau", rtol=1e-10, atol=1e-11)
     for simulator in (compiled, scipy):
         simulator.reset(v_x=5.0)
     for _ in range(10):
-        one, other = compiled.step(steer=1.0, tau_rl=500.0), scipy.step(steer=1.0, tau_rl=500.0)
-        np.testing.assert_allclose(one, other, rtol=1e-6, atol=1e-6)
+        np.testing.assert_allclose(
+            compiled.step(steer=1.0), scipy.step(steer=1.0), rtol=1e-6, atol=1e-6
+        )
 
 
-def test_failure_leaves_the_simulator_as_it_was() -> None:
+@pytest.mark.parametrize("method", ["scipy:RK45", "scipy:LSODA"])
+def test_failure_leaves_the_simulator_as_it_was(method: str) -> None:
     """A speed whose square overflows has no derivative."""
-    simulator = sp.Simulator(CAR, 1.0, "scipy:RK45")
-    simulator.reset(v_x=1e200)
+    simulator = sp.Simulator(CAR, 1.0, method)
+    simulator.reset(v_x=1e200, time=3.0)
     before = simulator.state, simulator.time, simulator.input
-    with pytest.raises(SkidpadError) as caught:
+    with pytest.raises(SimulationDiverged) as caught:
         simulator.step(steer=0.1)
-    assert isinstance(caught.value, (SimulationDiverged, StepNotConverged))
+    assert caught.value.time == 3.0
+    assert caught.value.last_state == before[0]
     assert (simulator.state, simulator.time, simulator.input) == before
-    with pytest.warns(UserWarning, match="run ended"):
+    with pytest.warns(UserWarning, match="run ended at t = 3 s"):
         trajectory = simulator.run(steps=3)
     assert len(trajectory) == 1
+
+
+def test_a_solver_that_gives_up_is_an_error_of_that_step() -> None:
+    """The solution 1/(1 - t) reaches infinity within the step, so no step size is small enough."""
+
+    class Growth(NamedTuple):
+        y: one = 1.0
+
+    class Nothing(NamedTuple):
+        u: one = 0.0
+
+    model = sp.Model(
+        "growth", Growth, Nothing, Nothing, derivative=lambda x, u, w, p: Growth(x.y * x.y)
+    )
+    simulator = sp.Simulator(sp.Vehicle(model, Nothing()), 0.75, "scipy:RK45")
+    assert simulator.step().y == pytest.approx(4.0, rel=1e-2)
+    with pytest.raises((SimulationDiverged, StepNotConverged)) as caught:
+        simulator.step()
+    assert caught.value.time == 0.75
+    assert simulator.time == 0.75

@@ -39,9 +39,9 @@ def adjoint_program(
     reference = NoReference if cost is None else cost.Reference
 
     def function(*ports: tuple[Any, ...]) -> tuple[Any, ...]:
-        given = _records(_kinds(model), ports[:4])
+        x, u, w, p = _records(_kinds(model), ports[:4])
         r, lam = _records((reference, model.State), ports[5:])
-        g = gradients(*given, ports[4][0], r, lam)
+        g = gradients(x, u, w, p, ports[4][0], r, lam)
         return (
             record.flatten(g.x),
             record.flatten(g.u),
@@ -71,8 +71,8 @@ def terminal_program(
     x, _, _, p = _ports(model)
 
     def function(*ports: tuple[Any, ...]) -> tuple[Any, ...]:
-        given = _records((model.State, model.Params, cost.Reference), ports)
-        g_x, g_p, value = terminal_gradients(model, cost.at_end, *given)
+        x, p, r = _records((model.State, model.Params, cost.Reference), ports)
+        g_x, g_p, value = terminal_gradients(model, cost.at_end, x, p, r)
         return record.flatten(g_x), record.flatten(g_p) if params else (), (value,)
 
     outputs = (x, p if params else Port("p", ()), _value(True))
@@ -95,9 +95,9 @@ def tangent_program(
     x, u, w, p = _ports(model)
 
     def function(*ports: tuple[Any, ...]) -> tuple[Any, ...]:
-        given = _records(_kinds(model), ports[:4])
-        moved = _records((model.State, model.Input, model.Params), ports[5:])
-        return (record.flatten(change(*given, ports[4][0], *moved)),)
+        x, u, w, p = _records(_kinds(model), ports[:4])
+        dx, du, dp = _records((model.State, model.Input, model.Params), ports[5:])
+        return (record.flatten(change(x, u, w, p, ports[4][0], dx, du, dp)),)
 
     changes = [Port(f"d{port.name}", port.fields) for port in (x, u, p)]
     inputs = (x, u, w, p, DT, *changes)

@@ -13,10 +13,10 @@ from .llvm import I64, Body
 from .memory import SLOTS, Group, View, word
 from .program import Program
 
-ADJOINT_VIEWS = ("x", "u", "w", "p", "r", "seed", "grad_x", "grad_u", "grad_p", "value")
-"""Arrays of `adjoint`: the states at every step and the last, inputs, disturbances, parameters,
-references, what is added to λ at every state, and the results. `grad_u` is added to, so that an
-input held over all steps collects the sum."""
+ADJOINT_VIEWS = ("x", "u", "w", "p", "r", "lam", "seed", "grad_x", "grad_u", "grad_p", "value")
+"""Arrays of `adjoint`: the states at the start of every step, inputs, disturbances, parameters,
+references, λ after the last step, what is added to λ at the start of every step, and the results.
+`grad_u` is added to, so that an input held over all steps collects the sum."""
 ADJOINT_COUNTS = ("begin", "end", "steps", "dt")
 ADJOINT_PORTS = ("x", "u", "w", "p", "dt", "r", "lam")
 """Input ports of an adjoint Program; its outputs are `x`, `u`, `p` and `value`."""
@@ -40,7 +40,7 @@ def adjoint_module(program: Program, lanes: int) -> ir.Module:
         p = views["p"].load(b, group, size["p"])
         body.emit(b, {given["p"]: p, given["dt"]: [dt]})
         sums = [target.number(0.0)] * (len(program.results[2]) + len(program.results[3]))
-        lam = views["seed"].load(b, group, nx, steps)
+        lam = views["lam"].load(b, group, nx)
         with counter(b, word(0), steps, 1, carried=[*lam, *sums]) as (done, now, keep):
             step = b.sub(b.sub(steps, word(1)), done)
             here = {n: views[n].load(b, group, size[n], step) for n in ("x", "u", "w", "r")}

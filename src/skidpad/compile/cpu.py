@@ -69,12 +69,69 @@ class CpuMap:
         self.threads = threads or host.cores()
         self._kernel: Any = None
 
-    def run(self, given: list[Array], count: int) -> Array:
-        """The first output port, (1, count, field), for input ports (1, count or 1, field)."""
+    def run(self, given: list[Array], count: int) -> list[Array]:
+        """The output ports, each (1, count, field), for input ports (1, count or 1, field)."""
         if self._kernel is None:
             self._kernel, _ = pipeline.apply_kernel(self.program, self.precision, self.lanes)
-        out = np.empty((1, count, len(self.program.outputs[0].fields)), self.precision)
+        sizes = [len(port.fields) for port in self.program.outputs]
+        out = [np.empty((1, count, size), self.precision) for size in sizes]
         kept = [host.strided(a, self.lanes) for a in given]
-        words = [word for _, described in kept for word in described] + list(host.writable(out))
+        words = [word for _, described in kept for word in described]
+        words += [word for array in out for word in host.writable(array)]
         host.run(self._kernel, words, (), count, self.lanes, self.threads)
         return out
+
+
+class Backward(NamedTuple):
+    """What goes into an adjoint sweep, each (step or 1, vehicle or 1, field)."""
+
+    x: Array
+    """States at the start of every step."""
+    u: Array
+    w: Array
+    p: Array
+    r: Array
+    """References of the stage cost."""
+    lam: Array
+    """Derivative of everything later with respect to the state after the last step, one step."""
+    seed: Array
+    """Added to λ at the start of every step; a single zero row if there is nothing to add."""
+
+
+class Swept(NamedTuple):
+    """What an adjoint sweep gives, each (step or 1, vehicle, field)."""
+
+    x: Array
+    u: Array
+    p: Array
+    value: Array
+
+
+class CpuAdjoint:
+    """An adjoint Program run backwards over a rollout. Compiled when first used."""
+
+    def __init__(self, program: Program, *, dt: float, precision: str, threads: int | None) -> None:
+        self.program, self.precision = program, precision
+        self.threads = threads or host.cores()
+        self.dtype: Any = np.dtype(precision)
+        self.lanes = pipeline.default_lanes(program, precision)
+        self._dt = host.bits(dt, self.dtype)
+        self._kernel: Any = None
+
+    def run(self, given: Backward, steps: int, count: int) -> Swept:
+        """Derivatives with respect to the first state, the inputs and the parameters."""
+        if self._kernel is None:
+            self._kernel, _ = pipeline.adjoint_kernel(self.program, self.precision, self.lanes)
+        made = swept_arrays(np, self.program, given, count, self.dtype)
+        kept = [host.strided(a, self.lanes) for a in given]
+        words = [word for _, described in kept for word in described]
+        words += [word for array in made for word in host.writable(array)]
+        host.run(self._kernel, words, (steps, self._dt), count, self.lanes, self.threads)
+        return made
+
+
+def swept_arrays(xp: Any, program: Program, given: Backward, count: int, dtype: Any) -> Swept:
+    """Room for the results of an adjoint sweep, with the inputs' part set to zero."""
+    sizes = [len(port.fields) for port in program.outputs]
+    x, p, value = (xp.empty((1, count, size), dtype) for size in (sizes[0], *sizes[2:]))
+    return Swept(x, xp.zeros((given.u.shape[0], count, sizes[1]), dtype), p, value)

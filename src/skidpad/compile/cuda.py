@@ -1,50 +1,30 @@
-"""A Program as CUDA C: one thread per vehicle, its state in registers for the whole rollout.
+"""Programs as CUDA kernels: `rollout`, `apply` and `adjoint`, one thread per vehicle.
 
 The statements are those of the C target. With `EXACT_FLAGS` no product is contracted with a sum
 except where the Program says `fma`, and division and square root are correctly rounded, so the bits
-are those of the CPU. In fast mode the traced Program is emitted as it is, with CUDA's own
-functions and `FAST_FLAGS`: faster, and only about as exact as those functions.
+are those of the CPU. In fast mode the Program leaves sines and the like to the GPU (see
+`cuda_text.NATIVE`) and is built with `FAST_FLAGS`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
-import numpy as np
-
-from .builder import MAGIC
-from .c import BOOLEAN, TYPES, Type, expression, helpers, literal
-from .elementary import RULES
-from .program import Instruction, Port, Program
+from .c import TYPES
+from .cuda_text import Lines, at, indent, loads, prelude, view_parameters
+from .program import Program
 
 EXACT_FLAGS = ("--fmad=false", "--prec-div=true", "--prec-sqrt=true", "--ftz=false")
 FAST_FLAGS = ("--use_fast_math",)
 
 THREADS = 128
-"""Threads of a block: enough for any register count up to 512 a thread."""
+"""Threads of a block: few enough that each may have up to 512 registers."""
 
-VIEWS = ("x", "u", "w", "p", "out", "health")
-"""Arrays of a rollout, each passed as address and strides of field, vehicle and step."""
-
-# NVRTC has no standard headers.
-_TYPEDEFS = """\
-#ifdef __CUDACC_RTC__
-typedef unsigned int uint32_t;
-typedef int int32_t;
-typedef unsigned long long uint64_t;
-typedef long long int64_t;
-#define NAN __int_as_float(0x7fc00000)
-#define INFINITY __int_as_float(0x7f800000)
-#else
-#include <stdint.h>
-#endif
+_HEAD = """\
+extern "C" __global__ void __launch_bounds__({threads}) {name}({parameters}) {{
+  const long long v = blockIdx.x * (long long)blockDim.x + threadIdx.x;
+  if (v >= count) return;
 """
 
 _ROLLOUT = """\
-extern "C" __global__ void __launch_bounds__({threads}) rollout({parameters},
-    long long count, long long samples, long long every, {T} dt, {T} tolerance) {{
-  const long long v = blockIdx.x * (long long)blockDim.x + threadIdx.x;
-  if (v >= count) return;
 {load}
 {held}
   {T} bad = 0, bad_input = 0, worst = 0;
@@ -63,136 +43,63 @@ extern "C" __global__ void __launch_bounds__({threads}) rollout({parameters},
 }}
 """
 
+_ADJOINT = """\
+{load}
+{held}
+{start}
+  for (long long step = steps - 1; step >= 0; --step) {{
+{here}
+{body}
+{carry}
+  }}
+{store}
+}}
+"""
 
-def emit(program: Program, precision: str, *, fast: bool = False) -> str:
-    """CUDA C source with the kernel `rollout` for a step Program.
 
-    The Program is lowered in exact mode and traced in fast mode.
+def emit(program: Program, precision: str) -> str:
+    """CUDA C source with the kernel `rollout` for a lowered step Program.
+
+    Parameters: views x, u, w, p, out; then health, count, samples, every, dt, tolerance.
     """
-    kind = TYPES[precision]
-    ports = {port.name: k for k, port in enumerate(program.inputs)}
-    lines = _Lines(program, kind, fast=fast)
+    kind, sizes = TYPES[precision], _sizes(program)
+    lines = Lines(program, precision)
     held = lines.take(lambda k: program.held[k])
     body = lines.take(lambda k: True)
-    return _prelude(kind, precision) + _ROLLOUT.format(
+    views = view_parameters(kind, ("x", "u", "w", "p"), ("out",))
+    tail = (
+        f"{kind.name}* health, long long count, long long samples, long long every, "
+        f"{kind.name} dt, {kind.name} tolerance"
+    )
+    read = [line for n in ("x", "u", "w", "p") for line in loads(kind, n, sizes[n])]
+    store = [f"{at('out', f, 'sample')} = x{f}; bad += 0 * x{f};" for f in range(sizes["x"])]
+    return _kernel("rollout", precision, f"{views},\n    {tail}") + _ROLLOUT.format(
         T=kind.name,
-        threads=THREADS,
-        parameters=_parameters(kind),
-        load=_indent(_loads(program, ports, kind), 2),
-        held=_indent(held, 2),
-        stream=_indent(_streams(program, ports), 6),
-        body=_indent(body, 6),
-        advance=_indent(_advance(program, ports, lines), 6),
-        store=_indent(_stores(program.inputs[0]), 4),
+        load=indent(read, 2),
+        held=indent(held, 2),
+        stream=indent(_streams(sizes), 6),
+        body=indent(body, 6),
+        advance=indent(_advance(program, sizes, lines), 6),
+        store=indent(store, 4),
     )
 
 
-class _Lines:
-    """Statements of a Program, taken in parts; `text` is how each value is written."""
-
-    def __init__(self, program: Program, kind: Type, *, fast: bool) -> None:
-        self.program, self.kind, self.fast = program, kind, fast
-        self.number = np.float64 if kind.name == "double" else np.float32
-        self.text: dict[int, str] = {}
-
-    def take(self, wanted: Callable[[int], bool]) -> list[str]:
-        """Statements of the instructions that are wanted and not taken yet."""
-        lines: list[str] = []
-        for k, i in enumerate(self.program.code):
-            if k in self.text or not wanted(k):
-                continue
-            if i.op == "const":
-                self.text[k] = literal(float(self.number(i.imm)), self.kind)
-            elif i.op == "input":
-                port, index = i.imm
-                name = self.program.inputs[port].name
-                self.text[k] = "dt" if name == "dt" else f"{name}{index}"
-            else:
-                args = [self.text[a] for a in i.args]
-                value = _fast(i, args, self.kind) if self.fast else expression(i, args, self.kind)
-                type_name = "bool" if i.op in BOOLEAN else self.kind.name
-                lines.append(f"const {type_name} t{k} = {value};")
-                self.text[k] = f"t{k}"
-        return lines
-
-
-_FAST = {
-    "min": "fmin{s}({0}, {1})",
-    "max": "fmax{s}({0}, {1})",
-    "pow": "pow{s}({0}, {n})",
-    "sign": "(({0} > 0) - ({0} < 0))",
-    "and": "({0} && {1})",
-    "or": "({0} || {1})",
-    "ceil": "ceil{s}({0})",
-}
-_NATIVE = frozenset(RULES) - {"pow"}
-"""Elementary operations that CUDA has under the same name."""
-
-
-def _fast(i: Instruction, args: list[str], kind: Type) -> str:
-    """A traced operation by CUDA's own function."""
-    if i.op in _NATIVE:
-        return f"{i.op}{kind.suffix}({', '.join(args)})"
-    if i.op in _FAST:
-        power = literal(i.imm, kind) if i.op == "pow" else ""
-        return _FAST[i.op].format(*args, s=kind.suffix, n=power)
-    return expression(i, args, kind)
-
-
-def _prelude(kind: Type, precision: str) -> str:
-    functions = helpers(kind, MAGIC[precision])
-    return _TYPEDEFS + functions.replace("static inline", "static __device__ inline")
-
-
-def _parameters(kind: Type) -> str:
-    parts: list[str] = []
-    for name in VIEWS:
-        if name == "health":
-            parts.append(f"{kind.name}* health")
-            continue
-        constant = "" if name == "out" else "const "
-        parts.append(
-            f"{constant}{kind.name}* __restrict__ {name}, "
-            f"long long {name}_field, long long {name}_vehicle, long long {name}_step"
-        )
-    return ",\n    ".join(parts)
-
-
-def _fields(program: Program, ports: dict[str, int], name: str) -> range:
-    return range(len(program.inputs[ports[name]].fields))
-
-
-def _at(name: str, field: int, step: str = "") -> str:
-    moved = f" + {step} * {name}_step" if step else ""
-    return f"{name}[{field} * {name}_field + v * {name}_vehicle{moved}]"
-
-
-def _loads(program: Program, ports: dict[str, int], kind: Type) -> list[str]:
-    return [
-        f"{kind.name} {name}{f} = {_at(name, f)};"
-        for name in ("x", "u", "w", "p")
-        for f in _fields(program, ports, name)
-    ]
-
-
-def _streams(program: Program, ports: dict[str, int]) -> list[str]:
+def _streams(sizes: dict[str, int]) -> list[str]:
     """Inputs with a row per step are read again; those that are held are not."""
     lines: list[str] = []
     for name in ("u", "w"):
-        fields = _fields(program, ports, name)
-        if fields:
-            reads = " ".join(f"{name}{f} = {_at(name, f, 'step')};" for f in fields)
+        reads = " ".join(f"{name}{f} = {at(name, f, 'step')};" for f in range(sizes[name]))
+        if reads:
             lines.append(f"if ({name}_step != 0) {{ {reads} }}")
     return lines
 
 
-def _advance(program: Program, ports: dict[str, int], lines: _Lines) -> list[str]:
-    statements = [
-        f"bad_input += 0 * {name}{f};" for name in ("u", "w") for f in _fields(program, ports, name)
-    ]
-    following = [lines.text[r] for r in program.results[0]]
+def _advance(program: Program, sizes: dict[str, int], lines: Lines) -> list[str]:
+    """Check the inputs, look at the residual and move on to the next state."""
+    statements = [f"bad_input += 0 * {n}{f};" for n in ("u", "w") for f in range(sizes[n])]
+    following = lines.results(0)
     if program.results[1]:
-        residual = lines.text[program.results[1][0]]
+        residual = lines.results(1)[0]
         statements += [
             f"const bool good = {residual} <= tolerance;",
             f"worst = {residual} <= worst || worst != worst ? worst : {residual};",
@@ -203,10 +110,63 @@ def _advance(program: Program, ports: dict[str, int], lines: _Lines) -> list[str
     return [*statements, *fresh, *(f"x{f} = n{f};" for f in range(len(following)))]
 
 
-def _stores(state: Port) -> list[str]:
-    count = range(len(state.fields))
-    return [f"{_at('out', f, 'sample')} = x{f}; bad += 0 * x{f};" for f in count]
+def emit_apply(program: Program, precision: str) -> str:
+    """CUDA C source with the kernel `apply`: a lowered Program once per vehicle.
+
+    Parameters: a view per input port, a view per output port, then count.
+    """
+    kind = TYPES[precision]
+    lines = Lines(program, precision)
+    names = tuple(port.name for port in program.inputs)
+    written = tuple(f"out{k}" for k in range(len(program.outputs)))
+    views = view_parameters(kind, names, written)
+    statements = [
+        line for port in program.inputs for line in loads(kind, port.name, len(port.fields))
+    ]
+    statements += lines.take(lambda k: True)
+    for k, name in enumerate(written):
+        statements += [f"{at(name, f)} = {value};" for f, value in enumerate(lines.results(k))]
+    head = _kernel("apply", precision, f"{views},\n    long long count")
+    return head + indent(statements, 2) + "\n}\n"
 
 
-def _indent(lines: list[str], spaces: int) -> str:
-    return "\n".join(" " * spaces + line for line in lines)
+def emit_adjoint(program: Program, precision: str) -> str:
+    """CUDA C source with the kernel `adjoint`: a lowered adjoint Program from last to first step.
+
+    Parameters: views x, u, w, p, r, lam, seed and the results grad_x, grad_u, grad_p, value; then
+    count, steps, dt. The contract is that of `adjoint_kernel`, which does the same in lanes.
+    """
+    kind, sizes = TYPES[precision], _sizes(program)
+    lines = Lines(program, precision)
+    held = lines.take(lambda k: program.held[k])
+    body = lines.take(lambda k: True)
+    read = ("x", "u", "w", "p", "r", "lam", "seed")
+    views = view_parameters(kind, read, ("grad_x", "grad_u", "grad_p", "value"))
+    tail = f"long long count, long long steps, {kind.name} dt"
+    g_x, g_u, g_p, cost = (lines.results(k) for k in range(4))
+    sums = [*(f"sum_p{f}" for f in range(len(g_p))), *(f"sum_value{f}" for f in range(len(cost)))]
+    carry = [f"{at('grad_u', f, 'step')} += {value};" for f, value in enumerate(g_u)]
+    carry += [f"{name} += {part};" for name, part in zip(sums, [*g_p, *cost], strict=True)]
+    carry += [f"lam{f} = {value} + {at('seed', f, 'step')};" for f, value in enumerate(g_x)]
+    store = [f"{at('grad_x', f)} = lam{f};" for f in range(len(g_x))]
+    store += [f"{at('grad_p', f)} = sum_p{f};" for f in range(len(g_p))]
+    store += [f"{at('value', f)} = sum_value{f};" for f in range(len(cost))]
+    here = [line for n in ("x", "u", "w", "r") for line in loads(kind, n, sizes[n], "step")]
+    return _kernel("adjoint", precision, f"{views},\n    {tail}") + _ADJOINT.format(
+        load=indent(loads(kind, "p", sizes["p"]) + loads(kind, "lam", sizes["lam"]), 2),
+        held=indent(held, 2),
+        start=indent([f"{kind.name} {name} = 0;" for name in sums], 2),
+        here=indent(here, 4),
+        body=indent(body, 4),
+        carry=indent(carry, 4),
+        store=indent(store, 2),
+    )
+
+
+def _sizes(program: Program) -> dict[str, int]:
+    return {port.name: len(port.fields) for port in program.inputs}
+
+
+def _kernel(name: str, precision: str, parameters: str) -> str:
+    head = _HEAD.format(threads=THREADS, name=name, parameters=parameters)
+    return prelude(precision) + head

@@ -5,9 +5,12 @@ from __future__ import annotations
 from functools import cache
 from typing import Any
 
+import numpy as np
+
 from ..errors import InvalidValue, MissingExtra
 from . import cuda
-from .cpu import HEALTH, Given
+from .cpu import HEALTH, Backward, Given, Swept, swept_arrays
+from .cuda_text import NATIVE
 from .lower import lower
 from .program import Program
 
@@ -50,33 +53,86 @@ class CudaRollout:
     ) -> None:
         self.program, self.precision, self.fast = program, precision, fast
         self.xp = cupy()
-        self.dtype = self.xp.dtype(precision)
+        self.dtype = np.dtype(precision)
         self.dt, self.tolerance = dt, tolerance
         self._kernel: Any = None
 
     def source(self) -> str:
         """The CUDA C of the kernel."""
-        program = self.program if self.fast else lower(self.program, self.precision)
-        return cuda.emit(program, self.precision, fast=self.fast)
+        native = NATIVE if self.fast else frozenset[str]()
+        return cuda.emit(lower(self.program, self.precision, native), self.precision)
 
     def run(self, given: Given, out: Any, every: int) -> Any:
         """Fill `out` (sample, vehicle, field) after its first sample; returns the health."""
         xp = self.xp
         if self._kernel is None:
             flags = cuda.FAST_FLAGS if self.fast else cuda.EXACT_FLAGS
-            self._kernel = xp.RawModule(code=self.source(), options=flags).get_function("rollout")
+            self._kernel = _compiled(self.source(), "rollout", flags)
         samples, count = out.shape[0] - 1, out.shape[1]
         health = xp.zeros((len(HEALTH), count), self.dtype)
-        arguments: list[Any] = []
-        for array in (*given, out):
-            base, *strides = strided(array)
-            arguments += [base, *(xp.int64(s) for s in strides)]
-        if given.x.shape[1] == 1:
-            arguments[2] = xp.int64(0)
-        arguments += [health, *(xp.int64(n) for n in (count, samples, every))]
-        arguments += [self.dtype.type(self.dt), self.dtype.type(self.tolerance)]
-        self._kernel((-(-count // cuda.THREADS),), (cuda.THREADS,), tuple(arguments))
+        tail = [health, *(xp.int64(n) for n in (count, samples, every))]
+        tail += [self.dtype.type(self.dt), self.dtype.type(self.tolerance)]
+        _launch(self._kernel, count, _views((*given, out)), tail)
         return health
+
+
+class CudaMap:
+    """A Program applied to each vehicle once. It is compiled when first used."""
+
+    def __init__(self, program: Program, precision: str) -> None:
+        self.program, self.precision = program, precision
+        self.xp = cupy()
+        self._kernel: Any = None
+
+    def run(self, given: list[Any], count: int) -> list[Any]:
+        """The output ports, each (1, count, field), for input ports (1, count or 1, field)."""
+        xp = self.xp
+        if self._kernel is None:
+            source = cuda.emit_apply(lower(self.program, self.precision), self.precision)
+            self._kernel = _compiled(source, "apply")
+        sizes = [len(port.fields) for port in self.program.outputs]
+        out = [xp.empty((1, count, size), self.precision) for size in sizes]
+        _launch(self._kernel, count, _views((*given, *out)), [xp.int64(count)])
+        return out
+
+
+class CudaAdjoint:
+    """An adjoint Program run backwards over a rollout. It is compiled when first used."""
+
+    def __init__(self, program: Program, *, dt: float, precision: str) -> None:
+        self.program, self.precision = program, precision
+        self.xp = cupy()
+        self.dtype = np.dtype(precision)
+        self.dt = dt
+        self._kernel: Any = None
+
+    def run(self, given: Backward, steps: int, count: int) -> Swept:
+        """Derivatives with respect to the first state, the inputs and the parameters."""
+        xp = self.xp
+        if self._kernel is None:
+            source = cuda.emit_adjoint(lower(self.program, self.precision), self.precision)
+            self._kernel = _compiled(source, "adjoint")
+        made = swept_arrays(xp, self.program, given, count, self.dtype)
+        tail = [xp.int64(count), xp.int64(steps), self.dtype.type(self.dt)]
+        _launch(self._kernel, count, _views((*given, *made)), tail)
+        return made
+
+
+def _compiled(source: str, name: str, flags: tuple[str, ...] = cuda.EXACT_FLAGS) -> Any:
+    return cupy().RawModule(code=source, options=flags).get_function(name)
+
+
+def _views(arrays: tuple[Any, ...]) -> list[Any]:
+    """Kernel arguments of arrays (step, vehicle, field): address and strides."""
+    xp, arguments = cupy(), []
+    for array in arrays:
+        base, *strides = strided(array)
+        arguments += [base, *(xp.int64(s) for s in strides)]
+    return arguments
+
+
+def _launch(kernel: Any, count: int, views: list[Any], tail: list[Any]) -> None:
+    kernel((-(-count // cuda.THREADS),), (cuda.THREADS,), (*views, *tail))
 
 
 _CUDA_DEVICE = 2

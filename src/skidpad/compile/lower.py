@@ -21,14 +21,18 @@ from .trace import without_dead_code
 PRECISIONS = ("float32", "float64")
 
 
-def lower(program: Program, precision: str) -> Program:
-    """The traced Program in IEEE operations of one precision."""
+def lower(program: Program, precision: str, native: frozenset[str] = frozenset()) -> Program:
+    """The traced Program in IEEE operations of one precision.
+
+    Elementary functions in `native` are left as they are, for a target that has its own; such a
+    Program no longer has the same bits everywhere.
+    """
     if precision not in PRECISIONS:
         raise InvalidValue(f"precision = {precision!r} is unknown; allowed are float32, float64")
     if program.precision is not None:
         raise InvalidValue(f"program {program.name!r} is already lowered to {program.precision}")
     program = with_shared_reciprocals(program)
-    low = _Lowering(program, precision)
+    low = _Lowering(program, precision, native)
     results = tuple(tuple(low.number(low.place[r]) for r in result) for result in program.results)
     lowered = replace(program, code=tuple(low.b.code), results=results, precision=precision)
     return without_dead_code(lowered)
@@ -37,8 +41,9 @@ def lower(program: Program, precision: str) -> Program:
 class _Lowering:
     """One pass over a traced Program; `place[k]` is where the value of instruction k ended up."""
 
-    def __init__(self, program: Program, precision: str) -> None:
+    def __init__(self, program: Program, precision: str, native: frozenset[str]) -> None:
         self.code = program.code
+        self.native = native
         self.name = program.name
         self.b = Builder(precision)
         self.fused = _fusable_products(program)
@@ -76,6 +81,8 @@ class _Lowering:
             return self._extremum(i.op, i.args, args)
         if i.op == "pow":
             return RULES["pow"](b, args[0], i.imm)
+        if i.op in self.native:
+            return b.emit(i.op, *args)
         lone = LONE.get(i.op) if i.args[0] not in self.paired else None
         rule = lone or _DIRECT.get(i.op) or RULES.get(i.op)
         if rule is None:

@@ -115,12 +115,23 @@ def apply_kernel(traced: Program, precision: str, lanes: int | None) -> tuple[An
     return _kernel("apply", traced, precision, lanes)
 
 
+def adjoint_kernel(traced: Program, precision: str, lanes: int | None) -> tuple[Any, int]:
+    """The compiled `adjoint` of a traced adjoint Program, and the lanes it uses."""
+    return _kernel("adjoint", traced, precision, lanes)
+
+
 def _kernel(kind: str, traced: Program, precision: str, lanes: int | None) -> tuple[Any, int]:
+    from . import adjoint_kernel as backward
     from . import kernels
 
     # The width is settled on the traced size, so that a cached kernel needs no lowering at all.
     lanes = lanes or default_lanes(traced, precision)
-    make = kernels.rollout_module if kind == "rollout" else kernels.apply_module
+    modules = {
+        "rollout": kernels.rollout_module,
+        "apply": kernels.apply_module,
+        "adjoint": backward.adjoint_module,
+    }
+    make = modules[kind]
     library = _library(kind, traced, precision, lanes, lambda lowered: make(lowered, lanes))
     return library.function(kind, ctypes.c_void_p), lanes
 

@@ -58,15 +58,17 @@ def adjoint(model: Model, integrator: Integrator, stage_cost: StageCost | None =
         arguments = Arguments(x, u, p)
         value = _cost(model, stage_cost, x, u, p, r)
         weights = column(ca.SX(v) for v in record.flatten(lam))
-        if _solves_equations(model, integrator):
-            implicit = ImplicitStep(model, integrator, x, u, w, p, dt)
+        method = _implicit(model, integrator)
+        if method is not None:
+            implicit = ImplicitStep(model, method, x, u, w, p, dt)
             gradient = implicit.pullback(weights, arguments.symbols)
             gradient += pullback(value, ca.SX(1), arguments.symbols)
         else:
             following, _ = discretise(model, integrator)(x, u, w, p, dt)
             outputs = column((*_leaves(following), value))
             gradient = pullback(outputs, column((weights, ca.SX(1))), arguments.symbols)
-        return Gradients(*arguments.split(gradient), value)
+        on_x, on_u, on_p = arguments.split(gradient)
+        return Gradients(on_x, on_u, on_p, value)
 
     return gradients
 
@@ -78,7 +80,8 @@ def terminal_gradients(
     Params), and its value, from records of CasADi symbols."""
     value = _scalar(f"the terminal cost of {model.name!r}", terminal_cost(x, p, r))
     arguments = Arguments(x, p)
-    return (*arguments.split(pullback(value, ca.SX(1), arguments.symbols)), value)
+    on_x, on_p = arguments.split(pullback(value, ca.SX(1), arguments.symbols))
+    return on_x, on_p, value
 
 
 def tangent(model: Model, integrator: Integrator) -> Tangent:
@@ -86,8 +89,9 @@ def tangent(model: Model, integrator: Integrator) -> Tangent:
 
     def change(x: Any, u: Any, w: Any, p: Any, dt: Any, dx: Any, du: Any, dp: Any) -> Any:
         symbols, direction = Arguments(x, u, p).symbols, column(_leaves(dx, du, dp))
-        if _solves_equations(model, integrator):
-            implicit = ImplicitStep(model, integrator, x, u, w, p, dt)
+        method = _implicit(model, integrator)
+        if method is not None:
+            implicit = ImplicitStep(model, method, x, u, w, p, dt)
             moved = implicit.pushforward(symbols, direction)
         else:
             following, _ = discretise(model, integrator)(x, u, w, p, dt)
@@ -106,7 +110,8 @@ class Arguments:
 
     def split(self, gradient: SX) -> list[Any]:
         """A column of derivatives, as records of the same classes."""
-        leaves, parts = ca.vertsplit(gradient), []
+        leaves = ca.vertsplit(gradient)
+        parts: list[Any] = []
         for kind in self.kinds:
             count = record.size(kind)
             parts.append(record.unflatten(kind, leaves[:count]))
@@ -118,12 +123,16 @@ def _leaves(*records: Any) -> list[SX]:
     return [ca.SX(leaf) for r in records for leaf in record.flatten(r)]
 
 
-def _solves_equations(model: Model, integrator: Integrator) -> bool:
+def _implicit(model: Model, integrator: Integrator) -> Radau | None:
+    """The integrator, if its steps solve equations."""
     if not (model.continuous and integrator.implicit):
-        return False
+        return None
     if not isinstance(integrator, Radau):
-        raise InvalidValue(f"there is no derivative of a step of {integrator.name!r}")
-    return True
+        raise InvalidValue(
+            f"a step of {integrator.name!r} cannot be differentiated; "
+            "allowed are the explicit methods and those of radau"
+        )
+    return integrator
 
 
 def _cost(model: Model, cost: StageCost | None, x: Any, u: Any, p: Any, r: Any) -> SX:

@@ -1,0 +1,98 @@
+"""Pieces of CUDA C that every kernel needs: the statements of a Program and its strided arrays.
+
+A kernel has one thread per vehicle, `v`. An array (step, vehicle, field) is passed as its address
+and its strides of field, vehicle and step, counted in numbers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from .builder import MAGIC
+from .c import BOOLEAN, TYPES, Type, expression, helpers, literal
+from .program import Instruction, Program
+
+NATIVE = frozenset({"sin", "cos", "tanh", "exp", "log"})
+"""Elementary operations that a GPU has in hardware, or nearly so; fast mode leaves them to it."""
+
+# NVRTC has no standard headers.
+_TYPEDEFS = """\
+#ifdef __CUDACC_RTC__
+typedef unsigned int uint32_t;
+typedef int int32_t;
+typedef unsigned long long uint64_t;
+typedef long long int64_t;
+#define NAN __int_as_float(0x7fc00000)
+#define INFINITY __int_as_float(0x7f800000)
+#else
+#include <stdint.h>
+#endif
+"""
+
+
+class Lines:
+    """Statements of a Program, taken in parts; `text` is how each value is written."""
+
+    def __init__(self, program: Program, precision: str) -> None:
+        self.program, self.kind = program, TYPES[precision]
+        self.text: dict[int, str] = {}
+
+    def take(self, wanted: Callable[[int], bool]) -> list[str]:
+        """Statements of the instructions that are wanted and not taken yet."""
+        lines: list[str] = []
+        for k, i in enumerate(self.program.code):
+            if k in self.text or not wanted(k):
+                continue
+            if i.op == "const":
+                self.text[k] = literal(i.imm, self.kind)
+            elif i.op == "input":
+                port, index = i.imm
+                name = self.program.inputs[port].name
+                self.text[k] = "dt" if name == "dt" else f"{name}{index}"
+            else:
+                value = _value(i, [self.text[a] for a in i.args], self.kind)
+                type_name = "bool" if i.op in BOOLEAN else self.kind.name
+                lines.append(f"const {type_name} t{k} = {value};")
+                self.text[k] = f"t{k}"
+        return lines
+
+    def results(self, port: int) -> list[str]:
+        """How the fields of an output port are written, once everything is taken."""
+        return [self.text[r] for r in self.program.results[port]]
+
+
+def _value(i: Instruction, args: list[str], kind: Type) -> str:
+    if i.op in NATIVE:
+        return f"{i.op}{kind.suffix}({args[0]})"
+    return expression(i, args, kind)
+
+
+def prelude(precision: str) -> str:
+    """What stands before the kernels: integer types and the functions on bits."""
+    functions = helpers(TYPES[precision], MAGIC[precision])
+    return _TYPEDEFS + functions.replace("static inline", "static __device__ inline")
+
+
+def view_parameters(kind: Type, read: tuple[str, ...], written: tuple[str, ...]) -> str:
+    """Kernel parameters of the arrays that are read and of those that are written."""
+    return ",\n    ".join(
+        f"{'' if name in written else 'const '}{kind.name}* __restrict__ {name}, "
+        f"long long {name}_field, long long {name}_vehicle, long long {name}_step"
+        for name in (*read, *written)
+    )
+
+
+def at(name: str, field: int, step: str = "") -> str:
+    """A field of this thread's vehicle in an array, at a step if one is given."""
+    moved = f" + {step} * {name}_step" if step else ""
+    return f"{name}[{field} * {name}_field + v * {name}_vehicle{moved}]"
+
+
+def loads(kind: Type, name: str, count: int, step: str = "") -> list[str]:
+    """Statements that read all fields of an array into variables NAME0, NAME1, ..."""
+    return [f"{kind.name} {name}{f} = {at(name, f, step)};" for f in range(count)]
+
+
+def indent(lines: list[str], spaces: int) -> str:
+    """Lines of C as a block of text."""
+    return "\n".join(" " * spaces + line for line in lines)
