@@ -15,8 +15,17 @@ import numpy as np
 import skidpad as sp
 
 FOLDER = Path(__file__).parent.parent / "tests" / "data" / "plants"
-CASES = (("four_wheel", "rk4", 1e-3), ("formula_student", "rk4", 1e-3), ("four_wheel", "radau", 1e-2))
+CASES = (
+    ("four_wheel", "rk4", 1e-3),
+    ("formula_student", "rk4", 1e-3),
+    ("four_wheel", "radau", 1e-2),
+)
 VEHICLES, STEPS, EVERY = 96, 200, 50
+BACK_STEPS = 40
+COST = sp.Cost(
+    stage=lambda x, u: (x.v_x - 10.0) ** 2 + 0.1 * u.steer * u.steer + x.y * x.y,
+    terminal=lambda x: x.yaw * x.yaw + x.omega * x.omega,
+)
 
 
 def inputs() -> tuple[np.ndarray, np.ndarray]:
@@ -36,6 +45,13 @@ def results(fleet: sp.Fleet) -> np.ndarray:
     return fleet.rollout(x0, controls, every=EVERY)
 
 
+def gradients(fleet: sp.Fleet) -> dict[str, np.ndarray]:
+    """Value and derivatives of the cost along the first steps."""
+    x0, controls = inputs()
+    value, gradient = fleet.gradient(x0, controls[:BACK_STEPS])
+    return {"value": value, **gradient._asdict()}
+
+
 def main() -> None:
     """Write a plant per case and all results into one archive."""
     FOLDER.mkdir(parents=True, exist_ok=True)
@@ -44,8 +60,11 @@ def main() -> None:
         name = f"{vehicle}.{integrator}"
         for precision in ("float64", "float32"):
             fleet = sp.Fleet(sp.vehicles.get(vehicle)(), dt, integrator, precision=precision)
+            path = FOLDER / f"{name}.plant"
+            fleet.save(path, cost=COST)
             found[f"{name}.{precision}"] = results(fleet)
-        fleet.save(FOLDER / f"{name}.plant")
+            derived = gradients(sp.Fleet.load(path, precision=precision))
+            found |= {f"{name}.{precision}.{part}": array for part, array in derived.items()}
     np.savez_compressed(FOLDER / "cpu_results.npz", **found)
 
 

@@ -10,8 +10,9 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from . import conformance, errors, integrate, ops, record, units, vehicles
+    from . import conformance, controllers, errors, integrate, ops, record, units, vehicles
     from .compile.program import Program
+    from .cost import Cost
     from .errors import (
         InvalidValue,
         MissingExtra,
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 
 __all__ = [
+    "Cost",
     "Fleet",
     "InvalidValue",
     "MissingExtra",
@@ -45,6 +47,7 @@ __all__ = [
     "VehicleFactory",
     "__version__",
     "conformance",
+    "controllers",
     "errors",
     "integrate",
     "ops",
@@ -53,8 +56,11 @@ __all__ = [
     "vehicles",
 ]
 
-_MODULES = frozenset({"conformance", "errors", "integrate", "ops", "record", "units", "vehicles"})
+_MODULES = frozenset(
+    {"conformance", "controllers", "errors", "integrate", "ops", "record", "units", "vehicles"}
+)
 _HOMES = {
+    "Cost": "cost",
     "Fleet": "fleet",
     "InvalidValue": "errors",
     "MissingExtra": "errors",

@@ -7,6 +7,7 @@ last, (T, n, B), which a kernel reads fastest.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
@@ -116,9 +117,16 @@ def rows(
 
 def empty(samples: int, count: int, size: int, space: Space, layout: str) -> Array:
     """Room for samples (sample, vehicle, field), laid out in memory as `layout` says."""
-    if layout == "aos":
-        return space.xp.empty((samples, count, size), space.dtype)
-    return np.swapaxes(space.xp.empty((samples, size, count), space.dtype), 1, 2)
+    shape = (samples, count, size) if layout == "aos" else (samples, size, count)
+    try:
+        room = space.xp.empty(shape, space.dtype)
+    except MemoryError as error:  # CuPy's own error is one too
+        gigabytes = math.prod(shape) * space.dtype.itemsize / 1e9
+        raise InvalidValue(
+            f"{samples} samples of {count} vehicles take {gigabytes:.1f} GB of memory, more than "
+            f"there is on the {space.device}: take a larger `every` or fewer vehicles"
+        ) from error
+    return room if layout == "aos" else np.swapaxes(room, 1, 2)
 
 
 def _shaped(kind: type, what: str, given: Any, space: Space, layout: str, *, timed: bool) -> Array:

@@ -17,7 +17,7 @@ from .compile.plant import Plant
 from .cost import Cost
 from .engines import Engines
 from .errors import InvalidValue, SimulationDiverged, StepNotConverged
-from .gradient import WRT, Differentiator, Gradient, Jacobian, as_gradient, asked
+from .gradient import WRT, Differentiator, Gradient, Jacobian, as_gradient, asked, saved_cost
 from .integrate.base import Integrator
 from .model import Vehicle, VehicleFactory
 
@@ -59,10 +59,10 @@ class Fleet:
         lanes: int | None = None,
         fast: bool = False,
     ) -> None:
-        self.integrator = compiled_integrator(integrator)
+        method = compiled_integrator(integrator)
         _one_of("precision", precision, PRECISIONS)
         dt = positive_step(dt, precision)
-        plant = Plant.of(made(vehicle), self.integrator)
+        plant = Plant.of(made(vehicle), method)
         self._set_up(plant, dt, precision, device, threads, on_diverge, lanes, fast)
 
     @classmethod
@@ -86,9 +86,13 @@ class Fleet:
         fleet._set_up(plant, step, precision, device, threads, on_diverge, lanes, fast)
         return fleet
 
-    def save(self, path: str | Path) -> None:
-        """Write vehicle, parameters, integrator and dt to one portable file; see `load`."""
-        self.plant.save(path, dt=self.dt)
+    def save(self, path: str | Path, *, cost: Any = None) -> None:
+        """Write vehicle, parameters, integrator and dt to one portable file; see `load`.
+
+        With a cost, the loaded fleet can also compute its gradient.
+        """
+        programs = None if cost is None else saved_cost(self.plant, cost)
+        self.plant.save(path, dt=self.dt, cost=programs)
 
     def _set_up(
         self,
@@ -195,7 +199,7 @@ class Fleet:
         self,
         x0: Any,
         controls: Any,
-        cost: Any,
+        cost: Any = None,
         *,
         steps: int | None = None,
         params: Any = None,
@@ -208,7 +212,7 @@ class Fleet:
         Args:
             x0, controls, steps, params, disturbances: as in `rollout`.
             cost: a `skidpad.Cost`, or a function: of `x` and `u` as stage cost, of `x` alone as
-                terminal cost.
+                terminal cost. A fleet that was loaded uses the cost it was saved with.
             references: what the cost sees as `r` at each step and at the end, (T + 1, B or 1, nr),
                 or one record held.
             wrt: which derivatives to compute, of "x0", "controls" and "params".
@@ -217,7 +221,10 @@ class Fleet:
             The cost (B,), and a `Gradient` with fields `x0` (B, nx), `controls` (as given) and
             `params` (B, np).
         """
-        names, cost = asked(wrt), Cost.of(cost)
+        names = asked(wrt)
+        cost = self.plant.saved_cost if cost is None else Cost.of(cost)
+        if cost is None:
+            raise InvalidValue("gradient needs a cost: a skidpad.Cost or a function of x and u")
         given = self._given(x0, controls, params, disturbances)
         total = _steps(steps, controls, disturbances)
         r = batch.series(cost.Reference, "references", references, self._space, "aos")
@@ -286,9 +293,7 @@ class Fleet:
 
     def _derivatives(self) -> Differentiator:
         if self._differentiator is None:
-            self._differentiator = Differentiator(
-                self.vehicle, self.integrator, self._engines, self._samples
-            )
+            self._differentiator = Differentiator(self._engines, self._samples)
         return self._differentiator
 
     def _back(self, results: list[Any], *given: Any) -> Any:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -16,11 +17,12 @@ import numpy as np
 from .compile import adjoint
 from .compile.cpu import Backward, Given, Swept
 from .compile.host import Array
+from .compile.plant import Plant, SavedCost
+from .compile.program import Port, Program
+from .compile.trace import without_dead_code
 from .cost import Cost
 from .engines import AdjointEngine, Engines, MapEngine
 from .errors import InvalidValue
-from .integrate.base import Integrator
-from .model import Vehicle
 
 WRT = ("x0", "controls", "params")
 _MOST_NUMBERS = 1 << 27
@@ -56,16 +58,18 @@ Advance = Callable[[Given, int, int], Array]
 class Differentiator:
     """The adjoint engines of a fleet, one per cost and choice of derivatives, made when needed."""
 
-    def __init__(
-        self, vehicle: Vehicle, integrator: Integrator, engines: Engines, advance: Advance
-    ) -> None:
-        self.vehicle, self.integrator = vehicle, integrator
+    def __init__(self, engines: Engines, advance: Advance) -> None:
         self.engines, self.advance = engines, advance
         self._adjoints: dict[Any, AdjointEngine] = {}
         self._ends: dict[Any, MapEngine] = {}
 
     def gradient(
-        self, given: Given, references: Array, steps: int, cost: Cost, wrt: tuple[str, ...]
+        self,
+        given: Given,
+        references: Array,
+        steps: int,
+        cost: Cost | SavedCost,
+        wrt: tuple[str, ...],
     ) -> tuple[Array, Swept]:
         """Value (B,) and derivatives of a cost of rollouts."""
         with_params = "params" in wrt
@@ -152,21 +156,61 @@ class Differentiator:
             many = min(length, steps - begin)
             yield Stretch(begin, self.advance(_part(given, start, begin, many), many, 1))
 
-    def _adjoint(self, cost: Cost | None, with_params: bool) -> AdjointEngine:
-        key = (cost, with_params)
+    def _adjoint(self, cost: Cost | SavedCost | None, with_params: bool) -> AdjointEngine:
+        key = (id(cost) if isinstance(cost, SavedCost) else cost, with_params)
         if key not in self._adjoints:
-            program = adjoint.adjoint_program(
-                self.vehicle, self.integrator, cost, params=with_params
+            self._adjoints[key] = self.engines.adjoint(
+                adjoint_of(self.engines.plant, cost, with_params)
             )
-            self._adjoints[key] = self.engines.adjoint(program)
         return self._adjoints[key]
 
-    def _end(self, cost: Cost, with_params: bool) -> MapEngine:
-        key = (cost, with_params)
+    def _end(self, cost: Cost | SavedCost, with_params: bool) -> MapEngine:
+        key = (id(cost) if isinstance(cost, SavedCost) else cost, with_params)
         if key not in self._ends:
-            program = adjoint.terminal_program(self.vehicle, cost, params=with_params)
-            self._ends[key] = self.engines.map(program)
+            self._ends[key] = self.engines.map(terminal_of(self.engines.plant, cost, with_params))
         return self._ends[key]
+
+
+def saved_cost(plant: Plant, given: Any) -> SavedCost:
+    """The Programs of a cost, to be written beside a plant."""
+    cost = Cost.of(given)
+    return SavedCost(
+        cost.Reference,
+        adjoint_of(plant, cost, True),
+        terminal_of(plant, cost, True),
+        adjoint_of(plant, None, True),
+    )
+
+
+def adjoint_of(plant: Plant, cost: Cost | SavedCost | None, with_params: bool) -> Program:
+    """The adjoint Program of a plant's step with a stage cost, or of the step alone."""
+    if isinstance(cost, SavedCost):
+        return cost.adjoint if with_params else without_output(cost.adjoint, "p")
+    if plant.vehicle is not None and plant.method is not None:
+        return adjoint.adjoint_program(plant.vehicle, plant.method, cost, params=with_params)
+    if plant.saved_cost is None or cost is not None:
+        raise InvalidValue(
+            f"this fleet of {plant.name!r} was loaded from a file: gradients need the cost it was "
+            "saved with, fleet.save(path, cost=...), and then take no other"
+        )
+    pullback = plant.saved_cost.pullback
+    return pullback if with_params else without_output(pullback, "p")
+
+
+def terminal_of(plant: Plant, cost: Cost | SavedCost, with_params: bool) -> Program:
+    """The Program of the terminal cost and its derivatives."""
+    if isinstance(cost, SavedCost):
+        return cost.terminal if with_params else without_output(cost.terminal, "p")
+    assert plant.vehicle is not None
+    return adjoint.terminal_program(plant.vehicle, cost, params=with_params)
+
+
+def without_output(program: Program, name: str) -> Program:
+    """The Program without what is needed for one output port alone."""
+    outputs = tuple(Port(p.name, ()) if p.name == name else p for p in program.outputs)
+    pairs = zip(program.outputs, program.results, strict=True)
+    results = tuple(() if port.name == name else result for port, result in pairs)
+    return without_dead_code(replace(program, outputs=outputs, results=results))
 
 
 class Stretch(NamedTuple):

@@ -25,8 +25,11 @@ def rounded(value: Fraction, dtype: Any) -> Any:
         return guess
     # Rounding to double first may have moved a value onto a tie: settle it among the neighbours.
     near = [np.nextafter(guess, kind(s), dtype=kind) for s in (-np.inf, np.inf)] + [guess]
-    errors = [(abs(Fraction(float(n)) - value), int(n.view(np.uint32)) & 1) for n in near
-              if np.isfinite(n)]
+    errors = [
+        (abs(Fraction(float(n)) - value), int(n.view(np.uint32)) & 1)
+        for n in near
+        if np.isfinite(n)
+    ]
     candidates = [n for n in near if np.isfinite(n)]
     return candidates[errors.index(min(errors))]
 

@@ -6,9 +6,9 @@ from typing import Any
 
 import numpy as np
 import pytest
+
 from compile.lanes_harness import LANES, PRECISIONS, canonical, runner
 from compile.numpy_model import MANTISSA, evaluate
-
 from skidpad.compile import llvm, native
 from skidpad.compile.builder import Builder
 from skidpad.compile.kernels import apply_module
@@ -157,9 +157,12 @@ def mixer() -> Program:
     p = [b.emit("input", imm=(1, k)) for k in range(2)]
     first = b.fma(x[0], p[0], x[1])
     second = b.sub(b.mul(x[2], p[1]), x[0])
-    ports = (Port("x", ("a", "b", "c")), Port("q", ("d", "e"))), (
-        Port("y", ("u", "v")),
-        Port("z", ("w",)),
+    ports = (
+        (Port("x", ("a", "b", "c")), Port("q", ("d", "e"))),
+        (
+            Port("y", ("u", "v")),
+            Port("z", ("w",)),
+        ),
     )
     return Program("mixer", *ports, tuple(b.code), ((first, second), (second,)), "float64")
 

@@ -8,8 +8,8 @@ from typing import Any
 import mpmath
 import numpy as np
 import pytest
-from compile.lanes_harness import PRECISIONS, canonical, lowered, run, traced
 
+from compile.lanes_harness import PRECISIONS, canonical, lowered, run, traced
 from skidpad import ops
 from skidpad.compile.lower import lower, with_shared_reciprocals
 from skidpad.compile.program import LOWERED_OPS, Instruction
@@ -155,9 +155,7 @@ def test_precision_is_checked() -> None:
 
 def test_sign_and_rounding() -> None:
     values = np.array([-np.inf, -1.5, -0.3, -0.0, 0.0, 0.3, 1.5, np.inf, np.nan])
-    sign, floor, ceil = run(
-        lowered(lambda a: (ops.sign(a), ops.floor(a), -ops.floor(-a))), values
-    )
+    sign, floor, ceil = run(lowered(lambda a: (ops.sign(a), ops.floor(a), -ops.floor(-a))), values)
     np.testing.assert_array_equal(sign, np.sign(values))
     assert canonical(floor) == canonical(np.floor(values))
     np.testing.assert_array_equal(ceil, np.ceil(values))
@@ -190,7 +188,10 @@ def test_meaning_against_fifty_digits() -> None:
     program = lowered(lambda a, b: ops.tan(a * 0.7) + ops.exp(b) * ops.log(a * a + 0.1), 2)
     with mpmath.workdps(50):
         exact = [
-            float(mpmath.tan(a * mpmath.mpf(0.7)) + mpmath.exp(b) * mpmath.log(a * a + mpmath.mpf(0.1)))
+            float(
+                mpmath.tan(a * mpmath.mpf(0.7))
+                + mpmath.exp(b) * mpmath.log(a * a + mpmath.mpf(0.1))
+            )
             for a, b in (map(mpmath.mpf, pair) for pair in columns.T)
         ]
     np.testing.assert_allclose(run(program, *columns)[0], exact, rtol=1e-14, atol=1e-14)

@@ -13,10 +13,10 @@ from typing import Any
 
 import numpy as np
 import pytest
-from compile.lanes_harness import PRECISIONS, canonical, lowered, run, runner, traced
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from compile.lanes_harness import PRECISIONS, canonical, lowered, run, runner, traced
 from skidpad import ops, vehicles
 from skidpad.compile import pipeline
 from skidpad.compile.program import Instruction, Port, Program

@@ -7,10 +7,10 @@ from typing import Any
 
 import numpy as np
 import pytest
-from compile.lanes_harness import canonical, lowered, runner
 from hypothesis import given
 from hypothesis import strategies as st
 
+from compile.lanes_harness import canonical, lowered, runner
 from skidpad import ops, vehicles
 from skidpad.compile import pipeline
 from skidpad.compile.program import Instruction, Port, Program

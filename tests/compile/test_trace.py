@@ -8,8 +8,8 @@ from typing import Any
 import casadi as ca
 import numpy as np
 import pytest
-from compile.lanes_harness import canonical, lowered, run, traced
 
+from compile.lanes_harness import canonical, lowered, run, traced
 from skidpad import ops
 from skidpad.compile.program import Instruction, Port
 from skidpad.compile.trace import trace

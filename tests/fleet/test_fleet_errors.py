@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 import pytest
-from fleet.driving import inputs, starts
 
 import skidpad as sp
+from fleet.driving import inputs, starts
 from skidpad import record
 from skidpad.errors import InvalidValue, SimulationDiverged, StepNotConverged
 
@@ -32,7 +32,10 @@ BAD = [np.nan, np.inf, -np.inf]
         ({"dt": "soon"}, "dt = 'soon' must be a number"),
         ({"dt": 1e-60, "precision": "float32"}, "dt = 1e-60 s .* in float32"),
         ({"integrator": "rk5"}, "unknown integrator 'rk5'|no integrator 'rk5'"),
-        ({"integrator": "scipy:RK45"}, "'scipy:RK45' runs in a Simulator only; a Fleet takes euler"),
+        (
+            {"integrator": "scipy:RK45"},
+            "'scipy:RK45' runs in a Simulator only; a Fleet takes euler",
+        ),
     ],
     ids=lambda value: "-".join(map(str, value.values())) if isinstance(value, dict) else "",
 )
@@ -122,7 +125,11 @@ def test_disturbances_out_of_range(car: sp.Vehicle) -> None:
         (None, {"controls": np.zeros((4, 2, 5))}, "differ: x0 has 3, controls has 2"),
         (None, {"controls": np.zeros((0, 3, 5))}, "number of steps = 0"),
         (None, {"controls": np.zeros((4, 3, 5)), "steps": 5}, "number of steps = 4 and 5"),
-        (None, {"controls": {"steeer": 1.0}, "steps": 1}, "no field 'steeer'; did you mean 'steer'"),
+        (
+            None,
+            {"controls": {"steeer": 1.0}, "steps": 1},
+            "no field 'steeer'; did you mean 'steer'",
+        ),
         (None, {"params": {"mass": 1.0}, "steps": 1}, "params has no field 'mass'.*Allowed are m,"),
         (None, {"params": np.zeros((3, 2)), "steps": 1}, r"params has shape \(3, 2\)"),
         (None, {"params": {"m": [[1.0]]}, "steps": 1}, r"params\['m'\] has shape \(1, 1\)"),
@@ -166,7 +173,9 @@ def unstable(bicycle: sp.Vehicle, **settings: Any) -> tuple[sp.Fleet, np.ndarray
 
 def test_vehicles_that_diverge_are_named(bicycle: sp.Vehicle) -> None:
     fleet, x0, u = unstable(bicycle)
-    with pytest.raises(SimulationDiverged, match=r"2 of 7 vehicles \(2, 5\) diverged; vehicle 2") as e:
+    with pytest.raises(
+        SimulationDiverged, match=r"2 of 7 vehicles \(2, 5\) diverged; vehicle 2"
+    ) as e:
         fleet.rollout(x0, u, steps=400, every=100)
     error = e.value
     assert error.vehicles == (2, 5)
@@ -212,7 +221,7 @@ def test_mask_goes_on_without_them(bicycle: sp.Vehicle) -> None:
     for vehicle in (2, 5):
         finite = np.isfinite(out[:, vehicle]).all(axis=1)
         first = int(np.argmin(finite))
-        assert 0 < first
+        assert first > 0
         assert finite[:first].all()
         assert np.isnan(out[first:, vehicle]).all()
 
@@ -222,7 +231,9 @@ def test_a_step_that_does_not_converge(car: sp.Vehicle) -> None:
     x0 = np.zeros((3, 11))
     x0[:, 3] = [0.0, 20.0, 0.0]
     x0[1, 4] = 5.0
-    with pytest.raises(StepNotConverged, match=r"1 of 3 vehicles \(1\).*vehicle 1 from t = 0 s") as e:
+    with pytest.raises(
+        StepNotConverged, match=r"1 of 3 vehicles \(1\).*vehicle 1 from t = 0 s"
+    ) as e:
         fleet.rollout(x0, np.array([[0.0] * 5, [0.4] + [0.0] * 4, [0.0] * 5]), steps=10, every=10)
     simulator = sp.Simulator(car, 2.0, "radau2")
     simulator.reset(v_x=20.0, v_y=5.0)

@@ -6,9 +6,9 @@ from typing import Annotated, Any, NamedTuple
 
 import numpy as np
 import pytest
-from fleet.driving import inputs, starts
 
 import skidpad as sp
+from fleet.driving import inputs, starts
 from skidpad import record
 from skidpad.units import N, kg, m, m_s, one, positive, s
 

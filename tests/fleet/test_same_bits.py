@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from fleet.driving import inputs, starts
 
 import skidpad as sp
+from fleet.driving import inputs, starts
 from skidpad.compile.pipeline import LANES
 
 STEPS = 12

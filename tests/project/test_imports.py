@@ -18,7 +18,8 @@ HEAVY = {"casadi", "jax", "jaxlib", "llvmlite", "matplotlib", "pandas", "pyarrow
 BASE = {"errors", "extras", "units", "ops", "record", "model", "cost"}
 COMPILED = BASE | {"integrate", "compile"}
 RECORDING = {"columns", "trajectory", "record_io", "viewer"}
-RUNNING = COMPILED | RECORDING | {"batch", "stepper", "scipy_stepper", "simulator", "fleet"}
+RUNNING = COMPILED | RECORDING | {"batch", "stepper", "scipy_stepper", "engines"}
+RUNNING |= {"gradient", "simulator", "fleet"}
 ALLOWED: dict[str, set[str]] = {
     "errors": set(),
     "extras": {"errors"},
@@ -39,7 +40,9 @@ ALLOWED: dict[str, set[str]] = {
     "batch": COMPILED,
     "stepper": COMPILED,
     "scipy_stepper": COMPILED | {"stepper"},
-    "fleet": COMPILED | {"batch", "stepper"},
+    "engines": COMPILED | {"batch", "stepper"},
+    "gradient": COMPILED | {"engines"},
+    "fleet": COMPILED | {"batch", "stepper", "engines", "gradient"},
     "simulator": RUNNING,
     "conformance": RUNNING,
 }

@@ -114,7 +114,8 @@ class CpuAdjoint:
         self.program, self.precision = program, precision
         self.threads = threads or host.cores()
         self.dtype: Any = np.dtype(precision)
-        self.lanes = pipeline.default_lanes(program, precision)
+        # The sums over parameters leave no registers for a second vector per value.
+        self.lanes = pipeline.default_lanes(program, precision, registers=1)
         self._dt = host.bits(dt, self.dtype)
         self._kernel: Any = None
 

@@ -22,14 +22,14 @@ _WIDE_PROGRAM = 6_000
 code."""
 
 
-def default_lanes(program: Program, precision: str) -> int:
+def default_lanes(program: Program, precision: str, registers: int = 2) -> int:
     """The lane width for a traced Program: two vector registers per value, one for a large one.
 
     Two hide the latency of one another; with more, the registers run out.
     """
     from . import native
 
-    registers = 1 if program.operations > _WIDE_PROGRAM else 2
+    registers = 1 if program.operations > _WIDE_PROGRAM else registers
     width = registers * native.vector_bits() // (64 if precision == "float64" else 32)
     return max((n for n in LANES if n <= width), default=1)
 

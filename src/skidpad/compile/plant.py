@@ -12,7 +12,7 @@ from collections import namedtuple
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, NamedTuple
 
 from .. import record
 from ..errors import InvalidValue
@@ -25,6 +25,16 @@ from .program import Program
 FORMAT = "skidpad-plant"
 FORMAT_VERSION = 1
 KINDS = ("State", "Input", "Disturbance", "Params", "Outputs")
+
+
+class SavedCost(NamedTuple):
+    """A cost as Programs, so that gradients need neither its functions nor CasADi."""
+
+    Reference: type
+    adjoint: Program
+    terminal: Program
+    pullback: Program
+    """The adjoint without a cost, for `Fleet.vjp`."""
 
 
 @dataclass(frozen=True)
@@ -44,7 +54,11 @@ class Plant:
     step: Program
     vehicle: Vehicle | None = None
     """The vehicle it was made from; None if it was loaded."""
+    method: Integrator | None = None
+    """The integrator it was made with; None if it was loaded."""
     loaded_outputs: Program | None = None
+    saved_cost: SavedCost | None = None
+    """The cost whose derivatives a loaded plant brings along."""
 
     @classmethod
     def of(cls, vehicle: Vehicle, integrator: Integrator) -> Plant:
@@ -62,6 +76,7 @@ class Plant:
             params=vehicle.params,
             step=pipeline.step_program(vehicle, integrator),
             vehicle=vehicle,
+            method=integrator,
         )
 
     @cached_property
@@ -72,9 +87,12 @@ class Plant:
         assert self.loaded_outputs is not None
         return self.loaded_outputs
 
-    def save(self, path: str | Path, *, dt: float) -> None:
-        """Write everything, and the step in s it is meant for, to one portable text file."""
-        document = {
+    def save(self, path: str | Path, *, dt: float, cost: SavedCost | None = None) -> None:
+        """Write everything, and the step in s it is meant for, to one portable text file.
+
+        With a cost, the Programs of its gradient too.
+        """
+        document: dict[str, Any] = {
             "format": FORMAT,
             "version": FORMAT_VERSION,
             "name": self.name,
@@ -85,6 +103,7 @@ class Plant:
             "records": {kind: _described(getattr(self, kind)) for kind in KINDS},
             "step": self.step.document(),
             "outputs": self.outputs.document(),
+            "cost": None if cost is None else _cost_document(cost),
         }
         text = json.dumps(document, separators=(",", ":"), ensure_ascii=False)
         Path(path).write_text(text, "utf-8")
@@ -119,9 +138,22 @@ def _decoded(cls: type[Plant], document: dict[str, Any], where: str) -> tuple[Pl
         params=record.unflatten(kinds["Params"], values),
         step=Program.from_document(document["step"], where),
         loaded_outputs=Program.from_document(document["outputs"], where),
+        saved_cost=_saved_cost(document["cost"], where),
         **kinds,
     )
     return plant, float.fromhex(document["dt"])
+
+
+def _cost_document(cost: SavedCost) -> dict[str, Any]:
+    programs = {name: getattr(cost, name).document() for name in SavedCost._fields[1:]}
+    return {"Reference": _described(cost.Reference), **programs}
+
+
+def _saved_cost(document: Any, where: str) -> SavedCost | None:
+    if document is None:
+        return None
+    programs = (Program.from_document(document[name], where) for name in SavedCost._fields[1:])
+    return SavedCost(_record_type("Reference", document["Reference"]), *programs)
 
 
 def _described(kind: type) -> list[list[Any]]:

@@ -1,0 +1,34 @@
+"""Without a GPU: the files that the GPU tests load are what the code of today would write."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import skidpad as sp
+from skidpad.compile.plant import Plant
+
+sys.path.insert(0, str(Path(__file__).parents[2] / "tools"))
+import make_plants
+
+
+@pytest.mark.parametrize(("vehicle", "integrator", "dt"), make_plants.CASES)
+def test_saved_vehicles_are_up_to_date(vehicle, integrator, dt):
+    plant, saved_dt = Plant.load(make_plants.FOLDER / f"{vehicle}.{integrator}.plant")
+    fresh = Plant.of(sp.vehicles.get(vehicle)(), sp.integrate.get(integrator))
+    assert saved_dt == dt
+    assert plant.step.digest == fresh.step.digest, "run python tools/make_plants.py"
+
+
+@pytest.mark.parametrize("precision", ["float64", "float32"])
+def test_saved_results_are_those_of_the_cpu(precision):
+    with np.load(make_plants.FOLDER / "cpu_results.npz") as file:
+        saved = dict(file)
+    fleet = sp.Fleet.load(make_plants.FOLDER / "four_wheel.rk4.plant", precision=precision)
+    name = f"four_wheel.rk4.{precision}"
+    assert make_plants.results(fleet).tobytes() == saved[name].tobytes()
+    for part, array in make_plants.gradients(fleet).items():
+        assert array.tobytes() == saved[f"{name}.{part}"].tobytes()
