@@ -75,7 +75,7 @@ def problem(x0: Array, inputs: Array, measured: Array) -> Problem:
             after = model.step(x, u, DT, p=p)
             return after, after[columns]
 
-        return jax.lax.scan(jax.checkpoint(step), jnp.asarray(x0), jnp.asarray(inputs))[1]
+        return jax.lax.scan(jax.checkpoint(step, prevent_cse=False), jnp.asarray(x0), jnp.asarray(inputs))[1]
 
     def misfit(log_ratio: Any) -> Any:
         return jnp.mean(((simulated(log_ratio) - measured) / noise) ** 2)

@@ -178,7 +178,7 @@ def _finite(kind: type, what: str, array: Array) -> Array:
 
 def not_finite(kind: type, what: str, array: Array) -> str:
     """The sentence for the first value of an array (step, vehicle, field) that is not finite."""
-    step, vehicle, field = np.argwhere(~np.isfinite(array))[0]
+    step, vehicle, field = np.argwhere(~np.isfinite(array))[0].tolist()
     place = f"vehicle {vehicle}" + (f", step {step}" if array.shape[0] > 1 else "")
     name = record.names(kind)[field]
     return f"{what}: {name} of {place} is {array[step, vehicle, field]}; it must be finite"
@@ -194,9 +194,9 @@ def _in_range(kind: type, what: str, array: Array) -> Array:
         low = column <= allowed.low if allowed.open_low else column < allowed.low
         bad = np.argwhere(low | (column > allowed.high))
         if len(bad):
-            step, vehicle = bad[0]
+            step, vehicle = bad[0].tolist()
             raise InvalidValue(
-                f"{what}: {leaf.name} = {column[step, vehicle]:g} {leaf.unit} of vehicle {vehicle} "
+                f"{what}: {leaf.name} = {float(column[step, vehicle]):g} {leaf.unit} of vehicle {vehicle} "
                 f"must be {allowed}"
             )
     return array

@@ -74,7 +74,7 @@ def driving(vehicle: sp.Vehicle, count: int = COUNT) -> dict[str, np.ndarray]:
     start = x + 0.01 * table(model.State)
     calm = record.flatten(record.build(model.Disturbance))
     p = np.array(record.flatten(vehicle.params)) * rng.uniform(
-        0.9, 1.1, (count, record.size(model.Params))
+        0.9, 1.0, (count, record.size(model.Params))
     )
     w = np.tile(np.array(calm, float), (count, 1))
     if w.shape[1]:

@@ -1,6 +1,6 @@
 """On a CUDA device: the bits of the CPU, arrays of any library, and errors that say what to do.
 
-The vehicles come from files (`tools/make_plants.py`), since a machine with a GPU may have no CasADi.
+The vehicles come from files (`tools/make_plants.py`): a machine with a GPU may have no CasADi.
 """
 
 from __future__ import annotations
@@ -69,7 +69,7 @@ def test_parameters_per_vehicle_and_held_controls():
     x0 = np.zeros((4, 11))
     x0[:, 3] = 10.0
     masses = np.array([200.0, 230.0, 260.0, 230.0])
-    held = fleet.rollout(x0, {"tau_rl": 50.0, "tau_rr": 50.0}, steps=100, params={"m": masses})
+    held = fleet.rollout(x0, {"tau_rl": 200.0, "tau_rr": 200.0}, steps=100, params={"m": masses})
     assert held[-1, 0, 3] > held[-1, 1, 3] > held[-1, 2, 3]
     assert held[:, 1].tobytes() == held[:, 3].tobytes()
 
