@@ -259,8 +259,9 @@ def draw_circuit(axes: Any, task: Task, run: Drive) -> None:
     points = np.column_stack([path["x"], path["y"]])
     line = LineCollection(np.stack([points[:-1], points[1:]], 1), cmap="viridis", lw=2.6, zorder=3)
     line.set_array(path["v_x"])
+    line.set_clim(0.5 * task.speed, task.speed)
     axes.add_collection(line)
-    axes.figure.colorbar(line, ax=axes, fraction=0.03, pad=0.01, aspect=40, label="speed [m/s]")
+    axes.figure.colorbar(line, ax=axes, fraction=0.03, pad=0.01, aspect=40, label="speed [m/s]", extend="min")
     for glimpse in run.glimpses:
         draw_glimpse(axes, glimpse)
     axes.set_aspect("equal")

@@ -44,13 +44,15 @@ class Street(NamedTuple):
     length: float = 2.4
     """Length of our car and of the parked ones."""
     width: float = 1.4
-    spacing: float = 3.6
+    spacing: float = 3.7
     """From the middle of the gap to the middle of the parked car ahead or behind."""
     kerb: float = -1.1
     far: float = 3.6
     """The other side of the street."""
-    start: tuple[float, float] = (-5.0, 2.2)
+    start: tuple[float, float] = (-4.5, 2.2)
     """Where our car waits, parallel to the kerb."""
+    margin: float = 0.03
+    """Kept from everything at the ends of the steps; between them the car may come closer."""
     discs: tuple[float, ...] = (-0.8, 0.0, 0.8)
     """Middles of the discs that cover a car, along it."""
 
@@ -94,7 +96,7 @@ def parking_plan(car: Any, street: Street, steps: int = 60) -> Plan:
     stay_clear(opti, x, street)
     # Time first; the rest only makes the solution unique and calm.
     effort = ca.sumsqr(tau) / TORQUE**2 + ca.sumsqr(ca.diff(steer, 1, 1)) / 0.1**2
-    opti.minimize(steps * dt + 0.02 * effort)
+    opti.minimize(steps * dt + 0.05 * effort)
     opti.set_initial(x[:4, :], first_guess(street, steps))
     opti.set_initial(dt, 8.0 / steps)
     opti.solver("ipopt", {"expand": True, "print_time": False}, {"print_level": 0, "sb": "yes"})
@@ -106,14 +108,15 @@ def parking_plan(car: Any, street: Street, steps: int = 60) -> Plan:
 
 def stay_clear(opti: Any, x: Any, street: Street) -> None:
     """Our discs apart from those of the parked cars, and on this side of the kerb."""
+    low, high = street.kerb + street.radius, street.far - street.radius
     for ours in street.discs:
         at_x = x[X, :] + ours * ca.cos(x[YAW, :])
         at_y = x[Y, :] + ours * ca.sin(x[YAW, :])
-        opti.subject_to(opti.bounded(street.kerb + street.radius, at_y, street.far - street.radius))
+        opti.subject_to(opti.bounded(low + street.margin, at_y, high - street.margin))
         for parked in (-street.spacing, street.spacing):
             for theirs in street.discs:
                 apart = (at_x - parked - theirs) ** 2 + at_y**2
-                opti.subject_to(apart >= (2.0 * street.radius) ** 2)
+                opti.subject_to(apart >= (2.0 * street.radius + street.margin) ** 2)
 
 
 def first_guess(street: Street, steps: int) -> Array:
@@ -146,8 +149,8 @@ def figure(street: Street, plan: Plan, path: sp.Trajectory) -> Any:
     from matplotlib.figure import Figure
 
     with rc_context(STYLE):
-        fig = Figure(figsize=(11.5, 5.6), layout="constrained")
-        above, beside = fig.add_gridspec(1, 2, width_ratios=(1.6, 1.0))
+        fig = Figure(figsize=(12.0, 4.6), layout="constrained")
+        above, beside = fig.add_gridspec(1, 2, width_ratios=(1.75, 1.0))
         draw_street(fig.add_subplot(above), street, path)
         panels = beside.subgridspec(3, 1).subplots(sharex=True)
         draw_signals(panels, plan, path)
@@ -170,12 +173,12 @@ def draw_street(axes: Any, street: Street, path: sp.Trajectory) -> None:
     axes.axhline(street.kerb, color="#777777", lw=1.5)
     axes.text(street.start[0], street.kerb - 0.4, "kerb", va="center", color="#555555")
     for k in range(0, len(path), 24):
-        colour = "#D55E00" if path["v_x"][k] < 0.0 else "#0072B2"
+        colour = "#D55E00" if path["v_x"][k] < -0.01 else "#0072B2"
         body = outline(street, path["x"][k], path["y"][k], path["yaw"][k])
         axes.fill(*body, facecolor=colour, alpha=0.06, lw=0.0)
         axes.fill(*body, facecolor="none", edgecolor=colour, lw=0.5, alpha=0.55)
     axes.fill(*outline(street, *path.states[-1, :3]), color="#222222", lw=0.0, zorder=3)
-    back = path["v_x"] < 0.0
+    back = path["v_x"] < -0.01
     for chosen, colour, label in ((~back, "#0072B2", "forward"), (back, "#D55E00", "in reverse")):
         x, y = (np.where(chosen, path[name], np.nan) for name in ("x", "y"))
         axes.plot(x, y, color=colour, lw=2.0, label=label, zorder=4)

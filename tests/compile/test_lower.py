@@ -147,7 +147,7 @@ def test_an_unknown_operation_is_named() -> None:
 
 def test_precision_is_checked() -> None:
     program = traced(lambda a: a + 1.0)
-    with pytest.raises(InvalidValue, match="'float16'.*float32, float64"):
+    with pytest.raises(InvalidValue, match=r"'float16'.*float32, float64"):
         lower(program, "float16")
     with pytest.raises(InvalidValue, match="already lowered to float64"):
         lower(lower(program, "float64"), "float64")

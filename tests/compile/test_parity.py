@@ -57,7 +57,7 @@ def c_function(program: Program, folder: Path) -> Any:
 
 
 def driving(vehicle: sp.Vehicle, count: int = COUNT) -> dict[str, np.ndarray]:
-    """Random states, inputs, disturbances and parameters by port name; some cars rest or reverse."""
+    """Random states, inputs, disturbances and parameters by port; some cars rest or reverse."""
     rng = np.random.default_rng(17)
     model = vehicle.model
     scales = {"x": 100.0, "y": 100.0, "yaw": 3.0, "v_x": 15.0, "v_y": 2.0, "omega": 1.0}

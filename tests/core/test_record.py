@@ -184,6 +184,6 @@ def test_check_of_a_record_made_by_hand() -> None:
 
 
 def test_a_record_without_source() -> None:
-    made = NamedTuple("made", [("a", m_s)])
+    made = NamedTuple("made", [("a", m_s)])  # noqa: UP014 - a class body would have source
     assert record.fields(made)[0].doc == ""
     assert record.fields(made)[0].unit.symbol == "m/s"

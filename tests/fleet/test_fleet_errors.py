@@ -98,7 +98,7 @@ def test_disturbances_out_of_range(car: sp.Vehicle) -> None:
     fleet = sp.Fleet(car, 0.001, "euler", lanes=4)
     x0, w = starts(car, 2), np.zeros((2, 4))
     w[:, 3] = [1.0, -0.5]
-    with pytest.raises(InvalidValue, match="disturbances: mu_scale = -0.5 1 of vehicle 1 must be"):
+    with pytest.raises(InvalidValue, match=r"disturbances: mu_scale = -0.5 1 of vehicle 1 must be"):
         fleet.rollout(x0, steps=1, disturbances=w)
     w[:, 3] = [1.0, np.nan]
     with pytest.raises(InvalidValue, match="disturbances: mu_scale of vehicle 1 is nan"):
@@ -171,6 +171,11 @@ def unstable(bicycle: sp.Vehicle, **settings: Any) -> tuple[sp.Fleet, np.ndarray
     return fleet, x0, u
 
 
+def _step_until_it_fails(simulator: sp.Simulator, row: np.ndarray) -> None:
+    for _ in range(400):
+        simulator.step(row)
+
+
 def test_vehicles_that_diverge_are_named(bicycle: sp.Vehicle) -> None:
     fleet, x0, u = unstable(bicycle)
     with pytest.raises(
@@ -183,8 +188,7 @@ def test_vehicles_that_diverge_are_named(bicycle: sp.Vehicle) -> None:
     simulator = sp.Simulator(bicycle, 0.05, "heun")
     simulator.reset(x0[2])
     with pytest.raises(SimulationDiverged) as alone:
-        for _ in range(400):
-            simulator.step(u[2])
+        _step_until_it_fails(simulator, u[2])
     assert error.time == pytest.approx(alone.value.time)
     assert error.last_state == alone.value.last_state == simulator.state
     assert np.isfinite(tuple(error.last_state)).all()

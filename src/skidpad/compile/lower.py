@@ -8,13 +8,14 @@ passes.
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import replace
 
 from ..errors import InvalidValue, UnknownOperation
 from .builder import Builder
-from .elementary import LONE, RULES
+from .elementary import LONE, RULES, forward_atan2
 from .program import Instruction, Program
 from .trace import without_dead_code
 
@@ -83,6 +84,8 @@ class _Lowering:
             return RULES["pow"](b, args[0], i.imm)
         if i.op in self.native:
             return b.emit(i.op, *args)
+        if i.op == "atan2" and _never_negative(self.code, i.args[1]):
+            return forward_atan2(b, *args)
         lone = LONE.get(i.op) if i.args[0] not in self.paired else None
         rule = lone or _DIRECT.get(i.op) or RULES.get(i.op)
         if rule is None:
@@ -156,6 +159,16 @@ def _fusable_products(program: Program) -> set[int]:
     for result in program.results:
         products.difference_update(result)
     return products
+
+
+def _never_negative(code: tuple[Instruction, ...], k: int) -> bool:
+    """Whether a value is positive, +0 or NaN, as far as its operation tells."""
+    i = code[k]
+    if i.op == "const":
+        return math.copysign(1.0, i.imm) > 0.0
+    if i.op == "max":
+        return any(_never_negative(code, a) for a in i.args)
+    return i.op in ("abs", "exp", "cosh")
 
 
 def _paired_angles(program: Program) -> set[int]:

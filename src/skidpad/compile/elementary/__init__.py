@@ -13,11 +13,11 @@ from collections.abc import Callable
 from .domains import DOMAINS, Domain
 from .exponential import exp, expm1, log, log1p
 from .hyperbolic import acosh, asinh, atanh, cosh, sinh, tanh
-from .inverse_trig import acos, asin, atan, atan2
+from .inverse_trig import acos, asin, atan, atan2, forward_atan2
 from .power import hypot, pow
 from .trig import cos, lone_sin, sin, tan
 
-__all__ = ["DOMAINS", "LONE", "RULES", "Domain"]
+__all__ = ["DOMAINS", "LONE", "RULES", "Domain", "forward_atan2"]
 
 RULES: dict[str, Callable[..., int]] = {
     "sin": sin,

@@ -39,17 +39,26 @@ def atan2(b: Builder, y: int, x: int) -> int:
     The smaller over the larger coordinate is the only quotient: it can neither overflow nor lose
     bits, which a pivot as in `atan` could.
     """
+    quarter = _quarter(b, b.abs(y), b.abs(x))
+    backward = b.testbit(x, FORMATS[b.precision].sign_bit)
+    angle = b.select(backward, b.sub(b.const(PI[b.precision][0]), quarter), quarter)
+    return b.copysign(angle, y)
+
+
+def forward_atan2(b: Builder, y: int, x: int) -> int:
+    """`atan2` of a vector whose x is known not to be negative: the same bits, fewer operations."""
+    return b.copysign(_quarter(b, b.abs(y), x), y)
+
+
+def _quarter(b: Builder, height: int, width: int) -> int:
+    """Angle in [0, π/2] of a vector whose coordinates are not negative."""
     p = b.precision
-    width, height = b.abs(x), b.abs(y)
     steep = b.lt(width, height)
     small, large = b.select(steep, width, height), b.select(steep, height, width)
     t = _quotient(b, small, large)
     z = b.mul(t, t)
     octant = b.fma(b.mul(t, z), b.horner(z, ATAN_UNIT[p]), t)
-    quarter = b.select(steep, b.sub(b.const(HALF_PI[p][0]), octant), octant)
-    backward = b.testbit(x, FORMATS[p].sign_bit)
-    angle = b.select(backward, b.sub(b.const(PI[p][0]), quarter), quarter)
-    return b.copysign(angle, y)
+    return b.select(steep, b.sub(b.const(HALF_PI[p][0]), octant), octant)
 
 
 def _quotient(b: Builder, small: int, large: int) -> int:
