@@ -195,9 +195,9 @@ def _in_range(kind: type, what: str, array: Array) -> Array:
         bad = np.argwhere(low | (column > allowed.high))
         if len(bad):
             step, vehicle = bad[0].tolist()
+            value = float(column[step, vehicle])
             raise InvalidValue(
-                f"{what}: {leaf.name} = {float(column[step, vehicle]):g} {leaf.unit} of vehicle {vehicle} "
-                f"must be {allowed}"
+                f"{what}: {leaf.name} = {value:g} {leaf.unit} of vehicle {vehicle} must be {allowed}"
             )
     return array
 

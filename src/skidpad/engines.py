@@ -30,6 +30,7 @@ class Engines:
     threads: int | None
     lanes: int | None
     fast: bool
+    substeps: int = 1
 
     def __post_init__(self) -> None:
         if self.fast and self.device != "cuda":
@@ -56,7 +57,12 @@ class Engines:
         )
         if self.device == "cuda":
             return CudaRollout(
-                program, dt=dt, tolerance=tolerance, precision=precision, fast=self.fast
+                program,
+                dt=dt,
+                tolerance=tolerance,
+                precision=precision,
+                fast=self.fast,
+                substeps=self.substeps,
             )
         return CpuRollout(
             program,
@@ -65,6 +71,7 @@ class Engines:
             precision=precision,
             lanes=self.lanes,
             threads=self.threads,
+            substeps=self.substeps,
         )
 
     def map(self, program: Program) -> MapEngine:
@@ -75,6 +82,8 @@ class Engines:
 
     def adjoint(self, program: Program) -> AdjointEngine:
         """An adjoint Program backwards over a rollout."""
+        if self.substeps != 1:
+            raise InvalidValue(f"gradients need substeps = 1, this fleet has {self.substeps}")
         if self.device == "cuda":
             return CudaAdjoint(program, dt=self.dt, precision=self.precision)
         return CpuAdjoint(program, dt=self.dt, precision=self.precision, threads=self.threads)

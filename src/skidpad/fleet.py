@@ -44,6 +44,8 @@ class Fleet:
             if None.
         fast: on the GPU, use its own elementary functions and contract products with sums. Faster,
             and no longer the bits of the CPU; see docs/gpu.md for how far off.
+        substeps: steps of the integrator within one step of dt, over which the input and what the
+            model samples (`Model.hold`) stay constant; as the model says if None, mostly 1.
     """
 
     def __init__(
@@ -58,12 +60,13 @@ class Fleet:
         on_diverge: str = "raise",
         lanes: int | None = None,
         fast: bool = False,
+        substeps: int | None = None,
     ) -> None:
         method = compiled_integrator(integrator)
         _one_of("precision", precision, PRECISIONS)
         dt = positive_step(dt, precision)
         plant = Plant.of(made(vehicle), method)
-        self._set_up(plant, dt, precision, device, threads, on_diverge, lanes, fast)
+        self._set_up(plant, dt, precision, device, threads, on_diverge, lanes, fast, substeps)
 
     @classmethod
     def load(
@@ -77,13 +80,14 @@ class Fleet:
         on_diverge: str = "raise",
         lanes: int | None = None,
         fast: bool = False,
+        substeps: int | None = None,
     ) -> Fleet:
         """A fleet of the vehicle in a file that `save` wrote; needs no CasADi. `dt` as saved."""
         plant, saved_dt = Plant.load(path)
         fleet = cls.__new__(cls)
         _one_of("precision", precision, PRECISIONS)
         step = positive_step(saved_dt if dt is None else dt, precision)
-        fleet._set_up(plant, step, precision, device, threads, on_diverge, lanes, fast)
+        fleet._set_up(plant, step, precision, device, threads, on_diverge, lanes, fast, substeps)
         return fleet
 
     def save(self, path: str | Path, *, cost: Any = None) -> None:
@@ -104,6 +108,7 @@ class Fleet:
         on_diverge: str,
         lanes: int | None,
         fast: bool,
+        substeps: int | None,
     ) -> None:
         _one_of("device", device, batch.DEVICES)
         _one_of("on_diverge", on_diverge, ("raise", "mask"))
@@ -113,7 +118,8 @@ class Fleet:
             threads = whole("threads", threads, "at least 1, or None for all processors")
         self.plant, self.dt, self.precision = plant, dt, precision
         self.device, self.on_diverge = device, on_diverge
-        self._engines = Engines(plant, dt, precision, device, threads, lanes, fast)
+        self.substeps = substeps_of(plant.substeps, substeps)
+        self._engines = Engines(plant, dt, precision, device, threads, lanes, fast, self.substeps)
         self._space, self._tolerance = self._engines.space, self._engines.tolerance
         self._rollout = self._engines.rollout
         self._outputs: CpuMap | None = None
@@ -419,6 +425,11 @@ def whole(name: str, value: Any, allowed: str, least: int = 1) -> int:
     if number < least:
         raise InvalidValue(f"{name} = {number} must be {allowed}")
     return number
+
+
+def substeps_of(own: int, given: int | None) -> int:
+    """The sub-steps to take: those given, else the model's own."""
+    return own if given is None else whole("substeps", given, "at least 1")
 
 
 def compiled_integrator(spec: str | Integrator) -> Integrator:

@@ -58,6 +58,9 @@ class Model:
     Disturbance: type = NoDisturbance
     hold: Callable[[Any, Any, Any, Any], Any] | None = None
     settle: Callable[[Any, Any], Any] | None = None
+    substeps: int = 1
+    """Steps of the integrator within one step of dt, unless the user says otherwise. What `hold`
+    samples stays constant over all of them."""
     energy: Callable[[Any, Any], Any] | None = None
     """Kinetic energy `energy(x, p)` in J, for the conformance check; may be left out."""
     reproduces: str = ""

@@ -3,6 +3,7 @@ speed."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -49,6 +50,15 @@ class ScipyStepper:
     def input(self) -> Any:
         """The input of the last step."""
         return record.unflatten(self.vehicle.Input, self._input)
+
+    @property
+    def disturbance(self) -> Any:
+        """The disturbance that is held."""
+        return record.unflatten(self.vehicle.model.Disturbance, self._derivative.w.tolist())
+
+    def disturb(self, row: Sequence[float]) -> None:
+        """Hold this row of disturbances from now on."""
+        self._derivative.w[:] = row
 
     def reset(self, state: tuple[float, ...], time: float) -> None:
         """Start again."""
@@ -130,7 +140,7 @@ class _Derivative:
             np.array(w),
             np.array(record.flatten(vehicle.params)),
         ]
-        self._x, self._start, self._u, *_ = rows
+        self._x, self._start, self._u, self.w, _ = rows
         self._out = np.zeros(len(self._x))
         self._kept = rows
         words = [word for row in (*rows, self._out) for word in (row.ctypes.data, 1, 0, 0)]

@@ -9,9 +9,11 @@ from typing import Any
 import numpy as np
 
 from . import batch, integrate, record
+from .compile import pipeline
+from .compile.cpu import CpuMap
 from .compile.host import Array
 from .errors import InvalidValue, SkidpadError
-from .fleet import PRECISIONS, Fleet, made, positive_step, whole
+from .fleet import PRECISIONS, made, positive_step, substeps_of, whole
 from .integrate.base import Integrator
 from .integrate.scipy_ivp import ScipyMethod
 from .model import Vehicle
@@ -32,6 +34,8 @@ class Simulator:
         integrator: "rk4", "radau", ... or "scipy:RK45" and the like; see
             `skidpad.integrate.names()`.
         precision: "float64" or "float32", for compiled integrators.
+        substeps: steps of the integrator within one step of dt, over which the input and what the
+            model samples (`Model.hold`) stay constant; as the model says if None, mostly 1.
         **options: passed to the integrator, such as rtol and atol of a scipy method.
     """
 
@@ -42,6 +46,7 @@ class Simulator:
         integrator: str | Integrator = "rk4",
         *,
         precision: str = "float64",
+        substeps: int | None = None,
         **options: Any,
     ) -> None:
         if precision not in PRECISIONS:
@@ -58,14 +63,15 @@ class Simulator:
                 raise InvalidValue(f"{self.integrator.name!r} has float64 only, not {precision!r}")
             self._stepper = ScipyStepper(vehicle, self.dt, self.integrator)
         else:
-            self._stepper = CompiledStepper(vehicle, self.dt, self.integrator, precision)
+            many = substeps_of(vehicle.model.substeps, substeps)
+            self._stepper = CompiledStepper(vehicle, self.dt, self.integrator, precision, many)
         # Bound once: looking it up costs as much as a tenth of the step.
         self._advance = self._stepper.step
         self._Input = vehicle.Input
         self._defaults = record.flatten(record.build(vehicle.Input))
         self._flat = len(self._defaults) == len(vehicle.Input._fields)
         self._positions = {name: k for k, name in enumerate(record.names(vehicle.Input))}
-        self._outputs_fleet: Fleet | None = None
+        self._outputs: CpuMap | None = None
         self._settled_start = record.build(vehicle.State)
         self.reset()
 
@@ -83,6 +89,20 @@ class Simulator:
     def input(self) -> Any:
         """The input of the last step, an Input record."""
         return self._stepper.input
+
+    @property
+    def disturbance(self) -> Any:
+        """The disturbance that acts, a Disturbance record; see `disturb`."""
+        return self._stepper.disturbance
+
+    def disturb(self, given: Any = None, /, **fields: float) -> Any:
+        """Let a disturbance act from now on, also after a reset; what is not given is neutral.
+
+        Returns the Disturbance record; `disturb()` ends it.
+        """
+        wanted = record.build(self.vehicle.model.Disturbance, given, **fields)
+        self._stepper.disturb(record.flatten(wanted))
+        return self.disturbance
 
     def reset(self, state: Any = None, /, *, time: float = 0.0, **fields: Any) -> Any:
         """Start again at a state given as record, mapping, array or keywords; the rest is zero.
@@ -240,9 +260,13 @@ class Simulator:
         return self._output_rows(states, before, led_there)
 
     def _output_rows(self, states: Array, before: Array, inputs: Array) -> Array:
-        if self._outputs_fleet is None:
-            self._outputs_fleet = Fleet(self.vehicle, self.dt, "euler", threads=1)
-        return self._outputs_fleet.outputs(states, inputs, start=before)
+        if self._outputs is None:
+            program = pipeline.outputs_program(self.vehicle)
+            self._outputs = CpuMap(program, self.precision, 1)
+        rest = (record.flatten(self.disturbance), record.flatten(self.vehicle.params))
+        shared = (np.array([row]) for row in rest)
+        given = [np.asarray(a, self.precision)[None] for a in (states, before, inputs, *shared)]
+        return self._outputs.run(given, len(states))[0][0].astype(float)
 
     def snapshot(self) -> Any:
         """Everything needed to come back to this moment; see `restore`."""

@@ -54,6 +54,15 @@ class Stepper(Protocol):
         """The input of the last step; all zero after a reset."""
         ...
 
+    @property
+    def disturbance(self) -> Any:
+        """The disturbance held, a record."""
+        ...
+
+    def disturb(self, row: Sequence[float]) -> None:
+        """Hold this row of disturbances from now on."""
+        ...
+
     def reset(self, state: tuple[float, ...], time: float) -> None:
         """Start again."""
         ...
@@ -79,9 +88,17 @@ class CompiledStepper:
     """Compiled `tick` over one block of numbers: x, u, w, p, dt, residual allowed and seen, x
     before."""
 
-    def __init__(self, vehicle: Vehicle, dt: float, integrator: Integrator, precision: str) -> None:
+    def __init__(
+        self,
+        vehicle: Vehicle,
+        dt: float,
+        integrator: Integrator,
+        precision: str,
+        substeps: int = 1,
+    ) -> None:
         model = vehicle.model
         self.vehicle, self.dt, self.precision = vehicle, dt, precision
+        self.substeps = substeps
         program = pipeline.step_program(vehicle, integrator)
         library = pipeline.tick_library(program, precision)
         self._tick = library.function("tick", ctypes.c_void_p, result=ctypes.c_int64)
@@ -102,7 +119,8 @@ class CompiledStepper:
         code, width = ("d", 8) if self.precision == "float64" else ("f", 4)
         nx, nu = record.size(model.State), record.size(model.Input)
         w = record.flatten(record.build(model.Disturbance))
-        fixed = [*w, *record.flatten(self.vehicle.params), self.dt, self._tolerance, 0.0]
+        numbers_of_step = [self.dt / self.substeps, self._tolerance, 0.0, float(self.substeps)]
+        fixed = [*w, *record.flatten(self.vehicle.params), *numbers_of_step]
         numbers = [0.0] * (nx + nu) + fixed + [0.0] * nx
         packed = self._packed(struct.Struct(f"{len(numbers)}{code}"), numbers, "parameters")
         self._buffer = ctypes.create_string_buffer(packed)
@@ -110,7 +128,9 @@ class CompiledStepper:
         self._states = struct.Struct(f"{nx}{code}")
         self._inputs = struct.Struct(f"{nu}{code}")
         self._input_at = slice(width * nx, width * (nx + nu))
-        self._residual_at = width * (nx + nu + len(fixed) - 1)
+        self._disturbances = struct.Struct(f"{len(w)}{code}")
+        self._disturbance_at = slice(width * (nx + nu), width * (nx + nu + len(w)))
+        self._residual_at = width * (nx + nu + len(fixed) - 2)
         self._before_at = width * (nx + nu + len(fixed))
         self._State, self._Input = model.State, model.Input
         flat = len(model.State._fields) == nx
@@ -125,6 +145,17 @@ class CompiledStepper:
             if not math.isfinite(rounded):
                 raise InvalidValue(f"{what}: {number:g} is too large for {self.precision}")
         return packed
+
+    def disturb(self, row: Sequence[float]) -> None:
+        """Hold this row of disturbances from now on."""
+        packed = self._packed(self._disturbances, row, "disturbance")
+        self._buffer[self._disturbance_at] = packed
+
+    @property
+    def disturbance(self) -> Any:
+        """The disturbance that is held."""
+        row = self._disturbances.unpack_from(self._buffer, self._disturbance_at.start)
+        return record.unflatten(self.vehicle.model.Disturbance, row)
 
     def _nested_state(self, leaves: Any) -> Any:
         return record.unflatten(self._State, leaves)

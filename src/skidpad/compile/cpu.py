@@ -37,12 +37,14 @@ class CpuRollout:
         precision: str,
         lanes: int | None,
         threads: int | None,
+        substeps: int = 1,
     ) -> None:
-        self.program, self.precision = program, precision
+        self.program, self.precision, self.substeps = program, precision, substeps
         self.dtype: Any = np.dtype(precision)
         self.lanes = lanes or pipeline.default_lanes(program, precision)
         self.threads = threads or host.cores()
-        self._numbers = (host.bits(dt, self.dtype), host.bits(tolerance, self.dtype))
+        dt_bits = host.bits(dt / substeps, self.dtype)
+        self._numbers = (substeps, dt_bits, host.bits(tolerance, self.dtype))
         self._kernel: Any = None
 
     def run(self, given: Given, out: Array, every: int) -> Array:
@@ -55,7 +57,7 @@ class CpuRollout:
         words = [word for _, described in kept for word in described]
         words += host.writable(out)
         words += (health.ctypes.data, count, 1, 0)
-        tail = (samples, every, *self._numbers)
+        tail = (samples, every * self.substeps, *self._numbers)
         host.run(self._kernel, words, tail, count, self.lanes, self.threads)
         return health
 

@@ -28,9 +28,10 @@ _ROLLOUT = """\
 {load}
 {held}
   {T} bad = 0, bad_input = 0, worst = 0;
-  long long step = 0;
+  long long done = 0;
   for (long long sample = 1; sample <= samples; ++sample) {{
-    for (long long k = 0; k < every; ++k, ++step) {{
+    for (long long k = 0; k < every; ++k, ++done) {{
+      const long long step = substeps == 1 ? done : done / substeps;
 {stream}
 {body}
 {advance}
@@ -60,7 +61,7 @@ _ADJOINT = """\
 def emit(program: Program, precision: str) -> str:
     """CUDA C source with the kernel `rollout` for a lowered step Program.
 
-    Parameters: views x, u, w, p, out; then health, count, samples, every, dt, tolerance.
+    Parameters: views x, u, w, p, out; then health, count, samples, every, substeps, dt, tolerance.
     """
     kind, sizes = TYPES[precision], _sizes(program)
     lines = Lines(program, precision)
@@ -69,9 +70,10 @@ def emit(program: Program, precision: str) -> str:
     views = view_parameters(kind, ("x", "u", "w", "p"), ("out",))
     tail = (
         f"{kind.name}* health, long long count, long long samples, long long every, "
-        f"{kind.name} dt, {kind.name} tolerance"
+        f"long long substeps, {kind.name} dt, {kind.name} tolerance"
     )
     read = [line for n in ("x", "u", "w", "p") for line in loads(kind, n, sizes[n])]
+    read += [f"{kind.name} start{f};" for f in range(sizes["start"])]
     store = [f"{at('out', f, 'sample')} = x{f}; bad += 0 * x{f};" for f in range(sizes["x"])]
     return _kernel("rollout", precision, f"{views},\n    {tail}") + _ROLLOUT.format(
         T=kind.name,
@@ -91,7 +93,8 @@ def _streams(sizes: dict[str, int]) -> list[str]:
         reads = " ".join(f"{name}{f} = {at(name, f, 'step')};" for f in range(sizes[name]))
         if reads:
             lines.append(f"if ({name}_step != 0) {{ {reads} }}")
-    return lines
+    samples = " ".join(f"start{f} = x{f};" for f in range(sizes["start"]))
+    return [*lines, f"if (done % substeps == 0) {{ {samples} }}"] if samples else lines
 
 
 def _advance(program: Program, sizes: dict[str, int], lines: Lines) -> list[str]:

@@ -49,12 +49,20 @@ class CudaRollout:
     lanes = 1
 
     def __init__(
-        self, program: Program, *, dt: float, tolerance: float, precision: str, fast: bool
+        self,
+        program: Program,
+        *,
+        dt: float,
+        tolerance: float,
+        precision: str,
+        fast: bool,
+        substeps: int = 1,
     ) -> None:
         self.program, self.precision, self.fast = program, precision, fast
+        self.substeps = substeps
         self.xp = cupy()
         self.dtype = np.dtype(precision)
-        self.dt, self.tolerance = dt, tolerance
+        self.dt, self.tolerance = dt / substeps, tolerance
         self._kernel: Any = None
 
     def source(self) -> str:
@@ -71,7 +79,8 @@ class CudaRollout:
             self._kernel = _compiled(self.source(), "rollout", flags)
         samples, count = out.shape[0] - 1, out.shape[1]
         health = xp.zeros((len(HEALTH), count), self.dtype)
-        tail = [health, *(xp.int64(n) for n in (count, samples, every))]
+        counts = (count, samples, every * self.substeps, self.substeps)
+        tail = [health, *(xp.int64(n) for n in counts)]
         tail += [self.dtype.type(self.dt), self.dtype.type(self.tolerance)]
         _launch(self._kernel, count, _views((*given, out)), tail)
         return health

@@ -20,12 +20,12 @@ ROLLOUT_VIEWS = ("x", "u", "w", "p", "out", "health")
 """Arrays of `rollout`: start states, inputs, disturbances, parameters, samples, and the health of
 each vehicle, three numbers: NaN if a sample was not finite, NaN if an input was not finite, and the
 largest Newton residual."""
-ROLLOUT_COUNTS = ("begin", "end", "samples", "every", "dt", "tolerance")
+ROLLOUT_COUNTS = ("begin", "end", "samples", "every", "substeps", "dt", "tolerance")
 """After the arrays: vehicles [begin, end), samples to write, steps between them, then the bits of
 two numbers: dt, and the Newton residual above which a step counts as failed and its state becomes
 NaN."""
 
-STEP_PORTS = ("x", "u", "w", "p", "dt")
+STEP_PORTS = ("x", "u", "w", "p", "dt", "start")
 """Input ports of a step Program, in order; its outputs are `x` and `residual`."""
 
 
@@ -33,7 +33,7 @@ def rollout_module(program: Program, lanes: int) -> ir.Module:
     """A module with `rollout(block)`: many vehicles, many steps, state in registers throughout."""
     module, target, b, block = begin_kernel("rollout", program, lanes)
     views = {name: View(target, b, block, len(SLOTS) * k) for k, name in enumerate(ROLLOUT_VIEWS)}
-    begin, end, samples, every, dt_bits, tolerance_bits = (
+    begin, end, samples, every, substeps, dt_bits, tolerance_bits = (
         b.load(b.gep(block, [word(len(SLOTS) * len(views) + k)], source_etype=I64), typ=I64)
         for k in range(len(ROLLOUT_COUNTS))
     )
@@ -48,24 +48,40 @@ def rollout_module(program: Program, lanes: int) -> ir.Module:
         body = Body(target, program)
         body.emit(b, {3: views["p"].load(b, group, count["p"]), 4: [dt]})
         zero = target.number(0.0)
+        nx, held_start = count["x"], x[: count["start"]]
         health = [zero, zero, zero]
         with counter(b, word(0), samples, 1, carried=[*x, *health]) as (sample, outer, keep):
-            start, (bad, bad_input, worst) = outer[: len(x)], outer[len(x) :]
-            with counter(b, word(0), every, 1, carried=[*start, bad_input, worst]) as loop:
-                k, inner, pass_on = loop
-                step = b.add(b.mul(sample, every), k)
+            now, (bad, bad_input, worst) = outer[:nx], outer[nx:]
+            carried = [*now, *held_start, bad_input, worst]
+            with counter(b, word(0), every, 1, carried=carried) as (k, inner, pass_on):
+                done = b.add(b.mul(sample, every), k)
+                step = b.udiv(done, substeps)
                 u, w = (_reload(b, views[n], group, held[n], streamed[n], step) for n in ("u", "w"))
+                now = inner[:nx]
+                start = _sampled(b, target, now, inner[nx:-2], b.urem(done, substeps))
                 body_now = body.copy()
-                body_now.emit(b, {0: inner[: len(x)], 1: u, 2: w})
+                body_now.emit(b, {0: now, 1: u, 2: w, 5: start})
                 state, residual = _converged(target, b, body_now, tolerance)
-                finite = finite_check(target, b, [*u, *w])
-                pass_on([*state, b.fadd(inner[-2], finite), _larger(b, residual, inner[-1])])
-            *state, bad_input, worst = pass_on.after
+                finite = b.fadd(inner[-2], finite_check(target, b, [*u, *w]))
+                pass_on([*state, *start, finite, _larger(b, residual, inner[-1])])
+            state, (bad_input, worst) = pass_on.after[:nx], pass_on.after[-2:]
             views["out"].store(b, group, state, step=b.add(sample, word(1)))
             keep([*state, b.fadd(bad, finite_check(target, b, state)), bad_input, worst])
-        views["health"].store(b, group, keep.after[len(x) :])
+        views["health"].store(b, group, keep.after[nx:])
     b.ret_void()
     return module
+
+
+def _sampled(b: Any, target: Target, now: list[Any], before: list[Any], substep: Any) -> list[Any]:
+    """The state at the start of a step: the present one at its first sub-step, else as before.
+
+    A step is always sampled anew with its first sub-step, so it does not matter that a block of
+    samples begins with what an earlier one sampled.
+    """
+    if not before:
+        return []
+    first = target.splat(b, b.icmp_signed("==", substep, word(0)))
+    return [b.select(first, x, old) for x, old in zip(now, before, strict=True)]
 
 
 def _converged(target: Target, b: Any, body: Body, tolerance: Any) -> tuple[list[Any], Any]:
@@ -104,37 +120,57 @@ def apply_module(program: Program, lanes: int) -> ir.Module:
 def tick_module(program: Program) -> ir.Module:
     """A module with `tick(block)` and `drive(block, inputs, samples, steps)` for one vehicle.
 
-    The block is numbers: x, u, w, p, dt, the largest Newton residual allowed, the one seen, and the
-    x before the last step. `tick` makes one step in place and returns a code; `drive` makes `steps`
-    of them with a row of inputs each, writes the state after each to `samples`, and returns how
-    many succeeded.
+    The block is numbers: x, u, w, p, dt of a sub-step, the largest Newton residual allowed, the one
+    seen, the number of sub-steps, and the x before the last step. `tick` makes one step in place
+    and returns a code; `drive` makes `steps` of them with a row of inputs each, writes the state
+    after each to `samples`, and returns how many succeeded.
     """
     module = ir.Module("tick")
     target = Target(module, str(program.precision), 1)
+    sizes = [len(port.fields) for port in program.inputs]
+    substep = _substep(target, program, sizes)
     tick = ir.Function(module, ir.FunctionType(I64, [POINTER]), "tick")
     tick.attributes.add("noinline")
-    b = ir.IRBuilder(tick.append_basic_block())
-    sizes = [len(p.fields) for p in program.inputs]
-    at = [sum(sizes[:k]) for k in range(len(sizes) + 1)]
-    values = [_load_at(target, b, tick.args[0], k) for k in range(at[-1])]
-    ports = {k: values[at[k] : at[k + 1]] for k in range(len(sizes))}
-    _return_unless_finite(target, b, [*ports[1], *ports[2]], TICK_BAD_INPUT)
+    b, block = ir.IRBuilder(tick.append_basic_block()), tick.args[0]
+    nx, limit_at = sizes[0], sum(sizes[:5])
+    before_at = limit_at + 3
+    inputs = [_load_at(target, b, block, nx + k) for k in range(sizes[1] + sizes[2])]
+    _return_unless_finite(target, b, inputs, TICK_BAD_INPUT)
+    start = [_load_at(target, b, block, k) for k in range(nx)]
+    older = [_load_at(target, b, block, before_at + k) for k in range(nx)]
+    _store_all(target, b, block, before_at, start)
+    count = b.fptosi(_load_at(target, b, block, limit_at + 2), I64)
+    with counter(b, word(0), count, 1):
+        code = b.call(substep, [block])
+        with b.if_then(b.icmp_signed("!=", code, word(TICK_OK)), likely=False):
+            _store_all(target, b, block, 0, start)
+            _store_all(target, b, block, before_at, older)
+            b.ret(code)
+    b.ret(word(TICK_OK))
+    _drive(target, tick, sizes)
+    return module
+
+
+def _substep(target: Target, program: Program, sizes: list[int]) -> ir.Function:
+    """The Program once on the block of `tick`, in place unless it fails."""
+    function = ir.Function(target.module, ir.FunctionType(I64, [POINTER]), "substep")
+    function.linkage = "internal"
+    b, block = ir.IRBuilder(function.append_basic_block()), function.args[0]
+    at = [sum(sizes[:k]) for k in range(6)]
+    limit_at = at[5]
+    ports = {k: [_load_at(target, b, block, at[k] + f) for f in range(sizes[k])] for k in range(5)}
+    ports[5] = [_load_at(target, b, block, limit_at + 3 + f) for f in range(sizes[5])]
     body = Body(target, program)
     body.emit(b, ports)
     if program.results[1]:
         residual = body.results(1)[0]
-        _store_at(target, b, tick.args[0], at[-1] + 1, residual)
-        limit = _load_at(target, b, tick.args[0], at[-1])
-        _return_unless_finite(target, b, body.results(0), TICK_DIVERGED)
+        _store_at(target, b, block, limit_at + 1, residual)
+        limit = _load_at(target, b, block, limit_at)
         _return_unless(b, b.fcmp_ordered("<=", residual, limit), TICK_NOT_CONVERGED)
-    else:
-        _return_unless_finite(target, b, body.results(0), TICK_DIVERGED)
-    for k, value in enumerate(body.results(0)):
-        _store_at(target, b, tick.args[0], at[-1] + 2 + k, values[k])
-        _store_at(target, b, tick.args[0], k, value)
+    _return_unless_finite(target, b, body.results(0), TICK_DIVERGED)
+    _store_all(target, b, block, 0, body.results(0))
     b.ret(word(TICK_OK))
-    _drive(target, tick, sizes)
-    return module
+    return function
 
 
 def _drive(target: Target, tick: ir.Function, sizes: list[int]) -> None:
@@ -253,6 +289,11 @@ def _load_at(target: Target, b: Any, base: Any, index: int) -> Any:
 
 def _store_at(target: Target, b: Any, base: Any, index: int, value: Any) -> None:
     b.store(value, b.gep(base, [word(index)], source_etype=target.scalar))
+
+
+def _store_all(target: Target, b: Any, base: Any, index: int, values: list[Any]) -> None:
+    for k, value in enumerate(values):
+        _store_at(target, b, base, index + k, value)
 
 
 def _return_unless_finite(target: Target, b: Any, values: list[Any], code: int) -> None:

@@ -104,15 +104,21 @@ class _Lowering:
         return b.emit(op, x, y)
 
     def _extremum(self, op: str, traced: tuple[int, ...], args: list[int]) -> int:
-        """The smaller or larger one; NaN if either is NaN, unless that one is held and so
-        finite."""
+        """The smaller or larger one; NaN if either is NaN. One is sure not to be: one operation."""
         b, (x, y) = self.b, args
-        if self.held[traced[0]] and not self.held[traced[1]]:
+        sure = [self._surely_finite(k) for k in traced]
+        if sure[0] and not sure[1]:
             x, y = y, x
         beyond = b.lt(y, x) if op == "min" else b.lt(x, y)
         chosen = b.select(beyond, y, x)
-        finite = self.held[traced[0]] or self.held[traced[1]]
-        return chosen if finite else b.select(b.eq(y, y), chosen, y)
+        return chosen if any(sure) else b.select(b.eq(y, y), chosen, y)
+
+    def _surely_finite(self, k: int) -> bool:
+        """Whether a value is a constant or a held input, which is checked, or that with a sign."""
+        i = self.code[k]
+        if i.op in ("neg", "abs"):
+            return self._surely_finite(i.args[0])
+        return i.op == "const" or (i.op == "input" and self.held[k])
 
 
 def with_shared_reciprocals(program: Program) -> Program:

@@ -43,8 +43,9 @@ def _ports(model: Model) -> tuple[Port, Port, Port, Port]:
 def step_program(
     vehicle: Vehicle | Model, integrator: str | Integrator = "rk4", precision: str | None = None
 ) -> Program:
-    """One step as a Program: x, u, w, p, dt to the next x and the Newton residual.
+    """One step as a Program: x, u, w, p, dt, start to the next x and the Newton residual.
 
+    `start` is the state at which `hold` samples; the port is empty for a model without it.
     Traced if `precision` is None, else lowered to "float32" or "float64".
     """
     model = vehicle.model if isinstance(vehicle, Vehicle) else vehicle
@@ -54,12 +55,15 @@ def step_program(
 
     def function(*ports: tuple[Any, ...]) -> tuple[Any, ...]:
         x, u, w, p = _records(model, ports[:4])
-        following, residual = step(x, u, w, p, ports[4][0])
+        start = record.unflatten(model.State, ports[5]) if model.hold else None
+        following, residual = step(x, u, w, p, ports[4][0], start)
         return record.flatten(following), (residual,) if implicit else ()
 
     outputs = (_ports(model)[0], Port("residual", ("residual",) if implicit else ()))
     name = f"{model.name}.step.{method.name if model.continuous else 'update'}"
-    return _finish(trace(name, function, (*_ports(model), Port("dt", ("dt",))), outputs), precision)
+    start = Port("start", _ports(model)[0].fields if model.hold else ())
+    inputs = (*_ports(model), Port("dt", ("dt",)), start)
+    return _finish(trace(name, function, inputs, outputs), precision)
 
 
 def outputs_program(vehicle: Vehicle | Model, precision: str | None = None) -> Program:

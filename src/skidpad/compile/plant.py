@@ -43,6 +43,8 @@ class Plant:
 
     name: str
     integrator: str
+    substeps: int
+    """Sub-steps within a step that the model asks for."""
     implicit: bool
     """Whether a step has a Newton residual to look at."""
     State: type
@@ -67,6 +69,7 @@ class Plant:
         return cls(
             name=vehicle.name,
             integrator=integrator.name,
+            substeps=model.substeps,
             implicit=model.continuous and integrator.implicit,
             State=model.State,
             Input=model.Input,
@@ -97,6 +100,7 @@ class Plant:
             "version": FORMAT_VERSION,
             "name": self.name,
             "integrator": self.integrator,
+            "substeps": self.substeps,
             "implicit": self.implicit,
             "dt": dt.hex(),
             "params": [float(value).hex() for value in record.flatten(self.params)],
@@ -134,6 +138,7 @@ def _decoded(cls: type[Plant], document: dict[str, Any], where: str) -> tuple[Pl
     plant = cls(
         name=document["name"],
         integrator=document["integrator"],
+        substeps=document["substeps"],
         implicit=document["implicit"],
         params=record.unflatten(kinds["Params"], values),
         step=Program.from_document(document["step"], where),

@@ -25,8 +25,9 @@ Scalars = tuple[Any, ...]
 """A flat tuple of floats, NumPy arrays, CasADi or JAX values."""
 Derivative = Callable[[Scalars], Scalars]
 """The time derivative of a flat state."""
-Update = Callable[[Any, Any, Any, Any, Any], tuple[Any, Any]]
-"""`update(x, u, w, p, dt) -> (x_next, residual)` over records; dt in s."""
+Update = Callable[..., tuple[Any, Any]]
+"""`update(x, u, w, p, dt, start=None) -> (x_next, residual)` over records; dt in s. `start` is the
+state at which `hold` samples, if that is not x: the one before the first of several sub-steps."""
 
 
 class Integrator(Protocol):
@@ -73,8 +74,8 @@ def discretise(model: Model, integrator: Integrator) -> Update:
     derivative = model.derivative
     assert derivative is not None
 
-    def update(x: Any, u: Any, w: Any, p: Any, dt: Any) -> tuple[Any, Any]:
-        held = model.held_input(x, u, w, p)
+    def update(x: Any, u: Any, w: Any, p: Any, dt: Any, start: Any = None) -> tuple[Any, Any]:
+        held = model.held_input(x if start is None else start, u, w, p)
 
         def f(leaves: Scalars) -> Scalars:
             return record.flatten(derivative(record.unflatten(model.State, leaves), held, w, p))
@@ -89,7 +90,7 @@ def _own_update(model: Model) -> Update:
     own = model.update
     assert own is not None
 
-    def update(x: Any, u: Any, w: Any, p: Any, dt: Any) -> tuple[Any, Any]:
+    def update(x: Any, u: Any, w: Any, p: Any, dt: Any, start: Any = None) -> tuple[Any, Any]:
         return own(x, u, w, p, dt), 0.0
 
     return update

@@ -109,7 +109,8 @@ def advance(
 
     def right_hand_side(t: float, y: Vector) -> Vector:
         nonlocal last, repeats
-        repeats = repeats + 1 if t == last else 0
+        # Not `t == last`: a time that became NaN does not advance either.
+        repeats = 0 if t > last or t < last else repeats + 1
         last = t
         if repeats > MOST_AT_ONE_TIME:
             raise ArithmeticError("time no longer advances")

@@ -268,6 +268,7 @@ MODEL = Model(
     derivative=derivative,
     outputs=outputs,
     hold=hold,
+    substeps=10,  # as upstream sets its integrator: ten to a call (D17)
     energy=energy,
     reproduces="brains2 sim",
     exempt={
