@@ -128,7 +128,9 @@ def test_central_differences(name: str, method: str) -> None:
         def weighted(values: np.ndarray, port: str = port) -> np.ndarray:
             copies = len(values) // POINTS
             ports = {k: np.tile(v, (copies, 1)) for k, v in at.ports.items()}
-            after = evaluate(step, **ports | {port: values})["x"]
+            moved = ports | {port: values}
+            start = moved["x"] if vehicle.model.hold else ()
+            after = evaluate(step, **moved, start=start)["x"]
             return (np.tile(at.lam, (copies, 1)) * after).sum(axis=1)
 
         wanted = central_differences(weighted, at.ports[port], 3e-4 * scale)[:, :, 0]

@@ -61,7 +61,7 @@ def test_the_fit_finds_the_true_parameters(example: Loader, tmp_path: Path) -> N
 def test_the_distance_from_the_circuit_is_that_of_the_nearest_point(example: Loader) -> None:
     mppi = example("mppi")
     circuit = mppi.Circuit()
-    theta = np.linspace(0.0, 2.0 * np.pi, 20_001)
+    theta = np.linspace(0.0, 2.0 * np.pi, 100_001)
     line = np.column_stack(mppi.centre_line(circuit, theta))
     for offset in (-1.5, 0.0, 1.5):
         x, y = mppi.centre_line(circuit, np.linspace(0.1, 6.1, 40), offset)

@@ -93,7 +93,9 @@ def test_parameters_replace_by_name() -> None:
 
 def test_implicit_and_adaptive_methods_are_refused() -> None:
     for name in ("radau", "scipy:RK45"):
-        with pytest.raises(sp.InvalidValue, match=rf"'{name}' does not run in JAX.*allowed are .*rk4"):
+        with pytest.raises(
+            sp.InvalidValue, match=rf"'{name}' does not run in JAX.*allowed are .*rk4"
+        ):
             vehicles.four_wheel().jax(integrator=name)
 
 

@@ -15,11 +15,6 @@ RUNS = sorted({key.partition("/")[0] for key in np.load(FILE).files})
 DT = 0.01
 
 
-SMOOTH = ("slalom_zoh", "step_steer_8_rate_limited")
-"""Runs without jumps of the torque targets. The program takes ten steps of Radau IIA where one has
-to do here; over ten time constants of the torque actuators that shows after a jump."""
-
-
 @pytest.fixture(scope="module")
 def simulator() -> sp.Simulator:
     return sp.Simulator(sp.vehicles.brains2(), DT, "radau4")
@@ -51,9 +46,30 @@ def test_every_run_with_an_adaptive_method(adaptive: sp.Simulator, run: str) -> 
     check(adaptive, run)
 
 
-@pytest.mark.parametrize("run", SMOOTH)
-def test_runs_in_one_step_of_radau(simulator: sp.Simulator, run: str) -> None:
+@pytest.mark.parametrize("run", RUNS)
+def test_every_run_with_the_method_and_sub_steps_of_upstream(
+    simulator: sp.Simulator, run: str
+) -> None:
     check(simulator, run)
+
+
+def test_sub_steps_are_needed_after_a_jump_of_torque() -> None:
+    """With one step of Radau over ten time constants of a motor, the recordings are missed."""
+    data = recorded("random_overlimit")
+    single = sp.Simulator(sp.vehicles.brains2(), DT, "radau4", substeps=1)
+    single.reset(data["x_upstream"][0])
+    states = single.run(data["u_cmd"]).states
+    assert np.abs(states - data["x_upstream"]).max() > 1e-3
+
+
+def test_a_fleet_takes_the_same_sub_steps(simulator: sp.Simulator) -> None:
+    data = recorded("launch_turn_brake_stop")
+    fleet = sp.Fleet(sp.vehicles.brains2(), DT, "radau4")
+    controls = np.repeat(data["u_cmd"][:200, None], 3, axis=1)
+    states = fleet.rollout(data["x_upstream"][0], controls, every=10)
+    simulator.reset(data["x_upstream"][0])
+    alone = simulator.run(data["u_cmd"][:200]).states[::10]
+    assert np.ascontiguousarray(states[:, 2]).tobytes() == np.ascontiguousarray(alone).tobytes()
 
 
 def test_outputs_use_what_was_held_in_the_last_step(simulator: sp.Simulator) -> None:
