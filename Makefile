@@ -62,7 +62,7 @@ $(READY): pyproject.toml
 	@$(BIN)/python -m pip install -qq --disable-pip-version-check --editable '.[dev]'
 	@touch $@
 
-# The parity tests build each program as plain C and compare the bits.
+# The parity tests build each program as plain C, and CUDA text as C++, and compare the bits.
 compiler:
-	@command -v gcc >/dev/null 2>&1 || { $(call apt,gcc libc6-dev); } \
-		|| $(call stop,the parity tests need gcc: install it (on Debian and Ubuntu: apt install gcc))
+	@{ command -v gcc && command -v g++; } >/dev/null 2>&1 || { $(call apt,gcc g++ libc6-dev); } \
+		|| $(call stop,the parity tests need gcc and g++: install them (on Debian and Ubuntu: apt install g++))

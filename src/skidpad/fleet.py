@@ -11,6 +11,7 @@ import numpy as np
 
 from . import batch, integrate, record
 from .compile import pipeline
+from .compile.closed_loop import closed_loop, policy_of
 from .compile.cpu import CpuMap, CpuRollout, Given
 from .compile.host import Array
 from .compile.plant import Plant
@@ -20,6 +21,7 @@ from .errors import InvalidValue, SimulationDiverged, StepNotConverged
 from .gradient import WRT, Differentiator, Gradient, Jacobian, as_gradient, asked, saved_cost
 from .integrate.base import Integrator
 from .model import Vehicle, VehicleFactory
+from .policy import Policy
 
 PRECISIONS = ("float64", "float32")
 
@@ -95,6 +97,8 @@ class Fleet:
 
         With a cost, the loaded fleet can also compute its gradient.
         """
+        if cost is not None:
+            self._must_be_open("a cost")
         programs = None if cost is None else saved_cost(self.plant, cost)
         self.plant.save(path, dt=self.dt, cost=programs)
 
@@ -119,18 +123,71 @@ class Fleet:
         self.plant, self.dt, self.precision = plant, dt, precision
         self.device, self.on_diverge = device, on_diverge
         self.substeps = substeps_of(plant.substeps, substeps)
+        if policy_of(plant) is not None and self.substeps != plant.substeps:
+            raise InvalidValue(
+                f"substeps = {substeps}, but {plant.name!r} was compiled with a command every "
+                f"{plant.substeps}; give them to the fleet that `closed_loop` is called on"
+            )
         self._engines = Engines(plant, dt, precision, device, threads, lanes, fast, self.substeps)
         self._space, self._tolerance = self._engines.space, self._engines.tolerance
         self._rollout = self._engines.rollout
         self._outputs: CpuMap | None = None
         self._differentiator: Differentiator | None = None
+        self._inputs = "controls" if policy_of(plant) is None else "references"
+        self._loops: dict[Any, Fleet] = {}
 
     @property
     def vehicle(self) -> Vehicle:
-        """The vehicle of the fleet; one that was loaded from a file has none."""
+        """The vehicle of the fleet; one that was loaded from a file or is a closed loop has
+        none."""
         if self.plant.vehicle is None:
-            raise InvalidValue(f"this fleet of {self.plant.name!r} was loaded: it has no model")
+            made_by = "was loaded" if policy_of(self.plant) is None else "is a closed loop"
+            raise InvalidValue(f"this fleet of {self.plant.name!r} {made_by}: it has no model")
         return self.plant.vehicle
+
+    def closed_loop(self, policy: Policy) -> Fleet:
+        """A fleet of this vehicle with its driver, compiled into one.
+
+        Its inputs are the policy's references. Behind the vehicle's own fields its states have
+        the policy's memory (`memory.integral`), its parameters those of the policy (`policy.k_p`)
+        and its outputs the commands (`command.steer`). It can be saved, and loaded elsewhere.
+        """
+        _must_be_policy(policy)
+        method = self.plant.method
+        if method is None:
+            raise InvalidValue(
+                f"{self.plant.name!r} was loaded from a file or is a closed loop: a policy can "
+                "only be compiled with a model; make the closed loop first and save that"
+            )
+        plant = closed_loop(self.vehicle, method, policy, self.substeps)
+        e, fleet = self._engines, Fleet.__new__(Fleet)
+        fleet._set_up(
+            plant,
+            e.dt,
+            e.precision,
+            e.device,
+            e.threads,
+            self.on_diverge,
+            e.lanes,
+            e.fast,
+            self.substeps,
+        )
+        return fleet
+
+    def _loop(self, policy: Policy) -> Fleet:
+        """The closed loop with a policy, compiled once whatever the policy's parameters."""
+        _must_be_policy(policy)
+        code = (policy.act, policy.Memory, policy.Reference, policy.Params, policy.name)
+        if code not in self._loops:
+            self._loops[code] = self.closed_loop(policy)
+        return self._loops[code]
+
+    def _must_be_open(self, what: str) -> None:
+        if policy_of(self.plant) is not None:
+            raise InvalidValue(
+                f"{what} needs derivatives, which {self.plant.name!r} does not have: gradients "
+                "are of open loops only, with respect to their controls"
+            )
 
     @property
     def lanes(self) -> int:
@@ -152,7 +209,11 @@ class Fleet:
         params: Any = None,
         disturbances: Any = None,
         layout: str = "aos",
-    ) -> Array:
+        policy: Policy | None = None,
+        memory: Any = None,
+        policy_params: Any = None,
+        return_memory: bool = False,
+    ) -> Any:
         """States of all vehicles at the start and then after every `every` steps.
 
         Args:
@@ -165,19 +226,41 @@ class Fleet:
             disturbances: like `controls`, for the model's Disturbance record.
             layout: "aos" as above, or "soa" with the vehicle last in x0, controls, disturbances and
                 the result: (nx, B), (T, nu, B), ...
+            policy: what drives the vehicles; `controls` are then its references.
+            memory: what the policy remembers at the start, (B, nm), a record or a mapping; its
+                defaults if None.
+            policy_params: like `params`, for the policy's parameters.
+            return_memory: return the memory too, sampled like the states.
 
         Returns:
-            (steps / every + 1, B, nx) in the precision of the fleet, or (..., nx, B) for "soa".
+            (steps / every + 1, B, nx) in the precision of the fleet, or (..., nx, B) for "soa";
+            with `return_memory` a pair of such arrays, states and memory.
         """
         _one_of("layout", layout, batch.LAYOUTS)
-        given = self._given(x0, controls, params, disturbances, layout)
+        if policy is None:
+            if memory is not None or policy_params is not None or return_memory:
+                raise InvalidValue("memory, policy_params and return_memory go with a policy=")
+            runner, given = self, self._given(x0, controls, params, disturbances, layout)
+        else:
+            runner = self._loop(policy)
+            parts = (params, disturbances, memory, policy_params)
+            given = self._given_to(policy, x0, controls, *parts, layout)
         total = _steps(steps, controls, disturbances)
         every = whole("every", every, f"at least 1 and divide the {total} steps")
         if total % every:
             raise InvalidValue(f"every = {every} must be at least 1 and divide the {total} steps")
-        out = self._samples(given, total, every, layout)
-        out = out if layout == "aos" else np.swapaxes(out, -1, -2)
-        return batch.returned(out, self._space, x0, controls, params, disturbances)
+        out = runner._samples(given, total, every, layout)
+        nx = record.size(self.plant.State)
+        callers = (x0, controls, params, disturbances)
+        states = self._handed(out[..., :nx], layout, *callers)
+        return (states, self._handed(out[..., nx:], layout, *callers)) if return_memory else states
+
+    def _handed(self, samples: Array, layout: str, *given: Any) -> Any:
+        """Samples (sample, vehicle, field) in the layout and the place that the caller wants."""
+        samples = samples if layout == "aos" else np.swapaxes(samples, -1, -2)
+        if self.device == "cuda":  # not every library takes an array with gaps
+            samples = self._space.xp.ascontiguousarray(samples)
+        return batch.returned(samples, self._space, *given)
 
     def _given(
         self, x0: Any, controls: Any, params: Any, disturbances: Any, layout: str = "aos"
@@ -186,12 +269,40 @@ class Fleet:
         plant, space = self.plant, self._space
         given = Given(
             x=batch.states(plant.State, x0, space, layout),
-            u=batch.series(plant.Input, "controls", controls, space, layout),
+            u=batch.series(plant.Input, self._inputs, controls, space, layout),
             w=batch.series(plant.Disturbance, "disturbances", disturbances, space, layout),
             p=batch.parameters(plant.Params, plant.params, params, space),
         )
-        batch.batch_size(x0=given.x, controls=given.u, disturbances=given.w, params=given.p)
+        series = {"x0": given.x, self._inputs: given.u, "disturbances": given.w}
+        batch.batch_size(**series, params=given.p)
         return given
+
+    def _given_to(
+        self,
+        policy: Policy,
+        x0: Any,
+        references: Any,
+        params: Any,
+        disturbances: Any,
+        memory: Any,
+        policy_params: Any,
+        layout: str,
+    ) -> Given:
+        """The arguments of a rollout with a policy, each for itself, as those of the closed loop."""
+        plant, space = self.plant, self._space
+        x = batch.states(plant.State, x0, space, layout)
+        u = batch.series(policy.Reference, "references", references, space, layout)
+        w = batch.series(plant.Disturbance, "disturbances", disturbances, space, layout)
+        p = batch.parameters(plant.Params, plant.params, params, space)
+        m = _memory(policy, memory, space, layout)
+        try:
+            own = batch.parameters(policy.Params, policy.params, policy_params, space)
+        except InvalidValue as error:
+            raise InvalidValue(f"policy_params: {error}") from error
+        batch.batch_size(
+            x0=x, memory=m, references=u, disturbances=w, params=p, policy_params=own
+        )
+        return Given(_beside(x, m, space), u, w, _beside(p, own, space))
 
     def _samples(self, given: Given, steps: int, every: int, layout: str = "aos") -> Array:
         """Samples (sample, vehicle, field) of a rollout that went well, or masked."""
@@ -298,6 +409,7 @@ class Fleet:
         return self._back([result], x0, controls, params)[0]
 
     def _derivatives(self) -> Differentiator:
+        self._must_be_open("a gradient")
         if self._differentiator is None:
             self._differentiator = Differentiator(self._engines, self._samples)
         return self._differentiator
@@ -314,7 +426,7 @@ class Fleet:
         """Raise for what went wrong in a rollout, or mask it."""
         diverged, bad_input, _ = batch.on_host(~np.isfinite(health))
         if bad_input.any():
-            what, kind, array = "controls", self.plant.Input, given.u
+            what, kind, array = self._inputs, self.plant.Input, given.u
             if np.isfinite(array).all():
                 what, kind, array = "disturbances", self.plant.Disturbance, given.w
             raise InvalidValue(batch.not_finite(kind, what, array))
@@ -386,10 +498,13 @@ class Fleet:
         given = [
             states,
             begun,
-            batch.rows(plant.Input, "controls", controls, space, shape),
+            batch.rows(plant.Input, self._inputs, controls, space, shape),
             batch.rows(plant.Disturbance, "disturbances", disturbances, space, shape),
             p if p.shape[1] == 1 else batch.rows(plant.Params, "params", p[0], space, shape),
         ]
+        # A closed loop asks its policy for the command, and that may depend on the step.
+        if plant.outputs.inputs[-1].name == "dt":
+            given.append(np.full((1, 1, 1), self.dt, space.dtype))
         if self._outputs is None:
             self._outputs = CpuMap(plant.outputs, self.precision, self.threads)
         return self._outputs.run(given, states.shape[1])[0].reshape(*shape, -1)
@@ -461,6 +576,29 @@ def _steps(steps: int | None, *series: Any) -> int:
         listed = " and ".join(map(str, sorted(lengths)))
         raise InvalidValue(f"number of steps = {listed}: must be one number, at least 1")
     return lengths.pop()
+
+
+def _must_be_policy(policy: Any) -> None:
+    if not isinstance(policy, Policy):
+        raise InvalidValue(f"policy must be a Policy, got a {type(policy).__qualname__}")
+
+
+def _memory(policy: Policy, given: Any, space: batch.Space, layout: str) -> Array:
+    """What a policy remembers at the start, as (1, B or 1, n)."""
+    if given is None or isinstance(given, (Mapping, policy.Memory)):
+        return batch.series(policy.Memory, "memory", given, space, layout)
+    array = batch.numbers("memory", given, space)
+    array = np.swapaxes(array, -1, -2) if layout == "soa" and array.ndim > 1 else array
+    return batch.rows(policy.Memory, "memory", array, space, array.shape[:-1])
+
+
+def _beside(a: Array, b: Array, space: batch.Space) -> Array:
+    """The fields of two arrays (1, vehicle or 1, field) in one."""
+    if not b.shape[2]:
+        return a
+    count = max(a.shape[1], b.shape[1])
+    wide = [np.broadcast_to(part, (1, count, part.shape[2])) for part in (a, b)]
+    return space.xp.concatenate(wide, axis=2)
 
 
 def _first_bad(states: Array) -> int:

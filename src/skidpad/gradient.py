@@ -8,7 +8,7 @@ of every vehicle are held at a time instead of T; short rollouts are one stretch
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 from typing import Any, NamedTuple
 
@@ -73,13 +73,13 @@ class Differentiator:
     ) -> tuple[Array, Swept]:
         """Value (B,) and derivatives of a cost of rollouts."""
         with_params = "params" in wrt
+        engine = self._adjoint(cost, with_params)
         stretches = self._stretches(given, steps)
         last: Stretch | None = next(stretches)
         end = self._end(cost, with_params).run(
             [last.states[-1:], given.p, references[-1:]], last.states.shape[1]
         )
         lam, end_p, end_value = end
-        engine = self._adjoint(cost, with_params)
         total: Swept | None = None
         while last is not None:
             total = self._back(engine, given, references, last, lam, None, total)
@@ -118,7 +118,8 @@ class Differentiator:
         total: Swept | None,
     ) -> Swept:
         """One stretch swept backwards, added to what later stretches gave."""
-        space, count = self.engines.space, stretch.states.shape[1]
+        # There may be several λ for the one vehicle, as in a Jacobian.
+        space, count = self.engines.space, max(stretch.states.shape[1], lam.shape[1])
         rows = slice(stretch.begin, stretch.begin + len(stretch.states) - 1)
         nothing = space.xp.zeros((1, 1, lam.shape[2]), space.dtype)
         swept = engine.run(
@@ -148,13 +149,13 @@ class Differentiator:
         if steps * per_step > _MOST_NUMBERS:
             length = min(steps, max(math.isqrt(steps), 1))
         marks = [*range(0, steps, length)]
-        starts = [np.broadcast_to(given.x, (1, count, given.x.shape[2]))]
-        for begin in marks[:-1]:
-            part = _part(given, starts[-1], begin, length)
-            starts.append(self.advance(part, length, length)[-1:])
-        for begin, start in zip(reversed(marks), reversed(starts), strict=True):
+        starts = np.broadcast_to(given.x, (1, count, given.x.shape[2]))
+        if marks[-1]:
+            starts = self.advance(_part(given, starts, 0, marks[-1]), marks[-1], length)
+        for k, begin in reversed([*enumerate(marks)]):
             many = min(length, steps - begin)
-            yield Stretch(begin, self.advance(_part(given, start, begin, many), many, 1))
+            part = _part(given, starts[k : k + 1], begin, many)
+            yield Stretch(begin, self.advance(part, many, 1))
 
     def _adjoint(self, cost: Cost | SavedCost | None, with_params: bool) -> AdjointEngine:
         key = (id(cost) if isinstance(cost, SavedCost) else cost, with_params)
@@ -231,7 +232,7 @@ def _rows(array: Array, rows: slice) -> Array:
 
 def asked(wrt: Any) -> tuple[str, ...]:
     """The names to differentiate with respect to, checked."""
-    names = (wrt,) if isinstance(wrt, str) else tuple(wrt)
+    names = (wrt,) if isinstance(wrt, str) or not isinstance(wrt, Iterable) else tuple(wrt)
     for name in names:
         if name not in WRT:
             raise InvalidValue(f"wrt = {name!r} is unknown; allowed are {', '.join(WRT)}")

@@ -12,7 +12,7 @@ import skidpad as sp
 from skidpad import record
 from skidpad.controllers import speed
 from skidpad.demo import driver
-from skidpad.demo.closed_loop import driven
+from skidpad.demo.closed_loop import driven_by
 from skidpad.demo.drive import Driver
 from skidpad.demo.figure_of_eight import SKIDPAD
 from skidpad.vehicles.car_state import State
@@ -66,10 +66,7 @@ def test_the_driver_compiled_into_the_car_drives_as_the_one_in_python() -> None:
     dt, seconds = 0.001, 2.0
     outside = sp.Simulator(CAR, dt=dt, integrator="rk4")
     path = outside.run(Driver(DRIVER, dt), duration=seconds)
-    inside = sp.Fleet(driven(CAR, DRIVER, dt), dt, "rk4", lanes=1, threads=1)
-    start = record.flatten(inside.vehicle.State())
-    states = inside.rollout(np.array([start]), steps=len(path) - 1, every=100)
-    np.testing.assert_allclose(
-        states[:, 0, : record.size(CAR.State)], path.states[::100], rtol=1e-8, atol=1e-8
-    )
+    fleet = sp.Fleet(CAR, dt, "rk4", lanes=1, threads=1)
+    states = fleet.rollout(CAR.State(), steps=len(path) - 1, every=100, policy=driven_by(DRIVER))
+    np.testing.assert_allclose(states[:, 0], path.states[::100], rtol=1e-8, atol=1e-8)
     assert path[-1].v_x > 5.0

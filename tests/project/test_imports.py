@@ -15,7 +15,7 @@ import skidpad
 SOURCE = Path(skidpad.__file__).parent
 HEAVY = {"casadi", "jax", "jaxlib", "llvmlite", "matplotlib", "pandas", "pyarrow"}
 
-BASE = {"errors", "extras", "units", "ops", "record", "model", "cost"}
+BASE = {"errors", "extras", "units", "ops", "record", "model", "cost", "policy"}
 COMPILED = BASE | {"integrate", "compile"}
 RECORDING = {"columns", "trajectory", "record_io", "viewer"}
 RUNNING = COMPILED | RECORDING | {"batch", "stepper", "scipy_stepper", "engines"}
@@ -29,6 +29,7 @@ ALLOWED: dict[str, set[str]] = {
     # A vehicle offers `casadi` and `jax`, which come in when called; "integrate" only as a type.
     "model": {"errors", "units", "ops", "record", "integrate", "interop"},
     "cost": {"errors", "units", "ops", "record"},
+    "policy": {"errors", "units", "ops", "record"},
     "components": BASE,
     "vehicles": BASE | {"components"},
     "controllers": BASE | {"components"},

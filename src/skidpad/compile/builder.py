@@ -21,8 +21,10 @@ class Builder:
     """Collects lowered instructions for one precision. Methods take and return instruction
     indices."""
 
-    def __init__(self, precision: str) -> None:
+    def __init__(self, precision: str, *, careful: bool = True) -> None:
         self.precision = precision
+        self.careful = careful
+        """Whether infinities and 0/0 are treated as documented; fast mode saves the operations."""
         self.double = precision == "float64"
         self.dtype: Any = np.dtype(precision)
         self.code: list[Instruction] = []

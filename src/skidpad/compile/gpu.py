@@ -69,7 +69,8 @@ class CudaRollout:
         """The CUDA C of the kernel."""
         # A GPU has no double-precision sines in hardware: its own are slower than ours.
         native = NATIVE if self.fast and self.precision == "float32" else frozenset[str]()
-        return cuda.emit(lower(self.program, self.precision, native), self.precision)
+        lowered = lower(self.program, self.precision, native, careful=not self.fast)
+        return cuda.emit(lowered, self.precision)
 
     def run(self, given: Given, out: Any, every: int) -> Any:
         """Fill `out` (sample, vehicle, field) after its first sample; returns the health."""

@@ -22,18 +22,25 @@ from .trace import without_dead_code
 PRECISIONS = ("float32", "float64")
 
 
-def lower(program: Program, precision: str, native: frozenset[str] = frozenset()) -> Program:
+def lower(
+    program: Program,
+    precision: str,
+    native: frozenset[str] = frozenset(),
+    *,
+    careful: bool = True,
+) -> Program:
     """The traced Program in IEEE operations of one precision.
 
     Elementary functions in `native` are left as they are, for a target that has its own; such a
-    Program no longer has the same bits everywhere.
+    Program no longer has the same bits everywhere. Without `careful` arc functions of infinite
+    arguments and of the origin are NaN.
     """
     if precision not in PRECISIONS:
         raise InvalidValue(f"precision = {precision!r} is unknown; allowed are float32, float64")
     if program.precision is not None:
         raise InvalidValue(f"program {program.name!r} is already lowered to {program.precision}")
     program = with_shared_reciprocals(program)
-    low = _Lowering(program, precision, native)
+    low = _Lowering(program, Builder(precision, careful=careful), native)
     results = tuple(tuple(low.number(low.place[r]) for r in result) for result in program.results)
     lowered = replace(program, code=tuple(low.b.code), results=results, precision=precision)
     return without_dead_code(lowered)
@@ -42,11 +49,11 @@ def lower(program: Program, precision: str, native: frozenset[str] = frozenset()
 class _Lowering:
     """One pass over a traced Program; `place[k]` is where the value of instruction k ended up."""
 
-    def __init__(self, program: Program, precision: str, native: frozenset[str]) -> None:
+    def __init__(self, program: Program, builder: Builder, native: frozenset[str]) -> None:
         self.code = program.code
         self.native = native
         self.name = program.name
-        self.b = Builder(precision)
+        self.b = builder
         self.fused = _fusable_products(program)
         self.paired = _paired_angles(program)
         self.held = program.held

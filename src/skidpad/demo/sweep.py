@@ -14,7 +14,7 @@ from ..fleet import Fleet
 from ..model import Vehicle
 from ..units import m_s2, per_s, s
 from . import driver
-from .closed_loop import State, driven
+from .closed_loop import driven_by
 from .figure_of_eight import LANE_WIDTH, distance
 
 DT: s = 0.001
@@ -41,21 +41,23 @@ def sweep(cars: int, least_grip: float, a_lateral: m_s2, car: Vehicle | None = N
     car = vehicles.formula_student() if car is None else car
     params = driver.driver_of(car.params, a_lateral)
     # A car that slid off and went on to diverge is one that did not keep its lane.
-    fleet = Fleet(driven(car, params, DT), DT, "rk4", on_diverge="mask")
-    start = np.array(record.flatten(State()))
-    fleet.rollout(start[None], steps=1)  # compiles
+    fleet = Fleet(car, DT, "rk4", on_diverge="mask")
+    policy = driven_by(params)
+    standing = np.zeros((cars, record.size(car.State)))
+    fleet.rollout(standing[:1], steps=1, policy=policy)  # compiles
     grip = np.linspace(least_grip, 1.0, cars)
     samples = round(driver.duration(params, laps=1) / (DT * SAMPLES_EVERY))
     steps = samples * SAMPLES_EVERY
     begin = time.perf_counter()
     states = fleet.rollout(
-        np.tile(start, (cars, 1)),
+        standing,
+        policy=policy,
         steps=steps,
         every=SAMPLES_EVERY,
-        params={"car.tyre.D": grip * car.params.tyre.D},
+        params={"tyre.D": grip * car.params.tyre.D},
     )
     wall_time = time.perf_counter() - begin
-    x, y = (states[..., record.names(State).index(name)] for name in ("car.x", "car.y"))
+    x, y = (states[..., record.names(car.State).index(name)] for name in ("x", "y"))
     room = 0.5 * (LANE_WIDTH - car.params.track)
     kept = (distance(x, y, params.eight) <= room).all(axis=0)
     return Sweep(grip, kept, steps * DT, cars * steps / wall_time)

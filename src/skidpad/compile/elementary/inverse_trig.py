@@ -24,7 +24,7 @@ def atan(b: Builder, x: int) -> int:
     """
     p = b.precision
     pivot, angle = ATAN_PIVOT[p]
-    a = at_most(b, b.abs(x), ATAN_LARGE[p])
+    a = at_most(b, b.abs(x), ATAN_LARGE[p]) if b.careful else b.abs(x)
     far = b.lt(b.const(ATAN_SPLIT), a)
     zero = b.const(0.0)
     c = b.select(far, b.const(pivot), zero)
@@ -63,6 +63,8 @@ def _quarter(b: Builder, height: int, width: int) -> int:
 
 def _quotient(b: Builder, small: int, large: int) -> int:
     """small / large for 0 <= small <= large, with 0/0 = 0 and ∞/∞ = 1."""
+    if not b.careful:
+        return b.div(small, large)
     zero = b.const(0.0)
     if_equal = b.select(b.lt(zero, large), b.const(1.0), zero)
     return b.select(b.eq(small, large), if_equal, b.div(small, large))

@@ -1,0 +1,245 @@
+"""CUDA text without a GPU: nvcc accepts it, and run on the processor it has the bits of LLVM."""
+
+from __future__ import annotations
+
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import skidpad as sp
+from compile import cuda_harness
+from compile.lanes_harness import PRECISIONS, canonical
+from fleet.driving import inputs, starts
+from skidpad import record
+from skidpad.compile import cuda
+from skidpad.compile.cpu import (
+    HEALTH,
+    Backward,
+    CpuAdjoint,
+    CpuMap,
+    CpuRollout,
+    Given,
+    swept_arrays,
+)
+from skidpad.compile.cuda_text import NATIVE
+from skidpad.compile.lower import lower
+from skidpad.compile.plant import Plant
+from skidpad.gradient import adjoint_of, terminal_of
+from skidpad.stepper import residual_tolerance
+
+COUNT, STEPS = 37, 12
+CASES = [
+    ("kinematic_bicycle", "rk4", 1e-3, 1),
+    ("four_wheel", "rk4", 1e-3, 1),
+    ("brains2", "heun", 1e-2, 10),  # samples its input at the start of a step of ten sub-steps
+    ("kinematic_bicycle", "radau", 1e-2, 1),
+]
+BACKWARD = [("kinematic_bicycle", "rk4", 1e-3), ("four_wheel", "rk4", 1e-3)]
+BACKWARD += [("kinematic_bicycle", "radau", 1e-2)]
+COST = sp.Cost(
+    stage=lambda x, u: (x.v_x - 10.0) ** 2 + x.y * x.y, terminal=lambda x: sp.ops.sin(x.yaw)
+)
+CAR_COST = sp.Cost(
+    stage=lambda x, u: (x.v_x - 10.0) ** 2 + 0.1 * u.steer**2, terminal=lambda x: x.yaw * x.yaw
+)
+needs_nvcc = pytest.mark.skipif(cuda_harness.NVCC is None, reason="nvcc is not installed")
+
+
+@cache
+def plant(name: str, integrator: str) -> Plant:
+    return Plant.of(sp.vehicles.get(name)(), sp.integrate.get(integrator))
+
+
+def cost(name: str) -> sp.Cost:
+    return CAR_COST if name == "four_wheel" else COST
+
+
+def driving(made: Plant, precision: str) -> Given:
+    """Start states, streamed inputs, calm air and parameters of its own for every vehicle."""
+    assert made.vehicle is not None
+    x0, u = starts(made.vehicle, COUNT), inputs(made.vehicle, STEPS, COUNT)
+    calm = np.array(record.flatten(record.build(made.Disturbance)), float)
+    spread = np.random.default_rng(3).uniform(0.95, 1.0, (COUNT, record.size(made.Params)))
+    p = spread * np.array(record.flatten(made.params))
+    given = (x0[None], u, np.tile(calm, (1, 1, 1)), p[None])
+    return Given(*(a.astype(precision) for a in given))
+
+
+class Rolled:
+    """The same rollout by LLVM in lanes and by CUDA text on the processor."""
+
+    def __init__(self, case: tuple[str, str, float, int], precision: str, folder: Path) -> None:
+        name, integrator, self.dt, self.substeps = case
+        self.plant, self.precision = plant(name, integrator), precision
+        self.tolerance = residual_tolerance(precision)
+        source = cuda.emit(lower(self.plant.step, precision), precision)
+        self.launch = cuda_harness.kernel(source, "rollout", folder)
+
+    def by_llvm(self, given: Given, out: np.ndarray, every: int) -> np.ndarray:
+        engine = CpuRollout(
+            self.plant.step,
+            dt=self.dt,
+            tolerance=self.tolerance,
+            precision=self.precision,
+            lanes=4,
+            threads=1,
+            substeps=self.substeps,
+        )
+        return engine.run(given, out, every)
+
+    def by_text(self, given: Given, out: np.ndarray, every: int) -> np.ndarray:
+        kind = np.dtype(self.precision).type
+        health = np.zeros((len(HEALTH), out.shape[1]), self.precision)
+        counts = [out.shape[1], out.shape[0] - 1, every * self.substeps, self.substeps]
+        tail = [health, *counts, kind(self.dt / self.substeps), kind(self.tolerance)]
+        self.launch(out.shape[1], (*given, out), tail)
+        return health
+
+    def agree(self, given: Given, every: int, layout: str = "aos") -> tuple[Any, Any]:
+        """Samples and health, after checking that both ways give the same bytes."""
+        results = []
+        for run in (self.by_llvm, self.by_text):
+            out = empty(STEPS // every + 1, given, layout)
+            out[0] = given.x[0]
+            results.append((out, run(given, out, every)))
+        (wanted, health), (got, own_health) = results
+        assert canonical(got) == canonical(wanted)
+        assert canonical(own_health + 0.0) == canonical(health + 0.0)  # + 0.0 makes -0.0 a 0.0
+        return got, own_health
+
+
+def empty(samples: int, given: Given, layout: str) -> np.ndarray:
+    """Room for samples; what is not written there stays NaN."""
+    count, size = max(a.shape[1] for a in given), given.x.shape[2]
+    shape = (samples, count, size) if layout == "aos" else (samples, size, count)
+    room = np.full(shape, np.nan, given.x.dtype)
+    return room if layout == "aos" else room.swapaxes(1, 2)
+
+
+@pytest.mark.parametrize("precision", PRECISIONS)
+@pytest.mark.parametrize("case", CASES, ids=lambda c: f"{c[0]}-{c[1]}")
+def test_rollouts_have_the_bits_of_llvm(
+    case: tuple[str, str, float, int], precision: str, tmp_path: Path
+) -> None:
+    both = Rolled(case, precision, tmp_path)
+    streamed = driving(both.plant, precision)
+    samples, health = both.agree(streamed, every=3)
+    assert np.isfinite(samples).all()
+    assert np.isfinite(health).all()
+    held = streamed._replace(u=streamed.u[:1], p=streamed.p[:, :1])
+    ends, _ = both.agree(held, every=STEPS, layout="soa")
+    assert canonical(ends[-1]) != canonical(samples[-1])
+
+
+def test_a_bad_input_and_a_lost_vehicle_are_reported_for_that_vehicle_alone(
+    tmp_path: Path,
+) -> None:
+    both = Rolled(CASES[0], "float64", tmp_path)
+    given = driving(both.plant, "float64")
+    given.u[5, 2, 0] = np.nan
+    given.x[0, 7, 3] = 1e308
+    _, (diverged, bad_input, _) = both.agree(given, every=1)
+    assert np.flatnonzero(np.isnan(bad_input)).tolist() == [2]
+    assert np.flatnonzero(np.isnan(diverged)).tolist() == [2, 7]
+
+
+def test_an_implicit_step_above_the_tolerance_leaves_nan(tmp_path: Path) -> None:
+    both = Rolled(CASES[3], "float64", tmp_path)
+    given = driving(both.plant, "float64")
+    _, health = both.agree(given, every=STEPS)
+    residuals = np.sort(health[2])
+    both.tolerance = float(residuals[COUNT // 2])
+    ends, health = both.agree(given, every=STEPS)
+    lost = np.isnan(ends[-1]).all(axis=1)
+    assert 0 < lost.sum() < COUNT
+    assert (np.isnan(health[0]) == lost).all()
+
+
+@pytest.mark.parametrize("precision", PRECISIONS)
+@pytest.mark.parametrize("name", ["kinematic_bicycle", "four_wheel"])
+def test_programs_applied_once_have_the_bits_of_llvm(
+    name: str, precision: str, tmp_path: Path
+) -> None:
+    made = plant(name, "rk4")
+    given = driving(made, precision)
+    for program, ports in (
+        (made.outputs, [given.x, given.x, given.u[:1], given.w, given.p]),
+        (terminal_of(made, cost(name), True), [given.x, given.p, np.zeros((1, 1, 0), precision)]),
+    ):
+        wanted = CpuMap(program, precision, 1).run(list(ports), COUNT)
+        source = cuda.emit_apply(lower(program, precision), precision)
+        got = [np.full_like(array, np.nan) for array in wanted]
+        cuda_harness.kernel(source, "apply", tmp_path)(COUNT, (*ports, *got), [COUNT])
+        assert [canonical(a) for a in got] == [canonical(a) for a in wanted]
+        assert all(np.isfinite(a).all() for a in got)
+
+
+@pytest.mark.parametrize("precision", PRECISIONS)
+@pytest.mark.parametrize(("name", "integrator", "dt"), BACKWARD)
+def test_adjoint_sweeps_have_the_bits_of_llvm(
+    name: str, integrator: str, dt: float, precision: str, tmp_path: Path
+) -> None:
+    made = plant(name, integrator)
+    program = adjoint_of(made, cost(name), True)
+    source = cuda.emit_adjoint(lower(program, precision), precision)
+    launch = cuda_harness.kernel(source, "adjoint", tmp_path)
+    streamed = driving(made, precision)
+    random = np.random.default_rng(8)
+    nx = streamed.x.shape[2]
+    states = np.repeat(streamed.x, STEPS, axis=0)
+    lam, seed = (random.normal(size=(n, COUNT, nx)).astype(precision) for n in (1, STEPS))
+    nothing = np.zeros((1, 1, 0), precision)
+    for u, seeds in ((streamed.u, seed), (streamed.u[:1], np.zeros((1, 1, nx), precision))):
+        back = Backward(states, u, streamed.w, streamed.p, nothing, lam, seeds)
+        wanted = CpuAdjoint(program, dt=dt, precision=precision, threads=1).run(back, STEPS, COUNT)
+        got = swept_arrays(np, program, back, COUNT, precision)
+        launch(COUNT, (*back, *got), [COUNT, STEPS, np.dtype(precision).type(dt)])
+        assert [canonical(a) for a in got] == [canonical(a) for a in wanted]
+        assert np.abs(got.u).max() > 0.0
+
+
+def test_fast_text_computes_the_same_function(tmp_path: Path) -> None:
+    """With another library's sines, so not the same bits; the equations are the same."""
+    both = Rolled(CASES[1], "float32", tmp_path)
+    source = cuda.emit(lower(both.plant.step, "float32", NATIVE), "float32")
+    assert "sinf(" in source
+    given = driving(both.plant, "float32")
+    exact, _ = both.agree(given, every=STEPS)
+    both.launch = cuda_harness.kernel(source, "rollout", tmp_path)
+    fast = empty(2, given, "aos")
+    both.by_text(given, fast, STEPS)
+    scale = np.abs(exact[-1]).max(axis=0)
+    assert (np.abs(fast[-1] - exact[-1]).max(axis=0) <= 1e-4 * scale).all()
+
+
+@needs_nvcc
+@pytest.mark.parametrize("precision", PRECISIONS)
+@pytest.mark.parametrize("case", CASES, ids=lambda c: f"{c[0]}-{c[1]}")
+def test_nvcc_builds_rollouts(
+    case: tuple[str, str, float, int], precision: str, tmp_path: Path
+) -> None:
+    step = plant(*case[:2]).step
+    code = cuda_harness.cubin(cuda.emit(lower(step, precision), precision), tmp_path)
+    assert b"rollout" in code
+
+
+@needs_nvcc
+@pytest.mark.parametrize("precision", PRECISIONS)
+@pytest.mark.parametrize(("name", "integrator", "dt"), BACKWARD)
+def test_nvcc_builds_adjoints_and_maps(
+    name: str, integrator: str, dt: float, precision: str, tmp_path: Path
+) -> None:
+    made = plant(name, integrator)
+    backward = lower(adjoint_of(made, cost(name), True), precision)
+    assert b"adjoint" in cuda_harness.cubin(cuda.emit_adjoint(backward, precision), tmp_path)
+    end = lower(terminal_of(made, cost(name), True), precision)
+    assert b"apply" in cuda_harness.cubin(cuda.emit_apply(end, precision), tmp_path)
+
+
+@needs_nvcc
+def test_nvcc_builds_fast_text(tmp_path: Path) -> None:
+    source = cuda.emit(lower(plant("four_wheel", "rk4").step, "float32", NATIVE), "float32")
+    assert b"rollout" in cuda_harness.cubin(source, tmp_path, fast=True)
