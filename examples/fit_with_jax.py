@@ -68,6 +68,7 @@ def problem(x0: Array, inputs: Array, measured: Array) -> Problem:
     def values(log_ratio: Any) -> Any:
         return start * jnp.exp(log_ratio)
 
+    @jax.jit
     def simulated(log_ratio: Any) -> Any:
         p = model.parameters(dict(zip(TRUE, values(log_ratio), strict=True)))
 
@@ -90,7 +91,7 @@ class Fit(NamedTuple):
     misfit: Array
 
 
-def descend(fitted: Problem, iterations: int = 80, rate: float = 0.05) -> Fit:
+def descend(fitted: Problem, iterations: int = 60, rate: float = 0.04) -> Fit:
     """Adam with its usual constants and a rate that falls to a tenth on the way."""
     # Forward mode: with two parameters it costs about three simulations and stores nothing.
     # With many parameters take jax.value_and_grad instead.
@@ -152,7 +153,7 @@ def draw_descent(panels: Any, fit: Fit) -> None:
 def main(arguments: Sequence[str] | None = None) -> Fit:
     """Record, fit, print the figures and write the plot."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--iterations", type=int, default=80)
+    parser.add_argument("--iterations", type=int, default=60)
     parser.add_argument("--out", default="fit.png")
     options = parser.parse_args(arguments)
     inputs = slalom(2.5)

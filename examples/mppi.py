@@ -24,6 +24,8 @@ from skidpad.viewer.plot import STYLE
 Array = NDArray[Any]
 X, Y, YAW, V_X, V_Y = range(5)
 """Rows of the state that are used here."""
+SHOWN = 160
+"""Rollouts that the plot shows at an instant, about."""
 
 
 class Circuit(NamedTuple):
@@ -166,6 +168,7 @@ class Driver:
         self.glimpses: list[Glimpse] = []
 
     def __call__(self, t: float, x: Any) -> Array:
+        """The inputs (5,) for the coming step."""
         if not self.rows:
             begin = perf_counter()
             plan = self.mppi.plan(x)
@@ -177,13 +180,10 @@ class Driver:
     def _look(self, t: float) -> None:
         if self.wanted and t >= self.wanted[0]:
             self.wanted.pop(0)
-            some = np.argsort(self.mppi.weights)[:: -len(self.mppi.weights) // SHOWN][::-1]
+            order = np.argsort(-self.mppi.weights)
+            some = order[:: max(1, len(order) // SHOWN)]
             weights = self.mppi.weights[some] / self.mppi.weights.max()
             self.glimpses.append(Glimpse(t, self.mppi.states[:, :, some].copy(), weights))
-
-
-SHOWN = 160
-"""Rollouts of a glimpse."""
 
 
 class Drive(NamedTuple):
@@ -261,7 +261,9 @@ def draw_circuit(axes: Any, task: Task, run: Drive) -> None:
     line.set_array(path["v_x"])
     line.set_clim(0.5 * task.speed, task.speed)
     axes.add_collection(line)
-    axes.figure.colorbar(line, ax=axes, fraction=0.03, pad=0.01, aspect=40, label="speed [m/s]", extend="min")
+    axes.figure.colorbar(
+        line, ax=axes, fraction=0.03, pad=0.01, aspect=40, label="speed [m/s]", extend="min"
+    )
     for glimpse in run.glimpses:
         draw_glimpse(axes, glimpse)
     axes.set_aspect("equal")
@@ -290,7 +292,9 @@ def draw_signals(panels: Any, task: Task, settings: Settings, run: Drive) -> Non
     speed.axhline(task.speed, color="#888888", lw=0.8, ls=(0, (6, 4)))
     speed.plot(path.t, path["v_x"], color="#0072B2")
     speed.set_title("Speed [m/s], dashed: wanted")
-    steer.step(path.t, np.rad2deg(path["u_steer"]), where="post", color="#D55E00", lw=0.7, alpha=0.6)
+    steer.step(
+        path.t, np.rad2deg(path["u_steer"]), where="post", color="#D55E00", lw=0.7, alpha=0.6
+    )
     steer.plot(path.t, np.rad2deg(path["steer"]), color="#0072B2")
     steer.set_title("Steering angle [°], thin: target")
     half = 0.5 * task.circuit.lane
@@ -303,7 +307,7 @@ def draw_signals(panels: Any, task: Task, settings: Settings, run: Drive) -> Non
     thinking.set_ylim(bottom=0.0)
     thinking.set_title("Time per plan [ms], dashed: control period")
     thinking.set_xlabel("t [s]")
-    for panel in (*panels,):
+    for panel in panels:
         panel.set_xlim(0.0, path.t[-1])
         for glimpse in run.glimpses:
             panel.axvline(glimpse.time, color="#D55E00", lw=0.6, alpha=0.5)

@@ -39,7 +39,7 @@ def parking_car() -> sp.Vehicle:
 
 
 class Street(NamedTuple):
-    """Where to park. The gap is around the origin and the street along x; the kerb is on the right. All in m."""
+    """Where to park: a gap around the origin, the street along x, the kerb on its right. In m."""
 
     length: float = 2.4
     """Length of our car and of the parked ones."""
@@ -213,7 +213,9 @@ def main(arguments: Sequence[str] | None = None) -> tuple[Plan, sp.Trajectory]:
     x, y, yaw = path.states[-1, :3]
     print(f"solved in         {plan.seconds:.1f} s, {options.steps} Radau steps of {plan.dt:.3f} s")
     print(f"parked after      {path.duration:.1f} s")
-    print(f"replay ends       {1e3 * np.hypot(x, y):.1f} mm and {np.rad2deg(yaw):.2f}° off the goal")
+    print(
+        f"replay ends       {1e3 * np.hypot(x, y):.1f} mm and {np.rad2deg(yaw):.2f}° off the goal"
+    )
     print(f"least clearance   {1e3 * clearance(street, path):.0f} mm between the discs")
     figure(street, plan, path).savefig(options.out, dpi=150)
     print(f"plot              {options.out}")

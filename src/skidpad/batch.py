@@ -196,9 +196,8 @@ def _in_range(kind: type, what: str, array: Array) -> Array:
         if len(bad):
             step, vehicle = bad[0].tolist()
             value = float(column[step, vehicle])
-            raise InvalidValue(
-                f"{what}: {leaf.name} = {value:g} {leaf.unit} of vehicle {vehicle} must be {allowed}"
-            )
+            where = f"{leaf.name} = {value:g} {leaf.unit} of vehicle {vehicle}"
+            raise InvalidValue(f"{what}: {where} must be {allowed}")
     return array
 
 

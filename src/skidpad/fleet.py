@@ -20,6 +20,7 @@ from .engines import Engines
 from .errors import InvalidValue, SimulationDiverged, StepNotConverged
 from .gradient import WRT, Differentiator, Gradient, Jacobian, as_gradient, asked, saved_cost
 from .integrate.base import Integrator
+from .loop_arguments import Arguments, joined
 from .model import Vehicle, VehicleFactory
 from .policy import Policy
 
@@ -243,8 +244,8 @@ class Fleet:
             runner, given = self, self._given(x0, controls, params, disturbances, layout)
         else:
             runner = self._loop(policy)
-            parts = (params, disturbances, memory, policy_params)
-            given = self._given_to(policy, x0, controls, *parts, layout)
+            arguments = Arguments(x0, controls, params, disturbances, memory, policy_params)
+            given = joined(self.plant, policy, arguments, self._space, layout)
         total = _steps(steps, controls, disturbances)
         every = whole("every", every, f"at least 1 and divide the {total} steps")
         if total % every:
@@ -277,32 +278,8 @@ class Fleet:
         batch.batch_size(**series, params=given.p)
         return given
 
-    def _given_to(
-        self,
-        policy: Policy,
-        x0: Any,
-        references: Any,
-        params: Any,
-        disturbances: Any,
-        memory: Any,
-        policy_params: Any,
-        layout: str,
-    ) -> Given:
-        """The arguments of a rollout with a policy, each for itself, as those of the closed loop."""
-        plant, space = self.plant, self._space
-        x = batch.states(plant.State, x0, space, layout)
-        u = batch.series(policy.Reference, "references", references, space, layout)
-        w = batch.series(plant.Disturbance, "disturbances", disturbances, space, layout)
-        p = batch.parameters(plant.Params, plant.params, params, space)
-        m = _memory(policy, memory, space, layout)
-        try:
-            own = batch.parameters(policy.Params, policy.params, policy_params, space)
-        except InvalidValue as error:
-            raise InvalidValue(f"policy_params: {error}") from error
-        batch.batch_size(
-            x0=x, memory=m, references=u, disturbances=w, params=p, policy_params=own
-        )
-        return Given(_beside(x, m, space), u, w, _beside(p, own, space))
+    def _vehicle_last(self, given: Given, steps: int, every: int) -> Array:
+        return self._samples(given, steps, every, "soa")
 
     def _samples(self, given: Given, steps: int, every: int, layout: str = "aos") -> Array:
         """Samples (sample, vehicle, field) of a rollout that went well, or masked."""
@@ -411,7 +388,7 @@ class Fleet:
     def _derivatives(self) -> Differentiator:
         self._must_be_open("a gradient")
         if self._differentiator is None:
-            self._differentiator = Differentiator(self._engines, self._samples)
+            self._differentiator = Differentiator(self._engines, self._vehicle_last)
         return self._differentiator
 
     def _back(self, results: list[Any], *given: Any) -> Any:
@@ -581,24 +558,6 @@ def _steps(steps: int | None, *series: Any) -> int:
 def _must_be_policy(policy: Any) -> None:
     if not isinstance(policy, Policy):
         raise InvalidValue(f"policy must be a Policy, got a {type(policy).__qualname__}")
-
-
-def _memory(policy: Policy, given: Any, space: batch.Space, layout: str) -> Array:
-    """What a policy remembers at the start, as (1, B or 1, n)."""
-    if given is None or isinstance(given, (Mapping, policy.Memory)):
-        return batch.series(policy.Memory, "memory", given, space, layout)
-    array = batch.numbers("memory", given, space)
-    array = np.swapaxes(array, -1, -2) if layout == "soa" and array.ndim > 1 else array
-    return batch.rows(policy.Memory, "memory", array, space, array.shape[:-1])
-
-
-def _beside(a: Array, b: Array, space: batch.Space) -> Array:
-    """The fields of two arrays (1, vehicle or 1, field) in one."""
-    if not b.shape[2]:
-        return a
-    count = max(a.shape[1], b.shape[1])
-    wide = [np.broadcast_to(part, (1, count, part.shape[2])) for part in (a, b)]
-    return space.xp.concatenate(wide, axis=2)
 
 
 def _first_bad(states: Array) -> int:

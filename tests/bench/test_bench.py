@@ -41,6 +41,7 @@ NAMES = {
     "fleet.four_wheel.rk4.float64.threads2",
     "fleet.four_wheel.rk4.float32.threads2",
     "fleet.four_wheel.radau.float64.threads1",
+    "gradient.four_wheel.float64.threads1",
     "step.four_wheel.rk4",
     "step.four_wheel.rk4.array",
     "step.four_wheel.rk4.keywords",
@@ -65,10 +66,12 @@ def document() -> dict[str, Any]:
     code = (
         "from skidpad import bench\n"
         "from skidpad.bench import budget\n"
-        "from skidpad.bench.peers import jax_scan\n"
+        "from skidpad.bench.peers import jax_device, jax_scan\n"
         # Once is enough: it is slow to start.
         "jax_once = jax_scan.results\n"
         "jax_scan.results = lambda size, threads: jax_once(size, 1)\n"
+        # Takes longer to compile than all the rest; measured in `test_gpu_group`.
+        "jax_device.gradient = lambda *_: 'left out'\n"
         f"budget.FULL = budget.{TINY!r}\n"
         "bench.main('core', as_json=True)\n"
     )
@@ -92,7 +95,8 @@ def test_every_entry_is_there_with_a_positive_value_and_unit(document: dict[str,
     assert len(document["entries"]) == len(NAMES)
     for found in document["entries"]:
         assert found["value"] > 0.0
-        assert found["unit"] == ("steps/s" if found["name"].startswith("fleet.") else "s")
+        rate = found["name"].startswith(("fleet.", "gradient."))
+        assert found["unit"] == ("steps/s" if rate else "s")
 
 
 def test_machine_and_versions_are_described(document: dict[str, Any]) -> None:
@@ -143,6 +147,13 @@ def test_everybody_solves_the_same_problem(document: dict[str, Any]) -> None:
     assert 0.0 < radau["details"]["pose_and_velocity_error"] < 1e-3
 
 
+def test_gradients_are_close_to_central_differences(document: dict[str, Any]) -> None:
+    found = entry(document, "gradient.four_wheel.float64.threads1")
+    assert found["error"] < 1e-5
+    assert found["details"]["of_forward"] > 0.0
+    assert found["absent"] == {"jax": "left out"}
+
+
 def test_two_threads_are_set_against_one(document: dict[str, Any]) -> None:
     for precision in ("float64", "float32"):
         one, two = (entry(document, f"fleet.four_wheel.rk4.{precision}.threads{n}") for n in (1, 2))
@@ -161,7 +172,7 @@ def test_the_options_choose_group_budget_and_form(
 ) -> None:
     asked: list[tuple[str, budget.Budget]] = []
 
-    def measure(group: str, size: budget.Budget) -> list[Entry]:
+    def measure(group: str, size: budget.Budget, plants: Path | None) -> list[Entry]:
         asked.append((group, size))
         return [Entry("a.b", TIME, Measured(2e-6, 0.1, float("inf")))]
 
@@ -171,7 +182,8 @@ def test_the_options_choose_group_budget_and_form(
     assert (found["name"], found["value"], found["error"]) == ("a.b", 2e-6, None)
     run()
     assert "2.00 µs" in capsys.readouterr().out
-    assert asked == [("core", budget.QUICK), *((name, budget.FULL) for name in bench.GROUPS)]
+    everything = [name for name, group in bench.GROUPS.items() if group.device == "cpu"]
+    assert asked == [("core", budget.QUICK), *((name, budget.FULL) for name in everything)]
 
 
 def test_a_missing_peer_is_absent_with_its_reason(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -15,7 +15,7 @@ from skidpad.ops import cos
 from skidpad.units import m, m_s
 
 VEHICLES = ("kinematic_bicycle", "four_wheel", "formula_student")
-DT = {"rk4": 0.001, "radau": 0.01}
+DT = {"rk4": 0.001, "radau": 0.01, "radau2": 0.01}
 """Step in s."""
 SCALES = {"x": 10.0, "y": 10.0, "yaw": 1.0, "v_x": 10.0, "v_y": 1.0, "omega": 1.0, "steer": 0.3}
 """Typical size of a state or input; torques, in N·m, are not listed."""
@@ -84,10 +84,15 @@ def vehicle_of(name: str) -> Vehicle:
     return getattr(sp.vehicles, name)()
 
 
-@cache
 def fleet_of(name: str, method: str = "rk4", **options: Any) -> sp.Fleet:
     """A fleet whose Newton iterations, if any, run to their end, as differences need it."""
-    integrator = Radau(iterations=4) if method == "radau" else method
+    return _fleet(name, method, **options)
+
+
+@cache
+def _fleet(name: str, method: str, **options: Any) -> sp.Fleet:
+    stages = {"radau": 3, "radau2": 2}
+    integrator = Radau(stages[method], iterations=4) if method in stages else method
     return sp.Fleet(vehicle_of(name), DT[method], integrator, **{"threads": 1, **options})
 
 

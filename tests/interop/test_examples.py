@@ -37,10 +37,7 @@ def test_clearance_is_the_distance_of_the_discs(example: Loader) -> None:
     parking = example("park_with_opti")
     street = parking.Street()
 
-    class Parked(dict):  # type: ignore[type-arg]
-        pass
-
-    at = Parked(x=np.array([0.3]), y=np.array([0.0]), yaw=np.array([0.0]))
+    at = {"x": np.array([0.3]), "y": np.array([0.0]), "yaw": np.array([0.0])}
     # The nearest discs are ours in front, at 0.3 + 0.8, and theirs at the rear, spacing - 0.8.
     expected = street.spacing - 0.8 - (0.3 + 0.8) - 2.0 * street.radius
     assert parking.clearance(street, at) == pytest.approx(expected)

@@ -19,7 +19,7 @@ BASE = {"errors", "extras", "units", "ops", "record", "model", "cost", "policy"}
 COMPILED = BASE | {"integrate", "compile"}
 RECORDING = {"columns", "trajectory", "record_io", "viewer"}
 RUNNING = COMPILED | RECORDING | {"batch", "stepper", "scipy_stepper", "engines"}
-RUNNING |= {"gradient", "simulator", "fleet"}
+RUNNING |= {"gradient", "loop_arguments", "simulator", "fleet"}
 ALLOWED: dict[str, set[str]] = {
     "errors": set(),
     "extras": {"errors"},
@@ -43,7 +43,8 @@ ALLOWED: dict[str, set[str]] = {
     "scipy_stepper": COMPILED | {"stepper"},
     "engines": COMPILED | {"batch", "stepper"},
     "gradient": COMPILED | {"engines"},
-    "fleet": COMPILED | {"batch", "stepper", "engines", "gradient"},
+    "loop_arguments": COMPILED | {"batch"},
+    "fleet": COMPILED | {"batch", "stepper", "engines", "gradient", "loop_arguments"},
     "simulator": RUNNING,
     "conformance": RUNNING,
 }

@@ -1,6 +1,7 @@
 """`skidpad bench`: speed and accuracy on this machine, beside what one would use instead.
 
-A group is a module of this package with `entries(budget)`; `GROUPS` lists them. Everything is wall
+A group is a module of this package with `entries(budget)`, on a GPU `entries(budget, plants)`;
+`GROUPS` lists them. Everything is wall
 clock, as a user sees it. A peer gets the same model, step, precision, number of threads and random
 inputs, and both print the error of their end state against a tight reference.
 """
@@ -11,6 +12,8 @@ import json
 import sys
 from collections.abc import Iterator
 from importlib import import_module
+from pathlib import Path
+from typing import Any, NamedTuple
 
 from ..errors import InvalidValue
 from . import budget as budgets
@@ -18,33 +21,76 @@ from .budget import Budget
 from .entry import Entry
 from .machine import machine, versions
 
-GROUPS = {"core": ".core"}
-"""The groups by name, each with the module that measures it."""
+
+class Group(NamedTuple):
+    """Entries that are measured together."""
+
+    module: str
+    device: str
+    """What they are measured on, "cpu" or "cuda"."""
 
 
-def main(group: str | None = None, *, as_json: bool = False, quick: bool = False) -> None:
-    """Measure one group, or all, and print a table, or one JSON object and nothing else."""
-    chosen = _chosen(group)
+GROUPS = {"core": Group(".core", "cpu"), "gpu": Group(".gpu", "cuda")}
+"""The groups by name."""
+
+
+def main(
+    group: str | None = None,
+    *,
+    device: str | None = None,
+    plants: Path | None = None,
+    as_json: bool = False,
+    quick: bool = False,
+) -> None:
+    """Measure one group, or all of a device, and print a table, or one JSON object and nothing
+    else.
+
+    `plants` is a folder with the saved vehicle for a GPU's machine that has no CasADi.
+    """
+    chosen = _chosen(group, device, plants)
     budget = budgets.QUICK if quick else budgets.FULL
+    # Described first: the load of the machine must not include the measurement itself.
+    about, libraries = _machine(GROUPS[chosen[0]].device), versions()
+    entries = (entry for name in chosen for entry in measure(name, budget, plants))
     if as_json:
-        # Described first: the load of the machine must not include the measurement itself.
-        about = {"machine": machine(), "versions": versions()}
-        found = [entry.as_json() for name in chosen for entry in measure(name, budget)]
-        sys.stdout.write(json.dumps({**about, "entries": found}, indent=2, allow_nan=False) + "\n")
+        found = [entry.as_json() for entry in entries]
+        document = {"machine": about, "versions": libraries, "entries": found}
+        sys.stdout.write(json.dumps(document, indent=2, allow_nan=False) + "\n")
     else:
         from .report import show
 
-        show(machine(), versions(), (entry for name in chosen for entry in measure(name, budget)))
+        show(about, libraries, entries)
 
 
-def measure(group: str, budget: Budget) -> Iterator[Entry]:
+def measure(group: str, budget: Budget, plants: Path | None = None) -> Iterator[Entry]:
     """The entries of a group, one after the other as they are measured."""
-    yield from import_module(GROUPS[group], __name__).entries(budget)
+    module: Any = import_module(GROUPS[group].module, __name__)
+    given = (budget,) if GROUPS[group].device == "cpu" else (budget, plants)
+    yield from module.entries(*given)
 
 
-def _chosen(group: str | None) -> list[str]:
+def _machine(measured_on: str) -> dict[str, Any]:
+    if measured_on == "cpu":
+        return machine()
+    from .device import Device, described
+
+    return {**machine(), "gpu": described(Device.of(measured_on))}
+
+
+def _chosen(group: str | None, device: str | None, plants: Path | None) -> list[str]:
+    devices = dict.fromkeys(g.device for g in GROUPS.values())
+    if device is not None and device not in devices:
+        raise InvalidValue(f"device = {device!r} is unknown; allowed are {', '.join(devices)}")
     if group is None:
-        return list(GROUPS)
-    if group not in GROUPS:
+        chosen = [name for name, g in GROUPS.items() if g.device == (device or "cpu")]
+    elif group not in GROUPS:
         raise InvalidValue(f"group = {group!r} is unknown; allowed are {', '.join(GROUPS)}")
-    return [group]
+    elif device not in (None, GROUPS[group].device):
+        raise InvalidValue(
+            f"group = {group!r} is measured on device = {GROUPS[group].device!r}, not {device!r}"
+        )
+    else:
+        chosen = [group]
+    if plants is not None and GROUPS[chosen[0]].device == "cpu":
+        raise InvalidValue("--plants is for device = 'cuda'; on the CPU the vehicle is traced")
+    return chosen

@@ -48,7 +48,7 @@ JOBS: dict[str, Callable[[], None]] = {
 }
 
 
-LOADED_LATE = ("cache", "kernels", "native")
+LOADED_LATE = ("adjoint_kernel", "cache", "kernels", "native")
 """Modules of the compiler that it imports only when it needs them."""
 
 

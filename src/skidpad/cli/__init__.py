@@ -143,10 +143,17 @@ def demo(
 @app.command()
 def bench(
     group: Annotated[str | None, typer.Argument(help="Measure only this group.")] = None,
+    device: Annotated[
+        str | None, typer.Option(help="Measure what runs on this device: cpu or cuda.")
+    ] = None,
+    plants: Annotated[
+        Path | None,
+        typer.Option(help="Folder of saved vehicles, for cuda where CasADi is not installed."),
+    ] = None,
     json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
     quick: Annotated[bool, typer.Option("--quick", help="Fewer repetitions, rougher.")] = False,
 ) -> None:
     """Measure speed and accuracy beside what one would use instead."""
     from ..bench import main as measure
 
-    measure(group, as_json=json, quick=quick)
+    measure(group, device=device, plants=plants, as_json=json, quick=quick)

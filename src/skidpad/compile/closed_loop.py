@@ -101,9 +101,9 @@ def policy_program(policy: Policy, model: Model) -> Program:
     loop = _Loop(model, policy)
 
     def function(*ports: tuple[Any, ...]) -> tuple[Any, ...]:
-        kinds = (model.State, policy.Memory, policy.Reference, policy.Params)
-        records = [record.unflatten(k, port) for k, port in zip(kinds, ports[:4], strict=True)]
-        u, following = loop.command(*records, ports[4][0])
+        x, m = record.unflatten(model.State, ports[0]), record.unflatten(policy.Memory, ports[1])
+        p = record.unflatten(policy.Params, ports[3])
+        u, following = loop.command(x, m, loop.reference(ports[2]), p, ports[4][0])
         return record.flatten(u), record.flatten(following)
 
     memory = Port("m", record.names(policy.Memory))

@@ -136,5 +136,7 @@ class CpuAdjoint:
 def swept_arrays(xp: Any, program: Program, given: Backward, count: int, dtype: Any) -> Swept:
     """Room for the results of an adjoint sweep, with the inputs' part set to zero."""
     sizes = [len(port.fields) for port in program.outputs]
-    x, p, value = (xp.empty((1, count, size), dtype) for size in (sizes[0], *sizes[2:]))
-    return Swept(x, xp.zeros((given.u.shape[0], count, sizes[1]), dtype), p, value)
+    # The vehicle last in memory: neighbouring lanes and threads then touch neighbouring numbers.
+    x, p, value = (xp.empty((1, size, count), dtype) for size in (sizes[0], *sizes[2:]))
+    u = xp.zeros((given.u.shape[0], sizes[1], count), dtype)
+    return Swept(*(a.swapaxes(1, 2) for a in (x, u, p, value)))

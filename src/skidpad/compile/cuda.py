@@ -16,10 +16,11 @@ EXACT_FLAGS = ("--fmad=false", "--prec-div=true", "--prec-sqrt=true", "--ftz=fal
 FAST_FLAGS = ("--use_fast_math",)
 
 THREADS = 128
-"""Threads of a block: few enough that each may have up to 512 registers."""
+"""Threads of a block. One block to a processor is enough to be asked for (`__launch_bounds__`): then
+every thread may have the 255 registers there are, and the adjoint spills least."""
 
 _HEAD = """\
-extern "C" __global__ void __launch_bounds__({threads}) {name}({parameters}) {{
+extern "C" __global__ void __launch_bounds__({threads}, 1) {name}({parameters}) {{
   const long long v = blockIdx.x * (long long)blockDim.x + threadIdx.x;
   if (v >= count) return;
 """

@@ -39,9 +39,12 @@ def _in_numbers(strides: Sequence[int], array: Array) -> tuple[int, int, int]:
 
 
 def writable(array: Array) -> tuple[int, int, int, int]:
-    """The words of an array (step, vehicle, field) that a kernel writes."""
-    step, vehicle, field = (s // array.itemsize for s in array.strides)
-    return array.ctypes.data, field, vehicle, step
+    """The words of an array (step, vehicle, field) that a kernel writes.
+
+    An array of one step is written at every step: what is added up over steps needs one row.
+    """
+    step, vehicle, field = array.strides
+    return array.ctypes.data, *_in_numbers((field, vehicle, step), array)
 
 
 def bits(value: float, dtype: Any) -> int:
@@ -71,13 +74,14 @@ def run(
     lanes: int,
     threads: int,
 ) -> None:
-    """Call a kernel over `count` vehicles in parts, a part per thread.
+    """Call a kernel over `count` vehicles in parts, spread over threads.
 
     The block is `words`, begin, end, `tail`. Parts begin at multiples of the lane width, and a lane
     never sees its neighbours, so the split changes no bits.
     """
     groups = -(-count // lanes)
-    parts = max(1, min(threads, groups))
+    # Several parts per thread: a thread that loses its processor for a while is made up for.
+    parts = 1 if threads == 1 else min(groups, threads * (4 if groups > 64 * threads else 1))
     edges = [lanes * (groups * k // parts) for k in range(parts)] + [count]
     blocks = [
         np.array([*words, begin, end, *tail], dtype=np.int64) for begin, end in pairwise(edges)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -11,7 +11,7 @@ import casadi as ca
 from .. import integrate, record
 from ..errors import InvalidValue
 from ..integrate.base import Integrator
-from ..model import Vehicle
+from ..model import Model, Vehicle
 from .flat import FlatModel, flat_fields
 
 SX = Any
@@ -44,7 +44,8 @@ class CasadiModel(FlatModel):
     f_impl: SX | None
     """xdot - f_expl, zero along every motion; None for a discrete model."""
     f_disc: SX | None
-    """The state after dt; None for a continuous model without an integrator."""
+    """The state after dt, in the model's sub-steps if it has some; None for a continuous model
+    without an integrator."""
     residual: SX | None
     """Newton residual of `f_disc` (see `integrate.radau`); 0 for an explicit method."""
     y: SX
@@ -109,9 +110,7 @@ def casadi_model(vehicle: Vehicle, integrator: str | Integrator | None = None) -
     f_expl = _column(vehicle.derivative(*records)) if model.continuous else None
     f_disc, residual = None, None
     if integrator is not None or not model.continuous:
-        step = integrate.discretise(model, _compiled(integrator or "euler"))
-        following, left = step(*records, dt)
-        f_disc, residual = _column(following), ca.SX(left)
+        f_disc, residual = _step(model, _compiled(integrator or "euler"), records, dt)
     return CasadiModel(
         **flat_fields(vehicle),
         **symbols,
@@ -123,6 +122,17 @@ def casadi_model(vehicle: Vehicle, integrator: str | Integrator | None = None) -
         residual=residual,
         y=_column(vehicle.outputs(*records)),
     )
+
+
+def _step(model: Model, method: Integrator, records: Sequence[Any], dt: SX) -> tuple[SX, SX]:
+    """The state after dt in the model's sub-steps, mostly one, and their largest residual."""
+    start, *rest = records
+    update = integrate.discretise(model, method)
+    state, residual = start, ca.SX(0)
+    for _ in range(model.substeps):
+        state, left = update(state, *rest, dt / model.substeps, start)
+        residual = ca.fmax(residual, left)
+    return _column(state), residual
 
 
 def _compiled(spec: str | Integrator) -> Integrator:

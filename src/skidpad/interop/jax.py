@@ -34,6 +34,8 @@ class JaxModel(FlatModel):
     """The step over records, as `integrate.discretise` makes it."""
     numpy: Any
     """The module `jax.numpy`."""
+    fori_loop: Any
+    """The function of that name in `jax.lax`."""
 
     def derivative(self, x: Any, u: Any, w: Any = None, p: Any = None) -> Any:
         """x' at a state and input, (nx,)."""
@@ -41,9 +43,15 @@ class JaxModel(FlatModel):
         return self._flat(self.vehicle.derivative(*records))
 
     def step(self, x: Any, u: Any, dt: Any, w: Any = None, p: Any = None) -> Any:
-        """The state after dt seconds with the input held, (nx,)."""
-        records = self._records(x, u, w, p)
-        return self._flat(self.update(*records, dt)[0])
+        """The state after dt seconds with the input held, (nx,), in the model's sub-steps."""
+        start, *rest = self._records(x, u, w, p)
+        many = self.vehicle.model.substeps
+
+        def once(_: Any, state: Any) -> Any:
+            return self.update(state, *rest, dt / many, start)[0]
+
+        # A loop keeps the compiled code as small as that of one sub-step.
+        return self._flat(once(0, start) if many == 1 else self.fori_loop(0, many, once, start))
 
     def outputs(self, x: Any, u: Any, w: Any = None, p: Any = None) -> Any:
         """The outputs at a state and input, in the order of `y_names`."""
@@ -96,6 +104,7 @@ def jax_model(vehicle: Vehicle, integrator: str | Integrator = "rk4") -> JaxMode
         integrator=method,
         update=integrate.discretise(vehicle.model, method),
         numpy=numpy,
+        fori_loop=require("jax.lax", extra="jax", purpose="Vehicle.jax").fori_loop,
     )
 
 

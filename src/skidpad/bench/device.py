@@ -1,0 +1,107 @@
+"""Where a measurement runs: its arrays, how to wait for it, and what it is.
+
+Everything that is measured on a GPU runs on the CPU through the same functions, which is how the
+tests know them to be right.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ..compile import gpu
+from ..compile.host import Array
+from ..fleet import Fleet
+
+
+class Device(NamedTuple):
+    """A CPU or a GPU."""
+
+    name: str
+    """As `Fleet` calls it: "cpu" or "cuda"."""
+    xp: Any
+    """The module of its arrays, NumPy or CuPy."""
+    wait: Callable[[], object]
+    """Returns when everything that was started there is done."""
+
+    @classmethod
+    def of(cls, name: str) -> Device:
+        """The device of this name, if there is one here."""
+        if name == "cpu":
+            return cls(name, np, lambda: None)
+        xp = gpu.cupy()
+        return cls(name, xp, xp.cuda.Device().synchronize)
+
+    def finished(self, call: Callable[[], object]) -> Callable[[], object]:
+        """The same call, to be timed until its result is there."""
+
+        def and_wait() -> None:
+            call()
+            self.wait()
+
+        return and_wait
+
+    def vehicles_last(self, array: Array) -> Any:
+        """An array (..., B, n) there, seen as it is but with neighbouring vehicles side by side."""
+        rows = np.ascontiguousarray(np.swapaxes(array, -1, -2))
+        return np.swapaxes(self.xp.asarray(rows), -1, -2)
+
+    def free(self) -> None:
+        """Give memory that is no longer used back to others on the device."""
+        if self.name == "cuda":
+            self.xp.get_default_memory_pool().free_all_blocks()
+
+
+def on_host(array: Any) -> Array:
+    """An array of either device as NumPy."""
+    return array.get() if hasattr(array, "get") else np.asarray(array)
+
+
+def described(device: Device) -> dict[str, Any]:
+    """Name, size and versions of a GPU; nothing for the CPU, which `machine` describes."""
+    if device.name == "cpu":
+        return {}
+    runtime, here = device.xp.cuda.runtime, device.xp.cuda.Device()
+    properties, attributes = runtime.getDeviceProperties(here.id), here.attributes
+    name = properties["name"]
+    clock = attributes.get("ClockRate")
+    return {
+        "name": name.decode() if isinstance(name, bytes) else name,
+        "memory_bytes": int(properties["totalGlobalMem"]),
+        "multiprocessors": int(properties["multiProcessorCount"]),
+        "clock_hz": None if clock is None else 1e3 * clock,
+        "compute_capability": here.compute_capability,
+        "cuda_driver": _dotted(runtime.driverGetVersion()),
+        "cuda_runtime": _dotted(runtime.runtimeGetVersion()),
+        "cupy": device.xp.__version__,
+    }
+
+
+def _dotted(version: int) -> str:
+    """CUDA counts 1000 per major and 10 per minor version."""
+    return f"{version // 1000}.{version % 1000 // 10}"
+
+
+def resources(fleet: Fleet) -> dict[str, dict[str, int]]:
+    """Registers and bytes of local memory per thread of the kernels that have run on a GPU.
+
+    Local memory is what did not fit into registers, so it should be 0.
+    """
+    # The engines keep their kernels to themselves, and no user needs these numbers.
+    engines: dict[str, Any] = {"rollout": fleet._rollout}  # pyright: ignore[reportPrivateUsage]
+    backward = fleet._differentiator  # pyright: ignore[reportPrivateUsage]
+    if backward is not None:
+        for engine in backward._adjoints.values():  # pyright: ignore[reportPrivateUsage]
+            engines["adjoint"] = engine
+    found: dict[str, dict[str, int]] = {}
+    for name, engine in engines.items():
+        kernel: Any = vars(engine).get("_kernel")
+        attributes = getattr(kernel, "attributes", None)
+        if attributes is not None:
+            found[name] = {
+                "registers": int(attributes["num_regs"]),
+                "local_bytes": int(attributes["local_size_bytes"]),
+            }
+    return found

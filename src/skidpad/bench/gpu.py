@@ -1,0 +1,165 @@
+"""The group `gpu`: a million vehicles, gradients and single calls on a CUDA device, beside JAX.
+
+The functions take the device, so that the tests can measure the same way without a GPU.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import partial
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ..compile.host import Array
+from ..fleet import Fleet
+from .budget import Budget
+from .clock import best_rate, interleaved, typical
+from .device import Device, on_host, resources
+from .entry import RATE, TIME, Entry, Measured
+from .gradients import STEPS as GRADIENT_STEPS
+from .gradients import gradient_entry, gradient_work
+from .peers import jax_device
+from .source import Source
+from .work import RK4_DT, FleetWork, Reference, fleet_reference, fleet_work
+
+SAME_BITS = 64
+"""Vehicles, the first ones, whose end state is compared with the CPU's bit for bit."""
+
+
+class Sizes(NamedTuple):
+    """Vehicles and steps; they are part of what an entry means, so `--quick` keeps the vehicles."""
+
+    fleet: tuple[int, int]
+    gradient: tuple[int, int] = (65_536, GRADIENT_STEPS)
+    call: tuple[int, int] = (4096, 200)
+
+
+def entries(budget: Budget, plants: Path | None = None) -> Iterator[Entry]:
+    """All figures of a GPU; `plants` as for `Source.of`."""
+    # Several times the steps of the CPU's rollouts, so that starting a kernel does not count.
+    sizes = Sizes(fleet=(1 << 20, 4 * budget.rk4_steps))
+    yield from measured(Device.of("cuda"), Source.of(plants), sizes, budget)
+
+
+def measured(device: Device, source: Source, sizes: Sizes, budget: Budget) -> Iterator[Entry]:
+    """The group's entries on any device, named after it."""
+    yield from fleet_entries(device, source, sizes.fleet, budget)
+    work = gradient_work(*sizes.gradient, budget.checked)
+    name = f"gradient.four_wheel.float32.{device.name}"
+    yield gradient_entry(name, work, source, device, "float32", budget)
+    yield call_entry(device, source, sizes.call, budget)
+
+
+def fleet_entries(
+    device: Device, source: Source, size: tuple[int, int], budget: Budget
+) -> Iterator[Entry]:
+    """RK4 at 1 ms with held inputs: exact in both precisions, and fast in float32 on a GPU."""
+    work = fleet_work(size[0], RK4_DT, size[1], budget.checked)
+    reference = fleet_reference(work)
+    for precision in ("float32", "float64"):
+        yield from _of_precision(device, source, work.cast(precision), reference, budget)
+        device.free()
+
+
+def _of_precision(
+    device: Device, source: Source, work: FleetWork, reference: Reference, budget: Budget
+) -> Iterator[Entry]:
+    precision = str(work.x0.dtype)
+    fast_too = precision == "float32" and device.name == "cuda"
+    x0, u = (device.vehicles_last(a).T for a in (work.x0, work.u))
+    fleets = {
+        fast: source.fleet(precision=precision, device=device.name, fast=fast)
+        for fast in ((False, True) if fast_too else (False,))
+    }
+    calls = {
+        fast: partial(f.rollout, x0, u, steps=work.steps, every=work.steps, layout="soa")
+        for fast, f in fleets.items()
+    }
+    ends = {fast: call()[-1] for fast, call in calls.items()}
+    times = interleaved([device.finished(call) for call in calls.values()], budget.repeats)
+    jax = jax_device.fleet(device.name, precision, work, budget.repeats)
+    peers, absent = _jax_rate(jax, len(work.x0), reference)
+    for (fast, fleet), own_times in zip(fleets.items(), times, strict=True):
+        own = best_rate(len(work.x0) * work.steps, own_times)
+        own = own._replace(error=reference.error(on_host(ends[fast][:, : work.checked]).T))
+        name = f"fleet.four_wheel.rk4.{precision}.{device.name}{'.fast' if fast else ''}"
+        details = _details(work, fleet)
+        if fast:
+            details["deviation_from_exact"] = deviation(device, fleet, ends[True], ends[False])
+        else:
+            details["same_bits_as_cpu"] = _same_bits(source, work, ends[False])
+        yield Entry(name, RATE, own, peers, absent, details)
+
+
+def _jax_rate(
+    jax: jax_device.Found, vehicles: int, reference: Reference
+) -> tuple[dict[str, Measured], dict[str, str]]:
+    if isinstance(jax, str):
+        return {}, {"jax": jax}
+    rate = best_rate(vehicles * jax["steps"], jax["times"])
+    return {"jax": rate._replace(error=reference.error(jax["end"]))}, {}
+
+
+def deviation(device: Device, fleet: Fleet, found: Any, exact: Any) -> dict[str, float]:
+    """Largest difference of end states (nx, B) by field, relative to the field's largest value."""
+    xp = device.xp
+    difference, scale = (on_host(xp.abs(a).max(axis=1)) for a in (found - exact, exact))
+    relative = difference / np.where(scale > 0.0, scale, 1.0)
+    names: tuple[str, ...] = fleet.plant.step.inputs[0].fields
+    return {name: float(value) for name, value in zip(names, relative, strict=True)}
+
+
+def _same_bits(source: Source, work: FleetWork, end: Any) -> bool:
+    """Whether the first vehicles end where the CPU takes them, to the last bit."""
+    few = work.first(SAME_BITS)
+    fleet = source.fleet(precision=str(work.x0.dtype))
+    wanted = fleet.rollout(few.x0, few.u, steps=work.steps, every=work.steps)[-1]
+    found = np.ascontiguousarray(on_host(end[:, :SAME_BITS]).T)
+    return found.tobytes() == np.ascontiguousarray(wanted).tobytes()
+
+
+def _details(work: FleetWork, fleet: Fleet) -> dict[str, Any]:
+    return {
+        "vehicles": len(work.x0),
+        "steps": work.steps,
+        "dt": work.dt,
+        "kernels": resources(fleet),
+    }
+
+
+def call_entry(device: Device, source: Source, size: tuple[int, int], budget: Budget) -> Entry:
+    """One call from Python in float32, NumPy in and out, held inputs, end states; the median."""
+    vehicles, steps = size
+    work = fleet_work(vehicles, RK4_DT, steps, budget.checked)
+    reference = fleet_reference(work)
+    work = work.cast("float32")
+    fleet = source.fleet(precision="float32", device=device.name)
+    repeats = 10 * budget.repeats
+    forms = _call_forms(device, work)
+    calls = [partial(fleet.rollout, x0, u, steps=steps, every=steps) for x0, u in forms.values()]
+    end, *_ = [call()[-1] for call in calls]
+    times = interleaved([device.finished(call) for call in calls], repeats)
+    medians = {form: typical(own) for form, own in zip(forms, times, strict=True)}
+    own = medians["numpy"]._replace(error=reference.error(end[: work.checked]))
+    details = {**_details(work, fleet), **{form: m.value for form, m in medians.items()}}
+    name = f"call.four_wheel.{device.name}{vehicles}"
+    jax = jax_device.call(device.name, "float32", work, repeats)
+    if isinstance(jax, str):
+        return Entry(name, TIME, own, {}, {"jax": jax}, details)
+    peer = typical(jax["numpy"])._replace(error=reference.error(jax["end"]))
+    details["jax_device_arrays"] = typical(jax["device"]).value
+    return Entry(name, TIME, own, {"jax": peer}, {}, details)
+
+
+def _call_forms(device: Device, work: FleetWork) -> dict[str, tuple[Any, Any]]:
+    """Start states and inputs as NumPy or device arrays, inputs held or with a row per step."""
+    streamed: Array = np.broadcast_to(work.u, (work.steps, *work.u.shape)).copy()
+    there = [device.xp.asarray(a) for a in (work.x0, work.u, streamed)]
+    return {
+        "numpy": (work.x0, work.u),
+        "device_arrays": (there[0], there[1]),
+        "numpy_streamed": (work.x0, streamed),
+        "device_arrays_streamed": (there[0], there[2]),
+    }

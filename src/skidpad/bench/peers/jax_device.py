@@ -1,0 +1,223 @@
+"""JAX on the device that skidpad is measured on: `jit` of `vmap` in `scan`, and its gradient.
+
+Each job runs as `python -m skidpad.bench.peers.jax_device` in a process of its own, which reads its
+task from stdin and writes what it found to stdout, both JSON: double precision holds for a whole
+process, and the device's memory is free again at its end.
+"""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from functools import partial
+from importlib.util import find_spec
+from time import perf_counter
+from typing import Any
+
+import numpy as np
+
+from ... import integrate, record
+from ...compile.host import Array
+from ...model import Vehicle
+from ..fresh import environment
+from ..gradients import GradientWork, gradient_work
+from ..source import COST
+from ..work import FleetWork, fleet_work
+
+TIME_LIMIT_S = 240.0
+"""A job that takes longer, compilation included, counts as failed."""
+TIMED_STEPS = 100
+"""Steps of a timed rollout: enough that starting it costs nothing, few enough to be repeated."""
+
+Found = dict[str, Any] | str
+"""What was found, or why nothing was."""
+
+
+def fleet(device: str, precision: str, work: FleetWork, repeats: int) -> Found:
+    """`times` in s of `steps` steps, and the `end` states of the checked vehicles."""
+    return _job("fleet", device, precision, work, repeats)
+
+
+def gradient(device: str, precision: str, work: GradientWork, repeats: int) -> Found:
+    """`times` in s, the `gradient` (T, K, nu) of the checked vehicles, and which `form` was faster:
+    `scan`, or `checkpoint` where each step is computed again on the way back."""
+    return _job("gradient", device, precision, work, repeats)
+
+
+def call(device: str, precision: str, work: FleetWork, repeats: int) -> Found:
+    """`numpy` and `device`: times in s of one call with arrays of either; `end` as in `fleet`."""
+    return _job("call", device, precision, work, repeats)
+
+
+def _job(
+    job: str, device: str, precision: str, work: FleetWork | GradientWork, repeats: int
+) -> Found:
+    if find_spec("jax") is None:
+        return "not installed"
+    task = {
+        "job": job,
+        "precision": precision,
+        "vehicles": len(work.x0),
+        "steps": work.steps,
+        "dt": work.dt,
+        "checked": work.checked,
+        "repeats": repeats,
+    }
+    try:
+        run = subprocess.run(
+            [sys.executable, "-m", __name__],
+            input=json.dumps(task),
+            env=environment(**_settings(device)),
+            capture_output=True,
+            text=True,
+            timeout=TIME_LIMIT_S,
+        )
+    except subprocess.TimeoutExpired:
+        return f"took more than {TIME_LIMIT_S:.0f} s"
+    if run.returncode:
+        lines = run.stderr.strip().splitlines()
+        return f"failed: {lines[-1] if lines else f'exit code {run.returncode}'}"
+    return json.loads(run.stdout)
+
+
+def _settings(device: str) -> dict[str, str]:
+    if device == "cpu":  # one thread, as the entries here have it
+        flags = "--xla_cpu_multi_thread_eigen=false"
+        return {"JAX_PLATFORMS": "cpu", "NPROC": "1", "XLA_FLAGS": flags}
+    # By default JAX takes three quarters of the memory, of which skidpad holds some.
+    return {"JAX_PLATFORMS": device, "XLA_PYTHON_CLIENT_PREALLOCATE": "false"}
+
+
+def _main() -> None:
+    task = json.load(sys.stdin)
+    import jax
+
+    jax.config.update("jax_enable_x64", True)
+    precision, repeats = task["precision"], task["repeats"]
+    sizes = task["vehicles"], task["steps"], task["checked"]
+    if task["job"] == "gradient":
+        found = _gradient(gradient_work(*sizes).cast(precision), repeats)
+    else:
+        vehicles, steps, checked = sizes
+        work = fleet_work(vehicles, task["dt"], steps, checked).cast(precision)
+        found = (_fleet if task["job"] == "fleet" else _call)(work, repeats)
+    json.dump(found, sys.stdout)
+
+
+def _fleet(work: FleetWork, repeats: int) -> dict[str, Any]:
+    steps = min(TIMED_STEPS, work.steps)
+    x, u = _columns(work.vehicle.State, work.x0), _columns(work.vehicle.Input, work.u)
+    times = _times(partial(_rollout(work.vehicle, work.dt, steps), x, u), repeats)
+    few = work.first(work.checked)
+    x, u = _columns(work.vehicle.State, few.x0), _columns(work.vehicle.Input, few.u)
+    end = _rows(_rollout(work.vehicle, work.dt, work.steps)(x, u))
+    return {"steps": steps, "times": times, "end": end.tolist()}
+
+
+def _rollout(vehicle: Vehicle, dt: float, steps: int) -> Any:
+    """End states from start states and held inputs, all records of columns (B,)."""
+    import jax
+
+    step = _step(vehicle, dt)
+
+    def rollout(x: Any, u: Any) -> Any:
+        return jax.lax.scan(lambda state, _: (step(state, u), None), x, None, length=steps)[0]
+
+    return jax.jit(rollout)
+
+
+def _call(work: FleetWork, repeats: int) -> dict[str, Any]:
+    import jax
+    import jax.numpy as jnp
+
+    model = work.vehicle.model
+    inner = _rollout(work.vehicle, work.dt, work.steps)
+
+    @jax.jit
+    def rollout(x: Any, u: Any) -> Any:
+        state, held = (
+            record.unflatten(kind, tuple(a.T)) for kind, a in ((model.State, x), (model.Input, u))
+        )
+        return jnp.stack(record.flatten(inner(state, held)), axis=1)
+
+    there = [jnp.asarray(a) for a in (work.x0, work.u)]
+    end = np.asarray(rollout(*there), dtype=float)[: work.checked]
+    return {
+        "numpy": _times(lambda: np.asarray(rollout(work.x0, work.u)), repeats),
+        "device": _times(partial(rollout, *there), repeats),
+        "end": end.tolist(),
+    }
+
+
+def _gradient(work: GradientWork, repeats: int) -> dict[str, Any]:
+    import jax
+
+    x, u = _columns(work.vehicle.State, work.x0), _columns(work.vehicle.Input, work.u)
+    forms = {"scan": lambda body: body, "checkpoint": jax.checkpoint}
+    found: dict[str, dict[str, Any]] = {}
+    for form, wrapped in forms.items():
+        derivative = jax.jit(jax.value_and_grad(_total(work.vehicle, work.dt, wrapped)))
+        try:
+            times = _times(partial(derivative, u, x), repeats)
+        except jax.errors.JaxRuntimeError:  # such as out of memory
+            if form == list(forms)[-1] and not found:
+                raise
+            continue
+        some = jax.tree.map(lambda column: column[:, : work.checked], derivative(u, x)[1])
+        found[form] = {"form": form, "times": times, "gradient": _rows(some).tolist()}
+    return min(found.values(), key=lambda one: min(one["times"]))
+
+
+def _total(vehicle: Vehicle, dt: float, wrapped: Any) -> Any:
+    """The sum of all vehicles' costs as a function of inputs (T, B) and start states (B,)."""
+    import jax
+
+    step, p = _step(vehicle, dt), vehicle.params
+
+    def total(controls: Any, start: Any) -> Any:
+        def body(state: Any, held: Any) -> tuple[Any, Any]:
+            return step(state, held), COST.at_step(state, held, p, None)
+
+        end, stages = jax.lax.scan(wrapped(body), start, controls)
+        return stages.sum() + COST.at_end(end, p, None).sum()
+
+    return total
+
+
+def _step(vehicle: Vehicle, dt: float) -> Any:
+    import jax
+
+    model = vehicle.model
+    update = integrate.discretise(model, integrate.get("rk4"))
+    w, p = record.build(model.Disturbance), vehicle.params
+    return jax.vmap(lambda x, u: update(x, u, w, p, dt)[0])
+
+
+def _columns(kind: type, array: Array) -> Any:
+    """A record of device arrays (..., B) from an array (..., B, n): JAX is fastest on columns."""
+    import jax.numpy as jnp
+
+    columns = np.moveaxis(array, -1, 0)
+    return record.unflatten(kind, tuple(jnp.asarray(np.ascontiguousarray(c)) for c in columns))
+
+
+def _rows(columns: Any) -> Array:
+    return np.stack([np.asarray(c, dtype=float) for c in record.flatten(columns)], axis=-1)
+
+
+def _times(action: Any, repeats: int) -> list[float]:
+    """Times in s of an action, its first run, which compiles, left out."""
+    import jax
+
+    jax.block_until_ready(action())
+    times: list[float] = []
+    for _ in range(repeats):
+        begin = perf_counter()
+        jax.block_until_ready(action())
+        times.append(perf_counter() - begin)
+    return times
+
+
+if __name__ == "__main__":
+    _main()
