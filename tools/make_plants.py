@@ -9,10 +9,15 @@ checks that they are what this script would write now.
 from __future__ import annotations
 
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 
 import skidpad as sp
+from skidpad.controllers import speed
+from skidpad.policy import Policy
+from skidpad.units import m, m_s, one, per_m
+from skidpad.vehicles.car_state import Input, State
 
 FOLDER = Path(__file__).parent.parent / "tests" / "data" / "plants"
 CASES = (
@@ -26,6 +31,49 @@ COST = sp.Cost(
     stage=lambda x, u: (x.v_x - 10.0) ** 2 + 0.1 * u.steer * u.steer + x.y * x.y,
     terminal=lambda x: x.yaw * x.yaw + x.omega * x.omega,
 )
+
+
+class Reference(NamedTuple):
+    """A speed and a line parallel to the world x axis."""
+
+    v: m_s = 10.0
+    y: m = 0.0
+
+
+class Gains(NamedTuple):
+    """Of the closed loop."""
+
+    throttle: speed.Params = speed.Params(k_p=40.0, k_i=30.0, tau_min=-80.0, tau_max=80.0)
+    k_y: per_m = 0.05
+    k_yaw: one = 0.5
+
+
+def follow(
+    x: State, m: speed.Memory, r: Reference, p: Gains, dt: float
+) -> tuple[Input, speed.Memory]:
+    """PI control of speed and steering back to the line."""
+    tau, memory = speed.torque(p.throttle, m, x.v_x, r.v, dt)
+    steer = sp.ops.clip(p.k_y * (r.y - x.y) - p.k_yaw * sp.ops.sin(x.yaw), -0.3, 0.3)
+    return Input(steer, tau, tau, tau, tau), memory
+
+
+LOOP = "four_wheel.follow.rk4"
+POLICY = Policy(follow, speed.Memory, Reference, Gains, name="follow")
+
+
+def closed_loop(precision: str = "float64") -> sp.Fleet:
+    """A fleet of cars with a driver, two sub-steps to a command."""
+    fleet = sp.Fleet(sp.vehicles.four_wheel(), 2e-3, precision=precision, substeps=2)
+    return fleet.closed_loop(POLICY)
+
+
+def loop_results(fleet: sp.Fleet) -> np.ndarray:
+    """Samples of closed loops with gains of their own and streamed references."""
+    x0 = np.concatenate([inputs()[0], np.zeros((VEHICLES, 1))], axis=1)
+    random = np.random.default_rng(21)
+    references = random.uniform((5.0, -1.0), (15.0, 1.0), (STEPS, VEHICLES, 2))
+    gains = {"policy.k_y": random.uniform(0.0, 0.1, VEHICLES)}
+    return fleet.rollout(x0, references, params=gains, every=EVERY)
 
 
 def inputs() -> tuple[np.ndarray, np.ndarray]:
@@ -65,6 +113,9 @@ def main() -> None:
             found[f"{name}.{precision}"] = results(fleet)
             derived = gradients(sp.Fleet.load(path, precision=precision))
             found |= {f"{name}.{precision}.{part}": array for part, array in derived.items()}
+    closed_loop().save(FOLDER / f"{LOOP}.plant")
+    for precision in ("float64", "float32"):
+        found[f"{LOOP}.{precision}"] = loop_results(closed_loop(precision))
     np.savez_compressed(FOLDER / "cpu_results.npz", **found)
 
 

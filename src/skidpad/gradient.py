@@ -72,6 +72,7 @@ class Differentiator:
         wrt: tuple[str, ...],
     ) -> tuple[Array, Swept]:
         """Value (B,) and derivatives of a cost of rollouts."""
+        _check("references", references, given)
         with_params = "params" in wrt
         engine = self._adjoint(cost, with_params)
         stretches = self._stretches(given, steps)
@@ -95,6 +96,9 @@ class Differentiator:
         self, given: Given, steps: int, every: int, cotangents: Array, wrt: tuple[str, ...]
     ) -> Swept:
         """Derivatives of the sum of samples times cotangents (steps / every + 1, B, nx)."""
+        if steps % every:
+            raise InvalidValue(f"every = {every} must divide the {steps} steps")
+        _check("cotangents", cotangents, None)
         engine = self._adjoint(None, "params" in wrt)
         space = self.engines.space
         seeds = space.xp.zeros((steps + 1, *cotangents.shape[1:]), space.dtype)
@@ -228,6 +232,20 @@ def _part(given: Given, start: Array, begin: int, steps: int) -> Given:
 
 def _rows(array: Array, rows: slice) -> Array:
     return array if array.shape[0] == 1 else array[rows]
+
+
+def _check(what: str, array: Array, given: Given | None) -> None:
+    """Raise unless an array (row, vehicle, field) is finite and has the vehicles of a rollout."""
+    count = array.shape[1] if given is None else max(a.shape[1] for a in given)
+    if array.shape[1] not in (1, count):
+        raise InvalidValue(f"{what} have {array.shape[1]} vehicles; the rollout has {count}")
+    bad = np.argwhere(~np.isfinite(array))
+    if len(bad):
+        row, vehicle, field = bad[0].tolist()
+        raise InvalidValue(
+            f"{what}: value {field} of vehicle {vehicle} in row {row} is "
+            f"{array[row, vehicle, field]}; it must be finite"
+        )
 
 
 def asked(wrt: Any) -> tuple[str, ...]:

@@ -47,6 +47,12 @@ def test_gradients_have_the_bits_of_the_cpu(name, precision, cpu_results):
         assert array.tobytes() == cpu_results[f"{name}.{precision}.{part}"].tobytes(), part
 
 
+@pytest.mark.parametrize("precision", PRECISIONS)
+def test_closed_loops_have_the_bits_of_the_cpu(precision, cpu_results):
+    result = make_plants.loop_results(load(make_plants.LOOP, precision))
+    assert result.tobytes() == cpu_results[f"{make_plants.LOOP}.{precision}"].tobytes()
+
+
 @pytest.mark.parametrize("layout", ["aos", "soa"])
 def test_layouts_and_batch_sizes_change_no_bits(layout, cpu_results):
     fleet = load("four_wheel.rk4", "float32")

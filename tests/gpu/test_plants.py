@@ -23,6 +23,12 @@ def test_saved_vehicles_are_up_to_date(vehicle, integrator, dt):
     assert plant.step.digest == fresh.step.digest, "run python tools/make_plants.py"
 
 
+def test_the_saved_closed_loop_is_up_to_date():
+    plant, _ = Plant.load(make_plants.FOLDER / f"{make_plants.LOOP}.plant")
+    fresh = make_plants.closed_loop().plant
+    assert plant.step.digest == fresh.step.digest, "run python tools/make_plants.py"
+
+
 @pytest.mark.parametrize("precision", ["float64", "float32"])
 def test_saved_results_are_those_of_the_cpu(precision):
     with np.load(make_plants.FOLDER / "cpu_results.npz") as file:
@@ -32,3 +38,6 @@ def test_saved_results_are_those_of_the_cpu(precision):
     assert make_plants.results(fleet).tobytes() == saved[name].tobytes()
     for part, array in make_plants.gradients(fleet).items():
         assert array.tobytes() == saved[f"{name}.{part}"].tobytes()
+    loop = sp.Fleet.load(make_plants.FOLDER / f"{make_plants.LOOP}.plant", precision=precision)
+    wanted = saved[f"{make_plants.LOOP}.{precision}"]
+    assert make_plants.loop_results(loop).tobytes() == wanted.tobytes()

@@ -145,7 +145,9 @@ def test_stage_and_terminal_costs_add_up() -> None:
     (stages, by_stages), (end, by_end), (both, by_both) = parts
     np.testing.assert_allclose(stages + end, both, rtol=1e-13)
     for part in PARTS:
-        assert_close(getattr(by_stages, part) + getattr(by_end, part), getattr(by_both, part), 1e-12)
+        assert_close(
+            getattr(by_stages, part) + getattr(by_end, part), getattr(by_both, part), 1e-12
+        )
     assert np.abs(by_stages.x0).max() > 1.0
     assert np.abs(by_end.x0).max() > 1.0
 
