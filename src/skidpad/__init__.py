@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     )
     from .fleet import Fleet
     from .model import Model, Vehicle, VehicleFactory
+    from .policy import Policy
     from .simulator import Simulator
     from .trajectory import Trajectory
 
@@ -35,6 +36,7 @@ __all__ = [
     "InvalidValue",
     "MissingExtra",
     "Model",
+    "Policy",
     "Program",
     "SimulationDiverged",
     "Simulator",
@@ -65,6 +67,7 @@ _HOMES = {
     "InvalidValue": "errors",
     "MissingExtra": "errors",
     "Model": "model",
+    "Policy": "policy",
     "Program": "compile.program",
     "SimulationDiverged": "errors",
     "Simulator": "simulator",

@@ -385,6 +385,15 @@ class Fleet:
         )
         return self._back([result], x0, controls, params)[0]
 
+    def as_torch(self) -> Any:
+        """The rollout as a function of PyTorch tensors that gradients flow through.
+
+        See `skidpad.interop.torch.as_torch` for its arguments.
+        """
+        from .interop.torch import as_torch
+
+        return as_torch(self)
+
     def _derivatives(self) -> Differentiator:
         self._must_be_open("a gradient")
         if self._differentiator is None:

@@ -83,7 +83,7 @@ def test_cotangents_that_are_not_finite(fleet: sp.Fleet, at: Drive) -> None:
 
 
 def test_samples_that_do_not_end_at_the_last_step(fleet: sp.Fleet, at: Drive) -> None:
-    with pytest.raises(InvalidValue, match="every = 4 must .*divide the 6 steps"):
+    with pytest.raises(InvalidValue, match=r"every = 4 must .*divide the 6 steps"):
         fleet.vjp(**at.given, cotangents=np.ones((2, 3, 11)), every=4)
 
 

@@ -184,7 +184,7 @@ def test_tensors_that_do_not_fit_the_fleet(torch: Any, fleet: sp.Fleet) -> None:
     x0, controls = drive(torch)
     with pytest.raises(sp.InvalidValue, match=r"x0 is torch.float32 but the fleet computes in flo"):
         rollout(x0.float(), controls)
-    with pytest.raises(sp.InvalidValue, match="controls must be a torch.Tensor, got a ndarray"):
+    with pytest.raises(sp.InvalidValue, match=r"controls must be a torch.Tensor, got a ndarray"):
         rollout(x0, controls.detach().numpy())
     with pytest.raises(sp.InvalidValue, match="controls is on meta but the fleet runs on 'cpu'"):
         rollout(x0, controls.to("meta"))

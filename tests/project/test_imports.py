@@ -34,7 +34,7 @@ ALLOWED: dict[str, set[str]] = {
     "vehicles": BASE | {"components"},
     "controllers": BASE | {"components"},
     "integrate": BASE,
-    "interop": BASE | {"integrate"},
+    "interop": BASE | {"integrate", "gradient"},
     "compile": COMPILED,
     # A trajectory offers `to_parquet` and `plot`, which live beside it and take one.
     **dict.fromkeys(RECORDING, BASE | RECORDING),
@@ -44,7 +44,7 @@ ALLOWED: dict[str, set[str]] = {
     "engines": COMPILED | {"batch", "stepper"},
     "gradient": COMPILED | {"engines"},
     "loop_arguments": COMPILED | {"batch"},
-    "fleet": COMPILED | {"batch", "stepper", "engines", "gradient", "loop_arguments"},
+    "fleet": COMPILED | {"batch", "stepper", "engines", "gradient", "loop_arguments", "interop"},
     "simulator": RUNNING,
     "conformance": RUNNING,
 }

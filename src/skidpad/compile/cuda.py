@@ -16,7 +16,7 @@ EXACT_FLAGS = ("--fmad=false", "--prec-div=true", "--prec-sqrt=true", "--ftz=fal
 FAST_FLAGS = ("--use_fast_math",)
 
 THREADS = 128
-"""Threads of a block. One block to a processor is enough to be asked for (`__launch_bounds__`): then
+"""Threads of a block. One block to a processor is all that is asked for (`__launch_bounds__`): then
 every thread may have the 255 registers there are, and the adjoint spills least."""
 
 _HEAD = """\

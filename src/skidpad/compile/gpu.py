@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from functools import cache
+from importlib import import_module
 from typing import Any
 
 import numpy as np
@@ -19,7 +20,7 @@ from .program import Program
 def cupy() -> Any:
     """The CuPy module, if it is installed and there is a device to use."""
     try:
-        import cupy as found  # pyright: ignore[reportMissingImports]
+        found: Any = import_module("cupy")
     except ImportError as error:
         raise MissingExtra(
             "device = 'cuda' needs CuPy: install it with pip install 'skidpad[cuda]'"
@@ -176,11 +177,7 @@ def like(array: Any, example: Any) -> Any:
     """A device array as the kind of array `example` is (CuPy, PyTorch, JAX), without a copy."""
     library = type(example).__module__.partition(".")[0]
     if library == "torch":
-        import torch  # pyright: ignore[reportMissingImports]
-
-        return torch.from_dlpack(array)
+        return import_module("torch").from_dlpack(array)
     if library in ("jax", "jaxlib"):
-        import jax
-
-        return jax.dlpack.from_dlpack(array)
+        return import_module("jax.dlpack").from_dlpack(array)
     return array
