@@ -7,7 +7,7 @@ rollout again, so that the forward pass keeps nothing but its arguments.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from functools import cache
 from typing import Any, NamedTuple, Protocol
 
@@ -28,11 +28,13 @@ class DifferentiableFleet(Protocol):
     precision: str
     device: str
 
-    def rollout(self, x0: Any, controls: Any = None, **options: Any) -> Any:
+    @property
+    def rollout(self) -> Callable[..., Any]:
         """States of all vehicles at the samples."""
         ...
 
-    def vjp(self, x0: Any, controls: Any, cotangents: Any, **options: Any) -> Any:
+    @property
+    def vjp(self) -> Callable[..., Any]:
         """Derivatives of the samples, weighted and summed."""
         ...
 
