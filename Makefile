@@ -31,7 +31,7 @@ test: lint compiler ## lint, then every test that needs no GPU
 	@$(BIN)/python -m pytest -m "not gpu" $(PYTEST_ARGS)
 
 test-gpu: $(READY) ## the tests that need a CUDA device
-	@$(BIN)/python -m pytest -m gpu
+	@$(BIN)/python -m pytest -m gpu tests/gpu tests/interop/test_torch.py
 
 lint: $(READY) ## ruff (rules and format) and basedpyright
 	@$(BIN)/ruff check --quiet

@@ -347,6 +347,7 @@ class Fleet:
         names = asked(wrt)
         given = self._given(x0, controls, params, disturbances)
         total = _steps(steps, controls, disturbances)
+        every = whole("every", every, f"at least 1 and divide the {total} steps")
         count = max(a.shape[1] for a in given)
         c = batch.numbers("cotangents", cotangents, self._space)
         shape = (total // every + 1, count, given.x.shape[2])
