@@ -2,14 +2,24 @@
 
 from __future__ import annotations
 
-import operator
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from . import batch, integrate, record
+from . import batch, record
+from .checks import (
+    PRECISIONS,
+    compiled_integrator,
+    made,
+    must_be_policy,
+    one_of,
+    positive_step,
+    steps_of,
+    substeps_of,
+    whole,
+)
 from .compile import pipeline
 from .compile.closed_loop import closed_loop, policy_of
 from .compile.cpu import CpuMap, CpuRollout, Given
@@ -17,14 +27,13 @@ from .compile.host import Array
 from .compile.plant import Plant
 from .cost import Cost
 from .engines import Engines
-from .errors import InvalidValue, SimulationDiverged, StepNotConverged
+from .errors import InvalidValue
 from .gradient import WRT, Differentiator, Gradient, Jacobian, as_gradient, asked, saved_cost
 from .integrate.base import Integrator
 from .loop_arguments import Arguments, joined
-from .model import Vehicle, VehicleFactory
+from .model import Vehicle
 from .policy import Policy
-
-PRECISIONS = ("float64", "float32")
+from .verdict import judge
 
 
 class Fleet:
@@ -66,7 +75,7 @@ class Fleet:
         substeps: int | None = None,
     ) -> None:
         method = compiled_integrator(integrator)
-        _one_of("precision", precision, PRECISIONS)
+        one_of("precision", precision, PRECISIONS)
         dt = positive_step(dt, precision)
         plant = Plant.of(made(vehicle), method)
         self._set_up(plant, dt, precision, device, threads, on_diverge, lanes, fast, substeps)
@@ -88,7 +97,7 @@ class Fleet:
         """A fleet of the vehicle in a file that `save` wrote; needs no CasADi. `dt` as saved."""
         plant, saved_dt = Plant.load(path)
         fleet = cls.__new__(cls)
-        _one_of("precision", precision, PRECISIONS)
+        one_of("precision", precision, PRECISIONS)
         step = positive_step(saved_dt if dt is None else dt, precision)
         fleet._set_up(plant, step, precision, device, threads, on_diverge, lanes, fast, substeps)
         return fleet
@@ -115,10 +124,10 @@ class Fleet:
         fast: bool,
         substeps: int | None,
     ) -> None:
-        _one_of("device", device, batch.DEVICES)
-        _one_of("on_diverge", on_diverge, ("raise", "mask"))
+        one_of("device", device, batch.DEVICES)
+        one_of("on_diverge", on_diverge, ("raise", "mask"))
         if lanes is not None:
-            _one_of("lanes", lanes, pipeline.LANES)
+            one_of("lanes", lanes, pipeline.LANES)
         if threads is not None:
             threads = whole("threads", threads, "at least 1, or None for all processors")
         self.plant, self.dt, self.precision = plant, dt, precision
@@ -153,7 +162,7 @@ class Fleet:
         the policy's memory (`memory.integral`), its parameters those of the policy (`policy.k_p`)
         and its outputs the commands (`command.steer`). It can be saved, and loaded elsewhere.
         """
-        _must_be_policy(policy)
+        must_be_policy(policy)
         method = self.plant.method
         if method is None:
             raise InvalidValue(
@@ -177,7 +186,7 @@ class Fleet:
 
     def _loop(self, policy: Policy) -> Fleet:
         """The closed loop with a policy, compiled once whatever the policy's parameters."""
-        _must_be_policy(policy)
+        must_be_policy(policy)
         code = (policy.act, policy.Memory, policy.Reference, policy.Params, policy.name)
         if code not in self._loops:
             self._loops[code] = self.closed_loop(policy)
@@ -237,7 +246,7 @@ class Fleet:
             (steps / every + 1, B, nx) in the precision of the fleet, or (..., nx, B) for "soa";
             with `return_memory` a pair of such arrays, states and memory.
         """
-        _one_of("layout", layout, batch.LAYOUTS)
+        one_of("layout", layout, batch.LAYOUTS)
         if policy is None:
             if memory is not None or policy_params is not None or return_memory:
                 raise InvalidValue("memory, policy_params and return_memory go with a policy=")
@@ -246,7 +255,7 @@ class Fleet:
             runner = self._loop(policy)
             arguments = Arguments(x0, controls, params, disturbances, memory, policy_params)
             given = joined(self.plant, policy, arguments, self._space, layout)
-        total = _steps(steps, controls, disturbances)
+        total = steps_of(steps, controls, disturbances)
         every = whole("every", every, f"at least 1 and divide the {total} steps")
         if total % every:
             raise InvalidValue(f"every = {every} must be at least 1 and divide the {total} steps")
@@ -286,7 +295,9 @@ class Fleet:
         count = max(a.shape[1] for a in given)
         out = batch.empty(steps // every + 1, count, given.x.shape[2], self._space, layout)
         out[0] = given.x[0]
-        self._judge(given, out, every, self._rollout.run(given, out, every))
+        health = self._rollout.run(given, out, every)
+        mask = self.on_diverge == "mask"
+        judge(self._engines, given, out, every, health, inputs=self._inputs, mask=mask)
         return out
 
     def gradient(
@@ -320,7 +331,7 @@ class Fleet:
         if cost is None:
             raise InvalidValue("gradient needs a cost: a skidpad.Cost or a function of x and u")
         given = self._given(x0, controls, params, disturbances)
-        total = _steps(steps, controls, disturbances)
+        total = steps_of(steps, controls, disturbances)
         r = batch.series(cost.Reference, "references", references, self._space, "aos")
         if r.shape[0] not in (1, total + 1):
             raise InvalidValue(f"references have {r.shape[0]} rows; {total + 1} are needed")
@@ -346,7 +357,7 @@ class Fleet:
         """
         names = asked(wrt)
         given = self._given(x0, controls, params, disturbances)
-        total = _steps(steps, controls, disturbances)
+        total = steps_of(steps, controls, disturbances)
         every = whole("every", every, f"at least 1 and divide the {total} steps")
         count = max(a.shape[1] for a in given)
         c = batch.numbers("cotangents", cotangents, self._space)
@@ -371,7 +382,7 @@ class Fleet:
         Every vehicle is run once per state, so memory and time grow with nx.
         """
         given = self._given(x0, controls, params, disturbances)
-        total = _steps(steps, controls, disturbances)
+        total = steps_of(steps, controls, disturbances)
         nx, count = given.x.shape[2], max(a.shape[1] for a in given)
         many = Given(*(a if a.shape[1] == 1 else np.repeat(a, nx, axis=1) for a in given))
         c = self._space.xp.zeros((2, count * nx, nx), self._space.dtype)
@@ -408,55 +419,6 @@ class Fleet:
             return None if array is None else batch.returned(array, self._space, *given)
 
         return [type(r)(*map(one, r)) if isinstance(r, tuple) else one(r) for r in results]
-
-    def _judge(self, given: Given, out: Array, every: int, health: Array) -> None:
-        """Raise for what went wrong in a rollout, or mask it."""
-        diverged, bad_input, _ = batch.on_host(~np.isfinite(health))
-        if bad_input.any():
-            what, kind, array = self._inputs, self.plant.Input, given.u
-            if np.isfinite(array).all():
-                what, kind, array = "disturbances", self.plant.Disturbance, given.w
-            raise InvalidValue(batch.not_finite(kind, what, array))
-        failed = np.flatnonzero(diverged)
-        if len(failed) and self.on_diverge == "raise":
-            raise self._failure(failed, given, out, every)
-        for vehicle in failed.tolist():
-            out[_first_bad(out[:, vehicle]) :, vehicle] = np.nan
-
-    def _failure(self, failed: Array, given: Given, out: Array, every: int) -> Exception:
-        """The error for the vehicles that failed; the first is run again alone to find when."""
-        v = int(failed[0])
-        bad = _first_bad(out[:, v])
-        begin = (bad - 1) * every
-        states = batch.empty(every + 1, 1, out.shape[2], self._space, "aos")
-        states[0, 0] = out[bad - 1, v]
-        alone = Given(states[:1], *(_only(a, v, begin, every) for a in given[1:]))
-        self._rollout.run(alone, states, 1)
-        last = _first_bad(states[:, 0]) - 1
-        residual = self._residual(Given(states[last : last + 1], *alone[1:]), last)
-        time = (begin + last) * self.dt
-        state = record.unflatten(self.plant.State, states[last, 0].tolist())
-        listed = ", ".join(map(str, failed[:8])) + (", ..." if len(failed) > 8 else "")
-        who = f"{len(failed)} of {out.shape[1]} vehicles ({listed})"
-        if self.plant.implicit and not residual <= self._tolerance:
-            return StepNotConverged(
-                f"{who} failed: the step of vehicle {v} from t = {time:g} s left a Newton residual "
-                f"of {residual:.3g}; allowed is {self._tolerance:g}. Take a smaller dt",
-                time=time,
-                residual=residual,
-            )
-        return SimulationDiverged(
-            f"{who} diverged; vehicle {v} last had a finite state at t = {time:g} s: {state}",
-            time=time,
-            last_state=state,
-            vehicles=tuple(int(k) for k in failed),
-        )
-
-    def _residual(self, alone: Given, step: int) -> float:
-        """The Newton residual of one step of one vehicle."""
-        given = Given(alone.x, *(_only(a, 0, step, 1) for a in alone[1:]))
-        after = batch.empty(2, 1, alone.x.shape[2], self._space, "aos")
-        return float(self._rollout.run(given, after, 1)[2, 0])
 
     def outputs(
         self,
@@ -495,87 +457,3 @@ class Fleet:
         if self._outputs is None:
             self._outputs = CpuMap(plant.outputs, self.precision, self.threads)
         return self._outputs.run(given, states.shape[1])[0].reshape(*shape, -1)
-
-
-def made(vehicle: Any) -> Vehicle:
-    """The vehicle; raises for anything else, such as a factory that was not called."""
-    if isinstance(vehicle, Vehicle):
-        return vehicle
-    hint = f"; call it: {vehicle.model.name}()" if isinstance(vehicle, VehicleFactory) else ""
-    raise InvalidValue(f"vehicle must be a Vehicle, got a {type(vehicle).__qualname__}{hint}")
-
-
-def positive_step(dt: float, precision: str) -> float:
-    """dt as a float; raises unless it is a finite number above 0 in this precision, in s."""
-    try:
-        value = float(dt)
-    except (TypeError, ValueError, OverflowError) as error:
-        raise InvalidValue(f"dt = {dt!r} must be a number of seconds") from error
-    with np.errstate(all="ignore"):
-        rounded = np.dtype(precision).type(value)
-    if not (np.isfinite(rounded) and rounded > 0.0):
-        raise InvalidValue(f"dt = {value} s must be finite and greater than 0 in {precision}")
-    return value
-
-
-def whole(name: str, value: Any, allowed: str, least: int = 1) -> int:
-    """The value as an integer; raises unless it is one and not below `least`."""
-    try:
-        number = operator.index(value)
-    except TypeError:
-        raise InvalidValue(f"{name} = {value!r} must be a whole number, {allowed}") from None
-    if number < least:
-        raise InvalidValue(f"{name} = {number} must be {allowed}")
-    return number
-
-
-def substeps_of(own: int, given: int | None) -> int:
-    """The sub-steps to take: those given, else the model's own."""
-    return own if given is None else whole("substeps", given, "at least 1")
-
-
-def compiled_integrator(spec: str | Integrator) -> Integrator:
-    """The integrator, if it is one that can be compiled."""
-    method = integrate.get(spec)
-    if method.name.startswith("scipy:"):
-        raise InvalidValue(
-            f"integrator = {method.name!r} runs in a Simulator only; a Fleet takes "
-            + ", ".join(n for n in integrate.names() if not n.startswith("scipy:"))
-        )
-    return method
-
-
-def _one_of(name: str, value: Any, allowed: tuple[Any, ...]) -> None:
-    if value not in allowed:
-        raise InvalidValue(
-            f"{name} = {value!r} is unknown; allowed are {', '.join(map(str, allowed))}"
-        )
-
-
-def _steps(steps: int | None, *series: Any) -> int:
-    """The number of steps that `steps` and the arrays with a row per step agree on."""
-    lengths = {len(given) for given in series if getattr(given, "ndim", np.ndim(given)) == 3}
-    if steps is not None:
-        lengths.add(whole("steps", steps, "at least 1"))
-    if not lengths:
-        raise InvalidValue("held controls do not say how long to run: give steps=")
-    if len(lengths) > 1 or min(lengths) < 1:
-        listed = " and ".join(map(str, sorted(lengths)))
-        raise InvalidValue(f"number of steps = {listed}: must be one number, at least 1")
-    return lengths.pop()
-
-
-def _must_be_policy(policy: Any) -> None:
-    if not isinstance(policy, Policy):
-        raise InvalidValue(f"policy must be a Policy, got a {type(policy).__qualname__}")
-
-
-def _first_bad(states: Array) -> int:
-    """The first sample (n, nx) that is not finite."""
-    return int(np.argmax(~np.isfinite(states).all(axis=1)))
-
-
-def _only(array: Array, vehicle: int, begin: int, steps: int) -> Array:
-    """One vehicle's rows of an array (step, vehicle, field), from step `begin` on."""
-    column = array if array.shape[1] == 1 else array[:, vehicle : vehicle + 1]
-    return column if column.shape[0] == 1 else column[begin : begin + steps]

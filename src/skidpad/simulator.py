@@ -9,11 +9,11 @@ from typing import Any
 import numpy as np
 
 from . import batch, integrate, record
+from .checks import PRECISIONS, made, positive_step, substeps_of, whole
 from .compile import pipeline
 from .compile.cpu import CpuMap
 from .compile.host import Array
 from .errors import InvalidValue, SkidpadError
-from .fleet import PRECISIONS, made, positive_step, substeps_of, whole
 from .integrate.base import Integrator
 from .integrate.scipy_ivp import ScipyMethod
 from .model import Vehicle

@@ -19,7 +19,7 @@ BASE = {"errors", "extras", "units", "ops", "record", "model", "cost", "policy"}
 COMPILED = BASE | {"integrate", "compile"}
 RECORDING = {"columns", "trajectory", "record_io", "viewer"}
 RUNNING = COMPILED | RECORDING | {"batch", "stepper", "scipy_stepper", "engines"}
-RUNNING |= {"gradient", "loop_arguments", "simulator", "fleet"}
+RUNNING |= {"checks", "verdict", "gradient", "loop_arguments", "simulator", "fleet"}
 ALLOWED: dict[str, set[str]] = {
     "errors": set(),
     "extras": {"errors"},
@@ -44,7 +44,9 @@ ALLOWED: dict[str, set[str]] = {
     "engines": COMPILED | {"batch", "stepper"},
     "gradient": COMPILED | {"engines"},
     "loop_arguments": COMPILED | {"batch"},
-    "fleet": COMPILED | {"batch", "stepper", "engines", "gradient", "loop_arguments", "interop"},
+    "checks": COMPILED,
+    "verdict": COMPILED | {"batch", "engines"},
+    "fleet": RUNNING - {"simulator", "trajectory"} | {"interop"},
     "simulator": RUNNING,
     "conformance": RUNNING,
 }

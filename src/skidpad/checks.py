@@ -1,0 +1,91 @@
+"""Checks of single values that the front doors share; errors name the value and what is allowed."""
+
+from __future__ import annotations
+
+import operator
+from typing import Any
+
+import numpy as np
+
+from . import integrate
+from .errors import InvalidValue
+from .integrate.base import Integrator
+from .model import Vehicle, VehicleFactory
+from .policy import Policy
+
+PRECISIONS = ("float64", "float32")
+
+
+def made(vehicle: Any) -> Vehicle:
+    """The vehicle; raises for anything else, such as a factory that was not called."""
+    if isinstance(vehicle, Vehicle):
+        return vehicle
+    hint = f"; call it: {vehicle.model.name}()" if isinstance(vehicle, VehicleFactory) else ""
+    raise InvalidValue(f"vehicle must be a Vehicle, got a {type(vehicle).__qualname__}{hint}")
+
+
+def positive_step(dt: float, precision: str) -> float:
+    """dt as a float; raises unless it is a finite number above 0 in this precision, in s."""
+    try:
+        value = float(dt)
+    except (TypeError, ValueError, OverflowError) as error:
+        raise InvalidValue(f"dt = {dt!r} must be a number of seconds") from error
+    with np.errstate(all="ignore"):
+        rounded = np.dtype(precision).type(value)
+    if not (np.isfinite(rounded) and rounded > 0.0):
+        raise InvalidValue(f"dt = {value} s must be finite and greater than 0 in {precision}")
+    return value
+
+
+def whole(name: str, value: Any, allowed: str, least: int = 1) -> int:
+    """The value as an integer; raises unless it is one and not below `least`."""
+    try:
+        number = operator.index(value)
+    except TypeError:
+        raise InvalidValue(f"{name} = {value!r} must be a whole number, {allowed}") from None
+    if number < least:
+        raise InvalidValue(f"{name} = {number} must be {allowed}")
+    return number
+
+
+def substeps_of(own: int, given: int | None) -> int:
+    """The sub-steps to take: those given, else the model's own."""
+    return own if given is None else whole("substeps", given, "at least 1")
+
+
+def compiled_integrator(spec: str | Integrator) -> Integrator:
+    """The integrator, if it is one that can be compiled."""
+    method = integrate.get(spec)
+    if method.name.startswith("scipy:"):
+        raise InvalidValue(
+            f"integrator = {method.name!r} runs in a Simulator only; a Fleet takes "
+            + ", ".join(n for n in integrate.names() if not n.startswith("scipy:"))
+        )
+    return method
+
+
+def one_of(name: str, value: Any, allowed: tuple[Any, ...]) -> None:
+    """Raise unless the value is one of those allowed."""
+    if value not in allowed:
+        raise InvalidValue(
+            f"{name} = {value!r} is unknown; allowed are {', '.join(map(str, allowed))}"
+        )
+
+
+def steps_of(steps: int | None, *series: Any) -> int:
+    """The number of steps that `steps` and the arrays with a row per step agree on."""
+    lengths = {len(given) for given in series if getattr(given, "ndim", np.ndim(given)) == 3}
+    if steps is not None:
+        lengths.add(whole("steps", steps, "at least 1"))
+    if not lengths:
+        raise InvalidValue("held controls do not say how long to run: give steps=")
+    if len(lengths) > 1 or min(lengths) < 1:
+        listed = " and ".join(map(str, sorted(lengths)))
+        raise InvalidValue(f"number of steps = {listed}: must be one number, at least 1")
+    return lengths.pop()
+
+
+def must_be_policy(policy: Any) -> None:
+    """Raise unless it is a policy."""
+    if not isinstance(policy, Policy):
+        raise InvalidValue(f"policy must be a Policy, got a {type(policy).__qualname__}")
