@@ -11,20 +11,18 @@ They name what they need: `x` (the vehicle's state), `u` (its input), `p` (its p
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from . import record
+from .by_name import arguments
 from .errors import InvalidValue
 
 STAGE_ARGUMENTS = ("x", "u", "p", "r")
 """What a stage cost may ask for: state, input, parameters, reference."""
 TERMINAL_ARGUMENTS = ("x", "p", "r")
 """What a terminal cost may ask for: state, parameters, reference."""
-
-_BY_NAME = (inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_ONLY)
 
 
 class NoReference(NamedTuple):
@@ -91,19 +89,5 @@ def _called(part: str, function: Callable[..., Any] | None, given: dict[str, Any
 
 
 def _arguments(part: str, function: Any) -> tuple[str, ...]:
-    """Names of the parameters of a cost function that have to be given."""
-    if not callable(function):
-        raise InvalidValue(f"the {part} cost must be a function, got {type(function).__name__}")
-    wanted: list[str] = []
-    for parameter in inspect.signature(function).parameters.values():
-        if parameter.kind in _BY_NAME:
-            # A name with a default that is none of ours is the function's own business, such as
-            # a target bound in a loop.
-            if parameter.name in STAGE_ARGUMENTS or parameter.default is parameter.empty:
-                wanted.append(parameter.name)
-        elif parameter.default is parameter.empty:
-            raise InvalidValue(
-                f"the {part} cost takes {parameter}, but its arguments are given by name; "
-                f"allowed are {', '.join(STAGE_ARGUMENTS)}"
-            )
-    return tuple(wanted)
+    """Names of the arguments that a cost function has to be given."""
+    return arguments(f"the {part} cost", function, STAGE_ARGUMENTS)

@@ -18,19 +18,17 @@ closed loops run as fast as many vehicles. The contract of its function `act`:
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, NamedTuple
 
 from . import record
+from .by_name import arguments
 from .errors import InvalidValue
 
 ARGUMENTS = ("x", "m", "r", "p", "dt")
 """What a policy may ask for: state, memory, reference, parameters, step."""
-
-_BY_NAME = (inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_ONLY)
 
 
 class Nothing(NamedTuple):
@@ -80,20 +78,7 @@ class Policy:
     @cached_property
     def arguments(self) -> tuple[str, ...]:
         """Names of the arguments that `act` has to be given."""
-        if not callable(self.act):
-            raise InvalidValue(f"{self._label}: act must be a function, got {self.act!r}")
-        wanted: list[str] = []
-        for parameter in inspect.signature(self.act).parameters.values():
-            if parameter.kind in _BY_NAME:
-                # A name with a default that is none of ours is the function's own business.
-                if parameter.name in ARGUMENTS or parameter.default is parameter.empty:
-                    wanted.append(parameter.name)
-            elif parameter.default is parameter.empty:
-                raise InvalidValue(
-                    f"{self._label} takes {parameter}, but its arguments are given by name; "
-                    f"allowed are {', '.join(ARGUMENTS)}"
-                )
-        return tuple(wanted)
+        return arguments(f"{self._label}: act", self.act, ARGUMENTS)
 
     def command(self, x: Any, m: Any, r: Any, p: Any, dt: Any) -> tuple[Any, Any]:
         """Input for the coming step and the memory after it, on floats or traced values."""

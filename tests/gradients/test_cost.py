@@ -66,8 +66,8 @@ def test_a_name_with_a_default_is_the_functions_own() -> None:
         (lambda: Cost(terminal=lambda x, r: x), "no Reference"),
         (lambda: Cost(terminal=lambda *args: 0.0), "by name"),
         (lambda: Cost(terminal=lambda x, /: 0.0), "by name"),
-        (lambda: Cost(terminal=3.0), "must be a function, got float"),
-        (lambda: Cost.of("y"), "must be a function, got str"),
+        (lambda: Cost(terminal=3.0), "must be a function, got 3.0"),
+        (lambda: Cost.of("y"), "must be a function, got 'y'"),
         (lambda: Cost(terminal=lambda x: x, Reference=dict), "NamedTuple"),
     ],
 )

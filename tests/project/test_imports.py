@@ -28,8 +28,9 @@ ALLOWED: dict[str, set[str]] = {
     "record": {"errors", "units"},
     # A vehicle offers `casadi` and `jax`, which come in when called; "integrate" only as a type.
     "model": {"errors", "units", "ops", "record", "integrate", "interop"},
-    "cost": {"errors", "units", "ops", "record"},
-    "policy": {"errors", "units", "ops", "record"},
+    "by_name": {"errors"},
+    "cost": {"by_name", "errors", "units", "ops", "record"},
+    "policy": {"by_name", "errors", "units", "ops", "record"},
     "components": BASE,
     "vehicles": BASE | {"components"},
     "controllers": BASE | {"components"},
