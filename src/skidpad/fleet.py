@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -281,11 +282,19 @@ class Fleet:
             x=batch.states(plant.State, x0, space, layout),
             u=batch.series(plant.Input, self._inputs, controls, space, layout),
             w=batch.series(plant.Disturbance, "disturbances", disturbances, space, layout),
-            p=batch.parameters(plant.Params, plant.params, params, space),
+            p=self._own_params if params is None else self._parameters(params),
         )
         series = {"x0": given.x, self._inputs: given.u, "disturbances": given.w}
         batch.batch_size(**series, params=given.p)
         return given
+
+    @cached_property
+    def _own_params(self) -> Array:
+        """The plant's parameters where the rollouts run: checked and put there once."""
+        return self._parameters(None)
+
+    def _parameters(self, given: Any) -> Array:
+        return batch.parameters(self.plant.Params, self.plant.params, given, self._space)
 
     def _vehicle_last(self, given: Given, steps: int, every: int) -> Array:
         return self._samples(given, steps, every, "soa")
