@@ -221,6 +221,10 @@ POLYNOMIALS = (
         {"float64": 19, "float32": 9},
     ),
     Polynomial(
+        "ATAN_SHORT", "atan(t)/t - 1 in t², t within 0.62, to 1e-6 for fast mode",
+        _of_root(mp.atan), 0, ATAN_SPLIT**2, (1.0,), {"float32": 4},
+    ),
+    Polynomial(
         "ASIN", "asin(s)/s - 1 in s², s within 1/2", _of_root(mp.asin), 0, mpf("0.25"), (1.0,),
         {"float64": 12, "float32": 5},
     ),
@@ -284,7 +288,7 @@ def document() -> str:
     for name, (meaning, numbers) in CONSTANTS.items():
         parts.append(entry(name, meaning, {p: numbers(p) for p in BITS}))
     for p in POLYNOMIALS:
-        parts.append(entry(p.name, p.meaning, {b: coefficients(p, b) for b in BITS}))
+        parts.append(entry(p.name, p.meaning, {b: coefficients(p, b) for b in p.degree}))
     return "\n".join(parts)
 
 

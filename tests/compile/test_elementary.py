@@ -408,7 +408,7 @@ def test_the_tool_derives_the_constants(tool: ModuleType) -> None:
 
 def test_the_tool_derives_the_short_polynomials(tool: ModuleType) -> None:
     """All of them take half a minute: python tools/derive_coefficients.py --check."""
-    short = [p for p in tool.POLYNOMIALS if p.degree["float64"] <= 8]
+    short = [p for p in tool.POLYNOMIALS if p.degree.get("float64", 99) <= 8]
     assert len(short) >= 4
     for p in short:
         assert tool.coefficients(p, "float64") == getattr(coefficients, p.name)["float64"], p.name
@@ -418,13 +418,15 @@ def test_the_tool_derives_the_short_polynomials(tool: ModuleType) -> None:
 
 
 def test_polynomials_are_as_good_as_their_format(tool: ModuleType) -> None:
-    """The approximation error of every polynomial is below half a unit of the last place."""
+    """The approximation error of every polynomial is below half a unit of the last place; that
+    of fast mode below 1e-6."""
     for p in tool.POLYNOMIALS:
-        for precision, bits in tool.BITS.items():
-            numbers = getattr(coefficients, p.name)[precision]
+        for precision, numbers in getattr(coefficients, p.name).items():
+            half_a_unit = mpmath.mpf(2) ** -tool.BITS[precision] / 2
+            allowed = mpmath.mpf("1e-6") if p.name == "ATAN_SHORT" else half_a_unit
             whole = [mpmath.mpf(c) for c in (*p.pinned, *reversed(numbers))]
             low, high = mpmath.mpf(p.low), mpmath.mpf(p.high)
             for k in range(1, 40):
                 z = low + (high - low) * (k - mpmath.mpf("0.37")) / 40
                 error = abs(tool.value(whole, z) / p.function(z) - 1)
-                assert error < mpmath.mpf(2) ** -bits / 2, (p.name, precision, float(z))
+                assert error < allowed, (p.name, precision, float(z))

@@ -82,8 +82,8 @@ def test_the_step_is_for_jit_and_vmap_in_single_precision_too() -> None:
 
 def test_parameters_replace_by_name() -> None:
     model = vehicles.four_wheel().jax()
-    p = model.parameters({"tyre.B": 11.0})
-    changed = np.flatnonzero(np.asarray(p) != model.p_values.astype(np.float32))
+    p = np.asarray(model.parameters({"tyre.B": 11.0}))
+    changed = np.flatnonzero(p != model.p_values.astype(p.dtype))
     assert [model.p_names[k] for k in changed] == ["tyre.B"]
     with pytest.raises(sp.InvalidValue, match=r"did you mean 'tyre\.B'"):
         model.parameters({"tyre.BB": 11.0})

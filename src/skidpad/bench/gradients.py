@@ -154,10 +154,17 @@ def gradient_entry(
     jax = jax_device.gradient(device.name, precision, work, budget.repeats)
     if isinstance(jax, str):
         return Entry(name, RATE, own, {}, {"jax": jax}, details)
-    rate = best_rate(amount, jax["times"])
-    peer = rate._replace(error=_error(reference, np.array(jax["gradient"])))
-    details["jax_form"] = jax["form"]
-    return Entry(name, RATE, own, {"jax": peer}, {}, details)
+    rates = {
+        form: best_rate(amount, found["times"])._replace(
+            error=_error(reference, np.array(found["gradient"]))
+        )
+        for form, found in jax.items()
+    }
+    peers = {"jax": rates.pop("vmap")}
+    if rates:
+        form = max(rates, key=lambda name: rates[name].value)
+        peers["jax_columns"], details["jax_columns_form"] = rates[form], form
+    return Entry(name, RATE, own, peers, {}, details)
 
 
 def _error(reference: Reference, gradient: Array) -> float:

@@ -15,8 +15,9 @@ from .program import Program
 EXACT_FLAGS = ("--fmad=false", "--prec-div=true", "--prec-sqrt=true", "--ftz=false")
 FAST_FLAGS = ("--use_fast_math",)
 
-THREADS = 128
-"""Threads of a block."""
+THREADS = {"rollout": 128, "apply": 128, "adjoint": 64}
+"""Threads of a block, by kernel. An adjoint holds so many registers that few blocks fit on a
+processor: small ones fill it better."""
 
 _HEAD = """\
 extern "C" __global__ void __launch_bounds__({bounds}) {name}({parameters}) {{
@@ -173,6 +174,6 @@ def _sizes(program: Program) -> dict[str, int]:
 def _kernel(name: str, precision: str, parameters: str) -> str:
     # Left to itself the compiler gives the adjoint few registers and spills; asked for one block to
     # a processor it may use all 255. A rollout is faster without.
-    bounds = f"{THREADS}, 1" if name == "adjoint" else str(THREADS)
+    bounds = f"{THREADS[name]}, 1" if name == "adjoint" else str(THREADS[name])
     head = _HEAD.format(bounds=bounds, name=name, parameters=parameters)
     return prelude(precision) + head

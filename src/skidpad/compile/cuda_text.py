@@ -12,8 +12,8 @@ from .builder import MAGIC
 from .c import BOOLEAN, TYPES, Type, expression, helpers, literal
 from .program import Instruction, Program
 
-NATIVE = frozenset({"sin", "cos", "tanh", "exp", "log"})
-"""Elementary operations that a GPU has in hardware, or nearly so; fast mode leaves them to it."""
+NATIVE = frozenset({"sin", "cos", "tanh", "exp", "log", "min", "max"})
+"""Operations that a GPU has in hardware, or nearly so; fast mode leaves them to it."""
 
 # NVRTC has no standard headers.
 _TYPEDEFS = """\
@@ -26,6 +26,22 @@ typedef long long int64_t;
 #define INFINITY __int_as_float(0x7f800000)
 #else
 #include <stdint.h>
+#endif
+"""
+
+
+# The hardware's minimum that keeps NaN, as the Program's does, is newer than CUDA C's functions.
+_EXTREMA = """\
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800
+static __device__ inline float min_nan(float a, float b) {
+  float r; asm("min.NaN.f32 %0, %1, %2;" : "=f"(r) : "f"(a), "f"(b)); return r;
+}
+static __device__ inline float max_nan(float a, float b) {
+  float r; asm("max.NaN.f32 %0, %1, %2;" : "=f"(r) : "f"(a), "f"(b)); return r;
+}
+#else
+static __device__ inline float min_nan(float a, float b) { return a <= b || a != a ? a : b; }
+static __device__ inline float max_nan(float a, float b) { return a >= b || a != a ? a : b; }
 #endif
 """
 
@@ -62,15 +78,17 @@ class Lines:
 
 
 def _value(i: Instruction, args: list[str], kind: Type) -> str:
+    if i.op in ("min", "max"):
+        return f"{i.op}_nan({args[0]}, {args[1]})"
     if i.op in NATIVE:
         return f"{i.op}{kind.suffix}({args[0]})"
     return expression(i, args, kind)
 
 
 def prelude(precision: str) -> str:
-    """What stands before the kernels: integer types and the functions on bits."""
+    """What stands before the kernels: integer types, extrema and the functions on bits."""
     functions = helpers(TYPES[precision], MAGIC[precision])
-    return _TYPEDEFS + functions.replace("static inline", "static __device__ inline")
+    return _TYPEDEFS + _EXTREMA + functions.replace("static inline", "static __device__ inline")
 
 
 def view_parameters(kind: Type, read: tuple[str, ...], written: tuple[str, ...]) -> str:

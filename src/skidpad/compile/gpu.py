@@ -144,7 +144,8 @@ def _views(arrays: tuple[Any, ...]) -> list[Any]:
 
 
 def _launch(kernel: Any, count: int, views: list[Any], tail: list[Any]) -> None:
-    kernel((-(-count // cuda.THREADS),), (cuda.THREADS,), (*views, *tail))
+    threads = cuda.THREADS[kernel.name]
+    kernel((-(-count // threads),), (threads,), (*views, *tail))
 
 
 _CUDA_DEVICE = 2

@@ -113,6 +113,8 @@ class _Lowering:
     def _extremum(self, op: str, traced: tuple[int, ...], args: list[int]) -> int:
         """The smaller or larger one; NaN if either is NaN. One is sure not to be: one operation."""
         b, (x, y) = self.b, args
+        if op in self.native:
+            return b.emit(op, x, y)
         sure = [self._surely_finite(k) for k in traced]
         if sure[0] and not sure[1]:
             x, y = y, x

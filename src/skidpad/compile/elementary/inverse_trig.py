@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from ..builder import Builder
-from .coefficients import ASIN, ATAN, ATAN_PIVOT, ATAN_UNIT, HALF_PI, PI
+from .coefficients import ASIN, ATAN, ATAN_PIVOT, ATAN_SHORT, ATAN_UNIT, HALF_PI, PI
 from .reduction import FORMATS, at_most
 
 ATAN_SPLIT = 0.62
@@ -23,14 +23,23 @@ def atan(b: Builder, x: int) -> int:
     constants alone decide, so no quotient is computed twice. The clamp keeps ∞/∞ away.
     """
     p = b.precision
-    pivot, angle = ATAN_PIVOT[p]
     a = at_most(b, b.abs(x), ATAN_LARGE[p]) if b.careful else b.abs(x)
-    far = b.lt(b.const(ATAN_SPLIT), a)
-    zero = b.const(0.0)
-    c = b.select(far, b.const(pivot), zero)
+    c, angle = _pivot(b, b.lt(b.const(ATAN_SPLIT), a))
     t = b.div(b.sub(a, c), b.fma(a, c, b.const(1.0)))
-    series = b.horner(b.mul(t, t), (*ATAN[p], 1.0))
-    return b.copysign(b.fma(t, series, b.select(far, b.const(angle), zero)), x)
+    return b.copysign(_from_pivot(b, t, angle), x)
+
+
+def _pivot(b: Builder, far: int) -> tuple[int, int]:
+    """The pivot c and its angle, both 0 unless the tangent is far from 0."""
+    pivot, angle = ATAN_PIVOT[b.precision]
+    zero = b.const(0.0)
+    return b.select(far, b.const(pivot), zero), b.select(far, b.const(angle), zero)
+
+
+def _from_pivot(b: Builder, t: int, angle: int) -> int:
+    """angle + atan(t) for t within 0.62."""
+    table = ATAN if b.careful or b.precision not in ATAN_SHORT else ATAN_SHORT
+    return b.fma(t, b.horner(b.mul(t, t), (*table[b.precision], 1.0)), angle)
 
 
 def atan2(b: Builder, y: int, x: int) -> int:
@@ -46,8 +55,16 @@ def atan2(b: Builder, y: int, x: int) -> int:
 
 
 def forward_atan2(b: Builder, y: int, x: int) -> int:
-    """`atan2` of a vector whose x is known not to be negative: the same bits, fewer operations."""
-    return b.copysign(_quarter(b, b.abs(y), x), y)
+    """`atan2` of a vector whose x is known not to be negative: the same bits, fewer operations.
+
+    In fast mode the pivot of `atan` does, with y/x for the tangent: it may overflow or lose bits.
+    """
+    a = b.abs(y)
+    if b.careful:
+        return b.copysign(_quarter(b, a, x), y)
+    c, angle = _pivot(b, b.lt(b.mul(x, b.const(ATAN_SPLIT)), a))
+    t = b.div(b.fma(b.neg(c), x, a), b.fma(a, c, x))
+    return b.copysign(_from_pivot(b, t, angle), y)
 
 
 def _quarter(b: Builder, height: int, width: int) -> int:
