@@ -10,6 +10,7 @@ from .compile.cpu import CpuAdjoint, CpuMap, CpuRollout
 from .compile.gpu import CudaAdjoint, CudaMap, CudaRollout
 from .compile.plant import Plant
 from .compile.program import Program
+from .dead_time import Channels
 from .errors import InvalidValue
 from .stepper import residual_tolerance
 
@@ -47,8 +48,21 @@ class Engines:
         return residual_tolerance(self.precision)
 
     @cached_property
+    def channels(self) -> Channels:
+        """The inputs that act late."""
+        return Channels.of(self.plant)
+
+    @cached_property
     def rollout(self) -> RolloutEngine:
-        """Many steps of many vehicles."""
+        """Many steps of many vehicles; delayed inputs act late."""
+        return self._rollout(self.channels.fields)
+
+    @cached_property
+    def prompt(self) -> RolloutEngine:
+        """The same with inputs that act at once, also those that the model delays."""
+        return self._rollout(()) if self.channels else self.rollout
+
+    def _rollout(self, delayed: tuple[int, ...]) -> RolloutEngine:
         program, dt, tolerance, precision = (
             self.plant.step,
             self.dt,
@@ -63,6 +77,7 @@ class Engines:
                 precision=precision,
                 fast=self.fast,
                 substeps=self.substeps,
+                delayed=delayed,
             )
         return CpuRollout(
             program,
@@ -72,6 +87,7 @@ class Engines:
             lanes=self.lanes,
             threads=self.threads,
             substeps=self.substeps,
+            delayed=delayed,
         )
 
     def map(self, program: Program) -> MapEngine:

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from . import batch, record
+from . import batch, dead_time, record
 from .checks import (
     PRECISIONS,
     compiled_integrator,
@@ -23,7 +23,7 @@ from .checks import (
 )
 from .compile import pipeline
 from .compile.closed_loop import closed_loop, policy_of
-from .compile.cpu import CpuMap, CpuRollout, Given
+from .compile.cpu import CpuMap, CpuRollout, Given, Late, Swept
 from .compile.host import Array
 from .compile.plant import Plant
 from .cost import Cost
@@ -164,6 +164,11 @@ class Fleet:
         and its outputs the commands (`command.steer`). It can be saved, and loaded elsewhere.
         """
         must_be_policy(policy)
+        if self._engines.channels:
+            raise InvalidValue(
+                f"{self.plant.name!r} has dead time, which a policy compiled into the loop cannot "
+                "have; step the rollouts one command at a time and pass `pending` on"
+            )
         method = self.plant.method
         if method is None:
             raise InvalidValue(
@@ -224,6 +229,8 @@ class Fleet:
         memory: Any = None,
         policy_params: Any = None,
         return_memory: bool = False,
+        pending: Any = None,
+        return_pending: bool = False,
     ) -> Any:
         """States of all vehicles at the start and then after every `every` steps.
 
@@ -242,10 +249,15 @@ class Fleet:
                 defaults if None.
             policy_params: like `params`, for the policy's parameters.
             return_memory: return the memory too, sampled like the states.
+            pending: commands before the first ones, oldest first, (rows, B, nu) or (rows, nu, B):
+                what a model with dead time has been commanded and has not felt yet. Its inputs'
+                defaults if None.
+            return_pending: return the queue after the last step too, for the next rollout.
 
         Returns:
             (steps / every + 1, B, nx) in the precision of the fleet, or (..., nx, B) for "soa";
-            with `return_memory` a pair of such arrays, states and memory.
+            with `return_memory` a pair of such arrays, states and memory; with `return_pending`
+            states and queue.
         """
         one_of("layout", layout, batch.LAYOUTS)
         if policy is None:
@@ -260,11 +272,32 @@ class Fleet:
         every = whole("every", every, f"at least 1 and divide the {total} steps")
         if total % every:
             raise InvalidValue(f"every = {every} must be at least 1 and divide the {total} steps")
-        out = runner._samples(given, total, every, layout)
+        late = self._late(given, pending, layout, return_pending)
+        out = runner._samples(given, total, every, layout, late)
         nx = record.size(self.plant.State)
         callers = (x0, controls, params, disturbances)
         states = self._handed(out[..., :nx], layout, *callers)
+        if return_pending:
+            assert late is not None
+            queue = dead_time.pending_after(given.u, late, total, self._space)
+            return states, self._handed(queue, layout, *callers)
         return (states, self._handed(out[..., nx:], layout, *callers)) if return_memory else states
+
+    def _late(self, given: Given, pending: Any, layout: str, wanted: bool) -> Late | None:
+        """The queue of delayed commands that a rollout starts with; None if nothing is delayed."""
+        channels = self._engines.channels
+        if not channels:
+            if pending is not None or wanted:
+                raise InvalidValue(
+                    f"pending and return_pending are for models with dead time; "
+                    f"{self.plant.name!r} has none"
+                )
+            return None
+        own = given.p is self._own_params
+        steps = self._own_delays if own else dead_time.late_steps(channels, given.p, self.dt)
+        late = dead_time.late(channels, steps, pending, self._space, layout)
+        batch.batch_size(x0=given.x, controls=given.u, params=given.p, pending=late.pending)
+        return late
 
     def _handed(self, samples: Array, layout: str, *given: Any) -> Any:
         """Samples (sample, vehicle, field) in the layout and the place that the caller wants."""
@@ -293,20 +326,36 @@ class Fleet:
         """The plant's parameters where the rollouts run: checked and put there once."""
         return self._parameters(None)
 
+    @cached_property
+    def _own_delays(self) -> Array:
+        """Delays in steps with the plant's parameters, found once: a GPU need not be asked."""
+        return dead_time.late_steps(self._engines.channels, self._own_params, self.dt)
+
     def _parameters(self, given: Any) -> Array:
         return batch.parameters(self.plant.Params, self.plant.params, given, self._space)
 
     def _vehicle_last(self, given: Given, steps: int, every: int) -> Array:
         return self._samples(given, steps, every, "soa")
 
-    def _samples(self, given: Given, steps: int, every: int, layout: str = "aos") -> Array:
-        """Samples (sample, vehicle, field) of a rollout that went well, or masked."""
-        count = max(a.shape[1] for a in given)
+    def _samples(
+        self,
+        given: Given,
+        steps: int,
+        every: int,
+        layout: str = "aos",
+        late: Late | None = None,
+    ) -> Array:
+        """Samples (sample, vehicle, field) of a rollout that went well, or masked.
+
+        Without `late` the inputs act at once.
+        """
+        count = max(a.shape[1] for a in (*given, *(late or ())))
         out = batch.empty(steps // every + 1, count, given.x.shape[2], self._space, layout)
         out[0] = given.x[0]
-        health = self._rollout.run(given, out, every)
+        engine = self._engines.prompt if late is None else self._rollout
+        health = engine.run(given, out, every, late)
         mask = self.on_diverge == "mask"
-        judge(self._engines, given, out, every, health, inputs=self._inputs, mask=mask)
+        judge(self._engines, given, out, every, health, inputs=self._inputs, mask=mask, late=late)
         return out
 
     def gradient(
@@ -344,8 +393,10 @@ class Fleet:
         r = batch.series(cost.Reference, "references", references, self._space, "aos")
         if r.shape[0] not in (1, total + 1):
             raise InvalidValue(f"references have {r.shape[0]} rows; {total + 1} are needed")
-        value, swept = self._derivatives().gradient(given, r, total, cost, names)
-        result = as_gradient(swept, names, given.u.shape[0] == 1 and np.ndim(controls) != 3)
+        held = given.u.shape[0] == 1 and np.ndim(controls) != 3
+        acting, late = self._acting(given, total)
+        value, swept = self._derivatives().gradient(acting, r, total, cost, names)
+        result = as_gradient(self._felt(swept, late, held), names, held)
         return self._back([value, result], x0, controls, params)
 
     def vjp(
@@ -373,8 +424,10 @@ class Fleet:
         shape = (total // every + 1, count, given.x.shape[2])
         if tuple(c.shape) != shape:
             raise InvalidValue(f"cotangents have shape {tuple(c.shape)}; the rollout has {shape}")
-        swept = self._derivatives().vjp(given, total, every, c, names)
-        result = as_gradient(swept, names, given.u.shape[0] == 1 and np.ndim(controls) != 3)
+        held = given.u.shape[0] == 1 and np.ndim(controls) != 3
+        acting, late = self._acting(given, total)
+        swept = self._derivatives().vjp(acting, total, every, c, names)
+        result = as_gradient(self._felt(swept, late, held), names, held)
         return self._back([result], x0, controls, params)[0]
 
     def jacobian(
@@ -393,18 +446,36 @@ class Fleet:
         given = self._given(x0, controls, params, disturbances)
         total = steps_of(steps, controls, disturbances)
         nx, count = given.x.shape[2], max(a.shape[1] for a in given)
-        many = Given(*(a if a.shape[1] == 1 else np.repeat(a, nx, axis=1) for a in given))
+        held = given.u.shape[0] == 1 and np.ndim(controls) != 3
+        acting, late = self._acting(given, total)
+        if late is not None:
+            late = Late(*(a if a.shape[1] == 1 else np.repeat(a, nx, axis=1) for a in late))
+        many = Given(*(a if a.shape[1] == 1 else np.repeat(a, nx, axis=1) for a in acting))
         c = self._space.xp.zeros((2, count * nx, nx), self._space.dtype)
         c[1] = np.tile(self._space.xp.eye(nx, dtype=self._space.dtype), (count, 1))
-        swept = self._derivatives().vjp(many, total, total, c, WRT)
+        swept = self._felt(self._derivatives().vjp(many, total, total, c, WRT), late, held)
         u = np.moveaxis(swept.u.reshape(-1, count, nx, swept.u.shape[2]), 0, 2)
-        held = given.u.shape[0] == 1 and np.ndim(controls) != 3
         result = Jacobian(
             x0=swept.x[0].reshape(count, nx, nx),
             controls=u[:, :, 0] if held else u,
             params=swept.p[0].reshape(count, nx, -1),
         )
         return self._back([result], x0, controls, params)[0]
+
+    def _acting(self, given: Given, steps: int) -> tuple[Given, Late | None]:
+        """The arguments of a rollout with inputs as they act, and the queue they came from."""
+        late = self._late(given, None, "aos", False)
+        if late is None:
+            return given, None
+        fields = self._engines.channels.fields
+        return given._replace(u=dead_time.acting(given.u, late, fields, steps, self._space)), late
+
+    def _felt(self, swept: Swept, late: Late | None, held: bool) -> Swept:
+        """Derivatives with respect to commands from those with respect to what acted."""
+        if late is None:
+            return swept
+        fields = self._engines.channels.fields
+        return swept._replace(u=dead_time.felt(swept.u, late, fields, held))
 
     def as_torch(self) -> Any:
         """The rollout as a function of PyTorch tensors that gradients flow through.

@@ -61,6 +61,15 @@ class Model:
     substeps: int = 1
     """Steps of the integrator within one step of dt, unless the user says otherwise. What `hold`
     samples stays constant over all of them."""
+    dead_times: Mapping[str, str] = field(default_factory=dict[str, str])
+    """Inputs that act late, each with the parameter that holds its delay in s. The functions of the
+    model see the inputs that act; see `skidpad.dead_time`."""
+    dead_time_rule: str = "at_least"
+    """What acts: "at_least", the newest command that is at least the delay old, or "nearest", the
+    one so many updates old that comes nearest to the delay."""
+    reset_keeps: tuple[str, ...] = ()
+    """State fields that a reset leaves as they are, and "pending" if it leaves the queue of delayed
+    commands; for models that reproduce a program which does so."""
     energy: Callable[[Any, Any], Any] | None = None
     """Kinetic energy `energy(x, p)` in J, for the conformance check; may be left out."""
     reproduces: str = ""
@@ -76,10 +85,23 @@ class Model:
     def __post_init__(self) -> None:
         if (self.derivative is None) == (self.update is None):
             raise InvalidValue(f"model {self.name!r} needs exactly one of derivative and update")
+        self._check_dead_times()
         if self.exempt and not self.reproduces:
             raise InvalidValue(
                 f"model {self.name!r} is exempt from {', '.join(self.exempt)} but names no program "
                 "that it reproduces; only such a model may be exempt"
+            )
+
+    def _check_dead_times(self) -> None:
+        known = {"Input": record.names(self.Input), "Params": record.names(self.Params)}
+        for given in self.dead_times.items():
+            for name, kind in zip(given, known, strict=True):
+                if name not in known[kind]:
+                    raise InvalidValue(record.unknown_name(kind, name, known[kind]))
+        if self.dead_time_rule not in ("at_least", "nearest"):
+            raise InvalidValue(
+                f"dead_time_rule = {self.dead_time_rule!r} is unknown; "
+                "allowed are at_least, nearest"
             )
 
     @property

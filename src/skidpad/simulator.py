@@ -13,12 +13,13 @@ from .checks import PRECISIONS, made, positive_step, substeps_of, whole
 from .compile import pipeline
 from .compile.cpu import CpuMap
 from .compile.host import Array
+from .dead_time import Waiting, delay_line
 from .errors import InvalidValue, SkidpadError
 from .integrate.base import Integrator
 from .integrate.scipy_ivp import ScipyMethod
 from .model import Vehicle
 from .scipy_stepper import ScipyStepper
-from .stepper import CompiledStepper, Stepper
+from .stepper import CompiledStepper, Stepper, foreign_snapshot, not_numbers
 from .trajectory import Trajectory
 
 Controls = Callable[[float, Any], Any]
@@ -65,8 +66,9 @@ class Simulator:
         else:
             many = substeps_of(vehicle.model.substeps, substeps)
             self._stepper = CompiledStepper(vehicle, self.dt, self.integrator, precision, many)
+        self._line = delay_line(vehicle.model, vehicle.params, self.dt)
         # Bound once: looking it up costs as much as a tenth of the step.
-        self._advance = self._stepper.step
+        self._advance = self._stepper.step if self._line is None else self._late_step
         self._Input = vehicle.Input
         self._defaults = record.flatten(record.build(vehicle.Input))
         self._flat = len(self._defaults) == len(vehicle.Input._fields)
@@ -87,7 +89,7 @@ class Simulator:
 
     @property
     def input(self) -> Any:
-        """The input of the last step, an Input record."""
+        """The input that acted in the last step, an Input record; with dead time, an older one."""
         return self._stepper.input
 
     @property
@@ -107,15 +109,21 @@ class Simulator:
     def reset(self, state: Any = None, /, *, time: float = 0.0, **fields: Any) -> Any:
         """Start again at a state given as record, mapping, array or keywords; the rest is zero.
 
-        Returns the state. Fields that depend on others in this model are made consistent.
+        Returns the state. Fields that depend on others in this model are made consistent, delayed
+        commands are forgotten; see `Model.reset_keeps` for models that keep some of it.
         """
         model = self.vehicle.model
         start = record.build(model.State, state, base=self._settled_start, **fields)
+        start = start._replace(
+            **{n: getattr(self.state, n) for n in model.reset_keeps if n in start._fields}
+        )
         if not np.isfinite(time):
             raise InvalidValue(f"time = {time} must be finite")
         if model.settle is not None:
             start = record.build(model.State, model.settle(start, self.vehicle.params))
         self._stepper.reset(record.flatten(start), float(time))
+        if self._line is not None and "pending" not in model.reset_keeps:
+            self._line.clear()
         return self.state
 
     def step(self, inputs: Any = None, /, **fields: float) -> Any:
@@ -126,9 +134,27 @@ class Simulator:
         """
         if fields:
             return self._advance(self._with_keywords(inputs, fields))
+        return self._advance(self._commanded(inputs))
+
+    def _commanded(self, inputs: Any) -> Any:
+        """The numbers of an input, or of none."""
         if type(inputs) is self._Input:
-            return self._advance(inputs if self._flat else record.flatten(inputs))
-        return self._advance(self._defaults if inputs is None else self._row(inputs))
+            return inputs if self._flat else record.flatten(inputs)
+        return self._defaults if inputs is None else self._row(inputs)
+
+    def _late_step(self, row: Any) -> Any:
+        """One step of a model with dead time."""
+        line = self._line
+        assert line is not None
+        try:
+            usable = len(row) == len(self._defaults) and not line.first_bad(row)
+        except TypeError:
+            usable = False
+        if not usable:
+            raise not_numbers(self._Input, row)
+        state = self._stepper.step(line.acting(row))
+        line.push(row)
+        return state
 
     def _with_keywords(self, inputs: Any, fields: Mapping[str, float]) -> list[Any]:
         row = list(self._defaults if inputs is None else self._row(inputs))
@@ -163,19 +189,20 @@ class Simulator:
         the exception in `trajectory.error` and a warning.
         """
         count = self._step_count(controls, duration, steps)
-        begin = self.time
+        begin, waiting = self.time, None if self._line is None else self._line.snapshot()
         first = record.flatten(self.state)
         states, inputs, error = self._drive(controls, count)
         times = begin + self.dt * np.arange(len(states) + 1)
         rows = np.vstack([np.array([first]), states])
         held = np.vstack([inputs, inputs[-1:]]) if len(inputs) else self._no_inputs()
+        acted = held if self._line is None else self._line.acting_rows(held, waiting)
         if error is not None:
             warnings.warn(f"run ended at t = {times[-1]:g} s: {error}", stacklevel=2)
         return Trajectory.from_arrays(
             times,
             states=(self.vehicle.State, rows),
             inputs=(self.vehicle.Input, held),
-            outputs=(self.vehicle.model.Outputs, self._outputs_along(rows, held)),
+            outputs=(self.vehicle.model.Outputs, self._outputs_along(rows, acted)),
             name=self.vehicle.name,
             meta={"dt": self.dt, "integrator": self.integrator.name},
             error=error,
@@ -201,7 +228,11 @@ class Simulator:
         """States after each step, inputs of each step, and the error that ended it early."""
         if not callable(controls):
             rows = self._rows(controls, count)
-            states, error = self._stepper.drive(rows)
+            if self._line is None:
+                states, error = self._stepper.drive(rows)
+            else:
+                states, error = self._stepper.drive(self._line.acting_rows(rows))
+                self._line.push_rows(rows[: len(states)])
             return states, rows[: len(states)], error
         reached: list[Any] = []
         inputs: list[Any] = []
@@ -209,7 +240,8 @@ class Simulator:
         start = self.snapshot()
         for _ in range(count):
             try:
-                state = self.step(controls(self.time, self.state))
+                row = self._commanded(controls(self.time, self.state))
+                state = self._advance(row)
             except InvalidValue:
                 self.restore(start)
                 raise
@@ -217,7 +249,7 @@ class Simulator:
                 error = failure
                 break
             reached.append(record.flatten(state))
-            inputs.append(record.flatten(self.input))
+            inputs.append(row)
         sizes = record.size(self.vehicle.State), record.size(self.vehicle.Input)
         return (
             np.array(reached, dtype=float).reshape(-1, sizes[0]),
@@ -270,9 +302,18 @@ class Simulator:
 
     def snapshot(self) -> Any:
         """Everything needed to come back to this moment; see `restore`."""
-        return self._stepper.snapshot()
+        waiting = None if self._line is None else self._line.snapshot()
+        return self._stepper.snapshot() if waiting is None else (self._stepper.snapshot(), waiting)
 
     def restore(self, snapshot: Any) -> None:
         """Return to the moment a snapshot of this simulator was taken; what follows has the same
         bits."""
-        self._stepper.restore(snapshot)
+        if self._line is None:
+            self._stepper.restore(snapshot)
+            return
+        match snapshot:
+            case (inner, Waiting() as waiting):
+                self._stepper.restore(inner)
+                self._line.restore(waiting)
+            case _:
+                raise foreign_snapshot()

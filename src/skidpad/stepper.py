@@ -130,6 +130,8 @@ class CompiledStepper:
         self._input_at = slice(width * nx, width * (nx + nu))
         self._disturbances = struct.Struct(f"{len(w)}{code}")
         self._disturbance_at = slice(width * (nx + nu), width * (nx + nu + len(w)))
+        self._step_number = struct.Struct(code)
+        self._dt_at = width * (nx + nu + len(fixed) - 4)
         self._residual_at = width * (nx + nu + len(fixed) - 2)
         self._before_at = width * (nx + nu + len(fixed))
         self._State, self._Input = model.State, model.Input
@@ -145,6 +147,10 @@ class CompiledStepper:
             if not math.isfinite(rounded):
                 raise InvalidValue(f"{what}: {number:g} is too large for {self.precision}")
         return packed
+
+    def set_dt(self, dt: float) -> None:
+        """Let the coming steps take dt in s each; `time` goes on counting them as before."""
+        self._step_number.pack_into(self._buffer, self._dt_at, dt / self.substeps)
 
     def disturb(self, row: Sequence[float]) -> None:
         """Hold this row of disturbances from now on."""

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from . import batch, record
-from .compile.cpu import Given
+from . import batch, dead_time, record
+from .compile.cpu import Given, Late
 from .compile.host import Array
 from .engines import Engines
 from .errors import InvalidValue, SimulationDiverged, StepNotConverged
@@ -20,11 +20,12 @@ def judge(
     *,
     inputs: str,
     mask: bool,
+    late: Late | None = None,
 ) -> None:
     """Raise for what went wrong in a rollout, or mask the vehicles that diverged.
 
     `out` are its samples (sample, vehicle, field), `health` what the engine said of each vehicle,
-    `inputs` what the caller calls the inputs.
+    `inputs` what the caller calls the inputs, `late` the queue of delayed ones.
     """
     diverged, bad_input, _ = batch.on_host(~np.isfinite(health))
     if bad_input.any():
@@ -34,13 +35,13 @@ def judge(
         raise InvalidValue(batch.not_finite(kind, what, array))
     failed = np.flatnonzero(diverged)
     if len(failed) and not mask:
-        raise _failure(engines, failed, given, out, every)
+        raise _failure(engines, failed, given, out, every, late)
     for vehicle in failed.tolist():
         out[_first_bad(out[:, vehicle]) :, vehicle] = np.nan
 
 
 def _failure(
-    engines: Engines, failed: Array, given: Given, out: Array, every: int
+    engines: Engines, failed: Array, given: Given, out: Array, every: int, late: Late | None
 ) -> StepNotConverged | SimulationDiverged:
     """The error for the vehicles that failed; the first is run again alone to find when."""
     v = int(failed[0])
@@ -48,8 +49,10 @@ def _failure(
     begin = (bad - 1) * every
     states = batch.empty(every + 1, 1, out.shape[2], engines.space, "aos")
     states[0, 0] = out[bad - 1, v]
+    if late is not None:
+        given = given._replace(u=_acting(engines, given, late, v, begin + every))
     alone = Given(states[:1], *(_only(a, v, begin, every) for a in given[1:]))
-    engines.rollout.run(alone, states, 1)
+    engines.prompt.run(alone, states, 1)
     last = _first_bad(states[:, 0]) - 1
     residual = _residual(engines, Given(states[last : last + 1], *alone[1:]), last)
     time = (begin + last) * engines.dt
@@ -71,11 +74,18 @@ def _failure(
     )
 
 
+def _acting(engines: Engines, given: Given, late: Late, vehicle: int, steps: int) -> Array:
+    """What acts on one vehicle at each of so many steps, (step, 1, field)."""
+    own = _only(given.u, vehicle, 0, steps)
+    only = dead_time.of_vehicle(late, vehicle)
+    return dead_time.acting(own, only, engines.channels.fields, steps, engines.space)
+
+
 def _residual(engines: Engines, alone: Given, step: int) -> float:
     """The Newton residual of one step of one vehicle."""
     given = Given(alone.x, *(_only(a, 0, step, 1) for a in alone[1:]))
     after = batch.empty(2, 1, alone.x.shape[2], engines.space, "aos")
-    return float(engines.rollout.run(given, after, 1)[2, 0])
+    return float(engines.prompt.run(given, after, 1)[2, 0])
 
 
 def _first_bad(states: Array) -> int:

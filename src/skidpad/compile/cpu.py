@@ -20,6 +20,15 @@ class Given(NamedTuple):
     p: Array
 
 
+class Late(NamedTuple):
+    """What a rollout with delayed inputs needs besides."""
+
+    pending: Array
+    """Inputs before the first ones, (rows, vehicle or 1, field), oldest first."""
+    steps: Array
+    """Delay of each delayed input in steps, whole numbers (1, vehicle or 1, delayed input)."""
+
+
 HEALTH = ("diverged", "bad_input", "residual")
 """What a rollout says of each vehicle: NaN if a sample was not finite, NaN if an input was not
 finite, and the largest Newton residual."""
@@ -38,8 +47,10 @@ class CpuRollout:
         lanes: int | None,
         threads: int | None,
         substeps: int = 1,
+        delayed: tuple[int, ...] = (),
     ) -> None:
         self.program, self.precision, self.substeps = program, precision, substeps
+        self.delayed = delayed
         self.dtype: Any = np.dtype(precision)
         self.lanes = lanes or pipeline.default_lanes(program, precision)
         self.threads = threads or host.cores()
@@ -47,10 +58,15 @@ class CpuRollout:
         self._numbers = (substeps, dt_bits, host.bits(tolerance, self.dtype))
         self._kernel: Any = None
 
-    def run(self, given: Given, out: Array, every: int) -> Array:
-        """Fill `out` (sample, vehicle, field) after its first sample; returns the health."""
+    def run(self, given: Given, out: Array, every: int, late: Late | None = None) -> Array:
+        """Fill `out` (sample, vehicle, field) after its first sample; returns the health.
+
+        With delayed inputs, `late` is needed.
+        """
         if self._kernel is None:
-            self._kernel, _ = pipeline.rollout_kernel(self.program, self.precision, self.lanes)
+            self._kernel, _ = pipeline.rollout_kernel(
+                self.program, self.precision, self.lanes, self.delayed
+            )
         samples, count = out.shape[0] - 1, out.shape[1]
         health = np.zeros((len(HEALTH), count), self.dtype)
         kept = [host.strided(a, self.lanes) for a in given]
@@ -58,6 +74,10 @@ class CpuRollout:
         words += host.writable(out)
         words += (health.ctypes.data, count, 1, 0)
         tail = (samples, every * self.substeps, *self._numbers)
+        if late is not None:
+            kept += [host.strided(a, self.lanes) for a in late]
+            words += [word for _, described in kept[-2:] for word in described]
+            tail = (*tail, len(late.pending))
         host.run(self._kernel, words, tail, count, self.lanes, self.threads)
         return health
 

@@ -59,28 +59,34 @@ _ADJOINT = """\
 """
 
 
-def emit(program: Program, precision: str) -> str:
+def emit(program: Program, precision: str, delayed: tuple[int, ...] = ()) -> str:
     """CUDA C source with the kernel `rollout` for a lowered step Program.
 
     Parameters: views x, u, w, p, out; then health, count, samples, every, substeps, dt, tolerance.
+    With inputs that act late, at the places `delayed`, there are further views pending and late
+    before out, and at the end the rows of pending; see `late.LateViews`.
     """
     kind, sizes = TYPES[precision], _sizes(program)
     lines = Lines(program, precision)
     held = lines.take(lambda k: program.held[k])
     body = lines.take(lambda k: True)
-    views = view_parameters(kind, ("x", "u", "w", "p"), ("out",))
+    views = view_parameters(
+        kind, ("x", "u", "w", "p", *(("pending", "late") if delayed else ())), ("out",)
+    )
     tail = (
         f"{kind.name}* health, long long count, long long samples, long long every, "
         f"long long substeps, {kind.name} dt, {kind.name} tolerance"
     )
+    tail += ", long long pending_rows" if delayed else ""
     read = [line for n in ("x", "u", "w", "p") for line in loads(kind, n, sizes[n])]
+    read += [f"const long long late{c} = {at('late', c)};" for c in range(len(delayed))]
     read += [f"{kind.name} start{f};" for f in range(sizes["start"])]
     store = [f"{at('out', f, 'sample')} = x{f}; bad += 0 * x{f};" for f in range(sizes["x"])]
     return _kernel("rollout", precision, f"{views},\n    {tail}") + _ROLLOUT.format(
         T=kind.name,
         load=indent(read, 2),
         held=indent(held, 2),
-        stream=indent(_streams(sizes), 6),
+        stream=indent([*_streams(sizes), *_late_inputs(delayed)], 6),
         body=indent(body, 6),
         advance=indent(_advance(program, sizes, lines), 6),
         store=indent(store, 4),
@@ -96,6 +102,15 @@ def _streams(sizes: dict[str, int]) -> list[str]:
             lines.append(f"if ({name}_step != 0) {{ {reads} }}")
     samples = " ".join(f"start{f} = x{f};" for f in range(sizes["start"]))
     return [*lines, f"if (done % substeps == 0) {{ {samples} }}"] if samples else lines
+
+
+def _late_inputs(delayed: tuple[int, ...]) -> list[str]:
+    """An input that acts late is read from its row, or from those before the first."""
+    return [
+        f"{{ const long long row = step - late{c}; u{f} = row < 0 "
+        f"? {at('pending', f, '(row + pending_rows)')} : {at('u', f, 'row')}; }}"
+        for c, f in enumerate(delayed)
+    ]
 
 
 def _advance(program: Program, sizes: dict[str, int], lines: Lines) -> list[str]:

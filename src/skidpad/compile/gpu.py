@@ -10,7 +10,7 @@ import numpy as np
 
 from ..errors import InvalidValue, MissingExtra
 from . import cuda
-from .cpu import HEALTH, Backward, Given, Swept, swept_arrays
+from .cpu import HEALTH, Backward, Given, Late, Swept, swept_arrays
 from .cuda_text import NATIVE
 from .lower import lower
 from .program import Program
@@ -58,8 +58,10 @@ class CudaRollout:
         precision: str,
         fast: bool,
         substeps: int = 1,
+        delayed: tuple[int, ...] = (),
     ) -> None:
         self.program, self.precision, self.fast = program, precision, fast
+        self.delayed = delayed
         self.substeps = substeps
         self.xp = cupy()
         self.dtype = np.dtype(precision)
@@ -71,10 +73,13 @@ class CudaRollout:
         # A GPU has no double-precision sines in hardware: its own are slower than ours.
         native = NATIVE if self.fast and self.precision == "float32" else frozenset[str]()
         lowered = lower(self.program, self.precision, native, careful=not self.fast)
-        return cuda.emit(lowered, self.precision)
+        return cuda.emit(lowered, self.precision, self.delayed)
 
-    def run(self, given: Given, out: Any, every: int) -> Any:
-        """Fill `out` (sample, vehicle, field) after its first sample; returns the health."""
+    def run(self, given: Given, out: Any, every: int, late: Late | None = None) -> Any:
+        """Fill `out` (sample, vehicle, field) after its first sample; returns the health.
+
+        With delayed inputs, `late` is needed.
+        """
         xp = self.xp
         if self._kernel is None:
             flags = cuda.FAST_FLAGS if self.fast else cuda.EXACT_FLAGS
@@ -84,7 +89,9 @@ class CudaRollout:
         counts = (count, samples, every * self.substeps, self.substeps)
         tail = [health, *(xp.int64(n) for n in counts)]
         tail += [self.dtype.type(self.dt), self.dtype.type(self.tolerance)]
-        _launch(self._kernel, count, _views((*given, out)), tail)
+        if late is not None:
+            tail.append(xp.int64(len(late.pending)))
+        _launch(self._kernel, count, _views((*given, *(late or ()), out)), tail)
         return health
 
 

@@ -12,6 +12,7 @@ from typing import Any
 from llvmlite import ir
 
 from .host import TICK_BAD_INPUT, TICK_DIVERGED, TICK_NOT_CONVERGED, TICK_OK
+from .late import LateInputs, LateViews
 from .llvm import I32, I64, POINTER, Body, Target, finite_check
 from .memory import SLOTS, Group, View, word
 from .program import Program
@@ -20,23 +21,30 @@ ROLLOUT_VIEWS = ("x", "u", "w", "p", "out", "health")
 """Arrays of `rollout`: start states, inputs, disturbances, parameters, samples, and the health of
 each vehicle, three numbers: NaN if a sample was not finite, NaN if an input was not finite, and the
 largest Newton residual."""
+LATE_VIEWS = ("pending", "late")
+"""Further arrays of a `rollout` with delayed inputs; see `late.LateViews`."""
 ROLLOUT_COUNTS = ("begin", "end", "samples", "every", "substeps", "dt", "tolerance")
 """After the arrays: vehicles [begin, end), samples to write, steps between them, then the bits of
 two numbers: dt, and the Newton residual above which a step counts as failed and its state becomes
-NaN."""
+NaN. With delayed inputs, then the rows of `pending`."""
 
 STEP_PORTS = ("x", "u", "w", "p", "dt", "start")
 """Input ports of a step Program, in order; its outputs are `x` and `residual`."""
 
 
-def rollout_module(program: Program, lanes: int) -> ir.Module:
-    """A module with `rollout(block)`: many vehicles, many steps, state in registers throughout."""
+def rollout_module(program: Program, lanes: int, delayed: tuple[int, ...] = ()) -> ir.Module:
+    """A module with `rollout(block)`: many vehicles, many steps, state in registers throughout.
+
+    `delayed` are the places of the inputs that act late.
+    """
     module, target, b, block = begin_kernel("rollout", program, lanes)
-    views = {name: View(target, b, block, len(SLOTS) * k) for k, name in enumerate(ROLLOUT_VIEWS)}
-    begin, end, samples, every, substeps, dt_bits, tolerance_bits = (
+    names = (*ROLLOUT_VIEWS, *LATE_VIEWS) if delayed else ROLLOUT_VIEWS
+    views = {name: View(target, b, block, len(SLOTS) * k) for k, name in enumerate(names)}
+    counts = [
         b.load(b.gep(block, [word(len(SLOTS) * len(views) + k)], source_etype=I64), typ=I64)
-        for k in range(len(ROLLOUT_COUNTS))
-    )
+        for k in range(len(ROLLOUT_COUNTS) + bool(delayed))
+    ]
+    begin, end, samples, every, substeps, dt_bits, tolerance_bits = counts[: len(ROLLOUT_COUNTS)]
     dt = target.splat(b, number_from_bits(target, b, dt_bits))
     tolerance = target.splat(b, number_from_bits(target, b, tolerance_bits))
     streamed = {n: b.icmp_signed("!=", views[n].step, word(0)) for n in ("u", "w")}
@@ -45,6 +53,10 @@ def rollout_module(program: Program, lanes: int) -> ir.Module:
         group = Group(target, b, first, end)
         x = views["x"].load(b, group, count["x"])
         held = {n: views[n].load(b, group, count[n]) for n in ("u", "w")}
+        late = None
+        if delayed:
+            sources = LateViews(views["u"], views["pending"], views["late"], counts[-1])
+            late = LateInputs(target, b, sources, group, delayed)
         body = Body(target, program)
         body.emit(b, {3: views["p"].load(b, group, count["p"]), 4: [dt]})
         zero = target.number(0.0)
@@ -57,6 +69,9 @@ def rollout_module(program: Program, lanes: int) -> ir.Module:
                 done = b.add(b.mul(sample, every), k)
                 step = b.udiv(done, substeps)
                 u, w = (_reload(b, views[n], group, held[n], streamed[n], step) for n in ("u", "w"))
+                if late is not None:
+                    for place, value in zip(delayed, late.load(b, step), strict=True):
+                        u[place] = value
                 now = inner[:nx]
                 start = _sampled(b, target, now, inner[nx:-2], b.urem(done, substeps))
                 body_now = body.copy()

@@ -8,6 +8,8 @@ fill the lanes; storing them again writes the same bits to the same place.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from copy import copy
 from typing import Any
 
 from llvmlite import ir
@@ -32,9 +34,23 @@ class View:
         self.base = b.inttoptr(read[0], POINTER)
         self.field, self.vehicle, self.step = read[1:]
 
-    def load(self, b: ir.IRBuilder, group: Group, fields: int, step: Any = None) -> list[Any]:
-        """The vectors of all fields for this group of vehicles."""
-        if fields == 0:
+    def instead(self, **words: Any) -> View:
+        """The view with other words: `base` as a pointer, `field`, `vehicle`, `step`."""
+        other = copy(self)
+        for name, value in words.items():
+            setattr(other, name, value)
+        return other
+
+    def load_field(self, b: ir.IRBuilder, group: Group, field: int, step: Any) -> Any:
+        """The vector of one field for this group of vehicles."""
+        return self.load(b, group, range(field, field + 1), step)[0]
+
+    def load(
+        self, b: ir.IRBuilder, group: Group, fields: int | Sequence[int], step: Any = None
+    ) -> list[Any]:
+        """The vectors of some fields, or of the first so many, for this group of vehicles."""
+        fields = range(fields) if isinstance(fields, int) else fields
+        if not fields:
             return []
         if self.target.lanes == 1:
             return [
@@ -52,7 +68,7 @@ class View:
                 ]
                 from_yes = b.block
             with no:
-                gathered = [self._gather(b, group, f, step) for f in range(fields)]
+                gathered = [self._gather(b, group, f, step) for f in fields]
                 from_no = b.block
         merged: list[Any] = []
         for near, far in zip(direct, gathered, strict=True):
@@ -77,7 +93,7 @@ class View:
 
     def _store_direct(self, b: ir.IRBuilder, group: Group, values: list[Any], step: Any) -> None:
         for pointer, value in zip(
-            self._addresses(b, group, len(values), step), values, strict=True
+            self._addresses(b, group, range(len(values)), step), values, strict=True
         ):
             self._aligned(b.store(value, pointer))
 
@@ -89,7 +105,9 @@ class View:
         offset = b.mul(word(field), self.field)
         return offset if step is None else b.add(offset, b.mul(step, self.step))
 
-    def _addresses(self, b: ir.IRBuilder, group: Group, fields: int, step: Any) -> list[Any]:
+    def _addresses(
+        self, b: ir.IRBuilder, group: Group, fields: Sequence[int], step: Any
+    ) -> list[Any]:
         first = b.mul(group.first, self.vehicle)
         return [
             b.gep(
@@ -97,21 +115,32 @@ class View:
                 [b.add(first, self._offset(b, f, step))],
                 source_etype=self.target.scalar,
             )
-            for f in range(fields)
+            for f in fields
         ]
 
     def _lane_pointers(self, b: ir.IRBuilder, group: Group, field: int, step: Any) -> Any:
+        return self._pointers(b, group, self.target.splat(b, self._offset(b, field, step)))
+
+    def pointers(self, b: ir.IRBuilder, group: Group, field: int, steps: Any) -> Any:
+        """Where a field of each lane's vehicle lies, with a step for every lane."""
         t = self.target
-        lanes = b.mul(group.lanes, t.splat(b, self.vehicle))
-        offsets = b.add(lanes, t.splat(b, self._offset(b, field, step)))
+        rows = b.mul(steps, t.splat(b, self.step))
+        return self._pointers(b, group, b.add(rows, t.splat(b, self._offset(b, field, None))))
+
+    def _pointers(self, b: ir.IRBuilder, group: Group, offsets: Any) -> Any:
+        t = self.target
+        offsets = b.add(b.mul(group.lanes, t.splat(b, self.vehicle)), offsets)
         pointers = ir.VectorType(POINTER, t.lanes)
         base = b.ptrtoint(self.base, I64)
         scaled = b.mul(offsets, t.splat(b, word(t.bytes)))
         return b.inttoptr(b.add(scaled, t.splat(b, base)), pointers)
 
     def _gather(self, b: ir.IRBuilder, group: Group, field: int, step: Any) -> Any:
+        return self.gather(b, self._lane_pointers(b, group, field, step))
+
+    def gather(self, b: ir.IRBuilder, pointers: Any) -> Any:
+        """The numbers that the lanes' pointers point to."""
         t = self.target
-        pointers = self._lane_pointers(b, group, field, step)
         name = f"llvm.masked.gather.{t.suffix}.v{t.lanes}p0"
         everywhere = ir.Constant(ir.VectorType(I1, t.lanes), [1] * t.lanes)
         kind = ir.FunctionType(t.vector, [pointers.type, ir.IntType(32), everywhere.type, t.vector])

@@ -109,9 +109,14 @@ def _finish(program: Program, precision: str | None) -> Program:
     return program if precision is None else lower(program, precision)
 
 
-def rollout_kernel(traced: Program, precision: str, lanes: int | None) -> tuple[Any, int]:
-    """The compiled `rollout` of a traced step Program, and the lanes it uses."""
-    return _kernel("rollout", traced, precision, lanes)
+def rollout_kernel(
+    traced: Program, precision: str, lanes: int | None, delayed: tuple[int, ...] = ()
+) -> tuple[Any, int]:
+    """The compiled `rollout` of a traced step Program, and the lanes it uses.
+
+    `delayed` are the places of the inputs that act late.
+    """
+    return _kernel("rollout", traced, precision, lanes, delayed)
 
 
 def apply_kernel(traced: Program, precision: str, lanes: int | None) -> tuple[Any, int]:
@@ -124,7 +129,9 @@ def adjoint_kernel(traced: Program, precision: str, lanes: int | None) -> tuple[
     return _kernel("adjoint", traced, precision, lanes)
 
 
-def _kernel(kind: str, traced: Program, precision: str, lanes: int | None) -> tuple[Any, int]:
+def _kernel(
+    kind: str, traced: Program, precision: str, lanes: int | None, *options: Any
+) -> tuple[Any, int]:
     from . import adjoint_kernel as backward
     from . import kernels
 
@@ -136,7 +143,10 @@ def _kernel(kind: str, traced: Program, precision: str, lanes: int | None) -> tu
         "adjoint": backward.adjoint_module,
     }
     make = modules[kind]
-    library = _library(kind, traced, precision, lanes, lambda lowered: make(lowered, lanes))
+    name = "-".join([kind, *map(str, options)])
+    library = _library(
+        name, traced, precision, lanes, lambda lowered: make(lowered, lanes, *options)
+    )
     return library.function(kind, ctypes.c_void_p), lanes
 
 

@@ -9,7 +9,8 @@ from __future__ import annotations
 import json
 import math
 from collections import namedtuple
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 from typing import Annotated, Any, NamedTuple
@@ -58,6 +59,9 @@ class Plant:
     """The vehicle it was made from; None if it was loaded."""
     method: Integrator | None = None
     """The integrator it was made with; None if it was loaded."""
+    dead_times: Mapping[str, str] = field(default_factory=dict[str, str])
+    """Inputs that act late, each with the parameter that holds its delay in s."""
+    dead_time_rule: str = "at_least"
     loaded_outputs: Program | None = None
     saved_cost: SavedCost | None = None
     """The cost whose derivatives a loaded plant brings along."""
@@ -80,6 +84,8 @@ class Plant:
             step=pipeline.step_program(vehicle, integrator),
             vehicle=vehicle,
             method=integrator,
+            dead_times=model.dead_times,
+            dead_time_rule=model.dead_time_rule,
         )
 
     @cached_property
@@ -109,6 +115,9 @@ class Plant:
             "outputs": self.outputs.document(),
             "cost": None if cost is None else _cost_document(cost),
         }
+        if self.dead_times:
+            document["dead_times"] = dict(self.dead_times)
+            document["dead_time_rule"] = self.dead_time_rule
         text = json.dumps(document, separators=(",", ":"), ensure_ascii=False)
         Path(path).write_text(text, "utf-8")
 
@@ -144,6 +153,8 @@ def _decoded(cls: type[Plant], document: dict[str, Any], where: str) -> tuple[Pl
         step=Program.from_document(document["step"], where),
         loaded_outputs=Program.from_document(document["outputs"], where),
         saved_cost=_saved_cost(document["cost"], where),
+        dead_times=document.get("dead_times", {}),
+        dead_time_rule=document.get("dead_time_rule", "at_least"),
         **kinds,
     )
     return plant, float.fromhex(document["dt"])
@@ -182,14 +193,14 @@ def _record_type(name: str, rows: list[list[Any]]) -> type:
     hints: dict[str, Any] = {}
     defaults: list[Any] = []
     docs: dict[str, str] = {}
-    for field, members in groups.items():
-        if members[0][0] != field:
+    for entry, members in groups.items():
+        if members[0][0] != entry:
             inner = [[m[0].partition(".")[2], *m[1:]] for m in members]
-            hints[field] = _record_type(field, inner)
-            defaults.append(hints[field]())
+            hints[entry] = _record_type(entry, inner)
+            defaults.append(hints[entry]())
             continue
-        _, symbol, dimension, default, bounds, docs[field] = members[0]
-        hints[field] = _annotated(symbol, dimension, bounds)
+        _, symbol, dimension, default, bounds, docs[entry] = members[0]
+        hints[entry] = _annotated(symbol, dimension, bounds)
         defaults.append(default)
     # Not typing.NamedTuple, whose functional form has no defaults.
     made: Any = namedtuple(name, list(hints), defaults=defaults)  # pyright: ignore[reportUntypedNamedTuple]
