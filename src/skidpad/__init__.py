@@ -10,7 +10,17 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from . import conformance, controllers, errors, integrate, ops, record, units, vehicles
+    from . import (
+        conformance,
+        controllers,
+        errors,
+        integrate,
+        ops,
+        planning,
+        record,
+        units,
+        vehicles,
+    )
     from .compile.program import Program
     from .cost import Cost
     from .errors import (
@@ -24,6 +34,7 @@ if TYPE_CHECKING:
     )
     from .fleet import Fleet
     from .model import Model, Vehicle, VehicleFactory
+    from .planning.simulator import PlanningSimulator
     from .policy import Policy
     from .simulator import Simulator
     from .trajectory import Trajectory
@@ -36,6 +47,7 @@ __all__ = [
     "InvalidValue",
     "MissingExtra",
     "Model",
+    "PlanningSimulator",
     "Policy",
     "Program",
     "SimulationDiverged",
@@ -53,13 +65,24 @@ __all__ = [
     "errors",
     "integrate",
     "ops",
+    "planning",
     "record",
     "units",
     "vehicles",
 ]
 
 _MODULES = frozenset(
-    {"conformance", "controllers", "errors", "integrate", "ops", "record", "units", "vehicles"}
+    {
+        "conformance",
+        "controllers",
+        "errors",
+        "integrate",
+        "ops",
+        "planning",
+        "record",
+        "units",
+        "vehicles",
+    }
 )
 _HOMES = {
     "Cost": "cost",
@@ -67,6 +90,7 @@ _HOMES = {
     "InvalidValue": "errors",
     "MissingExtra": "errors",
     "Model": "model",
+    "PlanningSimulator": "planning.simulator",
     "Policy": "policy",
     "Program": "compile.program",
     "SimulationDiverged": "errors",

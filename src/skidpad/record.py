@@ -13,7 +13,7 @@ import difflib
 import inspect
 import math
 import textwrap
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cache
 from itertools import pairwise
 from typing import Any, NamedTuple, get_type_hints
@@ -121,21 +121,27 @@ def unflatten(kind: type, leaves: Sequence[Any]) -> Any:
     """A record of class `kind` from its flat leaves."""
     if len(leaves) != size(kind):
         raise InvalidValue(f"{kind.__name__} has {size(kind)} values, got {len(leaves)}")
-    record, rest = _take(kind, list(leaves))
-    assert not rest
-    return record
+    inner = _inner(kind)
+    return kind._make(leaves) if inner is None else _take(kind, inner, iter(leaves))
 
 
-def _take(kind: type, leaves: list[Any]) -> tuple[Any, list[Any]]:
+@cache
+def _inner(kind: type) -> tuple[type | None, ...] | None:
+    """The record class of each field, None for a number; None altogether if all are numbers."""
     hints = get_type_hints(kind, include_extras=True)
+    found = tuple(hints[n] if is_record_type(hints[n]) else None for n in kind._fields)
+    return found if any(found) else None
+
+
+def _take(kind: type, inner: tuple[type | None, ...], leaves: Iterator[Any]) -> Any:
     values: list[Any] = []
-    for name in kind._fields:
-        if is_record_type(hints[name]):
-            value, leaves = _take(hints[name], leaves)
+    for part in inner:
+        if part is None:
+            values.append(next(leaves))
         else:
-            value, leaves = leaves[0], leaves[1:]
-        values.append(value)
-    return kind(*values), leaves
+            below = _inner(part) or (None,) * len(part._fields)
+            values.append(_take(part, below, leaves))
+    return kind(*values)
 
 
 def build(kind: type, given: Any = None, /, *, base: Any = None, **values: Any) -> Any:

@@ -15,7 +15,7 @@ import skidpad
 SOURCE = Path(skidpad.__file__).parent
 HEAVY = {"casadi", "jax", "jaxlib", "llvmlite", "matplotlib", "pandas", "pyarrow"}
 
-BASE = {"errors", "extras", "units", "ops", "record", "model", "cost", "policy"}
+BASE = {"errors", "extras", "units", "ops", "record", "atomic", "model", "cost", "policy"}
 COMPILED = BASE | {"integrate", "compile"}
 RECORDING = {"columns", "trajectory", "record_io", "viewer"}
 RUNNING = COMPILED | RECORDING | {"batch", "stepper", "scipy_stepper", "engines"}
@@ -32,7 +32,9 @@ ALLOWED: dict[str, set[str]] = {
     "by_name": {"errors"},
     "cost": {"by_name", "errors", "units", "ops", "record"},
     "policy": {"by_name", "errors", "units", "ops", "record"},
-    "components": BASE,
+    "atomic": {"errors"},
+    # The one Runge-Kutta step also serves inside an update.
+    "components": BASE | {"integrate"},
     "vehicles": BASE | {"components"},
     "controllers": BASE | {"components"},
     "integrate": BASE,

@@ -30,7 +30,11 @@ class Group(NamedTuple):
     """What they are measured on, "cpu" or "cuda"."""
 
 
-GROUPS = {"core": Group(".core", "cpu"), "gpu": Group(".gpu", "cuda")}
+GROUPS = {
+    "core": Group(".core", "cpu"),
+    "planning": Group(".planning", "cpu"),
+    "gpu": Group(".gpu", "cuda"),
+}
 """The groups by name."""
 
 

@@ -36,7 +36,8 @@ def show(machine: Mapping[str, Any], versions: Mapping[str, Any], entries: Itera
 def table(entries: Iterable[Entry]) -> Table:
     """An entry in bold, its peers below it, and a rule between entries."""
     made = Table(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False)
-    made.add_column("entry", no_wrap=True)
+    # A long name folds, so that its figures always show.
+    made.add_column("entry", overflow="fold")
     for heading in ("value", "noise", "×", "error"):
         made.add_column(heading, justify="right", no_wrap=True)
     above: Entry | None = None

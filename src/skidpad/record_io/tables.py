@@ -17,12 +17,12 @@ from typing import TYPE_CHECKING, Any, cast
 import numpy as np
 
 from .. import units as unit_aliases
+from ..atomic import replacing
 from ..columns import Array, Column, Role
 from ..errors import InvalidValue, SkidpadError
 from ..extras import require
 from ..trajectory import SECOND, Trajectory
 from ..units import Unit
-from .atomic import replacing
 
 if TYPE_CHECKING:
     from pandas import DataFrame

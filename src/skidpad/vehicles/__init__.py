@@ -5,6 +5,7 @@ from __future__ import annotations
 from ..errors import InvalidValue
 from ..model import VehicleFactory
 from ..record import unknown_name
+from .autoware import autoware
 from .brains2 import brains2
 from .formula_student import formula_student
 from .four_wheel import four_wheel
@@ -40,6 +41,7 @@ for _factory in _LISTED:
     register(_factory)
 
 __all__ = [
+    "autoware",
     "brains2",
     "formula_student",
     "four_wheel",

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ..atomic import replacing
 from ..columns import Array
 from ..errors import InvalidValue
-from ..record_io.atomic import replacing
 from ..trajectory import Trajectory
 from .panels import TARGET, Panel, chosen_panels, panels, speed
 from .path import draw_path

@@ -1,0 +1,187 @@
+"""The group `planning`: command-driven vehicles, in fleets and as a simulator with reports."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from functools import partial
+from time import perf_counter
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from .. import record
+from ..compile.host import Array
+from ..components.gear import Gear
+from ..dead_time import delay_line
+from ..fleet import Fleet
+from ..model import Vehicle
+from ..planning import PlanningSimulator
+from ..planning.road import Road
+from ..vehicles.autoware import autoware
+from .budget import Budget
+from .clock import best_rate, interleaved, typical
+from .entry import RATE, TIME, Entry, Measured
+from .peers.direct_motion import DirectMotion
+from .work import SEED, Reference
+
+DT = 0.025
+"""Period of upstream's timer, in s."""
+UPSTREAM_TIMES = {"DELAY_STEER_ACC_GEARED": 285e-9, "DELAY_STEER_MAP_ACC_GEARED": 2057e-9}
+"""Time of one update of upstream's C++ class in s, as measured once on a like machine."""
+TICKS = 2000
+
+
+class Work(NamedTuple):
+    """Vehicles with commands and gears of their own at every step."""
+
+    vehicle: Vehicle
+    x0: Array
+    """Start states (nx, B)."""
+    u: Array
+    """Commands (T, nu, B)."""
+
+
+def entries(budget: Budget) -> Iterator[Entry]:
+    """Updates of fleets on one thread, and a tick with noise and all reports."""
+    for name in UPSTREAM_TIMES:
+        yield _fleet_entry(name, budget)
+    yield _tick_entry(budget)
+
+
+def vehicle_of(name: str) -> Vehicle:
+    """The model with upstream's default delays, and a map of 19 by 13 where it takes one."""
+    maps = {"acceleration_map": _acceleration_map()} if "MAP" in name else {}
+    return autoware(name, {"wheel_base": 2.79, **maps})
+
+
+def _acceleration_map() -> dict[str, Any]:
+    """A map of the size that upstream's documentation shows: less comes out at higher speed."""
+    rows, columns = np.linspace(-4.0, 2.0, 19), np.linspace(0.0, 16.67, 13)
+    values = rows[:, None] * (1.1 - 0.03 * columns) - 0.004 * columns
+    return {"rows": rows.tolist(), "columns": columns.tolist(), "values": values.tolist()}
+
+
+def work_of(vehicle: Vehicle, vehicles: int, steps: int) -> Work:
+    """Random commands; most of the time in DRIVE, sometimes in NEUTRAL or REVERSE."""
+    rng = np.random.default_rng(SEED)
+    names = record.names(vehicle.Input)
+    u = np.zeros((steps, len(names), vehicles))
+    u[:, names.index("acceleration")] = rng.uniform(-2.0, 3.0, (steps, vehicles))
+    u[:, names.index("steer")] = rng.uniform(-0.3, 0.3, (steps, vehicles))
+    gears = [Gear.DRIVE] * 18 + [Gear.NEUTRAL, Gear.REVERSE]
+    u[:, names.index("gear")] = rng.choice([float(g) for g in gears], (steps, vehicles))
+    x0 = np.zeros((record.size(vehicle.State), vehicles))
+    x0[record.names(vehicle.State).index("v_x")] = rng.uniform(0.0, 15.0, vehicles)
+    return Work(vehicle, x0, u)
+
+
+def _fleet_entry(name: str, budget: Budget) -> Entry:
+    work = work_of(vehicle_of(name), budget.vehicles, budget.rk4_steps)
+    fleet = Fleet(work.vehicle, DT, threads=1)
+    call = partial(fleet.rollout, work.x0, work.u, every=len(work.u), layout="soa")
+    end = call()[-1]
+    (times,) = interleaved([call], budget.repeats)
+    reference = _reference(work, budget.checked)
+    own = best_rate(work.u.shape[0] * work.u.shape[2], times)
+    own = own._replace(error=reference.error(end[:, : budget.checked].T))
+    details = {
+        "vehicles": budget.vehicles,
+        "steps": len(work.u),
+        "dt": DT,
+        "lanes": fleet.lanes,
+        "upstream_quoted": 1.0 / UPSTREAM_TIMES[name],
+    }
+    peers = {"numpy": _by_numpy(work, reference, budget)}
+    absent = {"upstream": "needs ROS 2"}
+    return Entry(f"fleet.{name}.float64.threads1", RATE, own, peers, absent, details)
+
+
+def _reference(work: Work, checked: int) -> Reference:
+    """Where the first vehicles end, one update after the other on Python's numbers."""
+    ends = [_alone(work, b) for b in range(checked)]
+    return Reference(np.array(ends), np.abs(np.array(ends)).max(axis=0))
+
+
+def _alone(work: Work, vehicle: int) -> tuple[float, ...]:
+    line = delay_line(work.vehicle.model, work.vehicle.params, DT)
+    assert line is not None
+    model = work.vehicle.model
+    x = record.unflatten(model.State, work.x0[:, vehicle].tolist())
+    for row in work.u[:, :, vehicle].tolist():
+        x = _update(work.vehicle, x, line.acting(row))
+        line.push(row)
+    return record.flatten(x)
+
+
+def _update(vehicle: Vehicle, x: Any, row: Any) -> Any:
+    model = vehicle.model
+    assert model.update is not None
+    w = record.build(model.Disturbance)
+    return model.update(x, record.unflatten(model.Input, row), w, vehicle.params, DT)
+
+
+def _by_numpy(work: Work, reference: Reference, budget: Budget) -> Measured:
+    """The same function on one array per field of the whole fleet, its queue a list of rows."""
+    seconds = budget.repeats * budget.peer_seconds
+    begin, done = perf_counter(), 0
+    for _ in _numpy_states(work):
+        done += 1
+        if perf_counter() - begin > seconds:
+            break
+    rate = work.u.shape[2] * done / (perf_counter() - begin)
+    few = len(reference.end)
+    *_, last = _numpy_states(work._replace(x0=work.x0[:, :few], u=work.u[:, :, :few]))
+    end = np.stack([np.broadcast_to(a, few) for a in record.flatten(last)], axis=1)
+    return Measured(rate, None, reference.error(end))
+
+
+def _numpy_states(work: Work) -> Iterator[Any]:
+    """The state after every step, each field an array of all vehicles."""
+    line = delay_line(work.vehicle.model, work.vehicle.params, DT)
+    assert line is not None
+    x = record.unflatten(work.vehicle.State, tuple(work.x0))
+    for row in work.u:
+        columns = [*row]
+        x = _update(work.vehicle, x, line.acting(columns))
+        line.push(columns)
+        yield x
+
+
+def _tick_entry(budget: Budget) -> Entry:
+    own, forms = _ticking(None, budget), {"road": _ticking(_hill(), budget)}
+    details = {
+        "ticks": TICKS,
+        "model": "DELAY_STEER_ACC_GEARED",
+        "with_road": forms["road"].value,
+    }
+    direct = _ticking(None, budget, lambda model: DirectMotion.of(model, DT))
+    return Entry("tick.planning_simulator", TIME, own, {"python": direct}, {}, details)
+
+
+def _ticking(
+    road: Road | None, budget: Budget, wrapped: Callable[[Any], Any] = lambda model: model
+) -> Measured:
+    """The median tick of a drive with noise and every report there is."""
+    simulator = PlanningSimulator(
+        "DELAY_STEER_ACC_GEARED",
+        {"wheel_base": 2.79, "add_measurement_noise": True, "enable_road_slope_simulation": True},
+        seed=SEED,
+        road=road,
+    )
+    simulator.model = wrapped(simulator.model)
+    simulator.initial_pose(x=0.0, y=0.0, yaw=0.0)
+    simulator.gear("DRIVE")
+    simulator.turn_indicators(2)
+    simulator.hazard_lights(1)
+    times: list[float] = []
+    for k in range(TICKS):
+        simulator.command(acceleration=0.2, steer=0.02)
+        begin = perf_counter()
+        simulator.tick(DT * k)
+        times.append(perf_counter() - begin)
+    return typical(times[TICKS // 10 :])
+
+
+def _hill() -> Road:
+    x = np.arange(0.0, 2000.0, 5.0)
+    return Road.from_centre_line(np.stack([x, 0.0 * x, 10.0 * np.sin(x / 200.0)], axis=1))

@@ -1,0 +1,176 @@
+"""A steering column driven by a torque: PID controller, assist polynomial, inertia and friction.
+
+It repeats the mechanical controller of Autoware's simple_planning_simulator, with one point to know
+about: the delay of the torque does not act on the torque. A queue of past torques only decides
+whether the column may move, so the delay postpones the first motion after a reset.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, NamedTuple
+
+from ..ops import abs, logical_and, logical_not, logical_or, where
+from ..units import (
+    Nm,
+    Unit,
+    kg_m2,
+    m_s,
+    non_negative,
+    one,
+    positive,
+    rad,
+    rad_s,
+    s,
+)
+from .actuator import limited
+from .runge_kutta import rk4
+
+Nm_s_rad = Annotated[float, Unit("N·m·s/rad", length=2, mass=1, time=-1)]
+rad_s_total = Annotated[float, Unit("rad·s", time=1)]
+
+
+class MechanicalSteering(NamedTuple):
+    """Parameters of the column, its controller and its assistance."""
+
+    kp: Nm
+    """Torque demand per angle error, in N·m/rad."""
+    ki: Annotated[float, Unit("N·m/s", length=2, mass=1, time=-3)]
+    """Torque demand per integrated angle error."""
+    kd: Nm_s_rad
+    """Torque demand per rate of the angle error."""
+    ff_gain: Nm
+    """Torque demand per angle asked for, in N·m/rad."""
+    angle_limit: Annotated[rad, non_negative]
+    """Largest angle, either side."""
+    rate_limit: Annotated[rad_s, non_negative]
+    """Largest rate of the angle and of its target, either direction."""
+    dead_zone_threshold: Annotated[Nm, non_negative]
+    """Torque below which a column at rest, or turning against it, stays where it is."""
+    poly_a: Annotated[float, Unit("1/(N·m)²", -4, -2, 4)]
+    """Torque per demand cubed."""
+    poly_b: Annotated[float, Unit("1/(N·m)", -2, -1, 2)]
+    """Torque per demand squared."""
+    poly_c: one
+    """Torque per demand."""
+    poly_d: Annotated[float, Unit("N·m·s³/m³", -1, 1, 1)]
+    """Torque per speed cubed."""
+    poly_e: Annotated[float, Unit("N·m·s²/m²", 0, 1, 0)]
+    """Torque per speed squared."""
+    poly_f: Annotated[float, Unit("N·m·s/m", 1, 1, -1)]
+    """Torque per speed."""
+    poly_g: Annotated[float, Unit("s/m", -1, 0, 1)]
+    """Torque per demand and speed."""
+    poly_h: Nm
+    """Torque without demand at standstill."""
+    inertia: Annotated[kg_m2, positive]
+    """Inertia of the column."""
+    damping: Nm_s_rad
+    """Torque that opposes the rate, per rate."""
+    stiffness: Nm
+    """Torque that pulls back to the middle, per angle, in N·m/rad."""
+    friction: Nm
+    """Torque that opposes the motion, whatever its rate."""
+    steering_torque_limit: Annotated[Nm, non_negative]
+    """Largest torque, either direction."""
+    torque_delay_time: Annotated[s, non_negative]
+    """Age that the oldest torque must have before the column may move."""
+    least_dt: Annotated[s, positive] = 1e-6
+    """Step below which the rate of the error counts as 0."""
+
+
+class Column(NamedTuple):
+    """Memory of the controller between steps, besides the angle. As after a reset by default."""
+
+    rate: rad_s = 0.0
+    """Rate of the angle, positive to the left."""
+    integral: rad_s_total = 0.0
+    """Angle error summed over time."""
+    error: rad = 0.0
+    """Mean angle error over the last step."""
+    stuck: one = 0.0
+    """1 in the dead zone, else 0."""
+    clock: s = 0.0
+    """Time since the reset."""
+    front: s = -1.0
+    """Time of the oldest torque in the queue; -1 while it is empty."""
+
+
+class _Turning(NamedTuple):
+    """Angle and rate, and the means over the step of angle error and torque."""
+
+    angle: rad
+    rate: rad_s
+    error: rad
+    torque: Nm
+
+
+def limited_target(target: rad, before: rad, dt: s, p: MechanicalSteering) -> rad:
+    """The target within its limits and not farther from the one before than the rate allows.
+
+    `before` is what was asked for, not what was allowed: this limits jumps of the command, it is no
+    ramp towards it.
+    """
+    most = p.rate_limit * dt
+    return limited(before + limited(limited(target, p.angle_limit) - before, most), p.angle_limit)
+
+
+def assisted_torque(demand: Nm, speed: m_s, p: MechanicalSteering) -> Nm:
+    """Torque at the column for a demand of the controller, at a speed of the car (not negative)."""
+    by_demand = ((p.poly_a * demand + p.poly_b) * demand + p.poly_c) * demand
+    by_speed = ((p.poly_d * speed + p.poly_e) * speed + p.poly_f) * speed
+    both = p.poly_g * demand * speed
+    return limited(by_demand + by_speed + both + p.poly_h, p.steering_torque_limit)
+
+
+def is_stuck(rate: rad_s, stuck: bool, torque: Nm, p: MechanicalSteering) -> bool:
+    """Whether the torque is too small to move the column: it was stuck, or turns against it."""
+    turns_back = _is_negative(torque) != _is_negative(rate)
+    return logical_and(abs(torque) < p.dead_zone_threshold, logical_or(turns_back, stuck))
+
+
+def _is_negative(x: float) -> bool:
+    return x < 0.0
+
+
+def steered(
+    angle: rad, target: rad, speed: m_s, before: Column, dt: s, p: MechanicalSteering
+) -> tuple[rad, Column]:
+    """The angle and the controller after `dt`, held to a `target` that is already limited."""
+    now = before.clock + dt
+    empty = before.front < 0.0
+    ready = logical_and(logical_not(empty), now - before.front >= p.torque_delay_time)
+    was_stuck = before.stuck > 0.5
+    has_rate = dt >= p.least_dt
+    by_dt = where(has_rate, 1.0 / where(has_rate, dt, p.least_dt), 0.0)
+
+    def rates(t: _Turning) -> _Turning:
+        error = target - t.angle
+        demand = (
+            p.ff_gain * target
+            + p.kp * error
+            + p.ki * (before.integral + error * dt)
+            + p.kd * ((error - before.error) * by_dt)
+        )
+        torque = assisted_torque(demand, speed, p)
+        friction = where(_is_negative(t.rate), -p.friction, p.friction)
+        pull = torque - p.damping * t.rate - p.stiffness * t.angle - friction
+        moves = logical_and(ready, logical_not(is_stuck(t.rate, was_stuck, torque, p)))
+        return _Turning(
+            where(moves, t.rate * dt, 0.0),
+            where(moves, pull * (1.0 / p.inertia) * dt, 0.0),
+            error,
+            torque,
+        )
+
+    # Time runs from 0 to 1 over the step, so that error and torque end up as their means.
+    after = rk4(rates, _Turning(angle, before.rate, 0.0, 0.0), 1.0)
+    rate = limited(after.rate, p.rate_limit)
+    column = Column(
+        rate=rate,
+        integral=before.integral + after.error * dt,
+        error=after.error,
+        stuck=where(is_stuck(rate, was_stuck, after.torque, p), 1.0, 0.0),
+        clock=now,
+        front=where(empty, now, where(ready, before.front + dt, before.front)),
+    )
+    return limited(after.angle, p.angle_limit), column

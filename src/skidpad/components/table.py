@@ -1,0 +1,104 @@
+"""Tables of two coordinates as records, so that every number of a table is a parameter.
+
+The size and the units of a table are its record's class; a table that is absent is another class,
+`NoTable`. Interpolation is linear in both coordinates, with edge values outside the grid.
+"""
+
+from __future__ import annotations
+
+from collections import namedtuple
+from collections.abc import Sequence
+from functools import cache
+from itertools import pairwise
+from typing import Any, NamedTuple
+
+from ..ops import clip
+from ..units import one
+
+Units = tuple[Any, Any, Any]
+"""Units of the row coordinates, the column coordinates and the values, as of record fields."""
+
+PLAIN: Units = (one, one, one)
+
+
+class NoTable(NamedTuple):
+    """In place of a table: there is none."""
+
+
+def table_type(rows: int, columns: int, units: Units = PLAIN) -> Any:
+    """The one record class of tables with so many rows and columns and these units.
+
+    Its fields are `row_0`, ..., `column_0`, ..., and the values row by row, `v_0_0`, `v_0_1`, ...
+    """
+    return _table_type(rows, columns, units)
+
+
+@cache
+def _table_type(rows: int, columns: int, units: Units) -> Any:
+    row, column, value = units
+    hints: dict[str, Any] = {f"row_{i}": row for i in range(rows)}
+    hints |= {f"column_{j}": column for j in range(columns)}
+    hints |= {f"v_{i}_{j}": value for i in range(rows) for j in range(columns)}
+    # Not typing.NamedTuple: the fields are known only now.
+    made: Any = namedtuple(f"Table{rows}x{columns}", list(hints))  # pyright: ignore[reportUntypedNamedTuple]
+    made.__annotations__ = hints
+    made.__doc__ = f"A table of {rows} rows and {columns} columns."
+    made.__field_docs__ = {
+        **{name: "Coordinate of a row; they increase." for name in list(hints)[:rows]},
+        **{f"column_{j}": "Coordinate of a column; they increase." for j in range(columns)},
+        **{f"v_{i}_{j}": "Value." for i in range(rows) for j in range(columns)},
+    }
+    made.size = (rows, columns)
+    return made
+
+
+def table(
+    rows: Sequence[float],
+    columns: Sequence[float],
+    values: Sequence[Sequence[float]],
+    units: Units = PLAIN,
+) -> Any:
+    """A table record of the numbers; `values[i][j]` is at (`rows[i]`, `columns[j]`)."""
+    kind = table_type(len(rows), len(columns), units)
+    return kind(*rows, *columns, *(cell for line in values for cell in line))
+
+
+class Curve(NamedTuple):
+    """A piecewise linear function: a table at a fixed row coordinate."""
+
+    knots: tuple[Any, ...]
+    first: Any
+    """Value at the first knot."""
+    rises: tuple[Any, ...]
+    """Value at each later knot less the one before it."""
+
+
+def at_row(row: Any, table: Any) -> Curve:
+    """The table at a row coordinate, as a function of the column coordinate.
+
+    Taking rows first and once leaves one sum over the columns to each later evaluation.
+    """
+    rows, columns = type(table).size
+    knots = table[rows : rows + columns]
+    cells = table[rows + columns :]
+    ramps = _ramps(row, table[:rows])
+    hats = [1.0 - ramps[0], *(a - b for a, b in pairwise(ramps)), ramps[-1]]
+    values = [_weighted(hats, cells[j::columns]) for j in range(columns)]
+    return Curve(knots, values[0], tuple(b - a for a, b in pairwise(values)))
+
+
+def at_column(column: Any, curve: Curve) -> Any:
+    """The value of a curve at a column coordinate."""
+    return curve.first + _weighted(_ramps(column, curve.knots), curve.rises)
+
+
+def _ramps(x: Any, knots: Sequence[Any]) -> list[Any]:
+    """For each interval between knots, the share of it that lies below x."""
+    return [clip((x - a) * (1.0 / (b - a)), 0.0, 1.0) for a, b in pairwise(knots)]
+
+
+def _weighted(weights: Sequence[Any], values: Sequence[Any]) -> Any:
+    total: Any = weights[0] * values[0]
+    for weight, value in zip(weights[1:], values[1:], strict=True):
+        total = total + weight * value
+    return total

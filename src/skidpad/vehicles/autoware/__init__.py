@@ -1,0 +1,87 @@
+"""The command-driven models of Autoware's simple_planning_simulator, by upstream's names.
+
+    bus = autoware("DELAY_STEER_ACC_GEARED", "simulator_model.param.yaml", wheel_base=2.79)
+
+A model is put together from the components it names; `rules` holds what the two modes differ in.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from functools import cache
+from typing import Any
+
+from ... import record
+from ...components.table import NoTable, table
+from ...errors import InvalidValue
+from ...model import Model, Vehicle
+from . import actuation, delay, ideal, pedal
+from .map_file import Table
+from .parameters import UPSTREAM as COMPAT
+from .parameters import gather
+from .params import TABLE_UNITS, maps, params_type, steer_map_units
+from .rules import REPAIRED, UPSTREAM, Rules
+from .schema import LEARNED, NAMES
+
+__all__ = ["NAMES", "autoware"]
+
+_MODELS: dict[str, Callable[[type, Rules], Model]] = {
+    "IDEAL_STEER_VEL": ideal.steer_vel,
+    "IDEAL_STEER_ACC": ideal.steer_acc,
+    "IDEAL_STEER_ACC_GEARED": ideal.steer_acc_geared,
+    "DELAY_STEER_VEL": delay.steer_vel,
+    "DELAY_STEER_ACC": delay.steer_acc,
+    "DELAY_STEER_ACC_GEARED": delay.steer_acc_geared,
+    "DELAY_STEER_ACC_GEARED_WO_FALL_GUARD": pedal.steer_acc_geared_wo_fall_guard,
+    "DELAY_STEER_MAP_ACC_GEARED": delay.steer_map_acc_geared,
+    "ACTUATION_CMD": actuation.plain_cmd,
+    "ACTUATION_CMD_VGR": actuation.vgr,
+    "ACTUATION_CMD_STEER_MAP": actuation.steer_map,
+    "ACTUATION_CMD_MECHANICAL": actuation.mechanical,
+}
+
+
+def autoware(
+    name: str, params: Any = None, /, *, compat: str | None = None, **values: Any
+) -> Vehicle:
+    """A vehicle of upstream's `vehicle_model_type` with upstream's parameters.
+
+    `params` is a mapping, the path of one of Autoware's YAML files, or a sequence of these in which
+    later ones win; keywords win over all. A map is the path of a CSV file or a table.
+    `compat="upstream"` repeats the upstream program, errors included; by default those listed in
+    docs/errata.md are repaired.
+    """
+    if name in LEARNED:
+        raise InvalidValue(
+            f"{name} runs Python modules and cannot be compiled; use it through "
+            "skidpad.PlanningSimulator"
+        )
+    return assembled(name, gather([*_sources(params), values], name, compat), compat)
+
+
+def assembled(name: str, gathered: Mapping[str, Any], compat: str | None = None) -> Vehicle:
+    """A vehicle of parameters that `parameters.gather` gave."""
+    rules = UPSTREAM if compat == COMPAT else REPAIRED
+    tables = {key: _table_record(key, gathered[key], rules) for key in maps(name)}
+    model = _model(name, rules, *(type(item) for item in tables.values()))
+    wanted = {key: gathered[key] for key in record.names(model.Params) if key in gathered}
+    return Vehicle(model, record.build(model.Params, wanted | tables))
+
+
+def _sources(params: Any) -> Sequence[Any]:
+    if params is None:
+        return ()
+    return params if isinstance(params, (list, tuple)) else (params,)
+
+
+def _table_record(key: str, given: Table | None, rules: Rules) -> Any:
+    if given is None:
+        return NoTable()
+    units = steer_map_units(rules.upstream) if key == "steer_map" else TABLE_UNITS[key]
+    return table(given.rows, given.columns, given.values, units)
+
+
+@cache
+def _model(name: str, rules: Rules, *tables: type) -> Model:
+    """The one model of this name, these rules and these classes of maps."""
+    return _MODELS[name](params_type(name, *tables), rules)

@@ -1,0 +1,168 @@
+"""Parameters as users have them: YAML files of ROS 2 nodes and Python mappings, made flat."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from functools import cache
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from ...errors import InvalidValue
+from .schema import ALIASES, MAPS
+
+ROOT = "ros__parameters"
+"""The key under which ROS 2 puts the parameters of a node."""
+
+_TABLES = {*MAPS, *(name for name, full in ALIASES.items() if full in MAPS)}
+
+
+class Given(NamedTuple):
+    """One parameter as it was given."""
+
+    name: str
+    """Dotted name below the node."""
+    value: Any
+    place: str
+    """Where it was found, for errors: file and line, or "parameters"."""
+    folder: Path | None
+    """Folder of its file, from which relative paths lead; None: not from a file."""
+    stray: bool = False
+    """Whether it lies beside the nodes of a file, so that no node reads it."""
+
+
+class _Leaf(NamedTuple):
+    path: tuple[str, ...]
+    value: Any
+    line: int | None = None
+
+
+def flatten(source: Any) -> Iterator[Given]:
+    """The parameters of a source in order: a mapping, a path, or a sequence of these; or None."""
+    if source is None:
+        return
+    if isinstance(source, Mapping):
+        yield from _named(_of_mapping(source, ()), None)
+    elif isinstance(source, (str, os.PathLike)):
+        file = Path(source)
+        yield from _named(_of_file(file), file)
+    elif isinstance(source, Sequence) and not isinstance(source, bytes):
+        for part in source:
+            yield from flatten(part)
+    else:
+        raise InvalidValue(
+            f"parameters cannot be read from {source!r} ({type(source).__name__}); allowed are a "
+            "mapping, the path of a YAML file, or a list of these"
+        )
+
+
+def files(source: Any) -> list[str]:
+    """The files among the sources."""
+    if isinstance(source, (str, os.PathLike)):
+        return [str(Path(source))]
+    if isinstance(source, Sequence) and not isinstance(source, bytes):
+        return [file for part in source for file in files(part)]
+    return []
+
+
+def _named(leaves: Iterator[_Leaf], file: Path | None) -> Iterator[Given]:
+    """Leaves with the names their nodes know them by.
+
+    Node names and namespaces above `ros__parameters` are dropped, whatever they are: a file is
+    meant for the simulator if it is given to it. Without that key the file is taken as it is.
+    """
+    found = list(leaves)
+    nested = any(ROOT in leaf.path for leaf in found)
+    spelt: dict[str, str] = {}
+    for leaf in found:
+        below = leaf.path[leaf.path.index(ROOT) + 1 :] if ROOT in leaf.path else leaf.path
+        name = ".".join(below)
+        place = "parameters" if file is None else f"{file}, line {leaf.line}"
+        other = spelt.setdefault(ALIASES.get(name, name), name)
+        if other != name:
+            raise InvalidValue(f"{place}: {name} is the same parameter as {other}: give one")
+        folder = None if file is None else file.parent
+        yield Given(name, leaf.value, place, folder, nested and ROOT not in leaf.path)
+
+
+def _of_mapping(mapping: Mapping[Any, Any], above: tuple[str, ...]) -> Iterator[_Leaf]:
+    for key, value in mapping.items():
+        path = (*above, str(key))
+        # A table may be a mapping itself.
+        if isinstance(value, Mapping) and key not in _TABLES:
+            yield from _of_mapping(value, path)
+        else:
+            yield _Leaf(path, value)
+
+
+def _of_file(file: Path) -> Iterator[_Leaf]:
+    import yaml
+
+    try:
+        text = file.read_text(encoding="utf-8-sig")
+    except OSError as error:
+        raise InvalidValue(f"{file} cannot be read: {error.strerror or error}") from error
+    except UnicodeDecodeError as error:
+        raise InvalidValue(f"{file} is not a text file in UTF-8: {error}") from error
+    try:
+        loader = _loader()(text)
+        try:
+            top = loader.get_single_node()
+            if not isinstance(top, yaml.MappingNode):
+                raise InvalidValue(f"{file} holds no parameters: a mapping of names is expected")
+            leaves = list(_of_node(loader, file, top, ()))
+        finally:
+            loader.dispose()
+    except yaml.MarkedYAMLError as error:
+        raise InvalidValue(f"{file}{_line(error.problem_mark)}: {error.problem}") from error
+    # Bytes no YAML may hold, and values such as `2026-02-31`.
+    except (yaml.YAMLError, ValueError) as error:
+        if isinstance(error, InvalidValue):
+            raise
+        raise InvalidValue(f"{file} cannot be understood: {error}") from error
+    except RecursionError as error:
+        raise InvalidValue(f"{file} cannot be understood: nested too deeply") from error
+    return iter(leaves)
+
+
+def _of_node(loader: Any, file: Path, node: Any, above: tuple[str, ...]) -> Iterator[_Leaf]:
+    import yaml
+
+    seen: dict[str, int] = {}
+    for key_node, value_node in node.value:
+        line = key_node.start_mark.line + 1
+        key = str(key_node.value)
+        if key in seen:
+            raise InvalidValue(f"{file}, line {line}: {key} was given in line {seen[key]} before")
+        seen[key] = line
+        if isinstance(value_node, yaml.MappingNode):
+            yield from _of_node(loader, file, value_node, (*above, key))
+        else:
+            yield _Leaf((*above, key), loader.construct_object(value_node, deep=True), line)
+
+
+def _line(mark: Any) -> str:
+    return "" if mark is None else f", line {mark.line + 1}"
+
+
+@cache
+def _loader() -> Any:
+    """PyYAML's safe loader with two habits of ROS 2's own reader.
+
+    `1e-4` is a number there (YAML 1.1 has no such number without a point), and aliases are not
+    allowed, which also keeps small files small.
+    """
+    import yaml
+    from yaml.composer import ComposerError
+
+    class Loader(yaml.SafeLoader):
+        def compose_node(self, parent: Any, index: Any) -> Any:
+            if self.check_event(yaml.AliasEvent):
+                mark = self.peek_event().start_mark
+                raise ComposerError(None, None, "aliases are not allowed", mark)
+            return super().compose_node(parent, index)
+
+    number = re.compile(r"[-+]?([0-9]+\.?[0-9]*|\.[0-9]+)[eE][-+]?[0-9]+$")
+    Loader.add_implicit_resolver("tag:yaml.org,2002:float", number, list("-+.0123456789"))
+    return Loader
