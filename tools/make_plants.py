@@ -17,6 +17,8 @@ import skidpad as sp
 from skidpad.controllers import speed
 from skidpad.policy import Policy
 from skidpad.units import m, m_s, one, per_m
+from skidpad.vehicles.autoware import NAMES
+from skidpad.vehicles.autoware.schema import PARAMETERS
 from skidpad.vehicles.car_state import Input, State
 
 FOLDER = Path(__file__).parent.parent / "tests" / "data" / "plants"
@@ -76,6 +78,56 @@ def loop_results(fleet: sp.Fleet) -> np.ndarray:
     return fleet.rollout(x0, references, params=gains, every=EVERY)
 
 
+MAPS = FOLDER.parent / "autoware" / "maps"
+COMMANDED = tuple(name for name in NAMES if name != "LEARNED_STEER_VEL")
+COMMAND_PERIOD = 0.02
+_RANGES = {
+    "velocity": (-3.0, 8.0),
+    "acceleration": (-3.0, 3.0),
+    "accel": (0.0, 0.6),
+    "brake": (0.0, 0.4),
+    "steer": (-0.5, 0.5),
+    "slope": (-0.5, 0.5),
+}
+
+
+def commanded(name: str, precision: str = "float64") -> sp.Fleet:
+    """A fleet of a command-driven model with every map it takes."""
+    params = {
+        "wheel_base": 2.79,
+        **{f"{kind}_map_path": str(MAPS / f"{kind}_map.csv") for kind in ("accel", "brake")},
+        **{f"{kind}_map_path": str(MAPS / f"{kind}_map.csv") for kind in ("steer", "acceleration")},
+        **{f"{kind}_time_delay": 0.1 for kind in ("accel", "brake")},
+        **{f"{kind}_time_constant": 0.1 for kind in ("accel", "brake")},
+        **{f"convert_{kind}_cmd": True for kind in ("accel", "brake")},
+        **{"vgr_coef_a": 15.713, "vgr_coef_b": 0.053, "vgr_coef_c": 0.042},
+        **{p.name: p.example for p in PARAMETERS.values() if p.name.startswith("mechanical")},
+    }
+    return sp.Fleet(sp.vehicles.autoware(name, params), COMMAND_PERIOD, precision=precision)
+
+
+def commanded_results(fleet: sp.Fleet) -> dict[str, np.ndarray]:
+    """Samples and the queue at the end, with random commands, gears and delays per vehicle."""
+    random = np.random.default_rng(22)
+    plant = fleet.plant
+    x0 = np.zeros((VEHICLES, sp.record.size(plant.State)))
+    x0[:, sp.record.names(plant.State).index("v_x")] = random.uniform(0.0, 9.0, VEHICLES)
+    if "column.front" in sp.record.names(plant.State):
+        x0[:, sp.record.names(plant.State).index("column.front")] = -1.0
+    columns = [
+        random.choice([0.0, 1.0, 2.0, 20.0, 22.0, 23.0], (STEPS // 20, VEHICLES)).repeat(20, axis=0)
+        if name == "gear"
+        else random.uniform(*_RANGES[name], (STEPS, VEHICLES))
+        for name in sp.record.names(plant.Input)
+    ]
+    delays = {name: random.uniform(0.0, 0.3, VEHICLES) for name in plant.dead_times.values()}
+    delayed = bool(delays)
+    found = fleet.rollout(
+        x0, np.stack(columns, axis=2), params=delays, every=EVERY, return_pending=delayed
+    )
+    return dict(zip(("states", "pending"), found if delayed else (found,), strict=False))
+
+
 def inputs() -> tuple[np.ndarray, np.ndarray]:
     """Start states (B, nx) and streamed inputs (T, B, nu), the same for every case."""
     random = np.random.default_rng(20)
@@ -113,6 +165,11 @@ def main() -> None:
             found[f"{name}.{precision}"] = results(fleet)
             derived = gradients(sp.Fleet.load(path, precision=precision))
             found |= {f"{name}.{precision}.{part}": array for part, array in derived.items()}
+    for name in COMMANDED:
+        commanded(name).save(FOLDER / f"{name}.plant")
+        for precision in ("float64", "float32"):
+            parts = commanded_results(commanded(name, precision))
+            found |= {f"{name}.{precision}.{part}": array for part, array in parts.items()}
     closed_loop().save(FOLDER / f"{LOOP}.plant")
     for precision in ("float64", "float32"):
         found[f"{LOOP}.{precision}"] = loop_results(closed_loop(precision))

@@ -61,7 +61,7 @@ def parameters(kind: type, base: Any, given: Any, space: Space) -> Array:
         return _finite(kind, "params", row.reshape(1, 1, -1))
     if not isinstance(given, Mapping):
         table = _shaped(kind, "params", given, space, "aos", timed=False)
-        return _in_range(kind, "params", _finite(kind, "params", table))
+        return in_range(kind, "params", _finite(kind, "params", table))
     columns: dict[str, Array] = {}
     for name, value in given.items():
         if name not in record.names(kind):
@@ -75,7 +75,7 @@ def parameters(kind: type, base: Any, given: Any, space: Space) -> Array:
         if len(column) not in (1, count):
             raise InvalidValue(f"params[{name!r}] has {len(column)} values, others {count}")
         table[:, record.names(kind).index(name)] = column
-    return _in_range(kind, "params", _finite(kind, "params", table[None]))
+    return in_range(kind, "params", _finite(kind, "params", table[None]))
 
 
 def series(kind: type, what: str, given: Any, space: Space, layout: str) -> Array:
@@ -86,7 +86,7 @@ def series(kind: type, what: str, given: Any, space: Space, layout: str) -> Arra
     if given is None or isinstance(given, (Mapping, kind)):
         row = record.flatten(record.build(kind, given))
         return numbers(what, row, space).reshape(1, 1, -1)
-    return _in_range(kind, what, _shaped(kind, what, given, space, layout, timed=True))
+    return in_range(kind, what, _shaped(kind, what, given, space, layout, timed=True))
 
 
 def rows(
@@ -112,7 +112,7 @@ def rows(
             f"{what} has shape {array.shape}, which does not fit states of shape {(*shape, n)[:-1]}"
         ) from None
     array = array.reshape(1, -1, n)
-    return array if masked else _in_range(kind, what, _finite(kind, what, array))
+    return array if masked else in_range(kind, what, _finite(kind, what, array))
 
 
 def empty(samples: int, count: int, size: int, space: Space, layout: str) -> Array:
@@ -184,7 +184,7 @@ def not_finite(kind: type, what: str, array: Array) -> str:
     return f"{what}: {name} of {place} is {array[step, vehicle, field]}; it must be finite"
 
 
-def _in_range(kind: type, what: str, array: Array) -> Array:
+def in_range(kind: type, what: str, array: Array) -> Array:
     """The array (step, vehicle, field), if every value is in the range its field allows."""
     for k, leaf in enumerate(record.fields(kind)):
         allowed = leaf.allowed

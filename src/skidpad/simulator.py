@@ -69,6 +69,12 @@ class Simulator:
         self._line = delay_line(vehicle.model, vehicle.params, self.dt)
         # Bound once: looking it up costs as much as a tenth of the step.
         self._advance = self._stepper.step if self._line is None else self._late_step
+        self._ranges = [
+            (k, leaf) for k, leaf in enumerate(record.fields(vehicle.Input)) if leaf.allowed
+        ]
+        if self._ranges:
+            self._unranged = self._advance
+            self._advance = self._ranged_step
         self._Input = vehicle.Input
         self._defaults = record.flatten(record.build(vehicle.Input))
         self._flat = len(self._defaults) == len(vehicle.Input._fields)
@@ -141,6 +147,13 @@ class Simulator:
         if type(inputs) is self._Input:
             return inputs if self._flat else record.flatten(inputs)
         return self._defaults if inputs is None else self._row(inputs)
+
+    def _ranged_step(self, row: Any) -> Any:
+        """One step of a model whose inputs have ranges, such as the numbers of gears."""
+        for k, leaf in self._ranges:
+            if k < len(row) and not isinstance(row[k], str) and row[k] not in leaf.allowed:
+                record.check(record.unflatten(self._Input, row))
+        return self._unranged(row)
 
     def _late_step(self, row: Any) -> Any:
         """One step of a model with dead time."""
@@ -272,6 +285,7 @@ class Simulator:
             )
         if not np.isfinite(table).all():
             raise InvalidValue(batch.not_finite(self._Input, "controls", table[:, None]))
+        batch.in_range(self._Input, "controls", table[:, None])
         return np.ascontiguousarray(table[:count])
 
     def outputs(self) -> Any:

@@ -53,6 +53,14 @@ def test_closed_loops_have_the_bits_of_the_cpu(precision, cpu_results):
     assert result.tobytes() == cpu_results[f"{make_plants.LOOP}.{precision}"].tobytes()
 
 
+@pytest.mark.parametrize("precision", PRECISIONS)
+@pytest.mark.parametrize("name", make_plants.COMMANDED)
+def test_command_driven_vehicles_have_the_bits_of_the_cpu(name, precision, cpu_results):
+    """Dead times of their own, gears and queues included."""
+    for part, array in make_plants.commanded_results(load(name, precision)).items():
+        assert array.tobytes() == cpu_results[f"{name}.{precision}.{part}"].tobytes(), part
+
+
 @pytest.mark.parametrize("layout", ["aos", "soa"])
 def test_layouts_and_batch_sizes_change_no_bits(layout, cpu_results):
     fleet = load("four_wheel.rk4", "float32")

@@ -23,6 +23,16 @@ def test_saved_vehicles_are_up_to_date(vehicle, integrator, dt):
     assert plant.step.digest == fresh.step.digest, "run python tools/make_plants.py"
 
 
+@pytest.mark.parametrize("name", make_plants.COMMANDED)
+def test_saved_command_driven_vehicles_are_up_to_date(name):
+    plant, _ = Plant.load(make_plants.FOLDER / f"{name}.plant")
+    fresh = make_plants.commanded(name).plant
+    assert plant.step.digest == fresh.step.digest, "run python tools/make_plants.py"
+    with np.load(make_plants.FOLDER / "cpu_results.npz") as file:
+        for part, array in make_plants.commanded_results(make_plants.commanded(name)).items():
+            assert array.tobytes() == file[f"{name}.float64.{part}"].tobytes()
+
+
 def test_the_saved_closed_loop_is_up_to_date():
     plant, _ = Plant.load(make_plants.FOLDER / f"{make_plants.LOOP}.plant")
     fresh = make_plants.closed_loop().plant

@@ -164,3 +164,14 @@ def test_bad_settings(settings: dict[str, Any], message: str) -> None:
 def test_a_factory_is_not_a_vehicle() -> None:
     with pytest.raises(InvalidValue, match=r"call it: four_wheel\(\)"):
         sp.Simulator(sp.vehicles.four_wheel)  # type: ignore[arg-type]
+
+
+def test_a_gear_that_does_not_exist_is_refused() -> None:
+    bus = sp.vehicles.autoware("DELAY_STEER_ACC_GEARED", wheel_base=2.79)
+    sim = sp.Simulator(bus, dt=0.025)
+    for call in (lambda: sim.step(gear=25.0), lambda: sim.step([0.0, 0.0, -1.0])):
+        with pytest.raises(sp.InvalidValue, match=r"gear = (25|-1) .*must be from 0 to 24"):
+            call()
+    with pytest.raises(sp.InvalidValue, match="gear = 99"):
+        sim.run(np.array([[0.0, 0.0, 2.0], [0.0, 0.0, 99.0]]))
+    assert sim.time == 0.0

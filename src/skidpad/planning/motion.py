@@ -61,7 +61,11 @@ class CompiledMotion:
         model = self.vehicle.model
         given = dict(x=x, y=y, yaw=yaw, v_x=v_x, steer=steer, a_x=a_x, acceleration=a_x)
         known = {name: given[name] for name in model.State._fields if name in given}
-        kept = {n: getattr(self._stepper.state, n) for n in model.reset_keeps if n in known}
+        kept = {
+            n: getattr(self._stepper.state, n)
+            for n in model.reset_keeps
+            if n in model.State._fields
+        }
         state = record.build(model.State, {**known, **kept})
         self._stepper.reset(record.flatten(state), 0.0)
 

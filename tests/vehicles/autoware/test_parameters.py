@@ -12,7 +12,12 @@ import pytest
 from skidpad.errors import InvalidValue
 from skidpad.vehicles.autoware import parameters, schema
 from skidpad.vehicles.autoware.map_file import Table
-from skidpad.vehicles.autoware.parameters import UnknownParameter, gather, write
+from skidpad.vehicles.autoware.parameters import (
+    AssumedParameter,
+    UnknownParameter,
+    gather,
+    write,
+)
 
 GEARED = "DELAY_STEER_ACC_GEARED"
 MAPPED = "DELAY_STEER_MAP_ACC_GEARED"
@@ -259,12 +264,12 @@ def test_a_missing_file_is_named(tmp_path: Path) -> None:
         gather(tmp_path / "latin.yaml", GEARED)
 
 
-@pytest.mark.parametrize("name", [name for name in schema.NAMES if name != "LEARNED_STEER_VEL"])
-def test_the_wheel_base_has_no_default(tmp_path: Path, name: str) -> None:
-    file = saved(tmp_path, "steer_bias: 0.1\n")
-    with pytest.raises(InvalidValue, match=rf"{name} needs .* not in .*own.*: wheel_base") as info:
-        gather(file, name)
-    assert str(file) in str(info.value)
+@pytest.mark.parametrize("name", ["IDEAL_STEER_VEL", "DELAY_STEER_ACC", GEARED])
+def test_a_forgotten_wheel_base_is_that_of_the_sample_vehicle(tmp_path: Path, name: str) -> None:
+    given = saved(tmp_path, "steer_bias: 0.1\n")
+    with pytest.warns(AssumedParameter, match=r"wheel_base is not given; 2\.79 m") as caught:
+        assert gather(given, name)["wheel_base"] == 2.79
+    assert caught[0].filename == __file__
 
 
 @pytest.mark.parametrize(
@@ -474,7 +479,7 @@ def test_the_table_for_pages_has_every_parameter() -> None:
     assert list(rows) == list(schema.PARAMETERS)
     assert rows["steer_time_delay"][:3] == ["double", "0.24", "s"]
     assert rows["add_measurement_noise"][:2] == ["bool", "false"]
-    assert rows["wheel_base"][1] == "required"
+    assert rows["accel_time_delay"][1].startswith("required")
     assert rows["mechanical_params.angle_limit"][1] == "required (sample: 10.0)"
     assert rows["model_class_names"][1] == "['']"
     assert rows["x_stddev"][3] == "all"

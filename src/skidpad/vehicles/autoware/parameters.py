@@ -12,6 +12,7 @@ import difflib
 import math
 import numbers
 import os
+import sys
 import warnings
 from collections.abc import Mapping
 from pathlib import Path
@@ -24,7 +25,7 @@ from .map_file import Table, read_table
 from .schema import ALIASES, LEARNED, MAPS, NAMES, PARAMETERS, SILENT, Parameter, table
 from .sources import ROOT, Given, files, flatten
 
-__all__ = ["UnknownParameter", "gather", "period", "table", "write"]
+__all__ = ["AssumedParameter", "UnknownParameter", "gather", "period", "table", "write"]
 
 UPSTREAM = "upstream"
 """The value of `compat` that reproduces the upstream program."""
@@ -37,6 +38,10 @@ _FORGIVEN = ("acceleration_map_path", *_CONVERSIONS)
 
 class UnknownParameter(UserWarning):
     """A parameter that the simulator does not have; it is ignored."""
+
+
+class AssumedParameter(UserWarning):
+    """A parameter that should be given and is not; its default is used."""
 
 
 def gather(source: Any, name: str | None = None, compat: str | None = None) -> dict[str, Any]:
@@ -60,6 +65,7 @@ def gather(source: Any, name: str | None = None, compat: str | None = None) -> d
     values |= {key: _checked(PARAMETERS[key], item) for key, item in given.items()}
     values["vehicle_model_type"] = model
     _require(model, values, files(source))
+    _warn_of_wheel_base(model, given)
     _check_lists(model, values, given)
     _warn_of_method(model, given)
     for path, short in MAPS.items():
@@ -113,6 +119,16 @@ def write(path: str | os.PathLike[str], values: Mapping[str, Any], name: str) ->
         temporary.write_text(text, encoding="utf-8")
 
 
+def _warn_of_wheel_base(model: str, given: Mapping[str, Given]) -> None:
+    """It stands in another file than the rest, so it is easily forgotten."""
+    if given and "wheel_base" not in given and model in PARAMETERS["wheel_base"].models:
+        _warn(
+            f"wheel_base is not given; {PARAMETERS['wheel_base'].default} m is used, that of "
+            "Autoware's sample vehicle. It stands in vehicle_info.param.yaml",
+            AssumedParameter,
+        )
+
+
 def _given(source: Any) -> dict[str, Given]:
     """The last value given for each parameter, by its own name."""
     chosen: dict[str, Given] = {}
@@ -129,9 +145,13 @@ def _given(source: Any) -> dict[str, Given]:
     return chosen
 
 
-def _warn(message: str) -> None:
-    # Level 4 is the caller of `gather`.
-    warnings.warn(message, UnknownParameter, stacklevel=4)
+def _warn(message: str, kind: type[Warning] = UnknownParameter) -> None:
+    """Warn where the user's code calls the package, however deep in the package this is."""
+    level, frame = 2, sys._getframe(1)
+    package = __name__.partition(".")[0]
+    while frame.f_back is not None and frame.f_globals["__name__"].startswith(f"{package}."):
+        level, frame = level + 1, frame.f_back
+    warnings.warn(message, kind, stacklevel=level)
 
 
 def _model(given: Mapping[str, Given], name: str | None) -> str:

@@ -138,7 +138,7 @@ _NODE = (
 )
 
 _MODEL = (
-    _number("wheel_base", None, "m", "distance between the axles", WHEELED, positive),
+    _number("wheel_base", 2.79, "m", "distance between the axles", WHEELED, positive),
     _number("vel_lim", 50.0, "m/s", "limit of velocity", LAGGED),
     _number("vel_rate_lim", 7.0, "m/s²", "limit of acceleration", LAGGED),
     _number("steer_lim", 1.0, "rad", "limit of the steering angle", LAGGED),
