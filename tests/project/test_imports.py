@@ -57,6 +57,7 @@ ALLOWED: dict[str, set[str]] = {
     "simulator": RUNNING,
     "conformance": RUNNING,
     "planning": RUNNING | {"vehicles", "components", "controllers"},
+    "identify": RUNNING | {"vehicles"},
 }
 """What each part of the package may import besides itself."""
 SHELLS = {"__main__", "cli", "bench", "demo"}

@@ -1,4 +1,4 @@
-"""The command line: `skidpad models`, `skidpad demo`, `skidpad bench`.
+"""The command line: `skidpad models`, `demo`, `bench`, `compare`, `fit`.
 
 Each command imports what it needs inside itself, so that `skidpad --help` answers at once. An error
 raised on purpose ends the program with one line on stderr and exit code 2, never with a traceback.
@@ -110,8 +110,9 @@ def _print_list() -> None:
 def _vehicle(name: str) -> Vehicle:
     """The listed vehicle of this name with its default parameters."""
     from .. import vehicles
+    from ..vehicles.autoware import NAMES
 
-    return vehicles.get(name)()
+    return vehicles.autoware(name) if name in NAMES else vehicles.get(name)()
 
 
 def _write_program(
@@ -157,3 +158,7 @@ def bench(
     from ..bench import main as measure
 
     measure(group, device=device, plants=plants, as_json=json, quick=quick)
+
+
+# At the end: the commands of other files register themselves with the app above.
+from . import identify as identify  # noqa: E402

@@ -13,6 +13,7 @@ from rich.text import Text
 from .. import record
 from ..model import Vehicle
 from ..units import Allowed
+from ..vehicles.autoware import NAMES
 
 SECTIONS = (
     ("State", "states"),
@@ -32,7 +33,11 @@ def vehicle_list(listed: Iterable[Vehicle]) -> RenderableType:
     for vehicle in listed:
         table.add_row(vehicle.name, _summary(vehicle))
         table.add_section()
-    return Group(table, Text("skidpad models NAME shows units, defaults and meanings.", "dim"))
+    notes = (
+        f"Command-driven, as in Autoware's planning simulator: {', '.join(NAMES)}.",
+        "skidpad models NAME shows units, defaults and meanings.",
+    )
+    return Group(table, *(Text(note, "dim") for note in notes))
 
 
 def _summary(vehicle: Vehicle) -> RenderableType:

@@ -1,0 +1,145 @@
+"""A recorded run: named series over time, from Parquet, CSV or MCAP files or a Trajectory.
+
+Commands are `u_` and the name of the model's input (`u_steer`), as in a Trajectory; what was
+measured has plain names (`v_x`, `steer`). Other names are given by a mapping from the log's.
+"""
+
+from __future__ import annotations
+
+import difflib
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import NamedTuple, TypeVar
+
+import numpy as np
+
+from ..columns import Array
+from ..errors import InvalidValue
+from ..trajectory import Trajectory
+from .mcap_file import read_mcap
+from .table_file import Cells, read_csv, read_parquet
+
+T = TypeVar("T")
+
+TIME = "t"
+"""The column with the time of a row in s."""
+
+
+class Series(NamedTuple):
+    """One quantity over its own times."""
+
+    t: Array
+    """In s, strictly increasing."""
+    values: Array
+    unit: str = ""
+    """Unit as the log gives it; empty if it does not."""
+
+
+@dataclass(frozen=True)
+class Log:
+    """What a run recorded."""
+
+    name: str
+    """File or run, for messages and titles."""
+    series: Mapping[str, Series]
+    unread: Mapping[str, str] = field(default_factory=dict[str, str])
+    """What else the log holds, each with the reason why it cannot be used."""
+
+    def __contains__(self, name: object) -> bool:
+        return name in self.series
+
+
+def read_log(
+    source: str | os.PathLike[str] | Trajectory | Log, names: Mapping[str, str] | None = None
+) -> Log:
+    """The log in a file (.parquet, .csv or .mcap) or a Trajectory.
+
+    `names` maps columns of the log to the names used here: `{"steer_cmd": "u_steer"}`. A table has
+    its time in s in a column `t`; an MCAP file has its own.
+    """
+    if isinstance(source, Log):
+        return _renamed(source, names or {})
+    if isinstance(source, Trajectory):
+        series = {c.name: Series(source.t, c.values, c.unit.symbol) for c in source.columns}
+        return _renamed(Log(source.name or "trajectory", series), names or {})
+    path = Path(source)
+    readers = {".parquet": read_parquet, ".csv": read_csv}
+    try:
+        if path.suffix.lower() in readers:
+            return _of_table(path.name, readers[path.suffix.lower()](path), names or {})
+        if path.suffix.lower() == ".mcap":
+            signals, unread = read_mcap(path)
+            return _renamed(Log(path.name, _of_signals(signals), unread), names or {})
+    except OSError as error:
+        raise InvalidValue(f"{path} cannot be read: {error.strerror or error}") from error
+    raise InvalidValue(f"{path}: a log must be a .parquet, .csv or .mcap file")
+
+
+def _of_signals(signals: Mapping[str, tuple[Array, Array]]) -> dict[str, Series]:
+    return {name: Series(t, values) for name, (t, values) in signals.items()}
+
+
+def _of_table(name: str, cells: Mapping[str, Cells], names: Mapping[str, str]) -> Log:
+    """A table whose columns share the column of time."""
+    renamed = _rename(name, dict(cells), names)
+    time = renamed.pop(TIME, None)
+    if time is None:
+        raise InvalidValue(
+            f"{name} has no column {TIME!r} with the time in s. It has {', '.join(cells) or 'none'}"
+            f"; {how_to_name(TIME, tuple(cells))}"
+        )
+    if time.values is None:
+        raise InvalidValue(f"{name}: the time {TIME!r} is not a number: {time.problem}")
+    _check_time(name, time.values)
+    series = {
+        key: Series(time.values, c.values, c.unit)
+        for key, c in renamed.items()
+        if c.values is not None
+    }
+    return Log(name, series, {key: c.problem for key, c in renamed.items() if c.values is None})
+
+
+def _renamed(log: Log, names: Mapping[str, str]) -> Log:
+    series = _rename(log.name, dict(log.series), names)
+    for key, one in series.items():
+        _check_time(f"{log.name}, {key}", one.t)
+    return Log(log.name, series, log.unread)
+
+
+def _rename(where: str, columns: dict[str, T], names: Mapping[str, str]) -> dict[str, T]:
+    """The columns under their new names, which win over columns that had these names before."""
+    for old in names:
+        if old not in columns:
+            near = difflib.get_close_matches(old, columns, n=1)
+            hint = f"; did you mean {near[0]!r}?" if near else "."
+            raise InvalidValue(
+                f"{where} has no column {old!r}{hint} It has {', '.join(columns) or 'none'}"
+            )
+    if len(set(names.values())) < len(names):
+        twice = next(n for n in names.values() if list(names.values()).count(n) > 1)
+        raise InvalidValue(f"two columns of {where} are both to be {twice!r}; give one")
+    kept = {k: v for k, v in columns.items() if k not in names and k not in names.values()}
+    return kept | {new: columns[old] for old, new in names.items()}
+
+
+def how_to_name(wanted: str, there: tuple[str, ...]) -> str:
+    """How to say which column is the wanted one."""
+    stem = wanted.removeprefix("u_")
+    near = difflib.get_close_matches(stem, there, n=1, cutoff=0.4)
+    example = near[0] if near else "COLUMN"
+    return f"say which one it is with --map {example}={wanted} (names={{{example!r}: {wanted!r}}})"
+
+
+def _check_time(where: str, t: Array) -> None:
+    bad = np.flatnonzero(~np.isfinite(t))
+    if bad.size:
+        raise InvalidValue(f"{where}: the time of row {bad[0]} is {t[bad[0]]}; it must be finite")
+    back = np.flatnonzero(np.diff(t) <= 0.0)
+    if back.size:
+        i = int(back[0])
+        raise InvalidValue(
+            f"{where}: time does not increase from row {i} ({t[i]:.9g} s) to row {i + 1} "
+            f"({t[i + 1]:.9g} s)"
+        )

@@ -1,0 +1,109 @@
+"""Numbers in MCAP files: messages in JSON, and ROS 2 messages that are nothing but numbers.
+
+A quantity is named after its topic and its field, `/steering.angle`; its times are the log times,
+in s.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, NamedTuple, cast
+
+import numpy as np
+
+from ..columns import Array
+from ..errors import InvalidValue
+from .flat_message import FlatMessage, flat_message
+
+Signals = dict[str, tuple[Array, Array]]
+"""Times and values by name."""
+
+
+class _Channel(NamedTuple):
+    topic: str
+    encoding: str
+    layout: FlatMessage | None
+    """How to read its bytes, where they are not JSON."""
+
+    @property
+    def unreadable(self) -> str:
+        """Why its messages have no numbers; empty if they have."""
+        if self.encoding == "json" or self.layout is not None:
+            return ""
+        return f"its messages are {self.encoding or 'of unknown encoding'} and not plain numbers"
+
+
+def read_mcap(path: Path) -> tuple[Signals, dict[str, str]]:
+    """The numbers of a file, and the topics that have none with the reason."""
+    from mcap.exceptions import InvalidMagic
+    from mcap.reader import NonSeekingReader
+
+    found: dict[str, dict[int, float]] = {}
+    unread: dict[str, str] = {}
+    channels: dict[int, _Channel] = {}
+    try:
+        with path.open("rb") as file:
+            # Not by the index at the end: a recording that was cut short has none.
+            reader = NonSeekingReader(file, validate_crcs=True)
+            for schema, channel, message in reader.iter_messages(log_time_order=False):
+                if channel.id not in channels:
+                    channels[channel.id] = _channel(channel, schema)
+                _take(channels[channel.id], message, found, unread)
+    except InvalidMagic as error:
+        raise InvalidValue(f"{path} is not an MCAP file") from error
+    except OSError:
+        raise
+    except Exception as error:  # of the format, of either decompressor, or of the bytes within
+        raise InvalidValue(f"{path} is damaged: {error}") from error
+    return _in_order(found), unread
+
+
+def _channel(channel: Any, schema: Any) -> _Channel:
+    layout = None
+    if schema is not None and (channel.message_encoding, schema.encoding) == ("cdr", "ros2msg"):
+        layout = flat_message(schema.data.decode(errors="replace"))
+    return _Channel(channel.topic, channel.message_encoding, layout)
+
+
+def _take(
+    channel: _Channel, message: Any, found: dict[str, dict[int, float]], unread: dict[str, str]
+) -> None:
+    """Put the numbers of a message to the others."""
+    if channel.unreadable:
+        unread[channel.topic] = channel.unreadable
+        return
+    if channel.layout is not None:
+        numbers = channel.layout.numbers(message.data)
+    else:
+        try:
+            numbers = dict(_leaves(json.loads(message.data), ""))
+        except ValueError:
+            unread[channel.topic] = "a message is not JSON"
+            return
+    for name, value in numbers.items():
+        found.setdefault(channel.topic + name, {})[message.log_time] = value
+
+
+def _leaves(value: Any, name: str) -> Iterator[tuple[str, float]]:
+    """The numbers in a JSON value with their dotted names."""
+    if isinstance(value, dict):
+        for key, inner in cast("dict[str, Any]", value).items():
+            yield from _leaves(inner, f"{name}.{key}")
+    elif isinstance(value, list):
+        for k, inner in enumerate(cast("list[Any]", value)):
+            yield from _leaves(inner, f"{name}.{k}")
+    elif isinstance(value, (bool, int, float)):
+        yield name, float(value)
+
+
+def _in_order(found: dict[str, dict[int, float]]) -> Signals:
+    """Sorted by time, which begins with the first message of all; of equal times the last."""
+    begin = min((min(by_time) for by_time in found.values()), default=0)
+    signals: Signals = {}
+    for name, by_time in found.items():
+        times = sorted(by_time)
+        t = np.array([time - begin for time in times], dtype=float) * 1e-9
+        signals[name] = t, np.array([by_time[time] for time in times])
+    return signals

@@ -1,0 +1,249 @@
+"""A log as a model sees it: commands and measurements on one grid of time.
+
+Commands are held between their samples; measurements are linear between theirs, yaw unwrapped. A
+log with even times is taken row by row as it is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from .. import record
+from ..columns import Array
+from ..errors import InvalidValue
+from ..model import Model
+from .log import Log, Series, how_to_name
+
+CHANNELS = {
+    "x": ("m", "position in the world"),
+    "y": ("m", "position in the world"),
+    "yaw": ("rad", "heading"),
+    "v_x": ("m/s", "velocity along the car"),
+    "a_x": ("m/s²", "acceleration along the car"),
+    "omega": ("rad/s", "yaw rate"),
+    "steer": ("rad", "measured tyre angle"),
+}
+"""What can be compared: unit and meaning."""
+NEEDED = ("v_x",)
+"""Without these nothing can be replayed."""
+OPTIONAL_INPUTS = ("gear", "slope")
+"""Inputs that keep their default, DRIVE and level road, if the log has none."""
+LEAST_ROWS = 10
+_EVEN = 1e-6
+"""Part of a period by which times may differ and still count as even: their rounding."""
+_JITTER = 0.1
+"""Part of a period by which times may usually differ without a note."""
+_GAP = 5.0
+"""Periods without a sample that are a gap."""
+
+
+@dataclass(frozen=True)
+class Recording:
+    """A log on a grid."""
+
+    name: str
+    t0: float
+    """Time of the first row in s."""
+    dt: float
+    """Period of the rows in s."""
+    commands: Array
+    """(rows, inputs), in the order of the model's Input record."""
+    measured: dict[str, Array]
+    """By channel, as reported; yaw is continuous."""
+    states: dict[str, Array]
+    """Fields of the model's state that the log has as such, besides the measured ones."""
+    jitter: float = 0.0
+    """By how much the times of samples usually differ from even ones at most, in s."""
+    gaps: tuple[tuple[float, float], ...] = ()
+    """Begin and end of stretches without samples, in s."""
+    notes: tuple[str, ...] = field(default=())
+    """What the reader of a result should know about the log."""
+
+    def __len__(self) -> int:
+        return len(self.commands)
+
+    @property
+    def t(self) -> Array:
+        """Times of the rows in s."""
+        return self.t0 + self.dt * np.arange(len(self), dtype=float)
+
+
+def recording(log: Log, model: Model) -> Recording:
+    """What a model needs of a log, checked and on one grid."""
+    commands, measured, states = _chosen(log, model)
+    rare = {f"u_{name}" for name in OPTIONAL_INPUTS}
+    used = {**commands, **measured, **states}
+    for name, series in used.items():
+        _check(log.name, name, series, 1 if name in rare else LEAST_ROWS)
+    # A gear may be logged only when it changes: it says nothing about the times of the log.
+    steady = {name: series for name, series in used.items() if name not in rare}
+    times, even = _grid(log.name, steady.values())
+    notes, jitter, gaps = _quality(steady)
+    absent = [n for n in record.names(model.Input) if f"u_{n}" not in commands]
+    defaults = record.build(model.Input)
+    if absent:
+        listed = ", ".join(f"{n} = {getattr(defaults, n):g}" for n in absent)
+        notes.append(f"not in the log, taken as the default: {listed}")
+    table = np.tile(np.array(record.flatten(defaults), dtype=float), (len(times), 1))
+    for k, name in enumerate(record.names(model.Input)):
+        if name not in absent:
+            table[:, k] = _held(commands[f"u_{name}"], times, even)
+    _check_ranges(log.name, model, table, times)
+    return Recording(
+        log.name,
+        float(times[0]),
+        float(times[-1] - times[0]) / (len(times) - 1),
+        table,
+        {name: _linear(name, s, times, even) for name, s in measured.items()},
+        {name: _linear(name, s, times, even) for name, s in states.items()},
+        0.0 if even else jitter,
+        tuple(gaps),
+        tuple(notes),
+    )
+
+
+def _chosen(
+    log: Log, model: Model
+) -> tuple[dict[str, Series], dict[str, Series], dict[str, Series]]:
+    """Commands, measurements and states among the series, or an error that says what is missing."""
+    commands: dict[str, Series] = {}
+    missing: list[tuple[str, str]] = []
+    for leaf in record.fields(model.Input):
+        full = f"u_{leaf.name}"
+        if full in log:
+            commands[full] = log.series[full]
+        elif leaf.name in log and leaf.name not in CHANNELS:
+            commands[full] = log.series[leaf.name]
+        elif leaf.name not in OPTIONAL_INPUTS:
+            missing.append((full, f"command {leaf.name}, {leaf.unit}"))
+        if full in commands and leaf.unit.symbol != "1":
+            _check_unit(log.name, full, commands[full].unit, leaf.unit.symbol)
+    measured: dict[str, Series] = {}
+    for name, (unit, meaning) in CHANNELS.items():
+        # In a Trajectory the state has the plain name and what is reported has the prefix.
+        column = f"out_{name}" if f"out_{name}" in log else name
+        if column in log:
+            measured[name] = log.series[column]
+            _check_unit(log.name, column, log.series[column].unit, unit)
+        elif name in NEEDED:
+            missing.append((name, f"{meaning}, {unit}"))
+    if missing:
+        raise InvalidValue(_lacking(log, model.name, missing))
+    # Not the true steering angle: a start has the measured one less the bias of the parameters.
+    states = {
+        name: log.series[name]
+        for name in record.names(model.State)
+        if name in log and name != "steer" and (name not in CHANNELS or f"out_{name}" in log)
+    }
+    return commands, measured, states
+
+
+def _lacking(log: Log, model: str, missing: list[tuple[str, str]]) -> str:
+    """The sentence about missing columns: which, what there is, how to give names."""
+    listed = "; ".join(f"{name} ({meaning}{_why_not(log, name)})" for name, meaning in missing)
+    free = tuple(name for name in log.series if name not in dict(missing))
+    there = ", ".join(free) or "no numbers"
+    others = [f"{name}: {why}" for name, why in log.unread.items() if name not in dict(missing)]
+    there += f" (and what cannot be used: {'; '.join(others)})" if others else ""
+    return (
+        f"{log.name} lacks columns that {model} needs: {listed}. It has {there}. If one of them is "
+        f"meant, {how_to_name(missing[0][0], free)}"
+    )
+
+
+def _why_not(log: Log, name: str) -> str:
+    return f"; it is there, but {log.unread[name]}" if name in log.unread else ""
+
+
+def _check_unit(where: str, name: str, given: str, wanted: str) -> None:
+    """Raise for a column that says it has another unit; silence and "1" say nothing."""
+    if given not in ("", "1", wanted):
+        raise InvalidValue(
+            f"{where}: {name} is in {given}; it must be in {wanted}, the unit of every log here"
+        )
+
+
+def _check(where: str, name: str, series: Series, least: int) -> None:
+    if len(series.t) < least:
+        raise InvalidValue(f"{where}: {name} has {len(series.t)} rows; at least {least} are needed")
+    bad = np.flatnonzero(~np.isfinite(series.values))
+    if bad.size:
+        i = int(bad[0])
+        raise InvalidValue(
+            f"{where}: {name} is {series.values[i]} in row {i} (t = {series.t[i]:.9g} s) and "
+            f"{bad.size - 1} others; every value must be finite"
+        )
+
+
+def _check_ranges(where: str, model: Model, table: Array, times: Array) -> None:
+    for k, leaf in enumerate(record.fields(model.Input)):
+        bad = [i for i, v in enumerate(table[:, k]) if leaf.allowed and v not in leaf.allowed]
+        if bad:
+            raise InvalidValue(
+                f"{where}: u_{leaf.name} = {table[bad[0], k]:g} at t = {times[bad[0]]:.9g} s; "
+                f"it must be {leaf.allowed}"
+            )
+
+
+def _grid(where: str, used: Iterable[Series]) -> tuple[Array, bool]:
+    """Times of the rows, and whether they are those of the log itself."""
+    series = list(used)
+    finest = min(series, key=lambda s: float(np.median(np.diff(s.t))))
+    begin, end = max(s.t[0] for s in series), min(s.t[-1] for s in series)
+    dt = float(np.median(np.diff(finest.t)))
+    shared = all(s.t is finest.t or np.array_equal(s.t, finest.t) for s in series)
+    steps = np.diff(finest.t)
+    if shared and np.abs(steps - dt).max() <= _EVEN * dt + 4.0 * np.spacing(np.abs(end)):
+        return finest.t, True
+    count = int(np.floor((end - begin) / dt * (1.0 + _EVEN))) + 1
+    if count < LEAST_ROWS:
+        raise InvalidValue(
+            f"{where}: its columns have {max(end - begin, 0.0):.3g} s in common, less than "
+            f"{LEAST_ROWS} periods of {dt:.3g} s"
+        )
+    return begin + dt * np.arange(count), False
+
+
+def _held(series: Series, times: Array, even: bool) -> Array:
+    if even and len(series.t) == len(times):
+        return series.values
+    # A grid of medians drifts off the samples by its rounding; a sample that close is there.
+    slack = _EVEN * (times[1] - times[0])
+    rows = np.searchsorted(series.t, times + slack, side="right") - 1
+    return series.values[np.maximum(rows, 0)]
+
+
+def _linear(name: str, series: Series, times: Array, even: bool) -> Array:
+    values = np.unwrap(series.values) if name == "yaw" else series.values
+    return values if even else np.interp(times, series.t, values)
+
+
+def _quality(used: dict[str, Series]) -> tuple[list[str], float, list[tuple[float, float]]]:
+    """Notes on uneven times, how uneven they are in s, and the gaps of any series."""
+    notes: list[str] = []
+    jitter = 0.0
+    gaps: set[tuple[float, float]] = set()
+    by_time = {id(s.t): (name, s.t) for name, s in used.items()}
+    for name, t in by_time.values():
+        steps = np.diff(t)
+        dt = float(np.median(steps))
+        spread = float(np.quantile(np.abs(steps - dt), 0.95)) / dt
+        jitter = max(jitter, spread * dt)
+        if spread > _JITTER:
+            label = "times" if len(by_time) == 1 else f"times of {name}"
+            notes.append(
+                f"{label} jitter by {100.0 * spread:.0f} % of the period of {1e3 * dt:.3g} ms; "
+                "the log was resampled, and dead times are that much less certain"
+            )
+        for i in np.flatnonzero(steps > _GAP * dt):
+            gaps.add((float(t[i]), float(t[i + 1])))
+    if gaps:
+        begin, end = max(gaps, key=lambda gap: gap[1] - gap[0])
+        notes.append(
+            f"{len(gaps)} gap{'s' * (len(gaps) > 1)} without samples, the longest of "
+            f"{end - begin:.3g} s at t = {begin:.6g} s"
+        )
+    return notes, jitter, sorted(gaps)

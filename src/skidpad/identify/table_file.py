@@ -1,0 +1,93 @@
+"""Tables as users have them: CSV with or without units in the heading, Parquet of any writer."""
+
+from __future__ import annotations
+
+import csv
+import re
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ..columns import Array
+from ..errors import InvalidValue
+
+
+class Cells(NamedTuple):
+    """One column of a table."""
+
+    values: Array | None
+    """None: not numbers."""
+    unit: str = ""
+    """Empty: the table does not say."""
+    problem: str = ""
+    """Why there are no values."""
+
+
+def read_csv(path: Path) -> dict[str, Cells]:
+    """The columns of a text table with headings `name` or `name [unit]`."""
+    try:
+        with path.open(encoding="utf-8-sig", newline="") as file:
+            header, *rows = [row for row in csv.reader(file) if row] or [[]]
+    except (UnicodeDecodeError, csv.Error) as error:
+        raise InvalidValue(f"{path} is not a text table in UTF-8: {error}") from error
+    if not header:
+        raise InvalidValue(f"{path} is empty: a heading with names of columns is expected")
+    for line, row in enumerate(rows, start=2):
+        if len(row) != len(header):
+            raise InvalidValue(f"{path}, line {line}: {len(row)} values for {len(header)} columns")
+    heads = [_heading(text) for text in header]
+    names = [name for name, _ in heads]
+    twice = next((name for name in names if names.count(name) > 1), None)
+    if twice is not None:
+        raise InvalidValue(f"{path}: column {twice!r} appears twice; names must differ")
+    texts = zip(*rows, strict=True) if rows else [()] * len(header)
+    return {name: _parsed(cells, unit) for (name, unit), cells in zip(heads, texts, strict=True)}
+
+
+def _heading(text: str) -> tuple[str, str]:
+    match = re.fullmatch(r"\s*(?P<name>.*?)\s*(\[(?P<unit>[^\[\]]*)\])?\s*", text)
+    assert match is not None
+    return match["name"], (match["unit"] or "").strip()
+
+
+def _parsed(cells: tuple[str, ...], unit: str) -> Cells:
+    try:
+        return Cells(np.array(list(map(float, cells)), dtype=float), unit)
+    except ValueError:
+        pass
+    for line, cell in enumerate(cells, start=2):
+        try:
+            float(cell)
+        except ValueError:
+            return Cells(None, unit, f"line {line} has {cell!r}, which is no number")
+    raise AssertionError("one of the cells is no number")
+
+
+def read_parquet(path: Path) -> dict[str, Cells]:
+    """The columns of a Parquet file; moments in time become s."""
+    import pyarrow as arrow
+    from pyarrow import parquet
+
+    try:
+        with parquet.ParquetFile(path) as file:
+            table = file.read()
+    except arrow.ArrowInvalid as error:
+        raise InvalidValue(f"{path} is not a readable Parquet file: {error}") from error
+    return {part.name: _of_arrow(part, table.column(part.name)) for part in table.schema}
+
+
+def _of_arrow(part: Any, column: Any) -> Cells:
+    import pyarrow as arrow
+
+    unit = (part.metadata or {}).get(b"unit", b"").decode()
+    kind = part.type
+    if arrow.types.is_timestamp(kind) or arrow.types.is_duration(kind):
+        ticks = {"s": 1.0, "ms": 1e-3, "us": 1e-6, "ns": 1e-9}[kind.unit]
+        # Relative to the first: seconds since 1970 leave no room for microseconds.
+        counts = column.cast(arrow.int64()).to_numpy()
+        return Cells((counts - counts[:1].sum()) * ticks, "s")
+    numeric = arrow.types.is_integer(kind) or arrow.types.is_floating(kind)
+    if not (numeric or arrow.types.is_boolean(kind)):
+        return Cells(None, unit, f"it holds {kind}, not numbers")
+    return Cells(column.to_numpy().astype(float), unit)

@@ -1,0 +1,203 @@
+"""Reading logs: tables of other programs, names, units, and what is wrong with them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pyarrow as arrow
+import pytest
+from pyarrow import parquet
+
+import skidpad as sp
+from identify.drives import DT, MODEL, drive, log_of, noisy
+from skidpad.identify import read_log
+from skidpad.identify.recording import Recording, recording
+from skidpad.vehicles.autoware import autoware
+
+GEARED = autoware(MODEL, wheel_base=2.79).model
+
+
+@pytest.fixture(scope="module")
+def run() -> sp.Trajectory:
+    return drive(steps=60)
+
+
+def aligned(columns: dict[str, np.ndarray]) -> Recording:
+    return recording(log_of(columns), GEARED)
+
+
+def test_a_saved_trajectory_is_a_log_in_either_format(run: sp.Trajectory, tmp_path: Path) -> None:
+    run.to_parquet(tmp_path / "run.parquet")
+    run.to_csv(tmp_path / "run.csv")
+    for source in (run, tmp_path / "run.parquet", tmp_path / "run.csv"):
+        found = recording(read_log(source), GEARED)
+        assert found.dt == pytest.approx(DT, rel=1e-12)
+        assert found.notes == ()
+        np.testing.assert_array_equal(found.commands[:, 1], run["u_steer"])
+        np.testing.assert_array_equal(found.measured["steer"], run["out_steer"])
+        np.testing.assert_array_equal(found.states["a_stop"], run["a_stop"])
+
+
+def test_a_table_of_another_program(tmp_path: Path) -> None:
+    rows = [f"{k * 0.1},{k},{k % 3},{k / 10},text" for k in range(12)]
+    text = "\n".join(["stamp,a_cmd,delta_cmd [rad],speed [m/s],who", *rows])
+    (tmp_path / "log.csv").write_text(text + "\n", encoding="utf-8-sig")
+    names = {"stamp": "t", "a_cmd": "u_acceleration", "delta_cmd": "u_steer", "speed": "v_x"}
+    log = read_log(tmp_path / "log.csv", names)
+    assert set(log.series) == {"u_acceleration", "u_steer", "v_x"}
+    assert log.unread == {"who": "line 2 has 'text', which is no number"}
+    found = recording(log, GEARED)
+    assert found.notes == ("not in the log, taken as the default: gear = 2",)
+    assert found.commands[4].tolist() == [4.0, 1.0, 2.0]
+
+
+def test_names_may_be_swapped(run: sp.Trajectory) -> None:
+    log = read_log(run, {"u_steer": "steer", "steer": "u_steer"})
+    assert log.series["steer"].values is run["u_steer"]
+    assert log.series["u_steer"].values is run["steer"]
+
+
+def test_times_of_a_clock_become_seconds(tmp_path: Path) -> None:
+    ticks = 1_700_000_000_000_000_000 + 20_000_000 * np.arange(15)
+    table = {
+        "t": arrow.array(ticks, arrow.timestamp("ns")),
+        "acceleration": np.ones(15),
+        "u_steer": np.zeros(15, np.float32),
+        "v_x": np.arange(15),
+        "brand": ["x"] * 15,
+    }
+    parquet.write_table(arrow.table(table), tmp_path / "log.parquet")
+    log = read_log(tmp_path / "log.parquet")
+    assert log.unread == {"brand": "it holds string, not numbers"}
+    found = recording(log, GEARED)
+    assert (found.t0, found.dt) == (0.0, pytest.approx(0.02, rel=1e-9))
+
+
+def test_uneven_times_hold_commands_and_interpolate_measurements(run: sp.Trajectory) -> None:
+    t = np.array([0.0, 0.1, 0.2, 0.3, 0.4, 0.45, 0.6, 0.7, 0.8, 0.9, 1.0, 1.1])
+    columns = {
+        "t": t,
+        "v_x": 2.0 * t,
+        "yaw": np.mod(3.0 + t + np.pi, 2.0 * np.pi) - np.pi,
+        "u_acceleration": np.floor(10.0 * t + 0.01),
+        "u_steer": np.zeros(12),
+    }
+    found = aligned(columns)
+    np.testing.assert_allclose(found.t, 0.1 * np.arange(12), rtol=0, atol=1e-9)
+    np.testing.assert_allclose(found.measured["v_x"], 2.0 * found.t, rtol=0, atol=1e-9)
+    np.testing.assert_allclose(found.measured["yaw"], 3.0 + found.t, rtol=0, atol=1e-9)
+    # At 0.5 s the command of 0.45 s is still held.
+    assert found.commands[:7, 0].tolist() == [0.0, 1.0, 2.0, 3.0, 4.0, 4.0, 6.0]
+
+
+def test_jitter_and_gaps_are_reported(run: sp.Trajectory) -> None:
+    columns = noisy(run)
+    rng = np.random.default_rng(3)
+    shaken = {**columns, "t": columns["t"] + rng.uniform(-0.008, 0.008, len(run))}
+    (note,) = aligned(shaken).notes
+    assert "jitter" in note
+    assert "25" in note
+    late = columns["t"].copy()
+    late[30:] += 0.5
+    found = aligned({**columns, "t": late})
+    assert found.gaps == ((pytest.approx(29 * DT), pytest.approx(30 * DT + 0.5)),)
+    assert "1 gap without samples, the longest of 0.525 s at t = 0.725 s" in found.notes[0]
+
+
+def test_missing_columns_are_named_with_what_there_is(run: sp.Trajectory) -> None:
+    columns = noisy(run)
+    columns["acceleration_cmd"] = columns.pop("u_acceleration")
+    del columns["v_x"]
+    with pytest.raises(sp.InvalidValue) as caught:
+        aligned(columns)
+    text = str(caught.value)
+    assert (
+        "lacks columns that DELAY_STEER_ACC_GEARED needs: u_acceleration (command acceleration"
+        in text
+    )
+    assert "v_x (velocity along the car, m/s)" in text
+    assert "It has x, y, yaw, a_x, omega, steer, u_steer, u_gear, acceleration_cmd" in text
+    assert "--map acceleration_cmd=u_acceleration" in text
+
+
+def test_a_column_that_is_no_number_is_missing_with_the_reason(tmp_path: Path) -> None:
+    rows = [f"{k},1,0,{'fast' if k == 3 else k}" for k in range(12)]
+    (tmp_path / "a.csv").write_text("\n".join(["t,u_acceleration,u_steer,v_x", *rows]))
+    with pytest.raises(sp.InvalidValue, match=r"v_x .* there, but line 5 has 'fast'"):
+        recording(read_log(tmp_path / "a.csv"), GEARED)
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"t": lambda t: np.where(np.arange(len(t)) == 7, 0.0, t)}, "from row 6 .* to row 7"),
+        ({"t": lambda t: np.where(np.arange(len(t)) == 7, np.nan, t)}, "time of row 7 is nan"),
+        (
+            {"u_steer": lambda v: np.where(np.arange(len(v)) == 5, np.nan, v)},
+            "u_steer is nan in row 5",
+        ),
+        ({"omega": lambda v: np.where(np.arange(len(v)) > 5, np.inf, v)}, "omega is inf in row 6"),
+        ({"u_gear": lambda v: v + 30.0}, r"u_gear = 32 at t = 0 s; it must be"),
+    ],
+)
+def test_bad_values_are_named_with_their_place(
+    run: sp.Trajectory, change: dict[str, object], message: str
+) -> None:
+    columns = noisy(run)
+    for name, function in change.items():
+        columns[name] = function(columns[name])  # type: ignore[operator]
+    with pytest.raises(sp.InvalidValue, match=message):
+        recording(read_log(log_of(columns)), GEARED)
+
+
+def test_few_rows_are_refused(run: sp.Trajectory) -> None:
+    with pytest.raises(sp.InvalidValue, match="has 9 rows; at least 10 are needed"):
+        aligned({name: values[:9] for name, values in noisy(run).items()})
+
+
+def test_columns_without_common_times_are_refused(run: sp.Trajectory) -> None:
+    log = log_of(noisy(run))
+    late = log.series["v_x"]._replace(t=log.series["v_x"].t + 1.4)
+    shifted = type(log)(log.name, {**log.series, "v_x": late})
+    with pytest.raises(sp.InvalidValue, match=r"0\.1 s in common"):
+        recording(shifted, GEARED)
+
+
+def test_another_unit_is_refused(tmp_path: Path) -> None:
+    rows = [f"{k},1,0,{k}" for k in range(12)]
+    (tmp_path / "a.csv").write_text("\n".join(["t,u_acceleration,u_steer [deg],v_x", *rows]))
+    with pytest.raises(sp.InvalidValue, match="u_steer is in deg; it must be in rad"):
+        recording(read_log(tmp_path / "a.csv"), GEARED)
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "message"),
+    [
+        ("a.csv", "", "is empty"),
+        ("a.csv", "t,a\n1,2\n3\n", "line 3: 1 values for 2 columns"),
+        ("a.csv", "t,a,a\n1,2,3\n", "'a' appears twice"),
+        ("a.csv", "time,a\n1,2\n", r"no column 't' .* It has time, a; .*--map time=t"),
+        ("a.csv", "t,a\nnoon,2\n", "line 2 has 'noon'"),
+        ("a.parquet", "t,a\n1,2\n", "not a readable Parquet file"),
+        ("a.mcap", "t,a\n1,2\n", "not an MCAP file"),
+        ("a.xlsx", "t", r"must be a \.parquet, \.csv or \.mcap file"),
+    ],
+)
+def test_files_that_are_no_logs(tmp_path: Path, name: str, text: str, message: str) -> None:
+    (tmp_path / name).write_text(text)
+    with pytest.raises(sp.InvalidValue, match=message):
+        read_log(tmp_path / name)
+
+
+def test_a_file_that_is_not_there(tmp_path: Path) -> None:
+    for name in ("a.csv", "a.parquet", "a.mcap"):
+        with pytest.raises(sp.InvalidValue, match="cannot be read"):
+            read_log(tmp_path / name)
+
+
+def test_names_are_checked(run: sp.Trajectory) -> None:
+    with pytest.raises(sp.InvalidValue, match="no column 'u_ster'; did you mean 'u_steer'"):
+        read_log(run, {"u_ster": "steer"})
+    with pytest.raises(sp.InvalidValue, match="both to be 'steer'"):
+        read_log(run, {"u_steer": "steer", "out_steer": "steer"})

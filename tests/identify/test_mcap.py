@@ -1,0 +1,92 @@
+"""MCAP files that the format's own Python library wrote; see tests/data/identify."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import skidpad as sp
+from identify.drives import MODEL
+from skidpad.identify import read_log
+from skidpad.identify.flat_message import flat_message
+from skidpad.identify.recording import recording
+from skidpad.vehicles.autoware import autoware
+
+DATA = Path(__file__).parents[1] / "data" / "identify"
+FILES = ("drive_plain.mcap", "drive_lz4.mcap", "drive_zstd.mcap")
+K = np.arange(60)
+"""Messages were numbered; every value and time follows from the number."""
+
+
+@pytest.mark.parametrize("name", FILES)
+def test_numbers_have_names_times_and_values(name: str) -> None:
+    log = read_log(DATA / name)
+    wanted = {
+        "/command.longitudinal.acceleration": (0.0, K / 8),
+        "/command.lateral.0": (0.0, K / 1024),
+        "/command.ok": (0.0, np.ones(60)),
+        "/speed.data": (0.003, 5 + K / 16),
+        "/wheel.side": (0.001, np.ones(60)),
+        "/wheel.angle": (0.001, K / 512),
+        "/wheel.rate": (0.001, -K / 4),
+        "/gear": (0.0, np.array([2.0])),
+    }
+    assert set(log.series) == set(wanted)
+    for key, (offset, values) in wanted.items():
+        series = log.series[key]
+        np.testing.assert_array_equal(series.values, values)
+        np.testing.assert_allclose(series.t, 0.025 * np.arange(len(values)) + offset, atol=1e-12)
+    assert log.unread == {"/odometry": "its messages are cdr and not plain numbers"}
+
+
+def test_topics_come_onto_one_grid() -> None:
+    names = {
+        "/command.longitudinal.acceleration": "u_acceleration",
+        "/command.lateral.0": "u_steer",
+        "/speed.data": "v_x",
+        "/wheel.angle": "steer",
+        "/gear": "u_gear",
+    }
+    model = autoware(MODEL, wheel_base=2.79).model
+    found = recording(read_log(DATA / FILES[0], names), model)
+    assert found.t0 == pytest.approx(0.003)
+    np.testing.assert_allclose(found.measured["v_x"][:50], 5 + K[:50] / 16, atol=1e-9)
+    # 3 ms after its message a command is held, and the wheel, reported 1 ms after it, moves on.
+    np.testing.assert_array_equal(found.commands[:50, 0], K[:50] / 8)
+    np.testing.assert_allclose(found.measured["steer"][:50], (K[:50] + 2 / 25) / 512, atol=1e-9)
+    assert (found.commands[:, 2] == 2.0).all()
+
+
+def test_missing_topics_are_told_with_the_unreadable_ones() -> None:
+    with pytest.raises(sp.InvalidValue, match=r"/odometry: its messages are cdr"):
+        recording(read_log(DATA / FILES[0]), autoware(MODEL, wheel_base=2.79).model)
+
+
+@pytest.mark.parametrize("name", FILES)
+def test_a_cut_file_is_refused(name: str, tmp_path: Path) -> None:
+    whole = (DATA / name).read_bytes()
+    cut = tmp_path / "cut.mcap"
+    cut.write_bytes(whole[: len(whole) // 3])
+    with pytest.raises(sp.InvalidValue, match="is damaged"):
+        read_log(cut)
+
+
+def test_a_file_with_other_bytes_in_a_chunk_is_refused(tmp_path: Path) -> None:
+    broken = bytearray((DATA / "drive_zstd.mcap").read_bytes())
+    broken[400:500] = bytes(100)
+    (tmp_path / "a.mcap").write_bytes(broken)
+    with pytest.raises(sp.InvalidValue, match="is damaged"):
+        read_log(tmp_path / "a.mcap")
+
+
+def test_only_messages_of_plain_numbers_are_flat() -> None:
+    assert flat_message("float64[3] values\n") is None
+    assert flat_message("string name\nfloat64 value\n") is None
+    assert flat_message("# nothing\nint8 ONE=1\n") is None
+    flat = flat_message("int16 a\nfloat64 b")
+    assert flat is not None
+    big_endian = b"\0\0\0\0" + (-2).to_bytes(2, "big", signed=True) + bytes(6)
+    big_endian += np.array(0.75, ">f8").tobytes()
+    assert flat.numbers(big_endian) == {".a": -2.0, ".b": 0.75}
