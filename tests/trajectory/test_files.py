@@ -10,9 +10,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from skidpad import atomic
 from skidpad.columns import Column
 from skidpad.errors import InvalidValue, MissingExtra, SimulationDiverged
-from skidpad.record_io import atomic
 from skidpad.trajectory import Trajectory
 from skidpad.units import Unit
 
