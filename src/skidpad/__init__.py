@@ -11,19 +11,25 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from . import (
+        collision,
         conformance,
         controllers,
+        engine,
         errors,
         identify,
         integrate,
+        maps,
         ops,
         planning,
+        raycast,
         record,
+        sensors,
         units,
         vehicles,
     )
     from .compile.program import Program
     from .cost import Cost
+    from .engine import Engine
     from .errors import (
         InvalidValue,
         MissingExtra,
@@ -34,6 +40,7 @@ if TYPE_CHECKING:
         UnknownOperation,
     )
     from .fleet import Fleet
+    from .maps import Map
     from .model import Model, Vehicle, VehicleFactory
     from .planning.simulator import PlanningSimulator
     from .policy import Policy
@@ -44,8 +51,10 @@ __version__ = "0.1.0"
 
 __all__ = [
     "Cost",
+    "Engine",
     "Fleet",
     "InvalidValue",
+    "Map",
     "MissingExtra",
     "Model",
     "PlanningSimulator",
@@ -61,36 +70,48 @@ __all__ = [
     "Vehicle",
     "VehicleFactory",
     "__version__",
+    "collision",
     "conformance",
     "controllers",
+    "engine",
     "errors",
     "identify",
     "integrate",
+    "maps",
     "ops",
     "planning",
+    "raycast",
     "record",
+    "sensors",
     "units",
     "vehicles",
 ]
 
 _MODULES = frozenset(
     {
+        "collision",
         "conformance",
         "controllers",
+        "engine",
         "errors",
         "identify",
         "integrate",
+        "maps",
         "ops",
         "planning",
+        "raycast",
         "record",
+        "sensors",
         "units",
         "vehicles",
     }
 )
 _HOMES = {
     "Cost": "cost",
+    "Engine": "engine",
     "Fleet": "fleet",
     "InvalidValue": "errors",
+    "Map": "maps",
     "MissingExtra": "errors",
     "Model": "model",
     "PlanningSimulator": "planning.simulator",

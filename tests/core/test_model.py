@@ -75,7 +75,10 @@ def test_bad_parameters(given: dict[str, float], message: str) -> None:
     assert car.params == Params()
 
 
-@pytest.mark.parametrize("name", sp.vehicles.names())
+CARS = [n for n in sp.vehicles.names() if "m" in sp.vehicles.get(n).model.Params._fields]
+
+
+@pytest.mark.parametrize("name", CARS)
 def test_vehicles_refuse_a_negative_mass_and_wheelbase(name: str) -> None:
     factory = sp.vehicles.get(name)
     for field in ("m", "l_f", "l_r"):

@@ -13,7 +13,7 @@ import pytest
 import skidpad
 
 SOURCE = Path(skidpad.__file__).parent
-HEAVY = {"casadi", "jax", "jaxlib", "llvmlite", "matplotlib", "pandas", "pyarrow"}
+HEAVY = {"casadi", "jax", "jaxlib", "llvmlite", "matplotlib", "numba", "pandas", "pyarrow"}
 
 BASE = {"errors", "extras", "units", "ops", "record", "atomic", "model", "cost", "policy"}
 COMPILED = BASE | {"integrate", "compile"}
@@ -58,13 +58,22 @@ ALLOWED: dict[str, set[str]] = {
     "conformance": RUNNING,
     "planning": RUNNING | {"vehicles", "components", "controllers"},
     "identify": RUNNING | {"vehicles"},
+    "loops": {"errors", "compile"},
+    "segment_index": BASE | {"loops"},
+    "maps": BASE | RECORDING | {"segment_index"},
+    "collision": BASE | {"loops", "maps", "segment_index"},
+    "raycast": BASE | {"compile", "loops", "maps"},
+    "engine": RUNNING | {"vehicles", "components", "maps", "collision", "raycast", "sensors"},
+    "sensors": BASE | RECORDING | {"components", "raycast"},
 }
 """What each part of the package may import besides itself."""
 SHELLS = {"__main__", "cli", "bench", "demo"}
 """May import everything; nothing may import them but each other."""
 
 CONFINED = {
-    "llvmlite": {"compile"},
+    # Where numba's loops need vectors of their own making.
+    "llvmlite": {"compile", "raycast"},
+    "numba": {"loops", "raycast", "collision", "bench"},
     "jax": {"compile", "ops", "bench", "conformance", "interop"},
     "typer": {"cli"},
     "rich": SHELLS,

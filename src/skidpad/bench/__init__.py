@@ -33,6 +33,7 @@ class Group(NamedTuple):
 GROUPS = {
     "core": Group(".core", "cpu"),
     "planning": Group(".planning", "cpu"),
+    "lidar": Group(".lidar", "cpu"),
     "gpu": Group(".gpu", "cuda"),
 }
 """The groups by name."""

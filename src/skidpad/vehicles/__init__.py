@@ -5,13 +5,15 @@ from __future__ import annotations
 from ..errors import InvalidValue
 from ..model import VehicleFactory
 from ..record import unknown_name
+from . import wheeled
+from .ackermann_truck import ackermann_truck
 from .autoware import autoware
 from .brains2 import brains2
 from .formula_student import formula_student
 from .four_wheel import four_wheel
 from .kinematic_bicycle import kinematic_bicycle
 
-_LISTED = (brains2, formula_student, four_wheel, kinematic_bicycle)
+_LISTED = (ackermann_truck, brains2, formula_student, four_wheel, kinematic_bicycle)
 _FACTORIES: dict[str, VehicleFactory] = {}
 
 
@@ -41,6 +43,7 @@ for _factory in _LISTED:
     register(_factory)
 
 __all__ = [
+    "ackermann_truck",
     "autoware",
     "brains2",
     "formula_student",
@@ -49,4 +52,5 @@ __all__ = [
     "kinematic_bicycle",
     "names",
     "register",
+    "wheeled",
 ]

@@ -1,0 +1,201 @@
+"""The group `lidar`: rays per second, exact, on one thread and on a GPU where there is one."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from functools import partial
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..errors import MissingExtra
+from ..maps import Map
+from ..raycast import Scene
+from ..sensors.lidar import Lidar, outlines
+from .budget import Budget
+from .clock import best_rate, interleaved
+from .device import Device, on_host
+from .entry import RATE, Entry, Measured
+from .peers import plain_rays
+from .scenes import RESOLUTION, Scenery, clutter, corridor
+
+Array = NDArray[np.float64]
+LIDAR = Lidar(rays=1080)
+"""A full turn, no errors."""
+CAR = np.array([[-0.25, -0.16], [0.25, -0.16], [0.25, 0.16], [-0.25, 0.16]])
+"""Outline of the other cars, of the size of the truck's, in m."""
+OPPONENTS = 20
+RAYS_PER_RUN = 400_000
+"""Rays of a timed run of skidpad; peers that are slow make fewer."""
+CUDA_LIDARS = 4096
+CHECKED = 8
+"""Poses whose ranges are compared ray by ray with all segments."""
+
+
+def entries(budget: Budget) -> Iterator[Entry]:
+    """Clutter of three densities, a raster, a world with other cars; and the GPU's."""
+    poses = max(RAYS_PER_RUN // LIDAR.rays, CHECKED)
+    sceneries = {n: clutter(n, poses) for n in (100, 1000, 10_000)}
+    for segments, scenery in sceneries.items():
+        yield _segments_entry(f"lidar.segments{segments}", scenery, budget)
+    grid = corridor(poses)
+    yield _grid_entry(grid, budget)
+    yield _opponents_entry(sceneries[1000], budget)
+    yield from _cuda_entries(budget)
+
+
+def _segments_entry(name: str, scenery: Scenery, budget: Budget) -> Entry:
+    segments = np.ascontiguousarray(scenery.map.segments)
+    reference = _by_all_segments(segments, scenery.poses[:CHECKED])
+    few = scenery.poses[: max(len(scenery.poses) // max(len(segments) // 100, 1), CHECKED)]
+    room = np.empty((len(few), LIDAR.rays))
+    sweep = partial(plain_rays.sweep_scan, segments, few, LIDAR.angles, room)
+    peer = _rate(sweep, room.size, budget, lambda: _error(sweep()[:CHECKED], reference))
+    own, details = _own(scenery, reference, budget)
+    return Entry(name, RATE, own, {"truck_sweep": peer}, {}, details)
+
+
+def _grid_entry(scenery: Scenery, budget: Budget) -> Entry:
+    grid = scenery.map.grid
+    assert grid is not None
+    reference = _by_walking(grid.occupied, scenery.poses[:CHECKED])
+    field = plain_rays.march_field(grid.occupied, RESOLUTION)
+    room = np.empty((len(scenery.poses), LIDAR.rays))
+    march = partial(plain_rays.march_scan, field, RESOLUTION, scenery.poses, LIDAR.angles, room)
+    peer = _rate(march, room.size, budget, lambda: _error(march()[:CHECKED], reference))
+    own, details = _own(scenery, reference, budget)
+    return Entry("lidar.grid1600", RATE, own, {"numba_march": peer}, {}, details)
+
+
+def _opponents_entry(scenery: Scenery, budget: Budget) -> Entry:
+    """The same scans with other cars in the room; beside it without them."""
+    rng = np.random.default_rng(7)
+    cars = np.column_stack(
+        [rng.uniform(1.0, 49.0, (OPPONENTS, 2)), rng.uniform(-np.pi, np.pi, OPPONENTS)]
+    )
+    movers = outlines([CAR] * OPPONENTS, cars)
+    scene = Scene.of(scenery.map)
+    out = np.empty((len(scenery.poses), LIDAR.rays))
+    scan = partial(scene.scan, scenery.poses, LIDAR.angles, out, threads=1)
+    both = np.concatenate([scenery.map.segments, movers])
+    reference = _by_all_segments(both, scenery.poses[:CHECKED])
+    error = _error(scan(movers=movers)[:CHECKED], reference)
+    with_cars, without = interleaved([partial(scan, movers=movers), scan], 5 * budget.repeats)
+    own = best_rate(out.size, with_cars)._replace(error=error)
+    empty = best_rate(out.size, without)
+    details = {"cars": OPPONENTS, "times_the_empty_world": empty.value / own.value}
+    return Entry("lidar.opponents20", RATE, own, {"empty_world": empty}, {}, details)
+
+
+def _own(scenery: Scenery, reference: Array, budget: Budget) -> tuple[Measured, dict[str, Any]]:
+    scene = Scene.of(scenery.map)
+    out = np.empty((len(scenery.poses), LIDAR.rays))
+    scan = partial(scene.scan, scenery.poses, LIDAR.angles, out, threads=1)
+    error = _error(scan()[:CHECKED], reference)
+    (times,) = interleaved([scan], 5 * budget.repeats)
+    details = {
+        "engine": scene.engine,
+        "rays": LIDAR.rays,
+        "poses": len(scenery.poses),
+        "mean_range": float(out[np.isfinite(out)].mean()),
+    }
+    return best_rate(out.size, times)._replace(error=error), details
+
+
+def _rate(
+    action: Callable[[], Any], amount: int, budget: Budget, error: Callable[[], float]
+) -> Measured:
+    action()
+    (times,) = interleaved([action], budget.repeats)
+    return best_rate(amount, times)._replace(error=error())
+
+
+def _error(found: Array, reference: Array) -> float:
+    """Largest difference in m; a ray that only one of them sees end counts with its length."""
+    both = np.isfinite(found) & np.isfinite(reference)
+    apart = np.where(np.isfinite(found), found, reference)[
+        np.isfinite(found) != np.isfinite(reference)
+    ]
+    return float(max(np.abs(found - reference)[both].max(), apart.max(initial=0.0)))
+
+
+def _by_all_segments(segments: Array, poses: Array) -> Array:
+    """Ranges by crossing every ray with every segment."""
+    a, b = segments[:, :2], segments[:, 2:]
+    out = np.empty((len(poses), LIDAR.rays))
+    for k, (x, y, yaw) in enumerate(poses):
+        angle = yaw + LIDAR.angles
+        d = np.stack([np.cos(angle), np.sin(angle)])
+        p, e = a - (x, y), b - a
+        cross = d[0][:, None] * e[:, 1] - d[1][:, None] * e[:, 0]
+        with np.errstate(divide="ignore", invalid="ignore"):
+            t = (p[:, 0] * e[:, 1] - p[:, 1] * e[:, 0]) / cross
+            u = (p[:, 0] * d[1][:, None] - p[:, 1] * d[0][:, None]) / cross
+        hit = (t >= 0.0) & (u >= -1e-12) & (u <= 1.0 + 1e-12)
+        out[k] = np.where(hit, t, np.inf).min(axis=1)
+    return out
+
+
+def _by_walking(occupied: NDArray[np.bool_], poses: Array) -> Array:
+    """Ranges by walking from cell border to cell border."""
+    out = np.empty((len(poses), LIDAR.rays))
+    for k, (x, y, yaw) in enumerate(poses):
+        for n, angle in enumerate(yaw + LIDAR.angles):
+            out[k, n] = _walked(occupied, x, y, float(np.cos(angle)), float(np.sin(angle)))
+    return out
+
+
+def _walked(occupied: NDArray[np.bool_], x: float, y: float, c: float, s: float) -> float:
+    rows, columns = occupied.shape
+    i, j = int(y // RESOLUTION), int(x // RESOLUTION)
+    t = 0.0
+    while 0 <= i < rows and 0 <= j < columns:
+        if occupied[i, j]:
+            return t
+        next_x = ((j + (c > 0)) * RESOLUTION - x) / c if c else np.inf
+        next_y = ((i + (s > 0)) * RESOLUTION - y) / s if s else np.inf
+        t = min(next_x, next_y)
+        if next_x <= next_y:
+            j += 1 if c > 0 else -1
+        else:
+            i += 1 if s > 0 else -1
+    return np.inf
+
+
+def _cuda_entries(budget: Budget) -> Iterator[Entry]:
+    """Thousands of lidars at once on a GPU; nothing where there is none."""
+    try:
+        device = Device.of("cuda")
+    except MissingExtra:
+        return
+    for name, scenery in (
+        ("lidar.cuda.segments1000", clutter(1000, CUDA_LIDARS)),
+        ("lidar.cuda.grid1600", corridor(CUDA_LIDARS)),
+    ):
+        yield _cuda_entry(name, scenery, device, budget)
+
+
+def _cuda_entry(name: str, scenery: Scenery, device: Device, budget: Budget) -> Entry:
+    from ..raycast.cuda import CudaScene
+
+    scene: Map = scenery.map
+    there = CudaScene.of(scene)
+    poses = device.xp.asarray(scenery.poses)
+    found: dict[str, Any] = {}
+    rates: dict[str, Measured] = {}
+    for precision in ("float64", "float32"):
+        out = device.xp.empty((len(scenery.poses), LIDAR.rays), precision)
+        scan = device.finished(partial(there.scan, poses, LIDAR.angles, out))
+        scan()
+        (times,) = interleaved([scan], 5 * budget.repeats)
+        rates[precision] = best_rate(out.size, times)
+        found[precision] = on_host(out[:64])
+    wanted = Scene.of(scene).scan(scenery.poses[:64], LIDAR.angles)
+    details = {
+        "lidars": len(scenery.poses),
+        "rays": LIDAR.rays,
+        "same_bits_as_cpu": found["float64"].tobytes() == wanted.tobytes(),
+        "float32": rates["float32"].value,
+    }
+    return Entry(name, RATE, rates["float64"], {}, {}, details)

@@ -1,0 +1,123 @@
+"""Which areas of a map are solid: rings are only lines until one knows what is inside them.
+
+A polygon is an obstacle for one author and the yard a car drives in for another. The rule for files
+that do not say it goes by which ring lies in which: an outermost ring around others, or one that is
+alone in its map, is a fence, free on both sides; inside of a fence solid and free areas alternate
+from ring to ring; outermost rings beside others, around nothing, are solid.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Literal, NamedTuple
+
+import numpy as np
+
+from .shapes import Array, Mask, enclosed
+
+Inside = Literal["auto", "solid", "free"]
+INSIDE: tuple[Inside, ...] = ("auto", "solid", "free")
+"""What the area of a polygon, within its outline and without its holes, can be."""
+
+
+class Polygon(NamedTuple):
+    """A polygon: its outline and the holes in it, rings without closing vertex."""
+
+    outline: Array
+    holes: tuple[Array, ...] = ()
+
+
+class Areas(NamedTuple):
+    """Rings by what they enclose."""
+
+    solids: tuple[Polygon, ...]
+    """Areas nothing can be in."""
+    fences: tuple[Array, ...]
+    """Rings around an area to be in; walls, but free on both sides."""
+
+
+def areas(polygons: Sequence[Polygon], inside: Inside) -> Areas:
+    """The solid areas and the fences of these polygons."""
+    if inside == "solid":
+        return Areas(tuple(polygons), ())
+    if inside == "free":
+        holes = (Polygon(hole) for polygon in polygons for hole in polygon.holes)
+        return Areas(tuple(holes), tuple(polygon.outline for polygon in polygons))
+    return _by_nesting(polygons)
+
+
+def _by_nesting(polygons: Sequence[Polygon]) -> Areas:
+    rings = [ring for polygon in polygons for ring in (polygon.outline, *polygon.holes)]
+    around = _nesting(polygons, rings)
+    full = {k for outer in around for k in outer}
+    fences = {k for k, outer in enumerate(around) if not outer and (k in full or len(rings) == 1)}
+    levels = [len(outer - fences) for outer in around]
+    is_solid = [k not in fences and level % 2 == 0 for k, level in enumerate(levels)]
+    holes: dict[int, list[Array]] = {}
+    for k in range(len(rings)):
+        if k in fences or is_solid[k]:
+            continue
+        solid = [outer for outer in around[k] if is_solid[outer]]
+        if solid:
+            holes.setdefault(max(solid, key=lambda outer: levels[outer]), []).append(rings[k])
+        else:
+            # Only where a hole sticks out of its outline; as obstacle it is on the safe side.
+            is_solid[k] = True
+    solids = (Polygon(ring, tuple(holes.get(k, ()))) for k, ring in enumerate(rings) if is_solid[k])
+    return Areas(tuple(solids), tuple(rings[k] for k in sorted(fences)))
+
+
+def _nesting(polygons: Sequence[Polygon], rings: Sequence[Array]) -> list[set[int]]:
+    """For each ring, those it lies in. Rings that cross lie in neither of the two."""
+    low = np.array([ring.min(axis=0) for ring in rings]).reshape(-1, 2)
+    high = np.array([ring.max(axis=0) for ring in rings]).reshape(-1, 2)
+    order = low[:, 0].argsort(kind="stable")
+    lefts = low[order, 0]
+    around: list[set[int]] = [set() for _ in rings]
+    for k, ring in enumerate(rings):
+        begin, end = np.searchsorted(lefts, [low[k, 0], np.nextafter(high[k, 0], np.inf)])
+        near = order[begin:end]
+        boxed = near[np.all((low[near] >= low[k]) & (high[near] <= high[k]), axis=1)].tolist()
+        # Of two equal rings the later one is the inner.
+        inner = [j for j in boxed if j != k and j not in around[k]]
+        for j in _those_within(ring, inner, rings):
+            around[j].add(k)
+    _holes_lie_in_their_outlines(polygons, around)
+    return around
+
+
+def _those_within(ring: Array, others: list[int], rings: Sequence[Array]) -> list[int]:
+    """Which of the others lie in a ring with all their vertices."""
+    if not others:
+        return []
+    starts = np.cumsum([0, *(len(rings[j]) for j in others[:-1])])
+    inside = enclosed(np.concatenate([rings[j] for j in others]), ring)
+    whole = np.logical_and.reduceat(inside, starts)
+    return [j for j, is_within in zip(others, whole.tolist(), strict=True) if is_within]
+
+
+def _holes_lie_in_their_outlines(polygons: Sequence[Polygon], around: list[set[int]]) -> None:
+    """The file says so, even where a hole sticks out."""
+    outline = 0
+    for polygon in polygons:
+        for hole in range(outline + 1, outline + 1 + len(polygon.holes)):
+            around[hole].add(outline)
+            around[outline].discard(hole)
+        outline += 1 + len(polygon.holes)
+
+
+def solid_at(points: Array, solids: Sequence[Polygon]) -> Mask:
+    """Which points lie in a solid area; its border belongs to it, also around holes."""
+    result = np.zeros(len(points), dtype=np.bool_)
+    order = points[:, 0].argsort(kind="stable")
+    x = points[order, 0]
+    for outline, holes in solids:
+        begin = int(np.searchsorted(x, outline[:, 0].min(), "left"))
+        end = int(np.searchsorted(x, outline[:, 0].max(), "right"))
+        rows = order[begin:end]
+        rows = rows[~result[rows]]
+        inside = enclosed(points[rows], outline)
+        for hole in holes:
+            inside[inside] = ~enclosed(points[rows][inside], hole, border=False)
+        result[rows[inside]] = True
+    return result

@@ -1,0 +1,105 @@
+"""The rays of a scan: angles against the sensor, as blocks of directions."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..errors import InvalidValue
+
+MOST_RAYS = 1_000_000
+"""Largest number of rays of a scan."""
+
+
+BEARING_ERROR = 2e-6
+"""Bound of the error in rad of bearings; the ranges of rays found with them are widened by it."""
+LARGEST_ANGLE = 1e9
+"""Largest angle in rad, either sign; sines of larger ones would not be exact."""
+
+VIEW = (
+    "x", "y", "cos", "sin", "per_rad", "per_turn", "margin", "top", "middle", "max_range",
+)  # fmt: skip
+"""What kernels know of a sensor and its rays: position, direction of the middle ray, rays per rad
+and per turn, margin of ranges of rays, number of the last ray, of the middle ray, largest range."""
+X, Y, COS, SIN, PER_RAD, PER_TURN, MARGIN, TOP, MIDDLE, MAX_RANGE = range(len(VIEW))
+
+
+@dataclass(frozen=True, eq=False)
+class Fan:
+    """The directions of a scan, made once for many scans; see `fan`."""
+
+    angles: NDArray[np.float64]
+    """Angles against the sensor's x axis in rad, positive to the left, read-only."""
+    beams: NDArray[np.float64]
+    """Blocks of eight cosines and eight sines, in order of angle; see `lanes`."""
+    view: NDArray[np.float64] | None
+    """As `VIEW`, of a sensor at 0; None if the angles are not evenly spaced."""
+    backwards: bool
+    """Whether the angles fall, so that the blocks are in reverse order."""
+
+    def __len__(self) -> int:
+        return len(self.angles)
+
+    def units(self) -> NDArray[np.float64]:
+        """Cosines and sines of the angles, in their own order, shape (2, N)."""
+        both = self.beams.reshape(-1, 2, 8).transpose(1, 0, 2).reshape(2, -1)[:, : len(self)]
+        return both[:, ::-1] if self.backwards else both
+
+
+def fan(angles: Any) -> Fan:
+    """The rays of a scan from their angles against the sensor in rad, positive to the left.
+
+    Angles that are evenly spaced (to half a spacing), rising or falling, make fast scans.
+    """
+    if isinstance(angles, Fan):
+        return angles
+    given = np.array(angles, dtype=np.float64, ndmin=1)
+    _check(given)
+    count = len(given)
+    step = float(given[-1] - given[0]) / (count - 1) if count > 1 else 0.0
+    backwards = step < 0.0
+    forward = np.ascontiguousarray(given[::-1]) if backwards else given
+    step = abs(step) if count > 1 else 2.0 * np.pi
+    view = None
+    if step > 0.0:
+        uneven = np.abs(forward - (forward[0] + step * np.arange(count))).max()
+        if uneven <= 0.5 * step:
+            margin = 1.5 + BEARING_ERROR / step
+            per_turn = 2.0 * np.pi / step
+            spacing = (1.0 / step, per_turn, margin, count - 1.0, count // 2)
+            view = np.array([0.0, 0.0, 1.0, 0.0, *spacing, np.inf])
+    beams = _beams(forward)
+    given.flags.writeable = False
+    return Fan(given, beams, view, backwards)
+
+
+def units(angles: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Cosines and sines of angles (N,) in rad, with the same bits everywhere."""
+    from .direction import fill_units
+
+    cos, sin = np.empty(len(angles)), np.empty(len(angles))
+    fill_units(np.ascontiguousarray(angles), cos, sin)
+    return cos, sin
+
+
+def _beams(angles: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Blocks of cosines and sines of angles; the last angle fills up the last block."""
+    blocks = -(-len(angles) // 8)
+    chosen = np.minimum(np.arange(8 * blocks), len(angles) - 1)
+    both = np.stack(units(angles))[:, chosen]
+    return np.ascontiguousarray(both.reshape(2, blocks, 8).transpose(1, 0, 2)).reshape(-1)
+
+
+def _check(angles: NDArray[np.float64]) -> None:
+    if angles.ndim != 1 or not 1 <= len(angles) <= MOST_RAYS:
+        raise InvalidValue(
+            f"angles has shape {angles.shape}: it must be (N,) with N from 1 to {MOST_RAYS} rays"
+        )
+    bad = np.flatnonzero(~(np.abs(angles) <= LARGEST_ANGLE))
+    if len(bad):
+        raise InvalidValue(
+            f"angles[{bad[0]}] = {angles[bad[0]]} rad must be finite, at most {LARGEST_ANGLE:g} rad"
+        )

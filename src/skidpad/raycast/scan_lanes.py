@@ -1,0 +1,248 @@
+"""The steps of drawing a scan, on blocks of eight rays or eight segments.
+
+In `rays` a block of eight rays is three vectors: the x and y components of the directions, and the
+nearness, which is 1/range of what was met so far, 0 for nothing. In `beams` it is two: cosines and
+sines of the angles that the rays have against the sensor. In `table` a block of eight segments is
+the eight vectors of `blocks.FIELDS`. `view` is as `fan.VIEW` has it.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from numba import types
+
+from .fan import VIEW
+from .lanes import Block, Lanes, constant, instruction, loop, repeated, scalars, store_in_row
+
+ARC = (0.999977218, -0.332622797, 0.193540193, -0.116426047, 0.0526469016, -0.0117189672)
+"""atan(r)/r in r², r within 1, fitted with the least largest error: 1.7e-6 rad, so that
+`fan.BEARING_ERROR` is a bound of it."""
+QUARTER_TURN = 1.5707963267948966
+NOISE = 1e-15
+"""Bound of the rounding error of a cross product, as a part of the sum of its two products."""
+SURELY = 1.0 - 1e-9
+"""Factor on distances, so that rounding never leaves out what lies exactly at a limit."""
+
+
+@instruction
+def turn(typing: Any, rays: Any, beams: Any, block: Any, cos: Any, sin: Any) -> Any:
+    """Directions of a block in the world, for a sensor with this cosine and sine of its yaw.
+
+    Nothing is met as yet.
+    """
+
+    def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        ray = Block(context, builder, (rays, args[0]), args[2], 3)
+        beam = Block(context, builder, (beams, args[1]), args[2], 2)
+        c, s = (repeated(builder, value) for value in args[3:])
+        x, y = beam[0], beam[1]
+        ray[0], ray[1] = c * x - s * y, s * x + c * y
+        ray[2] = constant(builder, 0.0)
+        return context.get_dummy_value()
+
+    return types.void(rays, beams, types.int64, types.float64, types.float64), generate
+
+
+@instruction
+def meet(
+    typing: Any,
+    rays: Any,
+    first: Any,
+    last: Any,
+    ax: Any,
+    ay: Any,
+    bx: Any,
+    by: Any,
+    mx: Any,
+    my: Any,
+) -> Any:
+    """Draw a segment from a to b, counter-clockwise as the sensor sees it, over blocks of rays.
+
+    They go from `first` to `last`, which may be the same; one more may be drawn over. A ray along d
+    meets the segment if cross(a, d) >= 0 >= cross(b, d), with nearness m·d. The end of one segment
+    that is the start of the next gives one and the same number here, so that no ray slips between.
+    """
+
+    def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        a_x, a_y, b_x, b_y, m_x, m_y = (repeated(builder, value) for value in args[3:])
+
+        def body(block: Any) -> Any:
+            # Two at a time: a short segment often covers two, and seldom more.
+            two = Block(context, builder, (rays, args[0]), block, 3)
+            for at in (0, 3):
+                x, y, nearest = (two[at + n] for n in range(3))
+                between = (a_x * y - a_y * x >= 0.0) & (b_x * y - b_y * x <= 0.0)
+                near = between.pick(m_x * x + m_y * y, 0.0)
+                two[at + 2] = nearest.raised_to(near)
+            return None
+
+        loop(builder, args[1], args[2], 2, body)
+        return context.get_dummy_value()
+
+    return types.void(rays, types.int64, types.int64, *[types.float64] * 6), generate
+
+
+@instruction
+def hidden(typing: Any, rays: Any, first: Any, last: Any, nearness: Any) -> Any:
+    """Whether all rays of some blocks have met something at least this near."""
+
+    def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        limit = repeated(builder, args[3])
+
+        def body(block: Any) -> Any:
+            farther = (Block(context, builder, (rays, args[0]), block, 3)[2] < limit).bits()
+            return builder.icmp_unsigned("==", farther, farther.type(0))
+
+        return loop(builder, args[1], args[2], 1, body)
+
+    return types.boolean(rays, types.int64, types.int64, types.float64), generate
+
+
+@instruction
+def finish(
+    typing: Any, rays: Any, out: Any, row: Any, block: Any, max_range: Any, missed: Any
+) -> Any:
+    """Put the ranges of a block into a row: `missed` where nothing was met up to `max_range`."""
+
+    def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        distance = 1.0 / Block(context, builder, (rays, args[0]), args[3], 3)[2]
+        met = distance <= repeated(builder, args[4])
+        value = met.pick(distance, repeated(builder, args[5]))
+        store_in_row(context, builder, (out, args[1]), args[2], args[3], value)
+        return context.get_dummy_value()
+
+    whole, real = types.int64, types.float64
+    return types.void(rays, out, whole, whole, real, real), generate
+
+
+def _bearing(x: Lanes, y: Lanes) -> Lanes:
+    """Angle of (x, y) in [-π, π], to `fan.BEARING_ERROR`."""
+    across, along = y.size(), x.size()
+    steep = across > along
+    ratio = steep.pick(along, across) / (steep.pick(across, along) + 1e-300)
+    z = ratio * ratio
+    series = z * ARC[5] + ARC[4]
+    for coefficient in ARC[3::-1]:
+        series = z * series + coefficient
+    angle = ratio * series
+    angle = steep.pick(QUARTER_TURN - angle, angle)
+    return (x < 0.0).pick(2.0 * QUARTER_TURN - angle, angle).signed_as(y)
+
+
+def _view(context: Any, builder: Any, view: Any) -> dict[str, Lanes]:
+    return dict(zip(VIEW, scalars(context, builder, view, len(VIEW)), strict=True))
+
+
+def _number(v: dict[str, Lanes], x: Lanes, y: Lanes) -> Lanes:
+    """Number of the ray that points along (x, y), not rounded, within half a turn of the middle."""
+    cos, sin = v["cos"], v["sin"]
+    return v["middle"] + v["per_rad"] * _bearing(cos * x + sin * y, cos * y - sin * x)
+
+
+def _wraps(v: dict[str, Lanes], low: Lanes, high: Lanes) -> Lanes:
+    """Whether a range of rays goes on at the other end of the scan."""
+    return (high >= v["per_turn"]) | (low + v["per_turn"] <= v["top"])
+
+
+@instruction
+def look(
+    typing: Any, view: Any, discs: Any, block: Any, nearest: Any, near: Any, places: Any
+) -> Any:
+    """Where a block of eight discs is seen: `near` gets bounds of their nearness, up to `nearest`.
+
+    `places` gets the first and the last block of rays that each may cover, and how near it is in
+    steps. The result has a bit for each disc that is in view and reach.
+    """
+
+    def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        v = _view(context, builder, (view, args[0]))
+        disc = Block(context, builder, (discs, args[1]), args[2], 3)
+        x, y, radius = disc[0] - v["x"], disc[1] - v["y"], disc[2]
+        distance = (x * x + y * y).root() * SURELY
+        part = radius / distance
+        around = ~(part < 1.0)
+        # asin(part), or a little more.
+        half = (part + part * part * part * 0.5708) * v["per_rad"] + v["margin"]
+        middle = _number(v, x, y)
+        low, high = middle - half, middle + half
+        whole = around | _wraps(v, low, high)
+        first = whole.pick(0.0, low.within(0.0, v["top"]))
+        last = whole.pick(v["top"], high.within(0.0, v["top"]))
+        gap = distance - radius
+        reached = around | (gap <= v["max_range"])
+        inside = whole | ((high >= 0.0) & (low <= v["top"]))
+        seen = (radius >= 0.0) & reached & inside
+        most = repeated(builder, args[3])
+        nearness = (around | (1.0 / gap > most)).pick(most, 1.0 / gap)
+        near_block = Block(context, builder, (near, args[4]), args[2].type(0), 1)
+        near_block[0] = nearness
+        place = Block(context, builder, (places, args[5]), args[2].type(0), 3)
+        place[0] = Lanes(builder, first.blocks())
+        place[1] = Lanes(builder, last.blocks())
+        place[2] = Lanes(builder, nearness.quarters_of_octaves())
+        return seen.bits()
+
+    return types.int64(view, discs, types.int64, types.float64, near, places), generate
+
+
+def behind(segment: Block, x: Lanes, y: Lanes) -> Lanes:
+    """Whether the backs of eight segments are hidden to a point; see `blocks.FIELDS`."""
+    to_x, to_y = segment[5] - x, segment[6] - y
+    return to_x * to_x + to_y * to_y > segment[7]
+
+
+@instruction
+def prepare(typing: Any, view: Any, table: Any, block: Any, plan: Any, places: Any) -> Any:
+    """Prepare a block of segments for `meet`: `plan` gets ax, ay, bx, by, mx, my.
+
+    `places` gets the first and the last block of rays that each covers. Of the result, bits 0 to 7
+    say which segments are ready to be drawn. Bits 8 to 15 say which of them cover the other blocks
+    instead, from the last one on and up to the first. Bits 16 to 23 say which need more care. The
+    others cannot be seen.
+    """
+
+    def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        v = _view(context, builder, (view, args[0]))
+        segment = Block(context, builder, (table, args[1]), args[2], 8)
+        x0, y0, x1, y1, length = (segment[n] for n in range(5))
+        ax, ay, bx, by = x0 - v["x"], y0 - v["y"], x1 - v["x"], y1 - v["y"]
+        ex, ey = x1 - x0, y1 - y0
+        one, other = ax * ey, ay * ex
+        area = one - other
+        edge_on = area.size() <= (one.size() + other.size()) * NOISE
+        edge_on = edge_on & (ex.size() + ey.size() > 0.0)
+        front = (area > 0.0) | ~behind(segment, v["x"], v["y"])
+        seen = front & (area.size() * SURELY <= length * v["max_range"])
+
+        first, last = _number(v, ax, ay), _number(v, bx, by)
+        span = last - first
+        half = v["per_turn"] * 0.5
+        span = span - (span.size() > half).pick(v["per_turn"].signed_as(span), 0.0)
+        low = first + (span < 0.0).pick(span, 0.0) - v["margin"]
+        high = first + (span > 0.0).pick(span, 0.0) + v["margin"]
+        inside = (high >= 0.0) & (low <= v["top"])
+        # The range goes on at the other end of the scan.
+        over, under = high >= v["per_turn"], low + v["per_turn"] <= v["top"]
+        wraps = over | under
+        first = over.pick(high - v["per_turn"], under.pick(high, low)).within(0.0, v["top"])
+        last = over.pick(low, under.pick(low + v["per_turn"], high)).within(0.0, v["top"])
+        # Near half a turn the error of a bearing may turn the span the wrong way; and of scans of
+        # more than one turn a segment may cover more than two ranges.
+        wide = (span.size() + v["margin"] >= half) | (v["top"] >= v["per_turn"] + v["margin"])
+
+        # Counter-clockwise from a to b, as `meet` has it: a change of sign swaps them, exactly.
+        way = constant(builder, 1.0).signed_as(area)
+        per_area = 1.0 / area
+        out = Block(context, builder, (plan, args[3]), args[2].type(0), 6)
+        out[0], out[1], out[2], out[3] = way * ax, way * ay, way * bx, way * by
+        out[4], out[5] = ey * per_area, (0.0 - ex) * per_area
+        place = Block(context, builder, (places, args[4]), args[2].type(0), 2)
+        place[0] = Lanes(builder, first.blocks())
+        place[1] = Lanes(builder, last.blocks())
+        care = edge_on | (seen & wide)
+        ready = seen & (inside | wraps) & ~care
+        bits = builder.or_(ready.bits(), builder.shl((ready & wraps).bits(), args[2].type(8)))
+        return builder.or_(bits, builder.shl(care.bits(), args[2].type(16)))
+
+    return types.int64(view, table, types.int64, plan, places), generate

@@ -1,0 +1,219 @@
+"""What rays can meet: the walls of a map, sorted so that few of them are looked at."""
+
+from __future__ import annotations
+
+import itertools
+import math
+import os
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from functools import cache, cached_property
+from threading import local
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..errors import InvalidValue
+from .arguments import limit_of, movers_of, poses_of, rays_of, result_of, segments_of
+from .blocks import ALWAYS, rows_of, with_hidden_backs
+from .cells import Cells, sorted_into_cells
+from .contour import contour
+from .fan import MAX_RANGE, Fan, fan, units
+from .tree import Tree, grown
+
+if TYPE_CHECKING:
+    from ..maps import Grid, Map
+    from .cuda import CudaScene
+
+Array = NDArray[np.float64]
+ALL_AT_ONCE = 1200
+"""Up to so many segments each scan looks at all of them: a tree would cost more than it saves."""
+_NO_ROWS = np.empty((0, 0)), np.empty((0, 0), np.float32)
+
+
+class Scene:
+    """Walls that rays meet: exact, and any number of rays at a time.
+
+    A ray meets a segment where it crosses it, ends included; segments that share an end leave no
+    gap. A ray along a segment meets its nearer end. A sensor on a segment, or within an occupied
+    cell of a grid, has range 0 along every ray. Segments without length are not seen.
+    """
+
+    def __init__(self, segments: Any = (), grid: Grid | None = None) -> None:
+        rows = with_hidden_backs(rows_of(segments_of(segments)))
+        self.grid = grid
+        """The occupancy grid, if there is one."""
+        self.engine = "sweep" if len(rows) <= ALL_AT_ONCE else "tree"
+        """How scans find what they see: "sweep", "tree" or, with a grid, "raster"."""
+        if grid is not None:
+            corners: Array = contour(grid.occupied).reshape(-1, 2).astype(np.float64)
+            borders = grid.to_world(corners * float(grid.resolution)).reshape(-1, 4)
+            rows = np.concatenate([rows, rows_of(borders, ALWAYS)])
+            self.engine = "raster"
+        self.rows: Array = rows
+        """The walls, as rows of `blocks.FIELDS`."""
+        self.tree: Tree = grown(rows, flat=self.engine == "sweep")
+        """The walls as whole scans read them."""
+        self._scratch = local()
+
+    @cached_property
+    def cells(self) -> Cells:
+        """The walls as single rays read them, sorted when first needed."""
+        return sorted_into_cells(self.rows)
+
+    @classmethod
+    def of(cls, map: Map) -> Scene:
+        """The walls of a map: its segments and the occupied cells of its grid."""
+        return cls(map.segments, map.grid)
+
+    def on_cuda(self) -> CudaScene:
+        """The same walls on a CUDA device, for fleets of sensors."""
+        from .cuda import CudaScene
+
+        return CudaScene(self)
+
+    def cast(
+        self,
+        x: Any,
+        y: Any,
+        angle: Any,
+        out: Any = None,
+        *,
+        max_range: float = math.inf,
+        movers: Any = None,
+    ) -> NDArray[Any]:
+        """Ranges of single rays in m, each from its own origin; inf where nothing is met.
+
+        `x`, `y` in m and `angle` in rad in the world, of one shape (N,) or scalars; `movers` (m, 4)
+        are segments that are there in this call only. `out` may be float64 or float32.
+        """
+        x, y, angle = rays_of(x, y, angle)
+        out = result_of(out, x.shape)
+        limit, moving = limit_of(max_range), movers_of(movers, 1)[0]
+        direct = out.dtype == np.float64 and out.flags.c_contiguous
+        ranges = out if direct else np.empty(x.shape)
+        self._cast_along(x, y, *units(angle), limit, moving, ranges)
+        ranges[self._within_solid(np.stack([x, y], axis=1))] = 0.0
+        if not direct:
+            out[...] = ranges
+        return out
+
+    def scan(
+        self,
+        poses: Any,
+        angles: Any,
+        out: Any = None,
+        *,
+        max_range: float = math.inf,
+        movers: Any = None,
+        threads: int | None = None,
+    ) -> NDArray[Any]:
+        """Ranges in m of whole scans, shape (B, N); inf where nothing is met.
+
+        `poses` (B, 3): x and y in m, yaw in rad, in the world. `angles` (N,) or a `Fan`: of the
+        rays against the sensor. `out` may be float64 or float32. `movers` (m, 4) or (B, m, 4) are
+        segments that are there in this call only, for all poses or for each. The poses are shared
+        out over `threads` (default: as many as pay); the bits do not depend on that.
+        """
+        where, rays = poses_of(poses), fan(angles)
+        out = result_of(out, (len(where), len(rays)))
+        limit, moving = limit_of(max_range), movers_of(movers, len(where))
+        rows = self._scan_uneven if rays.view is None else self._scan_even
+        direct = out.flags.c_contiguous and not rays.backwards
+        ranges = out if direct else np.empty(out.shape, out.dtype)
+
+        def part(begin: int, end: int) -> None:
+            moved = moving if len(moving) == 1 else moving[begin:end]
+            rows(where[begin:end], rays, moved, limit, ranges[begin:end])
+
+        _shared_out(part, len(where), out.size, threads)
+        ranges[self._within_solid(where[:, :2])] = 0.0
+        if not direct:
+            out[...] = ranges[:, ::-1] if rays.backwards else ranges
+        return out
+
+    def _cast_along(
+        self, x: Array, y: Array, dx: Array, dy: Array, limit: float, moving: Array, out: Array
+    ) -> None:
+        from .walking import cast_rays
+
+        cast_rays(x, y, dx, dy, limit, *self.cells, moving.reshape(-1), len(moving), out)
+
+    def _scan_even(
+        self, poses: Array, rays: Fan, movers: Array, limit: float, out: NDArray[Any]
+    ) -> None:
+        from .drawing import scan_rows
+
+        assert rays.view is not None
+        view = rays.view.copy()
+        view[MAX_RANGE] = limit
+        count = movers.shape[1]
+        moving = movers.reshape(-1), count, count if len(movers) > 1 else 0
+        turned = units(poses[:, 2])
+        results = (out, _NO_ROWS[1]) if out.dtype == np.float64 else (_NO_ROWS[0], out)
+        scratch = self._scratch_of(len(rays))
+        scan_rows(poses, *turned, rays.beams, view, *self.tree, *moving, *scratch, *results)
+
+    def _scratch_of(self, count: int) -> tuple[NDArray[Any], ...]:
+        """Arrays that the kernel works in: one set for each thread."""
+        kept: Any = getattr(self._scratch, "arrays", None)
+        blocks = -(-count // 8)
+        if kept is None or kept[0] != blocks:
+            arrays = (
+                np.empty(256, np.int64),
+                np.empty((self.tree.nodes + 2, 4), np.int64),
+                np.empty(self.tree.nodes + 2),
+                # Segments are drawn over two blocks of rays at a time.
+                np.zeros(24 * (blocks + 1)),
+                np.empty(48),
+                np.empty(24, np.int64),
+            )
+            kept = self._scratch.arrays = (blocks, arrays)
+        return kept[1]
+
+    def _scan_uneven(
+        self, poses: Array, rays: Fan, movers: Array, limit: float, out: NDArray[Any]
+    ) -> None:
+        count = len(rays)
+        beams = rays.units()[:, ::-1] if rays.backwards else rays.units()
+        cos, sin = units(poses[:, 2])
+        ranges = np.empty(count)
+        for b, (x, y) in enumerate(poses[:, :2].tolist()):
+            # The operations of `scan_lanes.turn`, so that the bits are the same.
+            dx = cos[b] * beams[0] - sin[b] * beams[1]
+            dy = sin[b] * beams[0] + cos[b] * beams[1]
+            moving = movers[min(b, len(movers) - 1)]
+            origin = np.full(count, x), np.full(count, y)
+            self._cast_along(*origin, dx, dy, limit, moving, ranges)
+            out[b] = ranges
+
+    def _within_solid(self, points: Array) -> Any:
+        return slice(0, 0) if self.grid is None else self.grid.at(points)
+
+
+@cache
+def _pool() -> ThreadPoolExecutor:
+    return ThreadPoolExecutor(os.cpu_count() or 1, thread_name_prefix="skidpad-rays")
+
+
+_WORTH_A_THREAD = 50_000
+"""Rays below which another thread costs more than it saves."""
+
+
+def _shared_out(
+    part: Callable[[int, int], None], count: int, rays: int, threads: int | None
+) -> None:
+    if threads is None:
+        threads = min(os.cpu_count() or 1, rays // _WORTH_A_THREAD)
+    elif threads < 1:
+        raise InvalidValue(f"threads = {threads} must be at least 1")
+    threads = max(min(threads, count), 1)
+    if threads == 1:
+        part(0, count)
+        return
+    # More parts than threads: some poses see more than others.
+    limits = np.unique(np.linspace(0, count, 4 * threads + 1).astype(int)).tolist()
+    waiting = [_pool().submit(part, *ends) for ends in itertools.pairwise(limits)]
+    for future in waiting:
+        future.result()

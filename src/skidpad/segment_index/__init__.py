@@ -1,0 +1,1 @@
+"""Segments sorted into square cells, for searches that should look at few of them."""
