@@ -35,7 +35,7 @@ ALLOWED: dict[str, set[str]] = {
     "atomic": {"errors"},
     # The one Runge-Kutta step also serves inside an update.
     "components": BASE | {"integrate"},
-    "vehicles": BASE | {"components"},
+    "vehicles": BASE | {"components", "controllers"},
     "controllers": BASE | {"components"},
     "integrate": BASE,
     "interop": BASE | {"integrate", "gradient"},

@@ -83,7 +83,7 @@ def sample(kind: type, role: str, count: int, seed: int, params: Any) -> Array:
     for leaf in record.fields(kind):
         low, high = sampling_range(leaf, params)
         if role == "disturbance" and leaf.unit.symbol == "1":
-            low, high = 0.5 * (leaf.default or 0.0), leaf.default or 0.0
+            low, high = sorted((0.5 * (leaf.default or 0.0), leaf.default or 0.0))
         drawn = _stream(seed, f"{role}.{leaf.name}").uniform(low, high, count)
         if role == "state" and leaf.unit.symbol in ("m/s", "rad/s"):
             drawn = drawn * _slowness(count, seed)

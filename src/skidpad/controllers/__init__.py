@@ -10,6 +10,6 @@ The contract:
 
 from __future__ import annotations
 
-from . import line, path_follower, speed
+from . import keyboard, line, path_follower, pid, speed, wheeled
 
-__all__ = ["line", "path_follower", "speed"]
+__all__ = ["keyboard", "line", "path_follower", "pid", "speed", "wheeled"]

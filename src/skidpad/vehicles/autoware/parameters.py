@@ -9,10 +9,10 @@ other nodes; a value of the wrong type, a missing one or an unreadable map is an
 from __future__ import annotations
 
 import difflib
+import inspect
 import math
 import numbers
 import os
-import sys
 import warnings
 from collections.abc import Mapping
 from pathlib import Path
@@ -147,9 +147,9 @@ def _given(source: Any) -> dict[str, Given]:
 
 def _warn(message: str, kind: type[Warning] = UnknownParameter) -> None:
     """Warn where the user's code calls the package, however deep in the package this is."""
-    level, frame = 2, sys._getframe(1)
+    level, frame = 1, inspect.currentframe()
     package = __name__.partition(".")[0]
-    while frame.f_back is not None and frame.f_globals["__name__"].startswith(f"{package}."):
+    while frame is not None and frame.f_globals["__name__"].startswith(f"{package}."):
         level, frame = level + 1, frame.f_back
     warnings.warn(message, kind, stacklevel=level)
 

@@ -1,0 +1,126 @@
+"""Drivetrains: how the torque of one motor reaches four wheels through differentials.
+
+An open differential splits in fixed proportion. A Torsen-like one gives more to the slower side
+once the faster one turns more than `bias` times as fast. All of them hand on the whole torque.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Annotated, NamedTuple
+
+from ..errors import InvalidValue
+from ..ops import abs, logical_or, maximum, minimum, where
+from ..record import unknown_name
+from ..units import Allowed, non_negative, one, rad_s
+
+fraction = Annotated[one, Allowed(0.0, 1.0)]
+
+
+class Splits(NamedTuple):
+    """How the differentials of a drivetrain are set; those that it does not have mean nothing."""
+
+    front_rear_split: fraction = 0.5
+    """Share of the torque that goes to the front axle."""
+    front_rear_bias: Annotated[one, non_negative] = 1.5
+    """Ratio of axle speeds from which a Torsen between the axles acts."""
+    front_left_right_split: fraction = 0.5
+    """Share of the front axle's torque that goes to its left wheel."""
+    front_left_right_bias: Annotated[one, non_negative] = 1.5
+    """Ratio of wheel speeds from which a Torsen on the front axle acts."""
+    rear_left_right_split: fraction = 0.5
+    """Share of the rear axle's torque that goes to its left wheel."""
+    rear_left_right_bias: Annotated[one, non_negative] = 1.5
+    """Ratio of wheel speeds from which a Torsen on the rear axle acts."""
+
+
+class Corners(NamedTuple):
+    """A value for each wheel."""
+
+    rl: float
+    rr: float
+    fl: float
+    fr: float
+
+
+Pair = tuple[one, one]
+"""Shares of the two outputs of a differential; they sum to one."""
+
+
+def open_shares(split: one) -> Pair:
+    """Shares of an open differential."""
+    return split, 1.0 - split
+
+
+def torsen_shares(spin_1: rad_s, spin_2: rad_s, bias: one, split: one) -> Pair:
+    """Shares of a Torsen-like differential whose outputs turn at these rates.
+
+    With an output at rest it does not lock, so that a vehicle starts with the plain split.
+    """
+    speed_1, speed_2 = abs(spin_1), abs(spin_2)
+    fastest = maximum(speed_1, speed_2)
+    resting = logical_or(spin_1 == 0.0, spin_2 == 0.0)
+    ratio = minimum(speed_1, speed_2) / where(resting, 1.0, fastest)
+    lock = where(resting, 0.0, maximum(1.0 - bias * ratio, 0.0))
+    lock = where(speed_1 > speed_2, -lock, lock)
+    to_1, to_2 = split * (1.0 + lock), (1.0 - split) * (1.0 - lock)
+    by_sum = 1.0 / (to_1 + to_2)
+    return to_1 * by_sum, to_2 * by_sum
+
+
+def _front(pair: Pair) -> Corners:
+    return Corners(0.0, 0.0, *pair)
+
+
+def _rear(pair: Pair) -> Corners:
+    return Corners(*pair, 0.0, 0.0)
+
+
+def _all(axles: Pair, front: Pair, rear: Pair) -> Corners:
+    to_front, to_rear = axles
+    return Corners(to_rear * rear[0], to_rear * rear[1], to_front * front[0], to_front * front[1])
+
+
+def _open_front(p: Splits) -> Pair:
+    return open_shares(p.front_left_right_split)
+
+
+def _open_rear(p: Splits) -> Pair:
+    return open_shares(p.rear_left_right_split)
+
+
+def _torsen_front(spin: Corners, p: Splits) -> Pair:
+    return torsen_shares(spin.fl, spin.fr, p.front_left_right_bias, p.front_left_right_split)
+
+
+def _torsen_rear(spin: Corners, p: Splits) -> Pair:
+    return torsen_shares(spin.rl, spin.rr, p.rear_left_right_bias, p.rear_left_right_split)
+
+
+def _torsen_axles(spin: Corners, p: Splits) -> Pair:
+    front, rear = spin.fl + spin.fr, spin.rl + spin.rr
+    return torsen_shares(front, rear, p.front_rear_bias, p.front_rear_split)
+
+
+_SHARES: dict[str, Callable[[Corners, Splits], Corners]] = {
+    "open_front": lambda spin, p: _front(_open_front(p)),
+    "open_rear": lambda spin, p: _rear(_open_rear(p)),
+    "open_4wd": lambda spin, p: _all(
+        open_shares(p.front_rear_split), _open_front(p), _open_rear(p)
+    ),
+    "torsen_front": lambda spin, p: _front(_torsen_front(spin, p)),
+    "torsen_rear": lambda spin, p: _rear(_torsen_rear(spin, p)),
+    "torsen_4wd": lambda spin, p: _all(
+        _torsen_axles(spin, p), _torsen_front(spin, p), _torsen_rear(spin, p)
+    ),
+}
+
+DRIVETRAINS = tuple(_SHARES)
+"""Names of the drivetrains."""
+
+
+def torque_shares(drivetrain: str, spin: Corners, p: Splits) -> Corners:
+    """Share of the motor's torque that each wheel gets at these spins, by the drivetrain's name."""
+    if drivetrain not in _SHARES:
+        raise InvalidValue(unknown_name("skidpad", drivetrain, DRIVETRAINS, "drivetrain"))
+    return _SHARES[drivetrain](spin, p)

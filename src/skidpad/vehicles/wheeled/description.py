@@ -1,0 +1,245 @@
+"""What a wheeled robot is: its chassis, wheels, friction, drivetrain and controller, checked.
+
+A `Description` is what a world file says about a vehicle. `build.vehicle` turns it into one that
+runs. Points are given from the vehicle's reference point, x forward, y left; lengths in m.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from ... import record
+from ...components.drivetrain import DRIVETRAINS, Splits
+from ...components.wheel_friction import Ellipse, Friction, Law, WardIagnemma
+from ...controllers.pid import Form, Gains
+from ...errors import InvalidValue
+from .kinds import KINDS
+
+FRICTIONS: dict[str, type] = {"default": Friction, "wardiagnemma": WardIagnemma, "ellipse": Ellipse}
+"""Friction models by their names in world files."""
+LOADS = ("dynamic", "static")
+
+
+@dataclass(frozen=True)
+class Wheel:
+    """One wheel."""
+
+    x: float
+    """Position, forward."""
+    y: float
+    """Position, to the left."""
+    yaw: float = 0.0
+    """Angle on the vehicle in rad, positive to the left."""
+    diameter: float = 0.4
+    width: float = 0.2
+    mass: float = 2.0
+    """In kg."""
+    inertia: float | None = None
+    """About the axle, in kg·m²; that of a solid disc if None."""
+
+    def __post_init__(self) -> None:
+        for name in ("diameter", "width", "mass"):
+            _positive("wheel", name, getattr(self, name))
+        for name in ("x", "y", "yaw"):
+            _finite("wheel", name, getattr(self, name))
+        if self.inertia is not None:
+            _positive("wheel", "inertia", self.inertia)
+
+    @property
+    def spin_inertia(self) -> float:
+        """Inertia about the axle in kg·m²."""
+        if self.inertia is not None:
+            return self.inertia
+        return 0.5 * self.mass * (0.5 * self.diameter) ** 2
+
+
+@dataclass(frozen=True)
+class Chassis:
+    """The body without wheels: a plate of even thickness."""
+
+    mass: float
+    """In kg."""
+    shape: tuple[tuple[float, float], ...]
+    """Corners of its outline in order, either way round."""
+    z_min: float
+    """Height of its lower side."""
+    z_max: float
+    """Height of its upper side."""
+    linear_damping: float | None = None
+    """Drag per mass in 1/s; 0.1 if None."""
+    angular_damping: float | None = None
+    """Resistance to turning per inertia in 1/s; 0.1 if None."""
+
+    def __post_init__(self) -> None:
+        _positive("chassis", "mass", self.mass)
+        if len(self.shape) < 3:
+            raise InvalidValue(f"chassis shape has {len(self.shape)} corners; it needs at least 3")
+        for k, corner in enumerate(self.shape):
+            for value in corner:
+                _finite("chassis shape", f"corner {k}", value)
+        for name in ("z_min", "z_max"):
+            _finite("chassis", name, getattr(self, name))
+        if not self.z_max >= self.z_min:
+            raise InvalidValue(
+                f"chassis z_max = {self.z_max} must not be below z_min = {self.z_min}"
+            )
+        for name in ("linear_damping", "angular_damping"):
+            value = getattr(self, name)
+            if value is not None and not (math.isfinite(value) and value >= 0.0):
+                raise InvalidValue(f"chassis {name} = {value} must be at least 0")
+
+
+@dataclass(frozen=True)
+class Drivetrain:
+    """How one motor drives four wheels."""
+
+    kind: str = "torsen_4wd"
+    splits: Splits = field(default_factory=Splits)
+
+    def __post_init__(self) -> None:
+        if self.kind not in DRIVETRAINS:
+            raise InvalidValue(record.unknown_name("skidpad", self.kind, DRIVETRAINS, "drivetrain"))
+        record.check(self.splits)
+
+
+@dataclass(frozen=True)
+class Control:
+    """The controller of a vehicle."""
+
+    kind: str = "raw"
+    gains: Gains | None = None
+    """Those of the kind if None; see `kinds.KINDS`."""
+    form: Form = field(default_factory=Form)
+    set_point: Mapping[str, float] = field(default_factory=dict[str, float])
+    """What it is told before anyone commands it, by names of its input."""
+
+
+@dataclass(frozen=True)
+class Description:
+    """A wheeled vehicle; see `differential` and `ackermann` for ones with upstream's defaults."""
+
+    kind: str
+    """One of `kinds.KINDS`."""
+    chassis: Chassis
+    wheels: tuple[Wheel, ...]
+    """In the order of the kind."""
+    friction: Law = field(default_factory=Friction)
+    """The class of the record is the friction model."""
+    control: Control = field(default_factory=Control)
+    drivetrain: Drivetrain | None = None
+    """Only where the kind has one."""
+    steer_max: float = math.radians(30.0)
+    """Largest steering angle in rad; only where the kind steers."""
+    gravity: float = 9.81
+    """In m/s²."""
+    friction_circle: bool = False
+    """Friction limits the whole force of a wheel, not along and across each on its own."""
+    loads: str = "dynamic"
+    """"dynamic": acceleration moves load between the wheels; "static": it does not."""
+
+    def __post_init__(self) -> None:
+        if self.kind not in KINDS:
+            raise InvalidValue(record.unknown_name("skidpad", self.kind, list(KINDS), "dynamics"))
+        kind = KINDS[self.kind]
+        if len(self.wheels) != len(kind.wheels):
+            raise InvalidValue(
+                f"{self.kind} has {len(kind.wheels)} wheels ({', '.join(kind.wheels)}), "
+                f"got {len(self.wheels)}"
+            )
+        if self.control.kind not in kind.controllers:
+            raise InvalidValue(
+                record.unknown_name(self.kind, self.control.kind, kind.controllers, "controller")
+            )
+        if self.loads not in LOADS:
+            raise InvalidValue(f"loads = {self.loads!r} is unknown; allowed are {', '.join(LOADS)}")
+        if type(self.friction) not in FRICTIONS.values():
+            raise InvalidValue(f"friction {self.friction!r} is unknown")
+        record.check(self.friction)
+        _positive("world", "gravity", self.gravity)
+        self._check_places(kind.steered)
+        self._check_drive(kind)
+
+    def _check_places(self, steered: bool) -> None:
+        wheels: Sequence[Wheel] = list(self.wheels)
+        left, right = wheels[0], wheels[1]
+        if not left.y > right.y:
+            raise InvalidValue(
+                f"wheels of {self.kind}: the left one at y = {left.y} must stand to the left of "
+                f"the right one at y = {right.y}"
+            )
+        if len(self.wheels) > 2 and in_line([(wheel.x, wheel.y) for wheel in self.wheels]):
+            raise InvalidValue(
+                f"wheels of {self.kind} stand in line; they could not share its load"
+            )
+        if steered:
+            front, beside = wheels[2], wheels[3]
+            if not (front.x > left.x and front.y > beside.y):
+                raise InvalidValue(
+                    f"wheels of {self.kind}: the front ones must stand before the rear ones at "
+                    f"x = {left.x}, left of each other; got x = {front.x}, y = {front.y} and "
+                    f"{beside.y}"
+                )
+            if not 0.0 <= self.steer_max < 0.5 * math.pi - 0.01:
+                raise InvalidValue(
+                    f"steer_max = {self.steer_max} rad must be from 0 to {0.5 * math.pi - 0.01:g}"
+                )
+
+    def _check_drive(self, kind: Any) -> None:
+        if kind.one_motor != (self.drivetrain is not None):
+            wants = "needs a" if kind.one_motor else "has no"
+            raise InvalidValue(f"{self.kind} {wants} drivetrain")
+        if self.control.gains is not None:
+            record.check(self.control.gains)
+        controller = kind.controller(self.control.kind, self.control.form)
+        record.build(controller.Input, self.control.set_point)
+
+
+def differential(wheels: int = 2, **changes: Any) -> Description:
+    """A robot with differential drive on 2, 3 or 4 wheels; fields of `Description` by keyword."""
+    names = {2: "differential", 3: "differential_3_wheels", 4: "differential_4_wheels"}
+    if wheels not in names:
+        raise InvalidValue(f"wheels = {wheels} of a differential drive must be 2, 3 or 4")
+    return default_description(names[wheels], **changes)
+
+
+def ackermann(drivetrain: str | None = None, **changes: Any) -> Description:
+    """A car steered by its front wheels; they drive it, or a motor through a named drivetrain."""
+    if drivetrain is None:
+        return default_description("ackermann", **changes)
+    given = {"drivetrain": Drivetrain(drivetrain), **changes}
+    return default_description("ackermann_drivetrain", **given)
+
+
+def default_description(kind: str, **changes: Any) -> Description:
+    """The vehicle of this kind with upstream's defaults, fields replaced by keyword."""
+    if kind not in KINDS:
+        raise InvalidValue(record.unknown_name("skidpad", kind, list(KINDS), "dynamics"))
+    known = KINDS[kind]
+    parts: dict[str, Any] = {
+        "chassis": Chassis(known.mass, known.shape, known.z_min, known.z_max),
+        "wheels": tuple(Wheel(x, y) for x, y in known.places),
+        "drivetrain": Drivetrain() if known.one_motor else None,
+    }
+    return Description(kind, **(parts | changes))
+
+
+def in_line(points: Sequence[tuple[float, float]]) -> bool:
+    """Whether all points lie on one straight line, but for rounding."""
+    x_0, y_0 = points[0]
+    rays = [(x - x_0, y - y_0) for x, y in points[1:]]
+    a_x, a_y = max(rays, key=lambda ray: math.hypot(*ray))
+    size = math.hypot(a_x, a_y)
+    return all(abs(a_x * b_y - a_y * b_x) <= 1e-9 * size * size for b_x, b_y in rays)
+
+
+def _positive(what: str, name: str, value: float) -> None:
+    if not (math.isfinite(value) and value > 0.0):
+        raise InvalidValue(f"{what} {name} = {value} must be greater than 0")
+
+
+def _finite(what: str, name: str, value: float) -> None:
+    if not math.isfinite(value):
+        raise InvalidValue(f"{what} {name} = {value} must be finite")

@@ -1,0 +1,306 @@
+"""One step of a wheeled vehicle: its controller, its wheels on the ground, then its body.
+
+The body moves as in Box2D: first the velocity by the forces, then the position by the new velocity.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+from ...components.drivetrain import Corners, torque_shares
+from ...components.rigid_body import kinetic_energy
+from ...components.wheel_friction import Contact, Hub, Surface, swivelling
+from ...components.wheel_load import Place
+from ...components.wheel_odometry import SpinningWheel, Twist, estimated_twist
+from ...controllers.wheeled import Command, Controller, NoGains, NoMemory, Seen
+from ...ops import cos, sin
+from ...units import J, N, Nm, m, m_s, rad, rad_s, s
+from .kinds import Kind
+from .rules import Load, Rules, Velocity, total_mass
+
+
+class Push(NamedTuple):
+    """What a wheel does to the body, in body axes."""
+
+    F_x: N
+    F_y: N
+    spin: rad_s
+    """Spin of the wheel at the end of the step."""
+
+
+class Motion(NamedTuple):
+    """Pose and velocity of the reference point, as in the state."""
+
+    x: m
+    y: m
+    yaw: rad
+    v_x: m_s
+    v_y: m_s
+    omega: rad_s
+
+
+class Drive(NamedTuple):
+    """What the controller does in a step."""
+
+    torques: list[Nm]
+    """Of each wheel, positive drives forward."""
+    angles: list[rad]
+    """Of each wheel, positive to the left."""
+    steered: tuple[rad, ...]
+    """Angles of the wheels that steer."""
+    command: Command
+
+
+@dataclass(frozen=True)
+class Assembly:
+    """What a vehicle consists of, besides numbers; its functions are those of the model."""
+
+    kind: Kind
+    rules: Rules
+    controller: Controller
+    State: Any
+    Outputs: Any
+    drivetrain: str | None
+    circle: bool
+
+    def update(self, x: Any, u: Any, w: Any, p: Any, dt: s) -> Any:
+        """The state after dt."""
+        drive = self.drive(x, u, w, p, dt)
+        pushes = self.pushes(x, w, p, drive, dt)
+        velocity = self._pushed(x, w, p, pushes, dt)
+        motion = self._moved(x, p, velocity, drive.command.twist, dt)
+        return self._state(x, p, drive, pushes, motion, dt)
+
+    def wheels(self, p: Any) -> list[Any]:
+        """Parameters of each wheel, in order."""
+        return [getattr(p, f"wheel_{name}") for name in self.kind.wheels]
+
+    def spins(self, x: Any) -> list[rad_s]:
+        """Spin of each wheel, in order."""
+        return [getattr(x, f"spin_{name}") for name in self.kind.wheels]
+
+    def odometry(self, x: Any, p: Any) -> Twist:
+        """Motion as the first two wheels tell it."""
+        pair = [
+            SpinningWheel(spin, _hub(wheel), Place(wheel.x, wheel.y))
+            for spin, wheel in zip(self.spins(x)[:2], self.wheels(p)[:2], strict=True)
+        ]
+        return estimated_twist(*pair)
+
+    def drive(self, x: Any, u: Any, w: Any, p: Any, dt: s) -> Drive:
+        """Ask the controller, and let its torques and angles reach the wheels."""
+        seen = self._seen(x, w, p)
+        memory = getattr(x, "control", NoMemory())
+        command = self.controller.act(seen, u, memory, getattr(p, "control", NoGains()), dt)
+        steered = tuple(seen.angles_of(command.steer)) if self.kind.steered else ()
+        fixed = self.wheels(p)[: len(self.kind.wheels) - len(steered)]
+        angles = [*(wheel.yaw for wheel in fixed), *steered]
+        return Drive(self._torques(command, x, p), angles, steered, command)
+
+    def _seen(self, x: Any, w: Any, p: Any) -> Seen:
+        wheels = self.wheels(p)
+        radius = _mean([wheel.radius for wheel in wheels])
+        force = self.rules.slope_force(w, total_mass(p, wheels), p)
+        common: dict[str, Any] = {
+            "odometry": self.odometry(x, p),
+            "track": wheels[0].y - wheels[1].y,
+            "slope_torque": force * radius * (1.0 / self.kind.driven),
+        }
+        if not self.kind.steered:
+            return Seen(**common)
+        left, right = wheels[2:]
+        wheel_base = left.x - wheels[0].x
+        return Seen(
+            **common,
+            wheel_base=wheel_base,
+            steer_max=p.steer_max,
+            front=(Place(left.x, left.y), Place(right.x, right.y)),
+            angles=(x.steer_fl, x.steer_fr),
+            angles_of=lambda steer: self.rules.wheel_angles(
+                steer, p.steer_max, wheel_base, left.y - right.y
+            ),
+        )
+
+    def _torques(self, command: Command, x: Any, p: Any) -> list[Nm]:
+        if self.drivetrain is not None:
+            shares = torque_shares(self.drivetrain, Corners(*self.spins(x)), p.drivetrain)
+            return [share * command.torques[0] for share in shares]
+        return [0.0 if side is None else command.torques[side] for side in self.kind.drives]
+
+    def pushes(self, x: Any, w: Any, p: Any, drive: Drive, dt: s) -> list[Push]:
+        """What each wheel does to the body; nothing where the motion is imposed."""
+        wheels = self.wheels(p)
+        if self.controller.ideal and not self.rules.ideal_slips:
+            assert drive.command.twist is not None
+            return [
+                Push(0.0, 0.0, _rolling(drive.command.twist, wheel, angle))
+                for wheel, angle in zip(wheels, drive.angles, strict=True)
+            ]
+        loads = self.rules.loads(x, w, p, wheels)
+        spins = self.spins(x)
+        return [
+            self._push(k, wheel, loads[k], spins[k], x, w, p, drive, dt)
+            for k, wheel in enumerate(wheels)
+        ]
+
+    def _push(
+        self,
+        k: int,
+        wheel: Any,
+        load: Load,
+        spin: rad_s,
+        x: Any,
+        w: Any,
+        p: Any,
+        drive: Drive,
+        dt: s,
+    ) -> Push:
+        name = self.kind.wheels[k]
+        ground = Surface(getattr(w, f"mu_{name}"), getattr(w, f"rolling_{name}"))
+        v_x, v_y = x.v_x - x.omega * wheel.y, x.v_y + x.omega * wheel.x
+        if self._swivels(k):
+            contact = Contact(v_x, v_y, spin, 0.0, load.F_z, load.mass)
+            return Push(*swivelling(contact, _hub(wheel), ground, p.friction))
+        angle, weight = drive.angles[k], load.mass * p.g
+        c, s = cos(angle), sin(angle)
+        s_x, s_y = w.slope_x * weight, w.slope_y * weight
+        contact = Contact(
+            *_into(v_x, v_y, c, s), spin, drive.torques[k], *load, *_into(s_x, s_y, c, s)
+        )
+        got = self.rules.traction(contact, angle, _hub(wheel), ground, p.friction, dt, self.circle)
+        F_x, F_y = c * got.F_x - s * got.F_y, s * got.F_x + c * got.F_y
+        if self.rules.weight_at_wheels:
+            F_x, F_y = F_x + s_x, F_y + s_y
+        return Push(F_x, F_y, got.spin)
+
+    def _pushed(self, x: Any, w: Any, p: Any, pushes: Sequence[Push], dt: s) -> Velocity:
+        """Velocity of the centre of mass after the forces have acted for dt."""
+        body, wheels = p.body, self.wheels(p)
+        mass: Any = total_mass(p, wheels)
+        F_x, F_y, moment = w.F_x, w.F_y, w.M_z
+        if not self.rules.weight_at_wheels:
+            F_x, F_y = F_x + w.slope_x * mass * p.g, F_y + w.slope_y * mass * p.g
+        for wheel, push in zip(wheels, pushes, strict=True):
+            F_x, F_y = F_x + push.F_x, F_y + push.F_y
+            lever_x, lever_y = wheel.x - body.com_x, wheel.y - body.com_y
+            moment = moment + lever_x * push.F_y - lever_y * push.F_x
+        before = com_velocity(x.v_x, x.v_y, x.omega, body)
+        slower = 1.0 / (1.0 + dt * body.linear_damping)
+        after = Velocity(
+            (before.x + dt * F_x * (1.0 / mass)) * slower,
+            (before.y + dt * F_y * (1.0 / mass)) * slower,
+            (before.omega + dt * moment * (1.0 / body.I_z))
+            * (1.0 / (1.0 + dt * body.angular_damping)),
+        )
+        return self.rules.step_limit(after, dt)
+
+    def _moved(self, x: Any, p: Any, v: Velocity, imposed: Twist | None, dt: s) -> Motion:
+        """Pose and velocity of the reference point after dt with the new velocity.
+
+        An imposed motion takes the place of that velocity; upstream only after the pose has moved.
+        """
+        body = p.body
+        wanted = None if imposed is None else com_velocity(imposed.v, 0.0, imposed.omega, body)
+        if wanted is not None and not self.rules.ideal_slips:
+            v = wanted
+        turn = dt * v.omega
+        c, s, c_turn, s_turn = cos(x.yaw), sin(x.yaw), cos(turn), sin(turn)
+        # Where the reference point goes, in the axes that the body had.
+        less = 1.0 - c_turn
+        ahead = dt * v.x + less * body.com_x + s_turn * body.com_y
+        left = dt * v.y + less * body.com_y - s_turn * body.com_x
+        v = v if wanted is None else wanted
+        turned = Velocity(*_into(v.x, v.y, c_turn, s_turn), v.omega)
+        return Motion(
+            x.x + c * ahead - s * left,
+            x.y + s * ahead + c * left,
+            x.yaw + turn,
+            *reference_velocity(turned, body),
+        )
+
+    def _state(
+        self, x: Any, p: Any, drive: Drive, pushes: Sequence[Push], motion: Motion, dt: s
+    ) -> Any:
+        fields: dict[str, Any] = motion._asdict()
+        for name, push in zip(self.kind.wheels, pushes, strict=True):
+            fields[f"spin_{name}"] = push.spin
+        steering = self.kind.wheels[-len(drive.steered) :] if drive.steered else ()
+        for name, angle in zip(steering, drive.steered, strict=True):
+            fields[f"steer_{name}"] = angle
+        if hasattr(x, "a_x"):
+            follow = dt / (dt + p.load_lag)
+            by_mass = 1.0 / total_mass(p, self.wheels(p))
+            fields["a_x"] = x.a_x + follow * (_sum([f.F_x for f in pushes]) * by_mass - x.a_x)
+            fields["a_y"] = x.a_y + follow * (_sum([f.F_y for f in pushes]) * by_mass - x.a_y)
+        if hasattr(x, "control"):
+            fields["control"] = drive.command.memory
+        return self.State(**fields)
+
+    def outputs(self, x: Any, u: Any, w: Any, p: Any) -> Any:
+        """Odometry, loads and slip."""
+        wheels = self.wheels(p)
+        fields: dict[str, Any] = dict(
+            zip(("v_odometry", "omega_odometry"), self.odometry(x, p), strict=True)
+        )
+        loads = self.rules.loads(x, w, p, wheels)
+        for name, wheel, load, spin in zip(
+            self.kind.wheels, wheels, loads, self.spins(x), strict=True
+        ):
+            angle = getattr(x, f"steer_{name}", wheel.yaw)
+            v_x, v_y = x.v_x - x.omega * wheel.y, x.v_y + x.omega * wheel.x
+            u_x, u_y = _into(v_x, v_y, cos(angle), sin(angle))
+            fields[f"F_z_{name}"] = load.F_z
+            fields[f"slip_x_{name}"] = u_x - spin * wheel.radius
+            fields[f"slip_y_{name}"] = u_y
+        return self.Outputs(**fields)
+
+    def energy(self, x: Any, p: Any) -> J:
+        """Kinetic energy of the body and of the spin of its wheels; a swivelling one has none."""
+        wheels = self.wheels(p)
+        v = com_velocity(x.v_x, x.v_y, x.omega, p.body)
+        total: Any = kinetic_energy(v.x, v.y, v.omega, total_mass(p, wheels), p.body.I_z)
+        for k, (wheel, spin) in enumerate(zip(wheels, self.spins(x), strict=True)):
+            if not self._swivels(k):
+                total = total + 0.5 * wheel.inertia * spin * spin
+        return total
+
+    def _swivels(self, k: int) -> bool:
+        return k == self.kind.caster and self.rules.caster_swivels
+
+
+def _hub(wheel: Any) -> Hub:
+    return Hub(wheel.radius, wheel.inertia)
+
+
+def _into(x: Any, y: Any, c: Any, s: Any) -> tuple[Any, Any]:
+    """A vector seen from axes that are turned by an angle with cosine `c` and sine `s`."""
+    return c * x + s * y, c * y - s * x
+
+
+def _rolling(twist: Twist, wheel: Any, angle: rad) -> rad_s:
+    """Spin of a wheel that rolls while the vehicle moves by a twist."""
+    v_x, v_y = twist.v - twist.omega * wheel.y, twist.omega * wheel.x
+    return (cos(angle) * v_x + sin(angle) * v_y) * (1.0 / wheel.radius)
+
+
+def com_velocity(v_x: m_s, v_y: m_s, omega: rad_s, body: Any) -> Velocity:
+    """Velocity of the centre of mass from that of the reference point, in body axes."""
+    return Velocity(v_x - omega * body.com_y, v_y + omega * body.com_x, omega)
+
+
+def reference_velocity(v: Velocity, body: Any) -> Velocity:
+    """Velocity of the reference point from that of the centre of mass, in body axes."""
+    return Velocity(v.x + v.omega * body.com_y, v.y - v.omega * body.com_x, v.omega)
+
+
+def _sum(values: Sequence[Any]) -> Any:
+    total: Any = values[0]
+    for value in values[1:]:
+        total = total + value
+    return total
+
+
+def _mean(values: Sequence[Any]) -> Any:
+    return _sum(values) * (1.0 / len(values))

@@ -1,0 +1,66 @@
+"""Differentials and drivetrains."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from skidpad import InvalidValue
+from skidpad.components.drivetrain import (
+    DRIVETRAINS,
+    Corners,
+    Splits,
+    torque_shares,
+    torsen_shares,
+)
+from vehicles.wheeled.recordings import table
+
+
+def test_recorded_torsen_shares() -> None:
+    t = table("tables", "torsen_split")
+    got = torsen_shares(t["w1"], t["w2"], t["bias"], t["split"])
+    for ours, theirs in zip(got, (t["t1"], t["t2"]), strict=True):
+        np.testing.assert_allclose(ours, theirs, rtol=0.0, atol=1e-9)
+
+
+def test_recorded_drivetrains() -> None:
+    t = table("tables", "drivetrain_split")
+    names = ("front_rear", "front_lr", "rear_lr")
+    for kind, *row in zip(t["type"], *(t[f"{n}_{x}"] for n in names for x in ("split", "bias")),
+                          *(t[f"w_{k}"] for k in Corners._fields),
+                          *(t[f"s_{k}"] for k in Corners._fields), strict=True):  # fmt: skip
+        numbers = [float(value) for value in row]
+        got = torque_shares(DRIVETRAINS[int(kind)], Corners(*numbers[6:10]), Splits(*numbers[:6]))
+        assert got == pytest.approx(tuple(numbers[10:]), abs=1e-9)
+
+
+@pytest.mark.parametrize("kind", DRIVETRAINS)
+def test_the_whole_torque_arrives(kind: str) -> None:
+    draw = np.random.default_rng(2).uniform
+    for _ in range(100):
+        spin = Corners(*draw(-20.0, 20.0, 4))
+        k, f, r = draw(0.05, 0.95, 3)
+        b = draw(1.0, 3.0, 3)
+        shares = torque_shares(kind, spin, Splits(k, b[0], f, b[1], r, b[2]))
+        assert sum(shares) == pytest.approx(1.0)
+        assert min(shares) >= 0.0
+
+
+@pytest.mark.parametrize(
+    ("kind", "idle"), [("open_front", ("rl", "rr")), ("torsen_rear", ("fl", "fr"))]
+)
+def test_an_axle_that_is_not_driven_gets_nothing(kind: str, idle: tuple[str, str]) -> None:
+    shares = torque_shares(kind, Corners(1.0, 2.0, 3.0, 4.0), Splits())
+    assert [getattr(shares, wheel) for wheel in idle] == [0.0, 0.0]
+
+
+def test_a_torsen_helps_the_slower_wheel_beyond_its_bias() -> None:
+    assert torsen_shares(1.4, 1.0, 1.5, 0.5) == (0.5, 0.5)
+    slow, fast = torsen_shares(1.0, 3.0, 1.5, 0.5)
+    # The lock is (3 - 1.5) / 3 = 1/2, so that the shares are as 3 to 1.
+    assert (slow, fast) == pytest.approx((0.75, 0.25))
+
+
+def test_an_unknown_drivetrain_names_the_known_ones() -> None:
+    with pytest.raises(InvalidValue, match="did you mean 'torsen_4wd'"):
+        torque_shares("torsen_4wheel", Corners(0, 0, 0, 0), Splits())

@@ -1,0 +1,84 @@
+"""Front wheel angles, and steering that fits a twist; odometry from two wheels."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+
+from skidpad.components.wheel_friction import Hub
+from skidpad.components.wheel_load import Place
+from skidpad.components.wheel_odometry import (
+    Pose,
+    SpinningWheel,
+    Twist,
+    advanced,
+    estimated_twist,
+)
+from skidpad.components.wheeled_steering import (
+    steer_of_twist,
+    upstream_wheel_angles,
+    wheel_angles,
+)
+from vehicles.wheeled.recordings import table
+
+
+def test_recorded_angles() -> None:
+    t = table("tables", "ackermann_angles")
+    got = upstream_wheel_angles(t["steer"], t["max_steer"], t["wheelbase"], t["track"])
+    for ours, theirs in zip(got, (t["fl"], t["fr"]), strict=True):
+        np.testing.assert_allclose(ours, theirs, rtol=0.0, atol=1e-9)
+
+
+@pytest.mark.parametrize("steer", [-0.6, -0.2, 0.0, 0.1, 0.5, 0.9])
+def test_both_wheels_turn_about_one_point_of_the_rear_axle(steer: float) -> None:
+    wheel_base, track = 1.3, 1.9
+    left, right = wheel_angles(steer, 1.2, wheel_base, track)
+    if steer == 0.0:
+        assert (left, right) == (0.0, 0.0)
+        return
+    centre = wheel_base / math.tan(steer)
+    # Where the axles of the wheels, drawn on, meet the line of the rear axle.
+    assert 0.5 * track + wheel_base / math.tan(left) == pytest.approx(centre)
+    assert -0.5 * track + wheel_base / math.tan(right) == pytest.approx(centre)
+
+
+def test_angles_keep_to_the_limit_of_the_middle() -> None:
+    assert wheel_angles(2.0, 0.5, 1.3, 1.9) == wheel_angles(0.5, 0.5, 1.3, 1.9)
+
+
+def test_an_inner_wheel_may_turn_by_more_than_a_right_angle() -> None:
+    """Upstream turns it to the wrong side then."""
+    inside = wheel_angles(1.3, 1.5, 1.0, 1.8).left
+    assert inside > 0.5 * math.pi
+    assert upstream_wheel_angles(1.3, 1.5, 1.0, 1.8).left == pytest.approx(inside - math.pi)
+
+
+@pytest.mark.parametrize(("v", "omega"), [(2.0, 0.5), (2.0, -0.5), (-1.0, 0.3), (0.5, 0.0)])
+def test_steering_of_a_twist_gives_that_twist(v: float, omega: float) -> None:
+    steer = steer_of_twist(v, omega, 1.3)
+    assert v * math.tan(steer) / 1.3 == pytest.approx(omega)
+    assert abs(steer) < 0.5 * math.pi
+
+
+def test_a_turn_on_the_spot_wants_a_right_angle() -> None:
+    assert steer_of_twist(0.0, 0.4, 1.3) == pytest.approx(0.5 * math.pi)
+    assert steer_of_twist(0.0, -0.4, 1.3) == pytest.approx(-0.5 * math.pi)
+    assert steer_of_twist(0.0, 0.0, 1.3) == 0.0
+
+
+def test_odometry_undoes_rolling() -> None:
+    v, omega = 0.8, -0.6
+    wheels = [
+        SpinningWheel((v - omega * y) / r, Hub(r, 1.0), Place(0.1, y))
+        for y, r in ((0.4, 0.2), (-0.3, 0.25))
+    ]
+    assert estimated_twist(*wheels) == pytest.approx((v, omega))
+
+
+def test_dead_reckoning_goes_round_a_circle() -> None:
+    pose, steps = Pose(), 400
+    for _ in range(steps):
+        pose = advanced(pose, Twist(1.0, 0.5), 4.0 * math.pi / steps)
+    assert pose == pytest.approx((0.0, 0.0, 2.0 * math.pi), abs=1e-9)

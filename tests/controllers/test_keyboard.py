@@ -1,0 +1,66 @@
+"""Set-points by keys."""
+
+from __future__ import annotations
+
+from math import radians
+from typing import Any
+
+import pytest
+
+from skidpad import InvalidValue
+from skidpad.controllers.keyboard import Steps, pressed, steps_of
+from skidpad.controllers.wheeled import (
+    FrontSteerInput,
+    FrontTorques,
+    MotorTorque,
+    SideTorques,
+    TwistInput,
+)
+
+
+def after(start: Any, keys: str, *rest: Any) -> Any:
+    for key in keys:
+        start = pressed(start, key, *rest)
+    return start
+
+
+def test_twists() -> None:
+    assert after(TwistInput(), "wwsaA") == pytest.approx((0.1, radians(4.0)))
+    assert after(TwistInput(), "Wd", steps_of("ackermann", "twist_front_steer_pid")) == (
+        pytest.approx((0.1, -radians(1.0)))
+    )
+    assert after(TwistInput(), "wa ") == (0.0, 0.0)
+
+
+def test_torques_of_both_sides() -> None:
+    steps = steps_of("differential_4_wheels", "raw")
+    assert after(SideTorques(), "ww", steps) == pytest.approx((0.1, 0.1))
+    assert after(SideTorques(), "a", steps) == pytest.approx((-0.05, 0.05))
+    assert after(SideTorques(), "wd ", steps) == (0.0, 0.0)
+
+
+@pytest.mark.parametrize(
+    ("start", "went"),
+    [
+        (FrontTorques(), (2.0, 2.0)),
+        (MotorTorque(), (2.0,)),
+    ],
+)
+def test_torque_and_steering(start: Any, went: tuple[float, ...]) -> None:
+    assert after(start, "wwa") == pytest.approx((*went, radians(1.0)))
+    stopped = after(start, "wwa ")
+    assert stopped[:-1] == (0.0,) * len(went)
+    assert stopped.steer == pytest.approx(radians(1.0))
+
+
+def test_steering_keeps_to_its_limit() -> None:
+    u = after(FrontSteerInput(), "w" + 40 * "d", Steps(), radians(30.0))
+    assert u == pytest.approx((0.1, -radians(30.0)))
+    assert pressed(u, " ") == pytest.approx((0.0, -radians(30.0)))
+
+
+def test_other_keys_are_refused() -> None:
+    with pytest.raises(InvalidValue, match="key 'x' is unknown"):
+        pressed(TwistInput(), "x")
+    with pytest.raises(InvalidValue, match="float has no keys"):
+        pressed(1.0, "w")

@@ -1,0 +1,49 @@
+"""Wheeled vehicles of every kind, controller, friction and drivetrain."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from skidpad.components.drivetrain import DRIVETRAINS
+from skidpad.vehicles import wheeled
+from skidpad.vehicles.wheeled import Control, Description, Ellipse, Form, Friction, WardIagnemma
+
+FRICTIONS: dict[str, Any] = {
+    "default": Friction(0.7, 0.1, 0.01),
+    "wardiagnemma": WardIagnemma(0.7, 0.1, 0.01),
+    "ellipse": Ellipse(0.1, 0.01),
+}
+FORMS = {"plain": Form(), "full": Form(True, True, 2, True)}
+
+
+def _combinations() -> dict[str, Description]:
+    found: dict[str, Description] = {}
+    for kind, known in wheeled.KINDS.items():
+        for control in known.controllers:
+            found[f"{kind}-{control}"] = wheeled.default_description(
+                kind, control=Control(control), friction=FRICTIONS["default"]
+            )
+    for name, friction in FRICTIONS.items():
+        for kind, control in (("differential", "twist_pid"), ("ackermann", "raw")):
+            found[f"{kind}-{control}-{name}"] = wheeled.default_description(
+                kind, control=Control(control), friction=friction
+            )
+    for name in DRIVETRAINS:
+        found[name] = wheeled.ackermann(
+            name, control=Control("front_steer_pid"), friction=FRICTIONS["default"]
+        )
+    for kind, control in (("differential", "twist_pid"), ("ackermann", "twist_front_steer_pid")):
+        full = Control(control, wheeled.Gains(KP=20.0, KI=5.0, KD=0.1, N=10.0), FORMS["full"])
+        found[f"{kind}-full"] = wheeled.default_description(kind, control=full)
+    found["circle"] = wheeled.differential(friction_circle=True, control=Control("twist_pid"))
+    found["static"] = wheeled.differential(loads="static", control=Control("twist_pid"))
+    return found
+
+
+COMBINATIONS = _combinations()
+RAW = {
+    f"{kind}-{name}": wheeled.default_description(kind, control=Control("raw"), friction=friction)
+    for kind in wheeled.KINDS
+    for name, friction in FRICTIONS.items()
+}
+"""Every kind with every friction, driven by torques."""
