@@ -8,16 +8,16 @@ file that has such loops; it lies in skidpad's cache folder (see `compile.cache`
 from __future__ import annotations
 
 import contextlib
+import functools
 import hashlib
 from collections.abc import Callable
-from functools import cache
 from pathlib import Path
 from typing import Any
 
 import numba
 from numba.core import caching
 
-from .compile.cache import folder
+from .compile import cache
 
 FOLDERS = ("segment_index", "collision", "raycast")
 """The parts of the package that have loops."""
@@ -25,9 +25,10 @@ FOLDERS = ("segment_index", "collision", "raycast")
 _JIT: Any = numba.njit
 
 
-@cache
+@functools.cache
 def _digest() -> str:
-    digest = hashlib.sha256(Path(__file__).read_bytes())
+    # Of the compiler too: its elementary functions are among the loops.
+    digest = hashlib.sha256(cache.compiler_digest().encode() + Path(__file__).read_bytes())
     for part in FOLDERS:
         for source in sorted((Path(__file__).parent / part).glob("*.py")):
             digest.update(source.read_bytes())
@@ -37,12 +38,13 @@ def _digest() -> str:
 class _Locator(caching._CacheLocator):  # pyright: ignore[reportPrivateUsage]
     """Tells numba where an entry lies and which text it belongs to."""
 
-    def __init__(self, function: Callable[..., Any], file: str) -> None:
+    def __init__(self, function: Callable[..., Any], file: str, folder: Path) -> None:
         self._py_file = file
         self._line = function.__code__.co_firstlineno
+        self._path = str(folder / "loops")
 
     def get_cache_path(self) -> Any:
-        return str(folder() / "loops")
+        return self._path
 
     def get_source_stamp(self) -> Any:
         return _digest()
@@ -53,10 +55,13 @@ class _Locator(caching._CacheLocator):  # pyright: ignore[reportPrivateUsage]
 
     @classmethod
     def from_function(cls, py_func: Callable[..., Any], py_file: str) -> _Locator | None:
-        made = cls(py_func, py_file)
+        folder = cache.private_folder()
+        if folder is None:
+            return None
+        made = cls(py_func, py_file, folder)
         try:
             made.ensure_cache_path()
-        except (OSError, RuntimeError):
+        except OSError:
             return None
         return made
 

@@ -57,7 +57,7 @@ def get_or_build(name: str, build: Callable[[], bytes]) -> bytes:
 
     A folder that cannot be used (read-only, not private) means building every time, never an error.
     """
-    place = _private_folder()
+    place = private_folder()
     if place is None:
         return build()
     path = place / f"{name}.o"
@@ -68,7 +68,8 @@ def get_or_build(name: str, build: Callable[[], bytes]) -> bytes:
     return found
 
 
-def _private_folder() -> Path | None:
+def private_folder() -> Path | None:
+    """The cache folder, if nobody else may write to it: what lies there is executed."""
     try:
         place = folder()
         place.mkdir(mode=0o700, parents=True, exist_ok=True)

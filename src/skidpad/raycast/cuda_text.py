@@ -9,19 +9,18 @@ of an edge may then meet what lies behind it.
 from __future__ import annotations
 
 from ..compile.elementary.coefficients import COS, HALF_PI, SIN, TWO_OVER_PI
-from .direction import ROUNDER
+from .fan import ROUNDER
 
 NOISE = {"float64": "1e-15", "float32": "5e-7f"}
+TINY = {"float64": "1e-290", "float32": "1e-30f"}
 BEYOND = {"float64": "(1.0 + 1e-12)", "float32": "(1.0f + 1e-5f)"}
 TYPES = {"float64": "double", "float32": "float"}
 
-PARAMETERS = (
-    "poses, cos, sin, frame, starts, rows, movers, occupied, grid, out, rays, count, "
-    "moving, moving_step, max_range"
-)
-"""Of the kernel `scan`; see `cuda.CudaScene` for what they are."""
-
 _TEXT = """\
+#ifdef __CUDACC_RTC__
+#define NAN __int_as_float(0x7fc00000)
+#define INFINITY __int_as_float(0x7f800000)
+#endif
 typedef {real} real;
 typedef {out} result;
 struct __align__(2 * sizeof(real)) Two {{ real x, y; }};
@@ -53,13 +52,13 @@ static __device__ __forceinline__ real met(
   const real ex = s.b.x - s.a.x, ey = s.b.y - s.a.y;
   const real one = ax * ey, other = ay * ex, area = one - other;
   real mx = ey, my = 0 - ex, per = area;
-  if (fabs(area) <= (fabs(one) + fabs(other)) * {noise}) {{
+  if (fabs(area) <= (fabs(one) + fabs(other)) * {noise} + {tiny}) {{
     if (!(fabs(ex) + fabs(ey) > 0)) return near;
-    if (ax * bx + ay * by <= 0) return INFINITY;
-    if (!left && !right) return near;
     const real square_a = ax * ax + ay * ay, square_b = bx * bx + by * by;
     const bool b_nearer = square_b < square_a;
     per = b_nearer ? square_b : square_a;
+    if (ax * bx + ay * by <= 0 || per < {tiny}) return INFINITY;
+    if (!left && !right) return near;
     mx = b_nearer ? bx : ax;
     my = b_nearer ? by : ay;
   }} else if (area > 0) {{
@@ -135,6 +134,13 @@ static __device__ __forceinline__ bool solid(
   return occupied[(long long)row * (long long)grid[6] + (long long)column] != 0;
 }}
 
+extern "C" __global__ void units(
+    const double* __restrict__ angles, double* __restrict__ cos_n, double* __restrict__ sin_n,
+    long long count) {{
+  const long long n = blockIdx.x * (long long)blockDim.x + threadIdx.x;
+  if (n < count) unit(angles[n], cos_n[n], sin_n[n]);
+}}
+
 extern "C" __global__ void __launch_bounds__(128) scan(
     const double* __restrict__ poses, const double* __restrict__ cos_n,
     const double* __restrict__ sin_n, const real* __restrict__ frame,
@@ -171,12 +177,16 @@ extern "C" __global__ void __launch_bounds__(128) scan(
 
 
 def source(precision: str, result: str) -> str:
-    """CUDA C with the kernel `scan` that computes in a precision and stores in another."""
+    """CUDA C with the kernel `scan`, which computes in a precision and stores in another.
+
+    And with `units`: cosines and sines of angles.
+    """
     sines, cosines = SIN["float64"], COS["float64"]
     return _TEXT.format(
         real=TYPES[precision],
         out=TYPES[result],
         noise=NOISE[precision],
+        tiny=TINY[precision],
         beyond=BEYOND[precision],
         per_quadrant=repr(TWO_OVER_PI["float64"][0]),
         rounder=repr(ROUNDER),

@@ -10,14 +10,13 @@ from typing import Any
 
 from ..compile.elementary.coefficients import COS, HALF_PI, SIN, TWO_OVER_PI
 from .compiled import kernel
+from .fan import ROUNDER
 from .lanes import fma
 
 S0, S1, S2, S3, S4, S5 = SIN["float64"]
 C0, C1, C2, C3, C4, C5, C6 = COS["float64"]
 P0, P1, P2 = HALF_PI["float64"]
 PER_QUADRANT = TWO_OVER_PI["float64"][0]
-ROUNDER = 6755399441055744.0
-"""1.5 · 2^52: adding it rounds a float64 to a whole number."""
 
 
 @kernel("void(float64[::1], float64[::1], float64[::1])")

@@ -15,10 +15,10 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from .compiled import inlined, kernel
+from .compiled import called, inlined, kernel
 from .fan import COS, MAX_RANGE, MIDDLE, SIN, TOP, X, Y
 from .lanes import lowest_bit
-from .scan_lanes import NOISE, finish, hidden, look, meet, prepare, turn
+from .scan_lanes import NOISE, TINY, finish, hidden, look, meet, prepare, turn
 
 
 @inlined
@@ -37,14 +37,15 @@ def draw_with_care(rays: Any, view: Any, x0: float, y0: float, x1: float, y1: fl
     per_area = 1.0 / area
     mx, my = ey * per_area, (0.0 - ex) * per_area
     times = 1
-    if abs(area) <= NOISE * (abs(one) + abs(other)):
-        if ax * bx + ay * by <= 0.0:
-            return True
+    if abs(area) <= (abs(one) + abs(other)) * NOISE + TINY:
         ax, ay, bx, by = way * ax, way * ay, way * bx, way * by
         square, square_b = ax * ax + ay * ay, bx * bx + by * by
-        mx, my = ax * (1.0 / square), ay * (1.0 / square)
+        mx, my = ax, ay
         if square_b < square:
-            mx, my = bx * (1.0 / square_b), by * (1.0 / square_b)
+            square, mx, my = square_b, bx, by
+        if ax * bx + ay * by <= 0.0 or square < TINY:
+            return True
+        mx, my = mx * (1.0 / square), my * (1.0 / square)
         times = 2
     for _ in range(times):
         meet(rays, 0, int(view[TOP]) >> 3, ax, ay, bx, by, mx, my)
@@ -77,7 +78,7 @@ def draw_block(rays: Any, view: Any, table: Any, block: int, plan: Any, places: 
     return touching
 
 
-@inlined
+@called
 def draw_all(
     rays: Any,
     view: Any,

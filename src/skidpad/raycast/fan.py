@@ -16,6 +16,8 @@ MOST_RAYS = 1_000_000
 
 BEARING_ERROR = 2e-6
 """Bound of the error in rad of bearings; the ranges of rays found with them are widened by it."""
+ROUNDER = 6755399441055744.0
+"""1.5 · 2^52: adding it rounds a float64 to a whole number."""
 LARGEST_ANGLE = 1e9
 """Largest angle in rad, either sign; sines of larger ones would not be exact."""
 
@@ -49,6 +51,9 @@ class Fan:
         return both[:, ::-1] if self.backwards else both
 
 
+_last: list[Fan] = []
+
+
 def fan(angles: Any) -> Fan:
     """The rays of a scan from their angles against the sensor in rad, positive to the left.
 
@@ -56,24 +61,33 @@ def fan(angles: Any) -> Fan:
     """
     if isinstance(angles, Fan):
         return angles
-    given = np.array(angles, dtype=np.float64, ndmin=1)
-    _check(given)
-    count = len(given)
-    step = float(given[-1] - given[0]) / (count - 1) if count > 1 else 0.0
-    backwards = step < 0.0
+    # Sensors ask for the same angles over and over.
+    for kept in tuple(_last):
+        if np.array_equal(angles, kept.angles):
+            return kept
+    given = angles_of(angles)
+    backwards = bool(given[-1] < given[0])
     forward = np.ascontiguousarray(given[::-1]) if backwards else given
-    step = abs(step) if count > 1 else 2.0 * np.pi
-    view = None
-    if step > 0.0:
-        uneven = np.abs(forward - (forward[0] + step * np.arange(count))).max()
-        if uneven <= 0.5 * step:
-            margin = 1.5 + BEARING_ERROR / step
-            per_turn = 2.0 * np.pi / step
-            spacing = (1.0 / step, per_turn, margin, count - 1.0, count // 2)
-            view = np.array([0.0, 0.0, 1.0, 0.0, *spacing, np.inf])
-    beams = _beams(forward)
+    beams, view = _beams(forward), _view(forward)
     given.flags.writeable = False
-    return Fan(given, beams, view, backwards)
+    made = Fan(given, beams, view, backwards)
+    _last[:] = [made]
+    return made
+
+
+def _view(angles: NDArray[np.float64]) -> NDArray[np.float64] | None:
+    """As `VIEW`, for rising angles, if they are evenly spaced."""
+    count = len(angles)
+    step = float(angles[-1] - angles[0]) / (count - 1) if count > 1 else 2.0 * np.pi
+    if step <= 0.0:
+        return None
+    uneven = np.abs(angles - (angles[0] + step * np.arange(count))).max()
+    if uneven > 0.5 * step:
+        return None
+    # Half a ray for the ray itself and half for the middle one, which others are counted from.
+    margin = 1.5 + BEARING_ERROR / step
+    spacing = (1.0 / step, 2.0 * np.pi / step, margin, count - 1.0, count // 2)
+    return np.array([0.0, 0.0, 1.0, 0.0, *spacing, np.inf])
 
 
 def units(angles: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
@@ -93,7 +107,9 @@ def _beams(angles: NDArray[np.float64]) -> NDArray[np.float64]:
     return np.ascontiguousarray(both.reshape(2, blocks, 8).transpose(1, 0, 2)).reshape(-1)
 
 
-def _check(angles: NDArray[np.float64]) -> None:
+def angles_of(given: Any) -> NDArray[np.float64]:
+    """A copy of the angles (N,) of a scan, checked."""
+    angles = np.array(given, dtype=np.float64, ndmin=1)
     if angles.ndim != 1 or not 1 <= len(angles) <= MOST_RAYS:
         raise InvalidValue(
             f"angles has shape {angles.shape}: it must be (N,) with N from 1 to {MOST_RAYS} rays"
@@ -103,3 +119,4 @@ def _check(angles: NDArray[np.float64]) -> None:
         raise InvalidValue(
             f"angles[{bad[0]}] = {angles[bad[0]]} rad must be finite, at most {LARGEST_ANGLE:g} rad"
         )
+    return angles

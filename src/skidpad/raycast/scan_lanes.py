@@ -21,6 +21,8 @@ ARC = (0.999977218, -0.332622797, 0.193540193, -0.116426047, 0.0526469016, -0.01
 QUARTER_TURN = 1.5707963267948966
 NOISE = 1e-15
 """Bound of the rounding error of a cross product, as a part of the sum of its two products."""
+TINY = 1e-290
+"""Products below this are taken for 0: their inverses could overflow."""
 SURELY = 1.0 - 1e-9
 """Factor on distances, so that rounding never leaves out what lies exactly at a limit."""
 
@@ -210,10 +212,10 @@ def prepare(typing: Any, view: Any, table: Any, block: Any, plan: Any, places: A
         ex, ey = x1 - x0, y1 - y0
         one, other = ax * ey, ay * ex
         area = one - other
-        edge_on = area.size() <= (one.size() + other.size()) * NOISE
-        edge_on = edge_on & (ex.size() + ey.size() > 0.0)
+        edge_on = area.size() <= (one.size() + other.size()) * NOISE + TINY
+        lasting = ex.size() + ey.size() > 0.0
         front = (area > 0.0) | ~behind(segment, v["x"], v["y"])
-        seen = front & (area.size() * SURELY <= length * v["max_range"])
+        seen = lasting & front & (area.size() * SURELY <= length * v["max_range"])
 
         first, last = _number(v, ax, ay), _number(v, bx, by)
         span = last - first
@@ -240,7 +242,7 @@ def prepare(typing: Any, view: Any, table: Any, block: Any, plan: Any, places: A
         place = Block(context, builder, (places, args[4]), args[2].type(0), 2)
         place[0] = Lanes(builder, first.blocks())
         place[1] = Lanes(builder, last.blocks())
-        care = edge_on | (seen & wide)
+        care = (lasting & edge_on) | (seen & wide)
         ready = seen & (inside | wraps) & ~care
         bits = builder.or_(ready.bits(), builder.shl((ready & wraps).bits(), args[2].type(8)))
         return builder.or_(bits, builder.shl(care.bits(), args[2].type(16)))

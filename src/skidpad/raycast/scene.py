@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import itertools
 import math
 import os
+from collections import deque
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from functools import cache, cached_property
@@ -197,6 +199,10 @@ def _pool() -> ThreadPoolExecutor:
     return ThreadPoolExecutor(os.cpu_count() or 1, thread_name_prefix="skidpad-rays")
 
 
+# A child process has none of the threads.
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_pool.cache_clear)
+
 _WORTH_A_THREAD = 50_000
 """Rays below which another thread costs more than it saves."""
 
@@ -214,6 +220,17 @@ def _shared_out(
         return
     # More parts than threads: some poses see more than others.
     limits = np.unique(np.linspace(0, count, 4 * threads + 1).astype(int)).tolist()
-    waiting = [_pool().submit(part, *ends) for ends in itertools.pairwise(limits)]
-    for future in waiting:
-        future.result()
+    todo = deque(itertools.pairwise(limits))
+
+    def following() -> tuple[int, int] | None:
+        with contextlib.suppress(IndexError):
+            return todo.popleft()
+
+    def work() -> None:
+        for ends in iter(following, None):
+            part(*ends)
+
+    others = [_pool().submit(work) for _ in range(threads - 1)]
+    work()
+    for other in others:
+        other.result()

@@ -9,7 +9,7 @@ from numba import types
 
 from .compiled import inlined, kernel
 from .lanes import Block, constant, instruction, repeated
-from .scan_lanes import NOISE, behind
+from .scan_lanes import NOISE, TINY, behind
 
 BEYOND = 1.0 + 1e-12
 """A hit counts as within a cell if it is nearer than the way out by more than rounding."""
@@ -30,8 +30,8 @@ def probe(typing: Any, table: Any, block: Any, x: Any, y: Any, dx: Any, dy: Any)
         ex, ey = x1 - x0, y1 - y0
         one, other = ax * ey, ay * ex
         area = one - other
-        edge_on = area.size() <= (one.size() + other.size()) * NOISE
-        edge_on = edge_on & (ex.size() + ey.size() > 0.0)
+        edge_on = area.size() <= (one.size() + other.size()) * NOISE + TINY
+        lasting = ex.size() + ey.size() > 0.0
         at_a, at_b = ax * d_y - ay * d_x, bx * d_y - by * d_x
         left = (at_a >= 0.0) & (at_b <= 0.0)
         right = (at_a <= 0.0) & (at_b >= 0.0)
@@ -39,14 +39,16 @@ def probe(typing: Any, table: Any, block: Any, x: Any, y: Any, dx: Any, dy: Any)
 
         square_a, square_b = ax * ax + ay * ay, bx * bx + by * by
         b_nearer = square_b < square_a
-        per = 1.0 / edge_on.pick(b_nearer.pick(square_b, square_a), area)
+        square = b_nearer.pick(square_b, square_a)
+        per = 1.0 / edge_on.pick(square, area)
         mx = edge_on.pick(b_nearer.pick(bx, ax), ey) * per
         my = edge_on.pick(b_nearer.pick(by, ay), 0.0 - ex) * per
         near = mx * d_x + my * d_y
         met = (front & ~edge_on) | (edge_on & (left | right))
-        touching = edge_on & (ax * bx + ay * by <= 0.0)
+        touching = lasting & edge_on & ((ax * bx + ay * by <= 0.0) | (square < TINY))
         none = constant(builder, 0.0)
-        return touching.pick(float("inf"), (met & (near > none)).pick(near, none)).largest()
+        near = (lasting & met & (near > none)).pick(near, none)
+        return touching.pick(float("inf"), near).largest()
 
     double = types.float64
     return double(table, types.int64, double, double, double, double), generate
