@@ -26,6 +26,7 @@ if TYPE_CHECKING:
         sensors,
         units,
         vehicles,
+        world,
     )
     from .compile.program import Program
     from .cost import Cost
@@ -46,6 +47,7 @@ if TYPE_CHECKING:
     from .policy import Policy
     from .simulator import Simulator
     from .trajectory import Trajectory
+    from .world.world import World
 
 __version__ = "0.1.0"
 
@@ -69,6 +71,7 @@ __all__ = [
     "UnknownOperation",
     "Vehicle",
     "VehicleFactory",
+    "World",
     "__version__",
     "collision",
     "conformance",
@@ -85,6 +88,7 @@ __all__ = [
     "sensors",
     "units",
     "vehicles",
+    "world",
 ]
 
 _MODULES = frozenset(
@@ -104,6 +108,7 @@ _MODULES = frozenset(
         "sensors",
         "units",
         "vehicles",
+        "world",
     }
 )
 _HOMES = {
@@ -126,6 +131,7 @@ _HOMES = {
     "UnknownOperation": "errors",
     "Vehicle": "model",
     "VehicleFactory": "model",
+    "World": "world.world",
 }
 """The module each lazily loaded name lives in."""
 

@@ -65,6 +65,8 @@ ALLOWED: dict[str, set[str]] = {
     "raycast": BASE | {"compile", "loops", "maps"},
     "engine": RUNNING | {"vehicles", "components", "maps", "collision", "raycast", "sensors"},
     "sensors": BASE | RECORDING | {"components", "raycast"},
+    "world": RUNNING
+    | {"vehicles", "components", "controllers", "maps", "collision", "raycast", "sensors"},
 }
 """What each part of the package may import besides itself."""
 SHELLS = {"__main__", "cli", "bench", "demo"}

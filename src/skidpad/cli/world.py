@@ -1,0 +1,108 @@
+"""`skidpad check`: what is wrong with a world file, with file and line."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from ..errors import InvalidValue
+from . import app
+
+if TYPE_CHECKING:
+    from ..world.scene import Scene
+
+File = Annotated[Path, typer.Argument(help="World file: an .xml file of MVSim's format.")]
+Compat = Annotated[
+    str | None, typer.Option(help='"upstream": read as the upstream program does, errors included.')
+]
+Variables = Annotated[
+    list[str] | None,
+    typer.Option("--var", metavar="NAME=VALUE", help="A world variable from the outside."),
+]
+Limit = Annotated[int | None, typer.Option(help="Most rounds of all loops together.")]
+Shell = Annotated[
+    bool, typer.Option("--allow-shell", help="Let $(command) in the file run commands.")
+]
+Download = Annotated[
+    bool, typer.Option("--allow-download", help="Download models at remote addresses.")
+]
+ModelFolder = Annotated[
+    Path | None, typer.Option("--models", help="Folder in which remote models are looked up.")
+]
+
+
+@app.command()
+def check(
+    file: File,
+    compat: Compat = None,
+    variables: Variables = None,
+    limit: Limit = None,
+    allow_shell: Shell = False,
+    allow_download: Download = False,
+    models: ModelFolder = None,
+) -> None:
+    """Report everything that is wrong with a world file; exit code 1 if anything is."""
+    from rich.console import Console
+    from rich.text import Text
+
+    from ..world.xml import examined
+
+    options = reading_options(compat, variables, limit, allow_shell, allow_download, models)
+    errors, scene = examined(file, **options)
+    console = Console(soft_wrap=True)
+    for error in errors:
+        console.print(Text(str(error), "red"))
+    if scene is None:
+        count = "1 problem" if len(errors) == 1 else f"{len(errors)} problems"
+        typer.echo(f"{file}: {count}")
+        raise typer.Exit(1)
+    typer.echo(f"{file}: {_summary(scene)}")
+    for line in scene.warnings:
+        console.print(Text(f"note: {line}", "yellow"))
+
+
+def reading_options(
+    compat: str | None,
+    variables: Sequence[str] | None,
+    limit: int | None,
+    allow_shell: bool,
+    allow_download: bool,
+    models: Path | None,
+) -> dict[str, Any]:
+    """Options of the command line as `world.xml.Options` takes them."""
+    options: dict[str, Any] = {
+        "compat": compat,
+        "variables": _pairs(variables or ()),
+        "allow_shell": allow_shell,
+        "allow_download": allow_download,
+        "models": models,
+    }
+    return options if limit is None else {**options, "limit": limit}
+
+
+def _pairs(given: Sequence[str]) -> dict[str, str]:
+    pairs: dict[str, str] = {}
+    for text in given:
+        name, sign, value = text.partition("=")
+        if not (sign and name):
+            raise InvalidValue(f"--var {text}: expected NAME=VALUE, as in ROBOTS=20")
+        pairs[name] = value
+    return pairs
+
+
+def _summary(scene: Scene) -> str:
+    """How many of everything there is."""
+    counts = {
+        "vehicle": len(scene.vehicles),
+        "block": len(scene.blocks),
+        "wall": len(scene.walls),
+        "element": len(scene.elements),
+        "joint": len(scene.joints),
+        "actor": len(scene.actors),
+        "sensor": len(scene.sensors) + sum(len(v.sensors) for v in scene.vehicles),
+    }
+    parts = [f"{n} {kind}{'' if n == 1 else 's'}" for kind, n in counts.items() if n]
+    return f"{', '.join(parts) or 'an empty world'}, step {scene.timestep * 1e3:g} ms"

@@ -1,0 +1,77 @@
+"""One vehicle of a world, as its user sees it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from .. import record
+from ..units import m, m_s, rad, rad_s
+from .bodies import Bodies
+from .build import Built
+
+if TYPE_CHECKING:
+    from .world import World
+
+
+class Truth(NamedTuple):
+    """Where a vehicle is and how it moves."""
+
+    x: m
+    y: m
+    z: m
+    yaw: rad
+    pitch: rad
+    roll: rad
+    v_x: m_s
+    """Along the vehicle."""
+    v_y: m_s
+    """Across it, positive to the left."""
+    omega: rad_s
+
+
+class WorldVehicle:
+    """A vehicle that a world steps; `bodies` and `row` say where its state lies."""
+
+    def __init__(self, world: World, name: str, bodies: Bodies, row: int, made: Built) -> None:
+        self._world, self.name = world, name
+        self.bodies, self.row = bodies, row
+        self.built = made
+
+    @property
+    def state(self) -> Any:
+        """Its State record."""
+        group = self.bodies.group
+        return record.unflatten(group.model.State, group.state[self.row].tolist())
+
+    @property
+    def truth(self) -> Truth:
+        """Pose and velocity of its reference point."""
+        x, y, yaw = self.bodies.poses[self.row].tolist()
+        z, pitch, roll = self._world.attitude(self.name)
+        return Truth(x, y, z, yaw, pitch, roll, *self.bodies.velocity(self.row))
+
+    @property
+    def input(self) -> Any:
+        """What it is commanded, an Input record."""
+        group = self.bodies.group
+        return record.unflatten(group.model.Input, group.inputs[self.row].tolist())
+
+    def command(self, given: Any = None, /, **fields: float) -> Any:
+        """Command it from now on; returns the Input record. What is not given stays."""
+        group = self.bodies.group
+        wanted = record.build(group.model.Input, given, base=self.input, **fields)
+        group.inputs[self.row] = record.flatten(wanted)
+        return wanted
+
+    def outputs(self) -> Any:
+        """Its Outputs record: odometry, loads and slip of a wheeled vehicle."""
+        return self.bodies.group.outputs(self.row)
+
+    @property
+    def in_collision(self) -> bool:
+        """Whether it touched something in the last step."""
+        return any(self.name in (c.a, c.b) for c in self._world.contacts)
+
+    def __repr__(self) -> str:
+        t = self.truth
+        return f"<{self.name}: x = {t.x:.2f} m, y = {t.y:.2f} m, yaw = {t.yaw:.2f} rad>"

@@ -1,0 +1,54 @@
+"""What a world file says about a vehicle."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from ..units import one
+from ..vehicles.wheeled import Description
+from .scene_fields import NOWHERE, Source
+from .scene_sensors import Sensor
+from .scene_shapes import AT_REST, Keyframe, Pose, Publish, Shape, Velocity, Visual
+
+
+@dataclass(frozen=True)
+class OwnDynamics:
+    """One of skidpad's own vehicles: `<dynamics class="skidpad:NAME">`."""
+
+    name: str
+    parameters: Mapping[str, float] = field(default_factory=dict[str, float])
+    """Parameters that differ from the defaults, by dotted name."""
+
+
+@dataclass(frozen=True)
+class Odometry:
+    """Factors on the increments of the odometry pose; None: drawn from N(1, 0.02²)."""
+
+    x_multiplier: one | None = None
+    y_multiplier: one | None = None
+    yaw_multiplier: one | None = None
+
+
+@dataclass(frozen=True)
+class VehicleSpec:
+    """A vehicle of a scene."""
+
+    name: str
+    pose: Pose
+    dynamics: Description | OwnDynamics
+    """What moves it: wheels, friction, drivetrain and controller, or a vehicle of skidpad's own."""
+    shape: Shape | None
+    """Outline of its chassis for contacts; None: the file says nothing, and its own will do."""
+    velocity: Velocity = AT_REST
+    sensors: tuple[Sensor, ...] = ()
+    odometry: Odometry = Odometry()
+    visuals: tuple[Visual, ...] = ()
+    animation: tuple[Keyframe, ...] = ()
+    publish: Publish | None = None
+    skip_elevation_adjust: bool = False
+    log_path: str = ""
+    auto_start_recording: bool = False
+    class_name: str = ""
+    """Its `vehicle:class`; empty: none."""
+    source: Source = field(default=NOWHERE, compare=False)

@@ -1,0 +1,256 @@
+"""Reading `<element>`: maps, ground, planes and regions."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...errors import InvalidValue
+from ...units import positive
+from ..scene_elements import (
+    Element,
+    ElevationMap,
+    HorizontalPlane,
+    OccupancyGrid,
+    Opening,
+    PropertyRegion,
+    VerticalPlane,
+)
+from ..scene_shapes import Pose
+from .common import keyframes
+from .fields import Fields, as_number, as_switch, one_of
+from .matrices import matrix, table
+from .nodes import Node
+
+Array = NDArray[np.float64]
+PICTURES = {
+    "ground_grid": ("floating", "floating_focus", "color", "line_width", "interval"),
+    "pointcloud": ("file_txt_2d", "file_txt_3d", "pose_3d", "render_max_vertical_extent"),
+    "skybox": ("textures",),
+}
+"""Classes that a renderer would show, and tags of theirs."""
+_SURFACE = (
+    *("cull_face", "texture", "texture_size_x", "texture_size_y", "color", "enable_shadows"),
+    *("normal_map", "normal_map_image", "texture_image", "texture_image_rotate"),
+    *("texture_extension_x", "texture_extension_y", "model_split_size", "mesh_color"),
+    *("debug_show_contact_points", "skip_elevation_adjust", "publish", "show_collisions"),
+)
+"""Tags that only change the picture."""
+_EDGES = ("x_min", "x_max", "y_min", "y_max")
+
+
+def element(node: Node) -> Element | None:
+    """What an `<element>` describes; None: something that is not simulated."""
+    kind = one_of(node, "class of element", node.needed("class"), [*READERS, *PICTURES])
+    fields = Fields.of(node)
+    fields.ignore(_SURFACE)
+    if kind in PICTURES:
+        fields.ignore([*PICTURES[kind], *_EDGES])
+        fields.finish()
+        node.context.note("not simulated, as they need a renderer", kind, node.source)
+        return None
+    found = READERS[kind](fields, node)
+    fields.finish()
+    return found
+
+
+def _occupancy_grid(fields: Fields, node: Node) -> OccupancyGrid | None:
+    from ...maps.occupancy import read_image, read_occupancy
+
+    name = fields.find("file")
+    if name is None:
+        raise node.error("<file> is missing")
+    file = name.path(name.text())
+    resolution = fields.number("resolution", 0.1, positive)
+    centre = [fields.number(f"centerpixel_{axis}", -1.0) for axis in "xy"]
+    if file.name.lower().endswith((".gridmap", ".gridmap.gz")):
+        node.context.note("maps left out, as their format cannot be read", file.name, node.source)
+        fields.ignore(("restitution", "lateral_friction"))
+        return None
+    if not file.is_file():
+        raise name.error(f"the file {file} does not exist")
+    try:
+        if file.suffix.lower() in (".yaml", ".yml"):
+            grid = read_occupancy(file).grid
+        else:
+            # A cell is occupied where the picture is darker than the middle.
+            grid = read_image(
+                file, resolution=resolution, occupied_thresh=0.5, free_thresh=0.5, mode="scale"
+            ).grid
+    except InvalidValue as error:
+        raise name.error(error) from None
+    assert grid is not None
+    if file.suffix.lower() not in (".yaml", ".yml"):
+        rows, columns = grid.shape
+        if min(centre) <= -1.0:
+            centre = [0.5 * columns, 0.5 * rows]
+        # The pixel is counted from the lower left, as upstream's library does.
+        grid = replace(grid, origin=(-centre[0] * resolution, -centre[1] * resolution, 0.0))
+    return fields.record(OccupancyGrid(grid, source=node.source))
+
+
+def _elevation_map(fields: Fields, node: Node) -> ElevationMap:
+    resolution = fields.number("resolution", 1.0, positive)
+    scale = fields.number("elevation_data_matrix_scale", 1.0)
+    low = fields.number("elevation_image_min_z", 0.0)
+    high = fields.number("elevation_image_max_z", 5.0)
+    offset = [fields.number(f"dem_offset_{axis}", 0.0) for axis in "xyz"]
+    image, written = fields.find("elevation_image"), fields.find("elevation_data_matrix")
+    points = fields.find("dem_xyzrgb_file")
+    corner: tuple[float, float] | None = None
+    if image is not None:
+        heights = _picture_heights(image, low, high)
+    elif written is not None:
+        heights = scale * matrix(written)
+    elif points is not None:
+        heights, corner = _scattered(points, resolution, offset)
+    else:
+        raise node.error(
+            "<elevation_image>, <elevation_data_matrix> or <dem_xyzrgb_file> is missing"
+        )
+    if min(heights.shape) < 2:
+        raise node.error(f"heights on {heights.shape[0]} x {heights.shape[1]} points make no area")
+    heights = _smoothed(fields, heights)
+    heights.flags.writeable = False
+    if corner is None:
+        sides = [-0.5 * (count - 1) * resolution for count in heights.shape]
+        corner = (
+            fields.number("corner_min_x", sides[0]),
+            fields.number("corner_min_y", sides[1]),
+        )
+    fields.ignore(("corner_min_x", "corner_min_y"))
+    return ElevationMap(heights, resolution, corner, node.source)
+
+
+def _picture_heights(node: Node, low: float, high: float) -> Array:
+    """Heights of a grey picture, its darkest pixel lowest; rows run along x, columns along y."""
+    from PIL import Image
+
+    file = node.path(node.text())
+    if not file.is_file():
+        raise node.error(f"the file {file} does not exist")
+    try:
+        with Image.open(file) as picture:
+            mode = "I" if picture.mode.startswith("I") else "L"
+            shades = np.asarray(picture.convert(mode), dtype=np.float64)
+    except (OSError, ValueError, SyntaxError, Image.DecompressionBombError) as error:
+        raise node.error(f"{file} cannot be read as an image: {error}") from None
+    span = shades.max() - shades.min()
+    if span == 0.0:
+        raise node.error(f"{file} has one shade only, so that it says nothing about heights")
+    return low + (high - low) * (shades - shades.min()) / span
+
+
+def _scattered(
+    node: Node, resolution: float, offset: list[float]
+) -> tuple[Array, tuple[float, float]]:
+    """Heights on a lattice from points x y z anywhere: each takes that of the nearest point."""
+    from scipy.spatial import KDTree
+
+    points = table(node, node.path(node.text()), 3)[:, :3] + np.array(offset)
+    lowest = points[:, :2].min(axis=0)
+    counts = np.ceil((points[:, :2].max(axis=0) - lowest) / resolution).astype(int)
+    if counts.min() < 2 or counts.prod() > 25_000_000:
+        raise node.error(
+            f"resolution = {resolution:g} m makes {counts[0]} x {counts[1]} heights of the file; "
+            "allowed are 2 x 2 and more, and 25 million in all"
+        )
+    x, y = ((0.5 + np.arange(count)) * resolution for count in counts)
+    wanted = np.stack(np.meshgrid(x, y, indexing="ij"), axis=-1).reshape(-1, 2)
+    nearest = KDTree(points[:, :2] - lowest).query(wanted)[1]
+    heights = points[nearest, 2].reshape(counts[0], counts[1])
+    return heights, (float(lowest[0]), float(lowest[1]))
+
+
+def _smoothed(fields: Fields, heights: Array) -> Array:
+    """Heights after the filter of `<apply_kernel>`; beyond the edge they count as 0."""
+    node = fields.find("apply_kernel")
+    if node is None:
+        return heights
+    from scipy.ndimage import correlate
+
+    kernel = matrix(node)
+    if kernel.shape[0] != kernel.shape[1] or kernel.shape[0] % 2 == 0:
+        raise node.error(f"the kernel must be square with an odd side, got {kernel.shape}")
+    if abs(kernel.sum() - 1.0) > 5e-3:
+        raise node.error(f"the numbers of the kernel must add up to 1, got {kernel.sum():g}")
+    return np.asarray(correlate(heights, kernel, mode="constant"), dtype=np.float64)
+
+
+def _horizontal_plane(fields: Fields, node: Node) -> HorizontalPlane:
+    plane = fields.record(HorizontalPlane(source=node.source))
+    if plane.x_min >= plane.x_max or plane.y_min >= plane.y_max:
+        raise node.error("x_min and y_min must lie below x_max and y_max")
+    pose = fields.pose(flat="init_pose", solid="init_pose3d", default=Pose())
+    return replace(plane, pose=pose or Pose(), animation=keyframes(fields))
+
+
+def _vertical_plane(fields: Fields, node: Node) -> VerticalPlane:
+    plane = fields.record(VerticalPlane(source=node.source))
+    if math.dist((plane.x0, plane.y0), (plane.x1, plane.y1)) == 0.0:
+        raise node.error(f"the wall begins and ends at {plane.x0:g} {plane.y0:g}")
+    fields.pose(flat="init_pose", solid="init_pose3d", default=Pose())
+    openings = tuple(
+        found
+        for child in fields.all("door", "window")
+        if (found := fields.kept(lambda child=child: _opening(child), None)) is not None
+    )
+    return replace(plane, openings=openings)
+
+
+def _opening(node: Node) -> Opening:
+    fields = Fields.of(node)
+    template = Opening(node.tag)  # pyright: ignore[reportArgumentType]
+    # Upstream takes both forms here.
+    values: dict[str, float] = {}
+    for name, allowed in (
+        ("position", None),
+        ("width", positive),
+        ("z_min", None),
+        ("z_max", None),
+    ):
+        given = node.attribute(name)
+        if given is not None:
+            values[name] = as_number(node, name, given, allowed)
+        else:
+            values[name] = fields.number(name, getattr(template, name), allowed)
+    name = node.attribute("name") or fields.string("name") or fields.string("n")
+    fields.ignore(("name", "n"))
+    fields.finish()
+    if values["z_max"] <= values["z_min"]:
+        raise node.error(f"z_max = {values['z_max']:g} must be above z_min = {values['z_min']:g}")
+    return replace(template, name=name, **values)
+
+
+def _property_region(fields: Fields, node: Node) -> PropertyRegion:
+    name = fields.string("property_name")
+    if not name:
+        raise node.error("<property_name> is missing")
+    region = fields.record(PropertyRegion(name, 0.0, source=node.source))
+    for axis in "xyz":
+        if getattr(region, f"{axis}_min") > getattr(region, f"{axis}_max"):
+            raise node.error(f"{axis}_min must not exceed {axis}_max")
+    number = fields.find("value_double")
+    switch = fields.find("value_bool")
+    words = fields.find("value_string")
+    if number is not None:
+        return replace(region, value=as_number(number, number.tag, number.text()))
+    if switch is not None:
+        return replace(region, value=as_switch(switch, switch.tag, switch.text()))
+    if words is not None:
+        return replace(region, value=words.text())
+    raise node.error("<value_double>, <value_bool> or <value_string> is missing")
+
+
+READERS: dict[str, Callable[[Fields, Node], Element | None]] = {
+    "occupancy_grid": _occupancy_grid,
+    "elevation_map": _elevation_map,
+    "horizontal_plane": _horizontal_plane,
+    "vertical_plane": _vertical_plane,
+    "property_region": _property_region,
+}
+"""Who reads an element of a class."""

@@ -1,0 +1,301 @@
+"""Expressions in world files, `$f{...}`: numbers, operators and functions, and nothing else.
+
+The notation is that of exprtk, which upstream uses: `^` is a power, comparisons and the words
+`and`, `or`, `not`, `xor`, `nand`, `nor` give 1 or 0, there are `if(condition, a, b)` and
+`condition ? a : b`, and names mean the same in small and in capital letters.
+"""
+
+from __future__ import annotations
+
+import math
+import operator
+import random
+import re
+from collections.abc import Callable, Mapping, Sequence
+from difflib import get_close_matches
+
+from ...errors import InvalidValue
+
+DEEPEST = 60
+"""Most parentheses and powers within one another."""
+_TOKEN = re.compile(
+    r"\s*(?:((?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?)|([A-Za-z_]\w*)|(<=|>=|==|!=|<>|&&|\|\||:=|.))",
+    re.ASCII,
+)
+_COMPARISONS: dict[str, Callable[[float, float], bool]] = {
+    "<": operator.lt,
+    "<=": operator.le,
+    ">": operator.gt,
+    ">=": operator.ge,
+    "==": operator.eq,
+    "=": operator.eq,
+    "!=": operator.ne,
+    "<>": operator.ne,
+}
+_WORDS = {"and", "or", "not", "xor", "nand", "nor"}
+CONSTANTS: Mapping[str, float] = {"pi": math.pi, "true": 1.0, "false": 0.0, "epsilon": 1e-10}
+"""Names that need no variable; a variable of the same name wins."""
+
+
+class Draws:
+    """Random numbers of a world's expressions, drawn one after another in the order of reading.
+
+    The same seed and the same files give the same world on every machine.
+    """
+
+    def __init__(self, seed: int) -> None:
+        self._source = random.Random(seed)
+
+    def rand(self) -> float:
+        """Uniform from 0 to 1."""
+        return self._source.random()
+
+    def unifrnd(self, low: float, high: float) -> float:
+        """Uniform from `low` to `high`."""
+        return low + (high - low) * self._source.random()
+
+    def randn(self) -> float:
+        """From the standard normal distribution."""
+        return self._source.normalvariate(0.0, 1.0)
+
+    def randomize(self, seed: float) -> float:
+        """Start the sequence of another seed; 0."""
+        self._source.seed(int(seed))
+        return 0.0
+
+
+def _sign(x: float) -> float:
+    return (x > 0.0) - (x < 0.0)
+
+
+def _round(x: float) -> float:
+    """To the nearest whole number, halves away from 0, as in C."""
+    return math.copysign(math.floor(abs(x) + 0.5), x)
+
+
+_ANY = -1
+"""Number of arguments: one or more."""
+FUNCTIONS: Mapping[str, tuple[int, Callable[..., float]]] = {
+    **{
+        name: (1, getattr(math, name))
+        for name in (
+            *("sin", "cos", "tan", "asin", "acos", "atan", "sinh", "cosh", "tanh"),
+            *("asinh", "acosh", "atanh", "sqrt", "exp", "expm1", "log10", "log2", "log1p", "erf"),
+        )
+    },
+    "abs": (1, math.fabs),
+    "log": (1, math.log),
+    "floor": (1, math.floor),
+    "ceil": (1, math.ceil),
+    "trunc": (1, lambda x: float(math.trunc(x))),
+    "round": (1, _round),
+    "frac": (1, lambda x: x - math.trunc(x)),
+    "sgn": (1, _sign),
+    "deg2rad": (1, math.radians),
+    "rad2deg": (1, math.degrees),
+    "atan2": (2, math.atan2),
+    "hypot": (2, math.hypot),
+    "pow": (2, math.pow),
+    "mod": (2, math.fmod),
+    "clamp": (3, lambda low, x, high: min(max(x, low), high)),
+    "min": (_ANY, lambda *x: min(x)),
+    "max": (_ANY, lambda *x: max(x)),
+    "sum": (_ANY, lambda *x: math.fsum(x)),
+    "avg": (_ANY, lambda *x: math.fsum(x) / len(x)),
+}
+"""Functions by name, with their numbers of arguments; `if` and those of `Draws` besides."""
+
+
+def evaluate(text: str, variables: Mapping[str, float], draws: Draws) -> float:
+    """The value of an expression; raises for one that has none that is finite."""
+    value = _Evaluation(text, variables, draws).value()
+    if not math.isfinite(value):
+        raise InvalidValue(f"the expression {text.strip()!r} is not finite")
+    return value
+
+
+class _Evaluation:
+    """One walk through the tokens; each method reads one level of the grammar."""
+
+    def __init__(self, text: str, variables: Mapping[str, float], draws: Draws) -> None:
+        self._text = text
+        self._tokens = _tokens(text)
+        self._at = 0
+        self._depth = 0
+        self._variables = variables
+        self._small = {name.lower(): value for name, value in variables.items()}
+        self._draws = draws
+
+    def value(self) -> float:
+        result = self._choice()
+        if self._at < len(self._tokens):
+            raise self._error(f"{self._tokens[self._at]!r} is not expected")
+        return result
+
+    def _choice(self) -> float:
+        self._deeper()
+        condition = self._either()
+        if self._skip("?"):
+            first = self._choice()
+            self._expect(":")
+            second = self._choice()
+            condition = first if condition else second
+        self._depth -= 1
+        return condition
+
+    def _either(self) -> float:
+        left = self._both()
+        while word := self._skip("or", "xor", "nor", "||", "|"):
+            right = self._both()
+            truths = bool(left), bool(right)
+            truth = truths[0] != truths[1] if word == "xor" else any(truths)
+            left = float(truth != (word == "nor"))
+        return left
+
+    def _both(self) -> float:
+        left = self._compared()
+        while word := self._skip("and", "nand", "&&", "&"):
+            right = self._compared()
+            left = float((bool(left) and bool(right)) != (word == "nand"))
+        return left
+
+    def _compared(self) -> float:
+        left = self._sum()
+        while word := self._skip(*_COMPARISONS):
+            left = float(_COMPARISONS[word](left, self._sum()))
+        return left
+
+    def _sum(self) -> float:
+        left = self._product()
+        while word := self._skip("+", "-"):
+            right = self._product()
+            left = left + right if word == "+" else left - right
+        return left
+
+    def _product(self) -> float:
+        left = self._signed()
+        while word := self._skip("*", "/", "%"):
+            right = self._signed()
+            if word == "*":
+                left = left * right
+            elif right == 0.0:
+                raise self._error("division by zero")
+            else:
+                left = left / right if word == "/" else math.fmod(left, right)
+        return left
+
+    def _signed(self) -> float:
+        signs: list[str] = []
+        while word := self._skip("+", "-", "!", "not"):
+            signs.append(word)
+        value = self._power()
+        for word in reversed(signs):
+            if word in ("!", "not"):
+                value = float(not value)
+            elif word == "-":
+                value = -value
+        return value
+
+    def _power(self) -> float:
+        base = self._atom()
+        if not self._skip("^"):
+            return base
+        self._deeper()
+        exponent = self._signed()
+        self._depth -= 1
+        return self._called("pow", math.pow, [base, exponent])
+
+    def _deeper(self) -> None:
+        self._depth += 1
+        if self._depth > DEEPEST:
+            raise self._error(f"more than {DEEPEST} parentheses or powers within one another")
+
+    def _atom(self) -> float:
+        if self._skip("("):
+            inside = self._choice()
+            self._expect(")")
+            return inside
+        if self._at == len(self._tokens):
+            raise self._error("it ends too early")
+        token = self._tokens[self._at]
+        self._at += 1
+        if token[0] in "0123456789" or (token[0] == "." and len(token) > 1):
+            return float(token)
+        if not re.match(r"[A-Za-z_]", token) or token.lower() in _WORDS:
+            raise self._error(f"{token!r} is not expected")
+        return self._function(token) if self._skip("(") else self._named(token)
+
+    def _named(self, name: str) -> float:
+        if name in self._variables:
+            return self._variables[name]
+        small = name.lower()
+        if small in self._small:
+            return self._small[small]
+        if small in CONSTANTS:
+            return CONSTANTS[small]
+        known = sorted([*self._variables, *CONSTANTS])
+        raise self._error(f"the variable {name} is unknown{_nearest(name, known)}")
+
+    def _function(self, name: str) -> float:
+        arguments = [] if self._skip(")") else self._arguments()
+        small = name.lower()
+        if small == "if":
+            self._check_count(name, 3, len(arguments))
+            return arguments[1] if arguments[0] else arguments[2]
+        if small in ("rand", "randn", "unifrnd", "randomize"):
+            wanted = {"unifrnd": 2, "randomize": 1}.get(small, 0)
+            self._check_count(name, wanted, len(arguments))
+            return getattr(self._draws, small)(*arguments)
+        if small not in FUNCTIONS:
+            known = sorted([*FUNCTIONS, "if", "rand", "randn", "unifrnd", "randomize"])
+            raise self._error(f"the function {name} is unknown{_nearest(small, known)}")
+        count, function = FUNCTIONS[small]
+        self._check_count(name, count, len(arguments))
+        return self._called(name, function, arguments)
+
+    def _arguments(self) -> list[float]:
+        found = [self._choice()]
+        while self._skip(","):
+            found.append(self._choice())
+        self._expect(")")
+        return found
+
+    def _called(self, name: str, function: Callable[..., float], given: Sequence[float]) -> float:
+        try:
+            return float(function(*given))
+        except (ValueError, OverflowError, ZeroDivisionError):
+            shown = ", ".join(f"{value:g}" for value in given)
+            raise self._error(f"{name}({shown}) has no finite value") from None
+
+    def _check_count(self, name: str, wanted: int, given: int) -> None:
+        if given != wanted and not (wanted == _ANY and given > 0):
+            needs = "1 or more" if wanted == _ANY else str(wanted)
+            raise self._error(f"{name} takes {needs} arguments, got {given}")
+
+    def _skip(self, *wanted: str) -> str:
+        """The next token if it is one of these, which is then passed; else empty."""
+        if self._at < len(self._tokens) and self._tokens[self._at].lower() in wanted:
+            self._at += 1
+            return self._tokens[self._at - 1].lower()
+        return ""
+
+    def _expect(self, wanted: str) -> None:
+        if not self._skip(wanted):
+            found = self._tokens[self._at] if self._at < len(self._tokens) else "the end"
+            raise self._error(f"{wanted!r} is missing before {found!r}")
+
+    def _error(self, message: str) -> InvalidValue:
+        return InvalidValue(f"the expression {self._text.strip()!r}: {message}")
+
+
+def _tokens(text: str) -> list[str]:
+    return [
+        number or word or sign
+        for number, word, sign in _TOKEN.findall(text.strip())
+        if number or word or sign.strip()
+    ]
+
+
+def _nearest(name: str, known: Sequence[str]) -> str:
+    close = get_close_matches(name, known, 1, 0.7)
+    return f"; did you mean {close[0]!r}?" if close else f"; known are {', '.join(known)}"

@@ -1,0 +1,239 @@
+"""Reading typed values out of elements, and noticing what was not read."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import replace
+from difflib import get_close_matches
+from typing import Any, TypeVar
+
+from ...units import Allowed
+from ..errors import WorldError
+from ..scene_fields import Written, ranges, written
+from ..scene_shapes import Pose
+from .nodes import Context, Node
+
+T = TypeVar("T")
+Record = TypeVar("Record")
+Tuple = TypeVar("Tuple", bound=Any)
+Parse = Callable[[Node, str, str], T]
+"""Turns a text into a value: of a node, its name for errors, the text."""
+_NUMBER = re.compile(r"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?", re.ASCII)
+_COLOUR = re.compile(r"#[0-9a-fA-F]{6}(?:[0-9a-fA-F]{2})?")
+
+
+class Fields:
+    """The children of one or more elements that describe one thing; earlier elements win."""
+
+    def __init__(self, groups: Sequence[Sequence[Node]], context: Context, owner: Node) -> None:
+        self._groups = groups
+        self._context = context
+        self.owner = owner
+        """The element that the thing is written in."""
+        self._known: set[str] = set()
+
+    @classmethod
+    def of(cls, node: Node) -> Fields:
+        """The children of one element."""
+        return cls([node.children()], node.context, node)
+
+    def find(self, *tags: str) -> Node | None:
+        """The first child with one of these tags."""
+        self._known |= set(tags)
+        for group in self._groups:
+            for tag in tags:
+                for node in group:
+                    if node.tag == tag:
+                        return node
+        return None
+
+    def all(self, *tags: str) -> list[Node]:
+        """All children with one of these tags."""
+        self._known |= set(tags)
+        return [node for group in self._groups for node in group if node.tag in tags]
+
+    def get(self, tag: str, parse: Parse[T], default: T) -> T:
+        """The value of a child, or the default."""
+        node = self.find(tag)
+        return (
+            default if node is None else self.kept(lambda: parse(node, tag, node.text()), default)
+        )
+
+    def kept(self, action: Callable[[], T], default: T) -> T:
+        """What an action gives; while errors are collected, the default if it fails."""
+        try:
+            return action()
+        except WorldError as error:
+            self._context.report(error)
+            return default
+
+    def number(self, tag: str, default: float, allowed: Allowed | None = None) -> float:
+        """A number; raises if it is not in the range allowed."""
+        return self.get(tag, lambda n, t, x: as_number(n, t, x, allowed), default)
+
+    def switch(self, tag: str, default: bool) -> bool:
+        """True or false."""
+        return self.get(tag, as_switch, default)
+
+    def string(self, tag: str, default: str = "") -> str:
+        """A text."""
+        return self.get(tag, lambda node, name, text: text, default)
+
+    def pose(self, *, flat: str, solid: str, default: Pose | None) -> Pose | None:
+        """A pose with three or with six numbers, angles in degrees."""
+        node = self.find(flat, solid)
+        if node is None:
+            return default
+        return self.kept(lambda: as_pose(node, node.tag, node.text()), default)
+
+    def record(self, template: Record, *, attributes_of: Node | None = None) -> Record:
+        """The template with every field replaced that is written here.
+
+        With `attributes_of` the values are attributes of that element; as upstream's pages say,
+        children do as well, except under compat="upstream".
+        """
+        changes: dict[str, Any] = {}
+        for name, how in written(type(template)).items():
+            default = getattr(template, name)
+            for tag in how.tags:
+                value = self._written(tag, how, default, attributes_of)
+                if value is not _NOTHING:
+                    changes[name] = value
+                    break
+        return replace(template, **changes)  # pyright: ignore[reportArgumentType]
+
+    def numbers(self, template: Tuple, tags: Mapping[str, str] | None = None) -> Tuple:
+        """A named tuple of numbers with every field replaced that is written here.
+
+        `tags` gives the tags of fields that have another name in files.
+        """
+        names = tags or {}
+        changes = {
+            name: self.number(names.get(name, name), getattr(template, name), allowed)
+            for name, allowed in ranges(type(template)).items()
+        }
+        return template._replace(**changes)
+
+    def _written(self, tag: str, how: Written, default: Any, attributes_of: Node | None) -> Any:
+        if attributes_of is not None:
+            holder = attributes_of
+            if tag in holder.element.attributes:
+                return self.kept(lambda: as_written(holder, tag, holder.needed(tag), how), default)
+            if self._context.upstream:
+                return _NOTHING
+        node = self.find(tag)
+        if node is None:
+            return _NOTHING
+        return self.kept(lambda: as_written(node, tag, node.text(), how), default)
+
+    def ignore(self, tags: Collection[str]) -> None:
+        """Tags that are known and without a meaning here."""
+        self._known |= set(tags)
+
+    def finish(self) -> None:
+        """Note the children that nothing has asked for."""
+        for group in self._groups:
+            for node in group:
+                if node.tag not in self._known:
+                    note_unknown(node, self.owner.tag, self._known)
+
+
+def note_unknown(node: Node, owner: str, known: Collection[str]) -> None:
+    """Remember to warn of a tag that means nothing where it is."""
+    close = get_close_matches(node.tag, sorted(known), 1, 0.75)
+    hint = f", did you mean <{close[0]}>?" if close else ""
+    node.context.note("unknown tags", f"<{node.tag}> in <{owner}>{hint}", node.source)
+
+
+class _Nothing:
+    """Marks a field that is not written."""
+
+
+_NOTHING = _Nothing()
+
+
+def as_written(node: Node, name: str, text: str, how: Written) -> Any:
+    """A value as the field wants it."""
+    if how.kind == "switch":
+        return as_switch(node, name, text)
+    if how.kind == "text":
+        return text
+    if how.kind == "colour":
+        return as_colour(node, name, text)
+    if how.kind == "numbers":
+        found = as_numbers(node, name, text)
+        return tuple(math.radians(x) for x in found) if how.degrees else tuple(found)
+    if how.kind == "integer":
+        return as_integer(node, name, text, how.allowed)
+    if not how.degrees:
+        return as_number(node, name, text, how.allowed)
+    radians = math.radians(as_number(node, name, text))
+    if how.allowed is not None and radians not in how.allowed:
+        low, high = math.degrees(how.allowed.low), math.degrees(how.allowed.high)
+        in_degrees = Allowed(low, high, how.allowed.open_low)
+        raise node.error(f"{name} = {text} must be {in_degrees} degrees")
+    return radians
+
+
+def as_number(node: Node, name: str, text: str, allowed: Allowed | None = None) -> float:
+    """One finite number."""
+    values = as_numbers(node, name, text, 1)
+    if allowed is not None and values[0] not in allowed:
+        raise node.error(f"{name} = {text} must be {allowed}")
+    return values[0]
+
+
+def as_integer(node: Node, name: str, text: str, allowed: Allowed | None = None) -> int:
+    """A whole number; a fraction is cut off."""
+    value = int(as_number(node, name, text))
+    if allowed is not None and value not in allowed:
+        raise node.error(f"{name} = {text} must be {allowed}")
+    return value
+
+
+def as_numbers(node: Node, name: str, text: str, *counts: int) -> list[float]:
+    """Numbers with spaces or commas between them; so many, if counts are given."""
+    words = text.replace(",", " ").split()
+    for word in words:
+        if not _NUMBER.fullmatch(word) or not math.isfinite(float(word)):
+            raise node.error(f"{name} = {text!r}: {word!r} is not a finite number")
+    if counts and len(words) not in counts:
+        wanted = " or ".join(str(count) for count in counts)
+        plural = "" if counts == (1,) else "s"
+        raise node.error(f"{name} = {text!r} must be {wanted} number{plural}, got {len(words)}")
+    return [float(word) for word in words]
+
+
+def as_switch(node: Node, name: str, text: str) -> bool:
+    """True or false, as 1 or 0 too."""
+    if text.lower() not in ("true", "false", "1", "0"):
+        raise node.error(f"{name} = {text!r} must be true or false")
+    return text.lower() in ("true", "1")
+
+
+def as_colour(node: Node, name: str, text: str) -> str:
+    """A colour as `#RRGGBB` or `#RRGGBBAA`."""
+    if not _COLOUR.fullmatch(text):
+        raise node.error(f"{name} = {text!r} must be a colour, #RRGGBB or #RRGGBBAA")
+    return text
+
+
+def as_pose(node: Node, name: str, text: str) -> Pose:
+    """`x y yaw` or `x y z yaw pitch roll`, by the tag; angles in degrees."""
+    if "3d" in name or "3D" in name or "WRT" in name:
+        x, y, z, yaw, pitch, roll = as_numbers(node, name, text, 6)
+        return Pose(x, y, z, math.radians(yaw), math.radians(pitch), math.radians(roll))
+    x, y, yaw = as_numbers(node, name, text, 3)
+    return Pose(x, y, yaw=math.radians(yaw))
+
+
+def one_of(node: Node, what: str, given: str, known: Collection[str]) -> str:
+    """The name if it is known; else an error that lists the known ones and the nearest."""
+    if given in known:
+        return given
+    close = get_close_matches(given, list(known), 1, 0.6)
+    hint = f"; did you mean {close[0]!r}?" if close else ""
+    listed = ", ".join(sorted(known)) or "none"
+    raise node.error(f"the {what} {given!r} is unknown; known are {listed}{hint}")

@@ -1,0 +1,213 @@
+"""Elements as the reader of a world sees them: includes, loops and conditions carried out."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Literal
+
+from ...errors import InvalidValue
+from ..errors import WorldError
+from ..scene_fields import Source
+from .markup import Document, Element, read
+from .values import Scope, Values
+
+TRUE = ("y", "yes", "true", "on")
+"""Conditions that hold, besides numbers other than 0."""
+MOST_REPEATS = 100_000
+"""Rounds of loops in a world, if no other limit is given."""
+
+
+@dataclass
+class Context:
+    """What a whole reading shares."""
+
+    values: Values
+    compat: Literal["upstream"] | None = None
+    limit: int = MOST_REPEATS
+    collecting: bool = False
+    """Whether errors are kept, so that reading goes on and finds more of them."""
+    errors: list[WorldError] = field(default_factory=list[WorldError])
+    notes: dict[tuple[str, str], list[Source]] = field(
+        default_factory=dict[tuple[str, str], list[Source]]
+    )
+    """What to warn of: places by kind of note and subject."""
+    repeats: int = 0
+    """Rounds of loops so far."""
+    open_files: list[Path] = field(default_factory=list[Path])
+    documents: dict[Path, Document] = field(default_factory=dict[Path, Document])
+    """Files that were read."""
+
+    @property
+    def upstream(self) -> bool:
+        """Whether to read as upstream does, errors included."""
+        return self.compat == "upstream"
+
+    def report(self, error: WorldError) -> None:
+        """Raise an error, or keep it and go on."""
+        if not self.collecting:
+            raise error
+        if str(error) not in {str(other) for other in self.errors}:
+            self.errors.append(error)
+
+    def note(self, kind: str, subject: str, source: Source) -> None:
+        """Keep something to warn of at the end."""
+        self.notes.setdefault((kind, subject), []).append(source)
+
+    def document(self, file: Path) -> Document:
+        """The tree of a file, read once."""
+        key = file.resolve()
+        if key not in self.documents:
+            found = read(file)
+            self.documents[key] = found
+            for text, source in found.notes:
+                self.note("slips", text, source)
+        return self.documents[key]
+
+
+@dataclass(frozen=True)
+class Node:
+    """An element together with what names mean in it."""
+
+    element: Element
+    scope: Scope
+    context: Context
+
+    @property
+    def tag(self) -> str:
+        """Name of the element."""
+        return self.element.tag
+
+    @property
+    def source(self) -> Source:
+        """Place of its opening tag."""
+        return self.element.source
+
+    def error(self, message: object) -> WorldError:
+        """An error at this element."""
+        return WorldError(str(message), source=self.source, element=self.tag)
+
+    def text(self) -> str:
+        """What is between its tags, without variables and spaces around."""
+        return self._expanded(self.element.text).strip()
+
+    def attribute(self, name: str) -> str | None:
+        """The value of an attribute without variables; None: there is none."""
+        given = self.element.attributes.get(name)
+        return None if given is None else self._expanded(given).strip()
+
+    def needed(self, name: str) -> str:
+        """The value of an attribute that has to be there."""
+        given = self.attribute(name)
+        if given is None:
+            raise self.error(f'the attribute {name}="..." is missing')
+        return given
+
+    def path(self, text: str) -> Path:
+        """A path that leads from the folder of the file."""
+        return self.scope.folder / text.removeprefix("file://")
+
+    def each(self) -> Iterator[Node]:
+        """The elements in it, with includes, loops and conditions carried out, one at a time."""
+        return self._carried_out(self.element.children)
+
+    def children(self) -> list[Node]:
+        """The elements in it, as `each` gives them."""
+        return list(self.each())
+
+    def own_and_included(self) -> tuple[list[Node], list[list[Node]]]:
+        """Its children that are in the file itself, and those of each `<include>` in it."""
+        own: list[Node] = []
+        included: list[list[Node]] = []
+        for element in self.element.children:
+            found = list(self._carried_out([element]))
+            if element.tag == "include":
+                included.append(found)
+            else:
+                own += found
+        return own, included
+
+    def _expanded(self, text: str) -> str:
+        try:
+            return self.context.values.expand(text, self.scope)
+        except WorldError:
+            raise
+        except InvalidValue as error:
+            raise self.error(error) from None
+
+    def _carried_out(self, elements: list[Element]) -> Iterator[Node]:
+        for element in elements:
+            node = Node(element, self.scope, self.context)
+            try:
+                if element.tag == "include":
+                    yield from node.included()
+                elif element.tag == "if":
+                    if node.holds():
+                        yield from node._carried_out(element.children)
+                elif element.tag == "for":
+                    yield from node.repeated()
+                else:
+                    yield node
+            except WorldError as error:
+                self.context.report(error)
+
+    def included(self) -> Iterator[Node]:
+        """The elements of the file an `<include>` names."""
+        file = self.path(self.needed("file"))
+        context = self.context
+        if file.resolve() in [other.resolve() for other in context.open_files]:
+            chain = " -> ".join(str(other) for other in [*context.open_files, file])
+            raise self.error(f"files include one another without end: {chain}")
+        if not file.is_file():
+            raise self.error(f"the file {file} does not exist")
+        given = {k: v for k, v in self.element.attributes.items() if k != "file"}
+        scope = Scope(file.absolute().parent, {k: (v, self.scope) for k, v in given.items()})
+        context.open_files.append(file)
+        try:
+            roots = context.document(file).roots
+            # A whole world may be included too.
+            inner = [e for r in roots for e in (r.children if r.tag == "mvsim_world" else [r])]
+            yield from Node(self.element, scope, context)._carried_out(inner)
+        finally:
+            context.open_files.pop()
+
+    def holds(self) -> bool:
+        """Whether the condition of an `<if>` holds."""
+        text = self.needed("condition").lower()
+        if text in TRUE:
+            return True
+        try:
+            number = float(text)
+        except ValueError:
+            return False
+        # Upstream only reads the whole part.
+        return int(number) != 0 if self.context.upstream else number != 0.0
+
+    def repeated(self) -> Iterator[Node]:
+        """The elements in a `<for>`, once for each value of its variable."""
+        name, first, last = self.needed("var"), self._whole("from"), self._whole("to")
+        if self.context.repeats + max(last - first + 1, 0) > self.context.limit:
+            raise self.error(
+                f"{last - first + 1} rounds from {first} to {last} make more than "
+                f"{self.context.limit} in this world; raise limit=... if that is meant"
+            )
+        # Upstream takes the first child through all values before it turns to the second.
+        groups = [[e] for e in self.element.children] if self.context.upstream else None
+        for group in groups or [self.element.children]:
+            for value in range(first, last + 1):
+                self.context.repeats += 1
+                if self.context.repeats > self.context.limit:
+                    raise self.error(f"more than limit = {self.context.limit} rounds of loops")
+                # In the world for classes that are used in the loop, in the scope for what stands
+                # in it and is only looked at when the loop has gone on.
+                self.context.values.world[name] = str(value)
+                scope = self.scope.having(name, str(value))
+                yield from Node(self.element, scope, self.context)._carried_out(group)
+
+    def _whole(self, name: str) -> int:
+        text = self.needed(name)
+        try:
+            return int(float(text))
+        except (ValueError, OverflowError):
+            raise self.error(f"{name}={text!r} must be a whole number") from None

@@ -1,0 +1,190 @@
+"""The parts of a scene, collected in the order of the files."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+from ..errors import WorldError
+from ..scene import ActorSpec, BlockSpec, Georeference, JointSpec, Scene, Settings
+from ..scene_elements import Element, WallSpec
+from ..scene_fields import written
+from ..scene_sensors import Sensor
+from ..scene_vehicle import OwnDynamics, VehicleSpec
+from .actors import actor, joint
+from .blocks import block
+from .common import Names
+from .elements import element
+from .fields import Fields, note_unknown, one_of
+from .nodes import Context, Node
+from .sensors import sensor_of
+from .shapes import Models
+from .vehicles import vehicle
+from .walls import walls
+
+RENDERED = "not simulated, as they need a renderer"
+"""Kind of the note on what is only shown."""
+FLOW = ("include", "for", "if")
+SETTINGS = tuple(how.tags[0] for how in written(Settings).values())
+"""Tags of the world's own parameters."""
+_MOST_PLACES = 3
+"""Places that a warning names for one thing."""
+
+
+class Reader:
+    """Reads the elements of a world one after another."""
+
+    def __init__(self, context: Context, models: Models) -> None:
+        self._context = context
+        self._models = models
+        self._settings = Settings()
+        self._classes: dict[str, dict[str, Node]] = {"vehicle": {}, "block": {}, "actor": {}}
+        self._vehicle_names = Names(context, "vehicle", "veh{}")
+        self._block_names = Names(context, "block", "block{:03d}")
+        self._actor_names = Names(context, "actor", "actor{:03d}")
+        self._vehicles: list[VehicleSpec] = []
+        self._blocks: list[BlockSpec] = []
+        self._actors: list[ActorSpec] = []
+        self._walls: list[WallSpec] = []
+        self._elements: list[Element] = []
+        self._joints: list[tuple[Node, JointSpec]] = []
+        self._sensors: list[Sensor] = []
+        self._georeference: Georeference | None = None
+        self._gui: dict[str, str] = {}
+        self._lights: dict[str, str] = {}
+        self._tags: dict[str, Callable[[Node], None]] = {
+            "vehicle": self._vehicle,
+            "block": self._block,
+            "actor": self._actor,
+            **{f"{kind}:class": self._class for kind in self._classes},
+            "element": self._element,
+            "walls": self._wall,
+            "joint": self._joint,
+            "sensor": self._sensor,
+            "variable": self._variable,
+            "georeference": self._place,
+            "gui": lambda node: self._gui.update(_texts(node)),
+            "lights": lambda node: self._lights.update(_texts(node)),
+            "marker": self._marker,
+            **dict.fromkeys(SETTINGS, self._setting),
+        }
+
+    def read(self, node: Node) -> None:
+        """Add what an element of the world describes."""
+        try:
+            if node.tag in self._tags:
+                self._tags[node.tag](node)
+            else:
+                note_unknown(node, "mvsim_world", [*self._tags, *FLOW])
+        except WorldError as error:
+            self._context.report(error)
+
+    def scene(self, file: str) -> Scene:
+        """The parts put together."""
+        self._check_joints()
+        return Scene(
+            self._settings,
+            tuple(self._with_gravity(found) for found in self._vehicles),
+            tuple(self._blocks),
+            tuple(self._walls),
+            tuple(self._elements),
+            tuple(spec for _, spec in self._joints),
+            tuple(self._actors),
+            tuple(self._sensors),
+            self._georeference,
+            self._gui,
+            self._lights,
+            dict(self._context.values.world),
+            _said(self._context),
+            self._context.compat,
+            file,
+        )
+
+    def _with_gravity(self, found: VehicleSpec) -> VehicleSpec:
+        """The vehicle in the world's gravity, which may be set after it."""
+        if isinstance(found.dynamics, OwnDynamics):
+            return found
+        return replace(found, dynamics=replace(found.dynamics, gravity=self._settings.gravity))
+
+    def _setting(self, node: Node) -> None:
+        self._settings = Fields([[node]], self._context, node).record(self._settings)
+
+    def _class(self, node: Node) -> None:
+        known = self._classes[node.tag.partition(":")[0]]
+        name = node.needed("name")
+        if name in known and known[name].element is not node.element:
+            self._context.note("classes defined twice, the later one counts", name, node.source)
+        known[name] = node
+
+    def _vehicle(self, node: Node) -> None:
+        found = vehicle(node, self._classes["vehicle"], self._vehicle_names, self._models)
+        self._vehicles.append(found)
+        self._note_pictures(len(found.visuals), node)
+
+    def _block(self, node: Node) -> None:
+        found = block(node, self._classes["block"], self._block_names, self._models)
+        self._blocks.append(found)
+        self._note_pictures(len(found.visuals), node)
+
+    def _actor(self, node: Node) -> None:
+        found = actor(node, self._classes["actor"], self._actor_names)
+        self._actors.append(found)
+        self._note_pictures(len(found.visuals), node)
+
+    def _note_pictures(self, count: int, node: Node) -> None:
+        if count:
+            self._context.note(RENDERED, "3-D models", node.source)
+
+    def _element(self, node: Node) -> None:
+        found = element(node)
+        if found is not None:
+            self._elements.append(found)
+
+    def _wall(self, node: Node) -> None:
+        self._walls += walls(node, len(self._walls))
+
+    def _joint(self, node: Node) -> None:
+        self._joints.append((node, joint(node)))
+
+    def _sensor(self, node: Node) -> None:
+        self._sensors.append(sensor_of(node, "", {sensor.name for sensor in self._sensors}))
+
+    def _variable(self, node: Node) -> None:
+        self._context.values.world[node.needed("name")] = node.needed("value")
+
+    def _place(self, node: Node) -> None:
+        fields = Fields.of(node)
+        self._georeference = fields.record(Georeference())
+        fields.finish()
+
+    def _marker(self, node: Node) -> None:
+        one_of(node, "type of marker", node.needed("type"), ("line_strip",))
+        self._context.note(RENDERED, "marker", node.source)
+
+    def _check_joints(self) -> None:
+        # At the end, so that joints may stand anywhere in a file.
+        # Those that were refused have a name too, which is no second problem.
+        bodies = [*self._vehicle_names.taken, *self._block_names.taken]
+        for node, spec in self._joints:
+            for name in (spec.body_a, spec.body_b):
+                try:
+                    one_of(node, "body", name, bodies)
+                except WorldError as error:
+                    self._context.report(error)
+
+
+def _texts(node: Node) -> dict[str, str]:
+    return {child.tag: child.text() for child in node.children()}
+
+
+def _said(context: Context) -> tuple[str, ...]:
+    """Notes as sentences, one for each kind."""
+    kinds: dict[str, list[str]] = {}
+    for (kind, subject), found in context.notes.items():
+        places = list(dict.fromkeys(f"{Path(p.file).name}:{p.line}" for p in found))
+        shown = ", ".join(places[:_MOST_PLACES])
+        more = f" and {len(places) - _MOST_PLACES} more" if len(places) > _MOST_PLACES else ""
+        times = f"{len(found)} times " if len(found) > 1 else ""
+        kinds.setdefault(kind, []).append(f"{times}{subject} ({shown}{more})")
+    return tuple(f"{kind}: {'; '.join(subjects)}" for kind, subjects in kinds.items())

@@ -1,0 +1,182 @@
+"""Outlines of vehicles and blocks: polygons, simple solids, models, and what stands in for them."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from ...errors import InvalidValue
+from ...units import m, positive
+from ..outline import MOST_CORNERS, cleaned, convex_parts, hull, rectangle, regular
+from ..scene_shapes import Geometry, Outline, Point, Pose, Shape, Visual
+from .fields import Fields, as_integer, as_number, as_numbers, as_switch, one_of
+from .mesh import NoMesh, outline_of
+from .nodes import Context, Node
+from .remote import is_remote, local_file, zipped_file
+
+GEOMETRIES = {
+    "box": ("lx", "ly", "lz"),
+    "cylinder": ("radius", "length"),
+    "sphere": ("radius",),
+    "semi_cylinder_bump": ("lx", "ly", "lz"),
+    "ramp": ("lx", "ly", "lz"),
+}
+"""Kinds of `<geometry>` and the attributes each needs."""
+RENDERED = (
+    *("show_bounding_box", "model_cull_faces", "model_color", "model_split_size"),
+    *("model_cull_face", "material", "animation"),
+)
+"""Tags of `<visual>` that only change the picture."""
+
+
+@dataclass(frozen=True)
+class Models:
+    """Where models come from."""
+
+    folder: Path
+    """In which remote ones are looked up."""
+    allow_download: bool = False
+
+
+def polygon(node: Node) -> Outline:
+    """The outline in a `<shape>`: three or more `<pt>x y</pt>`."""
+    points = corner_points(node)
+    try:
+        if node.context.upstream:
+            return hull(points)
+        return cleaned(points)
+    except InvalidValue as error:
+        raise node.error(error) from None
+
+
+def corner_points(node: Node) -> list[Point]:
+    """The points in a `<shape>`, whatever they mean."""
+    fields = Fields.of(node)
+    found: list[Point] = []
+    for point in fields.all("pt"):
+        x, y = as_numbers(point, "pt", point.text(), 2)
+        found.append((x, y))
+    fields.finish()
+    return found
+
+
+def solid(node: Node) -> Geometry:
+    """What a `<geometry>` says."""
+    kind = one_of(node, "type of geometry", node.needed("type"), GEOMETRIES)
+    values = {"lx": 0.0, "ly": 0.0, "lz": 0.0, "radius": 0.0, "length": 0.0}
+    for name in values:
+        given = node.attribute(name)
+        if given is not None:
+            values[name] = as_number(node, name, given, positive)
+        elif name in GEOMETRIES[kind]:
+            raise node.error(f'a {kind} needs the attribute {name}="..."')
+    count = node.attribute("vertex_count")
+    vertices = 10 if count is None else as_integer(node, "vertex_count", count) or 10
+    if vertices < 3:
+        raise node.error(f"vertex_count = {count} must be at least 3")
+    return Geometry(
+        kind,  # pyright: ignore[reportArgumentType]
+        values["lx"],
+        values["ly"],
+        values["lz"],
+        values["radius"],
+        values["length"],
+        vertices,
+    )
+
+
+def outline_of_solid(geometry: Geometry) -> tuple[Outline, m, m]:
+    """Outline and heights of a simple solid.
+
+    As upstream has them: a box has one corner at the reference point and a ramp begins there, the
+    others have it in the middle.
+    """
+    g = geometry
+    if g.kind == "box":
+        return rectangle(0.0, g.l_x, 0.0, g.l_y), 0.0, g.l_z
+    if g.kind == "ramp":
+        return rectangle(0.0, g.l_x, -0.5 * g.l_y, 0.5 * g.l_y), 0.0, g.l_z
+    if g.kind == "semi_cylinder_bump":
+        half = 0.5 * g.l_x
+        return rectangle(-half, half, -0.5 * g.l_y, 0.5 * g.l_y), 0.0, g.l_z
+    corners = min(g.vertices, MOST_CORNERS)
+    # With fewer corners than asked for, the outline is around the circle and not in it.
+    outside = g.vertices > MOST_CORNERS
+    radius = g.radius / math.cos(math.pi / corners) if outside else g.radius
+    heights = (0.0, g.length) if g.kind == "cylinder" else (-g.radius, g.radius)
+    return regular(radius, corners), *heights
+
+
+def shape(outline: Outline, heights: tuple[m, m], made_from: str, upstream: bool) -> Shape:
+    """The shape with an outline that is already clean."""
+    parts = (outline,) if upstream else convex_parts(outline)
+    return Shape(outline, parts, *heights, made_from)  # pyright: ignore[reportArgumentType]
+
+
+def visuals(nodes: Sequence[Node]) -> tuple[Visual, ...]:
+    """The 3-D models of an object."""
+    found = [_visual(node) for node in nodes]
+    return tuple(visual for visual in found if visual is not None)
+
+
+def _visual(node: Node) -> Visual | None:
+    fields = Fields.of(node)
+    fields.ignore(RENDERED)
+    angles = [math.radians(fields.number(f"model_{a}", 0.0)) for a in ("yaw", "pitch", "roll")]
+    offset = [fields.number(f"model_offset_{axis}", 0.0) for axis in "xyz"]
+    uri = fields.string("model_uri")
+    given = node.attribute("enabled")
+    visual = Visual(
+        uri if is_remote(uri) else str(node.path(uri)),
+        fields.number("model_scale", 1.0, positive),
+        Pose(*offset, *angles),
+        fields.string("name", "group"),
+        given is None or as_switch(node, "enabled", given),
+        node.source,
+    )
+    fields.finish()
+    return visual if uri else None
+
+
+def shape_of_model(
+    models: Sequence[Visual], heights: tuple[m | None, m | None], where: Models
+) -> Shape:
+    """The shape around 3-D models. Raises `NoMesh`."""
+    if not models:
+        raise NoMesh("there is no <visual> with a model")
+    found = [outline_of(_file(one, where), one.pose, one.scale, *heights) for one in models]
+    if len(found) == 1:
+        outline, low, high = found[0]
+    else:
+        outline = hull([point for corners, _, _ in found for point in corners])
+        low, high = min(f[1] for f in found), max(f[2] for f in found)
+    return Shape(outline, (outline,), low, high, "mesh")
+
+
+def _file(visual: Visual, where: Models) -> Path:
+    try:
+        if not is_remote(visual.uri):
+            return zipped_file(Path(visual.uri))
+        found = local_file(visual.uri, where.folder, allow_download=where.allow_download)
+    except OSError as error:
+        raise NoMesh(str(error)) from error
+    if found is None:
+        raise NoMesh(
+            f"{visual.uri} is not in the folder {where.folder}, and downloads are not allowed"
+        )
+    return found
+
+
+def stand_in(declared: Shape | None, around: Outline | None, heights: tuple[m, m]) -> Shape:
+    """What is used for a model that cannot be read: what was declared, what is around, or a box."""
+    if declared is not None:
+        return replace(declared, made_from="stand-in")
+    outline = around or rectangle(-0.5, 0.5, -0.5, 0.5)
+    return Shape(outline, (outline,), *heights, "stand-in")
+
+
+def note_stand_in(context: Context, owner: Node, label: str, reason: str) -> None:
+    """Remember to name an object that got a stand-in."""
+    context.note("stand-in shapes", f"{label}: {reason}", owner.source)

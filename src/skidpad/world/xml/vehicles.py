@@ -1,0 +1,106 @@
+"""Reading `<vehicle>` and `<vehicle:class>`."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from ...record import fields as leaves
+from ...vehicles.wheeled import Description
+from ..scene_shapes import Shape, Visual
+from ..scene_vehicle import Odometry, OwnDynamics, VehicleSpec
+from .common import Names, class_of, initial_pose, initial_velocity, keyframes, presence, publish
+from .dynamics import CLASSES, chassis, dynamics
+from .fields import Fields, as_number, one_of
+from .nodes import Node
+from .sensors import OWN, sensors
+from .shapes import Models, visuals
+
+
+def vehicle(node: Node, classes: Mapping[str, Node], names: Names, models: Models) -> VehicleSpec:
+    """The vehicle that an element describes, with what its class says."""
+    name = names.of(node)
+    kind = class_of(node, classes, "vehicle")
+    own, included = node.own_and_included()
+    groups = [*included, own, *([] if kind is None else [kind.children()])]
+    fields = Fields(groups, node.context, node)
+    values = node.context.values
+    around, values.named = values.named, {**values.named, "NAME": name}
+    try:
+        pictures = visuals(fields.all("visual"))
+        moved_by, shape = _dynamics(fields, name, pictures, models)
+        found = VehicleSpec(
+            name,
+            initial_pose(fields),
+            moved_by,
+            shape,
+            initial_velocity(fields),
+            sensors(fields.all("sensor"), name),
+            _odometry(fields),
+            pictures,
+            keyframes(fields),
+            publish(fields, name),
+            presence(fields, "skip_elevation_adjust"),
+            fields.string("log_path"),
+            fields.switch("auto_start_recording", False),
+            node.attribute("class") or "",
+            node.source,
+        )
+        fields.finish()
+        return found
+    finally:
+        values.named = around
+
+
+def _dynamics(
+    fields: Fields, name: str, pictures: tuple[Visual, ...], models: Models
+) -> tuple[Description | OwnDynamics, Shape | None]:
+    node = fields.find("dynamics")
+    friction = fields.find("friction")
+    if node is None:
+        raise fields.owner.error("<dynamics> is missing, here and in its class")
+    kind = node.needed("class")
+    if kind.startswith(OWN):
+        return _own(node, kind.removeprefix(OWN), name, pictures, models)
+    one_of(node, "class of dynamics", kind, [*CLASSES, f"{OWN}NAME"])
+    return dynamics(node, kind, friction, f"vehicle {name}", pictures, models)
+
+
+def _own(
+    node: Node, name: str, owner: str, pictures: tuple[Visual, ...], models: Models
+) -> tuple[OwnDynamics, Shape | None]:
+    """One of skidpad's vehicles: a chassis for contacts, the rest are its parameters."""
+    from ...vehicles import get, names
+    from ...vehicles.autoware import NAMES
+
+    one_of(node, "vehicle of skidpad", name, [*names(), *NAMES])
+    known = None if name in NAMES else [leaf.name for leaf in leaves(get(name).model.Params)]
+    fields = Fields.of(node)
+    shape: Shape | None = None
+    if fields.find("chassis") is not None:
+        shape = chassis(fields, "differential", (), f"vehicle {owner}", pictures, models)[1]
+    parameters: dict[str, float] = {}
+    for child in node.children():
+        if child.tag != "chassis":
+            if known is not None:
+                one_of(child, f"parameter of {name}", child.tag, known)
+            parameters[child.tag] = fields.kept(
+                lambda child=child: as_number(child, child.tag, child.text()), 0.0
+            )
+    return OwnDynamics(name, parameters), shape
+
+
+def _odometry(fields: Fields) -> Odometry:
+    node = fields.find("odometry")
+    # Upstream reads the factors into too few bytes, so that none of them has an effect.
+    if node is None or node.context.upstream:
+        return Odometry()
+    inner = Fields.of(node)
+
+    def factor(name: str) -> float | None:
+        given = node.attribute(name)
+        return None if given is None else inner.kept(lambda: as_number(node, name, given), 1.0)
+
+    names = ("x_multiplier", "y_multiplier", "yaw_multiplier")
+    found = Odometry(*(factor(name) for name in names))
+    inner.finish()
+    return found

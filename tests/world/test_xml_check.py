@@ -1,0 +1,102 @@
+"""`skidpad check`, and the worlds among the examples."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from skidpad.cli import main
+from skidpad.vehicles import wheeled
+from skidpad.world.xml import load
+from world.worlds import WORLDS
+
+EXAMPLES = sorted((Path(__file__).parents[2] / "examples" / "worlds").glob("*.world.xml"))
+
+
+def check(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, str, str]:
+    with pytest.raises(SystemExit) as stop:
+        main(["check", *arguments])
+    out, err = capsys.readouterr()
+    return int(stop.value.code or 0), out, err
+
+
+@pytest.fixture(autouse=True)
+def plain(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("NO_COLOR", "1")
+
+
+def test_a_good_world_is_counted(capsys: pytest.CaptureFixture[str]) -> None:
+    file = str(WORLDS / "everything.world.xml")
+    code, out, _ = check(capsys, file)
+    assert code == 0
+    first, *notes = out.splitlines()
+    assert first == (
+        f"{file}: 6 vehicles, 12 blocks, 4 walls, 10 elements, 2 joints, 1 actor, 9 sensors, "
+        "step 4 ms"
+    )
+    assert all(note.startswith("note: ") for note in notes)
+    assert any("camera cam of car" in note for note in notes)
+
+
+def test_every_problem_has_a_line_of_its_own(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    file = tmp_path / "w.xml"
+    file.write_text(
+        "<mvsim_world>\n<block><mass>-1</mass></block>\n<blok/>\n<gravity>x</gravity>\n"
+        "</mvsim_world>"
+    )
+    code, out, _ = check(capsys, str(file))
+    assert code == 1
+    lines = out.splitlines()
+    assert lines[0].startswith(f"{file}, line 2, column 1: <block>: <init_pose>")
+    assert lines[1].startswith(f"{file}, line 2, column 8: <mass>: mass = -1 must be")
+    assert lines[2].startswith(f"{file}, line 4, column 1: <gravity>: gravity = 'x'")
+    assert lines[3] == f"{file}: 3 problems"
+
+
+def test_options_reach_the_reader(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    file = tmp_path / "w.xml"
+    file.write_text(
+        "<mvsim_world><for var='i' from='1' to='${N}'><block><init_pose>0 0 0</init_pose>"
+        "</block></for></mvsim_world>"
+    )
+    assert check(capsys, str(file))[0] == 1
+    assert ": 7 blocks, step 5 ms" in check(capsys, str(file), "--var", "N=7")[1]
+    assert check(capsys, str(file), "--var", "N=7", "--limit", "6")[0] == 1
+    assert check(capsys, str(file), "--var", "N=7", "--compat", "upstream")[0] == 0
+    code, _, err = check(capsys, str(file), "--var", "N")
+    assert (code, "expected NAME=VALUE" in err) == (2, True)
+    code, _, err = check(capsys, str(file), "--compat", "other")
+    assert (code, "compat = 'other' is unknown" in err) == (2, True)
+
+
+@pytest.mark.parametrize("file", EXAMPLES, ids=lambda file: file.stem)
+def test_the_examples_load_without_a_warning_and_can_be_built(file: Path) -> None:
+    scene = load(file)
+    assert scene.vehicles
+    names = [vehicle.name for vehicle in scene.vehicles]
+    assert len(set(names)) == len(names)
+    for vehicle in scene.vehicles:
+        if isinstance(vehicle.dynamics, wheeled.Description):
+            wheeled.vehicle(vehicle.dynamics)
+
+
+def test_there_are_examples() -> None:
+    assert [file.stem.partition(".")[0] for file in EXAMPLES] == [
+        "car_park",
+        "trailers",
+        "warehouse",
+    ]
+
+
+def test_joined_bodies_of_the_examples_meet_at_their_anchors() -> None:
+    scene = load(next(file for file in EXAMPLES if file.stem.startswith("trailers")))
+    places = {body.name: body.pose for body in [*scene.vehicles, *scene.blocks]}
+    for joint in scene.joints:
+        # All of them stand along the x axis.
+        a = places[joint.body_a].x + joint.anchor_a[0]
+        b = places[joint.body_b].x + joint.anchor_b[0]
+        gap = joint.max_length if joint.kind == "distance" else 0.0
+        assert abs(a - b) <= gap + 1e-9
