@@ -1,51 +1,55 @@
-"""CommonRoad's boundaries, from lanelets as its package gives them, and without that package."""
+"""CommonRoad's boundaries, read by its own package, and without that package."""
 
 from __future__ import annotations
 
 import sys
 from pathlib import Path
-from types import ModuleType, SimpleNamespace
-from typing import Any
 
-import numpy as np
 import pytest
 
 from skidpad.errors import InvalidValue, MissingExtra
 from skidpad.maps import Map
 
+LANELET = """\
+<lanelet id="{number}">
+  <leftBound>{left}</leftBound>
+  <rightBound>{right}</rightBound>
+  {neighbours}
+  <laneletType>urban</laneletType>
+</lanelet>
+"""
 
-def lanelet(number: int, low: float, high: float, left: int | None, right: int | None) -> Any:
-    x = np.array([0.0, 10.0, 20.0])
-    return SimpleNamespace(
-        lanelet_id=number,
-        left_vertices=np.column_stack([x, np.full(3, high)]),
-        right_vertices=np.column_stack([x, np.full(3, low)]),
-        adj_left=left,
-        adj_right=right,
-    )
+
+def bound(y: float) -> str:
+    points = "".join(f"<point><x>{x}</x><y>{y}</y></point>" for x in (0.0, 10.0, 20.0))
+    return f"{points}<lineMarking>dashed</lineMarking>"
 
 
 @pytest.fixture
-def scenario(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A road of two lanes, and a reader of it in the place of CommonRoad's."""
-
-    class Reader:
-        def __init__(self, filename: str) -> None:
-            self.text = Path(filename).read_text("utf-8")
-
-        def open(self) -> Any:
-            assert self.text == "two lanes", "version not supported"
-            lanelets = [lanelet(1, 0.0, 3.0, 2, None), lanelet(2, 3.0, 6.0, None, 1)]
-            network = SimpleNamespace(lanelets=lanelets)
-            return SimpleNamespace(lanelet_network=network), None
-
-    module: Any = ModuleType("commonroad.common.file_reader")
-    module.CommonRoadFileReader = Reader
-    for name in ("commonroad", "commonroad.common"):
-        monkeypatch.setitem(sys.modules, name, ModuleType(name))
-    monkeypatch.setitem(sys.modules, "commonroad.common.file_reader", module)
+def scenario(tmp_path: Path) -> Path:
+    """A road of two lanes of 3 m side by side, 20 m long."""
+    lower = LANELET.format(
+        number=1,
+        left=bound(3.0),
+        right=bound(0.0),
+        neighbours='<adjacentLeft ref="2" drivingDir="same"/>',
+    )
+    upper = LANELET.format(
+        number=2,
+        left=bound(6.0),
+        right=bound(3.0),
+        neighbours='<adjacentRight ref="1" drivingDir="same"/>',
+    )
     file = tmp_path / "road.xml"
-    file.write_text("two lanes", encoding="utf-8")
+    file.write_text(
+        '<?xml version="1.0" encoding="UTF-8"?>\n'
+        '<commonRoad commonRoadVersion="2020a" benchmarkID="ZAM_Two-1_1_T-1" timeStepSize="0.1" '
+        'author="a" affiliation="b" source="c" date="2026-01-01">'
+        "<location><geoNameId>-999</geoNameId><gpsLatitude>999</gpsLatitude>"
+        "<gpsLongitude>999</gpsLongitude></location><scenarioTags><urban/></scenarioTags>"
+        f"{lower}{upper}</commonRoad>",
+        encoding="utf-8",
+    )
     return file
 
 
@@ -73,6 +77,6 @@ def test_other_files_are_refused(scenario: Path) -> None:
 
 
 def test_without_the_package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(sys.modules, "commonroad", None)
+    monkeypatch.setitem(sys.modules, "commonroad.common.file_reader", None)
     with pytest.raises(MissingExtra, match=r"needs commonroad.*pip install skidpad\[commonroad\]"):
         Map.load(tmp_path / "road.xml")
