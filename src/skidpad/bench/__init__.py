@@ -34,6 +34,7 @@ GROUPS = {
     "core": Group(".core", "cpu"),
     "planning": Group(".planning", "cpu"),
     "lidar": Group(".lidar", "cpu"),
+    "world": Group(".world", "cpu"),
     "gpu": Group(".gpu", "cuda"),
 }
 """The groups by name."""

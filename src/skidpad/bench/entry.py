@@ -9,13 +9,15 @@ from typing import Any, NamedTuple
 
 RATE = "steps/s"
 TIME = "s"
+REAL_TIME = "times real time"
+"""Simulated time by the time that takes."""
 
 
 class Measured(NamedTuple):
     """What a contender achieved."""
 
     value: float
-    """Steps per second, or seconds."""
+    """Steps per second, seconds, or times real time."""
     spread: float | None
     """Noise relative to the value, None for a single run: from the best run to the middle one where
     the best counts, between the quartiles where the median does."""
@@ -39,7 +41,7 @@ class Entry:
     def ratio(self, peer: str) -> float:
         """How many times as fast as the peer; below 1 the peer is faster."""
         own, other = self.own.value, self.peers[peer].value
-        return own / other if self.unit == RATE else other / own
+        return other / own if self.unit == TIME else own / other
 
     def as_json(self) -> dict[str, Any]:
         """The entry as plain values; numbers that are not finite become null."""

@@ -10,13 +10,14 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from .entry import RATE, Entry
+from .entry import RATE, REAL_TIME, Entry
 
 _PREFIXES = ((1e9, "G"), (1e6, "M"), (1e3, "k"), (1.0, ""), (1e-3, "m"), (1e-6, "µ"), (1e-9, "n"))
+_SIGNS = {RATE: "/s", REAL_TIME: "rt"}
 LEGEND = (
-    "Steps per second (/s) or seconds (s). × says how many times as fast skidpad is as the line's "
-    "peer. Noise is how far runs differ. Error is the largest difference of the end states from a "
-    "solution with tolerance 1e-12, relative to each field's scale."
+    "Steps per second (/s), seconds (s) or times real time (rt). × says how many times as fast "
+    "skidpad is as the line's peer. Noise is how far runs differ. Error is the largest difference "
+    "of the end states from a solution with tolerance 1e-12, relative to each field's scale."
 )
 
 
@@ -82,11 +83,11 @@ def _row(
 
 
 def quantity(value: float, unit: str) -> str:
-    """A rate or a time with three digits and a prefix: `11.3 M/s`, `2.82 µs`."""
+    """A rate or a time with three digits and a prefix: `11.3 M/s`, `2.82 µs`, `1.22 krt`."""
     factor, prefix = next(
         ((f, p) for f, p in _PREFIXES if abs(value) >= 0.9995 * f), (_PREFIXES[-1])
     )
-    return f"{value / factor:#.3g} {prefix}{'/s' if unit == RATE else unit}".replace(". ", " ")
+    return f"{value / factor:#.3g} {prefix}{_SIGNS.get(unit, unit)}".replace(". ", " ")
 
 
 def _about(machine: Mapping[str, Any], versions: Mapping[str, Any]) -> str:

@@ -1,4 +1,4 @@
-"""The command line: `skidpad models`, `demo`, `bench`, `compare`, `fit`, `check`.
+"""The command line: `skidpad models`, `demo`, `bench`, `compare`, `fit`, `check`, `run`.
 
 Each command imports what it needs inside itself, so that `skidpad --help` answers at once. An error
 raised on purpose ends the program with one line on stderr and exit code 2, never with a traceback.
@@ -162,4 +162,5 @@ def bench(
 
 # At the end: the commands of other files register themselves with the app above.
 from . import identify as identify  # noqa: E402
+from . import run as run  # noqa: E402
 from . import world as world  # noqa: E402

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -63,10 +64,7 @@ class CpuRollout:
 
         With delayed inputs, `late` is needed.
         """
-        if self._kernel is None:
-            self._kernel, _ = pipeline.rollout_kernel(
-                self.program, self.precision, self.lanes, self.delayed
-            )
+        self._compiled()
         samples, count = out.shape[0] - 1, out.shape[1]
         health = np.zeros((len(HEALTH), count), self.dtype)
         kept = [host.strided(a, self.lanes) for a in given]
@@ -80,6 +78,35 @@ class CpuRollout:
             tail = (*tail, len(late.pending))
         host.run(self._kernel, words, tail, count, self.lanes, self.threads)
         return health
+
+    def bound(self, given: Given, out: Array, every: int) -> Callable[[], Array]:
+        """`run` for the same arrays over and over, one row per vehicle, on one thread.
+
+        What a run has to work out about its arrays is worked out once: a step of a few vehicles
+        takes less time than that.
+        """
+        self._compiled()
+        samples, count = out.shape[0] - 1, out.shape[1]
+        health = np.zeros((len(HEALTH), count), self.dtype)
+        words = [word for array in (*given, out) for word in host.writable(array)]
+        words += [health.ctypes.data, count, 1, 0, 0, count]
+        words += [samples, every * self.substeps, *self._numbers]
+        block, kernel = np.array(words, dtype=np.int64), self._kernel
+        address, kept = block.ctypes.data, (block, *given, out)
+
+        def again() -> Array:
+            assert kept
+            health[:] = 0.0
+            kernel(address)
+            return health
+
+        return again
+
+    def _compiled(self) -> None:
+        if self._kernel is None:
+            self._kernel, _ = pipeline.rollout_kernel(
+                self.program, self.precision, self.lanes, self.delayed
+            )
 
 
 class CpuMap:

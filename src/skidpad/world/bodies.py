@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from math import cos, sin
 from typing import Any
 
 import numpy as np
@@ -39,12 +40,12 @@ class Bodies:
 
     def moving(self, row: int, before: Array) -> Moving:
         """Pose before the step with the velocity after it, in world axes."""
-        state = self.group.state[row]
-        x, y, yaw = before[row, self._pose].tolist()
-        v_x = float(state[self._v_x])
-        v_y = 0.0 if self._v_y is None else float(state[self._v_y])
-        omega = float(state[self._omega]) if self._omega is not None else self._turning(row, before)
-        c, s = np.cos(yaw), np.sin(yaw)
+        now, then = self.group.state[row].tolist(), before[row].tolist()
+        x, y, yaw = (then[k] for k in self._pose)
+        v_x = now[self._v_x]
+        v_y = 0.0 if self._v_y is None else now[self._v_y]
+        omega = now[self._omega] if self._omega is not None else self._turning(row, before)
+        c, s = cos(yaw), sin(yaw)
         return Moving(x, y, yaw, c * v_x - s * v_y, s * v_x + c * v_y, omega)
 
     def _turning(self, row: int, before: Array) -> float:
@@ -54,8 +55,9 @@ class Bodies:
     def put(self, row: int, moving: Moving) -> None:
         """Write a pose and a velocity in world axes into the state."""
         state = self.group.state
-        state[row, self._pose] = moving[:3]
-        c, s = np.cos(moving.yaw), np.sin(moving.yaw)
+        for k, value in zip(self._pose, moving, strict=False):
+            state[row, k] = value
+        c, s = cos(moving.yaw), sin(moving.yaw)
         state[row, self._v_x] = c * moving.v_x + s * moving.v_y
         if self._v_y is not None:
             state[row, self._v_y] = c * moving.v_y - s * moving.v_x

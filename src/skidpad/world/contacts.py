@@ -102,7 +102,7 @@ class Contacts:
         self._world: Any = Box2D.b2World(gravity=(0.0, 0.0), doSleep=True)
         self._ground: Any = self._world.CreateStaticBody(userData="ground")
         self._inside: set[str] = set()
-        self._touching: tuple[Contact, ...] = ()
+        self._touching: tuple[Contact, ...] | None = ()
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -244,9 +244,9 @@ class Contacts:
         """Pose and velocity of a body."""
         kept = self._bodies[name]
         body = kept.body
-        (x, y), yaw, omega = body.position, body.angle, body.angularVelocity
-        (v_x, v_y), (r_x, r_y) = body.linearVelocity, _turned(kept.com, yaw)
-        return Moving(x, y, yaw, v_x + omega * r_y, v_y - omega * r_x, omega)
+        p, v, yaw, omega = body.position, body.linearVelocity, body.angle, body.angularVelocity
+        r_x, r_y = _turned(kept.com, yaw)
+        return Moving(p.x, p.y, yaw, v.x + omega * r_y, v.y - omega * r_x, omega)
 
     def _set_velocity(self, kept: _Body, moving: Moving) -> None:
         r_x, r_y = _turned(kept.com, moving.yaw)
@@ -268,7 +268,7 @@ class Contacts:
             self.put(name, moving)
         self._world.Step(dt, self.velocity_iterations, self.position_iterations)
         found = {name: self.at(name) for name in guests}
-        self._touching = self._contacts()
+        self._touching = None
         return found
 
     def _admit(self, name: str, *, within: bool) -> None:
@@ -285,8 +285,14 @@ class Contacts:
 
     @property
     def touching(self) -> tuple[Contact, ...]:
-        """What touched in the last step."""
+        """What touched in the last step; listed when asked for, which costs more than the step."""
+        if self._touching is None:
+            self._touching = self._contacts()
         return self._touching
+
+    @touching.setter
+    def touching(self, known: tuple[Contact, ...]) -> None:
+        self._touching = known
 
     def _contacts(self) -> tuple[Contact, ...]:
         found: list[Contact] = []

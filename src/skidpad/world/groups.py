@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 
 from .. import batch, dead_time, integrate, record
-from ..compile.cpu import Given, Late
+from ..compile.cpu import CpuRollout, Given, Late
 from ..compile.host import Array
 from ..compile.plant import Plant
 from ..engines import Engines
@@ -48,9 +48,14 @@ class Group:
         """What the surroundings do (B, nw)."""
         self._params = _rows(model.Params, [v.params for v in vehicles])
         self.state[:] = _rows(model.State, [record.build(model.State)] * count)
+        # Views: what is written into the arrays is what the next step gets.
+        self._given = Given(
+            self.state[None], self.inputs[None], self.disturbances[None], self._params[None]
+        )
         self._late = self._queue()
         self.dt = dt
         """Length of a step in s."""
+        self._bound: Callable[[], Array] | None = None
 
     def _queue(self) -> Late | None:
         channels = self._engines.channels
@@ -63,13 +68,20 @@ class Group:
         )
         return Late(rows.copy(), made.steps)
 
+    def _run(self) -> Array:
+        engine = self._engines.rollout
+        if self._late is not None or not isinstance(engine, CpuRollout):
+            return engine.run(self._given, self._out, 1, self._late)
+        # Bound at the first step: a world that is only looked at needs no compiler.
+        if self._bound is None:
+            self._bound = engine.bound(self._given, self._out, 1)
+        return self._bound()
+
     def step(self) -> Array:
         """Advance all vehicles; returns their states (B, nx) before the step."""
         before = self.state.copy()
-        given = Given(
-            self.state[None], self.inputs[None], self.disturbances[None], self._params[None]
-        )
-        health = self._engines.rollout.run(given, self._out, 1, self._late)
+        given = self._given
+        health = self._run()
         if not np.isfinite(health).all():
             judge(
                 self._engines,
@@ -87,6 +99,11 @@ class Group:
             pending[-1] = self.inputs
         self.state[:] = self._out[1]
         return before
+
+    def column(self, name: str) -> Array:
+        """A field of the states (B,); zeros if the model has none of this name."""
+        at = self.fields.get(name)
+        return np.zeros(len(self.names)) if at is None else self.state[:, at]
 
     def outputs(self, row: int) -> Any:
         """Outputs of one vehicle, an Outputs record."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from .. import record
@@ -66,6 +67,11 @@ class WorldVehicle:
     def outputs(self) -> Any:
         """Its Outputs record: odometry, loads and slip of a wheeled vehicle."""
         return self.bodies.group.outputs(self.row)
+
+    @property
+    def sensors(self) -> Mapping[str, Any]:
+        """Latest readings of its sensors by name; None of one that has none yet."""
+        return self._world.sensing.of(self.name)
 
     @property
     def in_collision(self) -> bool:

@@ -37,25 +37,25 @@ class Nearness:
     def near(self, places: Array, others: Array, other_radii: Array) -> NDArray[np.bool_]:
         """Whether each vehicle at `places` (B, 2) is near a wall, another one, or one of the
         `others` (m, 2), which are blocks and the like with circles of their own."""
-        if self._seen is None or self._moved_too_far(places):
+        moved, near = self._judged(places)
+        if (near & (moved > 0.25 * MARGIN)).any():
+            # Some count as near perhaps only because they were seen long ago.
             self._look(places)
-        assert self._seen is not None
-        moved = np.hypot(*(places - self._seen).T)
-        near = self._clear - moved - moved.max(initial=0.0) < MARGIN
+            _, near = self._judged(places)
         if len(others):
             gap = np.hypot(places[:, :1] - others[None, :, 0], places[:, 1:] - others[None, :, 1])
             near |= (gap - self._radii[:, None] - other_radii[None, :]).min(axis=1) < MARGIN
         return near
 
-    def _moved_too_far(self, places: Array) -> bool:
-        """Whether some vehicle would count as near only because it was seen long ago."""
-        assert self._seen is not None
-        moved = np.hypot(*(places - self._seen).T)
-        stale = self._clear - moved - moved.max(initial=0.0) < MARGIN
-        return bool((stale & (moved > 0.25 * MARGIN)).any())
+    def _judged(self, places: Array) -> tuple[Array, NDArray[np.bool_]]:
+        """How far each vehicle has moved since it was seen, and whether it may be near by now."""
+        seen = self._look(places) if self._seen is None else self._seen
+        apart = places - seen
+        moved = np.sqrt(np.einsum("ij,ij->i", apart, apart))
+        return moved, self._clear - moved < MARGIN + moved.max(initial=0.0)
 
-    def _look(self, places: Array) -> None:
-        """Measure the clearance of every vehicle, up to `REACH`."""
+    def _look(self, places: Array) -> Array:
+        """Measure the clearance of every vehicle, up to `REACH`; returns where they were seen."""
         clear = np.full(len(places), REACH)
         if self._tree is not None:
             distance, _ = self._tree.query(places, distance_upper_bound=REACH + self._radii.max())
@@ -69,6 +69,7 @@ class Nearness:
                 np.minimum.at(clear, a, gap)
                 np.minimum.at(clear, b, gap)
         self._clear, self._seen = clear, places.copy()
+        return self._seen
 
 
 def _points_along(segments: Array, spacing: m) -> Array:

@@ -20,6 +20,7 @@ from .groups import grouped
 from .handle import WorldVehicle
 from .nearness import Nearness
 from .scene import OccupancyGrid, Scene
+from .sensing import Sensing
 from .standing import standing_parts, standing_segments
 
 
@@ -67,8 +68,28 @@ class World:
         self._join()
         radii = [self._made[n].radius for group in self._groups for n in group.names]
         self._nearness = Nearness(np.array(radii), standing_segments(scene))
-        self.contacts: tuple[Contact, ...] = ()
-        """What touched in the last step."""
+        self._note_what_never_changes()
+        self._untouched = True
+        self.sensing = Sensing(scene, self.seed)
+        """The sensors and their latest readings."""
+
+    def _note_what_never_changes(self) -> None:
+        """What every step asks of the scene, looked up once."""
+        scene = self.scene
+        solid = [b for b in scene.blocks if not b.intangible]
+        movable = [b for b in solid if not b.static or b.animation]
+        self._has_blocks = any(not b.static for b in solid)
+        self._movable = [b.name for b in movable] + [a.name for a in scene.actors]
+        self._movable_radii = np.array(
+            [b.shape.radius for b in movable] + [a.collision_radius for a in scene.actors]
+        )
+        self._seats = [
+            (name, k, row)
+            for k, bodies in enumerate(self._bodies)
+            for row, name in enumerate(bodies.group.names)
+        ]
+        # Vehicles on joints are in the solver wherever they are.
+        self._joined = np.array([self._contacts.always_in(n) for n, _, _ in self._seats], bool)
 
     def _place_vehicles(self) -> None:
         for spec in self.scene.vehicles:
@@ -126,11 +147,13 @@ class World:
     def step(self) -> None:
         """Advance everything by one step of `dt`."""
         self._animate()
-        self._ground.act(self._poses())
+        if self._ground.differs:
+            self._ground.act(self._poses(), self.time)
         before = [group.step() for group in self._groups]
         self._solve_contacts(before)
         self._steps += 1
         self.time = self._steps * self.dt
+        self.sensing.sense(self)
 
     def run(self, duration: s, *, progress: bool = False) -> None:
         """Advance by a time in s, rounded to whole steps; with `progress`, a bar on stderr."""
@@ -165,43 +188,42 @@ class World:
 
     def _solve_contacts(self, before: list[Any]) -> None:
         """Give Box2D the vehicles that may touch something, and take back what it did to them."""
-        places = np.concatenate([b.poses[:, :2] for b in self._bodies]) if self._bodies else None
-        guests: dict[str, tuple[Bodies, int]] = {}
-        if places is not None:
-            others, radii = self._movable()
-            near = self._nearness.near(places, others, radii)
-            k = 0
-            for bodies in self._bodies:
-                for row, name in enumerate(bodies.group.names):
-                    if near[k] or self._contacts.always_in(name):
-                        guests[name] = bodies, row
-                    k += 1
-        if not guests and not self._has_blocks:
-            self.contacts = ()
+        guests = [self._seats[k] for k in np.flatnonzero(self._near()).tolist()]
+        self._untouched = not guests and not self._has_blocks
+        if self._untouched:
             return
-        order = {id(bodies): k for k, bodies in enumerate(self._bodies)}
-        given = {
-            name: bodies.moving(row, before[order[id(bodies)]])
-            for name, (bodies, row) in guests.items()
-        }
+        given = {name: self._bodies[k].moving(row, before[k]) for name, k, row in guests}
         found = self._contacts.step(self.dt, given)
-        for name, (bodies, row) in guests.items():
-            bodies.put(row, found[name])
-        self.contacts = self._contacts.touching
+        for name, k, row in guests:
+            self._bodies[k].put(row, found[name])
 
     @property
-    def _has_blocks(self) -> bool:
-        return any(not b.static and not b.intangible for b in self.scene.blocks)
+    def contacts(self) -> tuple[Contact, ...]:
+        """What touched in the last step."""
+        return () if self._untouched else self._contacts.touching
 
-    def _movable(self) -> tuple[Any, Any]:
-        """Places and circles of what is not a vehicle and not where it was at the start."""
-        moving = [
-            b for b in self.scene.blocks if not b.intangible and (not b.static or b.animation)
-        ]
-        poses = [self._contacts.at(b.name) for b in moving]
-        poses += [self._contacts.at(a.name) for a in self.scene.actors]
-        radii = [b.shape.radius for b in moving] + [a.collision_radius for a in self.scene.actors]
-        return np.array([p[:2] for p in poses]).reshape(-1, 2), np.array(radii)
+    def _near(self) -> Any:
+        """Whether each vehicle may touch something, or hangs on a joint, (B,)."""
+        if not self._bodies:
+            return self._joined
+        places = [bodies.poses[:, :2] for bodies in self._bodies]
+        others = np.array([self._contacts.at(name)[:2] for name in self._movable]).reshape(-1, 2)
+        at = places[0] if len(places) == 1 else np.concatenate(places)
+        return self._nearness.near(at, others, self._movable_radii) | self._joined
+
+    def motion(self) -> Any:
+        """Poses x, y, yaw and velocities v_x, v_y, omega of all vehicles in world axes, (B, 6).
+
+        Rows in the order of `vehicles`; the numbers of `WorldVehicle.truth`, for all at once.
+        """
+        rows = [np.empty((0, 6))]
+        for bodies in self._bodies:
+            group = bodies.group
+            v_x, v_y, omega = (group.column(name) for name in ("v_x", "v_y", "omega"))
+            pose = bodies.poses
+            c, s_ = np.cos(pose[:, 2]), np.sin(pose[:, 2])
+            rows.append(np.column_stack([pose, c * v_x - s_ * v_y, s_ * v_x + c * v_y, omega]))
+        return np.concatenate(rows)
 
     def attitude(self, name: str) -> tuple[m, rad, rad]:
         """Height, pitch and roll of a vehicle on its ground."""
@@ -214,21 +236,31 @@ class World:
     def snapshot(self) -> Any:
         """Everything needed to come back to this moment; see `restore`."""
         bodies = {name: self._contacts.at(name) for name in self._contacts.names}
-        return self._steps, [group.snapshot() for group in self._groups], bodies, self.contacts
+        return (
+            self._steps,
+            [group.snapshot() for group in self._groups],
+            bodies,
+            self.contacts,
+            self._ground.snapshot(),
+            self.sensing.snapshot(),
+        )
 
     def restore(self, snapshot: Any) -> None:
         """Return to the moment a snapshot of this world was taken.
 
         What follows is the same up to the impulses that the contact solver starts from.
         """
-        steps, groups, bodies, contacts = snapshot
+        steps, groups, bodies, contacts, ground, sensing = snapshot
         if len(groups) != len(self._groups) or bodies.keys() != set(self._contacts.names):
             raise InvalidValue("the snapshot is not of this world")
-        self._steps, self.time, self.contacts = steps, steps * self.dt, contacts
+        self._steps, self.time = steps, steps * self.dt
         for group, kept in zip(self._groups, groups, strict=True):
             group.restore(kept)
         for name, moving in bodies.items():
             self._contacts.put(name, moving)
+        self._contacts.touching, self._untouched = contacts, False
+        self._ground.restore(ground)
+        self.sensing.restore(sensing)
 
     def reset(self, seed: int | None = None) -> None:
         """Start again, with the same random numbers or those of another seed."""
