@@ -44,7 +44,7 @@ class World:
         """The world of an MVSim world file; options as of `world.xml.load`."""
         from .xml import load
 
-        return cls(load(path, **options), seed=seed)
+        return cls(load(path, seed=seed, **options), seed=seed)
 
     def _set_up(self) -> None:
         scene = self.scene
