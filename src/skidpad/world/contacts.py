@@ -294,6 +294,26 @@ class Contacts:
     def touching(self, known: tuple[Contact, ...]) -> None:
         self._touching = known
 
+    def close(self, name: str, gap: m) -> bool:
+        """Whether a body touches another one or is nearer to it than `gap`."""
+        for edge in self._bodies[name].body.contacts:
+            contact = edge.contact
+            if contact.touching or self._gap(contact) < gap:
+                return True
+        return False
+
+    def _gap(self, contact: Any) -> m:
+        """Distance between the two shapes of a pair, skins included."""
+        a, b = contact.fixtureA, contact.fixtureB
+        measured = self._box2d.b2Distance(
+            shapeA=a.shape,
+            shapeB=b.shape,
+            transformA=a.body.transform,
+            transformB=b.body.transform,
+            useRadii=True,
+        )
+        return measured.distance
+
     def _contacts(self) -> tuple[Contact, ...]:
         found: list[Contact] = []
         for contact in self._world.contacts:

@@ -75,8 +75,8 @@ class WorldVehicle:
 
     @property
     def in_collision(self) -> bool:
-        """Whether it touched something in the last step."""
-        return any(self.name in (c.a, c.b) for c in self._world.contacts)
+        """Whether it touches something or is nearer to it than the file's collision_threshold."""
+        return self._world.in_collision(self.name)
 
     def __repr__(self) -> str:
         t = self.truth

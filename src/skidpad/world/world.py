@@ -229,6 +229,10 @@ class World:
         """Height, pitch and roll of a vehicle on its ground."""
         return self._ground.attitude(name)
 
+    def in_collision(self, name: str) -> bool:
+        """Whether a vehicle or block touches something or is nearer than the file's threshold."""
+        return self._contacts.close(name, self.scene.settings.collision_threshold)
+
     def block(self, name: str) -> Moving:
         """Pose and velocity of a block or an actor, in world axes."""
         return self._contacts.at(name)
