@@ -13,6 +13,7 @@ import difflib
 import inspect
 import math
 import textwrap
+from collections import namedtuple
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cache
 from itertools import pairwise
@@ -40,6 +41,29 @@ class Field(NamedTuple):
 def is_record_type(kind: Any) -> bool:
     """Whether `kind` is a NamedTuple class."""
     return isinstance(kind, type) and issubclass(kind, tuple) and hasattr(kind, "_fields")
+
+
+def define(
+    name: str,
+    hints: Mapping[str, Any],
+    defaults: Mapping[str, Any] | None = None,
+    docs: Mapping[str, str] | None = None,
+    doc: str = "",
+) -> Any:
+    """A record class whose fields are known only at run time.
+
+    `hints` are units or record classes by field, `defaults` and `docs` those of some fields. Fields
+    with a default come last, as they must in a tuple.
+    """
+    given = defaults or {}
+    order = sorted(hints, key=lambda field: field in given)
+    values = [given[field] for field in order if field in given]
+    # Not typing.NamedTuple, whose functional form has no defaults.
+    made: Any = namedtuple(name, order, defaults=values)  # pyright: ignore[reportUntypedNamedTuple]
+    made.__annotations__ = {field: hints[field] for field in order}
+    made.__field_docs__ = dict(docs or {})
+    made.__doc__ = doc
+    return made
 
 
 @cache

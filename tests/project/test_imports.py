@@ -56,7 +56,7 @@ ALLOWED: dict[str, set[str]] = {
     "fleet": RUNNING - {"simulator", "trajectory"} | {"interop"},
     "simulator": RUNNING,
     "conformance": RUNNING,
-    "planning": RUNNING | {"vehicles", "components", "controllers"},
+    "planning": RUNNING | {"vehicles", "components", "controllers", "sensors"},
     "identify": RUNNING | {"vehicles"},
     "loops": {"errors", "compile"},
     "segment_index": BASE | {"loops"},
@@ -64,7 +64,7 @@ ALLOWED: dict[str, set[str]] = {
     "collision": BASE | {"loops", "maps", "segment_index"},
     "raycast": BASE | {"compile", "loops", "maps"},
     "engine": RUNNING | {"vehicles", "components", "maps", "collision", "raycast", "sensors"},
-    "sensors": BASE | RECORDING | {"components", "raycast"},
+    "sensors": BASE | RECORDING | {"components", "maps", "raycast"},
     "world": RUNNING
     | {"vehicles", "components", "controllers", "maps", "collision", "raycast", "sensors"},
 }

@@ -7,7 +7,6 @@ outputs are the vehicle's with its input behind them (`command.steer`).
 
 from __future__ import annotations
 
-from collections import namedtuple
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any, NamedTuple, get_type_hints
@@ -186,11 +185,10 @@ def _with(kind: type, name: str, inner: type, default: Any) -> type:
     fields: tuple[str, ...] = kind._fields
     if name in fields:
         raise InvalidValue(f"{kind.__qualname__}.{name}: a closed loop needs this name for itself")
-    defaults = [*kind._field_defaults.values(), default]
-    made: Any = namedtuple(kind.__name__, [*fields, name], defaults=defaults)  # pyright: ignore[reportUntypedNamedTuple]
-    made.__annotations__ = get_type_hints(kind, include_extras=True) | {name: inner}
-    made.__field_docs__ = {leaf.name: leaf.doc for leaf in record.fields(kind)}
-    return made
+    hints = get_type_hints(kind, include_extras=True)
+    docs = {leaf.name: leaf.doc for leaf in record.fields(kind)}
+    defaults = {**kind._field_defaults, name: default}
+    return record.define(kind.__name__, {**hints, name: inner}, defaults, docs)
 
 
 def _split(first: type, second: type, values: Sequence[Any]) -> tuple[Any, Any]:

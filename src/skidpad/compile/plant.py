@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import json
 import math
-from collections import namedtuple
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -191,22 +190,18 @@ def _record_type(name: str, rows: list[list[Any]]) -> type:
     for row in rows:
         groups.setdefault(row[0].partition(".")[0], []).append(row)
     hints: dict[str, Any] = {}
-    defaults: list[Any] = []
+    defaults: dict[str, Any] = {}
     docs: dict[str, str] = {}
     for entry, members in groups.items():
         if members[0][0] != entry:
             inner = [[m[0].partition(".")[2], *m[1:]] for m in members]
             hints[entry] = _record_type(entry, inner)
-            defaults.append(hints[entry]())
+            defaults[entry] = hints[entry]()
             continue
         _, symbol, dimension, default, bounds, docs[entry] = members[0]
         hints[entry] = _annotated(symbol, dimension, bounds)
-        defaults.append(default)
-    # Not typing.NamedTuple, whose functional form has no defaults.
-    made: Any = namedtuple(name, list(hints), defaults=defaults)  # pyright: ignore[reportUntypedNamedTuple]
-    made.__annotations__ = hints
-    made.__field_docs__ = docs
-    return made
+        defaults[entry] = default
+    return record.define(name, hints, defaults, docs)
 
 
 def _annotated(symbol: str, dimension: list[float], bounds: list[Any] | None) -> Any:

@@ -6,12 +6,12 @@ The size and the units of a table are its record's class; a table that is absent
 
 from __future__ import annotations
 
-from collections import namedtuple
 from collections.abc import Sequence
 from functools import cache
 from itertools import pairwise
 from typing import Any, NamedTuple
 
+from .. import record
 from ..ops import clip
 from ..units import one
 
@@ -39,15 +39,13 @@ def _table_type(rows: int, columns: int, units: Units) -> Any:
     hints: dict[str, Any] = {f"row_{i}": row for i in range(rows)}
     hints |= {f"column_{j}": column for j in range(columns)}
     hints |= {f"v_{i}_{j}": value for i in range(rows) for j in range(columns)}
-    # Not typing.NamedTuple: the fields are known only now.
-    made: Any = namedtuple(f"Table{rows}x{columns}", list(hints))  # pyright: ignore[reportUntypedNamedTuple]
-    made.__annotations__ = hints
-    made.__doc__ = f"A table of {rows} rows and {columns} columns."
-    made.__field_docs__ = {
+    docs = {
         **{name: "Coordinate of a row; they increase." for name in list(hints)[:rows]},
         **{f"column_{j}": "Coordinate of a column; they increase." for j in range(columns)},
         **{f"v_{i}_{j}": "Value." for i in range(rows) for j in range(columns)},
     }
+    doc = f"A table of {rows} rows and {columns} columns."
+    made = record.define(f"Table{rows}x{columns}", hints, docs=docs, doc=doc)
     made.size = (rows, columns)
     return made
 

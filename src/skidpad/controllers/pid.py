@@ -6,11 +6,11 @@ What a controller has besides the three actions is its `Form`: it decides which 
 
 from __future__ import annotations
 
-from collections import namedtuple
 from dataclasses import dataclass
 from functools import cache
 from typing import Annotated, Any, NamedTuple
 
+from .. import record
 from ..components.actuator import limited
 from ..errors import InvalidValue
 from ..ops import exp, where
@@ -88,12 +88,10 @@ def memory_type(form: Form) -> Any:
 
 @cache
 def _memory_type(names: tuple[str, ...]) -> Any:
-    # Not typing.NamedTuple: the fields are known only now.
-    made: Any = namedtuple("PidMemory", names, defaults=[0.0] * len(names))  # pyright: ignore[reportUntypedNamedTuple]
-    made.__annotations__ = {name: _MEMORY[name][0] for name in names}
-    made.__field_docs__ = {name: _MEMORY[name][1] for name in names}
-    made.__doc__ = "What a speed controller remembers."
-    return made
+    hints = {name: _MEMORY[name][0] for name in names}
+    docs = {name: _MEMORY[name][1] for name in names}
+    doc = "What a speed controller remembers."
+    return record.define("PidMemory", hints, dict.fromkeys(names, 0.0), docs, doc)
 
 
 class Answer(NamedTuple):

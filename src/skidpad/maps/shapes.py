@@ -97,6 +97,22 @@ def ring_edges(ring: Array) -> Array:
     return np.hstack([ring, np.roll(ring, -1, axis=0)])
 
 
+def moved_edges(edges: Array, poses: Array) -> Array:
+    """Segments (n, 4) given in the frames of poses x, y, yaw (n, 3), or of one for all, (1, 3), in
+    the world."""
+    c, s = np.cos(poses[:, 2]), np.sin(poses[:, 2])
+    x0, y0, x1, y1 = edges.T
+    x, y = poses[:, 0], poses[:, 1]
+    moved = (x + c * x0 - s * y0, y + s * x0 + c * y0, x + c * x1 - s * y1, y + s * x1 + c * y1)
+    return np.stack(moved, axis=1)
+
+
+def edges_at(outlines: Sequence[Any], pose: Any = (0.0, 0.0, 0.0)) -> Array:
+    """Edges (n, 4) in the world of closed outlines, each (k, 2), that lie at a pose x, y, yaw."""
+    rings = [np.asarray(outline, dtype=float) for outline in outlines]
+    return moved_edges(stacked_edges(rings), np.array([pose], dtype=float))
+
+
 def stacked_edges(rings: Sequence[Array], lines: Sequence[Array] = ()) -> Array:
     """The segments of rings and lines, in their order, shape (n, 4)."""
     parts = [*(ring_edges(ring) for ring in rings), *(line_edges(line) for line in lines)]

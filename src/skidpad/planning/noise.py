@@ -7,13 +7,13 @@ not shift another. The numbers are drawn in blocks for speed; the length of a bl
 from __future__ import annotations
 
 import secrets
-import zlib
 from collections.abc import Iterator
-from itertools import chain
+from itertools import chain, count
 from typing import NamedTuple
 
 import numpy as np
 
+from ..sensors import streams
 from ..units import m, m_s, rad
 
 BLOCK = 1024
@@ -50,11 +50,8 @@ def fresh_seed() -> int:
 
 def normals(seed: int, channel: str, block: int = BLOCK) -> Iterator[np.ndarray]:
     """Blocks of standard normal numbers of one channel, without end."""
-    # Philox is counter-based: its stream is given by the key, on any machine.
-    key = np.array([seed % 2**64, zlib.crc32(channel.encode())], dtype=np.uint64)
-    stream = np.random.Generator(np.random.Philox(key=key))
-    while True:
-        yield stream.standard_normal(block)
+    for first in count(step=block):
+        yield streams.normals(seed, channel, np.arange(first, first + block))[:, 0, 0]
 
 
 def samples(

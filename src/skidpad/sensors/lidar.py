@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ..errors import InvalidValue
+from ..maps.shapes import edges_at
 from ..units import Allowed, m, m_s, non_negative, rad, rad_s, s
 from . import streams
 from .knobs import check_knobs, must_be, tick
@@ -239,19 +240,9 @@ def moved_by(body: Array, twist: ArrayLike, times: Array) -> Array:
 
 def outlines(shapes: Sequence[ArrayLike], poses: ArrayLike) -> Array:
     """Segments (m, 4) of vehicles for `movers`: outlines in body axes, each (k, 2), at poses."""
-    found: list[Array] = []
-    for shape, (x, y, yaw) in zip(shapes, np.atleast_2d(np.asarray(poses, float)), strict=True):
-        corners = np.asarray(shape, dtype=float)
-        c, s_ = np.cos(yaw), np.sin(yaw)
-        world = np.stack(
-            [
-                x + c * corners[:, 0] - s_ * corners[:, 1],
-                y + s_ * corners[:, 0] + c * corners[:, 1],
-            ],
-            axis=1,
-        )
-        found.append(np.concatenate([world, np.roll(world, -1, axis=0)], axis=1))
-    return np.concatenate(found) if found else np.empty((0, 4))
+    where = np.atleast_2d(np.asarray(poses, dtype=float))
+    found = [edges_at([shape], pose) for shape, pose in zip(shapes, where, strict=True)]
+    return np.concatenate([np.empty((0, 4)), *found])
 
 
 class Scan(NamedTuple):

@@ -17,6 +17,7 @@ import numpy as np
 
 from ..errors import InvalidValue
 from ..units import kg, kg_m2, m, m_s, m_s2, one, per_s, rad, rad_s, s
+from .outline import area
 
 Point = tuple[float, float]
 Points = Sequence[Point]
@@ -141,8 +142,8 @@ class Contacts:
     ) -> None:
         """A block that can be pushed; the ground holds it with friction at two points."""
         body = self._dynamic(name, pose, linear_damping, angular_damping)
-        area = sum(_area(part.outline) for part in parts)
-        self._shape(body, parts, mass / area)
+        ground = sum(area(part.outline) for part in parts)
+        self._shape(body, parts, mass / ground)
         self._bodies[name] = _Body(body, tuple(body.localCenter), guest=False)
         self._set_velocity(self._bodies[name], pose)
         hold = 0.5 * ground_friction * mass * self.gravity
@@ -329,11 +330,3 @@ class Contacts:
 def _turned(point: tuple[float, float], yaw: rad) -> tuple[float, float]:
     c, s_ = cos(yaw), sin(yaw)
     return c * point[0] - s_ * point[1], s_ * point[0] + c * point[1]
-
-
-def _area(outline: Points) -> float:
-    """Area of a polygon, in m²."""
-    following = [*outline[1:], outline[0]]
-    return abs(
-        0.5 * sum(a[0] * b[1] - a[1] * b[0] for a, b in zip(outline, following, strict=True))
-    )

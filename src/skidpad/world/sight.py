@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..maps.raster import border_segments
+from ..maps.shapes import edges_at, moved_edges
 from ..raycast import Scene as Walls
 from ..units import m
 from .contacts import Part
@@ -36,7 +37,7 @@ class Sight:
         # One grid is looked up cell by cell; further ones are their borders.
         borders = [border_segments(grid) for grid in grids[1:]]
         bodies = [
-            edges_of([part.outline], (pose.x, pose.y, pose.yaw))
+            edges_at([part.outline], (pose.x, pose.y, pose.yaw))
             for name, parts, pose in standing_parts(scene)
             if name not in animated
             for part in parts
@@ -56,7 +57,7 @@ class Sight:
         for actor in scene.actors:
             self._others.append(actor.name)
             outlines.append([actor.collision_radius * CIRCLE])
-        edges = [edges_of(them) for them in outlines]
+        edges = [edges_at(them) for them in outlines]
         self._edges = np.concatenate([nothing, *edges])
         self._owner = np.repeat(np.arange(len(edges)), [len(e) for e in edges])
         self._radii = np.array([np.hypot(e[:, 0], e[:, 1]).max() for e in edges])
@@ -77,7 +78,7 @@ class Sight:
         if not bodies_visible:
             return self._map.scan(poses, angles, max_range=max_range)
         places = self._places()
-        edges = _moved(self._edges, places[self._owner])
+        edges = moved_edges(self._edges, places[self._owner])
         out = np.empty((len(poses), len(angles)))
         for begin in range(0, len(poses), _AT_A_TIME):
             some = slice(begin, begin + _AT_A_TIME)
@@ -136,24 +137,6 @@ def _facing(edges: Array, poses: Array) -> NDArray[np.bool_]:
     line = np.stack([-along_y, along_x, along_y * x0 - along_x * y0])
     places = poses[:, :2] - poses[0, :2]
     return np.concatenate([places, np.ones((len(poses), 1))], axis=1) @ line < 0.0
-
-
-def edges_of(
-    outlines: Sequence[Array | Sequence[tuple[m, m]]], pose: tuple[float, float, float] = (0, 0, 0)
-) -> Array:
-    """Edges (n, 4) of outlines that lie at a pose."""
-    corners = [np.asarray(outline, dtype=float) for outline in outlines]
-    edges = np.concatenate([np.concatenate([c, np.roll(c, -1, axis=0)], axis=1) for c in corners])
-    return _moved(edges, np.array([pose]))
-
-
-def _moved(edges: Array, poses: Array) -> Array:
-    """Edges (n, 4) seen from poses (n, 3), or one for all, in the world."""
-    c, s = np.cos(poses[:, 2]), np.sin(poses[:, 2])
-    x0, y0, x1, y1 = edges.T
-    x, y = poses[:, 0], poses[:, 1]
-    moved = (x + c * x0 - s * y0, y + s * x0 + c * y0, x + c * x1 - s * y1, y + s * x1 + c * y1)
-    return np.stack(moved, axis=1)
 
 
 def _outlines(parts: Sequence[Part]) -> list[Array]:

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..maps.raster import border_segments
+from ..maps.shapes import edges_at
 from .contacts import Moving, Part, Surface
 from .scene import OccupancyGrid, Scene, VerticalPlane
 
@@ -61,11 +62,7 @@ def standing_segments(scene: Scene) -> Array:
     """Edges (n, 4) of everything that stands still, grids included, in the world."""
     found = [np.empty((0, 4))]
     for _, parts, pose in standing_parts(scene):
-        c, s = cos(pose.yaw), sin(pose.yaw)
-        turn = np.array([[c, s], [-s, c]])
-        for part in parts:
-            corners = np.array(part.outline) @ turn + (pose.x, pose.y)
-            found.append(np.concatenate([corners, np.roll(corners, -1, axis=0)], axis=1))
+        found.append(edges_at([part.outline for part in parts], pose[:3]))
     for element in scene.elements:
         if isinstance(element, OccupancyGrid):
             found.append(border_segments(element.grid))

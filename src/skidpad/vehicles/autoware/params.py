@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from collections import namedtuple
-from collections.abc import Mapping
 from functools import cache
 from typing import Annotated, Any
 
-from ... import units
+from ... import record, units
 from ...components.mechanical_steering import MechanicalSteering
 from ...components.table import Units
 from ...units import Unit, m_s, m_s2, one, positive, rad, s
@@ -87,18 +85,4 @@ def params_type(name: str, *tables: type) -> Any:
     for floor, (unit, value, doc, models) in _FLOORS.items():
         if name in models:
             hints[floor], defaults[floor], docs[floor] = unit, value, doc
-    return _record_type(f"{name} parameters", hints, defaults, docs)
-
-
-def _record_type(
-    label: str, hints: Mapping[str, Any], defaults: Mapping[str, Any], docs: Mapping[str, str]
-) -> Any:
-    # Fields with defaults come last, as they must in a tuple.
-    order = sorted(hints, key=lambda field: field in defaults)
-    made: Any = namedtuple(  # pyright: ignore[reportUntypedNamedTuple]
-        "Params", order, defaults=[defaults[field] for field in order if field in defaults]
-    )
-    made.__annotations__ = {field: hints[field] for field in order}
-    made.__field_docs__ = dict(docs)
-    made.__doc__ = f"The {label}."
-    return made
+    return record.define("Params", hints, defaults, docs, f"The {name} parameters.")

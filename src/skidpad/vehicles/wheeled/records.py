@@ -6,10 +6,10 @@ left, z up.
 
 from __future__ import annotations
 
-from collections import namedtuple
 from collections.abc import Mapping, Sequence
 from typing import Annotated, Any, NamedTuple
 
+from ... import record
 from ...controllers.wheeled import Controller
 from ...units import (
     N,
@@ -67,15 +67,11 @@ class WheelParams(NamedTuple):
 
 
 def record_type(name: str, doc: str, fields: Mapping[str, tuple[Any, Any, str]]) -> Any:
-    """A record class; fields without default come first, as they must in a tuple."""
-    order = sorted(fields, key=lambda field: fields[field][1] is not None)
-    defaults = [fields[field][1] for field in order if fields[field][1] is not None]
-    # Not typing.NamedTuple: the fields are known only now.
-    made: Any = namedtuple(name, order, defaults=defaults)  # pyright: ignore[reportUntypedNamedTuple]
-    made.__annotations__ = {field: fields[field][0] for field in order}
-    made.__field_docs__ = {field: fields[field][2] for field in order}
-    made.__doc__ = doc
-    return made
+    """A record class from units, defaults and meanings."""
+    hints = {field: unit for field, (unit, _, _) in fields.items()}
+    defaults = {field: value for field, (_, value, _) in fields.items() if value is not None}
+    docs = {field: meaning for field, (_, _, meaning) in fields.items()}
+    return record.define(name, hints, defaults, docs, doc)
 
 
 def state_type(wheels: Sequence[str], steered: bool, leans: bool, controller: Controller) -> Any:
