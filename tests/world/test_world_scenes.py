@@ -170,6 +170,11 @@ def test_what_is_asked_wrongly_is_said() -> None:
     world = world_of("block_push")
     with pytest.raises(sp.InvalidValue, match="speed"):
         world.vehicles["v"].command(speed=1.0)
+    with pytest.raises(sp.InvalidValue, match=r"no vehicle 'w'.*Allowed are v"):
+        world.vehicles["w"]
+    for ask in (world.block, world.in_collision):
+        with pytest.raises(sp.InvalidValue, match=r"no body 'crate'.*Allowed are b, v"):
+            ask("crate")
     with pytest.raises(sp.InvalidValue, match="duration = -1"):
         world.run(-1.0)
     with pytest.raises(sp.InvalidValue, match="not of this world"):

@@ -15,6 +15,7 @@ A sensor is a frozen dataclass that says what it is. To write one:
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -48,7 +49,7 @@ from .sampling import (
 
 
 @dataclass(frozen=True, kw_only=True)
-class Sensor:
+class Sensor(ABC):
     """Base of the sensors: the knobs that all of them have."""
 
     name: str = "sensor"
@@ -73,23 +74,23 @@ class Sensor:
         return motion.Motion
 
     @property
+    @abstractmethod
     def Reading(self) -> type:
         """The record it gives."""
-        raise NotImplementedError
 
     @property
+    @abstractmethod
     def channels(self) -> tuple[Channel, ...]:
         """The errors of each number measured."""
-        raise NotImplementedError
 
     @property
     def looks_back(self) -> bool:
         """Whether a reading also needs the truth at the sample before."""
         return False
 
+    @abstractmethod
     def measure(self, truth: Any) -> Any:
         """The reading without errors at one instant; its stamp is 0."""
-        raise NotImplementedError
 
     def compared(self, truth: Any, before: Any, elapsed: Any) -> Sequence[Any]:
         """The true values, one per channel; `before` was `elapsed` s ago (0 at the first)."""

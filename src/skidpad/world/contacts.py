@@ -15,8 +15,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..errors import InvalidValue
 from ..units import kg, kg_m2, m, m_s, m_s2, one, per_s, rad, rad_s, s
+from .by_name import ByName
 from .outline import area
 
 Point = tuple[float, float]
@@ -94,7 +94,7 @@ class Contacts:
     gravity: m_s2 = 9.81
     velocity_iterations: int = 8
     position_iterations: int = 3
-    _bodies: dict[str, _Body] = field(default_factory=dict)
+    _bodies: ByName[_Body] = field(default_factory=lambda: ByName("body"))
 
     def __post_init__(self) -> None:
         import Box2D
@@ -220,10 +220,6 @@ class Contacts:
 
     def _joined(self, a: str, b: str) -> tuple[Any, Any]:
         for name in (a, b):
-            if name not in self._bodies:
-                raise InvalidValue(
-                    f"a joint names the body {name!r}; there are {', '.join(sorted(self._bodies))}"
-                )
             # What hangs on a joint is never out of reach.
             self._bodies[name].guest = False
             self._admit(name, within=True)

@@ -14,6 +14,7 @@ from ..units import m, rad, s
 from .animation import actor_pose, keyframe_pose
 from .bodies import Bodies
 from .build import built
+from .by_name import ByName
 from .contacts import Contact, Contacts, Moving, Part, Surface
 from .ground import Ground
 from .groups import grouped
@@ -52,11 +53,14 @@ class World:
         self._steps = 0
         self._groups = grouped({n: b.vehicle for n, b in self._made.items()}, self.dt)
         self._bodies = [Bodies(group) for group in self._groups]
-        self.vehicles: Mapping[str, WorldVehicle] = {
-            name: WorldVehicle(self, name, bodies, row, self._made[name])
-            for bodies in self._bodies
-            for row, name in enumerate(bodies.group.names)
-        }
+        self.vehicles: Mapping[str, WorldVehicle] = ByName[WorldVehicle](
+            "vehicle",
+            {
+                name: WorldVehicle(self, name, bodies, row, self._made[name])
+                for bodies in self._bodies
+                for row, name in enumerate(bodies.group.names)
+            },
+        )
         """The vehicles by name."""
         settings = scene.settings
         self._contacts = Contacts(
