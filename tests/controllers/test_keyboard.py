@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from math import radians
-from typing import Any
+from typing import Any, NamedTuple
 
 import pytest
 
 from skidpad import InvalidValue
-from skidpad.controllers.keyboard import Steps, pressed, steps_of
+from skidpad.controllers.keyboard import OWN, Steps, pressed, steps_of
 from skidpad.controllers.wheeled import (
     FrontSteerInput,
     FrontTorques,
@@ -57,6 +57,43 @@ def test_steering_keeps_to_its_limit() -> None:
     u = after(FrontSteerInput(), "w" + 40 * "d", Steps(), radians(30.0))
     assert u == pytest.approx((0.1, -radians(30.0)))
     assert pressed(u, " ") == pytest.approx((0.0, -radians(30.0)))
+
+
+class Velocity(NamedTuple):
+    velocity: float = 0.0
+    acceleration: float = 1000.0
+    curvature: float = 0.0
+
+
+class Torques(NamedTuple):
+    steer: float = 0.0
+    tau_l: float = 0.0
+    tau_r: float = 0.0
+
+
+class Pedals(NamedTuple):
+    acceleration: float = 0.0
+    steer: float = 0.0
+    gear: float = 2.0
+
+
+class Actuation(NamedTuple):
+    accel: float = 0.0
+    brake: float = 0.0
+
+
+def test_other_inputs_are_known_by_their_names() -> None:
+    # A velocity is what w and s change, whatever acceleration is given besides.
+    assert after(Velocity(), "wwsa", OWN) == pytest.approx((0.1, 1000.0, 0.02))
+    assert after(Velocity(curvature=0.3), "wd ", OWN) == pytest.approx((0.0, 1000.0, 0.28))
+    assert after(Velocity(), 9 * "a", OWN, 0.1).curvature == 0.1
+    assert after(Torques(), "wwda", OWN) == pytest.approx((0.0, 10.0, 10.0))
+    assert after(Torques(tau_l=3.0), "w", OWN) == pytest.approx((0.0, 8.0, 5.0))
+    assert after(Torques(tau_l=3.0), "a ", OWN) == pytest.approx((radians(1.0), 0.0, 0.0))
+    assert after(Pedals(), "sd", OWN) == pytest.approx((-0.1, -radians(1.0), 2.0))
+    assert steps_of("four_wheel", "") == OWN
+    with pytest.raises(InvalidValue, match="Actuation has no keys: it has accel, brake"):
+        pressed(Actuation(), "w")
 
 
 def test_other_keys_are_refused() -> None:

@@ -110,6 +110,8 @@ def test_scans_that_cannot_be_made(arguments, message) -> None:
         ({"max_range": "far"}, "max_range = 'far' must be a number"),
         ({"threads": 0}, "threads = 0 must be at least 1"),
         ({"movers": [[1.0, 2.0]]}, r"movers has shape \(1, 2\)"),
+        ({"jitter": [0.1]}, r"jitter has shape \(1,\): it must be \(2, 1\)"),
+        ({"jitter": [[0.1], [np.nan]]}, r"jitter\[1, 0\] = nan rad must be finite"),
         ({"movers": np.zeros((3, 1, 4))}, r"movers has shape \(3, 1, 4\).*\(2, m, 4\)"),
         ({"movers": [[0.0, 1.0, np.nan, 0.0]]}, r"movers\[0, 0, 2\] = nan"),
     ],

@@ -113,6 +113,25 @@ def test_the_bits_do_not_depend_on_the_way(angles, monkeypatch) -> None:
     assert np.concatenate(single).tobytes() == reference
 
 
+@pytest.mark.parametrize("size", [1e-4, 0.4, 9.0])
+@pytest.mark.parametrize("angles", FANS.values(), ids=FANS)
+def test_rays_that_are_shaken_are_exact_whatever_the_way(angles, size, engine) -> None:
+    walls, poses = plain_rays.clutter(30), plain_rays.poses(3)
+    movers = plain_rays.clutter(3, seed=3, side=9.0)[4:]
+    jitter = size * np.random.default_rng(8).standard_normal((len(poses), len(angles)))
+    scene = Scene(walls)
+    found = scene.scan(poses, angles, movers=movers, jitter=jitter)
+    for pose, row, shaken in zip(poses, found, angles + jitter, strict=True):
+        seen = np.concatenate([walls, movers])
+        assert plain_rays.disagreement(row, seen, *pose[:2], pose[2] + shaken) < 1e-12
+    ray_by_ray = dataclasses.replace(fan(angles), view=None)
+    for rays, threads in ((angles, 2), (ray_by_ray, 1)):
+        again = scene.scan(poses, rays, movers=movers, jitter=jitter, threads=threads)
+        assert again.tobytes() == found.tobytes()
+    still = scene.scan(poses, angles, movers=movers, jitter=0.0 * jitter)
+    assert still.tobytes() == scene.scan(poses, angles, movers=movers).tobytes()
+
+
 def test_convex_loops_hide_their_far_side_from_outside_only() -> None:
     box = np.array([[1.0, 1.0, 3.0, 1.0], [3.0, 1.0, 3.0, 2.0], [3.0, 2.0, 1.0, 2.0]])
     box = np.concatenate([box, [[1.0, 2.0, 1.0, 1.0]]])

@@ -5,7 +5,6 @@ from __future__ import annotations
 import dataclasses
 import json
 import math
-from typing import Any
 
 import numpy as np
 import pytest
@@ -14,62 +13,10 @@ import skidpad as sp
 from skidpad.maps import Grid
 from skidpad.sensors.tangent_plane import Origin, place_in_world
 from skidpad.world import utm
-from skidpad.world.scene import Georeference, OccupancyGrid, Scene
+from skidpad.world.scene import Georeference, OccupancyGrid
 from skidpad.world.xml import loads
+from world.sensor_worlds import IDEAL, QUIET, after, gnss, imu, laser, robot, shown
 from world.worlds import DATA, world
-
-LASER = (
-    "<sensor class='laser' name='scan'><fov_degrees>{fov}</fov_degrees><nrays>{rays}</nrays>"
-    "<max_range>20</max_range><range_std_noise>{noise}</range_std_noise></sensor>"
-)
-QUIET = (
-    "<angular_velocity_white_noise_std_noise>0</angular_velocity_white_noise_std_noise>"
-    "<linear_acceleration_white_noise_std_noise>0</linear_acceleration_white_noise_std_noise>"
-)
-IDEAL = "<controller class='twist_ideal'/>"
-
-
-def laser(fov: float = 180.0, rays: int = 3, noise: float = 0.0) -> str:
-    return LASER.format(fov=fov, rays=rays, noise=noise)
-
-
-def imu(inside: str = QUIET, period: float = 0.1) -> str:
-    return (
-        f"<sensor class='imu' name='imu'><sensor_period>{period}</sensor_period>{inside}</sensor>"
-    )
-
-
-def gnss(noise: float = 0.0) -> str:
-    return (
-        f"<sensor class='gnss' name='gps'><horizontal_std_noise>{noise}</horizontal_std_noise>"
-        f"<vertical_std_noise>{noise}</vertical_std_noise></sensor>"
-    )
-
-
-def robot(sensors: str = "", name: str = "r", pose: str = "0 0 0", control: str = "") -> str:
-    """A robot whose chassis is a square of 1 m with its wheels within."""
-    wheels = "".join(
-        f"<{side}_wheel pos='0 {y}' diameter='0.2' width='0.1'/>"
-        for side, y in (("l", 0.3), ("r", -0.3))
-    )
-    corners = "".join(f"<pt>{x} {y}</pt>" for x, y in ((-1, -1), (1, -1), (1, 1), (-1, 1)))
-    square = f"<chassis mass='10'><shape>{corners.replace('1', '0.5')}</shape></chassis>"
-    return (
-        f"<vehicle name='{name}'><init_pose>{pose}</init_pose>"
-        f"<dynamics class='differential'>{wheels}{square}{control}</dynamics>{sensors}</vehicle>"
-    )
-
-
-def after(scene: Scene, duration: float, seed: int = 0, **command: float) -> sp.World:
-    made = sp.World(scene, seed=seed)
-    if command:
-        made.vehicles["r"].command(**command)
-    made.run(duration)
-    return made
-
-
-def shown(made: sp.World, sensor: str, vehicle: str = "r") -> Any:
-    return made.sensing.of(vehicle)[sensor]
 
 
 def test_the_recorded_scan() -> None:
@@ -143,6 +90,19 @@ def test_a_laser_without_bodies_sees_the_map_only() -> None:
     seeing = world(robot(laser()) + robot(name="o", pose="0 3 0"))
     mapped = dataclasses.replace(seeing, elements=(ahead, left))
     assert shown(after(mapped, 0.2), "scan").ranges.tolist() == pytest.approx([math.inf, 4.0, 2.5])
+
+
+@pytest.mark.parametrize("still", ["<static>true</static>", ""])
+def test_a_ramp_is_seen_from_outside_but_not_from_on_it(still: str) -> None:
+    ramp = (
+        f"<block name='b'><init_pose>3 0 0</init_pose><mass>900</mass>{still}"
+        "<geometry type='ramp' lx='4' ly='6' lz='0.4'/></block>"
+    )
+    wall = "<walls><shape><pt>12.05 -5</pt><pt>12.05 5</pt></shape></walls>"
+    before = after(world(robot(laser()) + ramp + wall), 0.2)
+    assert shown(before, "scan").ranges[1] == pytest.approx(3.0, abs=1e-6)
+    on_it = after(world(robot(laser(), pose="5 0 0", control=IDEAL) + ramp + wall), 0.2)
+    assert shown(on_it, "scan").ranges[1] == pytest.approx(7.0, abs=1e-6)
 
 
 WALLS = "<walls><shape><pt>-9 5</pt><pt>9 5</pt><pt>-9 -5</pt><pt>9 -5</pt></shape></walls>"
@@ -300,7 +260,7 @@ def test_readings_come_back_and_unknown_names_are_refused() -> None:
     made.run(0.5)
     later = repr(dict(made.sensing.of("r")))
     made.restore(moment)
-    made.sensing.restore(sensed)
+    made.sensing.restore(sensed, made)
     made.run(0.5)
     assert repr(dict(made.sensing.of("r"))) == later
     assert set(made.sensing.of("r")) == {"scan", "imu", "odometry", "bumper"}

@@ -105,6 +105,72 @@ def test_a_wall_holds_at_any_speed() -> None:
         assert world.vehicles["r"].truth.x == pytest.approx(3.0 - 0.65, abs=0.06)
 
 
+@pytest.mark.parametrize("compat", [None, "upstream"])
+@pytest.mark.parametrize("angle", [0.0, 20.0])
+def test_a_robot_that_drives_into_a_wall_ends_flush_with_it(
+    angle: float, compat: str | None
+) -> None:
+    """The robot of the recordings, whose front is flat: it turns until its front lies on the wall,
+    and neither comes nearer than the solver allows nor stays away."""
+    robot = SCENES["block_push"]["world_xml"].split("<block")[0]
+    robot = robot.replace("<init_pose>0 0 0<", f"<init_pose>0 0 {angle}<")
+    wall = "<walls><shape><pt>1.5 -3</pt><pt>1.5 3</pt><pt>9 9</pt><pt>10 9</pt></shape></walls>"
+    world = sp.World(loads(f"{robot}{wall}</mvsim_world>", compat=compat))
+    world.vehicles["v"].command(v=0.5)
+    for _ in range(1600):
+        world.step()
+        t = world.vehicles["v"].truth
+        c, s = math.cos(t.yaw), math.sin(t.yaw)
+        nose = max(t.x + 0.25 * c - y * s for y in (-0.2, 0.2))
+        # Skins of 2.5 mm on either side, and a slop of 5 mm.
+        assert nose < 1.45 + 0.005
+    assert nose > 1.45 - 0.011
+    assert t.yaw == pytest.approx(0.0, abs=math.radians(3.0))
+    assert [e.kind for e in world.contact_events] == ["begin"]
+
+
+@pytest.mark.parametrize("compat", [None, "upstream"])
+def test_a_robot_tows_a_block_and_another_robot(compat: str | None) -> None:
+    """Nothing moves on a slack rope; a taut one is not stretched, and what it pulls follows."""
+    parts = SCENES["trailer_revolute"]["world_xml"].split("<joint")[0]
+    block = (
+        "<block name='b'><mass>5</mass><ground_friction>0.3</ground_friction><init_pose>-2.3 0 0"
+        "</init_pose><shape><pt>-0.2 -0.2</pt><pt>-0.2 0.2</pt><pt>0.2 0.2</pt><pt>0.2 -0.2</pt>"
+        "</shape></block>"
+    )
+    ends = {"trailer": ("tractor", (-0.25, 0.0), (0.25, 0.0), 0.6)}
+    ends["b"] = ("trailer", (-0.25, 0.0), (0.2, 0.0), 1.5)
+    joints = "".join(
+        f"<joint type='distance' body_a='{a}' body_b='{b}' anchor_a='{p[0]} {p[1]}' "
+        f"anchor_b='{q[0]} {q[1]}' max_length='{length}'/>"
+        for b, (a, p, q, length) in ends.items()
+    )
+    world = sp.World(loads(f"{parts}{block}{joints}</mvsim_world>", compat=compat))
+    world.vehicles["tractor"].command(v=0.5, omega=0.1)
+    moved_at: dict[str, float] = {}
+    for _ in range(2000):
+        world.step()
+        for b, (a, p, q, length) in ends.items():
+            apart = math.dist(anchor(world, a, p), anchor(world, b, q))
+            assert apart < length + 0.005
+            if b not in moved_at and math.dist(pose(world, b)[:2], START[b]) > 1e-6:
+                moved_at[b] = world.time
+                assert apart > length - 0.005
+    # The first rope has 0.3 m of slack, the second one then 0.7 m more.
+    assert moved_at["trailer"] < moved_at["b"]
+    assert pose(world, "b")[0] > 0.5
+
+
+START = {"trailer": (-0.8, 0.0), "b": (-2.3, 0.0)}
+
+
+def anchor(world: sp.World, name: str, at: tuple[float, float]) -> tuple[float, float]:
+    """A point of a body in the world."""
+    x, y, yaw = pose(world, name)
+    c, s = math.cos(yaw), math.sin(yaw)
+    return x + c * at[0] - s * at[1], y + s * at[0] + c * at[1]
+
+
 def test_robots_do_not_drive_through_each_other() -> None:
     robots = "".join(
         f"<vehicle name='r{k}'><init_pose>{3 * k} 0 {180 * k}</init_pose>"

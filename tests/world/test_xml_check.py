@@ -32,7 +32,7 @@ def test_a_good_world_is_counted(capsys: pytest.CaptureFixture[str]) -> None:
     assert code == 0
     first, *notes = out.splitlines()
     assert first == (
-        f"{file}: 6 vehicles, 12 blocks, 4 walls, 10 elements, 2 joints, 1 actor, 9 sensors, "
+        f"{file}: 6 vehicles, 12 blocks, 4 walls, 11 elements, 2 joints, 1 actor, 9 sensors, "
         "step 4 ms"
     )
     assert all(note.startswith("note: ") for note in notes)

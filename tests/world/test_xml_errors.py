@@ -76,15 +76,44 @@ CASES = {
         "<block><init_pose>1 2</init_pose></block>",
         "<init_pose>: init_pose = '1 2' must be 3 numbers, got 2",
     ),
-    "too many values": (
-        "<block><init_pose3d>1 2 3 4 5 6 7</init_pose3d></block>",
-        "must be 6 numbers, got 7",
+    "too few values in space": (
+        "<block><init_pose3d>1 2 3</init_pose3d></block>",
+        "<init_pose3d>: init_pose3d = '1 2 3' must be 6 numbers, got 3",
     ),
     "no number": (
         "<block><init_pose>1 two 3</init_pose></block>",
         "<init_pose>: init_pose = '1 two 3': 'two' is not a finite number",
     ),
     "infinite": (block("<mass>1e999</mass>"), "'1e999' is not a finite number"),
+    "huge": (block("<mass>1e300</mass>"), "mass = '1e300': '1e300' must not exceed 1e+15"),
+    "far away": (
+        f"<vehicle><init_pose>0 -1e20 0</init_pose>{BOT}</vehicle>",
+        "<init_pose>: init_pose = '0 -1e20 0': '-1e20' must not exceed 1e+15",
+    ),
+    "tiny wheel": (robot("<l_wheel width='1e-6'/>"), "width = 1e-6 must be at least 0.001 m"),
+    "tiny box": (block("<geometry type='sphere' radius='1e-9'/>"), "radius = 1e-9 must be at"),
+    "tiny outline": (
+        block("<shape><pt>0 0</pt><pt>1e-6 0</pt><pt>0 1e-6</pt></shape>"),
+        "<shape>: an outline of 5e-13 m² is too small",
+    ),
+    "tiny step": (
+        "<simul_timestep>1e-9</simul_timestep>",
+        "simul_timestep = 1e-9 must be 0 or at least 1e-06 s",
+    ),
+    "a million million rays": (
+        vehicle(BOT + "<sensor class='laser'><nrays>1e12</nrays></sensor>"),
+        "<nrays>: nrays = 1e12 must be from 1 to 1e+06",
+    ),
+    "parameter that an own vehicle refuses": (
+        vehicle("<dynamics class='skidpad:four_wheel'><m>-3</m></dynamics>"),
+        "<dynamics>: Params.m = -3 kg must be greater than 0",
+    ),
+    "joint to what cannot be held": (
+        f"<block name='a'>{POSE}</block><block name='b'>{POSE}<intangible>true</intangible></block>"
+        "<joint type='revolute' body_a='a' body_b='b' anchor_a='0 0' anchor_b='0 0'/>",
+        "<joint>: the block 'b' is intangible",
+    ),
+    "long value": (block(f"<mass>{'x' * 5000}</mass>"), "xxx...' is not a finite number"),
     "not a number": (block("<mass>nan</mass>"), "'nan' is not a finite number"),
     "negative mass": (block("<mass>-3</mass>"), "<mass>: mass = -3 must be greater than 0"),
     "no mass": (block("<mass>0</mass>"), "<mass>: mass = 0 must be greater than 0"),
@@ -199,7 +228,6 @@ CASES = {
         "<element class='vertical_plane'><door z_min='2' z_max='1'/></element>",
         "<door>: z_max = 1 must be above z_min = 2",
     ),
-    "region without name": ("<element class='property_region'/>", "<property_name> is missing"),
     "region without value": (
         "<element class='property_region'><property_name>a</property_name></element>",
         "or <value_string> is missing",
@@ -221,7 +249,7 @@ CASES = {
     ),
     "steering": (
         vehicle("<dynamics class='ackermann'><max_steer_ang_deg>90</max_steer_ang_deg></dynamics>"),
-        "<dynamics>: steer_max = ",
+        "<max_steer_ang_deg>: max_steer_ang_deg = 90 must be above 0 to 89",
     ),
     "two vehicles": (
         vehicle(BOT) + vehicle(BOT),

@@ -72,7 +72,8 @@ def test_upstream_takes_each_element_of_a_loop_through_all_values() -> None:
     inside = (
         f"<for var='i' from='1' to='2'>{POSTS.format('a', '${i}')}{POSTS.format('b', '${i}')}</for>"
     )
-    assert places(inside, compat="upstream") == [("a", 1.0), ("a", 2.0), ("b", 1.0), ("b", 2.0)]
+    found = places(inside, compat="upstream")
+    assert found == [("a", 1.0), ("a_2", 2.0), ("b", 1.0), ("b_2", 2.0)]
 
 
 def test_loops_nest_and_may_be_empty() -> None:
@@ -208,6 +209,16 @@ def test_names_given_twice_are_told_apart_and_said() -> None:
     (line,) = scene.warnings
     assert line.startswith("names given twice: 2 times sensor a of veh1")
     assert "block p" in line
+
+
+@pytest.mark.parametrize("vehicle_first", [True, False])
+def test_blocks_called_as_a_vehicle_get_another_name(vehicle_first: bool) -> None:
+    robot = f"<vehicle name='p'><init_pose>0 0 0</init_pose>{BOT}</vehicle>"
+    post = POSTS.format("p", 1)
+    scene = world(robot + post if vehicle_first else post + robot)
+    assert [v.name for v in scene.vehicles] == ["p"]
+    assert [b.name for b in scene.blocks] == ["p_2"]
+    assert scene.warnings[0].startswith("names given twice: p, here p_2 (")
 
 
 def test_a_block_wins_over_its_class_and_upstream_has_it_the_other_way_round() -> None:

@@ -120,3 +120,13 @@ def test_bytes_that_are_no_text_are_refused(tmp_path: Path) -> None:
     file.write_bytes(b"<?xml version='1.0' encoding='klingon'?><a/>")
     with pytest.raises(WorldError, match="encoding 'klingon', which is unknown"):
         read(file)
+
+
+def test_what_is_no_text_is_refused_with_its_place(tmp_path: Path) -> None:
+    file = tmp_path / "a.xml"
+    file.write_bytes(b"<a>\n <b>\x00</b></a>")
+    with pytest.raises(WorldError, match=r"line 2, column 5: .* U\+0000"):
+        read(file)
+    file.write_bytes(b"<a>\n<b c='\xe9'/></a>")
+    with pytest.raises(WorldError, match=r"line 2, column 7: the text is not utf-8: .* encoding="):
+        read(file)

@@ -1,6 +1,9 @@
 """Set-points by keys: w and s faster and slower, a and d to the left and right, space to stop.
 
-Each key press changes the set-points by a fixed step; holding none changes nothing.
+Each key press changes the set-points by a fixed step; holding none changes nothing. The records of
+the controllers of wheeled robots have rules of their own, which are upstream's. Other inputs are
+known by their names: w and s change `velocity`, or `acceleration` if there is none, or all torques
+`tau_...`; a and d change `steer` or `curvature`; space sets what w and s change to 0.
 """
 
 from __future__ import annotations
@@ -11,7 +14,7 @@ from math import inf, pi
 from typing import Any
 
 from ..errors import InvalidValue
-from ..units import Nm, m_s, rad, rad_s
+from ..units import Nm, m_s, m_s2, per_m, rad, rad_s
 from .wheeled import FrontSteerInput, FrontTorques, MotorTorque, SideTorques, TwistInput
 
 KEYS = ("w", "s", "a", "d", " ")
@@ -26,26 +29,53 @@ class Steps:
     omega: rad_s = 2.0 * DEGREE
     steer: rad = DEGREE
     torque: Nm = 1.0
+    acceleration: m_s2 = 0.1
+    curvature: per_m = 0.02
+
+
+OWN = Steps(torque=5.0)
+"""Of vehicles that upstream does not have."""
 
 
 def steps_of(kind: str, controller: str) -> Steps:
-    """The steps that MVSim takes for a kind of vehicle and its controller."""
+    """The steps that MVSim takes for a kind of vehicle and its controller; `OWN` for others."""
+    if not kind.startswith(("differential", "ackermann")):
+        return OWN
     if kind.startswith("differential"):
         return Steps(torque=0.05)
     return Steps() if controller == "twist_ideal" else Steps(omega=DEGREE)
 
 
-def pressed(set_point: Any, key: str, steps: Steps | None = None, steer_max: rad = inf) -> Any:
-    """The set-points after a key press; `steer_max` limits the steering angle."""
-    change = _CHANGES.get(type(set_point))
-    if change is None:
-        raise InvalidValue(f"{type(set_point).__name__} has no keys")
+def pressed(set_point: Any, key: str, steps: Steps | None = None, steer_max: float = inf) -> Any:
+    """The set-points after a key press.
+
+    `steer_max` limits the steering angle in rad, or the curvature in 1/m where that is commanded.
+    """
+    change = _CHANGES.get(type(set_point), _by_names)
     if key.lower() not in KEYS:
         raise InvalidValue(f"key {key!r} is unknown; allowed are {', '.join(map(repr, KEYS))}")
     key = key.lower()
     ahead = {"w": 1.0, "s": -1.0}.get(key, 0.0)
     left = {"a": 1.0, "d": -1.0}.get(key, 0.0)
     return change(set_point, ahead, left, key == " ", steps or Steps(), steer_max)
+
+
+def _by_names(u: Any, ahead: float, left: float, stop: bool, by: Steps, most: float) -> Any:
+    """A press for any record whose names say what drives and what steers."""
+    fields: tuple[str, ...] = getattr(u, "_fields", ())
+    torques = [name for name in fields if name.startswith("tau_")]
+    known = (("velocity",), by.v), (("acceleration",), by.acceleration), (torques, by.torque)
+    drives, step = next(
+        ((names, step) for names, step in known if names and set(names) <= set(fields)), ((), 0.0)
+    )
+    if not drives:
+        has = f": it has {', '.join(fields)}" if fields else ""
+        raise InvalidValue(f"{type(u).__name__} has no keys{has}")
+    new = {name: 0.0 if stop else getattr(u, name) + ahead * step for name in drives}
+    for name, step in (("steer", by.steer), ("curvature", by.curvature)):
+        if left and name in fields:
+            new[name] = max(-most, min(most, getattr(u, name) + left * step))
+    return u._replace(**new)
 
 
 def _twist(u: TwistInput, ahead: float, left: float, stop: bool, by: Steps, most: rad) -> Any:

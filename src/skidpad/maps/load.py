@@ -13,6 +13,7 @@ from .commonroad import read_commonroad
 from .cones import CONE_HEADER, LINE_HEADER, read_centre_line, read_cones
 from .geojson import read_geojson
 from .map import Map
+from .mrpt_gridmap import read_gridmap
 from .occupancy import read_image, read_occupancy
 from .tables import read_table
 
@@ -25,18 +26,21 @@ READERS: dict[str, Reader] = {
     ".png": read_image,
     ".pgm": read_image,
     ".bmp": read_image,
+    ".gridmap": read_gridmap,
     ".xml": read_commonroad,
     ".pb": read_commonroad,
 }
-"""Who reads files with a suffix; CSV files are told apart by their header."""
+"""Who reads files with a suffix; CSV files are told apart by their header. A `.gridmap` may have
+`.gz` behind it."""
 
 
 def load(path: str | os.PathLike[str], **options: Any) -> Map:
     """The map in a file; options go to the reader of its format.
 
     `.geojson`, `.json`: `read_geojson`. `.yaml`, `.yml`: `read_occupancy`, the file beside an
-    image; `.png`, `.pgm`, `.bmp`: `read_image`, an image alone. `.csv`: `read_cones` or
-    `read_centre_line`, by the header. `.xml`, `.pb`: `read_commonroad`.
+    image; `.png`, `.pgm`, `.bmp`: `read_image`, an image alone; `.gridmap`, `.gridmap.gz`:
+    `read_gridmap`. `.csv`: `read_cones` or `read_centre_line`, by the header. `.xml`, `.pb`:
+    `read_commonroad`.
     """
     file = Path(path)
     if file.is_dir():
@@ -48,6 +52,8 @@ def load(path: str | os.PathLike[str], **options: Any) -> Map:
 
 def _reader(file: Path) -> Reader:
     suffix = file.suffix.lower()
+    if file.name.lower().endswith(".gridmap.gz"):
+        return read_gridmap
     if suffix == ".csv":
         return _reader_of_table(file)
     if suffix not in READERS:

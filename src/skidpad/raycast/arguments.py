@@ -100,6 +100,20 @@ def check_rays(x: Array, y: Array, angle: Array) -> None:
         )
 
 
+def jitter_of(given: Any, shape: tuple[int, ...]) -> Array:
+    """What is added to the angles of the rays, for each pose its own."""
+    array = np.asarray(given, dtype=np.float64)
+    if array.shape != shape:
+        raise InvalidValue(f"jitter has shape {array.shape}: it must be {shape}, as the ranges")
+    if not np.all(np.abs(array) <= LARGEST_ANGLE):
+        place = tuple(np.argwhere(~(np.abs(array) <= LARGEST_ANGLE))[0].tolist())
+        raise InvalidValue(
+            f"jitter{list(place)} = {array[place]} rad must be finite, at most "
+            f"{LARGEST_ANGLE:g} rad"
+        )
+    return array
+
+
 def limit_of(max_range: Any) -> float:
     """The largest range in m: above 0, may be infinite."""
     try:

@@ -141,15 +141,17 @@ def draw_all(
 
 
 @kernel(
-    "void(float64[:, ::1], float64[::1], float64[::1], float64[::1], float64[::1], float64[::1],"
-    " float64[::1], int64[::1], float64[::1], int64, int64, int64[::1], int64[:, ::1],"
-    " float64[::1], float64[::1], float64[::1], int64[::1], float64[:, ::1], float32[:, ::1])"
+    "void(float64[:, ::1], float64[::1], float64[::1], float64[::1], int64, float64[::1],"
+    " float64[::1], float64[::1], int64[::1], float64[::1], int64, int64, int64[::1],"
+    " int64[:, ::1], float64[::1], float64[::1], float64[::1], int64[::1], float64[:, ::1],"
+    " float32[:, ::1])"
 )
 def scan_rows(
     poses: Any,
     cos: Any,
     sin: Any,
     beams: Any,
+    beams_step: int,
     view: Any,
     table: Any,
     discs: Any,
@@ -168,7 +170,8 @@ def scan_rows(
 ) -> None:
     """Scans from poses, a row of `out` (or of `out32`, if that has rows) for each.
 
-    `cos` and `sin` are of the yaws of the poses.
+    `cos` and `sin` are of the yaws of the poses. `beams` has blocks of rays for each pose,
+    `beams_step` after those of the pose before; 0: the same for all.
     `moving` has blocks of segments for each pose, `moving_step` after those of the pose before.
     From `heads` to `places`: memory to work in, see `scene.Scene`.
     """
@@ -178,7 +181,7 @@ def scan_rows(
     for b in range(len(poses)):
         view[X], view[Y] = poses[b, 0], poses[b, 1]
         for block in range(blocks):
-            turn(rays, beams, block, cos[b], sin[b])
+            turn(rays, block, beams, b * beams_step + block, cos[b], sin[b])
         view[COS], view[SIN] = rays[at], rays[at + 8]
         touching = draw_all(
             rays,

@@ -47,8 +47,24 @@ class Fan:
 
     def units(self) -> NDArray[np.float64]:
         """Cosines and sines of the angles, in their own order, shape (2, N)."""
-        both = self.beams.reshape(-1, 2, 8).transpose(1, 0, 2).reshape(2, -1)[:, : len(self)]
+        both = rising_units(self.beams, len(self))
         return both[:, ::-1] if self.backwards else both
+
+    def shaken(self, by: NDArray[np.float64]) -> tuple[NDArray[np.float64], float]:
+        """Blocks of directions for each row of angles (B, N) that are added to those of the scan.
+
+        Also what is to be added to the margin of `view`, in rays: one of the two rays that are
+        counted from each other may be turned one way, the other the other way.
+        """
+        angles = self.angles + by
+        beams = _beams(angles[:, ::-1] if self.backwards else angles)
+        largest = float(np.abs(by).max(initial=0.0))
+        return beams, 0.0 if self.view is None else 2.0 * largest * float(self.view[PER_RAD])
+
+
+def rising_units(beams: NDArray[np.float64], count: int) -> NDArray[np.float64]:
+    """Cosines and sines of the rays in blocks, in order of angle, shape (2, count)."""
+    return beams.reshape(-1, 2, 8).transpose(1, 0, 2).reshape(2, -1)[:, :count]
 
 
 _last: list[Fan] = []
@@ -68,7 +84,7 @@ def fan(angles: Any) -> Fan:
     given = angles_of(angles)
     backwards = bool(given[-1] < given[0])
     forward = np.ascontiguousarray(given[::-1]) if backwards else given
-    beams, view = _beams(forward), _view(forward)
+    beams, view = _beams(forward[None])[0], _view(forward)
     given.flags.writeable = False
     made = Fan(given, beams, view, backwards)
     _last[:] = [made]
@@ -100,11 +116,14 @@ def units(angles: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.
 
 
 def _beams(angles: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Blocks of cosines and sines of angles; the last angle fills up the last block."""
-    blocks = -(-len(angles) // 8)
-    chosen = np.minimum(np.arange(8 * blocks), len(angles) - 1)
-    both = np.stack(units(angles))[:, chosen]
-    return np.ascontiguousarray(both.reshape(2, blocks, 8).transpose(1, 0, 2)).reshape(-1)
+    """Blocks of cosines and sines of rows of angles; the last of each fills up its last block."""
+    rows, count = angles.shape
+    blocks = -(-count // 8)
+    both = np.stack(units(angles.reshape(-1))).reshape(2, rows, count)
+    if count % 8:
+        both = both[:, :, np.minimum(np.arange(8 * blocks), count - 1)]
+    parts = both.reshape(2, rows, blocks, 8).transpose(1, 2, 0, 3)
+    return np.ascontiguousarray(parts).reshape(rows, -1)
 
 
 def angles_of(given: Any) -> NDArray[np.float64]:

@@ -28,22 +28,22 @@ SURELY = 1.0 - 1e-9
 
 
 @instruction
-def turn(typing: Any, rays: Any, beams: Any, block: Any, cos: Any, sin: Any) -> Any:
+def turn(typing: Any, rays: Any, block: Any, beams: Any, beam: Any, cos: Any, sin: Any) -> Any:
     """Directions of a block in the world, for a sensor with this cosine and sine of its yaw.
 
-    Nothing is met as yet.
+    `beam` is the block of `beams` that has them in the sensor's frame. Nothing is met as yet.
     """
 
     def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-        ray = Block(context, builder, (rays, args[0]), args[2], 3)
-        beam = Block(context, builder, (beams, args[1]), args[2], 2)
-        c, s = (repeated(builder, value) for value in args[3:])
-        x, y = beam[0], beam[1]
+        ray = Block(context, builder, (rays, args[0]), args[1], 3)
+        given = Block(context, builder, (beams, args[2]), args[3], 2)
+        c, s = (repeated(builder, value) for value in args[4:])
+        x, y = given[0], given[1]
         ray[0], ray[1] = c * x - s * y, s * x + c * y
         ray[2] = constant(builder, 0.0)
         return context.get_dummy_value()
 
-    return types.void(rays, beams, types.int64, types.float64, types.float64), generate
+    return types.void(rays, types.int64, beams, types.int64, types.float64, types.float64), generate
 
 
 @instruction

@@ -17,11 +17,19 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import InvalidValue
-from .arguments import limit_of, movers_of, poses_of, rays_of, result_of, segments_of
+from .arguments import (
+    jitter_of,
+    limit_of,
+    movers_of,
+    poses_of,
+    rays_of,
+    result_of,
+    segments_of,
+)
 from .blocks import ALWAYS, rows_of, with_hidden_backs
 from .cells import Cells, sorted_into_cells
 from .contour import contour
-from .fan import MAX_RANGE, Fan, fan, units
+from .fan import MARGIN, MAX_RANGE, Fan, fan, rising_units, units
 from .tree import Tree, grown
 
 if TYPE_CHECKING:
@@ -109,25 +117,31 @@ class Scene:
         *,
         max_range: float = math.inf,
         movers: Any = None,
+        jitter: Any = None,
         threads: int | None = None,
     ) -> NDArray[Any]:
         """Ranges in m of whole scans, shape (B, N); inf where nothing is met.
 
         `poses` (B, 3): x and y in m, yaw in rad, in the world. `angles` (N,) or a `Fan`: of the
         rays against the sensor. `out` may be float64 or float32. `movers` (m, 4) or (B, m, 4) are
-        segments that are there in this call only, for all poses or for each. The poses are shared
+        segments that are there in this call only, for all poses or for each. `jitter` (B, N) in rad
+        is added to the angles, for each pose its own; small ones cost little. The poses are shared
         out over `threads` (default: as many as pay); the bits do not depend on that.
         """
         where, rays = poses_of(poses), fan(angles)
         out = result_of(out, (len(where), len(rays)))
         limit, moving = limit_of(max_range), movers_of(movers, len(where))
         rows = self._scan_uneven if rays.view is None else self._scan_even
+        beams, margin = rays.beams[None], 0.0
+        if jitter is not None:
+            beams, margin = rays.shaken(jitter_of(jitter, out.shape))
         direct = out.flags.c_contiguous and not rays.backwards
         ranges = out if direct else np.empty(out.shape, out.dtype)
 
         def part(begin: int, end: int) -> None:
             moved = moving if len(moving) == 1 else moving[begin:end]
-            rows(where[begin:end], rays, moved, limit, ranges[begin:end])
+            along = beams if jitter is None else beams[begin:end]
+            rows(where[begin:end], rays, along, margin, moved, limit, ranges[begin:end])
 
         _shared_out(part, len(where), out.size, threads)
         ranges[self._within_solid(where[:, :2])] = 0.0
@@ -143,19 +157,29 @@ class Scene:
         cast_rays(x, y, dx, dy, limit, *self.cells, moving.reshape(-1), len(moving), out)
 
     def _scan_even(
-        self, poses: Array, rays: Fan, movers: Array, limit: float, out: NDArray[Any]
+        self,
+        poses: Array,
+        rays: Fan,
+        beams: Array,
+        margin: float,
+        movers: Array,
+        limit: float,
+        out: NDArray[Any],
     ) -> None:
         from .drawing import scan_rows
 
         assert rays.view is not None
         view = rays.view.copy()
         view[MAX_RANGE] = limit
+        view[MARGIN] += margin
+        apart = beams.shape[1] // 16 if len(beams) > 1 else 0
         count = movers.shape[1]
         moving = movers.reshape(-1), count, count if len(movers) > 1 else 0
         turned = units(poses[:, 2])
         results = (out, _NO_ROWS[1]) if out.dtype == np.float64 else (_NO_ROWS[0], out)
         scratch = self._scratch_of(len(rays))
-        scan_rows(poses, *turned, rays.beams, view, *self.tree, *moving, *scratch, *results)
+        along = beams.reshape(-1), apart
+        scan_rows(poses, *turned, *along, view, *self.tree, *moving, *scratch, *results)
 
     def _scratch_of(self, count: int) -> tuple[NDArray[Any], ...]:
         """Arrays that the kernel works in: one set for each thread."""
@@ -175,16 +199,23 @@ class Scene:
         return kept[1]
 
     def _scan_uneven(
-        self, poses: Array, rays: Fan, movers: Array, limit: float, out: NDArray[Any]
+        self,
+        poses: Array,
+        rays: Fan,
+        beams: Array,
+        margin: float,
+        movers: Array,
+        limit: float,
+        out: NDArray[Any],
     ) -> None:
         count = len(rays)
-        beams = rays.units()[:, ::-1] if rays.backwards else rays.units()
         cos, sin = units(poses[:, 2])
         ranges = np.empty(count)
         for b, (x, y) in enumerate(poses[:, :2].tolist()):
+            ahead, left = rising_units(beams[min(b, len(beams) - 1)], count)
             # The operations of `scan_lanes.turn`, so that the bits are the same.
-            dx = cos[b] * beams[0] - sin[b] * beams[1]
-            dy = sin[b] * beams[0] + cos[b] * beams[1]
+            dx = cos[b] * ahead - sin[b] * left
+            dy = sin[b] * ahead + cos[b] * left
             moving = movers[min(b, len(movers) - 1)]
             origin = np.full(count, x), np.full(count, y)
             self._cast_along(*origin, dx, dy, limit, moving, ranges)

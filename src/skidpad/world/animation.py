@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from math import atan2, cos, hypot, pi, sin
 
-from ..units import rad, s
+from ..units import m, rad, s
 from .contacts import Moving
 from .scene import ActorSpec, Keyframe, Pose
 
@@ -18,21 +18,28 @@ def turned_towards(a: rad, b: rad, share: float) -> rad:
 
 def keyframe_pose(initial: Pose, frames: Sequence[Keyframe], time: s) -> Moving:
     """Where an animated object is: its initial pose moved on as the frames say, over and over."""
+    a, b, share = _between(frames, time)
+    x = a.x + share * (b.x - a.x)
+    y = a.y + share * (b.y - a.y)
+    c, s_ = cos(initial.yaw), sin(initial.yaw)
+    yaw = initial.yaw + turned_towards(a.yaw, b.yaw, share)
+    return Moving(initial.x + c * x - s_ * y, initial.y + s_ * x + c * y, yaw)
+
+
+def keyframe_height(frames: Sequence[Keyframe], time: s) -> m:
+    """How far an animated object is above its initial pose."""
+    a, b, share = _between(frames, time)
+    return a.z + share * (b.z - a.z)
+
+
+def _between(frames: Sequence[Keyframe], time: s) -> tuple[Pose, Pose, float]:
+    """The poses before and after a time, and how far it is from the one to the other."""
     last = frames[-1].time
     now = time % last if last > 0.0 else 0.0
-    at = (
-        max(k for k, frame in enumerate(frames) if frame.time <= now)
-        if frames[0].time <= now
-        else 0
-    )
+    at = max((k for k, frame in enumerate(frames) if frame.time <= now), default=0)
     a, b = frames[at], frames[min(at + 1, len(frames) - 1)]
     span = b.time - a.time
-    share = (now - a.time) / span if span > 0.0 else 0.0
-    x = a.pose.x + share * (b.pose.x - a.pose.x)
-    y = a.pose.y + share * (b.pose.y - a.pose.y)
-    c, s_ = cos(initial.yaw), sin(initial.yaw)
-    yaw = initial.yaw + turned_towards(a.pose.yaw, b.pose.yaw, share)
-    return Moving(initial.x + c * x - s_ * y, initial.y + s_ * x + c * y, yaw)
+    return a.pose, b.pose, max((now - a.time) / span, 0.0) if span > 0.0 else 0.0
 
 
 def actor_pose(actor: ActorSpec, time: s) -> Moving:

@@ -1,4 +1,4 @@
-"""Contacts and joints, solved by Box2D: the one file that knows it.
+"""Contacts and joints, solved by Box2D: with `joints` and `touches` all that knows it.
 
 Vehicles integrate themselves. A vehicle that is near something is put into Box2D for the step, at
 the pose before it with the velocity that its own model gives; Box2D moves it on, and what it did to
@@ -8,115 +8,102 @@ the time. It computes in single precision.
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from math import cos, sin
-from typing import Any, NamedTuple
+from math import cos, hypot, pi, remainder, sin
+from typing import Any
 
 import numpy as np
 
-from ..units import kg, kg_m2, m, m_s, m_s2, one, per_s, rad, rad_s, s
+from ..units import m, m_s2, per_s, rad, s
 from .by_name import ByName
+from .joints import Ends, Joints, Span
 from .outline import area
+from .solids import PLAIN, Inertia, Moving, Part, Point, Points, Pushed, Square, Surface
+from .touches import ContactEvent, Touches, listener
 
-Point = tuple[float, float]
-Points = Sequence[Point]
-
-
-class Moving(NamedTuple):
-    """A body: pose of its reference point and velocity of that point, in world axes."""
-
-    x: m
-    y: m
-    yaw: rad
-    v_x: m_s = 0.0
-    v_y: m_s = 0.0
-    omega: rad_s = 0.0
-
-
-class Surface(NamedTuple):
-    """What a shape is like to touch."""
-
-    friction: one = 0.5
-    restitution: one = 0.01
-    skin: m = 0.0025
-    """How far from its outline it is felt already."""
-
-
-PLAIN = Surface()
-
-
-class Part(NamedTuple):
-    """A convex polygon of a body, in the frame of the body."""
-
-    outline: Points
-    surface: Surface = PLAIN
-
-
-class Inertia(NamedTuple):
-    """Mass properties about the reference point's frame."""
-
-    mass: kg
-    com_x: m
-    com_y: m
-    I_z: kg_m2
-    """About the centre of mass."""
-
-
-class Contact(NamedTuple):
-    """Two things that touch."""
-
-    a: str
-    b: str
-    x: m
-    y: m
-    impulse: float
-    """Along the normal during the step, in N·s."""
+OBSTACLE = "steep ground"
+"""Name of obstacles of a moment."""
+LEAP = 0.5
+"""In m or rad: what moves on by more in a step leaps."""
+_THING, _VEHICLE, _CLIMBED, _ALL = 0x1, 0x2, 0x4, 0xFFFF
+"""Kinds of bodies, and all of them, as Box2D filters collisions."""
 
 
 @dataclass
 class _Body:
     body: Any
-    com: tuple[m, m]
-    guest: bool
+    com: Point = (0.0, 0.0)
+    guest: bool = False
     """Whether it is in the solver only while it is near something."""
+    parts: list[Any] = field(default_factory=list[Any])
+    """Its shapes, in the order in which they were given."""
+
+    def __post_init__(self) -> None:
+        # Views of Box2D's own memory: asking for them costs more than reading them.
+        self.place: Any = self.body.position
+        self.velocity: Any = self.body.linearVelocity
 
 
-@dataclass
 class Contacts:
     """The bodies of a world and what is between them.
 
     Args:
+        events: where beginnings and ends of contacts are noted.
         gravity: for the friction of blocks on the ground, in m/s².
         velocity_iterations, position_iterations: of the solver.
     """
 
-    gravity: m_s2 = 9.81
-    velocity_iterations: int = 8
-    position_iterations: int = 3
-    _bodies: ByName[_Body] = field(default_factory=lambda: ByName("body"))
-
-    def __post_init__(self) -> None:
+    def __init__(
+        self,
+        events: deque[ContactEvent] | None = None,
+        gravity: m_s2 = 9.81,
+        velocity_iterations: int = 8,
+        position_iterations: int = 3,
+    ) -> None:
         import Box2D
 
         self._box2d: Any = Box2D
         self._world: Any = Box2D.b2World(gravity=(0.0, 0.0), doSleep=True)
         self._ground: Any = self._world.CreateStaticBody(userData="ground")
+        self._gravity = gravity
+        self._iterations = velocity_iterations, position_iterations
+        self._bodies: ByName[_Body] = ByName("body")
+        self._pushed: list[Any] = []
+        self._obstacles: dict[str, Any] = {}
+        self._goals: list[tuple[Any, Moving]] = []
         self._inside: set[str] = set()
-        self._touching: tuple[Contact, ...] | None = ()
+        self._joints = Joints(self._world)
+        self.touches = Touches(deque() if events is None else events)
+        """What touches what."""
+        # Box2D does not keep it alive.
+        self._listener = listener(Box2D, self.touches)
+        self._world.contactListener = self._listener
+        self._within = Box2D.b2Filter(categoryBits=_VEHICLE, maskBits=_ALL - _CLIMBED)
+        self._without = Box2D.b2Filter(categoryBits=_VEHICLE, maskBits=0)
 
     @property
     def names(self) -> tuple[str, ...]:
         """All bodies that can move or be moved."""
         return tuple(self._bodies)
 
-    def add_static(self, name: str, parts: Sequence[Part], pose: Moving) -> None:
-        """Something that never moves, or only when it is put elsewhere."""
-        body = self._world.CreateStaticBody(
-            position=(pose.x, pose.y), angle=pose.yaw, userData=name
-        )
-        self._shape(body, parts, 0.0)
-        self._bodies[name] = _Body(body, (0.0, 0.0), guest=False)
+    def add_static(
+        self,
+        name: str,
+        parts: Sequence[Part],
+        pose: Moving,
+        *,
+        climbed: bool = False,
+        driven: bool = False,
+    ) -> None:
+        """Something that never moves, or only when it is put elsewhere or, if `driven`, driven.
+
+        Vehicles do not collide with what is `climbed`: it is ground to them.
+        """
+        create = self._world.CreateKinematicBody if driven else self._world.CreateStaticBody
+        body = create(position=(pose.x, pose.y), angle=pose.yaw, userData=name)
+        self._bodies[name] = _Body(body, parts=self._shapes(body, parts, 0.0, climbed))
 
     def add_walls(self, name: str, segments: Any, surface: Surface = PLAIN) -> None:
         """Segments (n, 4) without thickness, in the world."""
@@ -133,26 +120,23 @@ class Contacts:
         name: str,
         parts: Sequence[Part],
         pose: Moving,
+        pushed: Pushed,
         *,
-        mass: kg,
-        ground_friction: one,
-        radius: m,
-        linear_damping: per_s,
-        angular_damping: per_s,
+        climbed: bool = False,
     ) -> None:
         """A block that can be pushed; the ground holds it with friction at two points."""
-        body = self._dynamic(name, pose, linear_damping, angular_damping)
+        body = self._dynamic(name, pose, pushed.linear_damping, pushed.angular_damping)
         ground = sum(area(part.outline) for part in parts)
-        self._shape(body, parts, mass / ground)
-        self._bodies[name] = _Body(body, tuple(body.localCenter), guest=False)
-        self._set_velocity(self._bodies[name], pose)
-        hold = 0.5 * ground_friction * mass * self.gravity
-        for x in (-radius, radius):
-            anchor = body.GetWorldPoint((x, 0.0))
+        made = self._shapes(body, parts, pushed.mass / ground, climbed)
+        self._bodies[name] = _Body(body, tuple(body.localCenter), parts=made)
+        self._pushed.append(body)
+        self.put(name, pose)
+        hold = 0.5 * pushed.ground_friction * pushed.mass * self._gravity
+        for x in (-pushed.radius, pushed.radius):
             self._world.CreateFrictionJoint(
                 bodyA=self._ground,
                 bodyB=body,
-                localAnchorA=anchor,
+                localAnchorA=body.GetWorldPoint((x, 0.0)),
                 localAnchorB=(x, 0.0),
                 maxForce=hold,
                 maxTorque=0.0,
@@ -161,11 +145,11 @@ class Contacts:
     def add_vehicle(self, name: str, parts: Sequence[Part], pose: Moving, inertia: Inertia) -> None:
         """A vehicle, which damps and drives itself."""
         body = self._dynamic(name, pose, 0.0, 0.0)
-        self._shape(body, parts, 1.0)
+        made = self._shapes(body, parts, 1.0)
         com = (inertia.com_x, inertia.com_y)
         about_origin = inertia.I_z + inertia.mass * (com[0] * com[0] + com[1] * com[1])
         body.massData = self._box2d.b2MassData(mass=inertia.mass, center=com, I=about_origin)
-        self._bodies[name] = _Body(body, com, guest=True)
+        self._bodies[name] = _Body(body, com, guest=True, parts=made)
         self._admit(name, within=False)
 
     def _dynamic(self, name: str, pose: Moving, linear: per_s, angular: per_s) -> Any:
@@ -177,119 +161,150 @@ class Contacts:
             userData=name,
         )
 
-    def _shape(self, body: Any, parts: Sequence[Part], density: float) -> None:
+    def _shapes(
+        self, body: Any, parts: Sequence[Part], density: float, climbed: bool = False
+    ) -> list[Any]:
+        kind, others = (_CLIMBED, _ALL - _VEHICLE) if climbed else (_THING, _ALL)
+        made: list[Any] = []
         for part in parts:
             shape = self._box2d.b2PolygonShape(vertices=[tuple(p) for p in part.outline])
             shape.radius = part.surface.skin
-            body.CreateFixture(
+            fixture = body.CreateFixture(
                 shape=shape,
                 density=density,
                 friction=part.surface.friction,
                 restitution=part.surface.restitution,
+                categoryBits=kind,
+                maskBits=others,
             )
+            made.append(fixture)
+        return made
+
+    def obstruct(self, owner: str, squares: Sequence[Square]) -> None:
+        """Put squares along the world's axes in place of those put for the same owner before."""
+        body = self._obstacles.get(owner)
+        if body is None:
+            body = self._obstacles[owner] = self._world.CreateStaticBody(userData=OBSTACLE)
+        for fixture in body.fixtures:
+            body.DestroyFixture(fixture)
+        for x, y, half, surface in squares:
+            corners = [(x - half, y - half), (x + half, y - half), (x + half, y + half)]
+            self._shapes(body, [Part([*corners, (x - half, y + half)], surface)], 0.0)
+
+    def reshape(self, name: str, part: int, outline: Points) -> None:
+        """Give a part of a body another outline; mass and inertia stay. Takes effect with `put`."""
+        self._bodies[name].parts[part].shape.vertices = [tuple(p) for p in outline]
 
     def add_hinge(
         self, a: str, b: str, at_a: Point, at_b: Point, limits: tuple[rad, rad] | None
     ) -> None:
         """A hinge between two bodies, which then do not collide with each other."""
-        body_a, body_b = self._joined(a, b)
-        options: dict[str, Any] = {}
-        if limits is not None:
-            options = {"enableLimit": True, "lowerAngle": limits[0], "upperAngle": limits[1]}
-        self._world.CreateRevoluteJoint(
-            bodyA=body_a,
-            bodyB=body_b,
-            localAnchorA=at_a,
-            localAnchorB=at_b,
-            referenceAngle=body_b.angle - body_a.angle,
-            collideConnected=False,
-            **options,
-        )
+        self._joints.hinge(self._ends(a, b, at_a, at_b), limits)
 
-    def add_rope(self, a: str, b: str, at_a: Point, at_b: Point, length: m) -> None:
-        """A rope of a largest length between two bodies."""
-        body_a, body_b = self._joined(a, b)
-        self._world.CreateRopeJoint(
-            bodyA=body_a,
-            bodyB=body_b,
-            localAnchorA=at_a,
-            localAnchorB=at_b,
-            maxLength=length,
-            collideConnected=False,
-        )
+    def add_distance(self, a: str, b: str, at_a: Point, at_b: Point, span: Span) -> None:
+        """A rope, a spring or a rod between two bodies, which then do not collide."""
+        self._joints.distance(self._ends(a, b, at_a, at_b), span)
 
-    def _joined(self, a: str, b: str) -> tuple[Any, Any]:
+    def _ends(self, a: str, b: str, at_a: Point, at_b: Point) -> Ends:
         for name in (a, b):
             # What hangs on a joint is never out of reach.
+            if self._bodies[name].guest:
+                self._admit(name, within=True)
+                self._inside.add(name)
             self._bodies[name].guest = False
-            self._admit(name, within=True)
-            self._inside.add(name)
-        return self._bodies[a].body, self._bodies[b].body
+        return Ends(self._bodies[a].body, self._bodies[b].body, at_a, at_b)
 
     def always_in(self, name: str) -> bool:
         """Whether a body has to be given to every step."""
         return not self._bodies[name].guest
 
+    @property
+    def restless(self) -> bool:
+        """Whether a block moves, or may."""
+        return any(body.awake for body in self._pushed)
+
     def put(self, name: str, moving: Moving) -> None:
         """Move a body without regard to what is in its way."""
         kept = self._bodies[name]
-        kept.body.transform = ((moving.x, moving.y), moving.yaw)
-        if kept.body.type == self._box2d.b2_dynamicBody:
-            self._set_velocity(kept, moving)
+        x, y, yaw, v_x, v_y, omega = moving
+        body = kept.body
+        body.transform = (x, y), yaw
+        if body.type != self._box2d.b2_staticBody:
+            r_x, r_y = _turned(kept.com, yaw)
+            body.linearVelocity = v_x - omega * r_y, v_y + omega * r_x
+            body.angularVelocity = omega
+
+    def drive(self, name: str, goal: Moving, dt: s) -> None:
+        """Let the next step, of `dt`, move a body to where nothing keeps it from going.
+
+        What it meets is pushed on with its velocity. A leap is none: the body is put there.
+        """
+        kept = self._bodies[name]
+        d_x, d_y = goal.x - kept.place.x, goal.y - kept.place.y
+        turn = remainder(goal.yaw - kept.body.angle, 2.0 * pi)
+        leaps = hypot(d_x, d_y) > LEAP or abs(turn) > LEAP
+        if leaps or kept.body.type != self._box2d.b2_kinematicBody:
+            self.put(name, goal)
+            return
+        kept.body.linearVelocity, kept.body.angularVelocity = (d_x / dt, d_y / dt), turn / dt
+        self._goals.append((kept.body, goal))
+
+    def _arrive(self) -> None:
+        """Put what is driven exactly where it goes."""
+        for body, goal in self._goals:
+            body.transform = (goal.x, goal.y), goal.yaw
+        self._goals.clear()
 
     def at(self, name: str) -> Moving:
         """Pose and velocity of a body."""
         kept = self._bodies[name]
-        body = kept.body
-        p, v, yaw, omega = body.position, body.linearVelocity, body.angle, body.angularVelocity
+        place, v, yaw, omega = kept.place, kept.velocity, kept.body.angle, kept.body.angularVelocity
         r_x, r_y = _turned(kept.com, yaw)
-        return Moving(p.x, p.y, yaw, v.x + omega * r_y, v.y - omega * r_x, omega)
+        return Moving(place.x, place.y, yaw, v.x + omega * r_y, v.y - omega * r_x, omega)
 
-    def _set_velocity(self, kept: _Body, moving: Moving) -> None:
-        r_x, r_y = _turned(kept.com, moving.yaw)
-        kept.body.linearVelocity = (
-            moving.v_x - moving.omega * r_y,
-            moving.v_y + moving.omega * r_x,
-        )
-        kept.body.angularVelocity = moving.omega
+    def places(self, names: Sequence[str]) -> list[Point]:
+        """Positions x, y of bodies."""
+        them = [self._bodies[name].place for name in names]
+        return [(place.x, place.y) for place in them]
 
-    def step(self, dt: s, guests: Mapping[str, Moving]) -> dict[str, Moving]:
-        """One step with these vehicles in it; returns where they are afterwards."""
+    def step(self, dt: s, guests: Mapping[str, Moving], time: s = 0.0) -> dict[str, Moving]:
+        """One step with these vehicles in it, which ends at a time; returns where they are then."""
         # A guest stays as long as it is near: the solver starts from the impulses before.
-        for name in self._inside - guests.keys():
+        # In the order of names, not of a set, which is another in every run.
+        for name in sorted(self._inside - guests.keys()):
             self._admit(name, within=False)
-        for name in guests.keys() - self._inside:
+        for name in sorted(guests.keys() - self._inside):
             self._admit(name, within=True)
         self._inside = set(guests)
         for name, moving in guests.items():
             self.put(name, moving)
-        self._world.Step(dt, self.velocity_iterations, self.position_iterations)
-        found = {name: self.at(name) for name in guests}
-        self._touching = None
-        return found
+        self._joints.prepare(dt)
+        self._world.Step(dt, *self._iterations)
+        self._arrive()
+        self.touches.settle(time)
+        return {name: self.at(name) for name in guests}
+
+    def rest(self, time: s) -> None:
+        """In place of a step in which no vehicle is near anything and no block moves."""
+        self._arrive()
+        if not self._inside:
+            return
+        for name in sorted(self._inside):
+            self._admit(name, within=False)
+        self.touches.settle(time, gone=self._inside)
+        self._inside = set()
 
     def _admit(self, name: str, *, within: bool) -> None:
         """Let a guest touch things, or put it to rest where nothing touches it.
 
         It keeps its place in the solver's lists, whose order decides between equal choices.
         """
-        body = self._bodies[name].body
-        for fixture in body.fixtures:
-            fixture.filterData = self._box2d.b2Filter(maskBits=0xFFFF if within else 0)
+        kept = self._bodies[name]
+        for fixture in kept.parts:
+            fixture.filterData = self._within if within else self._without
         if not within:
-            body.linearVelocity, body.angularVelocity = (0.0, 0.0), 0.0
-        body.awake = within
-
-    @property
-    def touching(self) -> tuple[Contact, ...]:
-        """What touched in the last step; listed when asked for, which costs more than the step."""
-        if self._touching is None:
-            self._touching = self._contacts()
-        return self._touching
-
-    @touching.setter
-    def touching(self, known: tuple[Contact, ...]) -> None:
-        self._touching = known
+            kept.body.linearVelocity, kept.body.angularVelocity = (0.0, 0.0), 0.0
+        kept.body.awake = within
 
     def close(self, name: str, gap: m) -> bool:
         """Whether a body touches another one or is nearer to it than `gap`."""
@@ -311,18 +326,7 @@ class Contacts:
         )
         return measured.distance
 
-    def _contacts(self) -> tuple[Contact, ...]:
-        found: list[Contact] = []
-        for contact in self._world.contacts:
-            if contact.touching and contact.enabled:
-                a, b = contact.fixtureA.body.userData, contact.fixtureB.body.userData
-                points = contact.worldManifold.points
-                x, y = points[0] if points else (0.0, 0.0)
-                impulse = sum(point.normalImpulse for point in contact.manifold.points)
-                found.append(Contact(min(a, b), max(a, b), x, y, impulse))
-        return tuple(sorted(found))
 
-
-def _turned(point: tuple[float, float], yaw: rad) -> tuple[float, float]:
+def _turned(point: Point, yaw: rad) -> Point:
     c, s_ = cos(yaw), sin(yaw)
     return c * point[0] - s_ * point[1], s_ * point[0] + c * point[1]

@@ -52,12 +52,12 @@ class DeadReckoning:
         c, s = np.cos(poses[:-1, :, 2]), np.sin(poses[:-1, :, 2])
         k_x, k_y, k_yaw = self._factors.T
         ahead, left, turn = k_x * (c * dx + s * dy), k_y * (c * dy - s * dx), k_yaw * turn
-        turned = np.cumsum(turn, axis=0)
-        yaw = self._pose[:, 2] + turned - turn
-        c, s = np.cos(yaw), np.sin(yaw)
-        self._pose[:, 0] += (c * ahead - s * left).sum(axis=0)
-        self._pose[:, 1] += (s * ahead + c * left).sum(axis=0)
-        self._pose[:, 2] += turned[-1]
+        # One after the other, so that the bits do not depend on when somebody asks.
+        yaw = np.cumsum(np.concatenate([self._pose[None, :, 2], turn]), axis=0)
+        c, s = np.cos(yaw[:-1]), np.sin(yaw[:-1])
+        steps = np.stack([c * ahead - s * left, s * ahead + c * left], axis=2)
+        way = np.cumsum(np.concatenate([self._pose[None, :, :2], steps]), axis=0)
+        self._pose = np.column_stack([way[-1], yaw[-1]])
 
     def snapshot(self) -> Any:
         """Everything that changes."""

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import warnings
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -10,42 +11,97 @@ from numpy.typing import NDArray
 
 from ..model import Vehicle
 from ..units import m, rad, s
+from .contacts import Moving
+from .errors import WorldWarning
+from .footing import Footing
 from .groups import Group
-from .scene import PropertyRegion, Scene
+from .regions import Regions
+from .scene import Scene, VehicleSpec
+from .slopes import Down, down, pull_of
 from .terrain import Terrain
 
 Array = NDArray[np.float64]
 _OVERRIDES = {"friction_mu": "mu", "friction_C_rr": "rolling"}
 """Names of regions, and the disturbances that they set for each wheel."""
-_REACH: m = 0.3
-"""How high vehicles without wheels of their own get onto things."""
-_AROUND = np.array([(a, b) for a in (-0.5, 0.5) for b in (-0.5, 0.5)])
-"""Where such a vehicle feels the ground, in m from its reference point."""
-
-_ALL = slice(None)
+_TALL: m = 2.0
+"""How high a vehicle reaches whose file does not say it."""
 
 
 class Ground:
-    """The ground of a scene under the vehicles of some groups."""
+    """The ground of a scene under the vehicles of some groups.
 
-    def __init__(self, scene: Scene, groups: list[Group], vehicles: dict[str, Vehicle]) -> None:
-        self._regions = [
-            e for e in scene.elements if isinstance(e, PropertyRegion) and e.name in _OVERRIDES
-        ]
+    Args:
+        scene: what there is.
+        groups: the vehicles.
+        vehicles: the same by name, for their parameters.
+        at: where a block is that may be pushed; by default where it starts.
+    """
+
+    def __init__(
+        self,
+        scene: Scene,
+        groups: list[Group],
+        vehicles: dict[str, Vehicle],
+        at: Callable[[str], Moving] | None = None,
+    ) -> None:
+        self._friction = {name: Regions(scene, name) for name in _OVERRIDES}
+        self._regions = any(self._friction.values())
         self._terrain = Terrain(scene)
+        # Upstream looks for regions where the wheels would be if the ground were at z = 0.
+        self._flat_regions = scene.compat == "upstream"
         self._time: s = 0.0
-        start = {spec.name: spec.pose.z for spec in scene.vehicles}
-        self._footings = [_Footing(group, vehicles, start) for group in groups]
+        specs = {spec.name: spec for spec in scene.vehicles}
+        start = {name: self._start(specs[name]) for group in groups for name in group.names}
+        if at is not None:
+            self._terrain.follow(at)
+        self._footings = [Footing(group, vehicles, start) for group in groups]
+        self._pulls = [pull_of(group, scene.settings.gravity) for group in groups]
+        if self._terrain.sloping:
+            _warn_of_those_not_pulled(groups, self._pulls)
         self._at = {
             name: (footing, row)
             for footing in self._footings
             for row, name in enumerate(footing.group.names)
         }
 
+    def _start(self, spec: VehicleSpec) -> m:
+        """Height of the ground under a vehicle at the start."""
+        if spec.skip_elevation_adjust or self._terrain.level:
+            return spec.pose.z
+        return self._terrain.start(spec.pose, _TALL if spec.shape is None else spec.shape.z_max)
+
     @property
     def differs(self) -> bool:
         """Whether the ground does anything to anyone: only then `act` has to be called."""
-        return bool(self._regions) or not self._terrain.level
+        return self._regions or not self._terrain.level
+
+    @property
+    def level(self) -> bool:
+        """Whether it is at z = 0 everywhere, for ever."""
+        return self._terrain.level
+
+    def heights_at(self, x: Array, y: Array, reach: Array, *, solid: bool = False) -> Array:
+        """Heights of the ground at points of the world, as far as it is not above `reach`.
+
+        With `solid`, ramps and bumps with a body count however high they are.
+        """
+        found = self._terrain.height(x, y, reach, self._time)
+        higher = self._terrain.solid_height(x, y, self._time) if solid else None
+        return found if higher is None else np.fmax(found, higher)
+
+    def heights_under(self, group: int) -> Array:
+        """Heights of the ground where a group's vehicles stand, (B, n), when last put on it."""
+        return self._footings[group].heights
+
+    def wheel_heights(self, group: int) -> Array | None:
+        """Heights of the ground under a group's wheels, (B, wheels); None if it has none."""
+        footing = self._footings[group]
+        return footing.wheel_heights if footing.wheels else None
+
+    def lying(self, group: int) -> tuple[Array, Array, Array]:
+        """Heights, pitch and roll of a group's vehicles, (B,) each, when last put on it."""
+        footing = self._footings[group]
+        return footing.lying(footing.heights)
 
     def attitude(self, name: str) -> tuple[m, rad, rad]:
         """Height, pitch and roll of a vehicle where it is now.
@@ -61,40 +117,39 @@ class Ground:
         z, pitch, roll = (float(v[0]) for v in footing.lying(heights, rows))
         return z, pitch, roll
 
-    def act(self, poses: Mapping[str, tuple[m, m, rad]], time: s = 0.0) -> None:
-        """Set what the ground does to every vehicle in the step that begins at a time.
-
-        `poses` are x, y, yaw of the vehicles by name.
-        """
+    def act(self, time: s) -> None:
+        """Set what the ground does to every vehicle in the step that begins at a time."""
         self._time = time
         if not self.differs:
             return
-        for footing in self._footings:
-            at = np.array([poses[name] for name in footing.group.names])
+        for footing, pull in zip(self._footings, self._pulls, strict=True):
+            poses = footing.poses
             if not self._terrain.level:
-                self._settle(footing, at)
-            if self._regions and footing.wheels:
-                self._set_friction(footing, at)
+                self._settle(footing, pull, poses)
+            if self._regions:
+                self._set_friction(footing, poses)
 
-    def _settle(self, footing: _Footing, poses: Array) -> None:
+    def _settle(self, footing: Footing, pull: Callable[[Down], None] | None, poses: Array) -> None:
         """Put vehicles on the ground, and let slopes pull at them."""
         footing.heights[:] = footing.heights_under(self._terrain, self._time, poses)
-        _, pitch, roll = footing.lying(footing.heights)
-        footing.pull(pitch, roll)
+        if pull is not None:
+            _, pitch, roll = footing.lying(footing.heights)
+            pull(down(pitch, roll))
 
-    def _set_friction(self, footing: _Footing, poses: Array) -> None:
+    def _set_friction(self, footing: Footing, poses: Array) -> None:
         x, y = footing.wheel_places(poses)
-        columns = footing.columns
-        for region, field in _OVERRIDES.items():
-            values = np.full(x.shape, -1.0)
-            # Backwards, so that the first of those that overlap is the last to be written.
-            for r in reversed(self._regions):
-                if r.name != region or not r.z_min <= 0.0 <= r.z_max:
-                    continue
-                inside = (x >= r.x_min) & (x <= r.x_max) & (y >= r.y_min) & (y <= r.y_max)
-                values[inside] = float(r.value)
-            at = [columns[f"{field}_{wheel}"] for wheel in footing.wheels]
-            footing.group.disturbances[:, at] = values
+        level = self._flat_regions or self._terrain.level
+        z = np.zeros_like(x) if level else footing.wheel_heights
+        told = footing.group.disturbances
+        for name, field in _OVERRIDES.items() if footing.wheels else ():
+            at = [footing.columns[f"{field}_{wheel}"] for wheel in footing.wheels]
+            told[:, at] = self._friction[name].numbers(x, y, z, outside=-1.0)
+        if footing.grips is not None:
+            # Cars have one factor on the friction of all tyres: the mean of the four.
+            mu = self._friction["friction_mu"].numbers(x, y, z, outside=np.nan)
+            own = footing.grips[:, None]
+            scale = np.where(np.isnan(mu), 1.0, mu / own).mean(axis=1)
+            told[:, footing.columns["mu_scale"]] = scale
 
     def snapshot(self) -> tuple[Any, ...]:
         """Copies of everything that changes."""
@@ -107,78 +162,17 @@ class Ground:
             footing.heights[:] = kept
 
 
-class _Footing:
-    """Where the vehicles of a group stand on the ground.
-
-    They lie on the plane that fits best, in the sense of least squares, the heights under their
-    wheels. Two wheels do not make a plane: there the heights are those one radius before and behind
-    each wheel, so that the roll is that of the axle and the pitch that of the ground along it.
-    """
-
-    def __init__(self, group: Group, vehicles: dict[str, Vehicle], start: dict[str, float]) -> None:
-        self.group = group
-        self.columns = {name: k for k, name in enumerate(group.model.Disturbance._fields)}
-        known = group.model.Params._fields
-        self.wheels = [
-            wheel
-            for wheel in (n.removeprefix("mu_") for n in self.columns if n.startswith("mu_"))
-            if f"wheel_{wheel}" in known
-        ]
-        self._pose = [group.fields[name] for name in ("x", "y", "yaw")]
-        params = [vehicles[name].params for name in group.names]
-        hubs = [[getattr(p, f"wheel_{wheel}") for wheel in self.wheels] for p in params]
-        self._wheel_places = np.array([[(h.x, h.y) for h in row] for row in hubs])
-        self._points, self._reach = _points(hubs, len(params))
-        """Where heights are read, (B, n, 2) from the reference points, and how far up, (B, n)."""
-        self._fit = np.linalg.pinv(
-            np.concatenate([np.ones((*self._points.shape[:2], 1)), self._points], axis=2)
+def _warn_of_those_not_pulled(groups: list[Group], pulls: list[Any]) -> None:
+    without = [
+        f"{name} ({group.model.name})"
+        for group, pull in zip(groups, pulls, strict=True)
+        if pull is None
+        for name in group.names
+    ]
+    if without:
+        warnings.warn(
+            "slopes do not pull at vehicles whose models take neither a force nor an acceleration: "
+            + ", ".join(without),
+            WorldWarning,
+            stacklevel=5,
         )
-        self.heights: Array = np.tile(
-            np.array([[start.get(name, 0.0)] for name in group.names]), self._points.shape[1]
-        )
-        """Of the ground at those points, (B, n), when it was last looked at."""
-
-    @property
-    def poses(self) -> Array:
-        """Poses x, y, yaw (B, 3) of the vehicles as they are now."""
-        return self.group.state[:, self._pose]
-
-    def wheel_places(self, poses: Array) -> tuple[Array, Array]:
-        """World coordinates x, y of the wheels, (B, wheels) each."""
-        return _in_world(poses, self._wheel_places)
-
-    def heights_under(self, terrain: Terrain, time: s, poses: Array, rows: slice = _ALL) -> Array:
-        """Heights of the ground where some of the vehicles stand, (rows, n)."""
-        x, y = _in_world(poses, self._points[rows])
-        return terrain.height(x, y, self.heights[rows] + self._reach[rows], time)
-
-    def lying(self, heights: Array, rows: slice = _ALL) -> tuple[Array, Array, Array]:
-        """Height of the reference point, pitch and roll of vehicles on ground of these heights."""
-        # From the first height, so that level ground is level to the bit.
-        base = heights[:, :1]
-        rise, along, across = np.einsum("bkn,bn->kb", self._fit[rows], heights - base)
-        return base[:, 0] + rise, np.arctan(0.0 - along), np.arctan(across / np.hypot(1.0, along))
-
-    def pull(self, pitch: Array, roll: Array) -> None:
-        """Tell vehicles that know of slopes where down is."""
-        if "slope_x" in self.columns:
-            self.group.disturbances[:, self.columns["slope_x"]] = np.sin(pitch)
-            self.group.disturbances[:, self.columns["slope_y"]] = 0.0 - np.cos(pitch) * np.sin(roll)
-
-
-def _in_world(poses: Array, points: Array) -> tuple[Array, Array]:
-    """World coordinates of points (B, n, 2) seen from poses (B, 3)."""
-    x, y, yaw = poses.T[:, :, None]
-    c, s_ = np.cos(yaw), np.sin(yaw)
-    ahead, left = points[..., 0], points[..., 1]
-    return x + c * ahead - s_ * left, y + s_ * ahead + c * left
-
-
-def _points(hubs: list[list[Any]], count: int) -> tuple[Array, Array]:
-    if not hubs or not hubs[0]:
-        return np.tile(_AROUND, (count, 1, 1)), np.full((count, len(_AROUND)), _REACH)
-    sides = (-1.0, 1.0) if len(hubs[0]) == 2 else (0.0,)
-    points = [[(h.x + k * h.radius, h.y) for h in row for k in sides] for row in hubs]
-    # A wheel gets onto what is not higher than its axle.
-    reach = [[h.radius for h in row for _ in sides] for row in hubs]
-    return np.array(points), np.array(reach)

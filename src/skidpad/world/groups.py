@@ -35,8 +35,10 @@ class Group:
         """Columns of `state` by name."""
         substeps = math.ceil(dt / LONGEST_SUBSTEP - 1e-9) if model.continuous else 1
         plant = Plant.of(first, integrate.get("rk4"))
-        self._engines = Engines(plant, dt, "float64", "cpu", 1, None, False, substeps)
         count = len(vehicles)
+        # Few vehicles take few lanes: these are compiled and run sooner, to the same bits.
+        lanes = next((n for n in (1, 4) if n >= count), None)
+        self._engines = Engines(plant, dt, "float64", "cpu", 1, lanes, False, substeps)
         self._out = batch.empty(2, count, len(self.fields), self._engines.space, "soa")
         self.state: Array = self._out[0]
         """States (B, nx); what is written here is what the next step starts from."""
@@ -82,7 +84,8 @@ class Group:
         before = self.state.copy()
         given = self._given
         health = self._run()
-        if not np.isfinite(health).all():
+        flat = health.ravel()
+        if not math.isfinite(flat.dot(flat)):
             judge(
                 self._engines,
                 given,
@@ -99,6 +102,11 @@ class Group:
             pending[-1] = self.inputs
         self.state[:] = self._out[1]
         return before
+
+    @property
+    def params(self) -> Array:
+        """Parameters (B, np); what is written here acts from the next step on."""
+        return self._params
 
     def column(self, name: str) -> Array:
         """A field of the states (B,); zeros if the model has none of this name."""

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from math import inf
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from .. import record
+from ..controllers import keyboard
 from ..units import m, m_s, rad, rad_s
 from .bodies import Bodies
 from .build import Built
+from .scene import OwnDynamics
 
 if TYPE_CHECKING:
     from .world import World
@@ -63,6 +66,26 @@ class WorldVehicle:
         wanted = record.build(group.model.Input, given, base=self.input, **fields)
         group.inputs[self.row] = record.flatten(wanted)
         return wanted
+
+    def press(self, key: str) -> Any:
+        """Change what it is commanded as one press of a key does; returns the Input record.
+
+        w and s: faster and slower, a and d: to the left and right, space: stop; by how much, see
+        `controllers.keyboard`.
+        """
+        params = self.built.vehicle.params
+        limits = (
+            getattr(params, name, None) for name in ("steer_max", "steer_lim", "curvature_max")
+        )
+        most = next((limit for limit in limits if limit is not None), inf)
+        return self.command(keyboard.pressed(self.input, key, self._steps, most))
+
+    @property
+    def _steps(self) -> keyboard.Steps:
+        spec = next(spec for spec in self._world.scene.vehicles if spec.name == self.name)
+        if isinstance(spec.dynamics, OwnDynamics):
+            return keyboard.OWN
+        return keyboard.steps_of(spec.dynamics.kind, spec.dynamics.control.kind)
 
     def outputs(self) -> Any:
         """Its Outputs record: odometry, loads and slip of a wheeled vehicle."""

@@ -19,7 +19,8 @@ from ..sensors.tangent_plane import Origin, place_in_world
 from ..units import m, m_s, m_s2, rad, rad_s, s
 from . import scene_sensors as said
 from . import utm
-from .scene import PropertyRegion, Scene
+from .regions import Regions
+from .scene import Scene
 
 if TYPE_CHECKING:
     from .world import World
@@ -93,11 +94,7 @@ class Instruments:
         self._scene, self._seed, self._world = scene, seed, world
         self._number_of = number_of
         self._upstream = scene.compat == "upstream"
-        self._silent = [
-            e
-            for e in scene.elements
-            if isinstance(e, PropertyRegion) and e.name == "gps_no_coverage" and bool(e.value)
-        ]
+        self._uncovered = Regions(scene, "gps_no_coverage")
         geo = scene.georeference
         self._origin = (
             None
@@ -179,7 +176,7 @@ class Instruments:
             return None
         motion = self._motion(owner)
         at = antenna_motion(motion, mounting_of(one).position).position
-        if any((at.x, at.y, at.z) in region for region in self._silent):
+        if self._uncovered and self._uncovered.at(*self._looked_up(at)):
             return None
         drawn = self._normals(owner, f"{one.name}.fix", count, 3).tolist()
         x = at.x + one.horizontal_std_noise * drawn[0]
@@ -191,6 +188,17 @@ class Instruments:
         else:
             place = place_in_world(self._origin, x, y, z)
         return GnssReading(x, y, z, nan, nan, nan, nan, *place, self._world.time)
+
+    def _looked_up(self, at: Any) -> tuple[m, m, m]:
+        """Where an antenna is taken to be among the regions.
+
+        Upstream asks for the point turned into the axes east and north, as if those of the regions
+        were so too.
+        """
+        geo = self._scene.georeference
+        turn = geo.world_to_enu_rotation if self._upstream and geo is not None else 0.0
+        c, s_ = cos(turn), sin(turn)
+        return c * at.x - s_ * at.y, s_ * at.x + c * at.y, at.z
 
     def _normals(self, owner: str, channel: str, count: int, width: int) -> Array:
         stream = self._streams.get((owner, channel))

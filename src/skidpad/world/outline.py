@@ -39,6 +39,16 @@ def area(points: Sequence[Point]) -> float:
     return 0.5 * total
 
 
+def contains(outline: Sequence[Point], point: Point) -> bool:
+    """Whether a point is inside: a ray to the right crosses the outline an odd number of times."""
+    x, y = point
+    inside = False
+    for (xa, ya), (xb, yb) in zip(outline, [*outline[1:], outline[0]], strict=True):
+        if (ya > y) != (yb > y) and x < xa + (y - ya) * (xb - xa) / (yb - ya):
+            inside = not inside
+    return inside
+
+
 def hull(points: Sequence[Point]) -> Outline:
     """The convex hull, counter-clockwise (Andrew's monotone chain)."""
     ordered = sorted(set(points))

@@ -44,7 +44,7 @@ from .scene_shapes import (
     Velocity,
     Visual,
 )
-from .scene_vehicle import Odometry, OwnDynamics, VehicleSpec
+from .scene_vehicle import Odometry, OwnDynamics, TimedPath, TimedPoint, VehicleSpec
 
 __all__ = [
     "ActorSpec",
@@ -77,6 +77,8 @@ __all__ = [
     "Settings",
     "Shape",
     "Source",
+    "TimedPath",
+    "TimedPoint",
     "VehicleSpec",
     "Velocity",
     "VerticalPlane",
@@ -93,8 +95,8 @@ class Settings:
     gravity: Annotated[m_s2, READ, positive] = 9.81
     timestep: Annotated[s, Tag("simul_timestep"), non_negative] = 0.0
     """0: 5 ms, or the shortest period of a sensor if that is shorter (`Scene.timestep`)."""
-    velocity_iterations: Annotated[int, Tag("b2d_vel_iters"), Allowed(1)] = 8
-    position_iterations: Annotated[int, Tag("b2d_pos_iters"), Allowed(1)] = 3
+    velocity_iterations: Annotated[int, Tag("b2d_vel_iters"), Allowed(1, 1000)] = 8
+    position_iterations: Annotated[int, Tag("b2d_pos_iters"), Allowed(1, 1000)] = 3
     collision_threshold: Annotated[m, READ, non_negative] = 0.03
     """Gap below which two shapes count as in collision."""
     joystick_enabled: Annotated[bool, READ] = False

@@ -82,26 +82,6 @@ class VerticalPlane:
     openings: tuple[Opening, ...] = ()
     source: Source = field(default=NOWHERE, compare=False)
 
-    @property
-    def solid(self) -> tuple[tuple[Point, Point], ...]:
-        """Stretches of the wall between its doors, from and to."""
-        length = float(np.hypot(self.x1 - self.x0, self.y1 - self.y0))
-        gaps = sorted(
-            (o.position - 0.5 * o.width / length, o.position + 0.5 * o.width / length)
-            for o in self.openings
-            if o.kind == "door"
-        )
-        stretches: list[tuple[Point, Point]] = []
-        begin = 0.0
-        for low, high in (*gaps, (1.0, 1.0)):
-            if low > begin:
-                stretches.append((self._at(begin), self._at(min(low, 1.0))))
-            begin = max(begin, high)
-        return tuple(stretches)
-
-    def _at(self, share: one) -> Point:
-        return self.x0 + share * (self.x1 - self.x0), self.y0 + share * (self.y1 - self.y0)
-
 
 @dataclass(frozen=True)
 class PropertyRegion:

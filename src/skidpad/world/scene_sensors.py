@@ -16,7 +16,8 @@ CAMERA_POSE = Pose(0.0, 0.0, 0.5, pi / 2.0, 0.0, pi / 2.0)
 """Pose of a camera that says none."""
 COLOUR_POSE = Pose(0.0, 0.0, 0.0, -pi / 2.0, 0.0, -pi / 2.0)
 """Of the colour camera of an `RgbdCamera` that says none, seen from its depth camera."""
-_COUNT = Allowed(1)
+_COUNT = Allowed(1, 1_000_000)
+"""Rays or pixels of one line."""
 
 
 @dataclass(frozen=True)

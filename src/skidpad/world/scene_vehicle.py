@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import Annotated, NamedTuple
 
-from ..units import one
+from ..units import m, non_negative, one, positive, rad_s, s
 from ..vehicles.wheeled import Description
-from .scene_fields import NOWHERE, Source
+from .scene_fields import NOWHERE, READ, Source, Tag
 from .scene_sensors import Sensor
 from .scene_shapes import AT_REST, Keyframe, Pose, Publish, Shape, Velocity, Visual
 
@@ -28,6 +29,28 @@ class Odometry:
     x_multiplier: one | None = None
     y_multiplier: one | None = None
     yaw_multiplier: one | None = None
+
+
+class TimedPoint(NamedTuple):
+    """Where to be at a time."""
+
+    time: s
+    x: m
+    y: m
+
+
+@dataclass(frozen=True)
+class TimedPath:
+    """What a vehicle follows by itself: `<controller class="trajectory">`."""
+
+    points: tuple[TimedPoint, ...]
+    """Two or more, by time."""
+    loop: Annotated[bool, READ] = True
+    """Whether it starts again after its last point; if not, the vehicle stops there."""
+    lookahead: Annotated[m, Tag("lookahead_distance"), positive] = 0.5
+    """How far along the path, beyond the point of the time, the vehicle steers for."""
+    omega_max: Annotated[rad_s, Tag("max_angular_speed"), non_negative] = 2.0
+    """Largest yaw rate, for which the vehicle slows down; 0: none."""
 
 
 @dataclass(frozen=True)
@@ -51,4 +74,6 @@ class VehicleSpec:
     auto_start_recording: bool = False
     class_name: str = ""
     """Its `vehicle:class`; empty: none."""
+    path: TimedPath | None = None
+    """What it follows, whatever it is commanded; None: commands."""
     source: Source = field(default=NOWHERE, compare=False)

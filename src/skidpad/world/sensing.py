@@ -25,6 +25,7 @@ from ..units import s
 from . import scene_sensors as said
 from .dead_reckoning import DeadReckoning, factors_of
 from .instruments import Bumper, Instruments, WheelOdometry
+from .regions import Regions
 from .scene import Scene
 from .sight import Sight, poses_of
 
@@ -65,7 +66,9 @@ class Sensing:
     """
 
     def __init__(self, scene: Scene, seed: int = 0) -> None:
-        self._scene, self._seed = scene, seed
+        self._scene, self.seed = scene, seed
+        # What is wrong with them is said before anything runs.
+        Regions(scene, "gps_no_coverage")
         self._latest: dict[tuple[str, str], Any] = {}
         self._names: dict[str, tuple[str, ...]] = {"": tuple(one.name for one in scene.sensors)}
         turns: dict[s, _Turn] = {}
@@ -84,7 +87,7 @@ class Sensing:
         """Read the sensors whose turn it is, at the end of a step of the world."""
         work = self._at_work
         if work is None:
-            work = self._at_work = _AtWork(self._scene, self._seed, world)
+            work = self._at_work = _AtWork(self._scene, self.seed, world)
         for bodies, reckoning in work.reckoning:
             reckoning.note(bodies.poses)
         began = world.time - world.dt
@@ -99,8 +102,9 @@ class Sensing:
         lasers: dict[tuple[Any, ...], list[tuple[str, said.Laser]]] = {}
         for owner, one in turn.sensors:
             if isinstance(one, said.Laser):
-                alike = (one.name, one.fov, one.nrays, one.max_range, one.bodies_visible)
-                lasers.setdefault((*alike, one.range_std_noise), []).append((owner, one))
+                rays = (one.fov, one.nrays, one.angle_std_noise)
+                ranges = (one.max_range, one.bodies_visible, one.range_std_noise)
+                lasers.setdefault((one.name, *rays, *ranges), []).append((owner, one))
                 continue
             reading = work.instruments.read(owner, one, turn.count, elapsed)
             if reading is not None:
@@ -134,20 +138,22 @@ class Sensing:
         )
 
     def snapshot(self) -> Any:
-        """Everything that changes."""
+        """Everything that changes, and the seed."""
         turns = [(turn.last, turn.count) for turn in self._turns]
         work = None if self._at_work is None else self._at_work.snapshot()
-        return turns, dict(self._latest), work
+        return self.seed, turns, dict(self._latest), work
 
-    def restore(self, snapshot: Any) -> None:
-        """Put back what `snapshot` gave."""
-        turns, latest, work = snapshot
+    def restore(self, snapshot: Any, world: World) -> None:
+        """Put back what `snapshot` gave, in the world that it was taken in."""
+        seed, turns, latest, work = snapshot
         for turn, (last, count) in zip(self._turns, turns, strict=True):
             turn.last, turn.count = last, count
         self._latest = dict(latest)
-        if work is None:
+        if work is None or seed != self.seed:
             self._at_work = None
-        elif self._at_work is not None:
+        self.seed = seed
+        if work is not None:
+            self._at_work = self._at_work or _AtWork(self._scene, seed, world)
             self._at_work.restore(work)
 
 
@@ -196,13 +202,23 @@ class _AtWork:
             angles[:] = 0.0
         owners = [owner for owner, _ in lasers]
         poses = self._poses(owners, [one for _, one in lasers])
-        ranges = self._sight.ranges(poses, owners, angles, like.max_range, like.bodies_visible)
+        jitter = None
+        if like.angle_std_noise > 0.0:
+            jitter = like.angle_std_noise * self._noise("angle", lasers, count)
+        ranges = self._sight.ranges(
+            poses, owners, angles, like.max_range, like.bodies_visible, jitter
+        )
         if like.range_std_noise > 0.0:
-            numbers = [number_of(owner) for owner in owners]
-            noise = streams.normals(self._seed, f"{like.name}.range", count, numbers, like.nrays)
             # Nothing is nearer than the sensor; what is not seen stays so.
-            ranges = np.maximum(ranges + like.range_std_noise * noise[0], 0.0)
+            noise = like.range_std_noise * self._noise("range", lasers, count)
+            ranges = np.maximum(ranges + noise, 0.0)
         return [Scan(row, self._world.time) for row in ranges]
+
+    def _noise(self, of: str, lasers: list[tuple[str, said.Laser]], count: int) -> Array:
+        """Normal numbers (B, rays) for the readings of lasers that differ only in their owners."""
+        like = lasers[0][1]
+        numbers = [number_of(owner) for owner, _ in lasers]
+        return streams.normals(self._seed, f"{like.name}.{of}", count, numbers, like.nrays)[0]
 
     def _poses(self, owners: list[str], lasers: list[said.Laser]) -> Array:
         """Poses (B, 3) of lasers in the world."""

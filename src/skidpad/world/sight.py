@@ -15,7 +15,7 @@ from ..raycast import Scene as Walls
 from ..units import m
 from .contacts import Part
 from .scene import OccupancyGrid, Scene
-from .standing import standing_parts
+from .standing import is_climbed, standing_parts
 
 if TYPE_CHECKING:
     from .world import World
@@ -32,34 +32,45 @@ class Sight:
     """Ranges along rays in a world as it is now."""
 
     def __init__(self, scene: Scene, world: World) -> None:
-        animated = {b.name for b in scene.blocks if b.animation}
+        # What vehicles drive onto is not seen from there, as things that move are not from within.
+        moving = [
+            b
+            for b in scene.blocks
+            if not b.intangible and (b.animation or not b.static or is_climbed(b, scene))
+        ]
+        passed = {b.name for b in moving}
         grids = [e.grid for e in scene.elements if isinstance(e, OccupancyGrid)]
         # One grid is looked up cell by cell; further ones are their borders.
         borders = [border_segments(grid) for grid in grids[1:]]
         bodies = [
             edges_at([part.outline], (pose.x, pose.y, pose.yaw))
             for name, parts, pose in standing_parts(scene)
-            if name not in animated
+            if name not in passed
             for part in parts
         ]
         first = grids[0] if grids else None
         nothing = np.empty((0, 4))
-        self._walls = Walls(np.concatenate([nothing, *borders, *bodies]), first)
         self._map = Walls(np.concatenate([nothing, *borders]), first)
+        # Upstream looks at maps and at bodies apart, and the angles of rays err on maps only.
+        self._apart = scene.compat == "upstream"
+        both = [nothing, *bodies] if self._apart else [nothing, *borders, *bodies]
+        self._walls = Walls(np.concatenate(both), None if self._apart else first)
+        self._mapped = bool(grids)
         self._world = world
         self._vehicles = sorted(world.vehicles)
         self._others: list[str] = []
         outlines = [_outlines(world.vehicles[name].built.parts) for name in self._vehicles]
-        for block in scene.blocks:
-            if not block.intangible and (block.animation or not block.static):
-                self._others.append(block.name)
-                outlines.append([np.array(block.shape.outline)])
+        for block in moving:
+            self._others.append(block.name)
+            outlines.append([np.array(block.shape.outline)])
         for actor in scene.actors:
             self._others.append(actor.name)
             outlines.append([actor.collision_radius * CIRCLE])
         edges = [edges_at(them) for them in outlines]
         self._edges = np.concatenate([nothing, *edges])
-        self._owner = np.repeat(np.arange(len(edges)), [len(e) for e in edges])
+        counts = [len(e) for e in edges]
+        self._owner = np.repeat(np.arange(len(edges)), counts)
+        self._begin = np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
         self._radii = np.array([np.hypot(e[:, 0], e[:, 1]).max() for e in edges])
         self._number = {name: k for k, name in enumerate(self._vehicles)}
 
@@ -70,13 +81,32 @@ class Sight:
         angles: Array,
         max_range: m,
         bodies_visible: bool = True,
+        jitter: Array | None = None,
     ) -> Array:
         """Ranges (B, rays) in m from poses (B, 3); inf where nothing is within `max_range`.
 
-        `owners` are the vehicles that the lasers sit on and do not see; others see all.
+        `owners` are the vehicles that the lasers sit on and do not see; others see all. `jitter`
+        (B, rays) is how far the rays of each laser are off their angles, in rad.
         """
         if not bodies_visible:
-            return self._map.scan(poses, angles, max_range=max_range)
+            return self._map.scan(poses, angles, max_range=max_range, jitter=jitter)
+        if not self._apart:
+            return self._of_all(poses, owners, angles, max_range, jitter)
+        ranges = self._of_all(poses, owners, angles, max_range, None)
+        if not self._mapped:
+            return ranges
+        mapped = self._map.scan(poses, angles, max_range=max_range, jitter=jitter)
+        return np.minimum(ranges, mapped)
+
+    def _of_all(
+        self,
+        poses: Array,
+        owners: Sequence[str],
+        angles: Array,
+        max_range: m,
+        jitter: Array | None,
+    ) -> Array:
+        """Ranges to walls, maps and whatever moves."""
         places = self._places()
         edges = moved_edges(self._edges, places[self._owner])
         out = np.empty((len(poses), len(angles)))
@@ -84,7 +114,13 @@ class Sight:
             some = slice(begin, begin + _AT_A_TIME)
             movers = self._movers(places, edges, poses[some], owners[some], max_range)
             self._walls.scan(
-                poses[some], angles, out[some], max_range=max_range, movers=movers, threads=1
+                poses[some],
+                angles,
+                out[some],
+                max_range=max_range,
+                movers=movers,
+                jitter=None if jitter is None else jitter[some],
+                threads=1,
             )
         return out
 
@@ -94,20 +130,16 @@ class Sight:
         """Edges (B, m, 4) of what moves that each laser could see."""
         if not len(edges):
             return None
+        from ..raycast.facing import gather_facing
+
         apart = np.hypot(*(poses[:, None, :2] - places[None, :, :2]).transpose(2, 0, 1))
         near = apart <= max_range + self._radii
         for row, name in enumerate(owners):
             if name in self._number:
                 near[row, self._number[name]] = False
-        seen = _facing(edges, poses) & near[:, self._owner]
-        counts = seen.sum(axis=1)
-        most = int(counts.max(initial=0))
-        if most == 0:
-            return None
-        chosen = np.argsort(~seen, axis=1, kind="stable")[:, :most]
-        # The rest of a row is a segment without length, which is not seen.
-        chosen[np.arange(most) >= counts[:, None]] = len(edges)
-        return np.concatenate([edges, np.zeros((1, 4))])[chosen]
+        found, counts = np.empty((len(poses), len(edges), 4)), np.empty(len(poses), np.int64)
+        most = gather_facing(edges, self._begin, near, poses, found, counts)
+        return found[:, :most]
 
     def _places(self) -> Array:
         """Poses of everything that moves, in the order of the edges' owners."""
@@ -124,19 +156,6 @@ def poses_of(world: World, names: Sequence[str]) -> Array:
         at = [k for k, v in enumerate(handles) if v.bodies is bodies]
         found[at] = bodies.poses[[handles[k].row for k in at]]
     return found
-
-
-def _facing(edges: Array, poses: Array) -> NDArray[np.bool_]:
-    """Whether edges (E, 4) show lasers (B, 3) the outside of what they enclose, (B, E).
-
-    An outline runs to the left around its inside, so the outside is to the right of its edges.
-    """
-    # From a laser and not from the origin, which may be far away.
-    x0, y0, x1, y1 = (edges - np.tile(poses[0, :2], 2)).T
-    along_x, along_y = x1 - x0, y1 - y0
-    line = np.stack([-along_y, along_x, along_y * x0 - along_x * y0])
-    places = poses[:, :2] - poses[0, :2]
-    return np.concatenate([places, np.ones((len(poses), 1))], axis=1) @ line < 0.0
 
 
 def _outlines(parts: Sequence[Part]) -> list[Array]:

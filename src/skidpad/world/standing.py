@@ -10,11 +10,22 @@ from numpy.typing import NDArray
 
 from ..maps.raster import border_segments
 from ..maps.shapes import edges_at
-from .contacts import Moving, Part, Surface
-from .scene import OccupancyGrid, Scene, VerticalPlane
+from .scene import BlockSpec, OccupancyGrid, Scene, VerticalPlane
+from .solids import Moving, Part, Surface
+from .tops import CLIMBABLE
 
 Array = NDArray[np.float64]
 WALL = Surface(friction=0.5, restitution=0.01)
+
+
+def is_climbed(block: BlockSpec, scene: Scene) -> bool:
+    """Whether vehicles drive onto a block where others would collide with it: a ramp or a bump.
+
+    What is too steep of it stops them as steep ground does. Upstream's vehicles collide with ramps
+    and bumps as with boxes unless these are intangible.
+    """
+    geometry = block.geometry
+    return scene.compat != "upstream" and geometry is not None and geometry.kind in CLIMBABLE
 
 
 def standing_parts(scene: Scene) -> Iterator[tuple[str, list[Part], Moving]]:
@@ -59,10 +70,12 @@ def plane_parts(plane: VerticalPlane) -> list[tuple[tuple[float, float], ...]]:
 
 
 def standing_segments(scene: Scene) -> Array:
-    """Edges (n, 4) of everything that stands still, grids included, in the world."""
+    """Edges (n, 4) of all that stands still and stops vehicles, grids included, in the world."""
     found = [np.empty((0, 4))]
-    for _, parts, pose in standing_parts(scene):
-        found.append(edges_at([part.outline for part in parts], pose[:3]))
+    passed = {b.name for b in scene.blocks if b.animation or is_climbed(b, scene)}
+    for name, parts, pose in standing_parts(scene):
+        if name not in passed:
+            found.append(edges_at([part.outline for part in parts], pose[:3]))
     for element in scene.elements:
         if isinstance(element, OccupancyGrid):
             found.append(border_segments(element.grid))

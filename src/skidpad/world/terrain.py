@@ -1,25 +1,27 @@
-"""How high the ground is: elevation maps, horizontal planes, and the ramps and bumps of blocks.
+"""How high the ground is: elevation maps, horizontal planes, and the tops of blocks.
 
-An elevation map is the ground itself, nothing is under it. Planes, ramps and bumps lie over it, one
-above the other if need be: a wheel stands on the highest that it can roll onto. Where there is
-nothing the ground is at z = 0.
+An elevation map is the ground itself, nothing is under it. Planes and blocks lie over it, one above
+the other if need be: a wheel stands on the highest that it can roll onto. Where there is nothing
+the ground is at z = 0.
+
+To upstream an elevation map is like the others: one that begins above a vehicle is not seen by it.
 """
 
 from __future__ import annotations
 
-from typing import NamedTuple, Protocol
+from collections.abc import Callable
+from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ..units import m, s
-from .animation import keyframe_pose
+from .animation import keyframe_height, keyframe_pose
 from .contacts import Moving
-from .scene import BlockSpec, ElevationMap, HorizontalPlane, Scene
+from .scene import ElevationMap, HorizontalPlane, Pose, Scene
+from .tops import Tops, blocks_with_tops, seen_from
 
 Array = NDArray[np.float64]
-CLIMBABLE = ("ramp", "semi_cylinder_bump")
-"""Solids of blocks whose upper side is ground."""
 
 
 class Surface(Protocol):
@@ -31,24 +33,43 @@ class Surface(Protocol):
 
 
 class Terrain:
-    """All ground of a scene."""
+    """All ground of a scene, as it lies at the start; see `follow`."""
 
     def __init__(self, scene: Scene) -> None:
-        elements = scene.elements
-        self._solid: list[Surface] = [Lattice(e) for e in elements if isinstance(e, ElevationMap)]
-        self._over: list[Surface] = [Plane(e) for e in elements if isinstance(e, HorizontalPlane)]
-        self._over += [Solid(block) for block in scene.blocks if _is_climbable(block)]
+        upstream = scene.compat == "upstream"
+        lattices: list[Surface] = [
+            Lattice(e, flat_triangles=upstream)
+            for e in scene.elements
+            if isinstance(e, ElevationMap)
+        ]
+        planes = [e for e in scene.elements if isinstance(e, HorizontalPlane)]
+        self._at_zero = all(e.z + e.pose.z == 0.0 and not e.animation for e in planes)
+        self._solid = [] if upstream else lattices
+        self._over: list[Surface] = [Plane(e) for e in planes]
+        if upstream:
+            self._over += lattices
+        self._tops = Tops()
+        for block in blocks_with_tops(scene):
+            stands = not block.skip_elevation_adjust
+            z = self.start(block.pose, block.shape.z_max) if stands else block.pose.z
+            self._tops.add(block, z)
+        self.sloping = bool(lattices) or self._tops.sloping
+        """Whether the ground is anything but horizontal somewhere, edges aside."""
 
     @property
     def level(self) -> bool:
         """Whether the ground is at z = 0 everywhere, for ever."""
-        return not self._solid and not self._over
+        return self._at_zero and not self.sloping and not self._tops
+
+    def follow(self, at: Callable[[str], Moving]) -> None:
+        """Ask from now on where blocks are that can be pushed."""
+        self._tops.at = at
 
     def height(self, x: Array, y: Array, reach: Array, time: s = 0.0) -> Array:
         """Height in m of the ground at points of the world.
 
-        Planes, ramps and bumps above `reach`, in m, are left out: one is under them, or before them
-        as before a wall.
+        Planes and blocks above `reach`, in m, are left out: one is under them, or before them as
+        before a wall.
         """
         found = np.full(np.shape(x), np.nan)
         for surface in self._solid:
@@ -56,29 +77,61 @@ class Terrain:
         for surface in self._over:
             here = surface.height(x, y, time)
             found = np.fmax(found, np.where(here <= reach, here, np.nan))
+        for here in self._tops.heights(x, y, time):
+            found = np.fmax(found, np.where(here <= reach, here, np.nan))
         return np.where(np.isnan(found), 0.0, found)
+
+    def solid_height(self, x: Array, y: Array, time: s = 0.0) -> Array | None:
+        """Heights of ramps and bumps that have a body, at points of the world; NaN beside them.
+
+        However high they are, nothing is under them. None: there are no such things.
+        """
+        if not self._tops.solid:
+            return None
+        found = np.full(np.shape(x), np.nan)
+        for here in self._tops.heights(x, y, time, solid=True):
+            found = np.fmax(found, here)
+        return found
+
+    def start(self, pose: Pose, z_max: m) -> m:
+        """Height of the ground on which something stands at the start.
+
+        `z_max` is how high it reaches itself: it is put onto what is not higher than half of that.
+        """
+        x, y, reach = (np.array([v]) for v in (pose.x, pose.y, pose.z + 0.5 * z_max))
+        return float(self.height(x, y, reach)[0])
 
 
 class Lattice:
-    """An elevation map: bilinear between the points of its lattice."""
+    """An elevation map: bilinear between the points of its lattice.
 
-    def __init__(self, element: ElevationMap) -> None:
-        self._heights, self._corner = element.heights, element.corner
+    With `flat_triangles` a cell is two of them, split along the diagonal from its lowest corner.
+    """
+
+    def __init__(self, element: ElevationMap, *, flat_triangles: bool = False) -> None:
+        self._heights, self._corner = np.ascontiguousarray(element.heights), element.corner
         self._resolution = element.resolution
+        self._flat_triangles = flat_triangles
 
     def height(self, x: Array, y: Array, time: s) -> Array:
         """See `Surface`."""
-        heights = self._heights
-        nx, ny = heights.shape
+        nx, ny = self._heights.shape
         u = (np.asarray(x) - self._corner[0]) / self._resolution
         v = (np.asarray(y) - self._corner[1]) / self._resolution
-        i = np.clip(np.floor(u), 0, nx - 2).astype(np.int64)
-        j = np.clip(np.floor(v), 0, ny - 2).astype(np.int64)
+        # Within the lattice, where cutting off the fraction rounds down.
+        i = np.minimum(np.maximum(u, 0.0), nx - 2.0).astype(np.int64)
+        j = np.minimum(np.maximum(v, 0.0), ny - 2.0).astype(np.int64)
         a, b = u - i, v - j
-        near = heights[i, j] + b * (heights[i, j + 1] - heights[i, j])
-        far = heights[i + 1, j] + b * (heights[i + 1, j + 1] - heights[i + 1, j])
+        row, at = self._heights.reshape(-1), i * ny + j
+        z00, z01, z10, z11 = row[at], row[at + 1], row[at + ny], row[at + ny + 1]
+        if self._flat_triangles:
+            upper = z00 + b * (z01 - z00) + a * (z11 - z01)
+            z = np.where(b >= a, upper, z00 + a * (z10 - z00) + b * (z11 - z10))
+        else:
+            near = z00 + b * (z01 - z00)
+            z = near + a * (z10 + b * (z11 - z10) - near)
         inside = (u >= 0.0) & (u <= nx - 1) & (v >= 0.0) & (v <= ny - 1)
-        return np.where(inside, near + a * (far - near), np.nan)
+        return np.where(inside, z, np.nan)
 
 
 class Plane:
@@ -93,51 +146,7 @@ class Plane:
         pose, z = Moving(e.pose.x, e.pose.y, e.pose.yaw), e.z + e.pose.z
         if e.animation:
             pose = keyframe_pose(e.pose, e.animation, time)
-            times = [frame.time for frame in e.animation]
-            now = time % times[-1] if times[-1] > 0.0 else 0.0
-            z += float(np.interp(now, times, [frame.pose.z for frame in e.animation]))
-        u, v = _seen_from(pose, x, y)
-        return np.where(_within(u, v, _Box(e.x_min, e.x_max, e.y_min, e.y_max)), z, np.nan)
-
-
-class Solid:
-    """The upper side of a ramp, which rises along its x axis, or of a bump, round across it."""
-
-    def __init__(self, block: BlockSpec) -> None:
-        assert block.geometry is not None
-        self._geometry, self._pose = block.geometry, block.pose
-
-    def height(self, x: Array, y: Array, time: s) -> Array:
-        """See `Surface`."""
-        g, pose = self._geometry, self._pose
-        u, v = _seen_from(Moving(pose.x, pose.y, pose.yaw), x, y)
-        half = 0.5 * g.l_y
-        if g.kind == "ramp":
-            box, share = _Box(0.0, g.l_x, -half, half), u / g.l_x
-        else:
-            box = _Box(-0.5 * g.l_x, 0.5 * g.l_x, -half, half)
-            share = np.sqrt(np.maximum(1.0 - (v / half) ** 2, 0.0))
-        return np.where(_within(u, v, box), pose.z + g.l_z * share, np.nan)
-
-
-class _Box(NamedTuple):
-    x_min: m
-    x_max: m
-    y_min: m
-    y_max: m
-
-
-def _within(x: Array, y: Array, box: _Box) -> NDArray[np.bool_]:
-    return (x >= box.x_min) & (x <= box.x_max) & (y >= box.y_min) & (y <= box.y_max)
-
-
-def _seen_from(pose: Moving, x: Array, y: Array) -> tuple[Array, Array]:
-    """Points of the world in the frame of a pose."""
-    c, s_ = np.cos(pose.yaw), np.sin(pose.yaw)
-    dx, dy = np.asarray(x) - pose.x, np.asarray(y) - pose.y
-    return c * dx + s_ * dy, c * dy - s_ * dx
-
-
-def _is_climbable(block: BlockSpec) -> bool:
-    still = (block.static or block.intangible) and not block.animation
-    return still and block.geometry is not None and block.geometry.kind in CLIMBABLE
+            z += keyframe_height(e.animation, time)
+        u, v = seen_from(pose, x, y)
+        inside = (u >= e.x_min) & (u <= e.x_max) & (v >= e.y_min) & (v <= e.y_max)
+        return np.where(inside, z, np.nan)

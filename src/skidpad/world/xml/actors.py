@@ -35,7 +35,8 @@ def actor(node: Node, classes: Mapping[str, Node], names: Names) -> ActorSpec:
     path = fields.find("path")
     if path is not None:
         found = fields.kept(lambda: replace(found, **_path(path)), found)
-    fields.ignore(("skip_elevation_adjust", "publish"))
+    # The last is on upstream's page of actors; nothing there reads it.
+    fields.ignore(("skip_elevation_adjust", "publish", "turning_rate"))
     fields.finish()
     return found
 
@@ -45,6 +46,7 @@ def _path(node: Node) -> dict[str, Any]:
     waypoints = tuple(_waypoint(child) for child in fields.all("waypoint"))
     fields.finish()
     loop = node.attribute("loop")
+    node.expects("type")
     return {"path": waypoints, "loop": loop is None or as_switch(node, "loop", loop)}
 
 
@@ -54,7 +56,8 @@ def _waypoint(node: Node) -> Waypoint:
     pose: Pose = as_pose(node, "waypoint" if count == 3 else "waypoint3d", text)
     pause = as_number(node, "pause", node.attribute("pause") or "0", non_negative)
     animation = node.attribute("animation") or ""
-    one_of(node, "animation", animation, ("", "walk", "run", "idle"))
+    if animation:
+        one_of(node, "animation", animation, ("walk", "run", "idle"))
     return Waypoint(pose, pause, animation)  # pyright: ignore[reportArgumentType]
 
 

@@ -8,7 +8,16 @@ from ...units import m
 from ..outline import rectangle
 from ..scene import BlockSpec
 from ..scene_shapes import Geometry, Outline, Shape, Visual
-from .common import Names, class_of, initial_pose, initial_velocity, keyframes, presence, publish
+from .common import (
+    Names,
+    class_of,
+    initial_pose,
+    initial_velocity,
+    keyframes,
+    note_lights,
+    presence,
+    publish,
+)
 from .fields import Fields, as_number
 from .mesh import NoMesh
 from .nodes import Node
@@ -55,6 +64,7 @@ def block(node: Node, classes: Mapping[str, Node], names: Names, models: Models)
     found = settings.record(found)
     fields.record(found)
     fields.ignore(("visual_scale",))
+    note_lights(fields)
     fields.finish()
     return found
 
@@ -88,7 +98,8 @@ def _shape(
         try:
             return shape_of_model(pictures, given, models)
         except NoMesh as error:
-            note_stand_in(fields.owner.context, fields.owner, f"block {name}", str(error))
+            kind = "a box of 1 m" if declared is None else "its <shape>"
+            note_stand_in(fields.owner, name, error, kind)
             return stand_in(declared, None, _filled(given, _HEIGHTS, fields))
     return declared or shape(_DEFAULT, _filled(given, _HEIGHTS, fields), "default", upstream)
 

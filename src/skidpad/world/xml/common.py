@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Container, Mapping
 
 from ..scene_shapes import Keyframe, Pose, Publish, Velocity
 from .fields import Fields, as_numbers, as_switch, one_of
 from .nodes import Context, Node
+
+RENDERED = "not simulated, as they need a renderer"
+"""Kind of the note on what is only shown."""
 
 
 class Names:
@@ -22,7 +25,7 @@ class Names:
 
     def of(self, node: Node) -> str:
         """The name of an object; expanded, which upstream does not do."""
-        given = node.element.attributes.get("name")
+        given = node.written("name")
         if given is None:
             self._count += 1
             while self._pattern.format(self._count) in self.taken:
@@ -43,14 +46,20 @@ class Names:
             return name
         if self._kind == "vehicle":
             raise node.error(f"the name {name!r} was given to the vehicle at {other.source} before")
-        if self._context.upstream:
-            return name
-        number = 2
-        while f"{name}_{number}" in self.taken:
-            number += 1
-        self._context.note("names given twice", f"{self._kind} {name}", node.source)
-        self.taken[f"{name}_{number}"] = node
-        return f"{name}_{number}"
+        free = free_name(name, self.taken)
+        self._context.note("names given twice", f"{self._kind} {name}, here {free}", node.source)
+        self.taken[free] = node
+        return free
+
+
+def free_name(name: str, taken: Container[str]) -> str:
+    """The name, with a number if it is taken."""
+    if name not in taken:
+        return name
+    number = 2
+    while f"{name}_{number}" in taken:
+        number += 1
+    return f"{name}_{number}"
 
 
 def class_of(node: Node, classes: Mapping[str, Node], kind: str) -> Node | None:
@@ -135,6 +144,12 @@ def publish(fields: Fields, name: str) -> Publish | None:
         return found
     finally:
         values.named = around
+
+
+def note_lights(fields: Fields) -> None:
+    """Remember to warn of lamps, which later versions of upstream have on vehicles and blocks."""
+    for node in fields.all("light_group"):
+        node.context.note(RENDERED, "light_group", node.source)
 
 
 def presence(fields: Fields, tag: str) -> bool:

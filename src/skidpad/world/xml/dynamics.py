@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, TypeVar
 
 from ...errors import InvalidValue
 from ...units import Allowed, m, non_negative, positive
@@ -24,11 +24,12 @@ from ...vehicles.wheeled import (
 )
 from ..outline import cleaned, rectangle
 from ..scene_shapes import Outline, Point, Shape, Visual
-from .fields import Fields, as_number, as_numbers, one_of
+from .fields import Fields, Parse, as_number, as_numbers, as_size, one_of
 from .mesh import NoMesh
 from .nodes import Node
 from .shapes import Models, corner_points, note_stand_in, polygon, shape, shape_of_model, stand_in
 
+D = TypeVar("D", float, None)
 _CORNERS = ("rl_wheel", "rr_wheel", "fl_wheel", "fr_wheel")
 CLASSES = {
     "differential": ("l_wheel", "r_wheel"),
@@ -38,6 +39,8 @@ CLASSES = {
     "ackermann_drivetrain": _CORNERS,
 }
 """Classes of dynamics, and the tags of their wheels in the order of `KINDS`."""
+STANDING_IN = ("trajectory", "ros2_control")
+"""Controllers of versions of upstream after 1.2, for which others stand in."""
 DRIVES = ("open_front", "open_rear", "open_4wd", "torsen_front", "torsen_rear", "torsen_4wd")
 FRICTION_TAGS = {
     "R_1": "R1",
@@ -53,15 +56,15 @@ def dynamics(
     node: Node,
     kind: str,
     friction: Node | None,
-    label: str,
+    name: str,
     pictures: tuple[Visual, ...],
     models: Models,
 ) -> tuple[Description, Shape]:
     """The vehicle that a `<dynamics>` describes, and the outline of its chassis."""
     fields = Fields.of(node)
     wheels = _wheels(fields, kind)
-    body, outline = chassis(fields, kind, wheels, label, pictures, models)
-    limit = fields.number("max_steer_ang_deg", 30.0, positive)
+    body, outline = chassis(fields, kind, wheels, name, pictures, models)
+    limit = fields.number("max_steer_ang_deg", 30.0, Allowed(0.0, 89.0, open_low=True))
     parts = {
         "chassis": body,
         "wheels": wheels,
@@ -109,6 +112,7 @@ def _wheel(fields: Fields, tag: str, place: Point, *, placed: bool) -> Wheel:
         return Wheel(*place)
     inner = Fields.of(node)
     inner.ignore(_PICTURE)
+    node.expects(*_PICTURE)
     default = Wheel(*place)
     given = node.attribute("pos")
     x, y, *yaw = (
@@ -122,33 +126,39 @@ def _wheel(fields: Fields, tag: str, place: Point, *, placed: bool) -> Wheel:
         x,
         y,
         math.radians(yaw[0]) if yaw else 0.0,
-        _of(inner, node, "diameter", default.diameter, positive) or default.diameter,
-        _of(inner, node, "width", default.width, positive) or default.width,
-        _of(inner, node, "mass", default.mass, positive) or default.mass,
-        _of(inner, node, "inertia", None, positive),
+        _of(inner, node, "diameter", default.diameter, as_size),
+        _of(inner, node, "width", default.width, as_size),
+        _of(inner, node, "mass", default.mass, _positive),
+        _of(inner, node, "inertia", None, _positive),
     )
     inner.finish()
     return wheel
 
 
-def _of(
-    fields: Fields, node: Node, name: str, default: float | None, allowed: Allowed | None = None
-) -> float | None:
+def _of(fields: Fields, node: Node, name: str, default: D, parse: Parse[float]) -> float | D:
     """A number, as attribute or, except as upstream does, as child."""
     given = node.attribute(name)
     if given is not None:
-        return fields.kept(lambda: as_number(node, name, given, allowed), default)
+        return fields.kept(lambda: parse(node, name, given), default)
     if node.context.upstream:
         fields.ignore((name,))
         return default
-    return fields.get(name, lambda n, t, x: as_number(n, t, x, allowed), default)
+    return fields.get(name, parse, default)
+
+
+def _positive(node: Node, name: str, text: str) -> float:
+    return as_number(node, name, text, positive)
+
+
+def _non_negative(node: Node, name: str, text: str) -> float:
+    return as_number(node, name, text, non_negative)
 
 
 def chassis(
     fields: Fields,
     kind: str,
     wheels: Sequence[Wheel],
-    label: str,
+    name: str,
     pictures: tuple[Visual, ...],
     models: Models,
 ) -> tuple[Chassis, Shape]:
@@ -161,10 +171,11 @@ def chassis(
         return Chassis(known.mass, known.shape, known.z_min, known.z_max), outline
     inner = Fields.of(node)
     inner.ignore(_PICTURE)
-    mass = _of(inner, node, "mass", known.mass, positive) or known.mass
+    node.expects(*_PICTURE)
+    mass = _of(inner, node, "mass", known.mass, _positive)
     heights = _heights(inner, node, (known.z_min, known.z_max))
     damping = [
-        _of(inner, node, f"{kind}_damping", None, non_negative) for kind in ("linear", "angular")
+        _of(inner, node, f"{kind}_damping", None, _non_negative) for kind in ("linear", "angular")
     ]
     corners, outline = _outline(inner, node, known.shape, heights, upstream)
     if inner.find("shape_from_visual") is not None:
@@ -172,17 +183,18 @@ def chassis(
             outline = shape_of_model(pictures, heights, models)
         except NoMesh as error:
             declared = outline if outline.made_from == "shape" else None
-            outline = stand_in(declared, _around(wheels), heights)
-            note_stand_in(node.context, node, label, str(error))
+            around = _around(wheels)
+            outline = stand_in(declared, around, heights)
+            what = "the rectangle around its wheels" if around else "a box of 1 m"
+            note_stand_in(node, name, error, what if declared is None else "its <shape>")
         corners = outline.outline
     inner.finish()
     return Chassis(mass, tuple(corners), outline.z_min, outline.z_max, *damping), outline
 
 
 def _heights(fields: Fields, node: Node, default: tuple[m, m]) -> tuple[m, m]:
-    low, high = _of(fields, node, "zmin", default[0]), _of(fields, node, "zmax", default[1])
-    assert low is not None
-    assert high is not None
+    low = _of(fields, node, "zmin", default[0], as_number)
+    high = _of(fields, node, "zmax", default[1], as_number)
     if high > low:
         return low, high
     node.context.report(node.error(f"zmax = {high:g} must be above zmin = {low:g}"))
@@ -218,8 +230,10 @@ def _control(fields: Fields, kind: str) -> Control:
 
 def _read_control(node: Node, kind: str) -> Control:
     name = node.attribute("class") or "raw"
-    one_of(node, f"controller of {kind}", name, KINDS[kind].controllers)
     fields = Fields.of(node)
+    if name in STANDING_IN:
+        name = _standing_in(node, fields, name)
+    one_of(node, f"controller of {kind}", name, KINDS[kind].controllers)
     # Upstream's own files have these; nothing there reads them. Gains stay behind when somebody
     # tries another controller.
     fields.ignore(("I_MAX", "joyMaxLinSpeed", "joyMaxAngSpeed", *Gains._fields))
@@ -235,6 +249,22 @@ def _read_control(node: Node, kind: str) -> Control:
     set_point = _set_point(fields, kind, name)
     fields.finish()
     return Control(name, gains, form, set_point)
+
+
+def _standing_in(node: Node, fields: Fields, name: str) -> str:
+    """The controller with which a vehicle does what one of upstream's later ones makes it do."""
+    if name == "trajectory":
+        # `timed_path` reads them; the world gives the commands.
+        fields.ignore(("loop", "lookahead_distance", "max_angular_speed", "waypoint"))
+        node.expects("loop", "lookahead_distance", "max_angular_speed")
+        return "twist_ideal"
+    effort = fields.string("command_interface", "velocity") == "effort"
+    fields.ignore(("controllers_yaml", "robot_description"))
+    found = "raw" if effort else "twist_pid"
+    of = node.context.values.named.get("NAME", "")
+    kind = "controllers that need ROS 2, replaced"
+    node.context.note(kind, f"ros2_control by {found} in", node.source, of)
+    return found
 
 
 def _form(fields: Fields, gains: Gains) -> Form:

@@ -21,7 +21,7 @@ from ..scene_elements import (
     VerticalPlane,
 )
 from ..scene_shapes import Pose
-from .common import keyframes
+from .common import RENDERED, keyframes
 from .fields import Fields, as_number, as_switch, one_of
 from .matrices import matrix, table
 from .nodes import Node
@@ -48,17 +48,19 @@ def element(node: Node) -> Element | None:
     kind = one_of(node, "class of element", node.needed("class"), [*READERS, *PICTURES])
     fields = Fields.of(node)
     fields.ignore(_SURFACE)
+    node.expects("name")
     if kind in PICTURES:
         fields.ignore([*PICTURES[kind], *_EDGES])
         fields.finish()
-        node.context.note("not simulated, as they need a renderer", kind, node.source)
+        node.context.note(RENDERED, kind, node.source)
         return None
     found = READERS[kind](fields, node)
     fields.finish()
     return found
 
 
-def _occupancy_grid(fields: Fields, node: Node) -> OccupancyGrid | None:
+def _occupancy_grid(fields: Fields, node: Node) -> OccupancyGrid:
+    from ...maps.mrpt_gridmap import read_grid
     from ...maps.occupancy import read_image, read_occupancy
 
     name = fields.find("file")
@@ -66,30 +68,29 @@ def _occupancy_grid(fields: Fields, node: Node) -> OccupancyGrid | None:
         raise node.error("<file> is missing")
     file = name.path(name.text())
     resolution = fields.number("resolution", 0.1, positive)
-    centre = [fields.number(f"centerpixel_{axis}", -1.0) for axis in "xy"]
-    if file.name.lower().endswith((".gridmap", ".gridmap.gz")):
-        node.context.note("maps left out, as their format cannot be read", file.name, node.source)
-        fields.ignore(("restitution", "lateral_friction"))
-        return None
+    # The pixel is counted from the lower left. That no pixel given means -1, and not the middle, is
+    # how upstream's library has taken it for years, and worlds are drawn to fit.
+    x, y = (-resolution * fields.number(f"centerpixel_{axis}", -1.0) for axis in "xy")
     if not file.is_file():
         raise name.error(f"the file {file} does not exist")
     try:
         if file.suffix.lower() in (".yaml", ".yml"):
             grid = read_occupancy(file).grid
+        elif file.name.lower().endswith((".gridmap", ".gridmap.gz")):
+            grid = read_grid(file)
         else:
             # A cell is occupied where the picture is darker than the middle.
             grid = read_image(
-                file, resolution=resolution, occupied_thresh=0.5, free_thresh=0.5, mode="scale"
+                file,
+                resolution=resolution,
+                origin=(x, y, 0.0),
+                occupied_thresh=0.5,
+                free_thresh=0.5,
+                mode="scale",
             ).grid
     except InvalidValue as error:
         raise name.error(error) from None
     assert grid is not None
-    if file.suffix.lower() not in (".yaml", ".yml"):
-        rows, columns = grid.shape
-        if min(centre) <= -1.0:
-            centre = [0.5 * columns, 0.5 * rows]
-        # The pixel is counted from the lower left, as upstream's library does.
-        grid = replace(grid, origin=(-centre[0] * resolution, -centre[1] * resolution, 0.0))
     return fields.record(OccupancyGrid(grid, source=node.source))
 
 
@@ -163,11 +164,16 @@ def _scattered(
     wanted = np.stack(np.meshgrid(x, y, indexing="ij"), axis=-1).reshape(-1, 2)
     nearest = KDTree(points[:, :2] - lowest).query(wanted)[1]
     heights = points[nearest, 2].reshape(counts[0], counts[1])
-    return heights, (float(lowest[0]), float(lowest[1]))
+    # Upstream takes the heights of the middles of the cells for those of their lowest corners.
+    corner = lowest if node.context.upstream else lowest + 0.5 * resolution
+    return heights, (float(corner[0]), float(corner[1]))
 
 
 def _smoothed(fields: Fields, heights: Array) -> Array:
-    """Heights after the filter of `<apply_kernel>`; beyond the edge they count as 0."""
+    """Heights after the filter of `<apply_kernel>`; beyond the edge they go on as at it.
+
+    To upstream they are 0 there, which draws the edges of a map towards 0.
+    """
     node = fields.find("apply_kernel")
     if node is None:
         return heights
@@ -178,7 +184,8 @@ def _smoothed(fields: Fields, heights: Array) -> Array:
         raise node.error(f"the kernel must be square with an odd side, got {kernel.shape}")
     if abs(kernel.sum() - 1.0) > 5e-3:
         raise node.error(f"the numbers of the kernel must add up to 1, got {kernel.sum():g}")
-    return np.asarray(correlate(heights, kernel, mode="constant"), dtype=np.float64)
+    beyond = "constant" if node.context.upstream else "nearest"
+    return np.asarray(correlate(heights, kernel, mode=beyond), dtype=np.float64)
 
 
 def _horizontal_plane(fields: Fields, node: Node) -> HorizontalPlane:
@@ -226,10 +233,8 @@ def _opening(node: Node) -> Opening:
     return replace(template, name=name, **values)
 
 
-def _property_region(fields: Fields, node: Node) -> PropertyRegion:
+def _property_region(fields: Fields, node: Node) -> PropertyRegion | None:
     name = fields.string("property_name")
-    if not name:
-        raise node.error("<property_name> is missing")
     region = fields.record(PropertyRegion(name, 0.0, source=node.source))
     for axis in "xyz":
         if getattr(region, f"{axis}_min") > getattr(region, f"{axis}_max"):
@@ -237,6 +242,11 @@ def _property_region(fields: Fields, node: Node) -> PropertyRegion:
     number = fields.find("value_double")
     switch = fields.find("value_bool")
     words = fields.find("value_string")
+    if not name:
+        # To upstream a region without a name is none, and one of its worlds has such regions.
+        what = "they have no <property_name>"
+        node.context.note(f"regions left out, as {what}", "property_region", node.source)
+        return None
     if number is not None:
         return replace(region, value=as_number(number, number.tag, number.text()))
     if switch is not None:

@@ -1,7 +1,7 @@
 """Expressions in world files, `$f{...}`: numbers, operators and functions, and nothing else.
 
 The notation is that of exprtk, which upstream uses: `^` is a power, comparisons and the words
-`and`, `or`, `not`, `xor`, `nand`, `nor` give 1 or 0, there are `if(condition, a, b)` and
+`and`, `or`, `not`, `xor`, `nand`, `nor`, `xnor` give 1 or 0, there are `if(condition, a, b)` and
 `condition ? a : b`, and names mean the same in small and in capital letters.
 """
 
@@ -18,6 +18,8 @@ from ...errors import InvalidValue
 
 DEEPEST = 60
 """Most parentheses and powers within one another."""
+_LONGEST = 120
+"""Characters of an expression that an error shows."""
 _TOKEN = re.compile(
     r"\s*(?:((?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?)|([A-Za-z_]\w*)|(<=|>=|==|!=|<>|&&|\|\||:=|.))",
     re.ASCII,
@@ -32,8 +34,15 @@ _COMPARISONS: dict[str, Callable[[float, float], bool]] = {
     "!=": operator.ne,
     "<>": operator.ne,
 }
-_WORDS = {"and", "or", "not", "xor", "nand", "nor"}
-CONSTANTS: Mapping[str, float] = {"pi": math.pi, "true": 1.0, "false": 0.0, "epsilon": 1e-10}
+_WORDS = {"and", "or", "not", "xor", "nand", "nor", "xnor"}
+CONSTANTS: Mapping[str, float] = {
+    "pi": math.pi,
+    "m_pi": math.pi,
+    "true": 1.0,
+    "false": 0.0,
+    "epsilon": 1e-10,
+    "inf": math.inf,
+}
 """Names that need no variable; a variable of the same name wins."""
 
 
@@ -73,6 +82,13 @@ def _round(x: float) -> float:
     return math.copysign(math.floor(abs(x) + 0.5), x)
 
 
+def _outside(low: float, x: float, high: float) -> float:
+    """The value kept out of a range: at the nearer end of it."""
+    if not low < x < high:
+        return x
+    return low if x < 0.5 * (low + high) else high
+
+
 _ANY = -1
 """Number of arguments: one or more."""
 FUNCTIONS: Mapping[str, tuple[int, Callable[..., float]]] = {
@@ -80,9 +96,15 @@ FUNCTIONS: Mapping[str, tuple[int, Callable[..., float]]] = {
         name: (1, getattr(math, name))
         for name in (
             *("sin", "cos", "tan", "asin", "acos", "atan", "sinh", "cosh", "tanh"),
-            *("asinh", "acosh", "atanh", "sqrt", "exp", "expm1", "log10", "log2", "log1p", "erf"),
+            *("asinh", "acosh", "atanh", "sqrt", "exp", "expm1", "log10", "log2", "log1p"),
+            *("erf", "erfc"),
         )
     },
+    "cot": (1, lambda x: 1.0 / math.tan(x)),
+    "sec": (1, lambda x: 1.0 / math.cos(x)),
+    "csc": (1, lambda x: 1.0 / math.sin(x)),
+    "sinc": (1, lambda x: math.sin(x) / x if x else 1.0),
+    "ncdf": (1, lambda x: 0.5 * math.erfc(-x / math.sqrt(2.0))),
     "abs": (1, math.fabs),
     "log": (1, math.log),
     "floor": (1, math.floor),
@@ -93,15 +115,27 @@ FUNCTIONS: Mapping[str, tuple[int, Callable[..., float]]] = {
     "sgn": (1, _sign),
     "deg2rad": (1, math.radians),
     "rad2deg": (1, math.degrees),
+    "deg2grad": (1, lambda x: x / 0.9),
+    "grad2deg": (1, lambda x: x * 0.9),
     "atan2": (2, math.atan2),
     "hypot": (2, math.hypot),
     "pow": (2, math.pow),
     "mod": (2, math.fmod),
+    "logn": (2, math.log),
+    "root": (2, lambda x, n: math.pow(x, 1.0 / n)),
+    "roundn": (2, lambda x, places: _round(x * 10.0 ** int(places)) / 10.0 ** int(places)),
+    "equal": (2, lambda a, b: float(a == b)),
+    "not_equal": (2, lambda a, b: float(a != b)),
     "clamp": (3, lambda low, x, high: min(max(x, low), high)),
+    "iclamp": (3, _outside),
+    "inrange": (3, lambda low, x, high: float(low <= x <= high)),
     "min": (_ANY, lambda *x: min(x)),
     "max": (_ANY, lambda *x: max(x)),
     "sum": (_ANY, lambda *x: math.fsum(x)),
     "avg": (_ANY, lambda *x: math.fsum(x) / len(x)),
+    "mul": (_ANY, lambda *x: math.prod(x)),
+    "mand": (_ANY, lambda *x: float(all(x))),
+    "mor": (_ANY, lambda *x: float(any(x))),
 }
 """Functions by name, with their numbers of arguments; `if` and those of `Draws` besides."""
 
@@ -145,11 +179,11 @@ class _Evaluation:
 
     def _either(self) -> float:
         left = self._both()
-        while word := self._skip("or", "xor", "nor", "||", "|"):
+        while word := self._skip("or", "xor", "nor", "xnor", "||", "|"):
             right = self._both()
             truths = bool(left), bool(right)
-            truth = truths[0] != truths[1] if word == "xor" else any(truths)
-            left = float(truth != (word == "nor"))
+            truth = truths[0] != truths[1] if word in ("xor", "xnor") else any(truths)
+            left = float(truth != (word in ("nor", "xnor")))
         return left
 
     def _both(self) -> float:
@@ -281,11 +315,14 @@ class _Evaluation:
 
     def _expect(self, wanted: str) -> None:
         if not self._skip(wanted):
-            found = self._tokens[self._at] if self._at < len(self._tokens) else "the end"
-            raise self._error(f"{wanted!r} is missing before {found!r}")
+            there = self._at < len(self._tokens)
+            found = repr(self._tokens[self._at]) if there else "the end"
+            raise self._error(f"{wanted!r} is missing before {found}")
 
     def _error(self, message: str) -> InvalidValue:
-        return InvalidValue(f"the expression {self._text.strip()!r}: {message}")
+        text = self._text.strip()
+        shown = text if len(text) <= _LONGEST else f"{text[:_LONGEST]}..."
+        return InvalidValue(f"the expression {shown!r}: {message}")
 
 
 def _tokens(text: str) -> list[str]:

@@ -9,7 +9,7 @@ from dataclasses import replace
 from difflib import get_close_matches
 from typing import Any, TypeVar
 
-from ...units import Allowed
+from ...units import Allowed, m, positive
 from ..errors import WorldError
 from ..scene_fields import Written, ranges, written
 from ..scene_shapes import Pose
@@ -20,6 +20,12 @@ Record = TypeVar("Record")
 Tuple = TypeVar("Tuple", bound=Any)
 Parse = Callable[[Node, str, str], T]
 """Turns a text into a value: of a node, its name for errors, the text."""
+LARGEST = 1e15
+"""Magnitude up to which numbers are taken: their squares stay finite in single precision."""
+SMALLEST: m = 1e-3
+"""Least size of what bodies are made of; contacts need an area."""
+_LONGEST = 120
+"""Characters of a value that an error shows."""
 _NUMBER = re.compile(r"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?", re.ASCII)
 _COLOUR = re.compile(r"#[0-9a-fA-F]{6}(?:[0-9a-fA-F]{2})?")
 
@@ -119,7 +125,7 @@ class Fields:
     def _written(self, tag: str, how: Written, default: Any, attributes_of: Node | None) -> Any:
         if attributes_of is not None:
             holder = attributes_of
-            if tag in holder.element.attributes:
+            if holder.written(tag) is not None:
                 return self.kept(lambda: as_written(holder, tag, holder.needed(tag), how), default)
             if self._context.upstream:
                 return _NOTHING
@@ -198,12 +204,29 @@ def as_numbers(node: Node, name: str, text: str, *counts: int) -> list[float]:
     words = text.replace(",", " ").split()
     for word in words:
         if not _NUMBER.fullmatch(word) or not math.isfinite(float(word)):
-            raise node.error(f"{name} = {text!r}: {word!r} is not a finite number")
+            raise node.error(f"{name} = {shown(text)}: {shown(word)} is not a finite number")
+        if abs(float(word)) > LARGEST:
+            raise node.error(f"{name} = {shown(text)}: {word!r} must not exceed {LARGEST:g}")
     if counts and len(words) not in counts:
         wanted = " or ".join(str(count) for count in counts)
         plural = "" if counts == (1,) else "s"
-        raise node.error(f"{name} = {text!r} must be {wanted} number{plural}, got {len(words)}")
+        raise node.error(
+            f"{name} = {shown(text)} must be {wanted} number{plural}, got {len(words)}"
+        )
     return [float(word) for word in words]
+
+
+def shown(text: str) -> str:
+    """A value for a message: in quotes, and not without end."""
+    return repr(text if len(text) <= _LONGEST else f"{text[:_LONGEST]}...")
+
+
+def as_size(node: Node, name: str, text: str) -> m:
+    """A length that a body has; not so small that nothing could touch it."""
+    size = as_number(node, name, text, positive)
+    if size < SMALLEST:
+        raise node.error(f"{name} = {text} must be at least {SMALLEST:g} m")
+    return size
 
 
 def as_switch(node: Node, name: str, text: str) -> bool:
@@ -222,11 +245,17 @@ def as_colour(node: Node, name: str, text: str) -> str:
 
 def as_pose(node: Node, name: str, text: str) -> Pose:
     """`x y yaw` or `x y z yaw pitch roll`, by the tag; angles in degrees."""
-    if "3d" in name or "3D" in name or "WRT" in name:
-        x, y, z, yaw, pitch, roll = as_numbers(node, name, text, 6)
-        return Pose(x, y, z, math.radians(yaw), math.radians(pitch), math.radians(roll))
-    x, y, yaw = as_numbers(node, name, text, 3)
-    return Pose(x, y, yaw=math.radians(yaw))
+    wanted = 6 if "3d" in name or "3D" in name or "WRT" in name else 3
+    found = as_numbers(node, name, text)
+    if len(found) < wanted:
+        raise node.error(f"{name} = {shown(text)} must be {wanted} numbers, got {len(found)}")
+    if len(found) > wanted:
+        # As upstream, which has such poses in its own worlds.
+        slip = f"{name} = {text!r} has {len(found)} numbers: the first {wanted} are taken"
+        node.context.note("slips", slip, node.source)
+    if wanted == 3:
+        return Pose(found[0], found[1], yaw=math.radians(found[2]))
+    return Pose(*found[:3], *(math.radians(angle) for angle in found[3:6]))
 
 
 def one_of(node: Node, what: str, given: str, known: Collection[str]) -> str:

@@ -14,6 +14,7 @@ from ..errors import WorldError, WorldWarning
 from ..scene import Scene
 from .markup import Document, parse
 from .nodes import MOST_REPEATS, Context, Node
+from .notes import unknown_attributes
 from .reader import Reader
 from .remote import cache_folder
 from .shapes import Models
@@ -147,6 +148,8 @@ def _read(document: Document, context: Context, options: Options) -> Scene:
     reader = Reader(context, options.where())
     for node in top.each():
         reader.read(node)
+    for name, source in unknown_attributes([document, *context.documents.values()]):
+        context.note("unknown attributes", name, source)
     return reader.scene(str(document.file))
 
 

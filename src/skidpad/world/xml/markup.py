@@ -20,6 +20,7 @@ from ..scene_fields import Source
 DEEPEST = 100
 """Most elements within one another."""
 _DECLARED = re.compile(rb"""^\s*<\?xml[^>]*?encoding\s*=\s*["']([\w.-]+)["']""")
+_CONTROL = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f]")
 _NAME = r"[^\s<>/=\"'&!?]+"
 _OPENING = re.compile(rf"<({_NAME})")
 _CLOSING = re.compile(rf"</\s*({_NAME})\s*>")
@@ -40,6 +41,8 @@ class Element:
     children: list[Element] = field(default_factory=list["Element"])
     text: str = ""
     """Everything between its tags that is not in a child."""
+    asked: set[str] | None = None
+    """Names of attributes that something has asked for; None: nothing has looked at the element."""
 
 
 @dataclass
@@ -70,8 +73,11 @@ def read(file: Path) -> Document:
         raise WorldError(f"{file} is in the encoding {encoding!r}, which is unknown") from None
     except UnicodeDecodeError as error:
         line = content.count(b"\n", 0, error.start) + 1
+        column = error.start - content.rfind(b"\n", 0, error.start)
         raise WorldError(
-            f"the text is not {encoding}: {error.reason}", source=Source(str(file), line, 1)
+            f"the text is not {encoding.removesuffix('-sig')}: {error.reason}; "
+            'another encoding is declared as in <?xml version="1.0" encoding="latin-1"?>',
+            source=Source(str(file), line, column),
         ) from None
     return parse(text, file)
 
@@ -90,6 +96,12 @@ class _Parser:
 
     def document(self) -> Document:
         text, at = self._text, 0
+        odd = _CONTROL.search(text)
+        if odd is not None:
+            raise self._error(
+                f"not well-formed: the character U+{ord(odd[0]):04X} stands in no text",
+                self._source(odd.start()),
+            )
         while at < len(text):
             begin = text.find("<", at)
             self._characters(at, len(text) if begin < 0 else begin)

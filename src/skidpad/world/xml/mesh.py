@@ -16,12 +16,14 @@ from numpy.typing import NDArray
 
 from ...errors import InvalidValue
 from ...units import m
-from ..outline import rounded_hull
+from ..outline import area, rounded_hull
 from ..scene_shapes import Outline, Pose
 
 Array = NDArray[np.float64]
 FORMATS = (".stl", ".obj", ".dae", ".ply", ".glb", ".gltf", ".off")
 """Suffixes of models that trimesh reads."""
+_LEAST_AREA = 1e-6
+"""In m²."""
 
 
 class NoMesh(Exception):
@@ -45,7 +47,7 @@ def outline_of(
         corners = rounded_hull([(float(x), float(y)) for x, y in points[:, :2]])
     except InvalidValue as error:
         raise NoMesh(f"{file.name} has no area seen from above: {error}") from None
-    if len(corners) < 3:
+    if len(corners) < 3 or area(corners) < _LEAST_AREA:
         raise NoMesh(f"{file.name} has no area seen from above")
     return corners, float(points[:, 2].min()), float(points[:, 2].max())
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -11,10 +13,14 @@ from ...errors import InvalidValue
 from ..errors import WorldError
 from ..scene_fields import Source
 from .markup import Document, Element, read
+from .notes import Note
 from .values import Scope, Values
 
 TRUE = ("y", "yes", "true", "on")
 """Conditions that hold, besides numbers other than 0."""
+FALSE = ("n", "no", "false", "off")
+"""Conditions that do not, besides 0; so do others, which are warned of."""
+_LEADING_INTEGER = re.compile(r"[+-]?\d+", re.ASCII)
 MOST_REPEATS = 100_000
 """Rounds of loops in a world, if no other limit is given."""
 
@@ -29,10 +35,10 @@ class Context:
     collecting: bool = False
     """Whether errors are kept, so that reading goes on and finds more of them."""
     errors: list[WorldError] = field(default_factory=list[WorldError])
-    notes: dict[tuple[str, str], list[Source]] = field(
-        default_factory=dict[tuple[str, str], list[Source]]
+    notes: dict[tuple[str, str], list[Note]] = field(
+        default_factory=dict[tuple[str, str], list[Note]]
     )
-    """What to warn of: places by kind of note and subject."""
+    """What to warn of, by kind and subject."""
     repeats: int = 0
     """Rounds of loops so far."""
     open_files: list[Path] = field(default_factory=list[Path])
@@ -51,9 +57,9 @@ class Context:
         if str(error) not in {str(other) for other in self.errors}:
             self.errors.append(error)
 
-    def note(self, kind: str, subject: str, source: Source) -> None:
-        """Keep something to warn of at the end."""
-        self.notes.setdefault((kind, subject), []).append(source)
+    def note(self, kind: str, subject: str, source: Source, whom: str = "") -> None:
+        """Keep something to warn of at the end; with `whom`, the subject leads up to a name."""
+        self.notes.setdefault((kind, subject), []).append(Note(source, whom))
 
     def document(self, file: Path) -> Document:
         """The tree of a file, read once."""
@@ -90,12 +96,24 @@ class Node:
 
     def text(self) -> str:
         """What is between its tags, without variables and spaces around."""
+        self.expects()
         return self._expanded(self.element.text).strip()
 
     def attribute(self, name: str) -> str | None:
         """The value of an attribute without variables; None: there is none."""
-        given = self.element.attributes.get(name)
+        given = self.written(name)
         return None if given is None else self._expanded(given).strip()
+
+    def written(self, name: str) -> str | None:
+        """An attribute as the file has it; None: there is none."""
+        self.expects(name)
+        return self.element.attributes.get(name)
+
+    def expects(self, *names: str) -> None:
+        """Attributes that mean something here; the others are warned of."""
+        if self.element.asked is None:
+            self.element.asked = set()
+        self.element.asked.update(names)
 
     def needed(self, name: str) -> str:
         """The value of an attribute that has to be there."""
@@ -106,10 +124,11 @@ class Node:
 
     def path(self, text: str) -> Path:
         """A path that leads from the folder of the file."""
-        return self.scope.folder / text.removeprefix("file://")
+        return _tidy(self.scope.folder / text.removeprefix("file://"))
 
     def each(self) -> Iterator[Node]:
         """The elements in it, with includes, loops and conditions carried out, one at a time."""
+        self.expects()
         return self._carried_out(self.element.children)
 
     def children(self) -> list[Node]:
@@ -118,6 +137,7 @@ class Node:
 
     def own_and_included(self) -> tuple[list[Node], list[list[Node]]]:
         """Its children that are in the file itself, and those of each `<include>` in it."""
+        self.expects()
         own: list[Node] = []
         included: list[list[Node]] = []
         for element in self.element.children:
@@ -177,12 +197,16 @@ class Node:
         text = self.needed("condition").lower()
         if text in TRUE:
             return True
+        if self.context.upstream:
+            # Upstream reads the digits before anything else.
+            whole = _LEADING_INTEGER.match(text)
+            return whole is not None and int(whole[0]) != 0
         try:
-            number = float(text)
+            return float(text) != 0.0
         except ValueError:
+            if text not in FALSE:
+                self.context.note("conditions taken for false", f"{text!r}", self.source)
             return False
-        # Upstream only reads the whole part.
-        return int(number) != 0 if self.context.upstream else number != 0.0
 
     def repeated(self) -> Iterator[Node]:
         """The elements in a `<for>`, once for each value of its variable."""
@@ -211,3 +235,9 @@ class Node:
             return int(float(text))
         except (ValueError, OverflowError):
             raise self.error(f"{name}={text!r} must be a whole number") from None
+
+
+def _tidy(path: Path) -> Path:
+    """The path without `..`, unless links make that another file."""
+    short = Path(os.path.normpath(path))
+    return path if path.exists() and not (short.exists() and short.samefile(path)) else short

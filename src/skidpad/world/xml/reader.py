@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
-from pathlib import Path
+from typing import TypeVar
 
+from ...units import s
 from ..errors import WorldError
 from ..scene import ActorSpec, BlockSpec, Georeference, JointSpec, Scene, Settings
 from ..scene_elements import Element, WallSpec
@@ -14,22 +15,22 @@ from ..scene_sensors import Sensor
 from ..scene_vehicle import OwnDynamics, VehicleSpec
 from .actors import actor, joint
 from .blocks import block
-from .common import Names
+from .common import RENDERED, Names, free_name
 from .elements import element
 from .fields import Fields, note_unknown, one_of
 from .nodes import Context, Node
+from .notes import said
 from .sensors import sensor_of
 from .shapes import Models
 from .vehicles import vehicle
 from .walls import walls
 
-RENDERED = "not simulated, as they need a renderer"
-"""Kind of the note on what is only shown."""
+Named = TypeVar("Named", BlockSpec, ActorSpec, WallSpec)
 FLOW = ("include", "for", "if")
+SHORTEST: s = 1e-6
+"""Least length of a step."""
 SETTINGS = tuple(how.tags[0] for how in written(Settings).values())
 """Tags of the world's own parameters."""
-_MOST_PLACES = 3
-"""Places that a warning names for one thing."""
 
 
 class Reader:
@@ -83,6 +84,7 @@ class Reader:
     def scene(self, file: str) -> Scene:
         """The parts put together."""
         self._check_joints()
+        self._tell_apart()
         return Scene(
             self._settings,
             tuple(self._with_gravity(found) for found in self._vehicles),
@@ -96,7 +98,7 @@ class Reader:
             self._gui,
             self._lights,
             dict(self._context.values.world),
-            _said(self._context),
+            said(self._context.notes),
             self._context.compat,
             file,
         )
@@ -108,7 +110,11 @@ class Reader:
         return replace(found, dynamics=replace(found.dynamics, gravity=self._settings.gravity))
 
     def _setting(self, node: Node) -> None:
-        self._settings = Fields([[node]], self._context, node).record(self._settings)
+        found = Fields([[node]], self._context, node).record(self._settings)
+        if 0.0 < found.timestep < SHORTEST:
+            given = node.text()
+            raise node.error(f"{node.tag} = {given} must be 0 or at least {SHORTEST:g} s")
+        self._settings = found
 
     def _class(self, node: Node) -> None:
         known = self._classes[node.tag.partition(":")[0]]
@@ -166,25 +172,32 @@ class Reader:
         # At the end, so that joints may stand anywhere in a file.
         # Those that were refused have a name too, which is no second problem.
         bodies = [*self._vehicle_names.taken, *self._block_names.taken]
+        unreal = {block.name for block in self._blocks if block.intangible}
         for node, spec in self._joints:
             for name in (spec.body_a, spec.body_b):
                 try:
                     one_of(node, "body", name, bodies)
+                    if name in unreal:
+                        raise node.error(f"the block {name!r} is intangible: nothing can hold it")
                 except WorldError as error:
                     self._context.report(error)
+
+    def _tell_apart(self) -> None:
+        """Other names for blocks, actors and walls that are called as a vehicle or each other."""
+        # At the end, so that the order of the elements does not matter.
+        taken = {vehicle.name for vehicle in self._vehicles}
+        self._blocks = [self._own_name(one, taken) for one in self._blocks]
+        self._actors = [self._own_name(one, taken) for one in self._actors]
+        self._walls = [self._own_name(one, taken) for one in self._walls]
+
+    def _own_name(self, one: Named, taken: set[str]) -> Named:
+        name = free_name(one.name, taken)
+        taken.add(name)
+        if name == one.name:
+            return one
+        self._context.note("names given twice", f"{one.name}, here {name}", one.source)
+        return replace(one, name=name)
 
 
 def _texts(node: Node) -> dict[str, str]:
     return {child.tag: child.text() for child in node.children()}
-
-
-def _said(context: Context) -> tuple[str, ...]:
-    """Notes as sentences, one for each kind."""
-    kinds: dict[str, list[str]] = {}
-    for (kind, subject), found in context.notes.items():
-        places = list(dict.fromkeys(f"{Path(p.file).name}:{p.line}" for p in found))
-        shown = ", ".join(places[:_MOST_PLACES])
-        more = f" and {len(places) - _MOST_PLACES} more" if len(places) > _MOST_PLACES else ""
-        times = f"{len(found)} times " if len(found) > 1 else ""
-        kinds.setdefault(kind, []).append(f"{times}{subject} ({shown}{more})")
-    return tuple(f"{kind}: {'; '.join(subjects)}" for kind, subjects in kinds.items())

@@ -8,12 +8,13 @@ from dataclasses import replace
 from ..errors import WorldError
 from ..scene_sensors import CAMERA_POSE, SENSORS, Laser, OwnSensor, RgbdCamera, Sensor
 from ..scene_shapes import Pose
+from .common import RENDERED
 from .fields import Fields, as_number, as_pose, as_switch, one_of
 from .nodes import Node
 
 OWN = "skidpad:"
 """Begins the names of classes that upstream does not have."""
-RENDERED = ("lidar3d", "camera", "rgbd_camera")
+SEEN = ("lidar3d", "camera", "rgbd_camera")
 """Classes that need a renderer."""
 _PICTURE = (
     *("visual", "preview_win_visible", "preview_depth", "show_3d_pointcloud", "viz_visiblePoints"),
@@ -77,11 +78,12 @@ def _read(node: Node, kind: str, name: str, parent: str) -> Sensor:
             sensor = replace(sensor, rgb_pose=pose)
     sensor = replace(sensor, publish_topic=_topic(fields))
     fields.finish()
-    label = f"{kind} {name}" + (f" of {parent}" if parent else "")
-    if kind in RENDERED:
-        node.context.note("not simulated, as they need a renderer", label, node.source)
+    label = f"{kind} {name}" + (" of" if parent else "")
+    if kind in SEEN:
+        node.context.note(RENDERED, label, node.source, parent)
     elif isinstance(sensor, Laser) and sensor.raytrace_3d:
-        node.context.note("lidars simulated in 2-D instead of rendered", label, node.source)
+        kind = "lidars simulated in 2-D instead of rendered"
+        node.context.note(kind, label, node.source, parent)
     return sensor
 
 

@@ -9,11 +9,11 @@ from pathlib import Path
 
 from ...errors import InvalidValue
 from ...units import m, positive
-from ..outline import MOST_CORNERS, cleaned, convex_parts, hull, rectangle, regular
+from ..outline import MOST_CORNERS, area, cleaned, convex_parts, hull, rectangle, regular
 from ..scene_shapes import Geometry, Outline, Point, Pose, Shape, Visual
-from .fields import Fields, as_integer, as_number, as_numbers, as_switch, one_of
+from .fields import SMALLEST, Fields, as_integer, as_numbers, as_size, as_switch, one_of
 from .mesh import NoMesh, outline_of
-from .nodes import Context, Node
+from .nodes import Node
 from .remote import is_remote, local_file, zipped_file
 
 GEOMETRIES = {
@@ -26,9 +26,17 @@ GEOMETRIES = {
 """Kinds of `<geometry>` and the attributes each needs."""
 RENDERED = (
     *("show_bounding_box", "model_cull_faces", "model_color", "model_split_size"),
-    *("model_cull_face", "material", "animation"),
+    *("model_cull_face", "material", "animation", "model_emissive", "cast_shadows"),
 )
 """Tags of `<visual>` that only change the picture."""
+
+
+class NotFetched(NoMesh):
+    """A remote model that is not in the folder and may not be downloaded."""
+
+    def __init__(self, uri: str, folder: Path) -> None:
+        super().__init__(f"{uri} is not in the folder {folder}, and downloads are not allowed")
+        self.uri, self.folder = uri, folder
 
 
 @dataclass(frozen=True)
@@ -44,11 +52,15 @@ def polygon(node: Node) -> Outline:
     """The outline in a `<shape>`: three or more `<pt>x y</pt>`."""
     points = corner_points(node)
     try:
-        if node.context.upstream:
-            return hull(points)
-        return cleaned(points)
+        found = hull(points) if node.context.upstream else cleaned(points)
     except InvalidValue as error:
         raise node.error(error) from None
+    if area(found) < SMALLEST * SMALLEST:
+        raise node.error(
+            f"an outline of {area(found):.3g} m² is too small; its area must be at least "
+            f"{SMALLEST * SMALLEST:g} m²"
+        )
+    return found
 
 
 def corner_points(node: Node) -> list[Point]:
@@ -69,7 +81,7 @@ def solid(node: Node) -> Geometry:
     for name in values:
         given = node.attribute(name)
         if given is not None:
-            values[name] = as_number(node, name, given, positive)
+            values[name] = as_size(node, name, given)
         elif name in GEOMETRIES[kind]:
             raise node.error(f'a {kind} needs the attribute {name}="..."')
     count = node.attribute("vertex_count")
@@ -124,6 +136,7 @@ def visuals(nodes: Sequence[Node]) -> tuple[Visual, ...]:
 def _visual(node: Node) -> Visual | None:
     fields = Fields.of(node)
     fields.ignore(RENDERED)
+    node.expects("light_group")
     angles = [math.radians(fields.number(f"model_{a}", 0.0)) for a in ("yaw", "pitch", "roll")]
     offset = [fields.number(f"model_offset_{axis}", 0.0) for axis in "xyz"]
     uri = fields.string("model_uri")
@@ -163,9 +176,7 @@ def _file(visual: Visual, where: Models) -> Path:
     except OSError as error:
         raise NoMesh(str(error)) from error
     if found is None:
-        raise NoMesh(
-            f"{visual.uri} is not in the folder {where.folder}, and downloads are not allowed"
-        )
+        raise NotFetched(visual.uri, where.folder)
     return found
 
 
@@ -177,6 +188,11 @@ def stand_in(declared: Shape | None, around: Outline | None, heights: tuple[m, m
     return Shape(outline, (outline,), *heights, "stand-in")
 
 
-def note_stand_in(context: Context, owner: Node, label: str, reason: str) -> None:
-    """Remember to name an object that got a stand-in."""
-    context.note("stand-in shapes", f"{label}: {reason}", owner.source)
+def note_stand_in(owner: Node, name: str, reason: NoMesh, shape: str) -> None:
+    """Remember to name an object that got a stand-in; `shape` says what it is."""
+    kind, subject = "stand-in shapes", str(reason)
+    if isinstance(reason, NotFetched):
+        subject = reason.uri
+        kind += f", as the folder {reason.folder} does not hold these models and downloads are not"
+        kind += " allowed"
+    owner.context.note(kind, f"{subject}: {shape} for", owner.source, name)

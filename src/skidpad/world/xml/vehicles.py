@@ -2,18 +2,30 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Mapping
 
+from ...errors import InvalidValue
 from ...record import fields as leaves
 from ...vehicles.wheeled import Description
 from ..scene_shapes import Shape, Visual
 from ..scene_vehicle import Odometry, OwnDynamics, VehicleSpec
-from .common import Names, class_of, initial_pose, initial_velocity, keyframes, presence, publish
+from .common import (
+    Names,
+    class_of,
+    initial_pose,
+    initial_velocity,
+    keyframes,
+    note_lights,
+    presence,
+    publish,
+)
 from .dynamics import CLASSES, chassis, dynamics
 from .fields import Fields, as_number, one_of
 from .nodes import Node
 from .sensors import OWN, sensors
 from .shapes import Models, visuals
+from .timed_path import timed_path
 
 
 def vehicle(node: Node, classes: Mapping[str, Node], names: Names, models: Models) -> VehicleSpec:
@@ -43,8 +55,10 @@ def vehicle(node: Node, classes: Mapping[str, Node], names: Names, models: Model
             fields.string("log_path"),
             fields.switch("auto_start_recording", False),
             node.attribute("class") or "",
+            timed_path(fields),
             node.source,
         )
+        note_lights(fields)
         fields.finish()
         return found
     finally:
@@ -62,7 +76,7 @@ def _dynamics(
     if kind.startswith(OWN):
         return _own(node, kind.removeprefix(OWN), name, pictures, models)
     one_of(node, "class of dynamics", kind, [*CLASSES, f"{OWN}NAME"])
-    return dynamics(node, kind, friction, f"vehicle {name}", pictures, models)
+    return dynamics(node, kind, friction, name, pictures, models)
 
 
 def _own(
@@ -77,7 +91,7 @@ def _own(
     fields = Fields.of(node)
     shape: Shape | None = None
     if fields.find("chassis") is not None:
-        shape = chassis(fields, "differential", (), f"vehicle {owner}", pictures, models)[1]
+        shape = chassis(fields, "differential", (), owner, pictures, models)[1]
     parameters: dict[str, float] = {}
     for child in node.children():
         if child.tag != "chassis":
@@ -86,13 +100,36 @@ def _own(
             parameters[child.tag] = fields.kept(
                 lambda child=child: as_number(child, child.tag, child.text()), 0.0
             )
+    fields.kept(lambda: _check_own(node, name, parameters), None)
     return OwnDynamics(name, parameters), shape
+
+
+def _check_own(node: Node, name: str, parameters: Mapping[str, float]) -> None:
+    """Raise for parameters that the vehicle refuses, and note those it does not know."""
+    from ...vehicles import autoware, get
+    from ...vehicles.autoware import NAMES
+
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        try:
+            if name in NAMES:
+                autoware(name, dict(parameters))
+            else:
+                get(name)(dict(parameters))
+        except InvalidValue as error:
+            raise node.error(error) from None
+    for warning in caught:
+        node.context.note("parameters without effect", str(warning.message), node.source)
 
 
 def _odometry(fields: Fields) -> Odometry:
     node = fields.find("odometry")
-    # Upstream reads the factors into too few bytes, so that none of them has an effect.
-    if node is None or node.context.upstream:
+    names = ("x_multiplier", "y_multiplier", "yaw_multiplier")
+    if node is None:
+        return Odometry()
+    if node.context.upstream:
+        # Upstream reads the factors into too few bytes, so that none of them has an effect.
+        node.expects(*names)
         return Odometry()
     inner = Fields.of(node)
 
@@ -100,7 +137,6 @@ def _odometry(fields: Fields) -> Odometry:
         given = node.attribute(name)
         return None if given is None else inner.kept(lambda: as_number(node, name, given), 1.0)
 
-    names = ("x_multiplier", "y_multiplier", "yaw_multiplier")
     found = Odometry(*(factor(name) for name in names))
     inner.finish()
     return found

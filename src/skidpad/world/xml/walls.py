@@ -10,7 +10,7 @@ import numpy as np
 from ...units import m, positive
 from ..scene_elements import WallSpec
 from ..scene_shapes import Outline, Point
-from .fields import Fields, as_colour
+from .fields import Fields, as_colour, as_size
 from .matrices import matrix
 from .mesh import NoMesh, segments_of
 from .nodes import Node
@@ -20,7 +20,7 @@ from .shapes import corner_points
 def walls(node: Node, count: int) -> list[WallSpec]:
     """The pieces of a `<walls>`, numbered from `count` on."""
     fields = Fields.of(node)
-    thickness = fields.number("wallThickness", 0.1, positive)
+    thickness = fields.get("wallThickness", as_size, 0.1)
     height = fields.number("wallHeight", 2.0, positive)
     fields.get("color", as_colour, "")
     scale = fields.number("scale", 1.0, positive)

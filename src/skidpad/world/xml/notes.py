@@ -1,0 +1,68 @@
+"""What to warn of after a reading: one sentence for each kind of thing, with names and places."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from difflib import get_close_matches
+from pathlib import Path
+from typing import NamedTuple
+
+from ..scene_fields import Source
+from .markup import Document, Element
+
+_MOST_PLACES = 3
+"""Places that a warning names for one thing."""
+_MOST_NAMES = 12
+"""Objects that it names for one thing."""
+_OF_XML = ("xmlns", "xsi:", "xml:")
+"""Begin attributes that belong to XML and not to the world."""
+
+
+class Note(NamedTuple):
+    """Something to warn of at the end."""
+
+    source: Source
+    whom: str = ""
+    """The object it is about, where many may share the subject."""
+
+
+Notes = Mapping[tuple[str, str], Sequence[Note]]
+"""By kind and subject."""
+
+
+def said(notes: Notes) -> tuple[str, ...]:
+    """Notes as sentences, one for each kind."""
+    kinds: dict[str, list[str]] = {}
+    for (kind, subject), found in notes.items():
+        lines = (f"{Path(note.source.file).name}:{note.source.line}" for note in found)
+        places = _listed(lines, _MOST_PLACES)
+        names = _listed((note.whom for note in found if note.whom), _MOST_NAMES)
+        times = f"{len(found)} times " if len(found) > 1 and not names else ""
+        kinds.setdefault(kind, []).append(f"{times}{subject}{names and ' '}{names} ({places})")
+    return tuple(f"{kind}: {'; '.join(subjects)}" for kind, subjects in kinds.items())
+
+
+def _listed(words: Iterable[str], most: int) -> str:
+    """Words with commas between them, each once, and how many more there are."""
+    found = list(dict.fromkeys(words))
+    more = f" and {len(found) - most} more" if len(found) > most else ""
+    return ", ".join(found[:most]) + more
+
+
+def unknown_attributes(documents: Iterable[Document]) -> Iterator[tuple[str, Source]]:
+    """Attributes of elements that were read, but which nothing has asked for, and their places."""
+    for document in documents:
+        for element in _all(document.roots):
+            if element.asked is None or element.tag == "include":
+                continue
+            for name in element.attributes:
+                if name not in element.asked and not name.startswith(_OF_XML):
+                    close = get_close_matches(name, sorted(element.asked), 1, 0.75)
+                    hint = f", did you mean {close[0]}?" if close else ""
+                    yield f"{name} of <{element.tag}>{hint}", element.source
+
+
+def _all(elements: Iterable[Element]) -> Iterator[Element]:
+    for element in elements:
+        yield element
+        yield from _all(element.children)

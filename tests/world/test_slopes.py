@@ -1,0 +1,131 @@
+"""Slopes under skidpad's own vehicles, against closed forms, and who cannot be told of them."""
+
+from __future__ import annotations
+
+import math
+import warnings
+from typing import Any
+
+import numpy as np
+import pytest
+
+import skidpad as sp
+from skidpad.world.errors import WorldWarning
+from skidpad.world.slopes import down
+from world.grounds import axes, grade
+from world.worlds import world
+
+COASTING = "<C_r0>0</C_r0><C_r1>0</C_r1><C_r2>0</C_r2>"
+"""Without resistance, so that gravity alone acts along the car."""
+
+
+def car(name: str, inside: str = "", pose: str = "0 0 0", vehicle: str = "c") -> str:
+    return (
+        f"<vehicle name='{vehicle}'><init_pose>{pose}</init_pose>"
+        f"<dynamics class='skidpad:{name}'>{inside}</dynamics></vehicle>"
+    )
+
+
+def disturbance(made: sp.World, vehicle: str = "c") -> dict[str, float]:
+    handle = made.vehicles[vehicle]
+    group = handle.bodies.group
+    row = group.disturbances[handle.row].tolist()
+    return dict(zip(group.model.Disturbance._fields, row, strict=True))
+
+
+def test_down_is_where_the_axes_of_the_vehicle_say() -> None:
+    rng = np.random.default_rng(5)
+    for pitch, roll in rng.uniform(-1.2, 1.2, (50, 2)):
+        expected = axes(0.0, pitch, roll).T @ (0.0, 0.0, -1.0)
+        assert down(pitch, roll) == pytest.approx(tuple(expected[:2]), abs=1e-12)
+
+
+@pytest.mark.parametrize("name", ["four_wheel", "formula_student"])
+def test_a_car_without_resistance_falls_along_the_slope(name: str) -> None:
+    slope = 0.12
+    made = sp.World(world(car(name, COASTING, "0 0 0") + grade(slope, 0.0)))
+    made.run(1.0)
+    truth = made.vehicles["c"].truth
+    assert truth.v_x == pytest.approx(-9.81 * math.sin(math.atan(slope)), rel=1e-6)
+    assert truth.z == pytest.approx(slope * truth.x, abs=1e-9)
+    # The other way round it is driven ahead.
+    made = sp.World(world(car(name, COASTING, "0 0 180") + grade(slope, 0.0)))
+    made.run(1.0)
+    assert made.vehicles["c"].truth.v_x > 1.0
+
+
+def test_a_motor_holds_a_car_on_a_slope() -> None:
+    slope, mass, per_torque = 0.2, 230.0, 4.95
+    made = sp.World(world(car("formula_student", COASTING) + grade(slope, 0.0)))
+    force = mass * 9.81 * math.sin(math.atan(slope))
+    made.vehicles["c"].command({n: 0.25 * force / per_torque for n in _TORQUES})
+    made.run(2.0)
+    # The motors need some milliseconds to get there.
+    assert abs(made.vehicles["c"].truth.v_x) < 0.02
+
+
+_TORQUES = ("tau_fl", "tau_fr", "tau_rl", "tau_rr")
+
+
+def test_a_car_across_a_slope_leans_on_its_tyres() -> None:
+    made = sp.World(world(car("formula_student", COASTING, "0 0 90") + grade(0.1, 0.0)))
+    made.run(3.0)
+    told = made.vehicles["c"].outputs()
+    across = sum(getattr(told, f"F_y_{wheel}") for wheel in ("fl", "fr", "rl", "rr"))
+    weight = 230.0 * 9.81 * math.sin(math.atan(0.1))
+    # The car heads along y, so that downhill is to its left: the tyres push to the right.
+    assert disturbance(made)["F_y"] == pytest.approx(weight, rel=1e-3)
+    assert across == pytest.approx(-weight, rel=0.02)
+    # The wheels on the lower side, the left one, carry more.
+    assert told.F_z_fl > told.F_z_fr + 10.0
+
+
+def test_the_worlds_gravity_counts() -> None:
+    moon = "<gravity>1.62</gravity>"
+    made = sp.World(world(moon + car("four_wheel", COASTING) + grade(0.1, 0.0)))
+    made.run(1.0)
+    assert made.vehicles["c"].truth.v_x == pytest.approx(-1.62 * math.sin(math.atan(0.1)), rel=1e-6)
+    loads = made.vehicles["c"].outputs()
+    assert sum(loads[2:6]) == pytest.approx(230.0 * 1.62, rel=0.01)
+    own = sp.World(world(moon + car("four_wheel", "<g>9.81</g>"))).vehicles["c"].built.vehicle
+    assert own.params.g == 9.81
+
+
+def test_pedals_feel_a_slope_through_their_input() -> None:
+    pedals = car("DELAY_STEER_ACC_GEARED_WO_FALL_GUARD", pose="0 0 0")
+    made = sp.World(world(pedals + grade(0.1, 0.0)))
+    made.run(1.0)
+    vehicle = made.vehicles["c"]
+    expected = -9.81 * math.sin(math.atan(0.1))
+    assert vehicle.input.slope == pytest.approx(expected)
+    assert vehicle.truth.v_x == pytest.approx(expected, rel=0.02)
+    # What the user commands stays.
+    vehicle.command(acceleration=-expected)
+    made.run(1.0)
+    assert vehicle.input.acceleration == pytest.approx(-expected)
+    assert vehicle.input.slope == pytest.approx(expected)
+
+
+@pytest.mark.parametrize("name", ["kinematic_bicycle", "ackermann_truck", "DELAY_STEER_ACC"])
+def test_who_cannot_be_told_is_named_and_drives_as_on_level_ground(name: str) -> None:
+    def driven(ground: str) -> Any:
+        made = sp.World(world(car(name, pose="0 0 30", vehicle="slow") + ground))
+        made.run(0.5)
+        return made.vehicles["slow"].state
+
+    with pytest.warns(WorldWarning, match=rf"slow \({name}\)"):
+        on_slope = driven(grade(0.1, 0.05))
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert driven("") == on_slope
+        # A floor has no slopes, so that there is nothing to warn of.
+        driven("<element class='horizontal_plane'><z>0.1</z></element>")
+
+
+def test_those_that_can_be_told_are_not_named() -> None:
+    both = car("four_wheel", vehicle="told") + car("brains2", vehicle="deaf", pose="9 9 0")
+    with pytest.warns(WorldWarning) as caught:
+        sp.World(world(both + grade(0.1, 0.0)))
+    (text,) = {str(one.message) for one in caught}
+    assert "deaf (brains2)" in text
+    assert "told" not in text

@@ -1,0 +1,131 @@
+"""What a reading warns of: short, with names and places, and everything that means nothing."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from skidpad.world.scene_fields import Source
+from skidpad.world.xml.notes import Note, said
+from world.worlds import BOT, world
+
+POSE = "<init_pose>0 0 0</init_pose>"
+
+
+def notes(count: int, whom: bool) -> list[Note]:
+    return [Note(Source("w.xml", k, 1), f"b{k}" if whom else "") for k in range(1, count + 1)]
+
+
+def test_sentences() -> None:
+    found = said(
+        {
+            ("slips", "a slip"): notes(1, False),
+            ("slips", "another"): notes(5, False),
+            ("boxes", "a box for"): notes(2, True),
+        }
+    )
+    assert found == (
+        "slips: a slip (w.xml:1); 5 times another (w.xml:1, w.xml:2, w.xml:3 and 2 more)",
+        "boxes: a box for b1, b2 (w.xml:1, w.xml:2)",
+    )
+
+
+def test_many_names_are_cut() -> None:
+    (line,) = said({("boxes", "a box for"): notes(30, True)})
+    assert line.startswith("boxes: a box for b1, b2, ")
+    assert "b12 and 18 more (" in line
+    assert "b13" not in line
+
+
+def test_objects_with_one_model_share_a_note(tmp_path: Path) -> None:
+    uri = "https://models.example/rock.zip/rock/rock.dae"
+    inside = (
+        f"<block:class name='rock'><shape_from_visual/><visual><model_uri>{uri}</model_uri>"
+        "</visual></block:class><for var='i' from='1' to='3'><block name='rock_${i}' class='rock'>"
+        f"{POSE}</block></for><block name='drawn' class='rock'>{POSE}<shape><pt>0 0</pt>"
+        "<pt>1 0</pt><pt>0 1</pt></shape></block>"
+    )
+    scene = world(inside, models=tmp_path)
+    (line,) = [line for line in scene.warnings if line.startswith("stand-in shapes")]
+    assert line.count(uri) == 2
+    assert line.count("downloads are not allowed") == 1
+    assert str(tmp_path) in line
+    assert "a box of 1 m for rock_1, rock_2, rock_3 (" in line
+    assert "its <shape> for drawn (" in line
+
+
+def test_sensors_of_many_vehicles_share_a_note() -> None:
+    cars = "".join(
+        f"<vehicle name='{name}'>{POSE}{BOT}<sensor class='camera' name='cam'/></vehicle>"
+        for name in ("a", "b")
+    )
+    (line,) = world(cars).warnings
+    assert line.startswith("not simulated, as they need a renderer: camera cam of a, b (")
+
+
+def test_attributes_that_mean_nothing_are_said() -> None:
+    inside = (
+        "<vehicle name='v' clas='bot'><init_pose>0 0 0</init_pose><dynamics class='differential'>"
+        "<l_wheel pos='0 0.5' diamter='0.3' color='#ff0000'/></dynamics></vehicle>"
+    )
+    (line,) = world(inside).warnings
+    assert line == (
+        "unknown attributes: clas of <vehicle>, did you mean class? ((text):1); "
+        "diamter of <l_wheel>, did you mean diameter? ((text):1)"
+    )
+
+
+def test_attributes_that_belong_to_xml_or_to_an_include_are_not(tmp_path: Path) -> None:
+    (tmp_path / "part.xml").write_text(f"<block>{POSE}<mass>${{m}}</mass></block>")
+    inside = "<include file='part.xml' m='3' unused='1'/>"
+    assert world(inside, folder=tmp_path).warnings == ()
+    assert world(f"<block xml:id='a'>{POSE}</block>").warnings == ()
+
+
+def test_what_is_skipped_is_not_looked_at() -> None:
+    assert world(f"<if condition='0'><block nam='a'>{POSE}</block></if>").warnings == ()
+
+
+def test_poses_with_too_many_numbers_are_slips() -> None:
+    scene = world("<block><init_pose>1 2 90 4 5 6</init_pose></block>")
+    pose = scene.blocks[0].pose
+    assert (pose.x, pose.y, pose.z) == (1.0, 2.0, 0.0)
+    (line,) = scene.warnings
+    assert line.startswith("slips: init_pose = '1 2 90 4 5 6' has 6 numbers: the first 3 are taken")
+    solid = world("<block><init_pose3d>1 2 3 4 5 6 7</init_pose3d></block>")
+    assert solid.blocks[0].pose.z == 3.0
+    assert "the first 6 are taken" in solid.warnings[0]
+
+
+def test_a_region_without_a_name_is_left_out() -> None:
+    scene = world("<element class='property_region'><value_double>1</value_double></element>")
+    assert scene.elements == ()
+    (line,) = scene.warnings
+    assert line.startswith("regions left out, as they have no <property_name>: property_region (")
+
+
+def test_paths_in_messages_are_short(tmp_path: Path) -> None:
+    (tmp_path / "a").mkdir()
+    inside = f"<block>{POSE}<shape_from_visual/><visual><model_uri>a/../b/m.stl</model_uri>"
+    (line,) = [
+        line
+        for line in world(f"{inside}</visual></block>", folder=tmp_path).warnings
+        if "stand-in" in line
+    ]
+    assert str(tmp_path / "b" / "m.stl") in line
+
+
+def test_conditions_that_are_no_truth_are_said() -> None:
+    inside = "<if condition='{}'><block><init_pose>0 0 0</init_pose></block></if>"
+    for text in ("no", "off", "false", "n", "0", "0.0"):
+        scene = world(inside.format(text))
+        assert (scene.blocks, scene.warnings) == ((), ())
+    scene = world(inside.format("ture"))
+    assert scene.blocks == ()
+    assert scene.warnings[0].startswith("conditions taken for false: 'ture' (")
+
+
+def test_lamps_need_a_renderer() -> None:
+    lamps = "<light_group name='head'><spot_light><range>3</range></spot_light></light_group>"
+    scene = world(f"<vehicle>{POSE}{BOT}{lamps}</vehicle><block>{POSE}{lamps}</block>")
+    (line,) = scene.warnings
+    assert line.startswith("not simulated, as they need a renderer: 2 times light_group (")
