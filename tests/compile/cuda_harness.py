@@ -25,6 +25,7 @@ SHIM = """\
 #include <string.h>
 #define __global__
 #define __device__
+#define __noinline__
 #define __launch_bounds__(...)
 struct Index { unsigned int x; };
 extern "C" { Index blockIdx, threadIdx, blockDim; }

@@ -101,10 +101,16 @@ OPERATIONS: dict[str, Any] = {
 }
 
 
-def evaluate(program: Program, *columns: np.ndarray) -> list[np.ndarray]:
-    """The first output port of a lowered Program, operation by operation."""
+def evaluate(
+    program: Program, *columns: np.ndarray, functions: tuple[Program, ...] | None = None
+) -> list[np.ndarray]:
+    """The first output port of a lowered Program, operation by operation.
+
+    `functions` are those of the Program that a function belongs to.
+    """
     dtype = np.dtype(program.precision)
-    values: list[np.ndarray] = []
+    called = program.functions if functions is None else functions
+    values: list[Any] = []
     count = len(columns[0])
     with np.errstate(all="ignore"):
         for i in program.code:
@@ -116,6 +122,13 @@ def evaluate(program: Program, *columns: np.ndarray) -> list[np.ndarray]:
             elif i.op == "fma":
                 rows = zip(*args, strict=True)
                 value = np.array([fma(*row, program.precision) for row in rows], dtype)
+            elif i.op == "call":
+                number, times = i.imm
+                for _ in range(times):
+                    value = evaluate(called[number], *args, functions=called)
+                    args[: len(value)] = value
+            elif i.op == "item":
+                value = args[0][i.imm]
             elif i.op == "testbit":
                 value = _testbit(args[0], i.imm)
             else:

@@ -23,7 +23,7 @@ from skidpad.units import Allowed
 NAMES = sp.vehicles.names()
 CONTINUOUS = [name for name in NAMES if sp.vehicles.get(name).model.continuous]
 COUNT = 37
-STEPS = {"formula_student": "euler"}
+STEPS = {"formula_student": "euler", "commonroad_mb": "euler", "commonroad_std": "euler"}
 """The method whose step is compared, where it is not RK4: gcc takes long for large functions."""
 
 

@@ -27,6 +27,7 @@ from typing import NamedTuple
 
 from ..errors import InvalidValue, MissingExtra, SkidpadError, UnknownOperation
 from .builder import MAGIC
+from .functions import skipped_by
 from .program import BOOL_OPS, Instruction, Program
 
 FLAGS = ("-std=c99", "-O2", "-ffp-contract=off", "-fno-fast-math")
@@ -105,8 +106,13 @@ def emit(program: Program, name: str) -> str:
             "#include <string.h>",
             "",
             helpers(kind, MAGIC[program.precision]),
+            *(
+                line
+                for k, function in enumerate(program.functions)
+                for line in function_lines(function, f"{name}_{k}", name, program.functions)
+            ),
             f"void {name}(const {kind.name}* const* in, {kind.name}* const* out) {{",
-            *_body(program, kind),
+            *_body(program, kind, name, program.functions),
             "}",
             "",
         ]
@@ -126,13 +132,48 @@ def helpers(kind: Type, magic: float) -> str:
     )
 
 
-def _body(program: Program, kind: Type) -> list[str]:
+def function_lines(
+    function: Program, name: str, stem: str, functions: tuple[Program, ...]
+) -> list[str]:
+    """The C function NAME of a function of a Program, whose functions are STEM_0, STEM_1, ..."""
+    kind = TYPES[str(function.precision)]
+    # The same body as a Program's: one port in, one out.
+    head = f"static void {name}(const {kind.name}* a, {kind.name}* r) {{"
+    ports = f"    const {kind.name}* const in[] = {{a}}; {kind.name}* const out[] = {{r}};"
+    return [head, ports, *_body(function, kind, stem, functions), "}", ""]
+
+
+def call_statement(
+    k: int, i: Instruction, args: list[str], kind: Type, stem: str, functions: tuple[Program, ...]
+) -> tuple[str, str]:
+    """The statement of a call, and the array that then holds its results."""
+    number, times = i.imm
+    function, given, made = functions[number], f"given{k}", f"made{k}"
+    room = f"{kind.name} {given}[] = {{{', '.join(args)}}};"
+    condition = skipped_by(function)
+    if condition is None:
+        made_room = f"{kind.name} {made}[{len(function.results[0])}];"
+        return f"{room} {made_room} {stem}_{number}({given}, {made});", made
+    # Its results take the place of its first arguments, which it reads before it writes.
+    loop = f"for (int n{k} = 0; n{k} < {times} && {given}[{condition}] != 0; ++n{k})"
+    return f"{room} {loop} {stem}_{number}({given}, {given});", given
+
+
+def _body(program: Program, kind: Type, stem: str, functions: tuple[Program, ...]) -> list[str]:
     """One statement per operation; constants are written where they are used."""
     text: dict[int, str] = {}
     lines: list[str] = []
     for k, i in enumerate(program.code):
         if i.op == "const":
             text[k] = literal(i.imm, kind)
+            continue
+        if i.op == "call":
+            args = [text[a] for a in i.args]
+            statement, text[k] = call_statement(k, i, args, kind, stem, functions)
+            lines.append(f"    {statement}")
+            continue
+        if i.op == "item":
+            text[k] = f"{text[i.args[0]]}[{i.imm}]"
             continue
         value = expression(i, [text[a] for a in i.args], kind)
         text[k] = f"v{k}"

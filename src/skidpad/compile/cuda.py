@@ -82,7 +82,7 @@ def emit(program: Program, precision: str, delayed: tuple[int, ...] = ()) -> str
     read += [f"const long long late{c} = {at('late', c)};" for c in range(len(delayed))]
     read += [f"{kind.name} start{f};" for f in range(sizes["start"])]
     store = [f"{at('out', f, 'sample')} = x{f}; bad += 0 * x{f};" for f in range(sizes["x"])]
-    return _kernel("rollout", precision, f"{views},\n    {tail}") + _ROLLOUT.format(
+    return _kernel("rollout", program, precision, f"{views},\n    {tail}") + _ROLLOUT.format(
         T=kind.name,
         load=indent(read, 2),
         held=indent(held, 2),
@@ -145,7 +145,7 @@ def emit_apply(program: Program, precision: str) -> str:
     statements += lines.take(lambda k: True)
     for k, name in enumerate(written):
         statements += [f"{at(name, f)} = {value};" for f, value in enumerate(lines.results(k))]
-    head = _kernel("apply", precision, f"{views},\n    long long count")
+    head = _kernel("apply", program, precision, f"{views},\n    long long count")
     return head + indent(statements, 2) + "\n}\n"
 
 
@@ -171,7 +171,7 @@ def emit_adjoint(program: Program, precision: str) -> str:
     store += [f"{at('grad_p', f)} = sum_p{f};" for f in range(len(g_p))]
     store += [f"{at('value', f)} = sum_value{f};" for f in range(len(cost))]
     here = [line for n in ("x", "u", "w", "r") for line in loads(kind, n, sizes[n], "step")]
-    return _kernel("adjoint", precision, f"{views},\n    {tail}") + _ADJOINT.format(
+    return _kernel("adjoint", program, precision, f"{views},\n    {tail}") + _ADJOINT.format(
         load=indent(loads(kind, "p", sizes["p"]) + loads(kind, "lam", sizes["lam"]), 2),
         held=indent(held, 2),
         start=indent([f"{kind.name} {name} = 0;" for name in sums], 2),
@@ -186,9 +186,9 @@ def _sizes(program: Program) -> dict[str, int]:
     return {port.name: len(port.fields) for port in program.inputs}
 
 
-def _kernel(name: str, precision: str, parameters: str) -> str:
+def _kernel(name: str, program: Program, precision: str, parameters: str) -> str:
     # Left to itself the compiler gives the adjoint few registers and spills; asked for one block to
     # a processor it may use all 255. A rollout is faster without.
     bounds = f"{THREADS[name]}, 1" if name == "adjoint" else str(THREADS[name])
     head = _HEAD.format(bounds=bounds, name=name, parameters=parameters)
-    return prelude(precision) + head
+    return prelude(precision, program.functions) + head

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from .builder import MAGIC
-from .c import BOOLEAN, TYPES, Type, expression, helpers, literal
+from .c import BOOLEAN, TYPES, Type, call_statement, expression, helpers, literal
 from .program import Instruction, Program
 
 NATIVE = frozenset({"sin", "cos", "tanh", "exp", "log", "min", "max"})
@@ -46,11 +46,18 @@ static __device__ inline float max_nan(float a, float b) { return a >= b || a !=
 """
 
 
+FUNCTION = "function"
+"""How the functions of a Program are called: function_0, function_1, ..."""
+
+
 class Lines:
     """Statements of a Program, taken in parts; `text` is how each value is written."""
 
-    def __init__(self, program: Program, precision: str) -> None:
+    def __init__(
+        self, program: Program, precision: str, functions: tuple[Program, ...] | None = None
+    ) -> None:
         self.program, self.kind = program, TYPES[precision]
+        self.functions = program.functions if functions is None else functions
         self.text: dict[int, str] = {}
 
     def take(self, wanted: Callable[[int], bool]) -> list[str]:
@@ -65,6 +72,14 @@ class Lines:
                 port, index = i.imm
                 name = self.program.inputs[port].name
                 self.text[k] = "dt" if name == "dt" else f"{name}{index}"
+            elif i.op == "call":
+                args = [self.text[a] for a in i.args]
+                statement, self.text[k] = call_statement(
+                    k, i, args, self.kind, FUNCTION, self.functions
+                )
+                lines.append(statement)
+            elif i.op == "item":
+                self.text[k] = f"{self.text[i.args[0]]}[{i.imm}]"
             else:
                 value = _value(i, [self.text[a] for a in i.args], self.kind)
                 type_name = "bool" if i.op in BOOLEAN else self.kind.name
@@ -85,10 +100,26 @@ def _value(i: Instruction, args: list[str], kind: Type) -> str:
     return expression(i, args, kind)
 
 
-def prelude(precision: str) -> str:
-    """What stands before the kernels: integer types, extrema and the functions on bits."""
-    functions = helpers(TYPES[precision], MAGIC[precision])
-    return _TYPEDEFS + _EXTREMA + functions.replace("static inline", "static __device__ inline")
+def prelude(precision: str, functions: tuple[Program, ...] = ()) -> str:
+    """What stands before the kernels: integer types, extrema, the functions on bits and those of
+    the Program."""
+    on_bits = helpers(TYPES[precision], MAGIC[precision])
+    head = _TYPEDEFS + _EXTREMA + on_bits.replace("static inline", "static __device__ inline")
+    return head + "".join(_function(k, precision, functions) for k in range(len(functions)))
+
+
+def _function(number: int, precision: str, functions: tuple[Program, ...]) -> str:
+    """A function of a Program; it reads the array `in` and writes the array `out`."""
+    function, kind = functions[number], TYPES[precision].name
+    lines = Lines(function, precision, functions)
+    name = function.inputs[0].name
+    statements = [
+        f"const {kind} {name}{f} = in[{f}];" for f in range(len(function.inputs[0].fields))
+    ]
+    statements += lines.take(lambda k: True)
+    statements += [f"out[{n}] = {value};" for n, value in enumerate(lines.results(0))]
+    head = f"static __device__ __noinline__ void {FUNCTION}_{number}(const {kind}* in, {kind}* out)"
+    return f"{head} {{\n{indent(statements, 2)}\n}}\n"
 
 
 def view_parameters(kind: Type, read: tuple[str, ...], written: tuple[str, ...]) -> str:

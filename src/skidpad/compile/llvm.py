@@ -7,12 +7,13 @@ fast-math flag is set, so every lane computes the same bits at every width.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 from llvmlite import ir
 
 from ..errors import UnknownOperation
 from .builder import MAGIC
+from .functions import skipped_by
 from .program import Instruction, Program
 
 I1 = ir.IntType(1)
@@ -38,6 +39,8 @@ class Target:
         self.vector = self.widen(self.scalar)
         self.bits = self.widen(self.integer)
         self.suffix = (f"v{lanes}" if lanes > 1 else "") + ("f64" if double else "f32")
+        self.functions: dict[int, Any] = {}
+        """Functions of the Program that are in the module, by number."""
 
     def widen(self, element: Any) -> Any:
         """The type of one value per lane."""
@@ -147,17 +150,21 @@ class Body:
     """The operations of a Program, emitted in parts: what is constant over a rollout, then the
     rest.
 
-    Emitting a part only moves operations; it changes no rounding, so the bits stay the same.
+    Emitting a part only moves operations; it changes no rounding, so the bits stay the same. A call
+    is worth the address of its results; what lies in memory is loaded where it is first used.
     """
 
-    def __init__(self, target: Target, program: Program) -> None:
+    def __init__(
+        self, target: Target, program: Program, functions: tuple[Program, ...] | None = None
+    ) -> None:
         self.target = target
         self.program = program
+        self.functions = program.functions if functions is None else functions
         self.values: dict[int, Any] = {}
 
     def copy(self) -> Body:
         """A body with what is emitted so far, to go on from inside a loop."""
-        other = Body(self.target, self.program)
+        other = Body(self.target, self.program, self.functions)
         other.values = dict(self.values)
         return other
 
@@ -174,13 +181,109 @@ class Body:
             elif i.op == "input":
                 if i.imm[0] in inputs:
                     self.values[k] = inputs[i.imm[0]][i.imm[1]]
+            elif i.op == "item":
+                if i.args[0] in self.values:
+                    self.values[k] = _InMemory(self.values[i.args[0]], i.imm)
             elif all(a in self.values for a in i.args):
-                args = [self.values[a] for a in i.args]
-                self.values[k] = emit_operation(self.target, builder, i, args)
+                args = [self._loaded(builder, a) for a in i.args]
+                if i.op == "call":
+                    self.values[k] = _call(self.target, builder, self.functions, i.imm, args)
+                else:
+                    self.values[k] = emit_operation(self.target, builder, i, args)
+        for r in (r for result in self.program.results for r in result if r in self.values):
+            self._loaded(builder, r)
+
+    def _loaded(self, builder: ir.IRBuilder, k: int) -> Any:
+        value = self.values[k]
+        if isinstance(value, _InMemory):
+            address = _address(self.target, builder, value.base, value.place)
+            value = self.values[k] = builder.load(address, typ=self.target.vector)
+        return value
 
     def results(self, port: int) -> list[Any]:
         """The values of an output port, once everything it needs is emitted."""
         return [self.values[r] for r in self.program.results[port]]
+
+
+class _InMemory(NamedTuple):
+    """A value that is not loaded yet."""
+
+    base: Any
+    place: int
+
+
+def _call(
+    target: Target,
+    b: ir.IRBuilder,
+    functions: tuple[Program, ...],
+    what: tuple[int, int],
+    args: list[Any],
+) -> Any:
+    """Run a function as often as it asks for; returns the address of its results."""
+    number, times = what
+    called, function = _function(target, functions, number), functions[number]
+    given = _room(target, b, len(args))
+    for k, value in enumerate(args):
+        b.store(value, _address(target, b, given, k))
+    condition = skipped_by(function)
+    if condition is None:
+        made = _room(target, b, len(function.results[0]))
+        b.call(called, [given, made])
+        return made
+    # Its results take the place of its first arguments, which it reads before it writes.
+    loop, run, done = (b.append_basic_block() for _ in range(3))
+    before = b.block
+    b.branch(loop)
+    b.position_at_end(loop)
+    count = b.phi(I32)
+    count.add_incoming(ir.Constant(I32, 0), before)
+    address = _address(target, b, given, condition)
+    asked = b.fcmp_unordered("!=", b.load(address, typ=target.vector), target.number(0.0))
+    if target.lanes > 1:
+        lanes = ir.IntType(target.lanes)
+        asked = b.icmp_unsigned("!=", b.bitcast(asked, lanes), ir.Constant(lanes, 0))
+    more = b.icmp_unsigned("<", count, ir.Constant(I32, times))
+    b.cbranch(b.and_(more, asked), run, done)
+    b.position_at_end(run)
+    b.call(called, [given, given])
+    count.add_incoming(b.add(count, ir.Constant(I32, 1)), b.block)
+    b.branch(loop)
+    b.position_at_end(done)
+    return given
+
+
+def _function(target: Target, functions: tuple[Program, ...], number: int) -> Any:
+    """A function of the Program in the module: it reads its arguments and writes its results."""
+    made = target.functions.get(number)
+    if made is not None:
+        return made
+    kind = ir.FunctionType(ir.VoidType(), [POINTER, POINTER])
+    made = ir.Function(target.module, kind, f"function{number}")
+    made.linkage = "internal"
+    made.attributes.add("noinline")
+    target.functions[number] = made
+    b = ir.IRBuilder(made.append_basic_block())
+    function = functions[number]
+    count = len(function.inputs[0].fields)
+    body = Body(target, function, functions)
+    body.emit(b, {0: [_InMemory(made.args[0], k) for k in range(count)]})
+    for k, value in enumerate(body.results(0)):
+        b.store(value, _address(target, b, made.args[1], k))
+    b.ret_void()
+    return made
+
+
+def _room(target: Target, b: ir.IRBuilder, count: int) -> Any:
+    """Memory for so many values. In the entry block: it is taken once, however often it is used."""
+    with b.goto_entry_block():
+        room = b.alloca(ir.ArrayType(target.vector, count))
+    # llvmlite gives it a typed pointer, a kind that LLVM no longer has.
+    room.type = POINTER
+    return room
+
+
+def _address(target: Target, b: ir.IRBuilder, base: Any, index: int) -> Any:
+    return b.gep(base, [ir.Constant(I64, index)], source_etype=target.vector)
 
 
 def finite_check(target: Target, builder: ir.IRBuilder, values: Iterable[Any]) -> Any:

@@ -15,9 +15,9 @@ from dataclasses import replace
 
 from ..errors import InvalidValue, UnknownOperation
 from .builder import Builder
+from .dead_code import without_dead_code
 from .elementary import LONE, RULES, forward_atan2
-from .program import Instruction, Program
-from .trace import without_dead_code
+from .program import CALL_OPS, Instruction, Program
 
 PRECISIONS = ("float32", "float64")
 
@@ -39,11 +39,17 @@ def lower(
         raise InvalidValue(f"precision = {precision!r} is unknown; allowed are float32, float64")
     if program.precision is not None:
         raise InvalidValue(f"program {program.name!r} is already lowered to {program.precision}")
+    functions = tuple(_lowered(f, precision, native, careful) for f in program.functions)
+    own = _lowered(replace(program, functions=()), precision, native, careful)
+    return without_dead_code(replace(own, functions=functions))
+
+
+def _lowered(program: Program, precision: str, native: frozenset[str], careful: bool) -> Program:
+    """One Program or function of it, on its own: how it rounds does not depend on its callers."""
     program = with_shared_reciprocals(program)
     low = _Lowering(program, Builder(precision, careful=careful), native)
     results = tuple(tuple(low.number(low.place[r]) for r in result) for result in program.results)
-    lowered = replace(program, code=tuple(low.b.code), results=results, precision=precision)
-    return without_dead_code(lowered)
+    return replace(program, code=tuple(low.b.code), results=results, precision=precision)
 
 
 class _Lowering:
@@ -83,6 +89,8 @@ class _Lowering:
         if i.op == "select":
             return b.select(self.truth(args[0]), self.number(args[1]), self.number(args[2]))
         args = [self.number(a) for a in args]
+        if i.op in CALL_OPS:
+            return b.emit(i.op, *args, imm=i.imm)
         if i.op in ("add", "sub"):
             return self._sum(i.op, i.args, args)
         if i.op in ("min", "max"):

@@ -3,6 +3,10 @@
 The tracer writes Programs of elementary operations (`sin`, `pow`, ...); the lowering turns them
 into Programs of IEEE operations only (`LOWERED_OPS`), which every target can emit with the same
 bits.
+
+A large Program may have functions: Programs of one input and one output port that its code calls,
+so that what is run several times is written once. They stand in one list, each after those that it
+calls itself.
 """
 
 from __future__ import annotations
@@ -10,7 +14,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections import Counter
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -18,7 +22,8 @@ from typing import Any, NamedTuple
 from ..errors import InvalidValue
 
 FORMAT = "skidpad-program"
-FORMAT_VERSION = 1
+FORMAT_VERSION = 2
+"""Version 1 had no functions; a Program without them is still written as version 1."""
 
 FLOAT_OPS = {
     "const": 0,
@@ -64,6 +69,10 @@ BOOL_OPS = {
 
 LOWERED_OPS = FLOAT_OPS | BOOL_OPS
 
+CALL_OPS = ("call", "item")
+"""Operations of traced and lowered Programs alike: `call(a, b, ...; k, n)` runs function k on as
+many numbers as it has inputs, n times, each time with the results of the time before as its first
+arguments; `item(c; j)` is result j of the call c."""
 
 HELD_PORTS = frozenset({"p", "dt"})
 """Input ports whose values stay the same over a whole rollout. They are checked to be finite before
@@ -77,7 +86,7 @@ class Instruction(NamedTuple):
     args: tuple[int, ...] = ()
     imm: Any = None
     """The number of a `const`; (port, field) of an `input`; the bit of a `testbit`; the exponent of
-    a `pow`."""
+    a `pow`; function and number of times of a `call`; the result of an `item`."""
 
 
 class Port(NamedTuple):
@@ -100,15 +109,19 @@ class Program:
     precision: str | None = None
     meta: dict[str, Any] = field(default_factory=dict[str, Any], compare=False)
     """What a user of the file needs besides the code (units, defaults); not part of the digest."""
+    functions: tuple[Program, ...] = ()
+    """What its code and the code of later functions may call; a function's own list is empty."""
 
     @property
     def counts(self) -> Counter[str]:
-        """How often each operation occurs, constants and inputs left out."""
-        return Counter(i.op for i in self.code if i.op not in ("const", "input"))
+        """How often each operation is written, constants, inputs and calls left out."""
+        left_out = ("const", "input", *CALL_OPS)
+        own = Counter(i.op for i in self.code if i.op not in left_out)
+        return sum((f.counts for f in self.functions), own)
 
     @property
     def operations(self) -> int:
-        """Number of operations, constants and inputs left out."""
+        """Number of operations written, constants, inputs and calls left out."""
         return sum(self.counts.values())
 
     @cached_property
@@ -148,13 +161,13 @@ class Program:
         return cls.from_document(document, str(path))
 
     def __str__(self) -> str:
-        return "\n".join(_lines(self))
+        return "\n".join(_lines(self, self.functions))
 
 
 def _document(program: Program) -> dict[str, Any]:
-    return {
+    described: dict[str, Any] = {
         "format": FORMAT,
-        "version": FORMAT_VERSION,
+        "version": FORMAT_VERSION if program.functions else 1,
         "name": program.name,
         "precision": program.precision,
         "inputs": program.inputs,
@@ -162,6 +175,9 @@ def _document(program: Program) -> dict[str, Any]:
         "results": program.results,
         "code": [[i.op, i.args, _imm_text(i)] for i in program.code],
     }
+    if program.functions:
+        described["functions"] = [_document(function) for function in program.functions]
+    return described
 
 
 def _text(document: dict[str, Any]) -> bytes:
@@ -175,22 +191,17 @@ def _imm_text(i: Instruction) -> Any:
 def _decode(document: Any, where: str) -> Program:
     if not isinstance(document, dict) or document.get("format") != FORMAT:
         raise InvalidValue(f"{where} is not a skidpad program file (no format {FORMAT!r})")
-    if document.get("version") != FORMAT_VERSION:
+    if document.get("version") not in (1, FORMAT_VERSION):
         raise InvalidValue(
             f"{where} has program format version {document.get('version')!r}; "
-            f"this skidpad reads version {FORMAT_VERSION}"
+            f"this skidpad reads versions 1 and {FORMAT_VERSION}"
         )
     try:
-        program = Program(
-            name=document["name"],
-            inputs=tuple(Port(n, tuple(f)) for n, f in document["inputs"]),
-            outputs=tuple(Port(n, tuple(f)) for n, f in document["outputs"]),
-            code=tuple(_instruction(*entry) for entry in document["code"]),
-            results=tuple(tuple(r) for r in document["results"]),
-            precision=document["precision"],
-            meta=document.get("meta", {}),
-        )
-        _check(program, where)
+        functions = tuple(_program(entry) for entry in document.get("functions", ()))
+        program = replace(_program(document), meta=document.get("meta", {}), functions=functions)
+        for k, function in enumerate(functions):
+            _check(function, functions[:k], where)
+        _check(program, functions, where)
         sound = document["digest"] == program.digest
     except (KeyError, TypeError, ValueError, OverflowError) as error:
         if isinstance(error, InvalidValue):
@@ -201,20 +212,37 @@ def _decode(document: Any, where: str) -> Program:
     return program
 
 
+def _program(document: Any) -> Program:
+    """What one document says of itself, without its functions."""
+    return Program(
+        name=document["name"],
+        inputs=tuple(Port(n, tuple(f)) for n, f in document["inputs"]),
+        outputs=tuple(Port(n, tuple(f)) for n, f in document["outputs"]),
+        code=tuple(_instruction(*entry) for entry in document["code"]),
+        results=tuple(tuple(r) for r in document["results"]),
+        precision=document["precision"],
+    )
+
+
 def _instruction(op: str, args: list[int], imm: Any) -> Instruction:
     if op in ("const", "pow"):
         imm = float.fromhex(imm)
-    elif op == "input":
+    elif op in ("input", "call"):
         imm = (int(imm[0]), int(imm[1]))
     return Instruction(op, tuple(args), imm)
 
 
-def _check(program: Program, where: str) -> None:
-    """Raise unless every operand comes before its use and every input and result exists."""
+def _check(program: Program, functions: tuple[Program, ...], where: str) -> None:
+    """Raise unless every operand comes before its use and every input and result exists.
+
+    `functions` are those that the code may call.
+    """
     if program.precision not in (None, "float32", "float64"):
         raise InvalidValue(f"{where} is for an unknown precision, {program.precision!r}")
     for k, i in enumerate(program.code):
         known = program.precision is None or len(i.args) == LOWERED_OPS.get(i.op, -1)
+        if i.op in CALL_OPS:
+            known = _sound_call(program, functions, i)
         in_order = all(isinstance(a, int) and 0 <= a < k for a in i.args)
         if i.op == "input":
             port, index = i.imm
@@ -225,6 +253,22 @@ def _check(program: Program, where: str) -> None:
     for port, result in zip(program.outputs, program.results, strict=True):
         if len(port.fields) != len(result) or any(not 0 <= r < len(program.code) for r in result):
             raise InvalidValue(f"{where} is a damaged program file: output {port.name}")
+
+
+def _sound_call(program: Program, functions: tuple[Program, ...], i: Instruction) -> bool:
+    """Whether a `call` or an `item` fits the function that it is about."""
+    if i.op == "item":
+        source = program.code[i.args[0]]
+        return source.op == "call" and 0 <= i.imm < len(functions[source.imm[0]].results[0])
+    number, times = i.imm
+    function = functions[number] if 0 <= number < len(functions) else None
+    return (
+        function is not None
+        and times > 0
+        and function.precision == program.precision
+        and len(function.inputs) == len(function.outputs) == 1
+        and len(i.args) == len(function.inputs[0].fields)
+    )
 
 
 _INFIX = {
@@ -242,8 +286,11 @@ _INFIX = {
 }
 
 
-def _lines(program: Program) -> list[str]:
-    """The Program as text, one operation a line, inputs and constants inlined."""
+def _lines(program: Program, functions: tuple[Program, ...]) -> list[str]:
+    """The Program as text, one operation a line, inputs and constants inlined.
+
+    `functions` are those that its code may call.
+    """
     word = program.precision or "traced"
     lines = [f"program {program.name} ({word}, {program.operations} operations)"]
     lines += [f"  in  {p.name}: {', '.join(p.fields)}" for p in program.inputs if p.fields]
@@ -254,22 +301,30 @@ def _lines(program: Program) -> list[str]:
         elif i.op == "input":
             port = program.inputs[i.imm[0]]
             text[k] = f"{port.name}.{port.fields[i.imm[1]]}"
+        elif i.op == "item":
+            text[k] = f"{text[i.args[0]]}[{i.imm}]"
         else:
             text[k] = f"v{k}"
-            lines.append(f"  v{k} = {_expression(i, [text[a] for a in i.args])}")
+            value = _expression(i, [text[a] for a in i.args], functions)
+            lines.append(f"  v{k} = {value}")
     for port, result in zip(program.outputs, program.results, strict=True):
         lines += [
             f"  out {port.name}.{name} = {text[r]}"
             for name, r in zip(port.fields, result, strict=True)
         ]
     counts = ", ".join(f"{op} {n}" for op, n in program.counts.most_common())
-    return [*lines, f"  # {counts}"]
+    called = [line for function in program.functions for line in _lines(function, functions)]
+    return [*called, *lines, f"  # {counts}"]
 
 
-def _expression(i: Instruction, args: list[str]) -> str:
+def _expression(i: Instruction, args: list[str], functions: tuple[Program, ...]) -> str:
     if i.op in _INFIX:
         return f"{args[0]} {_INFIX[i.op]} {args[1]}"
     if i.op == "neg":
         return f"-{args[0]}"
+    if i.op == "call":
+        number, times = i.imm
+        repeated = f", up to {times} times" if times > 1 else ""
+        return f"{functions[number].name}({', '.join(args)}){repeated}"
     tail = [] if i.imm is None else [f"{i.imm:g}"]
     return f"{i.op}({', '.join(args + tail)})"

@@ -13,16 +13,27 @@ from __future__ import annotations
 import heapq
 from dataclasses import replace
 
-from .program import Program
+from .program import Instruction, Program
 
 _LATENCY = {"div": 14, "sqrt": 20, "fma": 4, "mul": 3, "add": 3, "sub": 3, "lt": 3}
 _DEFAULT_LATENCY = 2
 """Cycles until a result can be used, about as on current x86 cores (Fog's instruction tables)."""
+_LARGEST = 10_000
+"""Instructions of the largest function that is woven. A larger one is an elimination: woven, its
+values live so long that it runs no faster in lanes and takes LLVM twice as long to compile."""
 
 
 def scheduled(program: Program) -> Program:
     """The same Program in an order that keeps the processor busy."""
-    order = _order(program)
+    functions = tuple(
+        function if len(function.code) > _LARGEST else _scheduled(function, program.functions)
+        for function in program.functions
+    )
+    return replace(_scheduled(program, program.functions), functions=functions)
+
+
+def _scheduled(program: Program, functions: tuple[Program, ...]) -> Program:
+    order = _order(program, functions)
     place = {k: n for n, k in enumerate(order)}
     code = tuple(
         i._replace(args=tuple(place[a] for a in i.args)) for i in (program.code[k] for k in order)
@@ -31,7 +42,7 @@ def scheduled(program: Program) -> Program:
     return replace(program, code=code, results=results)
 
 
-def _order(program: Program) -> list[int]:
+def _order(program: Program, functions: tuple[Program, ...]) -> list[int]:
     """Instruction indices in the order of a machine that starts one operation a cycle."""
     users: list[list[int]] = [[] for _ in program.code]
     waiting_for: list[int] = []
@@ -40,7 +51,8 @@ def _order(program: Program) -> list[int]:
         waiting_for.append(len(operands))
         for a in operands:
             users[a].append(k)
-    remaining = _remaining(program, users)
+    latency = [_latency(i, functions) for i in program.code]
+    remaining = _remaining(latency, users)
     start = [0] * len(program.code)
     later = [(0, k) for k, n in enumerate(waiting_for) if n == 0]
     ready: list[tuple[int, int]] = []
@@ -54,7 +66,7 @@ def _order(program: Program) -> list[int]:
             heapq.heappush(ready, (-remaining[k], k))
         k = heapq.heappop(ready)[1]
         order.append(k)
-        done = now + _latency(program, k)
+        done = now + latency[k]
         for user in users[k]:
             start[user] = max(start[user], done)
             waiting_for[user] -= 1
@@ -64,14 +76,15 @@ def _order(program: Program) -> list[int]:
     return order
 
 
-def _latency(program: Program, k: int) -> int:
-    i = program.code[k]
-    return 0 if i.op in ("const", "input") else _LATENCY.get(i.op, _DEFAULT_LATENCY)
+def _latency(i: Instruction, functions: tuple[Program, ...]) -> int:
+    if i.op == "call":
+        return len(functions[i.imm[0]].code)
+    return 0 if i.op in ("const", "input", "item") else _LATENCY.get(i.op, _DEFAULT_LATENCY)
 
 
-def _remaining(program: Program, users: list[list[int]]) -> list[int]:
+def _remaining(latency: list[int], users: list[list[int]]) -> list[int]:
     """Cycles from the start of each operation to the end of the longest chain that needs it."""
-    length = [0] * len(program.code)
-    for k in range(len(program.code) - 1, -1, -1):
-        length[k] = _latency(program, k) + max((length[u] for u in users[k]), default=0)
+    length = [0] * len(latency)
+    for k in range(len(latency) - 1, -1, -1):
+        length[k] = latency[k] + max((length[u] for u in users[k]), default=0)
     return length

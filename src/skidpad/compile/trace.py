@@ -4,16 +4,20 @@ operations.
 CasADi's scalar graph (SX) is the tracer; this file turns its instruction list into ours and closes
 the traps on the way: constants that are NaN (a `math.sin` or `float` applied to a symbol), a Python
 `if` on a symbol, and `if_else`, which CasADi splits into two halves and a sum (that sum loses -0).
+A call of a CasADi function that is not to be inlined becomes a function of the Program.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from functools import cache
 from typing import Any
 
 from ..errors import TraceError, UnknownOperation
+from .dead_code import without_dead_code
+from .functions import with_loops
 from .program import Instruction, Port, Program
 
 _SIMPLE = {
@@ -95,7 +99,10 @@ def trace(
     graph = ca.Function("traced", [ca.vertcat(*s) for s in symbols], columns, options)
     if graph.has_free():
         raise TraceError(f"{name} uses symbols that are not its arguments: {graph.get_free()}")
-    return _read(name, graph, tuple(inputs), tuple(outputs))
+    functions = Functions()
+    traced = _read(name, graph, tuple(inputs), tuple(outputs), functions)
+    traced = replace(traced, functions=tuple(functions.programs))
+    return without_dead_code(with_loops(traced))
 
 
 def _call(name: str, function: Callable[..., Any], symbols: list[list[Any]]) -> Any:
@@ -203,8 +210,44 @@ class _Reader:
         return None
 
 
-def _read(name: str, graph: Any, inputs: tuple[Port, ...], outputs: tuple[Port, ...]) -> Program:
+class Functions:
+    """The functions found so far, each read once and after those that it calls."""
+
+    def __init__(self) -> None:
+        self.programs: list[Program] = []
+        self._known: dict[int, int] = {}
+        self._kept: list[Any] = []
+        """The CasADi functions: while they live, their hashes stay their own."""
+
+    def number(self, function: Any) -> int:
+        """The number of a CasADi function."""
+        key = function.__hash__()
+        if key not in self._known:
+            if function.n_in() != 1 or function.n_out() != 1:
+                raise TraceError(
+                    f"{function.name()} has {function.n_in()} inputs and {function.n_out()} "
+                    "outputs; a function that is called must have one of each, a column"
+                )
+            a, r = (
+                (Port(name, tuple(f"{name}{k}" for k in range(count))),)
+                for name, count in (("a", function.nnz_in()), ("r", function.nnz_out()))
+            )
+            program = _read(function.name(), function, a, r, self)
+            self._kept.append(function)
+            self._known[key] = len(self.programs)
+            self.programs.append(program)
+        return self._known[key]
+
+
+def _read(
+    name: str,
+    graph: Any,
+    inputs: tuple[Port, ...],
+    outputs: tuple[Port, ...],
+    functions: Functions,
+) -> Program:
     reader = _Reader(name)
+    calls = _called(graph)
     operation_names = _operation_names()
     registers: dict[int, int] = {}
     results = [[reader.const(0.0)] * len(p.fields) for p in outputs]
@@ -217,35 +260,23 @@ def _read(name: str, graph: Any, inputs: tuple[Port, ...], outputs: tuple[Port, 
             registers[target[0]] = reader.const(graph.instruction_constant(k))
         elif op == "OP_INPUT":
             registers[target[0]] = reader.emit("input", imm=(source[0], source[1]))
+        elif op == "OP_CALL":
+            number = functions.number(calls[k])
+            call = reader.emit("call", *(registers[r] for r in source), imm=(number, 1))
+            for j, register in enumerate(target):
+                if register >= 0:
+                    registers[register] = reader.emit("item", call, imm=j)
         else:
             registers[target[0]] = reader.operation(op, [registers[r] for r in source])
-    traced = Program(name, inputs, outputs, tuple(reader.code), tuple(map(tuple, results)))
-    return without_dead_code(traced)
+    return Program(name, inputs, outputs, tuple(reader.code), tuple(map(tuple, results)))
 
 
-def without_dead_code(program: Program) -> Program:
-    """The same Program without the instructions that no result needs."""
-    live = [False] * len(program.code)
-    for result in program.results:
-        for r in result:
-            live[r] = True
-    for k in range(len(program.code) - 1, -1, -1):
-        if live[k]:
-            for a in program.code[k].args:
-                live[a] = True
-    index: dict[int, int] = {}
-    code: list[Instruction] = []
-    for k, i in enumerate(program.code):
-        if live[k]:
-            index[k] = len(code)
-            code.append(i._replace(args=tuple(index[a] for a in i.args)))
-    results = tuple(tuple(index[r] for r in result) for result in program.results)
-    return Program(
-        program.name,
-        program.inputs,
-        program.outputs,
-        tuple(code),
-        results,
-        program.precision,
-        program.meta,
-    )
+def _called(graph: Any) -> dict[int, Any]:
+    """For each instruction that is a call, the CasADi function that it calls."""
+    import casadi as ca
+
+    calls = [k for k in range(graph.n_instructions()) if graph.instruction_id(k) == ca.OP_CALL]
+    if not calls:
+        return {}
+    expressions = graph.instructions_sx()
+    return {k: expressions[k].which_function() for k in calls}

@@ -18,6 +18,9 @@ import numpy as np
 from .jacobian import linearised
 from .symbolic import SX, column
 
+UNROLLED = 8
+"""States of the largest block that is unrolled into the step; see `large` for larger ones."""
+
 
 class Kind(Enum):
     """How the derivative of a block depends on the block's own states."""
@@ -44,12 +47,18 @@ class Block:
     rates_and_slopes: Any
     """CasADi function that gives the derivatives and their Jacobian with respect to `own`."""
     rates_and_all_slopes: Any
-    """The same, followed by the Jacobian with respect to `earlier`; only of a nonlinear block."""
+    """The same, followed by the Jacobian with respect to `earlier`; only of a nonlinear or large
+    block."""
 
     @property
     def size(self) -> int:
         """Number of states solved for together."""
         return len(self.states)
+
+    @property
+    def large(self) -> bool:
+        """Whether it is too large to be unrolled."""
+        return self.size > UNROLLED and self.kind is not Kind.QUADRATURE
 
 
 def find_blocks(rates: SX, states: SX, free: SX) -> list[Block]:
@@ -106,9 +115,11 @@ def _block(
     earlier = [j for j in needed if j not in members]
     own, given = _pick(states, members), _pick(states, earlier)
     wanted = _pick(rates, members)
+    arguments = [own, given, free]
+    if len(members) > UNROLLED:
+        return _large_block(tuple(members), tuple(earlier), arguments, wanted)
     result = linearised(wanted, own)
     kind = _kind(result.jacobian, own)
-    arguments = [own, given, free]
     return Block(
         states=tuple(members),
         earlier=tuple(earlier),
@@ -116,6 +127,23 @@ def _block(
         rates=_function(arguments, [result.values]),
         rates_and_slopes=_function(arguments, [*result]),
         rates_and_all_slopes=_all_slopes(arguments, wanted) if kind is Kind.NONLINEAR else None,
+    )
+
+
+def _large_block(
+    states: tuple[int, ...], earlier: tuple[int, ...], arguments: list[SX], wanted: SX
+) -> Block:
+    """Its Jacobian is found once, for `own` and `earlier` together, and corners are not looked for:
+    on a large block both take long."""
+    functions = _all_slopes(arguments, wanted)
+    values, jacobian, _ = functions.call(arguments)
+    return Block(
+        states=states,
+        earlier=earlier,
+        kind=_kind(jacobian, arguments[0], corners=False),
+        rates=_function(arguments, [values]),
+        rates_and_slopes=_function(arguments, [values, jacobian]),
+        rates_and_all_slopes=functions,
     )
 
 
@@ -134,12 +162,14 @@ def _function(inputs: list[SX], outputs: list[SX]) -> Any:
     return ca.Function("block", inputs, outputs, {"cse": True})
 
 
-def _kind(jacobian: SX, own: SX) -> Kind:
+def _kind(jacobian: SX, own: SX, *, corners: bool = True) -> Kind:
     entries = column(jacobian.nonzeros())
     if entries.numel() == 0 or entries.is_zero():
         return Kind.QUADRATURE
     if not ca.depends_on(entries, own):
         return Kind.LINEAR
+    if not corners:
+        return Kind.NONLINEAR
     # A selection depends on the states through its condition, yet its slopes are constant.
     curvature = linearised(entries, own).jacobian
     return Kind.PIECEWISE_LINEAR if curvature.nnz() == 0 else Kind.NONLINEAR

@@ -32,11 +32,15 @@ def radau_tableau(stages: int) -> Tableau:
 @cache
 def inverse_coefficients(stages: int) -> tuple[tuple[float, ...], ...]:
     """The inverse of the matrix a of `radau_tableau`, rounded once."""
+    return tuple(tuple(float(value) for value in row) for row in exact_inverse(stages))
+
+
+def exact_inverse(stages: int) -> Matrix:
+    """The inverse of the matrix a, to `DIGITS` digits."""
     _, a = _exact(stages)
     with localcontext() as context:
         context.prec = DIGITS
-        inverse = solve(a, [[Decimal(int(i == j)) for j in range(stages)] for i in range(stages)])
-    return tuple(tuple(float(value) for value in row) for row in inverse)
+        return solve(a, [[Decimal(int(i == j)) for j in range(stages)] for i in range(stages)])
 
 
 def _exact(stages: int) -> tuple[list[Decimal], Matrix]:

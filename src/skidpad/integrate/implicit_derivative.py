@@ -9,6 +9,7 @@ ends at x + D_s. Newton's iteration only finds the D_i; the derivative is that o
 
 Both are solved block by block (see `blocks`): forwards each block after those it depends on,
 backwards in the opposite order, where a block receives from later ones what their rates owe to it.
+Large blocks have their own ways, see `large_derivative`.
 What `hold` returned stays constant over the step, so it is a symbol here and its own derivative
 comes before or after.
 """
@@ -24,6 +25,7 @@ from ..model import Model
 from .base import Scalars
 from .blocks import Block, Kind
 from .elimination import total
+from .large_derivative import LargeDerivative
 from .newton import Columns, factorised
 from .radau import Radau
 from .sweep import pullback, pushforward
@@ -52,6 +54,10 @@ class ImplicitStep:
 
         self._start = column(record.flatten(x))
         self._solution = radau_stages(method.stages, method.iterations, f, record.flatten(x), dt)
+        self._large = {
+            states: LargeDerivative(block, self._solution.method)
+            for states, block in self._solution.large.items()
+        }
 
     def pullback(self, weights: SX, symbols: SX) -> SX:
         """The gradient of weights · (state after the step) with respect to x, u, p in `symbols`."""
@@ -103,6 +109,8 @@ class ImplicitStep:
             weights = _transposed(method.weights)
             mu = [total(a * r for a, r in zip(row, right, strict=True)) for row in weights]
             return mu, ca.SX.zeros(block.size)
+        if block.large:
+            return self._large[block.states].transposed(self._points(block), right)
         slopes = [self._slopes(block, k) for k in stages]
         factors = factorised(_transposed(method.inverse), [j.T for j in slopes])
         mu = factors.solve([-r for r in right])
@@ -119,6 +127,8 @@ class ImplicitStep:
                 change = [
                     total(a * r for a, r in zip(row, right, strict=True)) for row in method.weights
                 ]
+            elif block.large:
+                change = self._large[block.states].solved(self._points(block), right)
             else:
                 slopes = [self._slopes(block, k) for k in stages]
                 change = factorised(method.inverse, slopes).solve([-r for r in right])
@@ -129,6 +139,14 @@ class ImplicitStep:
     def _slopes(self, block: Block, stage: int) -> SX:
         """Jacobian of a block with respect to its own states at a stage."""
         return block.rates_and_slopes.call(self._point(block, stage))[1]
+
+    def _points(self, block: Block) -> list[tuple[SX, SX]]:
+        """Own and earlier states of a block at every stage."""
+        solved = self._solution
+        return [
+            (solved.at(k, block.states), solved.at(k, block.earlier))
+            for k in range(len(solved.method.times))
+        ]
 
     def _point(self, block: Block, stage: int) -> list[SX]:
         """The arguments of a block's functions at a stage."""
@@ -142,6 +160,8 @@ class ImplicitStep:
         One sweep for all stages: what depends on the free symbols alone is gone through once.
         """
         free = self._solution.free
+        if block.large:
+            return self._large_pullback(block, mu)
         points = [self._point(block, k) for k in range(len(mu))]
         own = [_like(own, f"own_{k}") for k, (own, _, _) in enumerate(points)]
         earlier = [_like(given, f"earlier_{k}") for k, (_, given, _) in enumerate(points)]
@@ -157,11 +177,20 @@ class ImplicitStep:
         parts = ca.vertsplit(gradient, [*split, gradient.numel()])
         return parts[:-1], parts[-1]
 
+    def _large_pullback(self, block: Block, mu: Columns) -> tuple[Columns, SX]:
+        large = self._large[block.states]
+        parts = [large.pullback(*of) for of in zip(self._points(block), mu, strict=True)]
+        constants, free = large.large.constants, self._solution.free
+        added = total(on_constants for _, on_constants in parts)
+        return [on_earlier for on_earlier, _ in parts], _picked(added, constants, free)
+
     def _block_pushforward(
         self, block: Block, stage: int, moved: list[list[SX]], on_free: SX
     ) -> SX:
         """The change of a block's rates at a stage while its increments stay."""
         point = self._point(block, stage)
+        if block.large:
+            return self._large_pushforward(block, stage, moved, on_free)
         own, earlier = _like(point[0], "own"), _like(point[1], "earlier")
         inputs = column((own, earlier, self._solution.free))
         (rates,) = block.rates.call([own, earlier, self._solution.free])
@@ -176,6 +205,16 @@ class ImplicitStep:
             )
         )
         return swept.call([*point, given])[0]
+
+    def _large_pushforward(
+        self, block: Block, stage: int, moved: list[list[SX]], on_free: SX
+    ) -> SX:
+        large, free = self._large[block.states], self._solution.free
+        own = column(moved[i][0] for i in block.states)
+        earlier = column(moved[j][stage] for j in block.earlier)
+        constants = _picked(on_free, free, large.large.constants)
+        point = self._points(block)[stage]
+        return large.pushforward(point, column((own, earlier, constants)))
 
 
 def _like(values: SX, name: str) -> SX:

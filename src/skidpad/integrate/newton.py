@@ -37,6 +37,11 @@ class Method:
     """(A⁻¹)_ij / h"""
     reference: int
     """The stage in the middle of the step, around which earlier blocks are linearised."""
+    step: SX
+    """h"""
+    tableau: Tableau
+    coefficients: Sequence[Sequence[float]]
+    """A⁻¹"""
 
     @classmethod
     def of(cls, tableau: Tableau, inverse: Sequence[Sequence[float]], h: SX) -> Method:
@@ -46,7 +51,14 @@ class Method:
             times=[h if c == 1 else h * c for c in tableau.c],
             inverse=[[a / h for a in row] for row in inverse],
             reference=(tableau.stages - 1) // 2,
+            step=h,
+            tableau=tableau,
+            coefficients=inverse,
         )
+
+    def with_step(self, h: SX) -> Method:
+        """The same method with another step."""
+        return Method.of(self.tableau, self.coefficients, h)
 
 
 @dataclass(frozen=True)
@@ -123,7 +135,9 @@ def newton(
         change = _correction(block, stages, increments)
         increments = [d + c for d, c in zip(increments, change, strict=True)]
         made.append(change)
-    return increments, _error_left(made[-2], made[-1], stages.start)
+    scale = reciprocal(1.0 + size(stages.start))
+    before, last = (scale * size(ca.vertcat(*corrections)) for corrections in made[-2:])
+    return increments, error_left(before, last)
 
 
 def _correction(block: Block, stages: Stages, increments: Columns) -> Columns:
@@ -149,19 +163,17 @@ def factorised(inverse: Sequence[Sequence[SX]], slopes: Sequence[SX]) -> Factors
     return factorise(grid, size)
 
 
-def _error_left(before: Columns, last: Columns, start: SX) -> SX:
-    """Estimate of the error after the last correction, relative to 1 + Σ|start|.
+def error_left(before: SX, last: SX) -> SX:
+    """Estimate of the error after the last correction; both are sizes relative to 1 + Σ|start|.
 
     Quadratic convergence leaves κ n² after a correction of size n; κ is seen in the last two
     corrections, and taken as at least 1 so that a lucky small correction does not pass for
-    convergence. Sums rather than maxima: CasADi's maximum would drop a NaN.
+    convergence.
     """
-    scale = reciprocal(1.0 + _size(start))
-    n_1 = scale * _size(ca.vertcat(*before)) + ROUNDING
-    n_2 = scale * _size(ca.vertcat(*last))
+    n_1, n_2 = before + ROUNDING, last
     return n_2 * n_2 * (n_2 / (n_1 * n_1) + 1.0)
 
 
-def _size(values: SX) -> SX:
-    """Sum of absolute values."""
+def size(values: SX) -> SX:
+    """Sum of absolute values. Not their maximum: CasADi's would drop a NaN."""
     return total(ca.fabs(values[i]) for i in range(values.numel()))

@@ -12,6 +12,8 @@ from ..errors import TraceError
 from .base import Derivative, Scalars, same_length
 from .blocks import Block, find_blocks
 from .collocation import inverse_coefficients, radau_tableau
+from .large import solve_large
+from .large_block import LargeBlock
 from .newton import Method, Stages, solve
 from .symbolic import SX, column, symbols_besides
 
@@ -27,6 +29,8 @@ class Solution:
     values: list[list[SX]]
     """For each state its value at every stage; the last is the result."""
     residual: SX
+    large: dict[tuple[int, ...], LargeBlock]
+    """The large blocks with their functions, by their states."""
 
     def at(self, stage: int, states: Sequence[int]) -> SX:
         """Some of the states at one stage, as a column."""
@@ -51,14 +55,20 @@ def radau_stages(stages: int, iterations: int, f: Derivative, x: Scalars, dt: An
     blocks = find_blocks(rates, states, free)
     values = [[start[i]] * stages for i in range(len(x))]
     residual = ca.SX(0)
+    large: dict[tuple[int, ...], LargeBlock] = {}
     for block in blocks:
         earlier = [column(values[i][k] for i in block.earlier) for k in range(stages)]
         own = column(start[i] for i in block.states)
-        increments, left = solve(block, Stages(method, own, earlier, free), iterations)
+        place = Stages(method, own, earlier, free)
+        if block.large:
+            large[block.states] = LargeBlock(block, stages, free)
+            increments, left = solve_large(large[block.states], place, iterations)
+        else:
+            increments, left = solve(block, place, iterations)
         residual = residual + left
         for row, i in enumerate(block.states):
             values[i] = [start[i] + d[row] for d in increments]
-    return Solution(method, blocks, free, values, residual)
+    return Solution(method, blocks, free, values, residual, large)
 
 
 def traced_column(values: Scalars) -> SX:
