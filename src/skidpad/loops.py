@@ -19,8 +19,8 @@ from numba.core import caching
 
 from .compile import cache
 
-FOLDERS = ("segment_index", "collision", "raycast")
-"""The parts of the package that have loops."""
+FOLDERS = ("segment_index", "collision", "raycast", "sensors", "uncertainty")
+"""The parts of the package that have loops, or constants that loops use."""
 
 _JIT: Any = numba.njit
 

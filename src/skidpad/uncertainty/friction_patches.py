@@ -1,0 +1,113 @@
+"""Friction that depends on where a vehicle is: ice, puddles, a wet lane."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .. import record
+from ..errors import InvalidValue
+from .draw import Draw
+from .model import Fields, UncertaintyModel
+from .patches import Patch, Places, Scatter, on_top, same_for_all
+from .vectors import Shape
+
+Array = NDArray[np.float64]
+
+
+class Ground(NamedTuple):
+    """What is remembered of a run: where the patches thrown at random lie."""
+
+    thrown: tuple[Places, ...]
+
+
+class FrictionPatches(UncertaintyModel):
+    """One value, the friction at the place of the vehicle: `base` outside of all patches.
+
+    Patches and what is thrown at random (`Scatter`) lie on top of each other in the order given;
+    random ones are the same through a run and differ from run to run. For a vehicle whose
+    disturbance has a factor on friction: `by_name(External, mu_scale=FrictionPatches(...))`.
+
+    `position` says which two values of the state are the place, by number or, with `state`, the
+    vehicle's State record, by name. The nominal value is `base` if not given.
+    """
+
+    def __init__(
+        self,
+        patches: Sequence[Patch | Scatter],
+        base: float = 1.0,
+        nominal_value: Any = None,
+        *,
+        position: tuple[int | str, int | str] | None = None,
+        state: type | None = None,
+        fields: Fields | None = None,
+    ) -> None:
+        self._layers = _checked_layers(patches)
+        self._columns = _columns(position, state)
+        shape = Shape.of(1, fields)
+        self._base = shape.finite("base", base)
+        shape.require("base", self._base, self._base >= 0.0, "at least 0")
+        super().__init__(None, self._base if nominal_value is None else nominal_value, fields=shape)
+
+    def sample(
+        self, draw: Draw, memory: Any = None, x: Array | None = None
+    ) -> tuple[Array, Ground]:
+        """The friction at the places of the runs; `x` are their states, (runs, nx)."""
+        if x is None:
+            raise InvalidValue("x = None: FrictionPatches needs the states of the runs, (runs, nx)")
+        if np.ndim(x) != 2 or len(x) != draw.count or np.shape(x)[1] <= max(self._columns):
+            raise InvalidValue(
+                f"x has shape {np.shape(x)}; allowed is ({draw.count}, nx) with the position in "
+                f"columns {self._columns[0]} and {self._columns[1]}"
+            )
+        ground = self._placed(draw) if memory is None else memory
+        place_x, place_y = (np.asarray(x[:, column], float) for column in self._columns)
+        out = np.full(draw.count, self._base[0])
+        thrown = iter(ground.thrown)
+        for layer in self._layers:
+            places = layer if isinstance(layer, Places) else next(thrown)
+            out = on_top(places, place_x, place_y, out)
+        return out[:, None], ground
+
+    def _placed(self, draw: Draw) -> Ground:
+        once = draw.once()
+        scatters = [layer for layer in self._layers if isinstance(layer, Scatter)]
+        return Ground(tuple(s.placed(once.part(k)) for k, s in enumerate(scatters)))
+
+
+def _checked_layers(patches: Any) -> list[Places | Scatter]:
+    given = [patches] if isinstance(patches, (Patch, Scatter)) else list(patches)
+    for k, patch in enumerate(given):
+        if not isinstance(patch, (Patch, Scatter)):
+            raise InvalidValue(f"patches[{k}] = {patch!r} must be a Patch, a strip or a Scatter")
+    return [p if isinstance(p, Scatter) else same_for_all((p,)) for p in given]
+
+
+def _columns(position: Any, state: type | None) -> tuple[int, int]:
+    if position is None:
+        position = (0, 1) if state is None else ("x", "y")
+    names = () if state is None else record.names(state)
+    try:
+        first, second = (_column(given, names) for given in position)
+    except InvalidValue:
+        raise
+    except (TypeError, ValueError):
+        raise InvalidValue(
+            f"position = {position!r} must be two numbers of columns, or with state= two names"
+        ) from None
+    return first, second
+
+
+def _column(given: Any, names: tuple[str, ...]) -> int:
+    if isinstance(given, str):
+        if given not in names:
+            raise InvalidValue(record.unknown_name("state", given, names))
+        return names.index(given)
+    column = operator.index(given)
+    if column < 0:
+        raise InvalidValue(f"position = {column} must be at least 0")
+    return column

@@ -1,0 +1,113 @@
+"""Several models side by side, each over a part of the vector."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .. import record
+from ..errors import InvalidValue
+from .draw import Draw
+from .model import UncertaintyModel
+from .vectors import Shape
+
+Array = NDArray[np.float64]
+
+
+class Part(NamedTuple):
+    """A model, the places of its values in the whole, and the name of its channel."""
+
+    name: str
+    model: UncertaintyModel
+    places: tuple[int, ...]
+
+
+class Composed(UncertaintyModel):
+    """A vector put together from the samples of other models.
+
+    Each part draws from a channel of its own, so that changing one leaves the others' numbers
+    alone.
+    """
+
+    def __init__(self, parts: Sequence[Part], shape: Shape) -> None:
+        """Where there is no part, the values are those at rest of the shape."""
+        nominal = shape.rest.copy()
+        for part in parts:
+            nominal[list(part.places)] = part.model.nominal_value
+        self._parts = tuple(parts)
+        super().__init__(None, nominal, fields=shape)
+
+    @property
+    def parts(self) -> tuple[Part, ...]:
+        """The models and where their values are."""
+        return self._parts
+
+    def start(self, runs: int) -> Any:
+        """The memories of the parts."""
+        return tuple(part.model.start(runs) for part in self._parts)
+
+    def sample(self, draw: Draw, memory: Any = None, x: Array | None = None) -> tuple[Array, Any]:
+        """What the parts sample, each at its places; the nominal value where there is none."""
+        before = self.start(draw.count) if memory is None else memory
+        out = np.tile(self.nominal_value, (draw.count, 1))
+        after: list[Any] = []
+        for part, own in zip(self._parts, before, strict=True):
+            out[:, part.places], kept = part.model.sample(draw.part(part.name), own, x)
+            after.append(kept)
+        return out, tuple(after)
+
+
+class Joined(Composed):
+    """Models one after the other: `Joined([Gaussian(...), Uniform(...)])`.
+
+    For parts of a vector by the names of its fields see `by_name`.
+    """
+
+    def __init__(self, models: Sequence[UncertaintyModel]) -> None:
+        parts: list[Part] = []
+        first = 0
+        for k, model in enumerate(models):
+            _check_model(f"models[{k}]", model)
+            parts.append(Part(str(k), model, tuple(range(first, first + model.dim))))
+            first += model.dim
+        super().__init__(parts, Shape.of(first))
+
+
+def by_name(
+    kind: type,
+    given: Mapping[str | tuple[str, ...], UncertaintyModel] | None = None,
+    /,
+    **models: UncertaintyModel,
+) -> Composed:
+    """A model of all fields of a record from models of some: `by_name(State, v_x=Gaussian(0, 1))`.
+
+    Fields not named keep their default, 0 without one. Dotted names and groups of fields go into a
+    mapping: `by_name(State, {("v_x", "v_y"): Gaussian(covariance=...)})`. The channel of each part
+    has the name of its fields.
+    """
+    names = record.names(kind)
+    parts: list[Part] = []
+    for key, model in {**(given or {}), **models}.items():
+        wanted = (key,) if isinstance(key, str) else tuple(key)
+        label = ", ".join(wanted)
+        _check_model(label, model)
+        for name in wanted:
+            if name not in names:
+                raise InvalidValue(record.unknown_name(kind.__name__, name, names))
+            if any(names.index(name) in part.places for part in parts):
+                raise InvalidValue(f"{name} has two models; allowed is one")
+        if model.dim != len(wanted) or len(set(wanted)) != len(wanted):
+            raise InvalidValue(
+                f"{label}: the model has dim = {model.dim}; "
+                f"allowed is one value for each of {len(wanted)} fields"
+            )
+        parts.append(Part("+".join(wanted), model, tuple(names.index(name) for name in wanted)))
+    return Composed(parts, Shape.of(None, kind))
+
+
+def _check_model(name: str, model: Any) -> None:
+    if not isinstance(model, UncertaintyModel):
+        raise InvalidValue(f"{name} = {model!r} must be an UncertaintyModel")
