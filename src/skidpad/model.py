@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from .integrate.base import Integrator
     from .interop.casadi import CasadiModel
     from .interop.jax import JaxModel
+    from .linearisation import Continuous, Discrete, NormalisedAcceleration
 
 
 class NoDisturbance(NamedTuple):
@@ -177,6 +178,41 @@ class Vehicle:
         from .interop.jax import jax_model
 
         return jax_model(self, integrator)
+
+    def linearise(
+        self, x: Any, u: Any, dt: float, integrator: str | Integrator = "rk4", *, w: Any = None
+    ) -> Discrete:
+        """One step of dt in s from a state with the input held, and its exact Jacobians:
+        (x_next, A, B). See `skidpad.linearisation`."""
+        from .linearisation import linearise
+
+        return linearise(self, x, u, dt, integrator, w=w)
+
+    def linearise_continuous(self, x: Any, u: Any, *, w: Any = None) -> Continuous:
+        """The derivative at a state and input, and its exact Jacobians: (rate, A, B)."""
+        from .linearisation import linearise_continuous
+
+        return linearise_continuous(self, x, u, w=w)
+
+    def normalised_acceleration(
+        self,
+        x: Any,
+        u: Any,
+        *,
+        w: Any = None,
+        a_long_max: float | None = None,
+        a_lat_max: float | None = None,
+    ) -> NormalisedAcceleration:
+        """Accelerations along and across the vehicle over their limits, parameters unless
+        given."""
+        from .linearisation import normalised_acceleration
+
+        return normalised_acceleration(self, x, u, w=w, a_long_max=a_long_max, a_lat_max=a_lat_max)
+
+    def _repr_html_(self) -> str:
+        from .viewer.plots.vehicle_html import vehicle_html
+
+        return vehicle_html(self)
 
     def _defaults(self, w: Any, p: Any) -> tuple[Any, Any]:
         w = record.build(self.model.Disturbance) if w is None else w

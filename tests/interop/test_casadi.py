@@ -15,7 +15,8 @@ def sample(vehicle: Vehicle) -> tuple[np.ndarray, np.ndarray]:
     """A moving, turning state and an input, as flat arrays."""
     rng = np.random.default_rng(7)
     x = rng.uniform(-0.2, 0.2, record.size(vehicle.State))
-    x[record.names(vehicle.State).index("v_x")] = 9.0
+    names = record.names(vehicle.State)
+    x[names.index(next(name for name in ("v_x", "v", "v_s") if name in names))] = 9.0
     low = [leaf.allowed.low if leaf.allowed else -0.2 for leaf in record.fields(vehicle.Input)]
     return x, rng.uniform(low, 0.2)
 

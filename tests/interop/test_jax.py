@@ -15,9 +15,9 @@ from skidpad import record, vehicles
 
 
 def start_of(car: sp.Vehicle) -> tuple[np.ndarray, np.ndarray]:
-    x = np.zeros(record.size(car.State))
-    x[[3, 4, 5, 6]] = 9.0, 0.1, 0.3, 0.05
-    return x, np.array([0.06, 20.0, 25.0, 30.0, 35.0])
+    turning = {"v_x": 9.0, "v": 9.0, "v_s": 9.0, "v_y": 0.1, "omega": 0.3, "steer": 0.05}
+    x = np.array([turning.get(name, 0.0) for name in record.names(car.State)])
+    return x, np.array([0.06, 20.0, 25.0, 30.0, 35.0])[: record.size(car.Input)]
 
 
 @pytest.mark.parametrize("name", [n for n in vehicles.names() if vehicles.get(n).model.continuous])

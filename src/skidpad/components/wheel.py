@@ -51,17 +51,24 @@ def slip_angle(w: Velocity, v_eps: m_s) -> rad:
     return atan2(-w.y, maximum(abs(w.x), v_eps))
 
 
-def smooth_slip_angle(w: Velocity, v_blend: m_s) -> rad:
-    """`slip_angle` with a smooth floor on the rolling speed, for a car that also stands still.
+def floored_speed(v: m_s, v_blend: m_s) -> m_s:
+    """|v| with a smooth floor, so that slip at standstill can be divided by it.
 
-    Above `v_blend` it is `slip_angle` exactly. Below, the rolling speed is replaced by the even
-    quartic v_blend (3 + 6 t² - t⁴) / 8 with t = |w.x| / v_blend, which joins with equal slope and
-    curvature and ends at 3/8 v_blend: the tyre becomes a viscous lateral damper, as stiff at rest
-    as it is at 3/8 v_blend and no stiffer, and its force still opposes the drift.
+    Above `v_blend` it is |v| exactly. Below, it is the even quartic v_blend (3 + 6 t² - t⁴) / 8
+    with t = |v| / v_blend, which joins with equal slope and curvature and ends at 3/8 v_blend.
     """
-    speed = abs(w.x)
+    speed = abs(v)
     t = minimum(speed, v_blend) * (1.0 / v_blend)
     t2 = t * t
     # The quartic minus t, times v_blend, is what has to be added; it vanishes from v_blend on.
     floor = v_blend * (0.125 * (3.0 + t2 * (6.0 - t2)) - t)
-    return atan2(-w.y, speed + floor)
+    return speed + floor
+
+
+def smooth_slip_angle(w: Velocity, v_blend: m_s) -> rad:
+    """`slip_angle` with a smooth floor on the rolling speed, for a car that also stands still.
+
+    Above `v_blend` it is `slip_angle` exactly. Below, the tyre becomes a viscous lateral damper, as
+    stiff at rest as it is at 3/8 v_blend and no stiffer, and its force still opposes the drift.
+    """
+    return atan2(-w.y, floored_speed(w.x, v_blend))

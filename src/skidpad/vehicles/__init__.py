@@ -9,11 +9,35 @@ from . import wheeled
 from .ackermann_truck import ackermann_truck
 from .autoware import autoware
 from .brains2 import brains2
+from .commonroad import (
+    commonroad_dynamic_bicycle,
+    commonroad_kinematic_bicycle,
+    commonroad_ks,
+    commonroad_kst,
+    commonroad_mb,
+    commonroad_st,
+    commonroad_std,
+    double_integrator,
+)
 from .formula_student import formula_student
 from .four_wheel import four_wheel
 from .kinematic_bicycle import kinematic_bicycle
 
-_LISTED = (ackermann_truck, brains2, formula_student, four_wheel, kinematic_bicycle)
+_LISTED = (
+    ackermann_truck,
+    brains2,
+    commonroad_dynamic_bicycle,
+    commonroad_kinematic_bicycle,
+    commonroad_ks,
+    commonroad_kst,
+    commonroad_mb,
+    commonroad_st,
+    commonroad_std,
+    double_integrator,
+    formula_student,
+    four_wheel,
+    kinematic_bicycle,
+)
 _FACTORIES: dict[str, VehicleFactory] = {}
 
 
@@ -46,6 +70,14 @@ __all__ = [
     "ackermann_truck",
     "autoware",
     "brains2",
+    "commonroad_dynamic_bicycle",
+    "commonroad_kinematic_bicycle",
+    "commonroad_ks",
+    "commonroad_kst",
+    "commonroad_mb",
+    "commonroad_st",
+    "commonroad_std",
+    "double_integrator",
     "formula_student",
     "four_wheel",
     "get",

@@ -1,0 +1,99 @@
+"""`commonroad_ks`: kinematic single track, CommonRoad's KS, seen from its rear axle."""
+
+from __future__ import annotations
+
+from typing import Annotated, NamedTuple
+
+from ...additive import additive
+from ...components.centre_track import following
+from ...components.commonroad_limits import Limited, limited
+from ...components.rigid_body import Acceleration, body_acceleration
+from ...components.single_track import rolling
+from ...model import Model, NoDisturbance
+from ...units import Allowed, m, m_s, m_s2, non_negative, positive, rad, rad_s
+from .factory import CommonRoadFactory
+from .records import CarInput
+from .sets import BMW_320I
+
+
+class State(NamedTuple):
+    """Pose of the rear axle, speed and steering angle. ISO 8855: x forward, y left."""
+
+    x: m = 0.0
+    """Position of the middle of the rear axle in the world frame."""
+    y: m = 0.0
+    """Position of the middle of the rear axle in the world frame."""
+    steer: rad = 0.0
+    """Steering angle, positive to the left."""
+    v: m_s = 0.0
+    """Velocity of the rear axle, negative in reverse."""
+    yaw: rad = 0.0
+    """Heading from the world x axis, positive to the left, not wrapped."""
+
+
+class Params(NamedTuple):
+    """Geometry and limits; CommonRoad's vehicle 2, a BMW 320i, by default."""
+
+    l_f: Annotated[m, positive] = BMW_320I["l_f"]
+    """Distance from the centre of mass to the front axle."""
+    l_r: Annotated[m, positive] = BMW_320I["l_r"]
+    """Distance from the centre of mass to the rear axle."""
+    steer_max: Annotated[rad, non_negative] = BMW_320I["steer_max"]
+    """Largest steering angle, either side."""
+    steer_rate_max: Annotated[rad_s, non_negative] = BMW_320I["steer_rate_max"]
+    """Largest steering rate, either side."""
+    a_max: Annotated[m_s2, non_negative] = BMW_320I["a_max"]
+    """Largest acceleration, either way."""
+    v_switch: Annotated[m_s, positive] = BMW_320I["v_switch"]
+    """Speed above which the engine's power limits the acceleration forwards."""
+    v_min: Annotated[m_s, Allowed(high=0.0)] = BMW_320I["v_min"]
+    """Fastest in reverse, negative."""
+    v_max: Annotated[m_s, positive] = BMW_320I["v_max"]
+    """Fastest forwards."""
+
+
+class Outputs(NamedTuple):
+    """Accelerations of the centre of mass, and the turn."""
+
+    a_x: m_s2
+    """Acceleration of the centre of mass over ground, along the car."""
+    a_y: m_s2
+    """Acceleration of the centre of mass over ground, across the car, positive to the left."""
+    omega: rad_s
+    """Yaw rate, positive to the left."""
+
+
+def derivative(x: State, u: CarInput, w: NoDisturbance, p: Params) -> State:
+    """Time derivative of the state."""
+    acting = limited(u.steer_rate, u.a, x.steer, x.v, p)
+    pose = rolling(x.yaw, x.v, x.steer, p.l_f + p.l_r)
+    return State(pose.x, pose.y, acting.steer_rate, acting.a, pose.yaw)
+
+
+def turn(v: m_s, steer: rad, acting: Limited, l_f: m, l_r: m) -> Outputs:
+    """Accelerations where the mass is, not where the reference point is, and the yaw rate."""
+    omega, omega_rate = following(v, acting.a, steer, acting.steer_rate, l_f + l_r)
+    a = body_acceleration(Acceleration(acting.a, l_r * omega_rate), v, l_r * omega, omega)
+    return Outputs(a.x, a.y, omega)
+
+
+def outputs(x: State, u: CarInput, w: NoDisturbance, p: Params) -> Outputs:
+    """Accelerations under the commands that act."""
+    acting = limited(u.steer_rate, u.a, x.steer, x.v, p)
+    return turn(x.v, x.steer, acting, p.l_f, p.l_r)
+
+
+MODEL = additive(
+    Model(
+        name="commonroad_ks",
+        State=State,
+        Input=CarInput,
+        Params=Params,
+        Outputs=Outputs,
+        derivative=derivative,
+        outputs=outputs,
+        summary="CommonRoad KS: kinematic single track, rear axle",
+    )
+)
+
+commonroad_ks = CommonRoadFactory(MODEL, sets=(1, 2, 3, 4))

@@ -1,0 +1,141 @@
+"""`commonroad_kst`: kinematic single track that pulls a trailer from its rear axle: CommonRoad KST.
+
+Without slip the trailer turns towards the tractor with v sin(hitch) / l_trailer. Going backwards it
+folds up sooner or later, as real ones do; at `hitch_max` it is held.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from math import pi
+from typing import Annotated, Any, NamedTuple
+
+from ...additive import additive
+from ...components.commonroad_limits import limited
+from ...components.single_track import rolling
+from ...model import Model, NoDisturbance
+from ...ops import abs, cos, logical_and, sin, where
+from ...units import Allowed, m, m_s, m_s2, non_negative, positive, rad, rad_s
+from .factory import VEHICLE_MODELS, CommonRoadFactory
+from .ks import turn
+from .records import CarInput
+from .sets import TRUCK_WITH_TRAILER
+
+
+class State(NamedTuple):
+    """Pose of the tractor's rear axle, speed, steering angle and hitch angle."""
+
+    x: m = 0.0
+    """Position of the middle of the tractor's rear axle in the world frame."""
+    y: m = 0.0
+    """Position of the middle of the tractor's rear axle in the world frame."""
+    steer: rad = 0.0
+    """Steering angle, positive to the left."""
+    v: m_s = 0.0
+    """Velocity of the tractor's rear axle, negative in reverse."""
+    yaw: rad = 0.0
+    """Heading of the tractor from the world x axis, positive to the left, not wrapped."""
+    hitch: rad = 0.0
+    """Heading of the trailer less that of the tractor."""
+
+
+class Params(NamedTuple):
+    """Geometry and limits; CommonRoad's vehicle 4, a truck with its trailer, by default."""
+
+    l_f: Annotated[m, positive] = TRUCK_WITH_TRAILER["l_f"]
+    """Distance from the tractor's centre of mass to its front axle."""
+    l_r: Annotated[m, positive] = TRUCK_WITH_TRAILER["l_r"]
+    """Distance from the tractor's centre of mass to its rear axle."""
+    l_trailer: Annotated[m, positive] = TRUCK_WITH_TRAILER["l_trailer"]
+    """Distance from the tractor's rear axle, where the hitch is, to the trailer's axle."""
+    hitch_max: Annotated[rad, positive] = 0.5 * pi
+    """Largest hitch angle, either side."""
+    steer_max: Annotated[rad, non_negative] = TRUCK_WITH_TRAILER["steer_max"]
+    """Largest steering angle, either side."""
+    steer_rate_max: Annotated[rad_s, non_negative] = TRUCK_WITH_TRAILER["steer_rate_max"]
+    """Largest steering rate, either side."""
+    a_max: Annotated[m_s2, non_negative] = TRUCK_WITH_TRAILER["a_max"]
+    """Largest acceleration, either way."""
+    v_switch: Annotated[m_s, positive] = TRUCK_WITH_TRAILER["v_switch"]
+    """Speed above which the engine's power limits the acceleration forwards."""
+    v_min: Annotated[m_s, Allowed(high=0.0)] = TRUCK_WITH_TRAILER["v_min"]
+    """Fastest in reverse, negative."""
+    v_max: Annotated[m_s, positive] = TRUCK_WITH_TRAILER["v_max"]
+    """Fastest forwards."""
+
+
+class Outputs(NamedTuple):
+    """Accelerations of the tractor, and where the trailer is."""
+
+    a_x: m_s2
+    """Acceleration of the tractor's centre of mass over ground, along the tractor."""
+    a_y: m_s2
+    """Acceleration of the tractor's centre of mass over ground, positive to the left."""
+    omega: rad_s
+    """Yaw rate of the tractor, positive to the left."""
+    x_trailer: m
+    """Position of the trailer's axle in the world frame."""
+    y_trailer: m
+    """Position of the trailer's axle in the world frame."""
+    yaw_trailer: rad
+    """Heading of the trailer."""
+
+
+def hitch_rate(x: State, omega: rad_s, p: Params) -> rad_s:
+    """Rate of the hitch angle of a trailer that does not slip, beyond no limit."""
+    return -x.v * sin(x.hitch) * (1.0 / p.l_trailer) - omega
+
+
+def folding(x: State, free: rad_s, p: Params) -> rad_s:
+    """The rate within the limit: at `hitch_max` the trailer comes back but folds no further."""
+    stopped = logical_and(abs(x.hitch) >= p.hitch_max, free * x.hitch > 0.0)
+    return where(stopped, 0.0, free)
+
+
+def upstream_folding(x: State, free: rad_s, p: Params) -> rad_s:
+    """The rate as CommonRoad's program has it: beyond the limit the trailer stays for ever.
+
+    The program also moves the state of its caller back to the limit, which a function cannot.
+    """
+    return where(abs(x.hitch) > p.hitch_max, 0.0, free)
+
+
+def _model(rule: Any) -> Model:
+    def derivative(x: State, u: CarInput, w: NoDisturbance, p: Params) -> State:
+        """Time derivative of the state."""
+        acting = limited(u.steer_rate, u.a, x.steer, x.v, p)
+        pose = rolling(x.yaw, x.v, x.steer, p.l_f + p.l_r)
+        hitch = rule(x, hitch_rate(x, pose.yaw, p), p)
+        return State(pose.x, pose.y, acting.steer_rate, acting.a, pose.yaw, hitch)
+
+    return additive(
+        Model(
+            name="commonroad_kst",
+            State=State,
+            Input=CarInput,
+            Params=Params,
+            Outputs=Outputs,
+            derivative=derivative,
+            outputs=outputs,
+            mirror_odd={"hitch": True},
+            summary="CommonRoad KST: kinematic single track with a trailer",
+        )
+    )
+
+
+def outputs(x: State, u: CarInput, w: NoDisturbance, p: Params) -> Outputs:
+    """The tractor's accelerations, which do not feel the trailer, and the trailer's pose."""
+    acting = limited(u.steer_rate, u.a, x.steer, x.v, p)
+    tractor = turn(x.v, x.steer, acting, p.l_f, p.l_r)
+    yaw = x.yaw + x.hitch
+    x_trailer = x.x - p.l_trailer * cos(yaw)
+    y_trailer = x.y - p.l_trailer * sin(yaw)
+    return Outputs(*tractor, x_trailer, y_trailer, yaw)
+
+
+MODEL = _model(folding)
+UPSTREAM_MODEL = replace(_model(upstream_folding), reproduces=VEHICLE_MODELS)
+
+commonroad_kst = CommonRoadFactory(
+    MODEL, upstream=UPSTREAM_MODEL, sets=(1, 2, 3, 4), own=("l_trailer",)
+)

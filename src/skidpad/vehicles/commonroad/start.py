@@ -1,0 +1,68 @@
+"""States to begin with, from the seven numbers that all of CommonRoad's cars understand."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ... import record
+from ...errors import InvalidValue
+from ...model import Vehicle
+from ...ops import cos, sin
+from ...units import m, m_s, rad, rad_s
+from . import dynamic_bicycle, kinematic_bicycle, ks, kst, mb, mb_records, st, std_records
+
+
+def start(
+    vehicle: Vehicle, *, x: m = 0.0, y: m = 0.0, steer: rad = 0.0, v: m_s = 0.0, yaw: rad = 0.0,
+    omega: rad_s = 0.0, beta: rad = 0.0, hitch: rad = 0.0,
+) -> Any:  # fmt: skip
+    """The state of a CommonRoad vehicle that drives at `v` in the direction `beta` off its heading.
+
+    What a model does not know of is left out. Wheels roll, and the multi-body car stands on its
+    springs; under `compat="upstream"` as upstream's `init_std` and `init_mb` put them: with wheels
+    that follow v alone, and with springs that are not in balance yet.
+    """
+    kind, p = vehicle.State, vehicle.params
+    values: dict[str, float] = {
+        "x": x, "y": y, "steer": steer, "yaw": yaw, "omega": omega, "hitch": hitch, "beta": beta,
+        "v": v, "v_x": v * cos(beta), "v_y": v * sin(beta),
+    }  # fmt: skip
+    if kind not in _KNOWN:
+        raise InvalidValue(
+            f"{vehicle.name!r} is no car of CommonRoad with a place and a steering angle"
+        )
+    state = record.build(
+        kind, {name: value for name, value in values.items() if name in kind._fields}
+    )
+    if vehicle.model.settle is not None:
+        return vehicle.model.settle(state, p)
+    return _upstream(state, p) if vehicle.model.reproduces else state
+
+
+_KNOWN: tuple[Any, ...] = (
+    kinematic_bicycle.State,
+    dynamic_bicycle.State,
+    ks.State,
+    kst.State,
+    st.State,
+    std_records.State,
+    mb_records.State,
+)
+
+
+def _upstream(state: Any, p: Any) -> Any:
+    """The dependent fields as upstream's initialisers put them."""
+    if isinstance(state, std_records.State):
+        rim = state.v * cos(state.beta) * (1.0 / p.R_w)
+        return state._replace(omega_f=rim * cos(state.steer), omega_r=rim)
+    if isinstance(state, mb_records.State):
+        front, rear = mb.standing_tyres(p)
+        rim = state.v_x * (1.0 / p.R_w)
+        return state._replace(
+            drop_f=front,
+            drop_r=rear,
+            v_y_f=state.v_y + p.l_f * state.omega,
+            v_y_r=state.v_y - p.l_r * state.omega,
+            **dict.fromkeys(("omega_fr", "omega_fl", "omega_rr", "omega_rl"), rim),
+        )
+    return state
