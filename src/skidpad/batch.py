@@ -111,7 +111,8 @@ def rows(
         raise InvalidValue(
             f"{what} has shape {array.shape}, which does not fit states of shape {(*shape, n)[:-1]}"
         ) from None
-    array = array.reshape(1, -1, n)
+    # Not -1: without fields there is nothing to count by.
+    array = array.reshape(1, math.prod(shape), n)
     return array if masked else in_range(kind, what, _finite(kind, what, array))
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from enum import StrEnum
 from typing import Any, Literal, NamedTuple, cast, get_args
 
 import numpy as np
@@ -13,8 +14,18 @@ from .errors import InvalidValue
 from .units import Unit
 
 Array = NDArray[np.float64]
-Role = Literal["state", "input", "output"]
-ROLES: tuple[str, ...] = get_args(Role)
+Role = Literal["state", "input", "output", "disturbance"]
+ROLES: tuple[Role, ...] = get_args(Role)
+PREFIXES: dict[Role, str] = {"state": "", "input": "u_", "output": "", "disturbance": "w_"}
+"""What the columns of a role have before the name of their field."""
+
+
+class TrajectoryMode(StrEnum):
+    """What the points of a trajectory are; equal to its value: `mode == "state"`."""
+
+    State = "state"
+    Input = "input"
+    Disturbance = "disturbance"
 
 
 class Column(NamedTuple):
@@ -61,24 +72,23 @@ class Sample(Mapping[str, float]):
         return f"Sample(t={self.t:g}, {values})"
 
 
-def columns_of_records(
-    count: int,
-    states: tuple[type, ArrayLike],
-    inputs: tuple[type, ArrayLike] | None,
-    outputs: tuple[type, ArrayLike] | None,
-) -> tuple[Column, ...]:
+Group = tuple[type, ArrayLike]
+"""A record class and its values (samples, fields)."""
+
+
+def columns_of_records(count: int, groups: Mapping[Role, Group | None]) -> tuple[Column, ...]:
     """Columns from record classes and (samples, fields) arrays; prefixes as in `trajectory`."""
-    columns = _columns("state", *states, count)
-    if inputs is not None:
-        commands = _columns("input", *inputs, count)
-        columns += [column._replace(name=f"u_{column.name}") for column in commands]
-    if outputs is not None:
-        taken = {column.name for column in columns}
-        columns += [
-            column._replace(name=f"out_{column.name}") if column.name in taken else column
-            for column in _columns("output", *outputs, count)
-        ]
+    columns: list[Column] = []
+    for role, group in groups.items():
+        if group is not None:
+            taken = {column.name for column in columns} if role == "output" else set[str]()
+            columns += [_apart(column, taken) for column in _columns(role, *group, count)]
     return tuple(columns)
+
+
+def _apart(column: Column, taken: set[str]) -> Column:
+    """An output whose name a state has is told apart from it."""
+    return column._replace(name=f"out_{column.name}") if column.name in taken else column
 
 
 def _columns(role: Role, kind: type, values: ArrayLike, count: int) -> list[Column]:
@@ -95,7 +105,8 @@ def _columns(role: Role, kind: type, values: ArrayLike, count: int) -> list[Colu
         )
     table.flags.writeable = False
     return [
-        Column(leaf.name, leaf.unit, role, row) for leaf, row in zip(leaves, table, strict=True)
+        Column(PREFIXES[role] + leaf.name, leaf.unit, role, row)
+        for leaf, row in zip(leaves, table, strict=True)
     ]
 
 

@@ -229,3 +229,15 @@ def test_outputs_of_a_closed_loop_include_the_commands() -> None:
         np.testing.assert_allclose(y[k, 2, -5:], u, rtol=1e-12)
     alone = fleet.outputs(states[:-1, :, :11], y[..., -5:])
     np.testing.assert_allclose(y[..., :-5], alone, rtol=1e-9, atol=1e-9)
+
+
+def test_the_memory_of_a_policy_without_one_can_be_passed_on() -> None:
+    car = sp.vehicles.four_wheel()
+    coast = sp.Policy(lambda x: car.Input(steer=0.01 * x.v_y))
+    fleet = sp.Fleet(car, dt=0.001)
+    first, memory = fleet.rollout(
+        {"v_x": 5.0}, steps=3, policy=coast, return_memory=True, params={"m": [200.0, 240.0]}
+    )
+    assert memory.shape == (4, 2, 0)
+    again = fleet.rollout(first[0], steps=3, policy=coast, memory=memory[0], params={"m": [200.0, 240.0]})  # noqa: E501
+    assert np.array_equal(again, first)

@@ -1,0 +1,5 @@
+"""Simulation: a vehicle under uncertainty, nominal and perturbed; see docs/simulation.md."""
+
+from .simulation import Setup, Simulation
+
+__all__ = ["Setup", "Simulation"]
