@@ -6,10 +6,52 @@ The contract:
 2. A controller with memory returns `(command, memory')`; one without returns the command alone.
 3. The functions are built from `skidpad.ops` and arithmetic, with no `if` on a value, so that a
    controller can be traced together with the vehicle it drives.
+
+`policy(...)` of a module makes a `skidpad.Policy` of its law, which a fleet compiles with the
+vehicle. `nmpc` is the exception: it solves a program at every step, so it drives one vehicle.
 """
 
 from __future__ import annotations
 
-from . import keyboard, line, path_follower, pid, speed, wheeled
+from . import (
+    keyboard,
+    line,
+    lqr,
+    nmpc,
+    path_follower,
+    pid,
+    pid_control,
+    pid_long_lat,
+    polyline,
+    pure_pursuit,
+    reference,
+    speed,
+    stanley,
+    state_conversion,
+    wheeled,
+)
+from .nmpc import Nmpc
+from .pid_control import PIDControl, PIDLongLat
+from .reference import Reference
 
-__all__ = ["keyboard", "line", "path_follower", "pid", "speed", "wheeled"]
+__all__ = [
+    "Nmpc",
+    "PIDControl",
+    "PIDLongLat",
+    "Reference",
+    "keyboard",
+    "line",
+    "lqr",
+    "nmpc",
+    "path_follower",
+    "pid",
+    "pid_control",
+    "pid_long_lat",
+    "polyline",
+    "pure_pursuit",
+    "reference",
+    "speed",
+    "stanley",
+    "state_conversion",
+    "wheeled",
+]

@@ -1,0 +1,78 @@
+"""Pure pursuit: the arc on which the rear axle meets a point of the line ahead.
+
+Coulter, "Implementation of the pure pursuit path tracking algorithm", CMU-RI-TR-92-01: through a
+goal at the distance l, and y to the left in the car's frame, goes one circle that the car's heading
+touches; its curvature is 2 y / l². On a circle the law is exact: it steers atan(wheel base times
+curvature). It follows the line with the middle of the rear axle.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, NamedTuple
+
+from .. import record
+from ..checks import made
+from ..components.ackermann import steer_of
+from ..ops import maximum
+from ..policy import Policy
+from ..units import m, non_negative, per_m, positive, rad, s
+from .car import Car, Geometry, car_of, rear_axle
+from .following import CRUISE, Law, View, ahead_in_frame, follower
+from .pid_long_lat import SpeedGains
+from .reference import KNOTS, Reference
+
+
+class LookAhead(NamedTuple):
+    """How far ahead the goal is."""
+
+    t_ahead: Annotated[s, non_negative] = 0.8
+    """Look-ahead in time: the distance is this times the speed."""
+    l_least: Annotated[m, positive] = 2.0
+    """Least distance, for low speed. A nearer goal is taken to be this far, which keeps the
+    curvature bounded."""
+
+
+class Params(NamedTuple):
+    """Parameters of the policy."""
+
+    geometry: Geometry
+    law: LookAhead = LookAhead()
+    speed: SpeedGains = CRUISE
+
+
+def arc(ahead: m, left: m, l_least: m) -> per_m:
+    """Curvature of the circle from the rear axle to a goal, given in the car's frame."""
+    return 2.0 * left / maximum(ahead * ahead + left * left, l_least * l_least)
+
+
+def steer(p: LookAhead, g: Geometry, view: View) -> rad:
+    """Steering angle, positive to the left."""
+    distance = maximum(p.t_ahead * view.motion.v_x, p.l_least)
+    x, y = rear_axle(view.motion, g)
+    ahead, left = ahead_in_frame(view.motion, x, y, view.goal(distance))
+    return steer_of(arc(ahead, left, p.l_least), g.l_f + g.l_r)
+
+
+def policy(
+    vehicle: Any,
+    path: Reference | None = None,
+    *,
+    knots: int = KNOTS,
+    car: Car | None = None,
+    speed: Any = None,
+    **law: float,
+) -> Policy:
+    """Pure pursuit of a line with cruise control; keywords are fields of `LookAhead`.
+
+    With a `path` the goal is a distance beyond the nearest point of it. Without, the policy is told
+    its goal: `reference.rows(steps, dt, ahead=t_ahead)`.
+    """
+    known = car or car_of(made(vehicle))
+    params = Params(
+        known.geometry,
+        record.build(LookAhead, **law),
+        record.build(SpeedGains, speed, base=CRUISE),
+    )
+    return follower(
+        "pure_pursuit", vehicle, Law(rear_axle, steer), params, path=path, knots=knots, car=known
+    )

@@ -1,0 +1,336 @@
+"""Reference: where a vehicle is to be, when and how fast, for controllers that follow it.
+
+A reference is a line with a time at each of its points. Between them everything is linear; before
+the first and after the last point it goes on straight at the speed it has there. It is driven
+forwards: headings are those of the line, which a car that slips does not point along.
+
+A controller meets it in one of three ways: as `Point` records by time or by distance, as rows for
+the references of a compiled policy (`rows`), or as a pure function of distance (`table`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from typing import Annotated, Any, NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from ..checks import whole
+from ..errors import InvalidValue
+from ..ops import clip, cos, floor, logical_or, lookup, sin, where
+from ..units import Unit, m, m_s, m_s2, per_m, rad
+from . import polyline
+from .polyline import Array, Nearest
+
+per_m2 = Annotated[float, Unit("1/m²", length=-2)]
+
+STANDS = 1e-6
+"""Distance in m, and speed in m/s, below which a vehicle stands."""
+KNOTS = 64
+"""Points of a line that is compiled in, unless said otherwise."""
+
+
+class Point(NamedTuple):
+    """One point of a reference, in the world frame; what a policy is told at a step."""
+
+    x: m = 0.0
+    """Position."""
+    y: m = 0.0
+    """Position."""
+    heading: rad = 0.0
+    """Direction of the line from the world x axis, positive to the left, not wrapped."""
+    curvature: per_m = 0.0
+    """Rate of the heading over distance, positive in a left turn."""
+    v: m_s = 0.0
+    """Speed along the line."""
+    a: m_s2 = 0.0
+    """Rate of that speed."""
+    sharpness: per_m2 = 0.0
+    """Rate of the curvature over distance."""
+
+
+@dataclass(frozen=True, eq=False)
+class Reference:
+    """A line driven at known times; see the module text. Made by `from_...` and `along`."""
+
+    t: Array
+    """Time of each point in s, increasing."""
+    s: Array
+    """Distance along the line to each point in m, never decreasing."""
+    points: Any
+    """What the reference is at each of them: a `Point` of arrays."""
+
+    @classmethod
+    def from_arrays(
+        cls,
+        t: ArrayLike,
+        x: ArrayLike,
+        y: ArrayLike,
+        *,
+        heading: ArrayLike | None = None,
+        curvature: ArrayLike | None = None,
+        v: ArrayLike | None = None,
+        a: ArrayLike | None = None,
+    ) -> Reference:
+        """From times in s and positions in m; what is not given follows from these.
+
+        While the position does not change, heading and curvature are those of the point before.
+        """
+        time = _column("t", t)
+        if len(time) < 2 or (np.diff(time) <= 0.0).any():
+            raise InvalidValue("t must have at least 2 times, and they must increase")
+        places = np.column_stack([_column("x", x, len(time)), _column("y", y, len(time))])
+        moves = _moving(places)
+        line = polyline.vertices(places[moves], "x, y")
+        leg = np.cumsum(moves) - 1
+        headings, curvatures = (column[leg] for column in polyline.directions(line))
+        distance = polyline.distances(line)[leg]
+        speed = np.gradient(distance, time) if v is None else _column("v", v, len(time))
+        if (speed < 0.0).any():
+            raise InvalidValue(
+                f"v = {speed.min():g} m/s: a reference is driven forwards, so its speed must not "
+                "be negative"
+            )
+        rate = np.gradient(speed, time) if a is None else _column("a", a, len(time))
+        if heading is not None:
+            headings = np.unwrap(_column("heading", heading, len(time)))
+        if curvature is not None:
+            curvatures = _column("curvature", curvature, len(time))
+        sharpness = _slope(curvatures, distance)
+        return cls._of(time, distance, *places.T, headings, curvatures, speed, rate, sharpness)
+
+    @classmethod
+    def from_trajectory(cls, trajectory: Any) -> Reference:
+        """Along the columns `x` and `y` of a Trajectory, at its times."""
+        for name in ("v", "v_x"):
+            if name in trajectory and (slowest := float(trajectory[name].min())) < -STANDS:
+                raise InvalidValue(
+                    f"the trajectory reverses ({name} = {slowest:g} m/s); a reference is driven "
+                    "forwards"
+                )
+        return cls.from_arrays(trajectory.t, trajectory["x"], trajectory["y"])
+
+    @classmethod
+    def along(
+        cls, line: ArrayLike, v: Any, *, t_0: float = 0.0, spacing: float | None = None
+    ) -> Reference:
+        """Along a line of points (n, 2), at a speed profile.
+
+        `v` is one speed in m/s, one for each point, or a function of the distance in m that takes
+        and returns arrays. Between points the acceleration is constant. With `spacing` in m the
+        line first gets so many points more that none are further apart; a line of few points with a
+        varying speed needs that, as everything is linear in time between points.
+        """
+        points = polyline.vertices(line, "line")
+        s = polyline.distances(points)
+        columns = np.vstack([points.T, *polyline.directions(points)])
+        if spacing is not None:
+            finer = _finer(s, spacing)
+            v = v if callable(v) else np.interp(finer, s, _profile(v, s))
+            columns = np.array([np.interp(finer, s, column) for column in columns])
+            s = finer
+        speed = _profile(v, s)
+        mean = 0.5 * (speed[1:] + speed[:-1])
+        if (speed < 0.0).any() or (mean == 0.0).any():
+            raise InvalidValue(
+                f"v has {speed.min():g} m/s; speeds must not be negative, nor two points in a row "
+                "have none, as the line would never be passed"
+            )
+        t = t_0 + np.concatenate([[0.0], np.cumsum(np.diff(s) / mean)])
+        # Of the piece that follows; the last point has that of the piece before it.
+        rate = np.diff(speed) / np.diff(t)
+        return cls._of(t, s, *columns, speed, np.append(rate, rate[-1]), _slope(columns[3], s))
+
+    @classmethod
+    def _of(cls, t: Array, s: Array, *points: Any) -> Reference:
+        columns = [np.ascontiguousarray(c, dtype=float) for c in (t, s, *points)]
+        for column in columns:
+            column.flags.writeable = False
+        return cls(columns[0], columns[1], _point(columns[2:]))
+
+    @property
+    def duration(self) -> float:
+        """Time from the first to the last point in s."""
+        return float(self.t[-1] - self.t[0])
+
+    @property
+    def length(self) -> float:
+        """Distance from the first to the last point in m."""
+        return float(self.s[-1])
+
+    def at_time(self, t: ArrayLike) -> Point:
+        """The reference at a time, or at many, in s."""
+        moments = _numbers("t", t)
+        inside = np.clip(moments, self.t[0], self.t[-1])
+        point = self._between(self.t, inside)
+        return _numeric(_continued(point, (moments - inside) * point.v, moments != inside))
+
+    def at_distance(self, s: ArrayLike) -> Point:
+        """The reference at a distance along its line, or at many, in m."""
+        wanted = _numbers("s", s)
+        inside = np.clip(wanted, 0.0, self.length)
+        point = self._between(self.s, inside)
+        return _numeric(_continued(point, wanted - inside, wanted != inside))
+
+    def distance_at(self, t: ArrayLike) -> Any:
+        """Distance along the line where the reference is at a time, or at many, m."""
+        moments = _numbers("t", t)
+        inside = np.clip(moments, self.t[0], self.t[-1])
+        speed = np.interp(inside, self.t, self.points.v)
+        return _plain(np.interp(inside, self.t, self.s) + (moments - inside) * speed)
+
+    def nearest(self, x: ArrayLike, y: ArrayLike) -> Nearest:
+        """Distance along the line to the point nearest to a place, and how far left of it that is.
+
+        Places may be arrays of one shape. The line goes on straight before its start and after its
+        end, so that distances may be negative, or larger than its length.
+        """
+        first, second = np.broadcast_arrays(_numbers("x", x), _numbers("y", y))
+        places = np.column_stack([first.ravel(), second.ravel()])
+        line = np.column_stack([self.points.x, self.points.y])
+        moves = np.concatenate([[True], np.diff(self.s) > 0.0])
+        ends = float(self.points.heading[0]), float(self.points.heading[-1])
+        found = polyline.nearest(line[moves], places, ends)
+        return Nearest(*(_plain(column.reshape(first.shape)) for column in found))
+
+    def offset(self, x: ArrayLike, y: ArrayLike) -> Any:
+        """How far left of the line a place is, in m; negative to its right."""
+        return self.nearest(x, y).left
+
+    def ahead(
+        self, x: ArrayLike, y: ArrayLike, *, distance: float = 0.0, time: float = 0.0
+    ) -> Point:
+        """The reference a distance in m, and a time in s at its own speed, beyond the nearest."""
+        s = np.asarray(self.nearest(x, y).s)
+        here = np.clip(s, 0.0, self.length)
+        moment = np.interp(here, self.s, self.t)
+        return self.at_distance(self.distance_at(moment + time) + (s - here) + distance)
+
+    def horizon(self, t: float, steps: int, dt: float) -> Point:
+        """The reference at `steps` + 1 times from t on, dt apart, in s: what an MPC looks at."""
+        return self.at_time(t + dt * np.arange(whole("steps", steps, "at least 1") + 1))
+
+    def rows(self, steps: int, dt: float, *, t_0: float | None = None, ahead: float = 0.0) -> Array:
+        """References of a compiled policy, (steps, 1, 7): the `Point` of each step, as numbers.
+
+        Step k is told the reference at t_0 + k dt, in s; t_0 is its first time if None. With
+        `ahead`, in s, position, heading and curvature are of that much later; speed is not.
+        """
+        begin = self.t[0] if t_0 is None else t_0
+        moments = begin + dt * np.arange(whole("steps", steps, "at least 1"))
+        now = self.at_time(moments)
+        told = self.at_time(moments + ahead)._replace(v=now.v, a=now.a)
+        return np.stack(told, axis=-1)[:, None]
+
+    def table(self, knots: int = KNOTS) -> Callable[[Any], Point]:
+        """The reference as a pure function of the distance, to be compiled into a policy.
+
+        It is an arc of the line's own curvature between `knots` points at equal distances; what it
+        costs grows with their number.
+        """
+        at = np.linspace(0.0, self.length, whole("knots", knots, "at least 2", least=2))
+        columns: list[Any] = [np.asarray(column).tolist() for column in self.at_distance(at)]
+        places, spacing = at.tolist(), float(at[1])
+
+        def point(s: Any) -> Point:
+            inside = clip(s, 0.0, places[-1])
+            found = Point(*(lookup(inside, places, column) for column in columns))
+            share = inside * (1.0 / spacing) - floor(inside * (1.0 / spacing))
+            # An arc lies outside its chord: to the right of it in a left turn.
+            right = 0.5 * spacing * spacing * found.curvature * share * (1.0 - share)
+            found = found._replace(
+                x=found.x + right * sin(found.heading), y=found.y - right * cos(found.heading)
+            )
+            return _continued(found, s - inside, logical_or(s < 0.0, s > places[-1]))
+
+        return point
+
+    def _between(self, knots: Array, at: Array) -> Point:
+        return _point(np.interp(at, knots, column) for column in self.points)
+
+
+def _continued(point: Point, distance: Any, outside: Any) -> Point:
+    """Straight on by a distance, where outside."""
+    return Point(
+        point.x + distance * cos(point.heading),
+        point.y + distance * sin(point.heading),
+        point.heading,
+        where(outside, 0.0, point.curvature),
+        point.v,
+        where(outside, 0.0, point.a),
+        where(outside, 0.0, point.sharpness),
+    )
+
+
+def _moving(places: Array) -> NDArray[np.bool_]:
+    """Which places lie further from the last such one than rounding errors and creeping."""
+    moves = np.zeros(len(places), dtype=bool)
+    moves[0], (x, y) = True, places[0]
+    for k, (x_k, y_k) in enumerate(places.tolist()):
+        if abs(x_k - x) + abs(y_k - y) > STANDS:
+            moves[k], x, y = True, x_k, y_k
+    return moves
+
+
+def _slope(values: Array, s: Array) -> Array:
+    """Rate of values over the distance; 0 where that does not grow."""
+    moves = np.concatenate([[True], np.diff(s) > 0.0])
+    if moves.sum() < 2:
+        return np.zeros(len(s))
+    slope = np.gradient(values[moves], s[moves])
+    return slope[np.cumsum(moves) - 1]
+
+
+def _finer(s: Array, spacing: float) -> Array:
+    """The distances with so many more evenly between them that none are further apart."""
+    if not (np.isfinite(spacing) and spacing > 0.0):
+        raise InvalidValue(f"spacing = {spacing} m must be finite and greater than 0")
+    pieces = np.ceil(np.diff(s) / spacing).astype(int)
+    inner = [
+        np.linspace(a, b, n, endpoint=False) for a, b, n in zip(s, s[1:], pieces, strict=False)
+    ]
+    return np.append(np.concatenate(inner), s[-1])
+
+
+def _point(columns: Iterable[Any]) -> Point:
+    """A point whose fields may be arrays."""
+    return Point(*columns)
+
+
+def _numeric(point: Point) -> Point:
+    return _point(_plain(value) for value in point)
+
+
+def _plain(value: Any) -> Any:
+    """A number instead of an array without axes."""
+    return float(value) if np.ndim(value) == 0 else value
+
+
+def _numbers(name: str, given: ArrayLike) -> Array:
+    try:
+        array = np.asarray(given, dtype=float)
+    except (TypeError, ValueError):
+        raise InvalidValue(f"{name} = {given!r} must be a number or an array of them") from None
+    if not np.isfinite(array).all():
+        raise InvalidValue(f"{name} must be finite, got {array[~np.isfinite(array)][0]}")
+    return array
+
+
+def _column(name: str, given: ArrayLike, count: int | None = None) -> Array:
+    array = _numbers(name, given)
+    if array.ndim != 1 or (count is not None and len(array) != count):
+        raise InvalidValue(
+            f"{name} has shape {array.shape}; expected ({'n' if count is None else count},)"
+        )
+    return array
+
+
+def _profile(v: Any, s: Array) -> Array:
+    """Speeds at distances s."""
+    found: Any = v(s) if callable(v) else v
+    given = _numbers("v", found)
+    if given.shape not in ((), s.shape):
+        raise InvalidValue(f"v has shape {given.shape}; expected one speed or {s.shape}")
+    return np.broadcast_to(given, s.shape)

@@ -1,0 +1,86 @@
+"""Stanley's steering law: the front wheels point along the line, and back towards it.
+
+Thrun et al., "Stanley: the robot that won the DARPA Grand Challenge", J. Field Robotics 23 (2006),
+section 9.2, and Hoffmann, Tomlin, Montemerlo and Thrun, "Autonomous automobile trajectory tracking
+for off-road driving", ACC 2007. There angles are positive to the right of the line; here all are
+ISO 8855. With e the offset of the front axle and v its speed, a car that rolls without slip has
+e' = -v sin(atan(k e / (k_soft + v))): the offset dies out as exp(-k t) once it is small.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, NamedTuple
+
+from .. import record
+from ..checks import made
+from ..ops import atan2, smooth_hypot
+from ..policy import Policy
+from ..units import Unit, m_s, non_negative, per_s, positive, rad, s
+from .car import Car, Geometry, car_of, front_axle
+from .following import CRUISE, Law, View, follower, heading_error
+from .pid_long_lat import SpeedGains
+from .reference import KNOTS, Reference
+
+rad_s2_m = Annotated[float, Unit("rad/(m/s²)", length=-1, time=2)]
+
+SPEED_WIDTH: m_s = 1e-3
+"""Rounds the corner of the speed at standstill, where its gradient would be undefined."""
+
+
+class Gains(NamedTuple):
+    """Gains of the law."""
+
+    k: Annotated[per_s, positive] = 2.5
+    """Rate at which an offset dies out; Hoffmann et al. drove with this one."""
+    k_soft: Annotated[m_s, positive] = 1.0
+    """Softening: the least speed that an offset is taken relative to, against wild steering near
+    standstill."""
+    k_yaw: Annotated[s, non_negative] = 0.0
+    """Damping by the yaw rate beyond that of the line; of use where tyres slip."""
+    k_ag: Annotated[rad_s2_m, non_negative] = 0.0
+    """Slip angle of the front tyres per lateral acceleration, m l_r / (C_f (l_f + l_r)); it turns
+    the wheels into a bend as far as the tyres slip."""
+
+
+class Params(NamedTuple):
+    """Parameters of the policy."""
+
+    geometry: Geometry
+    law: Gains = Gains()
+    speed: SpeedGains = CRUISE
+
+
+def steer(p: Gains, g: Geometry, view: View) -> rad:
+    """Steering angle, positive to the left; `view.seen` is of the front axle."""
+    motion, seen = view.motion, view.seen
+    v = smooth_hypot(motion.v_x, motion.v_y + g.l_f * view.omega, SPEED_WIDTH)
+    omega = motion.v_x * seen.curvature
+    back = atan2(p.k * seen.left, p.k_soft + v)
+    damping = p.k_yaw * (view.omega - omega)
+    into = p.k_ag * motion.v_x * omega
+    return into - heading_error(motion.yaw, seen.heading) - back - damping
+
+
+def policy(
+    vehicle: Any,
+    path: Reference | None = None,
+    *,
+    knots: int = KNOTS,
+    car: Car | None = None,
+    speed: Any = None,
+    **law: float,
+) -> Policy:
+    """Stanley's law with cruise control; keywords are fields of `Gains`.
+
+    The front axle follows the `path`, or the line that the policy is told by
+    `reference.rows(steps, dt)`.
+    """
+    known = car or car_of(made(vehicle))
+    params = Params(
+        known.geometry,
+        record.build(Gains, **law),
+        record.build(SpeedGains, speed, base=CRUISE),
+    )
+    return follower(
+        "stanley", vehicle, Law(front_axle, steer), params, path=path, knots=knots, car=known
+    )
