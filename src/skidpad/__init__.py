@@ -19,15 +19,20 @@ if TYPE_CHECKING:
         identify,
         integrate,
         maps,
+        monte_carlo,
         ops,
         planning,
+        plots,
         raycast,
         record,
         sensors,
+        stage,
+        uncertainty,
         units,
         vehicles,
         world,
     )
+    from .additive import with_disturbance
     from .compile.program import Program
     from .cost import Cost
     from .engine import Engine
@@ -41,12 +46,14 @@ if TYPE_CHECKING:
         UnknownOperation,
     )
     from .fleet import Fleet
+    from .linearisation import linearise
     from .maps import Map
     from .model import Model, Vehicle, VehicleFactory
     from .planning.simulator import PlanningSimulator
     from .policy import Policy
+    from .simulation import Simulation
     from .simulator import Simulator
-    from .trajectory import Trajectory
+    from .trajectory import Trajectory, TrajectoryMode
     from .world.world import World
 
 __version__ = "0.1.0"
@@ -62,12 +69,14 @@ __all__ = [
     "PlanningSimulator",
     "Policy",
     "Program",
+    "Simulation",
     "SimulationDiverged",
     "Simulator",
     "SkidpadError",
     "StepNotConverged",
     "TraceError",
     "Trajectory",
+    "TrajectoryMode",
     "UnknownOperation",
     "Vehicle",
     "VehicleFactory",
@@ -80,14 +89,20 @@ __all__ = [
     "errors",
     "identify",
     "integrate",
+    "linearise",
     "maps",
+    "monte_carlo",
     "ops",
     "planning",
+    "plots",
     "raycast",
     "record",
     "sensors",
+    "stage",
+    "uncertainty",
     "units",
     "vehicles",
+    "with_disturbance",
     "world",
 ]
 
@@ -101,11 +116,15 @@ _MODULES = frozenset(
         "identify",
         "integrate",
         "maps",
+        "monte_carlo",
         "ops",
         "planning",
+        "plots",
         "raycast",
         "record",
         "sensors",
+        "stage",
+        "uncertainty",
         "units",
         "vehicles",
         "world",
@@ -131,6 +150,10 @@ _HOMES = {
     "UnknownOperation": "errors",
     "Vehicle": "model",
     "VehicleFactory": "model",
+    "Simulation": "simulation",
+    "TrajectoryMode": "trajectory",
+    "with_disturbance": "additive",
+    "linearise": "linearisation",
     "World": "world.world",
 }
 """The module each lazily loaded name lives in."""

@@ -17,10 +17,11 @@ HEAVY = {"casadi", "jax", "jaxlib", "llvmlite", "matplotlib", "numba", "pandas",
 
 BASE = {"errors", "extras", "units", "ops", "record", "atomic", "model", "cost", "policy"}
 COMPILED = BASE | {"integrate", "compile"}
-RECORDING = {"columns", "trajectory", "record_io", "viewer"}
+RECORDING = {"columns", "trajectory", "trajectory_table", "trajectory_points", "interpolation"}
+RECORDING |= {"trajectory_commonroad", "goal", "record_io", "viewer"}
 RUNNING = COMPILED | RECORDING | {"batch", "stepper", "scipy_stepper", "engines"}
 RUNNING |= {"checks", "verdict", "gradient", "loop_arguments", "dead_time", "rollouts"}
-RUNNING |= {"derivatives", "simulator", "fleet"}
+RUNNING |= {"derivatives", "simulator", "fleet", "compiled_fleet"}
 ALLOWED: dict[str, set[str]] = {
     "errors": set(),
     "extras": {"errors"},
@@ -28,20 +29,26 @@ ALLOWED: dict[str, set[str]] = {
     "ops": {"errors"},
     "record": {"errors", "units"},
     # A vehicle offers `casadi` and `jax`, which come in when called; "integrate" only as a type.
-    "model": {"errors", "units", "ops", "record", "integrate", "interop"},
+    "model": {"errors", "units", "ops", "record", "integrate", "interop", "linearisation"},
     "by_name": {"errors"},
     "cost": {"by_name", "errors", "units", "ops", "record"},
     "policy": {"by_name", "errors", "units", "ops", "record"},
     "atomic": {"errors"},
     # The one Runge-Kutta step also serves inside an update.
     "components": BASE | {"integrate"},
-    "vehicles": BASE | {"components", "controllers"},
-    "controllers": BASE | {"components"},
+    "vehicles": BASE | {"components", "controllers", "additive"},
+    "controllers": BASE | {"components", "checks", "linearisation"},
     "integrate": BASE,
-    "interop": BASE | {"integrate", "gradient"},
+    "interop": BASE | {"integrate", "gradient", "trajectory_commonroad"},
+    "additive": BASE,
+    "differentiated": COMPILED | {"interop"},
+    "linearisation": COMPILED | {"checks", "differentiated"},
     "compile": COMPILED,
     # A trajectory offers `to_parquet` and `plot`, which live beside it and take one.
-    **dict.fromkeys(RECORDING, BASE | RECORDING),
+    **dict.fromkeys(RECORDING, BASE | RECORDING | {"interop"}),
+    # Recordings and pages are of stages.
+    "record_io": BASE | RECORDING | {"stage"},
+    "viewer": BASE | RECORDING | {"stage"},
     "batch": COMPILED,
     "stepper": COMPILED,
     "scipy_stepper": COMPILED | {"stepper"},
@@ -53,12 +60,18 @@ ALLOWED: dict[str, set[str]] = {
     "verdict": COMPILED | {"batch", "dead_time", "engines"},
     "rollouts": COMPILED | {"batch", "dead_time", "engines", "verdict"},
     "derivatives": COMPILED | {"batch", "checks", "dead_time", "gradient", "rollouts"},
-    "fleet": RUNNING - {"simulator", "trajectory"} | {"interop"},
+    "compiled_fleet": RUNNING - {"simulator", "fleet"} - RECORDING,
+    # "monte_carlo" comes in when it is called; "uncertainty" only as a type.
+    "fleet": RUNNING - {"simulator", "trajectory"} | {"interop", "monte_carlo", "uncertainty"},
     "simulator": RUNNING,
     "conformance": RUNNING,
     "planning": RUNNING | {"vehicles", "components", "controllers", "sensors"},
     "identify": RUNNING | {"vehicles"},
     "loops": {"errors", "compile"},
+    "uncertainty": BASE | {"by_name", "components", "loops", "sensors"},
+    "monte_carlo": RUNNING | {"uncertainty"},
+    "simulation": RUNNING | {"additive", "uncertainty", "monte_carlo"},
+    "stage": RUNNING | {"vehicles", "sensors", "world"},
     "segment_index": BASE | {"loops"},
     "maps": BASE | RECORDING | {"segment_index"},
     "collision": BASE | {"loops", "maps", "segment_index"},

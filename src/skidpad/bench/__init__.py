@@ -35,6 +35,7 @@ GROUPS = {
     "planning": Group(".planning", "cpu"),
     "lidar": Group(".lidar", "cpu"),
     "world": Group(".world", "cpu"),
+    "uncertainty": Group(".uncertainty", "cpu"),
     "gpu": Group(".gpu", "cuda"),
 }
 """The groups by name."""

@@ -1,0 +1,22 @@
+"""What there is to see of a simulation: bodies with their shapes, columns of numbers, scans.
+
+A `Stage` is plain data; the page, recordings and live views all read it. `world_stage` and
+`trajectory_stage` make one together with the rows of numbers that belong to it.
+"""
+
+from .description import Body, Channel, Disc, Grid, Line, Polygon, Scan, Stage, Wheel
+from .shapes import BodyShape, shape_of
+
+__all__ = [
+    "Body",
+    "BodyShape",
+    "Channel",
+    "Disc",
+    "Grid",
+    "Line",
+    "Polygon",
+    "Scan",
+    "Stage",
+    "Wheel",
+    "shape_of",
+]

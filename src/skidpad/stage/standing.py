@@ -1,0 +1,51 @@
+"""What stands still in a world, as it is drawn."""
+
+from __future__ import annotations
+
+from math import cos, sin
+from typing import Any
+
+import numpy as np
+
+from ..world.contacts import Moving
+from ..world.scene import OccupancyGrid, PropertyRegion, Scene
+from ..world.standing import standing_parts
+from .description import Grid, Outline, Polygon
+
+
+def still_life(scene: Scene) -> dict[str, Any]:
+    """Polygons and grids of a stage, by the names of its fields."""
+    blocks = {block.name: block for block in scene.blocks}
+    polygons: list[Polygon] = []
+    for name, parts, pose in standing_parts(scene):
+        block = blocks.get(name)
+        if block is not None and block.animation:
+            continue
+        kind, colour = ("wall", "") if block is None else ("block", block.color)
+        polygons += [Polygon(_placed(p.outline, pose), kind, name, colour) for p in parts]
+    for element in scene.elements:
+        # One without ends would be drawn over everything.
+        if isinstance(element, PropertyRegion) and np.isfinite(_box(element)).all():
+            polygons.append(Polygon(_box(element), "region", element.name))
+    grids = [_grid(e) for e in scene.elements if isinstance(e, OccupancyGrid)]
+    return {"polygons": tuple(polygons), "grids": tuple(grids)}
+
+
+def _placed(outline: Any, pose: Moving) -> Outline:
+    c, s = cos(pose.yaw), sin(pose.yaw)
+    return tuple((float(pose.x + c * x - s * y), float(pose.y + s * x + c * y)) for x, y in outline)
+
+
+def _box(region: PropertyRegion) -> Outline:
+    low, high = (region.x_min, region.y_min), (region.x_max, region.y_max)
+    return (low, (high[0], low[1]), high, (low[0], high[1]))
+
+
+def _grid(element: OccupancyGrid) -> Grid:
+    grid = element.grid
+    cells = np.where(grid.occupied, np.uint8(255), np.uint8(0))
+    if grid.unknown is not None:
+        cells = np.where(grid.unknown & ~grid.occupied, np.uint8(128), cells)
+    rows, columns = grid.shape
+    x, y, _ = grid.origin
+    return Grid(x, y, grid.resolution, columns, rows, cells.astype(np.uint8).tobytes())

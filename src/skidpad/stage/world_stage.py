@@ -1,0 +1,173 @@
+"""The stage of a world, and its numbers taken step by step."""
+
+from __future__ import annotations
+
+import itertools
+from dataclasses import replace
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .. import record
+from ..compile import pipeline
+from ..compile.cpu import CpuMap
+from ..sensors.lidar import Scan as Reading
+from ..world import scene_sensors as said
+from ..world.groups import Group
+from ..world.world import World
+from .description import Body, Scan, Stage
+from .layout import Named, Rows, named_channels, wheels_with_channels
+from .spec_shape import spec_shape
+from .standing import still_life
+
+Array = NDArray[np.float64]
+
+_POSE = (Named("x", "m", "state"), Named("y", "m", "state"), Named("yaw", "rad", "state"))
+_ATTITUDE = (
+    Named("z", "m", "output"),
+    Named("pitch", "rad", "output"),
+    Named("roll", "rad", "output"),
+)
+_CIRCLE = tuple((float(np.cos(a)), float(np.sin(a))) for a in np.arange(16) * np.pi / 8.0)
+
+
+class _Part(NamedTuple):
+    """Where the numbers of a group lie in what is taken and in the rows."""
+
+    group: Group
+    taken: slice
+    """States, inputs and disturbances, field by field."""
+    outputs: CpuMap | None
+
+
+class WorldStage:
+    """The stage of a world and the rows of numbers that go with it.
+
+    Taking numbers is a copy of arrays; what has to be computed from them (outputs such as wheel
+    loads) is computed for many rows together, when somebody wants to see them.
+    """
+
+    def __init__(self, world: World, title: str = "") -> None:
+        self.world = world
+        rows = Rows()
+        self._parts: list[_Part] = []
+        bodies: list[Body] = []
+        self._size = 0
+        for group in world.groups:
+            bodies += self._add_group(group, rows)
+        self._vehicle_rows = len(rows.channels)
+        self._others = [*world.movable]
+        bodies += [self._other(name, rows) for name in self._others]
+        self._uneven = world.uneven
+        if self._uneven:
+            bodies = [self._tilting(body, rows) for body in bodies]
+        self.scans, self._readings = self._lidars()
+        self.stage = Stage(
+            title=title or Path(world.scene.file).name or "world",
+            channels=tuple(rows.channels),
+            bodies=tuple(bodies),
+            scans=tuple(self.scans),
+            **still_life(world.scene),
+        )
+        """What there is to see."""
+
+    def take(self) -> Array:
+        """The numbers of this moment, to be turned into rows by `rows`."""
+        found = [
+            a.T.ravel() for g in self.world.groups for a in (g.state, g.inputs, g.disturbances)
+        ]
+        if self._others:
+            found += [self.world.block(name)[:3] for name in self._others]
+        if self._uneven:
+            found.append(self.world.attitudes().ravel())
+        return np.concatenate(found) if found else np.empty(0)
+
+    def rows(self, taken: Array) -> Array:
+        """Rows (T, channels) of the stage from what `take` gave, (T, ...)."""
+        found = [np.empty((len(taken), 0))]
+        for part in self._parts:
+            found += self._group_rows(part, taken[:, part.taken])
+        found.append(taken[:, self._size :])
+        return np.concatenate(found, axis=1)
+
+    def row(self) -> Array:
+        """The row of this moment."""
+        return self.rows(self.take()[None])[0]
+
+    def readings(self) -> list[Reading | None]:
+        """The latest scan of every lidar of the stage; None of one that has none yet."""
+        sensing = self.world.sensing
+        return [sensing.of(owner)[name] for owner, name in self._readings]
+
+    def _add_group(self, group: Group, rows: Rows) -> list[Body]:
+        states, inputs, outputs = named_channels(group.model)
+        places = rows.add_many(group.names, [*states, *inputs, *outputs])
+        widths = (len(states), len(inputs), record.size(group.model.Disturbance))
+        size = len(group.names) * sum(widths)
+        program = None
+        if outputs:
+            program = CpuMap(pipeline.outputs_program(group.vehicles[0]), "float64", 1)
+        self._parts.append(_Part(group, slice(self._size, self._size + size), program))
+        self._size += size
+        return [self._vehicle(name, p) for name, p in zip(group.names, places, strict=True)]
+
+    def _vehicle(self, name: str, places: dict[str, int]) -> Body:
+        spec = next(v for v in self.world.scene.vehicles if v.name == name)
+        vehicle = self.world.vehicles[name].built.vehicle
+        shape = spec_shape(spec, vehicle)
+        at = (places["x"], places["y"], places["yaw"])
+        wheels = wheels_with_channels(shape.wheels, places)
+        return Body(name, "vehicle", shape.outlines, *at, wheels, places, model=vehicle.name)
+
+    def _group_rows(self, part: _Part, taken: Array) -> list[Array]:
+        """States, inputs and outputs of a group, field by field, (T, ...) each."""
+        group, count = part.group, len(part.group.names)
+        model = group.model
+        sizes = [record.size(kind) for kind in (model.State, model.Input, model.Disturbance)]
+        ends = np.cumsum([0, *sizes]) * count
+        x, u, w = (taken[:, a:b] for a, b in itertools.pairwise(ends))
+        if part.outputs is None:
+            return [x, u]
+        table = [
+            np.swapaxes(a.reshape(len(taken), n, count), 1, 2).reshape(1, len(taken) * count, n)
+            for a, n in zip((x, u, w), sizes, strict=True)
+        ]
+        p = np.tile(group.params, (len(taken), 1))[None]
+        y = part.outputs.run([table[0], table[0], table[1], table[2], p], p.shape[1])[0]
+        y = np.swapaxes(y.reshape(len(taken), count, -1), 1, 2).reshape(len(taken), -1)
+        return [x, u, y]
+
+    def _other(self, name: str, rows: Rows) -> Body:
+        """A block or somebody who walks."""
+        places = rows.add(name, _POSE)
+        scene = self.world.scene
+        block = next((b for b in scene.blocks if b.name == name), None)
+        if block is not None:
+            outlines = (tuple((float(x), float(y)) for x, y in block.shape.outline),)
+            kind, colour = "block", block.color
+        else:
+            actor = next(a for a in scene.actors if a.name == name)
+            r = actor.collision_radius
+            outlines, kind, colour = (tuple((r * x, r * y) for x, y in _CIRCLE),), "actor", ""
+        at = (places["x"], places["y"], places["yaw"])
+        return Body(name, kind, outlines, *at, channels=places, colour=colour)
+
+    def _tilting(self, body: Body, rows: Rows) -> Body:
+        if body.kind != "vehicle":
+            return body
+        return replace(body, channels={**body.channels, **rows.add(body.name, _ATTITUDE)})
+
+    def _lidars(self) -> tuple[list[Scan], list[tuple[str, str]]]:
+        scans: list[Scan] = []
+        readings: list[tuple[str, str]] = []
+        for spec in self.world.scene.vehicles:
+            for one in spec.sensors:
+                if isinstance(one, said.Laser):
+                    at, step = one.pose, one.fov / max(one.nrays - 1, 1)
+                    where = (float(at.x), float(at.y), float(at.yaw))
+                    rays = (-0.5 * one.fov, step, one.nrays, one.max_range)
+                    scans.append(Scan(one.name, spec.name, *where, *rays))
+                    readings.append((spec.name, one.name))
+        return scans, readings
