@@ -50,8 +50,9 @@ class Wheel:
     steer: int | None = None
     """Channel of its steering angle."""
     F_x: int | None = None
-    """Channel of its force along the body in N."""
+    """Channel of its force along the wheel in N."""
     F_y: int | None = None
+    """Channel of its force across the wheel, positive to the left, in N."""
     F_z: int | None = None
     """Channel of its load in N."""
     use: int | None = None

@@ -19,6 +19,10 @@ _FROM_REAR_AXLE = ("commonroad_ks", "commonroad_kst")
 rear axle."""
 
 
+_OPEN_WHEELERS = ("formula_student", "four_wheel", "brains2", "kinematic_bicycle")
+"""Models of a Formula Student car: a narrow body between the wheels, and wings."""
+
+
 class BodyShape(NamedTuple):
     """Outline and wheels in the frame of the vehicle's state, in m."""
 
@@ -51,9 +55,12 @@ def shape_of(vehicle: Vehicle) -> BodyShape:
     base = axles.front - axles.rear
     length = _number(p, "length", "l") or base * (1.0 + 2.0 * _OVERHANG)
     width = _number(p, "width", "w") or axles.track + 0.1 * base
+    wheels = _wheels(axles, _number(p, "wheel_radius", "R_w") or 0.12 * base)
+    if vehicle.name in _OPEN_WHEELERS:
+        return BodyShape(_open_wheeler(axles), wheels)
     front, rear = _ends(p, axles, length)
     body = _rounded(rear, front, 0.5 * width, 0.18 * width)
-    shape = BodyShape((body,), _wheels(axles, _number(p, "wheel_radius", "R_w") or 0.12 * base))
+    shape = BodyShape((body,), wheels)
     if "hitch" in record.names(vehicle.State):
         shape = _with_trailer(shape, p, axles, width)
     return shape
@@ -83,7 +90,7 @@ def _ends(p: Any, axles: _Axles, length: float) -> tuple[float, float]:
 def _wheels(axles: _Axles, radius: float) -> tuple[Wheel, ...]:
     places = {"fl": (axles.front, 1), "fr": (axles.front, -1), "rl": (axles.rear, 1), "rr": (axles.rear, -1)}  # fmt: skip # noqa: E501
     return tuple(
-        Wheel(name, x, 0.5 * side * axles.track, 2.0 * radius, 0.7 * radius)
+        Wheel(name, x, 0.5 * side * axles.track, 2.0 * radius, 0.85 * radius)
         for name, (x, side) in places.items()
     )
 
@@ -101,6 +108,31 @@ def _rounded(rear: float, front: float, half: float, corner: float) -> Outline:
         (rear, half - 0.5 * corner),
         (rear, -half + 0.5 * corner),
     )
+
+
+def _open_wheeler(axles: _Axles) -> tuple[Outline, ...]:
+    """Tub with side pods, front wing and rear wing, in proportion to wheelbase and track."""
+    base, half = axles.front - axles.rear, 0.5 * axles.track
+    nose, tail, middle = axles.front + 0.3 * base, axles.rear - 0.18 * base, axles.rear + 0.5 * base
+    side = (
+        (tail, 0.22 * half),
+        (axles.rear + 0.12 * base, 0.3 * half),
+        (middle - 0.12 * base, 0.62 * half),
+        (middle + 0.1 * base, 0.6 * half),
+        (middle + 0.22 * base, 0.36 * half),
+        (axles.front, 0.26 * half),
+        (nose, 0.14 * half),
+    )
+    tub = (*((x, -y) for x, y in side), *reversed(side))
+    return (
+        _plate(axles.rear - 0.34 * base, axles.rear - 0.14 * base, 0.85 * half),
+        _plate(nose - 0.08 * base, nose + 0.1 * base, half),
+        tub,
+    )
+
+
+def _plate(rear: float, front: float, half: float) -> Outline:
+    return ((rear, -half), (front, -half), (front, half), (rear, half))
 
 
 def _with_trailer(shape: BodyShape, p: Any, axles: _Axles, width: float) -> BodyShape:
