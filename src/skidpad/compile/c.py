@@ -151,11 +151,12 @@ def call_statement(
     function, given, made = functions[number], f"given{k}", f"made{k}"
     room = f"{kind.name} {given}[] = {{{', '.join(args)}}};"
     condition = skipped_by(function)
-    if condition is None:
+    if condition is None and times == 1:
         made_room = f"{kind.name} {made}[{len(function.results[0])}];"
         return f"{room} {made_room} {stem}_{number}({given}, {made});", made
     # Its results take the place of its first arguments, which it reads before it writes.
-    loop = f"for (int n{k} = 0; n{k} < {times} && {given}[{condition}] != 0; ++n{k})"
+    asked = "" if condition is None else f" && {given}[{condition}] != 0"
+    loop = f"for (int n{k} = 0; n{k} < {times}{asked}; ++n{k})"
     return f"{room} {loop} {stem}_{number}({given}, {given});", given
 
 

@@ -1,7 +1,8 @@
 """Functions that iterate: when a call may be left out, and calls that follow one another.
 
 A function that iterates ends with `select(q, new, old)` for each of its results, where q is one of
-its arguments, the same for all, and `old` the argument in the place of the result. Where q is zero
+its arguments, the same for all, and `old` the argument in the place of the result, or with that
+argument itself. Where q is zero
 it gives back what it was given, so a target need not run it: a lane group skips it when no lane
 asks for it, a thread when it does not. The results have the same bits either way.
 
@@ -24,8 +25,10 @@ def skipped_by(function: Program) -> int | None:
     zero, the results are the first arguments. None if the function always has to be run."""
     conditions: set[int] = set()
     for place, result in enumerate(function.results[0]):
-        i = function.code[result]
-        if i.op != "select" or function.code[i.args[2]] != Instruction("input", (), (0, place)):
+        i, old = function.code[result], Instruction("input", (), (0, place))
+        if i == old:
+            continue
+        if i.op != "select" or function.code[i.args[2]] != old:
             return None
         conditions.add(i.args[0])
     if len(conditions) != 1:

@@ -161,6 +161,8 @@ class Body:
         self.program = program
         self.functions = program.functions if functions is None else functions
         self.values: dict[int, Any] = {}
+        self.kept_at: dict[int, list[_InMemory]] = {}
+        """Where values are to be stored as soon as they are known, by instruction."""
 
     def copy(self) -> Body:
         """A body with what is emitted so far, to go on from inside a loop."""
@@ -190,13 +192,15 @@ class Body:
                     self.values[k] = _call(self.target, builder, self.functions, i.imm, args)
                 else:
                     self.values[k] = emit_operation(self.target, builder, i, args)
+                for place in self.kept_at.pop(k, ()):
+                    builder.store(self.values[k], place.address(self.target, builder))
         for r in (r for result in self.program.results for r in result if r in self.values):
             self._loaded(builder, r)
 
     def _loaded(self, builder: ir.IRBuilder, k: int) -> Any:
         value = self.values[k]
         if isinstance(value, _InMemory):
-            address = _address(self.target, builder, value.base, value.place)
+            address = value.address(self.target, builder)
             value = self.values[k] = builder.load(address, typ=self.target.vector)
         return value
 
@@ -206,10 +210,13 @@ class Body:
 
 
 class _InMemory(NamedTuple):
-    """A value that is not loaded yet."""
+    """A place in memory, or the value there that is not loaded yet."""
 
     base: Any
     place: int
+
+    def address(self, target: Target, b: ir.IRBuilder) -> Any:
+        return b.gep(self.base, [ir.Constant(I64, self.place)], source_etype=target.vector)
 
 
 def _call(
@@ -224,12 +231,16 @@ def _call(
     called, function = _function(target, functions, number), functions[number]
     given = _room(target, b, len(args))
     for k, value in enumerate(args):
-        b.store(value, _address(target, b, given, k))
+        b.store(value, _InMemory(given, k).address(target, b))
     condition = skipped_by(function)
     if condition is None:
         made = _room(target, b, len(function.results[0]))
         b.call(called, [given, made])
-        return made
+        if times == 1:
+            return made
+        again = [_InMemory(made, k) for k in range(len(function.results[0]))]
+        first = [b.load(place.address(target, b), typ=target.vector) for place in again]
+        return _call(target, b, functions, (number, times - 1), [*first, *args[len(first) :]])
     # Its results take the place of its first arguments, which it reads before it writes.
     loop, run, done = (b.append_basic_block() for _ in range(3))
     before = b.block
@@ -237,12 +248,8 @@ def _call(
     b.position_at_end(loop)
     count = b.phi(I32)
     count.add_incoming(ir.Constant(I32, 0), before)
-    address = _address(target, b, given, condition)
-    asked = b.fcmp_unordered("!=", b.load(address, typ=target.vector), target.number(0.0))
-    if target.lanes > 1:
-        lanes = ir.IntType(target.lanes)
-        asked = b.icmp_unsigned("!=", b.bitcast(asked, lanes), ir.Constant(lanes, 0))
     more = b.icmp_unsigned("<", count, ir.Constant(I32, times))
+    asked = _any_lane(target, b, _InMemory(given, condition).address(target, b))
     b.cbranch(b.and_(more, asked), run, done)
     b.position_at_end(run)
     b.call(called, [given, given])
@@ -250,6 +257,16 @@ def _call(
     b.branch(loop)
     b.position_at_end(done)
     return given
+
+
+def _any_lane(target: Target, b: ir.IRBuilder, address: Any) -> Any:
+    """Whether the number at an address is not zero in some lane."""
+    value = b.load(address, typ=target.vector)
+    asked = b.fcmp_unordered("!=", value, target.number(0.0))
+    if target.lanes == 1:
+        return asked
+    lanes = ir.IntType(target.lanes)
+    return b.icmp_unsigned("!=", b.bitcast(asked, lanes), ir.Constant(lanes, 0))
 
 
 def _function(target: Target, functions: tuple[Program, ...], number: int) -> Any:
@@ -264,11 +281,21 @@ def _function(target: Target, functions: tuple[Program, ...], number: int) -> An
     target.functions[number] = made
     b = ir.IRBuilder(made.append_basic_block())
     function = functions[number]
-    count = len(function.inputs[0].fields)
+    inputs = [_InMemory(made.args[0], k) for k in range(len(function.inputs[0].fields))]
     body = Body(target, function, functions)
-    body.emit(b, {0: [_InMemory(made.args[0], k) for k in range(count)]})
-    for k, value in enumerate(body.results(0)):
-        b.store(value, _address(target, b, made.args[1], k))
+    if skipped_by(function) is None:
+        for pointer in made.args:
+            pointer.add_attribute("noalias")
+        # Kept until the end, the many results of an elimination would crowd out the rest.
+        for k, r in enumerate(function.results[0]):
+            body.kept_at.setdefault(r, []).append(_InMemory(made.args[1], k))
+        early = set(body.kept_at)
+    else:
+        early = set[int]()
+    body.emit(b, {0: inputs})
+    for k, r in enumerate(function.results[0]):
+        if r not in early or r in body.kept_at:
+            b.store(body.values[r], _InMemory(made.args[1], k).address(target, b))
     b.ret_void()
     return made
 
@@ -280,10 +307,6 @@ def _room(target: Target, b: ir.IRBuilder, count: int) -> Any:
     # llvmlite gives it a typed pointer, a kind that LLVM no longer has.
     room.type = POINTER
     return room
-
-
-def _address(target: Target, b: ir.IRBuilder, base: Any, index: int) -> Any:
-    return b.gep(base, [ir.Constant(I64, index)], source_etype=target.vector)
 
 
 def finite_check(target: Target, builder: ir.IRBuilder, values: Iterable[Any]) -> Any:

@@ -50,6 +50,10 @@ def step_program(
     """
     model = vehicle.model if isinstance(vehicle, Vehicle) else vehicle
     method = integrate.get(integrator)
+    return _finish(_kept(model, ("step", method), lambda: _step(model, method)), precision)
+
+
+def _step(model: Model, method: Integrator) -> Program:
     step = integrate.discretise(model, method)
     implicit = model.continuous and method.implicit
 
@@ -63,7 +67,7 @@ def step_program(
     name = f"{model.name}.step.{method.name if model.continuous else 'update'}"
     start = Port("start", _ports(model)[0].fields if model.hold else ())
     inputs = (*_ports(model), Port("dt", ("dt",)), start)
-    return _finish(trace(name, function, inputs, outputs), precision)
+    return trace(name, function, inputs, outputs)
 
 
 def outputs_program(vehicle: Vehicle | Model, precision: str | None = None) -> Program:
@@ -72,7 +76,10 @@ def outputs_program(vehicle: Vehicle | Model, precision: str | None = None) -> P
     What `hold` samples belongs to the start of the step whose end is x, so both states go in.
     """
     model = vehicle.model if isinstance(vehicle, Vehicle) else vehicle
+    return _finish(_kept(model, "outputs", lambda: _outputs(model)), precision)
 
+
+def _outputs(model: Model) -> Program:
     def function(*ports: tuple[Any, ...]) -> tuple[Any, ...]:
         x, u, w, p = _records(model, (ports[0], *ports[2:]))
         start = record.unflatten(model.State, ports[1])
@@ -81,7 +88,7 @@ def outputs_program(vehicle: Vehicle | Model, precision: str | None = None) -> P
     x, u, w, p = _ports(model)
     outputs = (Port("y", record.names(model.Outputs)),)
     inputs = (x, Port("start", x.fields), u, w, p)
-    return _finish(trace(f"{model.name}.outputs", function, inputs, outputs), precision)
+    return trace(f"{model.name}.outputs", function, inputs, outputs)
 
 
 def derivative_program(vehicle: Vehicle | Model, precision: str | None = None) -> Program:
@@ -98,6 +105,17 @@ def derivative_program(vehicle: Vehicle | Model, precision: str | None = None) -
     x, u, w, p = _ports(model)
     inputs = (x, Port("start", x.fields), u, w, p)
     return _finish(trace(f"{model.name}.derivative", function, inputs, (x,)), precision)
+
+
+def _kept(model: Model, key: Any, traced: Callable[[], Program]) -> Program:
+    """A Program of a model, traced once: parameters are arguments, so it never changes.
+
+    It lives as long as the model, which makes a second world of the same vehicles cheap.
+    """
+    kept: dict[Any, Program] = model.__dict__.setdefault("_programs", {})
+    if key not in kept:
+        kept[key] = traced()
+    return kept[key]
 
 
 def _records(model: Model, ports: tuple[Any, ...]) -> list[Any]:

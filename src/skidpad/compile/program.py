@@ -264,7 +264,7 @@ def _sound_call(program: Program, functions: tuple[Program, ...], i: Instruction
     function = functions[number] if 0 <= number < len(functions) else None
     return (
         function is not None
-        and times > 0
+        and (times == 1 or (times > 1 and len(function.results[0]) <= len(i.args)))
         and function.precision == program.precision
         and len(function.inputs) == len(function.outputs) == 1
         and len(i.args) == len(function.inputs[0].fields)
