@@ -52,7 +52,7 @@ def to_parquet(trajectory: Trajectory, path: str | os.PathLike[str]) -> None:
     columns = (time, *trajectory.columns)
     schema = arrow.schema(
         [
-            arrow.field(c.name, arrow.float64(), nullable=False, metadata=_column_notes(c))
+            arrow.field(c.name, arrow.float64(), nullable=False, metadata=column_notes(c))
             for c in columns
         ],
         metadata={"skidpad": _notes(trajectory)},
@@ -122,7 +122,8 @@ def from_csv(path: str | os.PathLike[str], units: Mapping[str, Unit]) -> Traject
     return Trajectory(values[0], columns, name=source.stem)
 
 
-def _column_notes(column: Column) -> dict[str, str]:
+def column_notes(column: Column) -> dict[str, str]:
+    """What the metadata of a Parquet column says."""
     return {
         "unit": str(column.unit),
         "dimension": json.dumps(column.unit.dimension),
@@ -164,7 +165,7 @@ def _heading(source: Path, text: str, units: Mapping[str, Unit]) -> tuple[str, U
     name, symbol = match["name"], match["unit"].strip()
     if name in units:
         return name, units[name]
-    known = _known_units()
+    known = known_units()
     if symbol not in known:
         raise InvalidValue(
             f"{source}: column {name!r} has the unknown unit {symbol!r}; known are "
@@ -174,7 +175,8 @@ def _heading(source: Path, text: str, units: Mapping[str, Unit]) -> tuple[str, U
 
 
 @cache
-def _known_units() -> dict[str, Unit]:
+def known_units() -> dict[str, Unit]:
+    """The units of `skidpad.units` by their symbols."""
     marks = (getattr(alias, "__metadata__", ()) for alias in vars(unit_aliases).values())
     return {unit.symbol: unit for mark in marks for unit in mark if isinstance(unit, Unit)}
 

@@ -15,7 +15,7 @@ def spec_shape(spec: VehicleSpec, vehicle: Vehicle) -> BodyShape:
     """Chassis and wheels as the file says, or those of a vehicle of skidpad's own."""
     if isinstance(spec.dynamics, OwnDynamics):
         shape = shape_of(vehicle)
-        if spec.shape is None:
+        if spec.shape is None or spec.shape.made_from == "default":
             return shape
         return shape._replace(outlines=tuple(_outline(part) for part in spec.shape.parts))
     description = spec.dynamics

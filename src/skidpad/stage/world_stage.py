@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import NamedTuple
@@ -17,7 +18,7 @@ from ..sensors.lidar import Scan as Reading
 from ..world import scene_sensors as said
 from ..world.groups import Group
 from ..world.world import World
-from .description import Body, Scan, Stage
+from .description import Body, Line, Scan, Stage
 from .layout import Named, Rows, named_channels, wheels_with_channels
 from .spec_shape import spec_shape
 from .standing import still_life
@@ -49,7 +50,7 @@ class WorldStage:
     loads) is computed for many rows together, when somebody wants to see them.
     """
 
-    def __init__(self, world: World, title: str = "") -> None:
+    def __init__(self, world: World, title: str = "", lines: Sequence[Line] = ()) -> None:
         self.world = world
         rows = Rows()
         self._parts: list[_Part] = []
@@ -63,26 +64,38 @@ class WorldStage:
         self._uneven = world.uneven
         if self._uneven:
             bodies = [self._tilting(body, rows) for body in bodies]
+        attitudes = 3 * len(world.vehicles) if self._uneven else 0
+        self.width = self._size + 3 * len(self._others) + attitudes
+        """How many numbers `take` gives."""
+        self._repeated: dict[int, tuple[Array, Array]] = {}
         self.scans, self._readings = self._lidars()
         self.stage = Stage(
             title=title or Path(world.scene.file).name or "world",
             channels=tuple(rows.channels),
             bodies=tuple(bodies),
             scans=tuple(self.scans),
+            lines=tuple(lines),
             **still_life(world.scene),
         )
         """What there is to see."""
 
-    def take(self) -> Array:
-        """The numbers of this moment, to be turned into rows by `rows`."""
-        found = [
-            a.T.ravel() for g in self.world.groups for a in (g.state, g.inputs, g.disturbances)
-        ]
-        if self._others:
-            found += [self.world.block(name)[:3] for name in self._others]
+    def take(self, out: Array | None = None) -> Array:
+        """The numbers of this moment, to be turned into rows by `rows`; into `out` if it is given.
+
+        They are as many as `width`.
+        """
+        taken, at = np.empty(self.width) if out is None else out, 0
+        for group in self.world.groups:
+            for table in (group.state, group.inputs, group.disturbances):
+                # Straight to where they go: on the way they would push the world out of the cache.
+                taken[at : at + table.size].reshape(table.shape[::-1])[...] = table.T
+                at += table.size
+        for name in self._others:
+            taken[at : at + 3] = self.world.block(name)[:3]
+            at += 3
         if self._uneven:
-            found.append(self.world.attitudes().ravel())
-        return np.concatenate(found) if found else np.empty(0)
+            taken[at:] = self.world.attitudes().ravel()
+        return taken
 
     def rows(self, taken: Array) -> Array:
         """Rows (T, channels) of the stage from what `take` gave, (T, ...)."""
@@ -122,22 +135,31 @@ class WorldStage:
         return Body(name, "vehicle", shape.outlines, *at, wheels, places, model=vehicle.name)
 
     def _group_rows(self, part: _Part, taken: Array) -> list[Array]:
-        """States, inputs and outputs of a group, field by field, (T, ...) each."""
-        group, count = part.group, len(part.group.names)
+        """States and inputs, and outputs of a group, field by field, (T, ...) each."""
+        group, count, times = part.group, len(part.group.names), len(taken)
         model = group.model
         sizes = [record.size(kind) for kind in (model.State, model.Input, model.Disturbance)]
         ends = np.cumsum([0, *sizes]) * count
-        x, u, w = (taken[:, a:b] for a, b in itertools.pairwise(ends))
+        known = taken[:, : ends[2]]
         if part.outputs is None:
-            return [x, u]
-        table = [
-            np.swapaxes(a.reshape(len(taken), n, count), 1, 2).reshape(1, len(taken) * count, n)
-            for a, n in zip((x, u, w), sizes, strict=True)
-        ]
-        p = np.tile(group.params, (len(taken), 1))[None]
-        y = part.outputs.run([table[0], table[0], table[1], table[2], p], p.shape[1])[0]
-        y = np.swapaxes(y.reshape(len(taken), count, -1), 1, 2).reshape(len(taken), -1)
-        return [x, u, y]
+            return [known]
+        # With the times last, vehicles at all times lie behind each other in every field.
+        flat = np.ascontiguousarray(taken.T)
+        x, u, w = (
+            flat[a:b].reshape(n, count * times).T[None]
+            for (a, b), n in zip(itertools.pairwise(ends), sizes, strict=True)
+        )
+        y = part.outputs.run([x, x, u, w, self._params(part, times)], count * times)[0]
+        return [known, y.reshape(count, times, -1).transpose(1, 2, 0).reshape(times, -1)]
+
+    def _params(self, part: _Part, times: int) -> Array:
+        """Parameters of the vehicles of a group, each so many times; kept until they change."""
+        now = part.group.params
+        kept = self._repeated.get(id(part.group))
+        if kept is None or kept[0].shape[1] != times * len(now) or not np.array_equal(kept[1], now):
+            kept = np.repeat(now.T, times, axis=1).T[None], now.copy()
+            self._repeated[id(part.group)] = kept
+        return kept[0]
 
     def _other(self, name: str, rows: Rows) -> Body:
         """A block or somebody who walks."""

@@ -120,7 +120,9 @@ class Group:
         x = record.unflatten(model.State, self.state[row].tolist())
         u = record.unflatten(model.Input, self.inputs[row].tolist())
         w = record.unflatten(model.Disturbance, self.disturbances[row].tolist())
-        return vehicle.outputs(x, u, w)
+        # Parameters may have been changed since the start.
+        p = record.unflatten(model.Params, self._params[row].tolist())
+        return vehicle.outputs(x, u, w, p)
 
     def snapshot(self) -> tuple[Array, ...]:
         """Copies of everything that changes."""

@@ -81,6 +81,11 @@ class Sensing:
             if isinstance(one, said.Laser | said.Imu | said.Gnss):
                 turns.setdefault(one.period, _Turn(one.period)).sensors.append((owner, one))
         self._turns = list(turns.values())
+        self._kinds = {
+            (owner, one.name): one.kind if isinstance(one, said.OwnSensor) else ""
+            for owner, one in owned
+        }
+        """Which of those that every vehicle has, by owner and name; empty: none of them."""
         self._at_work: _AtWork | None = None
 
     def sense(self, world: World) -> None:
@@ -128,9 +133,7 @@ class Sensing:
 
     def latest(self, vehicle: str, sensor: str) -> Any:
         """The latest reading of a sensor, None if there is none yet."""
-        given = next((v for v in self._scene.vehicles if v.name == vehicle), None)
-        one = next((x for x in given.sensors if x.name == sensor), None) if given else None
-        kind = one.kind if isinstance(one, said.OwnSensor) else sensor if one is None else ""
+        kind = self._kinds.get((vehicle, sensor), sensor)
         if self._at_work is None or kind not in ALWAYS or not vehicle:
             return self._latest.get((vehicle, sensor))
         return (

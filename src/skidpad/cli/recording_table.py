@@ -1,0 +1,124 @@
+"""What is inside a recording, as it looks on a screen of 80 columns or more."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from rich import box
+from rich.console import Group, RenderableType
+from rich.table import Table
+from rich.text import Text
+
+from ..record_io.mcap import Info, Topic
+from ..stage import Body
+
+_SHOWN = 2
+"""Names that are listed of things alike."""
+
+
+def recording_sheet(found: Info, *, every: bool = False) -> RenderableType:
+    """Facts, bodies, topics (one line per kind, or `every` one) and notes."""
+    parts: list[RenderableType] = [_facts(found), "", _bodies(found)]
+    if found.stage.scans:
+        parts += ["", _lidars(found)]
+    parts += ["", _topics(found.topics, every)]
+    if found.notes:
+        parts += ["", _notes(found)]
+    return Group(*parts)
+
+
+def _facts(found: Info) -> Table:
+    table = Table.grid(padding=(0, 2))
+    table.add_column(style="dim")
+    table.add_column(overflow="fold")
+    table.add_row("recording", Text(found.stage.title, "bold cyan"))
+    table.add_row("file", Text(str(found.path)))
+    table.add_row("duration", f"{found.duration:g} s, from {found.start:g} to {found.end:g} s")
+    table.add_row("samples", f"{found.samples} of {len(found.stage.channels)} numbers")
+    table.add_row("messages", f"{found.messages} in {found.chunks} chunks")
+    packed = f", {_size(found.unpacked)} of messages before {found.compression}"
+    table.add_row("size", _size(found.size) + (packed if found.chunks else ""))
+    table.add_row("written by", f"{found.program}, format {found.format}")
+    table.add_row("state", _state(found))
+    return table
+
+
+def _state(found: Info) -> Text:
+    if found.complete:
+        return Text("complete", "green")
+    behind = f", {found.lost} bytes behind its last chunk" if found.lost else ""
+    return Text(f"cut off{behind}; skidpad recover makes it whole", "yellow")
+
+
+def _bodies(found: Info) -> Table:
+    table = _table("bodies", "kind", "model", "numbers", "names")
+    alike: dict[tuple[str, str, int], list[Body]] = {}
+    counts: dict[str, int] = {}
+    for channel in found.stage.channels:
+        counts[channel.body] = counts.get(channel.body, 0) + 1
+    for body in found.stage.bodies:
+        key = (body.kind, body.model, counts.get(body.name, 0))
+        alike.setdefault(key, []).append(body)
+    for (kind, model, numbers), those in alike.items():
+        names = _listed([body.name for body in those])
+        table.add_row(str(len(those)), kind, model, str(numbers), names)
+    return table
+
+
+def _lidars(found: Info) -> Table:
+    table = _table("lidars", "rays", "reach", "on")
+    alike: dict[tuple[int, float], list[str]] = {}
+    for scan in found.stage.scans:
+        alike.setdefault((scan.count, scan.max_range), []).append(f"{scan.body}/{scan.name}")
+    for (rays, reach), those in alike.items():
+        table.add_row(str(len(those)), str(rays), f"{reach:g} m", _listed(those))
+    return table
+
+
+def _topics(topics: Sequence[Topic], every: bool) -> Table:
+    table = _table("topics", "type", "messages", "rate", "names")
+    alike: dict[tuple[str, ...], list[Topic]] = {}
+    for topic in topics:
+        key = (topic.schema, topic.role, topic.name if every else "")
+        alike.setdefault(key, []).append(topic)
+    for (schema, *_), those in alike.items():
+        rates = [topic.rate for topic in those]
+        table.add_row(
+            str(len(those)),
+            schema,
+            str(sum(topic.messages for topic in those)),
+            f"{max(rates):.3g} Hz" if max(rates) > 0.0 else "",
+            _listed([topic.name for topic in those]),
+        )
+    return table
+
+
+def _notes(found: Info) -> Table:
+    table = Table.grid(padding=(0, 2))
+    table.add_column(style="dim")
+    table.add_column(overflow="fold")
+    for name, value in found.notes.items():
+        table.add_row(name, Text(str(value), "red" if name == "error" else ""))
+    return table
+
+
+def _table(first: str, *others: str) -> Table:
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False)
+    table.add_column(first, justify="right", style="bold")
+    for name in others:
+        justify = "right" if name in ("numbers", "messages", "rate", "rays", "reach") else "left"
+        table.add_column(name, justify=justify, overflow="fold")
+    return table
+
+
+def _listed(names: Iterable[str]) -> str:
+    known = list(names)
+    shown = ", ".join(known[:_SHOWN])
+    return shown if len(known) <= _SHOWN else f"{known[0]} ... {known[-1]}"
+
+
+def _size(count: int) -> str:
+    for unit, size in (("GB", 1e9), ("MB", 1e6), ("kB", 1e3)):
+        if count >= size:
+            return f"{count / size:.3g} {unit}"
+    return f"{count} bytes"

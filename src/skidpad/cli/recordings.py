@@ -1,0 +1,55 @@
+"""`skidpad info` and `skidpad recover`: what is inside a recording, and mending one."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from . import app
+
+File = Annotated[Path, typer.Argument(help="Recording: an .mcap file.", show_default=False)]
+
+
+@app.command()
+def info(
+    file: File,
+    topics: Annotated[
+        bool, typer.Option("--topics", help="Every topic, not only every kind.")
+    ] = False,
+) -> None:
+    """Say what is inside a recording: how long, who, which topics, and whether it is whole."""
+    from rich.console import Console
+
+    from ..record_io.mcap import info as look
+    from .recording_table import recording_sheet
+
+    Console().print(recording_sheet(look(file), every=topics))
+
+
+@app.command()
+def recover(
+    file: File,
+    out: Annotated[
+        Path | None,
+        typer.Argument(help="Where to; NAME.recovered.mcap beside it if not given."),
+    ] = None,
+) -> None:
+    """Write a complete recording with everything that is whole in one that was cut off."""
+    from ..record_io.mcap import info as look
+    from ..record_io.mcap import recover as mend
+
+    done = mend(file, out)
+    found = look(done.path)
+    if done.was_complete:
+        typer.echo(f"{file} was complete")
+    typer.echo(
+        f"{done.path}: {found.samples} samples, {found.duration:g} s, {_chunks(done.chunks)} kept"
+    )
+    if done.damaged or done.lost:
+        typer.echo(f"left out: {_chunks(done.damaged)} that were damaged, {done.lost} bytes behind")
+
+
+def _chunks(count: int) -> str:
+    return "1 chunk" if count == 1 else f"{count} chunks"

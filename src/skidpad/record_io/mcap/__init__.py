@@ -1,0 +1,44 @@
+"""Recordings as MCAP files, for skidpad and for the viewers that read the format.
+
+`Recorder` and `WorldRecorder` write them while a run goes on, `read` gives a `Recording` back,
+`info` says what is inside, `recover` mends one that was cut off.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from .about import Info, Topic, info
+from .file import RecordingFailed
+from .plan import ImuMount
+from .reading import read
+from .recorder import Recorder
+from .recording import ImuLog, Recording
+from .recovery import Recovered, recover
+
+if TYPE_CHECKING:
+    from .world_recorder import WorldRecorder
+
+__all__ = [
+    "ImuLog",
+    "ImuMount",
+    "Info",
+    "Recorder",
+    "Recording",
+    "RecordingFailed",
+    "Recovered",
+    "Topic",
+    "WorldRecorder",
+    "info",
+    "read",
+    "recover",
+]
+
+
+def __getattr__(name: str) -> Any:
+    """`WorldRecorder` when it is asked for: it needs the compiler, which reading does not."""
+    if name == "WorldRecorder":
+        from .world_recorder import WorldRecorder
+
+        return WorldRecorder
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
