@@ -1,0 +1,73 @@
+"""`skidpad replay` and `skidpad html`: look at a recording, or make a page of it."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from ..errors import InvalidValue
+from . import app
+
+if TYPE_CHECKING:
+    from ..viewer.film import Film
+
+File = Annotated[Path, typer.Argument(help="Recording: an .mcap file.", show_default=False)]
+LimitMb = Annotated[
+    float,
+    typer.Option(help="Size of the page in MB; beyond it, pictures are left out, then numbers."),
+]
+
+
+@app.command()
+def replay(
+    file: File,
+    no_browser: Annotated[
+        bool, typer.Option("--no-browser", help="Only print the address of the page.")
+    ] = False,
+    port: Annotated[int, typer.Option(help="Port of this machine; 0: any that is free.")] = 0,
+    limit_mb: LimitMb = 60.0,
+) -> None:
+    """Open a recording in the browser; Ctrl-C ends it."""
+    import webbrowser
+
+    from ..viewer.html import html_of
+    from ..viewer.page_server import PageServer
+
+    page = html_of(_film(file), limit_mb=limit_mb)
+    server = PageServer(page, port)
+    typer.echo(f"{file} is at {server.url}  (Ctrl-C ends it)")
+    sys.stdout.flush()
+    if not no_browser:
+        webbrowser.open(server.url)
+    try:
+        server.run()
+    except KeyboardInterrupt:
+        typer.echo("")
+
+
+@app.command()
+def html(
+    file: File,
+    out: Annotated[Path, typer.Argument(help="Page to write.", show_default=False)],
+    limit_mb: LimitMb = 15.0,
+) -> None:
+    """Write a recording as one self-contained page, to open from disk or to send."""
+    if out.is_dir():
+        raise InvalidValue(f"{out} is a folder: give the name of a file in it, as in replay.html")
+    _film(file).to_html(out, limit_mb=limit_mb)
+    typer.echo(f"{out}: {out.stat().st_size / 1e6:.1f} MB")
+
+
+def _film(file: Path) -> Film:
+    from dataclasses import replace
+
+    from ..record_io.mcap import read
+
+    recording = read(file)
+    if not recording.times.size:
+        raise InvalidValue(f"{file} has no samples: there is nothing to show")
+    film = recording.film()
+    return film if recording.complete else replace(film, note="the recording was cut off")

@@ -1,0 +1,30 @@
+// Names beside the vehicles.
+
+import { theme } from "skidpad/colours.js";
+
+/** No names in a crowd. */
+const MOST = 40;
+/** Vehicles smaller than this on screen, in px, have no name. */
+const LEAST = 12;
+
+export function drawLabels(context, view, ratio, bodies, chosen) {
+  const { vehicles } = bodies;
+  if (vehicles.length < 2) return;
+  context.setTransform(ratio, 0, 0, ratio, 0, 0);
+  context.font = "500 11px system-ui, sans-serif";
+  context.textAlign = "center";
+  context.textBaseline = "bottom";
+  context.lineJoin = "round";
+  context.lineWidth = 3;
+  for (const k of vehicles) {
+    const size = bodies.shape[k].length * view.zoom;
+    if (k !== chosen && (vehicles.length > MOST || size < LEAST)) continue;
+    const x = view.screenX(bodies.x[k], bodies.y[k]);
+    const y = view.screenY(bodies.x[k], bodies.y[k]) - 0.5 * Math.max(size, 10) - 5;
+    if (!(x > -50 && y > -10 && x < view.width + 50 && y < view.height + 50)) continue;
+    context.strokeStyle = theme.ground;
+    context.strokeText(bodies.list[k].name, x, y);
+    context.fillStyle = k === chosen ? theme.ink : theme.muted;
+    context.fillText(bodies.list[k].name, x, y);
+  }
+}

@@ -1,0 +1,55 @@
+// Where the page begins: a film inside the page, or a live server behind it.
+
+import { App } from "skidpad/app.js";
+import { BrokenFilm, inflated } from "skidpad/decode.js";
+import { byId } from "skidpad/dom.js";
+import { readFilm } from "skidpad/film.js";
+import { fail, opened } from "skidpad/notice.js";
+
+async function openFilm() {
+  const element = byId("film");
+  const film = readFilm(await inflated(element?.textContent ?? ""));
+  element.remove();
+  const app = new App();
+  app.setStage(film);
+  return app;
+}
+
+async function openLive() {
+  const { LiveApp } = await import("skidpad/live.js");
+  return new LiveApp(new App()).app;
+}
+
+/** What tests and curious people reach from the console. */
+function expose(app) {
+  window.skidpad = {
+    app,
+    get film() { return { stage: app.stage, series: app.series, scans: app.scans }; },
+    get view() { return app.view; },
+    get time() { return app.clock.time; },
+    seek: (time) => app.seek(time),
+    play: () => { app.clock.play(); app.changed(); },
+    pause: () => { app.clock.pause(); app.changed(); },
+    poseOf: (name) => app.scene.bodies.poseOf(app.scene.bodies.byName.get(name)),
+    screenOf: (x, y) => app.view.screenOf(x, y),
+    fps: () => app.fps(),
+  };
+}
+
+async function start() {
+  if (document.documentElement.hasAttribute("data-failed")) return;
+  const live = document.documentElement.dataset.mode === "live";
+  try {
+    expose(live ? await openLive() : await openFilm());
+    if (!live) opened();
+  } catch (error) {
+    if (error instanceof BrokenFilm) {
+      fail("This film cannot be shown", `${error.message} Make the page again from the recording.`);
+      return;
+    }
+    fail("The page stopped", `${error.message ?? error}`);
+    throw error;
+  }
+}
+
+start();

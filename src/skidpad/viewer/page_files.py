@@ -1,0 +1,75 @@
+"""The files of the page: HTML, style and ES modules, put together for disk or for a server.
+
+Modules import each other by names such as `skidpad/view.js`; a map in the page says where those
+are: at an address of a server, or as `data:` addresses inside one self-contained file.
+"""
+
+from __future__ import annotations
+
+import base64
+import html
+import json
+from collections.abc import Mapping
+from functools import cache
+from importlib.resources import files
+
+KINDS = {
+    ".js": "text/javascript",
+    ".css": "text/css",
+    ".html": "text/html",
+    ".svg": "image/svg+xml",
+}
+"""Content types by suffix; all are UTF-8."""
+_FOLDER = files("skidpad.viewer").joinpath("page")
+
+
+@cache
+def names() -> tuple[str, ...]:
+    """Names of the files of the page, in order."""
+    found = (entry.name for entry in _FOLDER.iterdir())
+    return tuple(sorted(name for name in found if name.endswith(tuple(KINDS))))
+
+
+@cache
+def text(name: str) -> str:
+    """A file of the page; KeyError for one that there is not."""
+    if name not in names():
+        raise KeyError(name)
+    return _FOLDER.joinpath(name).read_text("utf-8")
+
+
+def modules() -> tuple[str, ...]:
+    """Names of the ES modules."""
+    return tuple(name for name in names() if name.endswith(".js"))
+
+
+def live_page(base: str = "/page/") -> str:
+    """The page that connects to the server it comes from; `base` is where its modules are."""
+    imports = {f"skidpad/{name}": f"{base}{name}" for name in modules()}
+    return _assembled("skidpad", imports, "live", "")
+
+
+def replay_page(title: str, film: bytes) -> str:
+    """One self-contained page; `film` is the packed block of `viewer.film`."""
+    imports = {f"skidpad/{name}": _data_address(text(name)) for name in modules()}
+    return _assembled(title, imports, "replay", base64.b64encode(film).decode())
+
+
+def _data_address(source: str) -> str:
+    coded = base64.b64encode(source.encode()).decode()
+    return f"data:text/javascript;charset=utf-8;base64,{coded}"
+
+
+def _assembled(title: str, imports: Mapping[str, str], mode: str, film: str) -> str:
+    """The template with its gaps filled; the film comes last, so that a cut file still starts."""
+    gaps = {
+        "title": html.escape(title),
+        "mode": mode,
+        "style": text("page.css"),
+        "imports": json.dumps({"imports": dict(imports)}),
+        "film": film,
+    }
+    page = text("page.html")
+    for name, value in gaps.items():
+        page = page.replace(f"<!--{name}-->", value)
+    return page
