@@ -1,0 +1,118 @@
+"""`skidpad serve`: a world that runs in real time, on a page to watch it and to drive."""
+
+from __future__ import annotations
+
+import os
+import sys
+import webbrowser
+from math import isfinite
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from ..errors import InvalidValue
+from . import app
+from .world import (
+    Compat,
+    Download,
+    Limit,
+    ModelFolder,
+    Shell,
+    Variables,
+    reading_options,
+)
+
+if TYPE_CHECKING:
+    from ..viewer.live.arena import Arena
+
+World = Annotated[
+    Path | None,
+    typer.Argument(help="World file; without one, a car on a track of cones with things to push."),
+]
+
+
+@app.command()
+def serve(
+    world: World = None,
+    host: Annotated[str, typer.Option(help="Address to listen on.")] = "127.0.0.1",
+    port: Annotated[
+        int | None, typer.Option(help="Port to listen on; by default 8000 or the next free one.")
+    ] = None,
+    token: Annotated[
+        str | None, typer.Option(help="What viewers need; made up if others can reach the host.")
+    ] = None,
+    rate: Annotated[float, typer.Option(help="Frames a second for each viewer.")] = 60.0,
+    factor: Annotated[float, typer.Option(help="Times real time.")] = 1.0,
+    record: Annotated[Path | None, typer.Option(help="Record to this file from the start.")] = None,
+    no_browser: Annotated[
+        bool, typer.Option("--no-browser", help="Only print the address.")
+    ] = False,
+    seed: Annotated[int, typer.Option(help="Of all random numbers.")] = 0,
+    compat: Compat = None,
+    variables: Variables = None,
+    limit: Limit = None,
+    allow_shell: Shell = False,
+    allow_download: Download = False,
+    models: ModelFolder = None,
+) -> None:
+    """Show a world live in the browser: watch it, drive it, change it; Ctrl-C ends it."""
+    from ..viewer.live.messages import FACTORS, RATES
+    from ..viewer.live.server import PORT, LiveServer
+    from ..viewer.live.session import Session
+
+    for name, value, allowed in (("factor", factor, FACTORS), ("rate", rate, RATES)):
+        if not isfinite(value) or value not in allowed:
+            raise InvalidValue(f"--{name} {value:g} must be {allowed}")
+    if port is not None and not 0 <= port <= 65535:
+        raise InvalidValue(f"--port {port} must be from 0 to 65535")
+    if token == "":
+        raise InvalidValue("--token must not be empty")
+    options = reading_options(compat, variables, limit, allow_shell, allow_download, models)
+    session = Session(_arena(world, seed, options), rate=rate, factor=factor, record=record)
+    server = LiveServer(session, host=host, port=port, token=token)
+    if port is None and server.port != PORT:
+        _say(f"port {PORT} is in use; using {server.port}")
+    _say(f"skidpad is at {server.url}  (Ctrl-C ends it)")
+    if not no_browser and _has_display():
+        webbrowser.open(server.url)
+    try:
+        server.run()
+    except KeyboardInterrupt:
+        pass
+    finally:
+        session.stop()
+    if session.news:
+        _say(session.news)
+
+
+def _arena(file: Path | None, seed: int, options: dict[str, Any]) -> Arena:
+    """The world of a file, or the one to play in; notes on what is not simulated go to stderr."""
+    import warnings
+
+    from ..viewer.live.arena import Arena
+    from ..viewer.live.playground import playground
+    from ..world.xml import WorldWarning, load
+
+    if file is None:
+        play = playground()
+        return Arena(play.scene, seed=seed, lines=play.lines, starts=play.starts, title=play.title)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", WorldWarning)
+        scene = load(file, seed=seed, **options)
+        arena = Arena(scene, seed=seed)
+    for line in scene.warnings:
+        sys.stderr.write(f"note: {line}\n")
+    return arena
+
+
+def _has_display() -> bool:
+    """Whether a browser has somewhere to open."""
+    if sys.platform in ("win32", "darwin"):
+        return True
+    return bool(os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY"))
+
+
+def _say(text: str) -> None:
+    typer.echo(text)
+    sys.stdout.flush()
