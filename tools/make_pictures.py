@@ -1,0 +1,164 @@
+"""Draw the pictures of README and docs again: python tools/make_pictures.py [NAME ...]
+
+Every picture is made by a function here that takes the file to write; `PICTURES` lists them. They
+are drawn from runs that are computed anew, with fixed seeds.
+"""
+
+from __future__ import annotations
+
+import argparse
+import importlib.util
+import tempfile
+import time
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from types import ModuleType
+from typing import Any, NamedTuple
+
+import numpy as np
+from PIL import Image
+
+import skidpad as sp
+from skidpad.bench import browser
+from skidpad.demo import lap as lap_demo
+from skidpad.demo.track import Track, cones, lane, random_track, start_mark
+from skidpad.runs.laps import Laps, StartLine
+from skidpad.stage import Stage
+from skidpad.stage.trajectory_stage import trajectory_stage
+from skidpad.viewer.film import Film
+
+ROOT = Path(__file__).parents[1]
+FOLDER = ROOT / "docs" / "pictures"
+TRACK = 3
+"""Seed of the track of the lap."""
+
+
+class _FlyingLap(NamedTuple):
+    """The second lap of the Formula Student car on a cone track."""
+
+    car: sp.Vehicle
+    track: Track
+    run: sp.Trajectory
+    time: float
+    """In s."""
+
+    def stage(self, title: str = "") -> tuple[Stage, Any, Any]:
+        """Stage, times and rows of the lap, with cones and the edges of the track."""
+        return trajectory_stage(
+            {"car": self.run},
+            self.car,
+            title=title,
+            discs=cones(self.track),
+            polygons=(lane(self.track),),
+            lines=(start_mark(self.track),),
+        )
+
+
+def _flying_lap() -> _FlyingLap:
+    track = random_track(TRACK)
+    car, ideal = sp.vehicles.formula_student(), lap_demo.plan(track)
+    start, line = ideal.at(-lap_demo.RUN_UP), ideal.at(0.0)
+    sim = sp.Simulator(car, lap_demo.DT, "radau")
+    sim.reset(x=start.x, y=start.y, yaw=start.heading)
+    driver = lap_demo.RacingDriver(ideal, car.params, lap_demo.DT)
+    run = sim.run(driver, duration=lap_demo.LAPS * ideal.time + 3.0)
+    laps = Laps(["car"], {"car": StartLine(line.x, line.y, line.heading, 2.0 * track.half_width)})
+    laps.add(run.t, np.column_stack([run["x"], run["y"]])[:, None])
+    _, begin, end = laps.crossings[0][:3]
+    return _FlyingLap(car, track, run.between(begin, end).starting_at(0.0), end - begin)
+
+
+def lap(file: Path) -> None:
+    """A flying lap, coloured by speed."""
+    flying = _flying_lap()
+    sp.plots.trajectory(
+        flying.run,
+        flying.car,
+        map=flying.stage()[0],
+        count=9,
+        path=file,
+        title=f"A lap of {flying.track.length:.0f} m in {flying.time:.2f} s",
+        size=(13.0, 5.2),
+    )
+
+
+def replay_page(file: Path) -> None:
+    """The same lap on the replay page, in Chromium."""
+    stage, times, rows = _flying_lap().stage("Formula Student lap")
+    with tempfile.TemporaryDirectory() as folder:
+        page = Path(folder) / "lap.html"
+        Film(stage, times, rows.astype(np.float32)).thinned(60.0).to_html(page)
+        with browser.page(1440, 900) as tab:
+            browser.opened(tab, page)
+            tab.evaluate("window.skidpad.seek(16.6)")
+            tab.wait_for_timeout(1000)
+            tab.screenshot(path=file)
+
+
+def monte_carlo_fan(file: Path) -> None:
+    """The lane change of examples/lane_change.py, a thousand times."""
+    example = _example("lane_change")
+    example.figure(example.drive(runs=1000, seed=1)).savefig(file, dpi=130)
+
+
+def phase_portrait(file: Path) -> None:
+    """Where the Formula Student car goes from any motion at 15 m/s: it holds, spins or drifts."""
+    sp.plots.phase_portrait(sp.vehicles.formula_student(), speed=15.0, path=file)
+
+
+def bode(file: Path) -> None:
+    """Steering response of the Formula Student car."""
+    sp.plots.bode(sp.vehicles.formula_student(), speed=[10.0, 20.0, 30.0], path=file)
+
+
+def tyre_curves(file: Path) -> None:
+    """Tyres of CommonRoad's drift car."""
+    sp.plots.tyre_curves(sp.vehicles.commonroad_std(), path=file)
+
+
+def _smaller(file: Path) -> None:
+    """Keep 256 colours, which the eye does not miss: a third of the size."""
+    with Image.open(file) as picture:
+        reduced = picture.convert("RGB").quantize(256, Image.Quantize.FASTOCTREE)
+    reduced.save(file, optimize=True)
+
+
+def _example(name: str) -> ModuleType:
+    """A file of examples/ as a module."""
+    spec = importlib.util.spec_from_file_location(name, ROOT / "examples" / f"{name}.py")
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+PICTURES: dict[str, Callable[[Path], None]] = {
+    "lap.png": lap,
+    "replay_page.png": replay_page,
+    "monte_carlo_fan.png": monte_carlo_fan,
+    "phase_portrait.png": phase_portrait,
+    "bode.png": bode,
+    "tyre_curves.png": tyre_curves,
+}
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Draw the pictures that are named, or all."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("names", nargs="*", metavar="NAME", help=f"of {', '.join(PICTURES)}")
+    parser.add_argument("--folder", type=Path, default=FOLDER)
+    options = parser.parse_args(arguments)
+    unknown = set(options.names) - set(PICTURES)
+    if unknown:
+        parser.error(f"no picture {', '.join(sorted(unknown))}; there are {', '.join(PICTURES)}")
+    options.folder.mkdir(parents=True, exist_ok=True)
+    for name in options.names or PICTURES:
+        begin = time.perf_counter()
+        PICTURES[name](options.folder / name)
+        _smaller(options.folder / name)
+        print(f"{options.folder / name}: {time.perf_counter() - begin:.1f} s")
+
+
+if __name__ == "__main__":
+    main()
