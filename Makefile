@@ -19,15 +19,15 @@ apt = command -v apt-get >/dev/null 2>&1 \
 # $(call stop,SENTENCE): say what is missing and end.
 stop = { echo "$(1)" >&2; exit 1; }
 
-.PHONY: help venv demo test test-gpu lint format bench clean compiler
+.PHONY: help venv demo test test-gpu lint format bench clean compiler chromium
 
 help: ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*## /\1|/p' Makefile | awk -F'|' '{ printf "  make %-10s %s\n", $$1, $$2 }'
 
-demo: $(READY) ## drive the demo car; prints a table, writes a plot and a Parquet file
+demo: $(READY) ## run the best demos; leaves recordings, replay pages and pictures in out/
 	@$(BIN)/skidpad demo
 
-test: lint compiler ## lint, then every test that needs no GPU
+test: lint compiler chromium ## lint, then every test that needs no GPU
 	@$(BIN)/python -m pytest -m "not gpu" $(PYTEST_ARGS)
 
 test-gpu: $(READY) ## the tests that need a CUDA device
@@ -66,3 +66,9 @@ $(READY): pyproject.toml
 compiler:
 	@{ command -v gcc && command -v g++; } >/dev/null 2>&1 || { $(call apt,gcc g++ libc6-dev); } \
 		|| $(call stop,the parity tests need gcc and g++: install them (on Debian and Ubuntu: apt install g++))
+
+# The pages are tested in a browser; without one those tests say so and are skipped.
+chromium:
+	@{ command -v chromium || command -v chromium-browser || command -v google-chrome || [ -n "$$SKIDPAD_CHROMIUM" ]; } \
+		>/dev/null 2>&1 || { $(call apt,chromium); } \
+		|| echo "the pages are not tested: there is no Chromium (on Debian and Ubuntu: apt install chromium)" >&2

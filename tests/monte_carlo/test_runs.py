@@ -119,3 +119,25 @@ def test_names_that_are_not_there_are_told() -> None:
     with pytest.raises(InvalidValue, match="not one of this Monte Carlo"):
         found.replay(77)
     assert "3 runs" in repr(found)
+
+
+def test_outputs_of_a_replay_are_those_of_the_drawn_parameters() -> None:
+    car = sp.vehicles.four_wheel()
+    fleet = sp.Fleet(car, dt=0.01, substeps=10)
+    study = fleet.monte_carlo(
+        {"v_x": 10.0}, {"steer": 0.02}, runs=3, steps=4, params={"m": Gaussian([230.0], [30.0])}
+    )
+    for run in range(3):
+        again = study.replay(study.seed_of(run))
+        loads = sum(again[f"F_z_{wheel}"][0] for wheel in ("fl", "fr", "rl", "rr"))
+        weight = loads / car.params.g
+        assert weight != pytest.approx(230.0, abs=0.5)
+        heavier = fleet.rollout(
+            {"v_x": 10.0}, {"steer": 0.02}, steps=4, params={"m": [study_mass(study, run)]}
+        )
+        assert np.array_equal(heavier[:, 0], again.states)
+
+
+def study_mass(study: sp.monte_carlo.MonteCarlo, run: int) -> float:
+    """The mass that a run has drawn."""
+    return float(study._experiment.parameters(np.array([run]))["m"][0])

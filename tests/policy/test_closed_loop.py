@@ -239,5 +239,7 @@ def test_the_memory_of_a_policy_without_one_can_be_passed_on() -> None:
         {"v_x": 5.0}, steps=3, policy=coast, return_memory=True, params={"m": [200.0, 240.0]}
     )
     assert memory.shape == (4, 2, 0)
-    again = fleet.rollout(first[0], steps=3, policy=coast, memory=memory[0], params={"m": [200.0, 240.0]})  # noqa: E501
+    again = fleet.rollout(
+        first[0], steps=3, policy=coast, memory=memory[0], params={"m": [200.0, 240.0]}
+    )
     assert np.array_equal(again, first)

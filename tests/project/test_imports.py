@@ -29,7 +29,8 @@ ALLOWED: dict[str, set[str]] = {
     "ops": {"errors"},
     "record": {"errors", "units"},
     # A vehicle offers `casadi` and `jax`, which come in when called; "integrate" only as a type.
-    "model": {"errors", "units", "ops", "record", "integrate", "interop", "linearisation"},
+    "model": {"errors", "units", "ops", "record", "integrate", "interop", "linearisation"}
+    | {"viewer"},
     "by_name": {"errors"},
     "cost": {"by_name", "errors", "units", "ops", "record"},
     "policy": {"by_name", "errors", "units", "ops", "record"},
@@ -47,8 +48,15 @@ ALLOWED: dict[str, set[str]] = {
     # A trajectory offers `to_parquet` and `plot`, which live beside it and take one.
     **dict.fromkeys(RECORDING, BASE | RECORDING | {"interop"}),
     # Recordings and pages are of stages.
-    "record_io": BASE | RECORDING | {"stage"},
-    "viewer": BASE | RECORDING | {"stage"},
+    "record_io": BASE | RECORDING | {"stage", "world"},
+    "viewer": BASE
+    | RECORDING
+    | {"compile", "components", "controllers", "linearisation", "maps", "monte_carlo"}
+    | {"runs", "stage", "vehicles", "world"},
+    "runs": RUNNING
+    | {"maps", "sensors", "stage", "vehicles", "world", "controllers", "components"},
+    # Vehicles, worlds and studies show themselves in notebooks by these, when they are asked.
+    "plots": BASE | RECORDING | {"maps", "monte_carlo", "stage"},
     "batch": COMPILED,
     "stepper": COMPILED,
     "scipy_stepper": COMPILED | {"stepper"},
@@ -69,7 +77,7 @@ ALLOWED: dict[str, set[str]] = {
     "identify": RUNNING | {"vehicles"},
     "loops": {"errors", "compile"},
     "uncertainty": BASE | {"by_name", "components", "loops", "sensors"},
-    "monte_carlo": RUNNING | {"uncertainty"},
+    "monte_carlo": RUNNING | {"plots", "uncertainty"},
     "simulation": RUNNING | {"additive", "uncertainty", "monte_carlo"},
     "stage": RUNNING | {"vehicles", "sensors", "world"},
     "segment_index": BASE | {"loops"},
@@ -92,6 +100,9 @@ CONFINED = {
     "jax": {"compile", "ops", "bench", "conformance", "interop"},
     "typer": {"cli"},
     "rich": SHELLS,
+    "plotly": {"viewer"},
+    "starlette": {"viewer"},
+    "uvicorn": {"viewer"},
 }
 """Third-party packages and the only parts that may import them."""
 

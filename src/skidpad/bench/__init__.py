@@ -36,6 +36,7 @@ GROUPS = {
     "lidar": Group(".lidar", "cpu"),
     "world": Group(".world", "cpu"),
     "uncertainty": Group(".uncertainty", "cpu"),
+    "viewer": Group(".viewer", "cpu"),
     "gpu": Group(".gpu", "cuda"),
 }
 """The groups by name."""

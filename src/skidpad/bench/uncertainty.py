@@ -95,7 +95,8 @@ def _rates(
     mine = _repeated(lambda: sim.simulate(x0, u, HORIZON, ivp_method=ivp), calls)
     few = max(10, calls // 40)
     others = _repeated(lambda: theirs(x0, u, HORIZON), few)
-    mine(), others()
+    mine()
+    others()
     own, peer = interleaved([mine, others], budget.repeats)
     return best_rate(calls, own), best_rate(few, peer)
 
@@ -117,7 +118,9 @@ def _monte_carlo_entry(budget: Budget) -> Entry:
     x0 = _start(vehicle)
 
     def study(runs: int) -> None:
-        fleet.monte_carlo(x0, [0.0, 0.0], runs=runs, disturbance=disturbance, seed=SEED, duration=DURATION)  # noqa: E501
+        fleet.monte_carlo(
+            x0, [0.0, 0.0], runs=runs, disturbance=disturbance, seed=SEED, duration=DURATION
+        )
 
     study(64)
     times = interleaved([lambda: study(RUNS)], max(1, budget.repeats // 3))[0]

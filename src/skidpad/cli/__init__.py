@@ -1,4 +1,5 @@
-"""The command line: `skidpad models`, `demo`, `bench`, `compare`, `fit`, `check`, `run`.
+"""The command line: `skidpad models`, `demo`, `bench`, `compare`, `fit`, `check`, `run`, `replay`,
+`html`, `serve`, `info`, `recover`.
 
 Each command imports what it needs inside itself, so that `skidpad --help` answers at once. An error
 raised on purpose ends the program with one line on stderr and exit code 2, never with a traceback.
@@ -133,12 +134,14 @@ def _write_program(
 
 @app.command()
 def demo(
-    out: Annotated[Path, typer.Option(help="Folder for the plot and the recording.")] = Path("out"),
+    out: Annotated[
+        Path, typer.Option(help="Folder for recordings, replay pages and pictures.")
+    ] = Path("out"),
 ) -> None:
-    """Drive the Formula Student car through a figure of eight and report on the run."""
-    from ..demo import main as drive
+    """Run the best of the demos; `skidpad run` lists them all."""
+    from ..demo import main as show
 
-    drive(out)
+    show(out)
 
 
 @app.command()
@@ -162,5 +165,8 @@ def bench(
 
 # At the end: the commands of other files register themselves with the app above.
 from . import identify as identify  # noqa: E402
+from . import recordings as recordings  # noqa: E402
+from . import replay as replay  # noqa: E402
 from . import run as run  # noqa: E402
+from . import serve as serve  # noqa: E402
 from . import world as world  # noqa: E402

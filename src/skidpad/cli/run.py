@@ -1,93 +1,138 @@
-"""`skidpad run`: a world file, run without pictures and as fast as it goes."""
+"""`skidpad run`: a world, a vehicle or a demo, without pictures and as fast as it goes."""
 
 from __future__ import annotations
 
-import sys
-import warnings
-from collections.abc import Mapping
+from datetime import datetime
 from math import isfinite
-from time import perf_counter
-from typing import TYPE_CHECKING, Annotated, Any
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from ..errors import InvalidValue
 from . import app
-from .world import (
-    Compat,
-    Download,
-    File,
-    Limit,
-    ModelFolder,
-    Shell,
-    Variables,
-    reading_options,
-)
+from .world import Compat, Download, Limit, ModelFolder, Shell, Variables, reading_options
 
 if TYPE_CHECKING:
-    from ..world.world import World
-    from .run_table import Tally
+    from ..runs import Show
 
-Duration = Annotated[float, typer.Option(help="Simulated time in s.")]
-Seed = Annotated[int, typer.Option(help="Of all random numbers.")]
+FOLDER = Path("skidpad-runs")
+
+Target = Annotated[
+    str | None,
+    typer.Argument(
+        metavar="WORLD|VEHICLE|DEMO",
+        help="A world file, a vehicle as `skidpad models` lists them, or a demo; "
+        "without one, the demos are listed.",
+    ),
+]
+Duration = Annotated[float | None, typer.Option(help="Simulated time in s.")]
+Seed = Annotated[int, typer.Option(min=0, help="Of all random numbers.")]
+Out = Annotated[
+    Path | None,
+    typer.Option(help="Folder for the recording and the page; one of its own if not given."),
+]
+Rate = Annotated[
+    float | None, typer.Option(help="Samples recorded per second of simulated time, in Hz.")
+]
+NoRecord = Annotated[bool, typer.Option("--no-record", help="Write no recording.")]
+NoPage = Annotated[bool, typer.Option("--no-page", help="Write no replay page.")]
 Quiet = Annotated[bool, typer.Option("--quiet", help="No bar and no notes, only the result.")]
+Controller = Annotated[
+    str | None, typer.Option(help="Who steers a vehicle: path_follower, pure_pursuit, stanley.")
+]
+Track = Annotated[
+    str | None, typer.Option(help="Where to: circuit, lane_change, or a file with a centre line.")
+]
+Speed = Annotated[float | None, typer.Option(help="Fastest speed of a vehicle in m/s.")]
 
 
 @app.command()
 def run(
-    file: File,
-    duration: Duration = 10.0,
+    target: Target = None,
+    duration: Duration = None,
     seed: Seed = 0,
-    compat: Compat = None,
+    out: Out = None,
+    rate: Rate = None,
+    no_record: NoRecord = False,
+    no_page: NoPage = False,
     quiet: Quiet = False,
+    controller: Controller = None,
+    track: Track = None,
+    speed: Speed = None,
+    compat: Compat = None,
     variables: Variables = None,
     limit: Limit = None,
     allow_shell: Shell = False,
     allow_download: Download = False,
     models: ModelFolder = None,
 ) -> None:
-    """Run a world file and report on every vehicle; Ctrl-C ends the run early."""
-    from rich.console import Console
+    """Run a world, a vehicle or a demo and report on every vehicle; Ctrl-C ends the run early."""
+    from .run_targets import Wanted, demo_list, found
 
-    from .run_table import Tally, run_table
+    if target is None:
+        from rich.console import Console
 
-    if not (isfinite(duration) and duration >= 0.0):
+        Console().print(demo_list())
+        return
+    _check_numbers(duration, rate)
+    wanted = Wanted(
+        target,
+        seed,
+        {"controller": controller, "track": track, "speed": speed},
+        reading_options(compat, variables, limit, allow_shell, allow_download, models),
+        quiet,
+    )
+    name, show = found(wanted)
+    _performed(name, show, duration, rate, out, seed, not no_record, not no_page, quiet)
+
+
+def _performed(
+    name: str,
+    show: Show,
+    duration: float | None,
+    rate: float | None,
+    out: Path | None,
+    seed: int,
+    record: bool,
+    page: bool,
+    quiet: bool,
+) -> None:
+    from .run_report import report, watched
+
+    folder = own_folder(name) if out is None else out
+    wanted = show.duration if duration is None else duration
+    with watched(wanted, quiet) as watch:
+        from ..runs import perform_into
+
+        kept = perform_into(
+            show,
+            folder,
+            name,
+            record=record,
+            page=page,
+            duration=duration,
+            rate=rate,
+            watch=watch,
+            meta={"name": name, "seed": seed},
+        )
+    report(show, kept)
+    if kept.outcome.error is not None:
+        raise kept.outcome.error
+
+
+def own_folder(name: str) -> Path:
+    """A folder that is not there yet, named by what runs and by the time."""
+    stamp = datetime.now().strftime("%Y%m%d-%H%M%S")
+    folder, number = FOLDER / f"{name}-{stamp}", 1
+    while folder.exists():
+        number += 1
+        folder = FOLDER / f"{name}-{stamp}-{number}"
+    return folder
+
+
+def _check_numbers(duration: float | None, rate: float | None) -> None:
+    if duration is not None and not (isfinite(duration) and duration >= 0.0):
         raise InvalidValue(f"--duration {duration:g} must be finite and not negative, in s")
-    options = reading_options(compat, variables, limit, allow_shell, allow_download, models)
-    world = _loaded(file, seed, options, quiet)
-    tally = Tally(world)
-    elapsed = _driven(world, tally, duration, quiet)
-    Console().print(run_table(tally, elapsed, duration))
-
-
-def _loaded(file: Any, seed: int, options: Mapping[str, Any], quiet: bool) -> World:
-    """The world of a file, with a note on stderr for each thing in it that is not simulated."""
-    from rich.console import Console
-    from rich.text import Text
-
-    from ..world.world import World
-    from ..world.xml import WorldWarning
-
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", WorldWarning)
-        world = World.load(file, seed=seed, **options)
-    console = Console(stderr=True, soft_wrap=True, quiet=quiet)
-    for line in world.scene.warnings:
-        console.print(Text(f"note: {line}", "yellow"))
-    return world
-
-
-def _driven(world: World, tally: Tally, duration: float, quiet: bool) -> float:
-    """Run the world to the end or to Ctrl-C; returns the wall time in s."""
-    from ..world.progress import bar
-
-    count = round(duration / world.dt)
-    begin = perf_counter()
-    try:
-        for _ in range(count) if quiet else bar(count, world.dt):
-            world.step()
-            tally.add()
-    except KeyboardInterrupt:
-        if not quiet:
-            sys.stderr.write("\n")
-    return perf_counter() - begin
+    if rate is not None and not (isfinite(rate) and rate > 0.0):
+        raise InvalidValue(f"--rate {rate:g} must be finite and greater than 0, in Hz")

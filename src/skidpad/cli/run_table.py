@@ -1,85 +1,89 @@
-"""What the vehicles of a world did during a run, and how that looks from 80 columns up."""
+"""What the vehicles of a run did, as it looks from 80 columns up."""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from math import degrees
+from typing import NamedTuple
 
-import numpy as np
 from rich import box
 from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from ..world.world import World
+from ..runs import Figures, Outcome
 
-COLUMNS = ("distance", "top speed", "peak acc.", "contact", "x", "y", "yaw")
-UNITS = ("m", "m/s", "m/s²", "steps", "m", "m", "°")
-
-
-class Tally:
-    """Sums and extremes of a run, kept up to date with `add` after every step.
-
-    Arrays have one number per vehicle, in the order of `world.vehicles`.
-    """
-
-    def __init__(self, world: World) -> None:
-        self.world = world
-        count = len(world.vehicles)
-        self.steps = 0
-        self.distance = np.zeros(count)
-        """In m, of the reference point along its path."""
-        self.top_speed = np.zeros(count)
-        """In m/s."""
-        self.peak_acceleration = np.zeros(count)
-        """In m/s²: the largest change of velocity in a step, by the length of the step."""
-        self.contacts = np.zeros(count, int)
-        """Steps with contact."""
-        self._rows = {name: k for k, name in enumerate(world.vehicles)}
-        self.motion = world.motion()
-        """Poses and velocities after the last step counted, as `World.motion` gives them."""
-
-    def add(self) -> None:
-        """Count the step that the world has just made."""
-        world, before = self.world, self.motion
-        now = world.motion()
-        moved, changed = now - before, 1.0 / world.dt
-        self.distance += np.hypot(moved[:, 0], moved[:, 1])
-        np.maximum(self.top_speed, np.hypot(now[:, 3], now[:, 4]), out=self.top_speed)
-        acceleration = np.hypot(moved[:, 3], moved[:, 4]) * changed
-        np.maximum(self.peak_acceleration, acceleration, out=self.peak_acceleration)
-        touching = {name for contact in world.contacts for name in (contact.a, contact.b)}
-        for name in touching & self._rows.keys():
-            self.contacts[self._rows[name]] += 1
-        self.motion = now
-        self.steps += 1
+MOST_ROWS = 60
+"""Vehicles that are listed; of more, the first ones."""
+WIDE = 110
+"""Columns of a terminal from which on there is room for the final poses."""
+NONE = "–"
 
 
-def run_table(tally: Tally, elapsed: float, wanted: float) -> RenderableType:
-    """A line per vehicle, and how fast the run was; both times in s."""
-    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False)
-    table.add_column("vehicle", style="bold cyan", overflow="fold")
-    for name, unit in zip(COLUMNS, UNITS, strict=True):
-        table.add_column(f"{name}\n{unit}", justify="right", no_wrap=True)
-    for k, name in enumerate(tally.world.vehicles):
-        x, y, yaw = tally.motion[k, :3].tolist()
-        table.add_row(
-            name,
-            f"{tally.distance[k]:.2f}",
-            f"{tally.top_speed[k]:.2f}",
-            f"{tally.peak_acceleration[k]:.2f}",
-            str(tally.contacts[k]),
-            f"{x:.2f}",
-            f"{y:.2f}",
-            f"{degrees(yaw):.1f}",
-        )
-    return Group(table, Text(_summary(tally, elapsed, wanted), "dim"))
+class Column(NamedTuple):
+    """A column of the table."""
+
+    name: str
+    unit: str
+    cell: Callable[[Figures], str]
 
 
-def _summary(tally: Tally, elapsed: float, wanted: float) -> str:
-    done = tally.steps * tally.world.dt
-    stopped = tally.steps < round(wanted / tally.world.dt)
-    parts = [f"stopped at {done:.3f} s of {wanted:g} s" if stopped else f"{done:.3f} s"]
-    parts += [f"in {elapsed:.3f} s"]
+def _laps(one: Figures) -> str:
+    return NONE if one.lap_times is None else str(len(one.lap_times))
+
+
+def _best(one: Figures) -> str:
+    return f"{min(one.lap_times):.2f}" if one.lap_times else NONE
+
+
+COLUMNS = (
+    Column("distance", "m", lambda one: f"{one.distance:.2f}"),
+    Column("laps", "", _laps),
+    Column("best\nlap", "s", _best),
+    Column("top\nspeed", "m/s", lambda one: f"{one.top_speed:.2f}"),
+    Column("peak acc.\nalong", "m/s²", lambda one: f"{one.a_along:.2f}"),
+    Column("\nacross", "m/s²", lambda one: f"{one.a_across:.2f}"),
+    Column(
+        "colli-\nsions", "", lambda one: NONE if one.collisions is None else str(one.collisions)
+    ),
+    Column("effort", "", lambda one: f"{one.effort:.2f}"),
+)
+LAPS = ("laps", "best\nlap")
+"""Columns that are left out where nobody drives laps."""
+POSES = (
+    Column("ends at\nx", "m", lambda one: f"{one.pose[0]:.2f}"),
+    Column("\ny", "m", lambda one: f"{one.pose[1]:.2f}"),
+    Column("\nyaw", "°", lambda one: f"{degrees(one.pose[2]):.1f}"),
+)
+"""Where vehicles end."""
+
+
+def run_table(outcome: Outcome, listed: Sequence[str], width: int = 80) -> RenderableType:
+    """A line for each of the vehicles that are listed, and how fast the run was."""
+    every = {one.name: one for one in outcome.tally.figures()}
+    figures = [every[name] for name in listed[:MOST_ROWS]]
+    columns = _columns(figures, width)
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False, padding=(0, 1, 0, 0))
+    table.add_column("vehicle", style="bold cyan", overflow="fold", min_width=7)
+    for one in columns:
+        table.add_column(f"{one.name}\n{one.unit}", justify="right", no_wrap=True)
+    for vehicle in figures:
+        table.add_row(vehicle.name, *(one.cell(vehicle) for one in columns))
+    parts: list[RenderableType] = [table]
+    if len(figures) < len(every):
+        parts.append(Text(f"and {len(every) - len(figures)} more", "dim"))
+    return Group(*parts, Text(_summary(outcome, len(every)), "dim"))
+
+
+def _columns(figures: Sequence[Figures], width: int) -> list[Column]:
+    laps = any(one.lap_times is not None for one in figures)
+    shown = [one for one in COLUMNS if laps or one.name not in LAPS]
+    return [*shown, *POSES] if width >= WIDE else shown
+
+
+def _summary(outcome: Outcome, vehicles: int) -> str:
+    done, elapsed = outcome.done, outcome.elapsed
+    how = f"stopped at {done:.3f} s of {outcome.wanted:g} s" if outcome.stopped else f"{done:.3f} s"
     factor = f": {done / elapsed:.3g} times real time" if done and elapsed > 0.0 else ""
-    vehicles = len(tally.world.vehicles)
-    return f"{' '.join(parts)}{factor}, {vehicles} vehicle{'' if vehicles == 1 else 's'}"
+    count = f"{vehicles} vehicle{'' if vehicles == 1 else 's'}"
+    return f"{how} in {elapsed:.3f} s{factor}, {count}"

@@ -1,48 +1,59 @@
-"""`skidpad demo`: the Formula Student car drives the figure of eight of the skidpad.
+"""Demos: small examples worth watching, by name.
 
-A driver written in Python steers one car in a `Simulator`; then the same function, compiled
-together with the car, drives a `Fleet` of cars with different grip.
+Each is a file with one idea and a function `show(seed)`, which gives a `runs.Show`. To add one,
+write its file and list it here.
 """
 
 from __future__ import annotations
 
+import importlib
+from collections.abc import Mapping
 from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
 
 from ..errors import InvalidValue
+from ..record import unknown_name
 
-LAPS = 4
-A_LATERAL = 1.1 * 9.81
-"""Lateral acceleration that the driver aims at on the circles, in m/s². The tyres hold 1.7 g."""
-CARS = 256
-LEAST_GRIP = 0.5
-"""Friction of the last car of the fleet, as a share of the standard tyre's."""
+if TYPE_CHECKING:
+    from ..runs import Show
 
 
-def main(out: Path) -> None:
-    """Run the demo, print what happened and write a plot and a recording into the folder `out`."""
-    from rich.console import Console
+class Demo(NamedTuple):
+    """A demo."""
 
-    from . import report
-    from .drive import drive, summary
-    from .sweep import sweep
+    name: str
+    text: str
+    """What one sees, in a line."""
 
-    folder = _folder(out)
-    console = Console()
-    run = drive(LAPS, A_LATERAL)
-    console.print(report.run_table(summary(run)))
-    console.print(report.sweep_table(sweep(CARS, LEAST_GRIP, A_LATERAL)))
-    plot, recording = folder / "figure_of_eight.png", folder / "figure_of_eight.parquet"
-    run.trajectory.plot(plot, title="Formula Student car on the skidpad")
-    run.trajectory.to_parquet(recording)
-    files = (("plot", plot), ("recording", recording))
-    # soft_wrap: a path is to be copied, so it is never broken into lines.
-    console.print(report.files_note(files), soft_wrap=True)
+    def show(self, seed: int = 0) -> Show:
+        """The demo as it is with this seed, ready to be performed."""
+        return importlib.import_module(f".{self.name}", __name__).show(seed)
 
 
-def _folder(out: Path) -> Path:
-    """The folder, made if it does not exist."""
-    try:
-        out.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise InvalidValue(f"cannot write into {out}: {error.strerror}") from error
-    return out
+_LISTED = (
+    Demo("lap", "Formula Student car against the clock on a cone track"),
+    Demo("warehouse", "robots with lidar at work between shelves"),
+    Demo("trailers", "trucks back trailers into bays, a road train goes round"),
+    Demo("drift", "one drift on five kinds of tyres: grip decides the circle"),
+    Demo("lane_change", "Autoware's car with steering 0, 0.24 and 0.5 s late"),
+    Demo("fan", "a bend on tyres of unknown grip, five hundred times"),
+    Demo("eight", "figure of eight at 1.1 g, and 256 cars with less grip"),
+)
+DEMOS: Mapping[str, Demo] = {demo.name: demo for demo in _LISTED}
+"""The demos by name."""
+BEST = ("lap", "fan")
+"""What `skidpad demo` runs."""
+
+
+def get(name: str) -> Demo:
+    """A demo by its name."""
+    if name not in DEMOS:
+        raise InvalidValue(unknown_name("skidpad", name, list(DEMOS), "demo"))
+    return DEMOS[name]
+
+
+def main(out: Path, seed: int = 0) -> None:
+    """Run the best demos, print what happened and leave recordings, pages and pictures in `out`."""
+    from .showcase import showcase
+
+    showcase([get(name) for name in BEST], out, seed)

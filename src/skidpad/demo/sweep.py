@@ -35,6 +35,18 @@ class Sweep(NamedTuple):
     rate: per_s
     """Steps of all cars together per second of wall time, decisions of the drivers included."""
 
+    def sentence(self) -> str:
+        """How many kept their lane, and how fast that was found out."""
+        low, high = 100.0 * self.grip.min(), 100.0 * self.grip.max()
+        count = int(self.kept.sum())
+        who = {0: "none", len(self.kept): "all"}.get(count, f"{count}")
+        if 0 < count < len(self.kept):
+            who += f", all of those above {100.0 * float(self.grip[~self.kept].max()):.0f} %,"
+        return (
+            f"of {len(self.grip)} cars with {low:.0f} to {high:.0f} % grip {who} kept their lane "
+            f"({self.rate / 1e6:.1f} million steps/s)"
+        )
+
 
 def sweep(cars: int, least_grip: float, a_lateral: m_s2, car: Vehicle | None = None) -> Sweep:
     """Let `cars` cars with friction from `least_grip` to 1 times the standard drive a lap each."""

@@ -62,7 +62,7 @@ class Experiment:
 
     def moments(self, runs: Runs) -> Iterator[Moment]:
         """The start, and the runs after every step."""
-        x, params = self._started(runs), self._parameters(runs)
+        x, params = self._started(runs), self.parameters(runs)
         felt, seen = self.disturbance.start(len(runs)), None
         if self.noise is not None:
             seen = self.noise.start(len(runs))
@@ -91,7 +91,8 @@ class Experiment:
         memory = np.broadcast_to(self.memory, (len(runs), self.memory.size))
         return np.ascontiguousarray(np.concatenate([own, memory], axis=1).T)
 
-    def _parameters(self, runs: Runs) -> dict[str, Array] | None:
+    def parameters(self, runs: Runs) -> dict[str, Array] | None:
+        """Parameters of these runs by name; None: the vehicle's own."""
         found: dict[str, Array] = {}
         for name, given in self.params.items():
             if isinstance(given, UncertaintyModel):

@@ -22,11 +22,12 @@ def replayed(experiment: Experiment, run: int, seed: int) -> Trajectory:
     acted = [acted[min(k, len(acted) - 1)] for k in range(len(good))]
     inputs = np.array([m.inputs[0] for m in acted if m.inputs is not None])
     felt = np.array([m.disturbances[0] for m in acted if m.disturbances is not None])
+    own = experiment.parameters(np.array([run]))
     traj = Trajectory.from_arrays(
         fleet.dt * np.arange(len(good)),
         states=(plant.State, states),
         inputs=(plant.Input, inputs),
-        outputs=(plant.Outputs, fleet.outputs(states, inputs, disturbances=felt)),
+        outputs=(plant.Outputs, fleet.outputs(states, inputs, disturbances=felt, params=own)),
         name=plant.name,
         meta={"seed": seed, "dt": fleet.dt},
     )

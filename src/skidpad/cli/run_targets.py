@@ -1,0 +1,116 @@
+"""What `skidpad run` can be given: names of demos and vehicles, and files."""
+
+from __future__ import annotations
+
+import difflib
+import warnings
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from rich import box
+from rich.console import Console, Group, RenderableType
+from rich.table import Table
+from rich.text import Text
+
+from .. import demo
+from ..errors import InvalidValue
+
+if TYPE_CHECKING:
+    from ..runs import Show
+
+NOT_GIVEN: tuple[Any, ...] = (None, False, {})
+
+
+class Wanted(NamedTuple):
+    """What was asked for."""
+
+    target: str
+    seed: int
+    of_vehicle: Mapping[str, Any]
+    """Options that go with a vehicle, None where they are not given."""
+    of_world: Mapping[str, Any]
+    """Options that go with a world file."""
+    quiet: bool
+
+
+def found(wanted: Wanted) -> tuple[str, Show]:
+    """The show that was asked for, and a name for its files."""
+    target = wanted.target
+    if target in demo.DEMOS:
+        _refuse(wanted.of_vehicle, "a vehicle")
+        _refuse(wanted.of_world, "a world file")
+        return target, demo.DEMOS[target].show(wanted.seed)
+    if target in _vehicles():
+        from ..demo import vehicle_run
+
+        _refuse(wanted.of_world, "a world file")
+        with warnings.catch_warnings():
+            # Parameters that are assumed are those that were asked for here: the defaults.
+            warnings.simplefilter("ignore")
+            vehicle = vehicle_run.named(target)
+        return target, vehicle_run.show(vehicle, wanted.seed, **wanted.of_vehicle)
+    file = Path(target)
+    if not file.is_file():
+        raise InvalidValue(_unknown(target))
+    if file.suffix == ".mcap":
+        raise InvalidValue(f"{target} is a recording: skidpad replay {target} shows it")
+    _refuse(wanted.of_vehicle, "a vehicle")
+    return file.name.split(".")[0], _world(file, wanted)
+
+
+def _world(file: Path, wanted: Wanted) -> Show:
+    """The world of a file, with a note on stderr for each thing in it that is not simulated."""
+    from ..runs import WorldShow
+    from ..world.world import World
+    from ..world.xml import WorldWarning
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", WorldWarning)
+        world = World.load(file, seed=wanted.seed, **wanted.of_world)
+    console = Console(stderr=True, soft_wrap=True, quiet=wanted.quiet)
+    for line in world.scene.warnings:
+        console.print(Text(f"note: {line}", "yellow"))
+    return WorldShow(world)
+
+
+def _refuse(options: Mapping[str, Any], owner: str) -> None:
+    given = [name for name, value in options.items() if value not in NOT_GIVEN]
+    if given:
+        option = {"variables": "var"}.get(given[0], given[0]).replace("_", "-")
+        raise InvalidValue(f"--{option} goes with {owner}")
+
+
+def _vehicles() -> list[str]:
+    from .. import vehicles
+    from ..vehicles.autoware import NAMES
+
+    return [*vehicles.names(), *NAMES]
+
+
+def _unknown(target: str) -> str:
+    path = Path(target)
+    if path.suffix or path.name != target:
+        return f"there is no file {target}"
+    close = difflib.get_close_matches(target, [*demo.DEMOS, *_vehicles()], n=1)
+    hint = f"did you mean {close[0]!r}? " if close else ""
+    return (
+        f"there is no demo, vehicle or world file {target!r}; {hint}"
+        f"demos are {', '.join(demo.DEMOS)}; skidpad models lists the vehicles"
+    )
+
+
+def demo_list() -> RenderableType:
+    """The demos with a line on each."""
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False)
+    table.add_column("demo", style="bold cyan", no_wrap=True)
+    table.add_column("what one sees")
+    for one in demo.DEMOS.values():
+        table.add_row(one.name, one.text)
+    hints = (
+        "",
+        "skidpad run lap             a demo",
+        "skidpad run four_wheel      a vehicle with a controller on a circuit",
+        "skidpad run FILE.world.xml  a world file",
+    )
+    return Group(table, *(Text(hint, "dim") for hint in hints))

@@ -1,0 +1,166 @@
+"""`fan`: a bend on tyres of unknown grip, many times.
+
+The driver plans 12.5 m/s for a bend of 13 m, which takes 1.2 g. What the tyres hold today nobody
+knows: between 0.75 and 1.65 g, each value as likely as any other. A fleet drives the bend five
+hundred times, car and driver compiled together, each time with a grip of its own. The replay shows
+thirty of these, and lines between which nine cars in ten are.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from .. import plots, record, vehicles
+from ..controllers import Reference, pure_pursuit
+from ..fleet import Fleet
+from ..model import Vehicle
+from ..monte_carlo import MonteCarlo
+from ..policy import Policy
+from ..record_io.mcap import Recording
+from ..runs import TrajectoryShow, finished
+from ..stage import Disc, Line, Polygon
+from ..trajectory import Trajectory
+from ..units import m, m_s, one, rad, s
+from .track import BLUE as LEFT
+from .track import YELLOW as RIGHT
+from .track import Array, as_points
+
+DT: s = 0.02
+SUBSTEPS = 20
+SPEED: m_s = 12.5
+GRIP: tuple[one, one] = (0.45, 1.0)
+"""Friction as a share of the standard tyre's, from and to."""
+RUNS, SHOWN = 500, 30
+DURATION: s = 5.6
+RADIUS: m = 13.0
+TURN: rad = np.deg2rad(135.0)
+HALF_WIDTH: m = 2.0
+SPARE: m = HALF_WIDTH - 0.7
+"""How far off the middle a car may be and still be within its lane."""
+LITTLE, MUCH = (232, 89, 12), (38, 110, 220)
+"""Colours of cars, red, green and blue."""
+
+
+def bend() -> Array:
+    """The middle of the lane: straight, a left bend, straight; points (n, 2)."""
+    before = [(x, 0.0) for x in np.arange(0.0, 24.0, 0.5).tolist()]
+    angle = np.linspace(0.0, TURN, round(RADIUS * TURN / 0.5))
+    middle = np.column_stack([24.0 + RADIUS * np.sin(angle), RADIUS - RADIUS * np.cos(angle)])
+    out = np.array([np.cos(TURN), np.sin(TURN)])
+    return np.vstack([before, middle, middle[-1] + np.arange(0.5, 24.0, 0.5)[:, None] * out])
+
+
+def driver(car: Vehicle, road: Reference) -> Policy:
+    """Pure pursuit with cruise control; it knows nothing of the grip."""
+    return pure_pursuit.policy(
+        car,
+        road,
+        knots=48,
+        t_ahead=0.3,
+        l_least=2.0,
+        speed={"k_p": 4.0, "k_i": 2.0, "limit": 9.0},
+    )
+
+
+def sampled(car: Vehicle, road: Reference, grip: Array) -> MonteCarlo:
+    """A run for each share of grip (runs,), and what to expect of all."""
+    return Fleet(car, DT, substeps=SUBSTEPS, on_diverge="mask").monte_carlo(
+        x0={"v_x": SPEED},
+        policy=driver(car, road),
+        runs=len(grip),
+        duration=DURATION,
+        params={"tyre.D": grip * car.params.tyre.D},
+        quantities={
+            "left": lambda x: road.nearest(x.x, x.y).left,
+            "along": lambda x: road.nearest(x.x, x.y).s,
+        },
+        events={"off": lambda x: np.abs(road.offset(x.x, x.y)) > SPARE},
+        quantiles=(0.05, 0.5, 0.95),
+    )
+
+
+def driven(car: Vehicle, road: Reference, grip: Array) -> list[Trajectory]:
+    """Some of the runs again, with the same bits, as trajectories."""
+    loop = Fleet(car, DT, substeps=SUBSTEPS, on_diverge="mask").loop(driver(car, road))
+    start = np.zeros((len(grip), record.size(loop.plant.State)))
+    start[:, record.names(car.State).index("v_x")] = SPEED
+    given = {"tyre.D": grip * car.params.tyre.D}
+    steps = round(DURATION / DT)
+    states = loop.rollout(start, steps=steps, params=given)
+    outputs = loop.outputs(states, params=given)
+    names = record.names(loop.plant.Outputs)
+    commands = [names.index(f"command.{name}") for name in record.names(car.Input)]
+    own = [names.index(name) for name in record.names(car.model.Outputs)]
+    return [
+        Trajectory.from_arrays(
+            DT * np.arange(steps + 1),
+            states=(car.State, states[:, k, : record.size(car.State)]),
+            inputs=(car.Input, outputs[:, k, commands]),
+            outputs=(car.model.Outputs, outputs[:, k, own]),
+            name=car.name,
+        )
+        for k in range(len(grip))
+    ]
+
+
+def show(seed: int) -> TrajectoryShow:
+    """The fan of this seed."""
+    car, road = vehicles.formula_student(), Reference.along(bend(), SPEED)
+    grip = np.random.default_rng(seed).uniform(*GRIP, RUNS)
+    many = sampled(car, road, grip)
+    furthest = many.worst("left", 1, lowest=True)[0].run
+    numbers = sorted({*range(SHOWN), furthest}, key=lambda k: float(-grip[k]))
+    names = [f"run {k + 1} ({100.0 * grip[k]:.0f} %)" for k in numbers]
+    runs = dict(zip(names, driven(car, road, grip[numbers]), strict=True))
+
+    def picture(recording: Recording, path: Path) -> None:
+        edges, units = (-SPARE, SPARE), {"left": "m"}
+        title = "A bend on unknown grip"
+        plots.fan(many, "left", lines=10, rules=edges, units=units, path=path, title=title)
+
+    return finished(
+        runs,
+        dict.fromkeys(runs, car),
+        title=f"A bend on unknown grip, {RUNS} times",
+        duration=DURATION,
+        colours={name: _colour(grip[k]) for name, k in zip(names, numbers, strict=True)},
+        listed=tuple(names[:: SHOWN // 6]),
+        remarks=(f"off the lane: {many.probability('off')}",),
+        picture=picture,
+        **ground(road),
+        lines=(Line(as_points(bend()), "centre"), *bands(many, road)),
+    )
+
+
+def _colour(grip: one) -> str:
+    """From orange, little, to blue, much."""
+    share = (grip - GRIP[0]) / (GRIP[1] - GRIP[0])
+    mixed = [round(a + share * (b - a)) for a, b in zip(LITTLE, MUCH, strict=True)]
+    return "#{:02x}{:02x}{:02x}".format(*mixed)
+
+
+def bands(many: MonteCarlo, road: Reference) -> list[Line]:
+    """Lines between which nine cars in ten are, where half of them have come by the time."""
+    here: Any = road.at_distance(many.quantile("along", 0.5))
+    lines: list[Line] = []
+    for level in (0.05, 0.95):
+        left = many.quantile("left", level)
+        x, y = here.x - left * np.sin(here.heading), here.y + left * np.cos(here.heading)
+        lines.append(Line(as_points(np.column_stack([x, y])), "band"))
+    return lines
+
+
+def ground(road: Reference) -> dict[str, Any]:
+    """The lane and its cones."""
+    edges: list[Array] = []
+    cones: list[Disc] = []
+    for side, colour in ((HALF_WIDTH, LEFT), (-HALF_WIDTH, RIGHT)):
+        here: Any = road.at_distance(np.arange(0.0, road.length, 0.5))
+        x, y = here.x - side * np.sin(here.heading), here.y + side * np.cos(here.heading)
+        edges.append(np.column_stack([x, y]))
+        cones += [Disc(*place, 0.114, "cone", colour) for place in as_points(edges[-1][::7])]
+    lane = Polygon(as_points(np.vstack([edges[0], edges[1][::-1]])), "lane")
+    return {"polygons": (lane,), "discs": tuple(cones)}

@@ -1,0 +1,103 @@
+"""`lap`: the Formula Student car against the clock on a track of cones.
+
+The track is made up from the seed; the racing line is the one of least curvature within it, and
+the speeds are the fastest that the grip asked for allows. The driver follows both: steering by
+`controllers.path_follower`, torques by `controllers.speed` around what the plan needs.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from math import hypot
+from pathlib import Path
+
+from .. import plots, vehicles
+from ..controllers import path_follower, speed
+from ..controllers.line import LinePoint, Motion, advance, deviation
+from ..record_io.mcap import Recording
+from ..runs import Driver, StartLine, TrajectoryShow, driven
+from ..stage import Line
+from ..units import Nm, m, m_s, m_s2, s
+from ..vehicles.car_state import Input, State
+from ..vehicles.formula_student import Params as Car
+from .plan import Plan
+from .racing_line import racing_line
+from .speed_profile import Grip, speed_profile
+from .track import Track, cones, lane, random_track, start_mark
+
+G: m_s2 = 9.81
+DT: s = 0.01
+LAPS = 2
+GRIP = Grip(a_lateral=1.35 * G, a_drive=0.75 * G, a_brake=1.0 * G, v_max=25.0)
+"""What the driver asks for; the tyres hold 1.7 g and a little more with downforce."""
+MARGIN: m = 1.2
+"""Between the racing line and the edges of the track; the car is 1.4 m wide."""
+RUN_UP: m = 6.0
+"""The car starts so far before the start line."""
+PREVIEW: s = 0.1
+"""How far ahead the driver looks: the time that steering and tyres need."""
+
+
+def plan(track: Track, grip: Grip = GRIP, margin: m = MARGIN) -> Plan:
+    """The racing line of a track and the fastest speeds along it."""
+    line = Plan.of(racing_line(track, margin), 1.0, closed=True)
+    return replace(line, v=speed_profile(line.curvature, line.spacing, grip))
+
+
+class RacingDriver:
+    """Follows a plan; called once per step with the time and the state of the car."""
+
+    def __init__(self, plan: Plan, car: Car, dt: s) -> None:
+        self.plan, self.car, self.dt = plan, car, dt
+        self.steering = path_follower.Params(car.l_f, car.l_r, car.steer_max, settling=3.0)
+        self.throttle = speed.Params(k_p=60.0, k_i=20.0, tau_min=-100.0, tau_max=100.0)
+        self.memory = speed.Memory()
+        self.progress: m = -RUN_UP
+
+    def __call__(self, t: s, x: State) -> Input:
+        """Steering and torques for the coming step."""
+        motion = Motion(x.x, x.y, x.yaw, x.v_x, x.v_y)
+        before = self.plan.at(self.progress)
+        self.progress += advance(deviation(motion, LinePoint(*before[:4])), before.curvature)
+        here, v = self.plan.at(self.progress), hypot(x.v_x, x.v_y)
+        ahead = self.plan.at(self.progress + PREVIEW * v)
+        seen = deviation(motion, LinePoint(*here[:4]))
+        steer = path_follower.steer(self.steering, seen, v, ahead.curvature)
+        tau, self.memory = speed.torque(self.throttle, self.memory, x.v_x, here.v, self.dt)
+        tau += self._needed(here.v, here.a)
+        least, most = self._needed(v, -GRIP.a_brake), self._needed(v, GRIP.a_drive)
+        tau = min(max(tau, least), most)
+        return Input(steer, tau, tau, tau, tau)
+
+    def _needed(self, v: m_s, rate: m_s2) -> Nm:
+        """Torque of each wheel for an acceleration against the driving resistance."""
+        p = self.car
+        force = p.m * rate + p.C_r0 + p.C_r1 * v + p.C_r2 * v * v
+        return force / (4.0 * p.C_m0)
+
+
+def show(seed: int) -> TrajectoryShow:
+    """A standing start and two laps."""
+    track = random_track(seed)
+    car, ideal = vehicles.formula_student(), plan(track)
+    here, at_line = ideal.at(-RUN_UP), ideal.at(0.0)
+    start = {"x": here.x, "y": here.y, "yaw": here.heading}
+
+    def picture(recording: Recording, path: Path) -> None:
+        lap = recording.trajectory("car")
+        plots.trajectory(
+            lap, car, map=recording.stage, count=40, path=path, title=recording.stage.title
+        )
+
+    return driven(
+        {"car": Driver(car, RacingDriver(ideal, car.params, DT), start)},
+        dt=DT,
+        title=f"Formula Student lap, track {seed}",
+        duration=round(LAPS * ideal.time + 3.0, 1),
+        remarks=(f"planned for a flying lap: {ideal.time:.2f} s",),
+        start_line=StartLine(at_line.x, at_line.y, at_line.heading, 2.0 * track.half_width),
+        discs=cones(track),
+        picture=picture,
+        polygons=(lane(track),),
+        lines=(start_mark(track), Line(ideal.outline(), "centre")),
+    )

@@ -1,0 +1,31 @@
+"""`skidpad demo`: the best demos one after the other, with pictures of them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from . import Demo
+
+
+def showcase(demos: Sequence[Demo], out: Path, seed: int) -> None:
+    """Perform demos into a folder and say where everything is."""
+    from rich.console import Console
+    from rich.text import Text
+
+    from ..cli.run_report import file_line, report, watched
+    from ..record_io.mcap import read
+    from ..runs import perform_into
+
+    console = Console()
+    for one in demos:
+        console.print(Text.assemble((one.name, "bold"), f": {one.text}"))
+        show = one.show(seed)
+        with watched(show.duration, quiet=False) as watch:
+            kept = perform_into(show, out, one.name, watch=watch, meta={"seed": seed})
+        report(show, kept)
+        if show.picture is not None and kept.recording is not None:
+            picture = out / f"{one.name}.png"
+            show.picture(read(kept.recording), picture)
+            console.print(file_line("picture", picture), soft_wrap=True)
+        console.print()

@@ -1,0 +1,127 @@
+"""`trailers`: trucks back semitrailers into docks while a road train drives a figure of eight.
+
+A world with contacts: trailers have wheels of their own and hang on hinges, so they cut corners,
+push back and would fold up if the truck let them. Nobody tells a trailer what to do.
+"""
+
+from __future__ import annotations
+
+from math import cos, hypot, sin
+from pathlib import Path as FilePath
+
+import numpy as np
+
+from ..runs import StartLine, WorldShow
+from ..units import m, m_s, rad_s, s
+from ..world.handle import WorldVehicle
+from ..world.world import World
+from .backing import Array, Hitch, Path, Pose, turning
+from .figure_of_eight import Eight, lap_length, point
+
+FILE = FilePath(__file__).parent / "worlds" / "yard.world.xml"
+PERIOD: s = 0.05
+"""Between two decisions of a driver."""
+HITCH = Hitch(M=-0.4, L=6.6)
+"""As in the world file."""
+LANE: m = 5.0
+DOCK: m = -19.0
+"""Where the axle of a trailer stops, on the side of the negative y."""
+BEND: m = 10.0
+TURN: m = 27.0
+"""The truck drives so far before it backs up."""
+TRAIN = Eight(radius=12.0, first=1.0)
+MIDDLE: m = -42.0
+"""x of the figure that the train drives."""
+
+
+def backwards(side: float) -> Array:
+    """From the lane into the dock: straight, a quarter of a circle, straight; (n, 2)."""
+    lane, middle = -LANE, -LANE - BEND
+    angle = np.linspace(0.0, 0.5 * np.pi, 40)
+    bend = np.column_stack([BEND - BEND * np.sin(angle), middle + BEND * np.cos(angle)])
+    first = [(x, lane) for x in np.arange(TURN, BEND, -0.4).tolist()]
+    last = [(0.0, y) for y in np.arange(middle - 0.4, DOCK, -0.4).tolist()]
+    return np.vstack([first, bend, last]) * np.array([1.0, -side])
+
+
+class DockingDriver:
+    """Drives past the dock, waits, and backs the trailer in."""
+
+    def __init__(self, truck: WorldVehicle, trailer: WorldVehicle, side: float, wait: s) -> None:
+        self.truck, self.trailer, self.side = truck, trailer, side
+        self.path, self.wait = Path(backwards(side)), wait
+        self.backing = False
+
+    def __call__(self, t: s) -> None:
+        """Command the truck."""
+        if t < self.wait:
+            return
+        truck = self.truck.truth
+        if not self.backing:
+            self._ahead(truck.x, truck.y, truck.yaw)
+            self.backing = truck.x > TURN and truck.v_x < 0.1
+            return
+        trailer = self.trailer.truth
+        goal = self.path.goal(trailer.x, trailer.y, HITCH.ahead)
+        v = -min(2.2, 0.2 + 0.5 * self.path.left)
+        if self.path.left < 0.3:
+            self.truck.command(v=0.0, omega=0.0)
+            return
+        here = Pose(truck.x, truck.y, truck.yaw)
+        omega = turning(HITCH, here, Pose(trailer.x, trailer.y, trailer.yaw), goal, v)
+        most = abs(v) / 4.5
+        self.truck.command(v=v, omega=max(-most, min(most, omega)))
+
+    def _ahead(self, x: m, y: m, yaw: float) -> None:
+        """Along the lane, to a stop a little beyond the turning point."""
+        v = max(0.0, min(5.0, 0.7 * (TURN + 1.0 - x)))
+        self.truck.command(v=v, omega=pursued(x, y, yaw, (x + 8.0, self.side * LANE), v))
+
+
+class TrainDriver:
+    """Drives the figure of eight."""
+
+    def __init__(self, truck: WorldVehicle, v: m_s) -> None:
+        self.truck, self.v, self.progress = truck, v, 0.0
+
+    def __call__(self, t: s) -> None:
+        """Command the truck."""
+        x, y, _, yaw, *_ = self.truck.truth
+        # The nearest place of the next metres; the figure crosses itself.
+        near = self.progress + np.arange(0.0, 3.0, 0.25)
+        places = [point(one, TRAIN) for one in near.tolist()]
+        gaps = [hypot(p.x + MIDDLE - x, p.y - y) for p in places]
+        self.progress = float(near[int(np.argmin(gaps))])
+        ahead = point(self.progress + 5.0, TRAIN)
+        omega = pursued(x, y, yaw, (ahead.x + MIDDLE, ahead.y), self.v)
+        self.truck.command(v=min(self.v, 0.8 * t), omega=omega)
+
+
+def pursued(x: m, y: m, yaw: float, goal: tuple[m, m], v: m_s) -> rad_s:
+    """Yaw rate of the circle to a goal at a speed."""
+    d_x, d_y = goal[0] - x, goal[1] - y
+    return 2.0 * v * (cos(yaw) * d_y - sin(yaw) * d_x) / (d_x * d_x + d_y * d_y)
+
+
+def show(seed: int) -> WorldShow:
+    """The yard; nothing is random here."""
+    world = World.load(FILE, seed=seed)
+    of = world.vehicles
+    drivers = (
+        DockingDriver(of["truck_1"], of["trailer_1"], -1.0, wait=0.0),
+        DockingDriver(of["truck_2"], of["trailer_2"], 1.0, wait=3.0),
+        TrainDriver(of["train"], v=3.6),
+    )
+
+    def direct(world: World) -> None:
+        for driver in drivers:
+            driver(world.time)
+
+    return WorldShow(
+        world,
+        direct=direct,
+        period=PERIOD,
+        title="Trucks and trailers in the yard",
+        duration=round(lap_length(TRAIN) / 3.6 + 6.0),
+        start_lines={"train": StartLine(MIDDLE, 0.0, 0.0, 4.0)},
+    )

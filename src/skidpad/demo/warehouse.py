@@ -1,0 +1,186 @@
+"""`warehouse`: robots with differential drive and lidar at work between shelves.
+
+Each robot wanders through the aisles and stops now and then to pick something. Crossings are
+handed out one by one (`traffic`); whatever else is in the way a robot sees with its lidar: it slows
+down behind others and lets the picker pass. A tote that does not move is pushed aside.
+"""
+
+from __future__ import annotations
+
+from math import atan2, cos, hypot, pi
+from pathlib import Path
+
+import numpy as np
+
+from ..runs import WorldShow
+from ..units import m, m_s, rad, s
+from ..world.handle import Truth, WorldVehicle
+from ..world.world import World
+from .traffic import Crossing, Crossings, Grid, Route
+
+FILE = Path(__file__).parent / "worlds" / "warehouse.world.xml"
+PERIOD: s = 0.05
+HALL = Grid((-10.6, 0.0, 10.6), (-6.0, -3.0, 0.0, 3.0, 6.0), beside_x=0.45, beside_y=0.75)
+SPEED: m_s = 1.3
+PUSHING: m_s = 0.35
+PATIENCE: s = 3.0
+"""After so long before something that does not move, a robot pushes."""
+LONG_PATIENCE: s = 8.0
+"""The same beside another robot, which may be waiting itself."""
+STOP: m = 1.5
+"""Robots wait so far before the middle of a crossing."""
+CLEAR: m = 1.2
+"""So far behind it the crossing is free again."""
+ROOM: m = 2.2
+"""A robot enters a crossing if nobody is so near behind it."""
+PICKER: m = 3.4
+"""Nobody enters a crossing while the picker is so near."""
+PICKS = 0.35
+"""Share of the aisles in which a robot stops."""
+
+
+class Robot:
+    """One robot and its driver."""
+
+    def __init__(self, body: WorldVehicle, route: Route, rng: np.random.Generator) -> None:
+        self.body, self.route, self.rng = body, route, rng
+        self.left: Crossing | None = None
+        """The crossing that it still occupies."""
+        self.pick_at: m | None = None
+        """Where along the lane it stops next, from the crossing behind."""
+        self.pause: s = 0.0
+        self.blocked: s = 0.0
+
+    def act(self, everybody: dict[str, Robot], crossings: Crossings, picker: tuple[m, m]) -> None:
+        """Decide for the coming period."""
+        here = self.body.truth
+        route, name = self.route, self.body.name
+        to_go = self._to(here, route.ahead)
+        if self.left is not None and self._to(here, self.left) > CLEAR:
+            crossings.leave(self.left, name)
+            self.left = None
+        v = SPEED
+        if to_go < STOP + 0.8 and not self._may_enter(everybody, crossings, picker):
+            v = min(v, max(0.0, 1.5 * (to_go - STOP)))
+        if to_go < hypot(*self._from_middle(route.ahead)) + 0.35:
+            self.left = route.ahead
+            route.pass_on()
+            self._plan_pick()
+        others = [other.body.truth for other in everybody.values() if other is not self]
+        alone = all(hypot(t.x - here.x, t.y - here.y) > 1.6 for t in others)
+        v = min(v, self._seen_free(here, PATIENCE if alone else LONG_PATIENCE))
+        if self.pause > 0.0 or self._picking(here):
+            v, self.pause = 0.0, max(0.0, self.pause - PERIOD)
+        self._drive(here, v)
+
+    def _to(self, here: Truth, at: Crossing) -> m:
+        x, y = HALL.place(at)
+        return hypot(x - here.x, y - here.y)
+
+    def _from_middle(self, at: Crossing) -> tuple[m, m]:
+        """The corner that it turns at, from the middle of the crossing."""
+        x, y = HALL.corner(self.route.behind, at, self.route.after)
+        middle = HALL.place(at)
+        return x - middle[0], y - middle[1]
+
+    def _may_enter(
+        self, everybody: dict[str, Robot], crossings: Crossings, picker: tuple[m, m]
+    ) -> bool:
+        at, name = self.route.ahead, self.body.name
+        if crossings.owner.get(at) == name:
+            return True
+        x, y = HALL.place(at)
+        if hypot(picker[0] - x, picker[1] - y) < PICKER:
+            return False
+        for other in everybody.values():
+            if other is not self and (other.route.behind, other.route.ahead) == (
+                at,
+                self.route.after,
+            ):
+                there = other.body.truth
+                if hypot(there.x - x, there.y - y) < ROOM:
+                    return False
+        return crossings.take(at, name)
+
+    def _plan_pick(self) -> None:
+        along_x = self.route.behind[1] == self.route.ahead[1]
+        stops = along_x and self.rng.random() < PICKS
+        self.pick_at = float(self.rng.uniform(3.0, 7.5)) if stops else None
+
+    def _picking(self, here: Truth) -> bool:
+        if self.pick_at is None or self._to(here, self.route.behind) < self.pick_at:
+            return False
+        self.pick_at, self.pause = None, float(self.rng.uniform(1.0, 2.5))
+        return True
+
+    def _seen_free(self, here: Truth, patience: s) -> m_s:
+        """Speed that what the lidar sees ahead allows."""
+        scan = self.body.sensors["lidar"]
+        if scan is None:
+            return SPEED
+        angle = np.linspace(-0.75 * pi, 0.75 * pi, len(scan.ranges))
+        ranges = np.nan_to_num(scan.ranges, nan=99.0, posinf=99.0, neginf=0.0)
+        ahead, left = ranges * np.cos(angle), ranges * np.sin(angle)
+        # In a turn, what is straight ahead is not in the way.
+        reach = 3.0 if abs(self._turn(here)) < 0.35 else 0.5
+        in_way = (np.abs(left) < 0.33) & (ahead > 0.0) & (ahead < reach)
+        gap = float(ahead[in_way].min(initial=np.inf)) - 0.35
+        v = max(0.0, min(SPEED, 1.4 * gap))
+        waiting = abs(here.v_x) < 0.02 and v < 0.02
+        self.blocked = self.blocked + PERIOD if waiting or self.blocked > patience else 0.0
+        if self.blocked > patience:
+            # Pushes until the way is free.
+            self.blocked = 0.0 if gap > 0.6 else self.blocked
+            return PUSHING
+        return v
+
+    def _drive(self, here: Truth, v: m_s) -> None:
+        """Towards the point of the lane ahead."""
+        turn = self._turn(here)
+        omega = max(-2.0, min(2.0, 2.2 * turn)) if v > 0.0 else 0.0
+        # Sharp turns are made on the spot.
+        self.body.command(v=v * max(0.0, cos(1.4 * turn)) if abs(turn) < 1.1 else 0.0, omega=omega)
+
+    def _turn(self, here: Truth) -> rad:
+        """Angle to the point that it drives to, positive to the left."""
+        x, y = self._goal(here)
+        turn = atan2(y - here.y, x - here.x) - here.yaw
+        return (turn + pi) % (2.0 * pi) - pi
+
+    def _goal(self, here: Truth) -> tuple[m, m]:
+        """A point of its lane 0.8 m ahead; the corner when that is nearer."""
+        route = self.route
+        start, _ = HALL.lane(route.behind, route.ahead)
+        x, y = HALL.corner(route.behind, route.ahead, route.after)
+        if route.behind[1] == route.ahead[1]:
+            step = 0.8 if x > start[0] else -0.8
+            return (x if abs(x - here.x) < 0.8 else here.x + step), start[1]
+        step = 0.8 if y > start[1] else -0.8
+        return start[0], (y if abs(y - here.y) < 0.8 else here.y + step)
+
+
+def show(seed: int) -> WorldShow:
+    """The hall; the seed decides where robots go."""
+    world = World.load(FILE, seed=seed)
+    crossings = Crossings()
+    robots = {
+        name: Robot(body, _first_route(body, k, seed), np.random.default_rng([seed, k, 1]))
+        for k, (name, body) in enumerate(world.vehicles.items())
+    }
+
+    def direct(world: World) -> None:
+        picker = world.block("picker")
+        for robot in robots.values():
+            robot.act(robots, crossings, (picker.x, picker.y))
+
+    return WorldShow(world, direct=direct, period=PERIOD, title="Warehouse", duration=45.0)
+
+
+def _first_route(body: WorldVehicle, number: int, seed: int) -> Route:
+    """From where a robot stands in an aisle, the way it points."""
+    here = body.truth
+    row = int(np.argmin([abs(here.y - y) for y in HALL.ys]))
+    west = 0 if here.x < 0.0 else 1
+    ends = (west, row), (west + 1, row)
+    behind, ahead = ends if cos(here.yaw) > 0.0 else ends[::-1]
+    return Route(HALL, np.random.default_rng([seed, number]), behind, ahead)

@@ -1,0 +1,88 @@
+"""Laps: how often, and when, vehicles crossed a start line forwards."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from math import cos, sin
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..units import m, rad, s
+
+Array = NDArray[np.float64]
+
+ON_THE_LINE: m = 1e-6
+"""A vehicle nearer than this starts on the line, which counts as crossing it."""
+
+
+class StartLine(NamedTuple):
+    """A line across a track."""
+
+    x: m
+    y: m
+    """Its middle, in the world."""
+    heading: rad
+    """Direction of the track there: the one in which laps count."""
+    half_width: m
+    """Crossings further from the middle do not count."""
+
+    @classmethod
+    def of(cls, reference: Any, half_width: m) -> StartLine:
+        """Across the first point of a `controllers.Reference`."""
+        p = reference.points
+        return cls(float(p.x[0]), float(p.y[0]), float(p.heading[0]), half_width)
+
+    def seen(self, places: Array) -> tuple[Array, Array]:
+        """Places (..., 2) from the line: how far beyond it, and how far left of its middle."""
+        c, sine = cos(self.heading), sin(self.heading)
+        d_x, d_y = places[..., 0] - self.x, places[..., 1] - self.y
+        return c * d_x + sine * d_y, c * d_y - sine * d_x
+
+
+class Laps:
+    """Counts the laps of vehicles.
+
+    Whoever goes back over the line has to cross it forwards once more before the next one counts.
+    """
+
+    def __init__(self, vehicles: Sequence[str], lines: Mapping[str, StartLine]) -> None:
+        self._lines = {k: lines[name] for k, name in enumerate(vehicles) if name in lines}
+        self.crossings: list[list[s]] = [[] for _ in vehicles]
+        """When each vehicle crossed its line for the first time, the second, and so on."""
+        self._net = [0] * len(vehicles)
+
+    def start(self, t: s, places: Array) -> None:
+        """Take in where the vehicles are at the beginning, (B, 2)."""
+        for k, line in self._lines.items():
+            beyond, left = line.seen(places[k])
+            if abs(beyond) <= ON_THE_LINE and abs(left) <= line.half_width:
+                self._cross(k, t)
+
+    def add(self, t: Array, places: Array) -> None:
+        """Take in a piece of the paths: times (T,) and places (T, B, 2), the last known first."""
+        for k, line in self._lines.items():
+            beyond, left = line.seen(places[:, k])
+            past = beyond >= -ON_THE_LINE
+            for i in np.flatnonzero(past[1:] != past[:-1]).tolist():
+                share = float(np.clip(beyond[i] / (beyond[i] - beyond[i + 1]), 0.0, 1.0))
+                if abs(left[i] + share * (left[i + 1] - left[i])) > line.half_width:
+                    continue
+                if past[i + 1]:
+                    self._cross(k, float(t[i] + share * (t[i + 1] - t[i])))
+                else:
+                    self._net[k] -= 1
+
+    def _cross(self, k: int, t: s) -> None:
+        self._net[k] += 1
+        if self._net[k] > len(self.crossings[k]):
+            self.crossings[k].append(t)
+
+    def counted(self, vehicle: int) -> bool:
+        """Whether a vehicle has a start line."""
+        return vehicle in self._lines
+
+    def times(self, vehicle: int) -> tuple[s, ...]:
+        """How long each lap took that a vehicle completed."""
+        return tuple(np.diff(self.crossings[vehicle]).tolist())

@@ -1,0 +1,139 @@
+"""Performing a show: as fast as it goes, to its end, to an error or to Ctrl-C."""
+
+from __future__ import annotations
+
+import signal
+import threading
+from collections.abc import Callable, Generator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from math import isfinite
+from time import perf_counter
+from typing import Protocol
+
+from ..errors import InvalidValue, SkidpadError
+from ..units import per_s, s
+from .figures import Tally
+from .show import Show, Stretch
+
+BREATH: s = 0.05
+"""Wall time between looks at the clock, at Ctrl-C, and at those who watch."""
+MOST_STEPS = 20_000
+"""In one breath, for the memory they take."""
+
+
+class Keeper(Protocol):
+    """Who takes what happened."""
+
+    def add(self, stretch: Stretch) -> None:
+        """Take a stretch of the run."""
+        ...
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """How a performance went."""
+
+    tally: Tally
+    wanted: s
+    """How long it was to last."""
+    done: s
+    """How long it lasted."""
+    elapsed: s
+    """How long that took, of wall time; without the first step, which may have to compile."""
+    error: SkidpadError | None
+    """Why it could not go on."""
+
+    @property
+    def stopped(self) -> bool:
+        """Whether it ended before its time."""
+        return self.done < self.wanted
+
+
+def perform(
+    show: Show,
+    *,
+    duration: s | None = None,
+    rate: per_s | None = None,
+    keepers: Sequence[Keeper] = (),
+    watch: Callable[[s], None] | None = None,
+) -> Outcome:
+    """Run a show.
+
+    Args:
+        show: a fresh one.
+        duration: simulated time; what the show suggests if None.
+        rate: samples per second of simulated time, or a few more: every whole number of steps.
+        keepers: take every stretch, the first moment too.
+        watch: told the simulated time now and then.
+    """
+    wanted = show.duration if duration is None else duration
+    if not (isfinite(wanted) and wanted >= 0.0):
+        raise InvalidValue(f"duration = {wanted:g} s must be finite and not negative")
+    every = max(1, int(1.0 / (checked_rate(show.rate if rate is None else rate) * show.dt) + 1e-9))
+    count = round(wanted / show.dt)
+    first = show.begin(every)
+    tally = Tally(show, first)
+    for keeper in keepers:
+        keeper.add(first)
+    with _ctrl_c() as asked_to_stop:
+        elapsed = _run(show, count, tally, keepers, watch, asked_to_stop)
+    return Outcome(tally, count * show.dt, tally.steps * show.dt, elapsed, show.error)
+
+
+def _run(
+    show: Show,
+    count: int,
+    tally: Tally,
+    keepers: Sequence[Keeper],
+    watch: Callable[[s], None] | None,
+    asked_to_stop: Callable[[], bool],
+) -> s:
+    """Run to the end; returns how long it took after the first step."""
+    steps, begin, before = 1, None, perf_counter()
+    while tally.steps < count and show.error is None and not asked_to_stop():
+        stretch = show.advance(min(steps, count - tally.steps))
+        tally.add(stretch)
+        for keeper in keepers:
+            keeper.add(stretch)
+        if watch is not None:
+            watch(tally.steps * show.dt)
+        now = perf_counter()
+        if begin is None:
+            begin = before = now
+            continue
+        # As many steps as fit into a breath, approached from below.
+        fitting = steps * BREATH / max(now - before, 1e-6)
+        steps, before = int(min(max(fitting, 1), 4 * steps, MOST_STEPS)), now
+    return 0.0 if begin is None else perf_counter() - begin
+
+
+@contextmanager
+def _ctrl_c() -> Generator[Callable[[], bool]]:
+    """Whether somebody pressed Ctrl-C, which otherwise does nothing; pressed again it interrupts.
+
+    An exception out of nowhere would tear whatever is being written.
+    """
+    pressed = False
+
+    def press(number: int, frame: object) -> None:
+        nonlocal pressed
+        if pressed:
+            raise KeyboardInterrupt
+        pressed = True
+
+    if threading.current_thread() is not threading.main_thread():
+        yield lambda: False
+        return
+    before = signal.signal(signal.SIGINT, press)
+    try:
+        yield lambda: pressed
+    finally:
+        signal.signal(signal.SIGINT, before)
+
+
+def checked_rate(rate: per_s) -> per_s:
+    """A rate of samples; raises if it is none."""
+    if not (isfinite(rate) and rate > 0.0):
+        raise InvalidValue(f"rate = {rate:g} Hz must be finite and greater than 0")
+    return float(rate)

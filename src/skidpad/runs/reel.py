@@ -1,0 +1,58 @@
+"""Samples kept for a page while a run goes on."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..stage import Stage
+from ..viewer.film import Film, ScanAt
+from .show import Stretch
+
+MOST = 40_000_000
+"""Numbers that are kept: 160 MB. A page has room for a tenth of that."""
+_LARGEST = float(np.finfo(np.float32).max)
+"""A vehicle that diverges leaves numbers that no float32 holds."""
+
+
+class Reel:
+    """What a replay shows, in memory.
+
+    Of a run that gets too long for that, every second sample goes, and again when it is needed.
+    """
+
+    def __init__(self, stage: Stage, most: int = MOST) -> None:
+        self._stage, self._most = stage, most
+        self._times: list[NDArray[np.float64]] = []
+        self._rows: list[NDArray[np.float32]] = []
+        self._scans: list[ScanAt] = []
+        self._taken, self._every = 0, 1
+
+    def add(self, stretch: Stretch) -> None:
+        """Keep the samples of a stretch."""
+        kept = np.arange(self._taken, self._taken + len(stretch.times)) % self._every == 0
+        self._taken += len(stretch.times)
+        self._times.append(stretch.times[kept])
+        self._rows.append(np.clip(stretch.rows[kept], -_LARGEST, _LARGEST).astype(np.float32))
+        self._scans += stretch.scans
+        if self._size() > self._most:
+            self._thin()
+
+    def _size(self) -> int:
+        return sum(rows.size for rows in self._rows) + sum(s.ranges.size for s in self._scans)
+
+    def _thin(self) -> None:
+        """Drop every second sample, and every second scan of each lidar."""
+        self._times, self._rows = [np.concatenate(self._times)[::2]], [np.vstack(self._rows)[::2]]
+        seen = [0] * len(self._stage.scans)
+        kept: list[ScanAt] = []
+        for scan in self._scans:
+            seen[scan.index] += 1
+            if seen[scan.index] % 2:
+                kept.append(scan)
+        self._scans, self._every = kept, 2 * self._every
+
+    def film(self, note: str = "") -> Film:
+        """All that was kept."""
+        times, rows = np.concatenate(self._times), np.vstack(self._rows)
+        return Film(self._stage, times, rows, tuple(self._scans), note)
