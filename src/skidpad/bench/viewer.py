@@ -9,7 +9,7 @@ import sys
 import tempfile
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from statistics import median
 from typing import Any
@@ -35,6 +35,8 @@ VIEWERS, RATE = 50, 30.0
 RUN = 3.0
 """Simulated time of a recorded world in s."""
 LATENCY_TRIES = 25
+RELEASED = 1.0
+"""Torque of a wheel in N·m below which the key counts as let go."""
 
 
 def entries(budget: Budget) -> Iterator[Entry]:
@@ -74,7 +76,6 @@ def _latency_entry() -> Entry:
     from websockets.sync.client import connect
 
     from ..stage import Stage
-    from ..viewer.live.frames import decoded
 
     times: list[float] = []
     with (
@@ -86,26 +87,25 @@ def _latency_entry() -> Entry:
         car = hello["vehicles"][0]["name"]
         torque = stage.body(car).channels["u_tau_rl"]
         to.send(json.dumps({"type": "take"}))
-        for k in range(LATENCY_TRIES):
-            ahead = 1.0 if k % 2 == 0 else 0.0
-            _listen(to, 0.15)
+        for _ in range(LATENCY_TRIES):
+            key = {"type": "drive", "vehicle": car, "left": 0.0}
+            to.send(json.dumps({**key, "ahead": 0.0}))
+            _until(to, stage, lambda row: abs(row[torque]) < RELEASED)
             begin = time.perf_counter()
-            to.send(json.dumps({"type": "drive", "vehicle": car, "ahead": ahead, "left": 0.0}))
-            while True:
-                heard = to.recv(timeout=20.0)
-                if isinstance(heard, bytes):
-                    felt = float(decoded(heard, len(stage.channels)).row[torque])
-                    if (felt > 1e-3) == (ahead > 0.0):
-                        break
+            to.send(json.dumps({**key, "ahead": 1.0}))
+            _until(to, stage, lambda row: row[torque] > RELEASED)
             times.append(time.perf_counter() - begin)
     about = {"tries": LATENCY_TRIES, "slowest": max(times)}
     return Entry("viewer.latency", TIME, Measured(median(times), None), details=about)
 
 
-def _listen(connection: Any, duration: float) -> None:
-    end = time.perf_counter() + duration
-    while time.perf_counter() < end:
-        connection.recv(timeout=20.0)
+def _until(connection: Any, stage: Any, reached: Callable[[Any], bool]) -> None:
+    """Listen until something is so in a frame."""
+    from ..viewer.live.frames import decoded
+
+    heard: Any = ""
+    while not (isinstance(heard, bytes) and reached(decoded(heard, len(stage.channels)).row)):
+        heard = connection.recv(timeout=20.0)
 
 
 def _viewers_entry() -> Entry:
