@@ -54,7 +54,7 @@ class RecordingFile:
 
         self.path = path
         self._schemas, self._channels = schemas, channels
-        self._compressor = zstandard.ZstdCompressor(level=_LEVEL)
+        self._compressor = zstandard.ZstdCompressor(level=_LEVEL, write_checksum=True)
         self._chunks: list[bytes] = []
         self._metadata: list[bytes] = []
         self._counts: dict[int, int] = {}
@@ -88,7 +88,8 @@ class RecordingFile:
         stored = self._compressor.compress(data.data)
         start = min(int(part.times.min()) for part in parts)
         end = max(int(part.times.max()) for part in parts)
-        head = ChunkHead(start, end, data.size, zlib.crc32(data.data), COMPRESSION)
+        # 0: none. The compressed frame has a checksum of its own, at a tenth of the cost.
+        head = ChunkHead(start, end, data.size, 0, COMPRESSION)
         self.add_stored(head, stored, parts)
 
     def add_stored(self, head: ChunkHead, stored: bytes, parts: Sequence[Indexed]) -> None:
