@@ -11,8 +11,11 @@ from numpy.typing import NDArray
 from ..errors import InvalidValue
 from ..maps.map import Map
 from ..maps.shapes import Array, Mask
+from ..spread import spread
 from .footprint import Footprint, poses_of
-from .work import spread
+
+_WORTH_A_THREAD = 512
+"""Poses below which another thread costs more than it saves."""
 
 
 class _Walls(NamedTuple):
@@ -48,7 +51,11 @@ class Checker:
         """
         given = poses_of("poses", poses)
         hit = np.zeros(len(given), dtype=np.bool_)
-        spread(len(given), threads, lambda rows: self._mark(footprint, given[rows], hit[rows]))
+
+        def mark(begin: int, end: int) -> None:
+            self._mark(footprint, given[begin:end], hit[begin:end])
+
+        spread(mark, len(given), worth=len(given) // _WORTH_A_THREAD, threads=threads)
         return hit
 
     def first_contact(
@@ -66,11 +73,12 @@ class Checker:
         if start.shape != end.shape:
             raise InvalidValue(f"before has {len(start)} poses, but after has {len(end)}")
         contact = np.full(len(start), np.inf)
-        spread(
-            len(start),
-            threads,
-            lambda rows: self._meet(footprint, start[rows], end[rows], contact[rows]),
-        )
+
+        def meet(first: int, last: int) -> None:
+            rows = slice(first, last)
+            self._meet(footprint, start[rows], end[rows], contact[rows])
+
+        spread(meet, len(start), worth=len(start) // _WORTH_A_THREAD, threads=threads)
         if not alone:
             return contact
         return float(contact[0]) if np.isfinite(contact[0]) else None

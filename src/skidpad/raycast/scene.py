@@ -2,14 +2,8 @@
 
 from __future__ import annotations
 
-import contextlib
-import itertools
 import math
-import os
-from collections import deque
-from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
-from functools import cache, cached_property
+from functools import cached_property
 from threading import local
 from typing import TYPE_CHECKING, Any
 
@@ -17,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import InvalidValue
+from ..spread import spread
 from .arguments import (
     jitter_of,
     limit_of,
@@ -40,6 +35,9 @@ Array = NDArray[np.float64]
 ALL_AT_ONCE = 1200
 """Up to so many segments each scan looks at all of them: a tree would cost more than it saves."""
 _NO_ROWS = np.empty((0, 0)), np.empty((0, 0), np.float32)
+
+_WORTH_A_THREAD = 50_000
+"""Rays below which another thread costs more than it saves."""
 
 
 class Scene:
@@ -143,7 +141,7 @@ class Scene:
             along = beams if jitter is None else beams[begin:end]
             rows(where[begin:end], rays, along, margin, moved, limit, ranges[begin:end])
 
-        _shared_out(part, len(where), out.size, threads)
+        spread(part, len(where), worth=out.size // _WORTH_A_THREAD, threads=threads)
         ranges[self._within_solid(where[:, :2])] = 0.0
         if not direct:
             out[...] = ranges[:, ::-1] if rays.backwards else ranges
@@ -223,45 +221,3 @@ class Scene:
 
     def _within_solid(self, points: Array) -> Any:
         return slice(0, 0) if self.grid is None else self.grid.at(points)
-
-
-@cache
-def _pool() -> ThreadPoolExecutor:
-    return ThreadPoolExecutor(os.cpu_count() or 1, thread_name_prefix="skidpad-rays")
-
-
-# A child process has none of the threads.
-if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_pool.cache_clear)
-
-_WORTH_A_THREAD = 50_000
-"""Rays below which another thread costs more than it saves."""
-
-
-def _shared_out(
-    part: Callable[[int, int], None], count: int, rays: int, threads: int | None
-) -> None:
-    if threads is None:
-        threads = min(os.cpu_count() or 1, rays // _WORTH_A_THREAD)
-    elif threads < 1:
-        raise InvalidValue(f"threads = {threads} must be at least 1")
-    threads = max(min(threads, count), 1)
-    if threads == 1:
-        part(0, count)
-        return
-    # More parts than threads: some poses see more than others.
-    limits = np.unique(np.linspace(0, count, 4 * threads + 1).astype(int)).tolist()
-    todo = deque(itertools.pairwise(limits))
-
-    def following() -> tuple[int, int] | None:
-        with contextlib.suppress(IndexError):
-            return todo.popleft()
-
-    def work() -> None:
-        for ends in iter(following, None):
-            part(*ends)
-
-    others = [_pool().submit(work) for _ in range(threads - 1)]
-    work()
-    for other in others:
-        other.result()

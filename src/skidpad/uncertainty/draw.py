@@ -22,6 +22,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from ..errors import InvalidValue
 from ..sensors.streams import checked_vehicles
+from ..spread import checked_threads
 from . import seeds
 from .numbers import numbers
 
@@ -82,7 +83,7 @@ class Draw:
             _checked_step(step),
             _checked_time("dt", dt),
             None if time is None else _checked_time("time", time),
-            _checked_threads(threads),
+            None if threads is None else checked_threads(threads),
         )
 
     @classmethod
@@ -174,11 +175,3 @@ def _checked_time(name: str, value: Any) -> float:
     if not (math.isfinite(number) and number >= 0.0):
         raise InvalidValue(f"{name} = {number} s must be finite and at least 0")
     return number
-
-
-def _checked_threads(threads: Any) -> int | None:
-    if threads is None:
-        return None
-    if isinstance(threads, bool) or not isinstance(threads, int) or threads < 1:
-        raise InvalidValue(f"threads = {threads!r} must be a whole number, at least 1")
-    return threads

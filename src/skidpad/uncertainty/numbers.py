@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import os
-from concurrent.futures import ThreadPoolExecutor
 from functools import cache, lru_cache
-from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -13,6 +10,7 @@ from numpy.typing import NDArray
 
 from ..errors import InvalidValue
 from ..sensors.streams import key_of
+from ..spread import spread
 
 Array = NDArray[np.float64]
 
@@ -48,26 +46,13 @@ def numbers(
         return out
     k0, k1 = _key(seed, channel)
     counter = np.uint64(step & _BITS)
-    fill, used = _fill(), _threads(out, threads)
-    if used == 1:
-        fill(out, runs, counter, k0, k1, normal)
-        return out
-    ends = [runs.size * k // used for k in range(used + 1)]
-    others = [
-        _pool().submit(fill, out[a:b], runs[a:b], counter, k0, k1, normal)
-        for a, b in pairwise(ends[1:])
-    ]
-    fill(out[: ends[1]], runs[: ends[1]], counter, k0, k1, normal)
-    for other in others:
-        other.result()
+    fill = _fill()
+
+    def part(begin: int, end: int) -> None:
+        fill(out[begin:end], runs[begin:end], counter, k0, k1, normal)
+
+    spread(part, len(out), worth=out.size // _WORTH_A_THREAD, threads=threads)
     return out
-
-
-def _threads(out: Array, threads: int | None) -> int:
-    worth = min(out.size // _WORTH_A_THREAD, len(out))
-    if worth <= 1:
-        return 1
-    return min(worth, (os.cpu_count() or 1) if threads is None else threads)
 
 
 @cache
@@ -76,13 +61,3 @@ def _fill() -> Any:
     from .kernel import fill
 
     return fill
-
-
-@cache
-def _pool() -> ThreadPoolExecutor:
-    return ThreadPoolExecutor(os.cpu_count() or 1, thread_name_prefix="skidpad-draws")
-
-
-# A child process has none of the threads.
-if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_pool.cache_clear)
