@@ -24,8 +24,8 @@ from skidpad.demo import lap as lap_demo
 from skidpad.demo.track import Track, cones, lane, random_track, start_mark
 from skidpad.runs.laps import Laps, StartLine
 from skidpad.stage import Stage
+from skidpad.stage.film import Film
 from skidpad.stage.trajectory_stage import trajectory_stage
-from skidpad.viewer.film import Film
 
 ROOT = Path(__file__).parents[1]
 FOLDER = ROOT / "docs" / "pictures"

@@ -9,33 +9,32 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+from . import extension, former_paths
+
 if TYPE_CHECKING:
     from . import (
-        collision,
         conformance,
         controllers,
-        engine,
         errors,
         identify,
         integrate,
-        maps,
-        monte_carlo,
         ops,
-        planning,
         plots,
-        raycast,
         record,
-        sensors,
         stage,
-        uncertainty,
         units,
         vehicles,
         world,
     )
-    from .additive import with_disturbance
+    from . import sensing as sensors
+    from .compat import autoware as planning
+    from .compat import truck as engine
+    from .compat.autoware.simulator import PlanningSimulator
+    from .compat.commonroad import Simulation
+    from .compat.truck import Engine
     from .compile.program import Program
+    from .components.additive_disturbance import with_disturbance
     from .cost import Cost
-    from .engine import Engine
     from .errors import (
         InvalidValue,
         MissingExtra,
@@ -45,14 +44,15 @@ if TYPE_CHECKING:
         TraceError,
         UnknownOperation,
     )
-    from .fleet import Fleet
-    from .linearisation import linearise
-    from .maps import Map
     from .model import Model, Vehicle, VehicleFactory
-    from .planning.simulator import PlanningSimulator
+    from .plane import collision, maps, raycast
+    from .plane.maps import Map
     from .policy import Policy
-    from .simulation import Simulation
-    from .simulator import Simulator
+    from .run import monte_carlo
+    from .run.fleet import Fleet
+    from .run.linearisation import linearise
+    from .run.simulator import Simulator
+    from .sensing import uncertainty
     from .trajectory import Trajectory, TrajectoryMode
     from .world.world import World
 
@@ -106,65 +106,86 @@ __all__ = [
     "world",
 ]
 
-_MODULES = frozenset(
-    {
-        "collision",
-        "conformance",
-        "controllers",
-        "engine",
-        "errors",
-        "identify",
-        "integrate",
-        "maps",
-        "monte_carlo",
-        "ops",
-        "planning",
-        "plots",
-        "raycast",
-        "record",
-        "sensors",
-        "stage",
-        "uncertainty",
-        "units",
-        "vehicles",
-        "world",
-    }
-)
+_MODULES = {
+    "collision": "plane.collision",
+    "conformance": "conformance",
+    "controllers": "controllers",
+    "engine": "compat.truck",
+    "errors": "errors",
+    "identify": "identify",
+    "integrate": "integrate",
+    "maps": "plane.maps",
+    "monte_carlo": "run.monte_carlo",
+    "ops": "ops",
+    "planning": "compat.autoware",
+    "plots": "plots",
+    "raycast": "plane.raycast",
+    "record": "record",
+    "sensors": "sensing",
+    "stage": "stage",
+    "uncertainty": "sensing.uncertainty",
+    "units": "units",
+    "vehicles": "vehicles",
+    "world": "world",
+}
+"""Parts of the package under the names that users know, and where they lie."""
 _HOMES = {
     "Cost": "cost",
-    "Engine": "engine",
-    "Fleet": "fleet",
+    "Engine": "compat.truck",
+    "Fleet": "run.fleet",
     "InvalidValue": "errors",
-    "Map": "maps",
+    "Map": "plane.maps",
     "MissingExtra": "errors",
     "Model": "model",
-    "PlanningSimulator": "planning.simulator",
+    "PlanningSimulator": "compat.autoware",
     "Policy": "policy",
     "Program": "compile.program",
+    "Simulation": "compat.commonroad",
     "SimulationDiverged": "errors",
-    "Simulator": "simulator",
+    "Simulator": "run.simulator",
     "SkidpadError": "errors",
     "StepNotConverged": "errors",
     "TraceError": "errors",
     "Trajectory": "trajectory",
+    "TrajectoryMode": "trajectory",
     "UnknownOperation": "errors",
     "Vehicle": "model",
     "VehicleFactory": "model",
-    "Simulation": "simulation",
-    "TrajectoryMode": "trajectory",
-    "with_disturbance": "additive",
-    "linearise": "linearisation",
     "World": "world.world",
+    "linearise": "run.linearisation",
+    "with_disturbance": "components.additive_disturbance",
 }
 """The module each lazily loaded name lives in."""
+_EXTENSIONS = {
+    "Film.to_html": "viewer.html:write_html",
+    "Fleet.monte_carlo": "run.monte_carlo.sampled:sampled",
+    "Map.plot": "plots.map_picture:plot",
+    "Map.png": "plots.map_picture:png",
+    "MonteCarlo.html": "plots.figures.monte_carlo_html:monte_carlo_html",
+    "MonteCarlo.plot": "plots:fan",
+    "Trajectory.html": "plots.figures.trajectory_html:trajectory_html",
+    "Trajectory.plot": "plots.trajectory_plot:plot",
+    "Vehicle.casadi": "interop.casadi:casadi_model",
+    "Vehicle.html": "plots.figures.vehicle_html:vehicle_html",
+    "Vehicle.jax": "interop.jax:jax_model",
+    "Vehicle.linearise": "run.linearisation:linearise",
+    "Vehicle.linearise_continuous": "run.linearisation:linearise_continuous",
+    "Vehicle.normalised_acceleration": "run.linearisation:normalised_acceleration",
+    "World.html": "plots.figures.world_html:world_html",
+}
+"""What outer rings add to objects of inner ones; see `extension`."""
+
+former_paths.install()
+extension.connect({name: f"{__name__}.{home}" for name, home in _EXTENSIONS.items()})
 
 
 def __getattr__(name: str) -> Any:
     if name in _MODULES:
-        return import_module(f"{__name__}.{name}")
-    if name not in _HOMES:
+        value = import_module(f"{__name__}.{_MODULES[name]}")
+    elif name in _HOMES:
+        value = getattr(import_module(f"{__name__}.{_HOMES[name]}"), name)
+    else:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    value = getattr(import_module(f"{__name__}.{_HOMES[name]}"), name)
     globals()[name] = value
     return value
 

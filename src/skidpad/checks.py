@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
+import math
 import operator
 from typing import Any
 
 import numpy as np
 
-from . import integrate
 from .errors import InvalidValue
-from .integrate.base import Integrator
 from .model import Vehicle, VehicleFactory
 from .policy import Policy
+from .units import Allowed
 
 PRECISIONS = ("float64", "float32")
 
@@ -53,17 +53,6 @@ def substeps_of(own: int, given: int | None) -> int:
     return own if given is None else whole("substeps", given, "at least 1")
 
 
-def compiled_integrator(spec: str | Integrator) -> Integrator:
-    """The integrator, if it is one that can be compiled."""
-    method = integrate.get(spec)
-    if method.name.startswith("scipy:"):
-        raise InvalidValue(
-            f"integrator = {method.name!r} runs in a Simulator only; a Fleet takes "
-            + ", ".join(n for n in integrate.names() if not n.startswith("scipy:"))
-        )
-    return method
-
-
 def one_of(name: str, value: Any, allowed: tuple[Any, ...]) -> None:
     """Raise unless the value is one of those allowed."""
     if value not in allowed:
@@ -89,3 +78,19 @@ def must_be_policy(policy: Any) -> None:
     """Raise unless it is a policy."""
     if not isinstance(policy, Policy):
         raise InvalidValue(f"policy must be a Policy, got a {type(policy).__qualname__}")
+
+
+def must_be(name: str, value: Any, allowed: Allowed, unit: str = "") -> float:
+    """The value as a float; raises unless it is a finite number in the range."""
+    label = f"{name} = {value!r}" + (f" {unit}" if unit else "")
+    if isinstance(value, (str, bool)):
+        raise InvalidValue(f"{label} must be a number")
+    try:
+        number = float(value)
+    except (TypeError, ValueError, OverflowError) as error:
+        raise InvalidValue(f"{label} must be a number") from error
+    if not math.isfinite(number):
+        raise InvalidValue(f"{label} must be finite")
+    if number not in allowed:
+        raise InvalidValue(f"{label} must be {allowed}")
+    return number

@@ -16,8 +16,8 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from . import record
-from .by_name import arguments
 from .errors import InvalidValue
+from .signature import arguments
 
 STAGE_ARGUMENTS = ("x", "u", "p", "r")
 """What a stage cost may ask for: state, input, parameters, reference."""

@@ -20,16 +20,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 from . import record
 from .errors import InvalidValue
-
-if TYPE_CHECKING:
-    from .integrate.base import Integrator
-    from .interop.casadi import CasadiModel
-    from .interop.jax import JaxModel
-    from .linearisation import Continuous, Discrete, NormalisedAcceleration
+from .extension import outer
+from .linear import Continuous, Discrete, NormalisedAcceleration
 
 
 class NoDisturbance(NamedTuple):
@@ -64,7 +60,7 @@ class Model:
     samples stays constant over all of them."""
     dead_times: Mapping[str, str] = field(default_factory=dict[str, str])
     """Inputs that act late, each with the parameter that holds its delay in s. The functions of the
-    model see the inputs that act; see `skidpad.dead_time`."""
+    model see the inputs that act; see `skidpad.run.delay`."""
     dead_time_rule: str = "at_least"
     """What acts: "at_least", the newest command that is at least the delay old, or "nearest", the
     one so many updates old that comes nearest to the delay."""
@@ -167,32 +163,24 @@ class Vehicle:
         w, p = self._defaults(w, p)
         return self.model.outputs(x, self.model.held_input(x, u, w, p), w, p)
 
-    def casadi(self, integrator: str | Integrator | None = None) -> CasadiModel:
+    def casadi(self, integrator: Any = None) -> Any:
         """Symbols and expressions for acados, do-mpc or Opti; with an integrator also its step."""
-        from .interop.casadi import casadi_model
+        return outer("Vehicle.casadi")(self, integrator)
 
-        return casadi_model(self, integrator)
-
-    def jax(self, integrator: str | Integrator = "rk4") -> JaxModel:
+    def jax(self, integrator: Any = "rk4") -> Any:
         """Derivative and step as JAX functions on flat arrays; needs the extra `jax`."""
-        from .interop.jax import jax_model
-
-        return jax_model(self, integrator)
+        return outer("Vehicle.jax")(self, integrator)
 
     def linearise(
-        self, x: Any, u: Any, dt: float, integrator: str | Integrator = "rk4", *, w: Any = None
+        self, x: Any, u: Any, dt: float, integrator: Any = "rk4", *, w: Any = None
     ) -> Discrete:
         """One step of dt in s from a state with the input held, and its exact Jacobians:
-        (x_next, A, B). See `skidpad.linearisation`."""
-        from .linearisation import linearise
-
-        return linearise(self, x, u, dt, integrator, w=w)
+        (x_next, A, B). See `skidpad.linearise`."""
+        return outer("Vehicle.linearise")(self, x, u, dt, integrator, w=w)
 
     def linearise_continuous(self, x: Any, u: Any, *, w: Any = None) -> Continuous:
         """The derivative at a state and input, and its exact Jacobians: (rate, A, B)."""
-        from .linearisation import linearise_continuous
-
-        return linearise_continuous(self, x, u, w=w)
+        return outer("Vehicle.linearise_continuous")(self, x, u, w=w)
 
     def normalised_acceleration(
         self,
@@ -205,14 +193,11 @@ class Vehicle:
     ) -> NormalisedAcceleration:
         """Accelerations along and across the vehicle over their limits, parameters unless
         given."""
-        from .linearisation import normalised_acceleration
-
-        return normalised_acceleration(self, x, u, w=w, a_long_max=a_long_max, a_lat_max=a_lat_max)
+        normalised = outer("Vehicle.normalised_acceleration")
+        return normalised(self, x, u, w=w, a_long_max=a_long_max, a_lat_max=a_lat_max)
 
     def _repr_html_(self) -> str:
-        from .viewer.plots.vehicle_html import vehicle_html
-
-        return vehicle_html(self)
+        return outer("Vehicle.html")(self)
 
     def _defaults(self, w: Any, p: Any) -> tuple[Any, Any]:
         w = record.build(self.model.Disturbance) if w is None else w

@@ -24,8 +24,8 @@ from functools import cached_property
 from typing import Any, NamedTuple
 
 from . import record
-from .by_name import arguments
 from .errors import InvalidValue
+from .signature import arguments
 
 ARGUMENTS = ("x", "m", "r", "p", "dt")
 """What a policy may ask for: state, memory, reference, parameters, step."""

@@ -9,7 +9,7 @@ import pytest
 
 from skidpad.bench import budget, lidar, planning, scenes
 from skidpad.bench.peers import plain_rays
-from skidpad.raycast import Scene
+from skidpad.plane.raycast import Scene
 
 TINY = replace(budget.QUICK, vehicles=64, rk4_steps=30, checked=3, repeats=1, peer_seconds=0.01)
 

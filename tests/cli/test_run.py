@@ -14,7 +14,7 @@ import pytest
 
 from skidpad import demo
 from skidpad.cli import main
-from skidpad.record_io.mcap import read
+from skidpad.recording import read
 from skidpad.world.world import World
 
 EXAMPLES = Path(__file__).parents[2] / "examples" / "worlds"

@@ -12,9 +12,9 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from collision.oracle import clip, gap, placed, winding
-from skidpad.collision import Checker, Footprint
 from skidpad.errors import InvalidValue
-from skidpad.maps import Map
+from skidpad.plane.collision import Checker, Footprint
+from skidpad.plane.maps import Map
 
 CAR = Footprint.rectangle(length=0.505, width=0.313, rear=0.2525)
 UNIT = Footprint.rectangle(length=2.0, width=2.0, rear=1.0)

@@ -11,9 +11,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from collision.oracle import along, gap, placed
-from skidpad.collision import Checker, Footprint
 from skidpad.errors import InvalidValue
-from skidpad.maps import Map
+from skidpad.plane.collision import Checker, Footprint
+from skidpad.plane.maps import Map
 
 CAR = Footprint.rectangle(length=0.505, width=0.313, rear=0.1)
 SAMPLES = 400

@@ -12,8 +12,8 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from collision.oracle import along, clip, gap, placed, winding
-from skidpad.collision import Footprint, between, first_contacts
 from skidpad.errors import InvalidValue
+from skidpad.plane.collision import Footprint, between, first_contacts
 
 CAR = Footprint.rectangle(length=4.5, width=1.8, rear=1.0)
 BALL = Footprint.polygons([[(math.cos(a), math.sin(a)) for a in np.arange(0.0, 6.2, 0.4)]])

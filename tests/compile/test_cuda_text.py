@@ -27,8 +27,8 @@ from skidpad.compile.cpu import (
 from skidpad.compile.cuda_text import NATIVE
 from skidpad.compile.lower import lower
 from skidpad.compile.plant import Plant
-from skidpad.gradient import adjoint_of, terminal_of
-from skidpad.stepper import residual_tolerance
+from skidpad.run.gradient import adjoint_of, terminal_of
+from skidpad.run.stepper import residual_tolerance
 
 COUNT, STEPS = 37, 12
 CASES = [

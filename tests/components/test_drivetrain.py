@@ -6,13 +6,7 @@ import numpy as np
 import pytest
 
 from skidpad import InvalidValue
-from skidpad.components.drivetrain import (
-    DRIVETRAINS,
-    Corners,
-    Splits,
-    torque_shares,
-    torsen_shares,
-)
+from skidpad.components.drivetrain import DRIVETRAINS, Corners, Splits, torque_shares, torsen_shares
 from vehicles.wheeled.recordings import table
 
 

@@ -9,18 +9,8 @@ import pytest
 
 from skidpad.components.wheel_friction import Hub
 from skidpad.components.wheel_load import Place
-from skidpad.components.wheel_odometry import (
-    Pose,
-    SpinningWheel,
-    Twist,
-    advanced,
-    estimated_twist,
-)
-from skidpad.components.wheeled_steering import (
-    steer_of_twist,
-    upstream_wheel_angles,
-    wheel_angles,
-)
+from skidpad.components.wheel_odometry import Pose, SpinningWheel, Twist, advanced, estimated_twist
+from skidpad.components.wheeled_steering import steer_of_twist, upstream_wheel_angles, wheel_angles
 from vehicles.wheeled.recordings import table
 
 

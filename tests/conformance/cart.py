@@ -10,21 +10,7 @@ from typing import Annotated, Any, NamedTuple
 
 from skidpad.model import Model, Vehicle, VehicleFactory
 from skidpad.ops import cos, sin
-from skidpad.units import (
-    N,
-    N_s_m,
-    Nm,
-    Unit,
-    kg,
-    kg_m2,
-    m,
-    m_s,
-    m_s2,
-    positive,
-    rad,
-    rad_s,
-    s,
-)
+from skidpad.units import N, N_s_m, Nm, Unit, kg, kg_m2, m, m_s, m_s2, positive, rad, rad_s, s
 
 J = Annotated[float, Unit("J", length=2, mass=1, time=-2)]
 

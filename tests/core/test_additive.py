@@ -10,7 +10,7 @@ import pytest
 
 import skidpad as sp
 from skidpad import record
-from skidpad.additive import additive, with_disturbance
+from skidpad.components.additive_disturbance import additive, with_disturbance
 from skidpad.errors import InvalidValue
 from skidpad.model import Model, Vehicle
 from skidpad.units import m, m_s, one, s

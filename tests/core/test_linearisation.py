@@ -12,9 +12,11 @@ import numpy as np
 import pytest
 
 import skidpad as sp
-from skidpad import differentiated, vehicles
+from skidpad import vehicles
 from skidpad.errors import InvalidValue, StepNotConverged
-from skidpad.linearisation import (
+from skidpad.model import NoOutputs
+from skidpad.run import differentiated
+from skidpad.run.linearisation import (
     AccelerationLimits,
     ContinuousLinearisation,
     Linearisation,
@@ -23,7 +25,6 @@ from skidpad.linearisation import (
     linearise_continuous,
     normalised_acceleration,
 )
-from skidpad.model import NoOutputs
 from skidpad.vehicles.commonroad import kinematic_bicycle
 
 FOLDER = Path(__file__).parents[1] / "data" / "commonroad"

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from skidpad.errors import InvalidValue
-from skidpad.spread import spread
+from skidpad.workers import spread
 
 
 @pytest.mark.parametrize("threads", [None, 1, 2, 3, 64])
@@ -46,5 +46,5 @@ def test_an_error_in_another_thread_is_raised() -> None:
 
 @pytest.mark.parametrize("threads", [0, -1, 1.5, True, "2"])
 def test_what_is_no_number_of_threads_is_refused(threads: object) -> None:
-    with pytest.raises(InvalidValue, match="threads = .* must be a whole number, at least 1"):
+    with pytest.raises(InvalidValue, match=r"threads = .* must be a whole number, at least 1"):
         spread(lambda begin, end: None, 10, worth=4, threads=threads)

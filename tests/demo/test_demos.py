@@ -12,7 +12,7 @@ import skidpad as sp
 from skidpad import demo
 from skidpad.demo import drift, fan, lane_change, lap, trailers
 from skidpad.demo.drift_balance import balance
-from skidpad.record_io.mcap import Recording, read
+from skidpad.recording import Recording, read
 from skidpad.runs import Figures, Outcome, Show, perform, perform_into
 
 

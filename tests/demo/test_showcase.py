@@ -8,7 +8,7 @@ import pytest
 
 import skidpad as sp
 from skidpad import demo
-from skidpad.record_io.mcap import read
+from skidpad.recording import read
 
 
 def test_it_leaves_a_recording_a_page_and_a_picture_of_each(

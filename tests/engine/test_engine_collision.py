@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 
 from engine.recordings import MAPS, model_path
-from skidpad.collision import Checker
-from skidpad.engine import Engine, Status
-from skidpad.engine.surroundings import footprint
-from skidpad.maps import Map
+from skidpad.compat.truck import Engine, Status
+from skidpad.compat.truck.surroundings import footprint
+from skidpad.plane.collision import Checker
+from skidpad.plane.maps import Map
 
 MODEL = model_path("lidar720.yaml")
 ROOM = MAPS / "room.geojson"

@@ -10,7 +10,7 @@ import pytest
 import yaml
 
 from engine.recordings import MAPS, model_path
-from skidpad.engine import Engine, truck_model
+from skidpad.compat.truck import Engine, truck_model
 from skidpad.errors import InvalidValue
 from skidpad.vehicles.ackermann_truck import Params
 

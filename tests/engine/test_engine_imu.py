@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 from engine.recordings import model_path
-from skidpad.engine import Engine, Noise
+from skidpad.compat.truck import Engine, Noise
 from skidpad.errors import InvalidValue
-from skidpad.maps import Map
+from skidpad.plane.maps import Map
 
 MODEL = model_path("lidar720.yaml")
 AT = (0.43648, 0.01978)

@@ -10,9 +10,9 @@ import pytest
 import yaml
 
 from engine.recordings import MAPS, model_path, recording, replay
-from skidpad.engine import Engine
+from skidpad.compat.truck import Engine
 from skidpad.errors import InvalidValue
-from skidpad.maps import Map
+from skidpad.plane.maps import Map
 
 ROOM = MAPS / "room.geojson"
 BOX = Map.from_polylines([[(-3, -2), (5, -2), (5, 2), (-3, 2)]], closed=True)

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 import skidpad as sp
 from engine.recordings import model_path, recording, replay
-from skidpad.engine import Engine, Status
+from skidpad.compat.truck import Engine, Status
 
 MODEL = model_path("lidar720.yaml")
 

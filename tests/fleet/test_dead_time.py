@@ -14,8 +14,8 @@ from skidpad.compile import cuda
 from skidpad.compile.cpu import Given, Late
 from skidpad.compile.lower import lower
 from skidpad.compile.plant import Plant
-from skidpad.dead_time import Channels, delay_steps, late_steps
 from skidpad.model import Model, Vehicle
+from skidpad.run.delay import Channels, delay_steps, late_steps
 from skidpad.units import m, m_s, m_s2, non_negative, per_s, s
 
 DT, VEHICLES, STEPS = 0.1, 37, 20

@@ -7,7 +7,7 @@ import pytest
 
 from raycast.cuda_cases import ANGLES, LIMIT, stored
 from skidpad.errors import InvalidValue
-from skidpad.raycast.cuda import CudaScene
+from skidpad.plane.raycast.cuda import CudaScene
 
 pytestmark = pytest.mark.gpu
 CASES = stored()

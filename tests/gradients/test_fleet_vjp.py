@@ -21,8 +21,8 @@ from gradients.rollouts import (
     vehicle_of,
 )
 from skidpad import Cost, record
-from skidpad import gradient as gradient_module
 from skidpad.compile.adjoint import tangent_program
+from skidpad.run import gradient as gradient_module
 from skidpad.units import one
 
 CASES = [

@@ -19,8 +19,8 @@ import pytest
 import skidpad
 from live.clients import PATIENCE, Client
 from live.worlds import ROBOT
+from skidpad import recording as mcap
 from skidpad.cli import main
-from skidpad.record_io import mcap
 
 WORLD = f"<mvsim_world><simul_timestep>0.005</simul_timestep>{ROBOT}</mvsim_world>"
 SOURCE = str(Path(skidpad.__file__).parents[1])

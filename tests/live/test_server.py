@@ -17,10 +17,10 @@ from websockets.exceptions import ConnectionClosed, InvalidStatus
 
 from live.clients import PATIENCE, Client, served
 from live.worlds import CAR, ROBOT, WALL, arena
+from skidpad import recording as mcap
 from skidpad import vehicles
 from skidpad.errors import InvalidValue
 from skidpad.model import Model, VehicleFactory
-from skidpad.record_io import mcap
 from skidpad.units import m, m_s, one, rad
 from skidpad.viewer.live.frames import DIVERGED, PAUSED, RECORDING, Moment
 from skidpad.viewer.live.server import LiveServer

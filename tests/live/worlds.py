@@ -6,7 +6,7 @@ import warnings
 from typing import Any
 
 from skidpad.viewer.live.arena import Arena
-from skidpad.world.scene import Scene
+from skidpad.world.scene.scene import Scene
 from skidpad.world.xml import WorldWarning, loads
 
 CAR = """

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from skidpad.errors import InvalidValue, MissingExtra
-from skidpad.maps import Map
+from skidpad.plane.maps import Map
 
 LANELET = """\
 <lanelet id="{number}">

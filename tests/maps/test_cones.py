@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from skidpad.errors import InvalidValue
-from skidpad.maps import CentreLine, Map
+from skidpad.plane.maps import CentreLine, Map
 
 TRACK = "color,X,Y\nblue,-1.5,1\nyellow,1.5,1\n\norange,2.2,4.7\r\nblue,-1.5,6\n"
 RADIUS, STEPS = 20.0, 100

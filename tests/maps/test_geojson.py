@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 
 from skidpad.errors import InvalidValue
-from skidpad.maps import Map
-from skidpad.maps.geojson import parse_geojson
+from skidpad.plane.maps import Map
+from skidpad.plane.maps.geojson import parse_geojson
 
 SQUARE = [[0, 0], [4, 0], [4, 4], [0, 4], [0, 0]]
 INNER = [[1, 1], [2, 1], [2, 2], [1, 2], [1, 1]]

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from skidpad.errors import InvalidValue
-from skidpad.maps import Grid, Map
+from skidpad.plane.maps import Grid, Map
 
 Array = NDArray[np.float64]
 SQUARE = [(0.0, 0.0), (4.0, 0.0), (4.0, 4.0), (0.0, 4.0)]

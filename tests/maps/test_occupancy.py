@@ -10,8 +10,8 @@ import pytest
 from PIL import Image
 
 from skidpad.errors import InvalidValue
-from skidpad.maps import Map
-from skidpad.maps.grid import Grid
+from skidpad.plane.maps import Map
+from skidpad.plane.maps.grid import Grid
 
 SHADES = [[0, 254], [205, 254], [254, 100]]
 """Rows from the top: occupied free, unknown free, free unknown (occupancy 0.61)."""

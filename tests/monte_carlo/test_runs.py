@@ -7,7 +7,7 @@ import pytest
 
 import skidpad as sp
 from skidpad.errors import InvalidValue, SimulationDiverged
-from skidpad.uncertainty import Gaussian, OrnsteinUhlenbeck
+from skidpad.sensing.uncertainty import Gaussian, OrnsteinUhlenbeck
 
 from .models import explosive, holding, mass
 

@@ -7,8 +7,8 @@ import pytest
 from scipy import stats
 
 import skidpad as sp
-from skidpad.monte_carlo import proportion
-from skidpad.uncertainty import Gaussian, Uniform
+from skidpad.run.monte_carlo import proportion
+from skidpad.sensing.uncertainty import Gaussian, Uniform
 
 from .models import holding, mass
 

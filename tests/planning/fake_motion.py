@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from skidpad.planning import PlanningSimulator
-from skidpad.planning.motion_model import Motion
+from skidpad.compat.autoware import PlanningSimulator
+from skidpad.compat.autoware.motion_model import Motion
 
 GEARED = ("acceleration", "steer", "gear")
 PEDALS = ("accel", "brake", "steer", "gear", "slope")

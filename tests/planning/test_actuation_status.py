@@ -12,8 +12,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from skidpad.compat.autoware.actuation_status import ActuationStatus, actuation_status
 from skidpad.errors import InvalidValue
-from skidpad.planning.actuation_status import ActuationStatus, actuation_status
 from skidpad.vehicles.autoware.map_file import Table, read_table
 
 DATA = Path(__file__).parents[1] / "data" / "autoware"

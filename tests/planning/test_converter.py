@@ -12,17 +12,12 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
+from skidpad.compat.autoware.converter import CommandConverter, SteeringWheel, SteerMap, TyreAngle
+from skidpad.compat.autoware.messages import ActuationCommand
+from skidpad.compat.autoware.steering_feedback import Memory, SteerFeedback, feedback
 from skidpad.components.gear_ratio import tyre_target
 from skidpad.errors import InvalidValue
 from skidpad.model import NoDisturbance
-from skidpad.planning.converter import (
-    CommandConverter,
-    SteeringWheel,
-    SteerMap,
-    TyreAngle,
-)
-from skidpad.planning.messages import ActuationCommand
-from skidpad.planning.steering_feedback import Memory, SteerFeedback, feedback
 from skidpad.vehicles.autoware import autoware
 from skidpad.vehicles.autoware.map_file import Table, read_table
 

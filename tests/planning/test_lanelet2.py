@@ -10,10 +10,10 @@ import numpy as np
 import pytest
 from scipy.integrate import quad
 
+from skidpad.compat.autoware.lanelet2 import read_lanelets
+from skidpad.compat.autoware.map_projection import MilitaryGrid, universal, zone
+from skidpad.compat.autoware.road import Road
 from skidpad.errors import InvalidValue
-from skidpad.planning.lanelet2 import read_lanelets
-from skidpad.planning.map_projection import MilitaryGrid, universal, zone
-from skidpad.planning.road import Road
 
 Point = tuple[float, float, float]
 

@@ -12,8 +12,8 @@ import numpy as np
 import pytest
 
 from planning import sub_models
+from skidpad.compat.autoware.learned import INTERFACE, LearnedMotion
 from skidpad.errors import InvalidValue
-from skidpad.planning.learned import INTERFACE, LearnedMotion
 
 DATA = Path(__file__).parents[1] / "data" / "autoware"
 RECORDINGS = sorted(DATA.glob("LEARNED_STEER_VEL__*.npz"))

@@ -13,8 +13,8 @@ import pytest
 
 import skidpad as sp
 from planning import sub_models
-from skidpad.planning.motion import CompiledMotion, motion_model
-from skidpad.planning.motion_model import Motion, MotionModel
+from skidpad.compat.autoware.motion import CompiledMotion, motion_model
+from skidpad.compat.autoware.motion_model import Motion, MotionModel
 from skidpad.vehicles.autoware.parameters import gather
 
 DATA = Path(__file__).parents[1] / "data" / "autoware"

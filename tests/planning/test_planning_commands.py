@@ -11,8 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from planning.fake_motion import GEARED, PEDALS, FakeMotion, around
-from skidpad.errors import InvalidValue
-from skidpad.planning import (
+from skidpad.compat.autoware import (
     ActuationCommand,
     ControlCommand,
     ControlMode,
@@ -21,6 +20,7 @@ from skidpad.planning import (
     PlanningSimulator,
     TurnIndicators,
 )
+from skidpad.errors import InvalidValue
 
 PEDAL = ("acceleration", "steer", "gear", "slope")
 

@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 from planning.fake_motion import FakeMotion, around
+from skidpad.compat.autoware import Reports, yaw_of
+from skidpad.compat.autoware.noise import Deviations, Sample, samples
 from skidpad.errors import InvalidValue
-from skidpad.planning import Reports, yaw_of
-from skidpad.planning.noise import Deviations, Sample, samples
 
 COUNT = 40_000
 UNIT = Deviations(1.0, 1.0, 1.0, 1.0)

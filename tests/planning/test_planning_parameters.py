@@ -11,9 +11,9 @@ import pytest
 
 import skidpad as sp
 from planning.fake_motion import FakeMotion
+from skidpad.compat.autoware import Gear, Settings
+from skidpad.compat.autoware.settings import NAMES, settings
 from skidpad.errors import InvalidValue, SimulationDiverged
-from skidpad.planning import Gear, Settings
-from skidpad.planning.settings import NAMES, settings
 from skidpad.vehicles.autoware.schema import PARAMETERS
 
 CAR = {"wheel_base": 2.79, "initialize_source": "ORIGIN"}

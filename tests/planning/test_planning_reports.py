@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 from scipy.spatial.transform import Rotation
 
 from planning.fake_motion import PEDALS, FakeMotion, around
+from skidpad.compat.autoware import ControlMode, Gear, Quaternion, Reports, pitch_of, yaw_of
+from skidpad.compat.autoware.pose import quaternion
 from skidpad.errors import InvalidValue
-from skidpad.planning import ControlMode, Gear, Quaternion, Reports, pitch_of, yaw_of
-from skidpad.planning.pose import quaternion
 
 
 class Slope:

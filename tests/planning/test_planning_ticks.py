@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 from planning.fake_motion import FakeMotion, around
+from skidpad.compat.autoware import InitialPose, PlanningSimulator
 from skidpad.errors import InvalidValue, SimulationDiverged
-from skidpad.planning import InitialPose, PlanningSimulator
 
 
 def test_before_a_pose_only_the_control_mode_is_reported() -> None:

@@ -15,8 +15,8 @@ import numpy as np
 import pytest
 
 import skidpad as sp
-from skidpad.planning import ActuationCommand, ControlCommand, Gear, Reports, yaw_of
-from skidpad.planning.inputs import translation
+from skidpad.compat.autoware import ActuationCommand, ControlCommand, Gear, Reports, yaw_of
+from skidpad.compat.autoware.inputs import translation
 from skidpad.vehicles.autoware.schema import NAMES
 
 DATA = Path(__file__).parents[1] / "data" / "autoware"

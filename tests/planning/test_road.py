@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from skidpad.compat.autoware.road import REACH, Lane, Road, slope_acceleration
 from skidpad.errors import InvalidValue
-from skidpad.planning.road import REACH, Lane, Road, slope_acceleration
 
 GRADE = 0.08
 
@@ -187,7 +187,7 @@ def test_an_outline_is_used_to_the_edge_of_every_cell() -> None:
 
 
 def test_answers_do_not_depend_on_earlier_ones(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("skidpad.planning.road._CELLS", 3)
+    monkeypatch.setattr("skidpad.compat.autoware.road._CELLS", 3)
     lane = winding_lane(7, True)
     road = Road([lane])
     places = [(x, y) for x, y, _ in lane.centre.tolist()]

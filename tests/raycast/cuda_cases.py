@@ -8,8 +8,8 @@ from typing import NamedTuple
 import numpy as np
 
 from raycast import plain_rays
-from skidpad.maps import Grid
-from skidpad.raycast import Scene
+from skidpad.plane.maps import Grid
+from skidpad.plane.raycast import Scene
 
 FILE = Path(__file__).parents[1] / "data" / "raycast" / "scans.npz"
 ANGLES = np.linspace(-2.5, 2.5, 121)

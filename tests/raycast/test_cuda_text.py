@@ -8,10 +8,10 @@ import pytest
 from compile import cuda_harness
 from raycast import cuda_cases, plain_rays
 from raycast.cuda_cases import ANGLES, LIMIT
-from skidpad.raycast import Scene, cuda
-from skidpad.raycast.blocks import NEVER
-from skidpad.raycast.cuda_text import source
-from skidpad.raycast.fan import units
+from skidpad.plane.raycast import Scene, cuda
+from skidpad.plane.raycast.blocks import NEVER
+from skidpad.plane.raycast.cuda_text import source
+from skidpad.plane.raycast.fan import units
 
 CASES = cuda_cases.stored()
 # What CUDA adds to C++ beyond the words of the harness.

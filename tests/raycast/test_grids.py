@@ -8,9 +8,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from raycast import plain_rays
-from skidpad.maps import Grid
-from skidpad.raycast import Scene
-from skidpad.raycast.contour import contour
+from skidpad.plane.maps import Grid
+from skidpad.plane.raycast import Scene
+from skidpad.plane.raycast.contour import contour
 
 CIRCLE = np.linspace(-np.pi, np.pi, 120, endpoint=False)
 

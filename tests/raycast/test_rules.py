@@ -11,7 +11,7 @@ import pytest
 
 from raycast import plain_rays
 from skidpad.errors import InvalidValue
-from skidpad.raycast import Scene, fan
+from skidpad.plane.raycast import Scene, fan
 
 QUARTERS = 0.5 * np.pi * np.arange(4)
 
@@ -171,7 +171,7 @@ def test_angles_may_change_from_call_to_call() -> None:
 
 def test_kernels_are_kept_in_the_cache_folder() -> None:
     from skidpad.compile import cache
-    from skidpad.raycast.drawing import scan_rows
+    from skidpad.plane.raycast.drawing import scan_rows
 
     assert Path(scan_rows.stats.cache_path) == cache.folder() / "loops"
     assert list(Path(scan_rows.stats.cache_path).glob("drawing.scan_rows*.nbc"))
@@ -180,7 +180,7 @@ def test_kernels_are_kept_in_the_cache_folder() -> None:
 def test_a_missing_gpu_library_is_named() -> None:
     code = (
         "import sys\nsys.modules['cupy'] = None\nfrom skidpad.errors import MissingExtra\n"
-        "from skidpad.raycast import Scene\n"
+        "from skidpad.plane.raycast import Scene\n"
         "try:\n    Scene().on_cuda()\nexcept MissingExtra as error:\n    print(error)\n"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)

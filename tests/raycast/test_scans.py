@@ -10,8 +10,8 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from raycast import plain_rays
-from skidpad.raycast import Scene, fan
-from skidpad.raycast import scene as scene_module
+from skidpad.plane.raycast import Scene, fan
+from skidpad.plane.raycast import scene as scene_module
 
 CIRCLE = np.linspace(-np.pi, np.pi, 360, endpoint=False)
 FANS = {

@@ -13,7 +13,7 @@ from mcap.records import ChunkIndex, Metadata
 from mcap.stream_reader import StreamReader
 
 from record_io.stages import full_stage, small_stage, some_rows
-from skidpad.record_io.mcap import Recorder, chunks, recorder
+from skidpad.recording import Recorder, chunks, recorder
 
 COUNT = 3000
 TIMES = np.arange(COUNT) * 1e-3

@@ -11,7 +11,7 @@ import pytest
 
 from record_io.decoding import Message, messages, official
 from record_io.stages import Array, full_stage, some_rows
-from skidpad.record_io.mcap import ImuMount, Recorder
+from skidpad.recording import ImuMount, Recorder
 from skidpad.stage import Body, Channel, Stage
 
 TIMES = np.array([0.0, 0.1, 0.25, 1.0 / 3.0])

@@ -18,7 +18,7 @@ from hypothesis.extra import numpy as arrays
 
 from record_io.stages import full_stage, same_bits, small_stage, some_rows, surroundings
 from skidpad.errors import InvalidValue
-from skidpad.record_io.mcap import ImuMount, Recorder, pump, read, recorder
+from skidpad.recording import ImuMount, Recorder, pump, read, recorder
 from skidpad.stage import Stage
 
 BITS = arrays.arrays(np.uint64, arrays.array_shapes(min_dims=1, max_dims=1, max_side=40))
@@ -197,7 +197,7 @@ def test_a_program_that_forgets_to_close_leaves_a_whole_file(tmp_path: Path) -> 
     path = tmp_path / "run.mcap"
     code = (
         "import sys\nfrom record_io.stages import small_stage\n"
-        "from skidpad.record_io.mcap import Recorder\n"
+        "from skidpad.recording import Recorder\n"
         "made = Recorder(sys.argv[1], small_stage())\nmade.add(1.0, [1, 2, 3, 4])\n"
     )
     subprocess.run([sys.executable, "-c", code, path], check=True, env=surroundings())

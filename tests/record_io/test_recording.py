@@ -12,7 +12,7 @@ from pyarrow import parquet
 import skidpad as sp
 from record_io.stages import full_stage, same_bits, small_stage, some_rows
 from skidpad.errors import InvalidValue
-from skidpad.record_io.mcap import Recorder, Recording, read
+from skidpad.recording import Recorder, Recording, read
 from skidpad.stage import Body, Channel, Stage
 from skidpad.stage.trajectory_stage import trajectory_stage
 

@@ -11,7 +11,7 @@ import skidpad.cli.recordings
 from record_io.stages import full_stage, some_rows
 from skidpad import __version__
 from skidpad.cli import main
-from skidpad.record_io.mcap import Recorder, info, read, recorder
+from skidpad.recording import Recorder, info, read, recorder
 
 assert skidpad.cli.recordings
 

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from record_io.decoding import described, official
-from skidpad.record_io.mcap import schemas, wire
+from skidpad.recording import schemas, wire
 
 STANDARD = {
     "google.protobuf.Timestamp": timestamp_pb2.Timestamp,

@@ -19,8 +19,8 @@ from mcap.writer import Writer
 
 from record_io.stages import Array, full_stage, same_bits, small_stage, some_rows, surroundings
 from skidpad.errors import InvalidValue, SkidpadError
-from skidpad.record_io.mcap import Recorder, RecordingFailed, info, read, recorder, recover
-from skidpad.record_io.mcap import walk as walking
+from skidpad.recording import Recorder, RecordingFailed, info, read, recorder, recover
+from skidpad.recording import walk as walking
 
 COUNT = 400
 STAGE = full_stage()
@@ -55,7 +55,7 @@ CHILD = """
 import sys
 import numpy as np
 from record_io.stages import full_stage
-from skidpad.record_io.mcap import Recorder, recorder
+from skidpad.recording import Recorder, recorder
 recorder.CHUNK = 40_000
 stage = full_stage()
 made = Recorder(sys.argv[1], stage)

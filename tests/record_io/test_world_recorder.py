@@ -11,7 +11,7 @@ import skidpad as sp
 from record_io.decoding import messages
 from record_io.stages import same_bits
 from skidpad.errors import InvalidValue
-from skidpad.record_io.mcap import WorldRecorder, read
+from skidpad.recording import WorldRecorder, read
 from skidpad.stage.world_stage import WorldStage
 from skidpad.world.xml import loads
 from world.sensor_worlds import imu, laser, robot

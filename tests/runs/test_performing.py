@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import skidpad as sp
-from skidpad.record_io.mcap import read
+from skidpad.recording import read
 from skidpad.runs import Driver, Stretch, TrajectoryShow, WorldShow, driven, finished, perform
 from skidpad.runs.keeping import perform_into
 from skidpad.runs.reel import Reel

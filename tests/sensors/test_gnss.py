@@ -11,8 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from skidpad.errors import InvalidValue
-from skidpad.sensors import Channel, Gnss, Motion, Mounting, Origin
-from skidpad.sensors.tangent_plane import Place, earth_centred, place_in_world, place_of
+from skidpad.plane.tangent_plane import Place, earth_centred, place_in_world, place_of
+from skidpad.sensing import Channel, Gnss, Motion, Mounting, Origin
 
 A, F = 6378137.0, 1.0 / 298.257223563
 

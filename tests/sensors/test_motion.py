@@ -7,7 +7,7 @@ import pytest
 
 import skidpad as sp
 from skidpad.errors import InvalidValue
-from skidpad.sensors import Motion, motion_along, motion_of
+from skidpad.sensing import Motion, motion_along, motion_of
 
 
 @pytest.fixture(scope="module")

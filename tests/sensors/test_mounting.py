@@ -11,15 +11,9 @@ from hypothesis import strategies as st
 from scipy.spatial.transform import Rotation
 
 from skidpad.errors import InvalidValue
-from skidpad.sensors import FRAMES, Mounting, in_frame
-from skidpad.sensors.mounting import (
-    Vector,
-    pose_in_world,
-    rotation,
-    sensor_axes,
-    turned,
-    turned_back,
-)
+from skidpad.plane.rotation import Vector, turned, turned_back
+from skidpad.sensing import FRAMES, Mounting, in_frame
+from skidpad.sensing.mounting import pose_in_world, rotation, sensor_axes
 
 angle = st.floats(-math.pi, math.pi)
 

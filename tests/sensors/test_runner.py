@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 import skidpad as sp
 from skidpad.errors import InvalidValue
-from skidpad.sensors import (
+from skidpad.sensing import (
     Channel,
     FullState,
     Gnss,

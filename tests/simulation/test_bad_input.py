@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from skidpad.compat.commonroad import Simulation
 from skidpad.errors import InvalidValue
-from skidpad.simulation import Simulation
-from skidpad.uncertainty import Gaussian, by_name
-from skidpad.uncertainty.state_outputs import FullStateFeedback
+from skidpad.sensing.state_outputs import FullStateFeedback
+from skidpad.sensing.uncertainty import Gaussian, by_name
 
 from .bicycles import (
     KINEMATIC,

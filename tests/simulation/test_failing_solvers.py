@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 from scipy.integrate import RK45
 
+from skidpad.compat.commonroad import Simulation
 from skidpad.errors import SimulationDiverged, StepNotConverged
-from skidpad.simulation import Simulation
 from skidpad.vehicles import commonroad_dynamic_bicycle
 
 from .bicycles import DynamicState, Input, KinematicState, dynamic, kinematic

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 import skidpad as sp
+from skidpad.compat.commonroad import Simulation
 from skidpad.errors import InvalidValue
-from skidpad.simulation import Simulation
-from skidpad.uncertainty import FullStateFeedback, Gaussian, OrnsteinUhlenbeck
+from skidpad.sensing.uncertainty import FullStateFeedback, Gaussian, OrnsteinUhlenbeck
 
 X0 = {"x": 0.0, "y": 0.0, "v_x": 12.0, "v_y": 0.0, "yaw": 0.0, "omega": 0.0, "steer": 0.01}
 STD = [0.0, 0.0, 0.5, 0.3, 0.0, 0.025, 0.0]

@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 from scipy.integrate import DOP853
 
-from skidpad.simulation import Simulation
-from skidpad.uncertainty import Recorded
-from skidpad.uncertainty.state_outputs import FullStateFeedback
+from skidpad.compat.commonroad import Simulation
+from skidpad.sensing.state_outputs import FullStateFeedback
+from skidpad.sensing.uncertainty import Recorded
 from skidpad.vehicles import (
     commonroad_dynamic_bicycle,
     commonroad_kinematic_bicycle,

@@ -5,12 +5,12 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from skidpad.compat.commonroad import Simulation
 from skidpad.errors import InvalidValue, SimulationDiverged
-from skidpad.fleet import Fleet
-from skidpad.sensors.streams import normals
-from skidpad.simulation import Simulation
-from skidpad.uncertainty import Gaussian, Recorded, UncertaintyModel, of_run
-from skidpad.uncertainty.state_outputs import FullStateFeedback
+from skidpad.random.streams import normals
+from skidpad.run.fleet import Fleet
+from skidpad.sensing.state_outputs import FullStateFeedback
+from skidpad.sensing.uncertainty import Gaussian, Recorded, UncertaintyModel, of_run
 
 from .bicycles import DynamicState, Input, KinematicState, dynamic, kinematic
 

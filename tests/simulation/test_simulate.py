@@ -10,15 +10,21 @@ import pytest
 from scipy.integrate import RK23, RK45, solve_ivp
 
 from skidpad import vehicles
+from skidpad.compat.commonroad import Simulation
+from skidpad.compat.commonroad.grid import grid
 from skidpad.errors import InvalidValue
-from skidpad.fleet import Fleet
 from skidpad.model import Model, Vehicle
-from skidpad.simulation import Simulation
-from skidpad.simulation.grid import grid
-from skidpad.trajectory import Trajectory
-from skidpad.uncertainty import Gaussian, NoUncertainty, OrnsteinUhlenbeck, Recorded, Uniform
-from skidpad.uncertainty.sensor_model import SensorModel
-from skidpad.uncertainty.state_outputs import FullStateFeedback, SelectedOutputs
+from skidpad.run.fleet import Fleet
+from skidpad.sensing.sensor_model import SensorModel
+from skidpad.sensing.state_outputs import FullStateFeedback, SelectedOutputs
+from skidpad.sensing.uncertainty import (
+    Gaussian,
+    NoUncertainty,
+    OrnsteinUhlenbeck,
+    Recorded,
+    Uniform,
+)
+from skidpad.trajectory.trajectory import Trajectory
 from skidpad.units import one
 
 from .bicycles import DYNAMIC, DynamicState, Input, KinematicState, dynamic, kinematic

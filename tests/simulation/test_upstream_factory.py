@@ -7,9 +7,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from skidpad.simulation import Simulation
-from skidpad.uncertainty import Gaussian
-from skidpad.uncertainty.state_outputs import FullStateFeedback, SelectedOutputs
+from skidpad.compat.commonroad import Simulation
+from skidpad.sensing.state_outputs import FullStateFeedback, SelectedOutputs
+from skidpad.sensing.uncertainty import Gaussian
 
 from .bicycles import Input, kinematic
 

@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 import pytest
 
-from skidpad.trajectory import Trajectory
+from skidpad.trajectory.trajectory import Trajectory
 from skidpad.units import N, m, m_s, m_s2, rad, rad_s
 
 

@@ -14,7 +14,7 @@ from commonroad.scenario.lanelet import Lanelet, LaneletNetwork
 from commonroad.scenario.state import CustomState
 
 from skidpad.errors import InvalidValue
-from skidpad.trajectory import Trajectory
+from skidpad.trajectory.trajectory import Trajectory
 from skidpad.units import m, m_s, rad, rad_s
 
 from .conftest import Input

@@ -10,10 +10,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from skidpad import atomic
-from skidpad.columns import Column
+from skidpad import files as atomic
 from skidpad.errors import InvalidValue, MissingExtra, SimulationDiverged
-from skidpad.trajectory import Trajectory
+from skidpad.trajectory.columns import Column
+from skidpad.trajectory.trajectory import Trajectory
 from skidpad.units import Unit
 
 from .conftest import State, make
@@ -185,7 +185,7 @@ def test_without_pandas_the_error_says_what_to_install(run, monkeypatch):
 def test_importing_trajectories_loads_no_heavy_package():
     heavy = ("pandas", "pyarrow", "matplotlib", "casadi", "jax", "llvmlite")
     code = (
-        "import sys, skidpad.trajectory, skidpad.columns;"
+        "import sys, skidpad.trajectory.trajectory, skidpad.trajectory.columns;"
         f"print([n for n in {heavy!r} if n in sys.modules])"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)

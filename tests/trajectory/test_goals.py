@@ -11,8 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from skidpad.errors import InvalidValue
-from skidpad.goal import in_polygon
-from skidpad.trajectory import Trajectory
+from skidpad.trajectory.goal import in_polygon
+from skidpad.trajectory.trajectory import Trajectory
 
 from .conftest import Input, make
 from .test_points import SPOTS, Push

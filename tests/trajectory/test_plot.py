@@ -10,10 +10,10 @@ import numpy as np
 import pytest
 
 from skidpad.errors import InvalidValue, SimulationDiverged
-from skidpad.trajectory import Trajectory
+from skidpad.plots.panels import TARGET, panels
+from skidpad.plots.thin import thinned
+from skidpad.trajectory.trajectory import Trajectory
 from skidpad.units import N, Nm, m, m_s, m_s2, rad, rad_s
-from skidpad.viewer.panels import TARGET, panels
-from skidpad.viewer.thin import thinned
 
 
 class Car(NamedTuple):
@@ -198,8 +198,8 @@ def test_thinning_keeps_the_ends_and_the_peaks():
 
 def test_plotting_needs_no_display_and_keeps_no_figure_open():
     code = (
-        "import sys, numpy as np; from skidpad.trajectory import Trajectory;"
-        "from skidpad.columns import Column; from skidpad.units import Unit;"
+        "import sys, numpy as np; from skidpad.trajectory.trajectory import Trajectory;"
+        "from skidpad.trajectory.columns import Column; from skidpad.units import Unit;"
         "c = Column('v_x', Unit('m/s', 1, 0, -1), 'state', np.array([1.0, 2.0]));"
         "Trajectory(np.array([0.0, 1.0]), (c,)).plot();"
         "print('matplotlib.pyplot' in sys.modules)"

@@ -11,10 +11,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from skidpad.columns import Column
 from skidpad.errors import InvalidValue
-from skidpad.trajectory import Trajectory, TrajectoryMode
-from skidpad.trajectory_table import Layout
+from skidpad.trajectory.columns import Column
+from skidpad.trajectory.table import Layout
+from skidpad.trajectory.trajectory import Trajectory, TrajectoryMode
 from skidpad.units import Unit, m, m_s2, rad
 
 from .conftest import Input, Pose, State, make

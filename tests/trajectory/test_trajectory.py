@@ -10,9 +10,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from skidpad.columns import Column
 from skidpad.errors import InvalidValue, SimulationDiverged
-from skidpad.trajectory import Trajectory
+from skidpad.trajectory.columns import Column
+from skidpad.trajectory.trajectory import Trajectory
 from skidpad.units import Unit
 
 from .conftest import Input, Outputs, Pose, State, make

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from skidpad.errors import InvalidValue
-from skidpad.uncertainty import (
+from skidpad.sensing.uncertainty import (
     Gaussian,
     GaussianDistribution,
     Joined,

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy import special, stats
 
-from skidpad.uncertainty import (
+from skidpad.sensing.uncertainty import (
     Draw,
     Gaussian,
     GaussianDistribution,

@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 
 from skidpad.errors import InvalidValue
-from skidpad.sensors import streams
-from skidpad.sensors.inverse_normal import normal_of
-from skidpad.uncertainty import Draw, kernel, of_run, split
-from skidpad.uncertainty.seeds import fresh
+from skidpad.random import kernel, streams
+from skidpad.random.inverse_normal import normal_of
+from skidpad.random.seeds import fresh
+from skidpad.sensing.uncertainty import Draw, of_run, split
 
 RUNS = np.array([0, 7, 2**32 - 1, 12345, *range(20, 420)])
 

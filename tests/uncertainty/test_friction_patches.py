@@ -10,8 +10,8 @@ from scipy import stats
 
 import skidpad as sp
 from skidpad.errors import InvalidValue
-from skidpad.uncertainty import Draw, FrictionPatches, Patch, Scatter, strip
-from skidpad.uncertainty.patches import on_top, same_for_all
+from skidpad.random.patches import on_top, same_for_all
+from skidpad.sensing.uncertainty import Draw, FrictionPatches, Patch, Scatter, strip
 
 ICE = Scatter(
     count=3, value=(0.1, 0.3), x=(0.0, 100.0), y=(-4.0, 4.0), length=(1.0, 9.0), width=(2.0, 2.0)

@@ -11,7 +11,7 @@ import pytest
 
 import skidpad as sp
 from skidpad.errors import InvalidValue
-from skidpad.uncertainty import (
+from skidpad.sensing.uncertainty import (
     Draw,
     FrictionPatches,
     Gaussian,

@@ -13,7 +13,7 @@ import skidpad as sp
 from skidpad import record
 from skidpad.errors import InvalidValue
 from skidpad.ops import atan, cos, sin, tan
-from skidpad.sensors import (
+from skidpad.sensing import (
     Channel,
     FullState,
     Gnss,
@@ -24,7 +24,7 @@ from skidpad.sensors import (
     Odometry,
     motion_of,
 )
-from skidpad.uncertainty import Draw, Gaussian, MountedSensor
+from skidpad.sensing.uncertainty import Draw, Gaussian, MountedSensor
 from skidpad.units import m, m_s, m_s2, one, rad, rad_s
 
 CAR = sp.vehicles.four_wheel()

@@ -12,7 +12,7 @@ import pytest
 import skidpad as sp
 from skidpad import record
 from skidpad.errors import InvalidValue
-from skidpad.uncertainty import (
+from skidpad.sensing.uncertainty import (
     Draw,
     FullStateFeedback,
     Gaussian,

@@ -7,7 +7,7 @@ import pytest
 from scipy import stats
 
 from skidpad.errors import InvalidValue
-from skidpad.uncertainty import Draw, OrnsteinUhlenbeck
+from skidpad.sensing.uncertainty import Draw, OrnsteinUhlenbeck
 
 RARE = 1e-6
 RUNS = np.arange(30_000)

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from skidpad.stage import Body, Channel, Disc, Grid, Line, Polygon, Scan, Stage, Wheel
-from skidpad.viewer.film import Film, ScanAt
+from skidpad.stage.film import Film, ScanAt
 
 RADIUS = 12.0
 RATE = 20.0

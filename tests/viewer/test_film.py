@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from skidpad.errors import InvalidValue
-from skidpad.viewer.film import MAGIC, ScanAt
+from skidpad.stage.film import MAGIC, ScanAt
 from viewer.films import two_cars
 
 

@@ -11,8 +11,8 @@ import numpy as np
 import pytest
 
 from skidpad.errors import InvalidValue
+from skidpad.stage.film import Film
 from skidpad.viewer import page_files
-from skidpad.viewer.film import Film
 from skidpad.viewer.html import html_of, packed
 from viewer.films import ten_minutes, two_cars
 

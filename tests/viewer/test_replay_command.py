@@ -9,7 +9,7 @@ import pytest
 
 from skidpad import cli
 from skidpad.cli import replay as _  # noqa: F401  registers its commands
-from skidpad.record_io.mcap import Recorder
+from skidpad.recording import Recorder
 from skidpad.viewer.page_server import PageServer
 from viewer.films import two_cars
 

@@ -7,10 +7,10 @@ import pytest
 
 import skidpad as sp
 from skidpad.errors import InvalidValue
-from skidpad.viewer.plots.bode import PER_DEGREE, bode_sheet, phase
-from skidpad.viewer.plots.frequency_response import steering_response, steering_system
-from skidpad.viewer.plots.sheet import Curve
-from skidpad.viewer.plots.trim import straight
+from skidpad.plots.figures.bode import PER_DEGREE, bode_sheet, phase
+from skidpad.plots.figures.frequency_response import steering_response, steering_system
+from skidpad.plots.figures.sheet import Curve
+from skidpad.plots.figures.trim import straight
 
 ST = sp.vehicles.commonroad_st()
 FREQUENCY = np.geomspace(0.05, 20.0, 25)

@@ -9,9 +9,9 @@ import pytest
 
 import skidpad as sp
 from skidpad.errors import InvalidValue
+from skidpad.plots.figures.compare import aligned, common_columns, compare_sheet, difference
+from skidpad.plots.figures.sheet import Curve
 from skidpad.units import m, rad
-from skidpad.viewer.plots.compare import aligned, common_columns, compare_sheet, difference
-from skidpad.viewer.plots.sheet import Curve
 from viewer_plots.laps import lap
 
 

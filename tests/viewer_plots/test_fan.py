@@ -7,8 +7,8 @@ import pytest
 
 import skidpad as sp
 from skidpad.errors import InvalidValue
-from skidpad.viewer.plots.fan import array_fans, fan_diagram, study_fans
-from skidpad.viewer.plots.sheet import Band, Curve, Rule
+from skidpad.plots.figures.fan import array_fans, fan_diagram, study_fans
+from skidpad.plots.figures.sheet import Band, Curve, Rule
 
 T = np.array([0.0, 0.5, 1.0])
 RUNS = np.outer(1.0 + T, np.arange(101.0))

@@ -7,8 +7,8 @@ import pytest
 
 import skidpad as sp
 from skidpad.errors import InvalidValue
-from skidpad.viewer.plots.gg import Limit, density, gg_sheet, limit_of
-from skidpad.viewer.plots.sheet import Curve, Dots
+from skidpad.plots.figures.gg import Limit, density, gg_sheet, limit_of
+from skidpad.plots.figures.sheet import Curve, Dots
 from viewer_plots.laps import lap
 
 

@@ -7,10 +7,10 @@ import pytest
 
 import skidpad as sp
 from skidpad.errors import InvalidValue
+from skidpad.plots.figures.ground import ground_diagram, moments
+from skidpad.plots.figures.placed import moved, placed
+from skidpad.plots.figures.sheet import Areas, Arrows, Dots
 from skidpad.stage import Body, BodyShape, Channel, Stage, Wheel
-from skidpad.viewer.plots.ground import ground_diagram, moments
-from skidpad.viewer.plots.placed import moved, placed
-from skidpad.viewer.plots.sheet import Areas, Arrows, Dots
 from viewer_plots.laps import lap
 
 SQUARE = ((1.0, 0.5), (-1.0, 0.5), (-1.0, -0.5), (1.0, -0.5))

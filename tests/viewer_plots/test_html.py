@@ -13,12 +13,12 @@ import pytest
 
 import skidpad as sp
 from skidpad.errors import SimulationDiverged
+from skidpad.plots.figures.sheet import Areas
+from skidpad.plots.figures.stage_marks import occupied
+from skidpad.plots.figures.world_html import moment, world_sheet
 from skidpad.stage import Grid
 from skidpad.stage.world_stage import WorldStage
 from skidpad.units import kg, m
-from skidpad.viewer.plots.sheet import Areas
-from skidpad.viewer.plots.stage_marks import occupied
-from skidpad.viewer.plots.world_html import moment, world_sheet
 from viewer_plots.laps import lap
 
 WORLDS = Path(__file__).parents[2] / "examples" / "worlds"

@@ -8,11 +8,11 @@ import pytest
 import skidpad as sp
 from skidpad import record
 from skidpad.errors import InvalidValue
-from skidpad.viewer.plots.fixed_points import fixed_points
-from skidpad.viewer.plots.phase import boundary, phase_sheet
-from skidpad.viewer.plots.phase_plane import Plane
-from skidpad.viewer.plots.sheet import Curve, Dots
-from skidpad.viewer.plots.streamlines import STEP, streams
+from skidpad.plots.figures.fixed_points import fixed_points
+from skidpad.plots.figures.phase import boundary, phase_sheet
+from skidpad.plots.figures.phase_plane import Plane
+from skidpad.plots.figures.sheet import Curve, Dots
+from skidpad.plots.figures.streamlines import STEP, streams
 
 ST = sp.vehicles.commonroad_st()
 CAR = sp.vehicles.formula_student()

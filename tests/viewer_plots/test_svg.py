@@ -8,13 +8,13 @@ from xml.etree import ElementTree
 import numpy as np
 import pytest
 
-from skidpad.viewer.plot import run_sheet
-from skidpad.viewer.plots import symbols
-from skidpad.viewer.plots.paint_svg import drawing
-from skidpad.viewer.plots.palette import shade, shades
-from skidpad.viewer.plots.sheet import Areas, Axis, Cell, Curve, Diagram, Dots, Sheet, room
-from skidpad.viewer.plots.svg_marks import Frame, line
-from skidpad.viewer.plots.ticks import ticks
+from skidpad.plots.figures import symbols
+from skidpad.plots.figures.paint_svg import drawing
+from skidpad.plots.figures.palette import shade, shades
+from skidpad.plots.figures.sheet import Areas, Axis, Cell, Curve, Diagram, Dots, Sheet, room
+from skidpad.plots.figures.svg_marks import Frame, line
+from skidpad.plots.figures.ticks import ticks
+from skidpad.plots.trajectory_plot import run_sheet
 from viewer_plots.laps import lap
 
 SVG = "{http://www.w3.org/2000/svg}"

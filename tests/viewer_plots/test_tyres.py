@@ -9,9 +9,9 @@ import skidpad as sp
 from skidpad import record
 from skidpad.components.tyre import MagicFormula
 from skidpad.errors import InvalidValue
-from skidpad.viewer.plots.sheet import Curve
-from skidpad.viewer.plots.tyre_laws import tyre_laws
-from skidpad.viewer.plots.tyres import tyre_sheet
+from skidpad.plots.figures.sheet import Curve
+from skidpad.plots.figures.tyre_laws import tyre_laws
+from skidpad.plots.figures.tyres import tyre_sheet
 
 
 @pytest.mark.parametrize("name", ["formula_student", "four_wheel"])

@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 
 import skidpad as sp
-from skidpad.world.contacts import Contacts
-from skidpad.world.solids import Inertia, Moving, Part, Pushed, Surface
-from skidpad.world.touches import MOST_EVENTS, ContactEvent
+from skidpad.world.contact.contacts import Contacts
+from skidpad.world.contact.solids import Inertia, Moving, Part, Pushed, Surface
+from skidpad.world.contact.touches import MOST_EVENTS, ContactEvent
 from skidpad.world.xml import loads
 
 DT = 0.005

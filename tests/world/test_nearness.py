@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from skidpad.world.bodies import columns
-from skidpad.world.nearness import MARGIN, Nearness
+from skidpad.world.contact.nearness import MARGIN, Nearness
+from skidpad.world.motion.bodies import columns
 
 Array = NDArray[np.float64]
 WALLS = np.array([[-9.0, -9.0, 9.0, -9.0], [9.0, -9.0, 9.0, 9.0], [-3.0, 0.0, 3.0, 0.5]])

@@ -7,7 +7,7 @@ import pytest
 
 import skidpad as sp
 from skidpad.world.errors import WorldError
-from skidpad.world.regions import Regions
+from skidpad.world.ground.regions import Regions
 from world.worlds import world
 
 BOX = {"x_min": -9, "x_max": 9, "y_min": -9, "y_max": 9}

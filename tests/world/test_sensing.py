@@ -10,10 +10,10 @@ import numpy as np
 import pytest
 
 import skidpad as sp
-from skidpad.maps import Grid
-from skidpad.sensors.tangent_plane import Origin, place_in_world
-from skidpad.world import utm
-from skidpad.world.scene import Georeference, OccupancyGrid
+from skidpad.plane import utm
+from skidpad.plane.maps import Grid
+from skidpad.plane.tangent_plane import Origin, place_in_world
+from skidpad.world.scene.scene import OccupancyGrid
 from skidpad.world.xml import loads
 from world.sensor_worlds import IDEAL, QUIET, after, gnss, imu, laser, robot, shown
 from world.worlds import DATA, world
@@ -185,20 +185,20 @@ def test_satellites_give_the_place_on_the_globe() -> None:
 
 def test_worlds_in_utm_coordinates() -> None:
     # The CN Tower in Toronto, zone 17 N, in the worked example of Wikipedia's article on UTM.
-    geo = Georeference(latitude=43.6, longitude=-79.4, world_is_utm=True)
-    place = utm.place_of(geo, 630084.0, 4833438.0, 3.0)
+    assert utm.zone_at(-79.4) == 17
+    place = utm.place_of(17, False, 630084.0, 4833438.0, 3.0)
     assert (place.latitude, place.longitude) == pytest.approx(
         (43 + 38 / 60 + 33.24 / 3600, -(79 + 23 / 60 + 13.7 / 3600)), abs=2e-5
     )
     assert place.altitude == 3.0
     # On the middle of a zone at the equator, whose northing is a round number in the south.
-    north = utm.place_of(Georeference(latitude=1.0, longitude=15.0), 500000.0, 0.0, 0.0)
-    south = utm.place_of(Georeference(latitude=-1.0, longitude=15.0), 500000.0, 1e7, 0.0)
+    north = utm.place_of(33, False, 500000.0, 0.0, 0.0)
+    south = utm.place_of(33, True, 500000.0, 1e7, 0.0)
     assert north[:2] == pytest.approx((0.0, 15.0), abs=1e-12)
     assert south[:2] == north[:2]
     # A metre in the tangent plane is a metre on the map, but for the map's scale of 0.9996.
-    here = utm.place_of(Georeference(latitude=60.0, longitude=15.0), 500000.0, 6651411.0, 0.0)
-    ahead = utm.place_of(Georeference(latitude=60.0, longitude=15.0), 500000.0, 6652411.0, 0.0)
+    here = utm.place_of(33, False, 500000.0, 6651411.0, 0.0)
+    ahead = utm.place_of(33, False, 500000.0, 6652411.0, 0.0)
     plane = place_in_world(Origin(*here), 0.0, 1000.0 / 0.9996, 0.0)
     assert ahead.latitude == pytest.approx(plane.latitude, abs=2e-8)
 

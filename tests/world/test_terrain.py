@@ -11,7 +11,7 @@ import pytest
 
 import skidpad as sp
 from skidpad.world.errors import WorldWarning
-from skidpad.world.terrain import Terrain
+from skidpad.world.ground.terrain import Terrain
 from world.grounds import axes, grade, plane
 from world.worlds import world
 

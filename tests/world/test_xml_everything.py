@@ -11,10 +11,10 @@ import numpy as np
 import pytest
 
 from skidpad.vehicles import wheeled
-from skidpad.world import scene as described
-from skidpad.world.scene import Scene
-from skidpad.world.scene_fields import ranges, written
-from skidpad.world.scene_sensors import SENSORS
+from skidpad.world.scene import scene as described
+from skidpad.world.scene.fields import ranges, written
+from skidpad.world.scene.scene import Scene
+from skidpad.world.scene.sensors import SENSORS
 from skidpad.world.xml import WorldWarning, load
 from skidpad.world.xml.dynamics import CLASSES, FRICTION_TAGS
 from skidpad.world.xml.elements import PICTURES, READERS

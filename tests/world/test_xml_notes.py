@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from skidpad.world.scene_fields import Source
+from skidpad.world.scene.fields import Source
 from skidpad.world.xml.notes import Note, said
 from world.worlds import BOT, world
 

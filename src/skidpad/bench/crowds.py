@@ -7,9 +7,9 @@ from math import ceil, sqrt
 
 import numpy as np
 
-from ..maps import Grid
+from ..plane.maps import Grid
 from ..units import m, s
-from ..world.scene import OccupancyGrid, Scene
+from ..world.scene.scene import OccupancyGrid, Scene
 from ..world.world import World
 from ..world.xml import loads
 

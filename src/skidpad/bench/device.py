@@ -13,7 +13,7 @@ import numpy as np
 
 from ..compile import gpu
 from ..compile.host import Array
-from ..fleet import Fleet
+from ..run.fleet import Fleet
 
 
 class Device(NamedTuple):

@@ -6,11 +6,11 @@ from math import ceil, pi, sqrt
 
 import numpy as np
 
-from ..simulator import Simulator
+from ..run.simulator import Simulator
 from ..stage import Body, Channel, Scan, Stage, Wheel
+from ..stage.film import Film, ScanAt
 from ..stage.trajectory_stage import trajectory_stage
 from ..vehicles import get
-from ..viewer.film import Film, ScanAt
 from .work import SEED
 
 FIELDS = {"x": "m", "y": "m", "yaw": "rad", "v_x": "m/s", "omega": "rad/s", "steer": "rad"}

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..compile.host import Array
-from ..fleet import Fleet
+from ..run.fleet import Fleet
 from .budget import Budget
 from .clock import best_rate, interleaved, seconds
 from .entry import RATE, Entry, Measured

@@ -14,8 +14,8 @@ import numpy as np
 
 from .. import vehicles
 from ..compile import pipeline
-from ..fleet import Fleet
-from ..simulator import Simulator
+from ..run.fleet import Fleet
+from ..run.simulator import Simulator
 from .peers import casadi_vm
 from .work import RK4_DT, SPEED, weave
 

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..compile.host import Array
-from ..fleet import Fleet
+from ..run.fleet import Fleet
 from .budget import Budget
 from .clock import best_rate, interleaved, typical
 from .device import Device, on_host, resources

@@ -10,8 +10,8 @@ import numpy as np
 
 from .. import integrate, record
 from ..compile.host import Array
-from ..fleet import Fleet
 from ..model import Vehicle
+from ..run.fleet import Fleet
 from .budget import Budget
 from .clock import best_rate, interleaved
 from .device import Device, on_host, resources

@@ -10,9 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import MissingExtra
-from ..maps import Map
-from ..raycast import Scene
-from ..sensors.lidar import Lidar, outlines
+from ..plane.maps import Map
+from ..plane.raycast import Scene
+from ..sensing.lidar import Lidar, outlines
 from .budget import Budget
 from .clock import best_rate, interleaved
 from .device import Device, on_host
@@ -177,7 +177,7 @@ def _cuda_entries(budget: Budget) -> Iterator[Entry]:
 
 
 def _cuda_entry(name: str, scenery: Scenery, device: Device, budget: Budget) -> Entry:
-    from ..raycast.cuda import CudaScene
+    from ..plane.raycast.cuda import CudaScene
 
     scene: Map = scenery.map
     there = CudaScene.of(scene)

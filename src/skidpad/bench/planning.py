@@ -10,13 +10,13 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from .. import record
+from ..compat.autoware import PlanningSimulator
+from ..compat.autoware.road import Road
 from ..compile.host import Array
 from ..components.gear import Gear
-from ..dead_time import delay_line
-from ..fleet import Fleet
 from ..model import Vehicle
-from ..planning import PlanningSimulator
-from ..planning.road import Road
+from ..run.delay import delay_line
+from ..run.fleet import Fleet
 from ..vehicles.autoware import autoware
 from .budget import Budget
 from .clock import best_rate, interleaved, typical

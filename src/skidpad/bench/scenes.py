@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ..maps import Map
+from ..plane.maps import Map
 
 Array = NDArray[np.float64]
 SEED = 20240917

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 from .. import vehicles
 from ..cost import Cost
 from ..errors import InvalidValue
-from ..fleet import Fleet
+from ..run.fleet import Fleet
 from .work import RK4_DT
 
 FILE = "four_wheel.rk4.plant"

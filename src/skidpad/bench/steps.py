@@ -10,7 +10,7 @@ from time import perf_counter
 from typing import Any
 
 from .. import record
-from ..simulator import Simulator
+from ..run.simulator import Simulator
 from .budget import Budget
 from .clock import typical
 from .entry import TIME, Entry, Measured

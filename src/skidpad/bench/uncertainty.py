@@ -9,11 +9,11 @@ from typing import Any
 import numpy as np
 
 from .. import record
+from ..compat.commonroad import Simulation
 from ..compile.host import Array
-from ..fleet import Fleet
 from ..model import Vehicle
-from ..simulation import Simulation
-from ..uncertainty import Gaussian
+from ..run.fleet import Fleet
+from ..sensing.uncertainty import Gaussian
 from ..vehicles import get
 from .budget import Budget
 from .clock import best_rate, interleaved

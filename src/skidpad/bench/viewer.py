@@ -16,8 +16,8 @@ from typing import Any
 
 import numpy as np
 
-from ..record_io.mcap import Recorder, WorldRecorder
-from ..simulator import Simulator
+from ..recording import Recorder, WorldRecorder
+from ..run.simulator import Simulator
 from ..stage.trajectory_stage import trajectory_stage
 from ..vehicles import get
 from . import browser

@@ -11,8 +11,8 @@ import numpy as np
 
 from .. import record, vehicles
 from ..compile.host import Array
-from ..fleet import Fleet
 from ..model import Vehicle
+from ..run.fleet import Fleet
 
 SEED = 20240917
 RK4_DT = 1e-3

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from ..simulator import Simulator
+from ..run.simulator import Simulator
 from ..world.world import World
 from .budget import Budget
 from .clock import best_rate, interleaved, seconds

@@ -9,7 +9,7 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from ..record_io.mcap import Info, Topic
+from ..recording import Info, Topic
 from ..stage import Body
 
 _SHOWN = 2

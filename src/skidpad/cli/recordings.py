@@ -22,7 +22,7 @@ def info(
     """Say what is inside a recording: how long, who, which topics, and whether it is whole."""
     from rich.console import Console
 
-    from ..record_io.mcap import info as look
+    from ..recording import info as look
     from .recording_table import recording_sheet
 
     Console().print(recording_sheet(look(file), every=topics))
@@ -37,8 +37,8 @@ def recover(
     ] = None,
 ) -> None:
     """Write a complete recording with everything that is whole in one that was cut off."""
-    from ..record_io.mcap import info as look
-    from ..record_io.mcap import recover as mend
+    from ..recording import info as look
+    from ..recording import recover as mend
 
     done = mend(file, out)
     found = look(done.path)

@@ -12,7 +12,7 @@ from ..errors import InvalidValue
 from . import app
 
 if TYPE_CHECKING:
-    from ..viewer.film import Film
+    from ..stage.film import Film
 
 File = Annotated[Path, typer.Argument(help="Recording: an .mcap file.", show_default=False)]
 LimitMb = Annotated[
@@ -64,7 +64,7 @@ def html(
 def _film(file: Path) -> Film:
     from dataclasses import replace
 
-    from ..record_io.mcap import read
+    from ..recording import read
 
     recording = read(file)
     if not recording.times.size:

@@ -98,7 +98,7 @@ def _performed(
     page: bool,
     quiet: bool,
 ) -> None:
-    from .run_report import report, watched
+    from ..runs.report import report, watched
 
     folder = own_folder(name) if out is None else out
     wanted = show.duration if duration is None else duration

@@ -13,15 +13,7 @@ import typer
 
 from ..errors import InvalidValue
 from . import app
-from .world import (
-    Compat,
-    Download,
-    Limit,
-    ModelFolder,
-    Shell,
-    Variables,
-    reading_options,
-)
+from .world import Compat, Download, Limit, ModelFolder, Shell, Variables, reading_options
 
 if TYPE_CHECKING:
     from ..viewer.live.arena import Arena

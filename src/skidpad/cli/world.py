@@ -12,7 +12,7 @@ from ..errors import InvalidValue
 from . import app
 
 if TYPE_CHECKING:
-    from ..world.scene import Scene
+    from ..world.scene.scene import Scene
 
 File = Annotated[Path, typer.Argument(help="World file: an .xml file of MVSim's format.")]
 Compat = Annotated[

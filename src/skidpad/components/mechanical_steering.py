@@ -10,18 +10,7 @@ from __future__ import annotations
 from typing import Annotated, NamedTuple
 
 from ..ops import abs, logical_and, logical_not, logical_or, where
-from ..units import (
-    Nm,
-    Unit,
-    kg_m2,
-    m_s,
-    non_negative,
-    one,
-    positive,
-    rad,
-    rad_s,
-    s,
-)
+from ..units import Nm, Unit, kg_m2, m_s, non_negative, one, positive, rad, rad_s, s
 from .actuator import limited
 from .runge_kutta import rk4
 

@@ -83,7 +83,7 @@ def bounds(kind: type, name: str, given: Mapping[str, Any] | None) -> tuple[Arra
 
 def own_accelerations(vehicle: Any) -> Accelerations:
     """The vehicle's accelerations over the limits in its parameters: `normalised_acceleration`."""
-    from ..linearisation import PAIRS
+    from ..run.linearisation import PAIRS
 
     outputs, params = record.names(vehicle.model.Outputs), record.names(vehicle.model.Params)
     pair = next((pair for pair in PAIRS if set(pair) <= set(outputs)), None)

@@ -107,7 +107,7 @@ def design(
             ahead, if `x` has none.
         R: weights of the input's difference from the steady one, likewise; all greater than 0.
     """
-    from ..linearisation import linearise, linearise_continuous
+    from ..run.linearisation import linearise, linearise_continuous
 
     vehicle, dt = made(vehicle), positive_step(dt, "float64")
     states, inputs = record.names(vehicle.State), record.names(vehicle.Input)
@@ -161,7 +161,7 @@ def _solved(vehicle: Any, guess: Array, wanted: Array) -> Array | None:
 
     Of several solutions it is the one that changes the guess least.
     """
-    from ..linearisation import linearise_continuous
+    from ..run.linearisation import linearise_continuous
 
     z, size = guess, len(wanted)
     for _ in range(30):

@@ -15,14 +15,14 @@ import numpy as np
 
 from .. import plots, record, vehicles
 from ..controllers import Reference, pure_pursuit
-from ..fleet import Fleet
 from ..model import Vehicle
-from ..monte_carlo import MonteCarlo
 from ..policy import Policy
-from ..record_io.mcap import Recording
+from ..recording import Recording
+from ..run.fleet import Fleet
+from ..run.monte_carlo import MonteCarlo
 from ..runs import TrajectoryShow, finished
 from ..stage import Disc, Line, Polygon
-from ..trajectory import Trajectory
+from ..trajectory.trajectory import Trajectory
 from ..units import m, m_s, one, rad, s
 from .track import BLUE as LEFT
 from .track import YELLOW as RIGHT

@@ -14,7 +14,7 @@ from pathlib import Path
 from .. import plots, vehicles
 from ..controllers import path_follower, speed
 from ..controllers.line import LinePoint, Motion, advance, deviation
-from ..record_io.mcap import Recording
+from ..recording import Recording
 from ..runs import Driver, StartLine, TrajectoryShow, driven
 from ..stage import Line
 from ..units import Nm, m, m_s, m_s2, s

@@ -13,9 +13,9 @@ def showcase(demos: Sequence[Demo], out: Path, seed: int) -> None:
     from rich.console import Console
     from rich.text import Text
 
-    from ..cli.run_report import file_line, report, watched
-    from ..record_io.mcap import read
+    from ..recording import read
     from ..runs import perform_into
+    from ..runs.report import file_line, report, watched
 
     console = Console()
     for one in demos:

@@ -10,9 +10,9 @@ import numpy as np
 
 from .. import record, vehicles
 from ..errors import InvalidValue
-from ..maps import Map
-from ..maps.cones import CONE_RADII
 from ..model import Vehicle
+from ..plane.maps import Map
+from ..plane.maps.cones import CONE_RADII
 from ..runs import Driver, StartLine, TrajectoryShow, driven
 from ..stage import Disc, Line
 from ..units import m, m_s, m_s2, s

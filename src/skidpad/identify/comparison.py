@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from ..columns import Array
 from ..errors import InvalidValue, SimulationDiverged
 from ..model import Vehicle
-from ..trajectory import Trajectory
+from ..trajectory.columns import Array
+from ..trajectory.trajectory import Trajectory
 from ..vehicles.autoware import autoware
 from ..vehicles.autoware.parameters import UnknownParameter, gather, period
 from .log import Log, read_log
@@ -69,7 +69,7 @@ class Comparison:
 
     def plot(self, path: str | os.PathLike[str] | None = None) -> Figure:
         """Recorded against replayed for every channel, the error below; written if asked for."""
-        from ..viewer.plot import save
+        from ..plots.trajectory_plot import save
         from .figure import figure
 
         drawn = figure(self)

@@ -13,7 +13,7 @@ import numpy as np
 from ..errors import InvalidValue
 from ..model import Model
 from ..record import names as field_names
-from ..trajectory import Trajectory
+from ..trajectory.trajectory import Trajectory
 from ..vehicles.autoware.parameters import period, write
 from .comparison import Comparison, compared, prepared
 from .dead_times import DeadTimes

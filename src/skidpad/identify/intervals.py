@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..columns import Array
+from ..trajectory.columns import Array
 from .least_squares import Solution
 from .problem import Problem
 

@@ -15,9 +15,9 @@ from typing import NamedTuple, TypeVar
 
 import numpy as np
 
-from ..columns import Array
 from ..errors import InvalidValue
-from ..trajectory import Trajectory
+from ..trajectory.columns import Array
+from ..trajectory.trajectory import Trajectory
 from .mcap_file import read_mcap
 from .table_file import Cells, read_csv, read_parquet
 

@@ -83,3 +83,14 @@ def _unknown(what: str, name: str, allowed: list[str]) -> str:
     close = difflib.get_close_matches(name, allowed, n=1)
     hint = f"; did you mean {close[0]!r}?" if close else "."
     return f"unknown {what} {name!r}{hint} Allowed are {', '.join(allowed) or 'none'}"
+
+
+def compiled_integrator(spec: str | Integrator) -> Integrator:
+    """The integrator, if it is one that can be compiled."""
+    method = get(spec)
+    if method.name.startswith("scipy:"):
+        raise InvalidValue(
+            f"integrator = {method.name!r} runs in a Simulator only; a Fleet takes "
+            + ", ".join(n for n in names() if not n.startswith("scipy:"))
+        )
+    return method

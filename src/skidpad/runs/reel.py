@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..stage import Stage
-from ..viewer.film import Film, ScanAt
+from ..stage.film import Film, ScanAt
 from .show import Stretch
 
 MOST = 40_000_000

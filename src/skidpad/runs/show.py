@@ -11,10 +11,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import SkidpadError
-from ..record_io.mcap.recording import Recording
+from ..recording.recording import Recording
 from ..stage import Stage
+from ..stage.film import ScanAt
 from ..units import per_s, s
-from ..viewer.film import ScanAt
 from .laps import StartLine
 
 Array = NDArray[np.float64]

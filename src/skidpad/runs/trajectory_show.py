@@ -15,11 +15,11 @@ from .. import record
 from ..controllers.car import car_of
 from ..errors import InvalidValue, SkidpadError
 from ..model import Vehicle
-from ..record_io.mcap import Recorder
-from ..simulator import Simulator
+from ..recording import Recorder
+from ..run.simulator import Simulator
 from ..stage import shape_of
 from ..stage.trajectory_stage import trajectory_stage
-from ..trajectory import Trajectory
+from ..trajectory.trajectory import Trajectory
 from ..units import per_s, s
 from .cone_hits import ConeHits
 from .laps import StartLine

@@ -10,10 +10,10 @@ from typing import Any
 import numpy as np
 
 from ..errors import SkidpadError
-from ..record_io.mcap.world_recorder import WorldRecorder
+from ..recording.world_recorder import WorldRecorder
+from ..stage.film import ScanAt
 from ..stage.world_stage import WorldStage
 from ..units import m, per_s, s
-from ..viewer.film import ScanAt
 from ..world.world import World
 from .laps import StartLine
 from .levers import levers

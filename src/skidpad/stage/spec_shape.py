@@ -6,7 +6,7 @@ from typing import Any
 
 from ..model import Vehicle
 from ..vehicles.wheeled import KINDS
-from ..world.scene import OwnDynamics, VehicleSpec
+from ..world.scene.scene import OwnDynamics, VehicleSpec
 from .description import Outline, Wheel
 from .shapes import BodyShape, shape_of
 

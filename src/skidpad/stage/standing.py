@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from ..world.contacts import Moving
-from ..world.scene import OccupancyGrid, PropertyRegion, Scene
-from ..world.standing import standing_parts
+from ..world.contact.contacts import Moving
+from ..world.contact.standing import standing_parts
+from ..world.scene.scene import OccupancyGrid, PropertyRegion, Scene
 from .description import Grid, Outline, Polygon
 
 

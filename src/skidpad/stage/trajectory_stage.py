@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from ..errors import InvalidValue
 from ..model import Vehicle
-from ..trajectory import Trajectory
+from ..trajectory.trajectory import Trajectory
 from .description import Body, Stage
 from .layout import Named, Rows, wheels_with_channels
 from .shapes import BodyShape, shape_of

@@ -14,9 +14,9 @@ from numpy.typing import NDArray
 from .. import record
 from ..compile import pipeline
 from ..compile.cpu import CpuMap
-from ..sensors.lidar import Scan as Reading
-from ..world import scene_sensors as said
-from ..world.groups import Group
+from ..sensing.lidar import Scan as Reading
+from ..world.motion.groups import Group
+from ..world.scene import sensors as said
 from ..world.world import World
 from .description import Body, Line, Scan, Stage
 from .layout import Named, Rows, named_channels, wheels_with_channels

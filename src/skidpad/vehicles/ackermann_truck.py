@@ -29,20 +29,7 @@ from ..components.runge_kutta import rk4
 from ..components.single_track import rolling
 from ..model import Model, NoDisturbance, VehicleFactory
 from ..ops import abs, clip, cos, logical_and, logical_or, minimum, sin, where
-from ..units import (
-    Allowed,
-    m,
-    m_s,
-    m_s2,
-    non_negative,
-    one,
-    per_m,
-    per_s,
-    positive,
-    rad,
-    rad_s,
-    s,
-)
+from ..units import Allowed, m, m_s, m_s2, non_negative, one, per_m, per_s, positive, rad, rad_s, s
 
 wheel_limit = Annotated[rad, Allowed(0.0, radians(89.9))]
 """How far a wheel can be turned."""

@@ -9,11 +9,11 @@ from pathlib import Path
 
 import numpy as np
 
-from ..atomic import replacing
 from ..errors import InvalidValue
+from ..files import replacing
 from ..stage import Stage
+from ..stage.film import Film, ScanAt
 from . import page_files
-from .film import Film, ScanAt
 
 FPS = 60.0
 """Pictures a second of the film's own time, where there is room for them."""

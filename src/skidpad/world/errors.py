@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from ..errors import InvalidValue
-from .scene_fields import Source
+from .scene.fields import Source
 
 
 class WorldError(InvalidValue):

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from .. import record
 from ..controllers import keyboard
 from ..units import m, m_s, rad, rad_s
-from .bodies import Bodies
-from .build import Built
-from .scene import OwnDynamics
+from .motion.bodies import Bodies
+from .motion.build import Built
+from .scene.scene import OwnDynamics
 
 if TYPE_CHECKING:
     from .world import World

@@ -10,20 +10,21 @@ from typing import Any
 import numpy as np
 
 from ..errors import InvalidValue
+from ..extension import outer
 from ..units import m, rad, s
-from .bodies import Bodies
-from .build import built
 from .by_name import ByName
-from .encounters import Encounters
-from .following import Following
-from .ground import Ground
-from .groups import Group, grouped
+from .contact.encounters import Encounters
+from .contact.solids import Moving
+from .contact.touches import MOST_EVENTS, Contact, ContactEvent
+from .ground.ground import Ground
 from .handle import WorldVehicle
-from .placing import initial_motion
-from .scene import Scene
-from .sensing import Sensing
-from .solids import Moving
-from .touches import MOST_EVENTS, Contact, ContactEvent
+from .motion.bodies import Bodies
+from .motion.build import built
+from .motion.following import Following
+from .motion.groups import Group, grouped
+from .motion.placing import initial_motion
+from .scene.scene import Scene
+from .sensing.sensing import Sensing
 
 
 class World:
@@ -196,9 +197,7 @@ class World:
         self._set_up()
 
     def _repr_html_(self) -> str:
-        from ..viewer.plots.world_html import world_html
-
-        return world_html(self)
+        return outer("World.html")(self)
 
     def __repr__(self) -> str:
         return (

@@ -12,12 +12,7 @@ import pytest
 from skidpad.errors import InvalidValue
 from skidpad.vehicles.autoware import parameters, schema
 from skidpad.vehicles.autoware.map_file import Table
-from skidpad.vehicles.autoware.parameters import (
-    AssumedParameter,
-    UnknownParameter,
-    gather,
-    write,
-)
+from skidpad.vehicles.autoware.parameters import AssumedParameter, UnknownParameter, gather, write
 
 GEARED = "DELAY_STEER_ACC_GEARED"
 MAPPED = "DELAY_STEER_MAP_ACC_GEARED"

@@ -6,10 +6,10 @@ from collections.abc import Sequence
 from typing import Any
 
 from ... import record
-from ...dead_time import delay_line
+from ...compat.autoware.motion import CompiledMotion
+from ...compat.autoware.motion_model import Motion
 from ...model import Vehicle
-from ...planning.motion import CompiledMotion
-from ...planning.motion_model import Motion
+from ...run.delay import delay_line
 
 
 class DirectMotion:

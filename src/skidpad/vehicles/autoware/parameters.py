@@ -18,8 +18,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from ...atomic import replacing
 from ...errors import InvalidValue
+from ...files import replacing
 from ...record import unknown_name
 from .map_file import Table, read_table
 from .schema import ALIASES, LEARNED, MAPS, NAMES, PARAMETERS, SILENT, Parameter, table

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated, NamedTuple
 
-from ...additive import additive
+from ...components.additive_disturbance import additive
 from ...model import Model, NoDisturbance
 from ...units import m, m_s, m_s2, positive
 from .factory import CommonRoadFactory

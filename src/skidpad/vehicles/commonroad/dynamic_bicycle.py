@@ -11,7 +11,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Annotated, NamedTuple
 
-from ...additive import additive
+from ...components.additive_disturbance import additive
 from ...components.pitch_load import on_road, pitch_loads
 from ...components.rigid_body import Acceleration, kinetic_energy, pose_rate, velocity_rate
 from ...components.wheel import Velocity, in_wheel_frame, smooth_slip_angle

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Annotated, NamedTuple
 
-from ...additive import additive
+from ...components.additive_disturbance import additive
 from ...components.centre_track import drift_rate, path_acceleration, rolling
 from ...components.rigid_body import pose_rate
 from ...model import Model, NoDisturbance

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated, NamedTuple
 
-from ...additive import additive
+from ...components.additive_disturbance import additive
 from ...components.centre_track import following
 from ...components.commonroad_limits import Limited, limited
 from ...components.rigid_body import Acceleration, body_acceleration

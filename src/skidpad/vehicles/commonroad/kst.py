@@ -10,7 +10,7 @@ from dataclasses import replace
 from math import pi
 from typing import Annotated, Any, NamedTuple
 
-from ...additive import additive
+from ...components.additive_disturbance import additive
 from ...components.commonroad_limits import limited
 from ...components.single_track import rolling
 from ...model import Model, NoDisturbance

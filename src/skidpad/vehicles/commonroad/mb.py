@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 
-from ...additive import additive
+from ...components.additive_disturbance import additive
 from ...components.rigid_body import Acceleration, body_acceleration
 from ...components.wheel import in_wheel_frame
 from ...model import Model, NoDisturbance

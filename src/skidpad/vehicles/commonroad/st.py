@@ -11,7 +11,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Annotated, NamedTuple
 
-from ...additive import additive
+from ...components.additive_disturbance import additive
 from ...components.centre_track import path_acceleration, rolling, rolling_rate
 from ...components.commonroad_limits import limited
 from ...components.low_speed import dynamic_share, led, mixed

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 
-from ...additive import additive
+from ...components.additive_disturbance import additive
 from ...components.centre_track import path_acceleration
 from ...model import Model, NoDisturbance
 from .factory import VEHICLE_MODELS, CommonRoadFactory

@@ -5,21 +5,7 @@ from __future__ import annotations
 from typing import Annotated, NamedTuple
 
 from ...components.magic_formula import Coefficients
-from ...units import (
-    Allowed,
-    N,
-    kg,
-    kg_m2,
-    m,
-    m_s,
-    m_s2,
-    non_negative,
-    one,
-    positive,
-    rad,
-    rad_s,
-    s,
-)
+from ...units import Allowed, N, kg, kg_m2, m, m_s, m_s2, non_negative, one, positive, rad, rad_s, s
 from .sets import BMW_320I
 
 share = Annotated[one, Allowed(0.0, 1.0)]

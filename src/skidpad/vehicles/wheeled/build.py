@@ -14,14 +14,7 @@ from ...model import Model, Vehicle
 from .description import Description
 from .kinds import KINDS
 from .mass import mass_properties
-from .records import (
-    Body,
-    WheelParams,
-    disturbance_type,
-    outputs_type,
-    params_type,
-    state_type,
-)
+from .records import Body, WheelParams, disturbance_type, outputs_type, params_type, state_type
 from .rules import REPAIRED, UPSTREAM
 from .update import Assembly
 

@@ -16,7 +16,7 @@ from ...record import unknown_name
 from ...stage import Line, Stage
 from ...stage.world_stage import WorldStage
 from ...units import m, s
-from ...world.scene import BlockSpec, Scene
+from ...world.scene.scene import BlockSpec, Scene
 from ...world.world import World
 from .driving import Axes
 from .frames import Ranges

@@ -10,7 +10,7 @@ from typing import Any
 from ...errors import InvalidValue
 from ...record import unknown_name
 from ...units import m
-from ...world.scene import BlockSpec, Outline, Pose, Scene, Shape
+from ...world.scene.scene import BlockSpec, Outline, Pose, Scene, Shape
 from ...world.world import World
 
 MOST = 200

@@ -10,9 +10,9 @@ from ... import record
 from ...errors import InvalidValue
 from ...stage import Line
 from ...units import s
-from ...world.following import Route
 from ...world.handle import WorldVehicle
-from ...world.scene_vehicle import TimedPath
+from ...world.motion.following import Route
+from ...world.scene.vehicle import TimedPath
 from .abilities import abilities_of
 from .driving import Axes, Held, Motion, drivable, inputs_for, keyed, stopped
 from .line_follower import LineFollower, Pose

@@ -13,7 +13,7 @@ from ...controllers import polyline
 from ...stage import BodyShape, Line, shape_of
 from ...units import m, rad
 from ...vehicles import formula_student, wheeled
-from ...world.scene import (
+from ...world.scene.scene import (
     BlockSpec,
     Laser,
     OwnDynamics,
@@ -25,7 +25,7 @@ from ...world.scene import (
     VehicleSpec,
     WallSpec,
 )
-from ...world.scene_shapes import Outline
+from ...world.scene.shapes import Outline
 from .obstacles import BOX_SIDE, box, cone
 from .pilots import KEYBOARD, PATH
 

@@ -6,7 +6,7 @@ import logging
 from datetime import datetime
 from pathlib import Path
 
-from ...record_io.mcap import WorldRecorder
+from ...recording import WorldRecorder
 from ...units import per_s
 from .arena import Arena
 

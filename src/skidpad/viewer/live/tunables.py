@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 from ... import record
 from ...errors import InvalidValue
 from ...units import one
-from ...world.groups import Group
+from ...world.motion.groups import Group
 
 
 class _Known(NamedTuple):

@@ -7,8 +7,8 @@ from dataclasses import replace
 from typing import Any
 
 from ...units import non_negative
-from ..scene import ActorSpec, JointSpec, Waypoint
-from ..scene_shapes import Point, Pose
+from ..scene.scene import ActorSpec, JointSpec, Waypoint
+from ..scene.shapes import Point, Pose
 from .common import Names, class_of, initial_pose, keyframes
 from .fields import Fields, as_number, as_numbers, as_pose, as_switch, one_of
 from .nodes import Node

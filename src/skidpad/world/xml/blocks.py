@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from ...units import m
-from ..outline import rectangle
-from ..scene import BlockSpec
-from ..scene_shapes import Geometry, Outline, Shape, Visual
+from ..contact.outline import rectangle
+from ..scene.scene import BlockSpec
+from ..scene.shapes import Geometry, Outline, Shape, Visual
 from .common import (
     Names,
     class_of,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Container, Mapping
 
-from ..scene_shapes import Keyframe, Pose, Publish, Velocity
+from ..scene.shapes import Keyframe, Pose, Publish, Velocity
 from .fields import Fields, as_numbers, as_switch, one_of
 from .nodes import Context, Node
 

@@ -22,8 +22,8 @@ from ...vehicles.wheeled import (
     Wheel,
     default_description,
 )
-from ..outline import cleaned, rectangle
-from ..scene_shapes import Outline, Point, Shape, Visual
+from ..contact.outline import cleaned, rectangle
+from ..scene.shapes import Outline, Point, Shape, Visual
 from .fields import Fields, Parse, as_number, as_numbers, as_size, one_of
 from .mesh import NoMesh
 from .nodes import Node

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from ...errors import InvalidValue
 from ...units import positive
-from ..scene_elements import (
+from ..scene.elements import (
     Element,
     ElevationMap,
     HorizontalPlane,
@@ -20,7 +20,7 @@ from ..scene_elements import (
     PropertyRegion,
     VerticalPlane,
 )
-from ..scene_shapes import Pose
+from ..scene.shapes import Pose
 from .common import RENDERED, keyframes
 from .fields import Fields, as_number, as_switch, one_of
 from .matrices import matrix, table
@@ -60,8 +60,8 @@ def element(node: Node) -> Element | None:
 
 
 def _occupancy_grid(fields: Fields, node: Node) -> OccupancyGrid:
-    from ...maps.mrpt_gridmap import read_grid
-    from ...maps.occupancy import read_image, read_occupancy
+    from ...plane.maps.mrpt_gridmap import read_grid
+    from ...plane.maps.occupancy import read_image, read_occupancy
 
     name = fields.find("file")
     if name is None:

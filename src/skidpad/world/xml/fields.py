@@ -11,8 +11,8 @@ from typing import Any, TypeVar
 
 from ...units import Allowed, m, positive
 from ..errors import WorldError
-from ..scene_fields import Written, ranges, written
-from ..scene_shapes import Pose
+from ..scene.fields import Written, ranges, written
+from ..scene.shapes import Pose
 from .nodes import Context, Node
 
 T = TypeVar("T")

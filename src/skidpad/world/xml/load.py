@@ -11,7 +11,7 @@ from typing import Any, Literal
 
 from ...errors import InvalidValue
 from ..errors import WorldError, WorldWarning
-from ..scene import Scene
+from ..scene.scene import Scene
 from .markup import Document, parse
 from .nodes import MOST_REPEATS, Context, Node
 from .notes import unknown_attributes

@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from ..errors import WorldError
-from ..scene_fields import Source
+from ..scene.fields import Source
 
 DEEPEST = 100
 """Most elements within one another."""

@@ -16,8 +16,8 @@ from numpy.typing import NDArray
 
 from ...errors import InvalidValue
 from ...units import m
-from ..outline import area, rounded_hull
-from ..scene_shapes import Outline, Pose
+from ..contact.outline import area, rounded_hull
+from ..scene.shapes import Outline, Pose
 
 Array = NDArray[np.float64]
 FORMATS = (".stl", ".obj", ".dae", ".ply", ".glb", ".gltf", ".off")

@@ -11,7 +11,7 @@ from typing import Literal
 
 from ...errors import InvalidValue
 from ..errors import WorldError
-from ..scene_fields import Source
+from ..scene.fields import Source
 from .markup import Document, Element, read
 from .notes import Note
 from .values import Scope, Values

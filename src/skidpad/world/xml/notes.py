@@ -7,7 +7,7 @@ from difflib import get_close_matches
 from pathlib import Path
 from typing import NamedTuple
 
-from ..scene_fields import Source
+from ..scene.fields import Source
 from .markup import Document, Element
 
 _MOST_PLACES = 3

@@ -8,11 +8,11 @@ from typing import TypeVar
 
 from ...units import s
 from ..errors import WorldError
-from ..scene import ActorSpec, BlockSpec, Georeference, JointSpec, Scene, Settings
-from ..scene_elements import Element, WallSpec
-from ..scene_fields import written
-from ..scene_sensors import Sensor
-from ..scene_vehicle import OwnDynamics, VehicleSpec
+from ..scene.elements import Element, WallSpec
+from ..scene.fields import written
+from ..scene.scene import ActorSpec, BlockSpec, Georeference, JointSpec, Scene, Settings
+from ..scene.sensors import Sensor
+from ..scene.vehicle import OwnDynamics, VehicleSpec
 from .actors import actor, joint
 from .blocks import block
 from .common import RENDERED, Names, free_name

@@ -12,7 +12,7 @@ import urllib.request
 import zipfile
 from pathlib import Path, PurePosixPath
 
-from ...atomic import replacing
+from ...files import replacing
 
 LARGEST = 500_000_000
 """Size in bytes of the largest file that is downloaded or unpacked."""

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from ..errors import WorldError
-from ..scene_sensors import CAMERA_POSE, SENSORS, Laser, OwnSensor, RgbdCamera, Sensor
-from ..scene_shapes import Pose
+from ..scene.sensors import CAMERA_POSE, SENSORS, Laser, OwnSensor, RgbdCamera, Sensor
+from ..scene.shapes import Pose
 from .common import RENDERED
 from .fields import Fields, as_number, as_pose, as_switch, one_of
 from .nodes import Node

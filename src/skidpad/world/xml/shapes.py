@@ -9,8 +9,8 @@ from pathlib import Path
 
 from ...errors import InvalidValue
 from ...units import m, positive
-from ..outline import MOST_CORNERS, area, cleaned, convex_parts, hull, rectangle, regular
-from ..scene_shapes import Geometry, Outline, Point, Pose, Shape, Visual
+from ..contact.outline import MOST_CORNERS, area, cleaned, convex_parts, hull, rectangle, regular
+from ..scene.shapes import Geometry, Outline, Point, Pose, Shape, Visual
 from .fields import SMALLEST, Fields, as_integer, as_numbers, as_size, as_switch, one_of
 from .mesh import NoMesh, outline_of
 from .nodes import Node

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from itertools import pairwise
 
-from ..scene_vehicle import TimedPath, TimedPoint
+from ..scene.vehicle import TimedPath, TimedPoint
 from .fields import Fields, as_number
 from .nodes import Node
 

@@ -8,8 +8,8 @@ from collections.abc import Mapping
 from ...errors import InvalidValue
 from ...record import fields as leaves
 from ...vehicles.wheeled import Description
-from ..scene_shapes import Shape, Visual
-from ..scene_vehicle import Odometry, OwnDynamics, VehicleSpec
+from ..scene.shapes import Shape, Visual
+from ..scene.vehicle import Odometry, OwnDynamics, VehicleSpec
 from .common import (
     Names,
     class_of,

@@ -8,8 +8,8 @@ from collections.abc import Sequence
 import numpy as np
 
 from ...units import m, positive
-from ..scene_elements import WallSpec
-from ..scene_shapes import Outline, Point
+from ..scene.elements import WallSpec
+from ..scene.shapes import Outline, Point
 from .fields import Fields, as_colour, as_size
 from .matrices import matrix
 from .mesh import NoMesh, segments_of

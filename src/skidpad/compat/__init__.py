@@ -1,0 +1,1 @@
+"""Programs that skidpad stands in for, each behind the interface its users know."""

@@ -1,0 +1,286 @@
+"""LEARNED_STEER_VEL: a vehicle made of Python objects that exchange named signals.
+
+Any class with these methods is a sub-model (the interface of Autoware's
+`learning_based_vehicle_model`):
+
+1. `get_state_names()` and `get_action_names()`: signals it writes, and those it reads besides.
+2. `forward(action, state)`: the new values of its states, from lists of floats in those orders.
+3. `load_params(path)` and `reset()`: called once, in this order, where a parameter path is given.
+4. `dtSet(dt)`: called once, with the nominal period in s. The length of a step is not told.
+
+`VX_DES` and `STEER_DES` are the command; `POS_X`, `POS_Y`, `YAW`, `YAW_RATE`, `VX`, `VY` and
+`STEER` are the motion; any other name connects sub-models with each other. In a step every
+sub-model reads the signals from before the step, so each connection takes one step. Of two that
+write one signal the later in the list wins; a signal nobody writes keeps its value.
+"""
+
+from __future__ import annotations
+
+import importlib
+import math
+import warnings
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, NamedTuple
+
+from ...checks import one_of
+from ...errors import InvalidValue
+from .checked import finite
+from .motion_model import Motion
+
+COMMAND_SIGNALS = ("VX_DES", "STEER_DES")
+MOTION_SIGNALS = ("POS_X", "POS_Y", "YAW", "YAW_RATE", "VX", "VY", "STEER")
+LISTS = ("model_module_paths", "model_param_paths", "model_class_names")
+"""Parameters of this model: one entry of each per sub-model."""
+INTERFACE = ("forward", "get_state_names", "get_action_names", "reset", "load_params", "dtSet")
+"""Methods that a sub-model must have."""
+MOVED_FROM_OUTSIDE = 1e-6
+"""Difference in m, rad, m/s or rad/s by which a state set from outside differs from the signals."""
+
+
+class _SubModel(NamedTuple):
+    """A sub-model with its connections."""
+
+    label: str
+    """Class name, as in messages."""
+    forward: Any
+    reads: tuple[str, ...]
+    writes: tuple[str, ...]
+
+    def stepped(self, signals: Mapping[str, float]) -> dict[str, float]:
+        """The signals it writes, computed from those before the step."""
+        action = [signals[name] for name in self.reads]
+        state = [signals[name] for name in self.writes]
+        try:
+            answer = self.forward(action, state)
+        except Exception as error:
+            error.add_note(f"raised by forward() of the sub-model {self.label}")
+            raise
+        values = list(_numbers(answer, self.label))
+        if len(values) != len(self.writes):
+            raise InvalidValue(
+                f"forward() of {self.label} returned {len(values)} values; "
+                f"it must return {len(self.writes)}: {', '.join(self.writes)}"
+            )
+        for name, value in zip(self.writes, values, strict=True):
+            if not math.isfinite(value):
+                raise InvalidValue(
+                    f"forward() of {self.label} returned {name} = {value}, which must be finite"
+                )
+        return dict(zip(self.writes, values, strict=True))
+
+
+class LearnedMotion:
+    """The motion model of LEARNED_STEER_VEL: sub-models by module, parameter file and class name.
+
+    Modules are imported by their dotted names, as `import` would; an empty parameter path stands
+    for none. `period` is the nominal period in s. The reported acceleration is the change of the
+    *commanded* speed over the step, whatever the sub-models do, as upstream has it.
+    """
+
+    name = "LEARNED_STEER_VEL"
+    inputs: tuple[str, ...] = ("velocity", "steer")
+
+    def __init__(
+        self,
+        model_module_paths: Sequence[str],
+        model_param_paths: Sequence[str],
+        model_class_names: Sequence[str],
+        *,
+        period: float,
+        compat: str | None = None,
+    ) -> None:
+        one_of("compat", compat, (None, "upstream"))
+        self._upstream = compat == "upstream"
+        if finite("period", period) <= 0.0:
+            raise InvalidValue(f"period = {period} s must be greater than 0")
+        given = (model_module_paths, model_param_paths, model_class_names)
+        _check_lengths(given)
+        self._sub_models = tuple(
+            _sub_model(k, *each, period) for k, each in enumerate(zip(*given, strict=True))
+        )
+        written = {*COMMAND_SIGNALS, *MOTION_SIGNALS}.union(*(m.writes for m in self._sub_models))
+        _warn_unconnected(self._sub_models, written)
+        read = {name for model in self._sub_models for name in model.reads}
+        self._signals = dict.fromkeys(sorted(written | read), 0.0)
+        self._state = dict.fromkeys(MOTION_SIGNALS, 0.0)
+        self._command = (0.0, 0.0)
+        self._velocity_before = 0.0
+        self._a_x = 0.0
+
+    @classmethod
+    def of(
+        cls, values: Mapping[str, Any], period: float, compat: str | None = None
+    ) -> LearnedMotion:
+        """The model with the three lists found among parameters by upstream's names."""
+        missing = [name for name in LISTS if values.get(name) is None]
+        if missing:
+            raise InvalidValue(f"{cls.name} needs the parameters {', '.join(missing)}")
+        return cls(*(values[name] for name in LISTS), period=period, compat=compat)
+
+    def set_state(
+        self, x: float, y: float, yaw: float, v_x: float, steer: float = 0.0, a_x: float = 0.0
+    ) -> None:
+        """Put the vehicle somewhere, with yaw rate and lateral velocity 0.
+
+        The next step sees that the state no longer is the one it left and clears all other signals,
+        but not what a sub-model remembers by itself. `a_x` has no place in this model; the reported
+        acceleration stays as it was.
+        """
+        values = dict(zip(MOTION_SIGNALS, (x, y, yaw, 0.0, v_x, 0.0, steer), strict=True))
+        self._state = {name: finite(name, value) for name, value in values.items()}
+
+    def set_input(self, row: Sequence[float]) -> None:
+        """The command: velocity in m/s and tyre angle in rad, positive to the left."""
+        if len(row) != len(self.inputs):
+            raise InvalidValue(
+                f"{self.name} takes {len(self.inputs)} numbers ({', '.join(self.inputs)}), "
+                f"got {len(row)}"
+            )
+        self.command(**dict(zip(self.inputs, row, strict=True)))
+
+    def command(self, **fields: float) -> None:
+        """Some fields of the command by name; the others keep their value."""
+        wanted = dict(zip(self.inputs, self._command, strict=True))
+        for name, value in fields.items():
+            if name not in wanted:
+                raise InvalidValue(
+                    f"{self.name} has no input {name!r}; allowed are {', '.join(self.inputs)}"
+                )
+            wanted[name] = finite(name, value)
+        self._command = (wanted["velocity"], wanted["steer"])
+
+    def step(self, dt: float) -> None:
+        """One update of all sub-models; `dt` in s matters to the reported acceleration only.
+
+        If a sub-model fails, the error names it, and state and signals are those before the call.
+        """
+        if finite("dt", dt) < 0.0:
+            raise InvalidValue(f"dt = {dt} s must be at least 0")
+        before = self._signals_before()
+        after = dict(before)
+        for model in self._sub_models:
+            after.update(model.stepped(before))
+        self._signals = after
+        self._state = {name: after[name] for name in MOTION_SIGNALS}
+        self._a_x = self._commanded_acceleration(dt)
+        self._velocity_before = self._command[0]
+
+    @property
+    def motion(self) -> Motion:
+        """Pose, velocities, acceleration and tyre angle after the last step."""
+        x, y, yaw, omega, v_x, v_y, steer = (self._state[name] for name in MOTION_SIGNALS)
+        return Motion(x=x, y=y, yaw=yaw, v_x=v_x, v_y=v_y, a_x=self._a_x, omega=omega, steer=steer)
+
+    @property
+    def signals(self) -> Mapping[str, float]:
+        """All signals by name, as the last step left them."""
+        return dict(self._signals)
+
+    def actuation_status(self) -> tuple[float, float] | None:
+        """`None`: this model has no pedals."""
+        return None
+
+    def _signals_before(self) -> dict[str, float]:
+        """What the sub-models read: cleared if the state was set from outside, with the command."""
+        moved = any(
+            abs(self._signals[name] - value) > MOVED_FROM_OUTSIDE
+            for name, value in self._state.items()
+        )
+        signals = dict.fromkeys(self._signals, 0.0) | self._state if moved else dict(self._signals)
+        return signals | dict(zip(COMMAND_SIGNALS, self._command, strict=True))
+
+    def _commanded_acceleration(self, dt: float) -> float:
+        change = self._command[0] - self._velocity_before
+        if dt > 0.0:
+            return change / dt
+        if not self._upstream:
+            return self._a_x  # a step of no length tells nothing new
+        return math.copysign(math.inf, change) if change else math.nan
+
+
+def _check_lengths(given: Sequence[Sequence[str]]) -> None:
+    for name, each in zip(LISTS, given, strict=True):
+        if isinstance(each, str):
+            raise InvalidValue(f"{name} = {each!r} must be a list of texts, not one text")
+    lengths = [len(each) for each in given]
+    if len(set(lengths)) > 1 or 0 in lengths:
+        listed = ", ".join(f"{name} {n}" for name, n in zip(LISTS, lengths, strict=True))
+        raise InvalidValue(
+            f"lists of sub-models must have the same number of entries, at least 1; got {listed}"
+        )
+
+
+def _sub_model(k: int, module: str, params: str, class_name: str, period: float) -> _SubModel:
+    """Import, make and prepare the sub-model number `k`."""
+    made = _made(k, module, class_name)
+    for method in INTERFACE:
+        if not callable(getattr(made, method, None)):
+            raise InvalidValue(
+                f"{class_name} of {module!r} has no method {method}(); "
+                f"a sub-model needs {', '.join(INTERFACE)}"
+            )
+    if params:
+        made.load_params(params)
+        made.reset()
+    writes = _names(made.get_state_names(), class_name, "get_state_names")
+    reads = _names(made.get_action_names(), class_name, "get_action_names")
+    made.dtSet(period)
+    return _SubModel(class_name, made.forward, reads, writes)
+
+
+def _made(k: int, module: str, class_name: str) -> Any:
+    try:
+        imported = importlib.import_module(module)
+    except Exception as error:  # a module may raise anything while it is imported
+        raise InvalidValue(
+            f"model_module_paths[{k}] = {module!r} cannot be imported: "
+            f"{type(error).__name__}: {error}"
+        ) from error
+    kind = getattr(imported, class_name, None)
+    if not callable(kind):
+        raise InvalidValue(f"model_class_names[{k}] = {class_name!r} is no class of {module!r}")
+    try:
+        return kind()
+    except Exception as error:
+        raise InvalidValue(
+            f"{class_name} of {module!r} cannot be made without arguments: "
+            f"{type(error).__name__}: {error}"
+        ) from error
+
+
+def _names(given: Any, class_name: str, method: str) -> tuple[str, ...]:
+    names = tuple(given) if isinstance(given, Iterable) and not isinstance(given, str) else None
+    if names is None or not all(isinstance(name, str) for name in names):
+        raise InvalidValue(f"{method}() of {class_name} must return a list of names, got {given!r}")
+    repeated = sorted({name for name in names if names.count(name) > 1})
+    if repeated:
+        raise InvalidValue(f"{method}() of {class_name} names {', '.join(repeated)} more than once")
+    return names
+
+
+def _warn_unconnected(models: Sequence[_SubModel], written: set[str]) -> None:
+    for model in models:
+        for name in model.reads:
+            if name not in written:
+                warnings.warn(
+                    f"{model.label} reads {name!r}, which no sub-model writes: it is always 0. "
+                    f"Written are {', '.join(sorted(written))}",
+                    stacklevel=3,
+                )
+
+
+def _numbers(answer: Any, label: str) -> Iterable[float]:
+    """The numbers in lists, tuples or arrays of any library, nested or not, in order."""
+    # Arrays and tensors of all libraries have it; a tensor that tracks gradients is no float.
+    as_list = getattr(answer, "tolist", None)
+    if callable(as_list):
+        answer = as_list()
+    if isinstance(answer, (list, tuple)):
+        for part in answer:
+            yield from _numbers(part, label)
+    elif isinstance(answer, (int, float)):
+        yield float(answer)
+    else:
+        raise InvalidValue(
+            f"forward() of {label} must return numbers, got {answer!r} ({type(answer).__name__})"
+        )

@@ -1,0 +1,155 @@
+"""What a planning simulator is told: commands, gears, lights, control modes, initial poses.
+
+The numbers of the enumerations are those of `autoware_vehicle_msgs`. A record may be given as such,
+as a mapping, a sequence or keywords; fields that are not given are zero.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from ctypes import c_float
+from enum import IntEnum
+from math import isfinite, isinf
+from typing import Any, NamedTuple
+
+from ... import record
+from ...components.gear import Gear
+from ...errors import InvalidValue
+from ...units import m, m_s, m_s2, one, rad
+
+__all__ = [
+    "ActuationCommand",
+    "ControlCommand",
+    "ControlMode",
+    "Gear",
+    "HazardLights",
+    "InitialPose",
+    "TurnIndicators",
+    "actuation_command",
+    "control_command",
+    "initial_pose",
+    "member",
+    "single",
+]
+
+
+class ControlMode(IntEnum):
+    """Who drives. Only AUTONOMOUS and MANUAL can be requested of the simulator."""
+
+    NO_COMMAND = 0
+    AUTONOMOUS = 1
+    AUTONOMOUS_STEER_ONLY = 2
+    AUTONOMOUS_VELOCITY_ONLY = 3
+    MANUAL = 4
+    DISENGAGED = 5
+    NOT_READY = 6
+
+
+class TurnIndicators(IntEnum):
+    """Direction indicators."""
+
+    NO_COMMAND = 0
+    DISABLE = 1
+    ENABLE_LEFT = 2
+    ENABLE_RIGHT = 3
+
+
+class HazardLights(IntEnum):
+    """Hazard lights."""
+
+    NO_COMMAND = 0
+    DISABLE = 1
+    ENABLE = 2
+
+
+class ControlCommand(NamedTuple):
+    """What a trajectory follower asks for. Kept as 32-bit floats, as the message has them."""
+
+    velocity: m_s = 0.0
+    """Target velocity, positive forwards in any gear. Used by the `..._STEER_VEL` models only."""
+    acceleration: m_s2 = 0.0
+    """Target acceleration in the direction of the gear: in REVERSE, positive means faster
+    backwards. Used by the `..._ACC...` models only."""
+    steer: rad = 0.0
+    """Target tyre angle, positive to the left."""
+
+
+class ActuationCommand(NamedTuple):
+    """What is sent to the actuators of a vehicle; for the `ACTUATION_CMD...` models."""
+
+    accel: one = 0.0
+    """Accelerator pedal, in the unit of the accel map; the acceleration in m/s² where the
+    command is not converted. It wins if both pedals are pressed."""
+    brake: one = 0.0
+    """Brake pedal, in the unit of the brake map."""
+    steer: one = 0.0
+    """Steering: tyre angle in rad, steering wheel angle in rad, or the row coordinate of the
+    steer map, by model. Positive to the left."""
+
+
+class InitialPose(NamedTuple):
+    """Where the vehicle is put: the centre of its rear axle, in the origin frame."""
+
+    x: m = 0.0
+    y: m = 0.0
+    yaw: rad = 0.0
+    """Heading, positive to the left. From a quaternion: `planning.pose.yaw_of`."""
+    z: m = 0.0
+    """Height. Reported until a trajectory gives another; it has no effect on the motion."""
+
+
+def single(value: float) -> float:
+    """The number rounded to a 32-bit float; infinite where that has no such number."""
+    return c_float(value).value
+
+
+def control_command(given: Any, fields: Mapping[str, Any]) -> ControlCommand:
+    """A checked command, rounded to 32-bit floats; raises `InvalidValue`."""
+    wanted = _built(ControlCommand, given, fields)
+    rounded = ControlCommand(*map(single, wanted))
+    for name, value, kept in zip(ControlCommand._fields, wanted, rounded, strict=True):
+        if isinf(kept):
+            raise InvalidValue(f"ControlCommand.{name} = {value} does not fit a 32-bit float")
+    return rounded
+
+
+def actuation_command(given: Any, fields: Mapping[str, Any]) -> ActuationCommand:
+    """A checked command; raises `InvalidValue`."""
+    return _built(ActuationCommand, given, fields)
+
+
+def initial_pose(given: Any, fields: Mapping[str, Any]) -> InitialPose:
+    """A checked pose; raises `InvalidValue`."""
+    return _built(InitialPose, given, fields)
+
+
+def _built(kind: Any, given: Any, fields: Mapping[str, Any]) -> Any:
+    # Another record with the same fields, such as the converter's, means the same.
+    if type(given) is not kind and getattr(given, "_fields", None) == kind._fields:
+        given = kind(*given)
+    plain = _plain(kind, given, fields)
+    return record.build(kind, given, **fields) if plain is None else plain
+
+
+def _plain(kind: Any, given: Any, fields: Mapping[str, Any]) -> Any:
+    """The record of a usual call, finite floats under names that exist; None for any other.
+
+    To build a record with all checks takes as long as three ticks.
+    """
+    try:
+        made = kind(**fields) if given is None else given
+    except TypeError:
+        return None
+    usual = type(made) is kind and all(isinstance(value, float) for value in made)
+    return made if usual and (made is not given or not fields) and isfinite(sum(made)) else None
+
+
+def member(kind: type[IntEnum], value: Any) -> Any:
+    """The member of an enumeration by number, name or itself; raises `InvalidValue`."""
+    try:
+        return kind[value] if isinstance(value, str) else kind(value)
+    except (KeyError, ValueError):
+        allowed = ", ".join(f"{item.name} = {item.value}" for item in kind)
+        raise InvalidValue(
+            f"{kind.__name__} = {value!r} is unknown; allowed are {allowed}"
+        ) from None

@@ -1,0 +1,142 @@
+"""One command-driven vehicle, stepped by any amount of time: what a PlanningSimulator drives."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from ... import integrate, record
+from ...errors import InvalidValue
+from ...model import Vehicle
+from ...run.delay import Channels, TimedLine, delay_line
+from ...run.stepper import CompiledStepper, not_numbers
+from ...vehicles.autoware import assembled
+from .actuation_status import ActuationStatus
+from .learned import LearnedMotion
+from .motion_model import Motion, MotionModel
+
+
+class CompiledMotion:
+    """A compiled model with its queue of delayed commands.
+
+    Args:
+        vehicle: made by `skidpad.vehicles.autoware`.
+        period: nominal time between updates in s; upstream counts delays in it.
+        status: pedal positions from acceleration and velocity; None if there are no pedals.
+    """
+
+    def __init__(
+        self, vehicle: Vehicle, period: float, status: ActuationStatus | None = None
+    ) -> None:
+        model = vehicle.model
+        self.vehicle, self.name = vehicle, model.name
+        self.inputs = record.names(model.Input)
+        self._stepper = CompiledStepper(vehicle, period, integrate.get("rk4"), "float64")
+        self._stepper.reset(record.flatten(record.build(model.State)), 0.0)
+        self._row = record.flatten(record.build(model.Input))
+        self._status = status
+        self._counted = model.dead_time_rule == "nearest"
+        self._line: Any = delay_line(model, vehicle.params, period)
+        if self._line is not None and not self._counted:
+            channels = Channels.of(model)
+            p = record.flatten(vehicle.params)
+            delays = [p[k] for k in channels.delays]
+            self._line = TimedLine(model.Input, channels.fields, delays)
+        self._undefined: float | None = None
+        """Acceleration after an update that took no time, where upstream divides by it."""
+
+    def set_state(
+        self,
+        x: float,
+        y: float,
+        yaw: float,
+        v_x: float,
+        steer: float = 0.0,
+        a_x: float = 0.0,
+    ) -> None:
+        """Put the vehicle somewhere else. Commands that have not acted yet stay queued."""
+        model = self.vehicle.model
+        given = dict(x=x, y=y, yaw=yaw, v_x=v_x, steer=steer, a_x=a_x, acceleration=a_x)
+        known = {name: given[name] for name in model.State._fields if name in given}
+        kept = {
+            n: getattr(self._stepper.state, n)
+            for n in model.reset_keeps
+            if n in model.State._fields
+        }
+        state = record.build(model.State, {**known, **kept})
+        self._stepper.reset(record.flatten(state), 0.0)
+
+    def set_input(self, row: Sequence[float]) -> None:
+        """The latest command, in the order of `inputs`; finite numbers."""
+        try:
+            fine = len(row) == len(self.inputs) and all(map(math.isfinite, row))
+        except TypeError:
+            fine = False
+        if not fine:
+            raise not_numbers(self.vehicle.Input, row)
+        self._row = tuple(row)
+
+    def step(self, dt: float) -> None:
+        """One update of dt in s with the latest command; a step that fails changes nothing."""
+        if not (math.isfinite(dt) and dt >= 0.0):
+            raise InvalidValue(f"dt = {dt} s must be finite and not negative")
+        line, row = self._line, self._row
+        acted = row
+        if line is not None:
+            acted = line.acting(row) if self._counted else line.acting(row, dt)
+        if dt == 0.0 and self.vehicle.model.reproduces:
+            self._step_of_no_time(acted)
+        else:
+            self._stepper.set_dt(dt)
+            self._stepper.step(acted)
+            self._undefined = None
+        if line is not None:
+            line.push(row) if self._counted else line.push(row, dt)
+
+    def _step_of_no_time(self, row: Sequence[float]) -> None:
+        """Upstream's first update: it divides by zero, but only the acceleration suffers."""
+        model = self.vehicle.model
+        assert model.update is not None
+        u = record.unflatten(model.Input, row)
+        w = record.build(model.Disturbance)
+        # NumPy's numbers divide by zero as C++ does.
+        x = record.unflatten(
+            model.State, [np.float64(v) for v in record.flatten(self._stepper.state)]
+        )
+        with np.errstate(divide="ignore", invalid="ignore"):
+            after = model.update(x, u, w, self.vehicle.params, np.float64(0.0))
+        self._undefined = None if math.isfinite(after.a_x) else float(after.a_x)
+        settled = after if self._undefined is None else after._replace(a_x=0.0)
+        self._stepper.reset(tuple(float(v) for v in record.flatten(settled)), 0.0)
+
+    @property
+    def motion(self) -> Motion:
+        """As reported after the last update."""
+        model, x = self.vehicle.model, self._stepper.state
+        # Only models without delay report their input: the latest, whether it has acted or not.
+        u = record.unflatten(model.Input, self._row)
+        y = model.outputs(x, u, None, self.vehicle.params)
+        a_x = y.a_x if self._undefined is None else self._undefined
+        return Motion(x.x, x.y, x.yaw, y.v_x, y.v_y, a_x, y.omega, y.steer)
+
+    def actuation_status(self) -> tuple[float, float] | None:
+        """Positions of accelerator and brake pedal that explain the motion."""
+        x = self._stepper.state
+        return None if self._status is None else self._status(x.a_x, x.v_x)
+
+
+def motion_model(
+    name: str, values: Mapping[str, Any], period: float, compat: str | None = None
+) -> MotionModel:
+    """The model of this name with parameters from `parameters.gather`; `period` in s."""
+    if name == "LEARNED_STEER_VEL":
+        return LearnedMotion.of(values, period, compat)
+    vehicle = assembled(name, values, compat)
+    if "ACTUATION" not in name:
+        return CompiledMotion(vehicle, period)
+    limits = {limit: values[limit] for limit in ("vel_lim", "vel_rate_lim")}
+    status = ActuationStatus(values["accel_map"], values["brake_map"], compat, **limits)
+    return CompiledMotion(vehicle, period, status)

@@ -1,0 +1,201 @@
+"""Slope of the road under the vehicle, from centre lines with heights.
+
+The rule is upstream's. Of the lanes within 2 m of the vehicle the nearest counts; among equally
+near ones, as when it stands on several, the one whose direction differs least from its yaw. On that
+lane's centre line the nearest segment gives the grade, and the part of it along the yaw the pitch.
+Everything is found in plan view, so of two roads one above the other either may be taken.
+
+Signs: heights are positive upwards and pitch is a rotation about the axis to the left, so that
+pitch is negative uphill, and the acceleration by gravity along x is negative there too. Driving
+against a lane turns both round.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any, cast
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...errors import InvalidValue
+from ...units import m, m_s2, rad
+from .road_cell import Array, LaneInCell, Segment, lane_in_cell
+
+GRAVITY: m_s2 = 9.81
+"""Acceleration of free fall, as upstream has it."""
+REACH: m = 2.0
+"""A lane further away than this does not count."""
+LANE_WIDTH: m = 3.5
+"""Width of a lane of which only the centre line is known."""
+
+SAME_PLACE: m = 1e-6
+"""Points closer than this in plan view are one place: between them there is no grade."""
+
+_CELLS = 20_000
+"""Number of cells kept; a cell takes a few kB."""
+
+
+def slope_acceleration(pitch: rad) -> m_s2:
+    """Acceleration of gravity along x of a vehicle with this pitch; negative uphill."""
+    return -GRAVITY * math.sin(-pitch)
+
+
+@dataclass(frozen=True, eq=False)
+class Lane:
+    """One lane: a centre line in the direction of travel and how far it reaches to the sides."""
+
+    centre: Array
+    """Points (x, y, z) in m, shape (N, 3) with N at least 2; neighbours are apart in plan view."""
+    width: m | None = LANE_WIDTH
+    """Everything within half of it of the centre line belongs to the lane; None: see `outline`."""
+    outline: Array | None = None
+    """Corners (x, y) of the lane in plan view, shape (M, 2); takes the place of `width`."""
+    name: str = "lane"
+    """Begins the errors."""
+
+    def __post_init__(self) -> None:
+        centre = _points(f"{self.name} centre line", self.centre, 3, 2)
+        lengths: Array = np.hypot(*np.diff(centre[:, :2], axis=0).T)
+        still = np.flatnonzero(lengths < SAME_PLACE)
+        if still.size:
+            raise InvalidValue(
+                f"{self.name} centre line: points {still[0]} and {still[0] + 1} are one above the "
+                f"other at ({centre[still[0], 0]:g}, {centre[still[0], 1]:g}); neighbours must "
+                "differ in x or y"
+            )
+        object.__setattr__(self, "centre", centre)
+        if self.outline is not None:
+            object.__setattr__(self, "outline", _points(f"{self.name} outline", self.outline, 2, 3))
+        elif self.width is None or not (math.isfinite(self.width) and self.width > 0.0):
+            raise InvalidValue(f"{self.name} width = {self.width} must be finite and above 0 m")
+
+
+class Road:
+    """Lanes, and the pitch of a vehicle that stands on them."""
+
+    def __init__(self, lanes: Iterable[Lane]) -> None:
+        self.lanes = tuple(lanes)
+        """The lanes, in the order in which ties between them are decided."""
+        for lane in self.lanes:
+            if not isinstance(lane, Lane):
+                raise InvalidValue(f"a road is made of Lane records, got {type(lane).__name__}")
+        if not self.lanes:
+            raise InvalidValue("a road needs at least one lane")
+        boxes = np.array([_box(lane) for lane in self.lanes])
+        self._low, self._high = boxes[:, :2] - REACH, boxes[:, 2:] + REACH
+        self._bounds = (*self._low.min(axis=0).tolist(), *self._high.max(axis=0).tolist())
+        self._cell = _cell_size(self.lanes)
+        self._cells: dict[tuple[int, int], tuple[LaneInCell, ...]] = {}
+
+    @classmethod
+    def from_centre_line(cls, points: Any, *, width: m = LANE_WIDTH) -> Road:
+        """A road of one lane along `points` (x, y, z) in m, or of several, from a list of such.
+
+        Points that repeat the one before in plan view are left out.
+        """
+        lines = [points] if _is_one_line(points) else list(points)
+        names = ["lane"] if len(lines) == 1 else [f"lane {k}" for k in range(len(lines))]
+        return cls(
+            Lane(without_repeats(_points(f"{name} centre line", line, 3, 2)), width, name=name)
+            for name, line in zip(names, lines, strict=True)
+        )
+
+    def pitch(self, x: m, y: m, yaw: rad) -> rad:
+        """Pitch of a vehicle with its rear axle at (x, y); 0 where no lane is within reach.
+
+        Negative uphill, as rotations about the axis to the left are.
+        """
+        x_low, y_low, x_high, y_high = self._bounds
+        if (x - x) + (y - y) + (yaw - yaw) != 0.0:  # one of them is NaN or infinite
+            raise InvalidValue(f"pose x = {x}, y = {y}, yaw = {yaw} must be finite")
+        if not (x_low <= x <= x_high and y_low <= y <= y_high):
+            return 0.0
+        cell = (math.floor(x / self._cell), math.floor(y / self._cell))
+        lanes = self._cells.get(cell)
+        if lanes is None:
+            lanes = self._fill(cell)
+        found = [under for lane in lanes if (under := lane.under(x, y)) is not None]
+        ahead, left = math.cos(yaw), math.sin(yaw)
+        straightest, grade = -2.0, 0.0
+        for segment in found or _nearest_beside(lanes, x, y):
+            # The cosine of the angle between lane and vehicle: larger means a smaller difference.
+            along = segment.ahead * ahead + segment.left * left
+            if along > straightest:
+                straightest, grade = along, segment.grade * along
+        # -atan2(dz, D) with D = length / cos(angle), and its reverse for cos < 0, are both this.
+        return -math.atan(grade)
+
+    def slope_acceleration(self, x: m, y: m, yaw: rad) -> m_s2:
+        """Acceleration of gravity along x of a vehicle at this pose; negative uphill."""
+        return slope_acceleration(self.pitch(x, y, yaw))
+
+    def _fill(self, cell: tuple[int, int]) -> tuple[LaneInCell, ...]:
+        """The lanes that some point of a cell may need; made when a vehicle first gets there."""
+        low = np.array(cell) * self._cell
+        high = low + self._cell
+        near = np.flatnonzero(np.all((self._low <= high) & (self._high >= low), axis=1))
+        found = [
+            lane_in_cell(lane.centre, lane.width, lane.outline, low, high, REACH)
+            for lane in (self.lanes[k] for k in near)
+        ]
+        if len(self._cells) >= _CELLS:
+            self._cells.clear()
+        lanes = self._cells[cell] = tuple(lane for lane in found if lane is not None)
+        return lanes
+
+
+def _nearest_beside(lanes: Sequence[LaneInCell], x: m, y: m) -> list[Segment]:
+    """The nearest segments of the nearest lanes within reach, for a vehicle on none of them."""
+    beside = [lane.beside(x, y) for lane in lanes]
+    nearest = min((distance for distance, _ in beside), default=math.inf)
+    return [segment for distance, segment in beside if distance == nearest <= REACH]
+
+
+def without_repeats(points: Array) -> Array:
+    """The points less those at the same place in plan view as the one before."""
+    moved = np.hypot(*np.diff(points[:, :2], axis=0).T) >= SAME_PLACE
+    return points[np.concatenate([[True], moved])]
+
+
+def _is_one_line(points: Any) -> bool:
+    try:
+        return np.ndim(points) == 2
+    except ValueError:  # lines of different lengths
+        return False
+
+
+def _points(name: str, given: Any, size: int, least: int) -> Array:
+    try:
+        points = np.array(given, dtype=float)
+    except (TypeError, ValueError) as error:
+        raise InvalidValue(f"{name} must hold numbers in rows of {size}: {error}") from error
+    if points.ndim != 2 or points.shape[1] != size or len(points) < least:
+        raise InvalidValue(
+            f"{name} has shape {points.shape}; allowed is (N, {size}) with N at least {least}"
+        )
+    wrong = cast("NDArray[np.intp]", np.argwhere(~np.isfinite(points)))
+    if len(wrong):
+        row, column = wrong[0]
+        raise InvalidValue(f"{name}, point {row}: {points[row, column]} must be finite")
+    points.flags.writeable = False
+    return points
+
+
+def _box(lane: Lane) -> list[float]:
+    """x and y from, x and y to, of everything that belongs to a lane."""
+    if lane.outline is not None:
+        return [*lane.outline.min(axis=0), *lane.outline.max(axis=0)]
+    half = (lane.width or 0.0) / 2.0
+    plan = lane.centre[:, :2]
+    return [*(plan.min(axis=0) - half), *(plan.max(axis=0) + half)]
+
+
+def _cell_size(lanes: Sequence[Lane]) -> float:
+    """Edge of the cells in m: about a segment long, so that few of them come into question."""
+    lengths: Array = np.concatenate(
+        [np.hypot(*np.diff(lane.centre[:, :2], axis=0).T) for lane in lanes]
+    )
+    return float(np.clip(np.median(lengths), 1.0, 4.0))

@@ -1,0 +1,97 @@
+"""The parameters of the simulator around the model, under the names they have upstream."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, fields
+from typing import Any
+
+from ...errors import InvalidValue
+from ...units import m, m_s, rad
+from . import checked
+from .noise import Deviations
+
+SOURCES = ("ORIGIN", "INITIAL_POSE_TOPIC")
+"""Values of initialize_source."""
+
+
+@dataclass(frozen=True)
+class Settings:
+    """Parameters of the node; defaults are those of upstream's source, not of its YAML files."""
+
+    simulated_frame_id: str = "base_link"
+    """Frame of the vehicle."""
+    origin_frame_id: str = "odom"
+    """Frame of positions."""
+    initialize_source: str = "INITIAL_POSE_TOPIC"
+    """ORIGIN: start at x = y = yaw = 0. INITIAL_POSE_TOPIC: wait for `initial_pose`."""
+    timer_sampling_time_ms: float = 25
+    """Nominal period of the ticks in ms; dead times are counted in it under compat="upstream"."""
+    initial_engage_state: bool = True
+    """Whether the vehicle moves before `engage` is called. Upstream has no default."""
+    add_measurement_noise: bool = False
+    pos_noise_stddev: m = 0.01
+    vel_noise_stddev: m_s = 0.01
+    rpy_noise_stddev: rad = 0.0001
+    steer_noise_stddev: rad = 0.0001
+    x_stddev: m = 0.0001
+    """Written at (x, x) of the odometry's covariance as it is."""
+    y_stddev: m = 0.0001
+    """Written at (y, y) of the odometry's covariance as it is."""
+    enable_road_slope_simulation: bool = False
+    """Whether gravity acts along a sloping road. The pitch is reported either way."""
+    enable_pub_steer: bool = True
+    """Whether the steering angle is reported."""
+
+    @property
+    def period(self) -> float:
+        """Nominal period of the ticks, in s."""
+        return self.timer_sampling_time_ms / 1000.0
+
+    @property
+    def deviations(self) -> Deviations:
+        """Standard deviations of the measurement noise."""
+        return Deviations(
+            self.pos_noise_stddev,
+            self.vel_noise_stddev,
+            self.rpy_noise_stddev,
+            self.steer_noise_stddev,
+        )
+
+
+NAMES = tuple(field.name for field in fields(Settings))
+"""Names of the parameters of the simulator around the model."""
+
+
+def settings(values: Mapping[str, Any], compat: str | None) -> Settings:
+    """The settings among many parameters; what is absent or None has its default."""
+    chosen = {name: values[name] for name in NAMES if values.get(name) is not None}
+    made = Settings(**{name: _checked(name, value) for name, value in chosen.items()})
+    # Upstream waits for a pose under any other name, too.
+    if made.initialize_source not in SOURCES and compat is None:
+        raise InvalidValue(
+            f"initialize_source = {made.initialize_source!r} is unknown; "
+            f"allowed are {', '.join(SOURCES)}"
+        )
+    return made
+
+
+def size(name: str, value: Any) -> float:
+    """A period or standard deviation as a float; raises unless it is finite and not negative."""
+    number = checked.finite(name, value)
+    if number < 0.0:
+        raise InvalidValue(f"{name} = {value} must not be negative")
+    return number
+
+
+def _checked(name: str, value: Any) -> Any:
+    if name.endswith("_stddev"):
+        return size(name, value)
+    if name == "timer_sampling_time_ms":
+        if size(name, value) == 0.0:
+            raise InvalidValue(f"{name} = {value} ms must be greater than 0")
+        return value
+    wanted = type(getattr(Settings, name))
+    if not isinstance(value, wanted):
+        raise InvalidValue(f"{name} = {value!r} must be a {wanted.__name__}")
+    return value

@@ -1,0 +1,172 @@
+"""What users hand to a Simulation, checked; the errors name the argument and what is allowed."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from ... import record
+from ...errors import InvalidValue
+from ...model import Vehicle, VehicleFactory
+from ...sensing.sensor_model import SensorModel
+from ...sensing.uncertainty import UncertaintyModel
+
+BY_NAME = (
+    "two orders of these arguments are in use, so write them by name: Simulation(vehicle_model, "
+    "disturbance_model=..., sensor_model=..., random_disturbance=..., random_noise=..., "
+    "delta_t_w=...)"
+)
+SMALLEST_RTOL = 100.0 * float(np.finfo(float).eps)
+"""What scipy's methods raise a smaller one to."""
+FACTORY_METHODS = ("state_from_numpy_array", "trajectory_from_numpy_array")
+
+
+def vehicle_of(given: Any) -> Vehicle:
+    """The vehicle, also from its factory."""
+    if isinstance(given, VehicleFactory):
+        return given()
+    if isinstance(given, Vehicle):
+        return given
+    raise InvalidValue(
+        f"vehicle_model must be a Vehicle such as sp.vehicles.commonroad_kinematic_bicycle(), "
+        f"got {_described(given)}"
+    )
+
+
+def check_places(
+    sidt_factory: Any, disturbance_model: Any, sensor_model: Any, **flags: Any
+) -> None:
+    """Raise for arguments that are not in their places."""
+    wanted = (
+        ("disturbance_model", disturbance_model, UncertaintyModel, "an UncertaintyModel"),
+        ("sensor_model", sensor_model, SensorModel, "a SensorModel"),
+    )
+    for name, value, kind, what in wanted:
+        if value is not None and not isinstance(value, kind):
+            raise InvalidValue(f"{name} must be {what}, got {_described(value)}; {BY_NAME}")
+    for name, value in flags.items():
+        if not isinstance(value, (bool, np.bool_)):
+            raise InvalidValue(f"{name} must be True or False, got {_described(value)}; {BY_NAME}")
+    if sidt_factory is not None:
+        missing = [m for m in FACTORY_METHODS if not hasattr(sidt_factory, m)]
+        if missing:
+            raise InvalidValue(
+                f"sidt_factory must have the methods {', '.join(FACTORY_METHODS)}, got "
+                f"{_described(sidt_factory)}; {BY_NAME}"
+            )
+
+
+def check_sensor(sensor: SensorModel, vehicle: Vehicle) -> None:
+    """Raise unless the sensor measures vehicles with these numbers of states and inputs."""
+    for name, kind, has in (
+        ("states", vehicle.State, sensor.state_dimension),
+        ("inputs", vehicle.Input, sensor.input_dimension),
+    ):
+        if has != record.size(kind):
+            raise InvalidValue(
+                f"sensor_model is for {has} {name}; {vehicle.name!r} has {record.size(kind)}: "
+                f"{', '.join(record.names(kind))}"
+            )
+
+
+def check_factory(factory: Any, vehicle: Vehicle) -> None:
+    """Raise unless the factory makes states of this vehicle's size."""
+    made, size = getattr(factory, "state_dimension", None), record.size(vehicle.State)
+    if made is not None and made != size:
+        raise InvalidValue(
+            f"sidt_factory has state_dimension = {made}; {vehicle.name!r} has {size} states: "
+            f"{', '.join(record.names(vehicle.State))}"
+        )
+
+
+def tolerances(rtol: Any, atol: Any, size: int) -> dict[str, Any]:
+    """Those of scipy's options that were given, checked; atol may be one per state."""
+    given: dict[str, Any] = {}
+    for name, value, least in (("rtol", rtol, SMALLEST_RTOL), ("atol", atol, 0.0)):
+        if value is None:
+            continue
+        try:
+            numbers = np.asarray(value, dtype=float)
+        except (TypeError, ValueError):
+            raise InvalidValue(f"{name} = {value!r} must be a number") from None
+        if numbers.shape not in ((), (size,)) or not (np.isfinite(numbers) & (numbers > 0)).all():
+            raise InvalidValue(
+                f"{name} = {value!r} must be finite and greater than 0: one number or {size}"
+            )
+        if (numbers < least).any():
+            raise InvalidValue(f"{name} = {value!r} must be at least {least:.3g}")
+        given[name] = float(numbers) if numbers.ndim == 0 else numbers
+    return given
+
+
+def reader(name: str, kind: type, *, complete: bool) -> Callable[[Any], tuple[float, ...]]:
+    """A function that gives the numbers of a state or an input, or raises.
+
+    It takes a record, a mapping of names, an array, or what has commonroad-control's
+    `convert_to_array`. With `complete` a mapping has to name every field: what was forgotten is no
+    zero.
+    """
+    ranged = any(leaf.allowed is not None for leaf in record.fields(kind))
+    simple = not ranged and len(kind._fields) == record.size(kind)
+    blank = record.unflatten(kind, (None,) * record.size(kind)) if complete else None
+    size, finite = record.size(kind), math.isfinite
+
+    def read(given: Any) -> tuple[float, ...]:
+        # The short way for what needs no second look; whatever is wrong is said by the long one.
+        if simple:
+            row = given
+            if type(given) is np.ndarray and given.dtype == np.float64 and given.shape == (size,):
+                row = tuple(given.tolist())
+            elif type(given) is not kind:
+                return _built(name, kind, given, blank)
+            try:
+                if all(map(finite, row)):
+                    return row
+            except (TypeError, OverflowError):
+                pass
+        return _built(name, kind, given, blank)
+
+    return read
+
+
+def _built(name: str, kind: type, given: Any, blank: Any) -> tuple[float, ...]:
+    if hasattr(given, "convert_to_array"):
+        given = _array_of(name, kind, given)
+    if given is None or isinstance(given, str):
+        raise InvalidValue(f"{name} = {given!r} must give {', '.join(record.names(kind))}")
+    if record.is_record_type(type(given)) and not isinstance(given, kind):
+        # Another class of record is as good if its fields are the same.
+        if record.names(type(given)) == record.names(kind):
+            return _built(name, kind, list(record.flatten(given)), blank)
+        raise InvalidValue(
+            f"{name} is a record of {type(given).__qualname__}; expected are the fields "
+            f"{', '.join(record.names(kind))}"
+        )
+    try:
+        return record.flatten(record.build(kind, given, base=blank))
+    except InvalidValue as error:
+        raise InvalidValue(f"{name}: {error}") from None
+
+
+def _array_of(name: str, kind: type, given: Any) -> Any:
+    """The numbers of an object of commonroad-control's kind, whose fields may be None."""
+    values = np.ravel(np.asarray(given.convert_to_array(), dtype=object))
+    names = record.names(kind)
+    missing = [
+        names[k]
+        for k, value in enumerate(values[: len(names)])
+        if value is None or (isinstance(value, float) and math.isnan(value))
+    ]
+    if len(values) == len(names) and missing:
+        raise InvalidValue(f"{name}: {kind.__name__} needs a value for {', '.join(missing)}")
+    return values.tolist()
+
+
+def _described(value: Any) -> str:
+    if isinstance(value, (bool, np.bool_, int, float, str)):
+        return repr(value)
+    kind = value if isinstance(value, type) else type(value)
+    return f"the class {kind.__qualname__}" if isinstance(value, type) else f"a {kind.__qualname__}"

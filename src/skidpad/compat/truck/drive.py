@@ -1,0 +1,47 @@
+"""The truck in motion: compiled inner steps under a command that is held."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ... import integrate, record
+from ...compile.host import Array
+from ...model import Vehicle
+from ...run.stepper import CompiledStepper
+from ...units import s
+from ...vehicles.ackermann_truck import REAR_MODEL, Params, RearCommand, State
+
+BLOCK = 1000
+"""Steps computed at a time; their states are kept to look along the way."""
+
+
+class Drive:
+    """Steps one truck. The state is that of the middle of its rear axle."""
+
+    def __init__(self, params: Params, step: s) -> None:
+        vehicle = Vehicle(REAR_MODEL, params)
+        self._stepper = CompiledStepper(vehicle, step, integrate.get("rk4"), "float64")
+        self._commands = np.zeros((BLOCK, record.size(RearCommand)))
+        self.put(State())
+
+    @property
+    def state(self) -> State:
+        """The present state."""
+        return self._stepper.state
+
+    def put(self, state: Any) -> None:
+        """Go on from this state, given as a record or a row of numbers."""
+        self._stepper.reset(tuple(state), 0.0)
+
+    def hold(self, command: RearCommand) -> None:
+        """Let a command of the rear axle act from now on."""
+        self._commands[:] = command
+
+    def run(self, steps: int) -> Array:
+        """Take up to `BLOCK` steps; the states after each. One that fails raises."""
+        states, error = self._stepper.drive(self._commands[:steps])
+        if error is not None:
+            raise error
+        return states

@@ -1,0 +1,57 @@
+"""A vehicle as a linear system around a point: what linearising it gives."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+from numpy.typing import NDArray
+
+Array = NDArray[Any]
+
+
+class Discrete(NamedTuple):
+    """One step of a vehicle, and how it changes with what it starts from."""
+
+    x_next: Array
+    """State after the step, (nx,)."""
+    A: Array
+    """Derivative of `x_next` with respect to the state, (nx, nx)."""
+    B: Array
+    """Derivative of `x_next` with respect to the input, (nx, nu)."""
+
+
+class Continuous(NamedTuple):
+    """The motion of a vehicle at an instant, and how it changes with state and input."""
+
+    rate: Array
+    """Time derivative of the state, (nx,)."""
+    A: Array
+    """Derivative of `rate` with respect to the state, (nx, nx)."""
+    B: Array
+    """Derivative of `rate` with respect to the input, (nx, nu)."""
+
+
+class NormalisedAcceleration(NamedTuple):
+    """Accelerations over their limits: ±1 is the limit."""
+
+    along: float
+    """Along the vehicle, forward positive."""
+    across: float
+    """Across the vehicle, positive to the left."""
+
+
+class LinearAcceleration(NamedTuple):
+    """Accelerations over their limits, and how they change with state and input."""
+
+    along: float
+    """Along the vehicle, forward positive."""
+    across: float
+    """Across the vehicle, positive to the left."""
+    along_x: Array
+    """Derivative of `along` with respect to the state, (nx,)."""
+    along_u: Array
+    """Derivative of `along` with respect to the input, (nu,)."""
+    across_x: Array
+    """Derivative of `across` with respect to the state, (nx,)."""
+    across_u: Array
+    """Derivative of `across` with respect to the input, (nu,)."""

@@ -1,0 +1,395 @@
+"""When a footprint that moves along an arc first touches a wall, or another one that moves.
+
+A motion with constant twist turns every point of the vehicle about one centre, or shifts it along a
+straight line. Two bodies that are apart first touch where a corner of one meets an edge of the
+other, so it is enough to solve for corners of the footprint against walls, and, seen from the
+vehicle, for ends of walls against edges of the footprint. With the turning rate w and the time t,
+sigma = 2 tan(w t / 2) / w makes both a quadratic equation that stays well conditioned as w goes to
+0, where sigma is t: no sampling, no iteration, nothing to tunnel through.
+
+Two vehicles that both move turn about different centres, and the time of their contact has no such
+form. It is approached instead: a direction that separates two convex parts by d keeps them apart
+for as long as they need to cover d along it, so time can go on by that much; again and again, until
+that is less than the tolerance. Nothing is passed over there either.
+
+Compiled loops over plain arrays; time is the fraction of the motion.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from ...compile.loops import loop
+
+MOST_PIECES = 10_000
+QUARTER = math.pi / 2.0
+"""Largest turn of one piece; half of it has a tangent of 1."""
+_SLACK = 1e-9
+"""How far beyond its end each piece but the last looks, so that nothing falls between two."""
+
+
+@loop
+def crossing(
+    qx: float,
+    qy: float,
+    vx: float,
+    vy: float,
+    turn: float,
+    ax: float,
+    ay: float,
+    bx: float,
+    by: float,
+    end: float,
+) -> float:
+    """Least sigma from 0 to `end` at which a moving point is on the segment a b; inf: none.
+
+    The point starts at q with velocity v, which turns at the rate `turn`.
+    """
+    dx, dy = bx - ax, by - ay
+    square = dx * dx + dy * dy
+    if square == 0.0:
+        return math.inf
+    # Distance from the line, times its length: off + speed * sin(wt)/w + bend * (1 - cos(wt))/w.
+    off = dx * (qy - ay) - dy * (qx - ax)
+    speed = dx * vy - dy * vx
+    bend = dx * vx + dy * vy
+    a = turn * (0.25 * turn * off + 0.5 * bend)
+    under = speed * speed - 4.0 * a * off
+    if under < 0.0:
+        return math.inf
+    half = -0.5 * (speed + math.copysign(math.sqrt(under), speed))
+    best = math.inf
+    for k in range(2):
+        above, below = (half, a) if k == 0 else (off, half)
+        if below == 0.0:
+            continue
+        sigma = above / below
+        if not 0.0 <= sigma <= end or sigma >= best:
+            continue
+        scale = 1.0 / (1.0 + 0.25 * turn * turn * sigma * sigma)
+        ahead, aside = sigma * scale, 0.5 * turn * sigma * sigma * scale
+        x = qx + ahead * vx - aside * vy
+        y = qy + ahead * vy + aside * vx
+        along = (x - ax) * dx + (y - ay) * dy
+        if 0.0 <= along <= square:
+            best = sigma
+    return best
+
+
+@loop
+def meeting(
+    corners: Any,
+    parts: Any,
+    vx: float,
+    vy: float,
+    turn: float,
+    ax: float,
+    ay: float,
+    bx: float,
+    by: float,
+    end: float,
+) -> float:
+    """Least sigma up to `end` at which the footprint, moving with v, touches a b; inf: none."""
+    best = math.inf
+    for part in range(len(parts) - 1):
+        first, last = parts[part], parts[part + 1]
+        for k in range(first, last):
+            px, py = corners[k, 0], corners[k, 1]
+            after = k + 1 if k + 1 < last else first
+            qx, qy = corners[after, 0], corners[after, 1]
+            met = crossing(px, py, vx - turn * py, vy + turn * px, turn, ax, ay, bx, by, end)
+            best = min(best, met)
+            # Seen from the vehicle the ends of the wall move, the other way.
+            met = crossing(ax, ay, turn * ay - vx, -turn * ax - vy, -turn, px, py, qx, qy, end)
+            best = min(best, met)
+            met = crossing(bx, by, turn * by - vx, -turn * bx - vy, -turn, px, py, qx, qy, end)
+            best = min(best, met)
+    return best
+
+
+@loop
+def twist(before: Any, after: Any) -> tuple[float, float, float]:
+    """Velocity in the vehicle's axes and turn, per motion, that lead from one pose to another.
+
+    The turn is the shorter one of the two.
+    """
+    turn = after[2] - before[2]
+    turn -= 2.0 * math.pi * round(turn / (2.0 * math.pi))
+    dx, dy = after[0] - before[0], after[1] - before[1]
+    # The velocity at the start points half the turn back from the chord, which the arc is longer
+    # than.
+    half = 0.5 * turn
+    stretch = half / math.sin(half) if abs(half) > 1e-8 else 1.0
+    cos, sin = math.cos(before[2] + half), math.sin(before[2] + half)
+    return stretch * (cos * dx + sin * dy), stretch * (cos * dy - sin * dx), turn
+
+
+@loop
+def position(before: Any, vx: float, vy: float, turn: float, t: float) -> tuple[float, float]:
+    """Where the body point is at the time t of a motion."""
+    half = 0.5 * turn * t
+    chord = t * math.sin(half) / half if abs(half) > 1e-8 else t
+    cos, sin = math.cos(before[2] + half), math.sin(before[2] + half)
+    return before[0] + chord * (cos * vx - sin * vy), before[1] + chord * (sin * vx + cos * vy)
+
+
+@loop
+def first_contacts(
+    before: Any,
+    after: Any,
+    corners: Any,
+    parts: Any,
+    radius: float,
+    segments: Any,
+    cells: Any,
+    contact: Any,
+) -> None:
+    """Fill in the fraction of each motion at its first contact; inf: none.
+
+    Motions whose contact is 0 already are left alone: there the footprint touches at the start.
+    """
+    for b in range(len(before)):
+        if contact[b] != 0.0:
+            contact[b] = first_contact(before[b], after[b], corners, parts, radius, segments, cells)
+
+
+@loop
+def first_contact(
+    before: Any, after: Any, corners: Any, parts: Any, radius: float, segments: Any, cells: Any
+) -> float:
+    """Fraction of the motion at the first contact; inf: none. It must start without contact."""
+    vx, vy, turn = twist(before, after)
+    length = math.hypot(vx, vy) + radius * abs(turn)
+    if length == 0.0:
+        return math.inf
+    # Pieces with small boxes around them, in order, so that the first one with a contact is it.
+    wanted = max(length / (2.0 * radius + 2.0 * cells.size), abs(turn) / QUARTER)
+    pieces = min(math.ceil(wanted), MOST_PIECES)
+    pieces = max(pieces, math.ceil(abs(turn) / QUARTER), 1)
+    step = 1.0 / pieces
+    x, y, yaw = before[0], before[1], before[2]
+    half = 0.5 * turn * step
+    end = 2.0 * math.tan(half) / turn if abs(half) > 1e-8 else step
+    chord = math.hypot(vx, vy) * step
+    # The middle of an arc leaves the chord by chord / 2 * tan(angle / 4).
+    reach = radius + 0.5 * chord * abs(math.tan(0.5 * half)) + _SLACK * length
+    for piece in range(pieces):
+        # From the start each time: the rounding of many pieces must not add up.
+        part = (piece + 1) * step
+        next_x, next_y = position(before, vx, vy, turn, part)
+        next_yaw = before[2] + part * turn
+        limit = end if piece == pieces - 1 else end * (1.0 + _SLACK)
+        sigma = in_piece(
+            x, y, yaw, next_x, next_y, reach, vx, vy, turn, corners, parts, segments, cells, limit
+        )
+        if sigma < math.inf:
+            bent = 0.5 * turn * sigma
+            time = 2.0 * math.atan(bent) / turn if abs(bent) > 1e-8 else sigma
+            return min(piece * step + time, 1.0)
+        x, y, yaw = next_x, next_y, next_yaw
+    return math.inf
+
+
+@loop
+def in_piece(
+    x: float,
+    y: float,
+    yaw: float,
+    next_x: float,
+    next_y: float,
+    reach: float,
+    vx: float,
+    vy: float,
+    turn: float,
+    corners: Any,
+    parts: Any,
+    segments: Any,
+    cells: Any,
+    end: float,
+) -> float:
+    """Least sigma up to `end` of a contact on the way from one place to the next; inf: none."""
+    x_low, x_high = min(x, next_x) - reach, max(x, next_x) + reach
+    y_low, y_high = min(y, next_y) - reach, max(y, next_y) + reach
+    left = max(math.floor((x_low - cells.x) / cells.size), 0)
+    right = min(math.floor((x_high - cells.x) / cells.size), cells.columns - 1)
+    bottom = max(math.floor((y_low - cells.y) / cells.size), 0)
+    top = min(math.floor((y_high - cells.y) / cells.size), cells.rows - 1)
+    best = math.inf
+    if right < left:
+        return best
+    cos, sin = math.cos(yaw), math.sin(yaw)
+    for row in range(bottom, top + 1):
+        begin = cells.start[row * cells.columns + left]
+        for entry in range(begin, cells.start[row * cells.columns + right + 1]):
+            i = cells.items[entry]
+            x0, y0, x1, y1 = segments[i, 0], segments[i, 1], segments[i, 2], segments[i, 3]
+            if min(x0, x1) > x_high or max(x0, x1) < x_low:
+                continue
+            if min(y0, y1) > y_high or max(y0, y1) < y_low:
+                continue
+            ax, ay = cos * (x0 - x) + sin * (y0 - y), cos * (y0 - y) - sin * (x0 - x)
+            bx, by = cos * (x1 - x) + sin * (y1 - y), cos * (y1 - y) - sin * (x1 - x)
+            met = meeting(corners, parts, vx, vy, turn, ax, ay, bx, by, min(end, best))
+            best = min(best, met)
+    return best
+
+
+@loop
+def separation(
+    corners: Any,
+    first: int,
+    last: int,
+    begin: int,
+    end: int,
+    x: float,
+    y: float,
+    cos: float,
+    sin: float,
+) -> tuple[float, float, float]:
+    """How far two convex parts are apart, and the unit vector that this is measured along.
+
+    The second part is turned and shifted into the axes of the first. The vector points from the
+    first to the second, between their nearest points; for parts in contact the distance is -1.
+    """
+    best, best_x, best_y = -1.0, 1.0, 0.0
+    apart = False
+    for turn in range(2):
+        # Edges of the one part against corners of the other, then the other way round.
+        low, high = (first, last) if turn == 0 else (begin, end)
+        for k in range(low, high):
+            after = k + 1 if k + 1 < high else low
+            if turn == 0:
+                px, py, qx, qy = corners[k, 0], corners[k, 1], corners[after, 0], corners[after, 1]
+            else:
+                px = x + cos * corners[k, 0] - sin * corners[k, 1]
+                py = y + sin * corners[k, 0] + cos * corners[k, 1]
+                qx = x + cos * corners[after, 0] - sin * corners[after, 1]
+                qy = y + sin * corners[after, 0] + cos * corners[after, 1]
+            ex, ey = qx - px, qy - py
+            square = ex * ex + ey * ey
+            outside = True
+            for c in range(begin if turn == 0 else first, end if turn == 0 else last):
+                if turn == 0:
+                    cx = x + cos * corners[c, 0] - sin * corners[c, 1]
+                    cy = y + sin * corners[c, 0] + cos * corners[c, 1]
+                else:
+                    cx, cy = corners[c, 0], corners[c, 1]
+                if ey * (cx - px) - ex * (cy - py) <= 0.0:
+                    outside = False
+                along = min(max(((cx - px) * ex + (cy - py) * ey) / square, 0.0), 1.0)
+                nx, ny = cx - (px + along * ex), cy - (py + along * ey)
+                away = math.hypot(nx, ny)
+                if best < 0.0 or away < best:
+                    best = away
+                    if away > 0.0:
+                        sign = 1.0 if turn == 0 else -1.0
+                        best_x, best_y = sign * nx / away, sign * ny / away
+            apart = apart or outside
+    return (best if apart else -1.0), best_x, best_y
+
+
+@loop
+def fastest(vx: float, vy: float, turn: float, left: float, nx: float, ny: float) -> float:
+    """Largest speed along n while the velocity v turns at a rate for the time left."""
+    speed = math.hypot(vx, vy)
+    now = math.atan2(ny * vx - nx * vy, nx * vx + ny * vy)  # from v to n
+    swept = turn * left
+    if min(swept, 0.0) <= now <= max(swept, 0.0):
+        return speed
+    return speed * max(math.cos(now), math.cos(now - swept))
+
+
+@loop
+def meet(
+    before_i: Any,
+    after_i: Any,
+    before_j: Any,
+    after_j: Any,
+    corners: Any,
+    first: int,
+    last: int,
+    begin: int,
+    end: int,
+    radius_i: float,
+    radius_j: float,
+    tolerance: float,
+    latest: float,
+) -> float:
+    """When two parts first touch, if before `latest`; inf: not until then."""
+    vx_i, vy_i, turn_i = twist(before_i, after_i)
+    vx_j, vy_j, turn_j = twist(before_j, after_j)
+    t = 0.0
+    while t < latest:
+        x_i, y_i = position(before_i, vx_i, vy_i, turn_i, t)
+        x_j, y_j = position(before_j, vx_j, vy_j, turn_j, t)
+        yaw_i, yaw_j = before_i[2] + turn_i * t, before_j[2] + turn_j * t
+        cos, sin = math.cos(yaw_i), math.sin(yaw_i)
+        dx, dy = x_j - x_i, y_j - y_i
+        turn = yaw_j - yaw_i
+        gap, nx, ny = separation(
+            corners,
+            first,
+            last,
+            begin,
+            end,
+            cos * dx + sin * dy,
+            cos * dy - sin * dx,
+            math.cos(turn),
+            math.sin(turn),
+        )
+        if gap <= 0.0:
+            return t
+        if t == 1.0:
+            return math.inf
+        # The twist is that in the axes of each vehicle, and so are the two directions.
+        closing = fastest(vx_i, vy_i, turn_i, 1.0 - t, nx, ny)
+        cos, sin = math.cos(turn), math.sin(turn)
+        to_x, to_y = -(cos * nx + sin * ny), -(cos * ny - sin * nx)
+        closing += fastest(vx_j, vy_j, turn_j, 1.0 - t, to_x, to_y)
+        closing += abs(turn_i) * radius_i + abs(turn_j) * radius_j
+        if closing <= 0.0:
+            return math.inf
+        step = gap / closing
+        # Less than the tolerance away at the fastest they can be: taken for contact.
+        if step <= tolerance:
+            return t
+        if t + step > 1.0:
+            return math.inf
+        t += step
+    return math.inf
+
+
+@loop
+def meet_pairs(
+    pairs: Any,
+    before: Any,
+    after: Any,
+    corners: Any,
+    parts: Any,
+    owner: Any,
+    radii: Any,
+    tolerance: float,
+    fractions: Any,
+) -> None:
+    """Fill in when each pair of vehicles first touches, as part of the motion; inf: never."""
+    for k in range(len(pairs)):
+        i, j = pairs[k, 0], pairs[k, 1]
+        for a in range(owner[i], owner[i + 1]):
+            for b in range(owner[j], owner[j + 1]):
+                met = meet(
+                    before[i],
+                    after[i],
+                    before[j],
+                    after[j],
+                    corners,
+                    parts[a],
+                    parts[a + 1],
+                    parts[b],
+                    parts[b + 1],
+                    radii[i],
+                    radii[j],
+                    tolerance,
+                    fractions[k],
+                )
+                fractions[k] = min(fractions[k], met)

@@ -1,0 +1,100 @@
+"""Distance fields: how far every cell of a raster is from the nearest obstacle."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, cast
+
+import numpy as np
+
+from ...errors import InvalidValue
+from ...units import m, rad
+from .grid import Grid, cell_counts
+from .inputs import not_negative, positive
+from .shapes import Array, frozen, points_of
+
+if TYPE_CHECKING:
+    from .map import Map
+
+_ROWS = 200_000
+"""Points looked at in one go."""
+
+
+@dataclass(frozen=True, eq=False)
+class DistanceField:
+    """Distances in the middles of square cells; exact there up to rounding."""
+
+    values: Array
+    """In m, shape (rows, columns), row 0 lowest in y; negative inside of obstacles."""
+    resolution: m
+    """Edge of a cell in m."""
+    origin: tuple[m, m, rad]
+    """Pose (x, y, yaw) of the lower left corner of the lower left cell."""
+
+    def at(self, points: Any) -> Array:
+        """Distances at points (x, y) in m, linear between the middles of cells; edge values beyond.
+
+        Exact distances change by at most 1 m per m, so that these are off by less than a cell.
+        """
+        rows, columns = self.values.shape
+        frame = Grid(np.zeros((1, 1), dtype=np.bool_), self.resolution, self.origin)
+        local = frame.to_grid(points_of("points", points)) / self.resolution - 0.5
+        column = np.clip(local[:, 0], 0.0, columns - 1.0)
+        row = np.clip(local[:, 1], 0.0, rows - 1.0)
+        c, r = column.astype(np.int64), row.astype(np.int64)
+        c1, r1 = np.minimum(c + 1, columns - 1), np.minimum(r + 1, rows - 1)
+        right, up = column - c, row - r
+        low = self.values[r, c] * (1.0 - right) + self.values[r, c1] * right
+        high = self.values[r1, c] * (1.0 - right) + self.values[r1, c1] * right
+        return low * (1.0 - up) + high * up
+
+
+def distance_field(map_: Map, resolution: m | None, margin: m) -> DistanceField:
+    """The field described at `Map.distance_field`."""
+    margin = not_negative("margin", margin, "m")
+    if resolution is None:
+        if map_.grid is None:
+            raise InvalidValue(
+                f"map {map_.name!r} has no grid to take a resolution from: give resolution in m"
+            )
+        resolution = map_.grid.resolution
+    resolution = positive("resolution", resolution, "m")
+    if map_.empty:
+        raise InvalidValue(f"map {map_.name!r} has no obstacle to be near to")
+    grid = map_.grid
+    if grid is not None and not len(map_.segments) and resolution == grid.resolution and not margin:
+        return DistanceField(frozen(_of_cells(grid)), resolution, grid.origin)
+    x0, y0, x1, y1 = map_.bounds
+    origin = (x0 - margin, y0 - margin, 0.0)
+    shape = cell_counts(x1 - x0 + 2.0 * margin, y1 - y0 + 2.0 * margin, resolution)
+    middles = Grid(np.zeros(shape, dtype=np.bool_), resolution, origin).centres().reshape(-1, 2)
+    values = [
+        map_.distance(middles[begin : begin + _ROWS]) for begin in range(0, len(middles), _ROWS)
+    ]
+    return DistanceField(frozen(np.concatenate(values).reshape(shape)), resolution, origin)
+
+
+def _of_cells(grid: Grid) -> Array:
+    """Distances from the middles of a grid's own cells to the border of what is occupied."""
+    outside = _to_squares(grid.occupied)
+    # Beyond its border the grid is free, which an occupied cell at the border is near to.
+    inside = _to_squares(~np.pad(grid.occupied, 1))[1:-1, 1:-1]
+    return grid.resolution * np.where(grid.occupied, -inside, outside)
+
+
+def _to_squares(cells: Any) -> Array:
+    """Distances from all middles to the nearest of these closed cells, in cells.
+
+    On a lattice of half the spacing a cell covers 3 x 3 points, and the point of it nearest to the
+    middle of another cell is always one of them. So the distance to points is that to squares.
+    """
+    from scipy.ndimage import distance_transform_edt
+
+    rows, columns = cells.shape
+    lattice = np.ones((2 * rows + 1, 2 * columns + 1), dtype=np.bool_)
+    for down in range(3):
+        for across in range(3):
+            covered = lattice[down : down + 2 * rows : 2, across : across + 2 * columns : 2]
+            covered &= ~cells
+    distances = cast("Array", distance_transform_edt(lattice))
+    return distances[1::2, 1::2] / 2.0

@@ -1,0 +1,177 @@
+"""What one step of some runs may draw.
+
+A number depends on the seed of the study, the channel, the run, the step and its place in the row,
+and on nothing else: the number of runs, how they are split into batches and what else is drawn do
+not show in it. `skidpad.sensors.streams` says what the numbers are; here a compiled loop gives the
+same bits faster.
+
+Channels have names. The n-th call of `normal` within a step reads the channel `NAME.normal.n`, n
+from 0, and the n-th call of `uniform` reads `NAME.uniform.n`; `part("p")` gives a draw of its own
+whose channels begin with `NAME.p`. So drawing more at the end of a step, or in another part, leaves
+the other numbers alone.
+"""
+
+from __future__ import annotations
+
+import math
+import operator
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from ..errors import InvalidValue
+from ..workers import checked_threads
+from . import seeds
+from .numbers import numbers
+from .streams import checked_vehicles
+
+Array = NDArray[np.float64]
+Runs = NDArray[np.int64]
+
+
+class Draw:
+    """Random numbers of one step of some runs, one row per run.
+
+    `seed` is that of the study (see `seeds`), `runs` are the numbers of the runs in it. Make the
+    first draw of a run with checks and the others from it with `at`.
+    """
+
+    __slots__ = (
+        "_normals",
+        "_uniforms",
+        "channel",
+        "dt",
+        "runs",
+        "seed",
+        "step",
+        "threads",
+        "time",
+    )
+
+    seed: int
+    """Seed of the study."""
+    channel: str
+    """Begins the names of the channels, such as "disturbance"."""
+    runs: Runs
+    """Numbers of the runs."""
+    step: int
+    """Number of the step, from the start of the run."""
+    dt: float
+    """Length of the step in s: how long what is drawn is held."""
+    time: float
+    """Time at which the step begins, from the start of the run, in s."""
+    threads: int | None
+    """Threads to share the rows; None for as many as pay. They do not show in the numbers."""
+
+    def __init__(
+        self,
+        seed: int,
+        channel: str,
+        runs: ArrayLike,
+        step: int = 0,
+        dt: float = 0.0,
+        time: float | None = None,
+        threads: int | None = None,
+    ) -> None:
+        if not channel or not isinstance(channel, str):
+            raise InvalidValue(f"channel = {channel!r} must be a text")
+        self._fill(
+            seeds.checked(seed),
+            channel,
+            _checked_runs(runs),
+            _checked_step(step),
+            _checked_time("dt", dt),
+            None if time is None else _checked_time("time", time),
+            None if threads is None else checked_threads(threads),
+        )
+
+    @classmethod
+    def of_seed(
+        cls, seed: int, channel: str, step: int = 0, dt: float = 0.0, time: float | None = None
+    ) -> Draw:
+        """The draw of the one run that a seed names."""
+        study, run = seeds.split(seed)
+        return cls(study, channel, [run], step, dt, time)
+
+    def at(self, step: int, dt: float | None = None, time: float | None = None) -> Draw:
+        """The same channel and runs at another step, not checked again; time is step · dt if not
+        given."""
+        held = self.dt if dt is None else dt
+        return self._like(self.channel, step, held, time)
+
+    def part(self, name: str | int) -> Draw:
+        """A draw of its own at the same step, for one part of what is drawn."""
+        return self._like(f"{self.channel}.{name}", self.step, self.dt, self.time)
+
+    def once(self) -> Draw:
+        """What is drawn once per run, whatever the step: the draw of step 0."""
+        return self._like(f"{self.channel}.once", 0, self.dt, 0.0)
+
+    @property
+    def count(self) -> int:
+        """Number of runs: the rows of what is drawn."""
+        return self.runs.size
+
+    def normal(self, width: int = 1) -> Array:
+        """Independent standard normal numbers (runs, width); at most 8.2 in size."""
+        call, self._normals = self._normals, self._normals + 1
+        return self._numbers(f"{self.channel}.normal.{call}", width, True)
+
+    def uniform(self, width: int = 1) -> Array:
+        """Independent numbers (runs, width) between 0 and 1, neither of them ever drawn."""
+        call, self._uniforms = self._uniforms, self._uniforms + 1
+        return self._numbers(f"{self.channel}.uniform.{call}", width, False)
+
+    def _numbers(self, channel: str, width: int, normal: bool) -> Array:
+        return numbers(self.seed, channel, self.step, self.runs, width, normal, self.threads)
+
+    def _fill(
+        self,
+        seed: int,
+        channel: str,
+        runs: Runs,
+        step: int,
+        dt: float,
+        time: float | None,
+        threads: int | None,
+    ) -> None:
+        self.seed, self.channel, self.runs, self.threads = seed, channel, runs, threads
+        self.step, self.dt = step, dt
+        self.time = step * dt if time is None else time
+        self._normals = self._uniforms = 0
+
+    def _like(self, channel: str, step: int, dt: float, time: float | None) -> Draw:
+        made = object.__new__(Draw)
+        made._fill(self.seed, channel, self.runs, step, dt, time, self.threads)
+        return made
+
+    def __repr__(self) -> str:
+        return (
+            f"Draw(seed={self.seed}, channel={self.channel!r}, runs={self.count}, "
+            f"step={self.step}, dt={self.dt:g}, time={self.time:g})"
+        )
+
+
+def _checked_runs(runs: Any) -> Runs:
+    try:
+        return np.ascontiguousarray(checked_vehicles(runs))
+    except InvalidValue as error:
+        raise InvalidValue(str(error).replace("vehicle", "runs", 1)) from None
+
+
+def _checked_step(step: Any) -> int:
+    try:
+        return operator.index(step)
+    except TypeError:
+        raise InvalidValue(f"step = {step!r} must be a whole number") from None
+
+
+def _checked_time(name: str, value: Any) -> float:
+    try:
+        number = float(value)
+    except (TypeError, ValueError, OverflowError):
+        raise InvalidValue(f"{name} = {value!r} must be a number of seconds") from None
+    if not (math.isfinite(number) and number >= 0.0):
+        raise InvalidValue(f"{name} = {number} s must be finite and at least 0")
+    return number

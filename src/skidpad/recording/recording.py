@@ -1,0 +1,121 @@
+"""A recording in memory: a stage, its rows of numbers, scans and notes."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..stage import Channel, Stage
+from ..stage.film import Film, ScanAt
+from ..trajectory.columns import ROLES, Column, Role
+from ..trajectory.files import known_units
+from ..trajectory.trajectory import Trajectory
+from ..units import Unit
+from .plan import channels_of
+
+Array = NDArray[np.float64]
+
+
+class ImuLog(NamedTuple):
+    """Readings of an inertial unit."""
+
+    name: str
+    body: str
+    times: Array
+    """(n,) in s."""
+    values: Array
+    """(n, 6): rates x, y, z in rad/s, then forces x, y, z in m/s², along its own axes."""
+
+
+@dataclass(frozen=True, eq=False)
+class Recording:
+    """What was recorded; `read` makes it from a file."""
+
+    stage: Stage
+    times: Array
+    """(T,) in s, increasing."""
+    rows: Array
+    """(T, channels) in the order of `stage.channels`, to the bit as they were given."""
+    scans: tuple[ScanAt, ...]
+    """In the order of their times; `inf` where nothing was in reach."""
+    imus: tuple[ImuLog, ...]
+    meta: Mapping[str, Any]
+    """What was noted about the run; "error" is what ended it."""
+    complete: bool
+    """False of a file that was not closed: what it has is whole, but there was more."""
+    path: Path
+
+    @property
+    def duration(self) -> float:
+        """In s."""
+        return float(self.times[-1] - self.times[0]) if self.times.size else 0.0
+
+    def column(self, body: str, name: str) -> Array:
+        """A channel of a body over time."""
+        return self.rows[:, self._places(body)[name]]
+
+    def film(self, fps: float | None = None) -> Film:
+        """For the page; with at most `fps` pictures per second of recorded time if given.
+
+        Beams that hit nothing end at the largest range of their lidar.
+        """
+        far = [scan.max_range for scan in self.stage.scans]
+        scans = [_for_show(scan, far[scan.index]) for scan in self.scans]
+        film = Film(self.stage, self.times, self.rows.astype(np.float32), tuple(scans))
+        return film if fps is None else film.thinned(fps)
+
+    def trajectory(self, body: str) -> Trajectory:
+        """The channels of one body as a trajectory."""
+        columns = [
+            _column(self.stage.channels[place], self.rows[:, place])
+            for place in self._places(body).values()
+        ]
+        return Trajectory(self.times, tuple(columns), name=body, meta=dict(self.meta))
+
+    def to_parquet(self, path: str | os.PathLike[str]) -> None:
+        """Write Parquet for analysis: one table to a file `.parquet`, else a folder of them.
+
+        The table has a row per body and time with columns `t`, `body` and every channel, empty
+        where a body has none of that name. The folder has a file per body, which
+        `Trajectory.from_parquet` reads, and `scans.parquet` if there are scans. Units and roles are
+        in the metadata of the columns.
+        """
+        from . import recording_tables
+
+        recording_tables.write(self, Path(path))
+
+    def between(self, start: float, end: float) -> Recording:
+        """The part with start <= t <= end, in s."""
+        inside = (self.times >= start) & (self.times <= end)
+        scans = tuple(scan for scan in self.scans if start <= scan.time <= end)
+        imus = [
+            log._replace(times=log.times[chosen], values=log.values[chosen])
+            for log in self.imus
+            for chosen in [(log.times >= start) & (log.times <= end)]
+        ]
+        return replace(
+            self, times=self.times[inside], rows=self.rows[inside], scans=scans, imus=tuple(imus)
+        )
+
+    def _places(self, body: str) -> dict[str, int]:
+        places = channels_of(self.stage).get(body)
+        if places is None:
+            places = [self.stage.body(body).x]  # raises for a name that there is not
+        return {self.stage.channels[k].name: k for k in places}
+
+
+def _for_show(scan: ScanAt, far: float) -> ScanAt:
+    ranges = np.nan_to_num(scan.ranges, nan=far, posinf=far, neginf=0.0)
+    return scan._replace(ranges=ranges.astype(np.float32))
+
+
+def _column(channel: Channel, values: Array) -> Column:
+    unit = known_units().get(channel.unit) or Unit(channel.unit)
+    role: Role = channel.role if channel.role in ROLES else "output"
+    return Column(channel.name, unit, role, values)

@@ -1,0 +1,213 @@
+"""What users hand to a fleet, as arrays (step, vehicle, field): checked, named in errors, not
+copied.
+
+A layout of "aos" has the field last, (T, B, n), as most array code does; "soa" has the vehicle
+last, (T, n, B), which a kernel reads fastest.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from .. import record
+from ..compile import gpu
+from ..compile.host import Array
+from ..errors import InvalidValue
+
+LAYOUTS = ("aos", "soa")
+DEVICES = ("cpu", "cuda")
+
+
+class Space(NamedTuple):
+    """Where the arrays of a fleet live, and their precision."""
+
+    device: str
+    xp: Any
+    """NumPy or CuPy. NumPy's functions that take arrays work on both."""
+    dtype: Any
+
+    @classmethod
+    def of(cls, device: str, precision: str) -> Space:
+        """The space of a device, if it can be used here."""
+        return cls(device, np if device == "cpu" else gpu.cupy(), np.dtype(precision))
+
+
+def returned(out: Any, space: Space, *given: Any) -> Any:
+    """A result where its caller wants it: on the device only if something given was there."""
+    if space.device == "cpu":
+        return out
+    from_device = [g for g in given if gpu.is_on_device(g)]
+    return gpu.like(out, from_device[0]) if from_device else on_host(out)
+
+
+def on_host(array: Any) -> Array:
+    """An array as NumPy, copied from the device if it is there."""
+    return array.get() if hasattr(array, "get") else array
+
+
+def states(kind: type, given: Any, space: Space, layout: str) -> Array:
+    """Start states as (1, B, n); one state is a batch of one."""
+    return _finite(kind, "x0", _shaped(kind, "x0", given, space, layout, timed=False))
+
+
+def parameters(kind: type, base: Any, given: Any, space: Space) -> Array:
+    """Parameters as (1, B or 1, n): the vehicle's own, or per vehicle by array or by name."""
+    row = numbers("params", record.flatten(base), space)
+    if given is None:
+        return _finite(kind, "params", row.reshape(1, 1, -1))
+    if not isinstance(given, Mapping):
+        table = _shaped(kind, "params", given, space, "aos", timed=False)
+        return in_range(kind, "params", _finite(kind, "params", table))
+    columns: dict[str, Array] = {}
+    for name, value in given.items():
+        if name not in record.names(kind):
+            raise InvalidValue(record.unknown_name("params", name, record.names(kind)))
+        columns[name] = np.atleast_1d(numbers(f"params[{name!r}]", value, space))
+        if columns[name].ndim != 1:
+            raise InvalidValue(f"params[{name!r}] has shape {_shape(value)}; expected (B,)")
+    count = max((len(c) for c in columns.values()), default=1)
+    table = np.repeat(row[None, :], count, axis=0)
+    for name, column in columns.items():
+        if len(column) not in (1, count):
+            raise InvalidValue(f"params[{name!r}] has {len(column)} values, others {count}")
+        table[:, record.names(kind).index(name)] = column
+    return in_range(kind, "params", _finite(kind, "params", table[None]))
+
+
+def series(kind: type, what: str, given: Any, space: Space, layout: str) -> Array:
+    """Inputs or disturbances as (T or 1, B or 1, n); a record or mapping is one held row.
+
+    Whether they are finite is left to the kernel, which reads them anyway.
+    """
+    if given is None or isinstance(given, (Mapping, kind)):
+        row = record.flatten(record.build(kind, given))
+        return numbers(what, row, space).reshape(1, 1, -1)
+    return in_range(kind, what, _shaped(kind, what, given, space, layout, timed=True))
+
+
+def rows(
+    kind: type, what: str, given: Any, space: Space, shape: tuple[int, ...], *, masked: bool = False
+) -> Array:
+    """Values for each of a set of states of leading shape `shape`, as (1, N, n); or one for all.
+
+    With `masked` they may be NaN.
+    """
+    if given is None or isinstance(given, (Mapping, kind)):
+        return series(kind, what, given, space, "aos")
+    array = numbers(what, given, space)
+    n = record.size(kind)
+    if array.ndim == 0 or array.shape[-1] != n:
+        raise InvalidValue(
+            f"{what} has shape {array.shape}; expected (..., {n}) with fields "
+            f"{', '.join(record.names(kind))}"
+        )
+    try:
+        array = np.broadcast_to(array, (*shape, n))
+    except ValueError:
+        raise InvalidValue(
+            f"{what} has shape {array.shape}, which does not fit states of shape {(*shape, n)[:-1]}"
+        ) from None
+    # Not -1: without fields there is nothing to count by.
+    array = array.reshape(1, math.prod(shape), n)
+    return array if masked else in_range(kind, what, _finite(kind, what, array))
+
+
+def empty(samples: int, count: int, size: int, space: Space, layout: str) -> Array:
+    """Room for samples (sample, vehicle, field), laid out in memory as `layout` says."""
+    shape = (samples, count, size) if layout == "aos" else (samples, size, count)
+    try:
+        room = space.xp.empty(shape, space.dtype)
+    except MemoryError as error:  # CuPy's own error is one too
+        gigabytes = math.prod(shape) * space.dtype.itemsize / 1e9
+        raise InvalidValue(
+            f"{samples} samples of {count} vehicles take {gigabytes:.1f} GB of memory, more than "
+            f"there is on the {space.device}: take a larger `every` or fewer vehicles"
+        ) from error
+    return room if layout == "aos" else np.swapaxes(room, 1, 2)
+
+
+def _shaped(kind: type, what: str, given: Any, space: Space, layout: str, *, timed: bool) -> Array:
+    n = record.size(kind)
+    if isinstance(given, (Mapping, kind)):
+        given = record.flatten(record.build(kind, given))
+    array = numbers(what, given, space)
+    if layout == "soa" and array.ndim > 1:
+        array = np.swapaxes(array, -1, -2)
+    if array.ndim == 0 or array.shape[-1] != n or array.ndim > (3 if timed else 2):
+        forms = {
+            ("aos", True): f"(B, {n}) held or (T, B, {n})",
+            ("soa", True): f"({n}, B) held or (T, {n}, B)",
+            ("aos", False): f"(B, {n})",
+            ("soa", False): f"({n}, B)",
+        }
+        raise InvalidValue(
+            f"{what} has shape {_shape(given)}; expected {forms[layout, timed]} "
+            f"with fields {', '.join(record.names(kind))}"
+        )
+    array = array.reshape((1,) * (3 - array.ndim) + array.shape)
+    aligned = getattr(array.flags, "aligned", True)
+    whole = aligned and all(s % array.itemsize == 0 for s in array.strides)
+    return array if whole else array.copy()
+
+
+def numbers(what: str, given: Any, space: Space) -> Array:
+    """Anything array-like as an array in this space."""
+    try:
+        with np.errstate(over="ignore"):  # too large for float32 becomes infinite, and is refused
+            if space.device == "cuda":
+                return gpu.device_array(what, given, space.dtype)
+            return np.asarray(given, dtype=space.dtype)
+    except (TypeError, ValueError) as error:
+        if isinstance(error, InvalidValue):
+            raise
+        raise InvalidValue(f"{what} must be an array of numbers: {error}") from error
+
+
+def _shape(given: Any) -> tuple[int, ...]:
+    return tuple(given.shape) if hasattr(given, "shape") else np.shape(given)
+
+
+def _finite(kind: type, what: str, array: Array) -> Array:
+    if not np.isfinite(array).all():
+        raise InvalidValue(not_finite(kind, what, array))
+    return array
+
+
+def not_finite(kind: type, what: str, array: Array) -> str:
+    """The sentence for the first value of an array (step, vehicle, field) that is not finite."""
+    step, vehicle, field = np.argwhere(~np.isfinite(array))[0].tolist()
+    place = f"vehicle {vehicle}" + (f", step {step}" if array.shape[0] > 1 else "")
+    name = record.names(kind)[field]
+    return f"{what}: {name} of {place} is {array[step, vehicle, field]}; it must be finite"
+
+
+def in_range(kind: type, what: str, array: Array) -> Array:
+    """The array (step, vehicle, field), if every value is in the range its field allows."""
+    for k, leaf in enumerate(record.fields(kind)):
+        allowed = leaf.allowed
+        if allowed is None:
+            continue
+        column = array[:, :, k]
+        low = column <= allowed.low if allowed.open_low else column < allowed.low
+        bad = np.argwhere(low | (column > allowed.high))
+        if len(bad):
+            step, vehicle = bad[0].tolist()
+            value = float(column[step, vehicle])
+            where = f"{leaf.name} = {value:g} {leaf.unit} of vehicle {vehicle}"
+            raise InvalidValue(f"{what}: {where} must be {allowed}")
+    return array
+
+
+def batch_size(**arrays: Array) -> int:
+    """The number of vehicles these arrays agree on; a length of 1 fits any."""
+    sizes = {name: a.shape[1] for name, a in arrays.items() if a.shape[1] != 1}
+    if len(set(sizes.values())) > 1:
+        listed = ", ".join(f"{name} has {size}" for name, size in sizes.items())
+        raise InvalidValue(f"numbers of vehicles differ: {listed}")
+    if 0 in sizes.values():
+        raise InvalidValue(f"{next(iter(sizes))} has no vehicles; at least 1 is needed")
+    return next(iter(sizes.values()), 1)

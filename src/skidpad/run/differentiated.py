@@ -1,0 +1,187 @@
+"""Functions of a vehicle with their exact derivatives, as machine code bound to its own memory.
+
+What is differentiated are the expressions of `interop.casadi`, the same that everything else steps.
+A small model's step is one function; the step of a large one is put together at each call from the
+derivatives of its stages, which is the same chain rule with far less to compile.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections import OrderedDict
+from collections.abc import Callable, Sequence
+from typing import Any, Protocol
+
+import numpy as np
+
+from ..compile import host, pipeline
+from ..compile.host import Array
+from ..compile.program import Port
+from ..compile.trace import trace
+from ..integrate import ExplicitRungeKutta, Tableau
+from ..integrate.base import Integrator
+from ..model import Model, Vehicle
+
+WHOLE_STEP = 6_000
+"""Operations up to which a step is one function; compiling that takes seconds."""
+LARGEST = 30_000
+"""Operations beyond which a function is left to CasADi's interpreter: compiling more takes longer
+than the calls of a session would save."""
+KEPT = 64
+"""Functions kept for models in use."""
+
+
+class Function(Protocol):
+    """Values, their Jacobians with respect to state and input, and more values.
+
+    Called with rows for x, u, w, p (and dt, for a step); returns arrays of the caller's own.
+    """
+
+    def __call__(self, *rows: Any) -> list[Array]:
+        """The values and derivatives at a point."""
+        ...
+
+
+class Differentiated:
+    """A `Function` from expressions of symbols."""
+
+    def __init__(self, name: str, symbols: Sequence[Any], values: Any, more: Sequence[Any]) -> None:
+        import casadi as ca
+
+        from ..integrate.jacobian import linearised
+
+        self.name = name
+        # By elimination: CasADi's own way takes up to twice as many operations here.
+        values, jacobian = linearised(values, ca.vertcat(*symbols[:2]))
+        nx = symbols[0].numel()
+        matrices = [ca.densify(jacobian[:, :nx]), ca.densify(jacobian[:, nx:])]
+        results = [values, *matrices, *more]
+        self._given = [np.zeros(symbol.numel()) for symbol in symbols]
+        self._found = [np.zeros(values.numel()), *(np.zeros(m.shape) for m in matrices)]
+        self._found += [np.zeros(result.numel()) for result in more]
+        # CasADi stores columns one after the other, NumPy rows.
+        columns = [ca.reshape(result.T, -1, 1) for result in results]
+        self._function = ca.Function("f", list(symbols), columns, {"cse": True})
+        self.operations: int = self._function.n_instructions()
+        self._lock = threading.Lock()
+        self._call: Callable[[], None] | None = None
+
+    def _interpreted(self) -> Callable[[], None]:
+        def call() -> None:
+            for found, result in zip(self._found, self._function(*self._given), strict=True):
+                found.reshape(-1)[:] = result.full().ravel()
+
+        return call
+
+    def _compiled(self) -> Callable[[], None]:
+        import casadi as ca
+
+        def inlined(*ports: tuple[Any, ...]) -> list[list[Any]]:
+            results = self._function(*(ca.vertcat(ca.SX(0, 1), *port) for port in ports))
+            return [ca.vertsplit(result) if result.numel() else [] for result in results]
+
+        inputs, outputs = (
+            [Port(f"{side}{k}", tuple(map(str, range(array.size)))) for k, array in enumerate(many)]
+            for side, many in (("in", self._given), ("out", self._found))
+        )
+        program = trace(self.name, inlined, inputs, outputs)
+        kernel, _ = pipeline.apply_kernel(program, "float64", 1)
+        arrays = [array.reshape(1, 1, -1) for array in (*self._given, *self._found)]
+        words = [word for array in arrays for word in host.writable(array)]
+        block = np.array([*words, 0, 1], dtype=np.int64)
+        address = block.ctypes.data
+
+        def call() -> None:
+            assert block.size  # keeps the block alive as long as the function
+            kernel(address)
+
+        return call
+
+    def __call__(self, *rows: Any) -> list[Array]:
+        """The values and derivatives at a point."""
+        with self._lock:
+            if self._call is None:
+                compiled = self.operations <= LARGEST
+                self._call = self._compiled() if compiled else self._interpreted()
+            for given, row in zip(self._given, rows, strict=True):
+                given[:] = row
+            self._call()
+            return [found.copy() for found in self._found]
+
+
+class Staged:
+    """A step by an explicit Runge-Kutta method, differentiated stage by stage."""
+
+    def __init__(self, rate: Function, tableau: Tableau) -> None:
+        self._rate = rate
+        self._a = [[float(c) for c in row] for row in tableau.a]
+        self._b = [float(c) for c in tableau.b]
+
+    def __call__(self, *rows: Any) -> list[Array]:
+        """The state after dt, its derivatives with respect to state and input, and residual 0."""
+        x, u, w, p, (dt,) = rows
+        nx = len(x)
+        # State and derivatives side by side, so that each stage moves all of them at once.
+        start = np.eye(nx, 1 + nx + len(u), 1)
+        start[:, 0] = x
+        slopes: list[Array] = []
+        for weights in self._a:
+            at = _ahead(start, weights, slopes, dt)
+            rate, of_x, of_u = self._rate(at[:, 0], u, w, p)[:3]
+            slope = of_x @ at
+            slope[:, 0] = rate
+            slope[:, 1 + nx :] += of_u
+            slopes.append(slope)
+        after = _ahead(start, self._b, slopes, dt)
+        return [after[:, 0], after[:, 1 : 1 + nx], after[:, 1 + nx :], np.zeros(1)]
+
+
+def _ahead(start: Array, weights: Sequence[float], slopes: list[Array], dt: float) -> Array:
+    """start + dt Σ weights slopes."""
+    found = start
+    for weight, slope in zip(weights, slopes, strict=False):
+        if weight:
+            found = found + (weight * dt) * slope
+    return found
+
+
+_KEPT: OrderedDict[tuple[Any, ...], tuple[Model, Function]] = OrderedDict()
+
+
+def differentiated(vehicle: Vehicle, what: str, integrator: Integrator | None = None) -> Function:
+    """The `derivative`, the `outputs` or the `step` (by an integrator) of a vehicle's model.
+
+    It is made once for a model: parameters are arguments.
+    """
+    model = vehicle.model
+    # Models hold mappings and so have no hash; the model itself is kept with its entry, so that no
+    # other one can get its address.
+    key = (id(model), what, integrator)
+    entry = _KEPT.get(key)
+    if entry is None:
+        entry = _KEPT[key] = (model, _made(vehicle, what, integrator))
+        while len(_KEPT) > KEPT:
+            _KEPT.popitem(last=False)
+    return entry[1]
+
+
+def _made(vehicle: Vehicle, what: str, integrator: Integrator | None) -> Function:
+    from ..interop.casadi import casadi_model
+
+    model = casadi_model(vehicle, integrator)
+    symbols, name = [model.x, model.u, model.w, model.p], f"{vehicle.name}.{what}"
+    if what != "step":
+        values = model.f_expl if what == "derivative" else model.y
+        return Differentiated(name, symbols, values, ())
+    # What a model holds over the step, the stages of it cannot see one by one.
+    alone = vehicle.model.continuous and vehicle.model.hold is None and vehicle.model.substeps == 1
+    if isinstance(integrator, ExplicitRungeKutta) and alone:
+        size: int = model.functions["f_disc"].n_instructions()
+        if size * _GROWTH > WHOLE_STEP:
+            return Staged(differentiated(vehicle, "derivative"), integrator.tableau)
+    name = f"{name}.{integrator.name if integrator is not None else 'update'}"
+    return Differentiated(name, [*symbols, model.dt], model.f_disc, [model.residual])
+
+
+_GROWTH = 5
+"""Operations of a step with its Jacobian over those of the step, roughly."""

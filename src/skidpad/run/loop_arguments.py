@@ -1,0 +1,65 @@
+"""What users hand to a fleet with a policy, as the arrays of the closed loop.
+
+They give what belongs to the vehicle and what belongs to its policy apart; the closed loop has the
+fields of the one behind those of the other.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ..compile.cpu import Given
+from ..compile.host import Array
+from ..compile.plant import Plant
+from ..errors import InvalidValue
+from ..policy import Policy
+from . import batch
+from .batch import Space
+
+
+class Arguments(NamedTuple):
+    """The arguments of a rollout with a policy, as given."""
+
+    x0: Any
+    references: Any
+    params: Any
+    disturbances: Any
+    memory: Any
+    policy_params: Any
+
+
+def joined(plant: Plant, policy: Policy, arguments: Arguments, space: Space, layout: str) -> Given:
+    """The arguments, checked, as arrays (step, vehicle, field); `plant` is the vehicle alone."""
+    x0, references, params, disturbances, memory, policy_params = arguments
+    x = batch.states(plant.State, x0, space, layout)
+    u = batch.series(policy.Reference, "references", references, space, layout)
+    w = batch.series(plant.Disturbance, "disturbances", disturbances, space, layout)
+    p = batch.parameters(plant.Params, plant.params, params, space)
+    m = _memory(policy, memory, space, layout)
+    try:
+        own = batch.parameters(policy.Params, policy.params, policy_params, space)
+    except InvalidValue as error:
+        raise InvalidValue(f"policy_params: {error}") from error
+    batch.batch_size(x0=x, memory=m, references=u, disturbances=w, params=p, policy_params=own)
+    return Given(_beside(x, m, space), u, w, _beside(p, own, space))
+
+
+def _memory(policy: Policy, given: Any, space: Space, layout: str) -> Array:
+    """What a policy remembers at the start, as (1, B or 1, n)."""
+    if given is None or isinstance(given, (Mapping, policy.Memory)):
+        return batch.series(policy.Memory, "memory", given, space, layout)
+    array = batch.numbers("memory", given, space)
+    array = np.swapaxes(array, -1, -2) if layout == "soa" and array.ndim > 1 else array
+    return batch.rows(policy.Memory, "memory", array, space, array.shape[:-1])
+
+
+def _beside(a: Array, b: Array, space: Space) -> Array:
+    """The fields of two arrays (1, vehicle or 1, field) in one."""
+    if not b.shape[2]:
+        return a
+    count = max(a.shape[1], b.shape[1])
+    wide = [np.broadcast_to(part, (1, count, part.shape[2])) for part in (a, b)]
+    return space.xp.concatenate(wide, axis=2)

@@ -1,0 +1,173 @@
+"""The runs of a Monte Carlo: all of them together, one step of the disturbance at a time.
+
+What a run draws depends on the seed, its number and the step, on nothing else; and a fleet gives a
+vehicle the same bits whatever else is in it. So a run is the same among any others, and alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ... import record
+from ...errors import InvalidValue, SimulationDiverged
+from ...random import Draw, UncertaintyModel
+from ...random.model import sampled as drawn
+from ...random.seeds import of_run
+from .. import batch
+
+if TYPE_CHECKING:
+    from ..fleet import Fleet
+
+Array = NDArray[np.float64]
+Runs = NDArray[np.int64]
+
+
+class Moment(NamedTuple):
+    """All runs at one time."""
+
+    step: int
+    states: Array
+    """(nx, runs): the vehicle's states, then the memory of its policy; NaN for runs that ended."""
+    inputs: Array | None
+    """(nu or 1 run, ...) inputs of the coming step; None after the last."""
+    disturbances: Array | None
+    """(runs, nw) disturbances of the coming step; None after the last."""
+
+
+@dataclass(frozen=True)
+class Experiment:
+    """What is run: a fleet, how it starts, what drives it and what is drawn."""
+
+    fleet: Fleet
+    """Of the vehicle, or of the closed loop of vehicle and policy."""
+    vehicle_states: int
+    """States of the vehicle itself; those behind are the policy's memory."""
+    steps: int
+    seed: int
+    start: Array | UncertaintyModel
+    """(1 or runs, states of the vehicle), or what they are drawn from."""
+    memory: Array
+    """Memory of the policy at the start, (nm,)."""
+    inputs: Array
+    """(1 or steps, 1 or runs, nu): controls, or what the policy is told."""
+    params: Mapping[str, Any]
+    """Parameters by name: (1,), (runs,), or what they are drawn from."""
+    disturbance: UncertaintyModel
+    noise: UncertaintyModel | None
+    """On the state that the policy sees; its numbers go behind `inputs`."""
+
+    def moments(self, runs: Runs) -> Iterator[Moment]:
+        """The start, and the runs after every step."""
+        x, params = self._started(runs), self.parameters(runs)
+        felt, seen = self.disturbance.start(len(runs)), None
+        if self.noise is not None:
+            seen = self.noise.start(len(runs))
+        for step in range(self.steps):
+            own = x[: self.vehicle_states].T
+            w, felt = drawn(self.disturbance, self.draw("disturbance", runs, step), felt, own)
+            u = _of(self.inputs, step, runs)
+            if self.noise is not None:
+                errors, seen = drawn(self.noise, self.draw("noise", runs, step), seen, own)
+                u = np.concatenate([np.broadcast_to(u, (len(runs), u.shape[1])), errors], axis=1)
+            yield Moment(step, x, u, w)
+            x = self._advanced(x, u, w, params, runs, step)
+        yield Moment(self.steps, x, None, None)
+
+    def draw(self, channel: str, runs: Runs, step: int) -> Draw:
+        """What one step of these runs may draw."""
+        return Draw(self.seed, channel, runs, step, self.fleet.dt)
+
+    def _started(self, runs: Runs) -> Array:
+        if isinstance(self.start, UncertaintyModel):
+            draw = self.draw("start", runs, 0)
+            own, _ = drawn(self.start, draw, self.start.start(len(runs)))
+        else:
+            own = _of(self.start[None], 0, runs)
+        own = np.broadcast_to(own, (len(runs), own.shape[1]))
+        memory = np.broadcast_to(self.memory, (len(runs), self.memory.size))
+        return np.ascontiguousarray(np.concatenate([own, memory], axis=1).T)
+
+    def parameters(self, runs: Runs) -> dict[str, Array] | None:
+        """Parameters of these runs by name; None: the vehicle's own."""
+        found: dict[str, Array] = {}
+        for name, given in self.params.items():
+            if isinstance(given, UncertaintyModel):
+                draw = self.draw(f"params.{name}", runs, 0)
+                found[name] = drawn(given, draw, given.start(len(runs)))[0][:, 0]
+            else:
+                values = np.atleast_1d(np.asarray(given, dtype=float))
+                found[name] = values if len(values) == 1 else values[runs]
+        return found or None
+
+    def _advanced(
+        self, x: Array, u: Array, w: Array, params: dict[str, Array] | None, runs: Runs, step: int
+    ) -> Array:
+        """The states after a step; runs that diverged before stay NaN."""
+        alive = np.isfinite(x).all(axis=0)
+        if not alive.any():
+            return x
+        rows = slice(None) if alive.all() else np.flatnonzero(alive)
+        p = params and {n: v if len(v) == 1 else v[rows] for n, v in params.items()}
+        try:
+            after = self.fleet.rollout(
+                x[:, rows],
+                (u if len(u) == 1 else u[rows]).T,
+                disturbances=w[rows].T if w.shape[1] else None,
+                params=p,
+                steps=1,
+                layout="soa",
+            )[-1]
+        except SimulationDiverged as error:
+            raise self._named(error, runs, step) from error
+        if alive.all():
+            return after
+        out = np.full_like(x, np.nan)
+        out[:, rows] = after
+        return out
+
+    def _named(self, error: SimulationDiverged, runs: Runs, step: int) -> SimulationDiverged:
+        """The error with the seeds of the runs, so that they can be run again."""
+        lost = [int(runs[v]) for v in error.vehicles]
+        seeds = ", ".join(str(of_run(self.seed, k)) for k in lost[:4])
+        seeds += ", ..." if len(lost) > 4 else ""
+        time = step * self.fleet.dt + error.time
+        return SimulationDiverged(
+            f"{len(lost)} of {len(runs)} runs diverged after t = {time:g} s (seeds {seeds}); "
+            'a fleet with on_diverge="mask" goes on without them',
+            time=time,
+            last_state=error.last_state,
+            vehicles=tuple(lost),
+        )
+
+
+def _of(series: Array, step: int, runs: Runs) -> Array:
+    """The rows (1 or runs, n) of a series (1 or steps, 1 or runs, n) at a step."""
+    rows = series[0 if len(series) == 1 else step]
+    return rows if len(rows) == 1 else rows[runs]
+
+
+def checked_model(name: str, model: Any, kind: type, what: str) -> UncertaintyModel:
+    """The uncertainty model, if it has a number for each field of a record."""
+    if not isinstance(model, UncertaintyModel):
+        raise InvalidValue(f"{name} must be an UncertaintyModel, got a {type(model).__qualname__}")
+    size = record.size(kind)
+    if model.dim != size:
+        raise InvalidValue(
+            f"{name} has {model.dim} numbers, but {what} has {size}: "
+            + ", ".join(record.names(kind))
+        )
+    return model
+
+
+def input_rows(fleet: Fleet, kind: type, given: Any) -> Array:
+    """Controls or references as (1 or steps, 1 or runs, n); a table (steps, n) is for all runs."""
+    space = batch.Space.of("cpu", fleet.precision)
+    if not isinstance(given, (Mapping, kind)) and given is not None and np.ndim(given) == 2:
+        given = np.asarray(given)[:, None]
+    what = "controls" if kind is fleet.plant.Input else "references"
+    return batch.series(kind, what, given, space, "aos")

@@ -1,0 +1,186 @@
+"""From the arguments of `Fleet.monte_carlo` to its result."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from operator import attrgetter
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ... import record
+from ...checks import whole
+from ...errors import InvalidValue
+from ...policy import Policy
+from ...random import NoUncertainty, UncertaintyModel
+from .. import batch
+from .experiment import Array, Experiment, checked_model, input_rows
+from .noisy_policy import noisy
+from .result import MonteCarlo
+from .tally import Quantity, Tally
+
+if TYPE_CHECKING:
+    from ..fleet import Fleet
+
+
+def sampled(
+    fleet: Fleet,
+    x0: Any,
+    inputs: Any,
+    runs: int | Sequence[int],
+    disturbance: UncertaintyModel | None,
+    noise: UncertaintyModel | None,
+    policy: Policy | None,
+    seed: int,
+    steps: int | None,
+    duration: float | None,
+    params: Mapping[str, Any] | None,
+    policy_params: Mapping[str, Any] | None,
+    quantities: Any,
+    events: Mapping[str, Quantity] | None,
+    quantiles: Sequence[float],
+) -> MonteCarlo:
+    """Run a Monte Carlo; the arguments are those of `Fleet.monte_carlo`."""
+    plant = fleet.plant
+    numbers = _run_numbers(runs)
+    told = input_rows(fleet, plant.Input if policy is None else policy.Reference, inputs)
+    loop = _looped(fleet, policy, noise)
+    experiment = Experiment(
+        fleet=loop,
+        vehicle_states=record.size(plant.State),
+        steps=_step_count(fleet.dt, steps, duration, told),
+        seed=whole("seed", seed, "not negative", least=0),
+        start=_start(fleet, x0),
+        memory=_memory(policy),
+        inputs=told,
+        params={**_own(plant.Params, params), **_policy_params(policy, policy_params)},
+        disturbance=_disturbance(fleet, disturbance),
+        noise=None if noise is None else checked_model("noise", noise, plant.State, "the state"),
+    )
+    _check_runs(experiment, numbers)
+    tally = Tally(
+        plant.State,
+        _quantities(plant.State, quantities),
+        dict(events or {}),
+        _levels(quantiles),
+        experiment.steps + 1,
+        len(numbers),
+    )
+    return MonteCarlo(experiment, numbers, tally).run()
+
+
+def _run_numbers(runs: int | Sequence[int]) -> NDArray[np.int64]:
+    if np.ndim(runs) == 0:
+        return np.arange(whole("runs", runs, "at least 1"))
+    numbers = np.asarray(runs)
+    if not np.issubdtype(numbers.dtype, np.integer) or numbers.ndim != 1 or not numbers.size:
+        raise InvalidValue("runs must be a number of runs, or a list of the numbers of some")
+    if numbers.min() < 0 or numbers.max() >= 2**32 or len(np.unique(numbers)) < len(numbers):
+        raise InvalidValue(f"numbers of runs must differ and lie between 0 and {2**32 - 1}")
+    return numbers.astype(np.int64)
+
+
+def _looped(fleet: Fleet, policy: Policy | None, noise: UncertaintyModel | None) -> Fleet:
+    """The fleet that runs: the vehicle alone, or with its policy compiled in."""
+    if policy is None:
+        if noise is not None:
+            raise InvalidValue("noise is on what a policy sees; without policy= nobody sees it")
+        return fleet
+    return fleet.loop(policy if noise is None else noisy(policy, fleet.plant.State))
+
+
+def _start(fleet: Fleet, x0: Any) -> Array | UncertaintyModel:
+    State = fleet.plant.State
+    if isinstance(x0, UncertaintyModel):
+        return checked_model("x0", x0, State, "the state")
+    return batch.states(State, x0, batch.Space.of("cpu", fleet.precision), "aos")[0]
+
+
+def _memory(policy: Policy | None) -> Array:
+    return np.array(() if policy is None else record.flatten(record.build(policy.Memory)))
+
+
+def _own(Params: type, params: Mapping[str, Any] | None) -> dict[str, Any]:
+    for name in params or {}:
+        if name not in record.names(Params):
+            raise InvalidValue(record.unknown_name("params", name, record.names(Params)))
+    return dict(params or {})
+
+
+def _policy_params(policy: Policy | None, given: Mapping[str, Any] | None) -> dict[str, Any]:
+    if policy is None:
+        if given is not None:
+            raise InvalidValue("policy_params go with a policy=")
+        return {}
+    # Always given, as the compiled loop is shared by policies that differ in parameters only.
+    own = zip(record.names(policy.Params), record.flatten(policy.params), strict=True)
+    return {f"policy.{n}": v for n, v in {**dict(own), **_own(policy.Params, given)}.items()}
+
+
+def _disturbance(fleet: Fleet, given: UncertaintyModel | None) -> UncertaintyModel:
+    kind = fleet.plant.Disturbance
+    neutral = record.flatten(record.build(kind))
+    if given is None:
+        return NoUncertainty(len(neutral), nominal_value=np.array(neutral))
+    if not neutral:
+        raise InvalidValue(
+            f"{fleet.plant.name!r} takes no disturbance; `skidpad.with_disturbance(vehicle)` makes "
+            "a vehicle that takes one on the rate of every state"
+        )
+    return checked_model("disturbance", given, kind, f"the disturbance of {fleet.plant.name!r}")
+
+
+def _step_count(dt: float, steps: int | None, duration: float | None, told: Array) -> int:
+    counts = {len(told)} if len(told) > 1 else set[int]()
+    if duration is not None:
+        if not (np.isfinite(duration) and duration > 0.0):
+            raise InvalidValue(f"duration = {duration} s must be finite and greater than 0")
+        counts.add(max(1, round(duration / dt)))
+    if steps is not None:
+        counts.add(whole("steps", steps, "at least 1"))
+    if len(counts) != 1:
+        found = " and ".join(map(str, sorted(counts))) or "none given"
+        raise InvalidValue(
+            f"number of steps: {found}; say one with steps=, duration= in s, or a table of inputs"
+        )
+    return counts.pop()
+
+
+def _check_runs(experiment: Experiment, numbers: NDArray[np.int64]) -> None:
+    """Raise unless what is given per run is given for all."""
+    last = int(numbers.max())
+    given = {"inputs": experiment.inputs.shape[1]}
+    if not isinstance(experiment.start, UncertaintyModel):
+        given["x0"] = len(experiment.start)
+    for name, value in experiment.params.items():
+        if not isinstance(value, UncertaintyModel):
+            given[f"params[{name!r}]"] = np.size(value)
+    for name, count in given.items():
+        if count != 1 and count <= last:
+            raise InvalidValue(f"{name}: {count} runs are given, but run {last} is wanted")
+
+
+def _quantities(State: type, given: Any) -> dict[str, Quantity]:
+    """Functions of the state by name; names of states stand for themselves."""
+    names = record.names(State)
+    if given is None:
+        given = names
+    if not isinstance(given, Mapping):
+        given = {name: name for name in given}
+    found: dict[str, Callable[[Any], Any]] = {}
+    for name, quantity in given.items():
+        if callable(quantity):
+            found[name] = quantity
+        elif quantity in names:
+            found[name] = attrgetter(quantity)
+        else:
+            raise InvalidValue(record.unknown_name("State", str(quantity), names, "quantity"))
+    return found
+
+
+def _levels(quantiles: Sequence[float]) -> Array:
+    levels = np.unique(np.asarray(quantiles, dtype=float))
+    if not levels.size or not ((levels >= 0.0) & (levels <= 1.0)).all():
+        raise InvalidValue(f"quantiles = {list(quantiles)} must lie between 0 and 1")
+    return levels

@@ -1,0 +1,109 @@
+"""What is kept of the runs while they pass: bands, extremes and events, not every state."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ... import record
+from ...errors import InvalidValue
+from ...trajectory.trajectory import Trajectory
+
+Array = NDArray[np.float64]
+Quantity = Callable[[Any], Any]
+"""A function of the state record, its fields arrays with a number per run."""
+
+
+class Tally:
+    """Statistics of some quantities and events over all runs, taken step by step.
+
+    Args:
+        State: the record that quantities and events are functions of.
+        quantities: functions of the state, by name.
+        events: functions of the state that say whether something happens, by name.
+        levels: quantiles to keep, from 0 to 1.
+    """
+
+    def __init__(
+        self,
+        State: type,
+        quantities: Mapping[str, Quantity],
+        events: Mapping[str, Quantity],
+        levels: Array,
+        samples: int,
+        runs: int,
+    ) -> None:
+        self._State, self._quantities, self._events = State, quantities, events
+        self.levels = levels
+        self.quantiles = {n: np.full((samples, len(levels)), np.nan) for n in quantities}
+        self.mean = {n: np.full(samples, np.nan) for n in quantities}
+        self.std = {n: np.full(samples, np.nan) for n in quantities}
+        self.highest = {n: Extreme(runs, 1.0) for n in quantities}
+        self.lowest = {n: Extreme(runs, -1.0) for n in quantities}
+        self.happened = {n: np.zeros(runs, bool) for n in events}
+        self.share = {n: np.full(samples, np.nan) for n in events}
+
+    def take(self, sample: int, states: Array) -> None:
+        """Count the states (fields, runs) of one time; runs that are NaN do not count."""
+        alive: NDArray[np.bool_] = np.asarray(np.isfinite(states).all(axis=0))
+        if not alive.any():
+            return
+        x = record.unflatten(self._State, list(states))
+        for name, quantity in self._quantities.items():
+            self._take_quantity(name, sample, _numbers(name, quantity(x), len(alive)), alive)
+        for name, event in self._events.items():
+            self.happened[name] |= _numbers(name, event(x), len(alive)).astype(bool) & alive
+            self.share[name][sample] = self.happened[name][alive].mean()
+
+    def along(self, name: str, run: Trajectory) -> Array:
+        """A quantity at each sample of a trajectory with the states among its columns."""
+        x = record.unflatten(self._State, [run[leaf] for leaf in record.names(self._State)])
+        return _numbers(name, self._quantities[name](x), len(run))
+
+    def unit(self, name: str) -> str:
+        """Unit symbol of a quantity with the name of a state; empty for any other."""
+        leaves = record.fields(self._State)
+        return next((leaf.unit.symbol for leaf in leaves if leaf.name == name), "")
+
+    def _take_quantity(self, name: str, sample: int, values: Array, alive: Any) -> None:
+        self.highest[name].take(sample, values)
+        self.lowest[name].take(sample, values)
+        counted = values if alive.all() else values[alive]
+        self.quantiles[name][sample] = np.quantile(counted, self.levels)
+        # A run on its way to infinity may be too large to be squared.
+        with np.errstate(over="ignore"):
+            self.mean[name][sample] = counted.mean()
+            self.std[name][sample] = counted.std(ddof=1) if counted.size > 1 else 0.0
+
+
+class Extreme:
+    """The largest value of each run (with a sign of -1 the smallest), and its sample."""
+
+    def __init__(self, runs: int, sign: float) -> None:
+        self._sign = sign
+        self._most = np.full(runs, -np.inf)
+        self.sample = np.zeros(runs, np.int64)
+
+    def take(self, sample: int, values: Array) -> None:
+        """Compare with the values of one sample."""
+        signed = values if self._sign > 0.0 else -values
+        further = signed > self._most
+        self._most[further] = signed[further]
+        self.sample[further] = sample
+
+    @property
+    def value(self) -> Array:
+        """(runs,)"""
+        return self._sign * self._most
+
+
+def _numbers(name: str, values: Any, runs: int) -> Array:
+    found = np.asarray(values)
+    if found.shape != (runs,) and found.shape != ():
+        raise InvalidValue(
+            f"{name!r} must give one number per run, {runs} of them; it gave shape {found.shape}"
+        )
+    return np.broadcast_to(found, (runs,))

@@ -1,0 +1,101 @@
+"""What to make of a rollout: raise for what went wrong, with vehicle and time, or mask it."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from .. import record
+from ..compile.cpu import Given, Late
+from ..compile.host import Array
+from ..errors import InvalidValue, SimulationDiverged, StepNotConverged
+from . import batch
+from . import delay as dead_time
+from .engines import Engines
+
+
+def judge(
+    engines: Engines,
+    given: Given,
+    out: Array,
+    every: int,
+    health: Array,
+    *,
+    inputs: str,
+    mask: bool,
+    late: Late | None = None,
+) -> None:
+    """Raise for what went wrong in a rollout, or mask the vehicles that diverged.
+
+    `out` are its samples (sample, vehicle, field), `health` what the engine said of each vehicle,
+    `inputs` what the caller calls the inputs, `late` the queue of delayed ones.
+    """
+    diverged, bad_input, _ = batch.on_host(~np.isfinite(health))
+    if bad_input.any():
+        what, kind, array = inputs, engines.plant.Input, given.u
+        if np.isfinite(array).all():
+            what, kind, array = "disturbances", engines.plant.Disturbance, given.w
+        raise InvalidValue(batch.not_finite(kind, what, array))
+    failed = np.flatnonzero(diverged)
+    if len(failed) and not mask:
+        raise _failure(engines, failed, given, out, every, late)
+    for vehicle in failed.tolist():
+        out[_first_bad(out[:, vehicle]) :, vehicle] = np.nan
+
+
+def _failure(
+    engines: Engines, failed: Array, given: Given, out: Array, every: int, late: Late | None
+) -> StepNotConverged | SimulationDiverged:
+    """The error for the vehicles that failed; the first is run again alone to find when."""
+    v = int(failed[0])
+    bad = _first_bad(out[:, v])
+    begin = (bad - 1) * every
+    states = batch.empty(every + 1, 1, out.shape[2], engines.space, "aos")
+    states[0, 0] = out[bad - 1, v]
+    if late is not None:
+        given = given._replace(u=_acting(engines, given, late, v, begin + every))
+    alone = Given(states[:1], *(_only(a, v, begin, every) for a in given[1:]))
+    engines.prompt.run(alone, states, 1)
+    last = _first_bad(states[:, 0]) - 1
+    residual = _residual(engines, Given(states[last : last + 1], *alone[1:]), last)
+    time = (begin + last) * engines.dt
+    state = record.unflatten(engines.plant.State, states[last, 0].tolist())
+    listed = ", ".join(map(str, failed[:8])) + (", ..." if len(failed) > 8 else "")
+    who = f"{len(failed)} of {out.shape[1]} vehicles ({listed})"
+    if engines.plant.implicit and not residual <= engines.tolerance:
+        return StepNotConverged(
+            f"{who} failed: the step of vehicle {v} from t = {time:g} s left a Newton residual "
+            f"of {residual:.3g}; allowed is {engines.tolerance:g}. Take a smaller dt",
+            time=time,
+            residual=residual,
+        )
+    return SimulationDiverged(
+        f"{who} diverged; vehicle {v} last had a finite state at t = {time:g} s: {state}",
+        time=time,
+        last_state=state,
+        vehicles=tuple(int(k) for k in failed),
+    )
+
+
+def _acting(engines: Engines, given: Given, late: Late, vehicle: int, steps: int) -> Array:
+    """What acts on one vehicle at each of so many steps, (step, 1, field)."""
+    own = _only(given.u, vehicle, 0, steps)
+    only = dead_time.of_vehicle(late, vehicle)
+    return dead_time.acting(own, only, engines.channels.fields, steps, engines.space)
+
+
+def _residual(engines: Engines, alone: Given, step: int) -> float:
+    """The Newton residual of one step of one vehicle."""
+    given = Given(alone.x, *(_only(a, 0, step, 1) for a in alone[1:]))
+    after = batch.empty(2, 1, alone.x.shape[2], engines.space, "aos")
+    return float(engines.prompt.run(given, after, 1)[2, 0])
+
+
+def _first_bad(states: Array) -> int:
+    """The first sample (n, nx) that is not finite."""
+    return int(np.argmax(~np.isfinite(states).all(axis=1)))
+
+
+def _only(array: Array, vehicle: int, begin: int, steps: int) -> Array:
+    """One vehicle's rows of an array (step, vehicle, field), from step `begin` on."""
+    column = array if array.shape[1] == 1 else array[:, vehicle : vehicle + 1]
+    return column if column.shape[0] == 1 else column[begin : begin + steps]

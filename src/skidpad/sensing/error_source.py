@@ -1,0 +1,143 @@
+"""The errors of a sensor's channels, sample by sample, for one vehicle or many.
+
+What the errors remember is in the record `Wander`; the functions here take one and return the next.
+A run sampled in one piece and the same run sampled one step at a time give the same bits.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..random import streams
+from .knobs import Channel, white_levels
+
+Array = NDArray[np.float64]
+Steps = NDArray[np.int64]
+
+
+class Wander(NamedTuple):
+    """The errors that carry over from sample to sample, each (vehicles, channels)."""
+
+    walk: Array | float
+    drift: Array | float
+
+
+class ErrorSource:
+    """Draws the errors of the channels of one sensor on some vehicles.
+
+    `name` begins the names of the streams; `vehicles` are their numbers in the streams.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        channels: Sequence[Channel],
+        rate: float | None,
+        dropout: float,
+        seed: int,
+        vehicles: Any,
+    ) -> None:
+        self._white = white_levels(channels, rate)
+        self._bias = _each(channels, "bias")
+        self._walk = _each(channels, "walk")
+        self._drift = _each(channels, "drift")
+        self._drift_time = _each(channels, "drift_time")
+        self._gain = 1.0 + _each(channels, "scale")
+        self._limits = _each(channels, "low"), _each(channels, "high")
+        self._limited = bool(np.isfinite(self._limits).any())
+        self._resolution = _each(channels, "resolution")
+        self._has_white = bool(self._white.any())
+        self._has_walk = bool(self._walk.any())
+        self._has_drift = bool(self._drift.any())
+        self._rounds = bool(self._resolution.any())
+        self._dropout = dropout
+        width = len(channels)
+
+        def stream(draw: Any, part: str, count: int) -> streams.Stream:
+            return streams.Stream(draw, seed, f"{name}.{part}", vehicles, count)
+
+        self._white_stream = stream(streams.normals, "white", width)
+        self._walk_stream = stream(streams.normals, "walk", width)
+        self._drift_stream = stream(streams.normals, "drift", width)
+        self._lost_stream = stream(streams.uniforms, "dropout", 1)
+        self.count = streams.checked_vehicles(vehicles).size
+        """Number of vehicles."""
+        turn_on = _each(channels, "turn_on")
+        if turn_on.any():
+            drawn = stream(streams.normals, "turn_on", width).rows(np.zeros(1, np.int64))[0]
+            self._bias = self._bias + turn_on * drawn
+
+    def received(self, steps: Steps) -> NDArray[np.bool_]:
+        """Whether each sample is not lost, (samples, vehicles)."""
+        if self._dropout == 0.0:
+            return np.ones((steps.size, self.count), bool)
+        return self._lost_stream.rows(steps)[:, :, 0] >= self._dropout
+
+    def read(
+        self,
+        true: Array,
+        steps: Steps,
+        elapsed: Array,
+        before: Wander | None,
+        spread: Array | None = None,
+    ) -> tuple[Array, Wander]:
+        """Readings (samples, vehicles, channels) of true values, and what the errors remember.
+
+        `steps` are the numbers of the samples, `elapsed` the time since the sample before each in
+        s; `before` is None at the start of a run. `spread` is a standard deviation of further white
+        noise, shaped as the values.
+        """
+        out = true * self._gain + self._bias
+        out, walk = self._walked(out, steps, elapsed, before)
+        out, drift = self._drifted(out, steps, elapsed, before)
+        if spread is not None:
+            out = out + np.hypot(self._white, spread) * self._white_stream.rows(steps)
+        elif self._has_white:
+            out = out + self._white * self._white_stream.rows(steps)
+        return self._limited_and_rounded(out), Wander(walk, drift)
+
+    def _walked(
+        self, out: Array, steps: Steps, elapsed: Array, before: Wander | None
+    ) -> tuple[Array, Any]:
+        if not self._has_walk:
+            return out, 0.0
+        gained = self._walk * self._walk_stream.rows(steps) * np.sqrt(elapsed)[:, None, None]
+        if before is None:
+            gained[0] = 0.0
+        else:
+            gained[0] += before.walk
+        walk = np.cumsum(gained, axis=0)
+        return out + walk, walk[-1]
+
+    def _drifted(
+        self, out: Array, steps: Steps, elapsed: Array, before: Wander | None
+    ) -> tuple[Array, Any]:
+        if not self._has_drift:
+            return out, 0.0
+        age = -elapsed[:, None] / self._drift_time
+        # The variance stays what it was: kept² of it remains, the rest is drawn anew.
+        kept, fresh = np.exp(age), self._drift * np.sqrt(-np.expm1(2.0 * age))
+        if before is None:  # nothing to keep: all of it is drawn
+            kept[0], fresh[0] = 0.0, self._drift
+        drawn = self._drift_stream.rows(steps)
+        drift = np.empty_like(drawn)
+        now: Any = 0.0 if before is None else before.drift
+        for k in range(steps.size):
+            drift[k] = now = kept[k] * now + fresh[k] * drawn[k]
+        return out + drift, now
+
+    def _limited_and_rounded(self, out: Array) -> Array:
+        if self._limited:
+            out = np.clip(out, *self._limits)
+        if self._rounds:
+            step = np.where(self._resolution > 0.0, self._resolution, 1.0)
+            out = np.where(self._resolution > 0.0, step * np.rint(out / step), out)
+        return out
+
+
+def _each(channels: Sequence[Channel], name: str) -> Array:
+    return np.array([getattr(channel, name) for channel in channels], dtype=float)

@@ -1,0 +1,182 @@
+"""What a sensor model is: y = h(x, u, w) + n, a pure function of state and input plus noise.
+
+To write one, derive from `SensorModel`, or give the function to `OutputFunction`:
+
+1. Call `super().__init__(Output, noise, State=..., Input=...)`; `Output` is the record it gives.
+2. `output(x, u, w)` returns an `Output` record without noise, from records of numbers, arrays or
+   symbols. It is written in `skidpad.ops`, remembers nothing and draws nothing.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .. import record
+from ..errors import InvalidValue
+from ..model import Model, Vehicle, VehicleFactory
+from ..random.draw import Draw
+from ..random.model import UncertaintyModel, sampled
+from ..random.none import NoUncertainty
+
+Array = NDArray[np.float64]
+
+
+class SensorModel(ABC):
+    """Measures a vehicle; without a noise model, without noise."""
+
+    def __init__(
+        self, Output: type, noise: UncertaintyModel | None = None, *, State: type, Input: type
+    ) -> None:
+        self.Output = Output
+        """The record that is measured."""
+        self.State, self.Input = State, Input
+        names = record.names(Output)
+        self._noise = NoUncertainty(fields=names) if noise is None else noise
+        _check_noise(self._noise, names)
+
+    @property
+    def noise_model(self) -> UncertaintyModel:
+        """The noise, of one value per output."""
+        return self._noise
+
+    @property
+    def output_dimension(self) -> int:
+        """Number of values measured."""
+        return record.size(self.Output)
+
+    @property
+    def state_dimension(self) -> int:
+        """Number of values of the state."""
+        return record.size(self.State)
+
+    @property
+    def input_dimension(self) -> int:
+        """Number of values of the input."""
+        return record.size(self.Input)
+
+    @abstractmethod
+    def output(self, x: Any, u: Any, w: Any = None) -> Any:
+        """The output without noise, from records; `w` is the disturbance, at rest if None."""
+
+    def nominal_output(self, x: Any, u: Any = None, w: Any = None) -> Any:
+        """The output without noise, from whatever stands for a state and an input.
+
+        `x` and `u` are records, mappings of names or vectors; for many runs records of arrays, or
+        arrays with a row per run. `u` has the defaults of its record if not given.
+        """
+        return self.output(as_record("x", self.State, x), as_record("u", self.Input, u), w)
+
+    def measured(
+        self,
+        x: Any,
+        u: Any,
+        draw: Draw | None,
+        memory: Any = None,
+        random: bool = True,
+        w: Any = None,
+    ) -> tuple[Any, Any]:
+        """What is measured, an Output record, and what the noise remembers.
+
+        With `random` false, the nominal value of the noise is what is added. `memory` is what the
+        call before returned, None at first.
+        """
+        state = as_record("x", self.State, x)
+        clean = record.flatten(self.output(state, as_record("u", self.Input, u), w))
+        if not random:
+            return self._added(clean, self._noise.nominal_value[None, :]), memory
+        if draw is None:
+            raise InvalidValue("draw = None: random noise needs a Draw")
+        noise, memory = sampled(self._noise, draw, memory, _rows(state, draw))
+        return self._added(clean, noise), memory
+
+    def measure(
+        self,
+        x: Any,
+        u: Any = None,
+        draw: Draw | None = None,
+        random: bool = True,
+        *,
+        w: Any = None,
+        rand_noise: bool | None = None,
+    ) -> Any:
+        """One measurement, an Output record; noise that remembers is as at its first step.
+
+        Without a draw, one vehicle is measured with the own stream of the noise model (see
+        `UncertaintyModel.sample_uncertainty`). `rand_noise` is another name of `random`.
+        """
+        wanted = random if rand_noise is None else rand_noise
+        if draw is not None or not wanted:
+            return self._given_out(self.measured(x, u, draw, None, wanted, w)[0])
+        state = as_record("x", self.State, x)
+        clean = record.flatten(self.output(state, as_record("u", self.Input, u), w))
+        row = self._noise.sample_uncertainty(record.flatten(state))
+        return self._given_out(self._added(clean, row[None, :]))
+
+    def _given_out(self, y: Any) -> Any:
+        """What `measure` returns for an Output record."""
+        return y
+
+    def _added(self, clean: tuple[Any, ...], noise: Array) -> Any:
+        if len(noise) == 1 and all(np.ndim(leaf) == 0 for leaf in clean):
+            pairs = zip(clean, noise[0].tolist(), strict=True)
+            return record.unflatten(self.Output, [value + error for value, error in pairs])
+        leaves = [value + noise[:, k] for k, value in enumerate(clean)]
+        return record.unflatten(self.Output, leaves)
+
+    def __repr__(self) -> str:
+        outputs = ", ".join(record.names(self.Output))
+        return f"{type(self).__name__}({outputs}; noise={self._noise!r})"
+
+
+def as_record(name: str, kind: type, given: Any) -> Any:
+    """The record that stands for a state or an input; the error begins with the argument's name."""
+    if isinstance(given, kind):
+        return given
+    if hasattr(given, "convert_to_array"):
+        given = given.convert_to_array()
+    if isinstance(given, np.ndarray) and given.ndim == 2:
+        if given.shape[1] != record.size(kind):
+            raise InvalidValue(
+                f"{name} has shape {given.shape}; allowed is (runs, {record.size(kind)}): "
+                f"{', '.join(record.names(kind))}"
+            )
+        return record.unflatten(kind, list(given.T))
+    try:
+        return record.build(kind, given)
+    except InvalidValue as error:
+        raise InvalidValue(f"{name}: {error}") from None
+
+
+def model_of(vehicle: Any) -> Vehicle:
+    """The vehicle, also from its factory."""
+    if isinstance(vehicle, Vehicle):
+        return vehicle
+    if isinstance(vehicle, VehicleFactory):
+        return vehicle()
+    if isinstance(vehicle, Model):
+        return VehicleFactory(vehicle)()
+    raise InvalidValue(f"vehicle must be a Vehicle, got {vehicle!r}")
+
+
+def _check_noise(noise: Any, names: tuple[str, ...]) -> None:
+    if not isinstance(noise, UncertaintyModel):
+        raise InvalidValue(f"noise = {noise!r} must be an UncertaintyModel")
+    if noise.dim != len(names):
+        raise InvalidValue(
+            f"noise has dim = {noise.dim}; allowed is {len(names)}, one value for each of "
+            f"{', '.join(names)}"
+        )
+
+
+def _rows(state: Any, draw: Draw) -> Array:
+    """The state as the noise model sees it, (runs, nx)."""
+    leaves = record.flatten(state)
+    columns = np.array(np.broadcast_arrays(*leaves), dtype=float) if leaves else np.empty((0, 1))
+    rows = np.atleast_2d(columns.T)
+    if len(rows) != draw.count:
+        raise InvalidValue(f"x has {len(rows)} runs but the draw has {draw.count}")
+    return rows

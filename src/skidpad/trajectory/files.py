@@ -1,0 +1,193 @@
+"""Trajectories as Parquet, CSV and pandas; reading gives back the same bits.
+
+pyarrow and pandas are imported by the functions that need them, as they are slow to load.
+"""
+
+from __future__ import annotations
+
+import csv
+import json
+import os
+import re
+from collections.abc import Mapping
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, cast
+
+import numpy as np
+
+from .. import units as unit_aliases
+from ..errors import InvalidValue, SkidpadError
+from ..extras import require
+from ..files import replacing
+from ..units import Unit
+from .columns import Array, Column, Role
+from .trajectory import SECOND, Trajectory
+
+if TYPE_CHECKING:
+    from pandas import DataFrame
+
+FORMAT = 1
+"""Version of the metadata layout in Parquet files."""
+
+
+def to_pandas(trajectory: Trajectory) -> DataFrame:
+    """See `Trajectory.to_pandas`."""
+    pandas = require("pandas", extra="pandas", purpose="Trajectory.to_pandas")
+    frame = pandas.DataFrame(
+        {column.name: column.values for column in trajectory.columns},
+        index=pandas.Index(trajectory.t, name="t"),
+    )
+    frame.attrs["name"] = trajectory.name
+    frame.attrs["units"] = {name: str(unit) for name, unit in trajectory.units.items()}
+    return frame
+
+
+def to_parquet(trajectory: Trajectory, path: str | os.PathLike[str]) -> None:
+    """See `Trajectory.to_parquet`."""
+    import pyarrow as arrow
+    from pyarrow import parquet
+
+    time = Column("t", SECOND, "state", trajectory.t)
+    columns = (time, *trajectory.columns)
+    schema = arrow.schema(
+        [
+            arrow.field(c.name, arrow.float64(), nullable=False, metadata=column_notes(c))
+            for c in columns
+        ],
+        metadata={"skidpad": _notes(trajectory)},
+    )
+    table = arrow.table([arrow.array(c.values) for c in columns], schema=schema)
+    with replacing(path) as temporary:
+        parquet.write_table(table, temporary, compression="zstd")
+
+
+def from_parquet(path: str | os.PathLike[str]) -> Trajectory:
+    """See `Trajectory.from_parquet`. Columns without our metadata become plain-number states."""
+    import pyarrow as arrow
+    from pyarrow import parquet
+
+    try:
+        with parquet.ParquetFile(path) as file:
+            table = file.read()
+    except arrow.ArrowInvalid as error:
+        raise InvalidValue(f"{Path(path)} is not a readable Parquet file: {error}") from error
+    if "t" not in table.column_names:
+        raise InvalidValue(
+            f"{Path(path)} has no column 't' (time in s); it has {', '.join(table.column_names)}"
+        )
+    columns = tuple(
+        Column(part.name, *_unit_and_role(part.metadata or {}), _numbers(part.name, table))
+        for part in table.schema
+        if part.name != "t"
+    )
+    notes = json.loads((table.schema.metadata or {}).get(b"skidpad", b"{}"))
+    error = SkidpadError(notes["error"]) if notes.get("error") else None
+    return Trajectory(
+        _numbers("t", table), columns, notes.get("name", ""), notes.get("meta", {}), error
+    )
+
+
+def to_csv(trajectory: Trajectory, path: str | os.PathLike[str]) -> None:
+    """See `Trajectory.to_csv`."""
+    columns = (Column("t", SECOND, "state", trajectory.t), *trajectory.columns)
+    with (
+        replacing(path) as temporary,
+        temporary.open("x", encoding="utf-8", newline="") as file,
+    ):
+        writer = csv.writer(file, lineterminator="\n")
+        writer.writerow(f"{column.name} [{column.unit}]" for column in columns)
+        # repr of a float is the shortest text that reads back as the same bits.
+        texts = [map(repr, column.values.tolist()) for column in columns]
+        writer.writerows(zip(*texts, strict=True))
+
+
+def from_csv(path: str | os.PathLike[str], units: Mapping[str, Unit]) -> Trajectory:
+    """See `Trajectory.from_csv`."""
+    source = Path(path)
+    with source.open(encoding="utf-8", newline="") as file:
+        header, *rows = list(csv.reader(file)) or [[]]
+    heads = [_heading(source, text, units) for text in header]
+    names = [name for name, _ in heads]
+    if names[:1] != ["t"]:
+        raise InvalidValue(
+            f"{source} must have 't [s]' as its first column, got {header[:1] or 'nothing'}"
+        )
+    table = [_row(source, line, row, names) for line, row in enumerate(rows, start=2)]
+    values: Array = np.array(table, dtype=float).reshape(len(table), len(names)).T
+    columns = tuple(
+        Column(name, unit, "input" if name.startswith("u_") else "state", column)
+        for (name, unit), column in zip(heads[1:], values[1:], strict=True)
+    )
+    return Trajectory(values[0], columns, name=source.stem)
+
+
+def column_notes(column: Column) -> dict[str, str]:
+    """What the metadata of a Parquet column says."""
+    return {
+        "unit": str(column.unit),
+        "dimension": json.dumps(column.unit.dimension),
+        "role": column.role,
+    }
+
+
+def _unit_and_role(notes: Mapping[bytes, bytes]) -> tuple[Unit, Role]:
+    symbol = notes.get(b"unit", b"1").decode()
+    exponents = json.loads(notes.get(b"dimension", b"[0.0, 0.0, 0.0]"))
+    return Unit(symbol, *exponents), cast("Role", notes.get(b"role", b"state").decode())
+
+
+def _notes(trajectory: Trajectory) -> str:
+    error = trajectory.error
+    notes = {
+        "format": FORMAT,
+        "name": trajectory.name,
+        "meta": dict(trajectory.meta),
+        "error": f"{type(error).__name__}: {error}" if error is not None else "",
+    }
+    try:
+        return json.dumps(notes)
+    except (TypeError, ValueError) as problem:
+        raise InvalidValue(f"trajectory meta must hold plain JSON values: {problem}") from problem
+
+
+def _numbers(name: str, table: Any) -> Array:
+    try:
+        return np.asarray(table.column(name).to_numpy(), dtype=float)
+    except (TypeError, ValueError) as error:
+        raise InvalidValue(f"trajectory column {name!r} must hold numbers: {error}") from error
+
+
+def _heading(source: Path, text: str, units: Mapping[str, Unit]) -> tuple[str, Unit]:
+    match = re.fullmatch(r"\s*(?P<name>[^\[\]]+?)\s*\[(?P<unit>[^\[\]]*)\]\s*", text)
+    if match is None:
+        raise InvalidValue(f"{source}: column heading {text!r} must be of the form 'name [unit]'")
+    name, symbol = match["name"], match["unit"].strip()
+    if name in units:
+        return name, units[name]
+    known = known_units()
+    if symbol not in known:
+        raise InvalidValue(
+            f"{source}: column {name!r} has the unknown unit {symbol!r}; known are "
+            f"{', '.join(known)}; others are given by from_csv(path, units={{{name!r}: Unit(...)}})"
+        )
+    return name, known[symbol]
+
+
+@cache
+def known_units() -> dict[str, Unit]:
+    """The units of `skidpad.units` by their symbols."""
+    marks = (getattr(alias, "__metadata__", ()) for alias in vars(unit_aliases).values())
+    return {unit.symbol: unit for mark in marks for unit in mark if isinstance(unit, Unit)}
+
+
+def _row(source: Path, line: int, row: list[str], names: list[str]) -> list[float]:
+    if len(row) != len(names):
+        raise InvalidValue(f"{source}, line {line}: {len(row)} values for {len(names)} columns")
+    numbers: list[float] = []
+    for name, text in zip(names, row, strict=True):
+        try:
+            numbers.append(float(text))
+        except ValueError as error:
+            raise InvalidValue(f"{source}, line {line}: {name} = {text!r} is no number") from error
+    return numbers

@@ -1,0 +1,1 @@
+"""What touches what in a world, and what comes of it."""

@@ -1,0 +1,332 @@
+"""Contacts and joints, solved by Box2D: with `joints` and `touches` all that knows it.
+
+Vehicles integrate themselves. A vehicle that is near something is put into Box2D for the step, at
+the pose before it with the velocity that its own model gives; Box2D moves it on, and what it did to
+the velocity goes back into the vehicle's state. Blocks and what hangs on joints live in Box2D all
+the time. It computes in single precision.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from math import cos, hypot, pi, remainder, sin
+from typing import Any
+
+import numpy as np
+
+from ...units import m, m_s2, per_s, rad, s
+from ..by_name import ByName
+from .joints import Ends, Joints, Span
+from .outline import area
+from .solids import PLAIN, Inertia, Moving, Part, Point, Points, Pushed, Square, Surface
+from .touches import ContactEvent, Touches, listener
+
+OBSTACLE = "steep ground"
+"""Name of obstacles of a moment."""
+LEAP = 0.5
+"""In m or rad: what moves on by more in a step leaps."""
+_THING, _VEHICLE, _CLIMBED, _ALL = 0x1, 0x2, 0x4, 0xFFFF
+"""Kinds of bodies, and all of them, as Box2D filters collisions."""
+
+
+@dataclass
+class _Body:
+    body: Any
+    com: Point = (0.0, 0.0)
+    guest: bool = False
+    """Whether it is in the solver only while it is near something."""
+    parts: list[Any] = field(default_factory=list[Any])
+    """Its shapes, in the order in which they were given."""
+
+    def __post_init__(self) -> None:
+        # Views of Box2D's own memory: asking for them costs more than reading them.
+        self.place: Any = self.body.position
+        self.velocity: Any = self.body.linearVelocity
+
+
+class Contacts:
+    """The bodies of a world and what is between them.
+
+    Args:
+        events: where beginnings and ends of contacts are noted.
+        gravity: for the friction of blocks on the ground, in m/s².
+        velocity_iterations, position_iterations: of the solver.
+    """
+
+    def __init__(
+        self,
+        events: deque[ContactEvent] | None = None,
+        gravity: m_s2 = 9.81,
+        velocity_iterations: int = 8,
+        position_iterations: int = 3,
+    ) -> None:
+        import Box2D
+
+        self._box2d: Any = Box2D
+        self._world: Any = Box2D.b2World(gravity=(0.0, 0.0), doSleep=True)
+        self._ground: Any = self._world.CreateStaticBody(userData="ground")
+        self._gravity = gravity
+        self._iterations = velocity_iterations, position_iterations
+        self._bodies: ByName[_Body] = ByName("body")
+        self._pushed: list[Any] = []
+        self._obstacles: dict[str, Any] = {}
+        self._goals: list[tuple[Any, Moving]] = []
+        self._inside: set[str] = set()
+        self._joints = Joints(self._world)
+        self.touches = Touches(deque() if events is None else events)
+        """What touches what."""
+        # Box2D does not keep it alive.
+        self._listener = listener(Box2D, self.touches)
+        self._world.contactListener = self._listener
+        self._within = Box2D.b2Filter(categoryBits=_VEHICLE, maskBits=_ALL - _CLIMBED)
+        self._without = Box2D.b2Filter(categoryBits=_VEHICLE, maskBits=0)
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """All bodies that can move or be moved."""
+        return tuple(self._bodies)
+
+    def add_static(
+        self,
+        name: str,
+        parts: Sequence[Part],
+        pose: Moving,
+        *,
+        climbed: bool = False,
+        driven: bool = False,
+    ) -> None:
+        """Something that never moves, or only when it is put elsewhere or, if `driven`, driven.
+
+        Vehicles do not collide with what is `climbed`: it is ground to them.
+        """
+        create = self._world.CreateKinematicBody if driven else self._world.CreateStaticBody
+        body = create(position=(pose.x, pose.y), angle=pose.yaw, userData=name)
+        self._bodies[name] = _Body(body, parts=self._shapes(body, parts, 0.0, climbed))
+
+    def add_walls(self, name: str, segments: Any, surface: Surface = PLAIN) -> None:
+        """Segments (n, 4) without thickness, in the world."""
+        body = self._world.CreateStaticBody(userData=name)
+        for x0, y0, x1, y1 in np.asarray(segments, dtype=float).tolist():
+            body.CreateEdgeFixture(
+                vertices=[(x0, y0), (x1, y1)],
+                friction=surface.friction,
+                restitution=surface.restitution,
+            )
+
+    def add_block(
+        self,
+        name: str,
+        parts: Sequence[Part],
+        pose: Moving,
+        pushed: Pushed,
+        *,
+        climbed: bool = False,
+    ) -> None:
+        """A block that can be pushed; the ground holds it with friction at two points."""
+        body = self._dynamic(name, pose, pushed.linear_damping, pushed.angular_damping)
+        ground = sum(area(part.outline) for part in parts)
+        made = self._shapes(body, parts, pushed.mass / ground, climbed)
+        self._bodies[name] = _Body(body, tuple(body.localCenter), parts=made)
+        self._pushed.append(body)
+        self.put(name, pose)
+        hold = 0.5 * pushed.ground_friction * pushed.mass * self._gravity
+        for x in (-pushed.radius, pushed.radius):
+            self._world.CreateFrictionJoint(
+                bodyA=self._ground,
+                bodyB=body,
+                localAnchorA=body.GetWorldPoint((x, 0.0)),
+                localAnchorB=(x, 0.0),
+                maxForce=hold,
+                maxTorque=0.0,
+            )
+
+    def add_vehicle(self, name: str, parts: Sequence[Part], pose: Moving, inertia: Inertia) -> None:
+        """A vehicle, which damps and drives itself."""
+        body = self._dynamic(name, pose, 0.0, 0.0)
+        made = self._shapes(body, parts, 1.0)
+        com = (inertia.com_x, inertia.com_y)
+        about_origin = inertia.I_z + inertia.mass * (com[0] * com[0] + com[1] * com[1])
+        body.massData = self._box2d.b2MassData(mass=inertia.mass, center=com, I=about_origin)
+        self._bodies[name] = _Body(body, com, guest=True, parts=made)
+        self._admit(name, within=False)
+
+    def _dynamic(self, name: str, pose: Moving, linear: per_s, angular: per_s) -> Any:
+        return self._world.CreateDynamicBody(
+            position=(pose.x, pose.y),
+            angle=pose.yaw,
+            linearDamping=linear,
+            angularDamping=angular,
+            userData=name,
+        )
+
+    def _shapes(
+        self, body: Any, parts: Sequence[Part], density: float, climbed: bool = False
+    ) -> list[Any]:
+        kind, others = (_CLIMBED, _ALL - _VEHICLE) if climbed else (_THING, _ALL)
+        made: list[Any] = []
+        for part in parts:
+            shape = self._box2d.b2PolygonShape(vertices=[tuple(p) for p in part.outline])
+            shape.radius = part.surface.skin
+            fixture = body.CreateFixture(
+                shape=shape,
+                density=density,
+                friction=part.surface.friction,
+                restitution=part.surface.restitution,
+                categoryBits=kind,
+                maskBits=others,
+            )
+            made.append(fixture)
+        return made
+
+    def obstruct(self, owner: str, squares: Sequence[Square]) -> None:
+        """Put squares along the world's axes in place of those put for the same owner before."""
+        body = self._obstacles.get(owner)
+        if body is None:
+            body = self._obstacles[owner] = self._world.CreateStaticBody(userData=OBSTACLE)
+        for fixture in body.fixtures:
+            body.DestroyFixture(fixture)
+        for x, y, half, surface in squares:
+            corners = [(x - half, y - half), (x + half, y - half), (x + half, y + half)]
+            self._shapes(body, [Part([*corners, (x - half, y + half)], surface)], 0.0)
+
+    def reshape(self, name: str, part: int, outline: Points) -> None:
+        """Give a part of a body another outline; mass and inertia stay. Takes effect with `put`."""
+        self._bodies[name].parts[part].shape.vertices = [tuple(p) for p in outline]
+
+    def add_hinge(
+        self, a: str, b: str, at_a: Point, at_b: Point, limits: tuple[rad, rad] | None
+    ) -> None:
+        """A hinge between two bodies, which then do not collide with each other."""
+        self._joints.hinge(self._ends(a, b, at_a, at_b), limits)
+
+    def add_distance(self, a: str, b: str, at_a: Point, at_b: Point, span: Span) -> None:
+        """A rope, a spring or a rod between two bodies, which then do not collide."""
+        self._joints.distance(self._ends(a, b, at_a, at_b), span)
+
+    def _ends(self, a: str, b: str, at_a: Point, at_b: Point) -> Ends:
+        for name in (a, b):
+            # What hangs on a joint is never out of reach.
+            if self._bodies[name].guest:
+                self._admit(name, within=True)
+                self._inside.add(name)
+            self._bodies[name].guest = False
+        return Ends(self._bodies[a].body, self._bodies[b].body, at_a, at_b)
+
+    def always_in(self, name: str) -> bool:
+        """Whether a body has to be given to every step."""
+        return not self._bodies[name].guest
+
+    @property
+    def restless(self) -> bool:
+        """Whether a block moves, or may."""
+        return any(body.awake for body in self._pushed)
+
+    def put(self, name: str, moving: Moving) -> None:
+        """Move a body without regard to what is in its way."""
+        kept = self._bodies[name]
+        x, y, yaw, v_x, v_y, omega = moving
+        body = kept.body
+        body.transform = (x, y), yaw
+        if body.type != self._box2d.b2_staticBody:
+            r_x, r_y = _turned(kept.com, yaw)
+            body.linearVelocity = v_x - omega * r_y, v_y + omega * r_x
+            body.angularVelocity = omega
+
+    def drive(self, name: str, goal: Moving, dt: s) -> None:
+        """Let the next step, of `dt`, move a body to where nothing keeps it from going.
+
+        What it meets is pushed on with its velocity. A leap is none: the body is put there.
+        """
+        kept = self._bodies[name]
+        d_x, d_y = goal.x - kept.place.x, goal.y - kept.place.y
+        turn = remainder(goal.yaw - kept.body.angle, 2.0 * pi)
+        leaps = hypot(d_x, d_y) > LEAP or abs(turn) > LEAP
+        if leaps or kept.body.type != self._box2d.b2_kinematicBody:
+            self.put(name, goal)
+            return
+        kept.body.linearVelocity, kept.body.angularVelocity = (d_x / dt, d_y / dt), turn / dt
+        self._goals.append((kept.body, goal))
+
+    def _arrive(self) -> None:
+        """Put what is driven exactly where it goes."""
+        for body, goal in self._goals:
+            body.transform = (goal.x, goal.y), goal.yaw
+        self._goals.clear()
+
+    def at(self, name: str) -> Moving:
+        """Pose and velocity of a body."""
+        kept = self._bodies[name]
+        place, v, yaw, omega = kept.place, kept.velocity, kept.body.angle, kept.body.angularVelocity
+        r_x, r_y = _turned(kept.com, yaw)
+        return Moving(place.x, place.y, yaw, v.x + omega * r_y, v.y - omega * r_x, omega)
+
+    def places(self, names: Sequence[str]) -> list[Point]:
+        """Positions x, y of bodies."""
+        them = [self._bodies[name].place for name in names]
+        return [(place.x, place.y) for place in them]
+
+    def step(self, dt: s, guests: Mapping[str, Moving], time: s = 0.0) -> dict[str, Moving]:
+        """One step with these vehicles in it, which ends at a time; returns where they are then."""
+        # A guest stays as long as it is near: the solver starts from the impulses before.
+        # In the order of names, not of a set, which is another in every run.
+        for name in sorted(self._inside - guests.keys()):
+            self._admit(name, within=False)
+        for name in sorted(guests.keys() - self._inside):
+            self._admit(name, within=True)
+        self._inside = set(guests)
+        for name, moving in guests.items():
+            self.put(name, moving)
+        self._joints.prepare(dt)
+        self._world.Step(dt, *self._iterations)
+        self._arrive()
+        self.touches.settle(time)
+        return {name: self.at(name) for name in guests}
+
+    def rest(self, time: s) -> None:
+        """In place of a step in which no vehicle is near anything and no block moves."""
+        self._arrive()
+        if not self._inside:
+            return
+        for name in sorted(self._inside):
+            self._admit(name, within=False)
+        self.touches.settle(time, gone=self._inside)
+        self._inside = set()
+
+    def _admit(self, name: str, *, within: bool) -> None:
+        """Let a guest touch things, or put it to rest where nothing touches it.
+
+        It keeps its place in the solver's lists, whose order decides between equal choices.
+        """
+        kept = self._bodies[name]
+        for fixture in kept.parts:
+            fixture.filterData = self._within if within else self._without
+        if not within:
+            kept.body.linearVelocity, kept.body.angularVelocity = (0.0, 0.0), 0.0
+        kept.body.awake = within
+
+    def close(self, name: str, gap: m) -> bool:
+        """Whether a body touches another one or is nearer to it than `gap`."""
+        for edge in self._bodies[name].body.contacts:
+            contact = edge.contact
+            if contact.touching or self._gap(contact) < gap:
+                return True
+        return False
+
+    def _gap(self, contact: Any) -> m:
+        """Distance between the two shapes of a pair, skins included."""
+        a, b = contact.fixtureA, contact.fixtureB
+        measured = self._box2d.b2Distance(
+            shapeA=a.shape,
+            shapeB=b.shape,
+            transformA=a.body.transform,
+            transformB=b.body.transform,
+            useRadii=True,
+        )
+        return measured.distance
+
+
+def _turned(point: Point, yaw: rad) -> Point:
+    c, s_ = cos(yaw), sin(yaw)
+    return c * point[0] - s_ * point[1], s_ * point[0] + c * point[1]

@@ -1,0 +1,160 @@
+"""Where vehicles meet things: who is near what, and what touching does to them.
+
+Vehicles that are near nothing never get here: they have moved by themselves.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from ...compile.host import Array
+from ...errors import InvalidValue
+from ...units import m, s
+from ..ground.ground import Ground
+from ..ground.steep import SteepGround
+from ..motion.animation import actor_pose, keyframe_pose
+from ..motion.bodies import Bodies
+from ..motion.build import Built
+from ..motion.placing import fill
+from ..scene.scene import Scene
+from .contacts import Contacts
+from .nearness import Nearness
+from .solids import Moving
+from .standing import standing_segments
+from .touches import Contact, ContactEvent
+from .wheel_outlines import WheelOutlines
+
+_NOTHING = np.empty((0, 2))
+
+
+class Encounters:
+    """Contacts and joints between the vehicles of a world and everything else.
+
+    Args:
+        scene: what there is.
+        made: the vehicles of the scene by name.
+        bodies: their motion, by groups.
+        events: where beginnings and ends of contacts are noted.
+    """
+
+    def __init__(
+        self,
+        scene: Scene,
+        made: Mapping[str, Built],
+        bodies: Sequence[Bodies],
+        events: deque[ContactEvent],
+    ) -> None:
+        settings = scene.settings
+        self._contacts = Contacts(
+            events, settings.gravity, settings.velocity_iterations, settings.position_iterations
+        )
+        fill(self._contacts, scene, made)
+        self._bodies = tuple(bodies)
+        self._wheels = [WheelOutlines(b.group, made, self._contacts) for b in bodies]
+        specs = {spec.name: spec for spec in scene.vehicles}
+        upstream = scene.compat == "upstream"
+        self._steep = SteepGround(bodies, specs, upstream=upstream)
+        self._animated = [b for b in scene.blocks if b.animation and not b.intangible]
+        self._actors = scene.actors
+        solid = [b for b in scene.blocks if not b.intangible and (b.animation or not b.static)]
+        self.movable = (*(b.name for b in solid), *(actor.name for actor in scene.actors))
+        """Names of the blocks and actors that move."""
+        names = [name for b in bodies for name in b.group.names]
+        radii = np.array([made[name].radius for name in names])
+        others = [b.shape.radius for b in solid] + [a.collision_radius for a in scene.actors]
+        self._nearness = Nearness(radii, standing_segments(scene), np.array(others))
+        # Vehicles on joints are in the solver wherever they are.
+        self._always = [k for k, name in enumerate(names) if self._contacts.always_in(name)]
+        self._count = len(names)
+        # What moves by itself may come upon a block that is at rest.
+        self._stirred = bool(self._animated or self._actors) and any(not b.static for b in solid)
+        self._stopped: Sequence[int] = ()
+
+    def animate(self, time: s, dt: s) -> None:
+        """Let what moves by itself go where it is after the step that begins at a time."""
+        for block in self._animated:
+            goal = keyframe_pose(block.pose, block.animation, time)
+            self._contacts.drive(block.name, goal, dt)
+        for actor in self._actors:
+            self._contacts.drive(actor.name, actor_pose(actor, time + dt), dt)
+
+    def look_at(self, ground: Ground) -> None:
+        """Find who is before ground that is too steep, in the step that begins."""
+        self._stopped = self._steep.look(ground, self._contacts)
+
+    def solve(self, before: Sequence[Array], dt: s, time: s) -> None:
+        """Let things touch in a step that ends at a time.
+
+        `before` are the states of the groups before the step; their present ones, to which the
+        vehicles have come by themselves, are changed as contacts and joints want it.
+        """
+        near = self._near()
+        if not near and not (self._stirred or self._contacts.restless):
+            self._contacts.rest(time)
+            return
+        guests = list(self._by_groups(near))
+        given: dict[str, Moving] = {}
+        for k, rows in guests:
+            bodies, names = self._bodies[k], self._bodies[k].group.names
+            self._wheels[k].follow(rows, before[k])
+            given |= zip((names[row] for row in rows), bodies.moving(rows, before[k]), strict=True)
+        found = self._contacts.step(dt, given, time)
+        for k, rows in guests:
+            names = self._bodies[k].group.names
+            self._bodies[k].put(rows, [found[names[row]] for row in rows])
+
+    def _near(self) -> list[int]:
+        """Numbers of the vehicles that may touch something, counted through all groups."""
+        if len(self._always) == self._count:
+            return self._always
+        places = [bodies.places for bodies in self._bodies]
+        others = np.array(self._contacts.places(self.movable)) if self.movable else _NOTHING
+        at = places[0] if len(places) == 1 else np.concatenate(places)
+        near = self._nearness.near(at, others).tolist()
+        if self._always or self._stopped:
+            near = sorted({*near, *self._always, *self._stopped})
+        return near
+
+    def _by_groups(self, numbers: list[int]) -> Iterator[tuple[int, list[int]]]:
+        """Groups with some of the vehicles, and the rows of these."""
+        first = 0
+        for k, bodies in enumerate(self._bodies):
+            end = first + len(bodies.group.names)
+            rows = [number - first for number in numbers if first <= number < end]
+            if rows:
+                yield k, rows
+            first = end
+
+    @property
+    def contacts(self) -> tuple[Contact, ...]:
+        """What touched in the last step."""
+        return self._contacts.touches.contacts
+
+    def at(self, name: str) -> Moving:
+        """Pose and velocity of a block or an actor, in world axes."""
+        return self._contacts.at(name)
+
+    def close(self, name: str, gap: m) -> bool:
+        """Whether a body touches another one or is nearer to it than `gap`."""
+        return self._contacts.close(name, gap)
+
+    def snapshot(self) -> Any:
+        """Everything that changes."""
+        them = {name: self._contacts.at(name) for name in self._contacts.names}
+        return them, self._contacts.touches.snapshot()
+
+    def check(self, snapshot: Any) -> None:
+        """Raise if a snapshot is not of this world."""
+        if snapshot[0].keys() != set(self._contacts.names):
+            raise InvalidValue("the snapshot is not of this world")
+
+    def restore(self, snapshot: Any) -> None:
+        """Put back what `snapshot` gave."""
+        them, touches = snapshot
+        for name, moving in them.items():
+            self._contacts.put(name, moving)
+        self._contacts.touches.restore(touches)

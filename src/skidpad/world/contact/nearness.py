@@ -1,0 +1,140 @@
+"""Which vehicles may touch something in a step, found without looking at all of them every time.
+
+How far a vehicle is from everything that could be in its way is looked up once; until it and the
+others have moved so far that this could have changed, nothing has to be looked up again.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.spatial import KDTree
+
+from ...units import m
+
+Array = NDArray[np.float64]
+MARGIN = 0.1
+"""In m: what is nearer counts as near. Covers the solver's own margin and a step of slow motion."""
+REACH = 3.0
+"""In m: how far around a vehicle is looked; more means looking less often and finding more."""
+_FRESH = 0.25 * MARGIN
+"""In m: who has moved less since it was looked at is not looked at again."""
+_NOBODY = np.empty(0, dtype=np.int64)
+
+
+class Nearness:
+    """Clearances of vehicles from walls, from each other and from what else moves.
+
+    Args:
+        radii: of the circles around the vehicles' reference points, (B,).
+        segments: of what does not move, (n, 4).
+        other_radii: of circles around what else moves, blocks and the like, (m,).
+    """
+
+    def __init__(self, radii: Array, segments: Array, other_radii: Array) -> None:
+        self._standing = _Standing(radii, segments) if len(segments) else None
+        many = len(radii) + len(other_radii) > 1 and len(radii) > 0
+        self._traffic = _Traffic(len(radii), np.concatenate([radii, other_radii])) if many else None
+        self._seen: Array | None = None
+        self._room = 0.0
+
+    def near(self, places: Array, others: Array) -> NDArray[np.int64]:
+        """Numbers of the vehicles at `places` (B, 2) that are near a wall, another vehicle, or one
+        of the `others` (m, 2)."""
+        everyone = np.concatenate([places, others]) if len(others) else places
+        if self._seen is not None:
+            moved = (everyone - self._seen).ravel()
+            # Nobody has moved farther than all together.
+            if moved.dot(moved) < self._room:
+                return _NOBODY
+        return self._looked(places, everyone)
+
+    def _looked(self, places: Array, everyone: Array) -> NDArray[np.int64]:
+        clear = np.full(len(places), REACH)
+        for around, them in ((self._standing, places), (self._traffic, everyone)):
+            if around is not None:
+                clear = np.minimum(clear, around.clearance(them))
+        near = np.flatnonzero(clear < MARGIN)
+        self._seen = None
+        if not len(near):
+            # Two that drive towards each other use up the clearance together.
+            self._seen = everyone.copy()
+            self._room = (0.5 * (clear.min(initial=REACH) - MARGIN)) ** 2
+        return near
+
+
+class _Standing:
+    """Clearances from what stands still."""
+
+    def __init__(self, radii: Array, segments: Array) -> None:
+        self._radii = radii
+        self._tree = KDTree(_points_along(segments, 0.5 * MARGIN))
+        self._seen = np.full((len(radii), 2), np.inf)
+        self._clear = np.zeros(len(radii))
+
+    def clearance(self, places: Array) -> Array:
+        """At least so far is each vehicle from everything, (B,), in m and not more than `REACH`."""
+        moved = _lengths(places - self._seen)
+        clear = self._clear - moved
+        near = clear < MARGIN
+        if (near & (moved > _FRESH)).any():
+            # All that seem near: one question about many costs little more than one about one.
+            rows = np.flatnonzero(near)
+            clear[rows] = self._look(rows, places[rows])
+        return clear
+
+    def _look(self, rows: NDArray[np.int64], places: Array) -> Array:
+        radii = self._radii[rows]
+        distance, _ = self._tree.query(places, distance_upper_bound=REACH + radii.max())
+        # The points on walls are as far apart as this takes off.
+        clear = np.minimum(distance - radii - 0.25 * MARGIN, REACH)
+        self._seen[rows], self._clear[rows] = places, clear
+        return clear
+
+
+class _Traffic:
+    """Clearances of vehicles from each other and from other things that move."""
+
+    def __init__(self, vehicles: int, radii: Array) -> None:
+        self._count, self._radii = vehicles, radii
+        self._reach = REACH + 2.0 * float(radii.max())
+        self._seen = np.full((len(radii), 2), np.inf)
+        self._clear = np.zeros(vehicles)
+
+    def clearance(self, places: Array) -> Array:
+        """At least so far is each vehicle from everything, (B,), in m and not more than `REACH`.
+
+        `places` are those of the vehicles, then those of the others.
+        """
+        moved = _lengths(places - self._seen)
+        moved = moved[: self._count] + moved.max()
+        clear = self._clear - moved
+        if ((clear < MARGIN) & (moved > 2.0 * _FRESH)).any():
+            clear = self._look(places)
+        return clear
+
+    def _look(self, places: Array) -> Array:
+        clear = np.full(len(places), REACH)
+        pairs = KDTree(places).query_pairs(self._reach, output_type="ndarray")
+        if len(pairs):
+            a, b = pairs.T
+            gap = _lengths(places[a] - places[b]) - self._radii[a] - self._radii[b]
+            np.minimum.at(clear, a, gap)
+            np.minimum.at(clear, b, gap)
+        self._seen, self._clear = places.copy(), clear[: self._count]
+        return self._clear
+
+
+def _lengths(vectors: Array) -> Array:
+    """Lengths of vectors (n, 2)."""
+    return np.sqrt(np.einsum("ij,ij->i", vectors, vectors))
+
+
+def _points_along(segments: Array, spacing: m) -> Array:
+    """Points on segments so dense that none is farther than half a spacing from one."""
+    start, end = segments[:, :2], segments[:, 2:]
+    pieces = np.maximum(np.ceil(_lengths(end - start) / spacing), 1.0).astype(np.int64)
+    each = pieces + 1
+    number = np.arange(each.sum()) - np.repeat(np.cumsum(each) - each, each)
+    share = (number / np.repeat(pieces, each))[:, None]
+    return np.repeat(start, each, axis=0) + share * np.repeat(end - start, each, axis=0)

@@ -1,0 +1,224 @@
+"""What touches what: contacts between named things, and the stream of their beginnings and ends.
+
+Box2D knows pairs of shapes; a vehicle has several, and a grid has thousands. Here they are put
+together by the names of the bodies. An impulse is what the contact did to the momentum of `b`:
+`normal` along the normal, which points from `a` to `b`, and `tangential` to the left of it.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Collection
+from dataclasses import dataclass
+from math import hypot
+from typing import Any, Literal, NamedTuple
+
+from ...units import m, one, s
+
+Pair = tuple[str, str]
+MOST_EVENTS = 10_000
+"""Events that are kept; the oldest make room for new ones."""
+
+
+class Contact(NamedTuple):
+    """Two things that touch, as they did in the last step."""
+
+    a: str
+    b: str
+    """Names, `a` before `b` in the alphabet."""
+    x: m
+    y: m
+    """Where they met when they began to touch, in the world."""
+    normal_x: one
+    normal_y: one
+    """Direction from `a` to `b` there, of length 1, in the world."""
+    normal_impulse: float
+    """Of the last step, in N·s; never negative."""
+    tangential_impulse: float
+    """Of the last step, in N·s; of friction."""
+
+
+class ContactEvent(NamedTuple):
+    """Two things began or ceased to touch."""
+
+    kind: Literal["begin", "end"]
+    time: s
+    """End of the step in which it happened."""
+    a: str
+    b: str
+    """Names, `a` before `b` in the alphabet."""
+    x: m
+    y: m
+    """Where they met when they began to touch, in the world."""
+    normal_x: one
+    normal_y: one
+    """Direction from `a` to `b` there, of length 1, in the world."""
+    normal_impulse: float
+    """In N·s: of the step in which they began to touch; at the end, of all steps together."""
+    tangential_impulse: float
+    """In N·s, likewise."""
+    since: s
+    """When they began to touch."""
+
+
+class _Where(NamedTuple):
+    """Point and normal."""
+
+    x: m = 0.0
+    y: m = 0.0
+    normal_x: one = 0.0
+    normal_y: one = 0.0
+
+
+class _Impulse(NamedTuple):
+    """What a contact did."""
+
+    normal: float = 0.0
+    tangential: float = 0.0
+
+
+_NOTHING = _Impulse()
+
+
+@dataclass
+class _Meeting:
+    """Where two shapes or things meet, weighed by how hard they press."""
+
+    x: float = 0.0
+    y: float = 0.0
+    n_x: float = 0.0
+    n_y: float = 0.0
+    weight: float = 0.0
+
+    def add(self, contact: Any, pressing: tuple[float, ...], flipped: bool) -> None:
+        """Take in the points of a manifold."""
+        # The normal is a view into the manifold, which has to stay.
+        manifold = contact.worldManifold
+        normal, side = manifold.normal, -1.0 if flipped else 1.0
+        points = manifold.points[: contact.manifold.pointCount]
+        for (x, y), impulse in zip(points, pressing or (0.0,) * len(points), strict=False):
+            # What does not press counts a little: it says where they are.
+            weight = impulse + 1e-9
+            self.x, self.y = self.x + weight * x, self.y + weight * y
+            self.n_x += weight * side * normal.x
+            self.n_y += weight * side * normal.y
+            self.weight += weight
+
+    def where(self) -> _Where:
+        """The mean of what was taken in."""
+        if self.weight == 0.0:
+            return _Where()
+        length = hypot(self.n_x, self.n_y) or 1.0
+        at = self.x / self.weight, self.y / self.weight
+        return _Where(*at, self.n_x / length, self.n_y / length)
+
+
+class _Open(NamedTuple):
+    """A contact that goes on."""
+
+    since: s
+    where: _Where
+    step: _Impulse = _NOTHING
+    """Of the last step."""
+    total: _Impulse = _NOTHING
+    """Of all steps."""
+
+    def after(self, felt: _Impulse) -> _Open:
+        """The same after another step."""
+        total = _Impulse(self.total.normal + felt.normal, self.total.tangential + felt.tangential)
+        return _Open(self.since, self.where, felt, total)
+
+
+class Touches:
+    """The contacts of a world, told by Box2D's listener.
+
+    `begin`, `end` and `solved` are called while Box2D steps, `settle` after each step.
+    """
+
+    def __init__(self, events: deque[ContactEvent]) -> None:
+        self.events = events
+        """Where beginnings and ends are noted."""
+        self._shapes: dict[int, tuple[Pair, bool]] = {}
+        """Pairs of shapes that touch, as Box2D has them now, and whether they are the other way
+        round than the names."""
+        self._open: dict[Pair, _Open] = {}
+        self._new: dict[Pair, _Meeting] = {}
+        self._felt: dict[Pair, _Impulse] = {}
+
+    def begin(self, contact: Any) -> None:
+        """Two shapes begin to touch."""
+        first, second = contact.fixtureA.body.userData, contact.fixtureB.body.userData
+        flipped = second < first
+        pair = (second, first) if flipped else (first, second)
+        self._shapes[int(contact.this)] = pair, flipped
+        if pair not in self._open:
+            self._new.setdefault(pair, _Meeting()).add(contact, (), flipped)
+
+    def end(self, contact: Any) -> None:
+        """Two shapes cease to touch."""
+        self._shapes.pop(int(contact.this), None)
+
+    def solved(self, contact: Any, impulse: Any) -> None:
+        """Two shapes pressed on each other in a step, or in a part of one."""
+        known = self._shapes.get(int(contact.this))
+        if known is None:
+            return
+        pair, flipped = known
+        pressing = impulse.normalImpulses
+        normal, tangential = self._felt.get(pair, _NOTHING)
+        # Box2D's tangent points to the right of its normal; on the other body both are turned.
+        rubbing = sum(impulse.tangentImpulses)
+        self._felt[pair] = _Impulse(normal + sum(pressing), tangential - rubbing)
+        if pair not in self._open:
+            self._new.setdefault(pair, _Meeting()).add(contact, pressing, flipped)
+
+    def settle(self, time: s, gone: Collection[str] = ()) -> None:
+        """Note what began and ended in a step that ends at a time.
+
+        `gone` are bodies that touch nothing any more, whatever Box2D still thinks.
+        """
+        if not (self._shapes or self._open or self._new):
+            return
+        now = {pair for pair, _ in self._shapes.values()}
+        if gone:
+            now = {pair for pair in now if pair[0] not in gone and pair[1] not in gone}
+        for pair in sorted(self._open.keys() | self._new.keys() | now):
+            known, felt = self._open.get(pair), self._felt.get(pair, _NOTHING)
+            if known is None:
+                known = _Open(time, self._new.get(pair, _Meeting()).where())
+                begun = ContactEvent("begin", time, *pair, *known.where, *felt, since=time)
+                self.events.append(begun)
+            known = self._open[pair] = known.after(felt)
+            if pair not in now:
+                del self._open[pair]
+                where, total = known.where, known.total
+                self.events.append(ContactEvent("end", time, *pair, *where, *total, known.since))
+        self._new.clear()
+        self._felt.clear()
+
+    @property
+    def contacts(self) -> tuple[Contact, ...]:
+        """What touches after the last step."""
+        return tuple(Contact(*pair, *it.where, *it.step) for pair, it in sorted(self._open.items()))
+
+    def snapshot(self) -> Any:
+        """Everything that changes."""
+        return dict(self._open), tuple(self.events)
+
+    def restore(self, snapshot: Any) -> None:
+        """Put back what `snapshot` gave."""
+        known, events = snapshot
+        self._open = dict(known)
+        self.events.clear()
+        self.events.extend(events)
+
+
+def listener(box2d: Any, touches: Touches) -> Any:
+    """What Box2D calls while it steps."""
+
+    class Listener(box2d.b2ContactListener):
+        BeginContact = staticmethod(touches.begin)
+        EndContact = staticmethod(touches.end)
+        PostSolve = staticmethod(touches.solved)
+
+    return Listener()

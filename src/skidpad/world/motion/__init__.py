@@ -1,0 +1,1 @@
+"""Vehicles and actors of a world in motion."""

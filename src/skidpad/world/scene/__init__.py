@@ -1,0 +1,1 @@
+"""What a world file describes, as plain data."""

@@ -1,0 +1,1 @@
+"""The sensors of a world and their readings."""

@@ -1,0 +1,81 @@
+"""Where the vehicles of a group think they are, by counting their own steps with a wrong measure.
+
+Every step's motion, seen from the vehicle, is multiplied by its factors and added to the pose. To
+keep the cost of a world step low, poses are only noted, and reckoned many steps at a time.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...random import streams
+from ..scene.scene import VehicleSpec
+
+Array = NDArray[np.float64]
+SPREAD = 0.02
+"""Standard deviation of the factors that the file does not give."""
+_MOST = 256
+"""Steps that are noted before they are reckoned."""
+
+
+class DeadReckoning:
+    """Odometry poses of vehicles, from poses (B, 3) noted at every step."""
+
+    def __init__(self, start: Array, factors: Array) -> None:
+        self._factors = factors
+        self._noted: list[Array] = [start.copy()]
+        # Upstream's odometry starts at the vehicle's own origin, wherever that is in the world.
+        self._pose = np.zeros_like(start)
+
+    def note(self, poses: Array) -> None:
+        """Take in where the vehicles are after a step."""
+        self._noted.append(poses)
+        if len(self._noted) > _MOST:
+            self._reckon()
+
+    def pose(self, row: int) -> tuple[float, float, float]:
+        """Where a vehicle thinks it is: x, y, yaw from its start, yaw not wrapped."""
+        self._reckon()
+        x, y, yaw = self._pose[row].tolist()
+        return x, y, yaw
+
+    def _reckon(self) -> None:
+        if len(self._noted) < 2:
+            return
+        poses = np.array(self._noted)
+        self._noted = [poses[-1]]
+        dx, dy, turn = np.moveaxis(np.diff(poses, axis=0), 2, 0)
+        c, s = np.cos(poses[:-1, :, 2]), np.sin(poses[:-1, :, 2])
+        k_x, k_y, k_yaw = self._factors.T
+        ahead, left, turn = k_x * (c * dx + s * dy), k_y * (c * dy - s * dx), k_yaw * turn
+        # One after the other, so that the bits do not depend on when somebody asks.
+        yaw = np.cumsum(np.concatenate([self._pose[None, :, 2], turn]), axis=0)
+        c, s = np.cos(yaw[:-1]), np.sin(yaw[:-1])
+        steps = np.stack([c * ahead - s * left, s * ahead + c * left], axis=2)
+        way = np.cumsum(np.concatenate([self._pose[None, :, :2], steps]), axis=0)
+        self._pose = np.column_stack([way[-1], yaw[-1]])
+
+    def snapshot(self) -> Any:
+        """Everything that changes."""
+        self._reckon()
+        return self._noted[-1].copy(), self._pose.copy()
+
+    def restore(self, snapshot: Any) -> None:
+        """Put back what `snapshot` gave."""
+        last, pose = snapshot
+        self._noted, self._pose = [last.copy()], pose.copy()
+
+
+def factors_of(specs: Sequence[VehicleSpec], seed: int, numbers: Sequence[int]) -> Array:
+    """Factors (B, 3) on x, y and yaw; what the file does not give is drawn for each vehicle."""
+    drawn = 1.0 + SPREAD * streams.normals(seed, "odometry", 0, numbers, 3)[0]
+    for row, spec in enumerate(specs):
+        o = spec.odometry
+        for k, given in enumerate((o.x_multiplier, o.y_multiplier, o.yaw_multiplier)):
+            if given is not None:
+                drawn[row, k] = given
+    return drawn
