@@ -2,32 +2,30 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
-from numpy.typing import NDArray
-
-Array = NDArray[Any]
+from .arrays import AnyArray
 
 
 class Discrete(NamedTuple):
     """One step of a vehicle, and how it changes with what it starts from."""
 
-    x_next: Array
+    x_next: AnyArray
     """State after the step, (nx,)."""
-    A: Array
+    A: AnyArray
     """Derivative of `x_next` with respect to the state, (nx, nx)."""
-    B: Array
+    B: AnyArray
     """Derivative of `x_next` with respect to the input, (nx, nu)."""
 
 
 class Continuous(NamedTuple):
     """The motion of a vehicle at an instant, and how it changes with state and input."""
 
-    rate: Array
+    rate: AnyArray
     """Time derivative of the state, (nx,)."""
-    A: Array
+    A: AnyArray
     """Derivative of `rate` with respect to the state, (nx, nx)."""
-    B: Array
+    B: AnyArray
     """Derivative of `rate` with respect to the input, (nx, nu)."""
 
 
@@ -47,11 +45,11 @@ class LinearAcceleration(NamedTuple):
     """Along the vehicle, forward positive."""
     across: float
     """Across the vehicle, positive to the left."""
-    along_x: Array
+    along_x: AnyArray
     """Derivative of `along` with respect to the state, (nx,)."""
-    along_u: Array
+    along_u: AnyArray
     """Derivative of `along` with respect to the input, (nu,)."""
-    across_x: Array
+    across_x: AnyArray
     """Derivative of `across` with respect to the state, (nx,)."""
-    across_u: Array
+    across_u: AnyArray
     """Derivative of `across` with respect to the input, (nu,)."""

@@ -11,8 +11,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from ..arrays import AnyArray
 from ..compile import gpu
-from ..compile.host import Array
 from ..run.fleet import Fleet
 
 
@@ -43,7 +43,7 @@ class Device(NamedTuple):
 
         return and_wait
 
-    def vehicles_last(self, array: Array) -> Any:
+    def vehicles_last(self, array: AnyArray) -> Any:
         """An array (..., B, n) there, seen as it is but with neighbouring vehicles side by side."""
         rows = np.ascontiguousarray(np.swapaxes(array, -1, -2))
         return np.swapaxes(self.xp.asarray(rows), -1, -2)
@@ -54,7 +54,7 @@ class Device(NamedTuple):
             self.xp.get_default_memory_pool().free_all_blocks()
 
 
-def on_host(array: Any) -> Array:
+def on_host(array: Any) -> AnyArray:
     """An array of either device as NumPy."""
     return array.get() if hasattr(array, "get") else np.asarray(array)
 

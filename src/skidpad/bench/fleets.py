@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..compile.host import Array
+from ..arrays import AnyArray
 from ..run.fleet import Fleet
 from .budget import Budget
 from .clock import best_rate, interleaved, seconds
@@ -83,7 +83,7 @@ def _of_precision(
         yield Entry(name, RATE, own, peers, _absent(peers, budget), details)
 
 
-def _rollout(fleet: Fleet, work: FleetWork) -> Array:
+def _rollout(fleet: Fleet, work: FleetWork) -> AnyArray:
     return fleet.rollout(work.x0, work.u, steps=work.steps, every=work.steps)[-1]
 
 

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..compile.host import Array
+from ..arrays import AnyArray
 from ..run.fleet import Fleet
 from .budget import Budget
 from .clock import best_rate, interleaved, typical
@@ -155,7 +155,7 @@ def call_entry(device: Device, source: Source, size: tuple[int, int], budget: Bu
 
 def _call_forms(device: Device, work: FleetWork) -> dict[str, tuple[Any, Any]]:
     """Start states and inputs as NumPy or device arrays, inputs held or with a row per step."""
-    streamed: Array = np.broadcast_to(work.u, (work.steps, *work.u.shape)).copy()
+    streamed: AnyArray = np.broadcast_to(work.u, (work.steps, *work.u.shape)).copy()
     there = [device.xp.asarray(a) for a in (work.x0, work.u, streamed)]
     return {
         "numpy": (work.x0, work.u),

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from .. import integrate, record
-from ..compile.host import Array
+from ..arrays import AnyArray
 from ..model import Vehicle
 from ..run.fleet import Fleet
 from .budget import Budget
@@ -36,9 +36,9 @@ class GradientWork(NamedTuple):
 
     vehicle: Vehicle
     dt: float
-    x0: Array
+    x0: AnyArray
     """Start states (B, nx)."""
-    u: Array
+    u: AnyArray
     """Inputs (T, B, nu)."""
     checked: int
     """How many vehicles, from the first, have a reference."""
@@ -90,7 +90,7 @@ def gradient_reference(work: GradientWork) -> Reference:
     return Reference(end, np.abs(end).max(axis=0))
 
 
-def _costs(vehicle: Vehicle, dt: float, x0: Array, u: Array) -> Array:
+def _costs(vehicle: Vehicle, dt: float, x0: AnyArray, u: AnyArray) -> AnyArray:
     """The cost (N,) of rollouts from x0 (N, nx) with inputs (T, N, nu)."""
     model, p = vehicle.model, vehicle.params
     update = integrate.discretise(model, integrate.get("rk4"))
@@ -167,13 +167,13 @@ def gradient_entry(
     return Entry(name, RATE, own, peers, {}, details)
 
 
-def _error(reference: Reference, gradient: Array) -> float:
+def _error(reference: Reference, gradient: AnyArray) -> float:
     """Largest error of derivatives (T, K, nu), relative to the largest of the same input."""
     return reference.error(np.swapaxes(gradient, 0, 1))
 
 
 def _same_bits(
-    source: Source, work: GradientWork, value: Array, gradient: Array, precision: str
+    source: Source, work: GradientWork, value: AnyArray, gradient: AnyArray, precision: str
 ) -> bool:
     """Whether the first vehicles have the cost and the derivatives of the CPU to the last bit."""
     few = work.first(SAME_BITS)

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ..arrays import Array
 from ..errors import MissingExtra
 from ..plane.maps import Map
 from ..plane.raycast import Scene
@@ -20,7 +21,6 @@ from .entry import RATE, Entry, Measured
 from .peers import plain_rays
 from .scenes import RESOLUTION, Scenery, clutter, corridor
 
-Array = NDArray[np.float64]
 LIDAR = Lidar(rays=1080)
 """A full turn, no errors."""
 CAR = np.array([[-0.25, -0.16], [0.25, -0.16], [0.25, 0.16], [-0.25, 0.16]])

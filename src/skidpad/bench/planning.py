@@ -10,9 +10,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from .. import record
+from ..arrays import AnyArray
 from ..compat.autoware import PlanningSimulator
 from ..compat.autoware.road import Road
-from ..compile.host import Array
 from ..components.gear import Gear
 from ..model import Vehicle
 from ..run.delay import delay_line
@@ -35,9 +35,9 @@ class Work(NamedTuple):
     """Vehicles with commands and gears of their own at every step."""
 
     vehicle: Vehicle
-    x0: Array
+    x0: AnyArray
     """Start states (nx, B)."""
-    u: Array
+    u: AnyArray
     """Commands (T, nu, B)."""
 
 

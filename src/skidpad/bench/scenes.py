@@ -5,11 +5,10 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ..arrays import Array
 from ..plane.maps import Map
 
-Array = NDArray[np.float64]
 SEED = 20240917
 ROOM = 50.0
 """Side of the room of `clutter` in m."""

@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 
 from .. import record
+from ..arrays import AnyArray
 from ..compat.commonroad import Simulation
-from ..compile.host import Array
 from ..model import Vehicle
 from ..run.fleet import Fleet
 from ..sensing.uncertainty import Gaussian
@@ -70,24 +70,30 @@ def _simulate_entry(name: str, method: str, budget: Budget) -> Entry:
     )
 
 
-def _start(vehicle: Vehicle) -> Array:
+def _start(vehicle: Vehicle) -> AnyArray:
     """10 m/s with the wheels a little turned."""
     names = record.names(vehicle.State)
     values = {"v": 10.0, "v_x": 10.0, "steer": 0.02}
     return np.array([values.get(name, 0.0) for name in names])
 
 
-def _reference(vehicle: Vehicle, x0: Array, u: Array) -> Array:
+def _reference(vehicle: Vehicle, x0: AnyArray, u: AnyArray) -> AnyArray:
     tight = Simulation(vehicle, rtol=1e-12, atol=1e-13)
     return tight.simulate(x0, u, HORIZON, ivp_method="DOP853")[1].states[-1]
 
 
-def _error(end: Array, reference: Array) -> float:
+def _error(end: AnyArray, reference: AnyArray) -> float:
     return float(np.abs(end - reference).max())
 
 
 def _rates(
-    vehicle: Vehicle, x0: Array, u: Array, delta_t_w: float, ivp: str, calls: int, budget: Budget
+    vehicle: Vehicle,
+    x0: AnyArray,
+    u: AnyArray,
+    delta_t_w: float,
+    ivp: str,
+    calls: int,
+    budget: Budget,
 ) -> tuple[Measured, Measured]:
     """Calls a second of skidpad and of the peer."""
     sim = Simulation(vehicle, delta_t_w=delta_t_w)
@@ -141,7 +147,7 @@ def _monte_carlo_entry(budget: Budget) -> Entry:
 PEER_STEPS = 4
 
 
-def _by_numpy(vehicle: Vehicle, x0: Array, steps: int, budget: Budget) -> Measured:
+def _by_numpy(vehicle: Vehicle, x0: AnyArray, steps: int, budget: Budget) -> Measured:
     """The same RK4 on arrays of all runs, with NumPy's own normal numbers; a part of it, scaled."""
     rng = np.random.default_rng(SEED)
     x = np.tile(x0[:, None], (1, RUNS))

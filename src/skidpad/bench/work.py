@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from .. import record, vehicles
-from ..compile.host import Array
+from ..arrays import AnyArray
 from ..model import Vehicle
 from ..run.fleet import Fleet
 
@@ -33,9 +33,9 @@ class FleetWork(NamedTuple):
     vehicle: Vehicle
     dt: float
     steps: int
-    x0: Array
+    x0: AnyArray
     """Start states (B, nx)."""
-    u: Array
+    u: AnyArray
     """Inputs (B, nu)."""
     checked: int
     """How many of them, from the first, have a reference."""
@@ -53,12 +53,12 @@ class Weave(NamedTuple):
     """A slalom at 10 m/s: steering 0.08 sin(π t), random constant torques that keep the speed."""
 
     vehicle: Vehicle
-    x0: Array
+    x0: AnyArray
     """Start state (nx,)."""
-    rows: Array
+    rows: AnyArray
     """Inputs (T, nu), each held for `CONTROL_PERIOD`."""
 
-    def held_rows(self, dt: float) -> Array:
+    def held_rows(self, dt: float) -> AnyArray:
         """An input for each step of `dt`."""
         return np.repeat(self.rows, round(CONTROL_PERIOD / dt), axis=0)
 
@@ -66,9 +66,9 @@ class Weave(NamedTuple):
 class Reference(NamedTuple):
     """Where the checked vehicles end."""
 
-    end: Array
+    end: AnyArray
     """End states (K, nx)."""
-    scale: Array
+    scale: AnyArray
     """How large each field is (nx,)."""
 
     def error(self, end: Any) -> float:
@@ -80,7 +80,7 @@ class Reference(NamedTuple):
         """Largest difference of the first `fields` fields, in their units."""
         return float(self._difference(end)[:, :fields].max())
 
-    def _difference(self, end: Any) -> Array:
+    def _difference(self, end: Any) -> AnyArray:
         return np.abs(np.asarray(end, dtype=float).reshape(self.end.shape) - self.end)
 
 
@@ -102,7 +102,7 @@ def weave(duration: float) -> Weave:
     return Weave(car, _start(car), rows)
 
 
-def _start(car: Vehicle) -> Array:
+def _start(car: Vehicle) -> AnyArray:
     return np.array(record.flatten(record.build(car.State, v_x=SPEED)))
 
 
@@ -114,7 +114,7 @@ def derivative_of(vehicle: Vehicle, u: Any) -> Any:
     held = record.unflatten(model.Input, tuple(u))
     w, p = record.build(model.Disturbance), vehicle.params
 
-    def derivative(x: Array) -> Array:
+    def derivative(x: AnyArray) -> AnyArray:
         return np.array(record.flatten(equations(record.unflatten(kind, tuple(x)), held, w, p)))
 
     return derivative
@@ -147,16 +147,16 @@ def weave_reference(course: Weave) -> Reference:
     return Reference(states[-1][None], np.abs(states).max(axis=0))
 
 
-def _float_derivative(vehicle: Vehicle, row: Array) -> Any:
+def _float_derivative(vehicle: Vehicle, row: AnyArray) -> Any:
     # One vehicle is faster on Python floats than on arrays of one element.
     derivative = derivative_of(vehicle, row.tolist())
     return lambda x: derivative(x.tolist())
 
 
-def _solve(derivative: Any, x: Array, duration: float) -> Array:
+def _solve(derivative: Any, x: AnyArray, duration: float) -> AnyArray:
     from scipy.integrate import solve_ivp
 
-    def right_hand_side(_: float, y: Array) -> Array:
+    def right_hand_side(_: float, y: AnyArray) -> AnyArray:
         return np.ravel(derivative(y.reshape(x.shape)))
 
     tolerance = REFERENCE_TOLERANCE

@@ -7,26 +7,26 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from ..arrays import AnyArray
 from . import host, pipeline
-from .host import Array
 from .program import Program
 
 
 class Given(NamedTuple):
     """What goes into a rollout, each (step or 1, vehicle or 1, field)."""
 
-    x: Array
-    u: Array
-    w: Array
-    p: Array
+    x: AnyArray
+    u: AnyArray
+    w: AnyArray
+    p: AnyArray
 
 
 class Late(NamedTuple):
     """What a rollout with delayed inputs needs besides."""
 
-    pending: Array
+    pending: AnyArray
     """Inputs before the first ones, (rows, vehicle or 1, field), oldest first."""
-    steps: Array
+    steps: AnyArray
     """Delay of each delayed input in steps, whole numbers (1, vehicle or 1, delayed input)."""
 
 
@@ -59,7 +59,7 @@ class CpuRollout:
         self._numbers = (substeps, dt_bits, host.bits(tolerance, self.dtype))
         self._kernel: Any = None
 
-    def run(self, given: Given, out: Array, every: int, late: Late | None = None) -> Array:
+    def run(self, given: Given, out: AnyArray, every: int, late: Late | None = None) -> AnyArray:
         """Fill `out` (sample, vehicle, field) after its first sample; returns the health.
 
         With delayed inputs, `late` is needed.
@@ -79,7 +79,7 @@ class CpuRollout:
         host.run(self._kernel, words, tail, count, self.lanes, self.threads)
         return health
 
-    def bound(self, given: Given, out: Array, every: int) -> Callable[[], Array]:
+    def bound(self, given: Given, out: AnyArray, every: int) -> Callable[[], AnyArray]:
         """`run` for the same arrays over and over, one row per vehicle, on one thread.
 
         What a run has to work out about its arrays is worked out once: a step of a few vehicles
@@ -94,7 +94,7 @@ class CpuRollout:
         block, kernel = np.array(words, dtype=np.int64), self._kernel
         address, kept = block.ctypes.data, (block, *given, out)
 
-        def again() -> Array:
+        def again() -> AnyArray:
             assert kept
             health[:] = 0.0
             kernel(address)
@@ -118,7 +118,7 @@ class CpuMap:
         self.threads = threads or host.cores()
         self._kernel: Any = None
 
-    def run(self, given: list[Array], count: int) -> list[Array]:
+    def run(self, given: list[AnyArray], count: int) -> list[AnyArray]:
         """The output ports, each (1, count, field), for input ports (1, count or 1, field)."""
         if self._kernel is None:
             self._kernel, _ = pipeline.apply_kernel(self.program, self.precision, self.lanes)
@@ -134,26 +134,26 @@ class CpuMap:
 class Backward(NamedTuple):
     """What goes into an adjoint sweep, each (step or 1, vehicle or 1, field)."""
 
-    x: Array
+    x: AnyArray
     """States at the start of every step."""
-    u: Array
-    w: Array
-    p: Array
-    r: Array
+    u: AnyArray
+    w: AnyArray
+    p: AnyArray
+    r: AnyArray
     """References of the stage cost."""
-    lam: Array
+    lam: AnyArray
     """Derivative of everything later with respect to the state after the last step, one step."""
-    seed: Array
+    seed: AnyArray
     """Added to λ at the start of every step; a single zero row if there is nothing to add."""
 
 
 class Swept(NamedTuple):
     """What an adjoint sweep gives, each (step or 1, vehicle, field)."""
 
-    x: Array
-    u: Array
-    p: Array
-    value: Array
+    x: AnyArray
+    u: AnyArray
+    p: AnyArray
+    value: AnyArray
 
 
 class CpuAdjoint:

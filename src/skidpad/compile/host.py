@@ -11,15 +11,14 @@ from itertools import pairwise
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-Array = NDArray[Any]
+from ..arrays import AnyArray
 
 TICK_OK, TICK_BAD_INPUT, TICK_DIVERGED, TICK_NOT_CONVERGED = range(4)
 """What the `tick` and `drive` kernels return. Unless it is TICK_OK, the state is as before."""
 
 
-def strided(array: Array, lanes: int) -> tuple[Array, tuple[int, int, int, int]]:
+def strided(array: AnyArray, lanes: int) -> tuple[AnyArray, tuple[int, int, int, int]]:
     """An array (step, vehicle, field) and its words: address and strides of field, vehicle, step.
 
     A vehicle stride of 0 (all vehicles share the values) is laid out as one tile of `lanes` equal
@@ -33,12 +32,12 @@ def strided(array: Array, lanes: int) -> tuple[Array, tuple[int, int, int, int]]
     return array, (array.ctypes.data, *_in_numbers((field, vehicle, step), array))
 
 
-def _in_numbers(strides: Sequence[int], array: Array) -> tuple[int, int, int]:
+def _in_numbers(strides: Sequence[int], array: AnyArray) -> tuple[int, int, int]:
     field, vehicle, step = (s // array.itemsize for s in strides)
     return field, vehicle, step if array.shape[0] > 1 else 0
 
 
-def writable(array: Array) -> tuple[int, int, int, int]:
+def writable(array: AnyArray) -> tuple[int, int, int, int]:
     """The words of an array (step, vehicle, field) that a kernel writes.
 
     An array of one step is written at every step: what is added up over steps needs one row.

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from .. import record
-from ..trajectory.columns import Array
+from ..arrays import Array
 from ..units import Unit
 from .names import is_effort, tokens
 from .subject import DT, NotApplicable, Point, Subject

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from .. import record
-from ..trajectory.columns import Array
+from ..arrays import Array
 from .names import headings, position_pairs
 from .subject import NotApplicable, Point, Subject, differences
 

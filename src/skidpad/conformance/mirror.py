@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from .. import record
-from ..trajectory.columns import Array
+from ..arrays import Array
 from .names import mirror_signs, mirrored
 from .subject import Point, Subject, differences
 

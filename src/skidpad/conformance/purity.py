@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 
 from .. import record
+from ..arrays import Array
 from ..extras import require
-from ..trajectory.columns import Array
 from .subject import Subject, differences
 from .symbolic import arguments, column, symbols
 

@@ -28,8 +28,8 @@ from typing import Any
 import numpy as np
 
 from .. import record
+from ..arrays import Array
 from ..record import Field
-from ..trajectory.columns import Array
 from .names import tokens
 
 _BY_UNIT: dict[str, tuple[float, float]] = {

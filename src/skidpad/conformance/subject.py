@@ -10,8 +10,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from .. import record
+from ..arrays import Array
 from ..model import Model, Vehicle
-from ..trajectory.columns import Array
 from .sampling import sample
 
 SAMPLES = 60

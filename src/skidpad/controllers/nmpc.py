@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 
 from .. import record
+from ..arrays import Array
 from ..checks import made, positive_step, whole
 from ..components.centre_track import drift
 from ..errors import InvalidValue, SkidpadError
@@ -33,7 +34,6 @@ from .nmpc_problem import (
     unpacked,
 )
 from .path_follower import kinematic_steer
-from .polyline import Array
 from .reference import Point, Reference
 from .regulator import weights
 from .state_conversion import signed_speed, unwrapped

@@ -20,9 +20,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from .. import record
+from ..arrays import Array
 from ..errors import InvalidValue, MissingExtra
 from ..units import s
-from .polyline import Array
 
 SOLVERS = ("ipopt", "fatrop", "sqpmethod")
 """Solvers known here, in the order in which they stand in for one another."""

@@ -9,12 +9,11 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from ..arrays import Array
 from ..errors import InvalidValue
 from .state_conversion import upstream
-
-Array = NDArray[np.float64]
 
 AT_ONCE = 1_000_000
 """Pairs of a point and a segment that are looked at together, to bound the memory."""

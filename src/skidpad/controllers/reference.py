@@ -17,12 +17,13 @@ from typing import Annotated, Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from ..arrays import Array
 from ..checks import whole
 from ..errors import InvalidValue
 from ..ops import clip, cos, floor, logical_or, lookup, sin, where
 from ..units import Unit, m, m_s, m_s2, per_m, rad
 from . import polyline
-from .polyline import Array, Nearest
+from .polyline import Nearest
 
 per_m2 = Annotated[float, Unit("1/m²", length=-2)]
 

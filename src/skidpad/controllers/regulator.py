@@ -20,10 +20,10 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from .. import record
+from ..arrays import Array
 from ..checks import made, positive_step
 from ..errors import InvalidValue
 from ..units import m_s, s
-from .polyline import Array
 
 SLOPE = 1e-3
 """Curvature in 1/m over which the steady motion's slope is taken."""

@@ -18,11 +18,9 @@ from math import asin, atan2, cos, hypot, pi, sin
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ..arrays import Array
 from ..units import m, m_s, one, per_s, rad, rad_s
-
-Array = NDArray[np.float64]
 
 
 class Hitch(NamedTuple):

@@ -11,13 +11,11 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ..arrays import Array
 from ..errors import InvalidValue
 from ..model import Vehicle
 from ..units import m, m_s, rad, s
-
-Array = NDArray[np.float64]
 
 MOVING = ("v", "beta", "omega", "omega_f", "omega_r", "steer")
 """States of `commonroad_std` that are at rest in a steady drift."""

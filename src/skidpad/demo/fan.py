@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from .. import plots, record, vehicles
+from ..arrays import Array
 from ..controllers import Reference, pure_pursuit
 from ..model import Vehicle
 from ..policy import Policy
@@ -26,7 +27,7 @@ from ..trajectory.trajectory import Trajectory
 from ..units import m, m_s, one, rad, s
 from .track import BLUE as LEFT
 from .track import YELLOW as RIGHT
-from .track import Array, as_points
+from .track import as_points
 
 DT: s = 0.02
 SUBSTEPS = 20

@@ -10,12 +10,13 @@ from __future__ import annotations
 import numpy as np
 
 from .. import vehicles
+from ..arrays import Array
 from ..runs import Driver, TrajectoryShow, driven
 from ..stage import Line, Polygon
 from ..units import m, m_s, s
 from .follower import Follower, pursuit
 from .plan import Plan
-from .track import Array, as_points
+from .track import as_points
 
 DT: s = 0.02
 SAMPLE = {"wheel_base": 2.79, "steer_time_constant": 0.27, "acc_time_constant": 0.1}

@@ -7,10 +7,11 @@ from typing import Any
 
 import numpy as np
 
+from ..arrays import Array
 from ..controllers.reference import Point
 from ..ops import cos, sin
 from ..units import m, s
-from .track import Array, as_points, curvature
+from .track import as_points, curvature
 
 
 @dataclass(frozen=True, eq=False)

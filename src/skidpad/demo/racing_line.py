@@ -10,8 +10,9 @@ from __future__ import annotations
 
 import numpy as np
 
+from ..arrays import Array
 from ..units import m
-from .track import Array, Track, curvature, evenly
+from .track import Track, curvature, evenly
 
 KNOT: m = 5.0
 """Distance between the knots of the spline, about."""

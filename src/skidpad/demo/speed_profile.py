@@ -11,8 +11,8 @@ from typing import NamedTuple
 
 import numpy as np
 
+from ..arrays import Array
 from ..units import m, m_s, m_s2
-from .track import Array
 
 
 class Grip(NamedTuple):

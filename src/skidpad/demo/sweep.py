@@ -9,9 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .. import record, vehicles
+from ..arrays import Array
 from ..model import Vehicle
 from ..run.fleet import Fleet
-from ..trajectory.columns import Array
 from ..units import m_s2, per_s, s
 from . import driver
 from .closed_loop import driven_by

@@ -11,13 +11,11 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ..arrays import Array
 from ..errors import InvalidValue
 from ..stage import Disc, Line, Polygon
 from ..units import m
-
-Array = NDArray[np.float64]
 
 PITCH: m = 22.0
 """Distance of the scattered points."""

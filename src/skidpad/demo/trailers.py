@@ -11,11 +11,12 @@ from pathlib import Path as FilePath
 
 import numpy as np
 
+from ..arrays import Array
 from ..runs import StartLine, WorldShow
 from ..units import m, m_s, rad_s, s
 from ..world.handle import WorldVehicle
 from ..world.world import World
-from .backing import Array, Hitch, Path, Pose, turning
+from .backing import Hitch, Path, Pose, turning
 from .figure_of_eight import Eight, lap_length, point
 
 FILE = FilePath(__file__).parent / "worlds" / "yard.world.xml"

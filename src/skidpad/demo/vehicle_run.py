@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from .. import record, vehicles
+from ..arrays import Array
 from ..errors import InvalidValue
 from ..model import Vehicle
 from ..plane.maps import Map
@@ -25,7 +26,6 @@ from .track import (
     BLUE,
     ORANGE,
     YELLOW,
-    Array,
     Track,
     as_points,
     cones,

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from ..arrays import Array
 from ..errors import InvalidValue, SimulationDiverged
 from ..model import Vehicle
-from ..trajectory.columns import Array
 from ..trajectory.trajectory import Trajectory
 from ..vehicles.autoware import autoware
 from ..vehicles.autoware.parameters import UnknownParameter, gather, period

@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from ..arrays import Array
 from ..plots.panels import COLOURS, DEGREES
 from ..plots.thin import thinned
 from ..plots.trajectory_plot import DASHES, INK, STYLE
-from ..trajectory.columns import Array
 from .recording import CHANNELS
 
 if TYPE_CHECKING:

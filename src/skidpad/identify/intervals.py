@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..trajectory.columns import Array
+from ..arrays import Array
 from .least_squares import Solution
 from .problem import Problem
 

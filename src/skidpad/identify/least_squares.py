@@ -6,8 +6,8 @@ from typing import NamedTuple
 
 import numpy as np
 
+from ..arrays import Array
 from ..errors import InvalidValue
-from ..trajectory.columns import Array
 from .problem import Linear, Point, Problem
 
 _MOST_STEPS = 30

@@ -15,8 +15,8 @@ from typing import NamedTuple, TypeVar
 
 import numpy as np
 
+from ..arrays import Array
 from ..errors import InvalidValue
-from ..trajectory.columns import Array
 from ..trajectory.trajectory import Trajectory
 from .mcap_file import read_mcap
 from .table_file import Cells, read_csv, read_parquet

@@ -13,8 +13,8 @@ from typing import Any, NamedTuple, cast
 
 import numpy as np
 
+from ..arrays import Array
 from ..errors import InvalidValue
-from ..trajectory.columns import Array
 from .flat_message import FlatMessage, flat_message
 
 Signals = dict[str, tuple[Array, Array]]

@@ -13,8 +13,8 @@ from typing import NamedTuple
 import numpy as np
 
 from .. import record
+from ..arrays import Array
 from ..errors import InvalidValue
-from ..trajectory.columns import Array
 from .free import Free
 from .replay import Replay, error
 

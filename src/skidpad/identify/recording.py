@@ -12,9 +12,9 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from .. import record
+from ..arrays import Array
 from ..errors import InvalidValue
 from ..model import Model
-from ..trajectory.columns import Array
 from .log import Log, Series, how_to_name
 
 CHANNELS = {

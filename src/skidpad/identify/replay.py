@@ -15,10 +15,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .. import record
+from ..arrays import Array
 from ..errors import InvalidValue
 from ..model import Vehicle
 from ..run.fleet import Fleet
-from ..trajectory.columns import Array
 from .recording import CHANNELS, LEAST_ROWS, Recording
 
 _MOST_NUMBERS = 8_000_000

@@ -9,8 +9,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from ..arrays import Array
 from ..errors import InvalidValue
-from ..trajectory.columns import Array
 
 
 class Cells(NamedTuple):

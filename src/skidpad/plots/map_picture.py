@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ..arrays import Array
 from ..plane.maps.areas import Polygon
 from ..plane.maps.grid import Grid
-from ..plane.maps.shapes import Array
 from .trajectory_plot import DPI, INK, STYLE, save
 
 if TYPE_CHECKING:

@@ -7,7 +7,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..trajectory.columns import Array, Column
+from ..arrays import Array
+from ..trajectory.columns import Column
 from ..trajectory.trajectory import Trajectory
 
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#555555", "#A08C00")

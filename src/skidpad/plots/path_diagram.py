@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from ..trajectory.columns import Array
+from ..arrays import Array
 from ..trajectory.trajectory import Trajectory
 from .figures.sheet import BLUE, INK, Arrows, Axis, Curve, Diagram, Dots, Mark, Scale, Trail, room
 

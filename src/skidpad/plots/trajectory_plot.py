@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
+from ..arrays import Array
 from ..errors import InvalidValue
 from ..trajectory.trajectory import Trajectory
 from .figures.matplotlib_marks import DASHES as DASH_STYLES
@@ -17,7 +18,6 @@ from .thin import thinned
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-    from ..trajectory.columns import Array
 
 __all__ = ["DASHES", "DPI", "FORMATS", "INK", "STYLE", "figure", "run_sheet", "save"]
 

@@ -5,12 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ..arrays import Array
 from ..errors import InvalidValue
 from .vectors import Shape
-
-Array = NDArray[np.float64]
 
 
 def one_name(names: tuple[str, str], first: Any, second: Any) -> Any:

@@ -9,12 +9,10 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ..arrays import Array
 from ..errors import InvalidValue
 from .vectors import Shape, read_only
-
-Array = NDArray[np.float64]
 
 _SLACK = 1e-10
 """Asymmetry and negative eigenvalues of the correlations that count as rounding."""

@@ -20,13 +20,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from ..arrays import Array
 from ..errors import InvalidValue
 from ..workers import checked_threads
 from . import seeds
 from .numbers import numbers
 from .streams import checked_vehicles
 
-Array = NDArray[np.float64]
 Runs = NDArray[np.int64]
 
 

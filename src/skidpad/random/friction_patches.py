@@ -7,16 +7,14 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from .. import record
+from ..arrays import Array
 from ..errors import InvalidValue
 from .draw import Draw
 from .model import Fields, UncertaintyModel
 from .patches import Patch, Places, Scatter, on_top, same_for_all
 from .vectors import Shape
-
-Array = NDArray[np.float64]
 
 
 class Ground(NamedTuple):

@@ -5,15 +5,13 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ..arrays import Array
 from ..errors import InvalidValue
 from .covariance import factor_of
 from .draw import Draw
 from .model import Fields, UncertaintyModel
 from .vectors import Shape, read_only
-
-Array = NDArray[np.float64]
 
 
 class Gaussian(UncertaintyModel):

@@ -10,9 +10,8 @@ Applied Statistics 37 (1988), its routine PPND16: about 16 digits.
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
-Array = NDArray[np.float64]
+from ..arrays import Array
 
 _SPLIT_Q, _SPLIT_R = 0.425, 5.0
 _CENTRE = (

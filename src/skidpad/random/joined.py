@@ -6,15 +6,13 @@ from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from .. import record
+from ..arrays import Array
 from ..errors import InvalidValue
 from .draw import Draw
 from .model import UncertaintyModel
 from .vectors import Shape
-
-Array = NDArray[np.float64]
 
 
 class Part(NamedTuple):

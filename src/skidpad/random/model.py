@@ -17,14 +17,13 @@ from collections.abc import Sequence
 from typing import Any, cast
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ..arrays import Array
 from ..errors import InvalidValue
 from . import seeds
 from .draw import Draw
 from .vectors import Shape, read_only
 
-Array = NDArray[np.float64]
 Fields = type | Sequence[str]
 """A record class, or names."""
 

@@ -5,12 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ..arrays import Array
 from .draw import Draw
 from .model import Fields, UncertaintyModel
-
-Array = NDArray[np.float64]
 
 
 class NoUncertainty(UncertaintyModel):

@@ -8,11 +8,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ..arrays import Array
 from ..errors import InvalidValue
 from ..workers import spread
 from .streams import key_of
-
-Array = NDArray[np.float64]
 
 _WORTH_A_THREAD = 20_000
 """Numbers below which another thread costs more than it saves."""

@@ -7,12 +7,11 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ..arrays import Array
 from ..errors import InvalidValue
 from .draw import Draw
 
-Array = NDArray[np.float64]
 Interval = tuple[float, float]
 
 

@@ -5,14 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ..arrays import Array
 from ..errors import InvalidValue
 from .draw import Draw
 from .model import Fields, UncertaintyModel
 from .vectors import Shape, read_only
-
-Array = NDArray[np.float64]
 
 AT_END = ("raise", "hold", "loop")
 

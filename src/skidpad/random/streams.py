@@ -18,10 +18,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from ..arrays import Array
 from ..errors import InvalidValue
 from .inverse_normal import normal_of
 
-Array = NDArray[np.float64]
 Words = NDArray[np.uint64]
 
 _M0, _M1 = np.uint64(0xD2511F53), np.uint64(0xCD9E8D57)

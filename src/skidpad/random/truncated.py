@@ -10,15 +10,13 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import special
 
+from ..arrays import Array
 from .bounds import check_order, check_within
 from .draw import Draw
 from .model import Fields, UncertaintyModel
 from .vectors import Shape, read_only
-
-Array = NDArray[np.float64]
 
 
 class Truncated(UncertaintyModel):

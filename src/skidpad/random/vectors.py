@@ -10,9 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .. import record
+from ..arrays import Array
 from ..errors import InvalidValue
 
-Array = NDArray[np.float64]
 Names = tuple[str, ...]
 
 

@@ -11,14 +11,12 @@ import math
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ..arrays import Array
 from ..errors import InvalidValue
 from .draw import Draw
 from .model import Fields, UncertaintyModel
 from .vectors import Shape, read_only
-
-Array = NDArray[np.float64]
 
 _SLACK = 1e-9
 """Part of a step by which a time may be off and still be that of the next step: sums of steps are

@@ -13,6 +13,7 @@ import numpy as np
 from numpy.lib.stride_tricks import sliding_window_view
 from numpy.typing import NDArray
 
+from ..arrays import Array
 from ..errors import InvalidValue
 from ..stage import Stage
 from ..stage.film import ScanAt
@@ -20,7 +21,7 @@ from . import messages
 from .block import RECORD_HEAD
 from .plan import BODY, NUMBER, channels_of
 from .recorder import FORMAT, NOTES, RECORDING
-from .recording import Array, ImuLog, Recording
+from .recording import ImuLog, Recording
 from .records import Channel
 from .walk import Bytes, ChunkAt, Contents, Damaged, opened, places, scanned, unpacked
 

@@ -13,6 +13,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from ..arrays import Array
 from ..errors import InvalidValue
 from ..stage import Stage
 from .chunks import Chunks
@@ -20,8 +21,6 @@ from .file import RecordingFailed, RecordingFile
 from .plan import ImuMount, Plan
 from .pump import Pump
 from .tray import Reading, Tray
-
-Array = NDArray[np.float64]
 
 FORMAT = 1
 """Version of the layout of a recording; readers refuse newer ones."""

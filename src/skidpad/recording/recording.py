@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ..arrays import Array
 from ..stage import Channel, Stage
 from ..stage.film import Film, ScanAt
 from ..trajectory.columns import ROLES, Column, Role
@@ -18,8 +18,6 @@ from ..trajectory.files import known_units
 from ..trajectory.trajectory import Trajectory
 from ..units import Unit
 from .plan import channels_of
-
-Array = NDArray[np.float64]
 
 
 class ImuLog(NamedTuple):

@@ -14,8 +14,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from .. import record
+from ..arrays import AnyArray
 from ..compile import gpu
-from ..compile.host import Array
 from ..errors import InvalidValue
 
 LAYOUTS = ("aos", "soa")
@@ -44,17 +44,17 @@ def returned(out: Any, space: Space, *given: Any) -> Any:
     return gpu.like(out, from_device[0]) if from_device else on_host(out)
 
 
-def on_host(array: Any) -> Array:
+def on_host(array: Any) -> AnyArray:
     """An array as NumPy, copied from the device if it is there."""
     return array.get() if hasattr(array, "get") else array
 
 
-def states(kind: type, given: Any, space: Space, layout: str) -> Array:
+def states(kind: type, given: Any, space: Space, layout: str) -> AnyArray:
     """Start states as (1, B, n); one state is a batch of one."""
     return _finite(kind, "x0", _shaped(kind, "x0", given, space, layout, timed=False))
 
 
-def parameters(kind: type, base: Any, given: Any, space: Space) -> Array:
+def parameters(kind: type, base: Any, given: Any, space: Space) -> AnyArray:
     """Parameters as (1, B or 1, n): the vehicle's own, or per vehicle by array or by name."""
     row = numbers("params", record.flatten(base), space)
     if given is None:
@@ -62,7 +62,7 @@ def parameters(kind: type, base: Any, given: Any, space: Space) -> Array:
     if not isinstance(given, Mapping):
         table = _shaped(kind, "params", given, space, "aos", timed=False)
         return in_range(kind, "params", _finite(kind, "params", table))
-    columns: dict[str, Array] = {}
+    columns: dict[str, AnyArray] = {}
     for name, value in given.items():
         if name not in record.names(kind):
             raise InvalidValue(record.unknown_name("params", name, record.names(kind)))
@@ -78,7 +78,7 @@ def parameters(kind: type, base: Any, given: Any, space: Space) -> Array:
     return in_range(kind, "params", _finite(kind, "params", table[None]))
 
 
-def series(kind: type, what: str, given: Any, space: Space, layout: str) -> Array:
+def series(kind: type, what: str, given: Any, space: Space, layout: str) -> AnyArray:
     """Inputs or disturbances as (T or 1, B or 1, n); a record or mapping is one held row.
 
     Whether they are finite is left to the kernel, which reads them anyway.
@@ -91,7 +91,7 @@ def series(kind: type, what: str, given: Any, space: Space, layout: str) -> Arra
 
 def rows(
     kind: type, what: str, given: Any, space: Space, shape: tuple[int, ...], *, masked: bool = False
-) -> Array:
+) -> AnyArray:
     """Values for each of a set of states of leading shape `shape`, as (1, N, n); or one for all.
 
     With `masked` they may be NaN.
@@ -116,7 +116,7 @@ def rows(
     return array if masked else in_range(kind, what, _finite(kind, what, array))
 
 
-def empty(samples: int, count: int, size: int, space: Space, layout: str) -> Array:
+def empty(samples: int, count: int, size: int, space: Space, layout: str) -> AnyArray:
     """Room for samples (sample, vehicle, field), laid out in memory as `layout` says."""
     shape = (samples, count, size) if layout == "aos" else (samples, size, count)
     try:
@@ -130,7 +130,9 @@ def empty(samples: int, count: int, size: int, space: Space, layout: str) -> Arr
     return room if layout == "aos" else np.swapaxes(room, 1, 2)
 
 
-def _shaped(kind: type, what: str, given: Any, space: Space, layout: str, *, timed: bool) -> Array:
+def _shaped(
+    kind: type, what: str, given: Any, space: Space, layout: str, *, timed: bool
+) -> AnyArray:
     n = record.size(kind)
     if isinstance(given, (Mapping, kind)):
         given = record.flatten(record.build(kind, given))
@@ -154,7 +156,7 @@ def _shaped(kind: type, what: str, given: Any, space: Space, layout: str, *, tim
     return array if whole else array.copy()
 
 
-def numbers(what: str, given: Any, space: Space) -> Array:
+def numbers(what: str, given: Any, space: Space) -> AnyArray:
     """Anything array-like as an array in this space."""
     try:
         with np.errstate(over="ignore"):  # too large for float32 becomes infinite, and is refused
@@ -171,13 +173,13 @@ def _shape(given: Any) -> tuple[int, ...]:
     return tuple(given.shape) if hasattr(given, "shape") else np.shape(given)
 
 
-def _finite(kind: type, what: str, array: Array) -> Array:
+def _finite(kind: type, what: str, array: AnyArray) -> AnyArray:
     if not np.isfinite(array).all():
         raise InvalidValue(not_finite(kind, what, array))
     return array
 
 
-def not_finite(kind: type, what: str, array: Array) -> str:
+def not_finite(kind: type, what: str, array: AnyArray) -> str:
     """The sentence for the first value of an array (step, vehicle, field) that is not finite."""
     step, vehicle, field = np.argwhere(~np.isfinite(array))[0].tolist()
     place = f"vehicle {vehicle}" + (f", step {step}" if array.shape[0] > 1 else "")
@@ -185,7 +187,7 @@ def not_finite(kind: type, what: str, array: Array) -> str:
     return f"{what}: {name} of {place} is {array[step, vehicle, field]}; it must be finite"
 
 
-def in_range(kind: type, what: str, array: Array) -> Array:
+def in_range(kind: type, what: str, array: AnyArray) -> AnyArray:
     """The array (step, vehicle, field), if every value is in the range its field allows."""
     for k, leaf in enumerate(record.fields(kind)):
         allowed = leaf.allowed
@@ -202,7 +204,7 @@ def in_range(kind: type, what: str, array: Array) -> Array:
     return array
 
 
-def batch_size(**arrays: Array) -> int:
+def batch_size(**arrays: AnyArray) -> int:
     """The number of vehicles these arrays agree on; a length of 1 fits any."""
     sizes = {name: a.shape[1] for name, a in arrays.items() if a.shape[1] != 1}
     if len(set(sizes.values())) > 1:

@@ -17,8 +17,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from .. import record
+from ..arrays import AnyArray
 from ..compile.cpu import Late
-from ..compile.host import Array
 from ..compile.plant import Plant
 from ..errors import InvalidValue
 from ..model import Model
@@ -67,7 +67,7 @@ class Channels(NamedTuple):
         return bool(self.fields)
 
 
-def late_steps(channels: Channels, p: Array, dt: float) -> Array:
+def late_steps(channels: Channels, p: AnyArray, dt: float) -> AnyArray:
     """Delays in steps (1, B or 1, delayed input) for parameters (1, B or 1, np), on the host."""
     delays = batch.on_host(p[:, :, list(channels.delays)]).astype(float)
     steps = delay_steps(delays, dt, channels.rule)
@@ -81,7 +81,7 @@ def late_steps(channels: Channels, p: Array, dt: float) -> Array:
 
 
 def late(
-    channels: Channels, steps: Array, pending: Any, space: batch.Space, layout: str = "aos"
+    channels: Channels, steps: AnyArray, pending: Any, space: batch.Space, layout: str = "aos"
 ) -> Late:
     """The queue that a rollout starts with, checked; the inputs' defaults if none is given."""
     kind = channels.Input
@@ -100,7 +100,9 @@ def late(
     return Late(queue, space.xp.asarray(steps, space.dtype))
 
 
-def acting(u: Array, late: Late, fields: tuple[int, ...], steps: int, space: batch.Space) -> Array:
+def acting(
+    u: AnyArray, late: Late, fields: tuple[int, ...], steps: int, space: batch.Space
+) -> AnyArray:
     """What acts at each of `steps` steps, (steps, B or 1, nu), for commands (steps or 1, B, nu)."""
     xp = space.xp
     count = max(u.shape[1], late.pending.shape[1], late.steps.shape[1])
@@ -114,7 +116,7 @@ def acting(u: Array, late: Late, fields: tuple[int, ...], steps: int, space: bat
     return out
 
 
-def felt(g: Array, late: Late, fields: tuple[int, ...], held: bool) -> Array:
+def felt(g: AnyArray, late: Late, fields: tuple[int, ...], held: bool) -> AnyArray:
     """Derivatives with respect to commands, from those with respect to what acted (T, B, nu).
 
     A command is felt after its delay, and one that would act after the end is not felt at all.
@@ -131,7 +133,7 @@ def felt(g: Array, late: Late, fields: tuple[int, ...], held: bool) -> Array:
     return out.sum(axis=0, keepdims=True) if held else out
 
 
-def pending_after(u: Array, late: Late, steps: int, space: batch.Space) -> Array:
+def pending_after(u: AnyArray, late: Late, steps: int, space: batch.Space) -> AnyArray:
     """The queue (rows, B, nu) after `steps` steps with commands (steps or 1, B or 1, nu)."""
     rows = len(late.pending)
     count = max(u.shape[1], late.pending.shape[1])
@@ -181,7 +183,7 @@ class DelayLine:
                 queue.popleft()
                 queue.append(row[field])
 
-    def acting_rows(self, rows: Array, waiting: Waiting | None = None) -> Array:
+    def acting_rows(self, rows: AnyArray, waiting: Waiting | None = None) -> AnyArray:
         """What acts at each step, for a row of commands per step; the queue stays as it is, or
         `waiting` takes its place."""
         queues = (waiting or self.snapshot()).commands
@@ -191,7 +193,7 @@ class DelayLine:
             out[:, field] = whole[: len(out)]
         return out
 
-    def push_rows(self, rows: Array) -> None:
+    def push_rows(self, rows: AnyArray) -> None:
         """The rows have been commanded, a step made with each."""
         for field, queue in zip(self.fields, self._queues, strict=True):
             kept = [*queue, *rows[:, field].tolist()]

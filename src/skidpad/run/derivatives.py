@@ -10,9 +10,9 @@ from typing import Any
 
 import numpy as np
 
+from ..arrays import AnyArray
 from ..checks import whole
 from ..compile.cpu import Given, Late, Swept
-from ..compile.host import Array
 from ..compile.plant import SavedCost
 from ..cost import Cost
 from ..errors import InvalidValue
@@ -29,13 +29,13 @@ class Derivatives:
         self.rollouts, self.space = rollouts, rollouts.space
         self.sweeps = Differentiator(rollouts.engines, self._vehicle_last)
 
-    def _vehicle_last(self, given: Given, steps: int, every: int) -> Array:
+    def _vehicle_last(self, given: Given, steps: int, every: int) -> AnyArray:
         return self.rollouts.samples(given, steps, every, "soa")
 
     def gradient(
         self, given: Given, controls: Any, steps: int, cost: Cost | SavedCost, references: Any,
         names: tuple[str, ...],
-    ) -> tuple[Array, Gradient]:  # fmt: skip
+    ) -> tuple[AnyArray, Gradient]:  # fmt: skip
         """Cost of every vehicle's rollout and its derivatives."""
         r = batch.series(cost.Reference, "references", references, self.space, "aos")
         if r.shape[0] not in (1, steps + 1):
@@ -98,5 +98,5 @@ def _held(given: Given, controls: Any) -> bool:
     return given.u.shape[0] == 1 and np.ndim(controls) != 3
 
 
-def _repeated(array: Array, times: int) -> Array:
+def _repeated(array: AnyArray, times: int) -> AnyArray:
     return array if array.shape[1] == 1 else np.repeat(array, times, axis=1)

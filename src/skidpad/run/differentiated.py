@@ -14,8 +14,8 @@ from typing import Any, Protocol
 
 import numpy as np
 
+from ..arrays import AnyArray
 from ..compile import host, pipeline
-from ..compile.host import Array
 from ..compile.program import Port
 from ..compile.trace import trace
 from ..integrate import ExplicitRungeKutta, Tableau
@@ -37,7 +37,7 @@ class Function(Protocol):
     Called with rows for x, u, w, p (and dt, for a step); returns arrays of the caller's own.
     """
 
-    def __call__(self, *rows: Any) -> list[Array]:
+    def __call__(self, *rows: Any) -> list[AnyArray]:
         """The values and derivatives at a point."""
         ...
 
@@ -97,7 +97,7 @@ class Differentiated:
 
         return call
 
-    def __call__(self, *rows: Any) -> list[Array]:
+    def __call__(self, *rows: Any) -> list[AnyArray]:
         """The values and derivatives at a point."""
         with self._lock:
             if self._call is None:
@@ -117,14 +117,14 @@ class Staged:
         self._a = [[float(c) for c in row] for row in tableau.a]
         self._b = [float(c) for c in tableau.b]
 
-    def __call__(self, *rows: Any) -> list[Array]:
+    def __call__(self, *rows: Any) -> list[AnyArray]:
         """The state after dt, its derivatives with respect to state and input, and residual 0."""
         x, u, w, p, (dt,) = rows
         nx = len(x)
         # State and derivatives side by side, so that each stage moves all of them at once.
         start = np.eye(nx, 1 + nx + len(u), 1)
         start[:, 0] = x
-        slopes: list[Array] = []
+        slopes: list[AnyArray] = []
         for weights in self._a:
             at = _ahead(start, weights, slopes, dt)
             rate, of_x, of_u = self._rate(at[:, 0], u, w, p)[:3]
@@ -136,7 +136,9 @@ class Staged:
         return [after[:, 0], after[:, 1 : 1 + nx], after[:, 1 + nx :], np.zeros(1)]
 
 
-def _ahead(start: Array, weights: Sequence[float], slopes: list[Array], dt: float) -> Array:
+def _ahead(
+    start: AnyArray, weights: Sequence[float], slopes: list[AnyArray], dt: float
+) -> AnyArray:
     """start + dt Σ weights slopes."""
     found = start
     for weight, slope in zip(weights, slopes, strict=False):

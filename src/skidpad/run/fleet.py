@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from .. import record
+from ..arrays import AnyArray
 from ..checks import one_of, steps_of, whole
 from ..compile.cpu import CpuMap
-from ..compile.host import Array
 from ..cost import Cost
 from ..errors import InvalidValue
 from ..extension import outer
@@ -122,7 +122,7 @@ class Fleet(Compiled):
             return states, self._handed(queue, layout, *callers)
         return (states, self._handed(out[..., nx:], layout, *callers)) if return_memory else states
 
-    def _handed(self, samples: Array, layout: str, *given: Any) -> Any:
+    def _handed(self, samples: AnyArray, layout: str, *given: Any) -> Any:
         """Samples (sample, vehicle, field) in the layout and the place that the caller wants."""
         samples = samples if layout == "aos" else np.swapaxes(samples, -1, -2)
         if self.device == "cuda":  # not every library takes an array with gaps
@@ -281,7 +281,7 @@ class Fleet(Compiled):
         start: Any = None,
         params: Any = None,
         disturbances: Any = None,
-    ) -> Array:
+    ) -> AnyArray:
         """Outputs (..., B, ny) at states (..., B, nx), with inputs of the same shape or held.
 
         `start` are the states at the start of the step that led to `x`; it matters only for models

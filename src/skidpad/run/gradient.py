@@ -14,9 +14,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from ..arrays import AnyArray
 from ..compile import adjoint
 from ..compile.cpu import Backward, Given, Swept
-from ..compile.host import Array
 from ..compile.plant import Plant, SavedCost
 from ..compile.program import Port, Program
 from ..compile.trace import without_dead_code
@@ -51,7 +51,7 @@ class Jacobian(NamedTuple):
     """(B, nx, np)"""
 
 
-Advance = Callable[[Given, int, int], Array]
+Advance = Callable[[Given, int, int], AnyArray]
 """`advance(given, steps, every)`: the checked samples (sample, vehicle, field) of a rollout."""
 
 
@@ -66,11 +66,11 @@ class Differentiator:
     def gradient(
         self,
         given: Given,
-        references: Array,
+        references: AnyArray,
         steps: int,
         cost: Cost | SavedCost,
         wrt: tuple[str, ...],
-    ) -> tuple[Array, Swept]:
+    ) -> tuple[AnyArray, Swept]:
         """Value (B,) and derivatives of a cost of rollouts."""
         _check("references", references, given)
         with_params = "params" in wrt
@@ -93,7 +93,7 @@ class Differentiator:
         return value, total._replace(p=total.p + end_p)
 
     def vjp(
-        self, given: Given, steps: int, every: int, cotangents: Array, wrt: tuple[str, ...]
+        self, given: Given, steps: int, every: int, cotangents: AnyArray, wrt: tuple[str, ...]
     ) -> Swept:
         """Derivatives of the sum of samples times cotangents (steps / every + 1, B, nx)."""
         if steps % every:
@@ -115,10 +115,10 @@ class Differentiator:
         self,
         engine: AdjointEngine,
         given: Given,
-        references: Array,
+        references: AnyArray,
         stretch: Stretch,
-        lam: Array,
-        seeds: Array | None,
+        lam: AnyArray,
+        seeds: AnyArray | None,
         total: Swept | None,
     ) -> Swept:
         """One stretch swept backwards, added to what later stretches gave."""
@@ -222,19 +222,19 @@ class Stretch(NamedTuple):
     """States of consecutive steps, the one after the last step included."""
 
     begin: int
-    states: Array
+    states: AnyArray
 
 
-def _part(given: Given, start: Array, begin: int, steps: int) -> Given:
+def _part(given: Given, start: AnyArray, begin: int, steps: int) -> Given:
     rows = slice(begin, begin + steps)
     return Given(start, _rows(given.u, rows), _rows(given.w, rows), given.p)
 
 
-def _rows(array: Array, rows: slice) -> Array:
+def _rows(array: AnyArray, rows: slice) -> AnyArray:
     return array if array.shape[0] == 1 else array[rows]
 
 
-def _check(what: str, array: Array, given: Given | None) -> None:
+def _check(what: str, array: AnyArray, given: Given | None) -> None:
     """Raise unless an array (row, vehicle, field) is finite and has the vehicles of a rollout."""
     count = array.shape[1] if given is None else max(a.shape[1] for a in given)
     if array.shape[1] not in (1, count):

@@ -16,8 +16,8 @@ from typing import Any
 import numpy as np
 
 from .. import integrate, record
+from ..arrays import AnyArray
 from ..checks import made, positive_step
-from ..compile.host import Array
 from ..errors import InvalidValue, StepNotConverged
 from ..integrate import compiled_integrator
 from ..integrate.base import Integrator
@@ -39,7 +39,7 @@ class _Around:
         self._w = np.array(record.flatten(record.build(model.Disturbance)), dtype=float)
         self._kinds = (model.State, model.Input, model.Disturbance)
 
-    def _evaluated(self, x: Any, u: Any, w: Any, *rest: Any) -> list[Array]:
+    def _evaluated(self, x: Any, u: Any, w: Any, *rest: Any) -> list[AnyArray]:
         State, Input, Disturbance = self._kinds
         rows = (_row(State, x), _row(Input, u), self._w if w is None else _row(Disturbance, w))
         found = self._functions(*rows, self._p, *rest)

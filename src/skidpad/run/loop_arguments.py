@@ -11,8 +11,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from ..arrays import AnyArray
 from ..compile.cpu import Given
-from ..compile.host import Array
 from ..compile.plant import Plant
 from ..errors import InvalidValue
 from ..policy import Policy
@@ -47,7 +47,7 @@ def joined(plant: Plant, policy: Policy, arguments: Arguments, space: Space, lay
     return Given(_beside(x, m, space), u, w, _beside(p, own, space))
 
 
-def _memory(policy: Policy, given: Any, space: Space, layout: str) -> Array:
+def _memory(policy: Policy, given: Any, space: Space, layout: str) -> AnyArray:
     """What a policy remembers at the start, as (1, B or 1, n)."""
     if given is None or isinstance(given, (Mapping, policy.Memory)):
         return batch.series(policy.Memory, "memory", given, space, layout)
@@ -56,7 +56,7 @@ def _memory(policy: Policy, given: Any, space: Space, layout: str) -> Array:
     return batch.rows(policy.Memory, "memory", array, space, array.shape[:-1])
 
 
-def _beside(a: Array, b: Array, space: Space) -> Array:
+def _beside(a: AnyArray, b: AnyArray, space: Space) -> AnyArray:
     """The fields of two arrays (1, vehicle or 1, field) in one."""
     if not b.shape[2]:
         return a

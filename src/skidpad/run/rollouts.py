@@ -5,8 +5,8 @@ from __future__ import annotations
 from functools import cached_property
 from typing import Any
 
+from ..arrays import AnyArray
 from ..compile.cpu import Given, Late
-from ..compile.host import Array
 from ..errors import InvalidValue
 from . import batch
 from . import delay as dead_time
@@ -43,15 +43,15 @@ class Rollouts:
         return given
 
     @cached_property
-    def own_params(self) -> Array:
+    def own_params(self) -> AnyArray:
         """The plant's parameters where the rollouts run: checked and put there once."""
         return self._parameters(None)
 
-    def _parameters(self, given: Any) -> Array:
+    def _parameters(self, given: Any) -> AnyArray:
         return batch.parameters(self.plant.Params, self.plant.params, given, self.space)
 
     @cached_property
-    def _own_delays(self) -> Array:
+    def _own_delays(self) -> AnyArray:
         """Delays in steps with the plant's parameters, found once: a GPU need not be asked."""
         return dead_time.late_steps(self.engines.channels, self.own_params, self.engines.dt)
 
@@ -77,7 +77,7 @@ class Rollouts:
         every: int,
         layout: str = "aos",
         late: Late | None = None,
-    ) -> Array:
+    ) -> AnyArray:
         """Samples (sample, vehicle, field) of a rollout that went well, or masked.
 
         Without `late` the inputs act at once.

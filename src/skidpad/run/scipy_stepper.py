@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 
 from .. import record
+from ..arrays import AnyArray
 from ..compile import pipeline
-from ..compile.host import Array
 from ..errors import InvalidValue, SimulationDiverged, SkidpadError
 from ..integrate import scipy_ivp
 from ..integrate.scipy_ivp import ScipyMethod
@@ -84,7 +84,7 @@ class ScipyStepper:
         self.count += 1
         return self.state
 
-    def _advanced(self, now: Array) -> Array:
+    def _advanced(self, now: AnyArray) -> AnyArray:
         # From a derivative that is not finite SciPy would look for its first step without end.
         if not np.isfinite(self._derivative(now)).all():
             raise diverged(self.time, self.state)
@@ -96,9 +96,9 @@ class ScipyStepper:
         except SimulationDiverged:
             raise diverged(self.time, self.state) from None
 
-    def drive(self, rows: Array) -> tuple[Array, SkidpadError | None]:
+    def drive(self, rows: AnyArray) -> tuple[AnyArray, SkidpadError | None]:
         """A step per row of inputs."""
-        states: list[Array] = []
+        states: list[AnyArray] = []
         error: SkidpadError | None = None
         for row in rows:
             try:
@@ -146,12 +146,12 @@ class _Derivative:
         words = [word for row in (*rows, self._out) for word in (row.ctypes.data, 1, 0, 0)]
         self._block = np.array([*words, 0, 1], dtype=np.int64)
 
-    def hold(self, start: Array, inputs: tuple[float, ...]) -> None:
+    def hold(self, start: AnyArray, inputs: tuple[float, ...]) -> None:
         """Set the state at the start of the step and the input held over it."""
         self._start[:] = start
         self._u[:] = inputs
 
-    def __call__(self, x: Array) -> Array:
+    def __call__(self, x: AnyArray) -> AnyArray:
         self._x[:] = x
         self._kernel(self._block.ctypes.data)
         return self._out.copy()

@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 
 from .. import integrate, record
+from ..arrays import AnyArray
 from ..checks import PRECISIONS, made, positive_step, substeps_of, whole
 from ..compile import pipeline
 from ..compile.cpu import CpuMap
-from ..compile.host import Array
 from ..errors import InvalidValue, SkidpadError
 from ..integrate.base import Integrator
 from ..integrate.scipy_ivp import ScipyMethod
@@ -222,7 +222,7 @@ class Simulator:
             error=error,
         )
 
-    def _no_inputs(self) -> Array:
+    def _no_inputs(self) -> AnyArray:
         return np.array([record.flatten(self.input)])
 
     def _step_count(self, controls: Any, duration: float | None, steps: int | None) -> int:
@@ -238,7 +238,7 @@ class Simulator:
             return len(controls)
         raise InvalidValue("say how long to run: duration= in s, steps=, or an array (T, nu)")
 
-    def _drive(self, controls: Any, count: int) -> tuple[Array, Array, SkidpadError | None]:
+    def _drive(self, controls: Any, count: int) -> tuple[AnyArray, AnyArray, SkidpadError | None]:
         """States after each step, inputs of each step, and the error that ended it early."""
         if not callable(controls):
             rows = self._rows(controls, count)
@@ -271,7 +271,7 @@ class Simulator:
             error,
         )
 
-    def _rows(self, controls: Any, count: int) -> Array:
+    def _rows(self, controls: Any, count: int) -> AnyArray:
         """Held or tabulated controls as (count, nu), checked."""
         size = len(self._defaults)
         if controls is None or isinstance(controls, (Mapping, self._Input)):
@@ -299,14 +299,14 @@ class Simulator:
         )
         return record.unflatten(self.vehicle.model.Outputs, row[0].tolist())
 
-    def _outputs_along(self, states: Array, inputs: Array) -> Array:
+    def _outputs_along(self, states: AnyArray, inputs: AnyArray) -> AnyArray:
         """Outputs at each sample. At the first, the coming input applies; then the one that led
         there."""
         led_there = np.vstack([inputs[:1], inputs[:-1]])
         before = np.vstack([states[:1], states[:-1]])
         return self._output_rows(states, before, led_there)
 
-    def _output_rows(self, states: Array, before: Array, inputs: Array) -> Array:
+    def _output_rows(self, states: AnyArray, before: AnyArray, inputs: AnyArray) -> AnyArray:
         if self._outputs is None:
             program = pipeline.outputs_program(self.vehicle)
             self._outputs = CpuMap(program, self.precision, 1)

@@ -15,8 +15,9 @@ from typing import Any, Protocol
 import numpy as np
 
 from .. import integrate, record
+from ..arrays import AnyArray
 from ..compile import pipeline
-from ..compile.host import TICK_BAD_INPUT, TICK_DIVERGED, TICK_OK, Array
+from ..compile.host import TICK_BAD_INPUT, TICK_DIVERGED, TICK_OK
 from ..errors import InvalidValue, SimulationDiverged, SkidpadError, StepNotConverged
 from ..integrate.base import Integrator
 from ..model import Vehicle
@@ -71,7 +72,7 @@ class Stepper(Protocol):
         """One step with this row of inputs; returns the new state."""
         ...
 
-    def drive(self, rows: Array) -> tuple[Array, SkidpadError | None]:
+    def drive(self, rows: AnyArray) -> tuple[AnyArray, SkidpadError | None]:
         """A step per row of inputs: the states after each, and the error that ended it early."""
         ...
 
@@ -212,7 +213,7 @@ class CompiledStepper:
         self.count += 1
         return self._state_record(self._unpack_state(buffer))
 
-    def drive(self, rows: Array) -> tuple[Array, SkidpadError | None]:
+    def drive(self, rows: AnyArray) -> tuple[AnyArray, SkidpadError | None]:
         """A step per row of inputs."""
         table = np.ascontiguousarray(rows, dtype=self.precision)
         samples = np.empty((len(table), self._states.size // table.itemsize), self.precision)

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from .. import record
+from ..arrays import AnyArray
 from ..compile.cpu import Given, Late
-from ..compile.host import Array
 from ..errors import InvalidValue, SimulationDiverged, StepNotConverged
 from . import batch
 from . import delay as dead_time
@@ -16,9 +16,9 @@ from .engines import Engines
 def judge(
     engines: Engines,
     given: Given,
-    out: Array,
+    out: AnyArray,
     every: int,
-    health: Array,
+    health: AnyArray,
     *,
     inputs: str,
     mask: bool,
@@ -43,7 +43,7 @@ def judge(
 
 
 def _failure(
-    engines: Engines, failed: Array, given: Given, out: Array, every: int, late: Late | None
+    engines: Engines, failed: AnyArray, given: Given, out: AnyArray, every: int, late: Late | None
 ) -> StepNotConverged | SimulationDiverged:
     """The error for the vehicles that failed; the first is run again alone to find when."""
     v = int(failed[0])
@@ -76,7 +76,7 @@ def _failure(
     )
 
 
-def _acting(engines: Engines, given: Given, late: Late, vehicle: int, steps: int) -> Array:
+def _acting(engines: Engines, given: Given, late: Late, vehicle: int, steps: int) -> AnyArray:
     """What acts on one vehicle at each of so many steps, (step, 1, field)."""
     own = _only(given.u, vehicle, 0, steps)
     only = dead_time.of_vehicle(late, vehicle)
@@ -90,12 +90,12 @@ def _residual(engines: Engines, alone: Given, step: int) -> float:
     return float(engines.prompt.run(given, after, 1)[2, 0])
 
 
-def _first_bad(states: Array) -> int:
+def _first_bad(states: AnyArray) -> int:
     """The first sample (n, nx) that is not finite."""
     return int(np.argmax(~np.isfinite(states).all(axis=1)))
 
 
-def _only(array: Array, vehicle: int, begin: int, steps: int) -> Array:
+def _only(array: AnyArray, vehicle: int, begin: int, steps: int) -> AnyArray:
     """One vehicle's rows of an array (step, vehicle, field), from step `begin` on."""
     column = array if array.shape[1] == 1 else array[:, vehicle : vehicle + 1]
     return column if column.shape[0] == 1 else column[begin : begin + steps]

@@ -8,10 +8,9 @@ from math import cos, sin
 import numpy as np
 from numpy.typing import NDArray
 
+from ..arrays import Array
 from ..stage import Body, Disc, Wheel
 from ..stage.description import Outline
-
-Array = NDArray[np.float64]
 
 
 class ConeHits:

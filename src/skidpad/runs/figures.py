@@ -16,9 +16,10 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from ..arrays import Array
 from ..units import m, m_s, m_s2, one, s
 from .laps import Laps
-from .show import Array, Show, Stretch
+from .show import Show, Stretch
 
 
 class Figures(NamedTuple):

@@ -7,11 +7,9 @@ from math import cos, sin
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ..arrays import Array
 from ..units import m, rad, s
-
-Array = NDArray[np.float64]
 
 ON_THE_LINE: m = 1e-6
 """A vehicle nearer than this starts on the line, which counts as crossing it."""

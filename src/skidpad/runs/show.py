@@ -10,15 +10,13 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from ..arrays import Array
 from ..errors import SkidpadError
 from ..recording.recording import Recording
 from ..stage import Stage
 from ..stage.film import ScanAt
 from ..units import per_s, s
 from .laps import StartLine
-
-Array = NDArray[np.float64]
-
 
 Picture = Callable[[Recording, Path], Any]
 """Draws the recording of a show into a PNG, SVG or PDF file."""

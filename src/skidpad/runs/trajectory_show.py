@@ -12,6 +12,7 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 
 from .. import record
+from ..arrays import Array
 from ..controllers.car import car_of
 from ..errors import InvalidValue, SkidpadError
 from ..model import Vehicle
@@ -24,7 +25,7 @@ from ..units import per_s, s
 from .cone_hits import ConeHits
 from .laps import StartLine
 from .levers import levers
-from .show import Array, Picture, Stretch
+from .show import Picture, Stretch
 
 RATE: per_s = 100.0
 """Samples per second, unless somebody wants it otherwise."""

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from ..arrays import Array
 from ..errors import SkidpadError
 from ..recording.world_recorder import WorldRecorder
 from ..stage.film import ScanAt
@@ -17,7 +18,7 @@ from ..units import m, per_s, s
 from ..world.world import World
 from .laps import StartLine
 from .levers import levers
-from .show import Array, Picture, Stretch
+from .show import Picture, Stretch
 
 RATE: per_s = 30.0
 """Samples per second, unless somebody wants it otherwise."""

@@ -12,10 +12,10 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from ..arrays import Array
 from ..random import streams
 from .knobs import Channel, white_levels
 
-Array = NDArray[np.float64]
 Steps = NDArray[np.int64]
 
 

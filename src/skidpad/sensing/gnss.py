@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ..arrays import Array
 from ..errors import InvalidValue
 from ..plane.rotation import Vector, turned
 from ..plane.tangent_plane import NULL_ISLAND, Origin, check_origin, degree, place_in_world
@@ -18,7 +18,6 @@ from .motion import Motion
 from .mounting import AT_BODY_POINT, Mounting, added, checked_mounting, cross, rotation
 from .sensor import Sensor
 
-Array = NDArray[np.float64]
 Coverage = Callable[[Any, Any], Any]
 """Whether there is reception at world position (x, y) in m; takes numbers and arrays."""
 

@@ -14,11 +14,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ..arrays import Array
 from ..checks import must_be
 from ..errors import InvalidValue
 from ..units import Allowed, non_negative
-
-Array = NDArray[np.float64]
 
 _SLACK = 1e-6
 """Part of a period or of a delay that may be missing: 0.3 s is three steps of 0.1 s, whatever the

@@ -13,8 +13,9 @@ from math import inf, pi
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from ..arrays import Array
 from ..checks import must_be
 from ..errors import InvalidValue
 from ..plane.maps.shapes import edges_at
@@ -26,7 +27,6 @@ from .mounting import AT_BODY_POINT, Mounting, checked_mounting, pose_in_world
 if TYPE_CHECKING:
     from ..plane.raycast import Scene
 
-Array = NDArray[np.float64]
 _FULL_TURN = 2.0 * pi
 
 

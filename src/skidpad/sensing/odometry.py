@@ -12,8 +12,8 @@ from dataclasses import dataclass
 from typing import Annotated, Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ..arrays import Array
 from ..errors import InvalidValue
 from ..ops import abs, cos, floor, sin, sqrt, where
 from ..record import check
@@ -22,8 +22,6 @@ from .knobs import PERFECT, Channel, checked_channel
 from .motion import Motion
 from .mounting import AT_BODY_POINT, Mounting, PlanePose, checked_mounting, pose_in_world
 from .sensor import Sensor
-
-Array = NDArray[np.float64]
 
 _PI = 3.141592653589793
 _SMALL = 1e-4

@@ -7,10 +7,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from ..arrays import Array
 from ..errors import InvalidValue
 from ..record import unknown_name
-
-Array = NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)

@@ -8,10 +8,10 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from ..arrays import Array
 from ..errors import InvalidValue
 from .error_source import Wander
 
-Array = NDArray[np.float64]
 Flags = NDArray[np.bool_]
 
 

@@ -24,6 +24,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from .. import record
+from ..arrays import Array
 from ..errors import InvalidValue
 from ..model import Vehicle
 from ..trajectory.columns import Column, check_time, frozen
@@ -34,7 +35,6 @@ from .knobs import Channel, arrival_rows, check_knobs, sampled_rows
 from .readings import Readings
 from .runner import Runner
 from .sampling import (
-    Array,
     Batch,
     Flags,
     Memory,

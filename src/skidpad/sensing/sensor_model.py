@@ -13,16 +13,14 @@ from abc import ABC, abstractmethod
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from .. import record
+from ..arrays import Array
 from ..errors import InvalidValue
 from ..model import Model, Vehicle, VehicleFactory
 from ..random.draw import Draw
 from ..random.model import UncertaintyModel, sampled
 from ..random.none import NoUncertainty
-
-Array = NDArray[np.float64]
 
 
 class SensorModel(ABC):

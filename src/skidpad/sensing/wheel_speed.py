@@ -12,8 +12,8 @@ from math import pi
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ..arrays import Array
 from ..checks import must_be
 from ..components.wheel import contact_velocities, in_wheel_frame
 from ..errors import InvalidValue
@@ -23,8 +23,6 @@ from ..units import m, non_negative, one, positive, rad, rad_s, s
 from .knobs import PERFECT, Channel, checked_channel
 from .motion import Motion
 from .sensor import Sensor
-
-Array = NDArray[np.float64]
 
 
 class WheelSpeedReading(NamedTuple):

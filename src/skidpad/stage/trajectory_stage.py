@@ -6,8 +6,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ..arrays import Array
 from ..errors import InvalidValue
 from ..model import Vehicle
 from ..trajectory.trajectory import Trajectory
@@ -15,7 +15,6 @@ from .description import Body, Stage
 from .layout import Named, Rows, wheels_with_channels
 from .shapes import BodyShape, shape_of
 
-Array = NDArray[np.float64]
 _TRAILER = (Named("x", "m", "output"), Named("y", "m", "output"), Named("yaw", "rad", "output"))
 
 

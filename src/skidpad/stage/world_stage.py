@@ -9,9 +9,9 @@ from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from .. import record
+from ..arrays import Array
 from ..compile import pipeline
 from ..compile.cpu import CpuMap
 from ..sensing.lidar import Scan as Reading
@@ -22,8 +22,6 @@ from .description import Body, Line, Scan, Stage
 from .layout import Named, Rows, named_channels, wheels_with_channels
 from .spec_shape import spec_shape
 from .standing import still_life
-
-Array = NDArray[np.float64]
 
 _POSE = (Named("x", "m", "state"), Named("y", "m", "state"), Named("yaw", "rad", "state"))
 _ATTITUDE = (

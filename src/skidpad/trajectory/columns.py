@@ -10,10 +10,10 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from .. import record
+from ..arrays import Array
 from ..errors import InvalidValue
 from ..units import Unit
 
-Array = NDArray[np.float64]
 Role = Literal["state", "input", "output", "disturbance"]
 ROLES: tuple[Role, ...] = get_args(Role)
 PREFIXES: dict[Role, str] = {"state": "", "input": "u_", "output": "", "disturbance": "w_"}

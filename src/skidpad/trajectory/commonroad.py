@@ -11,9 +11,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from ..arrays import Array, Mask
 from ..errors import InvalidValue
-from .columns import Array, TrajectoryMode
-from .goal import Mask, checked_margin, in_area
+from .columns import TrajectoryMode
+from .goal import checked_margin, in_area
 from .points import Points
 
 

@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from ..arrays import Array
 from ..errors import InvalidValue, MissingExtra
 from ..extras import require
 
 if TYPE_CHECKING:
     from .commonroad import CommonRoadTrajectory
 
-Array = NDArray[np.float64]
 _TURN = 2.0 * math.pi
 
 

@@ -17,11 +17,12 @@ from typing import TYPE_CHECKING, Any, cast
 import numpy as np
 
 from .. import units as unit_aliases
+from ..arrays import Array
 from ..errors import InvalidValue, SkidpadError
 from ..extras import require
 from ..files import replacing
 from ..units import Unit
-from .columns import Array, Column, Role
+from .columns import Column, Role
 from .trajectory import SECOND, Trajectory
 
 if TYPE_CHECKING:

@@ -8,10 +8,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ..arrays import Array, Mask
 from ..errors import InvalidValue
-from .columns import Array
-
-Mask = NDArray[np.bool_]
 
 
 def checked_margin(margin: float) -> float:

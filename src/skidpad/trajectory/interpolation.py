@@ -16,7 +16,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from .columns import Array, Column, Role
+from ..arrays import Array
+from .columns import Column, Role
 
 HEADING_WORDS = frozenset({"yaw", "heading", "psi", "orientation", "course"})
 """Words that make a column in rad a heading: `yaw`, `pose.yaw`, `trailer_heading`."""

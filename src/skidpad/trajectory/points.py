@@ -16,8 +16,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from .. import record
+from ..arrays import Array
 from ..errors import InvalidValue
-from .columns import PREFIXES, Array, Column, TrajectoryMode, span
+from .columns import PREFIXES, Column, TrajectoryMode, span
 from .interpolation import interpolated, places, slack, snapped
 from .table import Layout, Table
 

@@ -9,9 +9,10 @@ from typing import Any, NamedTuple, Self, cast, overload
 import numpy as np
 
 from .. import record
+from ..arrays import Array
 from ..errors import InvalidValue
 from ..units import Unit
-from .columns import PREFIXES, ROLES, Array, Column, Role, Sample, check_time, checked, frozen, span
+from .columns import PREFIXES, ROLES, Column, Role, Sample, check_time, checked, frozen, span
 
 SECOND = Unit("s", time=1)
 

@@ -23,20 +23,11 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from .. import record
+from ..arrays import Array
 from ..errors import InvalidValue
 from ..extension import outer
 from ..units import Unit
-from .columns import (
-    Array,
-    Group,
-    Role,
-    Sample,
-    TrajectoryMode,
-    columns_of_records,
-    frozen,
-    joined,
-    span,
-)
+from .columns import Group, Role, Sample, TrajectoryMode, columns_of_records, frozen, joined, span
 from .commonroad import CommonRoadTrajectory
 from .interpolation import interpolated, slack
 from .table import SECOND

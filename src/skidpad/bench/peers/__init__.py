@@ -11,9 +11,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ...compile.host import Array
+from ...arrays import AnyArray
 
-Advance = Callable[[Array, Array, int], Array]
+Advance = Callable[[AnyArray, AnyArray, int], AnyArray]
 """`advance(x, u, steps)`: end states (B, nx) from start states (B, nx) and held inputs (B, nu)."""
 
 
@@ -35,7 +35,7 @@ def in_threads(advance: Advance, threads: int) -> Advance:
     if threads == 1:
         return advance
 
-    def split(x: Array, u: Array, steps: int) -> Array:
+    def split(x: AnyArray, u: AnyArray, steps: int) -> AnyArray:
         parts = zip(np.array_split(x, threads), np.array_split(u, threads), strict=True)
         with ThreadPoolExecutor(threads) as pool:
             return np.concatenate(

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from ... import integrate, record
-from ...compile.host import Array
+from ...arrays import AnyArray
 from ...model import Vehicle
 from ..work import RK4_DT, Weave
 from . import Advance, Drive
@@ -19,7 +19,7 @@ def numpy_rk4(vehicle: Vehicle, dt: float) -> Advance:
     update = integrate.discretise(model, integrate.get("rk4"))
     w, p = record.build(model.Disturbance), vehicle.params
 
-    def advance(x: Array, u: Array, steps: int) -> Array:
+    def advance(x: AnyArray, u: AnyArray, steps: int) -> AnyArray:
         state = record.unflatten(model.State, tuple(np.ascontiguousarray(x.T)))
         held = record.unflatten(model.Input, tuple(np.ascontiguousarray(u.T)))
         for _ in range(steps):

@@ -8,7 +8,7 @@ import casadi as ca
 import numpy as np
 
 from ... import integrate, record
-from ...compile.host import Array
+from ...arrays import AnyArray
 from ...model import Vehicle
 from ..work import RADAU_DT, RK4_DT, Weave
 from . import Advance, Drive
@@ -57,7 +57,7 @@ def mapped(function: Any, threads: int) -> Advance:
             )
         return maps[count]
 
-    def advance(x: Array, u: Array, steps: int) -> Array:
+    def advance(x: AnyArray, u: AnyArray, steps: int) -> AnyArray:
         states, inputs = ca.DM(x.T), ca.DM(u.T)
         for _ in range(steps):
             states = map_of(len(x))(states, inputs)
@@ -96,12 +96,12 @@ def buffered(course: Weave, dt: float) -> Drive:
     def reset() -> None:
         x[:] = course.x0
 
-    def step(row: Array) -> None:
+    def step(row: AnyArray) -> None:
         u[:] = row
         trigger()
         x[:] = following
 
-    def state() -> Array:
+    def state() -> AnyArray:
         # Named here so that it lives as long as this Drive: `trigger` does not keep it.
         assert memory is not None
         return x.copy()

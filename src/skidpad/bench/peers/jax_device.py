@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 
 from ... import integrate, record
-from ...compile.host import Array
+from ...arrays import AnyArray
 from ...model import Vehicle
 from ..fresh import environment
 from ..gradients import GradientWork, gradient_work
@@ -218,7 +218,7 @@ def _step(vehicle: Vehicle, dt: float, *, one: bool = False) -> Any:
     return step if one else jax.vmap(step)
 
 
-def _columns(kind: type, array: Array) -> Any:
+def _columns(kind: type, array: AnyArray) -> Any:
     """A record of device arrays (..., B) from an array (..., B, n): JAX is fastest on columns."""
     import jax.numpy as jnp
 
@@ -226,7 +226,7 @@ def _columns(kind: type, array: Array) -> Any:
     return record.unflatten(kind, tuple(jnp.asarray(np.ascontiguousarray(c)) for c in columns))
 
 
-def _rows(columns: Any) -> Array:
+def _rows(columns: Any) -> AnyArray:
     return np.stack([np.asarray(c, dtype=float) for c in record.flatten(columns)], axis=-1)
 
 

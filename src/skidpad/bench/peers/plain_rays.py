@@ -15,7 +15,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-Array = NDArray[np.float64]
+from ...arrays import Array
+
 ANGLES = 2000
 """Entries of the march's table of directions."""
 CLOSE = 1e-4

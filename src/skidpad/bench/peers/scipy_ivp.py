@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from ...compile.host import Array
+from ...arrays import AnyArray
 from ...model import Vehicle
 from ..work import Weave, derivative_of
 from . import Advance, Drive
@@ -19,11 +19,11 @@ from . import Advance, Drive
 def stacked_rk45(vehicle: Vehicle, dt: float) -> Advance:
     """RK45 on the states of all vehicles as one long vector."""
 
-    def advance(x: Array, u: Array, steps: int) -> Array:
+    def advance(x: AnyArray, u: AnyArray, steps: int) -> AnyArray:
         columns = np.ascontiguousarray(x.T)
         derivative = derivative_of(vehicle, np.ascontiguousarray(u.T))
 
-        def right_hand_side(_: float, y: Array) -> Array:
+        def right_hand_side(_: float, y: AnyArray) -> AnyArray:
             return derivative(y.reshape(columns.shape)).ravel()
 
         end = _solve(right_hand_side, columns.ravel(), steps * dt, "RK45", max_step=dt)
@@ -35,7 +35,7 @@ def stacked_rk45(vehicle: Vehicle, dt: float) -> Advance:
 def radau_each(vehicle: Vehicle, dt: float) -> Advance:
     """Radau on one vehicle after the other: together their Jacobian would be a huge matrix."""
 
-    def advance(x: Array, u: Array, steps: int) -> Array:
+    def advance(x: AnyArray, u: AnyArray, steps: int) -> AnyArray:
         ends = [
             _solve(_on_floats(vehicle, row), start, steps * dt, "Radau", max_step=dt)
             for start, row in zip(x, u.tolist(), strict=True)
@@ -66,7 +66,7 @@ def _on_floats(vehicle: Vehicle, row: list[float]) -> Any:
     return lambda _, y: derivative(y.tolist())
 
 
-def _solve(f: Any, y: Array, duration: float, method: str, **options: Any) -> Array:
+def _solve(f: Any, y: AnyArray, duration: float, method: str, **options: Any) -> AnyArray:
     from scipy.integrate import solve_ivp
 
     # t_eval keeps it from storing every step.

@@ -14,25 +14,27 @@ from typing import Any
 import numpy as np
 
 from ... import record
-from ...compile.host import Array
+from ...arrays import AnyArray
 from ...model import Vehicle
 
 
-def simulating(vehicle: Vehicle, delta_t_w: float) -> Callable[[Array, Array, float], Array]:
+def simulating(
+    vehicle: Vehicle, delta_t_w: float
+) -> Callable[[AnyArray, AnyArray, float], AnyArray]:
     """A function of the start, the input and the duration that returns the last perturbed state."""
     from scipy.integrate import solve_ivp
 
     f = _casadi_derivative(vehicle)
     w = np.zeros(record.size(vehicle.model.Disturbance))
 
-    def advanced(x: Array, u: Array, step: float) -> Array:
-        def right_hand_side(_: float, y: Array) -> Array:
+    def advanced(x: AnyArray, u: AnyArray, step: float) -> AnyArray:
+        def right_hand_side(_: float, y: AnyArray) -> AnyArray:
             return np.asarray(f(y, u, w)).ravel()
 
         solution: Any = solve_ivp(right_hand_side, (0.0, step), x, method="RK45")
         return solution.y[:, -1]
 
-    def simulate(x0: Array, u: Array, t_final: float) -> Array:
+    def simulate(x0: AnyArray, u: AnyArray, t_final: float) -> AnyArray:
         steps = ceil(t_final / delta_t_w)
         nominal = perturbed = x0
         for _ in range(steps):

@@ -15,11 +15,11 @@ from xml.etree.ElementTree import Element, ParseError
 
 import numpy as np
 
+from ...arrays import Array
 from ...errors import InvalidValue
 from ...units import m
 from .map_projection import MilitaryGrid
 from .road import Lane, Road, without_repeats
-from .road_cell import Array
 
 SPACING: m = 5.0
 """Largest distance of the points of a centre line, as in Autoware's map loader."""

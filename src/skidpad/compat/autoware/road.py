@@ -20,9 +20,10 @@ from typing import Any, cast
 import numpy as np
 from numpy.typing import NDArray
 
+from ...arrays import Array
 from ...errors import InvalidValue
 from ...units import m, m_s2, rad
-from .road_cell import Array, LaneInCell, Segment, lane_in_cell
+from .road_cell import LaneInCell, Segment, lane_in_cell
 
 GRAVITY: m_s2 = 9.81
 """Acceleration of free fall, as upstream has it."""

@@ -13,9 +13,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from ...arrays import Array
 from ...units import m, one
-
-Array = NDArray[np.float64]
 
 
 class Segment(NamedTuple):

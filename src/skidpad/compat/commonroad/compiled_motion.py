@@ -10,17 +10,15 @@ import struct
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ... import record
+from ...arrays import Array
 from ...compile import host, pipeline
 from ...errors import InvalidValue, SkidpadError, StepNotConverged
 from ...integrate.base import Integrator
 from ...model import Vehicle
 from ...run.stepper import diverged, residual_tolerance
 from .grid import Grid, whole_parts
-
-Array = NDArray[np.float64]
 
 _LANES = 4
 """The narrowest kernel in which two vehicles go at the price of one."""

@@ -11,13 +11,12 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from ... import record
+from ...arrays import Array
 from ...errors import InvalidValue
 from ...model import Model, Vehicle
-
-Array = NDArray[np.float64]
 
 
 class Derivative:

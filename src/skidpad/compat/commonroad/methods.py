@@ -6,10 +6,8 @@ import difflib
 from collections.abc import Mapping
 from typing import Any, Protocol
 
-import numpy as np
-from numpy.typing import NDArray
-
 from ... import integrate
+from ...arrays import Array
 from ...errors import InvalidValue
 from ...integrate.base import Integrator
 from ...integrate.scipy_ivp import METHODS
@@ -17,8 +15,6 @@ from ...model import Vehicle
 from .compiled_motion import CompiledMotion
 from .grid import Grid
 from .scipy_motion import ScipyMotion
-
-Array = NDArray[np.float64]
 
 OWN = "skidpad:"
 """Before the names of skidpad's own integrators."""

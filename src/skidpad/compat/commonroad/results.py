@@ -6,9 +6,9 @@ import sys
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ... import record
+from ...arrays import Array
 from ...model import Vehicle
 from ...trajectory.columns import TrajectoryMode
 from ...trajectory.table import Layout
@@ -16,7 +16,6 @@ from ...trajectory.trajectory import Trajectory
 from .grid import Grid
 from .streams import Streams
 
-Array = NDArray[np.float64]
 Result = tuple[Any, Any, Any]
 """The measurement, the perturbed and the nominal trajectory."""
 

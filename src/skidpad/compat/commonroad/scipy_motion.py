@@ -12,18 +12,15 @@ from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ... import record
+from ...arrays import Array
 from ...errors import InvalidValue, SkidpadError, StepNotConverged
 from ...integrate.scipy_ivp import MOST_AT_ONE_TIME
 from ...model import Vehicle
 from ...run.stepper import diverged
 from .derivative import Derivative
 from .grid import Grid
-
-Array = NDArray[np.float64]
-
 
 _MOST = 10_000_000
 """Evaluations that a step may need; a solver on the way to more is taken to be stuck."""

@@ -10,9 +10,9 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ... import record
+from ...arrays import Array
 from ...checks import one_of
 from ...errors import InvalidValue
 from ...integrate.base import Integrator
@@ -32,8 +32,6 @@ from .streams import Streams
 
 if TYPE_CHECKING:
     from ...run.monte_carlo import MonteCarlo
-
-Array = NDArray[np.float64]
 
 
 class Setup(NamedTuple):

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from ... import integrate, record
-from ...compile.host import Array
+from ...arrays import AnyArray
 from ...model import Vehicle
 from ...run.stepper import CompiledStepper
 from ...units import s
@@ -39,7 +39,7 @@ class Drive:
         """Let a command of the rear axle act from now on."""
         self._commands[:] = command
 
-    def run(self, steps: int) -> Array:
+    def run(self, steps: int) -> AnyArray:
         """Take up to `BLOCK` steps; the states after each. One that fails raises."""
         states, error = self._stepper.drive(self._commands[:steps])
         if error is not None:

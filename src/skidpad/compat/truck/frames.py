@@ -7,12 +7,10 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ...arrays import Array
 from ...errors import InvalidValue
 from ...record import unknown_name
-
-Array = NDArray[np.float64]
 
 
 @dataclass(frozen=True)

@@ -8,13 +8,13 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from ...arrays import Array
 from ...plane.collision import Checker, Footprint
 from ...plane.maps import Map
 from ...plane.raycast import Scene, fan
 from ...sensing.mounting import pose_in_world
 from ...units import m
 from ...vehicles.ackermann_truck import Params, State
-from .frames import Array
 from .model_file import LidarModel, TruckModel
 from .mounting import LIDAR, level_mounting_of
 

@@ -8,10 +8,10 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from ...arrays import Array, Mask
 from ...errors import InvalidValue
 from ...workers import spread
 from ..maps.map import Map
-from ..maps.shapes import Array, Mask
 from .footprint import Footprint, poses_of
 
 _WORTH_A_THREAD = 512

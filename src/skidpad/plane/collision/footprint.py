@@ -10,10 +10,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ...arrays import Array
 from ...errors import InvalidValue
 from ...units import m
 from ..maps.inputs import finite, positive
-from ..maps.shapes import FARTHEST, Array, frozen, points_of, ring_of, signed_area
+from ..maps.shapes import FARTHEST, frozen, points_of, ring_of, signed_area
 
 
 @dataclass(frozen=True, eq=False)

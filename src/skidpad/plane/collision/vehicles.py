@@ -8,8 +8,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from ...arrays import Array
 from ...errors import InvalidValue
-from ..maps.shapes import Array
 from .footprint import Footprint, poses_of
 
 TOLERANCE = 1e-6

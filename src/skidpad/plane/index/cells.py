@@ -12,9 +12,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from ...arrays import Array
 from ...compile.loops import loop
-
-Array = NDArray[np.float64]
 
 _FINEST = 1024
 """Most cells along one side."""

@@ -7,8 +7,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ...arrays import Array
 from ...compile.loops import loop
-from .cells import Array, cells_of_segments
+from .cells import cells_of_segments
 
 
 class Nearby:

@@ -13,7 +13,8 @@ from typing import Literal, NamedTuple
 
 import numpy as np
 
-from .shapes import Array, Mask, enclosed
+from ...arrays import Array, Mask
+from .shapes import enclosed
 
 Inside = Literal["auto", "solid", "free"]
 INSIDE: tuple[Inside, ...] = ("auto", "solid", "free")

@@ -7,11 +7,12 @@ from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
+from ...arrays import Array
 from ...errors import InvalidValue
 from ...units import m, rad
 from .grid import Grid, cell_counts
 from .inputs import not_negative, positive
-from .shapes import Array, frozen, points_of
+from .shapes import frozen, points_of
 
 if TYPE_CHECKING:
     from .map import Map

@@ -14,11 +14,12 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from ...arrays import Array
 from ...errors import InvalidValue
 from .areas import INSIDE, Inside, Polygon
 from .inputs import one_of, text_of
 from .map import Map, from_shapes
-from .shapes import Array, line_of, ring_of
+from .shapes import line_of, ring_of
 
 GEOMETRIES = (
     "Polygon",

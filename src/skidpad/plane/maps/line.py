@@ -9,10 +9,10 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from ...arrays import Array
 from ...errors import InvalidValue
 from ...units import m
 from .map import LINE_COLUMNS, Map
-from .shapes import Array
 
 _SAME: m = 1e-6
 """Points nearer than this are one."""

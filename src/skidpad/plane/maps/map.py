@@ -10,13 +10,14 @@ from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
+from ...arrays import Array, Mask
 from ...errors import InvalidValue
 from ...extension import outer
 from ...units import m, rad
 from .areas import INSIDE, Inside, Polygon, areas, solid_at
 from .grid import Grid
 from .inputs import one_of
-from .shapes import Array, Mask, frozen, line_of, points_of, ring_of, stacked_edges
+from .shapes import frozen, line_of, points_of, ring_of, stacked_edges
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

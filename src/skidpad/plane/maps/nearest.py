@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from ...arrays import Array
 from ...errors import InvalidValue
-from .shapes import Array
 
 if TYPE_CHECKING:
     from .map import Map

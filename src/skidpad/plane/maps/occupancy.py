@@ -26,12 +26,12 @@ from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
+from ...arrays import Array
 from ...errors import InvalidValue
 from ...units import m, one, rad
 from .grid import MOST_CELLS, Grid
 from .inputs import one_of, positive, text_of
 from .map import Map
-from .shapes import Array
 
 Mode = Literal["trinary", "scale", "raw"]
 MODES = ("trinary", "scale", "raw")

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ...arrays import Array, Mask
 from ...units import m
 from .grid import Grid, cell_counts
 from .inputs import not_negative, positive
-from .shapes import Array, Mask
 
 if TYPE_CHECKING:
     from .map import Map

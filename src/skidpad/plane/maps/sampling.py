@@ -6,10 +6,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ...arrays import Array, Mask
 from ...errors import InvalidValue
 from ...units import m
 from .inputs import not_negative
-from .shapes import Array, Mask, enclosed, ring_of
+from .shapes import enclosed, ring_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

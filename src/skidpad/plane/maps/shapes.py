@@ -8,11 +8,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ...arrays import Array, Mask
 from ...errors import InvalidValue
 from ...units import m
-
-Array = NDArray[np.float64]
-Mask = NDArray[np.bool_]
 
 FARTHEST: m = 1e9
 """Largest coordinate: beyond it neighbouring float64 numbers are more than 0.1 µm apart."""

@@ -7,11 +7,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ...arrays import Array
 from ...errors import InvalidValue
 from .blocks import BLOCK, moving_blocks
 from .fan import LARGEST_ANGLE
 
-Array = NDArray[np.float64]
 FARTHEST = 1e9
 """Largest coordinate in m, either sign, of walls and sensors."""
 _NO_MOVERS = np.empty((1, 0, BLOCK))

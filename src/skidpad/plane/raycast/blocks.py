@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-Array = NDArray[np.float64]
+from ...arrays import Array
 
 FIELDS = ("x0", "y0", "x1", "y1", "length", "x", "y", "square")
 """Of each segment: its ends, its length, and the disc that its back is hidden to: from points whose

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ...arrays import Array
 from ...workers import spread
 from .arguments import jitter_of, limit_of, movers_of, poses_of, rays_of, result_of, segments_of
 from .blocks import ALWAYS, rows_of, with_hidden_backs
@@ -22,7 +23,6 @@ if TYPE_CHECKING:
     from ..maps import Grid, Map
     from .cuda import CudaScene
 
-Array = NDArray[np.float64]
 ALL_AT_ONCE = 1200
 """Up to so many segments each scan looks at all of them: a tree would cost more than it saves."""
 _NO_ROWS = np.empty((0, 0)), np.empty((0, 0), np.float32)

@@ -10,9 +10,9 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from ...arrays import Array
 from .blocks import BLOCK, in_blocks
 
-Array = NDArray[np.float64]
 FINEST = 16
 """Bits of each coordinate that decide what is near to what."""
 LEVELS = 16

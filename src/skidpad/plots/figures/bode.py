@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
+from ...arrays import Array
 from ...errors import InvalidValue
 from ...model import Vehicle
-from ...trajectory.columns import Array
 from .frequency_response import Response, steering_response
 from .palette import shades
 from .sheet import Axis, Cell, Curve, Diagram, Sheet

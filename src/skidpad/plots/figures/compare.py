@@ -7,8 +7,9 @@ from typing import Literal, NamedTuple, get_args
 
 import numpy as np
 
+from ...arrays import Array
 from ...errors import InvalidValue
-from ...trajectory.columns import Array, Column
+from ...trajectory.columns import Column
 from ...trajectory.interpolation import interpolated, is_heading, slack, snapped
 from ...trajectory.trajectory import Trajectory
 from ..panels import COLOURS, DEGREES

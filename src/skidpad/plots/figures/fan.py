@@ -9,10 +9,10 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ... import record
+from ...arrays import Array
 from ...errors import InvalidValue
 from ...model import Vehicle
 from ...run.monte_carlo import MonteCarlo
-from ...trajectory.columns import Array
 from ..panels import DEGREES
 from .names import titled
 from .sheet import BLUE, INK, Axis, Band, Cell, Curve, Diagram, Mark, Rule, Sheet

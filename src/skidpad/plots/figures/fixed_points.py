@@ -8,7 +8,7 @@ from typing import Literal, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ...trajectory.columns import Array
+from ...arrays import Array
 
 Kind = Literal["stable", "saddle", "unstable"]
 Field = Callable[[Array], Array]

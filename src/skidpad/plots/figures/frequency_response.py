@@ -13,10 +13,10 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ... import record
+from ...arrays import Array
 from ...errors import InvalidValue
 from ...model import Vehicle
 from ...run.linearisation import PAIRS, linearise_acceleration, linearise_continuous
-from ...trajectory.columns import Array
 from .trim import straight
 
 Complex = NDArray[np.complex128]

@@ -7,9 +7,9 @@ from typing import Any, Literal, NamedTuple, get_args
 
 import numpy as np
 
+from ...arrays import Array
 from ...errors import InvalidValue
 from ...model import Vehicle
-from ...trajectory.columns import Array
 from ...trajectory.trajectory import Trajectory
 from ..panels import COLOURS, speed
 from .sheet import GREY, INK, Axis, Cell, Curve, Diagram, Dots, Mark, Scale, Sheet, Words

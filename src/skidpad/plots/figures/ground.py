@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 
+from ...arrays import Array
 from ...errors import InvalidValue
 from ...model import Vehicle
 from ...plane.maps import Map
 from ...stage import BodyShape, Stage
 from ...stage.trajectory_stage import trajectory_stage
-from ...trajectory.columns import Array
 from ...trajectory.trajectory import Trajectory
 from ..panels import speed
 from ..path_diagram import path_diagram, travelled

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
+from ...arrays import Array
 from ...plane.maps import Map
-from ...trajectory.columns import Array
 from .sheet import INK, Areas, Curve, Dots, Mark
 
 SOLID = "#D6DAE0"

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
+from ...arrays import Array
 from ...errors import InvalidValue
-from ...trajectory.columns import Array
 from ..panels import DEGREES
 from .fixed_points import FixedPoint, fixed_points
 from .names import axis_label

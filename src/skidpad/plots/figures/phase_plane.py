@@ -14,11 +14,11 @@ from typing import Any
 import numpy as np
 
 from ... import record
+from ...arrays import Array
 from ...compile import pipeline
 from ...compile.cpu import CpuMap
 from ...errors import InvalidValue
 from ...model import Vehicle
-from ...trajectory.columns import Array
 from .trim import straight
 
 LATERAL = ("v_y", "beta")

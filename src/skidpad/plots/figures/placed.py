@@ -7,8 +7,8 @@ from typing import NamedTuple
 
 import numpy as np
 
+from ...arrays import Array
 from ...stage import Body, Stage, Wheel
-from ...trajectory.columns import Array
 
 
 class Placed(NamedTuple):

@@ -11,9 +11,9 @@ from collections.abc import Iterable
 from typing import Literal, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
-Array = NDArray[np.float64]
+from ...arrays import Array
+
 Dash = Literal["solid", "dash", "dot"]
 Symbol = Literal["circle", "ring", "square", "cross", "diamond"]
 

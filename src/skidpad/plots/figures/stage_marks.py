@@ -6,8 +6,8 @@ from collections.abc import Iterable
 
 import numpy as np
 
+from ...arrays import Array
 from ...stage import Grid, Stage
-from ...trajectory.columns import Array
 from .sheet import Areas, Curve, Dots, Mark
 
 MOST_CELLS = 160

@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ...trajectory.columns import Array
+from ...arrays import Array
 from .fixed_points import Field
 
 CELLS = 51

@@ -8,8 +8,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from ...arrays import Array
 from .palette import shade
-from .sheet import INK, Areas, Array, Arrows, Band, Curve, Diagram, Dots, Mark, Rule, Trail, Words
+from .sheet import INK, Areas, Arrows, Band, Curve, Diagram, Dots, Mark, Rule, Trail, Words
 from .symbols import svg
 from .trail_pieces import pieces
 

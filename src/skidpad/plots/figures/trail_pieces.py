@@ -6,7 +6,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from .sheet import Array, Scale, Trail
+from ...arrays import Array
+from .sheet import Scale, Trail
 
 
 class Piece(NamedTuple):

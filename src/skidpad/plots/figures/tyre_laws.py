@@ -14,10 +14,10 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ... import record
+from ...arrays import Array
 from ...components import magic_formula, tyre
 from ...errors import InvalidValue
 from ...model import Vehicle
-from ...trajectory.columns import Array
 
 G = 9.81
 

@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
+from ...arrays import Array
 from ...errors import InvalidValue
-from ...trajectory.columns import Array
 from .palette import shades
 from .sheet import INK, Axis, Cell, Curve, Diagram, Mark, Rule, Sheet
 from .tyre_laws import TyreLaw, tyre_laws

@@ -6,9 +6,9 @@ from collections.abc import Iterable
 
 import numpy as np
 
+from ...arrays import Array
 from ...stage import Stage
 from ...stage.world_stage import WorldStage
-from ...trajectory.columns import Array
 from ...world.world import World
 from ..panels import COLOURS
 from .html_parts import beside, folded, heading, page, short, table

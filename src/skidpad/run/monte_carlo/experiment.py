@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ... import record
+from ...arrays import Array
 from ...errors import InvalidValue, SimulationDiverged
 from ...random import Draw, UncertaintyModel
 from ...random.model import sampled as drawn
@@ -23,7 +24,6 @@ from .. import batch
 if TYPE_CHECKING:
     from ..fleet import Fleet
 
-Array = NDArray[np.float64]
 Runs = NDArray[np.int64]
 
 

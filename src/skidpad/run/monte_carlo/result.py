@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ... import record
+from ...arrays import Array
 from ...errors import InvalidValue
 from ...extension import outer
 from ...random.seeds import of_run
@@ -17,8 +18,6 @@ from .experiment import Experiment
 from .intervals import Probability, proportion
 from .replay import replayed
 from .tally import Extreme, Tally
-
-Array = NDArray[np.float64]
 
 
 class Case(NamedTuple):

@@ -10,12 +10,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ... import record
+from ...arrays import Array
 from ...checks import whole
 from ...errors import InvalidValue
 from ...policy import Policy
 from ...random import NoUncertainty, UncertaintyModel
 from .. import batch
-from .experiment import Array, Experiment, checked_model, input_rows
+from .experiment import Experiment, checked_model, input_rows
 from .noisy_policy import noisy
 from .result import MonteCarlo
 from .tally import Quantity, Tally

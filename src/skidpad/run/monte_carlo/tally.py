@@ -9,10 +9,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ... import record
+from ...arrays import Array
 from ...errors import InvalidValue
 from ...trajectory.trajectory import Trajectory
 
-Array = NDArray[np.float64]
 Quantity = Callable[[Any], Any]
 """A function of the state record, its fields arrays with a number per run."""
 

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from ...compile.host import Array
+from ...arrays import AnyArray
 from ...errors import InvalidValue
 from ...units import m, s
 from ..ground.ground import Ground
@@ -86,7 +86,7 @@ class Encounters:
         """Find who is before ground that is too steep, in the step that begins."""
         self._stopped = self._steep.look(ground, self._contacts)
 
-    def solve(self, before: Sequence[Array], dt: s, time: s) -> None:
+    def solve(self, before: Sequence[AnyArray], dt: s, time: s) -> None:
         """Let things touch in a step that ends at a time.
 
         `before` are the states of the groups before the step; their present ones, to which the

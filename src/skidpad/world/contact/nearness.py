@@ -10,9 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.spatial import KDTree
 
+from ...arrays import Array
 from ...units import m
 
-Array = NDArray[np.float64]
 MARGIN = 0.1
 """In m: what is nearer counts as near. Covers the solver's own margin and a step of slow motion."""
 REACH = 3.0

@@ -6,15 +6,14 @@ from collections.abc import Iterator
 from math import atan2, cos, hypot, sin
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ...arrays import Array
 from ...plane.maps.raster import border_segments
 from ...plane.maps.shapes import edges_at
 from ..ground.tops import CLIMBABLE
 from ..scene.scene import BlockSpec, OccupancyGrid, Scene, VerticalPlane
 from .solids import Moving, Part, Surface
 
-Array = NDArray[np.float64]
 WALL = Surface(friction=0.5, restitution=0.01)
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from ...compile.host import Array
+from ...arrays import AnyArray
 from ..motion.bodies import columns
 from ..motion.build import Built
 from ..motion.groups import Group
@@ -24,7 +24,7 @@ class WheelOutlines:
         self._angles = columns(fields) if fields else None
         self._shown = [[one.wheel.yaw for one in wheels] for wheels in self._wheels]
 
-    def follow(self, rows: Sequence[int], before: Array) -> None:
+    def follow(self, rows: Sequence[int], before: AnyArray) -> None:
         """Turn the wheels of some vehicles to where they are in the states (B, nx) before a step.
 
         Takes effect when the vehicles are given to the next step of the contacts.

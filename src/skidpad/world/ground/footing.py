@@ -5,14 +5,13 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ...arrays import Array
 from ...model import Vehicle
 from ...units import m, s
 from ..motion.groups import Group
 from .terrain import Terrain
 
-Array = NDArray[np.float64]
 _REACH: m = 0.3
 """How high vehicles without wheels of their own get onto things."""
 _AROUND = np.array([(a, b) for a in (-0.5, 0.5) for b in (-0.5, 0.5)])

@@ -7,8 +7,8 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ...arrays import Array
 from ...model import Vehicle
 from ...units import m, rad, s
 from ..contact.contacts import Moving
@@ -20,7 +20,6 @@ from .regions import Regions
 from .slopes import Down, down, pull_of
 from .terrain import Terrain
 
-Array = NDArray[np.float64]
 _OVERRIDES = {"friction_mu": "mu", "friction_C_rr": "rolling"}
 """Names of regions, and the disturbances that they set for each wheel."""
 _TALL: m = 2.0

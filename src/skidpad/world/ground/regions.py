@@ -9,13 +9,12 @@ from collections.abc import Sequence
 from math import isfinite
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ...arrays import Array
 from ...units import m
 from ..errors import WorldError
 from ..scene.scene import PropertyRegion, Scene
 
-Array = NDArray[np.float64]
 NUMBERS = ("friction_mu", "friction_C_rr")
 """Properties that are a number of 0 or more."""
 SWITCHES = ("gps_no_coverage",)

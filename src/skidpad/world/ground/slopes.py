@@ -12,12 +12,10 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ...arrays import Array
 from ...units import m_s2, rad
 from ..motion.groups import Group
-
-Array = NDArray[np.float64]
 
 
 class Down(NamedTuple):

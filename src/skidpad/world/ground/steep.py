@@ -18,6 +18,7 @@ from math import hypot
 import numpy as np
 from numpy.typing import NDArray
 
+from ...arrays import Array
 from ...units import m
 from ...vehicles.wheeled import Description, Wheel
 from ..contact.contacts import Contacts
@@ -29,7 +30,6 @@ from ..scene.scene import VehicleSpec
 from .footing import in_world
 from .ground import Ground
 
-Array = NDArray[np.float64]
 STEEP = Surface(friction=0.5, restitution=0.1, skin=0.001)
 STEP = 0.55
 """How high a step may be, in diameters of the first wheel."""

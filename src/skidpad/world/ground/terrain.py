@@ -13,15 +13,13 @@ from collections.abc import Callable
 from typing import Protocol
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ...arrays import Array
 from ...units import m, s
 from ..contact.contacts import Moving
 from ..motion.animation import keyframe_height, keyframe_pose
 from ..scene.scene import ElevationMap, HorizontalPlane, Pose, Scene
 from .tops import Tops, blocks_with_tops, seen_from
-
-Array = NDArray[np.float64]
 
 
 class Surface(Protocol):

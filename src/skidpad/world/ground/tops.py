@@ -12,15 +12,14 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ...arrays import Array
 from ...plane.maps.shapes import edges_at
 from ...units import m, s
 from ..contact.contacts import Moving
 from ..motion.animation import keyframe_height, keyframe_pose
 from ..scene.scene import BlockSpec, Scene
 
-Array = NDArray[np.float64]
 CLIMBABLE = ("ramp", "semi_cylinder_bump")
 """Solids of blocks whose upper side is ground."""
 _EDGE: m = 1e-9

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from ...compile.host import Array
+from ...arrays import AnyArray
 from ..contact.solids import Moving
 from .groups import Group
 
@@ -32,22 +32,22 @@ class Bodies:
         self._moved = columns((*self._pose, self._v_x, *known))
 
     @property
-    def poses(self) -> Array:
+    def poses(self) -> AnyArray:
         """Poses x, y, yaw (B, 3), a copy."""
         return self.group.state[:, self._posed].copy()
 
     @property
-    def places(self) -> Array:
+    def places(self) -> AnyArray:
         """Positions x, y (B, 2), as they are now: not to be kept."""
         return self.group.state[:, self._placed]
 
-    def speed(self) -> Array:
+    def speed(self) -> AnyArray:
         """How fast each vehicle moves (B,), in m/s."""
         state = self.group.state
         across = state[:, self._v_y] if self._v_y is not None else 0.0
         return np.hypot(state[:, self._v_x], across)
 
-    def moving(self, rows: Sequence[int], before: Array) -> list[Moving]:
+    def moving(self, rows: Sequence[int], before: AnyArray) -> list[Moving]:
         """Poses before the step with the velocities after it, of some vehicles in world axes."""
         now, then = self.group.state[rows].tolist(), before[rows].tolist()
         return [self._moving(a, b) for a, b in zip(now, then, strict=True)]

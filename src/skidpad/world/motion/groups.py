@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 
 from ... import integrate, record
+from ...arrays import AnyArray
 from ...compile.cpu import CpuRollout, Given, Late
-from ...compile.host import Array
 from ...compile.plant import Plant
 from ...model import Vehicle
 from ...run import batch
@@ -42,11 +42,11 @@ class Group:
         lanes = next((n for n in (1, 4) if n >= count), None)
         self._engines = Engines(plant, dt, "float64", "cpu", 1, lanes, False, substeps)
         self._out = batch.empty(2, count, len(self.fields), self._engines.space, "soa")
-        self.state: Array = self._out[0]
+        self.state: AnyArray = self._out[0]
         """States (B, nx); what is written here is what the next step starts from."""
-        self.inputs: Array = _rows(model.Input, [record.build(model.Input)] * count)
+        self.inputs: AnyArray = _rows(model.Input, [record.build(model.Input)] * count)
         """Commands (B, nu)."""
-        self.disturbances: Array = _rows(
+        self.disturbances: AnyArray = _rows(
             model.Disturbance, [record.build(model.Disturbance)] * count
         )
         """What the surroundings do (B, nw)."""
@@ -59,7 +59,7 @@ class Group:
         self._late = self._queue()
         self.dt = dt
         """Length of a step in s."""
-        self._bound: Callable[[], Array] | None = None
+        self._bound: Callable[[], AnyArray] | None = None
 
     def _queue(self) -> Late | None:
         channels = self._engines.channels
@@ -72,7 +72,7 @@ class Group:
         )
         return Late(rows.copy(), made.steps)
 
-    def _run(self) -> Array:
+    def _run(self) -> AnyArray:
         engine = self._engines.rollout
         if self._late is not None or not isinstance(engine, CpuRollout):
             return engine.run(self._given, self._out, 1, self._late)
@@ -81,7 +81,7 @@ class Group:
             self._bound = engine.bound(self._given, self._out, 1)
         return self._bound()
 
-    def step(self) -> Array:
+    def step(self) -> AnyArray:
         """Advance all vehicles; returns their states (B, nx) before the step."""
         before = self.state.copy()
         given = self._given
@@ -106,11 +106,11 @@ class Group:
         return before
 
     @property
-    def params(self) -> Array:
+    def params(self) -> AnyArray:
         """Parameters (B, np); what is written here acts from the next step on."""
         return self._params
 
-    def column(self, name: str) -> Array:
+    def column(self, name: str) -> AnyArray:
         """A field of the states (B,); zeros if the model has none of this name."""
         at = self.fields.get(name)
         return np.zeros(len(self.names)) if at is None else self.state[:, at]
@@ -126,13 +126,13 @@ class Group:
         p = record.unflatten(model.Params, self._params[row].tolist())
         return vehicle.outputs(x, u, w, p)
 
-    def snapshot(self) -> tuple[Array, ...]:
+    def snapshot(self) -> tuple[AnyArray, ...]:
         """Copies of everything that changes."""
         moving = (self.state, self.inputs, self.disturbances)
         late = () if self._late is None else (self._late.pending,)
         return tuple(a.copy() for a in (*moving, *late))
 
-    def restore(self, snapshot: tuple[Array, ...]) -> None:
+    def restore(self, snapshot: tuple[AnyArray, ...]) -> None:
         """Put back what `snapshot` gave."""
         late = () if self._late is None else (self._late.pending,)
         for mine, kept in zip(
@@ -141,7 +141,7 @@ class Group:
             mine[:] = kept
 
 
-def _rows(kind: type, records: Sequence[Any]) -> Array:
+def _rows(kind: type, records: Sequence[Any]) -> AnyArray:
     return np.array([record.flatten(r) for r in records], dtype=float).reshape(
         len(records), record.size(kind)
     )

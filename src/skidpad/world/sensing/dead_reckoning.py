@@ -10,12 +10,11 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ...arrays import Array
 from ...random import streams
 from ..scene.scene import VehicleSpec
 
-Array = NDArray[np.float64]
 SPREAD = 0.02
 """Standard deviation of the factors that the file does not give."""
 _MOST = 256

@@ -8,8 +8,8 @@ from math import cos, nan, sin
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ...arrays import Array
 from ...plane import utm
 from ...plane.tangent_plane import Origin, place_in_world
 from ...random import streams
@@ -24,8 +24,6 @@ from ..scene.scene import Scene
 
 if TYPE_CHECKING:
     from ..world import World
-
-Array = NDArray[np.float64]
 
 
 class InertialReading(NamedTuple):

@@ -15,8 +15,8 @@ from hashlib import blake2b
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ...arrays import Array
 from ...errors import InvalidValue
 from ...random import streams
 from ...record import unknown_name
@@ -33,7 +33,6 @@ if TYPE_CHECKING:
     from ..motion.bodies import Bodies
     from ..world import World
 
-Array = NDArray[np.float64]
 ALWAYS = ("odometry", "bumper")
 """Sensors that every vehicle has, unless its file gives the name to another."""
 _EARLY: s = 1e-6

@@ -7,8 +7,8 @@ from math import cos, sin
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ...arrays import Array
 from ...plane.maps.raster import border_segments
 from ...plane.maps.shapes import edges_at, moved_edges
 from ...plane.raycast import Scene as Walls
@@ -20,7 +20,6 @@ from ..scene.scene import OccupancyGrid, Scene
 if TYPE_CHECKING:
     from ..world import World
 
-Array = NDArray[np.float64]
 CIRCLE = np.array([(cos(a), sin(a)) for a in np.arange(16) * np.pi / 8.0])
 """Outline of an actor of radius 1."""
 

@@ -7,8 +7,8 @@ from collections.abc import Callable
 from dataclasses import replace
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ...arrays import Array
 from ...errors import InvalidValue
 from ...units import positive
 from ..scene.elements import (
@@ -26,7 +26,6 @@ from .fields import Fields, as_number, as_switch, one_of
 from .matrices import matrix, table
 from .nodes import Node
 
-Array = NDArray[np.float64]
 PICTURES = {
     "ground_grid": ("floating", "floating_focus", "color", "line_width", "interval"),
     "pointcloud": ("file_txt_2d", "file_txt_3d", "pose_3d", "render_max_vertical_extent"),

@@ -5,12 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ...arrays import Array
 from .fields import as_numbers
 from .nodes import Node
-
-Array = NDArray[np.float64]
 
 
 def matrix(node: Node) -> Array:

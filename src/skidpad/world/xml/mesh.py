@@ -12,14 +12,13 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ...arrays import Array
 from ...errors import InvalidValue
 from ...units import m
 from ..contact.outline import area, rounded_hull
 from ..scene.shapes import Outline, Pose
 
-Array = NDArray[np.float64]
 FORMATS = (".stl", ".obj", ".dae", ".ply", ".glb", ".gltf", ".off")
 """Suffixes of models that trimesh reads."""
 _LEAST_AREA = 1e-6

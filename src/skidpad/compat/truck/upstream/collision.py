@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import numpy as np
 
+from ....arrays import Array
 from ....vehicles.ackermann_truck import Params, State
-from ..frames import Array
 
 
 def box(x: State, p: Params) -> Array:

@@ -10,9 +10,9 @@ from collections.abc import Callable
 
 import numpy as np
 
+from ....arrays import Array
 from ....components.ackermann import Twist, twist_at
 from ....vehicles.ackermann_truck import Actuation, State
-from ..frames import Array
 from ..model_file import TruckModel
 from ..mounting import BASE, IMU
 from ..records import AngularVelocity, SpecificForce

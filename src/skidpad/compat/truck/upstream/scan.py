@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..frames import Array
+from ....arrays import Array
 from ..model_file import LidarModel
 from ..records import Pose
 

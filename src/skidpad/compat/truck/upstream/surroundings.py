@@ -6,10 +6,10 @@ from typing import Any
 
 from numpy.typing import NDArray
 
+from ....arrays import Array
 from ....errors import InvalidValue
 from ....plane.maps import Map
 from ....vehicles.ackermann_truck import State, body_point
-from ..frames import Array
 from ..model_file import TruckModel
 from ..mounting import LIDAR
 from ..records import Pose
