@@ -23,6 +23,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
 from . import record
+from .body import Body, Geometry, Limits, Outline, body_of
 from .errors import InvalidValue
 from .extension import outer
 from .linear import Continuous, Discrete, NormalisedAcceleration
@@ -67,6 +68,9 @@ class Model:
     reset_keeps: tuple[str, ...] = ()
     """State fields that a reset leaves as they are, and "pending" if it leaves the queue of delayed
     commands; for models that reproduce a program which does so."""
+    body: Body | None = None
+    """How it moves, what shape it has and how it is driven, for worlds, pages, sensors and
+    controllers; see `skidpad.body`. A model without one still simulates."""
     energy: Callable[[Any, Any], Any] | None = None
     """Kinetic energy `energy(x, p)` in J, for the conformance check; may be left out."""
     reproduces: str = ""
@@ -117,6 +121,9 @@ class Vehicle:
 
     model: Model
     params: Any
+    outlines: tuple[Outline, ...] | None = None
+    """What it looks like from above, where that is not in its parameters: takes the place of the
+    outlines of its body's geometry."""
 
     def __post_init__(self) -> None:
         if not isinstance(self.params, self.model.Params):
@@ -140,6 +147,22 @@ class Vehicle:
     def Input(self) -> type:
         """The input record class."""
         return self.model.Input
+
+    @property
+    def body(self) -> Body:
+        """How it moves, what shape it has and how it is driven; raises if its model has none."""
+        return body_of(self, "this")
+
+    @property
+    def geometry(self) -> Geometry:
+        """Shape and mass with its parameters."""
+        shape = self.body.geometry(self.params)
+        return shape if self.outlines is None else replace(shape, outlines=self.outlines)
+
+    @property
+    def limits(self) -> Limits:
+        """What it can do with its parameters."""
+        return self.body.limits(self.params)
 
     def with_params(self, given: Any = None, /, **values: Any) -> Vehicle:
         """The same vehicle with some parameters replaced; nested ones by record or dotted name."""

@@ -8,6 +8,7 @@ and `formula_student` are the same car put right.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Annotated, NamedTuple
 
 from ..components.actuator import lag
@@ -38,6 +39,8 @@ from ..units import (
     rad_s2,
     s,
 )
+from . import car_body
+from .car_body import CAR
 from .car_state import ActuatorRates, Input, State, energy
 from .four_wheel import Frictions, body_frame
 
@@ -270,6 +273,7 @@ MODEL = Model(
     hold=hold,
     substeps=10,  # as upstream sets its integrator: ten to a call (D17)
     energy=energy,
+    body=replace(CAR, geometry=car_body.geometry),
     reproduces="brains2 sim",
     exempt={
         "energy": "backwards, the slip angle of a steered wheel and the linear resistance have the "

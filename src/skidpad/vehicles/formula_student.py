@@ -44,6 +44,7 @@ from ..units import (
     rad_s,
     s,
 )
+from .car_body import CAR
 from .car_state import (
     External,
     Input,
@@ -194,6 +195,7 @@ MODEL = Model(
     derivative=derivative,
     outputs=outputs,
     energy=energy,
+    body=CAR,
     summary="The default car: one model from standstill to the limit",
 )
 

@@ -53,6 +53,7 @@ from ..units import (
     rad_s,
     s,
 )
+from .car_body import CAR
 from .car_state import (
     External,
     Input,
@@ -230,6 +231,7 @@ MODEL = Model(
     derivative=derivative,
     outputs=outputs,
     energy=energy,
+    body=CAR,
     summary="Dynamic car on four tyres with load transfer; above walking pace",
 )
 

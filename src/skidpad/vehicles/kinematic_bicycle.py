@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from typing import Annotated, NamedTuple
 
+from ..body import Body, Pose, Velocity, sliding_acceleration
 from ..components.axle import AxleForce, drive_force, yaw_moment
 from ..components.resistance import resistance
 from ..components.rigid_body import Acceleration, body_acceleration, kinetic_energy, pose_rate
@@ -34,6 +35,7 @@ from ..units import (
     rad_s2,
     s,
 )
+from . import car_body
 from .car_state import Input, State, actuator_rates
 
 
@@ -166,6 +168,11 @@ def energy(x: State, p: Params) -> J:
     return kinetic_energy(x.v_x, rolling.v_y, rolling.omega, p.m, p.I_z)
 
 
+def placed(x: State, pose: Pose, velocity: Velocity, p: Params) -> State:
+    """The car elsewhere; sideways and in turning it moves as its wheels roll."""
+    return no_slip(x._replace(**pose._asdict(), v_x=velocity.v_x), p)
+
+
 MODEL = Model(
     name="kinematic_bicycle",
     State=State,
@@ -176,6 +183,16 @@ MODEL = Model(
     outputs=outputs,
     settle=no_slip,
     energy=energy,
+    body=Body(
+        reference="centre of mass",
+        pose=car_body.pose,
+        velocity=car_body.velocity,
+        acceleration=sliding_acceleration,
+        placed=placed,
+        geometry=car_body.geometry,
+        limits=car_body.limits_of_actuators,
+        command=car_body.command,
+    ),
     summary="Car whose wheels do not slip sideways; parking speed",
 )
 

@@ -23,6 +23,7 @@ WORDS = {
     "brake_split": "T_sb", "engine_split": "T_se", "l_trailer": "trailer.l_wb",
     "front.m": "m_uf", "front.I": "I_uf", "front.track": "T_f", "front.K_s": "K_sf",
     "front.K_sd": "K_sdf", "front.K_ts": "K_tsf", "front.D": "D_f", "front.E": "E_f",
+    "length": "l", "width": "w", "trailer_length": "trailer.l", "trailer_width": "trailer.w",
     "front.h_ra": "h_raf", "rear.m": "m_ur", "rear.I": "I_ur", "rear.track": "T_r",
     "rear.K_s": "K_sr", "rear.K_sd": "K_sdr", "rear.K_ts": "K_tsr", "rear.D": "D_r",
     "rear.E": "E_r", "rear.h_ra": "h_rar",
@@ -49,7 +50,8 @@ def test_parameter_sets_are_the_published_ones(name: str, number: int) -> None:
     if number not in factory.sets:
         assert (name, number) in {("st", 4), ("std", 4), ("mb", 4)}
         return
-    given = {"l_trailer": 5.0} if name == "kst" and number < 4 else {}
+    trailer = {"l_trailer": 5.0, "trailer_length": 6.0, "trailer_width": 2.0}
+    given = trailer if name == "kst" and number < 4 else {}
     p = factory(parameters=number, **given).params
     source = published(number)
     for field, value in zip(record.names(type(p)), record.flatten(p), strict=True):

@@ -26,14 +26,8 @@ from ...components.ackermann import (
 from ...errors import InvalidValue
 from ...plane.maps import Map
 from ...units import Allowed, m_s, m_s2, non_negative, per_m, positive, rad, s
-from ...vehicles.ackermann_truck import (
-    Params,
-    State,
-    actuation,
-    body_point,
-    curvature_limit,
-    steer_limit,
-)
+from ...vehicles.ackermann_truck import Params, State, actuation, body_point, curvature_limit
+from ...vehicles.ackermann_truck_records import steer_limit
 from .drive import BLOCK, Drive
 from .model_file import TruckModel, truck_model
 from .noise import NoiseSource, SensorNoise, sensor_noise

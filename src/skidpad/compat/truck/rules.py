@@ -14,7 +14,8 @@ from typing import Any
 from ...components.ackermann import Twist, curvature_of, speed_ratio
 from ...plane.maps import Map
 from ...units import m_s, m_s2, per_m, rad, s
-from ...vehicles.ackermann_truck import Input, Params, RearCommand, State, rear_command, steer_limit
+from ...vehicles.ackermann_truck import Input, Params, RearCommand, State, rear_command
+from ...vehicles.ackermann_truck_records import steer_limit
 from . import imu, surroundings, upstream
 from .clock import CarryingClock, Clock
 from .imu import Reading

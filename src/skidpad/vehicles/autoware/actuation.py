@@ -13,6 +13,7 @@ from ...components.table import NoTable, at_column, at_row
 from ...model import Model, NoDisturbance
 from ...ops import abs, where
 from ...units import m_s, m_s2, rad, rad_s, s
+from .body import car
 from .drive import Moving, driven, report, time_constant
 from .records import ActuationInput, GearedState, MechanicalState, Report
 from .rules import Rules, guarded
@@ -164,6 +165,7 @@ def _model(
         summary=summary,
         Params=Params,
         Input=ActuationInput,
+        body=car(ActuationInput),
         Outputs=Report,
         outputs=_reported,
         dead_times={

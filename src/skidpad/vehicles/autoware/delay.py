@@ -15,6 +15,7 @@ from ...components.table import NoTable, at_column, at_row
 from ...model import Model, NoDisturbance
 from ...ops import maximum
 from ...units import m, m_s, m_s2, rad, rad_s, s
+from .body import car
 from .drive import driven, report, time_constant
 from .records import AccelerationInput, GearedInput, GearedState, Report, State, VelocityInput
 from .rules import Rules, guarded
@@ -63,6 +64,7 @@ def steer_vel(Params: type, rules: Rules) -> Model:
         name="DELAY_STEER_VEL",
         State=State,
         Input=VelocityInput,
+        body=car(VelocityInput),
         Params=Params,
         update=update,
         outputs=_reported,
@@ -85,6 +87,7 @@ def steer_acc(Params: type, rules: Rules) -> Model:
         name="DELAY_STEER_ACC",
         State=State,
         Input=AccelerationInput,
+        body=car(AccelerationInput),
         Params=Params,
         update=update,
         outputs=_reported,
@@ -103,6 +106,7 @@ def steer_acc_geared(Params: type, rules: Rules) -> Model:
         name="DELAY_STEER_ACC_GEARED",
         State=GearedState,
         Input=GearedInput,
+        body=car(GearedInput),
         Params=Params,
         update=update,
         outputs=_reported_with_stop,
@@ -122,6 +126,7 @@ def steer_map_acc_geared(Params: type, rules: Rules) -> Model:
         name="DELAY_STEER_MAP_ACC_GEARED",
         State=GearedState,
         Input=GearedInput,
+        body=car(GearedInput),
         Params=Params,
         update=update,
         outputs=_reported_with_stop,

@@ -13,6 +13,7 @@ from ...components.single_track import rolling, yaw_rate
 from ...model import Model, NoDisturbance
 from ...ops import maximum, where
 from ...units import m, m_s, m_s2, rad, s
+from .body import car
 from .records import AccelerationInput, GearedInput, Report, State, VelocityInput
 from .rules import Rules
 
@@ -58,6 +59,7 @@ def steer_vel(Params: type, rules: Rules) -> Model:
         name="IDEAL_STEER_VEL",
         State=State,
         Input=VelocityInput,
+        body=car(VelocityInput, ideal=True),
         Params=Params,
         update=update,
         outputs=outputs,
@@ -82,6 +84,7 @@ def steer_acc(Params: type, rules: Rules) -> Model:
         name="IDEAL_STEER_ACC",
         State=State,
         Input=AccelerationInput,
+        body=car(AccelerationInput, ideal=True),
         Params=Params,
         update=update,
         outputs=outputs,
@@ -114,6 +117,7 @@ def steer_acc_geared(Params: type, rules: Rules) -> Model:
         name="IDEAL_STEER_ACC_GEARED",
         State=State,
         Input=GearedInput,
+        body=car(GearedInput, ideal=True),
         Params=Params,
         update=update,
         outputs=outputs,

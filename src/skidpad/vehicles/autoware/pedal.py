@@ -14,6 +14,7 @@ from ...components.single_track import rolling
 from ...model import Model, NoDisturbance
 from ...ops import abs, logical_and, where
 from ...units import m_s, m_s2, one, s
+from .body import car
 from .delay import scaled_acceleration, scaled_steer, steer_rate
 from .drive import report, time_constant
 from .records import PedalInput, PedalState, Report
@@ -57,6 +58,7 @@ def steer_acc_geared_wo_fall_guard(Params: type, rules: Rules) -> Model:
         name="DELAY_STEER_ACC_GEARED_WO_FALL_GUARD",
         State=PedalState,
         Input=PedalInput,
+        body=car(PedalInput),
         Params=Params,
         update=update,
         outputs=outputs,

@@ -4,8 +4,21 @@ from __future__ import annotations
 
 from typing import Annotated, NamedTuple
 
+from ...body import (
+    Acceleration,
+    Body,
+    Geometry,
+    Limits,
+    Pose,
+    Velocity,
+    Wish,
+    car_outline,
+    plate_inertia,
+)
+from ...components.actuator import limited
 from ...components.additive_disturbance import additive
 from ...model import Model, NoDisturbance
+from ...ops import tan
 from ...units import m, m_s, m_s2, positive
 from .factory import CommonRoadFactory
 from .sets import BMW_3_SERIES
@@ -61,6 +74,55 @@ def outputs(x: State, u: Input, w: NoDisturbance, p: Params) -> Outputs:
     return Outputs(u.a_s, u.a_d)
 
 
+def pose(x: State, p: Params) -> Pose:
+    """On a straight path along the world's x axis, which the mass always faces."""
+    return Pose(x.s, x.d, 0.0 * x.s)
+
+
+def velocity(x: State, u: Input, p: Params) -> Velocity:
+    """Along and across the path; it never turns."""
+    return Velocity(x.v_s, x.v_d, 0.0 * x.v_s)
+
+
+def acceleration(x: State, rate: State, p: Params) -> Acceleration:
+    """Along and across the path."""
+    return Acceleration(rate.v_s, rate.v_d, 0.0 * rate.v_s)
+
+
+def placed(x: State, pose: Pose, velocity: Velocity, p: Params) -> State:
+    """Elsewhere; a turn is left out."""
+    return State(pose.x, pose.y, velocity.v_x, velocity.v_y)
+
+
+def geometry(p: Params) -> Geometry:
+    """A car of the size that commonroad-control draws for it."""
+    length, width = BMW_3_SERIES["length"], BMW_3_SERIES["width"]
+    mass, half = BMW_3_SERIES["m"], 0.5 * length
+    l_f, l_r = BMW_3_SERIES["l_f"], BMW_3_SERIES["l_r"]
+    return Geometry(
+        front_axle=l_f,
+        rear_axle=-l_r,
+        wheels=(),
+        outlines=(car_outline(-half, half, width),),
+        height=1.45,
+        mass=mass,
+        inertia=plate_inertia(mass, length, width),
+    )
+
+
+def limits(p: Params) -> Limits:
+    """Those of the parameters; the motion does not apply them."""
+    along, across = p.a_long_max, p.a_lat_max
+    ranges = {"a_s": (-along, along), "a_d": (-across, across)}
+    return Limits(a_max=along, a_min=-along, grip=across, inputs=ranges)
+
+
+def command(x: State, wish: Wish, p: Params) -> Input:
+    """A car that steered so would be pushed sideways by v² tan(steer) / wheelbase."""
+    across = x.v_s * x.v_s * tan(wish.steer) * (1.0 / (BMW_3_SERIES["l_f"] + BMW_3_SERIES["l_r"]))
+    return Input(limited(wish.a, p.a_long_max), limited(across, p.a_lat_max))
+
+
 MODEL = additive(
     Model(
         name="double_integrator",
@@ -70,6 +132,16 @@ MODEL = additive(
         Outputs=Outputs,
         derivative=derivative,
         outputs=outputs,
+        body=Body(
+            reference="the mass",
+            pose=pose,
+            velocity=velocity,
+            acceleration=acceleration,
+            placed=placed,
+            geometry=geometry,
+            limits=limits,
+            command=command,
+        ),
         mirror_odd={"d": True, "v_d": True, "a_d": True, "a_lat": True},
         summary="Point mass along and across a path; CommonRoad's double integrator",
     )

@@ -18,6 +18,7 @@ from ...components.wheel import Velocity, in_wheel_frame, smooth_slip_angle
 from ...model import Model, NoDisturbance
 from ...ops import atan, cos, pow, sin
 from ...units import J, N, kg, kg_m2, m, m_s, m_s2, non_negative, one, positive, rad, rad_s
+from .body import bicycle_limits, seen_from_the_mass, sliding_body
 from .factory import CONTROL, CommonRoadFactory
 from .records import BicycleInput
 from .sets import BMW_3_SERIES
@@ -73,6 +74,10 @@ class Params(NamedTuple):
     """Rolling speed below which slip angles have a smooth floor; upstream has none. The fastest
     motion at rest then decays with 480 1/s (760 1/s under the largest acceleration), which RK4
     follows in steps of 5 ms (3.5 ms)."""
+    length: Annotated[m, positive] = BMW_3_SERIES["length"]
+    """Length of the body; it does not influence the motion."""
+    width: Annotated[m, positive] = BMW_3_SERIES["width"]
+    """Width of the body; it does not influence the motion."""
 
 
 class Outputs(NamedTuple):
@@ -180,6 +185,7 @@ def _model(motion: Callable[[State, BicycleInput, Params], Motion]) -> Model:
             Outputs=Outputs,
             derivative=derivative,
             outputs=outputs,
+            body=sliding_body(BicycleInput, seen_from_the_mass, bicycle_limits),
             energy=energy,
             summary="Bicycle on linear tyres with load transfer, at any speed",
         )

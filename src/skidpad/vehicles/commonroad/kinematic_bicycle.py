@@ -14,6 +14,7 @@ from ...components.rigid_body import pose_rate
 from ...model import Model, NoDisturbance
 from ...ops import cos, sin
 from ...units import m, m_s, m_s2, non_negative, positive, rad, rad_s
+from .body import rolling_body
 from .factory import CommonRoadFactory
 from .records import BicycleInput
 from .sets import BMW_3_SERIES
@@ -49,6 +50,10 @@ class Params(NamedTuple):
     """Largest steering angle, either side; the motion does not apply it."""
     steer_rate_max: Annotated[rad_s, non_negative] = BMW_3_SERIES["steer_rate_max"]
     """Largest steering rate, either side; the motion does not apply it."""
+    length: Annotated[m, positive] = BMW_3_SERIES["length"]
+    """Length of the body; it does not influence the motion."""
+    width: Annotated[m, positive] = BMW_3_SERIES["width"]
+    """Width of the body; it does not influence the motion."""
 
 
 class Outputs(NamedTuple):
@@ -93,6 +98,7 @@ MODEL = additive(
         Outputs=Outputs,
         derivative=derivative,
         outputs=outputs,
+        body=rolling_body(),
         mirror_odd={"a_lat": True},
         summary="Car without slip under acceleration and steering rate",
     )

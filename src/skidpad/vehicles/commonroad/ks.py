@@ -11,6 +11,7 @@ from ...components.rigid_body import Acceleration, body_acceleration
 from ...components.single_track import rolling
 from ...model import Model, NoDisturbance
 from ...units import Allowed, m, m_s, m_s2, non_negative, positive, rad, rad_s
+from .body import rear_axle_body, seen_from_the_rear
 from .factory import CommonRoadFactory
 from .records import CarInput
 from .sets import BMW_320I
@@ -50,6 +51,10 @@ class Params(NamedTuple):
     """Fastest in reverse, negative."""
     v_max: Annotated[m_s, positive] = BMW_320I["v_max"]
     """Fastest forwards."""
+    length: Annotated[m, positive] = BMW_320I["length"]
+    """Length of the body; it does not influence the motion."""
+    width: Annotated[m, positive] = BMW_320I["width"]
+    """Width of the body; it does not influence the motion."""
 
 
 class Outputs(NamedTuple):
@@ -92,6 +97,7 @@ MODEL = additive(
         Outputs=Outputs,
         derivative=derivative,
         outputs=outputs,
+        body=rear_axle_body(CarInput, seen_from_the_rear),
         summary="CommonRoad KS: kinematic single track, rear axle",
     )
 )

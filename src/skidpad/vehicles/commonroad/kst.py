@@ -16,6 +16,7 @@ from ...components.single_track import rolling
 from ...model import Model, NoDisturbance
 from ...ops import abs, cos, logical_and, sin, where
 from ...units import Allowed, m, m_s, m_s2, non_negative, positive, rad, rad_s
+from .body import rear_axle_body, with_trailer
 from .factory import VEHICLE_MODELS, CommonRoadFactory
 from .ks import turn
 from .records import CarInput
@@ -62,6 +63,14 @@ class Params(NamedTuple):
     """Fastest in reverse, negative."""
     v_max: Annotated[m_s, positive] = TRUCK_WITH_TRAILER["v_max"]
     """Fastest forwards."""
+    length: Annotated[m, positive] = TRUCK_WITH_TRAILER["length"]
+    """Length of the body; it does not influence the motion."""
+    width: Annotated[m, positive] = TRUCK_WITH_TRAILER["width"]
+    """Width of the body; it does not influence the motion."""
+    trailer_length: Annotated[m, positive] = TRUCK_WITH_TRAILER["trailer_length"]
+    """Length of the trailer; it does not influence the motion."""
+    trailer_width: Annotated[m, positive] = TRUCK_WITH_TRAILER["trailer_width"]
+    """Width of the trailer; it does not influence the motion."""
 
 
 class Outputs(NamedTuple):
@@ -117,6 +126,7 @@ def _model(rule: Any) -> Model:
             Outputs=Outputs,
             derivative=derivative,
             outputs=outputs,
+            body=rear_axle_body(CarInput, with_trailer),
             mirror_odd={"hitch": True},
             summary="CommonRoad KST: kinematic single track with a trailer",
         )

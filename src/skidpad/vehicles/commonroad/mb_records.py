@@ -171,6 +171,10 @@ class Params(NamedTuple):
     """The rear axle."""
     tyre: Coefficients = Coefficients()
     """The tyre of a left wheel; those on the right are its mirror image."""
+    length: Annotated[m, positive] = BMW_320I["length"]
+    """Length of the body; it does not influence the motion."""
+    width: Annotated[m, positive] = BMW_320I["width"]
+    """Width of the body; it does not influence the motion."""
 
 
 class Outputs(NamedTuple):

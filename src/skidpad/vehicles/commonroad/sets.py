@@ -192,6 +192,9 @@ BMW_3_SERIES: Mapping[str, float] = {
     "steer_max": 1.066,
     "steer_rate_max": 0.4,
     "g": 9.81,
+    # Those of set 2, which commonroad-control's car rounds.
+    "length": 4.508,
+    "width": 1.61,
 }
 """The car of the bicycles: `BMW3seriesParams` of commonroad-control, a rounded set 2."""
 

@@ -36,6 +36,7 @@ from ...units import (
     rad_s2,
     s,
 )
+from .body import slipping_body
 from .factory import VEHICLE_MODELS, CommonRoadFactory
 from .records import CarInput
 from .sets import BMW_320I
@@ -98,6 +99,10 @@ class Params(NamedTuple):
     """Speed from which it follows its tyre forces alone; above v_kin."""
     t_kin: Annotated[s, positive] = 0.02
     """Time in which the yaw rate of a slow car gets into line with its wheels."""
+    length: Annotated[m, positive] = BMW_320I["length"]
+    """Length of the body; it does not influence the motion."""
+    width: Annotated[m, positive] = BMW_320I["width"]
+    """Width of the body; it does not influence the motion."""
 
 
 class Outputs(NamedTuple):
@@ -234,6 +239,7 @@ def _model(move: Callable[[State, CarInput, Params], Motion]) -> Model:
             Outputs=Outputs,
             derivative=derivative,
             outputs=outputs,
+            body=slipping_body(),
             summary="CommonRoad ST: single track on linear tyres",
         )
     )

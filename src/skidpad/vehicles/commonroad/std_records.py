@@ -81,6 +81,10 @@ class Params(NamedTuple):
     """Spin below which a brake holds its wheel rather than slows it."""
     tyre: Coefficients = Coefficients()
     """The tyres, two on each axle."""
+    length: Annotated[m, positive] = BMW_320I["length"]
+    """Length of the body; it does not influence the motion."""
+    width: Annotated[m, positive] = BMW_320I["width"]
+    """Width of the body; it does not influence the motion."""
 
 
 class Outputs(NamedTuple):

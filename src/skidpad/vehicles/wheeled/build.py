@@ -11,6 +11,7 @@ from ...components.drivetrain import Splits
 from ...controllers.pid import Form
 from ...errors import InvalidValue
 from ...model import Model, Vehicle
+from .body import WheeledBody
 from .description import Description
 from .kinds import KINDS
 from .mass import mass_properties
@@ -30,7 +31,8 @@ def vehicle(description: Description, compat: str | None = None) -> Vehicle:
     if compat not in COMPAT:
         raise InvalidValue(f"compat = {compat!r} is unknown; allowed are None, 'upstream'")
     model = _model(*_structure(description, compat == "upstream"))
-    return Vehicle(model, record.build(model.Params, _numbers(description, model)))
+    params = record.build(model.Params, _numbers(description, model))
+    return Vehicle(model, params, outlines=(tuple(description.chassis.shape),))
 
 
 def assembly(vehicle: Vehicle) -> Assembly:
@@ -76,6 +78,7 @@ def _model(
         update=parts.update,
         outputs=parts.outputs,
         energy=parts.energy,
+        body=WheeledBody(parts).body(),
         reproduces=rules.reproduces,
         summary=f"{name} with {control} control and {friction.__name__} friction",
     )
@@ -87,12 +90,24 @@ def _numbers(d: Description, model: Model) -> dict[str, Any]:
     rules = assembly_of(model).rules
     props = mass_properties(d, hull=rules.hull)
     body = Body(
-        d.chassis.mass, props.com_x, props.com_y, props.com_z, props.I_z, *rules.damping(d.chassis)
+        d.chassis.mass,
+        props.com_x,
+        props.com_y,
+        props.com_z,
+        props.I_z,
+        *rules.damping(d.chassis),
+        d.chassis.z_max,
     )
     numbers: dict[str, Any] = {"body": body, "friction": d.friction, "g": d.gravity}
     for name, wheel in zip(kind.wheels, d.wheels, strict=True):
         numbers[f"wheel_{name}"] = WheelParams(
-            wheel.x, wheel.y, wheel.yaw, 0.5 * wheel.diameter, wheel.mass, wheel.spin_inertia
+            wheel.x,
+            wheel.y,
+            wheel.yaw,
+            0.5 * wheel.diameter,
+            wheel.mass,
+            wheel.spin_inertia,
+            wheel.width,
         )
     if kind.steered:
         numbers["steer_max"] = d.steer_max

@@ -49,6 +49,8 @@ class Body(NamedTuple):
     """Drag over mass and speed."""
     angular_damping: per_s
     """Resistance to turning over inertia and yaw rate."""
+    height: Annotated[m, non_negative] = 0.6
+    """Of the upper side of the chassis above the ground; it does not influence the motion."""
 
 
 class WheelParams(NamedTuple):
@@ -64,6 +66,8 @@ class WheelParams(NamedTuple):
     mass: Annotated[kg, positive]
     inertia: Annotated[kg_m2, positive]
     """About the axle."""
+    width: Annotated[m, positive] = 0.2
+    """It does not influence the motion."""
 
 
 def record_type(name: str, doc: str, fields: Mapping[str, tuple[Any, Any, str]]) -> Any:

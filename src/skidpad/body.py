@@ -1,0 +1,281 @@
+"""What the rest of the world may ask of a vehicle: its motion, its shape, how it is driven.
+
+A model says it with a `Body`; worlds, pages, sensors, controllers and plots read the body and never
+the names of fields. A model without one still simulates. The contract:
+
+1. `reference` names the point of the vehicle whose motion is meant. All places on the vehicle are
+   given from it, x forward, y to the left, in m.
+2. `pose(x, p)` is where that point is in the world, `velocity(x, u, p)` how it moves, in body axes.
+3. `acceleration(x, rate, p)`, if given, is its acceleration over ground in body axes and the rate
+   of the yaw rate, from state and time derivative. A continuous model may leave it out: it is
+   then the derivative of `velocity` along the motion. A discrete model has none.
+4. `placed(x, pose, velocity, p)` is the state with the body put elsewhere and set in motion, as a
+   contact or a user does. What a model cannot do (slide sideways) is left out, the rest stays.
+5. `geometry(p)` and `limits(p)` are plain values for given parameters.
+6. `command(x, wish, p)` is the input that brings about a wish, as far as the limits allow.
+7. The functions of 2, 3, 4 and 6 are pure and built from `skidpad.ops`, so that they take numbers,
+   arrays with a value per vehicle, and symbols; `geometry` and `limits` are called with numbers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from math import inf
+from typing import Any, NamedTuple
+
+from .errors import InvalidValue
+from .units import kg, kg_m2, m, m_s, m_s2, one, rad, rad_s, rad_s2
+
+Point = tuple[float, float]
+Outline = tuple[Point, ...]
+"""Corners in order, in m from the reference point."""
+
+
+class Pose(NamedTuple):
+    """Where a point of a vehicle is, and which way the vehicle points."""
+
+    x: m
+    """In the world frame."""
+    y: m
+    """In the world frame."""
+    yaw: rad
+    """Heading from the world's x axis, positive to the left, not wrapped."""
+
+
+class Velocity(NamedTuple):
+    """How a point of a vehicle moves over ground, in body axes."""
+
+    v_x: m_s
+    """Forward positive."""
+    v_y: m_s
+    """Positive to the left."""
+    omega: rad_s
+    """Yaw rate, positive to the left."""
+
+
+class Acceleration(NamedTuple):
+    """Acceleration of a point of a vehicle over ground, in body axes, and of its turning."""
+
+    a_x: m_s2
+    """Forward positive: v_x' - v_y omega."""
+    a_y: m_s2
+    """Positive to the left: v_y' + v_x omega."""
+    omega_rate: rad_s2
+    """Rate of the yaw rate."""
+
+
+class Wish(NamedTuple):
+    """What a driver or a controller asks of a vehicle. Each vehicle takes what it understands."""
+
+    steer: rad = 0.0
+    """Angle of the front wheels, positive to the left."""
+    a: m_s2 = 0.0
+    """Acceleration along the vehicle, forward positive."""
+    v: m_s = 0.0
+    """Speed to have, for vehicles that are commanded one."""
+    omega: rad_s = 0.0
+    """Yaw rate to have, positive to the left, for vehicles that are commanded one."""
+    handbrake: one = 0.0
+    """How far it is pulled, 0 to 1, for vehicles that have one."""
+
+
+@dataclass(frozen=True)
+class Wheel:
+    """A wheel. The strings name fields of the state or the outputs; empty where there is none."""
+
+    name: str
+    x: m
+    """Of its centre, forward of the reference point."""
+    y: m
+    """Of its centre, to the left of the reference point."""
+    radius: m
+    width: m
+    yaw: rad = 0.0
+    """Angle on the vehicle of a wheel that does not steer, positive to the left."""
+    steer: str = ""
+    """The field with its angle on the vehicle, if it steers."""
+    F_x: str = ""
+    """The field with its force along the wheel, in N."""
+    F_y: str = ""
+    """The field with its force across the wheel, positive to the left, in N."""
+    F_z: str = ""
+    """The field with its load, in N."""
+    use: str = ""
+    """The field with the share of its grip that is used, 0 to 1."""
+
+
+@dataclass(frozen=True)
+class Trailer:
+    """What hangs behind a vehicle."""
+
+    hitch_x: m
+    """Where it hangs, forward of the vehicle's reference point."""
+    drawbar: m
+    """From the hitch back to the trailer's axle."""
+    angle: str
+    """The field of the state with its heading from the vehicle's, positive to the left."""
+    outlines: tuple[Outline, ...]
+    """Seen from the middle of the trailer's axle."""
+    wheels: tuple[Wheel, ...] = ()
+    """Seen from the middle of the trailer's axle."""
+
+
+@dataclass(frozen=True)
+class Geometry:
+    """Shape and mass of a vehicle, seen from its reference point."""
+
+    front_axle: m
+    """Where the front axle is; of a vehicle with one axle, that axle."""
+    rear_axle: m
+    """Where the rear axle is, negative behind the reference point."""
+    wheels: tuple[Wheel, ...]
+    outlines: tuple[Outline, ...]
+    """What it looks like from above, one or more pieces."""
+    height: m
+    """Above the ground."""
+    mass: kg
+    inertia: kg_m2
+    """Yaw inertia about the centre of mass."""
+    centre_of_mass: Point = (0.0, 0.0)
+    trailer: Trailer | None = None
+
+    @property
+    def wheel_base(self) -> m:
+        """Between the axles; of a vehicle with one axle, between its wheels."""
+        return self.front_axle - self.rear_axle or self.track
+
+    @property
+    def track(self) -> m:
+        """Between the outermost wheels."""
+        across = [wheel.y for wheel in self.wheels]
+        return max(across) - min(across) if across else 0.0
+
+
+@dataclass(frozen=True)
+class Limits:
+    """What a vehicle can do; infinite where its model sets no limit."""
+
+    steer_max: rad = inf
+    """Angle of the front wheels, either side; 0 of a vehicle that does not steer."""
+    steer_rate_max: rad_s = inf
+    v_max: m_s = inf
+    v_min: m_s = -inf
+    """Negative: how fast it goes in reverse."""
+    a_max: m_s2 = inf
+    """Of its drive."""
+    a_min: m_s2 = -inf
+    """Negative: of its brakes."""
+    grip: m_s2 = inf
+    """Largest acceleration over ground that its tyres give, in any direction."""
+    omega_max: rad_s = inf
+    """Of a vehicle that turns on the spot."""
+    inputs: Mapping[str, tuple[float, float]] = field(
+        default_factory=dict[str, tuple[float, float]]
+    )
+    """Lowest and highest value of inputs that have a range, by their names."""
+
+
+@dataclass(frozen=True)
+class Body:
+    """What a model tells about the vehicle as a body; see the module text for the contract."""
+
+    reference: str
+    pose: Callable[[Any, Any], Pose]
+    velocity: Callable[[Any, Any, Any], Velocity]
+    placed: Callable[[Any, Pose, Velocity, Any], Any]
+    geometry: Callable[[Any], Geometry]
+    limits: Callable[[Any], Limits]
+    command: Callable[[Any, Wish, Any], Any]
+    acceleration: Callable[[Any, Any, Any], Acceleration] | None = None
+
+
+def body_of(vehicle: Any, purpose: str) -> Body:
+    """The body of a vehicle; raises where it has none, with `purpose` as in "a world"."""
+    body: Body | None = vehicle.model.body
+    if body is None:
+        raise InvalidValue(
+            f"{purpose} needs to know the body of {vehicle.name!r}, and its model has none: give "
+            "Model(..., body=skidpad.Body(...)), which says how it moves, what shape it has and "
+            "how it is driven; docs/bodies.md shows how"
+        )
+    return body
+
+
+def sliding_acceleration(x: Any, rate: Any, p: Any) -> Acceleration:
+    """`Body.acceleration` of a state with `v_x`, `v_y` and `omega` of the reference point."""
+    return Acceleration(
+        rate.v_x - x.v_y * x.omega, rate.v_y + x.v_x * x.omega, omega_rate=rate.omega
+    )
+
+
+_MASS_PER_AREA = 190.0
+"""In kg/m², of cars: 1540 kg stand on 4.5 m by 1.8 m."""
+
+
+def estimated_mass(length: m, width: m) -> kg:
+    """Mass of a vehicle whose model has none, from the ground that it covers."""
+    return _MASS_PER_AREA * length * width
+
+
+def plate_inertia(mass: kg, length: m, width: m) -> kg_m2:
+    """Yaw inertia of a rectangular plate about its middle: an estimate where a model has none."""
+    return mass * (length * length + width * width) / 12.0
+
+
+def box(rear: m, front: m, width: m) -> Outline:
+    """A rectangle as long as from `rear` to `front`, about the vehicle's axis."""
+    half = 0.5 * width
+    return ((rear, -half), (front, -half), (front, half), (rear, half))
+
+
+def car_outline(rear: m, front: m, width: m) -> Outline:
+    """A rectangle whose front corners are cut: one sees which way it points."""
+    half, corner = 0.5 * width, 0.18 * width
+    nose = 1.6 * corner
+    return (
+        (rear + 0.5 * corner, -half),
+        (front - nose, -half),
+        (front, -half + corner),
+        (front, half - corner),
+        (front - nose, half),
+        (rear + 0.5 * corner, half),
+        (rear, half - 0.5 * corner),
+        (rear, -half + 0.5 * corner),
+    )
+
+
+def four_wheels(
+    front_axle: m,
+    rear_axle: m,
+    track: m,
+    radius: m,
+    width: m,
+    *,
+    steer: str = "steer",
+    forces: bool = False,
+) -> tuple[Wheel, ...]:
+    """The wheels fl, fr, rl, rr of a car; the front ones turn as the field `steer` says.
+
+    With `forces` the model has outputs `F_x_fl`, `F_y_fl`, `F_z_fl` and so on.
+    """
+    places = {
+        "fl": (front_axle, 0.5 * track),
+        "fr": (front_axle, -0.5 * track),
+        "rl": (rear_axle, 0.5 * track),
+        "rr": (rear_axle, -0.5 * track),
+    }
+    return tuple(
+        Wheel(
+            name,
+            x,
+            y,
+            radius,
+            width,
+            steer=steer if name[0] == "f" else "",
+            F_x=f"F_x_{name}" if forces else "",
+            F_y=f"F_y_{name}" if forces else "",
+            F_z=f"F_z_{name}" if forces else "",
+        )
+        for name, (x, y) in places.items()
+    )

@@ -1,0 +1,125 @@
+"""The body of the cars of `car_state`: Formula Student cars with four driven wheels."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+from ..body import (
+    Body,
+    Geometry,
+    Limits,
+    Outline,
+    Pose,
+    Velocity,
+    Wish,
+    box,
+    four_wheels,
+    sliding_acceleration,
+)
+from ..components.actuator import limited
+from ..ops import clip
+from ..units import Nm, m, m_s, m_s2
+from .car_state import Input, State
+
+WHEEL_RADIUS: m = 0.203
+WHEEL_WIDTH: m = 0.19
+"""Of a 16 x 7.5 inch tyre, usual in Formula Student."""
+HEIGHT: m = 1.15
+"""Of the main hoop."""
+CREEP: m_s = 0.6
+"""Speed below which the handbrake lets go, so that it stops the car and does not push it back."""
+
+
+def pose(x: State, p: Any) -> Pose:
+    """Pose of the centre of mass."""
+    return Pose(x.x, x.y, x.yaw)
+
+
+def velocity(x: State, u: Input, p: Any) -> Velocity:
+    """Velocity of the centre of mass."""
+    return Velocity(x.v_x, x.v_y, x.omega)
+
+
+def placed(x: State, pose: Pose, velocity: Velocity, p: Any) -> State:
+    """The car elsewhere, in any motion; its actuators stay."""
+    return x._replace(**pose._asdict(), **velocity._asdict())
+
+
+def geometry(p: Any) -> Geometry:
+    """Tub, wings and wheels in proportion to wheelbase and track."""
+    front, rear = p.l_f, -p.l_r
+    wheels = four_wheels(front, rear, p.track, WHEEL_RADIUS, WHEEL_WIDTH)
+    outlines = open_wheeler(front, rear, p.track)
+    return Geometry(front, rear, wheels, outlines, HEIGHT, p.m, p.I_z)
+
+
+def geometry_with_forces(p: Any) -> Geometry:
+    """The same of a car whose outputs have the force of each wheel."""
+    wheels = four_wheels(p.l_f, -p.l_r, p.track, WHEEL_RADIUS, WHEEL_WIDTH, forces=True)
+    return replace(geometry(p), wheels=wheels)
+
+
+def open_wheeler(front: m, rear: m, track: m) -> tuple[Outline, ...]:
+    """Rear wing, front wing, and a tub with side pods between them."""
+    base, half = front - rear, 0.5 * track
+    nose, tail, middle = front + 0.3 * base, rear - 0.18 * base, rear + 0.5 * base
+    side = (
+        (tail, 0.22 * half),
+        (rear + 0.12 * base, 0.3 * half),
+        (middle - 0.12 * base, 0.62 * half),
+        (middle + 0.1 * base, 0.6 * half),
+        (middle + 0.22 * base, 0.36 * half),
+        (front, 0.26 * half),
+        (nose, 0.14 * half),
+    )
+    tub = (*((x, -y) for x, y in side), *reversed(side))
+    return (
+        box(rear - 0.34 * base, rear - 0.14 * base, 0.85 * track),
+        box(nose - 0.08 * base, nose + 0.1 * base, track),
+        tub,
+    )
+
+
+def torque_for(a: m_s2, p: Any) -> Nm:
+    """Torque at each of four wheels for an acceleration along the car."""
+    return a * p.m / (4.0 * p.C_m0)
+
+
+def limits(p: Any) -> Limits:
+    """What steering, motors and tyres allow."""
+    return replace(limits_of_actuators(p), grip=p.tyre.D * p.g)
+
+
+def limits_of_actuators(p: Any) -> Limits:
+    """What steering and motors allow."""
+    drive = 4.0 * p.C_m0 * p.tau_max / p.m
+    torques = {f"tau_{wheel}": (-p.tau_max, p.tau_max) for wheel in ("fl", "fr", "rl", "rr")}
+    return Limits(
+        steer_max=p.steer_max,
+        steer_rate_max=p.steer_rate_max,
+        a_max=drive,
+        a_min=-drive,
+        inputs={"steer": (-p.steer_max, p.steer_max), **torques},
+    )
+
+
+def command(x: State, wish: Wish, p: Any) -> Input:
+    """All wheels drive and brake alike; the handbrake locks the rear ones."""
+    tau = limited(torque_for(wish.a, p), p.tau_max)
+    hand = wish.handbrake * p.tau_max * clip(x.v_x * (1.0 / CREEP), -1.0, 1.0)
+    rear = limited(tau - hand, p.tau_max)
+    return Input(limited(wish.steer, p.steer_max), tau, tau, rear, rear)
+
+
+CAR = Body(
+    reference="centre of mass",
+    pose=pose,
+    velocity=velocity,
+    acceleration=sliding_acceleration,
+    placed=placed,
+    geometry=geometry_with_forces,
+    limits=limits,
+    command=command,
+)
+"""Of a car on tyres whose outputs have the force of each wheel."""

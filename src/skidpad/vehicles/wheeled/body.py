@@ -1,0 +1,124 @@
+"""The body of a wheeled vehicle, whichever wheels and controller it has."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import inf
+from typing import Any
+
+from ...body import Body, Geometry, Limits, Outline, Pose, Velocity, Wheel, Wish, box
+from ...components.actuator import limited
+from ...controllers.wheeled import FrontSteerInput, MotorTorque, SideTorques, TwistInput
+from ...units import Nm, m, m_s2, rad_s, s
+from .rules import total_mass
+from .update import Assembly
+
+TURN_TIME: s = 0.2
+"""In which torques of the two sides bring about a yaw rate that is wished for."""
+
+
+@dataclass(frozen=True)
+class WheeledBody:
+    """The functions of a `Body`, for the parts that a vehicle consists of."""
+
+    parts: Assembly
+
+    def body(self) -> Body:
+        """What the model carries."""
+        return Body(
+            reference="the point that wheels and chassis are described from",
+            pose=self.pose,
+            velocity=self.velocity,
+            placed=self.placed,
+            geometry=self.geometry,
+            limits=self.limits,
+            command=self.command,
+        )
+
+    def pose(self, x: Any, p: Any) -> Pose:
+        """Pose of the reference point."""
+        return Pose(x.x, x.y, x.yaw)
+
+    def velocity(self, x: Any, u: Any, p: Any) -> Velocity:
+        """Velocity of the reference point."""
+        return Velocity(x.v_x, x.v_y, x.omega)
+
+    def placed(self, x: Any, pose: Pose, velocity: Velocity, p: Any) -> Any:
+        """The vehicle elsewhere, in any motion; its wheels go on spinning."""
+        return x._replace(**pose._asdict(), **velocity._asdict())
+
+    def geometry(self, p: Any) -> Geometry:
+        """Wheels and mass as the parameters say; the outline goes round the wheels."""
+        kind, wheels = self.parts.kind, self.parts.wheels(p)
+        steering = kind.wheels[-2:] if kind.steered else ()
+        rear = wheels[0].x
+        drawn = tuple(
+            Wheel(
+                name,
+                wheel.x,
+                wheel.y,
+                wheel.radius,
+                wheel.width,
+                yaw=wheel.yaw,
+                steer=f"steer_{name}" if name in steering else "",
+                F_z=f"F_z_{name}",
+            )
+            for name, wheel in zip(kind.wheels, wheels, strict=True)
+        )
+        return Geometry(
+            front_axle=wheels[2].x if kind.steered else rear,
+            rear_axle=rear,
+            wheels=drawn,
+            outlines=(_around(drawn),),
+            height=p.body.height,
+            mass=total_mass(p, wheels),
+            inertia=p.body.I_z,
+            centre_of_mass=(p.body.com_x, p.body.com_y),
+        )
+
+    def limits(self, p: Any) -> Limits:
+        """Friction, and the steering of one that steers."""
+        grip = p.friction.mu * p.g
+        if not self.parts.kind.steered:
+            return Limits(steer_max=0.0, grip=grip)
+        return Limits(
+            steer_max=p.steer_max,
+            omega_max=0.0,
+            grip=grip,
+            inputs={"steer": (-p.steer_max, p.steer_max)},
+        )
+
+    def command(self, x: Any, wish: Wish, p: Any) -> Any:
+        """What its controller is told."""
+        Input = self.parts.controller.Input
+        if Input is TwistInput:
+            return TwistInput(wish.v, wish.omega)
+        if Input is SideTorques:
+            return self._sides(x, wish, p)
+        steer = limited(wish.steer, p.steer_max)
+        if Input is FrontSteerInput:
+            return FrontSteerInput(wish.v, steer)
+        tau = self._torque(wish.a, p)
+        return MotorTorque(tau, steer) if Input is MotorTorque else Input(tau, tau, steer)
+
+    def _torque(self, a: m_s2, p: Any) -> Nm:
+        """At each driven wheel, or of the one motor, for an acceleration."""
+        wheels = self.parts.wheels(p)
+        return a * total_mass(p, wheels) * wheels[0].radius * (1.0 / self.parts.kind.driven)
+
+    def _sides(self, x: Any, wish: Wish, p: Any) -> SideTorques:
+        wheels = self.parts.wheels(p)
+        half: m = 0.5 * (wheels[0].y - wheels[1].y)
+        faster: rad_s = wish.omega - x.omega
+        # As fast as it gets to speed, half the track away from its middle.
+        turn = self._torque(half * faster * (1.0 / TURN_TIME), p)
+        tau = self._torque(wish.a, p)
+        return SideTorques(tau - turn, tau + turn)
+
+
+def _around(wheels: tuple[Wheel, ...]) -> Outline:
+    """The rectangle about some wheels."""
+    front = max(wheel.x + wheel.radius for wheel in wheels)
+    rear = min(wheel.x - wheel.radius for wheel in wheels)
+    half = max((abs(wheel.y) + 0.5 * wheel.width for wheel in wheels), default=inf)
+    return box(rear, front, 2.0 * half)
