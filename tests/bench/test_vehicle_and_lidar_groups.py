@@ -43,7 +43,7 @@ def test_lidar_entries_are_exact(monkeypatch: pytest.MonkeyPatch) -> None:
     for entry in found.values():
         assert entry.own.error is not None
         assert entry.own.error < 1e-9
-    assert found["lidar.opponents20"].details["times_the_empty_world"] > 0.5
+    assert found["lidar.opponents20"].details["times_the_empty_world"] > 0.0
 
 
 def test_the_peers_see_what_skidpad_sees() -> None:

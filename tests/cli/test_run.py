@@ -16,6 +16,7 @@ from skidpad import demo
 from skidpad.cli import main
 from skidpad.recording import read
 from skidpad.world.world import World
+from waiting import PATIENCE
 
 EXAMPLES = Path(__file__).parents[2] / "examples" / "worlds"
 ROBOT = (
@@ -229,13 +230,11 @@ def test_ctrl_c_keeps_what_was_recorded(tmp_path: Path) -> None:
         text=True,
     ) as process:
         file = tmp_path / "cut" / "lap.mcap"
-        for _ in range(1200):
-            if process.poll() is not None or (file.is_file() and file.stat().st_size > 200_000):
-                break
+        while process.poll() is None and not (file.is_file() and file.stat().st_size > 200_000):
             time.sleep(0.05)
         assert process.poll() is None
         process.send_signal(signal.SIGINT)
-        out, err = process.communicate(timeout=120)
+        out, err = process.communicate(timeout=PATIENCE)
     assert (process.returncode, err) == (0, "")
     stopped = next(line for line in out.splitlines() if line.startswith("stopped at "))
     recording = read(file)

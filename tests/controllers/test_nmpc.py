@@ -58,7 +58,7 @@ def test_a_recorded_solve(solver: str) -> None:
     theirs = recorded_cost(RECORDED["scvx__xopt"].T, RECORDED["scvx__uopt"].T)
     assert plan.cost == pytest.approx(theirs, rel=1e-7)
     assert plan.cost == pytest.approx(recorded_cost(plan.states, plan.inputs), rel=1e-9)
-    assert 0.0 < plan.seconds < 10.0
+    assert plan.seconds > 0.0
 
 
 def test_a_plan_is_a_motion_of_the_vehicle() -> None:

@@ -9,6 +9,7 @@ import pytest
 
 from skidpad.errors import InvalidValue
 from skidpad.workers import spread
+from waiting import PATIENCE
 
 
 @pytest.mark.parametrize("threads", [None, 1, 2, 3, 64])
@@ -25,7 +26,7 @@ def test_every_row_is_done_once(rows: int, threads: int | None) -> None:
 
 def test_little_work_stays_in_this_thread_unless_asked() -> None:
     seen: set[int] = set()
-    both = threading.Barrier(2, timeout=20.0)
+    both = threading.Barrier(2, timeout=PATIENCE)
 
     def work(begin: int, end: int) -> None:
         seen.add(threading.get_ident())

@@ -11,11 +11,12 @@ from typing import NamedTuple
 
 import pytest
 
+from waiting import PATIENCE
+
 ROOT = Path(__file__).parents[2]
 PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").rglob("*.md"))]
 FENCE = re.compile(r"^(?P<indent> *)```(?P<info>[^`]*)$")
 LINK = re.compile(r"(?<!!)\[[^\]]*\]\((?P<target>[^)\s]+)\)")
-TIME_LIMIT_S = 60.0
 
 
 class Block(NamedTuple):
@@ -81,10 +82,10 @@ def test_python_blocks_run(page: Path, tmp_path: Path) -> None:
             env={**os.environ, "PYTHONPATH": path, "MPLBACKEND": "Agg"},
             capture_output=True,
             text=True,
-            timeout=TIME_LIMIT_S,
+            timeout=PATIENCE,
         )
     except subprocess.TimeoutExpired:
-        pytest.fail(f"{relative(page)}: the blocks together ran past {TIME_LIMIT_S:.0f} s")
+        pytest.fail(f"{relative(page)}: the blocks together ran past {PATIENCE:.0f} s")
     if run.returncode:
         located = re.findall(rf'File "{re.escape(str(copy))}", line (\d+)', run.stderr)
         line = located[-1] if located else "?"

@@ -15,9 +15,7 @@ from skidpad.stage import Stage
 from skidpad.viewer.live.frames import Moment, decoded
 from skidpad.viewer.live.server import LiveServer
 from skidpad.viewer.live.session import Session
-
-PATIENCE = 20.0
-"""In s; a test that waits longer has failed. Machines that run tests may be slow."""
+from waiting import PATIENCE
 
 
 class Client:

@@ -8,11 +8,12 @@ from typing import Any
 
 import pytest
 
-from live.clients import PATIENCE, served
+from live.clients import served
 from live.worlds import CAR, ROBOT, WALL, arena
 from skidpad.viewer.live.server import LiveServer
 from skidpad.viewer.live.session import Session
 from viewer.conftest import browser as browser
+from waiting import PATIENCE
 
 Open = Callable[[str], Any]
 X = "skidpad.poseOf('car').x"

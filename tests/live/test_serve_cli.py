@@ -17,16 +17,15 @@ from typing import Any
 import pytest
 
 import skidpad
-from live.clients import PATIENCE, Client
+from live.clients import Client
 from live.worlds import ROBOT
 from skidpad import recording as mcap
 from skidpad.cli import main
+from waiting import PATIENCE
 
 WORLD = f"<mvsim_world><simul_timestep>0.005</simul_timestep>{ROBOT}</mvsim_world>"
 SOURCE = str(Path(skidpad.__file__).parents[1])
 PATHS = os.pathsep.join(filter(None, [SOURCE, os.environ.get("PYTHONPATH")]))
-STARTING = 90.0
-"""In s: a first start compiles."""
 
 
 class Serving:
@@ -57,7 +56,7 @@ class Serving:
     def line(self, pattern: str) -> str:
         """The first group of the next line that matches."""
         with suppress(Empty):
-            while (line := self.lines.get(timeout=STARTING)) is not None:
+            while (line := self.lines.get(timeout=PATIENCE)) is not None:
                 self.said.append(line)
                 found = re.search(pattern, line)
                 if found:

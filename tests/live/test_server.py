@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 from websockets.exceptions import ConnectionClosed, InvalidStatus
 
-from live.clients import PATIENCE, Client, served
+from live.clients import Client, served
 from live.worlds import CAR, ROBOT, WALL, arena
 from skidpad import recording as mcap
 from skidpad import vehicles
@@ -25,6 +25,7 @@ from skidpad.units import m, m_s, one, rad
 from skidpad.viewer.live.frames import DIVERGED, PAUSED, RECORDING, Moment
 from skidpad.viewer.live.server import LiveServer
 from skidpad.viewer.live.session import Session
+from waiting import PATIENCE
 
 
 @pytest.fixture(scope="module")
@@ -242,7 +243,7 @@ BROAD = """
 def test_a_client_that_reads_nothing_is_dropped_and_nobody_else(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr("skidpad.viewer.live.room.STUCK", 1.0)
+    monkeypatch.setattr("skidpad.viewer.live.room.STUCK", 3.0)
     with served(Session(arena(BROAD))) as server, socket.socket() as deaf:
         deaf.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
         deaf.connect(("127.0.0.1", server.port))
@@ -256,10 +257,10 @@ def test_a_client_that_reads_nothing_is_dropped_and_nobody_else(
 
 def test_a_client_may_ask_for_fewer_frames(server: LiveServer) -> None:
     with Client(server.url) as client:
-        client.say("rate", value=2)
-        client.frames(5)
+        client.say("rate", value=4)
+        client.frames(3)
         numbers = [frame.sequence for frame in client.frames(4)]
-        assert np.median(np.diff(numbers)) >= 3
+        assert np.median(np.diff(numbers)) > 1
 
 
 def test_a_recording_can_be_read_afterwards(tmp_path: Path) -> None:

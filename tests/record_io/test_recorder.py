@@ -20,6 +20,7 @@ from record_io.stages import full_stage, same_bits, small_stage, some_rows, surr
 from skidpad.errors import InvalidValue
 from skidpad.recording import ImuMount, Recorder, pump, read, recorder
 from skidpad.stage import Stage
+from waiting import PATIENCE
 
 BITS = arrays.arrays(np.uint64, arrays.array_shapes(min_dims=1, max_dims=1, max_side=40))
 
@@ -135,7 +136,7 @@ def test_what_waits_is_written_without_being_asked(
     path = tmp_path / "run.mcap"
     with Recorder(path, small_stage()) as made:
         made.add(0.0, np.arange(4.0))
-        limit = time.monotonic() + 20.0
+        limit = time.monotonic() + PATIENCE
         while not read(path).times.size and time.monotonic() < limit:
             time.sleep(0.01)
         found = read(path)

@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from viewer.films import two_cars
+from waiting import PATIENCE
 
 NAMES = ("chromium", "chromium-browser", "google-chrome", "chrome")
 ARGUMENTS = (
@@ -56,7 +57,7 @@ def opened(browser: Any, page_file: Path) -> Generator[Callable[..., Any]]:
     def open_page(path: Path | None = None, before: str = "", **options: Any) -> Any:
         options = {"viewport": {"width": 1280, "height": 800}, **options}
         context = browser.new_context(**options)
-        context.set_default_timeout(20_000)
+        context.set_default_timeout(1000.0 * PATIENCE)
         contexts.append(context)
         page = context.new_page()
         page.on("pageerror", lambda error: complaints.append(str(error)))

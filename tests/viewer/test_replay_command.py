@@ -12,6 +12,7 @@ from skidpad.cli import replay as _  # noqa: F401  registers its commands
 from skidpad.recording import Recorder
 from skidpad.viewer.page_server import PageServer
 from viewer.films import two_cars
+from waiting import PATIENCE
 
 
 def run(*arguments: object) -> int:
@@ -61,13 +62,13 @@ def test_a_page_is_served_at_its_address_only() -> None:
     thread = threading.Thread(target=server.run)
     thread.start()
     try:
-        with urllib.request.urlopen(server.url, timeout=10) as answer:
+        with urllib.request.urlopen(server.url, timeout=PATIENCE) as answer:
             assert answer.read().decode() == "<p>Füße</p>"
             assert answer.headers["Content-Type"] == "text/html; charset=utf-8"
         root = server.url.split("/", 3)[:3]
         with pytest.raises(urllib.error.HTTPError, match="404") as refused:
-            urllib.request.urlopen("/".join([*root, "guess", ""]), timeout=10)
+            urllib.request.urlopen("/".join([*root, "guess", ""]), timeout=PATIENCE)
         refused.value.close()
     finally:
         server.stop()
-        thread.join(timeout=10)
+        thread.join(timeout=PATIENCE)

@@ -32,7 +32,7 @@ def show(page: Any, time: float) -> None:
 
 
 def until(page: Any, condition: str) -> None:
-    page.wait_for_function(condition, timeout=10_000)
+    page.wait_for_function(condition)
 
 
 def test_the_numbers_arrive_as_they_were(opened: Open) -> None:
@@ -98,9 +98,10 @@ def test_bodies_lie_along_their_heading(opened: Open) -> None:
 
 def test_playing_moves_time_and_pausing_holds_it(opened: Open) -> None:
     page = opened()
+    page.select_option("#speed", "0.1")  # on a slow machine, too, the film does not end meanwhile
     page.click("#play")
     assert page.get_attribute("#play", "aria-label") == "Pause"
-    until(page, "skidpad.time > 0.3")
+    until(page, "skidpad.time > 0.03")
     page.click("#play")
     page.evaluate(DRAWN)
     held = page.evaluate("skidpad.time")
@@ -150,8 +151,10 @@ def test_keys_step_jump_and_play(opened: Open) -> None:
     page.keyboard.press("ArrowUp")
     page.evaluate(DRAWN)
     assert page.input_value("#speed") == "2"
+    for _ in range(4):
+        page.keyboard.press("ArrowDown")
     page.keyboard.press("Space")
-    until(page, "skidpad.time > 0.2")
+    until(page, "skidpad.time > 0.02")
     page.keyboard.press("Space")
     assert page.evaluate("skidpad.app.clock.playing") is False
 
