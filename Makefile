@@ -3,7 +3,7 @@
 # The first interpreter that is new enough. Override with `make test PYTHON=/path/to/python`.
 PYTHON ?= $(shell for p in python3 python3.14 python3.13 python3.12 python3.11 python; do \
 	$$p -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && echo $$p && break; done)
-PYTEST_ARGS ?= -q -n auto --dist loadfile
+PYTEST_ARGS ?= -q -n auto --dist worksteal
 BENCH_ARGS ?=
 
 VENV := .venv
@@ -19,7 +19,13 @@ apt = command -v apt-get >/dev/null 2>&1 \
 # $(call stop,SENTENCE): say what is missing and end.
 stop = { echo "$(1)" >&2; exit 1; }
 
-.PHONY: help venv demo test test-gpu lint format bench clean compiler chromium
+check_types = $(BIN)/basedpyright --warnings --pythonpath $(BIN)/python
+# $(call pytest,MARKS): the tests, and beside them the types, which keep one core busy for a while.
+pytest = $(check_types) & types=$$!; \
+	$(BIN)/python -m pytest -m $(1) $(PYTEST_ARGS) || { wait $$types; exit 1; }; \
+	wait $$types || $(call stop,basedpyright has errors: see above)
+
+.PHONY: help venv demo test test-all test-gpu lint style format bench clean compiler chromium
 
 help: ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*## /\1|/p' Makefile | awk -F'|' '{ printf "  make %-10s %s\n", $$1, $$2 }'
@@ -27,16 +33,21 @@ help: ## list the targets
 demo: $(READY) ## run the best demos; leaves recordings, replay pages and pictures in out/
 	@$(BIN)/skidpad demo
 
-test: lint compiler chromium ## lint, then every test that needs no GPU
-	@$(BIN)/python -m pytest -m "not gpu" $(PYTEST_ARGS)
+test: style compiler chromium ## lint and run every test that needs no GPU and is not marked slow
+	@$(call pytest,"not gpu and not slow")
+
+test-all: style compiler chromium ## lint and run every test that needs no GPU
+	@$(call pytest,"not gpu")
 
 test-gpu: $(READY) ## the tests that need a CUDA device
 	@$(BIN)/python -m pytest -m gpu tests/gpu tests/interop/test_torch.py
 
-lint: $(READY) ## ruff (rules and format) and basedpyright
+lint: style ## ruff (rules and format) and basedpyright
+	@$(check_types)
+
+style: $(READY)
 	@$(BIN)/ruff check --quiet
 	@$(BIN)/ruff format --check --quiet || $(call stop,the files above are not formatted: run make format)
-	@$(BIN)/basedpyright --warnings --pythonpath $(BIN)/python
 
 format: $(READY) ## let ruff format the code and fix what it can
 	@$(BIN)/ruff check --fix --quiet

@@ -40,6 +40,15 @@ def test_ci_runs_what_a_developer_runs() -> None:
     assert os.name == "nt" or os.access(ci, os.X_OK)
 
 
+def test_what_is_slow_runs_weekly() -> None:
+    jobs = (ROOT / ".github" / "workflows" / "weekly.yml").read_text("utf-8")
+    assert "schedule:" in jobs
+    assert "run: make test-all" in jobs
+    recipes = re.findall(r"^(test[a-z-]*):.*\n\t(.*)", (ROOT / "Makefile").read_text("utf-8"), re.M)
+    left_out = {target: "not slow" in recipe for target, recipe in recipes}
+    assert left_out == {"test": True, "test-all": False, "test-gpu": False}
+
+
 def test_the_make_targets_of_the_documents_exist() -> None:
     targets = set(re.findall(r"^([a-z-]+):", (ROOT / "Makefile").read_text("utf-8"), re.M))
     pages = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *(ROOT / "docs").glob("*.md")]
