@@ -41,9 +41,18 @@ def module_name(file: Path) -> str:
     return ".".join(names[:-1] if names[-1] == "__init__" else names)
 
 
+def is_module(name: str) -> bool:
+    """Whether a dotted name is a module or a package of skidpad."""
+    place = SOURCE.parent.joinpath(*name.split("."))
+    return place.is_relative_to(SOURCE) and (place.is_dir() or place.with_suffix(".py").is_file())
+
+
 @cache
 def imported(file: Path) -> set[str]:
-    """Every module that a file imports, at any depth of nesting, as absolute dotted names."""
+    """Every module that a file imports, at any depth of nesting, as absolute dotted names.
+
+    `from .a import b` is an import of the module `a.b` if there is one, and else of `a`.
+    """
     name = module_name(file)
     package = name.split(".") if file.name == "__init__.py" else name.split(".")[:-1]
     modules: set[str] = set()
@@ -51,10 +60,10 @@ def imported(file: Path) -> set[str]:
         if isinstance(node, ast.Import):
             modules |= {alias.name for alias in node.names}
         elif isinstance(node, ast.ImportFrom):
-            base = package[: len(package) - node.level + 1] if node.level else []
-            base = [*base, *(node.module.split(".") if node.module else [])]
-            modules.add(".".join(base))
-            modules |= {".".join([*base, alias.name]) for alias in node.names}
+            above = package[: len(package) - node.level + 1] if node.level else []
+            base = ".".join([*above, *(node.module.split(".") if node.module else [])])
+            inside = (f"{base}.{alias.name}" for alias in node.names)
+            modules |= {inner if is_module(inner) else base for inner in inside}
     return modules
 
 
@@ -67,9 +76,8 @@ def part_graph() -> dict[str, set[str]]:
     graph: dict[str, set[str]] = {}
     for file in INNER:
         own = part(module_name(file))
-        parts = {part(name) for name in imported(file) if name.split(".")[0] == "skidpad"}
-        known = {p for p in parts if (SOURCE / p).is_dir() or (SOURCE / f"{p}.py").is_file()}
-        graph.setdefault(own, set()).update(known - {own, ""})
+        parts = {part(name) for name in imported(file) if is_module(name)}
+        graph.setdefault(own, set()).update(parts - {own, ""})
     return graph
 
 
