@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import atexit
+import gc
 import os
 import shutil
+import sys
 import tempfile
 
 from hypothesis import settings
@@ -12,6 +14,13 @@ from hypothesis import settings
 # Set before anything imports the libraries: no window, no search for accelerators.
 os.environ.setdefault("MPLBACKEND", "Agg")
 os.environ.setdefault("JAX_PLATFORMS", "cpu")
+# There are as many workers as cores: threads of linear algebra would only wait for each other.
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+
+# A run starts a hundred processes: without the files that Python keeps beside its sources, each
+# would compile the package again.
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+sys.dont_write_bytecode = False
 
 # Compiled code goes to a folder of this run, shared by its workers: never to the user's cache, and
 # nothing is found there that the code under test did not make.
@@ -26,3 +35,10 @@ if "SKIDPAD_TEST_RUN" not in os.environ:
 settings.register_profile("repeatable", derandomize=True, deadline=None, max_examples=50)
 settings.register_profile("explore", deadline=None, max_examples=500)
 settings.load_profile("repeatable")
+
+
+def pytest_collection_finish() -> None:
+    """Look for garbage rarely, and not among what is there now, which stays: it took a tenth."""
+    gc.collect()
+    gc.freeze()
+    gc.set_threshold(20_000, 20, 20)

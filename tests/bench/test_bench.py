@@ -60,16 +60,22 @@ def run(*arguments: str) -> None:
     assert not stop.value.code
 
 
-@pytest.fixture(scope="module")
-def document() -> dict[str, Any]:
-    """What `skidpad bench core --json` prints, parsed: anything else on stdout would not parse."""
+@pytest.fixture(
+    scope="module", params=["without jax", pytest.param("with jax", marks=pytest.mark.slow)]
+)
+def document(request: pytest.FixtureRequest) -> dict[str, Any]:
+    """What `skidpad bench core --json` prints, parsed: anything else on stdout would not parse.
+
+    JAX, which takes longer than all others together, is measured in the slow tests.
+    """
+    jax = "'left out'" if request.param == "without jax" else "jax_once(size, 1)"
     code = (
         "from skidpad import bench\n"
         "from skidpad.bench import budget\n"
         "from skidpad.bench.peers import jax_device, jax_scan\n"
         # Once is enough: it is slow to start.
         "jax_once = jax_scan.results\n"
-        "jax_scan.results = lambda size, threads: jax_once(size, 1)\n"
+        f"jax_scan.results = lambda size, threads: {jax}\n"
         # Takes longer to compile than all the rest; measured in `test_gpu_group`.
         "jax_device.gradient = lambda *_: 'left out'\n"
         f"budget.FULL = budget.{TINY!r}\n"

@@ -7,11 +7,11 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from skidpad import Simulator
 from skidpad.bench import budget, world
 from skidpad.bench.crowds import DT, PITCH, crowd
 from skidpad.bench.entry import REAL_TIME, Entry, Measured
 from skidpad.bench.report import quantity
-from skidpad.run.simulator import Simulator
 
 TINY = replace(budget.QUICK, rk4_steps=20, repeats=1, peer_seconds=0.01)
 

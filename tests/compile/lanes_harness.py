@@ -8,10 +8,11 @@ from typing import Any
 
 import numpy as np
 
+from skidpad import Program
 from skidpad.compile import host, kernels, native
 from skidpad.compile.lower import lower
 from skidpad.compile.pipeline import LANES
-from skidpad.compile.program import Port, Program
+from skidpad.compile.program import Port
 from skidpad.compile.trace import trace
 
 PRECISIONS = ("float64", "float32")

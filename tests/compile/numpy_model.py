@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from skidpad.compile.program import Program
+from skidpad import Program
 
 INTEGER = {"float64": np.uint64, "float32": np.uint32}
 MANTISSA = {"float64": 52, "float32": 23}

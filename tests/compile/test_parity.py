@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import importlib.util
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -13,18 +14,30 @@ import pytest
 
 import skidpad as sp
 from compile.lanes_harness import LANES, PRECISIONS, canonical, runner
-from skidpad import record
-from skidpad.compile import pipeline
+from skidpad import Program, record
+from skidpad.compile import c, pipeline
 from skidpad.compile.c import compile_shared, emit
-from skidpad.compile.program import Program
 from skidpad.compile.schedule import scheduled
 from skidpad.units import Allowed
 
 NAMES = sp.vehicles.names()
 CONTINUOUS = [name for name in NAMES if sp.vehicles.get(name).model.continuous]
+SMALL = ("kinematic_bicycle", "four_wheel")
+"""Vehicles of which every width is compared, and C as it is built for users.
+
+Of the others one width, and C built without optimisation: large functions take gcc long, and what
+it does to small ones it does to them as well. The slow tests have all of it.
+"""
 COUNT = 37
 STEPS = {"formula_student": "euler", "commonroad_mb": "euler", "commonroad_std": "euler"}
 """The method whose step is compared, where it is not RK4: gcc takes long for large functions."""
+
+
+@pytest.fixture
+def plain_c(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """C of large vehicles is built without optimisation."""
+    if name not in SMALL:
+        monkeypatch.setattr(c, "FLAGS", tuple(f for f in c.FLAGS if not f.startswith("-O")))
 
 
 def c_function(program: Program, folder: Path) -> Any:
@@ -101,6 +114,7 @@ def programs(name: str, precision: str) -> list[Program]:
     return [pipeline.derivative_program(vehicle, precision), outputs]
 
 
+@pytest.mark.usefixtures("plain_c")
 @pytest.mark.parametrize("precision", PRECISIONS)
 @pytest.mark.parametrize("name", NAMES)
 def test_lanes_against_c(name: str, precision: str, tmp_path: Path) -> None:
@@ -109,12 +123,27 @@ def test_lanes_against_c(name: str, precision: str, tmp_path: Path) -> None:
         ports = [data[p.name] for p in program.inputs]
         wanted = c_function(program, tmp_path)(*ports)[0]
         assert np.isfinite(wanted).all()
-        widths = LANES if "derivative" in program.name else (8,)
-        for lanes in widths:
+        for lanes in LANES if name in SMALL and "derivative" in program.name else (8,):
             got = runner(scheduled(program), lanes)(*ports)[0]
             assert canonical(got) == canonical(wanted), f"{program.name}, {lanes} lanes"
 
 
+@pytest.mark.slow
+@pytest.mark.parametrize("precision", PRECISIONS)
+@pytest.mark.parametrize("name", [name for name in CONTINUOUS if name not in SMALL])
+def test_every_width_against_optimised_c(name: str, precision: str, tmp_path: Path) -> None:
+    vehicle = sp.vehicles.get(name)()
+    data = driving(vehicle)
+    step = pipeline.step_program(vehicle, STEPS.get(name, "rk4"), precision)
+    for program in (*programs(name, precision), step):
+        ports = [data[p.name][:, : len(p.fields)] for p in program.inputs]
+        wanted = c_function(program, tmp_path)(*ports)[0]
+        for lanes in LANES if "derivative" in program.name else (8,):
+            got = runner(scheduled(program), lanes)(*ports)[0]
+            assert canonical(got) == canonical(wanted), f"{program.name}, {lanes} lanes"
+
+
+@pytest.mark.usefixtures("plain_c")
 @pytest.mark.parametrize("precision", PRECISIONS)
 @pytest.mark.parametrize("name", NAMES)
 def test_steps_against_c(name: str, precision: str, tmp_path: Path) -> None:
@@ -171,20 +200,28 @@ def by_casadi(vehicle: sp.Vehicle, data: dict[str, np.ndarray]) -> np.ndarray:
 
 def by_jax(vehicle: sp.Vehicle, data: dict[str, np.ndarray]) -> np.ndarray:
     import jax
-    import jax.numpy as jnp
 
-    def one(x: Any, u: Any, w: Any, p: Any) -> Any:
-        given = (_record(vehicle, n, list(v)) for n, v in zip("xuwp", (x, u, w, p), strict=True))
-        return jnp.stack([jnp.asarray(v) for v in record.flatten(vehicle.derivative(*given))])
-
+    # Operation by operation: compiled as a whole, a large car takes XLA seconds.
     with jax.enable_x64(True):
-        return np.asarray(jax.jit(jax.vmap(one))(*(jnp.array(data[n]) for n in "xuwp")))
+        x, u, w, p = (_record(vehicle, n, list(jax.numpy.asarray(data[n].T))) for n in "xuwp")
+        columns = record.flatten(vehicle.derivative(x, u, w, p))
+        return np.stack([np.broadcast_to(c, COUNT) for c in columns], axis=1)
 
 
 def _record(vehicle: sp.Vehicle, port: str, leaves: list[Any]) -> Any:
     model = vehicle.model
     kinds = {"x": model.State, "u": model.Input, "w": model.Disturbance, "p": model.Params}
     return record.unflatten(kinds[port], leaves)
+
+
+@cache
+def driven(name: str) -> tuple[sp.Vehicle, dict[str, np.ndarray], np.ndarray]:
+    """A vehicle, how it is driven, and the compiled derivative there."""
+    vehicle = sp.vehicles.get(name)()
+    data = driving(vehicle)
+    data["start"] = data["x"]
+    program = pipeline.derivative_program(vehicle, "float64")
+    return vehicle, data, runner(program, 8)(*(data[p.name] for p in program.inputs))[0]
 
 
 DIRECT = [by_floats, by_arrays, by_casadi]
@@ -195,11 +232,7 @@ if importlib.util.find_spec("jax") is not None:
 @pytest.mark.parametrize("directly", DIRECT, ids=lambda f: f.__name__)
 @pytest.mark.parametrize("name", CONTINUOUS)
 def test_direct_calls_of_the_derivative(name: str, directly: Any) -> None:
-    vehicle = sp.vehicles.get(name)()
-    data = driving(vehicle)
-    data["start"] = data["x"]
-    program = pipeline.derivative_program(vehicle, "float64")
-    compiled = runner(program, 8)(*(data[p.name] for p in program.inputs))[0]
+    vehicle, data, compiled = driven(name)
     got = directly(vehicle, data)
     scale = np.maximum(np.abs(compiled), np.abs(compiled).max(axis=0))
     assert np.max(np.abs(got - compiled) / np.where(scale > 0.0, scale, 1.0)) <= 1e-12

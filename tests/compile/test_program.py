@@ -17,9 +17,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from compile.lanes_harness import PRECISIONS, canonical, lowered, run, runner, traced
-from skidpad import ops, vehicles
+from skidpad import Program, ops, vehicles
 from skidpad.compile import pipeline
-from skidpad.compile.program import Instruction, Port, Program
+from skidpad.compile.program import Instruction, Port
 from skidpad.errors import InvalidValue
 
 

@@ -11,9 +11,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from compile.lanes_harness import canonical, lowered, runner
-from skidpad import ops, vehicles
+from skidpad import Program, ops, vehicles
 from skidpad.compile import pipeline
-from skidpad.compile.program import Instruction, Port, Program
+from skidpad.compile.program import Instruction, Port
 from skidpad.compile.schedule import scheduled
 
 

@@ -9,10 +9,9 @@ import numpy as np
 import pytest
 
 import skidpad as sp
-from skidpad import record
-from skidpad.components.additive_disturbance import additive, with_disturbance
+from skidpad import Model, Vehicle, record, with_disturbance
+from skidpad.components.additive_disturbance import additive
 from skidpad.errors import InvalidValue
-from skidpad.model import Model, Vehicle
 from skidpad.units import m, m_s, one, s
 
 

@@ -7,8 +7,9 @@ from typing import Annotated, Any, NamedTuple
 import pytest
 
 import skidpad as sp
+from skidpad import Model, Vehicle, VehicleFactory
 from skidpad.errors import InvalidValue
-from skidpad.model import Model, NoOutputs, Vehicle, VehicleFactory
+from skidpad.model import NoOutputs
 from skidpad.units import kg, m, m_s, positive
 
 

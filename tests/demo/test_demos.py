@@ -115,7 +115,10 @@ def test_the_seed_decides_the_track_and_nothing_else_does() -> None:
     assert not np.array_equal(rows(3), rows(4))
 
 
-@pytest.mark.parametrize("name", list(demo.DEMOS))
+@pytest.mark.parametrize(
+    "name",
+    [pytest.param("fan", marks=pytest.mark.slow), *(name for name in demo.DEMOS if name != "fan")],
+)
 def test_a_seed_gives_the_same_run_again(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("skidpad.demo.fan.RUNS", 40)
     monkeypatch.setattr("skidpad.demo.eight.CARS", 8)

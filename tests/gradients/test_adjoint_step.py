@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cache
+from itertools import product
 from typing import Any, NamedTuple
 
 import casadi as ca
@@ -26,6 +27,12 @@ from skidpad.model import Model
 
 VEHICLES = ("four_wheel", "formula_student", "kinematic_bicycle", "brains2")
 METHODS = ("euler", "semi_implicit", "rk4", "radau")
+LARGEST = ("formula_student", "radau")
+"""The case that takes longest; others have the same vehicle, and the same method."""
+CASES = [
+    pytest.param(*case, marks=pytest.mark.slow) if case == LARGEST else case
+    for case in product(VEHICLES, METHODS)
+]
 DT = {"radau": 0.01}
 """Step in s; 1 ms for the explicit methods, whose actuators have lags of that size."""
 POINTS = 6
@@ -114,8 +121,7 @@ def assert_close(found: np.ndarray, wanted: np.ndarray, tolerance: float) -> Non
     assert (np.abs(found - wanted) <= bound).all(), np.abs(found - wanted) / bound
 
 
-@pytest.mark.parametrize("method", METHODS)
-@pytest.mark.parametrize("name", VEHICLES)
+@pytest.mark.parametrize(("name", "method"), CASES)
 def test_central_differences(name: str, method: str) -> None:
     vehicle = vehicle_of(name)
     at = points(vehicle, method)
@@ -164,8 +170,7 @@ def test_jax(name: str, method: str) -> None:
         assert_close(found[port], np.array(gradient).T, 1e-10)
 
 
-@pytest.mark.parametrize("method", METHODS)
-@pytest.mark.parametrize("name", VEHICLES)
+@pytest.mark.parametrize(("name", "method"), CASES)
 def test_adjoint_and_tangent_are_transposed(name: str, method: str) -> None:
     """λ · (F_x dx + F_u du + F_p dp) is the same number from both sides."""
     vehicle = vehicle_of(name)
@@ -183,7 +188,15 @@ def test_adjoint_and_tangent_are_transposed(name: str, method: str) -> None:
     assert (np.abs(forwards.sum(axis=1)) > 1e-3).all()
 
 
-@pytest.mark.parametrize("name", VEHICLES)
+@pytest.mark.parametrize(
+    "name",
+    [
+        "four_wheel",
+        "kinematic_bicycle",
+        "brains2",
+        pytest.param(LARGEST[0], marks=pytest.mark.slow),
+    ],
+)
 def test_two_newton_iterations_are_enough(name: str) -> None:
     """The adjoint at the stages of the step as it is simulated, beside that of the exact ones."""
     at = points(vehicle_of(name), "radau")
@@ -193,8 +206,7 @@ def test_two_newton_iterations_are_enough(name: str) -> None:
         assert_close(usual[port], exact[port], 1e-9)
 
 
-@pytest.mark.parametrize("method", METHODS)
-@pytest.mark.parametrize("name", VEHICLES)
+@pytest.mark.parametrize(("name", "method"), CASES)
 def test_finite_at_rest(name: str, method: str) -> None:
     vehicle = vehicle_of(name)
     at = points(vehicle, method, at_rest=True)

@@ -34,7 +34,8 @@ CASES = [
     *((name, "rk4") for name in VEHICLES),
     ("kinematic_bicycle", "radau"),
     ("four_wheel", "radau"),
-    ("formula_student", "radau2"),
+    ("kinematic_bicycle", "radau2"),
+    pytest.param("formula_student", "radau2", marks=pytest.mark.slow),
 ]
 STEPS = {"rk4": 20, "radau": 8, "radau2": 8}
 """Steps of a drive; a few more than the lags of the actuators last."""
@@ -125,7 +126,9 @@ def jax_gradient(name: str, at: Drive) -> tuple[Any, Any]:
     return value, [np.moveaxis(np.array(g), -2, -1) for g in gradients]
 
 
-@pytest.mark.parametrize("name", VEHICLES)
+@pytest.mark.parametrize(
+    "name", [*VEHICLES[:2], pytest.param("formula_student", marks=pytest.mark.slow)]
+)
 def test_jax(name: str) -> None:
     at = drive(name, 3, seed=8)
     value, gradient = fleet_of(name).gradient(**at.given, cost=COST, references=at.references)
@@ -279,12 +282,19 @@ def test_the_forms_of_parameters_agree() -> None:
     assert_same_bits(fleet.gradient(**by_name, **options), fleet.gradient(**by_row, **options))
 
 
-@pytest.mark.parametrize("method", ["rk4", "radau"])
-def test_single_precision(method: str) -> None:
-    at = drive("four_wheel", STEPS[method])
+@pytest.mark.parametrize(
+    ("name", "method"),
+    [
+        ("four_wheel", "rk4"),
+        ("kinematic_bicycle", "radau"),
+        pytest.param("four_wheel", "radau", marks=pytest.mark.slow),
+    ],
+)
+def test_single_precision(name: str, method: str) -> None:
+    at = drive(name, STEPS[method])
     options = {"cost": COST, "references": at.references}
-    value, gradient = fleet_of("four_wheel", method).gradient(**at.given, **options)
-    single = fleet_of("four_wheel", method, precision="float32")
+    value, gradient = fleet_of(name, method).gradient(**at.given, **options)
+    single = fleet_of(name, method, precision="float32")
     found_value, found = single.gradient(**at.given, **options)
     assert found_value.dtype == np.float32
     np.testing.assert_allclose(found_value, value, rtol=2e-6)

@@ -1,21 +1,17 @@
-"""A stiff nonlinear chain with 25 states that depend on each other, as functions and as a model.
+"""A stiff nonlinear chain of states that depend on each other, as a vehicle.
 
-Twelve masses between springs that harden and dampers, the last of them pulled by a slipping clutch
-whose spin is the 25th state. At rest its rates of decay go from 1 to 360 000 per second.
+Masses between springs that harden and dampers, the last of them pulled by a slipping clutch whose
+spin is the last state. Of twelve masses at rest the rates of decay go from 1 to 360 000 per s.
 """
 
 from __future__ import annotations
 
+from functools import cache
 from typing import Any
 
-from skidpad import ops, record
-from skidpad.model import Model, Vehicle
+from skidpad import Model, Vehicle, ops, record
 from skidpad.units import one
 
-MASSES = 12
-STATES = 2 * MASSES + 1
-NAMES = tuple([f"x{i}" for i in range(MASSES)] + [f"v{i}" for i in range(MASSES)] + ["spin"])
-State: Any = record.define("State", dict.fromkeys(NAMES, one), dict.fromkeys(NAMES, 0.0))
 Input: Any = record.define("Input", {"force": one, "drive": one}, {"force": 0.0, "drive": 0.0})
 Params: Any = record.define(
     "Params",
@@ -24,11 +20,32 @@ Params: Any = record.define(
 )
 
 
-def derivative(x: Any, u: Any, w: Any, p: Any) -> Any:
-    """Rates of the chain; `sharpness` is how suddenly the clutch lets go."""
-    places, speeds = x[:MASSES], x[MASSES : 2 * MASSES]
-    forces: list[Any] = [u.force] + [0.0] * (MASSES - 1)
-    for i in range(MASSES):
+@cache
+def chain(masses: int, **params: float) -> Vehicle:
+    """A chain of so many masses, with twice as many states and one."""
+    numbers = range(masses)
+    names = [f"x{i}" for i in numbers] + [f"v{i}" for i in numbers] + ["spin"]
+    State: Any = record.define("State", dict.fromkeys(names, one), dict.fromkeys(names, 0.0))
+
+    def derivative(x: Any, u: Any, w: Any, p: Any) -> Any:
+        """Rates of the chain; `sharpness` is how suddenly the clutch lets go."""
+        speeds = x[masses : 2 * masses]
+        slip = x.spin - speeds[-1]
+        friction = p.grip * ops.tanh(p.sharpness * slip)
+        forces = _forces(x[:masses], speeds, u.force, p)
+        forces[-1] = forces[-1] + friction
+        mass = [1.0 / (1.0 + 0.5 * i) for i in numbers]
+        rates = [f * (1.0 / m) for f, m in zip(forces, mass, strict=True)]
+        return State(*speeds, *rates, (u.drive - friction) * 20.0)
+
+    model = Model(name="chain", State=State, Input=Input, Params=Params, derivative=derivative)
+    return Vehicle(model, Params(**params))
+
+
+def _forces(places: Any, speeds: Any, force: Any, p: Any) -> list[Any]:
+    """Forces of springs and dampers on the masses; the first is pulled by `force` as well."""
+    forces: list[Any] = [force] + [0.0] * (len(places) - 1)
+    for i in range(len(places)):
         stretch = places[i] - (places[i - 1] if i else 0.0)
         rate = speeds[i] - (speeds[i - 1] if i else 0.0)
         stiffness = p.stiffness * 2.0**i
@@ -37,13 +54,4 @@ def derivative(x: Any, u: Any, w: Any, p: Any) -> Any:
         forces[i] = forces[i] - pull
         if i:
             forces[i - 1] = forces[i - 1] + pull
-    slip = x.spin - speeds[-1]
-    friction = p.grip * ops.tanh(p.sharpness * slip)
-    forces[-1] = forces[-1] + friction
-    mass = [1.0 / (1.0 + 0.5 * i) for i in range(MASSES)]
-    rates = [f * (1.0 / m) for f, m in zip(forces, mass, strict=True)]
-    return State(*speeds, *rates, (u.drive - friction) * 20.0)
-
-
-MODEL = Model(name="chain", State=State, Input=Input, Params=Params, derivative=derivative)
-CHAIN = Vehicle(MODEL, Params())
+    return forces

@@ -19,10 +19,10 @@ from scipy.linalg import expm
 
 import skidpad as sp
 from compile.lanes_harness import PRECISIONS, canonical, runner
-from integrate.chain import CHAIN, MODEL, NAMES, STATES, Input, Params, State, derivative
+from integrate.chain import Input, Params, chain
 from integrate.problems import PROBLEMS, Problem, observed_order, traced
 from integrate.test_radau import collocation_defect, pade
-from skidpad import record
+from skidpad import Model, Vehicle, record
 from skidpad.compile import pipeline
 from skidpad.compile.adjoint import adjoint_program, tangent_program
 from skidpad.compile.c import compile_shared, emit
@@ -31,14 +31,13 @@ from skidpad.errors import StepNotConverged
 from skidpad.integrate import Radau
 from skidpad.integrate.blocks import find_blocks
 from skidpad.integrate.symbolic import column
-from skidpad.model import Model, Vehicle
 from skidpad.ops import sign
 from skidpad.units import one
 
 STAGES = (2, 3, 4)
 NOTHING = np.zeros((1, 0))
-SOFT = CHAIN.with_params(sharpness=5.0)
-"""A clutch whose grip is resolved by steps of 10 ms."""
+MASSES = pytest.mark.parametrize("masses", [5, pytest.param(12, marks=pytest.mark.slow)])
+"""Chains of 11 states, which are as much one large block, and of 25, which take long to compile."""
 
 
 @pytest.fixture
@@ -241,13 +240,20 @@ def test_a_pivot_that_vanishes_does_no_harm(stages: int) -> None:
         assert np.array(after).ravel() == pytest.approx(expected, rel=1e-6)
 
 
-def test_the_chain_is_one_large_block() -> None:
-    states = column(ca.SX.sym(n) for n in NAMES)
-    u, p = Input(ca.SX.sym("force"), ca.SX.sym("drive")), Params()
-    rates = column(derivative(State(*ca.vertsplit(states)), u, None, p))
-    (block,) = find_blocks(rates, states, column(u))
+@pytest.mark.parametrize("masses", [5, 12])
+def test_the_chain_is_one_large_block(masses: int) -> None:
+    x, u, rates = chain_rates(masses)
+    (block,) = find_blocks(rates, x, u)
     assert block.large
-    assert block.size == STATES
+    assert block.size == 2 * masses + 1
+
+
+def chain_rates(masses: int, **params: float) -> tuple[Any, Any, Any]:
+    """Symbols of state and input, and the rates of change."""
+    vehicle = chain(masses, **params)
+    x, u = ca.SX.sym("x", record.size(vehicle.State)), ca.SX.sym("u", 2)
+    records = vehicle.State(*ca.vertsplit(x)), Input(*ca.vertsplit(u))
+    return x, u, column(vehicle.derivative(*records))
 
 
 def drive(k: int) -> tuple[float, float]:
@@ -255,24 +261,17 @@ def drive(k: int) -> tuple[float, float]:
     return 3.0 * (-1.0) ** (k // 7), 9.0 * math.sin(0.4 * (k // 3))
 
 
-@cache
-def chain_rate() -> Any:
-    x, u = ca.SX.sym("x", STATES), ca.SX.sym("u", 2)
-    given = State(*ca.vertsplit(x)), Input(*ca.vertsplit(u))
-    rates = column(derivative(*given, None, SOFT.params))
-    return (
-        ca.Function("rate", [x, u], [rates]),
-        ca.Function("slopes", [x, u], [ca.jacobian(rates, x)]),
-    )
-
-
-def test_chain_against_another_solver() -> None:
-    rate, slopes = chain_rate()
+@MASSES
+def test_chain_against_another_solver(masses: int) -> None:
+    soft = {"sharpness": 5.0}  # a clutch whose grip is resolved by steps of 10 ms
+    x, u, rates = chain_rates(masses, **soft)
+    rate = ca.Function("rate", [x, u], [rates])
+    slopes = ca.Function("slopes", [x, u], [ca.jacobian(rates, x)])
     errors = []
     for substeps in (1, 2):
-        sim = sp.Simulator(SOFT, dt=0.01, integrator="radau", substeps=substeps)
+        sim = sp.Simulator(chain(masses, **soft), dt=0.01, integrator="radau", substeps=substeps)
         sim.reset()
-        exact, worst = np.zeros(STATES), 0.0
+        exact, worst = np.zeros(2 * masses + 1), 0.0
         for k in range(15):
             u = np.array([3.0 * math.sin(0.1 * k), 4.0 * math.sin(0.07 * k)])
             x = np.array(sim.step(force=u[0], drive=u[1]))
@@ -291,61 +290,65 @@ def test_chain_against_another_solver() -> None:
     assert errors[1] < errors[0] / 16.0
 
 
-def states(count: int, precision: str) -> np.ndarray:
+def states(masses: int, count: int, precision: str = "float64") -> np.ndarray:
     """Chains at rest, moving a little, and torn about."""
     rng = np.random.default_rng(3)
     wild = np.array([0.0, 0.0, 1e-4, 1e-3, 2e-2])[np.arange(count) % 5, None]
-    return (wild * rng.normal(size=(count, STATES))).astype(precision)
+    return (wild * rng.normal(size=(count, 2 * masses + 1))).astype(precision)
 
 
 def ports(x: np.ndarray, dt: float = 0.01) -> list[np.ndarray]:
     count = len(x)
     u = np.tile([2.0, -4.0], (count, 1))
-    p = np.tile(np.array(CHAIN.params), (count, 1))
+    p = np.tile(np.array(Params()), (count, 1))
     return [x, u, np.zeros((count, 0)), p, np.full((count, 1), dt), np.zeros((count, 0))]
 
 
 @cache
-def chain_step() -> Any:
-    return pipeline.step_program(CHAIN, "radau")
+def chain_step(masses: int) -> Any:
+    return pipeline.step_program(chain(masses), "radau")
 
 
+@MASSES
 @pytest.mark.parametrize("precision", PRECISIONS)
-def test_lanes_have_the_same_bits(precision: str) -> None:
+def test_lanes_have_the_same_bits(precision: str, masses: int) -> None:
     """Neighbours in the lanes iterate more or less often than a vehicle itself."""
-    program = lower(chain_step(), precision)
-    given = ports(states(21, precision))
-    alone = [canonical(out) for out in runner(program, 1)(*given)]
+    program = lower(chain_step(masses), precision)
+    arguments = ports(states(masses, 21, precision))
+    alone = [canonical(out) for out in runner(program, 1)(*arguments)]
     for lanes in (4, 16):
-        assert [canonical(out) for out in runner(program, lanes)(*given)] == alone
+        assert [canonical(out) for out in runner(program, lanes)(*arguments)] == alone
 
 
-def test_iterations_end_as_the_precision_allows() -> None:
+@MASSES
+def test_iterations_end_as_the_precision_allows(masses: int) -> None:
     """One Program serves both precisions and finds out which it is."""
-    x = states(25, "float64")
-    double, single = (runner(lower(chain_step(), p))(*ports(x))[1].max() for p in PRECISIONS)
+    step, arguments = chain_step(masses), ports(states(masses, 25))
+    double, single = (runner(lower(step, p))(*arguments)[1].max() for p in PRECISIONS)
     assert double <= 1e-10 < single <= 1e-5
 
 
-def test_c_has_the_same_bits(tmp_path: Path) -> None:
-    program = lower(chain_step(), "float64")
-    given = [np.ascontiguousarray(a) for a in ports(states(6, "float64"))]
+@MASSES
+def test_c_has_the_same_bits(tmp_path: Path, masses: int) -> None:
+    program = lower(chain_step(masses), "float64")
+    arguments = [np.ascontiguousarray(a) for a in ports(states(masses, 6))]
     library = compile_shared(emit(program, "chain"), tmp_path)
-    made = [np.empty((6, n)) for n in (STATES, 1)]
+    results = [np.empty((6, n)) for n in (2 * masses + 1, 1)]
     for k in range(6):
         library.chain(
             *(
                 (ctypes.c_void_p * len(a))(*(port[k].ctypes.data for port in a))
-                for a in (given, made)
+                for a in (arguments, results)
             )
         )
-    expected = runner(program, 1)(*given)
-    assert [canonical(out) for out in made] == [canonical(out) for out in expected]
+    expected = runner(program, 1)(*arguments)
+    assert [canonical(out) for out in results] == [canonical(out) for out in expected]
 
 
-def test_neighbours_do_not_matter_in_a_fleet() -> None:
-    fleet = sp.Fleet(CHAIN, dt=0.01, integrator="radau", threads=1)
-    x = states(13, "float64")
+@MASSES
+def test_neighbours_do_not_matter_in_a_fleet(masses: int) -> None:
+    fleet = sp.Fleet(chain(masses), dt=0.01, integrator="radau", threads=1)
+    x = states(masses, 13)
     u = np.array([drive(k) for k in range(6)])[:, None, :].repeat(13, axis=1)
     together = fleet.rollout(x, u)
     assert np.isfinite(together).all()
@@ -355,11 +358,13 @@ def test_neighbours_do_not_matter_in_a_fleet() -> None:
         )
 
 
-def test_single_precision_follows_double() -> None:
-    x = states(10, "float64")
+@MASSES
+def test_single_precision_follows_double(masses: int) -> None:
+    x = states(masses, 10)
     u = np.array([drive(k) for k in range(20)])[:, None, :].repeat(10, axis=1)
     double, single = (
-        sp.Fleet(CHAIN, dt=0.01, integrator="radau", precision=p).rollout(x, u) for p in PRECISIONS
+        sp.Fleet(chain(masses), dt=0.01, integrator="radau", precision=p).rollout(x, u)
+        for p in PRECISIONS
     )
     assert single[-1] == pytest.approx(double[-1], abs=2e-3)
 
@@ -374,9 +379,7 @@ def jumping(size: int = 10) -> Vehicle:
         return Ring(around[0] - 50.0 * sign(x[0] - 0.01 * p.k), *around[1:])
 
     P = record.define("P", {"k": one}, {"k": 1.0})
-    return Vehicle(
-        Model(name="ring", State=Ring, Input=MODEL.Input, Params=P, derivative=rates), P()
-    )
+    return Vehicle(Model(name="ring", State=Ring, Input=Input, Params=P, derivative=rates), P())
 
 
 def test_a_step_without_solution_is_an_error() -> None:
@@ -388,20 +391,23 @@ def test_a_step_without_solution_is_an_error() -> None:
 
 
 @cache
-def derivatives() -> tuple[Any, Any, Any]:
+def derivatives(masses: int) -> tuple[Any, Any, Any]:
     """Step, adjoint and tangent of the chain."""
-    adjoint, tangent = adjoint_program(CHAIN, "radau"), tangent_program(CHAIN, "radau")
-    return tuple(runner(lower(p, "float64")) for p in (chain_step(), adjoint, tangent))
+    vehicle = chain(masses)
+    adjoint, tangent = adjoint_program(vehicle, "radau"), tangent_program(vehicle, "radau")
+    return tuple(runner(lower(p, "float64")) for p in (chain_step(masses), adjoint, tangent))
 
 
+@MASSES
 @pytest.mark.parametrize("wild", [1e-3, 0.2])
-def test_derivatives(wild: float) -> None:
+def test_derivatives(wild: float, masses: int) -> None:
     """Backwards and forwards give the same number, and forwards that of a difference."""
-    step, adjoint, tangent = derivatives()
+    step, adjoint, tangent = derivatives(masses)
     rng = np.random.default_rng(8)
-    x, u, p = wild * rng.normal(size=STATES), np.array([2.0, -4.0]), np.array(CHAIN.params)
-    lam = rng.normal(size=STATES)
-    dx, du = 0.1 * wild * rng.normal(size=STATES), rng.normal(size=2)
+    size = 2 * masses + 1
+    x, u, p = wild * rng.normal(size=size), np.array([2.0, -4.0]), np.array(Params())
+    lam = rng.normal(size=size)
+    dx, du = 0.1 * wild * rng.normal(size=size), rng.normal(size=2)
     dp = p * rng.uniform(-0.1, 0.1, p.size)
     dt = np.array([[0.01]])
     g_x, g_u, g_p, _ = adjoint(x[None], u[None], NOTHING, p[None], dt, NOTHING, lam[None])
@@ -419,10 +425,11 @@ def test_derivatives(wild: float) -> None:
     assert change[0] == pytest.approx(difference, rel=1e-4, abs=3e-6 * scale)
 
 
-def test_gradient_of_a_fleet() -> None:
-    fleet = sp.Fleet(CHAIN, dt=0.01, integrator="radau")
+@MASSES
+def test_gradient_of_a_fleet(masses: int) -> None:
+    fleet = sp.Fleet(chain(masses), dt=0.01, integrator="radau")
     cost = sp.Cost(stage=lambda x, u: x.v0 * x.v0 + 0.01 * u.force**2, terminal=lambda x: x.spin)
-    x, u = states(3, "float64"), np.full((5, 3, 2), 2.0)
+    x, u = states(masses, 3), np.full((5, 3, 2), 2.0)
     _, gradient = fleet.gradient(x, u, cost)
     u_up, u_down = u.copy(), u.copy()
     u_up[2, 1, 1] += 1e-4
@@ -431,6 +438,7 @@ def test_gradient_of_a_fleet() -> None:
     assert gradient.controls[2, 1, 1] == pytest.approx((up - down) / 2e-4, rel=1e-5)
 
 
+@pytest.mark.slow
 def test_multi_body_car() -> None:
     """CommonRoad's car of 29 states at 10 ms, against another solver, and at 5 ms."""
     car = sp.vehicles.commonroad_mb()

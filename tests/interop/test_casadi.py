@@ -7,8 +7,7 @@ import numpy as np
 import pytest
 
 import skidpad as sp
-from skidpad import record, vehicles
-from skidpad.model import Model, Vehicle
+from skidpad import Model, Vehicle, record, vehicles
 
 
 def sample(vehicle: Vehicle) -> tuple[np.ndarray, np.ndarray]:
@@ -45,8 +44,16 @@ def test_explicit_and_implicit_form_are_the_derivative(name: str) -> None:
     assert ca.jacobian(model.f_impl, model.xdot).is_eye()
 
 
-@pytest.mark.parametrize("integrator", ["rk4", "radau"])
-@pytest.mark.parametrize("name", vehicles.names())
+# Expressions of implicit steps that take casadi long to build.
+LONG = ("brains2", "commonroad_mb", "commonroad_std", "formula_student")
+STEPS = [
+    *((name, "rk4") for name in vehicles.names()),
+    *((name, "radau") for name in vehicles.names() if name not in LONG),
+    *(pytest.param(name, "radau", marks=pytest.mark.slow) for name in LONG),
+]
+
+
+@pytest.mark.parametrize(("name", "integrator"), STEPS)
 def test_the_discrete_form_is_the_simulators_step(name: str, integrator: str) -> None:
     car = vehicles.get(name)()
     x, u = sample(car)

@@ -43,6 +43,41 @@ def test_clearance_is_the_distance_of_the_discs(example: Loader) -> None:
     assert parking.clearance(street, at) == pytest.approx(expected)
 
 
+def test_the_misfit_of_the_fit_is_least_at_the_true_parameters(example: Loader) -> None:
+    fitting = example("fit_with_jax")
+    inputs = fitting.slalom(2.5)
+    x0, measured = fitting.recording(inputs)
+    fitted = fitting.problem(x0, inputs, measured)
+    true = np.array(list(fitting.TRUE.values()))
+    catalogue = np.asarray(fitted.values(np.zeros(2)))
+    assert np.all(np.abs(catalogue / true - 1.0) > 0.2)
+    truth = np.log(true / catalogue)
+    # What is left is the noise: 2500 values with a mean square of 1, so 3 sigma are 0.085.
+    assert float(fitted.misfit(truth)) == pytest.approx(1.0, abs=0.085)
+    for off in ((0.05, 0.0), (-0.05, 0.0), (0.0, 0.05), (0.0, -0.05), -truth):
+        assert float(fitted.misfit(truth + np.array(off))) > 1.1
+
+
+def test_the_descent_of_the_fit_comes_to_the_bottom(example: Loader, tmp_path: Path) -> None:
+    """In a valley without a car: the gradient through the car takes XLA long to compile."""
+    fitting = example("fit_with_jax")
+    bottom, start = np.array([0.2, -0.3]), np.array([9.0, 120.0])
+    steep = np.array([30.0, 4.0])
+    valley = fitting.Problem(
+        simulated=lambda at: np.zeros((50, 2)),
+        misfit=lambda at: 1.0 + (steep * (at - bottom) ** 2).sum(),
+        values=lambda at: start * np.exp(at),
+    )
+    fit = fitting.descend(valley)
+    np.testing.assert_allclose(fit.values[0], start)
+    np.testing.assert_allclose(fit.values[-1], start * np.exp(bottom), rtol=0.01)
+    assert fit.misfit[-1] == pytest.approx(1.0, abs=0.01)
+    out = tmp_path / "fit.png"
+    fitting.figure(valley, fit, np.zeros((50, 2))).savefig(out)
+    assert is_png(out)
+
+
+@pytest.mark.slow
 def test_the_fit_finds_the_true_parameters(example: Loader, tmp_path: Path) -> None:
     fitting = example("fit_with_jax")
     out = tmp_path / "fit.png"

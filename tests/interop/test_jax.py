@@ -20,17 +20,26 @@ def start_of(car: sp.Vehicle) -> tuple[np.ndarray, np.ndarray]:
     return x, np.array([0.06, 20.0, 25.0, 30.0, 35.0])[: record.size(car.Input)]
 
 
-@pytest.mark.parametrize("name", [n for n in vehicles.names() if vehicles.get(n).model.continuous])
-def test_step_and_derivative_are_the_models(name: str) -> None:
+CONTINUOUS = [name for name in vehicles.names() if vehicles.get(name).model.continuous]
+LARGE = ("brains2", "commonroad_mb", "commonroad_std", "formula_student")
+"""Vehicles with so many operations that JAX takes seconds for the four evaluations of RK4."""
+STEPS = [
+    *((name, "euler" if name in LARGE else "rk4") for name in CONTINUOUS),
+    *(pytest.param(name, "rk4", marks=pytest.mark.slow) for name in LARGE),
+]
+
+
+@pytest.mark.parametrize(("name", "integrator"), STEPS)
+def test_step_and_derivative_are_the_models(name: str, integrator: str) -> None:
     car = vehicles.get(name)()
     x, u = start_of(car)
-    model = car.jax()
+    model = car.jax(integrator=integrator)
     with jax.enable_x64(True):
         rates, after = model.derivative(x, u), model.step(x, u, 0.001)
         assert after.dtype == jnp.float64
     direct = car.derivative(car.State(*x.tolist()), car.Input(*u.tolist()))
     np.testing.assert_allclose(rates, record.flatten(direct), rtol=1e-12, atol=1e-12)
-    expected = sp.Fleet(car, dt=0.001, integrator="rk4").rollout(x, u[None], steps=1)[1, 0]
+    expected = sp.Fleet(car, dt=0.001, integrator=integrator).rollout(x, u[None], steps=1)[1, 0]
     np.testing.assert_allclose(after, expected, rtol=1e-12, atol=1e-12)
 
 

@@ -7,10 +7,9 @@ from pathlib import Path
 import pytest
 
 import skidpad
-from skidpad import record, vehicles
+from skidpad import Program, record, vehicles
 from skidpad.cli import main
 from skidpad.compile.pipeline import step_program
-from skidpad.compile.program import Program
 
 
 class Runner:

@@ -21,6 +21,8 @@ from .budget import Budget
 from .entry import Entry
 from .machine import machine, versions
 
+__all__ = ["GROUPS", "Budget", "Entry", "Group", "main", "measure"]
+
 
 class Group(NamedTuple):
     """Entries that are measured together."""

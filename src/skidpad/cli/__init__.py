@@ -20,6 +20,8 @@ from ..errors import InvalidValue, SkidpadError
 if TYPE_CHECKING:
     from ..model import Vehicle
 
+__all__ = ["app", "main"]
+
 app = typer.Typer(
     name="skidpad",
     help="Ground vehicles as pure functions: list them, drive them, measure them.",

@@ -17,6 +17,8 @@ from ..record import unknown_name
 if TYPE_CHECKING:
     from ..runs import Show
 
+__all__ = ["BEST", "DEMOS", "Demo", "get", "main"]
+
 
 class Demo(NamedTuple):
     """A demo."""

@@ -1,1 +1,20 @@
 """Worlds of vehicles: the scene a file describes, and what moves in it."""
+
+from . import xml
+from .contact.touches import Contact, ContactEvent
+from .errors import WorldError, WorldWarning
+from .handle import Truth, WorldVehicle
+from .scene.scene import Scene
+from .world import World
+
+__all__ = [
+    "Contact",
+    "ContactEvent",
+    "Scene",
+    "Truth",
+    "World",
+    "WorldError",
+    "WorldVehicle",
+    "WorldWarning",
+    "xml",
+]

@@ -13,6 +13,8 @@ import numpy as np
 
 from ...arrays import AnyArray
 
+__all__ = ["Advance", "Drive", "in_threads"]
+
 Advance = Callable[[AnyArray, AnyArray, int], AnyArray]
 """`advance(x, u, steps)`: end states (B, nx) from start states (B, nx) and held inputs (B, nu)."""
 
