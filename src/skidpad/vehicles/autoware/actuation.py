@@ -133,7 +133,7 @@ def mechanical(Params: type, rules: Rules) -> Model:
         target = limited_target(asked, x.steer_target, dt, p.mechanical_params)
         steer, column = steered(x.steer, target, abs(after.v_x), x.column, dt, p.mechanical_params)
         after = _limited(after._replace(steer=steer), p)
-        state = MechanicalState(*after, steer_target=asked, column=column)
+        state = MechanicalState(*after)._replace(steer_target=asked, column=column)
         return guarded(x, state, u.gear, dt, p, rules)
 
     return _model(
