@@ -157,6 +157,7 @@ _HOMES = {
 }
 """The module each lazily loaded name lives in."""
 _EXTENSIONS = {
+    "Film.show": "viewer.embedded:show_film",
     "Film.to_html": "viewer.html:write_html",
     "Fleet.monte_carlo": "run.monte_carlo.sampled:sampled",
     "Map.plot": "plots.map_picture:plot",
@@ -165,6 +166,7 @@ _EXTENSIONS = {
     "MonteCarlo.plot": "plots:fan",
     "Trajectory.html": "plots.figures.trajectory_html:trajectory_html",
     "Trajectory.plot": "plots.trajectory_plot:plot",
+    "Trajectory.show": "viewer.embedded:show_trajectory",
     "Vehicle.casadi": "interop.casadi:casadi_model",
     "Vehicle.html": "plots.figures.vehicle_html:vehicle_html",
     "Vehicle.jax": "interop.jax:jax_model",

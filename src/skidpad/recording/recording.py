@@ -68,6 +68,13 @@ class Recording:
         film = Film(self.stage, self.times, self.rows.astype(np.float32), tuple(scans))
         return film if fps is None else film.thinned(fps)
 
+    def show(self, *, height: int = 560, limit_mb: float = 5.0) -> Any:
+        """The replay page for a notebook, as the last value of a cell; see `Film.show`."""
+        return self.film().show(height=height, limit_mb=limit_mb)
+
+    def _repr_html_(self) -> str | None:
+        return self.show()._repr_html_() if self.times.size else None
+
     def trajectory(self, body: str) -> Trajectory:
         """The channels of one body as a trajectory."""
         columns = [

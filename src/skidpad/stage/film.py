@@ -116,6 +116,16 @@ class Film:
         """
         outer("Film.to_html")(self, path, limit_mb=limit_mb)
 
+    def show(self, *, height: int = 560, limit_mb: float = 5.0) -> Any:
+        """The page for a notebook, as the last value of a cell, in a frame `height` pixels high.
+
+        It becomes part of the notebook's file, so it is thinned to `limit_mb` as in `to_html`.
+        """
+        return outer("Film.show")(self, height=height, limit_mb=limit_mb)
+
+    def _repr_html_(self) -> str:
+        return self.show()._repr_html_()
+
     def to_bytes(self) -> bytes:
         """The block of the module text."""
         coded = [_coded(column, bits) for column, bits in zip(self.rows.T, self._bits, strict=True)]

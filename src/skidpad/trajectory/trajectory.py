@@ -254,6 +254,14 @@ class Trajectory(CommonRoadTrajectory):
         draw = outer("Trajectory.plot")
         return draw(self, path=path, title=title, columns=columns, backend=backend, size=size)
 
+    def show(self, vehicle: Any, *, height: int = 560, limit_mb: float = 5.0) -> Any:
+        """The replay page of the run for a notebook, as the last value of a cell.
+
+        `vehicle` is drawn where it was; `height` is that of the frame in pixels. The page becomes
+        part of the notebook's file, so it is thinned to `limit_mb` (10^6 bytes).
+        """
+        return outer("Trajectory.show")(self, vehicle, height=height, limit_mb=limit_mb)
+
     def _repr_html_(self) -> str:
         return outer("Trajectory.html")(self)
 
