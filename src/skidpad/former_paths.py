@@ -31,7 +31,7 @@ HOMES = {
     "uncertainty.seeds": "random.seeds",
     "viewer.film": "stage.film",
     "viewer.plot": "plots.trajectory_plot",
-    "viewer.plots": "plots.figures",
+    "viewer.plots": "plots.numbers",
 }
 """Old paths below `skidpad` and where they lead; what lies below them follows."""
 

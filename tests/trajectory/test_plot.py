@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 
 from skidpad.errors import InvalidValue, SimulationDiverged
+from skidpad.plots.numbers.thin import thinned
 from skidpad.plots.panels import TARGET, panels
-from skidpad.plots.thin import thinned
 from skidpad.trajectory.trajectory import Trajectory
 from skidpad.units import N, Nm, m, m_s, m_s2, rad, rad_s
 

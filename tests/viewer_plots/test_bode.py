@@ -8,9 +8,9 @@ import pytest
 import skidpad as sp
 from skidpad.errors import InvalidValue
 from skidpad.plots.figures.bode import PER_DEGREE, bode_sheet, phase
-from skidpad.plots.figures.frequency_response import steering_response, steering_system
 from skidpad.plots.figures.sheet import Curve
-from skidpad.plots.figures.trim import straight
+from skidpad.plots.numbers.frequency_response import steering_response, steering_system
+from skidpad.plots.numbers.trim import straight
 
 ST = sp.vehicles.commonroad_st()
 FREQUENCY = np.geomspace(0.05, 20.0, 25)

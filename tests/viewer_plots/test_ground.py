@@ -8,8 +8,8 @@ import pytest
 import skidpad as sp
 from skidpad.errors import InvalidValue
 from skidpad.plots.figures.ground import ground_diagram, moments
-from skidpad.plots.figures.placed import moved, placed
 from skidpad.plots.figures.sheet import Areas, Arrows, Dots
+from skidpad.plots.numbers.bodies import moved, placed
 from skidpad.stage import Body, BodyShape, Channel, Stage, Wheel
 from viewer_plots.laps import lap
 

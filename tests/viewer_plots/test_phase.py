@@ -8,11 +8,11 @@ import pytest
 import skidpad as sp
 from skidpad import record
 from skidpad.errors import InvalidValue
-from skidpad.plots.figures.fixed_points import fixed_points
 from skidpad.plots.figures.phase import boundary, phase_sheet
-from skidpad.plots.figures.phase_plane import Plane
 from skidpad.plots.figures.sheet import Curve, Dots
-from skidpad.plots.figures.streamlines import STEP, streams
+from skidpad.plots.numbers.fixed_points import fixed_points
+from skidpad.plots.numbers.phase_plane import Plane
+from skidpad.plots.numbers.streamlines import STEP, streams
 
 ST = sp.vehicles.commonroad_st()
 CAR = sp.vehicles.formula_student()

@@ -10,8 +10,8 @@ from skidpad import record
 from skidpad.components.tyre import MagicFormula
 from skidpad.errors import InvalidValue
 from skidpad.plots.figures.sheet import Curve
-from skidpad.plots.figures.tyre_laws import tyre_laws
 from skidpad.plots.figures.tyres import tyre_sheet
+from skidpad.plots.numbers.tyre_laws import tyre_laws
 
 
 @pytest.mark.parametrize("name", ["formula_student", "four_wheel"])

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ..arrays import Array
+from ..plots.numbers.thin import thinned
 from ..plots.panels import COLOURS, DEGREES
-from ..plots.thin import thinned
 from ..plots.trajectory_plot import DASHES, INK, STYLE
 from .recording import CHANNELS
 

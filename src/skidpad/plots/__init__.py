@@ -130,7 +130,7 @@ def phase_portrait(
     motions that come back by themselves.
     """
     from .figures.phase import phase_sheet
-    from .figures.phase_plane import Plane
+    from .numbers.phase_plane import Plane
 
     check(backend, path, size)
     plane = Plane(vehicle, (x, y), speed=speed, steer=steer, state=state, inputs=inputs)

@@ -11,9 +11,9 @@ from ..trajectory.trajectory import Trajectory
 from .figures.matplotlib_marks import DASHES as DASH_STYLES
 from .figures.matplotlib_style import DPI, FORMATS, STYLE, save
 from .figures.sheet import INK, Axis, Cell, Curve, Diagram, Sheet, room
+from .numbers.thin import thinned
 from .panels import Panel, chosen_panels, panels, speed
 from .path_diagram import path_diagram
-from .thin import thinned
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

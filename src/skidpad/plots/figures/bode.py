@@ -10,7 +10,7 @@ import numpy as np
 from ...arrays import Array
 from ...errors import InvalidValue
 from ...model import Vehicle
-from .frequency_response import Response, steering_response
+from ..numbers.frequency_response import Response, steering_response
 from .palette import shades
 from .sheet import Axis, Cell, Curve, Diagram, Sheet
 

@@ -12,8 +12,8 @@ from ...errors import InvalidValue
 from ...trajectory.columns import Column
 from ...trajectory.interpolation import interpolated, is_heading, slack, snapped
 from ...trajectory.trajectory import Trajectory
+from ..numbers.thin import thinned
 from ..panels import COLOURS, DEGREES
-from ..thin import thinned
 from .names import titled
 from .sheet import INK, Axis, Cell, Curve, Diagram, Dots, Rule, Sheet, room
 

@@ -59,7 +59,7 @@ def limit_of(given: Any) -> Limit:
 
 def _vehicle_limit(vehicle: Vehicle) -> Limit:
     """Friction at the tyres' peaks times gravity; downforce comes on top of it."""
-    from .tyre_laws import tyre_laws
+    from ..numbers.tyre_laws import tyre_laws
 
     p = vehicle.params
     if hasattr(p, "a_long_max") and hasattr(p, "a_lat_max"):

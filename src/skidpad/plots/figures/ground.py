@@ -11,10 +11,10 @@ from ...plane.maps import Map
 from ...stage import BodyShape, Stage
 from ...stage.trajectory_stage import trajectory_stage
 from ...trajectory.trajectory import Trajectory
+from ..numbers.bodies import placed
 from ..panels import speed
 from ..path_diagram import path_diagram, travelled
 from .map_marks import map_extent, map_marks
-from .placed import placed
 from .sheet import INK, Areas, Cell, Diagram, Mark, Sheet
 from .stage_marks import still_extent, still_marks
 

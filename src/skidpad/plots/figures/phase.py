@@ -6,12 +6,12 @@ import numpy as np
 
 from ...arrays import Array
 from ...errors import InvalidValue
+from ..numbers.fixed_points import FixedPoint, fixed_points
+from ..numbers.phase_plane import Plane
+from ..numbers.streamlines import followed, streams
 from ..panels import DEGREES
-from .fixed_points import FixedPoint, fixed_points
 from .names import axis_label
-from .phase_plane import Plane
 from .sheet import Arrows, Axis, Cell, Curve, Diagram, Dots, Mark, Sheet
-from .streamlines import followed, streams
 
 Range = tuple[float, float] | None
 _NAMES = {"stable": "stable", "saddle": "saddle", "unstable": "unstable"}

@@ -9,9 +9,9 @@ import numpy as np
 
 from ...arrays import Array
 from ...errors import InvalidValue
+from ..numbers.tyre_laws import TyreLaw, tyre_laws
 from .palette import shades
 from .sheet import INK, Axis, Cell, Curve, Diagram, Mark, Rule, Sheet
-from .tyre_laws import TyreLaw, tyre_laws
 
 POINTS = 241
 SHARED_AT = (1.0, 2.0, 4.0, 8.0)

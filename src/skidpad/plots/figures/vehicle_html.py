@@ -7,9 +7,9 @@ import numpy as np
 from ... import record
 from ...model import Vehicle
 from ...stage import BodyShape, shape_of
+from ..numbers.bodies import moved
 from .html_parts import beside, folded, heading, page, short, table
 from .paint_svg import drawing
-from .placed import moved
 from .sheet import INK, Areas, Axis, Cell, Diagram, Mark, Sheet, room
 
 _FILL, _WHEEL = "#7FA3C2", "#555555"

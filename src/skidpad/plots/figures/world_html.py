@@ -10,10 +10,10 @@ from ...arrays import Array
 from ...stage import Stage
 from ...stage.world_stage import WorldStage
 from ...world.world import World
+from ..numbers.bodies import placed
 from ..panels import COLOURS
 from .html_parts import beside, folded, heading, page, short, table
 from .paint_svg import drawing
-from .placed import placed
 from .sheet import INK, Areas, Axis, Cell, Diagram, Mark, Sheet, Words, room
 from .stage_marks import BLOCK, WALL, safe_colour, still_extent, still_marks
 

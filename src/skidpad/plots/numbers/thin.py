@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..arrays import Array
+from ...arrays import Array
 
 MOST_POINTS = 4000
 """Above this many samples a line is thinned."""
