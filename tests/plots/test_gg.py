@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 
 import skidpad as sp
+from plots.laps import lap
 from skidpad.errors import InvalidValue
 from skidpad.plots.figures.gg import Limit, density, gg_sheet, limit_of
 from skidpad.plots.figures.sheet import Curve, Dots
-from viewer_plots.laps import lap
 
 
 def marks(kind, sheet):

@@ -6,12 +6,12 @@ import numpy as np
 import pytest
 
 import skidpad as sp
+from plots.laps import lap
 from skidpad.errors import InvalidValue
 from skidpad.plots.figures.ground import ground_diagram, moments
 from skidpad.plots.figures.sheet import Areas, Arrows, Dots
 from skidpad.plots.numbers.bodies import moved, placed
 from skidpad.stage import Body, BodyShape, Channel, Stage, Wheel
-from viewer_plots.laps import lap
 
 SQUARE = ((1.0, 0.5), (-1.0, 0.5), (-1.0, -0.5), (1.0, -0.5))
 

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import skidpad as sp
-from viewer_plots.laps import lap
+from plots.laps import lap
 
 matplotlib.use("Agg")
 

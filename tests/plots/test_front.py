@@ -8,8 +8,8 @@ import sys
 import pytest
 
 import skidpad as sp
+from plots.laps import lap
 from skidpad.errors import InvalidValue, MissingExtra
-from viewer_plots.laps import lap
 
 
 def test_an_unknown_back_end_is_named(run):

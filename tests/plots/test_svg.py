@@ -8,6 +8,7 @@ from xml.etree import ElementTree
 import numpy as np
 import pytest
 
+from plots.laps import lap
 from skidpad.plots.figures import symbols
 from skidpad.plots.figures.paint_svg import drawing
 from skidpad.plots.figures.palette import shade, shades
@@ -15,7 +16,6 @@ from skidpad.plots.figures.sheet import Areas, Axis, Cell, Curve, Diagram, Dots,
 from skidpad.plots.figures.svg_marks import Frame, line
 from skidpad.plots.figures.ticks import ticks
 from skidpad.plots.trajectory_plot import run_sheet
-from viewer_plots.laps import lap
 
 SVG = "{http://www.w3.org/2000/svg}"
 

@@ -8,11 +8,11 @@ import numpy as np
 import pytest
 
 import skidpad as sp
+from plots.laps import lap
 from skidpad.errors import InvalidValue
 from skidpad.plots.figures.compare import aligned, common_columns, compare_sheet, difference
 from skidpad.plots.figures.sheet import Curve
 from skidpad.units import m, rad
-from viewer_plots.laps import lap
 
 
 class Point(NamedTuple):

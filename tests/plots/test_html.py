@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 
 import skidpad as sp
+from plots.laps import lap
 from skidpad.errors import SimulationDiverged
 from skidpad.plots.figures.sheet import Areas
 from skidpad.plots.figures.stage_marks import occupied
@@ -19,7 +20,6 @@ from skidpad.plots.figures.world_html import moment, world_sheet
 from skidpad.stage import Grid
 from skidpad.stage.world_stage import WorldStage
 from skidpad.units import kg, m
-from viewer_plots.laps import lap
 
 WORLDS = Path(__file__).parents[2] / "examples" / "worlds"
 VOID = {"br", "hr", "img", "meta"}

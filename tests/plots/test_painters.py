@@ -7,7 +7,7 @@ import pytest
 from matplotlib.collections import LineCollection, PolyCollection
 
 import skidpad as sp
-from viewer_plots.drawn import (
+from plots.drawn import (
     matplotlib_axes,
     matplotlib_curves,
     matplotlib_dots,
@@ -16,7 +16,7 @@ from viewer_plots.drawn import (
     plotly_dots,
     plotly_traces,
 )
-from viewer_plots.laps import lap
+from plots.laps import lap
 
 CAR = sp.vehicles.commonroad_st()
 FIGURES = {
