@@ -19,8 +19,8 @@ import numpy as np
 import skidpad as sp
 from skidpad.controllers import Reference, lqr
 from skidpad.monte_carlo import MonteCarlo
+from skidpad.plots.style import STYLE
 from skidpad.uncertainty import Gaussian, OrnsteinUhlenbeck, UncertaintyModel, by_name
-from skidpad.viewer.plot import STYLE
 
 DT = 0.05
 """Time between two commands and between two draws, s."""

@@ -30,7 +30,7 @@ HOMES = {
     "uncertainty": "sensing.uncertainty",
     "uncertainty.seeds": "random.seeds",
     "viewer.film": "stage.film",
-    "viewer.plot": "plots.trajectory_plot",
+    "viewer.plot": "plots.style",
     "viewer.plots": "plots.numbers",
 }
 """Old paths below `skidpad` and where they lead; what lies below them follows."""

@@ -1,53 +1,45 @@
-"""What figures of both libraries show, in one form: numbers by diagram."""
+"""What a figure shows, as numbers and texts."""
 
 from __future__ import annotations
 
 from typing import Any
 
 import numpy as np
+from matplotlib.collections import PolyCollection
 
 
-def matplotlib_axes(figure: Any) -> list[Any]:
+def diagrams(figure: Any) -> list[Any]:
     """The axes of a figure that are diagrams, not colour bars."""
     return [axes for axes in figure.axes if axes.get_label() != "<colorbar>"]
 
 
-def matplotlib_curves(axes: Any) -> list[np.ndarray]:
-    """Lines of more than one point (n, 2), in the order they were drawn."""
+def titles(figure: Any) -> list[str]:
+    """Titles of the diagrams that have one."""
+    return [title for axes in figure.axes if (title := axes.get_title(loc="left"))]
+
+
+def curves(axes: Any) -> list[Any]:
+    """Lines of more than one point, in the order they were drawn; no rules across the diagram."""
     lines = [a for a in axes.lines if a.get_linestyle() != "None" and len(a.get_xdata()) > 1]
-    return [
-        np.asarray(line.get_xydata()) for line in lines if line.get_transform() == axes.transData
-    ]
+    return [line for line in lines if line.get_transform() == axes.transData]
 
 
-def matplotlib_dots(axes: Any) -> list[np.ndarray]:
-    lines = [line for line in axes.lines if line.get_linestyle() == "None"]
-    return [np.asarray(line.get_xydata()) for line in lines]
+def labelled(axes: Any, label: str) -> Any:
+    """The one artist with a label."""
+    (artist,) = (a for a in (*axes.lines, *axes.collections) if a.get_label() == label)
+    return artist
 
 
-def plotly_traces(figure: Any, number: int) -> list[Any]:
-    """The traces of a diagram by its number from 0, without those that only a legend shows."""
-    axis = "x" if number == 0 else f"x{number + 1}"
-    own = [trace for trace in figure.data if (trace.xaxis or "x") == axis]
-    return [trace for trace in own if len(trace.x) and trace.x[0] is not None]
+def outlines(collection: Any) -> list[np.ndarray]:
+    """Corners (n, 2) of each area, the first not repeated."""
+    return [np.asarray(path.vertices)[:-1] for path in collection.get_paths()]
 
 
-def plotly_curves(traces: list[Any]) -> list[np.ndarray]:
-    lines = [t for t in traces if t.mode == "lines" and t.fill is None and len(t.x) > 1]
-    return [points(line) for line in lines]
+def areas(axes: Any) -> list[Any]:
+    """Collections of filled areas."""
+    return [c for c in axes.collections if isinstance(c, PolyCollection)]
 
 
-def plotly_dots(traces: list[Any]) -> list[np.ndarray]:
-    dots = [t for t in traces if t.mode == "markers" and t.marker.symbol != "arrow"]
-    return [points(t) for t in dots if t.marker.coloraxis is None and len(t.x)]
-
-
-def points(trace: Any) -> np.ndarray:
-    return np.column_stack([np.asarray(trace.x, float), np.asarray(trace.y, float)])
-
-
-def parts(table: np.ndarray) -> list[np.ndarray]:
-    """A table of points broken at NaN."""
-    gaps = np.flatnonzero(np.isnan(table[:, 0]))
-    found = np.split(table, gaps)
-    return [part[~np.isnan(part[:, 0])] for part in found]
+def keys(legend: Any) -> list[str]:
+    """Texts of a legend."""
+    return [text.get_text() for text in legend.get_texts()]

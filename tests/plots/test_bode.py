@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 import skidpad as sp
+from plots.drawn import curves, diagrams, keys, titles
 from skidpad.errors import InvalidValue
-from skidpad.plots.figures.bode import PER_DEGREE, bode_sheet, phase
-from skidpad.plots.figures.sheet import Curve
-from skidpad.plots.numbers.frequency_response import steering_response, steering_system
+from skidpad.model import NoOutputs
+from skidpad.plots import steering_response
+from skidpad.plots.numbers.frequency_response import phase, steering_system
 from skidpad.plots.numbers.trim import straight
 
 ST = sp.vehicles.commonroad_st()
@@ -114,14 +117,35 @@ def test_phase_is_continuous_and_starts_near_zero():
     np.testing.assert_allclose(phase(np.exp(1j * angles)), [-170.0, -178.0, -185.0, -200.0])
 
 
-def test_the_sheet_shows_gain_and_phase_of_every_speed():
-    sheet = bode_sheet(ST, [10.0, 20.0], (0.1, 10.0), input="steer", inputs=None, title="")
-    gain = [m for m in sheet.cells[2].diagram.marks if isinstance(m, Curve)]
-    phases = [m for m in sheet.cells[3].diagram.marks if isinstance(m, Curve)]
-    assert [curve.label for curve in gain] == ["10 m/s", "20 m/s"]
-    _, a_y = single_track(ST.params, 20.0, gain[1].x)
-    np.testing.assert_allclose(gain[1].y, PER_DEGREE * np.abs(a_y), rtol=1e-9)
-    np.testing.assert_allclose(phases[1].y, np.rad2deg(np.unwrap(np.angle(a_y))), atol=1e-7)
+def test_gain_and_phase_of_every_speed_are_drawn():
+    figure = sp.plots.bode(ST, speed=[10.0, 20.0])
+    turning, across, turning_phase, across_phase = diagrams(figure)
+    assert titles(figure) == [
+        "Yaw rate per steering angle",
+        "Lateral acceleration per steering angle",
+    ]
+    hertz = curves(across)[1].get_xdata()
+    omega, a_y = single_track(ST.params, 20.0, hertz)
+    # Angles are degrees on screen: gains per radian and per degree of steering.
+    for axes, wanted in ((turning, np.abs(omega)), (across, np.deg2rad(np.abs(a_y)))):
+        assert [curve.get_label() for curve in curves(axes)] == ["10 m/s", "20 m/s"]
+        np.testing.assert_allclose(curves(axes)[1].get_ydata(), wanted, rtol=1e-9)
+        assert axes.get_xscale() == axes.get_yscale() == "log"
+    for axes, answer in ((turning_phase, omega), (across_phase, a_y)):
+        wanted = np.rad2deg(np.unwrap(np.angle(answer)))
+        np.testing.assert_allclose(curves(axes)[1].get_ydata(), wanted, atol=1e-7)
+        assert (axes.get_xlabel(), axes.get_ylabel()) == ("frequency [Hz]", "phase [°]")
+        assert axes.get_xlim() == pytest.approx((0.1, 10.0))
+    assert (turning.get_ylabel(), across.get_ylabel()) == ("gain [1/s]", "gain [(m/s²)/°]")
+    assert keys(figure.legends[0]) == ["10 m/s", "20 m/s"]
+    assert figure.get_suptitle() == "Steering response of commonroad_st"
+
+
+def test_a_vehicle_without_lateral_acceleration_has_one_column():
+    silent = sp.Vehicle(
+        replace(ST.model, Outputs=NoOutputs, outputs=lambda x, u, w, p: NoOutputs()), ST.params
+    )
+    assert len(diagrams(sp.plots.bode(silent, speed=10.0))) == 2
 
 
 def test_bad_requests_are_refused():

@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 
 import skidpad as sp
+from plots.drawn import curves, diagrams, keys, titles
 from plots.laps import lap
-from skidpad.errors import InvalidValue
-from skidpad.plots.figures.compare import aligned, common_columns, compare_sheet, difference
-from skidpad.plots.figures.sheet import Curve
+from skidpad.errors import InvalidValue, SimulationDiverged
+from skidpad.plots.numbers.differences import aligned, common_columns, difference
 from skidpad.units import m, rad
 
 
@@ -61,14 +61,48 @@ def test_runs_that_do_not_overlap_have_no_difference():
 
 def test_a_run_does_not_differ_from_itself():
     run = lap()
-    sheet = compare_sheet({"a": run, "b": run})
-    below = [cell.diagram for cell in sheet.cells if cell.diagram.y.label == "Δ"]
+    below = [axes for axes in diagrams(sp.plots.compare(run, run)) if axes.get_ylabel() == "Δ"]
     assert len(below) == 6
-    for diagram in below:
-        curve = next(mark for mark in diagram.marks if isinstance(mark, Curve))
-        assert not curve.y.any()
-        assert diagram.y.high is not None
-        assert diagram.y.high > 0.0
+    for axes in below:
+        (curve,) = curves(axes)
+        assert not curve.get_ydata().any()
+        assert axes.get_ylim()[1] > 0.0
+
+
+def test_runs_lie_over_each_other_with_their_differences_below():
+    run, wider = lap(), lap(rate=0.6)
+    figure = sp.plots.compare(run, wider)
+    assert titles(figure) == [
+        "Path [m]",
+        "Velocity forward $v_{\\mathrm{x}}$ [m/s]",
+        "Velocity to the left $v_{\\mathrm{y}}$ [m/s]",
+        "Acceleration forward $a_{\\mathrm{x}}$ [m/s²]",
+        "Acceleration to the left $a_{\\mathrm{y}}$ [m/s²]",
+        "Yaw rate $ω$ [°/s]",
+        "Steering angle [°]",
+    ]
+    path, *others = diagrams(figure)
+    for line, shown in zip(curves(path), (run, wider), strict=True):
+        np.testing.assert_array_equal(line.get_xydata(), np.column_stack([shown["x"], shown["y"]]))
+    above, below = others[8:10]
+    np.testing.assert_allclose([c.get_ydata()[0] for c in curves(above)], np.rad2deg([0.5, 0.6]))
+    np.testing.assert_allclose(curves(below)[0].get_ydata(), np.rad2deg(0.1), rtol=1e-9)
+    # The reference is thick and in ink, the other dashed, and the same colour below.
+    reference, other = curves(above)
+    assert reference.get_linewidth() > other.get_linewidth()
+    assert (reference.get_linestyle(), other.get_linestyle()) == ("-", "--")
+    assert curves(below)[0].get_color() == other.get_color() != reference.get_color()
+
+
+def test_inputs_are_drawn_as_steps():
+    (axes, _) = diagrams(sp.plots.compare(ramp([0.0, 1.0]), ramp([0.0, 1.0]), columns=["u_steer"]))
+    assert {curve.get_drawstyle() for curve in curves(axes)} == {"steps-post"}
+
+
+def test_a_run_that_ended_early_is_named():
+    error = SimulationDiverged("v_x is NaN", time=5.0, last_state=None)
+    figure = sp.plots.compare(lap(), lap(error=error), names=["whole", "short"])
+    assert figure.get_supxlabel() == "short ended early at 10 s"
 
 
 def test_starts_are_aligned_on_request():
@@ -81,8 +115,8 @@ def test_names_come_from_the_runs_and_are_told_apart():
     run = lap()
     assert list(aligned((run, run), None, "time")) == ["lap 1", "lap 2"]
     assert list(aligned((run, ramp([0.0, 1.0])), None, "time")) == ["lap", "run 2"]
-    legend = sp.plots.compare(run, run, names=["dry", "wet"]).legends[0]
-    assert [text.get_text() for text in legend.get_texts()] == ["dry", "wet"]
+    figure = sp.plots.compare(run, run, names=["dry", "wet 5 $"])
+    assert keys(figure.legends[0]) == ["dry", r"wet 5 \$"]
 
 
 def test_usual_columns_are_those_that_all_runs_have():

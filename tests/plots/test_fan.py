@@ -4,58 +4,61 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from matplotlib.collections import PolyCollection
 
 import skidpad as sp
+from plots.drawn import curves, diagrams, keys, labelled, titles
 from skidpad.errors import InvalidValue
-from skidpad.plots.figures.fan import array_fans, fan_diagram, study_fans
-from skidpad.plots.figures.sheet import Band, Curve, Rule
 
 T = np.array([0.0, 0.5, 1.0])
 RUNS = np.outer(1.0 + T, np.arange(101.0))
 """At each time the runs lie at equal distances, so their quantiles are known."""
 
 
-def marks(kind, fan, *rules):
-    return [mark for mark in fan_diagram(fan, *rules).marks if isinstance(mark, kind)]
-
-
-def fan_of(samples, names=("y",), **options):
-    given = {"t": T, "vehicle": None, "levels": (0.05, 0.25, 0.5, 0.75, 0.95), "lines": 0, "units": {}}  # fmt: skip # noqa: E501
-    return array_fans(samples, list(names), **{**given, **options})
+def band(axes, label):
+    """Lower and upper end of a band at each time."""
+    collection = labelled(axes, label)
+    assert isinstance(collection, PolyCollection)
+    corners = collection.get_paths()[0].vertices
+    times = np.unique(corners[:, 0])
+    ends = [corners[corners[:, 0] == t, 1] for t in times]
+    return np.array([end.min() for end in ends]), np.array([end.max() for end in ends])
 
 
 def test_bands_of_an_array_are_its_quantiles():
-    (fan,) = fan_of(RUNS)
-    outer, inner = marks(Band, fan)
-    np.testing.assert_allclose(outer.low, 5.0 * (1.0 + T), rtol=1e-12)
-    np.testing.assert_allclose(outer.high, 95.0 * (1.0 + T), rtol=1e-12)
-    np.testing.assert_allclose(inner.low, 25.0 * (1.0 + T), rtol=1e-12)
-    (median,) = marks(Curve, fan)
-    np.testing.assert_allclose(median.y, 50.0 * (1.0 + T), rtol=1e-12)
-    assert [band.label for band in (outer, inner)] == ["90 % of the runs", "50 % of the runs"]
+    figure = sp.plots.fan(RUNS, "y", t=T)
+    (axes,) = diagrams(figure)
+    low, high = band(axes, "90 % of the runs")
+    np.testing.assert_allclose(low, 5.0 * (1.0 + T), rtol=1e-12)
+    np.testing.assert_allclose(high, 95.0 * (1.0 + T), rtol=1e-12)
+    low, _ = band(axes, "50 % of the runs")
+    np.testing.assert_allclose(low, 25.0 * (1.0 + T), rtol=1e-12)
+    (median,) = curves(axes)
+    np.testing.assert_allclose(median.get_ydata(), 50.0 * (1.0 + T), rtol=1e-12)
+    assert keys(figure.legends[0]) == ["90 % of the runs", "50 % of the runs", "median"]
+    assert (axes.get_xlabel(), axes.get_xlim()) == ("time [s]", (0.0, 1.0))
 
 
 def test_runs_that_diverged_do_not_count():
     samples = RUNS.copy()
     samples[1:, 51:] = np.nan
     samples[2] = np.nan
-    (fan,) = fan_of(samples)
-    (median,) = marks(Curve, fan)
-    np.testing.assert_allclose(median.y[:2], [50.0, 25.0 * 1.5], rtol=1e-12)
-    assert np.isnan(median.y[2])
+    (median,) = curves(sp.plots.fan(samples, "y", t=T).axes[0])
+    np.testing.assert_allclose(median.get_ydata()[:2], [50.0, 25.0 * 1.5], rtol=1e-12)
+    assert np.isnan(median.get_ydata()[2])
 
 
 def test_states_of_a_rollout_are_found_by_name_with_their_unit():
-    car = sp.vehicles.kinematic_bicycle()
     samples = np.zeros((3, 101, 11))
     samples[:, :, 2] = np.deg2rad(RUNS)
-    (fan,) = fan_of(samples, ["yaw"], vehicle=car)
-    diagram = fan_diagram(fan, [np.pi / 6.0])
-    assert diagram.title == "Heading [°]"
-    (median,) = marks(Curve, fan)
-    np.testing.assert_allclose(median.y, 50.0 * (1.0 + T), rtol=1e-12)
-    (rule,) = marks(Rule, fan, [np.pi / 6.0])
-    assert rule.at == pytest.approx(30.0)
+    car = sp.vehicles.kinematic_bicycle()
+    figure = sp.plots.fan(samples, "yaw", t=T, vehicle=car, rules=np.pi / 6.0)
+    assert titles(figure) == ["Heading [°]"]
+    (axes,) = diagrams(figure)
+    (median,) = curves(axes)
+    np.testing.assert_allclose(median.get_ydata(), 50.0 * (1.0 + T), rtol=1e-12)
+    rule = next(line for line in axes.lines if line not in curves(axes))
+    np.testing.assert_allclose(rule.get_ydata(), 30.0)
 
 
 def test_a_fleet_rollout_is_drawn_as_it_comes():
@@ -69,24 +72,28 @@ def test_a_fleet_rollout_is_drawn_as_it_comes():
 
 
 def test_a_monte_carlo_shows_its_bands_and_runs(study):
-    (fan,) = study_fans(study, ["y"], lines=2, worst=1, units={})
-    assert fan.unit == "m"
-    low, high = study.band("y")
-    outer, _ = marks(Band, fan)
-    np.testing.assert_array_equal(outer.low, low)
-    np.testing.assert_array_equal(outer.high, high)
-    first, second, highest, median = marks(Curve, fan)
-    for number, curve in ((0, first), (1, second)):
-        np.testing.assert_array_equal(curve.y, study.replay(study.seed_of(number))["y"])
-    assert highest.y.max() == study.worst("y", 1)[0].value
-    np.testing.assert_array_equal(median.y, study.quantile("y", 0.5))
+    figure = sp.plots.fan(study, "y", lines=2, worst=1)
+    assert titles(figure) == ["Position $y$ [m]"]
+    (axes,) = diagrams(figure)
+    for share, label in ((0.9, "90 % of the runs"), (0.5, "50 % of the runs")):
+        low, high = study.band("y", share)
+        np.testing.assert_array_equal(band(axes, label), [low, high])
+    first, second, highest, median = (curve.get_ydata() for curve in curves(axes))
+    for number, values in ((0, first), (1, second)):
+        np.testing.assert_array_equal(values, study.replay(study.seed_of(number))["y"])
+    assert highest.max() == study.worst("y", 1)[0].value
+    np.testing.assert_array_equal(median, study.quantile("y", 0.5))
+    shares = ["90 % of the runs", "50 % of the runs"]
+    assert keys(figure.legends[0]) == [*shares, "single runs", "highest", "median"]
 
 
 def test_a_function_has_the_unit_that_is_said(study):
-    (fan,) = study_fans(study, ["twice"], lines=1, worst=0, units={"twice": "m"})
-    assert (fan.unit, fan_diagram(fan).title) == ("m", "twice [m]")
-    np.testing.assert_array_equal(fan.lines[0], 2.0 * study.replay(study.seed_of(0))["y"])
+    figure = sp.plots.fan(study, "twice", lines=1, units={"twice": "m"})
+    assert titles(figure) == ["twice [m]"]
+    wanted = 2.0 * study.replay(study.seed_of(0))["y"]
+    np.testing.assert_array_equal(curves(figure.axes[0])[0].get_ydata(), wanted)
     assert study.unit("twice") == ""
+    assert titles(sp.plots.fan(study, "twice")) == ["twice"]
 
 
 def test_a_study_plots_all_it_kept(study):

@@ -6,13 +6,12 @@ import numpy as np
 import pytest
 
 import skidpad as sp
+from plots.drawn import diagrams, keys, labelled
 from skidpad import record
 from skidpad.errors import InvalidValue
-from skidpad.plots.figures.phase import boundary, phase_sheet
-from skidpad.plots.figures.sheet import Curve, Dots
 from skidpad.plots.numbers.fixed_points import fixed_points
 from skidpad.plots.numbers.phase_plane import Plane
-from skidpad.plots.numbers.streamlines import STEP, streams
+from skidpad.plots.numbers.streamlines import STEP, boundary, streams
 
 ST = sp.vehicles.commonroad_st()
 CAR = sp.vehicles.formula_student()
@@ -134,7 +133,7 @@ def test_the_boundary_parts_motions_that_come_back_from_those_that_do_not():
     # On either side the car can drift: sideways in balance, but not by itself.
     kinds = ["unstable", "saddle", "stable", "saddle", "unstable"]
     assert [point.kind for point in points] == kinds
-    lines = boundary(plane, points[1], low, high)
+    lines = boundary(plane.rates, points[1], low, high)
     middle = max(lines, key=len)
     edge = middle[len(middle) // 2]
     ends = []
@@ -151,16 +150,29 @@ def test_the_boundary_parts_motions_that_come_back_from_those_that_do_not():
     assert ends[1] > 0.3
 
 
-def test_the_sheet_shows_degrees_and_marks_by_kind():
-    sheet = phase_sheet(Plane(ST, ("beta", "omega"), speed=20.0, steer=0.01), None, None, "")
-    diagram = sheet.cells[0].diagram
-    (dot,) = (mark for mark in diagram.marks if isinstance(mark, Dots))
+def test_degrees_are_shown_and_points_marked_by_kind():
+    figure = sp.plots.phase_portrait(ST, speed=20.0, steer=0.01)
+    (axes,) = diagrams(figure)
     wanted = np.rad2deg(steady_turn(ST.params, 20.0, 0.01))
-    np.testing.assert_allclose([dot.x[0], dot.y[0]], wanted, rtol=1e-7)
-    assert dot.label == "stable"
-    assert diagram.x.label == "slip angle `beta` [°]"
-    assert diagram.x.high == pytest.approx(30.0)
-    assert not any(m.label == "stability boundary" for m in diagram.marks if isinstance(m, Curve))
+    np.testing.assert_allclose(labelled(axes, "stable").get_xydata(), [wanted], rtol=1e-7)
+    assert (axes.get_xlabel(), axes.get_ylabel()) == ("slip angle $β$ [°]", "yaw rate $ω$ [°/s]")
+    assert axes.get_xlim() == pytest.approx((-30.0, 30.0))
+    assert keys(axes.get_legend()) == ["stable"]
+    assert figure.get_suptitle() == "commonroad_st at 20 m/s, steered by 0.573°"
+    # Every line has its arrow.
+    flow = next(line for line in axes.lines if np.isnan(line.get_xdata()).any())
+    assert len(axes.patches) == np.isnan(flow.get_xdata()).sum() + 1
+
+
+def test_a_car_that_can_spin_shows_saddles_and_the_boundary_through_them():
+    limits = {"x_range": (-0.5, 0.5), "y_range": (-1.6, 1.6)}
+    (axes,) = diagrams(sp.plots.phase_portrait(CAR, speed=15.0, **limits))
+    assert keys(axes.get_legend()) == ["stability boundary", "stable", "saddle", "unstable"]
+    saddles = labelled(axes, "saddle").get_xydata()
+    border = labelled(axes, "stability boundary").get_xydata()
+    for saddle in saddles:
+        assert np.nanmin(np.hypot(*(border - saddle).T)) < 1e-9
+    assert axes.get_ylim() == pytest.approx(np.rad2deg((-1.6, 1.6)))
 
 
 def test_bad_requests_are_refused():

@@ -9,9 +9,10 @@ from typing import NamedTuple
 import numpy as np
 import pytest
 
+from plots.drawn import curves, keys, titles
 from skidpad.errors import InvalidValue, SimulationDiverged
+from skidpad.plots.numbers.panels import TARGET, panels
 from skidpad.plots.numbers.thin import thinned
-from skidpad.plots.panels import TARGET, panels
 from skidpad.trajectory.trajectory import Trajectory
 from skidpad.units import N, Nm, m, m_s, m_s2, rad, rad_s
 
@@ -64,10 +65,6 @@ def drive(samples: int = 101, speed: float = 5.0, rate: float = 0.5, **keywords)
     )
 
 
-def titles(figure) -> list[str]:
-    return [axes.get_title(loc="left") for axes in figure.axes if axes.get_title(loc="left")]
-
-
 def test_a_car_gets_all_panels_with_units():
     assert titles(drive().plot()) == [
         "Path [m]",
@@ -94,6 +91,36 @@ def test_angles_are_degrees_on_screen_only():
     assert (state.held, target.held) == (False, True)
     assert state.colour == target.colour
     assert run.steer[0] == 0.1
+
+
+def test_states_and_their_targets_are_drawn_in_degrees():
+    run = drive()
+    axes = next(a for a in run.plot().axes if a.get_title(loc="left") == "Steering angle [°]")
+    state, target = curves(axes)
+    np.testing.assert_allclose(state.get_ydata(), np.rad2deg(run.steer), rtol=1e-12)
+    np.testing.assert_allclose(target.get_ydata(), np.rad2deg(run["u_steer"]), rtol=1e-12)
+    assert (state.get_linestyle(), state.get_drawstyle()) == ("-", "default")
+    assert (target.get_linestyle(), target.get_drawstyle()) == ("--", "steps-post")
+    assert state.get_color() == target.get_color()
+
+
+def test_a_target_shared_by_several_lines_has_one_grey_entry():
+    axes = next(a for a in drive().plot().axes if a.get_title(loc="left") == "Torque [N·m]")
+    legend = axes.get_legend()
+    assert keys(legend) == ["rl", "rr", "target"]
+    assert [line.get_color() for line in legend.get_lines()][-1] == "#888888"
+
+
+def test_a_single_line_needs_no_legend():
+    axes = next(a for a in drive().plot().axes if a.get_title(loc="left") == "Yaw rate [°/s]")
+    assert axes.get_legend() is None
+
+
+def test_time_stands_below_the_lowest_panels_and_is_shared():
+    _, *panels_of_time = (a for a in drive().plot().axes if a.get_label() != "<colorbar>")
+    labels = [axes.get_xlabel() for axes in panels_of_time]
+    assert labels == ["", "", "time [s]", "", "", "time [s]"]
+    assert len({axes.get_xlim() for axes in panels_of_time}) == 1
 
 
 def test_speed_is_the_length_of_the_velocity():

@@ -6,11 +6,10 @@ import numpy as np
 import pytest
 
 import skidpad as sp
+from plots.drawn import curves, diagrams, keys, titles
 from skidpad import record
 from skidpad.components.tyre import MagicFormula
 from skidpad.errors import InvalidValue
-from skidpad.plots.figures.sheet import Curve
-from skidpad.plots.figures.tyres import tyre_sheet
 from skidpad.plots.numbers.tyre_laws import tyre_laws
 
 
@@ -65,51 +64,62 @@ def test_linear_tyres_of_a_bicycle_are_straight_lines():
     assert rear.lateral(np.array([y.alpha_r]), y.F_z_r)[0] == pytest.approx(y.F_y_r, rel=1e-12)
 
 
-def curves(sheet, number):
-    return [m for m in sheet.cells[number].diagram.marks if isinstance(m, Curve)]
-
-
 def test_the_drawn_curve_has_the_stiffness_and_the_peak_of_the_formula():
     tyre = MagicFormula(B=10.0, C=1.3, D=1.1, E=0.2)
-    sheet = tyre_sheet(tyre, loads=[2000.0], alpha_max=0.35, title="")
-    (curve,) = curves(sheet, 0)
+    figure = sp.plots.tyre_curves(tyre, loads=[2000.0], alpha_max=0.35)
+    (axes,) = diagrams(figure)
+    (curve,) = curves(axes)
+    x, y = curve.get_xdata(), curve.get_ydata()
     # Pacejka: slope B C D F_z at no slip, and a peak of D F_z; here in kN over degrees.
-    middle = curve.x.size // 2
-    slope = (curve.y[middle + 1] - curve.y[middle - 1]) / np.deg2rad(
-        curve.x[middle + 1] - curve.x[middle - 1]
-    )
+    middle = x.size // 2
+    slope = (y[middle + 1] - y[middle - 1]) / np.deg2rad(x[middle + 1] - x[middle - 1])
     assert slope == pytest.approx(10.0 * 1.3 * 1.1 * 2.0, rel=2e-3)
-    assert curve.y.max() == pytest.approx(1.1 * 2.0, rel=1e-4)
-    np.testing.assert_allclose(curve.y, -curve.y[::-1], atol=1e-12)
+    assert y.max() == pytest.approx(1.1 * 2.0, rel=1e-4)
+    np.testing.assert_allclose(y, -y[::-1], atol=1e-12)
+    assert axes.get_xlabel() == "slip angle $α$ [°], positive pushes left"
+    assert axes.get_ylabel() == r"$F_{\mathrm{y}}$ [kN]"
+    assert axes.get_xlim() == pytest.approx(np.rad2deg([-0.35, 0.35]))
+    assert figure.get_suptitle() == ""
 
 
 def test_drive_and_cornering_share_a_circle():
     car = sp.vehicles.formula_student()
     D = car.params.tyre.D
-    sheet = tyre_sheet(car, loads=None, alpha_max=0.26, title="")
-    *shared, limit = curves(sheet, 1)
-    for curve in shared:
-        assert np.hypot(curve.x, curve.y).max() <= D * (1.0 + 1e-12)
-    np.testing.assert_allclose(np.hypot(limit.x, limit.y), D, rtol=1e-12)
+    figure = sp.plots.tyre_curves(car, alpha_max=0.26)
+    axes = diagrams(figure)[1]
+    *shared, limit = (np.hypot(c.get_xdata(), c.get_ydata()) for c in curves(axes))
+    for friction in shared:
+        assert friction.max() <= D * (1.0 + 1e-12)
+    np.testing.assert_allclose(limit, D, rtol=1e-12)
     # At eight degrees the tyre is at its peak, where the whole circle is used.
-    fastest = shared[-2]
-    np.testing.assert_allclose(np.hypot(fastest.x, fastest.y), D, rtol=2e-3)
+    np.testing.assert_allclose(shared[-2], D, rtol=2e-3)
+    angles = [f"$α$ = {angle}°" for angle in (1, 2, 4, 8)]
+    assert keys(axes.get_legend()) == [*angles, "peaks"]
+    assert axes.get_aspect() == 1.0
+    assert figure.get_suptitle() == "Tyres of formula_student"
 
 
 def test_a_tyre_file_gives_three_diagrams_and_its_peaks():
     car = sp.vehicles.commonroad_std()
-    sheet = tyre_sheet(car, loads=[3000.0], alpha_max=0.26, title="")
-    titles = [cell.diagram.title for cell in sheet.cells]
-    assert titles == ["Lateral force", "Longitudinal force", "Shared friction"]
-    (along,) = curves(sheet, 1)
-    assert along.y.max() == pytest.approx(1.1739 * 3.0, rel=1e-3)
+    figure = sp.plots.tyre_curves(car, loads=[3000.0], alpha_max=0.26)
+    assert titles(figure) == ["Lateral force", "Longitudinal force", "Shared friction"]
+    axes = diagrams(figure)[1]
+    assert curves(axes)[0].get_ydata().max() == pytest.approx(1.1739 * 3.0, rel=1e-3)
+    assert axes.get_xlabel() == "longitudinal slip $κ$ [1]"
+
+
+def test_axles_of_a_bicycle_are_told_apart():
+    figure = sp.plots.tyre_curves(sp.vehicles.commonroad_st())
+    assert titles(figure) == ["front axle: lateral force", "rear axle: lateral force"]
 
 
 def test_a_heavier_load_has_the_higher_curve_and_comes_first():
-    sheet = tyre_sheet(sp.vehicles.four_wheel(), loads=[500.0, 1000.0], alpha_max=0.2, title="")
-    heavy, light = curves(sheet, 0)
-    assert (heavy.label, light.label) == ("`F_z` = 1 kN", "`F_z` = 0.5 kN")
-    np.testing.assert_allclose(heavy.y, 2.0 * light.y, rtol=1e-12, atol=1e-12)
+    figure = sp.plots.tyre_curves(sp.vehicles.four_wheel(), loads=[500.0, 1000.0], alpha_max=0.2)
+    axes = diagrams(figure)[0]
+    heavy, light = (curve.get_ydata() for curve in curves(axes))
+    F_z = r"$F_{\mathrm{z}}$"
+    assert keys(axes.get_legend()) == [f"{F_z} = 1 kN", f"{F_z} = 0.5 kN"]
+    np.testing.assert_allclose(heavy, 2.0 * light, rtol=1e-12, atol=1e-12)
 
 
 def test_bad_requests_are_refused():

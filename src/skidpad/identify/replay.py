@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from math import ceil
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,6 +26,15 @@ _MOST_NUMBERS = 8_000_000
 _POSE = ("x", "y", "yaw")
 """Channels that are states; the others are reports."""
 _REVERSE = (20.0, 21.0)
+
+
+class Curve(NamedTuple):
+    """One channel over time, window by window."""
+
+    t: Array
+    recorded: Array
+    replayed: Array
+    error: Array
 
 
 class Replay:

@@ -247,9 +247,9 @@ class Trajectory(CommonRoadTrajectory):
         """A figure of the run: path, speeds, accelerations, steering, yaw rate, torques.
 
         Only what was recorded is drawn; `columns` draws these instead, one panel per unit. With
-        `path` the figure is written as PNG, SVG or PDF by its suffix. Angles are in degrees. With
-        backend="plotly" it is a Plotly figure, written as one HTML page; `size` is width and height
-        in inches. `skidpad.plots` has more figures.
+        `path` the figure is written as PNG, SVG or PDF by its suffix. Angles are in degrees; `size`
+        is width and height in inches. Returns a Matplotlib figure. `skidpad.plots` has more; the
+        picture to zoom and point at is `show`.
         """
         draw = outer("Trajectory.plot")
         return draw(self, path=path, title=title, columns=columns, backend=backend, size=size)

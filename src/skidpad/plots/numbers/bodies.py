@@ -8,7 +8,10 @@ from typing import NamedTuple
 import numpy as np
 
 from ...arrays import Array
-from ...stage import Body, Stage, Wheel
+from ...model import Vehicle
+from ...stage import Body, BodyShape, Stage, Wheel
+from ...stage.trajectory_stage import trajectory_stage
+from ...trajectory.trajectory import Trajectory
 
 
 class Placed(NamedTuple):
@@ -23,19 +26,30 @@ class Placed(NamedTuple):
 
 def placed(stage: Stage, row: Array) -> list[Placed]:
     """The bodies of a stage at the numbers of a row; those whose place is unknown are left out."""
-    found: list[Placed] = []
+    bodies: list[Placed] = []
     for body in stage.bodies:
         x, y, yaw = (float(row[k]) for k in (body.x, body.y, body.yaw))
         if not np.isfinite([x, y, yaw]).all():
             continue
-        found.append(
+        bodies.append(
             Placed(
                 body,
                 tuple(moved(np.asarray(outline), x, y, yaw) for outline in body.outlines),
                 tuple(moved(_wheel(wheel, row), x, y, yaw) for wheel in body.wheels),
             )
         )
-    return found
+    return bodies
+
+
+def placed_along(run: Trajectory, vehicle: Vehicle | BodyShape, times: Array) -> list[Placed]:
+    """A vehicle and its trailer at some times of a run, in s."""
+    if not len(times):
+        return []
+    columns = [c for c in run.columns if c.name in ("x", "y", "yaw", "steer", "hitch")
+               or c.name.startswith("steer_")]  # fmt: skip
+    samples = Trajectory(run.t, tuple(columns), run.name).resample(times)
+    stage, _, rows = trajectory_stage({"car": samples}, vehicle)
+    return [body for row in rows for body in placed(stage, row)]
 
 
 def moved(points: Array, x: float, y: float, yaw: float) -> Array:
@@ -44,9 +58,13 @@ def moved(points: Array, x: float, y: float, yaw: float) -> Array:
     return points @ np.array([[c, s], [-s, c]]) + [x, y]
 
 
+def box_corners(length: float, width: float) -> Array:
+    """Corners (4, 2) of a rectangle about the origin."""
+    return 0.5 * np.array([[1.0, 1.0], [1.0, -1.0], [-1.0, -1.0], [-1.0, 1.0]]) * [length, width]
+
+
 def _wheel(wheel: Wheel, row: Array) -> Array:
-    """Corners of a wheel on its body, turned as it is steered."""
-    steer = 0.0 if wheel.steer is None else float(row[wheel.steer])
-    half = 0.5 * np.array([wheel.length, wheel.width])
-    corners = np.array([[1.0, 1.0], [1.0, -1.0], [-1.0, -1.0], [-1.0, 1.0]]) * half
-    return moved(corners, wheel.x, wheel.y, wheel.yaw + (steer if np.isfinite(steer) else 0.0))
+    """Corners (4, 2) of a wheel on its body, turned as it is steered."""
+    steer = 0.0 if wheel.steer is None else float(np.nan_to_num(row[wheel.steer]))
+    corners = box_corners(wheel.length, wheel.width)
+    return moved(corners, wheel.x, wheel.y, wheel.yaw + steer)

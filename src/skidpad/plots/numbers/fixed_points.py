@@ -42,15 +42,15 @@ class FixedPoint(NamedTuple):
 def fixed_points(field: Field, low: Array, high: Array) -> list[FixedPoint]:
     """The fixed points between two corners, from left to right."""
     span = high - low
-    found: list[FixedPoint] = []
+    points: list[FixedPoint] = []
     for start in _candidates(field, low, high):
         at = _newton(field, start, span)
         if at is None or ((at < low - 1e-9 * span) | (at > high + 1e-9 * span)).any():
             continue
-        if all(np.abs((at - known.at) / span).max() > _SAME for known in found):
+        if all(np.abs((at - known.at) / span).max() > _SAME for known in points):
             jacobian = derivative(field, at, span)
-            found.append(FixedPoint(at, jacobian, _kind(jacobian)))
-    return sorted(found, key=lambda point: (float(point.at[0]), float(point.at[1])))
+            points.append(FixedPoint(at, jacobian, _kind(jacobian)))
+    return sorted(points, key=lambda point: (float(point.at[0]), float(point.at[1])))
 
 
 def _candidates(field: Field, low: Array, high: Array) -> Array:

@@ -71,8 +71,8 @@ def steering_response(
     hertz = np.atleast_1d(np.asarray(frequency, dtype=float))
     if not (hertz.size and np.isfinite(hertz).all() and (hertz > 0.0).all()):
         raise InvalidValue("frequency must be finite and greater than 0 Hz")
-    found = system.response(hertz)
-    return Response(hertz, found[0], found[1] if len(found) > 1 else None)
+    answers = system.response(hertz)
+    return Response(hertz, answers[0], answers[1] if len(answers) > 1 else None)
 
 
 def steering_system(vehicle: Vehicle, x: Any, u: Any, input: str = "steer") -> LinearSystem:
@@ -96,7 +96,7 @@ def steering_system(vehicle: Vehicle, x: Any, u: Any, input: str = "steer") -> L
         # The wheels' angle is prescribed: its own equation, the actuator's, drops out.
         at = states.index("steer")
         rest = np.delete(np.arange(len(states)), at)
-        made = (A[np.ix_(rest, rest)], A[rest, at], C[:, rest], C[:, at])
+        matrices = (A[np.ix_(rest, rest)], A[rest, at], C[:, rest], C[:, at])
     else:
         name = input.removeprefix("u_")
         if input not in ("steer", "u_steer") or name not in commands:
@@ -104,8 +104,8 @@ def steering_system(vehicle: Vehicle, x: Any, u: Any, input: str = "steer") -> L
                 f"input = {input!r}: {vehicle.name!r} has no such steering; allowed are steer "
                 f"(a state or an input) and u_steer (an input), of the inputs {', '.join(commands)}"
             )
-        made = (A, B[:, commands.index(name)], C, D[:, commands.index(name)])
-    return _reduced(LinearSystem(*made, tuple(outputs)))
+        matrices = (A, B[:, commands.index(name)], C, D[:, commands.index(name)])
+    return _reduced(LinearSystem(*matrices, tuple(outputs)))
 
 
 def _reduced(system: LinearSystem) -> LinearSystem:
@@ -117,3 +117,10 @@ def _reduced(system: LinearSystem) -> LinearSystem:
             break
         seen = more
     return system._replace(A=system.A[np.ix_(seen, seen)], B=system.B[seen], C=system.C[:, seen])
+
+
+def phase(answer: Complex) -> Array:
+    """Phase in degrees along a curve of complex amplitudes, without jumps, within ±180° at its
+    start."""
+    angle = np.rad2deg(np.unwrap(np.angle(answer)))
+    return angle - 360.0 * np.round(angle[0] / 360.0)

@@ -14,7 +14,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ...arrays import Array
-from .fixed_points import Field
+from .fixed_points import Field, FixedPoint
 
 CELLS = 51
 """Cells across and up; a cell and those around it belong to one line."""
@@ -23,6 +23,8 @@ STEP = 0.005
 LEAST_LENGTH = 0.15
 """Lines shorter than this share of the picture are left out."""
 MOST_STEPS = 600
+_NUDGE = 1e-3
+"""How far beside a saddle its boundary begins, as a share of the picture."""
 
 
 class Streams(NamedTuple):
@@ -77,6 +79,23 @@ def followed(field: Field, starts: Array, sign: float) -> list[Array]:
         at[rows], last[rows] = moved, direction
         paths[step, rows] = moved
     return [path[np.isfinite(path[:, 0])] for path in paths.transpose(1, 0, 2)]
+
+
+def boundary(field: Field, point: FixedPoint, low: Array, high: Array) -> list[Array]:
+    """The motions that end in a saddle: on one side of them the car comes back, on the other not.
+
+    They are followed backwards in time from beside the saddle, along its stable direction.
+    """
+    if point.kind != "saddle":
+        return []
+    span = high - low
+    values, vectors = np.linalg.eig(point.jacobian)
+    inwards = np.real(vectors[:, int(np.argmin(np.real(values)))]) / span
+    inwards /= np.hypot(*inwards)
+    at = (point.at - low) / span
+    starts = np.array([at + _NUDGE * inwards, at - _NUDGE * inwards])
+    lines = followed(lambda p: field(low + span * p) / span, starts, -1.0)
+    return [low + span * np.vstack([at, line]) for line in lines]
 
 
 def _direction(field: Field, points: Array, sign: float) -> Array:

@@ -11,17 +11,17 @@ MOST_POINTS = 4000
 
 
 def thinned(t: Array, values: Array, most: int = MOST_POINTS) -> tuple[Array, Array]:
-    """The samples that can be seen: of each short stretch its least and its greatest value."""
+    """The samples that can be seen: of each block its least and its greatest value."""
     if t.size <= most:
         return t, values
     length = -(-t.size // (most // 2))
     starts = np.arange(0, t.size, length)
     kept = {0, t.size - 1}
     for begin in starts:
-        stretch = values[begin : begin + length]
-        if not np.isfinite(stretch).all():
-            kept.update(range(begin, begin + stretch.size))
+        block = values[begin : begin + length]
+        if not np.isfinite(block).all():
+            kept.update(range(begin, begin + block.size))
             continue
-        kept.update((int(begin + stretch.argmin()), int(begin + stretch.argmax())))
+        kept.update((int(begin + block.argmin()), int(begin + block.argmax())))
     rows = np.array(sorted(kept))
     return t[rows], values[rows]

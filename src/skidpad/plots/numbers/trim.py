@@ -33,13 +33,13 @@ def straight(
     name = next((n for n in ("v_x", "v") if n in states), None)
     if name is None:
         raise InvalidValue(f"{vehicle.name!r} has no speed among its states: {', '.join(states)}")
-    given = dict(inputs or {})
-    torques = [n for n in commands if n.startswith(TORQUES) and n not in given]
+    held_inputs = dict(inputs or {})
+    torques = [n for n in commands if n.startswith(TORQUES) and n not in held_inputs]
     torque = 0.0
     for _ in range(STEPS):
         driven = dict.fromkeys(torques, torque)
-        following = {n: v for n, v in {**driven, **given}.items() if n in states}
-        u = record.build(model.Input, {**driven, **given})
+        following = {n: v for n, v in {**driven, **held_inputs}.items() if n in states}
+        u = record.build(model.Input, {**driven, **held_inputs})
         x = record.build(model.State, {name: speed, **following})
         if model.settle is not None:
             x = record.build(model.State, model.settle(x, vehicle.params))

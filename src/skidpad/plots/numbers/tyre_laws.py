@@ -50,20 +50,20 @@ class TyreLaw(NamedTuple):
     """None for tyres whose force has no bound."""
 
 
-def tyre_laws(given: Any) -> list[TyreLaw]:
+def tyre_laws(vehicle: Any) -> list[TyreLaw]:
     """The tyres of a vehicle, or of a record of tyre coefficients."""
-    if isinstance(given, tyre.MagicFormula):
-        return [_simple("tyre", given, 1000.0, None, None)]
-    if isinstance(given, magic_formula.Coefficients):
-        return [_combined("tyre", given, 3000.0)]
-    if not isinstance(given, Vehicle):
+    if isinstance(vehicle, tyre.MagicFormula):
+        return [_simple("tyre", vehicle, 1000.0, None, None)]
+    if isinstance(vehicle, magic_formula.Coefficients):
+        return [_combined("tyre", vehicle, 3000.0)]
+    if not isinstance(vehicle, Vehicle):
         raise InvalidValue(
-            f"tyre curves need a vehicle or a record of tyre coefficients, got {given!r}"
+            f"tyre curves need a vehicle or a record of tyre coefficients, got {vehicle!r}"
         )
-    laws = [*_records(given), *_stiffnesses(given)]
+    laws = [*_records(vehicle), *_stiffnesses(vehicle)]
     if not laws:
         raise InvalidValue(
-            f"{given.name!r} has no tyres that can be drawn: none of its parameters is a "
+            f"{vehicle.name!r} has no tyres that can be drawn: none of its parameters is a "
             "MagicFormula, a set of tyre Coefficients, or a stiffness C_f, C_r"
         )
     return laws
@@ -72,15 +72,15 @@ def tyre_laws(given: Any) -> list[TyreLaw]:
 def _records(vehicle: Vehicle) -> list[TyreLaw]:
     p = vehicle.params
     load = _weight(p) / 4.0
-    found: list[TyreLaw] = []
+    laws: list[TyreLaw] = []
     for name in type(p)._fields:
         value = getattr(p, name)
         if isinstance(value, tyre.MagicFormula):
             most, floor = getattr(p, "use_max", None), getattr(p, "F_floor", 1.0)
-            found.append(_simple(name, value, load, most, floor))
+            laws.append(_simple(name, value, load, most, floor))
         elif isinstance(value, magic_formula.Coefficients):
-            found.append(_combined(name, value, load))
-    return found
+            laws.append(_combined(name, value, load))
+    return laws
 
 
 def _stiffnesses(vehicle: Vehicle) -> list[TyreLaw]:

@@ -1,27 +1,32 @@
-"""What notebooks show of vehicles, trajectories, worlds and studies."""
+"""What notebooks show of vehicles, trajectories, worlds, studies and films."""
 
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
+from dataclasses import replace
 from html.parser import HTMLParser
 from pathlib import Path
 from typing import NamedTuple
+from xml.etree import ElementTree
 
 import numpy as np
 import pytest
+from matplotlib.figure import Figure
 
 import skidpad as sp
+from plots.drawn import areas, outlines
 from plots.laps import lap
 from skidpad.errors import SimulationDiverged
-from skidpad.plots.figures.sheet import Areas
-from skidpad.plots.figures.stage_marks import occupied
-from skidpad.plots.figures.world_html import moment, world_sheet
-from skidpad.stage import Grid
+from skidpad.plots.notebook.drawing import inline_svg
+from skidpad.plots.notebook.world import draw_vehicles, moment
+from skidpad.plots.numbers.bodies import placed
 from skidpad.stage.world_stage import WorldStage
 from skidpad.units import kg, m
 
 WORLDS = Path(__file__).parents[2] / "examples" / "worlds"
+SVG = "{http://www.w3.org/2000/svg}"
 VOID = {"br", "hr", "img", "meta"}
 
 
@@ -37,13 +42,18 @@ class Nesting(HTMLParser):
         assert not self.open
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        self.tags.add(tag)
-        assert not any(n.startswith("on") or n in ("src", "href") for n, _ in attrs)
+        self._note(tag, attrs)
         if tag not in VOID:
             self.open.append(tag)
 
     def handle_startendtag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self._note(tag, attrs)
+
+    def _note(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
         self.tags.add(tag)
+        assert not any(n.startswith("on") or n in ("src", "href") for n, _ in attrs)
+        links = [value or "" for n, value in attrs if n == "xlink:href"]
+        assert all(link.startswith(("#", "data:image/png;base64,")) for link in links)
 
     def handle_endtag(self, tag: str) -> None:
         assert self.open.pop() == tag
@@ -54,7 +64,11 @@ class Nesting(HTMLParser):
 
 def shown(thing) -> Nesting:
     """The parsed page of a thing, which must load nothing and run nothing."""
-    page = Nesting(thing._repr_html_())
+    text = thing._repr_html_()
+    assert len(text) < 300_000
+    page = Nesting(text)
+    for drawing in re.findall(r"<svg.*?</svg>", text, re.DOTALL):
+        assert ElementTree.fromstring(drawing).findtext(f"{SVG}title") is not None
     assert not page.tags & {"script", "link", "iframe", "style", "object", "img"}
     return page
 
@@ -66,6 +80,7 @@ def test_every_vehicle_has_a_page_with_its_parameters(name):
     names = sp.record.names(car.model.Params)
     assert set(names) <= set(page.texts)
     assert name in page.texts
+    assert {"svg", "x [m]", "y [m]"} <= page.tags | set(page.texts)
 
 
 def test_a_vehicle_shows_values_units_and_meanings():
@@ -74,9 +89,10 @@ def test_a_vehicle_shows_values_units_and_meanings():
     assert page.texts[row : row + 4] == ["m", "241.5", "kg", "Mass with driver."]
 
 
-def test_a_vehicle_without_axles_is_not_drawn():
-    assert "svg" in shown(sp.vehicles.four_wheel()).tags
-    assert "svg" not in shown(sp.vehicles.double_integrator()).tags
+def test_a_vehicle_without_a_body_is_not_drawn():
+    car = sp.vehicles.four_wheel()
+    bodiless = replace(car, model=replace(car.model, body=None))
+    assert "svg" not in shown(bodiless).tags
 
 
 class Odd(NamedTuple):
@@ -148,18 +164,20 @@ def test_a_world_shows_a_map_and_its_vehicles(name):
     world = sp.World.load(WORLDS / f"{name}.world.xml")
     page = shown(world)
     assert set(world.vehicles) <= set(page.texts)
+    assert "svg" in page.tags
     world.step()
     assert world.time == world.dt
 
 
-def test_vehicles_are_drawn_where_they_are():
+def test_vehicles_are_drawn_where_they_are_with_their_names():
     world = sp.World.load(WORLDS / "warehouse.world.xml")
-    outlines = [
-        o for mark in world_sheet(world).cells[0].diagram.marks if isinstance(mark, Areas)
-        for o in mark.outlines
-    ]  # fmt: skip
+    stage = WorldStage(world).stage
+    axes = Figure().add_subplot()
+    draw_vehicles(axes, placed(stage, moment(world, stage)))
+    corners = [outline for collection in areas(axes) for outline in outlines(collection)]
     for x, y, *_ in world.motion():
-        assert min(np.hypot(*(o.mean(axis=0) - [x, y])) for o in outlines) < 0.5
+        assert min(np.hypot(*(o.mean(axis=0) - [x, y])) for o in corners) < 0.5
+    assert [text.get_text() for text in axes.texts] == list(world.vehicles)
 
 
 def test_the_moment_of_a_world_is_that_of_its_stage():
@@ -171,21 +189,40 @@ def test_the_moment_of_a_world_is_that_of_its_stage():
     np.testing.assert_array_equal(row[known], whole[known])
 
 
-def test_occupied_cells_become_stretches():
-    cells = np.zeros((2, 5), np.uint8)
-    cells[0, 1:4] = 255
-    cells[1, 4] = 255
-    cells[1, 0] = 128
-    found = list(occupied(Grid(10.0, 20.0, 0.5, 5, 2, cells.tobytes())))
-    boxes = [(*o.min(axis=0), *o.max(axis=0)) for o in found]
-    assert boxes == [(10.5, 20.0, 12.0, 20.5), (12.0, 20.5, 12.5, 21.0)]
+def test_a_drawing_takes_ink_from_the_page_and_leaves_it_alone():
+    figure = lap(name="A <b>lap</b> & #333333").plot()
+    text = inline_svg(figure, "A <b>lap</b> & more")
+    root = ElementTree.fromstring(text)
+    assert root.findtext(f"{SVG}title") == "A <b>lap</b> & more"
+    # A style sheet within would be one of the whole page, and so would names of groups.
+    assert root.find(f".//{SVG}style") is None
+    assert not [g for g in root.iter(f"{SVG}g") if "id" in g.attrib]
+    heading = next(t for t in root.iter(f"{SVG}text") if t.text == "A <b>lap</b> & #333333")
+    assert "fill: currentColor" in heading.attrib["style"]
+    assert "font-family" not in heading.attrib["style"]
+    assert "currentColor" in root.findall(f".//{SVG}text")[-1].attrib["style"]
+    assert "Date" not in text
+    assert not re.search(r"\bnan\b|\binf\b", text)
 
 
-def test_pages_need_no_plotting_library():
+def test_the_same_object_has_the_same_page(study):
+    world = sp.World.load(WORLDS / "warehouse.world.xml")
+    for thing in (lap(), sp.vehicles.four_wheel(), world, study):
+        assert thing._repr_html_() == thing._repr_html_()
+
+
+def test_long_runs_have_small_pages():
+    assert len(shown(lap(100_001)).texts) > 10
+
+
+def test_pages_do_without_matplotlib():
     code = (
-        "import sys; sys.modules.update(matplotlib=None, plotly=None);"
-        "import skidpad as sp, numpy as np;"
-        "print(len(sp.vehicles.formula_student()._repr_html_()) > 1000)"
+        "import sys; sys.modules['matplotlib'] = None\n"
+        "import skidpad as sp\n"
+        "print(sp.vehicles.formula_student(m=241.5)._repr_html_())\n"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert done.stdout.strip() == "True"
+    page = Nesting(done.stdout)
+    assert "241.5" in page.texts
+    assert "svg" not in page.tags
+    assert any("pip install skidpad[plots]" in text for text in page.texts)

@@ -5,10 +5,12 @@ from __future__ import annotations
 import numpy as np
 
 from ...run.monte_carlo import MonteCarlo
-from ..panels import DEGREES
-from .fan import fan_sheet, study_fans
+from ..figures.fan import draw_fans
+from ..layout import new_figure
+from ..numbers.fans import study_fans
+from ..words import factor, screen_unit
+from .drawing import drawing
 from .html_parts import folded, heading, page, short, table, warning
-from .paint_svg import drawing
 
 MOST_FANS = 3
 
@@ -31,10 +33,12 @@ def _fans(study: MonteCarlo) -> str:
     names = [name for name in study.quantities if _spreads(study, name)][:MOST_FANS]
     if not names:
         return ""
-    sheet = fan_sheet(
-        study_fans(study, names, lines=0, worst=0, units={}), rules={}, title="Monte Carlo"
+    fans = study_fans(study, names, lines=0, worst=0, units={})
+    return drawing(
+        "Monte Carlo",
+        new_figure((3.6,) * len(fans), (2.6,)),
+        lambda figure, grid: draw_fans(figure, grid, fans, {}, title=""),
     )
-    return drawing(sheet._replace(heights=(2.3,), widths=(3.6,) * len(names)))
 
 
 def _spreads(study: MonteCarlo, name: str) -> bool:
@@ -46,7 +50,7 @@ def _spreads(study: MonteCarlo, name: str) -> bool:
 def _events(study: MonteCarlo) -> str:
     if not study.events:
         return ""
-    found = {name: study.probability(name) for name in study.events}
+    probabilities = {name: study.probability(name) for name in study.events}
     rows = [
         (
             name,
@@ -54,9 +58,9 @@ def _events(study: MonteCarlo) -> str:
             f"{one.low:.4g} to {one.high:.4g}",
             f"{one.happened} of {one.runs}",
         )
-        for name, one in found.items()
+        for name, one in probabilities.items()
     ]
-    level = next(iter(found.values())).level
+    level = next(iter(probabilities.values())).level
     return table(("event", "probability", f"{level:.0%} confidence", "runs"), rows, [1, 3])
 
 
@@ -64,10 +68,10 @@ def _ends(study: MonteCarlo) -> str:
     rows: list[tuple[str, ...]] = []
     for name in study.quantities:
         unit = study.unit(name)
-        by = float(np.rad2deg(1.0)) if unit in DEGREES else 1.0
+        by = factor(unit)
         values = [float(study.mean(name)[-1]), float(study.std(name)[-1])]
         values += [float(study.quantile(name, level)[-1]) for level in study.levels]
-        rows.append((name, DEGREES.get(unit, unit), *(short(by * value) for value in values)))
+        rows.append((name, screen_unit(unit), *(short(by * value) for value in values)))
     levels = [f"{100.0 * level:g} %" for level in study.levels]
     head = ("quantity", "unit", "mean", "std", *levels)
     return table(head, rows, range(2, len(head)))

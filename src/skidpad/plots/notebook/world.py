@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -10,12 +10,16 @@ from ...arrays import Array
 from ...stage import Stage
 from ...stage.world_stage import WorldStage
 from ...world.world import World
-from ..numbers.bodies import placed
-from ..panels import COLOURS
+from ..figures.scenery import BLOCK, WALL, draw_bodies, draw_stage, known_colour, stage_extent
+from ..layout import equal_axes, new_figure, room
+from ..numbers.bodies import Placed, placed
+from ..style import COLOURS
+from ..words import literal
+from .drawing import drawing
 from .html_parts import beside, folded, heading, page, short, table
-from .paint_svg import drawing
-from .sheet import INK, Areas, Axis, Cell, Diagram, Mark, Sheet, Words, room
-from .stage_marks import BLOCK, WALL, safe_colour, still_extent, still_marks
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
 MOST_ROWS, MOST_NAMES = 12, 20
 _ACTOR = "#CC79A7"
@@ -28,8 +32,9 @@ def world_html(world: World) -> str:
         f"{len(world.vehicles)} vehicles, {len(scene.blocks)} blocks, t = {world.time:.3f} s, "
         f"steps of {1000.0 * world.dt:g} ms"
     )
-    title = WorldStage(world).stage.title
-    return page(heading(title, about), beside(drawing(world_sheet(world)), _vehicles(world)))
+    stage = WorldStage(world).stage
+    bodies = placed(stage, moment(world, stage))
+    return page(heading(stage.title, about), beside(_map(stage, bodies), _vehicles(world)))
 
 
 def _vehicles(world: World) -> str:
@@ -47,26 +52,22 @@ def _vehicles(world: World) -> str:
     return first + folded(f"{len(rows) - MOST_ROWS} more vehicles", more)
 
 
-def world_sheet(world: World) -> Sheet:
-    """The map of a world at this moment."""
-    stage = WorldStage(world).stage
-    row = moment(world, stage)
-    marks = [*still_marks(stage), *_body_marks(stage, row)]
-    points = [o for mark in marks if isinstance(mark, Areas) for o in mark.outlines]
-    every = np.vstack([still_extent(stage), *points])
+def _map(stage: Stage, bodies: list[Placed]) -> str:
+    """The world from above."""
+    points = np.vstack([stage_extent(stage), *(o for body in bodies for o in body.outlines)])
     # Room for the names above.
-    x, y = room([every[:, 0]], 0.04), room([every[:, 1]], 0.08)
-    diagram = Diagram(
-        tuple(marks),
-        x=Axis("x [m]", low=x[0], high=x[1]),
-        y=Axis("y [m]", low=y[0], high=y[1]),
-        equal=True,
-        legend="none",
-    )
-    ratio = 1.0
-    if None not in (*x, *y):
-        ratio = float(np.clip((y[1] - y[0]) / (x[1] - x[0]), 0.35, 1.2))  # type: ignore[operator]
-    return Sheet((Cell(diagram, 0, 0),), (5.6,), (5.6 * ratio,), title=stage.title)
+    x, y = room([points[:, 0]], 0.04), room([points[:, 1]], 0.08)
+    width, height = np.diff(np.array([x, y], dtype=float)).ravel()
+    ratio = float(np.clip(height / width, 0.35, 1.2)) if len(points) else 1.0
+
+    def draw(figure: Any, grid: Any) -> None:
+        axes = figure.add_subplot(grid[0, 0])
+        draw_stage(axes, stage)
+        draw_vehicles(axes, bodies)
+        axes.set(xlabel="x [m]", ylabel="y [m]")
+        equal_axes(axes, x, y)
+
+    return drawing(stage.title, new_figure((5.6,), (5.6 * ratio,)), draw)
 
 
 def moment(world: World, stage: Stage) -> Array:
@@ -84,17 +85,22 @@ def moment(world: World, stage: Stage) -> Array:
     return row
 
 
-def _body_marks(stage: Stage, row: Array) -> Iterable[Mark]:
-    found = placed(stage, row)
-    vehicles = [one for one in found if one.body.kind == "vehicle"]
-    colours = {one.body.name: COLOURS[k % len(COLOURS)] for k, one in enumerate(vehicles)}
-    for one in found:
-        own = {"block": BLOCK, "actor": _ACTOR}.get(one.body.kind, WALL)
-        fill = safe_colour(one.body.colour) or colours.get(one.body.name, own)
-        yield Areas(one.outlines, fill=fill, edge=INK, opacity=0.8, width=0.6)
-        if one.wheels:
-            yield Areas(one.wheels, fill=INK)
+def draw_vehicles(axes: Axes, bodies: list[Placed]) -> None:
+    """Bodies at a moment, vehicles in different colours and with their names if they are few."""
+    vehicles = [one for one in bodies if one.body.kind == "vehicle"]
+    fills = {one.body.name: COLOURS[k % len(COLOURS)] for k, one in enumerate(vehicles)}
+    fills |= {one.body.name: own for one in bodies if (own := known_colour(one.body.colour))}
+    kinds = {one.body.kind: WALL for one in bodies} | {"block": BLOCK, "actor": _ACTOR}
+    draw_bodies(axes, bodies, kinds | fills, alpha=0.8)
     for one in vehicles if len(vehicles) <= MOST_NAMES else ():
         top = max((outline for outline in one.outlines), key=lambda o: float(o[:, 1].max()))
-        x, y = float(top[:, 0].mean()), float(top[:, 1].max())
-        yield Words(x, y, one.body.name, side="above")
+        axes.annotate(
+            literal(one.body.name),
+            (float(top[:, 0].mean()), float(top[:, 1].max())),
+            xytext=(0, 4),
+            textcoords="offset points",
+            ha="center",
+            va="bottom",
+            fontsize=7.5,
+            zorder=5.0,
+        )

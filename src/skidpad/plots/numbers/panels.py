@@ -1,22 +1,16 @@
-"""What a plot shows: panels of lines over time, chosen from the columns that were recorded."""
+"""What is shown of a run over time: panels of lines, chosen from the columns recorded."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from typing import NamedTuple
 
-import numpy as np
-
-from ..arrays import Array
-from ..trajectory.columns import Column
-from ..trajectory.trajectory import Trajectory
-
-COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#555555", "#A08C00")
-"""Line colours in order; the first six are Okabe and Ito's palette for colour-blind readers."""
-
-DEGREES = {"rad": "°", "rad/s": "°/s", "rad/s²": "°/s²"}
-"""Angles are in radians everywhere but on screen."""
-
+from ...arrays import Array
+from ...trajectory.columns import Column
+from ...trajectory.trajectory import Trajectory
+from ..style import COLOURS
+from ..words import on_screen, screen_unit
+from .motion import speed
 
 TARGET = "target"
 """Label of an input that is drawn with the state following it, in the same colour."""
@@ -66,14 +60,6 @@ def chosen_panels(trajectory: Trajectory, names: Sequence[str]) -> list[Panel]:
     ]
 
 
-def speed(trajectory: Trajectory) -> Array | None:
-    """Speed over ground in m/s, or None where no velocity was recorded."""
-    if {"v_x", "v_y"} <= set(trajectory.names):
-        return np.hypot(trajectory["v_x"], trajectory["v_y"])
-    candidates = ("v_x", "v", "speed")
-    return next((np.abs(trajectory[name]) for name in candidates if name in trajectory), None)
-
-
 def _speeds(trajectory: Trajectory) -> Panel:
     panel = _panel(trajectory, "Speed", ("v_x", "v_y", "v", "speed"))
     whole = speed(trajectory)
@@ -108,14 +94,14 @@ def _lines(trajectory: Trajectory, names: Sequence[str]) -> tuple[Line, ...]:
         quantity = name.removeprefix("u_")
         paired = column.role == "input" and quantity in colours
         colour = colours.setdefault(quantity, COLOURS[len(colours) % len(COLOURS)])
-        values = np.rad2deg(column.values) if column.unit.symbol in DEGREES else column.values
+        values = on_screen(column.values, column.unit.symbol)
         label = TARGET if paired else name
         lines.append(Line(label, values, colour, held=column.role == "input"))
     return tuple(lines)
 
 
 def _screen_unit(column: Column) -> str:
-    return DEGREES.get(column.unit.symbol, column.unit.symbol)
+    return screen_unit(column.unit.symbol)
 
 
 def _starting(trajectory: Trajectory, stem: str, symbol: str) -> list[str]:

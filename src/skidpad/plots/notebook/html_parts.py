@@ -33,18 +33,18 @@ def beside(*parts: str) -> str:
 
 def table(head: Sequence[str], rows: Sequence[Sequence[str]], numbers: Sequence[int] = ()) -> str:
     """Rows of texts; `numbers` are the columns that are aligned to the right."""
-    found = [_row("th", head, numbers)] if head else []
-    found += [_row("td", row, numbers) for row in rows]
-    return f'<table style="border-collapse:collapse;font-size:90%">{"".join(found)}</table>'
+    lines = [_row("th", head, numbers)] if head else []
+    lines += [_row("td", row, numbers) for row in rows]
+    return f'<table style="border-collapse:collapse;font-size:90%">{"".join(lines)}</table>'
 
 
 def _row(tag: str, cells: Sequence[str], numbers: Sequence[int]) -> str:
-    made: list[str] = []
+    texts: list[str] = []
     for k, cell in enumerate(cells):
         side = "right" if k in numbers else "left"
         style = f"text-align:{side};padding:1px 10px 1px 0;vertical-align:top;{_LINE}"
-        made.append(f'<{tag} style="{style}">{escape(cell)}</{tag}>')
-    return f'<tr style="background:none">{"".join(made)}</tr>'
+        texts.append(f'<{tag} style="{style}">{escape(cell)}</{tag}>')
+    return f'<tr style="background:none">{"".join(texts)}</tr>'
 
 
 def folded(summary: str, content: str) -> str:
@@ -58,6 +58,11 @@ def folded(summary: str, content: str) -> str:
 def warning(text: str) -> str:
     """A line in red."""
     return f'<div style="color:#C0392B;margin-top:0.4em">{escape(text)}</div>'
+
+
+def remark(text: str) -> str:
+    """A line in lighter letters."""
+    return f'<div style="opacity:0.7;margin-top:0.4em">{escape(text)}</div>'
 
 
 def short(value: float) -> str:

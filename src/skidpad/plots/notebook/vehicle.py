@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from ... import record
+from ...arrays import Array
+from ...body import Wheel
 from ...model import Vehicle
-from ...stage import BodyShape, shape_of
-from ..numbers.bodies import moved
+from ..figures.scenery import draw_areas
+from ..layout import equal_axes, new_figure, room
+from ..numbers.bodies import box_corners, moved
+from ..style import INK
+from .drawing import drawing
 from .html_parts import beside, folded, heading, page, short, table
-from .paint_svg import drawing
-from .sheet import INK, Areas, Axis, Cell, Diagram, Mark, Sheet, room
 
 _FILL, _WHEEL = "#7FA3C2", "#555555"
-_GEOMETRY = ({"l_f", "l_r"}, {"a", "b"}, {"wheel_base"}, {"l_wb"})
-"""Parameters that say where the axles are; without them a drawing would be made up."""
 MOST_ROWS = 14
 """Parameters that are shown without being asked for."""
 
@@ -69,37 +72,29 @@ def _first_line(doc: str) -> str:
 
 
 def _drawing(vehicle: Vehicle) -> str:
-    names = set(record.names(vehicle.model.Params))
-    if not any(known <= names for known in _GEOMETRY):
+    """The vehicle from above, pointing to the right, straight, with the axes of its own frame."""
+    if vehicle.model.body is None:
         return ""
-    return drawing(shape_sheet(shape_of(vehicle), vehicle.name))
+    shape = vehicle.geometry
+    outlines = [np.array(outline) for outline in shape.outlines]
+    wheels = [_corners(wheel) for wheel in shape.wheels]
+    if (trailer := shape.trailer) is not None:
+        back = np.array([trailer.hitch_x - trailer.drawbar, 0.0])
+        outlines += [np.array(outline) + back for outline in trailer.outlines]
+        wheels += [_corners(wheel) + back for wheel in trailer.wheels]
+    points = np.vstack(outlines + wheels)
+    length, width = np.ptp(points, axis=0)
+    height = float(np.clip(3.6 * 1.3 * width / length + 0.8, 1.8, 3.2))
+
+    def draw(figure: Any, grid: Any) -> None:
+        axes = figure.add_subplot(grid[0, 0])
+        draw_areas(axes, outlines, facecolor=_FILL, edgecolor=INK, alpha=0.55)
+        draw_areas(axes, wheels, facecolor=_WHEEL, edgecolor=INK)
+        axes.set(xlabel="x [m]", ylabel="y [m]")
+        equal_axes(axes, room([points[:, 0]], 0.08), room([points[:, 1]], 0.15))
+
+    return drawing(vehicle.name, new_figure((4.2,), (height,)), draw)
 
 
-def shape_sheet(shape: BodyShape, title: str = "") -> Sheet:
-    """A vehicle from above, pointing to the right, with the axes of its own frame in m."""
-    marks = _shape_marks(shape, 0.0)
-    if shape.trailer is not None:
-        marks += _shape_marks(shape.trailer, shape.hitch_x - shape.drawbar)
-    points = np.vstack([o for mark in marks if isinstance(mark, Areas) for o in mark.outlines])
-    x, y = room([points[:, 0]], 0.08), room([points[:, 1]], 0.15)
-    diagram = Diagram(
-        tuple(marks),
-        x=Axis("x [m]", low=x[0], high=x[1]),
-        y=Axis("y [m]", low=y[0], high=y[1]),
-        equal=True,
-        legend="none",
-    )
-    span = [float(np.ptp(points[:, k])) for k in (0, 1)]
-    height = float(np.clip(3.6 * 1.3 * span[1] / span[0] + 0.8, 1.8, 3.2))
-    return Sheet((Cell(diagram, 0, 0),), (4.2,), (height,), title=title)
-
-
-def _shape_marks(shape: BodyShape, x: float) -> list[Mark]:
-    bodies = tuple(moved(np.asarray(outline), x, 0.0, 0.0) for outline in shape.outlines)
-    wheels: list[np.ndarray] = []
-    for wheel in shape.wheels:
-        half = 0.5 * np.array([wheel.length, wheel.width])
-        corners = np.array([[1.0, 1.0], [1.0, -1.0], [-1.0, -1.0], [-1.0, 1.0]]) * half
-        wheels.append(moved(corners, x + wheel.x, wheel.y, wheel.yaw))
-    marks: list[Mark] = [Areas(bodies, fill=_FILL, edge=INK, opacity=0.55)]
-    return [*marks, Areas(tuple(wheels), fill=_WHEEL, edge=INK)] if wheels else marks
+def _corners(wheel: Wheel) -> Array:
+    return moved(box_corners(2.0 * wheel.radius, wheel.width), wheel.x, wheel.y, wheel.yaw)

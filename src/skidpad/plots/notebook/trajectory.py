@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from ...trajectory.columns import ROLES, span
 from ...trajectory.trajectory import Trajectory
-from ..panels import panels, speed
-from ..path_diagram import path_diagram, travelled
-from ..trajectory_plot import panel_diagram
+from ..figures.path import draw_path
+from ..figures.trajectory import draw_panels
+from ..layout import new_figure
+from ..numbers.motion import speed, travelled
+from ..numbers.panels import panels
+from .drawing import MOST_PIECES, MOST_POINTS, drawing
 from .html_parts import beside, folded, heading, page, short, table, warning
-from .paint_svg import drawing
-from .sheet import Cell, Diagram, Sheet
 
 MOST_PANELS = 3
 
@@ -29,18 +32,18 @@ def trajectory_html(run: Trajectory) -> str:
 
 def _figures(run: Trajectory) -> list[tuple[str, str, str]]:
     """Names, values and units of what a run shows."""
-    found = [("duration", short(run.duration), "s")]
+    figures = [("duration", short(run.duration), "s")]
     if len(run) > 1:
-        found.append(("mean time between samples", short(run.duration / (len(run) - 1)), "s"))
+        figures.append(("mean time between samples", short(run.duration / (len(run) - 1)), "s"))
     if {"x", "y"} <= set(run.names):
-        found.append(("distance", short(float(travelled(run)[-1])), "m"))
+        figures.append(("distance", short(float(travelled(run)[-1])), "m"))
     whole = speed(run)
     if whole is not None:
-        found.append(("top speed", short(_most(whole)), "m/s"))
+        figures.append(("top speed", short(_most(whole)), "m/s"))
     for name, words in (("a_x", "acceleration forward"), ("a_y", "acceleration to the side")):
         if name in run:
-            found.append((f"largest {words}", short(_most(np.abs(run[name]))), "m/s²"))
-    return found
+            figures.append((f"largest {words}", short(_most(np.abs(run[name]))), "m/s²"))
+    return figures
 
 
 def _most(values: np.ndarray) -> float:
@@ -49,26 +52,20 @@ def _most(values: np.ndarray) -> float:
 
 
 def _drawing(run: Trajectory) -> str:
-    shown = [panel_diagram(run.t, panel) for panel in panels(run)[:MOST_PANELS]]
+    shown = panels(run)[:MOST_PANELS]
     with_path = {"x", "y"} <= set(run.names)
     if not shown and not with_path:
         return ""
     rows = max(1, len(shown))
-    cells: list[Cell] = []
-    if with_path:
-        path = path_diagram(run, speed(run))
-        axes = {"x": path.x._replace(label=""), "y": path.y._replace(label="")}
-        cells.append(Cell(path._replace(legend="none", **axes), 0, 0, rows))
-    for k, diagram in enumerate(shown):
-        cells.append(Cell(_in_stack(diagram, k == rows - 1), k, int(with_path)))
-    widths = (*[3.9] * with_path, *[3.9] * bool(shown))
     height = 3.6 if with_path else 1.2 * rows
-    return drawing(Sheet(tuple(cells), widths, (height / rows,) * rows, title=run.name))
 
+    def draw(figure: Any, grid: Any) -> None:
+        if with_path:
+            draw_path(figure.add_subplot(grid[:, 0]), run, most=MOST_PIECES)
+        draw_panels(figure, grid, int(with_path), run.t, shown, most=MOST_POINTS)
 
-def _in_stack(diagram: Diagram, lowest: bool) -> Diagram:
-    axis = diagram.x._replace(label="time [s]" if lowest else "", ticks=lowest)
-    return diagram._replace(x=axis)
+    widths = (*[4.4] * with_path, *[3.9] * bool(shown))
+    return drawing(run.name, new_figure(widths, (height / rows,) * rows), draw)
 
 
 def _columns(run: Trajectory) -> str:
