@@ -40,11 +40,11 @@ def single_track(p, v: float, frequency):
 
 @pytest.mark.parametrize("v", [8.0, 20.0, 35.0])
 def test_the_linear_car_answers_as_the_textbook_says(v):
-    found = steering_response(ST, v, FREQUENCY)
+    answer = steering_response(ST, v, FREQUENCY)
     omega, a_y = single_track(ST.params, v, FREQUENCY)
-    np.testing.assert_allclose(found.yaw_rate, omega, rtol=1e-9)
-    assert found.lateral_acceleration is not None
-    np.testing.assert_allclose(found.lateral_acceleration, a_y, rtol=1e-9)
+    np.testing.assert_allclose(answer.yaw_rate, omega, rtol=1e-9)
+    assert answer.lateral_acceleration is not None
+    np.testing.assert_allclose(answer.lateral_acceleration, a_y, rtol=1e-9)
 
 
 def test_a_slow_sine_gets_the_gain_of_a_steady_turn():
@@ -52,8 +52,8 @@ def test_a_slow_sine_gets_the_gain_of_a_steady_turn():
     base = p.l_f + p.l_r
     C_f, C_r = p.C_f * p.m * p.g * p.l_r / base, p.C_r * p.m * p.g * p.l_f / base
     gradient = p.m * (C_r * p.l_r - C_f * p.l_f) / (C_f * C_r * base)
-    found = steering_response(ST, v, 1e-5)
-    assert abs(found.yaw_rate[0]) == pytest.approx(v / (base + gradient * v**2), rel=1e-8)
+    answer = steering_response(ST, v, 1e-5)
+    assert abs(answer.yaw_rate[0]) == pytest.approx(v / (base + gradient * v**2), rel=1e-8)
 
 
 def amplitude(t, values, frequency: float) -> complex:
@@ -76,10 +76,10 @@ def test_a_simulated_sine_has_the_gain_and_phase_of_the_diagram(name):
     settled = run.between(0.625, 2.5)
     t = settled.t
     wheels, omega, a_y = (amplitude(t, settled[n], hertz) for n in ("steer", "omega", "a_y"))
-    found = steering_response(car, v, hertz)
-    assert found.lateral_acceleration is not None
-    assert omega / wheels == pytest.approx(found.yaw_rate[0], rel=2e-4)
-    assert a_y / wheels == pytest.approx(found.lateral_acceleration[0], rel=2e-4)
+    answer = steering_response(car, v, hertz)
+    assert answer.lateral_acceleration is not None
+    assert omega / wheels == pytest.approx(answer.yaw_rate[0], rel=2e-4)
+    assert a_y / wheels == pytest.approx(answer.lateral_acceleration[0], rel=2e-4)
     # What is commanded holds over a step, so on average it acts half a step late.
     late = np.exp(-2j * np.pi * hertz * 0.0005)
     through = steering_response(car, v, hertz, input="u_steer").yaw_rate[0]

@@ -37,10 +37,10 @@ def ramp(t, offset: float = 0.0, yaw: float = 0.0, name: str = "") -> sp.Traject
 def test_a_difference_is_taken_at_the_times_of_the_reference_within_both():
     reference = ramp(np.arange(0.0, 2.001, 0.1))
     other = ramp(np.arange(0.5, 1.7, 0.07), offset=0.3)
-    found = difference(other, reference, "x")
+    apart = difference(other, reference, "x")
     inside = (reference.t >= other.t[0]) & (reference.t <= other.t[-1])
-    np.testing.assert_array_equal(found.t, reference.t[inside])
-    np.testing.assert_allclose(found.values, 0.3, rtol=0.0, atol=1e-12)
+    np.testing.assert_array_equal(apart.t, reference.t[inside])
+    np.testing.assert_allclose(apart.values, 0.3, rtol=0.0, atol=1e-12)
 
 
 def test_inputs_are_held_between_samples():
@@ -49,13 +49,13 @@ def test_inputs_are_held_between_samples():
 
 
 def test_headings_differ_the_short_way():
-    found = difference(ramp([0.0, 1.0], yaw=-3.1), ramp([0.0, 1.0], yaw=3.1), "yaw")
-    np.testing.assert_allclose(found.values, 2.0 * np.pi - 6.2, rtol=1e-12)
+    apart = difference(ramp([0.0, 1.0], yaw=-3.1), ramp([0.0, 1.0], yaw=3.1), "yaw")
+    np.testing.assert_allclose(apart.values, 2.0 * np.pi - 6.2, rtol=1e-12)
 
 
 def test_runs_that_do_not_overlap_have_no_difference():
-    found = difference(ramp([5.0, 6.0]), ramp([0.0, 1.0]), "x")
-    assert found.t.size == found.values.size == 0
+    apart = difference(ramp([5.0, 6.0]), ramp([0.0, 1.0]), "x")
+    assert apart.t.size == apart.values.size == 0
     assert sp.plots.compare(ramp([0.0, 1.0]), ramp([5.0, 6.0]), columns=["x"]).axes
 
 

@@ -81,8 +81,8 @@ def test_rings_stand_at_halves_of_gravity():
 
 def test_density_counts_neighbours():
     x = np.concatenate([np.full(30, 1.01), np.full(10, -3.02), [5.03]])
-    found = density(x, np.zeros_like(x), 6.0)
-    np.testing.assert_allclose(found, np.repeat([1.0, 1.0 / 3.0, 1.0 / 30.0], [30, 10, 1]))
+    shares = density(x, np.zeros_like(x), 6.0)
+    np.testing.assert_allclose(shares, np.repeat([1.0, 1.0 / 3.0, 1.0 / 30.0], [30, 10, 1]))
 
 
 def test_several_runs_have_a_colour_each():

@@ -19,8 +19,8 @@ SQUARE = ((1.0, 0.5), (-1.0, 0.5), (-1.0, -0.5), (1.0, -0.5))
 
 
 def test_points_are_turned_left_and_shifted():
-    found = moved(np.array([[1.0, 0.0], [0.0, 2.0]]), 10.0, 20.0, np.pi / 2.0)
-    np.testing.assert_allclose(found, [[10.0, 21.0], [8.0, 20.0]], atol=1e-12)
+    places = moved(np.array([[1.0, 0.0], [0.0, 2.0]]), 10.0, 20.0, np.pi / 2.0)
+    np.testing.assert_allclose(places, [[10.0, 21.0], [8.0, 20.0]], atol=1e-12)
 
 
 def test_a_steered_wheel_is_turned_about_its_own_middle():

@@ -36,50 +36,50 @@ def steady_turn(p, v: float, steer: float) -> np.ndarray:
 @pytest.mark.parametrize(("v", "steer"), [(10.0, 0.02), (20.0, -0.01), (30.0, 0.005)])
 def test_the_fixed_point_of_the_linear_car_is_its_steady_turn(v, steer):
     plane = Plane(ST, ("beta", "omega"), speed=v, steer=steer)
-    (found,) = fixed_points(plane.rates, LOW, HIGH)
-    np.testing.assert_allclose(found.at, steady_turn(ST.params, v, steer), rtol=1e-8)
-    assert found.kind == "stable"
+    (point,) = fixed_points(plane.rates, LOW, HIGH)
+    np.testing.assert_allclose(point.at, steady_turn(ST.params, v, steer), rtol=1e-8)
+    assert point.kind == "stable"
 
 
 def test_the_eigenvalues_are_those_of_the_exact_linearisation():
     plane = Plane(ST, ("beta", "omega"), speed=20.0)
-    (found,) = fixed_points(plane.rates, LOW, HIGH)
+    (point,) = fixed_points(plane.rates, LOW, HIGH)
     x = record.build(ST.State, {"v": 20.0})
     _, A, _ = ST.linearise_continuous(x, ST.Input(a=0.0, steer_rate=0.0))
     at = [record.names(ST.State).index(name) for name in ("beta", "omega")]
     wanted = np.linalg.eigvals(A[np.ix_(at, at)])
-    np.testing.assert_allclose(np.sort_complex(found.eigenvalues), np.sort_complex(wanted), rtol=1e-6)  # fmt: skip # noqa: E501
+    np.testing.assert_allclose(np.sort_complex(point.eigenvalues), np.sort_complex(wanted), rtol=1e-6)  # fmt: skip # noqa: E501
 
 
 def test_rates_are_those_of_the_vehicle():
     plane = Plane(CAR, ("v_y", "omega"), speed=15.0, steer=0.03, inputs={"tau_rl": 5.0})
     points = np.array([[0.5, 0.2], [-1.0, 0.7]])
-    for point, found in zip(points, plane.rates(points), strict=True):
+    for point, rates in zip(points, plane.rates(points), strict=True):
         x = record.unflatten(CAR.State, plane.states(point[None])[0].tolist())
         assert (x.v_x, x.v_y, x.omega, x.steer, x.tau_rl) == (15.0, *point, 0.03, 5.0)
         rate = CAR.derivative(x, CAR.Input(steer=0.03, tau_rl=5.0))
-        np.testing.assert_allclose(found, [rate.v_y, rate.omega], rtol=1e-11, atol=1e-11)
+        np.testing.assert_allclose(rates, [rate.v_y, rate.omega], rtol=1e-11, atol=1e-11)
 
 
 def test_slip_angle_and_lateral_velocity_tell_the_same_motion():
     """beta = atan(v_y / v_x): its rate follows from those of v_x and v_y."""
     v, beta, omega = 15.0, 0.12, 0.4
     plane = Plane(CAR, ("beta", "omega"), speed=v)
-    (found,) = plane.rates(np.array([[beta, omega]]))
+    (motion,) = plane.rates(np.array([[beta, omega]]))
     x = record.unflatten(CAR.State, plane.states(np.array([[beta, omega]]))[0].tolist())
     assert (x.v_x, x.v_y) == (v * np.cos(beta), v * np.sin(beta))
     h = 1e-6
     rate = CAR.derivative(x, CAR.Input())
     ends = [np.arctan2(x.v_y + s * rate.v_y, x.v_x + s * rate.v_x) for s in (h, -h)]
-    assert found[0] == pytest.approx((ends[0] - ends[1]) / (2.0 * h), rel=1e-6)
+    assert motion[0] == pytest.approx((ends[0] - ends[1]) / (2.0 * h), rel=1e-6)
     polar = Plane(ST, ("v_y", "omega"), speed=20.0)
     state = record.unflatten(ST.State, polar.states(np.array([[1.5, 0.1]]))[0].tolist())
     assert state.v * np.cos(state.beta) == pytest.approx(20.0, rel=1e-14)
     assert state.v * np.sin(state.beta) == pytest.approx(1.5, rel=1e-14)
     rates = ST.derivative(state, ST.Input(a=0.0, steer_rate=0.0))
-    (found,) = polar.rates(np.array([[1.5, 0.1]]))
+    (motion,) = polar.rates(np.array([[1.5, 0.1]]))
     ends = [20.0 * np.tan(state.beta + s * rates.beta) for s in (h, -h)]
-    assert found[0] == pytest.approx((ends[0] - ends[1]) / (2.0 * h), rel=1e-6)
+    assert motion[0] == pytest.approx((ends[0] - ends[1]) / (2.0 * h), rel=1e-6)
 
 
 @pytest.mark.parametrize(
@@ -93,35 +93,35 @@ def test_slip_angle_and_lateral_velocity_tell_the_same_motion():
 def test_fixed_points_of_known_fields(matrix, kind):
     centre = np.array([0.123, -0.456])
     A = np.array(matrix)
-    (found,) = fixed_points(lambda p: (p - centre) @ A.T, -np.ones(2), np.ones(2))
-    np.testing.assert_allclose(found.at, centre, rtol=1e-9)
-    np.testing.assert_allclose(found.jacobian, A, rtol=1e-6, atol=1e-6)
-    assert found.kind == kind
+    (point,) = fixed_points(lambda p: (p - centre) @ A.T, -np.ones(2), np.ones(2))
+    np.testing.assert_allclose(point.at, centre, rtol=1e-9)
+    np.testing.assert_allclose(point.jacobian, A, rtol=1e-6, atol=1e-6)
+    assert point.kind == kind
 
 
 def test_a_pendulum_has_its_saddles_and_centres():
     def pendulum(p):
         return np.column_stack([p[:, 1], -np.sin(p[:, 0]) - 0.1 * p[:, 1]])
 
-    found = fixed_points(pendulum, np.array([-4.0, -2.0]), np.array([4.0, 2.0]))
-    assert [point.kind for point in found] == ["saddle", "stable", "saddle"]
-    np.testing.assert_allclose([p.at[0] for p in found], [-np.pi, 0.0, np.pi], atol=1e-9)
+    points = fixed_points(pendulum, np.array([-4.0, -2.0]), np.array([4.0, 2.0]))
+    assert [point.kind for point in points] == ["saddle", "stable", "saddle"]
+    np.testing.assert_allclose([p.at[0] for p in points], [-np.pi, 0.0, np.pi], atol=1e-9)
 
 
 def test_streamlines_run_along_the_field():
     def turning(p):
         return np.column_stack([-p[:, 1], p[:, 0]])
 
-    found = streams(turning, np.array([-2.0, -2.0]), np.array([2.0, 2.0]))
-    assert len(found.lines) > 10
-    for line in found.lines:
+    flow = streams(turning, np.array([-2.0, -2.0]), np.array([2.0, 2.0]))
+    assert len(flow.lines) > 10
+    for line in flow.lines:
         radius = np.hypot(line[:, 0], line[:, 1])
         np.testing.assert_allclose(radius, radius[0], rtol=1e-5)
         steps = np.hypot(*np.diff(line, axis=0).T)
         np.testing.assert_allclose(steps, 4.0 * STEP, rtol=1e-2)
-    along = turning(found.heads)
-    cross = found.directions[:, 0] * along[:, 1] - found.directions[:, 1] * along[:, 0]
-    dot = (found.directions * along).sum(axis=1)
+    along = turning(flow.heads)
+    cross = flow.directions[:, 0] * along[:, 1] - flow.directions[:, 1] * along[:, 0]
+    dot = (flow.directions * along).sum(axis=1)
     assert (dot > 0.0).all()
     assert (np.abs(cross) < 0.05 * dot).all()
 
