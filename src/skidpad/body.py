@@ -6,6 +6,8 @@ the names of fields. A model without one still simulates. The contract:
 1. `reference` names the point of the vehicle whose motion is meant. All places on the vehicle are
    given from it, x forward, y to the left, in m.
 2. `pose(x, p)` is where that point is in the world, `velocity(x, u, p)` how it moves, in body axes.
+   `speed(x, p)`, if given, is the speed that references and set-points mean, negative in reverse,
+   of a state that has the length of the velocity; it is `v_x` where it is left out.
 3. `acceleration(x, rate, p)`, if given, is its acceleration over ground in body axes and the rate
    of the yaw rate, from state and time derivative. A continuous model may leave it out: it is
    then the derivative of `velocity` along the motion. A discrete model has none.
@@ -19,11 +21,12 @@ the names of fields. A model without one still simulates. The contract:
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from math import inf
 from typing import Any, NamedTuple
 
+from . import record
 from .errors import InvalidValue
 from .units import kg, kg_m2, m, m_s, m_s2, one, rad, rad_s, rad_s2
 
@@ -104,6 +107,11 @@ class Wheel:
     use: str = ""
     """The field with the share of its grip that is used, 0 to 1."""
 
+    @property
+    def length(self) -> m:
+        """As long as it is seen from above: its diameter."""
+        return 2.0 * self.radius
+
 
 @dataclass(frozen=True)
 class Trailer:
@@ -170,6 +178,8 @@ class Limits:
     """Largest acceleration over ground that its tyres give, in any direction."""
     omega_max: rad_s = inf
     """Of a vehicle that turns on the spot."""
+    handbrake: bool = False
+    """Whether it has one, which `Wish.handbrake` pulls."""
     inputs: Mapping[str, tuple[float, float]] = field(
         default_factory=dict[str, tuple[float, float]]
     )
@@ -188,6 +198,20 @@ class Body:
     limits: Callable[[Any], Limits]
     command: Callable[[Any, Wish, Any], Any]
     acceleration: Callable[[Any, Any, Any], Acceleration] | None = None
+    speed: Callable[[Any, Any], m_s] | None = None
+
+    def speed_of(self, x: Any, u: Any, p: Any) -> m_s:
+        """The speed that references and set-points mean."""
+        return self.velocity(x, u, p).v_x if self.speed is None else self.speed(x, p)
+
+
+def own_fields(State: type, read: Callable[[Any], Sequence[Any]]) -> tuple[str | None, ...]:
+    """The state fields that `read(x)` consists of; None in place of a value that it computes."""
+    # Told apart by identity: what is computed is another object, even if it is equal.
+    probes = [1.0 + k / 64.0 for k in range(record.size(State))]
+    values = read(record.unflatten(State, probes))
+    by_probe = {id(probe): name for probe, name in zip(probes, record.names(State), strict=True)}
+    return tuple(by_probe.get(id(value)) for value in values)
 
 
 def body_of(vehicle: Any, purpose: str) -> Body:

@@ -18,11 +18,13 @@ import numpy as np
 
 from .. import record
 from ..arrays import Array
+from ..body import Pose, Velocity
 from ..checks import made, positive_step, whole
 from ..components.centre_track import drift
 from ..errors import InvalidValue, SkidpadError
+from ..ops import cos, sin
 from ..units import m_s, rad, s
-from .car import car_of
+from .car import car_of, push
 from .nmpc_problem import (
     Accelerations,
     Formulation,
@@ -255,7 +257,7 @@ class NmpcController:
     def __init__(self, nmpc: Nmpc, reference: Reference) -> None:
         self.nmpc, self.reference = nmpc, reference
         self.plans: list[Plan] = []
-        self._geometry = car_of(nmpc.vehicle).geometry
+        self._car = car_of(nmpc.vehicle)
         self._began = -inf
         """Time of the last plan in s."""
 
@@ -279,27 +281,25 @@ class NmpcController:
 
         Headings are those nearest to `yaw`, as a car may have turned round several times.
         """
-        g, State = self._geometry, self.nmpc.vehicle.State
+        vehicle, g = self.nmpc.vehicle, self._car.geometry
         steer = kinematic_steer(ahead.curvature, g.l_f, g.l_r)
+        beta = drift(steer, g.l_f, g.l_r)
         first = float(np.ravel(ahead.heading)[0])
         heading = ahead.heading + (unwrapped(yaw, first) - first)
-        rolling = {
-            "x": ahead.x,
-            "y": ahead.y,
-            "v": ahead.v,
-            "v_x": ahead.v,
-            "yaw": heading - drift(steer, g.l_f, g.l_r),
-            "steer": steer,
-            "omega": ahead.v * ahead.curvature,
-        }
-        none = np.zeros(np.shape(ahead.x))
-        return np.column_stack([rolling.get(name, none) for name in record.names(State)])
+        fields = record.names(vehicle.State)
+        turned = {w.steer: steer for w in vehicle.geometry.wheels if w.steer in fields}
+        v, none = ahead.v, np.zeros(np.shape(ahead.x))
+        rolling = vehicle.body.placed(
+            vehicle.State(**dict.fromkeys(fields, none) | turned),
+            Pose(ahead.x, ahead.y, heading - beta),
+            Velocity(v * cos(beta), v * sin(beta), v * ahead.curvature),
+            vehicle.params,
+        )
+        return np.column_stack(record.flatten(rolling))
 
     def _wanted(self, ahead: Point) -> Array:
-        """Inputs along the reference: its acceleration, where that is one."""
-        names = record.names(self.nmpc.vehicle.Input)
-        rate = np.asarray(ahead.a)[:-1]
-        return np.column_stack([rate if name == "a" else 0.0 * rate for name in names])
+        """Inputs (N, nu) along the reference: what its acceleration takes."""
+        return np.outer(np.asarray(ahead.a)[:-1], push(self._car, self.nmpc.vehicle.State))
 
 
 def prediction_state(x: Any, State: type) -> Any:

@@ -11,14 +11,12 @@ from __future__ import annotations
 from typing import Annotated, Any, NamedTuple
 
 from .. import record
-from ..checks import made
 from ..components.ackermann import steer_of
 from ..ops import maximum
 from ..policy import Policy
 from ..units import m, non_negative, per_m, positive, rad, s
-from .car import Car, Geometry, car_of, rear_axle
-from .following import CRUISE, Law, View, ahead_in_frame, follower
-from .pid_long_lat import SpeedGains
+from .car import Car, rear_axle
+from .following import Law, View, ahead_in_frame, follower
 from .reference import KNOTS, Reference
 
 
@@ -32,20 +30,12 @@ class LookAhead(NamedTuple):
     curvature bounded."""
 
 
-class Params(NamedTuple):
-    """Parameters of the policy."""
-
-    geometry: Geometry
-    law: LookAhead = LookAhead()
-    speed: SpeedGains = CRUISE
-
-
 def arc(ahead: m, left: m, l_least: m) -> per_m:
     """Curvature of the circle from the rear axle to a goal, given in the car's frame."""
     return 2.0 * left / maximum(ahead * ahead + left * left, l_least * l_least)
 
 
-def steer(p: LookAhead, g: Geometry, view: View) -> rad:
+def steer(p: LookAhead, g: Any, view: View) -> rad:
     """Steering angle, positive to the left."""
     distance = maximum(p.t_ahead * view.motion.v_x, p.l_least)
     x, y = rear_axle(view.motion, g)
@@ -67,12 +57,13 @@ def policy(
     With a `path` the goal is a distance beyond the nearest point of it. Without, the policy is told
     its goal: `reference.rows(steps, dt, ahead=t_ahead)`.
     """
-    known = car or car_of(made(vehicle))
-    params = Params(
-        known.geometry,
-        record.build(LookAhead, **law),
-        record.build(SpeedGains, speed, base=CRUISE),
-    )
     return follower(
-        "pure_pursuit", vehicle, Law(rear_axle, steer), params, path=path, knots=knots, car=known
+        "pure_pursuit",
+        vehicle,
+        Law(rear_axle, steer),
+        record.build(LookAhead, **law),
+        speed=speed,
+        path=path,
+        knots=knots,
+        car=car,
     )

@@ -10,6 +10,7 @@ import numpy as np
 
 from .. import record, vehicles
 from ..arrays import Array
+from ..body import body_of
 from ..errors import InvalidValue
 from ..model import Vehicle
 from ..plane.maps import Map
@@ -18,7 +19,7 @@ from ..runs import Driver, StartLine, TrajectoryShow, driven
 from ..stage import Disc, Line
 from ..units import m, m_s, m_s2, s
 from ..vehicles.autoware import NAMES as COMMAND_DRIVEN
-from .follower import Follower, readable
+from .follower import Follower
 from .lane_change import path
 from .plan import Plan
 from .speed_profile import Grip, speed_profile
@@ -73,8 +74,7 @@ def show(
         track: one of `TRACKS`, or a file that `Map.load` reads and that has a centre line.
         speed: fastest, in m/s.
     """
-    car = readable(vehicle)
-    size = (car.geometry.l_f + car.geometry.l_r) / WHEEL_BASE
+    size = body_of(vehicle, "a run").geometry(vehicle.params).wheel_base / WHEEL_BASE
     fastest = _fastest(vehicle, speed)
     if (track or TRACKS[0]) == "circuit":
         plan, shown = _circuit(random_track(seed), size, fastest)

@@ -100,6 +100,7 @@ def limits_of_actuators(p: Any) -> Limits:
         steer_rate_max=p.steer_rate_max,
         a_max=drive,
         a_min=-drive,
+        handbrake=True,
         inputs={"steer": (-p.steer_max, p.steer_max), **torques},
     )
 

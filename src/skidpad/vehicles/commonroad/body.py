@@ -28,7 +28,7 @@ from ...components.actuator import rate_limited_lag
 from ...components.centre_track import drift, following, path_acceleration, rolling, rolling_rate
 from ...components.single_track import yaw_rate
 from ...ops import atan2, cos, sin, sqrt, where
-from ...units import kg, m, rad_s, s
+from ...units import kg, m, m_s, rad_s, s
 from .records import BicycleInput, CarInput
 
 STEER_TIME: s = 0.1
@@ -52,6 +52,11 @@ CENTRE_OF_MASS, REAR_AXLE = "centre of mass", "middle of the rear axle"
 def pose(x: Any, p: Any) -> Pose:
     """Pose of the reference point."""
     return Pose(x.x, x.y, x.yaw)
+
+
+def speed(x: Any, p: Any) -> m_s:
+    """Of a state that has the speed over ground."""
+    return x.v
 
 
 def command(Input: Any) -> Callable[[Any, Wish, Any], Any]:
@@ -200,6 +205,7 @@ def rolling_body() -> Body:
         reference=CENTRE_OF_MASS,
         pose=pose,
         velocity=rolling_velocity,
+        speed=speed,
         acceleration=rolling_acceleration,
         placed=rolling_placed,
         geometry=without_mass,
@@ -214,6 +220,7 @@ def slipping_body() -> Body:
         reference=CENTRE_OF_MASS,
         pose=pose,
         velocity=slipping_velocity,
+        speed=speed,
         acceleration=slipping_acceleration,
         placed=slipping_placed,
         geometry=seen_from_the_mass,
