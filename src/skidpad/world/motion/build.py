@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from math import cos, hypot, sin
 from typing import NamedTuple
 
@@ -54,10 +55,10 @@ def built(spec: VehicleSpec, compat: str | None, gravity: m_s2) -> Built:
     if isinstance(spec.dynamics, OwnDynamics):
         return _own(spec.dynamics, spec.shape, compat, gravity)
     description = spec.dynamics
-    vehicle = wheeled.vehicle(description, compat)
+    assert spec.shape is not None
+    vehicle = replace(wheeled.vehicle(description, compat), outlines=spec.shape.parts)
     body = vehicle.params.body
     mass = body.chassis_mass + sum(w.mass for w in description.wheels)
-    assert spec.shape is not None
     chassis = tuple(Part(p, CHASSIS) for p in spec.shape.parts)
     parts = chassis + tuple(Part(_rectangle(w, w.yaw), WHEEL) for w in description.wheels)
     steered = _steered(description, vehicle, len(chassis))
@@ -88,6 +89,8 @@ def _own(dynamics: OwnDynamics, shape: Shape | None, compat: str | None, gravity
         vehicle = vehicles.get(name)(params)
     if "g" in vehicle.params._fields and "g" not in params:
         vehicle = vehicle.with_params(g=gravity)
+    if shape is not None and shape.made_from != "default":
+        vehicle = replace(vehicle, outlines=shape.parts)
     outlines = (OWN_OUTLINE,) if shape is None else shape.parts
     parts = tuple(Part(outline, CHASSIS) for outline in outlines)
     mass = getattr(vehicle.params, "m", _OWN_MASS)
