@@ -14,6 +14,8 @@ vehicle. `nmpc` is the exception: it solves a program at every step, so it drive
 from __future__ import annotations
 
 from . import (
+    abilities,
+    driving,
     keyboard,
     line,
     lqr,
@@ -39,6 +41,8 @@ __all__ = [
     "PIDControl",
     "PIDLongLat",
     "Reference",
+    "abilities",
+    "driving",
     "keyboard",
     "line",
     "lqr",

@@ -13,7 +13,7 @@ from ...components.table import NoTable, at_column, at_row
 from ...model import Model, NoDisturbance
 from ...ops import abs, where
 from ...units import m_s, m_s2, rad, rad_s, s
-from .body import car
+from .actuation_body import Steering, by_angle, by_map, by_wheel, pedal_car
 from .drive import Moving, driven, report, time_constant
 from .records import ActuationInput, GearedState, MechanicalState, Report
 from .rules import Rules, guarded
@@ -94,6 +94,7 @@ def _servo_model(
     Params: type,
     rules: Rules,
     steering: Callable[[Any, ActuationInput, Any, Rules], SteerRate],
+    command: Steering,
 ) -> Model:
     """A model whose steering moves by a rate."""
 
@@ -101,25 +102,26 @@ def _servo_model(
         after = _limited(_driven(x, u, p, dt, steering(x, u, p, rules)), p)
         return guarded(x, GearedState(*after), u.gear, dt, p, rules)
 
-    return _model(name, summary, Params, rules, State=GearedState, update=update)
+    body = pedal_car(command, lambda p: p.steer_rate_lim)
+    return _model(name, summary, Params, rules, body=body, State=GearedState, update=update)
 
 
 def plain_cmd(Params: type, rules: Rules) -> Model:
     """ACTUATION_CMD."""
     summary = "Pedals through maps; the steering command is a tyre angle"
-    return _servo_model("ACTUATION_CMD", summary, Params, rules, plain)
+    return _servo_model("ACTUATION_CMD", summary, Params, rules, plain, by_angle)
 
 
 def vgr(Params: type, rules: Rules) -> Model:
     """ACTUATION_CMD_VGR."""
     summary = "Pedals through maps; the steering command is a wheel angle, its gear ratio varies"
-    return _servo_model("ACTUATION_CMD_VGR", summary, Params, rules, geared_wheel)
+    return _servo_model("ACTUATION_CMD_VGR", summary, Params, rules, geared_wheel, by_wheel)
 
 
 def steer_map(Params: type, rules: Rules) -> Model:
     """ACTUATION_CMD_STEER_MAP."""
     summary = "Pedals through maps; steering rate through a map"
-    return _servo_model("ACTUATION_CMD_STEER_MAP", summary, Params, rules, mapped)
+    return _servo_model("ACTUATION_CMD_STEER_MAP", summary, Params, rules, mapped, by_map)
 
 
 def mechanical(Params: type, rules: Rules) -> Model:
@@ -141,6 +143,7 @@ def mechanical(Params: type, rules: Rules) -> Model:
         "Pedals through maps; the steering command turns a column with inertia and friction",
         Params,
         rules,
+        body=pedal_car(by_wheel, lambda p: p.mechanical_params.rate_limit),
         State=MechanicalState,
         update=update,
         keeps=("steer_target",),
@@ -165,7 +168,6 @@ def _model(
         summary=summary,
         Params=Params,
         Input=ActuationInput,
-        body=car(ActuationInput),
         Outputs=Report,
         outputs=_reported,
         dead_times={

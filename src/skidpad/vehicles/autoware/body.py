@@ -21,20 +21,18 @@ from ...body import (
 from ...components.actuator import limited
 from ...components.gear import Gear
 from ...components.single_track import yaw_rate
-from ...ops import logical_and, logical_or, maximum, where
-from ...units import m, m_s, m_s2, one
-from .records import AccelerationInput, ActuationInput, GearedInput, PedalInput, VelocityInput
+from ...ops import logical_and, logical_or, where
+from ...units import m, m_s, one, rad_s
+from .records import AccelerationInput, GearedInput, PedalInput, VelocityInput
 
 FRONT_OVERHANG, REAR_OVERHANG, WIDTH = 0.37, 0.37, 0.66
 """Shares of the wheelbase, which is all that a model has: 4.86 m by 1.84 m at 2.79 m."""
 TRACK = 0.58
 WHEEL_RADIUS, WHEEL_WIDTH = 0.13, 0.08
 HEIGHT: m = 1.7
+LimitsOf = Callable[[Any], Limits]
 STILL: m_s = 0.02
 """Speed below which the gear may change."""
-PEDAL_DRIVE: m_s2 = 4.0
-PEDAL_BRAKE: m_s2 = 6.0
-"""Accelerations that pedals pushed down are taken to give: the maps are not inverted here."""
 
 
 def pose(x: Any, p: Any) -> Pose:
@@ -76,11 +74,11 @@ def unlimited(p: Any) -> Limits:
     return Limits()
 
 
-def limits(p: Any) -> Limits:
-    """Of the models that lag behind their commands."""
+def limits(p: Any, steer_rate: rad_s | None = None) -> Limits:
+    """Of the models that lag behind their commands; `steer_rate`: of a steering of another kind."""
     return Limits(
         steer_max=p.steer_lim,
-        steer_rate_max=p.steer_rate_lim,
+        steer_rate_max=p.steer_rate_lim if steer_rate is None else steer_rate,
         v_max=p.vel_lim,
         v_min=-p.vel_lim,
         a_max=p.vel_rate_lim,
@@ -99,36 +97,25 @@ def driven_by_acceleration(x: Any, wish: Wish, p: Any) -> AccelerationInput:
     return AccelerationInput(wish.a, wish.steer)
 
 
-def _backwards(x: Any, wish: Wish) -> Any:
+def backwards(x: Any, wish: Wish) -> Any:
     """Whether the gear is to be reverse: rolling back, or at rest and wanting to."""
     return logical_or(x.v_x < -STILL, logical_and(x.v_x < STILL, wish.a < 0.0))
 
 
-def _gear(back: Any) -> one:
+def gear(back: Any) -> one:
+    """Reverse or drive."""
     return where(back, float(Gear.REVERSE), float(Gear.DRIVE))
 
 
 def driven_in_gear(x: Any, wish: Wish, p: Any) -> GearedInput:
     """The acceleration is forward in every gear."""
-    return GearedInput(wish.a, wish.steer, _gear(_backwards(x, wish)))
+    return GearedInput(wish.a, wish.steer, gear(backwards(x, wish)))
 
 
 def driven_by_pedal(x: Any, wish: Wish, p: Any) -> PedalInput:
     """The pedal drives in the direction of the gear."""
-    back = _backwards(x, wish)
-    return PedalInput(where(back, -wish.a, wish.a), wish.steer, _gear(back))
-
-
-def driven_by_pedals(x: Any, wish: Wish, p: Any) -> ActuationInput:
-    """Accelerator and brake as shares of what they are taken to give."""
-    back = _backwards(x, wish)
-    along = where(back, -wish.a, wish.a)
-    return ActuationInput(
-        maximum(along, 0.0) * (1.0 / PEDAL_DRIVE),
-        maximum(-along, 0.0) * (1.0 / PEDAL_BRAKE),
-        wish.steer,
-        _gear(back),
-    )
+    back = backwards(x, wish)
+    return PedalInput(where(back, -wish.a, wish.a), wish.steer, gear(back))
 
 
 _COMMANDS: dict[type, Callable[[Any, Wish, Any], Any]] = {
@@ -136,7 +123,6 @@ _COMMANDS: dict[type, Callable[[Any, Wish, Any], Any]] = {
     AccelerationInput: driven_by_acceleration,
     GearedInput: driven_in_gear,
     PedalInput: driven_by_pedal,
-    ActuationInput: driven_by_pedals,
 }
 
 
@@ -147,12 +133,19 @@ def _within_limits(command: Callable[[Any, Wish, Any], Any], x: Any, wish: Wish,
 def car(Input: type, *, ideal: bool = False) -> Body:
     """The body of a model with this input; an ideal one has no limits."""
     command = _COMMANDS[Input]
+    if ideal:
+        return car_driven_by(command, unlimited)
+    return car_driven_by(partial(_within_limits, command), limits)
+
+
+def car_driven_by(command: Callable[[Any, Wish, Any], Any], limits: LimitsOf) -> Body:
+    """The body of a model that is commanded so."""
     return Body(
         reference="middle of the rear axle",
         pose=pose,
         velocity=velocity,
         placed=placed,
         geometry=geometry,
-        limits=unlimited if ideal else limits,
-        command=command if ideal else partial(_within_limits, command),
+        limits=limits,
+        command=command,
     )

@@ -19,9 +19,12 @@ from ...components.actuator import limited
 from ...components.additive_disturbance import additive
 from ...model import Model, NoDisturbance
 from ...ops import tan
-from ...units import m, m_s, m_s2, positive
+from ...units import m, m_s, m_s2, positive, s
 from .factory import CommonRoadFactory
 from .sets import BMW_3_SERIES
+
+TURN_TIME: s = 0.3
+"""In which a command brings about a velocity across the path."""
 
 
 class State(NamedTuple):
@@ -118,8 +121,8 @@ def limits(p: Params) -> Limits:
 
 
 def command(x: State, wish: Wish, p: Params) -> Input:
-    """A car that steered so would be pushed sideways by v² tan(steer) / wheelbase."""
-    across = x.v_s * x.v_s * tan(wish.steer) * (1.0 / (BMW_3_SERIES["l_f"] + BMW_3_SERIES["l_r"]))
+    """It goes the way that the wheels of a car would point: at v tan(steer) to the left."""
+    across = (x.v_s * tan(wish.steer) - x.v_d) * (1.0 / TURN_TIME)
     return Input(limited(wish.a, p.a_long_max), limited(across, p.a_lat_max))
 
 

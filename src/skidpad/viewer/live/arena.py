@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ...controllers.driving import Axes
 from ...errors import InvalidValue, SimulationDiverged, SkidpadError
 from ...record import unknown_name
 from ...stage import Line, Stage
@@ -18,7 +19,6 @@ from ...stage.world_stage import WorldStage
 from ...units import m, s
 from ...world.scene.scene import BlockSpec, Scene
 from ...world.world import World
-from .driving import Axes
 from .frames import Ranges
 from .obstacles import dropped, with_blocks
 from .pilots import KEYBOARD, Pilot

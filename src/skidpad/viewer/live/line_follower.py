@@ -7,15 +7,14 @@ the one that bends and brakes allow, found once from the end of the line to its 
 from __future__ import annotations
 
 from math import atan, cos, dist, sin, sqrt
-from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from ...body import Pose, Velocity, Wish
 from ...controllers import polyline
-from ...units import m, m_s, m_s2, one, rad, s
-from .abilities import Abilities
-from .driving import Motion, Wish
+from ...controllers.abilities import Abilities
+from ...units import m, m_s, m_s2, one, s
 
 _SHARE: one = 0.5
 """Of what tyres and brakes hold."""
@@ -26,14 +25,6 @@ _SETTLING: s = 0.4
 _SPACING: m = 0.5
 _CLOSED: m = 1.0
 """Distance of the ends below which a line is a loop, as a multiple of its longest piece."""
-
-
-class Pose(NamedTuple):
-    """Where a vehicle is."""
-
-    x: m
-    y: m
-    yaw: rad
 
 
 class LineFollower:
@@ -59,7 +50,7 @@ class LineFollower:
         self._v = _speeds(self._points, self._spacing, can, self._loop)
         self._place: int | None = None
 
-    def wish(self, pose: Pose, now: Motion) -> Wish:
+    def wish(self, pose: Pose, now: Velocity) -> Wish:
         """What leads along the line from where the vehicle is."""
         here = self._place = self._nearest(pose)
         can = self._can
@@ -75,7 +66,7 @@ class LineFollower:
         steer = min(max(atan(can.wheel_base * curvature), -can.steer_max), can.steer_max)
         # On the spot too: a vehicle across the line has to turn before it can go along it.
         omega = max(now.v_x, 0.2 * can.omega_max * can.wheel_base) * curvature
-        return Wish(a, v, steer, min(max(omega, -can.omega_max), can.omega_max))
+        return Wish(steer, a, v, min(max(omega, -can.omega_max), can.omega_max))
 
     def _nearest(self, pose: Pose) -> int:
         """The nearest point: of all at first, then of those about the last one."""
