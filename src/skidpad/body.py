@@ -98,6 +98,8 @@ class Wheel:
     """Angle on the vehicle of a wheel that does not steer, positive to the left."""
     steer: str = ""
     """The field with its angle on the vehicle, if it steers."""
+    spin: str = ""
+    """The field with its rate of turning in rad/s, positive forward, if it spins by itself."""
     F_x: str = ""
     """The field with its force along the wheel, in N."""
     F_y: str = ""

@@ -105,7 +105,7 @@ def _performed(
     with watched(wanted, quiet) as watch:
         from ..runs import perform_into
 
-        kept = perform_into(
+        done = perform_into(
             show,
             folder,
             name,
@@ -116,9 +116,9 @@ def _performed(
             watch=watch,
             meta={"name": name, "seed": seed},
         )
-    report(show, kept)
-    if kept.outcome.error is not None:
-        raise kept.outcome.error
+    report(show, done)
+    if done.outcome.error is not None:
+        raise done.outcome.error
 
 
 def own_folder(name: str) -> Path:

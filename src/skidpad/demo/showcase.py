@@ -22,10 +22,10 @@ def showcase(demos: Sequence[Demo], out: Path, seed: int) -> None:
         console.print(Text.assemble((one.name, "bold"), f": {one.text}"))
         show = one.show(seed)
         with watched(show.duration, quiet=False) as watch:
-            kept = perform_into(show, out, one.name, watch=watch, meta={"seed": seed})
-        report(show, kept)
-        if show.picture is not None and kept.recording is not None:
+            done = perform_into(show, out, one.name, watch=watch, meta={"seed": seed})
+        report(show, done)
+        if show.picture is not None and done.recording is not None:
             picture = out / f"{one.name}.png"
-            show.picture(read(kept.recording), picture)
+            show.picture(read(done.recording), picture)
             console.print(file_line("picture", picture), soft_wrap=True)
         console.print()

@@ -1,4 +1,4 @@
-"""`skidpad run VEHICLE`: any car that skidpad can steer, on a track that fits its size."""
+"""`skidpad run VEHICLE`: any vehicle with a body, on a track that fits its size."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import numpy as np
 
 from .. import record, vehicles
 from ..arrays import Array
-from ..body import body_of
+from ..body import Pose, Velocity, body_of
 from ..errors import InvalidValue
 from ..model import Vehicle
 from ..plane.maps import Map
@@ -45,7 +45,7 @@ A_LATERAL: m_s2 = 4.0
 """In bends; the speed is chosen for it."""
 A_ALONG: m_s2 = 2.5
 V_MAX: m_s = 20.0
-V_LATE: m_s = 6.0
+V_LATE: m_s = 5.4
 """The same of vehicles whose commands arrive late."""
 CONE_COLOURS = {"blue": BLUE, "yellow": YELLOW, "orange": ORANGE}
 WHEEL_BASE: m = 1.57
@@ -68,26 +68,29 @@ def show(
     """One vehicle with a controller on a track.
 
     Args:
-        vehicle: what drives.
+        vehicle: what drives; any that has a body.
         seed: of the circuit.
         controller: one of `follower.STEERING`.
-        track: one of `TRACKS`, or a file that `Map.load` reads and that has a centre line.
+        track: one of `TRACKS`, or a file that `Map.load` reads and that has a centre line; the
+            circuit if None, and the lane change for what does not turn.
         speed: fastest, in m/s.
     """
-    size = body_of(vehicle, "a run").geometry(vehicle.params).wheel_base / WHEEL_BASE
-    fastest = _fastest(vehicle, speed)
-    if (track or TRACKS[0]) == "circuit":
+    body_of(vehicle, "a run")
+    size, fastest = vehicle.geometry.wheel_base / WHEEL_BASE, _fastest(vehicle, speed)
+    track = track or TRACKS[0 if _turns(vehicle) else 1]
+    if track == "circuit":
         plan, shown = _circuit(random_track(seed), size, fastest)
     elif track == "lane_change":
         plan, shown = _lane_change(size, fastest)
-    elif Path(str(track)).is_file():
-        plan, shown = _from_map(Map.load(str(track)), fastest)
+    elif Path(track).is_file():
+        plan, shown = _from_map(Map.load(track), fastest)
     else:
         known = (*TRACKS, "or the file of a centre line")
-        raise InvalidValue(record.unknown_name("skidpad", str(track), known, "track"))
+        raise InvalidValue(record.unknown_name("skidpad", track, known, "track"))
+    start = _start(vehicle, plan)
     driver = Follower(vehicle, plan, DT, controller or CONTROLLER)
     return driven(
-        {vehicle.name: Driver(vehicle, driver, _start(vehicle, plan))},
+        {vehicle.name: Driver(vehicle, driver, start)},
         dt=DT,
         integrator="rk4",
         substeps=round(DT / STEP) if vehicle.model.continuous else None,
@@ -98,8 +101,9 @@ def show(
 
 def _fastest(vehicle: Vehicle, speed: m_s | None) -> m_s:
     if speed is None:
+        limit = vehicle.limits.v_max
         usual = V_LATE if vehicle.model.dead_times else V_MAX
-        return min(usual, 0.9 * float(getattr(vehicle.params, "v_max", usual)))
+        return min(usual, 0.9 * (limit if np.isfinite(limit) else V_MAX))
     if not (np.isfinite(speed) and speed > 0.0):
         raise InvalidValue(f"speed = {speed:g} m/s must be finite and greater than 0")
     return speed
@@ -149,11 +153,26 @@ def _lane_change(size: float, v_max: m_s) -> tuple[Plan, dict[str, Any]]:
     return plan, {"duration": round(plan.time, 1), "lines": (Line(as_points(line), "reference"),)}
 
 
-def _start(vehicle: Vehicle, plan: Plan) -> dict[str, float]:
+def _turns(vehicle: Vehicle) -> bool:
+    """Whether it can head elsewhere than along the world's x axis."""
+    return bool(_placed(vehicle, Pose(0.0, 0.0, 1.0), 0.0)[1].yaw == 1.0)
+
+
+def _start(vehicle: Vehicle, plan: Plan) -> Any:
     """On the line, at its speed, with the wheels rolling."""
-    names, here = record.names(vehicle.State), plan.at(0.0)
-    start = {"x": here.x, "y": here.y, "yaw": here.heading}
-    start["v" if "v" in names else "v_x"] = here.v
-    radius = float(getattr(vehicle.params, "R_w", 0.0))
-    spins = [name for name in names if name.startswith("omega_") and radius > 0.0]
-    return start | {name: here.v / radius for name in spins}
+    here = plan.at(0.0)
+    state, pose = _placed(vehicle, Pose(here.x, here.y, here.heading), here.v)
+    if pose.yaw != here.heading:
+        raise InvalidValue(
+            f"{vehicle.name!r} does not turn, and the track begins at a heading of "
+            f"{here.heading:g} rad; the track lane_change goes straight ahead"
+        )
+    wheels = vehicle.geometry.wheels
+    return state._replace(**{w.spin: here.v / w.radius for w in wheels if w.spin})
+
+
+def _placed(vehicle: Vehicle, pose: Pose, v: m_s) -> tuple[Any, Pose]:
+    """A state at a pose and a speed, and the pose that it has."""
+    body, p = vehicle.body, vehicle.params
+    state = body.placed(record.build(vehicle.State), pose, Velocity(v, 0.0, 0.0), p)
+    return state, body.pose(state, p)

@@ -7,6 +7,7 @@ map to give more the further one asks. `CommandConverter` does it as Autoware do
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 from ...body import Body, Limits, Wish
@@ -60,6 +61,7 @@ def pedal_car(steering: Steering, steer_rate: Callable[[Any], Any]) -> Body:
         return ActuationInput(accel, brake * (1.0 / PEDAL_BRAKE), steer, gear(back))
 
     def limits_of(p: Any) -> Limits:
-        return limits(p, steer_rate(p))
+        # Pedals and steering are in units of their maps.
+        return replace(limits(p, steer_rate(p)), inputs={})
 
     return car_driven_by(command, limits_of)

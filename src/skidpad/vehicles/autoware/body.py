@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -83,7 +84,11 @@ def limits(p: Any, steer_rate: rad_s | None = None) -> Limits:
         v_min=-p.vel_lim,
         a_max=p.vel_rate_lim,
         a_min=-p.vel_rate_lim,
-        inputs={"steer": (-p.steer_lim, p.steer_lim)},
+        inputs={
+            "steer": (-p.steer_lim, p.steer_lim),
+            "velocity": (-p.vel_lim, p.vel_lim),
+            "acceleration": (-p.vel_rate_lim, p.vel_rate_lim),
+        },
     )
 
 
@@ -130,12 +135,18 @@ def _within_limits(command: Callable[[Any, Wish, Any], Any], x: Any, wish: Wish,
     return command(x, wish._replace(steer=limited(wish.steer, p.steer_lim)), p)
 
 
-def car(Input: type, *, ideal: bool = False) -> Body:
+def car(Input: Any, *, ideal: bool = False) -> Body:
     """The body of a model with this input; an ideal one has no limits."""
     command = _COMMANDS[Input]
     if ideal:
         return car_driven_by(command, unlimited)
-    return car_driven_by(partial(_within_limits, command), limits)
+
+    def limits_of(p: Any) -> Limits:
+        every = limits(p)
+        known = {name: ends for name, ends in every.inputs.items() if name in Input._fields}
+        return replace(every, inputs=known)
+
+    return car_driven_by(partial(_within_limits, command), limits_of)
 
 
 def car_driven_by(command: Callable[[Any, Wish, Any], Any], limits: LimitsOf) -> Body:

@@ -255,7 +255,15 @@ def springs_geometry(p: Any) -> Geometry:
     shape = sized(p, rear=False, mass=p.m)
     track = 0.5 * (p.front.track + p.rear.track)
     wheels = four_wheels(shape.front_axle, shape.rear_axle, track, p.R_w, WHEEL_WIDTH, forces=True)
-    return replace(shape, wheels=wheels)
+    spinning = (replace(wheel, spin=f"omega_{wheel.name}") for wheel in wheels)
+    return replace(shape, wheels=tuple(spinning))
+
+
+def on_spinning_wheels(p: Any) -> Geometry:
+    """The geometry of STD, whose wheels of an axle spin together."""
+    shape = sized(p, rear=False, mass=p.m)
+    spinning = (replace(wheel, spin=f"omega_{wheel.name[0]}") for wheel in shape.wheels)
+    return replace(shape, wheels=tuple(spinning))
 
 
 def seen_from_the_rear(p: Any) -> Geometry:

@@ -8,6 +8,7 @@ from typing import Any
 
 from ...body import Body, Geometry, Limits, Outline, Pose, Velocity, Wheel, Wish, box
 from ...components.actuator import limited
+from ...components.wheel_friction import Ellipse
 from ...controllers.wheeled import FrontSteerInput, MotorTorque, SideTorques, TwistInput
 from ...units import Nm, m, m_s2, rad_s, s
 from .rules import total_mass
@@ -78,7 +79,7 @@ class WheeledBody:
 
     def limits(self, p: Any) -> Limits:
         """Friction, and the steering of one that steers."""
-        grip = p.friction.mu * p.g
+        grip = inf if isinstance(p.friction, Ellipse) else p.friction.mu * p.g
         if not self.parts.kind.steered:
             return Limits(steer_max=0.0, grip=grip)
         return Limits(

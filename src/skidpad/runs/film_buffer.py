@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 from ..stage import Stage
 from ..stage.film import Film, ScanAt
-from .show import Stretch
+from .show import Segment
 
 MOST = 40_000_000
 """Numbers that are kept: 160 MB. A page has room for a tenth of that."""
@@ -15,7 +15,7 @@ _LARGEST = float(np.finfo(np.float32).max)
 """A vehicle that diverges leaves numbers that no float32 holds."""
 
 
-class Reel:
+class FilmBuffer:
     """What a replay shows, in memory.
 
     Of a run that gets too long for that, every second sample goes, and again when it is needed.
@@ -28,13 +28,13 @@ class Reel:
         self._scans: list[ScanAt] = []
         self._taken, self._every = 0, 1
 
-    def add(self, stretch: Stretch) -> None:
-        """Keep the samples of a stretch."""
-        kept = np.arange(self._taken, self._taken + len(stretch.times)) % self._every == 0
-        self._taken += len(stretch.times)
-        self._times.append(stretch.times[kept])
-        self._rows.append(np.clip(stretch.rows[kept], -_LARGEST, _LARGEST).astype(np.float32))
-        self._scans += stretch.scans
+    def add(self, segment: Segment) -> None:
+        """Keep the samples of a segment."""
+        keep = np.arange(self._taken, self._taken + len(segment.times)) % self._every == 0
+        self._taken += len(segment.times)
+        self._times.append(segment.times[keep])
+        self._rows.append(np.clip(segment.rows[keep], -_LARGEST, _LARGEST).astype(np.float32))
+        self._scans += segment.scans
         if self._size() > self._most:
             self._thin()
 
@@ -44,13 +44,9 @@ class Reel:
     def _thin(self) -> None:
         """Drop every second sample, and every second scan of each lidar."""
         self._times, self._rows = [np.concatenate(self._times)[::2]], [np.vstack(self._rows)[::2]]
-        seen = [0] * len(self._stage.scans)
-        kept: list[ScanAt] = []
-        for scan in self._scans:
-            seen[scan.index] += 1
-            if seen[scan.index] % 2:
-                kept.append(scan)
-        self._scans, self._every = kept, 2 * self._every
+        by_lidar = [[s for s in self._scans if s.index == k] for k in range(len(self._stage.scans))]
+        scans = [scan for one in by_lidar for scan in one[::2]]
+        self._scans, self._every = sorted(scans, key=lambda scan: scan.time), 2 * self._every
 
     def film(self, note: str = "") -> Film:
         """All that was kept."""
