@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from ..errors import InvalidValue
-from . import app
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -30,7 +29,6 @@ Names = Annotated[
 ]
 
 
-@app.command()
 def compare(
     log: Log,
     model: Model,
@@ -56,7 +54,6 @@ def compare(
     typer.echo(f"plot written to {target}")
 
 
-@app.command()
 def fit(
     log: Log,
     model: Model,

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from ..errors import InvalidValue
-from . import app
 
 if TYPE_CHECKING:
     from ..world.scene.scene import Scene
@@ -34,7 +33,6 @@ ModelFolder = Annotated[
 ]
 
 
-@app.command()
 def check(
     file: File,
     compat: Compat = None,

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from .. import record, vehicles
+from .. import record
 from ..arrays import Array
 from ..body import Pose, Velocity, body_of
 from ..errors import InvalidValue
@@ -18,7 +18,6 @@ from ..plane.maps.cones import CONE_RADII
 from ..runs import Driver, StartLine, TrajectoryShow, driven
 from ..stage import Disc, Line
 from ..units import m, m_s, m_s2, s
-from ..vehicles.autoware import NAMES as COMMAND_DRIVEN
 from .follower import Follower
 from .lane_change import path
 from .plan import Plan
@@ -50,11 +49,6 @@ V_LATE: m_s = 5.4
 CONE_COLOURS = {"blue": BLUE, "yellow": YELLOW, "orange": ORANGE}
 WHEEL_BASE: m = 1.57
 """Of the Formula Student car, for which the tracks are made; they grow with that of others."""
-
-
-def named(name: str) -> Vehicle:
-    """The vehicle of a name as `skidpad models` lists them."""
-    return vehicles.autoware(name) if name in COMMAND_DRIVEN else vehicles.get(name)()
 
 
 def show(
