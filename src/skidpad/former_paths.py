@@ -15,6 +15,7 @@ from types import ModuleType
 HOMES = {
     "additive": "components.additive_disturbance",
     "collision": "plane.collision",
+    "demo.closed_loop": "demo.driver",
     "engine": "compat.truck",
     "fleet": "run.fleet",
     "linearisation": "run.linearisation",

@@ -13,7 +13,6 @@ from ..runs import Driver, StartLine, TrajectoryShow, driven
 from ..stage import Disc
 from ..units import m_s2, s
 from . import driver
-from .drive import PythonDriver
 from .figure_of_eight import LANE_WIDTH, SKIDPAD
 from .sweep import sweep
 from .track import BLUE, YELLOW
@@ -32,7 +31,7 @@ def show(seed: int) -> TrajectoryShow:
     params = driver.driver_of(car.params, A_LATERAL)
     swept = sweep(CARS, LEAST_GRIP, A_LATERAL, car)
     return driven(
-        {"car": Driver(car, PythonDriver(params, DT))},
+        {"car": Driver(car, driver.driven_by(params).controller(DT))},
         dt=DT,
         title="Figure of eight at 1.1 g",
         duration=driver.duration(params, LAPS),
