@@ -175,8 +175,8 @@ class Nmpc:
             lbg=self._limits.g_low,
             ubg=self._limits.g_high,
         )
-        found = self._read(answer, perf_counter() - begin)
-        self.plan = found if found.feasible else self._instead(found, start, wanted)
+        plan = self._read(answer, perf_counter() - begin)
+        self.plan = plan if plan.feasible else self._instead(plan, start, wanted)
         return self.plan
 
     def compute_control_input(self, x0: Any, x_ref: Any, u_ref: Any = None) -> Any:
@@ -232,9 +232,9 @@ class Nmpc:
             seconds=seconds,
         )
 
-    def _instead(self, found: Plan, start: Array, wanted: Array) -> Plan:
+    def _instead(self, failed: Plan, start: Array, wanted: Array) -> Plan:
         """The last plan moved on, where the solver found none."""
-        said = f"status {found.status!r}, constraints violated by {found.violation:.2g}"
+        said = f"status {failed.status!r}, constraints violated by {failed.violation:.2g}"
         if self.plan is None:
             raise SkidpadError(
                 f"the predictive controller found no plan from {start.tolist()}: {said}; there is "
@@ -245,7 +245,7 @@ class Nmpc:
             stacklevel=3,
         )
         states, inputs = self._moved_on(self.plan, wanted)
-        return replace(found, states=states, inputs=inputs)
+        return replace(failed, states=states, inputs=inputs)
 
 
 class NmpcController:
@@ -321,10 +321,10 @@ def prediction_state(x: Any, State: type) -> Any:
     return State(**values)
 
 
-def _accelerations(vehicle: Any, given: Accelerations | bool | None) -> Accelerations | None:
-    if isinstance(given, bool):
-        return own_accelerations(vehicle) if given else None
-    return given
+def _accelerations(vehicle: Any, choice: Accelerations | bool | None) -> Accelerations | None:
+    if isinstance(choice, bool):
+        return own_accelerations(vehicle) if choice else None
+    return choice
 
 
 def _said(stats: Mapping[str, Any]) -> str:
@@ -333,9 +333,9 @@ def _said(stats: Mapping[str, Any]) -> str:
     return str(stats.get("unified_return_status", own)) if own.lstrip("-").isdigit() else own
 
 
-def _table(name: str, given: Any, shape: tuple[int, int]) -> Array:
+def _table(name: str, values: Any, shape: tuple[int, int]) -> Array:
     try:
-        array = np.asarray(given, dtype=float)
+        array = np.asarray(values, dtype=float)
     except (TypeError, ValueError):
         raise InvalidValue(f"{name} must be an array of numbers, shape {shape}") from None
     if array.shape != shape:

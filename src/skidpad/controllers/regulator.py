@@ -164,16 +164,16 @@ def steady(vehicle: Any, v: m_s, curvature: float) -> Steady:
     wanted |= {roles.ahead: float(v), roles.heading: float(v) * curvature}
     start = record.build(vehicle.State, **{roles.speed: v})
     guess = np.concatenate([record.flatten(start), record.flatten(record.build(vehicle.Input))])
-    found = _solved(vehicle, guess, np.array([wanted[name] for name in fields]))
-    if found is None:
+    solution = _solved(vehicle, guess, np.array([wanted[name] for name in fields]))
+    if solution is None:
         raise InvalidValue(
             f"{vehicle.name!r} has no steady motion at v = {v:g} m/s and curvature "
             f"{curvature:g} 1/m"
         )
-    x = record.unflatten(vehicle.State, found[: len(fields)].tolist())
+    x = record.unflatten(vehicle.State, solution[: len(fields)].tolist())
     if vehicle.model.settle is not None:
         x = vehicle.model.settle(x, vehicle.params)
-    return Steady(np.array(record.flatten(x)), found[len(fields) :])
+    return Steady(np.array(record.flatten(x)), solution[len(fields) :])
 
 
 def _solved(vehicle: Any, guess: Array, wanted: Array) -> Array | None:
@@ -195,17 +195,17 @@ def _solved(vehicle: Any, guess: Array, wanted: Array) -> Array | None:
     return None
 
 
-def weights(name: str, fields: Sequence[str], given: Any) -> Array:
+def weights(name: str, fields: Sequence[str], values: Any) -> Array:
     """A matrix of weights from a mapping of field names, a diagonal or a matrix."""
-    if isinstance(given, Mapping):
-        for field in given:
+    if isinstance(values, Mapping):
+        for field in values:
             if field not in fields:
                 raise InvalidValue(record.unknown_name(name, field, fields))
-        given = [given.get(field, 0.0) for field in fields]
+        values = [values.get(field, 0.0) for field in fields]
     try:
-        array = np.asarray(given, dtype=float)
+        array = np.asarray(values, dtype=float)
     except (TypeError, ValueError):
-        raise InvalidValue(f"{name} must be numbers, got {given!r}") from None
+        raise InvalidValue(f"{name} must be numbers, got {values!r}") from None
     matrix = np.diag(array) if array.ndim == 1 else array
     _check_weights(name, matrix, len(fields), strict=False)
     return matrix

@@ -97,11 +97,11 @@ class Arena:
     @property
     def vehicles(self) -> list[dict[str, Any]]:
         """The vehicles for the hello message; those that can be driven first."""
-        found: list[dict[str, Any]] = []
+        entries: list[dict[str, Any]] = []
         for name, pilot in self._pilots.items():
             handle = self.world.vehicles[name]
             row = handle.bodies.group.params[handle.row]
-            found.append(
+            entries.append(
                 {
                     "name": name,
                     "controller": pilot.controller,
@@ -112,7 +112,7 @@ class Arena:
                     ],
                 }
             )
-        return sorted(found, key=_liveliness)
+        return sorted(entries, key=_liveliness)
 
     def step(self) -> None:
         """Let the pilots act and advance by one step."""

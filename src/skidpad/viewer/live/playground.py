@@ -95,7 +95,7 @@ def _cones(middle: NDArray[np.float64]) -> list[BlockSpec]:
     steps = np.diff(middle, axis=0)
     normals = np.column_stack([-steps[:, 1], steps[:, 0]]) / np.hypot(*steps.T)[:, None]
     normals = np.vstack([normals, normals[:1]])
-    found: list[BlockSpec] = []
+    cones: list[BlockSpec] = []
     for side, colour, name in ((0.5, _LEFT, "left"), (-0.5, _RIGHT, "right")):
         edge = middle + side * _WIDTH * normals
         along = polyline.distances(edge)
@@ -104,8 +104,8 @@ def _cones(middle: NDArray[np.float64]) -> list[BlockSpec]:
         at = np.arange(count) * (length / count)
         for x, y in zip(*(np.interp(at, along, edge[:, k]).tolist() for k in (0, 1)), strict=True):
             if not (y < -20.0 and _GAP[0] < x < _GAP[1]):
-                found.append(cone(f"{name} {len(found) + 1}", x, y, colour))
-    return found
+                cones.append(cone(f"{name} {len(cones) + 1}", x, y, colour))
+    return cones
 
 
 def _boxes() -> list[BlockSpec]:
