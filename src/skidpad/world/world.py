@@ -11,6 +11,7 @@ import numpy as np
 
 from ..errors import InvalidValue
 from ..extension import outer
+from ..progress import Choice, watching
 from ..units import m, rad, s
 from .by_name import ByName
 from .contact.encounters import Encounters
@@ -98,19 +99,15 @@ class World:
         self._steps, self.time = self._steps + 1, end
         self.sensing.sense(self)
 
-    def run(self, duration: s, *, progress: bool = False) -> None:
-        """Advance by a time in s, rounded to whole steps; with `progress`, a bar on stderr."""
+    def run(self, duration: s, *, progress: Choice = None) -> None:
+        """Advance by a time in s, rounded to whole steps; for `progress` see `skidpad.progress`."""
         if not (np.isfinite(duration) and duration >= 0.0):
             raise InvalidValue(f"duration = {duration} s must be finite and not negative")
         count = round(duration / self.dt)
-        if not progress:
+        with watching(count * self.dt, "s", "world", progress) as bar:
             for _ in range(count):
                 self.step()
-            return
-        from .progress import bar
-
-        for _ in bar(count, self.dt):
-            self.step()
+                bar.advance(self.dt)
 
     @property
     def groups(self) -> tuple[Group, ...]:
