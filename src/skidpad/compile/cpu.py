@@ -8,6 +8,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..arrays import AnyArray
+from ..progress import Progress
+from ..workers import cores
 from . import host, pipeline
 from .program import Program
 
@@ -54,20 +56,29 @@ class CpuRollout:
         self.delayed = delayed
         self.dtype: Any = np.dtype(precision)
         self.lanes = lanes or pipeline.default_lanes(program, precision)
-        self.threads = threads or host.cores()
+        self.threads = threads or cores()
         dt_bits = host.bits(dt / substeps, self.dtype)
         self._numbers = (substeps, dt_bits, host.bits(tolerance, self.dtype))
         self._kernel: Any = None
 
-    def run(self, given: Given, out: AnyArray, every: int, late: Late | None = None) -> AnyArray:
+    def run(
+        self,
+        arrays: Given,
+        out: AnyArray,
+        every: int,
+        late: Late | None = None,
+        *,
+        progress: Progress | None = None,
+    ) -> AnyArray:
         """Fill `out` (sample, vehicle, field) after its first sample; returns the health.
 
-        With delayed inputs, `late` is needed.
+        With delayed inputs, `late` is needed. The progress is advanced by the steps of all
+        vehicles. A call that may take long can be interrupted; see `host.run`.
         """
-        self._compiled()
+        kernel, operations = self._compiled()
         samples, count = out.shape[0] - 1, out.shape[1]
         health = np.zeros((len(HEALTH), count), self.dtype)
-        kept = [host.strided(a, self.lanes) for a in given]
+        kept = [host.strided(a, self.lanes) for a in arrays]
         words = [word for _, described in kept for word in described]
         words += host.writable(out)
         words += (health.ctypes.data, count, 1, 0)
@@ -76,23 +87,29 @@ class CpuRollout:
             kept += [host.strided(a, self.lanes) for a in late]
             words += [word for _, described in kept[-2:] for word in described]
             tail = (*tail, len(late.pending))
-        host.run(self._kernel, words, tail, count, self.lanes, self.threads)
+        steps = samples * every
+        load = host.Load(operations, steps * self.substeps, steps * count)
+        keep = kept, out, health
+        host.run(
+            kernel, words, tail, count, self.lanes, self.threads,
+            load=load, keep=keep, progress=progress,
+        )  # fmt: skip
         return health
 
-    def bound(self, given: Given, out: AnyArray, every: int) -> Callable[[], AnyArray]:
+    def bound(self, arrays: Given, out: AnyArray, every: int) -> Callable[[], AnyArray]:
         """`run` for the same arrays over and over, one row per vehicle, on one thread.
 
         What a run has to work out about its arrays is worked out once: a step of a few vehicles
-        takes less time than that.
+        takes less time than that. It is for few steps: nothing can interrupt it.
         """
-        self._compiled()
+        kernel, _ = self._compiled()
         samples, count = out.shape[0] - 1, out.shape[1]
         health = np.zeros((len(HEALTH), count), self.dtype)
-        words = [word for array in (*given, out) for word in host.writable(array)]
-        words += [health.ctypes.data, count, 1, 0, 0, count]
+        words = [word for array in (*arrays, out) for word in host.writable(array)]
+        words += [health.ctypes.data, count, 1, 0, 0, count, *host.UNWATCHED]
         words += [samples, every * self.substeps, *self._numbers]
-        block, kernel = np.array(words, dtype=np.int64), self._kernel
-        address, kept = block.ctypes.data, (block, *given, out)
+        block = np.array(words, dtype=np.int64)
+        address, kept = block.ctypes.data, (block, *arrays, out)
 
         def again() -> AnyArray:
             assert kept
@@ -102,11 +119,15 @@ class CpuRollout:
 
         return again
 
-    def _compiled(self) -> None:
+    def _compiled(self) -> tuple[Any, int]:
+        """The kernel and the operations of a step."""
+        # Two threads may both compile it: the kernels are the same.
         if self._kernel is None:
-            self._kernel, _ = pipeline.rollout_kernel(
+            kernel, _ = pipeline.rollout_kernel(
                 self.program, self.precision, self.lanes, self.delayed
             )
+            self._kernel = kernel, self.program.executed
+        return self._kernel
 
 
 class CpuMap:
@@ -115,19 +136,21 @@ class CpuMap:
     def __init__(self, program: Program, precision: str, threads: int | None) -> None:
         self.program, self.precision = program, precision
         self.lanes = pipeline.default_lanes(program, precision)
-        self.threads = threads or host.cores()
+        self.threads = threads or cores()
         self._kernel: Any = None
 
-    def run(self, given: list[AnyArray], count: int) -> list[AnyArray]:
+    def run(self, ports: list[AnyArray], count: int) -> list[AnyArray]:
         """The output ports, each (1, count, field), for input ports (1, count or 1, field)."""
         if self._kernel is None:
-            self._kernel, _ = pipeline.apply_kernel(self.program, self.precision, self.lanes)
+            kernel, _ = pipeline.apply_kernel(self.program, self.precision, self.lanes)
+            self._kernel = kernel, host.Load(self.program.executed)
+        kernel, load = self._kernel
         sizes = [len(port.fields) for port in self.program.outputs]
         out = [np.empty((1, count, size), self.precision) for size in sizes]
-        kept = [host.strided(a, self.lanes) for a in given]
+        kept = [host.strided(a, self.lanes) for a in ports]
         words = [word for _, described in kept for word in described]
         words += [word for array in out for word in host.writable(array)]
-        host.run(self._kernel, words, (), count, self.lanes, self.threads)
+        host.run(kernel, words, (), count, self.lanes, self.threads, load=load, keep=(kept, out))
         return out
 
 
@@ -161,29 +184,39 @@ class CpuAdjoint:
 
     def __init__(self, program: Program, *, dt: float, precision: str, threads: int | None) -> None:
         self.program, self.precision = program, precision
-        self.threads = threads or host.cores()
+        self.threads = threads or cores()
         self.dtype: Any = np.dtype(precision)
         # The sums over parameters leave no registers for a second vector per value.
         self.lanes = pipeline.default_lanes(program, precision, registers=1)
         self._dt = host.bits(dt, self.dtype)
         self._kernel: Any = None
 
-    def run(self, given: Backward, steps: int, count: int) -> Swept:
-        """Derivatives with respect to the first state, the inputs and the parameters."""
+    def run(
+        self, arrays: Backward, steps: int, count: int, *, progress: Progress | None = None
+    ) -> Swept:
+        """Derivatives with respect to the first state, the inputs and the parameters.
+
+        The progress is advanced by the steps of all vehicles.
+        """
         if self._kernel is None:
-            self._kernel, _ = pipeline.adjoint_kernel(self.program, self.precision, self.lanes)
-        made = swept_arrays(np, self.program, given, count, self.dtype)
-        kept = [host.strided(a, self.lanes) for a in given]
+            kernel, _ = pipeline.adjoint_kernel(self.program, self.precision, self.lanes)
+            self._kernel = kernel, self.program.executed
+        kernel, operations = self._kernel
+        swept = swept_arrays(np, self.program, arrays, count, self.dtype)
+        kept = [host.strided(a, self.lanes) for a in arrays]
         words = [word for _, described in kept for word in described]
-        words += [word for array in made for word in host.writable(array)]
-        host.run(self._kernel, words, (steps, self._dt), count, self.lanes, self.threads)
-        return made
+        words += [word for array in swept for word in host.writable(array)]
+        host.run(
+            kernel, words, (steps, self._dt), count, self.lanes, self.threads,
+            load=host.Load(operations, steps, steps * count), keep=(kept, swept), progress=progress,
+        )  # fmt: skip
+        return swept
 
 
-def swept_arrays(xp: Any, program: Program, given: Backward, count: int, dtype: Any) -> Swept:
-    """Room for the results of an adjoint sweep, with the inputs' part set to zero."""
+def swept_arrays(xp: Any, program: Program, arrays: Backward, count: int, dtype: Any) -> Swept:
+    """Room for the results of an adjoint sweep, set to zero: most of them are sums."""
     sizes = [len(port.fields) for port in program.outputs]
+    rows = (1, arrays.u.shape[0], 1, 1)
     # The vehicle last in memory: neighbouring lanes and threads then touch neighbouring numbers.
-    x, p, value = (xp.empty((1, size, count), dtype) for size in (sizes[0], *sizes[2:]))
-    u = xp.zeros((given.u.shape[0], sizes[1], count), dtype)
-    return Swept(*(a.swapaxes(1, 2) for a in (x, u, p, value)))
+    room = (xp.zeros((n, size, count), dtype) for n, size in zip(rows, sizes, strict=True))
+    return Swept(*(a.swapaxes(1, 2) for a in room))

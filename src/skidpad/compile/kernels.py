@@ -11,6 +11,7 @@ from typing import Any
 
 from llvmlite import ir
 
+from .counters import Watch, counter, merged, strips
 from .host import TICK_BAD_INPUT, TICK_DIVERGED, TICK_NOT_CONVERGED, TICK_OK
 from .late import LateInputs, LateViews
 from .llvm import I32, I64, POINTER, Body, Target, finite_check
@@ -23,10 +24,10 @@ each vehicle, three numbers: NaN if a sample was not finite, NaN if an input was
 largest Newton residual."""
 LATE_VIEWS = ("pending", "late")
 """Further arrays of a `rollout` with delayed inputs; see `late.LateViews`."""
-ROLLOUT_COUNTS = ("begin", "end", "samples", "every", "substeps", "dt", "tolerance")
-"""After the arrays: vehicles [begin, end), samples to write, steps between them, then the bits of
-two numbers: dt, and the Newton residual above which a step counts as failed and its state becomes
-NaN. With delayed inputs, then the rows of `pending`."""
+ROLLOUT_COUNTS = ("samples", "every", "substeps", "dt", "tolerance")
+"""After the arrays and `counters.WATCH_WORDS`: samples to write, sub-steps between them, sub-steps
+of a step, then the bits of two numbers: dt, and the Newton residual above which a step counts as
+failed and its state becomes NaN. With delayed inputs, then the rows of `pending`."""
 
 STEP_PORTS = ("x", "u", "w", "p", "dt", "start")
 """Input ports of a step Program, in order; its outputs are `x` and `residual`."""
@@ -40,17 +41,16 @@ def rollout_module(program: Program, lanes: int, delayed: tuple[int, ...] = ()) 
     module, target, b, block = begin_kernel("rollout", program, lanes)
     names = (*ROLLOUT_VIEWS, *LATE_VIEWS) if delayed else ROLLOUT_VIEWS
     views = {name: View(target, b, block, len(SLOTS) * k) for k, name in enumerate(names)}
-    counts = [
-        b.load(b.gep(block, [word(len(SLOTS) * len(views) + k)], source_etype=I64), typ=I64)
-        for k in range(len(ROLLOUT_COUNTS) + bool(delayed))
-    ]
-    begin, end, samples, every, substeps, dt_bits, tolerance_bits = counts[: len(ROLLOUT_COUNTS)]
+    watch = Watch(b, block, len(SLOTS) * len(views))
+    counts = watch.words(b, len(ROLLOUT_COUNTS) + bool(delayed))
+    samples, every, substeps, dt_bits, tolerance_bits = counts[: len(ROLLOUT_COUNTS)]
     dt = target.splat(b, number_from_bits(target, b, dt_bits))
     tolerance = target.splat(b, number_from_bits(target, b, tolerance_bits))
     streamed = {n: b.icmp_signed("!=", views[n].step, word(0)) for n in ("u", "w")}
     count = {port.name: len(port.fields) for port in program.inputs}
-    with counter(b, begin, end, lanes) as first:
-        group = Group(target, b, first, end)
+    total = b.mul(samples, every)
+    with counter(b, watch.begin, watch.end, lanes) as first:
+        group = Group(target, b, first, watch.end)
         x = views["x"].load(b, group, count["x"])
         held = {n: views[n].load(b, group, count[n]) for n in ("u", "w")}
         late = None
@@ -59,40 +59,38 @@ def rollout_module(program: Program, lanes: int, delayed: tuple[int, ...] = ()) 
             late = LateInputs(target, b, sources, group, delayed)
         body = Body(target, program)
         body.emit(b, {3: views["p"].load(b, group, count["p"]), 4: [dt]})
-        zero = target.number(0.0)
-        nx, held_start = count["x"], x[: count["start"]]
-        health = [zero, zero, zero]
-        with counter(b, word(0), samples, 1, carried=[*x, *health]) as (sample, outer, keep):
-            now, (bad, bad_input, worst) = outer[:nx], outer[nx:]
-            carried = [*now, *held_start, bad_input, worst]
-            with counter(b, word(0), every, 1, carried=carried) as (k, inner, pass_on):
-                done = b.add(b.mul(sample, every), k)
-                step = b.udiv(done, substeps)
-                u, w = (_reload(b, views[n], group, held[n], streamed[n], step) for n in ("u", "w"))
-                if late is not None:
-                    for place, value in zip(delayed, late.load(b, step), strict=True):
-                        u[place] = value
-                now = inner[:nx]
-                start = _sampled(b, target, now, inner[nx:-2], b.urem(done, substeps))
-                body_now = body.copy()
-                body_now.emit(b, {0: now, 1: u, 2: w, 5: start})
-                state, residual = _converged(target, b, body_now, tolerance)
-                finite = b.fadd(inner[-2], finite_check(target, b, [*u, *w]))
-                pass_on([*state, *start, finite, _larger(b, residual, inner[-1])])
-            state, (bad_input, worst) = pass_on.after[:nx], pass_on.after[-2:]
-            views["out"].store(b, group, state, step=b.add(sample, word(1)))
-            keep([*state, b.fadd(bad, finite_check(target, b, state)), bad_input, worst])
-        views["health"].store(b, group, keep.after[nx:])
+        zero, nx = target.number(0.0), count["x"]
+        # The health of the vehicles, the next sample to write and the sub-steps done by then.
+        account = [zero, zero, zero, word(1), every]
+        loop = strips(b, watch, total, [*x, *x[: count["start"]], *account])
+        with loop as (done, now, pass_on):
+            *now, bad, bad_input, worst, sample, due = now
+            step = b.udiv(done, substeps)
+            u, w = (_reload(b, views[n], group, held[n], streamed[n], step) for n in ("u", "w"))
+            if late is not None:
+                for place, value in zip(delayed, late.load(b, step), strict=True):
+                    u[place] = value
+            start = _sampled(b, target, now[:nx], now[nx:], b.urem(done, substeps))
+            body_now = body.copy()
+            body_now.emit(b, {0: now[:nx], 1: u, 2: w, 5: start})
+            state, residual = _converged(target, b, body_now, tolerance)
+            bad_input = b.fadd(bad_input, finite_check(target, b, [*u, *w]))
+            worst = _larger(b, residual, worst)
+            between = b.block
+            with b.if_then(b.icmp_signed("==", b.add(done, word(1)), due)):
+                views["out"].store(b, group, state, step=sample)
+                judged = b.fadd(bad, finite_check(target, b, state))
+                written = [judged, b.add(sample, word(1)), b.add(due, every)]
+                at_sample = b.block
+            bad, sample, due = merged(b, [bad, sample, due], between, written, at_sample)
+            pass_on([*state, *start, bad, bad_input, worst, sample, due])
+        views["health"].store(b, group, loop.after[-5:-2])
     b.ret_void()
     return module
 
 
 def _sampled(b: Any, target: Target, now: list[Any], before: list[Any], substep: Any) -> list[Any]:
-    """The state at the start of a step: the present one at its first sub-step, else as before.
-
-    A step is always sampled anew with its first sub-step, so it does not matter that a block of
-    samples begins with what an earlier one sampled.
-    """
+    """The state at the start of a step: the present one at its first sub-step, else as before."""
     if not before:
         return []
     first = target.splat(b, b.icmp_signed("==", substep, word(0)))
@@ -216,57 +214,6 @@ def begin_kernel(name: str, program: Program, lanes: int) -> tuple[Any, Target, 
     return module, target, ir.IRBuilder(function.append_basic_block()), function.args[0]
 
 
-class counter:
-    """`with counter(b, start, stop, step)`: a loop that is skipped when empty.
-
-    With `carried` values it yields (index, values now, set values next); after the loop the values
-    are in `set.after`.
-    """
-
-    def __init__(
-        self, b: ir.IRBuilder, start: Any, stop: Any, step: int, carried: list[Any] | None = None
-    ) -> None:
-        self.b, self.start, self.stop, self.step = b, start, stop, step
-        self.carried = carried
-        self.following: list[Any] = []
-        self.after: list[Any] = []
-
-    def __call__(self, following: list[Any]) -> None:
-        """Set the values that the next pass starts with."""
-        self.following = following
-
-    def __enter__(self) -> Any:
-        b = self.b
-        self.before = b.block
-        self.loop = b.append_basic_block()
-        self.done = b.append_basic_block()
-        b.cbranch(b.icmp_signed("<", self.start, self.stop), self.loop, self.done)
-        b.position_at_end(self.loop)
-        self.index = b.phi(I64)
-        self.index.add_incoming(self.start, self.before)
-        if self.carried is None:
-            return self.index
-        self.now = [b.phi(v.type) for v in self.carried]
-        for phi, value in zip(self.now, self.carried, strict=True):
-            phi.add_incoming(value, self.before)
-        return self.index, self.now, self
-
-    def __exit__(self, *_: object) -> None:
-        b = self.b
-        following = b.add(self.index, word(self.step))
-        self.index.add_incoming(following, b.block)
-        latch = b.block
-        for phi, value in zip(getattr(self, "now", []), self.following, strict=True):
-            phi.add_incoming(value, latch)
-        b.cbranch(b.icmp_signed("<", following, self.stop), self.loop, self.done)
-        b.position_at_end(self.done)
-        for start, value in zip(self.carried or [], self.following, strict=True):
-            phi = b.phi(value.type)
-            phi.add_incoming(start, self.before)
-            phi.add_incoming(value, latch)
-            self.after.append(phi)
-
-
 def _reload(
     b: Any, view: View, group: Group, held: list[Any], streamed: Any, step: Any
 ) -> list[Any]:
@@ -277,13 +224,7 @@ def _reload(
     with b.if_then(streamed):
         fresh = view.load(b, group, len(held), step)
         after = b.block
-    merged: list[Any] = []
-    for old, new in zip(held, fresh, strict=True):
-        phi = b.phi(old.type)
-        phi.add_incoming(old, before)
-        phi.add_incoming(new, after)
-        merged.append(phi)
-    return merged
+    return merged(b, held, before, fresh, after)
 
 
 def _larger(b: Any, value: Any, so_far: Any) -> Any:

@@ -131,7 +131,7 @@ class _Block:
         words: list[Any] = []
         for array in (self.states[:1], inputs, self.disturbances, params, self.states):
             words += host.writable(array)
-        words += [self.health.ctypes.data, vehicles, 1, 0, 0, vehicles, steps]
+        words += [self.health.ctypes.data, vehicles, 1, 0, 0, vehicles, *host.UNWATCHED, steps]
         limit = host.bits(residual_tolerance(_PRECISION), np.dtype(_PRECISION))
         self._words = np.array([*words, 0, 0, 0, limit], dtype=np.int64)
         self._kept = params, inputs
