@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from pathlib import Path
 from typing import Annotated, Any, NamedTuple
 
@@ -12,6 +13,7 @@ import skidpad as sp
 from compile import cuda_harness
 from skidpad.compile import cuda
 from skidpad.compile.cpu import Given, Late
+from skidpad.compile.launches import RolloutLaunch
 from skidpad.compile.lower import lower
 from skidpad.compile.plant import Plant
 from skidpad.model import Model, Vehicle
@@ -260,13 +262,15 @@ def test_the_cuda_text_reads_the_same_rows(work: Work, tmp_path: Path) -> None:
     steps = late_steps(channels, p[None], DT)
     pending = np.random.default_rng(5).normal(size=(9, VEHICLES, 3))
     given = Given(work.x0[None], work.u, np.zeros((1, 1, 0)), p[None])
-    out = np.empty((STEPS + 1, VEHICLES, 2))
-    out[0] = work.x0
-    health = np.zeros((3, VEHICLES))
-    counts = [health, VEHICLES, STEPS, 1, 1, np.float64(DT), np.float64(1.0), len(pending)]
-    launch(VEHICLES, [*given, *Late(pending, steps), out], counts)
     wanted = sp.Fleet(cart(), DT).rollout(*work.given(), params=work.params, pending=pending)
-    assert out.tobytes() == wanted.tobytes()
+    for pieces in ([0, STEPS], [0, 1, 4, STEPS]):
+        out = np.empty((STEPS + 1, VEHICLES, 2))
+        out[0] = work.x0
+        numbers = {"substeps": 1, "dt": np.float64(DT), "tolerance": np.float64(1.0)}
+        rollout = RolloutLaunch(launch, np, given, out, 1, Late(pending, steps), **numbers)
+        for begin, end in pairwise(pieces):
+            rollout(begin, end)
+        assert out.tobytes() == wanted.tobytes()
 
 
 def test_a_saved_fleet_keeps_its_delays(work: Work, tmp_path: Path) -> None:
