@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import os
 import threading
 from functools import cache
 from typing import Any
@@ -10,8 +11,14 @@ from typing import Any
 import llvmlite
 import llvmlite.binding as llvm
 
-_LOCK = threading.Lock()
+_LOCK = threading.RLock()
 """LLVM's context is shared by the process; one thread builds or loads at a time."""
+
+if hasattr(os, "register_at_fork"):
+    # A child with a compiler left half way would wait for ever, so a fork waits for the compiler.
+    os.register_at_fork(
+        before=_LOCK.acquire, after_in_parent=_LOCK.release, after_in_child=_LOCK.release
+    )
 
 
 @cache
@@ -79,13 +86,13 @@ class Library:
 
     def address(self, name: str) -> int:
         """Address of a function."""
-        found = self._engine.get_function_address(name)
-        if not found:
+        address = self._engine.get_function_address(name)
+        if not address:
             raise KeyError(name)
-        return found
+        return address
 
     def function(self, name: str, *arguments: Any, result: Any = None) -> Any:
         """A function to call from Python; it runs without the interpreter lock."""
-        made = ctypes.CFUNCTYPE(result, *arguments)(self.address(name))
-        made.keep = self  # type: ignore[attr-defined]
-        return made
+        function = ctypes.CFUNCTYPE(result, *arguments)(self.address(name))
+        function.keep = self  # type: ignore[attr-defined]
+        return function

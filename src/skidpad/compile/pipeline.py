@@ -189,7 +189,7 @@ def _library(
         native.identity(),
     )
 
-    def build() -> bytes:
-        return native.object_code(str(make(scheduled(lower(traced, precision)))))
+    def assembly() -> tuple[str]:
+        return (str(make(scheduled(lower(traced, precision)))),)
 
-    return native.Library(cache.get_or_build(name, build))
+    return native.Library(cache.get_or_build(name, native.object_code, assembly))

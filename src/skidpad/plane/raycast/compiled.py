@@ -18,19 +18,16 @@ _JIT: Any = numba.njit
 
 
 def kernel(signature: str) -> Callable[[Callable[..., Any]], Any]:
-    """Compile a function for one signature, or load it from disk.
+    """Compile a function for one signature when it is first called, or load it from disk.
 
     A folder that cannot be written to means compiling in every process, never an error.
     """
 
-    def made(function: Callable[..., Any]) -> Any:
-        dispatcher = _JIT(nogil=True, no_cfunc_wrapper=True, **OPTIONS)(function)
-        kept(dispatcher, function)
-        dispatcher.compile(signature)
-        dispatcher.disable_compile()
-        return dispatcher
+    def dispatcher(function: Callable[..., Any]) -> Any:
+        jit = _JIT(nogil=True, no_cfunc_wrapper=True, **OPTIONS)
+        return kept(jit(function), function, signature)
 
-    return made
+    return dispatcher
 
 
 def inlined(function: Callable[..., Any]) -> Any:
