@@ -159,7 +159,6 @@ _HOMES = {
 _EXTENSIONS = {
     "Film.show": "viewer.embedded:show_film",
     "Film.to_html": "viewer.html:write_html",
-    "Fleet.monte_carlo": "run.monte_carlo.sampled:sampled",
     "Map.plot": "plots.figures.map:plot",
     "Map.png": "plots.figures.map:png",
     "MonteCarlo.html": "plots.notebook.monte_carlo:monte_carlo_html",

@@ -13,10 +13,8 @@ from .model import Vehicle, VehicleFactory
 from .policy import Policy
 from .units import Allowed
 
-PRECISIONS = ("float64", "float32")
 
-
-def made(vehicle: Any) -> Vehicle:
+def vehicle_of(vehicle: Any) -> Vehicle:
     """The vehicle; raises for anything else, such as a factory that was not called."""
     if isinstance(vehicle, Vehicle):
         return vehicle
@@ -48,11 +46,6 @@ def whole(name: str, value: Any, allowed: str, least: int = 1) -> int:
     return number
 
 
-def substeps_of(own: int, given: int | None) -> int:
-    """The sub-steps to take: those given, else the model's own."""
-    return own if given is None else whole("substeps", given, "at least 1")
-
-
 def one_of(name: str, value: Any, allowed: tuple[Any, ...]) -> None:
     """Raise unless the value is one of those allowed."""
     if value not in allowed:
@@ -63,7 +56,7 @@ def one_of(name: str, value: Any, allowed: tuple[Any, ...]) -> None:
 
 def steps_of(steps: int | None, *series: Any) -> int:
     """The number of steps that `steps` and the arrays with a row per step agree on."""
-    lengths = {len(given) for given in series if getattr(given, "ndim", np.ndim(given)) == 3}
+    lengths = {len(rows) for rows in series if getattr(rows, "ndim", np.ndim(rows)) == 3}
     if steps is not None:
         lengths.add(whole("steps", steps, "at least 1"))
     if not lengths:

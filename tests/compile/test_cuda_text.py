@@ -29,8 +29,8 @@ from skidpad.compile.cuda_text import NATIVE
 from skidpad.compile.launches import AdjointLaunch, RolloutLaunch
 from skidpad.compile.lower import lower
 from skidpad.compile.plant import Plant
-from skidpad.run.gradient import adjoint_of, terminal_of
-from skidpad.run.stepper import residual_tolerance
+from skidpad.run.adjoint import adjoint_of, terminal_of
+from skidpad.run.settings import Settings
 
 COUNT, STEPS = 37, 12
 CASES = [
@@ -76,7 +76,7 @@ class Rolled:
     def __init__(self, case: tuple[str, str, float, int], precision: str, folder: Path) -> None:
         name, integrator, self.dt, self.substeps = case
         self.plant, self.precision = plant(name, integrator), precision
-        self.tolerance = residual_tolerance(precision)
+        self.tolerance = Settings(1.0, None, precision).tolerance
         source = cuda.emit(lower(self.plant.step, precision), precision)
         self.launch = cuda_harness.kernel(source, "rollout", folder)
 

@@ -60,7 +60,7 @@ class BoundRollout:
     ) -> None:
         self.health, self._arrays, self._kernel = health, arrays, kernel
         words = [word for array in arrays for word in host.writable(array)]
-        counts = [0, health.shape[1], samples]
+        counts = [0, health.shape[1], *host.UNWATCHED, samples]
         self._step_at = len(words) + len(counts)
         limit = host.bits(tolerance, health.dtype)
         self._block = np.array([*words, *counts, 0, 0, 0, limit, *rows], dtype=np.int64)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -11,6 +10,7 @@ from ..arrays import AnyArray
 from ..progress import Progress
 from ..workers import cores
 from . import host, pipeline
+from .bound import BoundRollout
 from .program import Program
 
 
@@ -57,6 +57,7 @@ class CpuRollout:
         self.dtype: Any = np.dtype(precision)
         self.lanes = lanes or pipeline.default_lanes(program, precision)
         self.threads = threads or cores()
+        self.dt, self.tolerance = dt, tolerance
         dt_bits = host.bits(dt / substeps, self.dtype)
         self._numbers = (substeps, dt_bits, host.bits(tolerance, self.dtype))
         self._kernel: Any = None
@@ -96,28 +97,19 @@ class CpuRollout:
         )  # fmt: skip
         return health
 
-    def bound(self, arrays: Given, out: AnyArray, every: int) -> Callable[[], AnyArray]:
-        """`run` for the same arrays over and over, one row per vehicle, on one thread.
+    def bound(self, given: Given, out: AnyArray, late: Late | None = None) -> BoundRollout:
+        """`run` for the same arrays over and over, a sample after every step, on one thread.
 
-        What a run has to work out about its arrays is worked out once: a step of a few vehicles
-        takes less time than that. It is for few steps: nothing can interrupt it.
+        Every array has a row per vehicle, shared ones too. It is for few steps: nothing can
+        interrupt it.
         """
         kernel, _ = self._compiled()
-        samples, count = out.shape[0] - 1, out.shape[1]
-        health = np.zeros((len(HEALTH), count), self.dtype)
-        words = [word for array in (*arrays, out) for word in host.writable(array)]
-        words += [health.ctypes.data, count, 1, 0, 0, count, *host.UNWATCHED]
-        words += [samples, every * self.substeps, *self._numbers]
-        block = np.array(words, dtype=np.int64)
-        address, kept = block.ctypes.data, (block, *arrays, out)
-
-        def again() -> AnyArray:
-            assert kept
-            health[:] = 0.0
-            kernel(address)
-            return health
-
-        return again
+        health = np.zeros((len(HEALTH), out.shape[1]), self.dtype)
+        arrays = (*given, out, health.T[None], *(late or ()))
+        rows = () if late is None else (len(late.pending),)
+        bound = BoundRollout(kernel, arrays, health, out.shape[0] - 1, self.tolerance, rows)
+        bound.set_step(self.dt, self.substeps)
+        return bound
 
     def _compiled(self) -> tuple[Any, int]:
         """The kernel and the operations of a step."""

@@ -131,12 +131,18 @@ def apply_module(program: Program, lanes: int) -> ir.Module:
 
 
 def tick_module(program: Program) -> ir.Module:
-    """A module with `tick(block)` and `drive(block, inputs, samples, steps)` for one vehicle.
+    """A module with `tick`, `tick_of` and `drive` for one vehicle.
 
-    The block is numbers: x, u, w, p, dt of a sub-step, the largest Newton residual allowed, the one
-    seen, the number of sub-steps, and the x before the last step. `tick` makes one step in place
-    and returns a code; `drive` makes `steps` of them with a row of inputs each, writes the state
-    after each to `samples`, and returns how many succeeded.
+    Their block is numbers: x, u, w, p, dt of a sub-step, the largest Newton residual allowed, the
+    one seen, the number of sub-steps, the x before the last step and the u of it. Behind these, at
+    the next multiple of 8 bytes, is the clock: the steps made in all and those since a time (two
+    integers), and that time (a double).
+
+    `tick(block)` makes one step in place and returns a code. `tick_of(block, dt, time)` makes one
+    whose sub-steps take dt and that ends at a time. `drive(block, inputs, samples, steps, code)`
+    makes `steps` of them with a row of inputs each, writes the state after each to `samples`, and
+    returns how many succeeded. All that a step changes is changed here, so a signal that Python
+    answers between two of its own operations never finds half a step.
     """
     module = ir.Module("tick")
     target = Target(module, str(program.precision), 1)
@@ -145,9 +151,9 @@ def tick_module(program: Program) -> ir.Module:
     tick = ir.Function(module, ir.FunctionType(I64, [POINTER]), "tick")
     tick.attributes.add("noinline")
     b, block = ir.IRBuilder(tick.append_basic_block()), tick.args[0]
-    nx, limit_at = sizes[0], sum(sizes[:5])
+    nx, nu, limit_at = sizes[0], sizes[1], sum(sizes[:5])
     before_at = limit_at + 3
-    inputs = [_load_at(target, b, block, nx + k) for k in range(sizes[1] + sizes[2])]
+    inputs = [_load_at(target, b, block, nx + k) for k in range(nu + sizes[2])]
     _return_unless_finite(target, b, inputs, TICK_BAD_INPUT)
     start = [_load_at(target, b, block, k) for k in range(nx)]
     older = [_load_at(target, b, block, before_at + k) for k in range(nx)]
@@ -159,9 +165,37 @@ def tick_module(program: Program) -> ir.Module:
             _store_all(target, b, block, 0, start)
             _store_all(target, b, block, before_at, older)
             b.ret(code)
+    _store_all(target, b, block, before_at + nx, inputs[:nu])
+    for counted in _clock(target, b, block, sizes)[:2]:
+        b.store(b.add(b.load(counted, typ=I64), word(1)), counted)
     b.ret(word(TICK_OK))
+    _tick_of(target, tick, sizes)
     _drive(target, tick, sizes)
     return module
+
+
+def _clock(target: Target, b: Any, block: Any, sizes: list[int]) -> list[Any]:
+    """Where the clock is in the block of `tick`: steps in all, steps since the time, the time."""
+    per_word = 8 // target.bytes
+    at = -(-(sum(sizes[:5]) + 3 + sizes[0] + sizes[1]) // per_word)
+    return [b.gep(block, [word(at + k)], source_etype=I64) for k in range(3)]
+
+
+def _tick_of(target: Target, tick: ir.Function, sizes: list[int]) -> None:
+    kind = ir.FunctionType(I64, [POINTER, ir.DoubleType(), ir.DoubleType()])
+    function = ir.Function(target.module, kind, "tick_of")
+    block, dt, time = function.args
+    b = ir.IRBuilder(function.append_basic_block())
+    dt_at = sum(sizes[:4])
+    usual = _load_at(target, b, block, dt_at)
+    _store_at(target, b, block, dt_at, dt if target.bytes == 8 else b.fptrunc(dt, target.scalar))
+    code = b.call(tick, [block])
+    _store_at(target, b, block, dt_at, usual)
+    with b.if_then(b.icmp_signed("==", code, word(TICK_OK))):
+        _, since, clock = _clock(target, b, block, sizes)
+        b.store(word(0), since)
+        b.store(time, clock)
+    b.ret(code)
 
 
 def _substep(target: Target, program: Program, sizes: list[int]) -> ir.Function:

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
-from ..checks import made
+from ..checks import vehicle_of
 from ..ops import atan2, cos, maximum, sin, sqrt
 from ..policy import Policy
 from ..units import m, m_s, m_s2, one, per_m, rad, rad_s, s
@@ -133,7 +133,7 @@ def follower(
 
     `params` is a record with the fields `law`, `speed` (`SpeedGains`) and `geometry`.
     """
-    known = car or car_of(made(vehicle))
+    known = car or car_of(vehicle_of(vehicle))
     if path is None:
         return Policy(_told(law, known), SpeedMemory, Point, type(params), params, name=name)
     act = _followed(law, known, path.table(knots))

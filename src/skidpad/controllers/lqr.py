@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..checks import made
+from ..checks import vehicle_of
 from ..errors import InvalidValue
 from ..ops import clip, lookup
 from ..policy import Policy
@@ -61,7 +61,7 @@ def policy(
 
     With a weight for `x` in Q the car keeps to the times of the reference, so there is no `path`.
     """
-    vehicle = made(vehicle)
+    vehicle = vehicle_of(vehicle)
     grid = np.atleast_1d(np.asarray(speeds, dtype=float))
     if grid.ndim != 1 or not len(grid) or (np.diff(grid) <= 0.0).any():
         raise InvalidValue(f"speeds = {speeds!r} must be one speed, or several that increase")

@@ -11,7 +11,7 @@ from __future__ import annotations
 from typing import Annotated, Any, NamedTuple
 
 from .. import record
-from ..checks import made
+from ..checks import vehicle_of
 from ..components.ackermann import steer_of
 from ..ops import maximum
 from ..policy import Policy
@@ -67,7 +67,7 @@ def policy(
     With a `path` the goal is a distance beyond the nearest point of it. Without, the policy is told
     its goal: `reference.rows(steps, dt, ahead=t_ahead)`.
     """
-    known = car or car_of(made(vehicle))
+    known = car or car_of(vehicle_of(vehicle))
     params = Params(
         known.geometry,
         record.build(LookAhead, **law),

@@ -21,7 +21,7 @@ from numpy.typing import ArrayLike
 
 from .. import record
 from ..arrays import Array
-from ..checks import made, positive_step
+from ..checks import positive_step, vehicle_of
 from ..errors import InvalidValue
 from ..units import m_s, s
 
@@ -109,7 +109,7 @@ def design(
     """
     from ..run.linearisation import linearise, linearise_continuous
 
-    vehicle, dt = made(vehicle), positive_step(dt, "float64")
+    vehicle, dt = vehicle_of(vehicle), positive_step(dt, "float64")
     states, inputs = record.names(vehicle.State), record.names(vehicle.Input)
     q, r = weights("Q", states, Q), weights("R", inputs, R)
     straight, left, right = (steady(vehicle, v, kappa) for kappa in (0.0, SLOPE, -SLOPE))

@@ -12,7 +12,7 @@ from __future__ import annotations
 from typing import Annotated, Any, NamedTuple
 
 from .. import record
-from ..checks import made
+from ..checks import vehicle_of
 from ..ops import atan2, smooth_hypot
 from ..policy import Policy
 from ..units import Unit, m_s, non_negative, per_s, positive, rad, s
@@ -75,7 +75,7 @@ def policy(
     The front axle follows the `path`, or the line that the policy is told by
     `reference.rows(steps, dt)`.
     """
-    known = car or car_of(made(vehicle))
+    known = car or car_of(vehicle_of(vehicle))
     params = Params(
         known.geometry,
         record.build(Gains, **law),

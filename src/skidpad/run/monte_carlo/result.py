@@ -58,7 +58,7 @@ class MonteCarlo:
     def t(self) -> Array:
         """Time of each sample in s."""
         steps = np.arange(self._experiment.steps + 1, dtype=np.float64)
-        return self._experiment.fleet.dt * steps
+        return self._experiment.dt * steps
 
     @property
     def runs(self) -> int:
