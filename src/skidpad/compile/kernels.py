@@ -29,6 +29,8 @@ ROLLOUT_COUNTS = ("samples", "every", "substeps", "dt", "tolerance")
 of a step, then the bits of two numbers: dt, and the Newton residual above which a step counts as
 failed and its state becomes NaN. With delayed inputs, then the rows of `pending`."""
 
+_DOUBLE = ir.DoubleType()
+
 STEP_PORTS = ("x", "u", "w", "p", "dt", "start")
 """Input ports of a step Program, in order; its outputs are `x` and `residual`."""
 
@@ -135,14 +137,14 @@ def tick_module(program: Program) -> ir.Module:
 
     Their block is numbers: x, u, w, p, dt of a sub-step, the largest Newton residual allowed, the
     one seen, the number of sub-steps, the x before the last step and the u of it. Behind these, at
-    the next multiple of 8 bytes, is the clock: the steps made in all and those since a time (two
-    integers), and that time (a double).
+    the next multiple of 8 bytes, is the clock: a time and an age (two doubles), and the steps made
+    since that time (an integer). The age grows by 1 in every step, as far as is not said otherwise.
 
-    `tick(block)` makes one step in place and returns a code. `tick_of(block, dt, time)` makes one
-    whose sub-steps take dt and that ends at a time. `drive(block, inputs, samples, steps, code)`
-    makes `steps` of them with a row of inputs each, writes the state after each to `samples`, and
-    returns how many succeeded. All that a step changes is changed here, so a signal that Python
-    answers between two of its own operations never finds half a step.
+    `tick(block)` makes one step in place and returns a code. `tick_of(block, dt, time, age)` makes
+    one whose sub-steps take dt and that ends at a time and an age. `drive(block, inputs, samples,
+    steps, code)` makes `steps` of them with a row of inputs each, writes the state after each to
+    `samples`, and returns how many succeeded. All that a step changes is changed here, so a signal
+    that Python answers between two of its own operations never finds half a step.
     """
     module = ir.Module("tick")
     target = Target(module, str(program.precision), 1)
@@ -166,8 +168,9 @@ def tick_module(program: Program) -> ir.Module:
             _store_all(target, b, block, before_at, older)
             b.ret(code)
     _store_all(target, b, block, before_at + nx, inputs[:nu])
-    for counted in _clock(target, b, block, sizes)[:2]:
-        b.store(b.add(b.load(counted, typ=I64), word(1)), counted)
+    _, age, since = _clock(target, b, block, sizes)
+    b.store(b.fadd(b.load(age, typ=_DOUBLE), ir.Constant(_DOUBLE, 1.0)), age)
+    b.store(b.add(b.load(since, typ=I64), word(1)), since)
     b.ret(word(TICK_OK))
     _tick_of(target, tick, sizes)
     _drive(target, tick, sizes)
@@ -175,16 +178,17 @@ def tick_module(program: Program) -> ir.Module:
 
 
 def _clock(target: Target, b: Any, block: Any, sizes: list[int]) -> list[Any]:
-    """Where the clock is in the block of `tick`: steps in all, steps since the time, the time."""
+    """Where the clock is in the block of `tick`: the time, the age, the steps since the time."""
     per_word = 8 // target.bytes
     at = -(-(sum(sizes[:5]) + 3 + sizes[0] + sizes[1]) // per_word)
     return [b.gep(block, [word(at + k)], source_etype=I64) for k in range(3)]
 
 
 def _tick_of(target: Target, tick: ir.Function, sizes: list[int]) -> None:
-    kind = ir.FunctionType(I64, [POINTER, ir.DoubleType(), ir.DoubleType()])
-    function = ir.Function(target.module, kind, "tick_of")
-    block, dt, time = function.args
+    function = ir.Function(
+        target.module, ir.FunctionType(I64, [POINTER, _DOUBLE, _DOUBLE, _DOUBLE]), "tick_of"
+    )
+    block, dt, time, age = function.args
     b = ir.IRBuilder(function.append_basic_block())
     dt_at = sum(sizes[:4])
     usual = _load_at(target, b, block, dt_at)
@@ -192,9 +196,8 @@ def _tick_of(target: Target, tick: ir.Function, sizes: list[int]) -> None:
     code = b.call(tick, [block])
     _store_at(target, b, block, dt_at, usual)
     with b.if_then(b.icmp_signed("==", code, word(TICK_OK))):
-        _, since, clock = _clock(target, b, block, sizes)
-        b.store(word(0), since)
-        b.store(time, clock)
+        for value, place in zip((time, age, word(0)), _clock(target, b, block, sizes), strict=True):
+            b.store(value, place)
     b.ret(code)
 
 

@@ -28,12 +28,10 @@ SLACK = 1e-6
 steps of 0.1 s, whatever the rounding."""
 
 
-def delay_steps(delay: Any, dt: float, rule: str) -> Any:
-    """Steps after which a command acts, for delays in s: numbers or arrays of them."""
+def age(delay: Any, dt: float, rule: str) -> Any:
+    """Age in steps of dt from which on a command acts, for delays in s: numbers or arrays."""
     steps = delay / dt
-    if rule == "nearest":
-        return np.floor(steps + 0.5)
-    return np.maximum(np.ceil(steps - SLACK), 0.0)
+    return np.floor(steps + 0.5) if rule == "nearest" else steps - SLACK
 
 
 class Channels(NamedTuple):
@@ -64,17 +62,23 @@ class Channels(NamedTuple):
         return bool(self.fields)
 
 
-def late_steps(channels: Channels, p: AnyArray, dt: float) -> AnyArray:
-    """Delays in steps (1, B or 1, delayed input) for parameters (1, B or 1, np), on the host."""
+def ages(channels: Channels, p: AnyArray, dt: float) -> AnyArray:
+    """Ages in steps of dt from which on commands act, (1, B or 1, delayed input), for parameters
+    (1, B or 1, np); on the host."""
     delays = batch.on_host(p[:, :, list(channels.delays)]).astype(float)
-    steps = delay_steps(delays, dt, channels.rule)
+    steps = age(delays, dt, channels.rule)
     if steps.max(initial=0.0) > _MOST_STEPS:
         _, vehicle, channel = np.unravel_index(int(steps.argmax()), steps.shape)
         raise InvalidValue(
-            f"{channels.names[channel]} of vehicle {vehicle} is {steps.max():g} steps of {dt:g} s; "
-            f"at most {_MOST_STEPS} are allowed"
+            f"{channels.names[channel]} of vehicle {vehicle} is {np.ceil(steps.max()):g} steps of "
+            f"{dt:g} s; at most {_MOST_STEPS} are allowed"
         )
     return steps
+
+
+def whole_steps(age: Any) -> Any:
+    """Steps of one length after which a command of this age acts: numbers or arrays."""
+    return np.maximum(np.ceil(age), 0.0)
 
 
 def queue_of(

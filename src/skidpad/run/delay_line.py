@@ -4,123 +4,94 @@ from __future__ import annotations
 
 import math
 from collections import deque
-from collections.abc import Sequence
-from typing import Any, NamedTuple
+from collections.abc import Iterable, Sequence
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 
 from .. import record
 from ..arrays import AnyArray
 from ..model import Model
-from .delay import SLACK, Channels, late_steps
+from .delay import Channels, ages
 
 
 class Waiting(NamedTuple):
-    """The commands of one vehicle that have not acted yet, channel by channel, oldest first."""
+    """The commands that may still act, channel by channel: their stamps and values, oldest
+    first."""
 
-    commands: tuple[tuple[float, ...], ...]
+    commands: tuple[tuple[tuple[float, float], ...], ...]
 
 
 class DelayLine:
-    """The queue of a vehicle whose commands age in steps.
+    """The queue of a vehicle whose commands age by the steps it makes.
 
-    Commands lie in rings, each at the number of its step. So the queue is where the count of steps
-    says it is: a step that is not made leaves nothing to take back.
+    Its clock counts steps; one that is longer than the others may count for more. A command has
+    the stamp of the clock after the step it would act in if it were not delayed. So the clock alone
+    says which commands count: a step that is not made leaves nothing to take back.
+
+    Args:
+        Input: the input record.
+        fields: places of the delayed inputs.
+        ages: after how many steps each of them acts.
     """
 
-    def __init__(self, Input: type, fields: tuple[int, ...], steps: Sequence[int]) -> None:
-        self.fields = fields
-        self._steps = tuple(steps)
+    def __init__(self, Input: type, fields: tuple[int, ...], ages: Sequence[float]) -> None:
+        self.fields, self._ages = fields, tuple(ages)
         default = record.flatten(record.build(Input))
-        delays = zip(fields, steps, strict=True)
-        self._start = Waiting(tuple((default[field],) * n for field, n in delays))
-        self.restore(None, 0)
+        self._start = Waiting(tuple(((-math.inf, default[field]),) for field in fields))
+        self.restore(None)
 
-    def acting(self, row: Sequence[float], step: int) -> list[float]:
-        """The row of inputs that acts if this one is commanded at the step of this number."""
+    @classmethod
+    def of(cls, model: Model, params: Any, dt: float) -> Self | None:
+        """The queue of a vehicle in steps of dt in s; None if nothing is delayed."""
+        channels = Channels.of(model)
+        if not channels:
+            return None
+        p = np.array(record.flatten(params), dtype=float).reshape(1, 1, -1)
+        return cls(model.Input, channels.fields, ages(channels, p, dt)[0, 0].tolist())
+
+    def acting(self, row: Sequence[float], clock: float, after: float) -> list[float]:
+        """The row of inputs that acts if this one is commanded in a step that takes the clock from
+        `clock` to `after`."""
         out = list(row)
-        for field, ring in zip(self.fields, self._rings, strict=True):
-            ring[step % len(ring)] = row[field]
-            out[field] = ring[(step + 1) % len(ring)]
+        for field, age, queue in zip(self.fields, self._ages, self._queues, strict=True):
+            while queue[-1][0] > clock:  # of a step that was not made
+                queue.pop()
+            while len(queue) > 1 and clock - queue[1][0] >= age:
+                queue.popleft()
+            queue.append((after, row[field]))
+            for stamp, command in queue:
+                if after - stamp < age:
+                    break
+                out[field] = command
         return out
 
-    def acting_rows(self, rows: AnyArray, waiting: Waiting) -> AnyArray:
+    def acting_rows(self, rows: AnyArray, waiting: Waiting, clock: float) -> AnyArray:
         """What acts at each step (T, nu), for a row of commands per step behind those waiting."""
-        out = np.array(rows, dtype=float)
-        for field, queue in zip(self.fields, waiting.commands, strict=True):
-            whole = np.concatenate([np.array(queue, dtype=float), out[:, field]])
-            out[:, field] = whole[: len(out)]
+        out, after = np.array(rows, dtype=float), clock + np.arange(1.0, len(rows) + 1.0)
+        for field, age, commands in zip(self.fields, self._ages, waiting.commands, strict=True):
+            older = np.array(commands)
+            stamps = np.concatenate([older[:, 0], after])
+            values = np.concatenate([older[:, 1], out[:, field]])
+            out[:, field] = values[np.searchsorted(stamps, after - age, side="right") - 1]
         return out
 
-    def push_rows(self, rows: AnyArray, waiting: Waiting, step: int) -> None:
-        """The rows (T, nu) have been commanded behind those waiting; `step` is the next one."""
-        queues = zip(self.fields, waiting.commands, strict=True)
-        left = (tuple([*queue, *rows[:, field].tolist()][len(rows) :]) for field, queue in queues)
-        self.restore(Waiting(tuple(left)), step)
+    def push_rows(self, rows: AnyArray, clock: float) -> None:
+        """The rows (T, nu) have been commanded in steps from this clock on."""
+        recent = max(len(rows) - int(max(self._ages)) - 2, 0)
+        for k, row in enumerate(rows[recent:].tolist(), recent):
+            self.acting(row, clock + k, clock + k + 1)
 
     def finite(self, row: Sequence[float]) -> bool:
         """Whether delayed commands are finite numbers, which must not wait to be seen."""
         return all(math.isfinite(row[field]) for field in self.fields)
 
-    def waiting(self, step: int) -> Waiting:
-        """A copy of the queue before a step."""
-        rings = zip(self._rings, self._steps, strict=True)
-        return Waiting(
-            tuple(tuple(ring[k % len(ring)] for k in range(step - n, step)) for ring, n in rings)
-        )
+    def waiting(self, clock: float) -> Waiting:
+        """A copy of the queue when the clock shows this."""
+        queues = (tuple(c for c in queue if c[0] <= clock) for queue in self._queues)
+        return Waiting(tuple(queues))
 
-    def restore(self, waiting: Waiting | None, step: int) -> None:
-        """Put back what `waiting` gave, or the defaults; `step` is the next one."""
-        rings = [[0.0] * (n + 1) for n in self._steps]
-        for ring, queue in zip(rings, (waiting or self._start).commands, strict=True):
-            for k, command in enumerate(queue, step - len(queue)):
-                ring[k % len(ring)] = command
-        self._rings = rings
-
-
-def delay_line(model: Model, params: Any, dt: float) -> DelayLine | None:
-    """The queue of one vehicle in steps of dt in s; None if nothing is delayed."""
-    channels = Channels.of(model)
-    if not channels:
-        return None
-    p = np.array(record.flatten(params), dtype=float).reshape(1, 1, -1)
-    steps = late_steps(channels, p, dt)[0, 0].astype(int).tolist()
-    return DelayLine(model.Input, channels.fields, steps)
-
-
-class TimedLine:
-    """The queue of a vehicle whose steps differ in length: commands age in s.
-
-    A command is given at the end of the step it would act in if it were not delayed.
-    """
-
-    def __init__(self, Input: type, fields: tuple[int, ...], delays: Sequence[float]) -> None:
-        self.fields = fields
-        self._delays = [delay * (1.0 - SLACK) for delay in delays]
-        default = record.flatten(record.build(Input))
-        self._acting = [default[field] for field in fields]
-        self._queues: list[deque[tuple[float, float]]] = [deque() for _ in fields]
-        self._now = 0.0
-
-    def acting(self, row: Sequence[float], dt: float) -> list[float]:
-        """The row of inputs that acts in a step of dt if this one is commanded."""
-        out, now = list(row), self._now + dt
-        channels = zip(self.fields, self._delays, self._queues, self._acting, strict=True)
-        for field, delay, queue, value in channels:
-            if delay > 0.0:
-                for time, command in queue:
-                    if now - time < delay:
-                        break
-                    value = command
-                out[field] = value
-        return out
-
-    def push(self, row: Sequence[float], dt: float) -> None:
-        """The row has been commanded and a step of dt made."""
-        self._now = now = self._now + dt
-        for k, (field, delay) in enumerate(zip(self.fields, self._delays, strict=True)):
-            if delay > 0.0:
-                queue = self._queues[k]
-                while queue and now - queue[0][0] >= delay:
-                    self._acting[k] = queue.popleft()[1]
-                queue.append((now, row[field]))
+    def restore(self, waiting: Waiting | None) -> None:
+        """Put back what `waiting` gave, or forget all commands."""
+        queues: Iterable[Any] = (waiting or self._start).commands
+        self._queues: list[deque[tuple[float, float]]] = [deque(queue) for queue in queues]

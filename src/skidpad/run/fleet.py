@@ -23,7 +23,7 @@ from ..model import Vehicle
 from ..policy import Policy
 from . import batch, delay
 from .adjoint import saved_cost
-from .gradient import WRT, Derivatives, Gradient, Jacobian, wrt_names
+from .gradient import WRT, Derivatives, Gradient, Jacobian
 from .loop_arguments import LoopArguments, loop_arrays
 from .runner import Runner
 from .settings import Settings
@@ -117,9 +117,10 @@ class Fleet:
 
         With a cost, the loaded fleet can also compute its gradient.
         """
+        programs = None
         if cost is not None:
-            self._must_be_open("a cost")
-        programs = None if cost is None else saved_cost(self.plant, cost)
+            self._runner.must_be_open("a cost")
+            programs = saved_cost(self.plant, cost)
         self.plant.save(path, dt=self.dt, cost=programs)
 
     @property
@@ -143,13 +144,6 @@ class Fleet:
     def loop(self, policy: Policy) -> Self:
         """The closed loop with a policy, compiled once whatever the policy's parameters."""
         return self._of(self._runner.loop(policy))
-
-    def _must_be_open(self, what: str) -> None:
-        if policy_of(self.plant) is not None:
-            raise InvalidValue(
-                f"{what} needs derivatives, which {self.plant.name!r} does not have: gradients "
-                "are of open loops only, with respect to their controls"
-            )
 
     @property
     def lanes(self) -> int:
@@ -268,15 +262,11 @@ class Fleet:
             The cost (B,), and a `Gradient` with fields `x0` (B, nx), `controls` (as given) and
             `params` (B, np).
         """
-        names = wrt_names(wrt)
         cost = self.plant.saved_cost if cost is None else Cost.of(cost)
         if cost is None:
             raise InvalidValue("gradient needs a cost: a skidpad.Cost or a function of x and u")
-        arrays = self._runner.arguments(x0, controls, params, disturbances)
-        total = steps_of(steps, controls, disturbances)
-        value, parts = self._derivatives.gradient(arrays, controls, total, cost, references, names)
-        value = batch.where_wanted(value, self._runner.space, x0, controls, params)
-        return value, self._where_wanted(parts, x0, controls, params)
+        rollout = (x0, controls, params, disturbances)
+        return self._derivatives.gradient(rollout, steps, cost, references, wrt)
 
     def vjp(
         self,
@@ -294,11 +284,8 @@ class Fleet:
 
         `cotangents` has the shape of the result of `rollout` with the same arguments.
         """
-        names = wrt_names(wrt)
-        arrays = self._runner.arguments(x0, controls, params, disturbances)
-        total = steps_of(steps, controls, disturbances)
-        parts = self._derivatives.vjp(arrays, controls, total, every, cotangents, names)
-        return self._where_wanted(parts, x0, controls, params)
+        rollout = (x0, controls, params, disturbances)
+        return self._derivatives.vjp(rollout, steps, every, cotangents, wrt)
 
     def jacobian(
         self,
@@ -313,24 +300,11 @@ class Fleet:
 
         Every vehicle is run once per state, so memory and time grow with nx.
         """
-        arrays = self._runner.arguments(x0, controls, params, disturbances)
-        total = steps_of(steps, controls, disturbances)
-        parts = self._derivatives.jacobian(arrays, controls, total)
-        return self._where_wanted(parts, x0, controls, params)
+        return self._derivatives.jacobian((x0, controls, params, disturbances), steps)
 
     @cached_property
     def _derivatives(self) -> Derivatives:
-        self._must_be_open("a gradient")
         return Derivatives(self._runner)
-
-    def _where_wanted(self, parts: Any, *arguments: Any) -> Any:
-        """A record of arrays, where the caller wants them."""
-        space = self._runner.space
-        placed = (
-            None if array is None else batch.where_wanted(array, space, *arguments)
-            for array in parts
-        )
-        return type(parts)(*placed)
 
     def monte_carlo(
         self,

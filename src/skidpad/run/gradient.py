@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..arrays import AnyArray
-from ..checks import whole
+from ..checks import steps_of, whole
 from ..compile.cpu import Given, Late, Swept
 from ..compile.plant import SavedCost
 from ..cost import Cost
@@ -47,88 +47,124 @@ class Jacobian(NamedTuple):
 
 
 class Derivatives:
-    """Gradients, pullbacks and Jacobians of the rollouts of one runner.
+    """Gradients, pullbacks and Jacobians of the rollouts of one runner; see those of `Fleet`.
 
-    `arguments` are those of a rollout as arrays (step, vehicle, field), `controls` as the caller
-    gave them: derivatives have their shape.
+    `rollout` are the arguments x0, controls, params and disturbances, as the caller gave them.
     """
 
     def __init__(self, runner: Runner) -> None:
+        runner.must_be_open("a gradient")
         self.runner, self.space = runner, runner.space
         self._sweep = Sweep(runner)
 
     def gradient(
         self,
-        arguments: Given,
-        controls: Any,
-        steps: int,
+        rollout: tuple[Any, Any, Any, Any],
+        steps: int | None,
         cost: Cost | SavedCost,
         references: Any,
-        wrt: tuple[str, ...],
-    ) -> tuple[AnyArray, Gradient]:
+        wrt: Any,
+    ) -> tuple[Any, Gradient]:
         """Cost (B,) of every vehicle's rollout and its derivatives."""
+        names = wrt_names(wrt)
+        work = self._work(rollout, steps)
         r = batch.series(cost.Reference, "references", references, self.space, "aos")
-        if r.shape[0] not in (1, steps + 1):
-            raise InvalidValue(f"references have {r.shape[0]} rows; {steps + 1} are needed")
-        held = _held(arguments, controls)
-        acting, queue = self._acting(arguments, steps)
-        value, swept = self._sweep.gradient(acting, r, steps, cost, with_params="params" in wrt)
-        return value, _chosen(self._of_commands(swept, queue, held), wrt, held)
+        if r.shape[0] not in (1, work.steps + 1):
+            raise InvalidValue(f"references have {r.shape[0]} rows; {work.steps + 1} are needed")
+        value, swept = self._sweep.gradient(
+            work.acting, r, work.steps, cost, with_params="params" in names
+        )
+        value = batch.where_wanted(value, self.space, *rollout[:3])
+        return value, self._chosen(work, swept, names)
 
     def vjp(
         self,
-        arguments: Given,
-        controls: Any,
-        steps: int,
+        rollout: tuple[Any, Any, Any, Any],
+        steps: int | None,
         every: int,
         cotangents: Any,
-        wrt: tuple[str, ...],
+        wrt: Any,
     ) -> Gradient:
         """Derivatives of the sum of cotangents (steps / every + 1, B, nx) times samples."""
-        every = whole("every", every, f"at least 1 and divide the {steps} steps")
+        names = wrt_names(wrt)
+        work = self._work(rollout, steps)
+        every = whole("every", every, f"at least 1 and divide the {work.steps} steps")
         c = batch.numbers("cotangents", cotangents, self.space)
-        shape = (steps // every + 1, max(a.shape[1] for a in arguments), arguments.x.shape[2])
+        shape = (work.steps // every + 1, work.vehicles, work.acting.x.shape[2])
         if tuple(c.shape) != shape:
             raise InvalidValue(f"cotangents have shape {tuple(c.shape)}; the rollout has {shape}")
-        held = _held(arguments, controls)
-        acting, queue = self._acting(arguments, steps)
-        swept = self._sweep.vjp(acting, steps, every, c, with_params="params" in wrt)
-        return _chosen(self._of_commands(swept, queue, held), wrt, held)
+        swept = self._sweep.vjp(work.acting, work.steps, every, c, with_params="params" in names)
+        return self._chosen(work, swept, names)
 
-    def jacobian(self, arguments: Given, controls: Any, steps: int) -> Jacobian:
+    def jacobian(self, rollout: tuple[Any, Any, Any, Any], steps: int | None) -> Jacobian:
         """Derivatives of the last states; every vehicle is run once per state."""
-        nx, count = arguments.x.shape[2], max(a.shape[1] for a in arguments)
-        held = _held(arguments, controls)
-        acting, queue = self._acting(arguments, steps)
-        per_state = Given(*(_repeated(a, nx) for a in acting))
+        work = self._work(rollout, steps)
+        nx, count = work.acting.x.shape[2], work.vehicles
+        per_state = Given(*(_repeated(a, nx) for a in work.acting))
         c = self.space.xp.zeros((2, count * nx, nx), self.space.dtype)
         c[1] = np.tile(self.space.xp.eye(nx, dtype=self.space.dtype), (count, 1))
+        if work.queue is not None:
+            work = work._replace(queue=Late(*(_repeated(a, nx) for a in work.queue)))
+        swept = self._sweep.vjp(per_state, work.steps, work.steps, c, with_params=True)
+        u = np.moveaxis(
+            self._of_commands(work, swept).reshape(-1, count, nx, swept.u.shape[2]), 0, 2
+        )
+        parts = (
+            swept.x[0].reshape(count, nx, nx),
+            u[:, :, 0] if work.held else u,
+            swept.p[0].reshape(count, nx, -1),
+        )
+        return Jacobian(*(batch.where_wanted(a, self.space, *rollout[:3]) for a in parts))
+
+    def _work(self, rollout: tuple[Any, Any, Any, Any], steps: int | None) -> _Work:
+        """The arguments, checked, with inputs as they act."""
+        _, controls, _, disturbances = rollout
+        arguments = self.runner.arguments(*rollout)
+        total = steps_of(steps, controls, disturbances)
+        held = arguments.u.shape[0] == 1 and np.ndim(controls) != 3
+        queue = self.runner.queue(arguments)
         if queue is not None:
-            queue = Late(*(_repeated(a, nx) for a in queue))
-        swept = self._sweep.vjp(per_state, steps, steps, c, with_params=True)
-        swept = self._of_commands(swept, queue, held)
-        u = np.moveaxis(swept.u.reshape(-1, count, nx, swept.u.shape[2]), 0, 2)
-        return Jacobian(
-            x0=swept.x[0].reshape(count, nx, nx),
-            controls=u[:, :, 0] if held else u,
-            params=swept.p[0].reshape(count, nx, -1),
+            fields = self.runner.engines.channels.fields
+            u = delay.acting(arguments.u, queue, fields, total, self.space)
+            arguments = arguments._replace(u=u)
+        return _Work(arguments, queue, total, held, rollout[:3])
+
+    def _of_commands(self, work: _Work, swept: Swept) -> AnyArray:
+        """Derivatives with respect to commands from those with respect to what acted."""
+        if work.queue is None:
+            return swept.u
+        fields = self.runner.engines.channels.fields
+        return delay.command_gradient(swept.u, work.queue, fields, work.held)
+
+    def _chosen(self, work: _Work, swept: Swept, names: tuple[str, ...]) -> Gradient:
+        """The parts that are wanted, in the shapes and the place of what the caller gave."""
+        u = self._of_commands(work, swept)
+        parts = (swept.x[0], u[0] if work.held else u, swept.p[0])
+        return Gradient(
+            *(
+                batch.where_wanted(part, self.space, *work.callers) if name in names else None
+                for name, part in zip(WRT, parts, strict=True)
+            )
         )
 
-    def _acting(self, arguments: Given, steps: int) -> tuple[Given, Late | None]:
-        """The arguments with inputs as they act, and the queue they came from."""
-        queue = self.runner.queue(arguments)
-        if queue is None:
-            return arguments, None
-        fields = self.runner.engines.channels.fields
-        u = delay.acting(arguments.u, queue, fields, steps, self.space)
-        return arguments._replace(u=u), queue
 
-    def _of_commands(self, swept: Swept, queue: Late | None, held: bool) -> Swept:
-        """Derivatives with respect to commands from those with respect to what acted."""
-        if queue is None:
-            return swept
-        fields = self.runner.engines.channels.fields
-        return swept._replace(u=delay.command_gradient(swept.u, queue, fields, held))
+class _Work(NamedTuple):
+    """A rollout to be differentiated."""
+
+    acting: Given
+    """Its arguments with inputs as they act."""
+    queue: Late | None
+    """The delayed commands it starts with."""
+    steps: int
+    held: bool
+    """Whether the derivatives of inputs are summed over the steps."""
+    callers: tuple[Any, Any, Any]
+    """x0, controls and params as the caller gave them."""
+
+    @property
+    def vehicles(self) -> int:
+        """How many there are."""
+        return max(a.shape[1] for a in self.acting)
 
 
 def wrt_names(wrt: Any) -> tuple[str, ...]:
@@ -138,19 +174,6 @@ def wrt_names(wrt: Any) -> tuple[str, ...]:
         if name not in WRT:
             raise InvalidValue(f"wrt = {name!r} is unknown; allowed are {', '.join(WRT)}")
     return names
-
-
-def _chosen(swept: Swept, wrt: tuple[str, ...], held: bool) -> Gradient:
-    """The parts that are wanted, in the shapes of what the caller gave."""
-    return Gradient(
-        x0=swept.x[0] if "x0" in wrt else None,
-        controls=(swept.u[0] if held else swept.u) if "controls" in wrt else None,
-        params=swept.p[0] if "params" in wrt else None,
-    )
-
-
-def _held(arguments: Given, controls: Any) -> bool:
-    return arguments.u.shape[0] == 1 and np.ndim(controls) != 3
 
 
 def _repeated(array: AnyArray, times: int) -> AnyArray:

@@ -69,9 +69,9 @@ class Runner:
         return batch.parameters(self.plant.Params, self.plant.params, params, self.space)
 
     @cached_property
-    def _own_delays(self) -> AnyArray:
-        """Delays in steps with the plant's parameters, found once: a GPU need not be asked."""
-        return delay.late_steps(self.engines.channels, self.own_params, self.settings.dt)
+    def _own_ages(self) -> AnyArray:
+        """Delays in steps with the plant's parameters, worked out once: a GPU need not be asked."""
+        return delay.ages(self.engines.channels, self.own_params, self.settings.dt)
 
     def queue(self, arguments: Given, pending: Any = None, layout: str = "aos") -> Late | None:
         """The queue of delayed commands that a rollout starts with; None if nothing is delayed."""
@@ -80,11 +80,9 @@ class Runner:
             if pending is not None:
                 raise self.no_dead_time()
             return None
-        if arguments.p is self.own_params:
-            steps = self._own_delays
-        else:
-            steps = delay.late_steps(channels, arguments.p, self.settings.dt)
-        queue = delay.queue_of(channels, steps, pending, self.space, layout)
+        own = arguments.p is self.own_params
+        ages = self._own_ages if own else delay.ages(channels, arguments.p, self.settings.dt)
+        queue = delay.queue_of(channels, delay.whole_steps(ages), pending, self.space, layout)
         x, u, p = arguments.x, arguments.u, arguments.p
         batch.batch_size(x0=x, controls=u, params=p, pending=queue.pending)
         return queue
@@ -154,6 +152,14 @@ class Runner:
         if plant.outputs.inputs[-1].name == "dt":
             ports.append(np.full((1, 1, 1), self.settings.dt, space.dtype))
         return self.engines.outputs.run(ports, states.shape[1])[0].reshape(*shape, -1)
+
+    def must_be_open(self, what: str) -> None:
+        """Raise if a policy is compiled in, for what needs derivatives."""
+        if policy_of(self.plant) is not None:
+            raise InvalidValue(
+                f"{what} needs derivatives, which {self.plant.name!r} does not have: gradients "
+                "are of open loops only, with respect to their controls"
+            )
 
     def loop(self, policy: Policy) -> Runner:
         """The closed loop with a policy, compiled once whatever the policy's parameters."""

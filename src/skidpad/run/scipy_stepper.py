@@ -25,12 +25,12 @@ class _Moment(NamedTuple):
     previous_state: Array
     input: tuple[float, ...]
     disturbance: tuple[float, ...]
-    steps: int
-    """Steps since the last reset."""
+    time: float
+    """Time in s of the last reset or step of another length."""
+    age: float
+    """Steps made."""
     since: int
-    """Steps since `start`."""
-    start: float
-    """A time in s."""
+    """Steps since that time."""
 
 
 class ScipyStepper:
@@ -45,17 +45,17 @@ class ScipyStepper:
         w = record.flatten(record.build(vehicle.model.Disturbance))
         zero = np.zeros(record.size(vehicle.State))
         self._no_input = (0.0,) * record.size(vehicle.Input)
-        self._now = _Moment(zero, zero, self._no_input, w, 0, 0, 0.0)
+        self._now = _Moment(zero, zero, self._no_input, w, 0.0, 0.0, 0)
 
     @property
-    def count(self) -> int:
-        """Steps since the last reset."""
-        return self._now.steps
+    def age(self) -> float:
+        """Steps made; a step of another length counts as `step_of` was told."""
+        return self._now.age
 
     @property
     def time(self) -> float:
         """Time in s."""
-        return self._now.start + self._now.since * self.dt
+        return self._now.time + self._now.since * self.dt
 
     @property
     def state(self) -> Any:
@@ -82,36 +82,30 @@ class ScipyStepper:
         self._now = self._now._replace(disturbance=tuple(row))
 
     def reset(self, state: tuple[float, ...], time: float) -> None:
-        """Start again at this state and time in s."""
-        x, w = np.array(state), self._now.disturbance
-        self._now = _Moment(x, x, self._no_input, w, 0, 0, time)
+        """Start again at this state and time in s; the age goes on."""
+        x, now = np.array(state), self._now
+        self._now = _Moment(x, x, self._no_input, now.disturbance, time, now.age, 0)
 
     def step(self, row: Any) -> Any:
         """One step of dt with this row of inputs; returns the new state."""
         now = self._now
-        after, inputs = self._advanced(row, self.dt)
-        self._now = now._replace(
-            state=after,
-            previous_state=now.state,
-            input=inputs,
-            steps=now.steps + 1,
-            since=now.since + 1,
-        )
+        return self._commit(row, self.dt, now.time, now.age + 1.0, now.since + 1)
+
+    def step_of(self, row: Any, dt: float, age: float = 1.0) -> Any:
+        """One step of another length, dt in s, that counts as so many; returns the new state."""
+        return self._commit(row, dt, self.time + dt, self.age + age, 0)
+
+    def _commit(self, row: Any, dt: float, *clock: Any) -> Any:
+        now, inputs = self._now, self._numbers(row)
+        after = self._advanced(inputs, dt)
+        self._now = _Moment(after, now.state, inputs, now.disturbance, *clock)
         return self.state
 
-    def step_of(self, row: Any, dt: float) -> Any:
-        """One step of another length, dt in s; returns the new state."""
-        now, end = self._now, self.time + dt
-        after, inputs = self._advanced(row, dt)
-        self._now = _Moment(after, now.state, inputs, now.disturbance, now.steps + 1, 0, end)
-        return self.state
-
-    def _advanced(self, row: Any, dt: float) -> tuple[Array, tuple[float, ...]]:
-        """The state after a step, and the inputs as numbers."""
-        inputs, now = self._numbers(row), self._now
+    def _advanced(self, inputs: tuple[float, ...], dt: float) -> Array:
+        now = self._now
         self._derivative.hold(now.state, inputs, now.disturbance)
         try:
-            return self._solver.advance(self._derivative, now.state, dt, self.time), inputs
+            return self._solver.advance(self._derivative, now.state, dt, self.time)
         except SimulationDiverged:
             raise diverged(self.time, self.state) from None
 

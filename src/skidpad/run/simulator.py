@@ -21,7 +21,7 @@ from ..integrate.scipy_ivp import ScipyMethod
 from ..model import Vehicle
 from ..trajectory.trajectory import Trajectory
 from .commands import Commands
-from .delay_line import Waiting, delay_line
+from .delay_line import DelayLine, Waiting
 from .failures import foreign_snapshot, not_numbers
 from .scipy_stepper import ScipyStepper
 from .settings import Settings
@@ -69,7 +69,7 @@ class Simulator:
         else:
             self._stepper = CompiledStepper(Plant.of(vehicle, method), settings)
         self._commands = Commands(vehicle.Input, precision)
-        self._line = delay_line(vehicle.model, vehicle.params, self.dt)
+        self._line = DelayLine.of(vehicle.model, vehicle.params, self.dt)
         # Bound once: looking them up costs as much as a tenth of the step.
         self._row = self._commands.row
         simple = self._line is None and not self._commands.ranges
@@ -125,10 +125,9 @@ class Simulator:
         if model.settle is not None:
             start = record.build(model.State, model.settle(start, self.vehicle.params))
         self._must_be_free()
-        waiting = self._waiting()
         self._stepper.reset(record.flatten(start), float(time))
-        if self._line is not None:
-            self._line.restore(waiting if "pending" in model.reset_keeps else None, 0)
+        if self._line is not None and "pending" not in model.reset_keeps:
+            self._line.restore(None)
         return self.state
 
     def step(self, inputs: Any = None, /, *, dt: float | None = None, **fields: float) -> Any:
@@ -152,22 +151,18 @@ class Simulator:
     def _checked_step(self, row: Any) -> Any:
         """One step of a model whose inputs have ranges or act late."""
         self._commands.check_ranges(row)
-        return self._stepper.step(self._acting(row))
+        return self._stepper.step(self._acting(row, 1.0))
 
     def _step_of(self, row: Any, dt: float) -> Any:
         """One step of another length."""
         dt = positive_step(dt, self.precision)
-        model = self.vehicle.model
-        if self._line is not None and model.dead_time_rule != "nearest":
-            raise InvalidValue(
-                f"dt = {dt} s: {model.name!r} has dead time, which is counted in steps of "
-                f"{self.dt} s; all steps of such a model must have this length"
-            )
+        # Some models count updates, whatever their length.
+        age = 1.0 if self.vehicle.model.dead_time_rule == "nearest" else dt / self.dt
         self._commands.check_ranges(row)
-        return self._stepper.step_of(self._acting(row), dt)
+        return self._stepper.step_of(self._acting(row, age), dt, age)
 
-    def _acting(self, row: Any) -> Any:
-        """The numbers that act if these are commanded now."""
+    def _acting(self, row: Any, age: float) -> Any:
+        """The numbers that act if these are commanded now, in a step that counts as so many."""
         line = self._line
         if line is None:
             return row
@@ -177,7 +172,8 @@ class Simulator:
             usable = False
         if not usable:
             raise not_numbers(self.vehicle.Input, row)
-        return line.acting(row, self._stepper.count)
+        clock = self._stepper.age
+        return line.acting(row, clock, clock + age)
 
     def run(
         self, controls: Any = None, *, duration: float | None = None, steps: int | None = None
@@ -208,7 +204,8 @@ class Simulator:
             self._user = user
 
     def _run(self, controls: Any, count: int) -> Trajectory:
-        begin, first, waiting = self.time, record.flatten(self.state), self._waiting()
+        begin, clock, waiting = self.time, self._stepper.age, self._waiting()
+        first = record.flatten(self.state)
         drive = self._drive_controller if callable(controls) else self._drive_table
         states, inputs, error = drive(controls, count)
         times = begin + self.dt * np.arange(len(states) + 1)
@@ -216,7 +213,7 @@ class Simulator:
         held = np.vstack([inputs, inputs[-1:]]) if len(inputs) else self._no_inputs()
         acted = held
         if self._line is not None and waiting is not None:
-            acted = self._line.acting_rows(held, waiting)
+            acted = self._line.acting_rows(held, waiting, clock)
         if error is not None:
             warnings.warn(f"run ended at t = {times[-1]:g} s: {error}", stacklevel=3)
         return Trajectory.from_arrays(
@@ -254,8 +251,9 @@ class Simulator:
         if line is None or waiting is None:
             states, error = self._stepper.drive(rows)
         else:
-            states, error = self._stepper.drive(line.acting_rows(rows, waiting))
-            line.push_rows(rows[: len(states)], waiting, self._stepper.count)
+            clock = self._stepper.age
+            states, error = self._stepper.drive(line.acting_rows(rows, waiting, clock))
+            line.push_rows(rows[: len(states)], clock)
         return states, rows[: len(states)], error
 
     def _drive_controller(
@@ -307,7 +305,7 @@ class Simulator:
 
     def _waiting(self) -> Waiting | None:
         """The delayed commands that have not acted yet; None if nothing is delayed."""
-        return None if self._line is None else self._line.waiting(self._stepper.count)
+        return None if self._line is None else self._line.waiting(self._stepper.age)
 
     def snapshot(self) -> Any:
         """Everything needed to come back to this moment; see `restore`."""
@@ -324,7 +322,7 @@ class Simulator:
         match snapshot:
             case (inner, Waiting() as waiting):
                 self._stepper.restore(inner)
-                self._line.restore(waiting, self._stepper.count)
+                self._line.restore(waiting)
             case _:
                 raise foreign_snapshot()
 

@@ -39,7 +39,7 @@ class CompiledStepper:
         library = pipeline.tick_library(plant.step, settings.precision)
         block, number, integer = ctypes.c_void_p, ctypes.c_double, ctypes.c_int64
         self._tick = library.function("tick", block, result=integer)
-        self._tick_of = library.function("tick_of", block, number, number, result=integer)
+        self._tick_of = library.function("tick_of", block, number, number, number, result=integer)
         self._drive = library.function("drive", block, block, block, integer, block, result=integer)
         self._lay_out()
 
@@ -58,7 +58,7 @@ class CompiledStepper:
         self._clock_at = -(-end // 8) * 8
         self._states, self._inputs = struct.Struct(f"{nx}{code}"), struct.Struct(f"{nu}{code}")
         self._disturbances = struct.Struct(f"{len(w)}{code}")
-        self._residual, self._clock = struct.Struct(code), struct.Struct("qqd")
+        self._residual, self._clock = struct.Struct(code), struct.Struct("ddq")
         numbers = [self.dt / self.substeps, self.settings.tolerance, 0.0, float(self.substeps)]
         fixed = [*w, *p, *numbers]
         packed = self._packed(struct.Struct(f"{len(fixed)}{code}"), fixed, "parameters")
@@ -84,14 +84,14 @@ class CompiledStepper:
         return packed
 
     @property
-    def count(self) -> int:
-        """Steps since the last reset."""
-        return self._clock.unpack_from(self._buffer, self._clock_at)[0]
+    def age(self) -> float:
+        """Steps made; a step of another length counts as `step_of` was told."""
+        return self._clock.unpack_from(self._buffer, self._clock_at)[1]
 
     @property
     def time(self) -> float:
         """Time in s. Steps of dt are counted, not added up, so it does not drift."""
-        _, since, time = self._clock.unpack_from(self._buffer, self._clock_at)
+        time, _, since = self._clock.unpack_from(self._buffer, self._clock_at)
         return time + since * self.dt
 
     @property
@@ -122,12 +122,12 @@ class CompiledStepper:
         self._buffer[self._disturbance_at : self._params_at] = packed
 
     def reset(self, state: tuple[float, ...], time: float) -> None:
-        """Start again at this state and time in s."""
+        """Start again at this state and time in s; the age goes on."""
         packed = self._packed(self._states, state, "state")
         block = bytearray(self._buffer)
         block[: len(packed)] = block[self._before_at : self._acted_at] = packed
         block[self._acted_at : self._clock_at] = bytes(self._clock_at - self._acted_at)
-        self._clock.pack_into(block, self._clock_at, 0, 0, time)
+        self._clock.pack_into(block, self._clock_at, time, self.age, 0)
         self._buffer[:] = block
 
     def step(self, row: Any) -> Any:
@@ -142,13 +142,13 @@ class CompiledStepper:
             raise self._error(code, row, self.dt)
         return self._state_record(self._unpack_state(buffer))
 
-    def step_of(self, row: Any, dt: float) -> Any:
-        """One step of another length, dt in s; returns the new state."""
+    def step_of(self, row: Any, dt: float, age: float = 1.0) -> Any:
+        """One step of another length, dt in s, that counts as so many; returns the new state."""
         try:
             self._pack_input(self._buffer, self._input_at, *row)
         except (struct.error, OverflowError):
             raise not_numbers(self.plant.Input, row) from None
-        code = self._tick_of(self._address, dt / self.substeps, self.time + dt)
+        code = self._tick_of(self._address, dt / self.substeps, self.time + dt, self.age + age)
         if code:
             raise self._error(code, row, dt)
         return self.state

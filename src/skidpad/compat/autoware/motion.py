@@ -12,8 +12,7 @@ from ... import integrate, record
 from ...compile.plant import Plant
 from ...errors import InvalidValue
 from ...model import Vehicle
-from ...run.delay import Channels
-from ...run.delay_line import DelayLine, TimedLine, delay_line
+from ...run.delay_line import DelayLine
 from ...run.failures import not_numbers
 from ...run.settings import Settings
 from ...run.stepper import CompiledStepper
@@ -43,13 +42,8 @@ class CompiledMotion:
         self._stepper.reset(record.flatten(record.build(model.State)), 0.0)
         self._row = record.flatten(record.build(model.Input))
         self._status = status
-        self._line: DelayLine | TimedLine | None = delay_line(model, vehicle.params, period)
-        if self._line is not None and model.dead_time_rule != "nearest":
-            channels, p = Channels.of(model), record.flatten(vehicle.params)
-            delays = [p[k] for k in channels.delays]
-            self._line = TimedLine(model.Input, channels.fields, delays)
-        self._updates = 0
-        """How many there were; commands of some models age by them."""
+        self._line = DelayLine.of(model, vehicle.params, period)
+        self._period, self._clock = period, 0.0
         self._undefined: float | None = None
         """Acceleration after an update that took no time, where upstream divides by it."""
 
@@ -88,19 +82,17 @@ class CompiledMotion:
         """One update of dt in s with the latest command; a step that fails changes nothing."""
         if not (math.isfinite(dt) and dt >= 0.0):
             raise InvalidValue(f"dt = {dt} s must be finite and not negative")
-        line, row = self._line, self._row
-        if isinstance(line, TimedLine):
-            acting = line.acting(row, dt)
-        else:
-            acting = row if line is None else line.acting(row, self._updates)
-        if dt == 0.0 and self.vehicle.model.reproduces:
+        model, acting = self.vehicle.model, self._row
+        # Upstream counts updates; in time a command ages by it.
+        after = self._clock + (1.0 if model.dead_time_rule == "nearest" else dt / self._period)
+        if self._line is not None:
+            acting = self._line.acting(self._row, self._clock, after)
+        if dt == 0.0 and model.reproduces:
             self._step_of_no_time(acting)
         else:
             self._stepper.step_of(acting, dt)
             self._undefined = None
-        self._updates += 1
-        if isinstance(line, TimedLine):
-            line.push(row, dt)
+        self._clock = after
 
     def _step_of_no_time(self, row: Sequence[float]) -> None:
         """Upstream's first update: it divides by zero, but only the acceleration suffers."""
