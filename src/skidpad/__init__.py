@@ -27,6 +27,7 @@ if TYPE_CHECKING:
         world,
     )
     from . import sensing as sensors
+    from .body import Body, Wish
     from .compat import autoware as planning
     from .compat import truck as engine
     from .compat.autoware.simulator import PlanningSimulator
@@ -59,6 +60,7 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 
 __all__ = [
+    "Body",
     "Cost",
     "Engine",
     "Fleet",
@@ -80,6 +82,7 @@ __all__ = [
     "UnknownOperation",
     "Vehicle",
     "VehicleFactory",
+    "Wish",
     "World",
     "__version__",
     "collision",
@@ -130,6 +133,7 @@ _MODULES = {
 }
 """Parts of the package under the names that users know, and where they lie."""
 _HOMES = {
+    "Body": "body",
     "Cost": "cost",
     "Engine": "compat.truck",
     "Fleet": "run.fleet",
@@ -151,6 +155,7 @@ _HOMES = {
     "UnknownOperation": "errors",
     "Vehicle": "model",
     "VehicleFactory": "model",
+    "Wish": "body",
     "World": "world.world",
     "linearise": "run.linearisation",
     "with_disturbance": "components.additive_disturbance",

@@ -232,7 +232,7 @@ MODEL = Model(
     hold=hold,
     substeps=10,  # as upstream sets its integrator: ten to a call (D17)
     energy=energy,
-    body=replace(CAR, geometry=car_body.geometry),
+    body=replace(CAR, geometry=car_body.geometry, on_ground=None),
     reproduces="brains2 sim",
     exempt={
         "energy": "backwards, the slip angle of a steered wheel and the linear resistance have the "

@@ -6,21 +6,10 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any
 
-from ...body import (
-    Body,
-    Geometry,
-    Limits,
-    Pose,
-    Velocity,
-    Wish,
-    car_outline,
-    estimated_mass,
-    four_wheels,
-    plate_inertia,
-)
+from ...body import Body, Geometry, GroundUnder, Limits, Wish, car_geometry
 from ...components.actuator import limited
+from ...components.car_bodies import rolling_car
 from ...components.gear import Gear
-from ...components.single_track import yaw_rate
 from ...ops import logical_and, logical_or, maximum, where
 from ...units import m, m_s, m_s2, one
 from .records import AccelerationInput, ActuationInput, GearedInput, PedalInput, VelocityInput
@@ -37,37 +26,19 @@ PEDAL_BRAKE: m_s2 = 6.0
 """Accelerations that pedals pushed down are taken to give: the maps are not inverted here."""
 
 
-def pose(x: Any, p: Any) -> Pose:
-    """Pose of the middle of the rear axle."""
-    return Pose(x.x, x.y, x.yaw)
-
-
-def velocity(x: Any, u: Any, p: Any) -> Velocity:
-    """Velocity of the rear axle as the state has it."""
-    return Velocity(x.v_x, 0.0 * x.v_x, yaw_rate(x.v_x, x.steer, p.wheel_base))
-
-
-def placed(x: Any, pose: Pose, velocity: Velocity, p: Any) -> Any:
-    """The car elsewhere; sideways and in turning it moves as its wheels roll."""
-    return x._replace(**pose._asdict(), v_x=velocity.v_x)
-
-
 def geometry(p: Any) -> Geometry:
     """A car in proportion to its wheelbase; the mass is an estimate from the size."""
     base = p.wheel_base
-    rear, front, width = -REAR_OVERHANG * base, (1.0 + FRONT_OVERHANG) * base, WIDTH * base
-    length = front - rear
-    mass = estimated_mass(length, width)
-    radius = WHEEL_RADIUS * base
-    return Geometry(
+    return car_geometry(
         front_axle=base,
         rear_axle=0.0,
-        wheels=four_wheels(base, 0.0, TRACK * base, radius, WHEEL_WIDTH * base),
-        outlines=(car_outline(rear, front, width),),
+        front=(1.0 + FRONT_OVERHANG) * base,
+        rear=-REAR_OVERHANG * base,
+        width=WIDTH * base,
         height=HEIGHT,
-        mass=mass,
-        inertia=plate_inertia(mass, length, width),
-        centre_of_mass=(0.5 * base, 0.0),
+        track=TRACK * base,
+        wheel_radius=WHEEL_RADIUS * base,
+        wheel_width=WHEEL_WIDTH * base,
     )
 
 
@@ -144,15 +115,18 @@ def _within_limits(command: Callable[[Any, Wish, Any], Any], x: Any, wish: Wish,
     return command(x, wish._replace(steer=limited(wish.steer, p.steer_lim)), p)
 
 
+def on_ground(x: Any, u: Any, w: Any, ground: GroundUnder, p: Any) -> tuple[Any, Any]:
+    """What knows of slopes is told the acceleration along the car."""
+    return (u if ground.down is None else u._replace(slope=ground.g * ground.down.x)), w
+
+
 def car(Input: type, *, ideal: bool = False) -> Body:
     """The body of a model with this input; an ideal one has no limits."""
     command = _COMMANDS[Input]
-    return Body(
-        reference="middle of the rear axle",
-        pose=pose,
-        velocity=velocity,
-        placed=placed,
+    return rolling_car(
+        wheel_base=lambda p: p.wheel_base,
         geometry=geometry,
         limits=unlimited if ideal else limits,
         command=command if ideal else partial(_within_limits, command),
+        on_ground=on_ground if Input in (PedalInput, ActuationInput) else None,
     )
