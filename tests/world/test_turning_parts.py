@@ -82,8 +82,8 @@ def test_turned_wheels_weigh_what_they_did() -> None:
         made = sp.World(scene).vehicles["car"].built
         contacts = Contacts()
         fill(contacts, scene, {"car": made})
-        for one in made.steered:
-            contacts.reshape("car", one.part, one.outline(angle))
+        for one in made.turning:
+            contacts.reshape("car", one.number, one.outline(angle))
         moving = Moving(0, 0, 0, -1.0)
         for _ in range(60):
             moving = contacts.step(0.005, {"car": moving})["car"]

@@ -11,7 +11,7 @@ from ..record import unknown_name
 T = TypeVar("T")
 
 
-class ByName(dict[str, T]):
+class Inventory(dict[str, T]):
     """A dictionary of things of one kind, such as vehicles."""
 
     def __init__(self, kind: str, things: Mapping[str, T] | None = None) -> None:

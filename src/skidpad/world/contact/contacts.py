@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from ...units import m, m_s2, per_s, rad, s
-from ..by_name import ByName
+from ..inventory import Inventory
 from .joints import Ends, Joints, Span
 from .outline import area
 from .solids import PLAIN, Inertia, Moving, Part, Point, Points, Pushed, Square, Surface
@@ -69,7 +69,7 @@ class Contacts:
         self._ground: Any = self._world.CreateStaticBody(userData="ground")
         self._gravity = gravity
         self._iterations = velocity_iterations, position_iterations
-        self._bodies: ByName[_Body] = ByName("body")
+        self._bodies: Inventory[_Body] = Inventory("body")
         self._pushed: list[Any] = []
         self._obstacles: dict[str, Any] = {}
         self._goals: list[tuple[Any, Moving]] = []
@@ -127,8 +127,8 @@ class Contacts:
         """A block that can be pushed; the ground holds it with friction at two points."""
         body = self._dynamic(name, pose, pushed.linear_damping, pushed.angular_damping)
         ground = sum(area(part.outline) for part in parts)
-        made = self._shapes(body, parts, pushed.mass / ground, climbed)
-        self._bodies[name] = _Body(body, tuple(body.localCenter), parts=made)
+        shapes = self._shapes(body, parts, pushed.mass / ground, climbed)
+        self._bodies[name] = _Body(body, tuple(body.localCenter), parts=shapes)
         self._pushed.append(body)
         self.put(name, pose)
         hold = 0.5 * pushed.ground_friction * pushed.mass * self._gravity
@@ -145,11 +145,11 @@ class Contacts:
     def add_vehicle(self, name: str, parts: Sequence[Part], pose: Moving, inertia: Inertia) -> None:
         """A vehicle, which damps and drives itself."""
         body = self._dynamic(name, pose, 0.0, 0.0)
-        made = self._shapes(body, parts, 1.0)
+        shapes = self._shapes(body, parts, 1.0)
         com = (inertia.com_x, inertia.com_y)
         about_origin = inertia.I_z + inertia.mass * (com[0] * com[0] + com[1] * com[1])
         body.massData = self._box2d.b2MassData(mass=inertia.mass, center=com, I=about_origin)
-        self._bodies[name] = _Body(body, com, guest=True, parts=made)
+        self._bodies[name] = _Body(body, com, guest=True, parts=shapes)
         self._admit(name, within=False)
 
     def _dynamic(self, name: str, pose: Moving, linear: per_s, angular: per_s) -> Any:
@@ -165,7 +165,7 @@ class Contacts:
         self, body: Any, parts: Sequence[Part], density: float, climbed: bool = False
     ) -> list[Any]:
         kind, others = (_CLIMBED, _ALL - _VEHICLE) if climbed else (_THING, _ALL)
-        made: list[Any] = []
+        fixtures: list[Any] = []
         for part in parts:
             shape = self._box2d.b2PolygonShape(vertices=[tuple(p) for p in part.outline])
             shape.radius = part.surface.skin
@@ -177,8 +177,8 @@ class Contacts:
                 categoryBits=kind,
                 maskBits=others,
             )
-            made.append(fixture)
-        return made
+            fixtures.append(fixture)
+        return fixtures
 
     def obstruct(self, owner: str, squares: Sequence[Square]) -> None:
         """Put squares along the world's axes in place of those put for the same owner before."""

@@ -11,8 +11,9 @@ from __future__ import annotations
 from bisect import bisect_left
 from collections.abc import Mapping
 from itertools import pairwise
-from math import copysign, cos, dist, fmod, sin
+from math import atan, copysign, cos, dist, fmod, sin
 
+from ...body import Wish
 from ...units import m, m_s, rad, rad_s, s
 from ..handle import WorldVehicle
 from ..scene.scene import Scene
@@ -20,6 +21,8 @@ from ..scene.vehicle import TimedPath
 
 _ARRIVED: m = 1e-3
 """Distance of the point ahead below which it says nothing about the direction."""
+_SPEED_TIME: s = 0.5
+"""In which vehicles that are commanded an acceleration get to the speed of the path."""
 
 
 class Route:
@@ -91,5 +94,8 @@ class Following:
     def command(self, time: s) -> None:
         """Give each vehicle the motion that follows its path from where it is."""
         for vehicle, route in self._all:
-            v, omega = route.twist(time, *vehicle.bodies.poses[vehicle.row].tolist())
-            vehicle.command(v=v, omega=omega)
+            pose, velocity = vehicle.bodies.motion(vehicle.row)
+            v, omega = route.twist(time, *pose)
+            steer = atan(vehicle.built.geometry.wheel_base * omega / v) if v else 0.0
+            a = (v - velocity.v_x) / _SPEED_TIME
+            vehicle.drive(Wish(steer=steer, a=a, v=v, omega=omega))

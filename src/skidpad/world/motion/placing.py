@@ -17,7 +17,7 @@ from ..contact.solids import Moving, Part, Pushed, Surface
 from ..contact.standing import is_climbed, standing_parts
 from ..scene.scene import BlockSpec, JointSpec, OccupancyGrid, Scene, VehicleSpec
 from .animation import actor_pose
-from .build import Built
+from .build import BuiltVehicle
 
 
 def initial_motion(spec: VehicleSpec | BlockSpec) -> Moving:
@@ -30,10 +30,10 @@ def initial_motion(spec: VehicleSpec | BlockSpec) -> Moving:
     return Moving(pose.x, pose.y, pose.yaw, v_x, v_y, v.omega)
 
 
-def fill(contacts: Contacts, scene: Scene, made: Mapping[str, Built]) -> None:
+def fill(contacts: Contacts, scene: Scene, built: Mapping[str, BuiltVehicle]) -> None:
     """Put a scene into a world of contacts that has nothing in it yet."""
     for spec in sorted(scene.vehicles, key=lambda spec: spec.name):
-        vehicle = made[spec.name]
+        vehicle = built[spec.name]
         contacts.add_vehicle(spec.name, vehicle.parts, initial_motion(spec), vehicle.inertia)
     climbed = {block.name for block in scene.blocks if is_climbed(block, scene)}
     # Upstream's animated blocks are put from place to place, and push nothing on.

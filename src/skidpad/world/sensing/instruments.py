@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from math import cos, nan, sin
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -19,11 +19,9 @@ from ...sensing.motion import Motion
 from ...sensing.mounting import Mounting
 from ...units import m, m_s, m_s2, rad, rad_s, s
 from ..ground.regions import Regions
+from ..handle import Surroundings
 from ..scene import sensors as said
 from ..scene.scene import Scene
-
-if TYPE_CHECKING:
-    from ..world import World
 
 
 class InertialReading(NamedTuple):
@@ -79,15 +77,15 @@ class Kept:
 
     bias: dict[tuple[str, str], Array] = field(default_factory=dict)
     """Of each inertial unit: of its three forces, then of its three rates."""
-    states: list[Array] = field(default_factory=list)
-    """States of the groups of vehicles at the end of the step before."""
+    motions: list[Array] = field(default_factory=list)
+    """Poses and velocities of the groups of vehicles at the end of the step before, (B, 6)."""
 
 
 class Instruments:
     """The inertial units and satellite receivers of a world."""
 
     def __init__(
-        self, scene: Scene, seed: int, world: World, number_of: Callable[[str], int]
+        self, scene: Scene, seed: int, world: Surroundings, number_of: Callable[[str], int]
     ) -> None:
         self._scene, self._seed, self._world = scene, seed, world
         self._number_of = number_of
@@ -110,7 +108,7 @@ class Instruments:
     def remember(self) -> None:
         """Note how vehicles move at the end of a step, for the accelerations of the next."""
         if self._inertial:
-            self.kept.states = [bodies.group.state.copy() for bodies in self._groups]
+            self.kept.motions = [bodies.motions for bodies in self._groups]
 
     def read(self, owner: str, one: said.Sensor, count: int, elapsed: s) -> Any:
         """A reading; None where there is nothing to read.
@@ -131,18 +129,16 @@ class Instruments:
         motion = Motion(
             x=x, y=y, z=z, roll=roll, pitch=pitch, yaw=yaw, v_x=v_x, v_y=v_y, omega=omega
         )
-        if not self.kept.states:
+        if not self.kept.motions:
             return motion
-        fields = vehicle.bodies.group.fields
-        state = self.kept.states[self._at[id(vehicle.bodies)]][vehicle.row]
-        was = {name: float(state[k]) for name, k in fields.items() if name in _PLANAR}
-        turned = was["yaw"] - yaw
+        before = self.kept.motions[self._at[id(vehicle.bodies)]][vehicle.row]
+        _, _, yaw_before, u_x, u_y, omega_before = before.tolist()
+        turned = yaw_before - yaw
         c, s_ = cos(turned), sin(turned)
-        u_x, u_y, before = was["v_x"], was.get("v_y", 0.0), was.get("omega", 0.0)
         return motion._replace(
             a_x=(v_x - c * u_x + s_ * u_y) / dt,
             a_y=(v_y - s_ * u_x - c * u_y) / dt,
-            omega_rate=(omega - before) / dt,
+            omega_rate=(omega - omega_before) / dt,
         )
 
     def _inertial_reading(
@@ -206,9 +202,6 @@ class Instruments:
             stream = streams.Stream(streams.normals, self._seed, channel, number, width)
             self._streams[owner, channel] = stream
         return stream.rows(np.array([count]))[0, 0]
-
-
-_PLANAR = ("yaw", "v_x", "v_y", "omega")
 
 
 def mounting_of(one: said.Sensor) -> Mounting:

@@ -12,7 +12,7 @@ import copy
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from hashlib import blake2b
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -23,15 +23,13 @@ from ...record import unknown_name
 from ...sensing.lidar import Scan
 from ...units import s
 from ..ground.regions import Regions
+from ..handle import Surroundings
+from ..motion.bodies import Bodies
 from ..scene import sensors as said
 from ..scene.scene import Scene
 from .dead_reckoning import DeadReckoning, factors_of
 from .instruments import Bumper, Instruments, WheelOdometry
 from .sight import Sight, poses_of
-
-if TYPE_CHECKING:
-    from ..motion.bodies import Bodies
-    from ..world import World
 
 ALWAYS = ("odometry", "bumper")
 """Sensors that every vehicle has, unless its file gives the name to another."""
@@ -87,7 +85,7 @@ class Sensing:
         """Which of those that every vehicle has, by owner and name; empty: none of them."""
         self._at_work: _AtWork | None = None
 
-    def sense(self, world: World) -> None:
+    def sense(self, world: Surroundings) -> None:
         """Read the sensors whose turn it is, at the end of a step of the world."""
         work = self._at_work
         if work is None:
@@ -145,7 +143,7 @@ class Sensing:
         work = None if self._at_work is None else self._at_work.snapshot()
         return self.seed, turns, dict(self._latest), work
 
-    def restore(self, snapshot: Any, world: World) -> None:
+    def restore(self, snapshot: Any, world: Surroundings) -> None:
         """Put back what `snapshot` gave, in the world that it was taken in."""
         seed, turns, latest, work = snapshot
         for turn, (last, count) in zip(self._turns, turns, strict=True):
@@ -181,7 +179,7 @@ class _Readings(Mapping[str, Any]):
 class _AtWork:
     """What sensors need of a world that runs."""
 
-    def __init__(self, scene: Scene, seed: int, world: World) -> None:
+    def __init__(self, scene: Scene, seed: int, world: Surroundings) -> None:
         self._scene, self._seed, self._world = scene, seed, world
         self.instruments = Instruments(scene, seed, world, number_of)
         self._sight: Sight | None = None
@@ -242,10 +240,9 @@ class _AtWork:
         """What a vehicle thinks of its own motion."""
         handle = self._world.vehicles[vehicle]
         pose = next(r.pose(handle.row) for b, r in self.reckoning if b is handle.bodies)
-        told = handle.outputs()
-        v, _, omega = handle.bodies.velocity(handle.row)
-        v, omega = getattr(told, "v_odometry", v), getattr(told, "omega_odometry", omega)
-        return WheelOdometry(*pose, float(v), float(omega), self._world.time)
+        body = handle.bodies.body
+        told = (body.odometry or body.velocity)(handle.state, handle.input, handle.params)
+        return WheelOdometry(*pose, float(told.v_x), float(told.omega), self._world.time)
 
     def snapshot(self) -> Any:
         """Everything that changes."""
