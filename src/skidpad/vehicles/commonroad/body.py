@@ -24,6 +24,8 @@ from ...body import (
 from ...components.actuator import limited, rate_limited_lag
 from ...components.car_bodies import rolling_car, sliding_car, sliding_placed
 from ...components.centre_track import drift, path_acceleration, rolling, rolling_rate
+from ...components.low_speed import dynamic_share, mixed
+from ...components.single_track import yaw_rate
 from ...ops import atan2, cos, sin, sqrt, where
 from ...units import kg, m, m_s2, rad_s, s
 from .records import BicycleInput, CarInput
@@ -124,14 +126,10 @@ def rolling_placed(x: Any, pose: Pose, velocity: Velocity, p: Any) -> Any:
 
 
 def slipping_velocity(x: Any, u: Any, p: Any) -> Velocity:
-    """Of ST and STD: speed and slip angle at the centre of mass."""
-    return Velocity(x.v * cos(x.beta), x.v * sin(x.beta), x.omega)
-
-
-def slipping_acceleration(x: Any, rate: Any, p: Any) -> Acceleration:
-    """Of ST and STD."""
-    a = path_acceleration(x.v, x.beta, rate.v, x.omega + rate.beta)
-    return Acceleration(a.x, a.y, rate.omega)
+    """Of ST and STD: speed and slip angle at the centre of mass; a slow car follows its wheels."""
+    share, line = dynamic_share(x.v, p), rolling(x.v, x.steer, p.l_f, p.l_r)
+    beta = mixed(share, x.beta, line.beta)
+    return Velocity(x.v * cos(beta), x.v * sin(beta), mixed(share, x.omega, line.omega))
 
 
 def slipping_placed(x: Any, pose: Pose, velocity: Velocity, p: Any) -> Any:
@@ -140,6 +138,12 @@ def slipping_placed(x: Any, pose: Pose, velocity: Velocity, p: Any) -> Any:
     along, across = way * velocity.v_x, way * velocity.v_y
     v = way * sqrt(along * along + across * across)
     return x._replace(**pose._asdict(), v=v, beta=atan2(across, along), omega=velocity.omega)
+
+
+def springs_velocity(x: Any, u: Any, p: Any) -> Velocity:
+    """Of MB, which has it in its state; a slow car follows its wheels."""
+    share, omega = dynamic_share(x.v_x, p), yaw_rate(x.v_x, x.steer, p.l_f + p.l_r)
+    return Velocity(x.v_x, mixed(share, x.v_y, p.l_r * omega), mixed(share, x.omega, omega))
 
 
 def springs_placed(x: Any, pose: Pose, velocity: Velocity, p: Any) -> Any:
@@ -202,7 +206,7 @@ def slipping_body(geometry: Callable[[Any], Geometry]) -> Body:
     """The body of ST or STD."""
     return sliding_car(
         velocity=slipping_velocity,
-        acceleration=slipping_acceleration,
+        acceleration=None,
         placed=slipping_placed,
         geometry=geometry,
         limits=limits,
@@ -226,6 +230,8 @@ def dynamic_bicycle_body() -> Body:
 def springs_body() -> Body:
     """The body of MB."""
     return sliding_car(
+        velocity=springs_velocity,
+        acceleration=None,
         placed=springs_placed,
         geometry=springs_geometry,
         limits=limits,
