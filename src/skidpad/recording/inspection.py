@@ -1,4 +1,4 @@
-"""What is inside a recording, without reading its messages."""
+"""What is inside a recording."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from ..stage import Stage
-from .plan import BODY
-from .reading import notes_of, stage_of
-from .recorder import RECORDING
-from .walk import ChunkAt, Contents, Damaged, opened, scanned, unpacked
+from .checksums import Damaged
+from .contents import Contents, opened
+from .reading import about, notes_of, stage_of
+from .topics import BODY, LOST
 
 
 class Topic(NamedTuple):
@@ -36,7 +36,7 @@ class Info:
     size: int
     """Bytes."""
     complete: bool
-    """False of a file that was not closed."""
+    """False of a file that was not closed, and of one whose recording failed."""
     lost: int
     """Bytes at its end that belong to nothing."""
     program: str
@@ -69,53 +69,52 @@ def info(path: str | os.PathLike[str]) -> Info:
     """What is inside a recording; raises if it is none."""
     file = Path(path)
     with opened(file) as contents:
-        stage = stage_of(file, contents)
-        counts: Counter[int] = Counter()
-        for chunk in contents.chunks:
-            counts.update(_counted(contents, chunk))
-        heads = [chunk.head for chunk in contents.chunks]
-        start = min((head.start for head in heads), default=0) / 1e9
-        end = max((head.end for head in heads), default=0) / 1e9
+        values, stage, notes = about(contents), stage_of(contents), notes_of(contents)
+        counts, chunks = _counts(contents), contents.chunks
+        start = min((chunk.start_time for chunk in chunks), default=0) / 1e9
+        end = max((chunk.end_time for chunk in chunks), default=0) / 1e9
         topics = [
             Topic(
                 channel.topic,
-                contents.schemas[channel.schema].name,
+                contents.schemas[channel.schema_id].name,
                 channel.metadata.get("role", ""),
                 counts[channel.id],
                 _rate(counts[channel.id], end - start),
             )
             for channel in contents.channels.values()
         ]
-        about = next(values for name, values in contents.metadata if name == RECORDING)
         states = [c.id for c in contents.by_role("state") if BODY in c.metadata]
         return Info(
             path=file,
             size=len(contents.data),
-            complete=contents.complete,
+            complete=contents.complete and LOST not in notes,
             lost=len(contents.data) - contents.end,
-            program=about.get("program", ""),
-            format=int(about["format"]),
+            program=values.get("program", ""),
+            format=int(values["format"]),
             stage=stage,
-            notes=notes_of(contents),
+            notes=notes,
             start=start,
             end=end,
             samples=max((counts[k] for k in states), default=0),
-            chunks=len(heads),
-            unpacked=sum(head.size for head in heads),
-            compression=", ".join(dict.fromkeys(head.compression or "none" for head in heads)),
+            chunks=len(chunks),
+            unpacked=sum(chunk.size for chunk in chunks),
+            compression=", ".join(dict.fromkeys(c.compression or "none" for c in chunks)),
             topics=tuple(topics),
         )
 
 
-def _counted(contents: Contents, chunk: ChunkAt) -> dict[int, int]:
-    """Messages of a chunk by channel, from its indexes, or from itself if there are none."""
-    if chunk.indexes:
-        return {channel: count for channel, (_, count) in chunk.indexes.items()}
-    try:
-        found = scanned(unpacked(contents, chunk))
-    except Damaged:
-        return {}
-    return {channel: len(times) for channel, (times, _) in found.items()}
+def _counts(contents: Contents) -> Counter[int]:
+    """Messages by channel: from the summary, or by looking at each of them."""
+    if contents.complete and contents.statistics is not None:
+        return Counter(contents.statistics.channel_message_counts)
+    counts: Counter[int] = Counter()
+    for chunk in contents.chunks:
+        try:
+            places = contents.places(contents.messages(chunk))
+        except Damaged:
+            continue
+        counts.update({channel: len(those.times) for channel, those in places.items()})
+    return counts
 
 
 def _rate(count: int, duration: float) -> float:

@@ -1,0 +1,105 @@
+"""Files whose bytes are not what was written, by accident or on purpose; and those of old."""
+
+from __future__ import annotations
+
+import struct
+from pathlib import Path
+
+import numpy as np
+import pytest
+import zstandard
+
+from record_io.stages import full_stage, same_bits, some_rows
+from skidpad.errors import InvalidValue
+from skidpad.recording import Recorder, info, read, recover
+from skidpad.recording.contents import opened
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    path, stage = tmp_path / "run.mcap", full_stage()
+    with Recorder(path, stage, meta={"seed": 1}) as writer:
+        writer.add_rows(np.arange(50) / 10.0, some_rows(stage, 50))
+        writer.add_scan(0, 1.0, np.zeros(5))
+    return path
+
+
+@pytest.mark.parametrize(
+    ("written", "instead", "what"),
+    [
+        (b'"title":"everything"', b'"title":"everythong"', "skidpad.recording"),
+        (b'"max_range":20.0', b'"max_range":90.0', "skidpad.recording"),
+        (b'{"seed": 1}', b'{"seed": 7}', "skidpad.notes"),
+    ],
+)
+def test_damaged_texts_are_noticed(path: Path, written: bytes, instead: bytes, what: str) -> None:
+    data = path.read_bytes()
+    assert data.count(written) == 1
+    path.write_bytes(data.replace(written, instead))
+    for call in (read, info):
+        with pytest.raises(InvalidValue, match=f"run.mcap is damaged: {what} is not what was"):
+            call(path)
+
+
+def test_a_damaged_topic_is_taken_from_the_summary_or_noticed(path: Path) -> None:
+    """Which lidar a topic is of: another number would be another lidar."""
+    rows, data = read(path).rows, path.read_bytes()
+    place = data.index(b"number\x01\x00\x00\x000")
+    bad = data[: place + 10] + b"\x001"[1:] + data[place + 11 :]
+    path.write_bytes(bad)
+    assert same_bits(read(path).rows, rows)
+    assert read(path).scans[0].index == 0
+    with opened(path) as contents:
+        end = contents.chunks[-1].end
+    path.write_bytes(bad[:end])
+    with pytest.raises(InvalidValue, match="/car/front_lidar is not what was written"):
+        read(path)
+
+
+def test_a_damaged_summary_is_a_file_that_was_not_closed(path: Path) -> None:
+    whole, data = read(path), bytearray(path.read_bytes())
+    data[-60] ^= 1
+    path.write_bytes(data)
+    recording = read(path)
+    assert not recording.complete
+    assert same_bits(recording.rows, whole.rows)
+    assert read(recover(path).path).complete
+
+
+def _with_chunk(path: Path, size: int, stored: bytes) -> None:
+    """The file up to its first chunk, and a chunk that says that it holds so many bytes."""
+    with opened(path) as contents:
+        begin = contents.chunks[0].offset
+    content = struct.pack("<QQQI", 0, 0, size, 0) + struct.pack("<I4sQ", 4, b"zstd", len(stored))
+    record = struct.pack("<BQ", 6, len(content) + len(stored)) + content + stored
+    path.write_bytes(path.read_bytes()[:begin] + record)
+
+
+def test_a_chunk_that_claims_too_much_is_not_unpacked(path: Path) -> None:
+    compressor = zstandard.ZstdCompressor(level=1).compressobj(size=2 << 30)
+    zeros = bytes(64 << 20)
+    parts = [compressor.compress(zeros) for _ in range(32)]
+    bomb = b"".join([*parts, compressor.flush()])
+    assert len(bomb) < 1 << 20
+    _with_chunk(path, 2 << 30, bomb)
+    with pytest.raises(InvalidValue, match="claims to hold 2147483648 bytes; at most 536870912"):
+        read(path)
+    _with_chunk(path, 1000, bomb)
+    with pytest.raises(InvalidValue, match="holds another number of bytes than it says"):
+        read(path)
+    assert recover(path).damaged == 1
+
+
+def test_a_chunk_that_is_not_one_any_more_is_missed(path: Path) -> None:
+    """Its opcode says that it is something else, which others would pass over."""
+    data = bytearray(path.read_bytes())
+    with opened(path) as contents:
+        data[contents.chunks[0].offset] = 0x86
+    path.write_bytes(data)
+    recording = read(path)
+    assert recording.times.size == 0
+    assert not recording.complete
+    with opened(path) as contents:
+        end = contents.end
+    path.write_bytes(data[:end])
+    assert read(path).times.size == 0
