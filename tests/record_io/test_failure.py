@@ -149,6 +149,40 @@ def test_what_computes_the_rows_may_fail(tmp_path: Path) -> None:
         writer.close()
 
 
+FORKING = """
+import os, sys
+from record_io.stages import small_stage
+from skidpad.recording import Recorder
+writer = Recorder(sys.argv[1], small_stage())
+for k in range(100):
+    writer.add(float(k), [k, k, k, k])
+child = os.fork()
+if child == 0:
+    writer.add(1000.0, [1, 2, 3, 4])
+    writer.add_rows([1001.0], [[1, 2, 3, 4]])
+    writer.note(child=True)
+    writer.flush()
+    if sys.argv[2] == "close":
+        writer.close()
+    sys.exit()
+assert os.waitpid(child, 0)[1] == 0
+for k in range(100, 200):
+    writer.add(float(k), [k, k, k, k])
+writer.close()
+"""
+
+
+@pytest.mark.parametrize("how", ["close", "exit"])
+def test_a_child_leaves_the_file_alone(tmp_path: Path, how: str) -> None:
+    path = tmp_path / "run.mcap"
+    command = [sys.executable, "-c", FORKING, path, how]
+    subprocess.run(command, check=True, env=surroundings(), timeout=60)
+    recording = read(path)
+    assert recording.complete
+    assert recording.meta == {}
+    assert recording.times.tolist() == [float(k) for k in range(200)]
+
+
 def test_closing_may_be_interrupted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path, may_write = tmp_path / "run.mcap", threading.Event()
     writer = Recorder(path, small_stage())

@@ -42,6 +42,8 @@ class Recorder:
     program. Closing makes it complete; a `with` block closes it, also after an error, which is then
     noted in the file. When writing fails, the file notes what is lost.
 
+    A recorder belongs to the process that opened it: in a child of it, it does nothing.
+
     Args:
         path: of the file; what is there is replaced.
         stage: what there is to see.
@@ -69,6 +71,7 @@ class Recorder:
         if rate is not None and not (np.isfinite(rate) and rate > 0.0):
             raise InvalidValue(f"rate = {rate} Hz must be finite and greater than 0")
         self.path, self.stage, self.rate = Path(path), stage, rate
+        self._process = os.getpid()
         self._imus = tuple(imus)
         self._rows_of = rows_of
         self._notes: dict[str, Any] = {}
@@ -108,8 +111,7 @@ class Recorder:
                 "times must be finite, have one axis and increase, "
                 + (f"from {self._time} s on" if self._time >= 0.0 else "and not be negative")
             )
-        self._check_open()
-        if not when.size:
+        if not self._open() or not when.size:
             return
         self._time = float(when[-1])
         if self.rate is not None:
@@ -145,11 +147,12 @@ class Recorder:
 
     def flush(self) -> None:
         """Wait until everything that was added is in the file."""
-        self._thread.flush()
+        if not self._elsewhere:
+            self._thread.flush()
 
     def close(self) -> None:
         """Write what waits and make the file complete. Nothing happens the second time."""
-        if self._finished:
+        if self._finished or self._elsewhere:
             return
         self._closed = True
         try:
@@ -168,6 +171,14 @@ class Recorder:
         if error is not None and not isinstance(error, RecordingFailed):
             self._notes["error"] = f"{type(error).__name__}: {error}"
         self.close()
+
+    @property
+    def _elsewhere(self) -> bool:
+        """Whether this is a child of the process that opened the file.
+
+        It shares the file with that process and has not got the thread.
+        """
+        return os.getpid() != self._process
 
     def _end_file(self) -> None:
         """Note what there is to note and make the file complete."""
@@ -194,9 +205,9 @@ class Recorder:
                 f"time = {time} s must be finite, not negative and later than the last sample"
                 + (f" at {self._time} s" if self._time >= 0.0 else "")
             )
-        self._check_open()
-        self._time, self._next = time, self._after(time)
-        self._thread.add((time,), row)
+        if self._open():
+            self._time, self._next = time, self._after(time)
+            self._thread.add((time,), row)
 
     def _after(self, time: float) -> float:
         """When the next sample is due."""
@@ -208,13 +219,15 @@ class Recorder:
         last = self._reading_times.get(reading.sensor, 0.0)
         if not last <= reading.time < _LATEST:
             raise InvalidValue(f"time = {reading.time} s must be finite and not before {last} s")
-        self._check_open()
-        self._reading_times[reading.sensor] = reading.time
-        self._thread.add_reading(reading)
+        if self._open():
+            self._reading_times[reading.sensor] = reading.time
+            self._thread.add_reading(reading)
 
-    def _check_open(self) -> None:
+    def _open(self) -> bool:
+        """Whether something can be added; raises if it is closed."""
         if self._closed:
             raise InvalidValue(f"the recording {self.path} is closed")
+        return not self._elsewhere
 
     def _full(self, batch: Batch) -> bool:
         return len(batch.times) >= self._samples or 8 * batch.reading_size > CHUNK_SIZE
