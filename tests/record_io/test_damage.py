@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 import zstandard
 
-from record_io.stages import full_stage, same_bits, some_rows
+from record_io.stages import full_stage, same_bits, small_stage, some_rows
 from skidpad.errors import InvalidValue
 from skidpad.recording import Recorder, info, read, recover
 from skidpad.recording.contents import opened
@@ -103,3 +103,12 @@ def test_a_chunk_that_is_not_one_any_more_is_missed(path: Path) -> None:
         end = contents.end
     path.write_bytes(data[:end])
     assert read(path).times.size == 0
+
+
+def test_a_recording_is_shown_in_a_line(path: Path, tmp_path: Path) -> None:
+    assert repr(read(path)) == (
+        f"Recording({str(path)!r}: 4 bodies, 50 samples from 0 to 4.9 s, complete)"
+    )
+    Recorder(tmp_path / "none.mcap", small_stage()).close()
+    assert repr(read(tmp_path / "none.mcap")).endswith("none.mcap': 1 bodies, 0 samples, complete)")
+    assert len(repr(info(path))) < 600

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections import Counter
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -41,7 +41,7 @@ class Info:
     """Bytes at its end that belong to nothing."""
     program: str
     format: int
-    stage: Stage
+    stage: Stage = field(repr=False)
     notes: Mapping[str, Any]
     start: float
     """Earliest time of a message in s."""
@@ -52,7 +52,7 @@ class Info:
     unpacked: int
     """Bytes of the messages before compression."""
     compression: str
-    topics: tuple[Topic, ...]
+    topics: tuple[Topic, ...] = field(repr=False)
 
     @property
     def duration(self) -> float:

@@ -52,6 +52,12 @@ class Recording:
     it has is whole, but there was more."""
     path: Path
 
+    def __repr__(self) -> str:
+        samples = f"{len(self.stage.bodies)} bodies, {self.times.size} samples"
+        span = f" from {self.times[0]:g} to {self.times[-1]:g} s" if self.times.size else ""
+        state = "complete" if self.complete else "not complete"
+        return f"Recording({str(self.path)!r}: {samples}{span}, {state})"
+
     @property
     def duration(self) -> float:
         """In s."""
