@@ -14,6 +14,9 @@ from skidpad.errors import InvalidValue
 from skidpad.recording import Recorder, info, read, recover
 from skidpad.recording.contents import opened
 
+OLD = Path(__file__).parents[1] / "data" / "recordings" / "format_1.mcap"
+"""See the README beside it."""
+
 
 @pytest.fixture
 def path(tmp_path: Path) -> Path:
@@ -90,6 +93,35 @@ def test_a_chunk_that_claims_too_much_is_not_unpacked(path: Path) -> None:
     assert recover(path).damaged == 1
 
 
+@pytest.mark.parametrize("cut", [None, -500])
+def test_recordings_of_the_first_format_are_read(tmp_path: Path, cut: int | None) -> None:
+    path = tmp_path / "old.mcap"
+    path.write_bytes(OLD.read_bytes()[:cut])
+    recording, stage = read(path), full_stage()
+    assert recording.complete == (cut is None)
+    assert recording.stage == stage
+    assert same_bits(recording.times, np.arange(40) / 32.0)
+    wanted = np.arange(40)[:, None] + np.arange(len(stage.channels)) / 64.0
+    assert same_bits(recording.rows, wanted)
+    assert recording.meta == {"seed": 3, "why": "ä", "laps": 2}
+    assert [scan.time for scan in recording.scans] == [0.0, 0.25, 0.5, 0.75, 1.0]
+    np.testing.assert_array_equal(recording.scans[1].ranges, [8.0, 2.5, np.inf, -np.inf, np.nan])
+    (log,) = recording.imus
+    assert (log.name, log.body) == ("unit", "world")
+    assert log.values.tolist() == [[k + j for j in range(6)] for k in range(0, 40, 8)]
+    assert info(path).samples == 40
+    assert same_bits(read(recover(path).path).rows, wanted)
+
+
+def test_a_recording_is_shown_in_a_line(path: Path, tmp_path: Path) -> None:
+    assert repr(read(path)) == (
+        f"Recording({str(path)!r}: 4 bodies, 50 samples from 0 to 4.9 s, complete)"
+    )
+    Recorder(tmp_path / "none.mcap", small_stage()).close()
+    assert repr(read(tmp_path / "none.mcap")).endswith("none.mcap': 1 bodies, 0 samples, complete)")
+    assert len(repr(info(path))) < 600
+
+
 def test_a_chunk_that_is_not_one_any_more_is_missed(path: Path) -> None:
     """Its opcode says that it is something else, which others would pass over."""
     data = bytearray(path.read_bytes())
@@ -103,12 +135,3 @@ def test_a_chunk_that_is_not_one_any_more_is_missed(path: Path) -> None:
         end = contents.end
     path.write_bytes(data[:end])
     assert read(path).times.size == 0
-
-
-def test_a_recording_is_shown_in_a_line(path: Path, tmp_path: Path) -> None:
-    assert repr(read(path)) == (
-        f"Recording({str(path)!r}: 4 bodies, 50 samples from 0 to 4.9 s, complete)"
-    )
-    Recorder(tmp_path / "none.mcap", small_stage()).close()
-    assert repr(read(tmp_path / "none.mcap")).endswith("none.mcap': 1 bodies, 0 samples, complete)")
-    assert len(repr(info(path))) < 600
