@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import struct
+import subprocess
+import sys
 from pathlib import Path
 
 import numpy as np
 import pytest
 import zstandard
 
-from record_io.stages import full_stage, same_bits, small_stage, some_rows
+from record_io.stages import full_stage, same_bits, small_stage, some_rows, surroundings
 from skidpad.errors import InvalidValue
 from skidpad.recording import Recorder, info, read, recover
 from skidpad.recording.contents import opened
@@ -111,6 +113,43 @@ def test_recordings_of_the_first_format_are_read(tmp_path: Path, cut: int | None
     assert log.values.tolist() == [[k + j for j in range(6)] for k in range(0, 40, 8)]
     assert info(path).samples == 40
     assert same_bits(read(recover(path).path).rows, wanted)
+
+
+WITHOUT = """
+import sys
+
+
+class Absent:
+    def find_spec(self, name, path=None, target=None):
+        if name.partition(".")[0] in ("mcap", "zstandard", "lz4"):
+            raise ImportError(name)
+
+
+sys.meta_path.insert(0, Absent())
+from record_io.stages import small_stage
+from skidpad.errors import MissingExtra
+from skidpad.recording import Recorder, info, read, recover
+
+for call in (lambda: Recorder(sys.argv[2], small_stage()), *(
+    lambda f=f: f(sys.argv[1]) for f in (read, info, recover)
+)):
+    try:
+        call()
+    except MissingExtra as error:
+        print(error)
+"""
+
+
+def test_without_the_packages_of_the_extra(path: Path, tmp_path: Path) -> None:
+    command = [sys.executable, "-c", WITHOUT, path, tmp_path / "other.mcap"]
+    said = subprocess.run(
+        command, check=True, env=surroundings(), capture_output=True, text=True
+    ).stdout.splitlines()
+    assert len(said) == 4
+    assert set(said) == {
+        "a recording needs mcap, which is not installed: pip install skidpad[recording]"
+    }
+    assert not (tmp_path / "other.mcap").exists()
 
 
 def test_a_recording_is_shown_in_a_line(path: Path, tmp_path: Path) -> None:
