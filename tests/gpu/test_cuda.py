@@ -5,13 +5,18 @@ The vehicles come from files (`tools/make_plants.py`): a machine with a GPU may 
 
 from __future__ import annotations
 
+import os
+import signal
 import sys
+import threading
+import time
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 import skidpad as sp
+from skidpad.compile import launches
 from skidpad.errors import InvalidValue, SimulationDiverged
 
 sys.path.insert(0, str(Path(__file__).parents[2] / "tools"))
@@ -59,6 +64,61 @@ def test_command_driven_vehicles_have_the_bits_of_the_cpu(name, precision, cpu_r
     """Dead times of their own, gears and queues included."""
     for part, array in make_plants.commanded_results(load(name, precision)).items():
         assert array.tobytes() == cpu_results[f"{name}.{precision}.{part}"].tobytes(), part
+
+
+@pytest.fixture
+def tiny_pieces(monkeypatch):
+    """Launches of one step each."""
+    monkeypatch.setattr(launches, "_SHORT", 0.0)
+    for name in ("_FIRST", "_LONG"):
+        monkeypatch.setattr(launches, name, 1e-12)
+
+
+@pytest.mark.usefixtures("tiny_pieces")
+@pytest.mark.parametrize("precision", PRECISIONS)
+def test_a_rollout_in_pieces_has_the_bits_of_one_launch(precision, cpu_results):
+    for name in ("four_wheel.rk4", *make_plants.COMMANDED):
+        fleet = load(name, precision)
+        if name in make_plants.COMMANDED:
+            for part, array in make_plants.commanded_results(fleet).items():
+                assert array.tobytes() == cpu_results[f"{name}.{precision}.{part}"].tobytes(), part
+        else:
+            result = make_plants.results(fleet)
+            assert result.tobytes() == cpu_results[f"{name}.{precision}"].tobytes()
+
+
+@pytest.mark.usefixtures("tiny_pieces")
+@pytest.mark.parametrize("precision", PRECISIONS)
+def test_a_gradient_in_pieces_has_the_bits_of_one_launch(precision, cpu_results):
+    for part, array in make_plants.gradients(load("four_wheel.rk4", precision)).items():
+        assert array.tobytes() == cpu_results[f"four_wheel.rk4.{precision}.{part}"].tobytes(), part
+
+
+def test_fast_mode_in_pieces_has_the_bits_of_one_launch(request):
+    fleet = load("four_wheel.rk4", "float32", fast=True)
+    whole = make_plants.results(fleet)
+    request.getfixturevalue("tiny_pieces")
+    again = load("four_wheel.rk4", "float32", fast=True)
+    assert make_plants.results(again).tobytes() == whole.tobytes()
+
+
+def test_a_long_rollout_can_be_interrupted(cpu_results):
+    fleet = load("four_wheel.rk4", "float64")
+    x0, _ = make_plants.inputs()
+    many = np.tile(x0, (1000, 1))
+    fleet.rollout(many, {"steer": 0.01}, steps=10, every=10)
+    sent = []
+
+    def send():
+        sent.append(time.perf_counter())
+        os.kill(os.getpid(), signal.SIGINT)
+
+    threading.Timer(1.0, send).start()
+    with pytest.raises(KeyboardInterrupt):
+        fleet.rollout(many, {"steer": 0.01}, steps=10**8, every=10**8)
+    assert time.perf_counter() - sent[0] < 2.0
+    result = make_plants.results(fleet)
+    assert result.tobytes() == cpu_results["four_wheel.rk4.float64"].tobytes()
 
 
 @pytest.mark.parametrize("layout", ["aos", "soa"])

@@ -18,8 +18,9 @@ Launch = Callable[[int, Sequence[Any], Sequence[Any]], object]
 """`launch(count, arrays, tail)`: one thread per vehicle, with views of arrays (step, vehicle,
 field), then arrays by their address alone and numbers."""
 
-_SHORT, _LONG = 0.05, 0.1
-"""Times in s: what is launched in one piece without a measurement, and what a piece should take."""
+_SHORT, _FIRST, _LONG = 0.05, 0.01, 0.1
+"""Times in s: what is estimated to take less is one launch; else the first piece is to take so much
+by the estimate, and the others by what was measured."""
 _GROWTH = 16
 """Most times as long as the one before that a piece may be: a short one is measured badly."""
 
@@ -119,8 +120,10 @@ class Pieces:
     def run(self, launch: RolloutLaunch | AdjointLaunch, progress: Progress | None = None) -> None:
         """Launch all steps; returns when all but the last piece are done."""
         steps, count = launch.steps, launch.count
-        step = self._measured.get(count, self._estimate(count))
-        size = steps if steps * step <= _SHORT else max(1, int(_SHORT / step))
+        step, first = self._measured.get(count), _LONG
+        if step is None:
+            step, first = self._estimate(count), _FIRST
+        size = steps if steps * step <= _SHORT else max(1, int(first / step))
         if size < steps:
             self._wait()
         begin = 0

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import functools
 import hashlib
-import os
 import pickle
 import sys
 from collections.abc import Callable
@@ -23,7 +22,7 @@ from numba.core.compiler_lock import global_compiler_lock
 from numba.core.serialize import dumps
 
 from ..workers import alone
-from . import cache
+from . import cache, native
 
 FOLDERS = ("plane/index", "plane/collision", "plane/raycast", "random")
 """The parts of the package that have loops, or constants that loops use."""
@@ -31,11 +30,8 @@ FOLDERS = ("plane/index", "plane/collision", "plane/raycast", "random")
 _JIT: Any = numba.njit
 _LOCK: Any = global_compiler_lock
 
-if hasattr(os, "register_at_fork"):
-    # A child with a compiler left half way would wait for ever, so a fork waits for the compiler.
-    os.register_at_fork(
-        before=_LOCK.acquire, after_in_parent=_LOCK.release, after_in_child=_LOCK.release
-    )
+# numba takes its lock before those that its use of LLVM takes.
+native.LOCKS.insert(0, _LOCK)
 
 
 @functools.cache
