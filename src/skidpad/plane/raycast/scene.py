@@ -92,7 +92,14 @@ class Scene:
         limit, moving = limit_of(max_range), movers_of(movers, 1)[0]
         direct = out.dtype == np.float64 and out.flags.c_contiguous
         ranges = out if direct else np.empty(x.shape)
-        self._cast_along(x, y, *units(angle), limit, moving, ranges)
+        dx, dy = units(angle)
+
+        def part(begin: int, end: int) -> None:
+            rays = slice(begin, end)
+            along = x[rays], y[rays], dx[rays], dy[rays]
+            self._cast_along(*along, limit, moving, ranges[rays])
+
+        spread(part, len(x), worth=len(x) // _WORTH_A_THREAD, threads=None)
         ranges[self._within_solid(np.stack([x, y], axis=1))] = 0.0
         if not direct:
             out[...] = ranges
