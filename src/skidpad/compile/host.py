@@ -134,24 +134,26 @@ def run(
         progress: is advanced by `load.total`.
     """
     groups = -(-count // lanes)
-    plan = load.plan(groups, lanes, threads)
-    stop = Stop() if plan.apart or plan.parts > 1 else NEVER
+    if load.time(groups, lanes) < 2.0 * _WORTH_A_THREAD:
+        watch = () if load.steps is None else UNWATCHED
+        block = np.array([*words, 0, count, *watch, *tail], dtype=np.int64)
+        kernel(block.ctypes.data)
+        if progress is not None:
+            progress.advance(load.total)
+        return
+    plan, stop = load.plan(groups, lanes, threads), Stop()
     watch = () if load.steps is None else (stop.address, 0)
     edges = [lanes * (groups * k // plan.parts) for k in range(plan.parts)] + [count]
     rows = [[*words, begin, end, *watch, *tail] for begin, end in pairwise(edges)]
     call = _Call(kernel, np.array(rows, dtype=np.int64), keep)
-    reach = None if progress is None else progress.part(load.total)
-    if stop is NEVER:
-        call(0)
-    else:
-        look = None
-        if reach is not None and load.steps:
-            strips = call.blocks[:, len(words) + WATCH_WORDS.index("strips")]
-            look = _Look(reach, strips, groups * -(-load.steps // STRIP))
-        parts = range(plan.parts)
-        share(call, parts, threads=plan.threads, apart=plan.apart, stop=stop, watch=look)
-    if reach is not None:
-        reach(1.0)
+    look = None
+    if progress is not None:
+        strips = call.blocks[:, len(words) + WATCH_WORDS.index("strips")] if watch else None
+        look = _Look(progress.part(load.total), strips, groups * -(-(load.steps or 0) // STRIP))
+    parts = range(plan.parts)
+    share(call, parts, threads=plan.threads, apart=plan.apart, stop=stop, watch=look)
+    if look is not None:
+        look.reach(1.0)
 
 
 class _Call(NamedTuple):
@@ -170,9 +172,10 @@ class _Look(NamedTuple):
     """Tells how many strips of a kernel are done."""
 
     reach: Callable[[float], None]
-    strips: AnyArray
+    strips: AnyArray | None
     total: int
 
     def __call__(self) -> None:
         """Report the fraction that is done."""
-        self.reach(int(self.strips.sum()) / self.total)
+        if self.strips is not None:
+            self.reach(int(self.strips.sum()) / self.total)
