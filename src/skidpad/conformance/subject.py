@@ -11,6 +11,7 @@ import numpy as np
 
 from .. import record
 from ..arrays import Array
+from ..body import Body
 from ..model import Model, Vehicle
 from .sampling import sample
 
@@ -53,6 +54,13 @@ class Subject:
     def params(self) -> Any:
         """Its parameters."""
         return self.vehicle.params
+
+    @property
+    def body(self) -> Body:
+        """Its body; the checks of it do not apply where there is none."""
+        if self.model.body is None:
+            raise NotApplicable("the model has no body; see docs/bodies.md")
+        return self.model.body
 
     def rate(self, x: Any, u: Any, w: Any, p: Any, dt: Any = DT) -> Any:
         """The derivative; of a discrete model, the change over one step divided by its length.
@@ -118,16 +126,23 @@ def _table(records: Iterable[Any]) -> Array:
 
 
 def differences(
-    what: str, kind: type, got: Array, want: Array, tolerance: float, points: Sequence[Point]
+    what: str,
+    kind: type,
+    got: Array,
+    want: Array,
+    tolerance: float,
+    points: Sequence[Point],
+    floor: float = 0.0,
 ) -> list[str]:
     """A sentence for each field in which two tables differ by more than rounding.
 
-    `tolerance` is relative to the larger of the value and the column's scale; NaN never agrees.
+    `tolerance` is relative to the larger of the value and the column's scale, which is at least
+    `floor`; NaN never agrees.
     """
     faults: list[str] = []
     for j, name in enumerate(record.names(kind)):
         a, b = got[:, j], want[:, j]
-        scale = np.maximum(np.abs(b), np.abs(b[np.isfinite(b)]).max(initial=0.0))
+        scale = np.maximum(np.abs(b), np.abs(b[np.isfinite(b)]).max(initial=floor))
         with np.errstate(invalid="ignore"):
             wrong = ~(np.abs(a - b) <= tolerance * scale)
         if wrong.any():

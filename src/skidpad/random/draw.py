@@ -142,9 +142,9 @@ class Draw:
         self._normals = self._uniforms = 0
 
     def _like(self, channel: str, step: int, dt: float, time: float | None) -> Draw:
-        made = object.__new__(Draw)
-        made._fill(self.seed, channel, self.runs, step, dt, time, self.threads)
-        return made
+        draw = object.__new__(Draw)
+        draw._fill(self.seed, channel, self.runs, step, dt, time, self.threads)
+        return draw
 
     def __repr__(self) -> str:
         return (

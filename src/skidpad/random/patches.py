@@ -43,8 +43,8 @@ class Patch:
 def strip(value: float, begin: float, end: float, yaw: float = 0.0) -> Patch:
     """The ground between two parallel lines, `begin` and `end` in m along the direction `yaw` from
     the origin: with yaw = 0, all places with x from `begin` to `end`."""
-    for name, given in (("begin", begin), ("end", end)):
-        _must_be(name, given, math.isfinite, "finite")
+    for name, line in (("begin", begin), ("end", end)):
+        _must_be(name, line, math.isfinite, "finite")
     if not begin <= end:
         raise InvalidValue(f"begin = {begin:g} m must be at most end = {end:g} m")
     middle = 0.5 * (begin + end)
@@ -136,11 +136,11 @@ def _must_be(name: str, value: Any, good: Any, allowed: str) -> None:
         raise InvalidValue(f"{name} = {value!r} must be {allowed}")
 
 
-def _check_interval(name: str, given: Any, least: float) -> None:
+def _check_interval(name: str, value: Any, least: float) -> None:
     try:
-        low, high = (float(end) for end in given)
+        low, high = (float(end) for end in value)
     except (TypeError, ValueError):
-        raise InvalidValue(f"{name} = {given!r} must be an interval (low, high)") from None
+        raise InvalidValue(f"{name} = {value!r} must be an interval (low, high)") from None
     if not (math.isfinite(low) and math.isfinite(high) and least <= low <= high):
         bound = "" if least == -math.inf else f", low at least {least:g}"
-        raise InvalidValue(f"{name} = {given!r} must be finite with low at most high{bound}")
+        raise InvalidValue(f"{name} = {value!r} must be finite with low at most high{bound}")

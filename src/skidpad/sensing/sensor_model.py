@@ -145,22 +145,29 @@ class SensorModel(Instrument):
         leaves = [value + noise[:, k] for k, value in enumerate(clean)]
         return record.unflatten(self.Output, leaves)
 
-    @cached_property
+    @property
     def Truth(self) -> type:
         """State and input, side by side: what `seen` makes of a pair of records."""
-        leaves = {
+        return self._records[0]
+
+    @property
+    def Reading(self) -> type:
+        """The output, its dots as underscores, and the stamp."""
+        return self._records[1]
+
+    @cached_property
+    def _records(self) -> tuple[type, type]:
+        seen = {
             f"{letter}_{leaf.name.replace('.', '_')}": Annotated[float, leaf.unit]
             for letter, kind in (("x", self.State), ("u", self.Input))
             for leaf in record.fields(kind)
         }
-        return record.define("Instant", leaves)
-
-    @cached_property
-    def Reading(self) -> type:
-        """The output, its dots as underscores, and the stamp."""
-        leaves = record.fields(self.Output)
-        hints = {leaf.name.replace(".", "_"): Annotated[float, leaf.unit] for leaf in leaves}
-        return record.define(f"{self.Output.__name__}Reading", {**hints, "stamp": s})
+        shown = {
+            leaf.name.replace(".", "_"): Annotated[float, leaf.unit]
+            for leaf in record.fields(self.Output)
+        }
+        Reading = record.define(f"{self.Output.__name__}Reading", {**shown, "stamp": s})
+        return record.define("Instant", seen), Reading
 
     def seen(self, truth: Any) -> Any:
         """State and input from a pair of them, or a state alone; numbers or arrays as leaves."""

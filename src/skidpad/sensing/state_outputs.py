@@ -91,8 +91,8 @@ class SelectedOutputs(SensorModel):
 
     def output(self, x: Any, u: Any, w: Any = None) -> Any:
         """The fields, found by name."""
-        values = {} if self._only_state else by_field(self._vehicle.outputs(x, u, w))
-        values |= by_field(x)
+        told = {} if self._only_state else by_field(self._vehicle.outputs(x, u, w))
+        values = {**told, **by_field(x)}
         return self.Output._make(values[name] for name in self._fields)
 
 

@@ -116,7 +116,7 @@ class WheelSpeed(Sensor):
         shape = vehicle.geometry
         if not shape.wheels:
             raise InvalidValue(f"{vehicle.name!r} has no wheels: give WheelSpeed its geometry")
-        own = {
+        own: dict[str, Any] = {
             "radius": shape.wheels[0].radius if radius is None else radius,
             "l_f": shape.front_axle,
             "l_r": 0.0 - shape.rear_axle,

@@ -5,15 +5,15 @@ from __future__ import annotations
 from typing import Any
 
 from ..model import Vehicle
-from ..vehicles.wheeled import KINDS
-from ..world.scene.scene import OwnDynamics, VehicleSpec
+from ..vehicles.wheeled import KINDS, Description
+from ..world.scene.scene import VehicleSpec
 from .description import Outline, Wheel
 from .shapes import BodyShape, shape_of
 
 
 def spec_shape(spec: VehicleSpec, vehicle: Vehicle) -> BodyShape:
     """Chassis and wheels as the file says, or those of a vehicle of skidpad's own."""
-    if isinstance(spec.dynamics, OwnDynamics):
+    if not isinstance(spec.dynamics, Description):
         shape = shape_of(vehicle)
         if spec.shape is None or spec.shape.made_from == "default":
             return shape

@@ -11,6 +11,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Annotated, NamedTuple
 
+from ..body import Limits
 from ..components.actuator import lag
 from ..components.axle import Force, drive_force, together, tyre_force, yaw_moment
 from ..components.load_transfer import LoadLaw, accelerations, axle_load, rigid_load_law
@@ -221,6 +222,11 @@ def outputs(x: State, u: Held, w: NoDisturbance, p: Params) -> Outputs:
     )
 
 
+def limits(p: Params) -> Limits:
+    """Its torques do not get it going in reverse."""
+    return replace(car_body.limits(p), v_min=0.0)
+
+
 MODEL = Model(
     name="brains2",
     State=State,
@@ -232,7 +238,7 @@ MODEL = Model(
     hold=hold,
     substeps=10,  # as upstream sets its integrator: ten to a call (D17)
     energy=energy,
-    body=replace(CAR, geometry=car_body.geometry, on_ground=None),
+    body=replace(CAR, geometry=car_body.geometry, limits=limits, on_ground=None),
     reproduces="brains2 sim",
     exempt={
         "energy": "backwards, the slip angle of a steered wheel and the linear resistance have the "

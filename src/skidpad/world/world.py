@@ -14,6 +14,7 @@ from ..errors import InvalidValue
 from ..extension import outer
 from ..progress import Choice, watching
 from ..units import m, rad, s
+from ..vehicles.wheeled import Description
 from .contact.encounters import Encounters
 from .contact.solids import Moving
 from .contact.touches import MOST_EVENTS, Contact, ContactEvent
@@ -25,7 +26,7 @@ from .motion.build import BuiltVehicle, built_vehicle
 from .motion.following import Following
 from .motion.groups import Group, grouped
 from .motion.placing import initial_motion
-from .scene.scene import OwnDynamics, Scene, VehicleSpec
+from .scene.scene import Scene, VehicleSpec
 from .sensing.sensing import Sensing
 
 
@@ -213,6 +214,6 @@ class World:
 
 def _key_steps(spec: VehicleSpec) -> keyboard.Steps:
     """How far one key press goes."""
-    if isinstance(spec.dynamics, OwnDynamics):
-        return keyboard.OWN
-    return keyboard.steps_of(spec.dynamics.kind, spec.dynamics.control.kind)
+    if isinstance(spec.dynamics, Description):
+        return keyboard.steps_of(spec.dynamics.kind, spec.dynamics.control.kind)
+    return keyboard.OWN

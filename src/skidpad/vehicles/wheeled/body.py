@@ -9,6 +9,7 @@ from typing import Any
 from ...body import Body, Geometry, GroundUnder, Limits, Outline, Velocity, Wheel, Wish, box
 from ...components.actuator import limited
 from ...components.car_bodies import pose, sliding_placed, sliding_velocity
+from ...components.wheel_friction import Ellipse
 from ...controllers.wheeled import FrontSteerInput, MotorTorque, SideTorques, TwistInput
 from ...units import Nm, m, m_s2, rad, rad_s, s
 from .rules import total_mass
@@ -91,7 +92,8 @@ class WheeledBody:
 
     def limits(self, p: Any) -> Limits:
         """Friction, and the steering of one that steers."""
-        grip = p.friction.mu * p.g
+        # An ellipse gives forces by slip, with no bound on them that does not depend on load.
+        grip = inf if isinstance(p.friction, Ellipse) else p.friction.mu * p.g
         if not self.parts.kind.steered:
             return Limits(steer_max=0.0, grip=grip)
         steer = (-p.steer_max, p.steer_max)

@@ -199,13 +199,13 @@ def _is_convex(points: Sequence[Point]) -> bool:
 def _triangles(outline: Outline) -> list[tuple[int, int, int]]:
     """Indices of the corners of triangles that fill the outline."""
     left = list(range(len(outline)))
-    found: list[tuple[int, int, int]] = []
+    triangles: list[tuple[int, int, int]] = []
     while len(left) > 3:
         ear = next(k for k in range(len(left)) if _is_ear(outline, left, k))
-        found.append((left[ear - 1], left[ear], left[(ear + 1) % len(left)]))
+        triangles.append((left[ear - 1], left[ear], left[(ear + 1) % len(left)]))
         del left[ear]
-    found.append((left[0], left[1], left[2]))
-    return found
+    triangles.append((left[0], left[1], left[2]))
+    return triangles
 
 
 def _is_ear(outline: Outline, left: Sequence[int], k: int) -> bool:

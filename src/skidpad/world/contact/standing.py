@@ -10,7 +10,7 @@ import numpy as np
 from ...arrays import Array
 from ...plane.maps.raster import border_segments
 from ...plane.maps.shapes import edges_at
-from ..ground.tops import CLIMBABLE
+from ..ground.block_tops import CLIMBABLE
 from ..scene.scene import BlockSpec, OccupancyGrid, Scene, VerticalPlane
 from .solids import Moving, Part, Surface
 
@@ -70,12 +70,12 @@ def plane_parts(plane: VerticalPlane) -> list[tuple[tuple[float, float], ...]]:
 
 def standing_segments(scene: Scene) -> Array:
     """Edges (n, 4) of all that stands still and stops vehicles, grids included, in the world."""
-    found = [np.empty((0, 4))]
+    segments = [np.empty((0, 4))]
     passed = {b.name for b in scene.blocks if b.animation or is_climbed(b, scene)}
     for name, parts, pose in standing_parts(scene):
         if name not in passed:
-            found.append(edges_at([part.outline for part in parts], pose[:3]))
+            segments.append(edges_at([part.outline for part in parts], pose[:3]))
     for element in scene.elements:
         if isinstance(element, OccupancyGrid):
-            found.append(border_segments(element.grid))
-    return np.concatenate(found)
+            segments.append(border_segments(element.grid))
+    return np.concatenate(segments)

@@ -66,17 +66,14 @@ class BuiltVehicle(NamedTuple):
 
 def built_vehicle(spec: VehicleSpec, compat: str | None, gravity: m_s2) -> BuiltVehicle:
     """The vehicle of a spec; descriptions of wheeled robots hold the gravity already."""
-    own = isinstance(spec.dynamics, OwnDynamics)
-    if isinstance(spec.dynamics, OwnDynamics):
-        vehicle = _own(spec.dynamics, compat, gravity)
-        set_point = {}
-    else:
+    shape, set_point = spec.shape, dict[str, float]()
+    if isinstance(spec.dynamics, wheeled.Description):
         vehicle = wheeled.vehicle(spec.dynamics, compat)
-        set_point = dict(spec.dynamics.control.set_point)
-    body_of(vehicle, "a world")
-    shape = spec.shape
-    if shape is not None and own and shape.made_from == "default":
-        shape = None
+        set_point |= spec.dynamics.control.set_point
+    else:
+        vehicle = _own(spec.dynamics, compat, gravity)
+        # A chassis without a shape says nothing about the outline.
+        shape = None if shape is None or shape.made_from == "default" else shape
     if shape is not None:
         vehicle = replace(vehicle, outlines=(shape.outline,))
     geometry = vehicle.geometry
@@ -98,8 +95,11 @@ def built_vehicle(spec: VehicleSpec, compat: str | None, gravity: m_s2) -> Built
     )
 
 
-def _own(dynamics: OwnDynamics, compat: str | None, gravity: m_s2) -> Vehicle:
-    """One of skidpad's own vehicles."""
+def _own(dynamics: OwnDynamics | Vehicle, compat: str | None, gravity: m_s2) -> Vehicle:
+    """One of skidpad's own vehicles, in the gravity of the world; any other as it is."""
+    if isinstance(dynamics, Vehicle):
+        body_of(dynamics, "a world")
+        return dynamics
     name, params = dynamics.name, dict(dynamics.parameters)
     if name in COMMAND_DRIVEN:
         vehicle = vehicles.autoware(name, params, compat=compat)

@@ -74,7 +74,7 @@ def factors_of(specs: Sequence[VehicleSpec], seed: int, numbers: Sequence[int]) 
     drawn = 1.0 + SPREAD * streams.normals(seed, "odometry", 0, numbers, 3)[0]
     for row, spec in enumerate(specs):
         o = spec.odometry
-        for k, given in enumerate((o.x_multiplier, o.y_multiplier, o.yaw_multiplier)):
-            if given is not None:
-                drawn[row, k] = given
+        for k, factor in enumerate((o.x_multiplier, o.y_multiplier, o.yaw_multiplier)):
+            if factor is not None:
+                drawn[row, k] = factor
     return drawn

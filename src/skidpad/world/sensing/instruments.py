@@ -20,7 +20,7 @@ from ...sensing.mounting import Mounting
 from ...units import m, m_s, m_s2, rad, rad_s, s
 from ..ground.regions import Regions
 from ..handle import Surroundings
-from ..scene import sensors as said
+from ..scene import sensors as specs
 from ..scene.scene import Scene
 
 
@@ -97,7 +97,7 @@ class Instruments:
             if geo is None
             else Origin(geo.latitude, geo.longitude, geo.height, geo.world_to_enu_rotation)
         )
-        self._inertial = any(isinstance(x, said.Imu) for v in scene.vehicles for x in v.sensors)
+        self._inertial = any(isinstance(x, specs.Imu) for v in scene.vehicles for x in v.sensors)
         groups = {id(v.bodies): v.bodies for v in world.vehicles.values()}
         self._groups = list(groups.values())
         self._at = {key: k for k, key in enumerate(groups)}
@@ -110,16 +110,16 @@ class Instruments:
         if self._inertial:
             self.kept.motions = [bodies.motions for bodies in self._groups]
 
-    def read(self, owner: str, one: said.Sensor, count: int, elapsed: s) -> Any:
+    def read(self, owner: str, one: specs.Sensor, count: int, elapsed: s) -> Any:
         """A reading; None where there is nothing to read.
 
         `count` is its number, `elapsed` the time since the one before in s.
         """
         if not owner:
             return None
-        if isinstance(one, said.Imu):
+        if isinstance(one, specs.Imu):
             return self._inertial_reading(owner, one, count, elapsed)
-        assert isinstance(one, said.Gnss)
+        assert isinstance(one, specs.Gnss)
         return self._fix(owner, one, count)
 
     def _motion(self, owner: str) -> Motion:
@@ -142,7 +142,7 @@ class Instruments:
         )
 
     def _inertial_reading(
-        self, owner: str, one: said.Imu, count: int, elapsed: s
+        self, owner: str, one: specs.Imu, count: int, elapsed: s
     ) -> InertialReading:
         motion = self._motion(owner)
         if (owner, one.name) not in self._units:
@@ -165,7 +165,7 @@ class Instruments:
             attitude = motion.roll + noise[0], motion.pitch + noise[1], motion.yaw + noise[2]
         return InertialReading._make((*shown, *attitude, self._world.time))
 
-    def _fix(self, owner: str, one: said.Gnss, count: int) -> GnssReading | None:
+    def _fix(self, owner: str, one: specs.Gnss, count: int) -> GnssReading | None:
         if self._origin is None:
             return None
         motion = self._motion(owner)
@@ -204,7 +204,7 @@ class Instruments:
         return stream.rows(np.array([count]))[0, 0]
 
 
-def mounting_of(one: said.Sensor) -> Mounting:
+def mounting_of(one: specs.Sensor) -> Mounting:
     """Where a file puts a sensor on its vehicle."""
     p = one.pose
     return Mounting(p.x, p.y, p.z, p.roll, p.pitch, p.yaw)

@@ -25,7 +25,7 @@ from ...units import s
 from ..ground.regions import Regions
 from ..handle import Surroundings
 from ..motion.bodies import Bodies
-from ..scene import sensors as said
+from ..scene import sensors as specs
 from ..scene.scene import Scene
 from .dead_reckoning import DeadReckoning, factors_of
 from .instruments import Bumper, Instruments, WheelOdometry
@@ -50,7 +50,7 @@ class _Turn:
     last: s = 0.0
     count: int = 0
     """How often they have been read."""
-    sensors: list[tuple[str, said.Sensor]] = field(default_factory=list)
+    sensors: list[tuple[str, specs.Sensor]] = field(default_factory=list)
     """Names of their vehicles, empty for those that stand in the world, and what files say."""
 
 
@@ -75,11 +75,11 @@ class Sensing:
             self._names[spec.name] = tuple(dict.fromkeys([*names, *ALWAYS]))
             owned += [(spec.name, one) for one in spec.sensors]
         for owner, one in owned:
-            if isinstance(one, said.Laser | said.Imu | said.Gnss):
+            if isinstance(one, specs.Laser | specs.Imu | specs.Gnss):
                 turns.setdefault(one.period, _Turn(one.period)).sensors.append((owner, one))
         self._turns = list(turns.values())
         self._kinds = {
-            (owner, one.name): one.kind if isinstance(one, said.OwnSensor) else ""
+            (owner, one.name): one.kind if isinstance(one, specs.OwnSensor) else ""
             for owner, one in owned
         }
         """Which of those that every vehicle has, by owner and name; empty: none of them."""
@@ -101,9 +101,9 @@ class Sensing:
         work.instruments.remember()
 
     def _read(self, turn: _Turn, work: _AtWork, elapsed: s) -> None:
-        lasers: dict[tuple[Any, ...], list[tuple[str, said.Laser]]] = {}
+        lasers: dict[tuple[Any, ...], list[tuple[str, specs.Laser]]] = {}
         for owner, one in turn.sensors:
-            if isinstance(one, said.Laser):
+            if isinstance(one, specs.Laser):
                 rays = (one.fov, one.nrays, one.angle_std_noise)
                 ranges = (one.max_range, one.bodies_visible, one.range_std_noise)
                 lasers.setdefault((one.name, *rays, *ranges), []).append((owner, one))
@@ -192,7 +192,7 @@ class _AtWork:
             factors = factors_of(them, seed, [number_of(spec.name) for spec in them])
             self.reckoning.append((bodies, DeadReckoning(start, factors)))
 
-    def scans(self, lasers: list[tuple[str, said.Laser]], count: int) -> list[Scan]:
+    def scans(self, lasers: list[tuple[str, specs.Laser]], count: int) -> list[Scan]:
         """Scans of lasers that differ only in where they sit."""
         if self._sight is None:
             self._sight = Sight(self._scene, self._world)
@@ -214,13 +214,13 @@ class _AtWork:
             ranges = np.maximum(ranges + noise, 0.0)
         return [Scan(row, self._world.time) for row in ranges]
 
-    def _noise(self, of: str, lasers: list[tuple[str, said.Laser]], count: int) -> Array:
+    def _noise(self, of: str, lasers: list[tuple[str, specs.Laser]], count: int) -> Array:
         """Normal numbers (B, rays) for the readings of lasers that differ only in their owners."""
         like = lasers[0][1]
         numbers = [number_of(owner) for owner, _ in lasers]
         return streams.normals(self._seed, f"{like.name}.{of}", count, numbers, like.nrays)[0]
 
-    def _poses(self, owners: list[str], lasers: list[said.Laser]) -> Array:
+    def _poses(self, owners: list[str], lasers: list[specs.Laser]) -> Array:
         """Poses (B, 3) of lasers in the world."""
         ahead, left, turned = np.array([(one.pose.x, one.pose.y, one.pose.yaw) for one in lasers]).T
         at = np.zeros((len(owners), 3))
@@ -241,8 +241,8 @@ class _AtWork:
         handle = self._world.vehicles[vehicle]
         pose = next(r.pose(handle.row) for b, r in self.reckoning if b is handle.bodies)
         body = handle.bodies.body
-        told = (body.odometry or body.velocity)(handle.state, handle.input, handle.params)
-        return WheelOdometry(*pose, float(told.v_x), float(told.omega), self._world.time)
+        velocity = (body.odometry or body.velocity)(handle.state, handle.input, handle.params)
+        return WheelOdometry(*pose, float(velocity.v_x), float(velocity.omega), self._world.time)
 
     def snapshot(self) -> Any:
         """Everything that changes."""

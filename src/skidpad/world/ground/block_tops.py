@@ -27,7 +27,7 @@ _EDGE: m = 1e-9
 
 
 @dataclass
-class _Top:
+class _BlockTop:
     """The top of one block."""
 
     block: BlockSpec
@@ -58,20 +58,20 @@ class _Top:
         return g.l_z * np.sqrt(np.maximum(1.0 - (2.0 * v / g.l_y) ** 2, 0.0))
 
 
-class Tops:
+class BlockTops:
     """The tops of blocks, which are added one by one."""
 
     def __init__(self) -> None:
         self.at: Callable[[str], Moving] | None = None
         """Where a block is that has a body and may move; None: where it starts."""
-        self._tops: list[_Top] = []
+        self._tops: list[_BlockTop] = []
         self._centres, self._radii = np.empty((0, 2)), np.empty(0)
 
     def add(self, block: BlockSpec, z: m) -> None:
         """Add the top of a block whose reference point is at a height when it is at rest."""
         still = (block.static or block.intangible) and not block.animation
         edges = [edges_at([part]) for part in block.shape.parts]
-        self._tops.append(_Top(block, edges, z, moves=not still))
+        self._tops.append(_BlockTop(block, edges, z, moves=not still))
         self._centres = np.concatenate([self._centres, [[block.pose.x, block.pose.y]]])
         self._radii = np.append(self._radii, block.shape.radius + _EDGE)
 
@@ -109,7 +109,7 @@ class Tops:
             z = top.z + (keyframe_height(top.block.animation, time) if top.block.animation else 0.0)
             yield top.height(np.asarray(x), np.asarray(y), poses[k], z)
 
-    def _pose(self, top: _Top, time: s) -> Moving:
+    def _pose(self, top: _BlockTop, time: s) -> Moving:
         block = top.block
         if top.moves and not block.intangible and self.at is not None:
             return self.at(block.name)
@@ -127,8 +127,8 @@ def seen_from(pose: Moving, x: Array, y: Array) -> tuple[Array, Array]:
 
 def blocks_with_tops(scene: Scene) -> list[BlockSpec]:
     """The blocks of a scene that are ground, the lower ones first."""
-    found = [block for block in scene.blocks if block.intangible or _is_climbable(block)]
-    return sorted(found, key=lambda block: (block.pose.z, block.name))
+    blocks = [block for block in scene.blocks if block.intangible or _is_climbable(block)]
+    return sorted(blocks, key=lambda block: (block.pose.z, block.name))
 
 
 def _is_climbable(block: BlockSpec) -> bool:
