@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, Generic, Self
 
 import numpy as np
 
@@ -19,7 +19,7 @@ from ..cost import Cost
 from ..errors import InvalidValue
 from ..integrate import compiled_integrator
 from ..integrate.base import Integrator
-from ..model import Vehicle
+from ..model import P, U, Vehicle, W, X, Y
 from ..policy import Policy
 from . import batch, delay
 from .adjoint import saved_cost
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from .monte_carlo.result import MonteCarlo
 
 
-class Fleet:
+class Fleet(Generic[X, U, P, Y, W]):
     """Simulates many copies of a vehicle in lanes of SIMD instructions and in threads.
 
     A vehicle's result has the same bits whatever the lane width, the number of threads and the
@@ -59,7 +59,7 @@ class Fleet:
 
     def __init__(
         self,
-        vehicle: Vehicle,
+        vehicle: Vehicle[X, U, P, Y, W],
         dt: float,
         integrator: str | Integrator = "rk4",
         *,
@@ -124,7 +124,7 @@ class Fleet:
         self.plant.save(path, dt=self.dt, cost=programs)
 
     @property
-    def vehicle(self) -> Vehicle:
+    def vehicle(self) -> Vehicle[X, U, P, Y, W]:
         """The vehicle of the fleet; one that was loaded from a file or is a closed loop has
         none."""
         if self.plant.vehicle is None:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import threading
 import warnings
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Generic
 
 import numpy as np
 
@@ -18,7 +18,7 @@ from ..compile.plant import Plant
 from ..errors import InvalidValue, SimulatorInUse, SkidpadError
 from ..integrate.base import Integrator
 from ..integrate.scipy_ivp import ScipyMethod
-from ..model import Vehicle
+from ..model import P, U, Vehicle, W, X, Y
 from ..trajectory.trajectory import Trajectory
 from .commands import Commands
 from .delay_line import DelayLine, Waiting
@@ -27,13 +27,13 @@ from .scipy_stepper import ScipyStepper
 from .settings import Settings
 from .stepper import CompiledStepper
 
-Controls = Callable[[float, Any], Any]
-"""A controller: `controller(t, x)` returns the input as a record, mapping or sequence."""
+Numbers = Mapping[str, Any] | Sequence[float] | AnyArray | None
+"""A record as its fields by name or its numbers in order; what is not given has its default."""
 _STEPPING = -1
 """Who uses a simulator within a step; in a run it is the number of the thread."""
 
 
-class Simulator:
+class Simulator(Generic[X, U, P, Y, W]):
     """Steps one vehicle. Time is in s, states and inputs are the vehicle's records.
 
     It is for one thread at a time: a call while another thread steps it raises `SimulatorInUse`.
@@ -51,7 +51,7 @@ class Simulator:
 
     def __init__(
         self,
-        vehicle: Vehicle,
+        vehicle: Vehicle[X, U, P, Y, W],
         dt: float = 0.01,
         integrator: str | Integrator = "rk4",
         *,
@@ -80,7 +80,7 @@ class Simulator:
         self.reset()
 
     @property
-    def state(self) -> Any:
+    def state(self) -> X:
         """The present state, a State record."""
         return self._stepper.state
 
@@ -90,16 +90,16 @@ class Simulator:
         return self._stepper.time
 
     @property
-    def input(self) -> Any:
+    def input(self) -> U:
         """The input that acted in the last step, an Input record; with dead time, an older one."""
         return self._stepper.input
 
     @property
-    def disturbance(self) -> Any:
+    def disturbance(self) -> W:
         """The disturbance that acts, a Disturbance record; see `disturb`."""
         return self._stepper.disturbance
 
-    def disturb(self, disturbance: Any = None, /, **fields: float) -> Any:
+    def disturb(self, disturbance: W | Numbers = None, /, **fields: float) -> W:
         """Let a disturbance act from now on, also after a reset; what is not given is neutral.
 
         Returns the Disturbance record; `disturb()` ends it.
@@ -109,7 +109,7 @@ class Simulator:
         self._stepper.disturb(record.flatten(wanted))
         return self.disturbance
 
-    def reset(self, state: Any = None, /, *, time: float = 0.0, **fields: Any) -> Any:
+    def reset(self, state: X | Numbers = None, /, *, time: float = 0.0, **fields: Any) -> X:
         """Start again at a state given as record, mapping, array or keywords; the rest is zero.
 
         Returns the state. Fields that depend on others in this model are made consistent, delayed
@@ -130,7 +130,7 @@ class Simulator:
             self._line.restore(None)
         return self.state
 
-    def step(self, inputs: Any = None, /, *, dt: float | None = None, **fields: float) -> Any:
+    def step(self, inputs: U | Numbers = None, /, *, dt: float | None = None, **fields: float) -> X:
         """One step with the input held; returns the new State record.
 
         The input is an Input record, a mapping, an array, or keywords; fields that are not given
@@ -176,7 +176,11 @@ class Simulator:
         return line.acting(row, clock, clock + age)
 
     def run(
-        self, controls: Any = None, *, duration: float | None = None, steps: int | None = None
+        self,
+        controls: Callable[[float, X], Any] | U | Numbers = None,
+        *,
+        duration: float | None = None,
+        steps: int | None = None,
     ) -> Trajectory:
         """Run from the present state and return what happened, outputs included.
 
@@ -257,7 +261,7 @@ class Simulator:
         return states, rows[: len(states)], error
 
     def _drive_controller(
-        self, controls: Controls, count: int
+        self, controls: Callable[[float, X], Any], count: int
     ) -> tuple[AnyArray, AnyArray, SkidpadError | None]:
         """The same for a controller."""
         reached: list[Any] = []
@@ -281,7 +285,7 @@ class Simulator:
             error,
         )
 
-    def outputs(self) -> Any:
+    def outputs(self) -> Y:
         """Outputs at the present state under the input of the last step, an Outputs record."""
         moment = (self.state, self._stepper.previous_state, self.input)
         row = self._output_rows(*(np.array([record.flatten(r)]) for r in moment))
