@@ -14,12 +14,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ... import record
-from ...arrays import Array
+from ...arrays import Array, Mask
 from ...errors import InvalidValue, SimulationDiverged
 from ...random import Draw, UncertaintyModel
 from ...random.model import sampled as drawn
 from ...random.seeds import of_run
-from .. import batch
+from .. import batch, delay
 from ..runner import Runner
 
 Runs = NDArray[np.int64]
@@ -66,7 +66,7 @@ class Experiment:
 
     def moments(self, runs: Runs) -> Iterator[Moment]:
         """The start, and the runs after every step."""
-        x, params = self._start_states(runs), self.parameters(runs)
+        x, pending, params = self._start_states(runs), None, self.parameters(runs)
         disturbance_memory, noise_memory = self.disturbance.start(len(runs)), None
         if self.noise is not None:
             noise_memory = self.noise.start(len(runs))
@@ -80,7 +80,10 @@ class Experiment:
                 errors, noise_memory = drawn(self.noise, draw, noise_memory, own)
                 u = np.concatenate([np.broadcast_to(u, (len(runs), u.shape[1])), errors], axis=1)
             yield Moment(step, x, u, w)
-            x = self._advanced(x, u, w, params, runs, step)
+            try:
+                x, pending = self._advanced(x, u, w, params, pending)
+            except SimulationDiverged as error:
+                raise self._named(error, runs, step) from error
         yield Moment(self.steps, x, None, None)
 
     def draw(self, channel: str, runs: Runs, step: int) -> Draw:
@@ -110,32 +113,29 @@ class Experiment:
         return columns or None
 
     def _advanced(
-        self, x: Array, u: Array, w: Array, params: dict[str, Array] | None, runs: Runs, step: int
-    ) -> Array:
-        """The states after a step; runs that diverged before stay NaN."""
+        self, x: Array, u: Array, w: Array, params: dict[str, Array] | None, pending: Array | None
+    ) -> tuple[Array, Array | None]:
+        """The states (nx, runs) after a step and the commands (rows, runs or 1, nu) that have not
+        acted by then; runs that diverged before stay NaN."""
         alive = np.isfinite(x).all(axis=0)
         if not alive.any():
-            return x
+            return x, pending
         rows = slice(None) if alive.all() else np.flatnonzero(alive)
-        p = params and {n: v if len(v) == 1 else v[rows] for n, v in params.items()}
-        try:
-            arguments = self.runner.arguments(
-                x[:, rows],
-                (u if len(u) == 1 else u[rows]).T,
-                p,
-                w[rows].T if w.shape[1] else None,
-                "soa",
-            )
-            queue = self.runner.queue(arguments)
-            samples = self.runner.samples(arguments, 1, 1, "soa", queue)
-            after = batch.on_host(samples[-1]).T
-        except SimulationDiverged as error:
-            raise self._named(error, runs, step) from error
-        if alive.all():
-            return after
-        out = np.full_like(x, np.nan)
-        out[:, rows] = after
-        return out
+        arguments = self.runner.arguments(
+            x[:, rows],
+            (u if len(u) == 1 else u[rows]).T,
+            params and {n: v if len(v) == 1 else v[rows] for n, v in params.items()},
+            w[rows].T if w.shape[1] else None,
+            "soa",
+        )
+        if pending is not None and pending.shape[1] > 1:
+            pending = pending[:, rows]
+        queue = self.runner.queue(arguments, pending)
+        after = batch.on_host(self.runner.samples(arguments, 1, 1, "soa", queue)[-1]).T
+        if queue is not None:
+            left = delay.pending_after(arguments.u, queue, 1, self.runner.space)
+            pending = _among(batch.on_host(left), alive)
+        return _among(after, alive), pending
 
     def _named(self, error: SimulationDiverged, runs: Runs, step: int) -> SimulationDiverged:
         """The error with the seeds of the runs, so that they can be run again."""
@@ -150,6 +150,17 @@ class Experiment:
             last_state=error.last_state,
             vehicles=tuple(lost),
         )
+
+
+def _among(array: Array, alive: Mask) -> Array:
+    """An array (n, runs alive or 1, ...) for all runs, NaN for the others; or shared as it is."""
+    if alive.all() or array.shape[1] == 1 < alive.sum():
+        return array
+    shape = [*array.shape]
+    shape[1] = len(alive)
+    out = np.full(shape, np.nan, array.dtype)
+    out[:, alive] = array
+    return out
 
 
 def _of(series: Array, step: int, runs: Runs) -> Array:
