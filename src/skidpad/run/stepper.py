@@ -191,8 +191,9 @@ class CompiledStepper:
     def snapshot(self) -> bytes:
         """A copy of everything that changes."""
         block = bytearray(self._buffer)
-        # An input that was refused is no part of the moment.
+        # What a step that failed left behind is no part of the moment.
         block[self._input_at : self._disturbance_at] = block[self._acted_at :][: self._inputs.size]
+        self._residual.pack_into(block, self._residual_at, 0.0)
         return bytes(block)
 
     def restore(self, snapshot: Any) -> None:
