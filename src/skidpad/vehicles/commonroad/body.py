@@ -47,6 +47,7 @@ def command(Input: Any, a_max: Callable[[Any], m_s2]) -> Callable[[Any, Wish, An
     """The steering rate and acceleration of an input record."""
 
     def by_rate(x: Any, wish: Wish, p: Any) -> Any:
+        """Turns the wheels to the angle wished for, and drives as wished."""
         rate = rate_limited_lag(x.steer, wish.steer, STEER_TIME, p.steer_max, p.steer_rate_max)
         return Input(steer_rate=rate, a=limited(wish.a, a_max(p)))
 
