@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, NamedTuple
@@ -11,7 +11,7 @@ import numpy as np
 
 from .. import record
 from ..arrays import Array
-from ..body import Body
+from ..body import Body, Pose, Velocity, Wish
 from ..model import Model, Vehicle
 from .sampling import sample
 
@@ -19,6 +19,21 @@ SAMPLES = 60
 """Random points per check."""
 DT = 0.01
 """Step at which discrete models are looked at, in s."""
+
+
+WISH = Wish(steer=0.03, a=0.4, v=3.0, omega=0.05, handbrake=0.2)
+"""What is wished for where any wish will do."""
+
+
+class Function(NamedTuple):
+    """A function of the model or its body, of x, u, w and p, and the record that it returns."""
+
+    name: str
+    """What faults begin with; empty for rates and outputs."""
+    kind: type
+    call: Callable[[Any, Any, Any, Any], Any]
+    floor: float = 0.0
+    """Smallest scale of its values; see `differences`."""
 
 
 class NotApplicable(Exception):
@@ -75,6 +90,26 @@ class Subject:
         change = [(b - a) / dt for a, b in zip(before, after, strict=True)]
         return record.unflatten(model.State, change)
 
+    def functions(self) -> list[Function]:
+        """All that has to be pure: rates, outputs, and what a body has."""
+        model, body = self.model, self.model.body
+        own = [
+            Function("", model.State, self.rate),
+            Function("", model.Outputs, self.vehicle.outputs),
+        ]
+        if body is None:
+            return own
+        there, moving = Pose(1.0, 2.0, 3.0), Velocity(4.0, 0.5, 0.2)
+        return [
+            *own,
+            Function("pose ", Pose, lambda x, u, w, p: body.pose(x, p), 1.0),
+            Function("velocity ", Velocity, lambda x, u, w, p: body.velocity(x, u, p), 1.0),
+            Function(
+                "placed ", model.State, lambda x, u, w, p: body.placed(x, there, moving, p), 1.0
+            ),
+            Function("command ", model.Input, lambda x, u, w, p: body.command(x, WISH, p), 1.0),
+        ]
+
     def settled(self, x: Any) -> Any:
         """The state as `reset` would leave it."""
         return x if self.model.settle is None else self.model.settle(x, self.params)
@@ -113,15 +148,16 @@ class Subject:
     def rates(self, points: Iterable[Point], p: Any = None) -> Array:
         """Rates at many points, called on floats, as a (points, states) array."""
         p = self.params if p is None else p
-        return _table(self.rate(*point, p) for point in points)
+        return table(self.rate(*point, p) for point in points)
 
     def outputs(self, points: Iterable[Point], p: Any = None) -> Array:
         """Outputs at many points, called on floats, as a (points, outputs) array."""
         p = self.params if p is None else p
-        return _table(self.vehicle.outputs(*point, p) for point in points)
+        return table(self.vehicle.outputs(*point, p) for point in points)
 
 
-def _table(records: Iterable[Any]) -> Array:
+def table(records: Iterable[Any]) -> Array:
+    """Records as rows."""
     return np.array([record.flatten(row) for row in records], dtype=float)
 
 
