@@ -16,6 +16,7 @@ import numpy as np
 from ... import record
 from ...arrays import AnyArray, Array
 from ...body import Pose, Velocity, body_of
+from ...units import m, m_s, rad, rad_s
 from ..contact.solids import Moving
 from .groups import Group
 
@@ -39,6 +40,7 @@ class Bodies:
         table = group.state, record.flatten(self.x)
         self._poses = _Table(*table, lambda: body.pose(self.x, self.p))
         self._places = _Table(*table, lambda: body.pose(self.x, self.p)[:2])
+        self._velocities = _Table(*table, lambda: body.velocity(self.x, self.u, self.p))
         self._motions = _Table(
             *table, lambda: (*body.pose(self.x, self.p), *body.velocity(self.x, self.u, self.p))
         )
@@ -66,36 +68,34 @@ class Bodies:
 
     def speeds(self) -> Array:
         """How fast each vehicle moves (B,), in m/s."""
-        motions = self._motions.now()
-        return np.hypot(motions[:, 3], motions[:, 4])
+        velocities = self._velocities.now()
+        return np.hypot(velocities[:, 0], velocities[:, 1])
 
     def moving(self, rows: Sequence[int], before: AnyArray) -> list[Moving]:
         """Poses before the step with the velocities after it, of some vehicles in world axes."""
-        at = self._motions.columns
-        if at is not None:
-            then, now = before[rows].tolist(), self.group.state[rows].tolist()
-            pose, velocity = itemgetter(*at[:3]), itemgetter(*at[3:])
-            return [_in_world(pose(a), velocity(b)) for a, b in zip(then, now, strict=True)]
-        x = _record(self.group.model.State, before[rows])
-        p = _record(self.group.model.Params, self.group.params[rows])
-        then = _stacked(self.body.pose(x, p)).tolist()
-        now = self._motions.now()[rows, 3:].tolist()
-        return [_in_world(a, b) for a, b in zip(then, now, strict=True)]
+        if self._poses.columns is not None:
+            then = before[:, self._poses.columns][rows].tolist()
+        else:
+            x = _record(self.group.model.State, before[rows])
+            p = _record(self.group.model.Params, self.group.params[rows])
+            then = _stacked(self.body.pose(x, p)).tolist()
+        now = self._velocities.now()[rows].tolist()
+        return [_in_world(*a, *b) for a, b in zip(then, now, strict=True)]
 
     def put(self, rows: Sequence[int], movings: Iterable[Moving]) -> None:
         """Write poses and velocities in world axes into the states of some vehicles."""
-        motions = [_in_body(moving) for moving in movings]
-        state = self.group.state
+        state, motions = self.group.state, [_in_body(*moving) for moving in movings]
         if self._written is not None:
             columns, chosen = self._written
+            # Row by row: up to some twenty vehicles that is faster than one write of all.
             for row, motion in zip(rows, motions, strict=True):
                 state[row, columns] = chosen(motion)
             return
-        columns = list(np.array(motions).T)
+        *pose, v_x, v_y, omega = np.array(motions).T
         x = _record(self.group.model.State, state[rows])
         p = _record(self.group.model.Params, self.group.params[rows])
-        after = self.body.placed(x, Pose._make(columns[:3]), Velocity._make(columns[3:]), p)
-        state[rows] = np.stack(np.broadcast_arrays(*record.flatten(after)), axis=1)
+        after = self.body.placed(x, Pose(*pose), Velocity(v_x, v_y, omega), p)
+        state[rows] = _stacked(record.flatten(after))
 
     def settle(self) -> None:
         """Make dependent fields of all states consistent, as at the start of a run."""
@@ -140,28 +140,29 @@ class _Table:
     ) -> None:
         self._state, self._quantities = state, quantities
         places = {id(leaf): k for k, leaf in enumerate(leaves)}
-        columns = [places[id(value)] for value in quantities() if id(value) in places]
-        self.columns = columns if len(columns) == len(quantities()) else None
+        values = quantities()
+        columns = [places[id(value)] for value in values if id(value) in places]
+        self.columns = columns_at(columns) if len(columns) == len(values) else None
         """Of the state; None: some of the quantities are computed."""
-        self._at = None if self.columns is None else columns_at(self.columns)
 
     def now(self) -> Array:
         """The quantities (B, n) as they are: not to be kept."""
-        return _stacked(self._quantities()) if self._at is None else self._state[:, self._at]
+        if self.columns is None:
+            return _stacked(self._quantities())
+        return self._state[:, self.columns]
 
     def row(self, row: int) -> list[float]:
         """Those of one vehicle."""
-        return (self.now()[row] if self._at is None else self._state[row, self._at]).tolist()
+        values = self.now()[row] if self.columns is None else self._state[row, self.columns]
+        return values.tolist()
 
 
-def _in_world(pose: Sequence[float], velocity: Sequence[float]) -> Moving:
-    (x, y, yaw), (v_x, v_y, omega) = pose, velocity
+def _in_world(x: m, y: m, yaw: rad, v_x: m_s, v_y: m_s, omega: rad_s) -> Moving:
     c, s = cos(yaw), sin(yaw)
     return Moving(x, y, yaw, c * v_x - s * v_y, s * v_x + c * v_y, omega)
 
 
-def _in_body(moving: Moving) -> tuple[float, ...]:
-    x, y, yaw, v_x, v_y, omega = moving
+def _in_body(x: m, y: m, yaw: rad, v_x: m_s, v_y: m_s, omega: rad_s) -> tuple[float, ...]:
     c, s = cos(yaw), sin(yaw)
     return x, y, yaw, c * v_x + s * v_y, c * v_y - s * v_x, omega
 
