@@ -66,7 +66,8 @@ def _stacked(value: Any, count: int) -> Array:
 
 
 def _on_numpy(subject: Subject, function: Function) -> Array:
-    return _stacked(function.call(*_arrays(subject), subject.params), len(subject.points))
+    x, u, w = _arrays(subject)
+    return _stacked(function.call(x, u, w, subject.params), len(subject.points))
 
 
 def _on_casadi(subject: Subject, function: Function) -> Array:
@@ -98,7 +99,8 @@ def _changed_arguments(subject: Subject, function: Function) -> list[str]:
     """Fields that a call changed in place, which only shows on arrays."""
     shown, kept = _arrays(subject), _arrays(subject)
     try:
-        function.call(*shown, subject.params)
+        x, u, w = shown
+        function.call(x, u, w, subject.params)
     except Exception:
         return []  # reported above, as a failure on NumPy
     return [

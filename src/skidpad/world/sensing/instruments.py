@@ -72,7 +72,7 @@ class Bumper(NamedTuple):
 
 
 @dataclass
-class Kept:
+class InstrumentMemory:
     """What instruments carry from one reading to the next."""
 
     bias: dict[tuple[str, str], Array] = field(default_factory=dict)
@@ -103,12 +103,12 @@ class Instruments:
         self._at = {key: k for k, key in enumerate(groups)}
         self._streams: dict[tuple[str, str], streams.Stream] = {}
         self._units: dict[tuple[str, str], Imu] = {}
-        self.kept = Kept()
+        self.memory = InstrumentMemory()
 
     def remember(self) -> None:
         """Note how vehicles move at the end of a step, for the accelerations of the next."""
         if self._inertial:
-            self.kept.motions = [bodies.motions for bodies in self._groups]
+            self.memory.motions = [bodies.motions for bodies in self._groups]
 
     def read(self, owner: str, one: specs.Sensor, count: int, elapsed: s) -> Any:
         """A reading; None where there is nothing to read.
@@ -129,9 +129,9 @@ class Instruments:
         motion = Motion(
             x=x, y=y, z=z, roll=roll, pitch=pitch, yaw=yaw, v_x=v_x, v_y=v_y, omega=omega
         )
-        if not self.kept.motions:
+        if not self.memory.motions:
             return motion
-        before = self.kept.motions[self._at[id(vehicle.bodies)]][vehicle.row]
+        before = self.memory.motions[self._at[id(vehicle.bodies)]][vehicle.row]
         _, _, yaw_before, u_x, u_y, omega_before = before.tolist()
         turned = yaw_before - yaw
         c, s_ = cos(turned), sin(turned)
@@ -156,8 +156,8 @@ class Instruments:
         white = _six(one.linear_acceleration_white_noise, one.angular_velocity_white_noise)
         # The bias of upstream's units walks for one step, however long ago the last reading was.
         since = self._world.dt if self._upstream else elapsed
-        bias = self.kept.bias.get((owner, one.name), np.zeros(6)) + walk * since**0.5 * drawn[:6]
-        self.kept.bias[owner, one.name] = bias
+        bias = self.memory.bias.get((owner, one.name), np.zeros(6)) + walk * since**0.5 * drawn[:6]
+        self.memory.bias[owner, one.name] = bias
         shown = (np.array(true) + bias + white * drawn[6:12]).tolist()
         attitude = (nan, nan, nan)
         if one.measure_orientation:

@@ -246,11 +246,11 @@ class _AtWork:
 
     def snapshot(self) -> Any:
         """Everything that changes."""
-        return copy.deepcopy(self.instruments.kept), [r.snapshot() for _, r in self.reckoning]
+        return copy.deepcopy(self.instruments.memory), [r.snapshot() for _, r in self.reckoning]
 
     def restore(self, snapshot: Any) -> None:
         """Put back what `snapshot` gave."""
-        kept, reckoned = snapshot
-        self.instruments.kept = copy.deepcopy(kept)
+        memory, reckoned = snapshot
+        self.instruments.memory = copy.deepcopy(memory)
         for (_, reckoning), before in zip(self.reckoning, reckoned, strict=True):
             reckoning.restore(before)
