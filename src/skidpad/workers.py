@@ -262,18 +262,18 @@ class _Job:
 
     def close(self) -> None:
         """Let nobody begin and wait for those at work, however often this is interrupted."""
-        interrupted = False
+        interrupt: BaseException | None = None
         while self._helpers or not self._closed:
             try:
                 with self._lock:
                     self._closed = True
                 if self._helpers:
                     self._back.acquire(timeout=_LOOK)
-            except KeyboardInterrupt:
-                interrupted = True
+            except BaseException as error:  # what signal handlers raise
+                interrupt = error
                 self.stop.set()
-        if interrupted:
-            raise KeyboardInterrupt
+        if interrupt is not None:
+            raise interrupt
 
     def raise_error(self) -> None:
         """Raise what a helper raised, if one did."""

@@ -91,6 +91,43 @@ def test_a_fleet_is_as_before_after_interrupts(name: str) -> None:
     assert run(repeats, INTERRUPT, FLEET, WORK[name], AGAIN).startswith("fine")
 
 
+def test_an_impatient_user_does_no_harm() -> None:
+    """Ctrl-C again and again, also while threads are waited for and errors are raised."""
+    storm = """
+        def send():
+            while not workers._pool.at_work:
+                time.sleep(0.001)
+            for _ in range(40):
+                os.kill(os.getpid(), signal.SIGINT)
+                time.sleep(0.001)
+
+        def impatient():
+            fleet.rollout(x0, u, steps=4_000_000, every=2_000_000)
+
+        def answer(_, frame):
+            # Only inside of the rollout: this program itself could not stand it anywhere.
+            while frame is not None:
+                if frame.f_code is impatient.__code__:
+                    raise KeyboardInterrupt
+                frame = frame.f_back
+
+        before = check()
+        signal.signal(signal.SIGINT, answer)
+        for k in range(10):
+            sender = threading.Thread(target=send)
+            sender.start()
+            try:
+                impatient()
+            except KeyboardInterrupt:
+                pass
+            sender.join()
+            assert quiet(), "a thread goes on"
+            assert check() == before
+        print("fine")
+    """
+    assert run(INTERRUPT, FLEET, storm) == "fine"
+
+
 def test_scans_can_be_interrupted() -> None:
     work = "check, work = scan, lambda: scene.scan(poses, angles, threads=2)"
     assert run("REPEATS = 20", INTERRUPT, SCENE, work, AGAIN).startswith("fine")
