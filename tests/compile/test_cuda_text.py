@@ -73,11 +73,19 @@ def driving(made: Plant, precision: str) -> Given:
 class Rolled:
     """The same rollout by LLVM in lanes and by CUDA text on the processor."""
 
-    def __init__(self, case: tuple[str, str, float, int], precision: str, folder: Path) -> None:
+    def __init__(
+        self,
+        case: tuple[str, str, float, int],
+        precision: str,
+        folder: Path,
+        lengths: np.ndarray | None = None,
+    ) -> None:
         name, integrator, self.dt, self.substeps = case
+        self.lengths = lengths
         self.plant, self.precision = plant(name, integrator), precision
         self.tolerance = Settings(1.0, None, precision).tolerance
-        source = cuda.emit(lower(self.plant.step, precision), precision)
+        lowered = lower(self.plant.step, precision)
+        source = cuda.emit(lowered, precision, timed=lengths is not None)
         self.launch = cuda_harness.kernel(source, "rollout", folder)
 
     def by_llvm(self, given: Given, out: np.ndarray, every: int) -> np.ndarray:
@@ -90,12 +98,15 @@ class Rolled:
             threads=1,
             substeps=self.substeps,
         )
-        return engine.run(given, out, every)
+        return engine.run(given, out, every, lengths=self.lengths)
 
     def by_text(
         self, given: Given, out: np.ndarray, every: int, pieces: Sequence[int] = ()
     ) -> np.ndarray:
         kind = np.dtype(self.precision).type
+        dt = kind(self.dt / self.substeps)
+        if self.lengths is not None:
+            dt = (self.lengths / self.substeps).astype(self.precision)
         launch = RolloutLaunch(
             self.launch,
             np,
@@ -103,7 +114,7 @@ class Rolled:
             out,
             every,
             substeps=self.substeps,
-            dt=kind(self.dt / self.substeps),
+            dt=dt,
             tolerance=kind(self.tolerance),
         )
         for begin, end in pairwise([0, *pieces, STEPS]):
@@ -144,6 +155,25 @@ def test_rollouts_have_the_bits_of_llvm(
     held = streamed._replace(u=streamed.u[:1], p=streamed.p[:, :1])
     ends, _ = both.agree(held, every=STEPS, layout="soa")
     assert canonical(ends[-1]) != canonical(samples[-1])
+
+
+@pytest.mark.parametrize("precision", PRECISIONS)
+@pytest.mark.parametrize("case", CASES, ids=lambda c: f"{c[0]}-{c[1]}")
+def test_steps_of_different_lengths(
+    case: tuple[str, str, float, int], precision: str, tmp_path: Path
+) -> None:
+    lengths = case[2] * np.random.default_rng(6).uniform(0.5, 1.0, STEPS)
+    both = Rolled(case, precision, tmp_path, lengths)
+    given = driving(both.plant, precision)
+    samples, _ = both.agree(given, every=3)
+    pieces = empty(STEPS // 3 + 1, given, "aos")
+    pieces[0] = given.x[0]
+    both.by_text(given, pieces, 3, pieces=(4, 5))
+    assert canonical(pieces) == canonical(samples)
+    equal = Rolled(case, precision, tmp_path)
+    assert canonical(equal.agree(given, every=3)[0]) != canonical(samples)
+    both.lengths = np.full(STEPS, case[2])
+    assert canonical(both.agree(given, every=3)[0]) == canonical(equal.agree(given, every=3)[0])
 
 
 @pytest.mark.parametrize("pieces", [(1,), (5, 6, 7), (3, 6, 9), (11,), tuple(range(1, STEPS))])

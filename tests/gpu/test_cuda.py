@@ -53,6 +53,22 @@ def test_gradients_have_the_bits_of_the_cpu(name, precision, cpu_results):
 
 
 @pytest.mark.parametrize("precision", PRECISIONS)
+@pytest.mark.parametrize("name", CASES)
+def test_steps_of_different_lengths_are_those_of_fleets_of_each(name, precision):
+    fleet = load(name, precision)
+    halves = load(name, precision, dt=0.5 * fleet.dt)
+    x0 = np.zeros((9, sp.record.size(fleet.plant.State)), precision)
+    x0[:, 3] = np.linspace(3.0, 9.0, 9)
+    rng = np.random.default_rng(1)
+    u = 0.01 * rng.standard_normal((40, 9, sp.record.size(fleet.plant.Input)))
+    first = fleet.rollout(x0, u[:25])
+    second = halves.rollout(first[-1], u[25:])
+    dt = [fleet.dt] * 25 + [halves.dt] * 15
+    together = fleet.rollout(x0, u, dt=dt)
+    assert together.tobytes() == np.concatenate([first, second[1:]]).tobytes()
+
+
+@pytest.mark.parametrize("precision", PRECISIONS)
 def test_closed_loops_have_the_bits_of_the_cpu(precision, cpu_results):
     result = make_plants.loop_results(load(make_plants.LOOP, precision))
     assert result.tobytes() == cpu_results[f"{make_plants.LOOP}.{precision}"].tobytes()

@@ -22,6 +22,11 @@ class Given(NamedTuple):
     w: AnyArray
     p: AnyArray
 
+    @property
+    def vehicles(self) -> int:
+        """How many there are."""
+        return max(array.shape[1] for array in self)
+
 
 class Late(NamedTuple):
     """What a rollout with delayed inputs needs besides."""
@@ -60,7 +65,7 @@ class CpuRollout:
         self.dt, self.tolerance = dt, tolerance
         dt_bits = host.bits(dt / substeps, self.dtype)
         self._numbers = (substeps, dt_bits, host.bits(tolerance, self.dtype))
-        self._kernel: Any = None
+        self._kernels: dict[bool, tuple[Any, int]] = {}
 
     def run(
         self,
@@ -69,14 +74,16 @@ class CpuRollout:
         every: int,
         late: Late | None = None,
         *,
+        lengths: AnyArray | None = None,
         progress: Progress | None = None,
     ) -> AnyArray:
         """Fill `out` (sample, vehicle, field) after its first sample; returns the health.
 
-        With delayed inputs, `late` is needed. The progress is advanced by the steps of all
-        vehicles. A call that may take long can be interrupted; see `host.run`.
+        With delayed inputs, `late` is needed. `lengths` are those of the steps in s (step,) if it
+        is not dt for all. The progress is advanced by the steps of all vehicles. A call that may
+        take long can be interrupted; see `host.run`.
         """
-        kernel, operations = self._compiled()
+        kernel, operations = self._compiled(timed=lengths is not None)
         samples, count = out.shape[0] - 1, out.shape[1]
         health = np.zeros((len(HEALTH), count), self.dtype)
         kept = [host.strided(a, self.lanes) for a in arrays]
@@ -88,6 +95,10 @@ class CpuRollout:
             kept += [host.strided(a, self.lanes) for a in late]
             words += [word for _, described in kept[-2:] for word in described]
             tail = (*tail, len(late.pending))
+        if lengths is not None:
+            parts = (lengths / self.substeps).astype(self.dtype)
+            kept.append(host.strided(parts.reshape(-1, 1, 1), self.lanes))
+            words += kept[-1][1]
         steps = samples * every
         load = host.Load(operations, steps * self.substeps, steps * count)
         keep = kept, out, health
@@ -103,7 +114,7 @@ class CpuRollout:
         Every array has a row per vehicle, shared ones too. It is for few steps: nothing can
         interrupt it.
         """
-        kernel, _ = self._compiled()
+        kernel, _ = self._compiled(timed=False)
         health = np.zeros((len(HEALTH), out.shape[1]), self.dtype)
         arrays = (*given, out, health.T[None], *(late or ()))
         rows = () if late is None else (len(late.pending),)
@@ -111,15 +122,15 @@ class CpuRollout:
         bound.set_step(self.dt, self.substeps)
         return bound
 
-    def _compiled(self) -> tuple[Any, int]:
+    def _compiled(self, *, timed: bool) -> tuple[Any, int]:
         """The kernel and the operations of a step."""
         # Two threads may both compile it: the kernels are the same.
-        if self._kernel is None:
+        if timed not in self._kernels:
             kernel, _ = pipeline.rollout_kernel(
-                self.program, self.precision, self.lanes, self.delayed
+                self.program, self.precision, self.lanes, self.delayed, timed
             )
-            self._kernel = kernel, self.program.executed
-        return self._kernel
+            self._kernels[timed] = kernel, self.program.executed
+        return self._kernels[timed]
 
 
 class CpuMap:

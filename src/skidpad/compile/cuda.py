@@ -65,7 +65,9 @@ _ADJOINT = """\
 """
 
 
-def emit(program: Program, precision: str, delayed: tuple[int, ...] = ()) -> str:
+def emit(
+    program: Program, precision: str, delayed: tuple[int, ...] = (), *, timed: bool = False
+) -> str:
     """CUDA C source with the kernel `rollout` for a lowered step Program.
 
     Parameters: views x, u, w, p, out, after; then health, count, the sub-steps [first, last) to do
@@ -73,29 +75,32 @@ def emit(program: Program, precision: str, delayed: tuple[int, ...] = ()) -> str
     first of them. The states after the last go to `after`, unless the rollout is done with it. The
     health is added to.
     With inputs that act late, at the places `delayed`, there are further views pending and late
-    before out, and at the end the rows of pending; see `late.LateViews`.
+    before out, and at the end the rows of pending; see `late.LateViews`. With `timed`, steps differ
+    in length: in place of dt is an array of one for each step.
     """
     kind, sizes = TYPES[precision], _sizes(program)
     lines = Lines(program, precision)
-    held = lines.take(lambda k: program.held[k])
+    held = [] if timed else lines.take(lambda k: program.held[k])
     body = lines.take(lambda k: True)
     views = view_parameters(
         kind, ("x", "u", "w", "p", *(("pending", "late") if delayed else ())), ("out", "after")
     )
+    length = f"const {kind.name}* lengths" if timed else f"{kind.name} dt"
     tail = (
         f"{kind.name}* health, long long count, long long first, long long last, long long total, "
-        f"long long every, long long substeps, {kind.name} dt, {kind.name} tolerance"
+        f"long long every, long long substeps, {length}, {kind.name} tolerance"
     )
     tail += ", long long pending_rows" if delayed else ""
     read = [line for n in ("x", "u", "w", "p") for line in loads(kind, n, sizes[n])]
     read += [f"const long long late{c} = {at('late', c)};" for c in range(len(delayed))]
     read += [f"{kind.name} start{f};" for f in range(sizes["start"])]
     store = [f"{at('out', f, 'sample')} = x{f}; bad += 0 * x{f};" for f in range(sizes["x"])]
+    step_length = [f"const {kind.name} dt = lengths[step];"] if timed else []
     return _kernel("rollout", program, precision, f"{views},\n    {tail}") + _ROLLOUT.format(
         T=kind.name,
         load=indent(read, 2),
         held=indent(held, 2),
-        stream=indent([*_streams(sizes), *_late_inputs(delayed)], 6),
+        stream=indent([*step_length, *_streams(sizes), *_late_inputs(delayed)], 6),
         body=indent(body, 6),
         advance=indent(_advance(program, sizes, lines), 6),
         store=indent(store, 6),

@@ -69,14 +69,14 @@ class CudaRollout:
         self.xp = cupy()
         self.dtype = np.dtype(precision)
         self.dt, self.tolerance = dt / substeps, tolerance
-        self._kernel: Any = None
+        self._kernels: dict[bool, tuple[Launch, Pieces]] = {}
 
-    def source(self) -> str:
-        """The CUDA C of the kernel."""
+    def source(self, *, timed: bool = False) -> str:
+        """The CUDA C of the kernel; with `timed`, of the one whose steps differ in length."""
         # A GPU has no double-precision sines in hardware: its own are slower than ours.
         native = NATIVE if self.fast and self.precision == "float32" else frozenset[str]()
         lowered = lower(self.program, self.precision, native, careful=not self.fast)
-        return cuda.emit(lowered, self.precision, self.delayed)
+        return cuda.emit(lowered, self.precision, self.delayed, timed=timed)
 
     def run(
         self,
@@ -85,17 +85,19 @@ class CudaRollout:
         every: int,
         late: Late | None = None,
         *,
+        lengths: Any = None,
         progress: Progress | None = None,
     ) -> Any:
         """Fill `out` (sample, vehicle, field) after its first sample; returns the health.
 
-        With delayed inputs, `late` is needed. The progress is advanced by the steps of all
-        vehicles. A long rollout is several launches, so that it can be interrupted.
+        With delayed inputs, `late` is needed. `lengths` are those of the steps in s (step,), on the
+        host, if it is not dt for all. The progress is advanced by the steps of all vehicles. A long
+        rollout is several launches, so that it can be interrupted.
         """
-        if self._kernel is None:
-            flags = cuda.FAST_FLAGS if self.fast else cuda.EXACT_FLAGS
-            self._kernel = _compiled(self.source(), "rollout", flags), _pieces(self.program)
-        kernel, pieces = self._kernel
+        kernel, pieces = self._compiled(timed=lengths is not None)
+        dt = self.dtype.type(self.dt)
+        if lengths is not None:
+            dt = self.xp.asarray((lengths / self.substeps).astype(self.dtype))
         launch = RolloutLaunch(
             kernel,
             self.xp,
@@ -104,11 +106,18 @@ class CudaRollout:
             every,
             late,
             substeps=self.substeps,
-            dt=self.dtype.type(self.dt),
+            dt=dt,
             tolerance=self.dtype.type(self.tolerance),
         )
         pieces.run(launch, progress)
         return launch.health
+
+    def _compiled(self, *, timed: bool) -> tuple[Launch, Pieces]:
+        if timed not in self._kernels:
+            flags = cuda.FAST_FLAGS if self.fast else cuda.EXACT_FLAGS
+            kernel = _compiled(self.source(timed=timed), "rollout", flags)
+            self._kernels[timed] = kernel, _pieces(self.program)
+        return self._kernels[timed]
 
 
 class CudaMap:

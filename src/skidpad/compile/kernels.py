@@ -24,6 +24,8 @@ each vehicle, three numbers: NaN if a sample was not finite, NaN if an input was
 largest Newton residual."""
 LATE_VIEWS = ("pending", "late")
 """Further arrays of a `rollout` with delayed inputs; see `late.LateViews`."""
+TIMED_VIEWS = ("dt",)
+"""The last array of a `rollout` whose steps differ in length: dt of a sub-step of each step."""
 ROLLOUT_COUNTS = ("samples", "every", "substeps", "dt", "tolerance")
 """After the arrays and `counters.WATCH_WORDS`: samples to write, sub-steps between them, sub-steps
 of a step, then the bits of two numbers: dt, and the Newton residual above which a step counts as
@@ -35,13 +37,15 @@ STEP_PORTS = ("x", "u", "w", "p", "dt", "start")
 """Input ports of a step Program, in order; its outputs are `x` and `residual`."""
 
 
-def rollout_module(program: Program, lanes: int, delayed: tuple[int, ...] = ()) -> ir.Module:
+def rollout_module(
+    program: Program, lanes: int, delayed: tuple[int, ...] = (), timed: bool = False
+) -> ir.Module:
     """A module with `rollout(block)`: many vehicles, many steps, state in registers throughout.
 
-    `delayed` are the places of the inputs that act late.
+    `delayed` are the places of the inputs that act late; with `timed`, steps differ in length.
     """
     module, target, b, block = begin_kernel("rollout", program, lanes)
-    names = (*ROLLOUT_VIEWS, *LATE_VIEWS) if delayed else ROLLOUT_VIEWS
+    names = (*ROLLOUT_VIEWS, *(LATE_VIEWS if delayed else ()), *(TIMED_VIEWS if timed else ()))
     views = {name: View(target, b, block, len(SLOTS) * k) for k, name in enumerate(names)}
     watch = Watch(b, block, len(SLOTS) * len(views))
     counts = watch.words(b, len(ROLLOUT_COUNTS) + bool(delayed))
@@ -60,7 +64,7 @@ def rollout_module(program: Program, lanes: int, delayed: tuple[int, ...] = ()) 
             sources = LateViews(views["u"], views["pending"], views["late"], counts[-1])
             late = LateInputs(target, b, sources, group, delayed)
         body = Body(target, program)
-        body.emit(b, {3: views["p"].load(b, group, count["p"]), 4: [dt]})
+        body.emit(b, {3: views["p"].load(b, group, count["p"]), **({} if timed else {4: [dt]})})
         zero, nx = target.number(0.0), count["x"]
         # The health of the vehicles, the next sample to write and the sub-steps done by then.
         account = [zero, zero, zero, word(1), every]
@@ -74,7 +78,8 @@ def rollout_module(program: Program, lanes: int, delayed: tuple[int, ...] = ()) 
                     u[place] = value
             start = _sampled(b, target, now[:nx], now[nx:], b.urem(done, substeps))
             body_now = body.copy()
-            body_now.emit(b, {0: now[:nx], 1: u, 2: w, 5: start})
+            length = {4: [views["dt"].load_field(b, group, 0, step)]} if timed else {}
+            body_now.emit(b, {0: now[:nx], 1: u, 2: w, 5: start, **length})
             state, residual = _converged(target, b, body_now, tolerance)
             bad_input = b.fadd(bad_input, finite_check(target, b, [*u, *w]))
             worst = _larger(b, residual, worst)

@@ -33,7 +33,8 @@ class RolloutLaunch:
         xp: the library of the arrays.
         arrays, out, every, late: as in `CudaRollout.run`.
         substeps: of a step.
-        dt, tolerance: of a sub-step, as numbers of the precision.
+        dt, tolerance: of a sub-step, as numbers of the precision; dt may be an array of one for
+            each step.
     """
 
     def __init__(

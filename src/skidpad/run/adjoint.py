@@ -22,6 +22,7 @@ from ..compile.program import Port, Program
 from ..compile.trace import without_dead_code
 from ..cost import Cost
 from ..errors import InvalidValue
+from ..progress import Progress
 from .engines import AdjointEngine, MapEngine
 from .runner import Runner
 
@@ -57,17 +58,18 @@ class Sweep:
         cost: Cost | SavedCost,
         *,
         with_params: bool,
+        progress: Progress,
     ) -> tuple[AnyArray, Swept]:
         """Value (B,) and derivatives of a cost of rollouts; references (steps + 1 or 1, B or 1,
-        nr)."""
-        _check("references", references, max(a.shape[1] for a in arguments))
+        nr). The progress is advanced by `work`."""
+        _check("references", references, arguments.vehicles)
         engine, end = self._adjoint(cost, with_params), self._end(cost, with_params)
         lam = end_p = end_value = total = None
-        for segment in self._segments(arguments, steps):
+        for segment in self._segments(arguments, steps, progress):
             if total is None:
                 last = [segment.states[-1:], arguments.p, references[-1:]]
                 lam, end_p, end_value = end.run(last, segment.states.shape[1])
-            total = self._back(engine, arguments, references, segment, lam, None, total)
+            total = self._back(engine, arguments, references, segment, lam, None, total, progress)
             lam = total.x
         assert total is not None
         value = cast(AnyArray, end_value)[0, :, 0]
@@ -103,6 +105,7 @@ class Sweep:
         lam: Any,
         seeds: AnyArray | None,
         total: Swept | None,
+        progress: Progress | None = None,
     ) -> Swept:
         """One segment swept backwards, added to what later segments gave.
 
@@ -125,6 +128,7 @@ class Sweep:
             ),
             len(segment.states) - 1,
             count,
+            progress=progress,
         )
         if total is None:
             return swept
@@ -132,25 +136,36 @@ class Sweep:
         inputs = total.u + swept.u if held else space.xp.concatenate([swept.u, total.u])
         return Swept(swept.x, inputs, total.p + swept.p, total.value + swept.value)
 
-    def _segments(self, arguments: Given, steps: int) -> Iterator[Segment]:
-        """Segments of states from the last to the first, each recomputed from its checkpoint."""
-        count = max(a.shape[1] for a in arguments)
-        per_step = count * arguments.x.shape[2]
-        length = steps
-        if steps * per_step > _MOST_NUMBERS:
-            length = min(steps, max(math.isqrt(steps), 1))
-        marks = [*range(0, steps, length)]
-        starts = np.broadcast_to(arguments.x, (1, count, arguments.x.shape[2]))
-        if marks[-1]:
-            starts = self._states(_part(arguments, starts, 0, marks[-1]), marks[-1], length)
-        for k, begin in reversed([*enumerate(marks)]):
-            count = min(length, steps - begin)
-            part = _part(arguments, starts[k : k + 1], begin, count)
-            yield Segment(begin, self._states(part, count, 1))
+    def work(self, arguments: Given, steps: int) -> int:
+        """Steps of all vehicles to be made, forwards and backwards."""
+        return arguments.vehicles * (2 * steps + self._marks(arguments, steps)[-1])
 
-    def _states(self, arguments: Given, steps: int, every: int) -> AnyArray:
+    def _marks(self, arguments: Given, steps: int) -> range:
+        """Where segments begin."""
+        length = steps
+        if steps * arguments.vehicles * arguments.x.shape[2] > _MOST_NUMBERS:
+            length = min(steps, max(math.isqrt(steps), 1))
+        return range(0, steps, length)
+
+    def _segments(
+        self, arguments: Given, steps: int, progress: Progress | None = None
+    ) -> Iterator[Segment]:
+        """Segments of states from the last to the first, each recomputed from its checkpoint."""
+        marks = self._marks(arguments, steps)
+        starts = np.broadcast_to(arguments.x, (1, arguments.vehicles, arguments.x.shape[2]))
+        if marks[-1]:
+            first = _part(arguments, starts, 0, marks[-1])
+            starts = self._states(first, marks[-1], marks.step, progress)
+        for k, begin in reversed([*enumerate(marks)]):
+            count = min(marks.step, steps - begin)
+            part = _part(arguments, starts[k : k + 1], begin, count)
+            yield Segment(begin, self._states(part, count, 1, progress))
+
+    def _states(
+        self, arguments: Given, steps: int, every: int, progress: Progress | None
+    ) -> AnyArray:
         # The vehicle last in memory, as the sweep reads it fastest.
-        return self.runner.samples(arguments, steps, every, "soa")
+        return self.runner.samples(arguments, steps, every, "soa", progress=progress)
 
     def _adjoint(self, cost: Cost | SavedCost | None, with_params: bool) -> AdjointEngine:
         key = (id(cost) if isinstance(cost, SavedCost) else cost, with_params)

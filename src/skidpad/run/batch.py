@@ -121,6 +121,22 @@ def rows(
     return array if masked else in_range(kind, what, _finite(kind, what, array))
 
 
+def lengths(values: Any, steps: int, precision: str) -> AnyArray:
+    """Lengths of steps in s, (steps,), checked."""
+    array = numbers("dt", values, Space.of("cpu", "float64"))
+    if array.shape != (steps,):
+        raise InvalidValue(f"dt has shape {array.shape}; expected ({steps},), one for each step")
+    with np.errstate(all="ignore"):
+        rounded = array.astype(precision)
+    bad = np.flatnonzero(~(np.isfinite(rounded) & (rounded > 0.0)))
+    if len(bad):
+        raise InvalidValue(
+            f"dt of step {bad[0]} is {array[bad[0]]} s; it must be finite and greater than 0 in "
+            f"{precision}"
+        )
+    return array
+
+
 def empty(samples: int, count: int, size: int, space: Space, layout: str) -> AnyArray:
     """Room for samples (sample, vehicle, field), laid out in memory as `layout` says."""
     shape = (samples, count, size) if layout == "aos" else (samples, size, count)

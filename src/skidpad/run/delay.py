@@ -118,6 +118,27 @@ def acting(
     return out
 
 
+def acting_over(
+    channels: Channels, u: AnyArray, ages: AnyArray, lengths: AnyArray, space: batch.Space
+) -> AnyArray:
+    """What acts at each step (T, B or 1, nu) for commands (T or 1, B or 1, nu) if steps differ in
+    length: (T,), in parts of dt. Commands have acted before at no time, so defaults come first.
+
+    `DelayLine` goes by the same clock.
+    """
+    steps, count = len(lengths), max(u.shape[1], ages.shape[1])
+    out = space.xp.array(np.broadcast_to(u, (steps, count, u.shape[2])))
+    default = record.flatten(record.build(channels.Input))
+    after = np.cumsum(lengths)
+    for channel, field in enumerate(channels.fields):
+        latest = after[:, None] - ages[0, :, channel]
+        rows = space.xp.asarray(np.searchsorted(after, latest, side="right") - 1)
+        rows = np.broadcast_to(rows, (steps, count))
+        late = np.take_along_axis(out[:, :, field], np.maximum(rows, 0), axis=0)
+        out[:, :, field] = np.where(rows < 0, default[field], late)
+    return out
+
+
 def command_gradient(g: AnyArray, queue: Late, fields: tuple[int, ...], held: bool) -> AnyArray:
     """Derivatives with respect to commands, from those with respect to what acted, (T, B, nu).
 

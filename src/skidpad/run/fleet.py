@@ -21,11 +21,12 @@ from ..integrate import compiled_integrator
 from ..integrate.base import Integrator
 from ..model import P, U, Vehicle, W, X, Y
 from ..policy import Policy
+from ..progress import Choice, watching
 from . import batch, delay
 from .adjoint import saved_cost
 from .gradient import WRT, Derivatives, Gradient, Jacobian
 from .loop_arguments import LoopArguments, loop_arrays
-from .runner import Runner
+from .runner import Runner, vehicles
 from .settings import Settings
 
 if TYPE_CHECKING:
@@ -163,6 +164,7 @@ class Fleet(Generic[X, U, P, Y, W]):
         *,
         every: int = 1,
         steps: int | None = None,
+        dt: Any = None,
         params: Any = None,
         disturbances: Any = None,
         layout: str = "aos",
@@ -172,6 +174,7 @@ class Fleet(Generic[X, U, P, Y, W]):
         return_memory: bool = False,
         pending: Any = None,
         return_pending: bool = False,
+        progress: Choice = None,
     ) -> Any:
         """States of all vehicles at the start and then after every `every` steps.
 
@@ -181,6 +184,7 @@ class Fleet(Generic[X, U, P, Y, W]):
                 of names is held by all vehicles. T sets the number of steps; held controls need
                 `steps`.
             every: steps between samples; must divide the number of steps.
+            dt: length of each step in s, (T,), where they differ; the fleet's own if None.
             params: parameters that differ between vehicles: (B, np), or a mapping of names to (B,).
             disturbances: like `controls`, for the model's Disturbance record.
             layout: "aos" as above, or "soa" with the vehicle last in x0, controls, disturbances and
@@ -194,6 +198,7 @@ class Fleet(Generic[X, U, P, Y, W]):
                 what a model with dead time has been commanded and has not felt yet. Its inputs'
                 defaults if None.
             return_pending: return the queue after the last step too, for the next rollout.
+            progress: how far it is: None, True, False or a function, see `skidpad.progress`.
 
         Returns:
             (steps / every + 1, B, nx) in the precision of the fleet, or (..., nx, B) for "soa";
@@ -210,14 +215,27 @@ class Fleet(Generic[X, U, P, Y, W]):
             runner = self._runner.loop(policy)
             loop = LoopArguments(x0, controls, params, disturbances, memory, policy_params)
             arrays = loop_arrays(self.plant, policy, loop, runner.space, layout)
+        steps = np.size(dt) if steps is None and dt is not None else steps
         total = steps_of(steps, controls, disturbances)
         every = whole("every", every, f"at least 1 and divide the {total} steps")
         if total % every:
             raise InvalidValue(f"every = {every} must be at least 1 and divide the {total} steps")
+        lengths = None if dt is None else batch.lengths(dt, total, self.precision)
         queue = self._runner.queue(arrays, pending, layout)
         if queue is None and return_pending:
             raise self._runner.no_dead_time()
-        out = runner.samples(arrays, total, every, layout, queue)
+        # Some models count updates, whatever their length.
+        if queue is not None and lengths is not None and self.plant.dead_time_rule != "nearest":
+            if pending is not None or return_pending:
+                raise InvalidValue(
+                    "pending and return_pending are for steps of one length, not dt="
+                )
+            arrays, queue = runner.acting_over(arrays, lengths), None
+        work = total * vehicles(arrays, queue)
+        with watching(work, "steps", "rollout", progress) as watch:
+            out = runner.samples(
+                arrays, total, every, layout, queue, lengths=lengths, progress=watch
+            )
         nx = record.size(self.plant.State)
         callers = (x0, controls, params, disturbances)
         states = self._laid_out(out[..., :nx], layout, *callers)
@@ -247,6 +265,7 @@ class Fleet(Generic[X, U, P, Y, W]):
         disturbances: Any = None,
         references: Any = None,
         wrt: Any = WRT,
+        progress: Choice = None,
     ) -> tuple[Any, Gradient]:
         """Cost of every vehicle's rollout and its exact derivatives, by the discrete adjoint.
 
@@ -257,6 +276,7 @@ class Fleet(Generic[X, U, P, Y, W]):
             references: what the cost sees as `r` at each step and at the end, (T + 1, B or 1, nr),
                 or one record held.
             wrt: which derivatives to compute, of "x0", "controls" and "params".
+            progress: as in `rollout`.
 
         Returns:
             The cost (B,), and a `Gradient` with fields `x0` (B, nx), `controls` (as given) and
@@ -266,7 +286,7 @@ class Fleet(Generic[X, U, P, Y, W]):
         if cost is None:
             raise InvalidValue("gradient needs a cost: a skidpad.Cost or a function of x and u")
         rollout = (x0, controls, params, disturbances)
-        return self._derivatives.gradient(rollout, steps, cost, references, wrt)
+        return self._derivatives.gradient(rollout, steps, cost, references, wrt, progress)
 
     def vjp(
         self,
@@ -323,6 +343,7 @@ class Fleet(Generic[X, U, P, Y, W]):
         quantities: Any = None,
         events: Mapping[str, Any] | None = None,
         quantiles: Sequence[float] = (0.05, 0.25, 0.5, 0.75, 0.95),
+        progress: Choice = None,
     ) -> MonteCarlo:
         """Many runs, each with disturbances drawn anew at every step of dt.
 
@@ -342,6 +363,7 @@ class Fleet(Generic[X, U, P, Y, W]):
                 extremes of; all states if None.
             events: functions of the state record that say whether something happens, by name.
             quantiles: levels to keep, from 0 to 1.
+            progress: as in `rollout`, in steps of all runs.
 
         Returns:
             A `MonteCarlo`: bands, probabilities with confidence intervals, worst cases with their
@@ -352,7 +374,7 @@ class Fleet(Generic[X, U, P, Y, W]):
 
         return sampled(
             self._runner, x0, controls, runs, disturbance, noise, policy, seed, steps, duration,
-            params, policy_params, quantities, events, quantiles,
+            params, policy_params, quantities, events, quantiles, progress,
         )  # fmt: skip
 
     def as_torch(self) -> Any:

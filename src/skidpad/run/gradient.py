@@ -17,6 +17,7 @@ from ..compile.cpu import Given, Late, Swept
 from ..compile.plant import SavedCost
 from ..cost import Cost
 from ..errors import InvalidValue
+from ..progress import Choice, watching
 from . import batch, delay
 from .adjoint import Sweep
 from .runner import Runner
@@ -64,6 +65,7 @@ class Derivatives:
         cost: Cost | SavedCost,
         references: Any,
         wrt: Any,
+        progress: Choice,
     ) -> tuple[Any, Gradient]:
         """Cost (B,) of every vehicle's rollout and its derivatives."""
         names = wrt_names(wrt)
@@ -71,9 +73,11 @@ class Derivatives:
         r = batch.series(cost.Reference, "references", references, self.space, "aos")
         if r.shape[0] not in (1, work.steps + 1):
             raise InvalidValue(f"references have {r.shape[0]} rows; {work.steps + 1} are needed")
-        value, swept = self._sweep.gradient(
-            work.acting, r, work.steps, cost, with_params="params" in names
-        )
+        total = self._sweep.work(work.acting, work.steps)
+        with watching(total, "steps", "gradient", progress) as watch:
+            value, swept = self._sweep.gradient(
+                work.acting, r, work.steps, cost, with_params="params" in names, progress=watch
+            )
         value = batch.where_wanted(value, self.space, *rollout[:3])
         return value, self._chosen(work, swept, names)
 
@@ -90,7 +94,7 @@ class Derivatives:
         work = self._work(rollout, steps)
         every = whole("every", every, f"at least 1 and divide the {work.steps} steps")
         c = batch.numbers("cotangents", cotangents, self.space)
-        shape = (work.steps // every + 1, work.vehicles, work.acting.x.shape[2])
+        shape = (work.steps // every + 1, work.acting.vehicles, work.acting.x.shape[2])
         if tuple(c.shape) != shape:
             raise InvalidValue(f"cotangents have shape {tuple(c.shape)}; the rollout has {shape}")
         swept = self._sweep.vjp(work.acting, work.steps, every, c, with_params="params" in names)
@@ -99,7 +103,7 @@ class Derivatives:
     def jacobian(self, rollout: tuple[Any, Any, Any, Any], steps: int | None) -> Jacobian:
         """Derivatives of the last states; every vehicle is run once per state."""
         work = self._work(rollout, steps)
-        nx, count = work.acting.x.shape[2], work.vehicles
+        nx, count = work.acting.x.shape[2], work.acting.vehicles
         per_state = Given(*(_repeated(a, nx) for a in work.acting))
         c = self.space.xp.zeros((2, count * nx, nx), self.space.dtype)
         c[1] = np.tile(self.space.xp.eye(nx, dtype=self.space.dtype), (count, 1))
@@ -160,11 +164,6 @@ class _Work(NamedTuple):
     """Whether the derivatives of inputs are summed over the steps."""
     callers: tuple[Any, Any, Any]
     """x0, controls and params as the caller gave them."""
-
-    @property
-    def vehicles(self) -> int:
-        """How many there are."""
-        return max(a.shape[1] for a in self.acting)
 
 
 def wrt_names(wrt: Any) -> tuple[str, ...]:

@@ -19,6 +19,7 @@ from ..compile.cpu import CpuRollout, Given, Late
 from ..compile.plant import Plant
 from ..errors import InvalidValue
 from ..policy import Policy
+from ..progress import Progress
 from . import batch, delay, verdict
 from .engines import Engines
 from .settings import Settings
@@ -101,18 +102,30 @@ class Runner:
         every: int,
         layout: str = "aos",
         queue: Late | None = None,
+        *,
+        lengths: AnyArray | None = None,
+        progress: Progress | None = None,
     ) -> AnyArray:
         """Samples (sample, vehicle, field) of a rollout that went well, or masked.
 
-        Without a queue the inputs act at once.
+        Without a queue the inputs act at once; `lengths` (step,) are those of steps in s that
+        differ. The progress is advanced by the steps of all vehicles.
         """
-        count = max(a.shape[1] for a in (*arguments, *(queue or ())))
+        count = vehicles(arguments, queue)
         out = batch.empty(steps // every + 1, count, arguments.x.shape[2], self.space, layout)
         out[0] = arguments.x[0]
         engine = self.engines.undelayed if queue is None else self.engines.rollout
-        health = engine.run(arguments, out, every, queue)
-        verdict.judge(self.engines, arguments, out, every, health, queue)
+        health = engine.run(arguments, out, every, queue, lengths=lengths, progress=progress)
+        verdict.judge(self.engines, arguments, out, every, health, queue, lengths)
         return out
+
+    def acting_over(self, arguments: Given, lengths: AnyArray) -> Given:
+        """The arguments of a model with dead time with inputs as they act in steps that differ in
+        length: (step,), in s."""
+        channels, dt = self.engines.channels, self.settings.dt
+        ages = delay.ages(channels, arguments.p, dt)
+        u = delay.acting_over(channels, arguments.u, ages, lengths / dt, self.space)
+        return arguments._replace(u=u)
 
     def bound(self, arguments: Given, out: AnyArray, queue: Late | None = None) -> BoundRollout:
         """Steps of these arrays over and over, on the caller's thread; see `CpuRollout.bound`.
@@ -185,3 +198,8 @@ class Runner:
             )
         looped = closed_loop(plant.vehicle, plant.method, policy, substeps)
         return Runner(looped, self.settings.replace(substeps=substeps))
+
+
+def vehicles(arguments: Given, queue: Late | None) -> int:
+    """How many a rollout has."""
+    return max(array.shape[1] for array in (*arguments, *(queue or ())))

@@ -19,6 +19,7 @@ from ..errors import InvalidValue, SimulatorInUse, SkidpadError
 from ..integrate.base import Integrator
 from ..integrate.scipy_ivp import ScipyMethod
 from ..model import P, U, Vehicle, W, X, Y
+from ..progress import Choice, Progress, watching
 from ..trajectory.trajectory import Trajectory
 from .commands import Commands
 from .delay_line import DelayLine, Waiting
@@ -181,6 +182,7 @@ class Simulator(Generic[X, U, P, Y, W]):
         *,
         duration: float | None = None,
         steps: int | None = None,
+        progress: Choice = None,
     ) -> Trajectory:
         """Run from the present state and return what happened, outputs included.
 
@@ -188,6 +190,7 @@ class Simulator(Generic[X, U, P, Y, W]):
             controls: a function `controls(t, x)`, an array (T, nu) of one row per step, or one
                 input (record, mapping) held throughout.
             duration: time to run in s, rounded to whole steps; or `steps`. An array needs neither.
+            progress: how far it is: None, True, False or a function, see `skidpad.progress`.
 
         A controller that raises or returns something unusable, and an interrupt such as Ctrl-C,
         leave the simulator as it was before `run`. If the state diverges or a step fails, the
@@ -200,18 +203,19 @@ class Simulator(Generic[X, U, P, Y, W]):
             raise self._in_use()
         self._user = thread
         try:
-            return self._run(controls, count)
+            with watching(count, "steps", self.vehicle.name, progress) as watch:
+                return self._run(controls, count, watch)
         except BaseException:
             self.restore(start)
             raise
         finally:
             self._user = user
 
-    def _run(self, controls: Any, count: int) -> Trajectory:
+    def _run(self, controls: Any, count: int, watch: Progress) -> Trajectory:
         begin, clock, waiting = self.time, self._stepper.age, self._waiting()
         first = record.flatten(self.state)
         drive = self._drive_controller if callable(controls) else self._drive_table
-        states, inputs, error = drive(controls, count)
+        states, inputs, error = drive(controls, count, watch)
         times = begin + self.dt * np.arange(len(states) + 1)
         rows = np.vstack([np.array([first]), states])
         held = np.vstack([inputs, inputs[-1:]]) if len(inputs) else self._no_inputs()
@@ -247,21 +251,22 @@ class Simulator(Generic[X, U, P, Y, W]):
         raise InvalidValue("say how long to run: duration= in s, steps=, or an array (T, nu)")
 
     def _drive_table(
-        self, controls: Any, count: int
+        self, controls: Any, count: int, watch: Progress
     ) -> tuple[AnyArray, AnyArray, SkidpadError | None]:
         """States after each step (T, nx), inputs of each step (T, nu), and the error that ended it
         early, for controls that are held or one per step."""
         rows, line, waiting = self._commands.table(controls, count), self._line, self._waiting()
         if line is None or waiting is None:
-            states, error = self._stepper.drive(rows)
+            states, error = self._stepper.drive(rows, watch.advance)
         else:
             clock = self._stepper.age
-            states, error = self._stepper.drive(line.acting_rows(rows, waiting, clock))
+            acting = line.acting_rows(rows, waiting, clock)
+            states, error = self._stepper.drive(acting, watch.advance)
             line.push_rows(rows[: len(states)], clock)
         return states, rows[: len(states)], error
 
     def _drive_controller(
-        self, controls: Callable[[float, X], Any], count: int
+        self, controls: Callable[[float, X], Any], count: int, watch: Progress
     ) -> tuple[AnyArray, AnyArray, SkidpadError | None]:
         """The same for a controller."""
         reached: list[Any] = []
@@ -278,6 +283,7 @@ class Simulator(Generic[X, U, P, Y, W]):
                 break
             reached.append(record.flatten(state))
             inputs.append(row)
+            watch.advance()
         sizes = record.size(self.vehicle.State), record.size(self.vehicle.Input)
         return (
             np.array(reached, dtype=float).reshape(-1, sizes[0]),

@@ -19,11 +19,13 @@ def judge(
     every: int,
     health: AnyArray,
     queue: Late | None = None,
+    lengths: AnyArray | None = None,
 ) -> None:
     """Raise for what went wrong in a rollout, or mask the vehicles that diverged.
 
     `out` are its samples (sample, vehicle, field), `health` what the engine said of each vehicle
-    (3, vehicle), `queue` the delayed inputs it started with.
+    (3, vehicle), `queue` the delayed inputs it started with, `lengths` (step,) those of its steps
+    in s if they differ.
     """
     diverged, bad_input, _ = batch.on_host(~np.isfinite(health))
     if bad_input.any():
@@ -33,7 +35,7 @@ def judge(
         raise InvalidValue(batch.not_finite(kind, what, array))
     failed = np.flatnonzero(diverged)
     if len(failed) and engines.settings.on_diverge == "raise":
-        raise _failure(engines, failed, arguments, out, every, queue)
+        raise _failure(engines, failed, arguments, out, every, queue, lengths)
     for vehicle in failed.tolist():
         out[_first_bad(out[:, vehicle]) :, vehicle] = np.nan
 
@@ -45,6 +47,7 @@ def _failure(
     out: AnyArray,
     every: int,
     queue: Late | None,
+    lengths: AnyArray | None,
 ) -> StepNotConverged | SimulationDiverged:
     """The error for the vehicles that failed; the first is run again alone to find when."""
     v = int(failed[0])
@@ -55,10 +58,14 @@ def _failure(
     if queue is not None:
         arguments = arguments._replace(u=_acting(engines, arguments, queue, v, begin + every))
     alone = Given(states[:1], *(_only(a, v, begin, every) for a in arguments[1:]))
-    engines.undelayed.run(alone, states, 1)
+    own = None if lengths is None else lengths[begin : begin + every]
+    engines.undelayed.run(alone, states, 1, lengths=own)
     last = _first_bad(states[:, 0]) - 1
-    residual = _residual(engines, Given(states[last : last + 1], *alone[1:]), last)
+    own = None if own is None else own[last : last + 1]
+    residual = _residual(engines, Given(states[last : last + 1], *alone[1:]), last, own)
     time = (begin + last) * engines.settings.dt
+    if lengths is not None:
+        time = float(lengths[: begin + last].sum())
     state = record.unflatten(engines.plant.State, states[last, 0].tolist())
     listed = ", ".join(map(str, failed[:8])) + (", ..." if len(failed) > 8 else "")
     who = f"{len(failed)} of {out.shape[1]} vehicles ({listed})"
@@ -85,11 +92,11 @@ def _acting(engines: Engines, arguments: Given, queue: Late, vehicle: int, steps
     return delay.acting(own, only, engines.channels.fields, steps, engines.space)
 
 
-def _residual(engines: Engines, alone: Given, step: int) -> float:
-    """The Newton residual of one step of one vehicle."""
+def _residual(engines: Engines, alone: Given, step: int, length: AnyArray | None) -> float:
+    """The Newton residual of one step of one vehicle, of this length (1,) if it is not dt."""
     arguments = Given(alone.x, *(_only(a, 0, step, 1) for a in alone[1:]))
     after = batch.empty(2, 1, alone.x.shape[2], engines.space, "aos")
-    return float(engines.undelayed.run(arguments, after, 1)[2, 0])
+    return float(engines.undelayed.run(arguments, after, 1, lengths=length)[2, 0])
 
 
 def _first_bad(states: AnyArray) -> int:

@@ -117,7 +117,7 @@ class Experiment:
     ) -> tuple[Array, Array | None]:
         """The states (nx, runs) after a step and the commands (rows, runs or 1, nu) that have not
         acted by then; runs that diverged before stay NaN."""
-        alive = np.isfinite(x).all(axis=0)
+        alive: Mask = np.asarray(np.isfinite(x).all(axis=0))
         if not alive.any():
             return x, pending
         rows = slice(None) if alive.all() else np.flatnonzero(alive)

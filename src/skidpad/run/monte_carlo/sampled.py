@@ -15,6 +15,7 @@ from ...checks import whole
 from ...compile.plant import Plant
 from ...errors import InvalidValue
 from ...policy import Policy
+from ...progress import Choice
 from ...random import NoUncertainty, UncertaintyModel
 from .. import batch
 from ..runner import Runner
@@ -40,6 +41,7 @@ def sampled(
     quantities: Any,
     events: Mapping[str, Quantity] | None,
     quantiles: Sequence[float],
+    progress: Choice,
 ) -> MonteCarlo:
     """Run a Monte Carlo; the arguments are those of `Fleet.monte_carlo`."""
     plant = runner.plant
@@ -66,7 +68,7 @@ def sampled(
         experiment.steps + 1,
         len(numbers),
     )
-    return MonteCarlo(experiment, numbers, tally).run()
+    return MonteCarlo(experiment, numbers, tally).run(progress)
 
 
 def _run_numbers(runs: int | Sequence[int]) -> NDArray[np.int64]:
