@@ -13,6 +13,7 @@ from ..controllers import keyboard
 from ..errors import InvalidValue
 from ..extension import outer
 from ..progress import Choice, watching
+from ..signals import Deferred
 from ..units import m, rad, s
 from ..vehicles.wheeled import Description
 from .contact.encounters import Encounters
@@ -92,7 +93,27 @@ class World:
             bodies.settle()
 
     def step(self) -> None:
-        """Advance everything by one step of `dt`."""
+        """Advance everything by one step of `dt`.
+
+        A step that fails or is interrupted is not made.
+        """
+        # What the contact solver moves cannot be taken back; the vehicles can.
+        if self.movable:
+            with Deferred():
+                self._step()
+        else:
+            self._step()
+
+    def _step(self) -> None:
+        try:
+            self._advance()
+        except BaseException:
+            for group in self._groups:
+                if group.steps > self._steps:
+                    group.take_back()
+            raise
+
+    def _advance(self) -> None:
         end = (self._steps + 1) * self.dt
         self._following.command(self.time)
         self._encounters.animate(self.time, self.dt)
@@ -110,10 +131,12 @@ class World:
         if not (np.isfinite(duration) and duration >= 0.0):
             raise InvalidValue(f"duration = {duration} s must be finite and not negative")
         count = round(duration / self.dt)
-        with watching(count * self.dt, "s", "world", progress) as bar:
+        with Deferred() as interrupt, watching(count * self.dt, "s", "world", progress) as bar:
             for _ in range(count):
-                self.step()
+                self._step()
                 bar.advance(self.dt)
+                if interrupt:
+                    interrupt.answer()
 
     @property
     def groups(self) -> tuple[Group, ...]:
@@ -192,6 +215,7 @@ class World:
         self._steps, self.time = steps, steps * self.dt
         for group, kept in zip(self._groups, groups, strict=True):
             group.restore(kept)
+            group.steps = steps
         self._encounters.restore(encounters)
         self._ground.restore(ground)
         self.sensing.restore(sensing, self)

@@ -60,6 +60,9 @@ class Group:
         self.dt = dt
         """Length of a step in s."""
         self._bound: BoundRollout | None = None
+        self.steps = 0
+        """Steps made."""
+        self._before, self._dropped = self.state, self.inputs
 
     def _own_queue(self) -> Late | None:
         """The queue of delayed commands with a row per vehicle."""
@@ -74,18 +77,31 @@ class Group:
         # Bound at the first step: a world that is only looked at needs no compiler.
         if self._bound is None:
             self._bound = self._runner.bound(self._arrays, self._out, self._queue)
-        state, queue, before = self.state, self._queue, self.state.copy()
+        state, queue = self.state, self._queue
+        self._before = before = state.copy()
         health = self._bound()
         flat = health.ravel()
         if not math.isfinite(flat.dot(flat)):
             self._runner.judge(self._arrays, self._out, health, queue)
-        # Python answers signals at calls and in loops: what follows is done as a whole.
+        pending = None
         if queue is not None:
-            pending = queue.pending
+            pending, self._dropped = queue.pending, queue.pending[0].copy()
+        # Python answers signals at calls and in loops: what follows is done as a whole.
+        if pending is not None:
             pending[:-1] = pending[1:]
             pending[-1] = self.inputs
         state[:] = self._out[1]
+        self.steps += 1
         return before
+
+    def take_back(self) -> None:
+        """Undo the last step; inputs and disturbances stay."""
+        self.state[:] = self._before
+        if self._queue is not None:
+            pending = self._queue.pending
+            pending[1:] = pending[:-1].copy()
+            pending[0] = self._dropped
+        self.steps -= 1
 
     def column(self, name: str) -> AnyArray:
         """A field of the states (B,); zeros if the model has none of this name."""
