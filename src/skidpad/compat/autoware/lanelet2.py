@@ -17,8 +17,8 @@ import numpy as np
 
 from ...arrays import Array
 from ...errors import InvalidValue
+from ...plane.geodesy import MilitaryGrid
 from ...units import m
-from .map_projection import MilitaryGrid
 from .road import Lane, Road, without_repeats
 
 SPACING: m = 5.0
@@ -41,7 +41,7 @@ def read_lanelets(
     """The road made of the lanelets of a map file whose subtype is one of `subtypes`.
 
     Positions are the tags `local_x` and `local_y` of the nodes; without them latitude and longitude
-    are projected as in `map_projection`, in the square of the first node that is used. Heights are
+    are projected as in `plane.geodesy`, in the square of the first node that is used. Heights are
     the tags `ele`; if no node has one, the road is flat at 0. The bounds of a lanelet may run
     either way: it is driven with the left one on the left.
     """

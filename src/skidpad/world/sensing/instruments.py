@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from math import cos, nan, sin
+from math import nan
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from ...arrays import Array
-from ...plane import utm
-from ...plane.tangent_plane import Origin, place_in_world
+from ...plane.geodesy import Origin, Place, from_utm, place_in_world, utm_zone
+from ...plane.pose import rotated
 from ...random import streams
 from ...sensing.gnss import GnssReading, antenna_motion
 from ...sensing.imu import Imu
@@ -132,12 +132,11 @@ class Instruments:
         if not self.memory.motions:
             return motion
         before = self.memory.motions[self._at[id(vehicle.bodies)]][vehicle.row]
-        _, _, yaw_before, u_x, u_y, omega_before = before.tolist()
-        turned = yaw_before - yaw
-        c, s_ = cos(turned), sin(turned)
+        _, _, yaw_before, v_x_before, v_y_before, omega_before = before.tolist()
+        u_x, u_y = rotated(v_x_before, v_y_before, yaw_before - yaw)
         return motion._replace(
-            a_x=(v_x - c * u_x + s_ * u_y) / dt,
-            a_y=(v_y - s_ * u_x - c * u_y) / dt,
+            a_x=(v_x - u_x) / dt,
+            a_y=(v_y - u_y) / dt,
             omega_rate=(omega - omega_before) / dt,
         )
 
@@ -178,8 +177,9 @@ class Instruments:
         z = at.z + one.vertical_std_noise * drawn[2]
         geo = self._scene.georeference
         if geo is not None and geo.world_is_utm:
-            zone = geo.utm_zone or utm.zone_at(geo.longitude)
-            place = utm.place_of(zone, geo.latitude < 0.0, x, y, geo.height + z)
+            # Zones of one width: the wider ones around Norway are not upstream's.
+            zone = geo.utm_zone or utm_zone(0.0, geo.longitude)
+            place = Place(*from_utm(x, y, zone, geo.latitude < 0.0), geo.height + z)
         else:
             place = place_in_world(self._origin, x, y, z)
         return GnssReading(x, y, z, nan, nan, nan, nan, *place, self._world.time)
@@ -192,8 +192,7 @@ class Instruments:
         """
         geo = self._scene.georeference
         turn = geo.world_to_enu_rotation if self._upstream and geo is not None else 0.0
-        c, s_ = cos(turn), sin(turn)
-        return c * at.x - s_ * at.y, s_ * at.x + c * at.y, at.z
+        return *rotated(at.x, at.y, turn), at.z
 
     def _normals(self, owner: str, channel: str, count: int, width: int) -> Array:
         stream = self._streams.get((owner, channel))
