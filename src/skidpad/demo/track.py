@@ -14,6 +14,7 @@ import numpy as np
 
 from ..arrays import Array
 from ..errors import InvalidValue
+from ..plane.polygon import signed_area
 from ..stage import Disc, Line, Polygon
 from ..units import m
 
@@ -138,9 +139,7 @@ def _border(rng: np.random.Generator) -> Array | None:
     if loop is None:
         return None
     corners = np.asarray(cells.vertices)[loop]
-    x, y = corners.T
-    area = float((x * np.roll(y, -1) - y * np.roll(x, -1)).sum())
-    return corners if area > 0.0 else corners[::-1]
+    return corners if signed_area(corners) > 0.0 else corners[::-1]
 
 
 def _hanging_together(rng: np.random.Generator, cells: Any, middle: int) -> set[int] | None:

@@ -10,8 +10,8 @@ from math import cos, sin, sqrt
 import numpy as np
 
 from ..errors import InvalidValue
+from ..plane.outline import cleaned, convex_parts
 from ..stage import Body, Disc, Grid, Line, Polygon, Stage, Wheel
-from ..world.contact.outline import cleaned, convex_parts
 from . import protobuf as pb
 from .messages import WORLD, still_pose, vector
 from .protobuf import Template

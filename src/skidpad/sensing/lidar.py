@@ -18,7 +18,7 @@ from numpy.typing import ArrayLike
 from ..arrays import Array
 from ..checks import must_be
 from ..errors import InvalidValue
-from ..plane.maps.shapes import edges_at
+from ..plane.polygon import edges_at
 from ..random import streams
 from ..units import Allowed, m, m_s, non_negative, rad, rad_s, s
 from .knobs import check_knobs

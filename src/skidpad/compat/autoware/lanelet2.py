@@ -18,6 +18,7 @@ import numpy as np
 from ...arrays import Array
 from ...errors import InvalidValue
 from ...plane.geodesy import MilitaryGrid
+from ...plane.polygon import signed_area
 from ...units import m
 from .road import Lane, Road, without_repeats
 
@@ -216,20 +217,13 @@ def _forward(left: Array, right: Array) -> tuple[Array, Array]:
     if crosswise < along:
         right = right[::-1]
     # Out along the left bound and back along the right one goes round clockwise.
-    if _area(np.concatenate([left, right[::-1]])) > 0.0:
+    if signed_area(np.concatenate([left, right[::-1]])[:, :2]) > 0.0:
         left, right = left[::-1], right[::-1]
     return left, right
 
 
 def _gap(first: Array, second: Array) -> float:
     return float(np.hypot(*(second - first)[:2]))
-
-
-def _area(outline: Array) -> float:
-    """Area inside in m², positive if the outline goes round anticlockwise."""
-    # About its first corner, as far from the origin the products would lose all digits.
-    x, y = (outline[:, :2] - outline[0, :2]).T
-    return float(np.sum(x * np.roll(y, -1) - y * np.roll(x, -1))) / 2.0
 
 
 def _lengths(line: Array) -> Array:

@@ -14,7 +14,7 @@ from ...arrays import Array
 from ...errors import InvalidValue
 from ...units import m
 from ..maps.inputs import finite, positive
-from ..maps.shapes import FARTHEST, frozen, points_of, ring_of, signed_area
+from ..polygon import FARTHEST, frozen, points_of, ring_of, signed_area
 
 
 @dataclass(frozen=True, eq=False)

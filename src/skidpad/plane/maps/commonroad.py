@@ -8,9 +8,9 @@ from typing import Any, Literal
 
 from ...errors import InvalidValue
 from ...extras import require
+from ..polygon import line_of
 from .inputs import one_of
 from .map import Map, from_shapes
-from .shapes import line_of
 
 Boundaries = Literal["road", "lanelets"]
 BOUNDARIES = ("road", "lanelets")

@@ -17,11 +17,11 @@ import numpy as np
 from ...arrays import Array
 from ...errors import InvalidValue
 from ...units import m
+from ..polygon import line_edges
 from .areas import Polygon
 from .inputs import not_negative
 from .line import one_lap
 from .map import LINE_COLUMNS, Map, from_shapes
-from .shapes import line_edges
 from .tables import Table, read_table
 
 COLOURS = ("blue", "yellow", "orange")

@@ -10,9 +10,9 @@ import numpy as np
 from ...arrays import Array
 from ...errors import InvalidValue
 from ...units import m, rad
+from ..polygon import frozen, points_of
 from .grid import Grid, cell_counts
 from .inputs import not_negative, positive
-from .shapes import frozen, points_of
 
 if TYPE_CHECKING:
     from .map import Map

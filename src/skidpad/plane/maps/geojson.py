@@ -16,10 +16,10 @@ from typing import Any, NamedTuple
 
 from ...arrays import Array
 from ...errors import InvalidValue
+from ..polygon import line_of, ring_of
 from .areas import INSIDE, Inside, Polygon
 from .inputs import one_of, text_of
 from .map import Map, from_shapes
-from .shapes import line_of, ring_of
 
 GEOMETRIES = (
     "Polygon",

@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 from ...arrays import Array, Mask
 from ...errors import InvalidValue
 from ...units import m, rad
+from ..polygon import FARTHEST, frozen, points_of
 from .inputs import positive
-from .shapes import FARTHEST, frozen, points_of
 
 MOST_CELLS = 100_000_000
 """Largest number of cells of a grid: 100 MB."""

@@ -14,10 +14,10 @@ from ...arrays import Array, Mask
 from ...errors import InvalidValue
 from ...extension import outer
 from ...units import m, rad
+from ..polygon import frozen, line_of, points_of, ring_of, stacked_edges
 from .areas import INSIDE, Inside, Polygon, areas, solid_at
 from .grid import Grid
 from .inputs import one_of
-from .shapes import frozen, line_of, points_of, ring_of, stacked_edges
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -9,8 +9,8 @@ import numpy as np
 from ...arrays import Array, Mask
 from ...errors import InvalidValue
 from ...units import m
+from ..polygon import enclosed, ring_of
 from .inputs import not_negative
-from .shapes import enclosed, ring_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from scipy.interpolate import CubicSpline
 
 from ...controllers import polyline
+from ...plane.outline import Outline
 from ...stage import BodyShape, Line, shape_of
 from ...units import m, rad
 from ...vehicles import formula_student, wheeled
@@ -25,7 +26,6 @@ from ...world.scene.scene import (
     VehicleSpec,
     WallSpec,
 )
-from ...world.scene.shapes import Outline
 from .obstacles import BOX_SIDE, box, cone
 from .pilots import KEYBOARD, PATH
 

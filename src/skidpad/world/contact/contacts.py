@@ -16,10 +16,10 @@ from typing import Any
 
 import numpy as np
 
+from ...plane.polygon import signed_area
 from ...units import m, m_s2, per_s, rad, s
 from ..inventory import Inventory
 from .joints import Ends, Joints, Span
-from .outline import area
 from .solids import PLAIN, Inertia, Moving, Part, Point, Points, Pushed, Square, Surface
 from .touches import ContactEvent, Touches, listener
 
@@ -126,7 +126,7 @@ class Contacts:
     ) -> None:
         """A block that can be pushed; the ground holds it with friction at two points."""
         body = self._dynamic(name, pose, pushed.linear_damping, pushed.angular_damping)
-        ground = sum(area(part.outline) for part in parts)
+        ground = sum(signed_area(part.outline) for part in parts)
         shapes = self._shapes(body, parts, pushed.mass / ground, climbed)
         self._bodies[name] = _Body(body, tuple(body.localCenter), parts=shapes)
         self._pushed.append(body)

@@ -9,7 +9,7 @@ import numpy as np
 
 from ...arrays import Array
 from ...plane.maps.raster import border_segments
-from ...plane.maps.shapes import edges_at
+from ...plane.polygon import edges_at
 from ..ground.block_tops import CLIMBABLE
 from ..scene.scene import BlockSpec, OccupancyGrid, Scene, VerticalPlane
 from .solids import Moving, Part, Surface

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from ...arrays import Array
-from ...plane.maps.shapes import edges_at
+from ...plane.polygon import edges_at
 from ...units import m, s
 from ..contact.contacts import Moving
 from ..motion.animation import keyframe_height, keyframe_pose

@@ -20,9 +20,10 @@ from numpy.typing import NDArray
 
 from ...arrays import Array
 from ...body import Geometry
+from ...plane.outline import Point
+from ...plane.polygon import enclosed
 from ...units import m
 from ..contact.contacts import Contacts
-from ..contact.outline import Point, contains
 from ..contact.solids import Square, Surface
 from ..motion.bodies import Bodies
 from ..motion.build import BuiltVehicle
@@ -134,6 +135,6 @@ def _wheel_corners(shape: Geometry) -> list[_Feeler]:
         a, b = wheel.radius, 0.5 * wheel.width
         for u, v in ((-a, -b), (a, -b), (a, b), (-a, b)):
             point = wheel.x + u, wheel.y + v
-            if not any(contains(outline, point) for outline in shape.outlines):
+            if not any(enclosed(np.array([point]), np.array(o))[0] for o in shape.outlines):
                 corners.append((point, 2.0 * STEP * hypot(u, v), k))
     return corners

@@ -10,9 +10,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...plane.maps import Grid
+from ...plane.outline import Outline, Point
 from ...units import m, non_negative, one, positive
 from .fields import NOWHERE, READ, Source
-from .shapes import ORIGIN, Keyframe, Outline, Point, Pose
+from .shapes import ORIGIN, Keyframe, Pose
 
 
 @dataclass(frozen=True, eq=False)

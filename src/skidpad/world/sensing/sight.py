@@ -9,7 +9,7 @@ import numpy as np
 
 from ...arrays import Array
 from ...plane.maps.raster import border_segments
-from ...plane.maps.shapes import edges_at, moved_edges
+from ...plane.polygon import edges_at, moved_edges
 from ...plane.raycast import Scene as Walls
 from ...units import m
 from ..contact.contacts import Part

@@ -6,9 +6,10 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
+from ...plane.outline import Point
 from ...units import non_negative
 from ..scene.scene import ActorSpec, JointSpec, Waypoint
-from ..scene.shapes import Point, Pose
+from ..scene.shapes import Pose
 from .common import Names, class_of, initial_pose, keyframes
 from .fields import Fields, as_number, as_numbers, as_pose, as_switch, one_of
 from .nodes import Node

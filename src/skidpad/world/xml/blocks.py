@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+from ...plane.outline import Outline, rectangle
 from ...units import m
-from ..contact.outline import rectangle
 from ..scene.scene import BlockSpec
-from ..scene.shapes import Geometry, Outline, Shape, Visual
+from ..scene.shapes import Geometry, Shape, Visual
 from .common import (
     Names,
     class_of,

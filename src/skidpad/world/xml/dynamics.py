@@ -8,6 +8,7 @@ from dataclasses import replace
 from typing import Any, TypeVar
 
 from ...errors import InvalidValue
+from ...plane.outline import Outline, Point, cleaned, rectangle
 from ...units import Allowed, m, non_negative, positive
 from ...vehicles.wheeled import (
     FRICTIONS,
@@ -22,8 +23,7 @@ from ...vehicles.wheeled import (
     Wheel,
     default_description,
 )
-from ..contact.outline import cleaned, rectangle
-from ..scene.shapes import Outline, Point, Shape, Visual
+from ..scene.shapes import Shape, Visual
 from .fields import Fields, Parse, as_number, as_numbers, as_size, one_of
 from .mesh import NoMesh
 from .nodes import Node

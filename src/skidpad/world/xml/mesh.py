@@ -15,9 +15,10 @@ import numpy as np
 
 from ...arrays import Array
 from ...errors import InvalidValue
+from ...plane.outline import Outline, rounded_hull
+from ...plane.polygon import signed_area
 from ...units import m
-from ..contact.outline import area, rounded_hull
-from ..scene.shapes import Outline, Pose
+from ..scene.shapes import Pose
 
 FORMATS = (".stl", ".obj", ".dae", ".ply", ".glb", ".gltf", ".off")
 """Suffixes of models that trimesh reads."""
@@ -46,7 +47,7 @@ def outline_of(
         corners = rounded_hull([(float(x), float(y)) for x, y in points[:, :2]])
     except InvalidValue as error:
         raise NoMesh(f"{file.name} has no area seen from above: {error}") from None
-    if len(corners) < 3 or area(corners) < _LEAST_AREA:
+    if len(corners) < 3 or signed_area(corners) < _LEAST_AREA:
         raise NoMesh(f"{file.name} has no area seen from above")
     return corners, float(points[:, 2].min()), float(points[:, 2].max())
 

@@ -8,9 +8,19 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from ...errors import InvalidValue
+from ...plane.outline import (
+    MOST_CORNERS,
+    Outline,
+    Point,
+    cleaned,
+    convex_parts,
+    hull,
+    rectangle,
+    regular,
+)
+from ...plane.polygon import signed_area
 from ...units import m, positive
-from ..contact.outline import MOST_CORNERS, area, cleaned, convex_parts, hull, rectangle, regular
-from ..scene.shapes import Geometry, Outline, Point, Pose, Shape, Visual
+from ..scene.shapes import Geometry, Pose, Shape, Visual
 from .fields import SMALLEST, Fields, as_integer, as_numbers, as_size, as_switch, one_of
 from .mesh import NoMesh, outline_of
 from .nodes import Node
@@ -55,9 +65,9 @@ def polygon(node: Node) -> Outline:
         outline = hull(points) if node.context.upstream else cleaned(points)
     except InvalidValue as error:
         raise node.error(error) from None
-    if area(outline) < SMALLEST * SMALLEST:
+    if signed_area(outline) < SMALLEST * SMALLEST:
         raise node.error(
-            f"an outline of {area(outline):.3g} m² is too small; its area must be at least "
+            f"an outline of {signed_area(outline):.3g} m² is too small; its area must be at least "
             f"{SMALLEST * SMALLEST:g} m²"
         )
     return outline

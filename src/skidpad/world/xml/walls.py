@@ -7,9 +7,9 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from ...plane.outline import Outline, Point
 from ...units import m, positive
 from ..scene.elements import WallSpec
-from ..scene.shapes import Outline, Point
 from .fields import Fields, as_colour, as_size
 from .matrices import matrix
 from .mesh import NoMesh, segments_of

@@ -1,18 +1,37 @@
-"""Outlines of objects: checked, and cut into the convex pieces that contacts need."""
+"""Outlines of objects, as tuples of few corners: checked, their moments, hulls and convex parts."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from itertools import pairwise
+from typing import NamedTuple
 
-from ...errors import InvalidValue
-from ...units import m
-from ..scene.shapes import Outline, Point
+from ..errors import InvalidValue
+from ..units import m
+from .polygon import signed_area
+
+Point = tuple[m, m]
+Outline = tuple[Point, ...]
+"""Corners in order, in the frame of the object."""
 
 MOST_CORNERS = 14
 """Corners of a convex piece in upstream's build of Box2D; meshes and cylinders get no more."""
 _FLAT = 1e-9
 """Sine below which two edges count as one line."""
+
+
+class Moments(NamedTuple):
+    """Moments of a plane figure."""
+
+    area: float
+    """In m²."""
+    x: m
+    """Centroid."""
+    y: m
+    """Centroid."""
+    polar: float
+    """Second moment about the centroid over the area, in m²."""
 
 
 def cleaned(points: Sequence[Point]) -> Outline:
@@ -25,28 +44,31 @@ def cleaned(points: Sequence[Point]) -> Outline:
         raise InvalidValue(f"an outline needs 3 corners or more that differ, got {len(corners)}")
     _check_simple(corners)
     kept = [p for k, p in enumerate(corners) if not _is_flat(corners, k)]
-    if len(kept) < 3 or abs(area(kept)) < 1e-12 * _extent(kept) ** 2:
+    if len(kept) < 3 or abs(signed_area(kept)) < 1e-12 * _extent(kept) ** 2:
         raise InvalidValue("an outline needs an area: all its corners lie on one line")
-    return tuple(kept if area(kept) > 0.0 else reversed(kept))
+    return tuple(kept if signed_area(kept) > 0.0 else reversed(kept))
 
 
-def area(points: Sequence[Point]) -> float:
-    """Area inside in m², positive if the corners go round counter-clockwise."""
-    # About the first corner: far from the origin the products would lose all digits.
-    (x0, y0), total = points[0], 0.0
-    for (xa, ya), (xb, yb) in zip(points, [*points[1:], points[0]], strict=True):
-        total += (xa - x0) * (yb - y0) - (xb - x0) * (ya - y0)
-    return 0.5 * total
+def moments(corners: Sequence[Point]) -> Moments:
+    """Moments of a polygon, by Green's theorem; it may be given either way round.
 
-
-def contains(outline: Sequence[Point], point: Point) -> bool:
-    """Whether a point is inside: a ray to the right crosses the outline an odd number of times."""
-    x, y = point
-    inside = False
-    for (xa, ya), (xb, yb) in zip(outline, [*outline[1:], outline[0]], strict=True):
-        if (ya > y) != (yb > y) and x < xa + (y - ya) * (xb - xa) / (yb - ya):
-            inside = not inside
-    return inside
+    Raises for one that encloses no area.
+    """
+    x_0, y_0 = corners[0]
+    # Seen from a corner, so that a small figure far away keeps its digits.
+    seen = [(x - x_0, y - y_0) for x, y in corners]
+    total = first_x = first_y = second = 0.0
+    for (a_x, a_y), (b_x, b_y) in pairwise([*seen, seen[0]]):
+        cross = a_x * b_y - b_x * a_y
+        total += cross / 2.0
+        first_x += cross * (a_x + b_x) / 6.0
+        first_y += cross * (a_y + b_y) / 6.0
+        squares = a_x * a_x + a_x * b_x + b_x * b_x + a_y * a_y + a_y * b_y + b_y * b_y
+        second += cross * squares / 12.0
+    if total == 0.0:
+        raise InvalidValue(f"the shape {list(corners)} encloses no area")
+    x, y = first_x / total, first_y / total
+    return Moments(abs(total), x_0 + x, y_0 + y, second / total - (x * x + y * y))
 
 
 def hull(points: Sequence[Point]) -> Outline:
@@ -204,8 +226,7 @@ def _triangles(outline: Outline) -> list[tuple[int, int, int]]:
         ear = next(k for k in range(len(left)) if _is_ear(outline, left, k))
         triangles.append((left[ear - 1], left[ear], left[(ear + 1) % len(left)]))
         del left[ear]
-    triangles.append((left[0], left[1], left[2]))
-    return triangles
+    return [*triangles, (left[0], left[1], left[2])]
 
 
 def _is_ear(outline: Outline, left: Sequence[int], k: int) -> bool:

@@ -1,16 +1,20 @@
-"""Rings and lines in the plane: what may be one, their edges, and which points they enclose."""
+"""Rings and lines of points (n, 2): what may be one, their edges, areas and what lies inside.
+
+A ring does not repeat its first vertex at its end. Its border belongs to it unless said otherwise.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ...arrays import Array, Mask
-from ...errors import InvalidValue
-from ...units import m
+from ..arrays import Array, Mask
+from ..errors import InvalidValue
+from ..units import m
+from .pose import to_world
 
 FARTHEST: m = 1e9
 """Largest coordinate: beyond it neighbouring float64 numbers are more than 0.1 µm apart."""
@@ -21,15 +25,18 @@ _FLAT = 1e-12
 _BLOCK = 4_000_000
 """Point-edge pairs looked at in one go, which keeps the memory at some tens of MB."""
 
-Place = Callable[[int], str]
+VertexName = Callable[[int], str]
 """How to name a vertex in an error."""
+AnyNumbers = TypeVar("AnyNumbers", bound=NDArray[Any])
 
 
-def points_of(name: str, given: Any, least: int = 0, place: Place | None = None) -> Array:
+def points_of(
+    name: str, values: Any, least: int = 0, vertex_name: VertexName | None = None
+) -> Array:
     """Points (x, y) in m as a read-only copy, shape (N, 2); raises unless all are finite."""
-    at = place or (lambda k: f"{name}, vertex {k}")
+    at = vertex_name or (lambda k: f"{name}, vertex {k}")
     try:
-        points = np.array(given, dtype=np.float64)
+        points = np.array(values, dtype=np.float64)
     except (TypeError, ValueError, OverflowError) as error:
         raise InvalidValue(f"{name} must hold numbers in rows of 2: {error}") from error
     if points.size == 0 and points.ndim <= 2:
@@ -47,9 +54,9 @@ def points_of(name: str, given: Any, least: int = 0, place: Place | None = None)
     return frozen(points)
 
 
-def ring_of(name: str, given: Any, place: Place | None = None) -> Array:
+def ring_of(name: str, values: Any) -> Array:
     """A ring without its closing vertex and without repeats; raises if it encloses nothing."""
-    points = points_of(name, given, 0, place)
+    points = points_of(name, values)
     if len(points) == 0:
         raise InvalidValue(f"{name} is empty: a ring needs at least 3 different vertices")
     ring = points[np.any(points != np.roll(points, -1, axis=0), axis=1)]
@@ -61,9 +68,9 @@ def ring_of(name: str, given: Any, place: Place | None = None) -> Array:
     return frozen(ring)
 
 
-def line_of(name: str, given: Any, place: Place | None = None) -> Array:
+def line_of(name: str, values: Any) -> Array:
     """A polyline without repeats of the vertex before; raises unless it has some length."""
-    points = points_of(name, given, 0, place)
+    points = points_of(name, values)
     moved = np.any(np.diff(points, axis=0) != 0.0, axis=1)
     line = points[np.concatenate([[True], moved])] if len(points) else points
     if len(line) < 2:
@@ -79,7 +86,7 @@ def _is_flat(ring: Array) -> bool:
     return float(across.max()) <= _FLAT * float(lengths.max()) ** 2
 
 
-def frozen(array: NDArray[Any]) -> NDArray[Any]:
+def frozen(array: AnyNumbers) -> AnyNumbers:
     """The array, read-only from now on."""
     array.flags.writeable = False
     return array
@@ -98,11 +105,8 @@ def ring_edges(ring: Array) -> Array:
 def moved_edges(edges: Array, poses: Array) -> Array:
     """Segments (n, 4) given in the frames of poses x, y, yaw (n, 3), or of one for all, (1, 3), in
     the world."""
-    c, s = np.cos(poses[:, 2]), np.sin(poses[:, 2])
-    x0, y0, x1, y1 = edges.T
-    x, y = poses[:, 0], poses[:, 1]
-    moved = (x + c * x0 - s * y0, y + s * x0 + c * y0, x + c * x1 - s * y1, y + s * x1 + c * y1)
-    return np.stack(moved, axis=1)
+    x, y = to_world(poses.T, edges.T[::2], edges.T[1::2])
+    return np.stack([x[0], y[0], x[1], y[1]], axis=1)
 
 
 def edges_at(outlines: Sequence[Any], pose: Any = (0.0, 0.0, 0.0)) -> Array:
@@ -117,9 +121,11 @@ def stacked_edges(rings: Sequence[Array], lines: Sequence[Array] = ()) -> Array:
     return np.concatenate(parts) if parts else np.empty((0, 4))
 
 
-def signed_area(ring: Array) -> float:
+def signed_area(ring: Any) -> float:
     """Area in m², positive for a ring that runs counter-clockwise."""
-    x, y = (ring - ring[0]).T
+    corners = np.asarray(ring, dtype=np.float64)
+    # About its first corner, as far from the origin the products would lose all digits.
+    x, y = (corners - corners[0]).T
     return 0.5 * float(np.sum(x * np.roll(y, -1) - np.roll(x, -1) * y))
 
 
@@ -149,3 +155,22 @@ def _enclosed(points: Array, ring: Array, border: bool) -> Mask:
     between &= (np.minimum(y0, y1) <= y) & (y <= np.maximum(y0, y1))
     on_edge: Mask = np.any((side == 0.0) & between, axis=1)
     return (inside | on_edge) if border else (inside & ~on_edge)
+
+
+def within(points: Array, ring: Array, margin: m) -> Mask:
+    """Which points lie inside a ring or no further than `margin` from its border."""
+    result = enclosed(points, ring)
+    # The border itself is exact above, where a distance would be rounded.
+    if margin > 0.0:
+        result |= distances(points, ring_edges(ring)).min(axis=1) <= margin
+    return result
+
+
+def distances(points: Array, segments: Array) -> Array:
+    """Distance in m of each point (n, 2) from each segment (k, 4), shape (n, k)."""
+    along = segments[:, 2:] - segments[:, :2]
+    squared = np.maximum((along * along).sum(axis=1), np.finfo(float).tiny)
+    offset = points[:, None] - segments[:, :2]
+    share = np.clip((offset * along).sum(axis=2) / squared, 0.0, 1.0)
+    gap = offset - share[..., None] * along
+    return np.hypot(gap[..., 0], gap[..., 1])
