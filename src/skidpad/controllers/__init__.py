@@ -14,6 +14,7 @@ vehicle. `nmpc` is the exception: it solves a program at every step, so it drive
 from __future__ import annotations
 
 from . import (
+    course,
     keyboard,
     line,
     lqr,
@@ -26,6 +27,7 @@ from . import (
     pure_pursuit,
     reference,
     speed,
+    speed_profile,
     stanley,
     state_conversion,
     wheeled,
@@ -39,6 +41,7 @@ __all__ = [
     "PIDControl",
     "PIDLongLat",
     "Reference",
+    "course",
     "keyboard",
     "line",
     "lqr",
@@ -51,6 +54,7 @@ __all__ = [
     "pure_pursuit",
     "reference",
     "speed",
+    "speed_profile",
     "stanley",
     "state_conversion",
     "wheeled",

@@ -12,7 +12,7 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 from ..checks import vehicle_of
-from ..ops import atan2, cos, maximum, sin, sqrt
+from ..ops import atan2, maximum, sqrt
 from ..policy import Policy
 from ..units import m, m_s, m_s2, one, per_m, rad, rad_s, s
 from .car import Car, Geometry, Wish, car_of
@@ -162,10 +162,3 @@ def _followed(law: Law, car: Car, line: Callable[[Any], Point]) -> Callable[...,
         return car.command(x, wish, p.geometry), PathMemory(here, memory)
 
     return act
-
-
-def ahead_in_frame(motion: Motion, x: m, y: m, goal: Any) -> tuple[m, m]:
-    """A goal in the frame of the car, from a place of it: ahead and to the left."""
-    d_x, d_y = goal.x - x, goal.y - y
-    c, sine = cos(motion.yaw), sin(motion.yaw)
-    return c * d_x + sine * d_y, c * d_y - sine * d_x

@@ -18,6 +18,7 @@ import numpy as np
 from ...arrays import Array
 from ...errors import InvalidValue
 from ...plane.geodesy import MilitaryGrid
+from ...plane.line import divided, lengths
 from ...plane.polygon import signed_area
 from ...units import m
 from .road import Lane, Road, without_repeats
@@ -202,9 +203,9 @@ def _lane(source: _Source, number: str, lines: Mapping[str, Array], spacing: m) 
     outline = np.concatenate([left, right[::-1]])[:, :2]
     centre = lines.get("centerline")
     if centre is None:
-        longer = max(_lengths(left)[-1], _lengths(right)[-1])
+        longer = max(lengths(left).sum(), lengths(right).sum())
         parts = max(math.ceil(longer / spacing), 1)
-        centre = without_repeats((_divided(left, parts) + _divided(right, parts)) / 2.0)
+        centre = without_repeats((divided(left, parts) + divided(right, parts)) / 2.0)
     elif np.sum((centre[-1] - centre[0]) * (left[-1] + right[-1] - left[0] - right[0])) < 0.0:
         centre = centre[::-1]
     return Lane(centre, None, outline, name)
@@ -224,16 +225,3 @@ def _forward(left: Array, right: Array) -> tuple[Array, Array]:
 
 def _gap(first: Array, second: Array) -> float:
     return float(np.hypot(*(second - first)[:2]))
-
-
-def _lengths(line: Array) -> Array:
-    """Length along a line, in space, from its start to each of its points."""
-    steps = np.sqrt(np.sum(np.diff(line, axis=0) ** 2, axis=1))
-    return np.concatenate([[0.0], np.cumsum(steps)])
-
-
-def _divided(line: Array, parts: int) -> Array:
-    """Points that divide a line into equal parts, its ends included."""
-    lengths = _lengths(line)
-    marks = np.linspace(0.0, lengths[-1], parts + 1)
-    return np.column_stack([np.interp(marks, lengths, line[:, k]) for k in range(3)])

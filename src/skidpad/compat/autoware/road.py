@@ -22,6 +22,7 @@ from numpy.typing import NDArray
 
 from ...arrays import Array
 from ...errors import InvalidValue
+from ...plane.line import lengths
 from ...units import m, m_s2, rad
 from .road_cell import LaneInCell, Segment, lane_in_cell
 
@@ -59,8 +60,7 @@ class Lane:
 
     def __post_init__(self) -> None:
         centre = _points(f"{self.name} centre line", self.centre, 3, 2)
-        lengths: Array = np.hypot(*np.diff(centre[:, :2], axis=0).T)
-        still = np.flatnonzero(lengths < SAME_PLACE)
+        still = np.flatnonzero(lengths(centre[:, :2]) < SAME_PLACE)
         if still.size:
             raise InvalidValue(
                 f"{self.name} centre line: points {still[0]} and {still[0] + 1} are one above the "
@@ -157,7 +157,7 @@ def _nearest_beside(lanes: Sequence[LaneInCell], x: m, y: m) -> list[Segment]:
 
 def without_repeats(points: Array) -> Array:
     """The points less those at the same place in plan view as the one before."""
-    moved = np.hypot(*np.diff(points[:, :2], axis=0).T) >= SAME_PLACE
+    moved = lengths(points[:, :2]) >= SAME_PLACE
     return points[np.concatenate([[True], moved])]
 
 
@@ -196,7 +196,5 @@ def _box(lane: Lane) -> list[float]:
 
 def _cell_size(lanes: Sequence[Lane]) -> float:
     """Edge of the cells in m: about a segment long, so that few of them come into question."""
-    lengths: Array = np.concatenate(
-        [np.hypot(*np.diff(lane.centre[:, :2], axis=0).T) for lane in lanes]
-    )
-    return float(np.clip(np.median(lengths), 1.0, 4.0))
+    pieces = np.concatenate([lengths(lane.centre[:, :2]) for lane in lanes])
+    return float(np.clip(np.median(pieces), 1.0, 4.0))

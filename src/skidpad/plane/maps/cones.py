@@ -17,6 +17,7 @@ import numpy as np
 from ...arrays import Array
 from ...errors import InvalidValue
 from ...units import m
+from ..line import Line
 from ..polygon import line_edges
 from .areas import Polygon
 from .inputs import not_negative
@@ -76,10 +77,8 @@ def read_centre_line(path: str | os.PathLike[str], *, walls: bool = False) -> Ma
 
 def borders(rows: Array) -> tuple[Array, Array]:
     """Left and right border of a centre line: points (x, y) at the distance w from it."""
-    _, x, y, phi, _, w = rows.T
-    left = np.column_stack([-np.sin(phi), np.cos(phi)]) * w[:, None]
-    plan = np.column_stack([x, y])
-    return plan + left, plan - left
+    line, width = Line(*rows.T[:5]), rows[:, 5]
+    return line.beside(width), line.beside(-width)
 
 
 def _line_rows(file: Path) -> Array:

@@ -24,7 +24,7 @@ def speed(run: Trajectory) -> Array | None:
 
 def travelled(run: Trajectory) -> Array:
     """Distance over ground up to each sample, in m."""
-    return np.append(0.0, np.cumsum(np.hypot(np.diff(run["x"]), np.diff(run["y"]))))
+    return arc_length(np.column_stack([run["x"], run["y"]]))
 
 
 def accelerations(run: Trajectory) -> tuple[Array, Array]:

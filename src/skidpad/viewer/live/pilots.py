@@ -8,6 +8,7 @@ from typing import Any
 
 from ... import record
 from ...errors import InvalidValue
+from ...plane.pose import Pose
 from ...stage import Line
 from ...units import s
 from ...world.handle import WorldVehicle
@@ -15,7 +16,7 @@ from ...world.motion.following import Route
 from ...world.scene.vehicle import TimedPath
 from .abilities import abilities_of
 from .driving import Axes, Held, Motion, drivable, inputs_for, keyed, stopped
-from .line_follower import LineFollower, Pose
+from .line_follower import LineFollower
 
 KEYBOARD, FILE, PATH = "keyboard", "file", "path"
 

@@ -10,10 +10,10 @@ from typing import NamedTuple
 from ... import vehicles
 from ...body import Geometry, Outline, Point, Wheel, body_of
 from ...model import Vehicle
+from ...plane.outline import cleaned, convex_parts
 from ...units import m, m_s2, rad
 from ...vehicles import wheeled
 from ...vehicles.autoware import NAMES as COMMAND_DRIVEN
-from ..contact.outline import cleaned, convex_parts
 from ..contact.solids import Inertia, Part, Surface
 from ..scene.scene import OwnDynamics, Shape, VehicleSpec
 
