@@ -7,13 +7,10 @@ from collections.abc import Sequence
 from itertools import pairwise
 from typing import NamedTuple
 
+from ..body import Outline, Point
 from ..errors import InvalidValue
 from ..units import m
 from .polygon import signed_area
-
-Point = tuple[m, m]
-Outline = tuple[Point, ...]
-"""Corners in order, in the frame of the object."""
 
 MOST_CORNERS = 14
 """Corners of a convex piece in upstream's build of Box2D; meshes and cylinders get no more."""

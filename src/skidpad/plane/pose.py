@@ -7,22 +7,27 @@ use them as they are.
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
 from ..arrays import Array
+from ..body import Pose
 from ..ops import cos, sin
-from ..units import m, rad
 
-
-class Pose(NamedTuple):
-    """Where a frame lies in another one, such as a body in the world; x forward, y to the left."""
-
-    x: m = 0.0
-    y: m = 0.0
-    yaw: rad = 0.0
-    """Direction of the frame's x axis, positive to the left."""
+__all__ = [
+    "Pose",
+    "placed",
+    "points_to_body",
+    "points_to_world",
+    "relative",
+    "rotated",
+    "to_body",
+    "to_world",
+    "turned",
+    "turned_back",
+    "unrotated",
+]
 
 
 def turned(c: Any, s: Any, x: Any, y: Any) -> tuple[Any, Any]:

@@ -6,6 +6,7 @@ import numpy as np
 
 from ...arrays import Array
 from ...errors import InvalidValue
+from ...plane.line import arc_length
 from ...trajectory.trajectory import Trajectory
 
 ACCELERATIONS = (("a_x", "a_y"), ("a_long", "a_lat"))

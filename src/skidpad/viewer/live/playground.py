@@ -8,8 +8,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from ...body import Outline
 from ...plane.line import Line, smooth_loop
-from ...plane.outline import Outline
 from ...stage import BodyShape, shape_of
 from ...stage import Line as Mark
 from ...units import m, rad

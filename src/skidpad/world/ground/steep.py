@@ -19,8 +19,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...arrays import Array
-from ...body import Geometry
-from ...plane.outline import Point
+from ...body import Geometry, Point
+from ...plane.polygon import enclosed
 from ...plane.polygon import enclosed
 from ...units import m
 from ..contact.contacts import Contacts

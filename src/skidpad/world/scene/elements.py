@@ -9,8 +9,8 @@ from typing import Annotated, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from ...body import Outline, Point
 from ...plane.maps import Grid
-from ...plane.outline import Outline, Point
 from ...units import m, non_negative, one, positive
 from .fields import NOWHERE, READ, Source
 from .shapes import ORIGIN, Keyframe, Pose

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Annotated, Literal
 
-from ...plane.outline import Outline, Point
+from ...body import Outline, Point
 from ...units import Allowed, kg, m, m_s, m_s2, non_negative, one, per_s, positive, rad, s
 from .elements import (
     Element,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Literal, NamedTuple
 
-from ...plane.outline import Outline
+from ...body import Outline
 from ...units import m, m_s, rad, rad_s, s
 from .fields import NOWHERE, Source
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
-from ...plane.outline import Point
+from ...body import Point
 from ...units import non_negative
 from ..scene.scene import ActorSpec, JointSpec, Waypoint
 from ..scene.shapes import Pose

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from ...plane.outline import Outline, rectangle
+from ...body import Outline
+from ...plane.outline import rectangle
 from ...units import m
 from ..scene.scene import BlockSpec
 from ..scene.shapes import Geometry, Shape, Visual

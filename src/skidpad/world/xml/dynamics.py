@@ -7,8 +7,9 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any, TypeVar
 
+from ...body import Outline, Point
 from ...errors import InvalidValue
-from ...plane.outline import Outline, Point, cleaned, rectangle
+from ...plane.outline import cleaned, rectangle
 from ...units import Allowed, m, non_negative, positive
 from ...vehicles.wheeled import (
     FRICTIONS,

@@ -14,8 +14,9 @@ from typing import Any
 import numpy as np
 
 from ...arrays import Array
+from ...body import Outline
 from ...errors import InvalidValue
-from ...plane.outline import Outline, rounded_hull
+from ...plane.outline import rounded_hull
 from ...plane.polygon import signed_area
 from ...units import m
 from ..scene.shapes import Pose

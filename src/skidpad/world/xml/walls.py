@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from ...plane.outline import Outline, Point
+from ...body import Outline, Point
 from ...units import m, positive
 from ..scene.elements import WallSpec
 from .fields import Fields, as_colour, as_size
