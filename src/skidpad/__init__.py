@@ -164,10 +164,12 @@ _HOMES = {
 _EXTENSIONS = {
     "Film.show": "viewer.embedded:show_film",
     "Film.to_html": "viewer.html:write_html",
+    "Map.load": "plane.maps.load:load",
     "Map.plot": "plots.figures.map:plot",
     "Map.png": "plots.figures.map:png",
     "MonteCarlo.html": "plots.notebook.monte_carlo:monte_carlo_html",
     "MonteCarlo.plot": "plots.figures.fan:fan",
+    "Scene.on_cuda": "plane.raycast.cuda:CudaScene",
     "Trajectory.html": "plots.notebook.trajectory:trajectory_html",
     "Trajectory.plot": "plots.figures.trajectory:trajectory",
     "Trajectory.show": "viewer.embedded:show_trajectory",

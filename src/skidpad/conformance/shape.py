@@ -8,7 +8,7 @@ from typing import Any
 from .. import record
 from ..body import Geometry, Limits, Wheel
 from ..errors import InvalidValue
-from ..world.contact.outline import cleaned, convex_parts
+from ..plane.outline import cleaned, convex_parts
 from .subject import Subject
 
 GYRATION = (0.05, 1.05)

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..checks import vehicle_of
+from ..checks import positive, vehicle_of
 from ..errors import InvalidValue
 from ..ops import clip, lookup
 from ..policy import Policy
@@ -183,6 +183,5 @@ def _bounds(inputs: Sequence[str], limits: dict[str, float]) -> list[float | Non
     for name, value in limits.items():
         if name not in inputs:
             raise InvalidValue(f"limits: {name!r} is no input; allowed are {', '.join(inputs)}")
-        if not (np.isfinite(value) and value > 0.0):
-            raise InvalidValue(f"limits[{name!r}] = {value} must be finite and greater than 0")
+        positive(f"limits[{name!r}]", value)
     return [limits.get(name) for name in inputs]

@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ..arrays import Array
-from ..checks import whole
+from ..checks import positive, whole
 from ..errors import InvalidValue
 from ..ops import clip, cos, floor, logical_or, lookup, sin, where
 from ..plane.line import Line, Nearest, arc_length, directions, vertices
@@ -288,8 +288,7 @@ def _slope(values: Array, s: Array) -> Array:
 
 def _finer(s: Array, spacing: float) -> Array:
     """The distances with so many more evenly between them that none are further apart."""
-    if not (np.isfinite(spacing) and spacing > 0.0):
-        raise InvalidValue(f"spacing = {spacing} m must be finite and greater than 0")
+    positive("spacing", spacing, "m")
     pieces = np.ceil(np.diff(s) / spacing).astype(int)
     inner = [
         np.linspace(a, b, n, endpoint=False) for a, b, n in zip(s, s[1:], pieces, strict=False)

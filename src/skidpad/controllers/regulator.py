@@ -21,7 +21,7 @@ from numpy.typing import ArrayLike
 
 from .. import record
 from ..arrays import Array
-from ..checks import positive_step, vehicle_of
+from ..checks import positive, positive_step, vehicle_of
 from ..errors import InvalidValue
 from ..units import m_s, s
 
@@ -224,5 +224,4 @@ def _check_car(vehicle: Any, v: m_s) -> None:
         )
     if not {"v", "v_x"} & set(fields):
         raise InvalidValue(f"{vehicle.name!r} must have v or v_x in its state")
-    if not (np.isfinite(v) and v > 0.0):
-        raise InvalidValue(f"v = {v} m/s must be finite and greater than 0")
+    positive("v", v, "m/s")

@@ -9,6 +9,7 @@ import numpy as np
 
 from .. import record, vehicles
 from ..arrays import Array
+from ..checks import positive
 from ..controllers.course import Course
 from ..controllers.speed_profile import Grip
 from ..errors import InvalidValue
@@ -100,9 +101,7 @@ def _fastest(vehicle: Vehicle, speed: m_s | None) -> m_s:
     if speed is None:
         usual = V_LATE if vehicle.model.dead_times else V_MAX
         return min(usual, 0.9 * float(getattr(vehicle.params, "v_max", usual)))
-    if not (np.isfinite(speed) and speed > 0.0):
-        raise InvalidValue(f"speed = {speed:g} m/s must be finite and greater than 0")
-    return speed
+    return positive("speed", speed, "m/s")
 
 
 def _circuit(track: Track, size: float, v_max: m_s) -> tuple[Course, dict[str, Any]]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import operator
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
@@ -11,6 +10,7 @@ from numpy.typing import NDArray
 
 from .. import record
 from ..arrays import Array
+from ..checks import whole
 from ..errors import InvalidValue
 
 Names = tuple[str, ...]
@@ -42,7 +42,7 @@ class Shape(NamedTuple):
             return fields
         kinds = [type(value) for value in arguments.values() if _is_record(value)]
         named = _agreed([*([] if fields is None else [fields]), *kinds])
-        size = None if dim is None else _checked_dim(dim)
+        size = None if dim is None else whole("dim", dim, "at least 0", least=0)
         if named is None:
             size = _longest(arguments) if size is None else size
             return cls(size, None, np.zeros(size))
@@ -150,16 +150,6 @@ def _named(fields: Any) -> tuple[Names, Array]:
     if names and all(isinstance(n, str) for n in names) and len(set(names)) == len(names):
         return names, np.zeros(len(names))
     raise InvalidValue(f"fields = {fields!r} must be a record class or a list of different names")
-
-
-def _checked_dim(dim: Any) -> int:
-    try:
-        size = operator.index(dim)
-    except TypeError:
-        raise InvalidValue(f"dim = {dim!r} must be a whole number, at least 0") from None
-    if size < 0:
-        raise InvalidValue(f"dim = {size} must be at least 0")
-    return size
 
 
 def _longest(arguments: Mapping[str, Any]) -> int:

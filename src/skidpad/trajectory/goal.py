@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from typing import Any
 
 import numpy as np
@@ -11,13 +10,6 @@ from numpy.typing import NDArray
 from ..arrays import Array, Mask
 from ..errors import InvalidValue
 from ..plane.polygon import within
-
-
-def checked_margin(margin: float) -> float:
-    """The margin, if it is a distance in m."""
-    if not (math.isfinite(margin) and margin >= 0.0):
-        raise InvalidValue(f"margin = {margin} m must be finite and at least 0")
-    return float(margin)
 
 
 def in_area(goal: Any, positions: Array, margin: float) -> Mask:

@@ -16,6 +16,7 @@ from xml.etree.ElementTree import Element, ParseError
 import numpy as np
 
 from ...arrays import Array
+from ...checks import positive
 from ...errors import InvalidValue
 from ...plane.geodesy import MilitaryGrid
 from ...plane.line import divided, lengths
@@ -47,8 +48,7 @@ def read_lanelets(
     the tags `ele`; if no node has one, the road is flat at 0. The bounds of a lanelet may run
     either way: it is driven with the left one on the left.
     """
-    if not (math.isfinite(spacing) and spacing > 0.0):
-        raise InvalidValue(f"spacing = {spacing} must be finite and above 0 m")
+    positive("spacing", spacing, "m")
     source = _parsed(Path(path))
     lanelets = _lanelets(source, subtypes)
     lines = {

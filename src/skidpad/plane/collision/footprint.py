@@ -11,9 +11,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...arrays import Array
+from ...checks import finite, positive
 from ...errors import InvalidValue
 from ...units import m
-from ..maps.inputs import finite, positive
 from ..polygon import FARTHEST, frozen, points_of, ring_of, signed_area
 
 

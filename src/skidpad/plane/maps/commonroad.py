@@ -6,10 +6,10 @@ import os
 from pathlib import Path
 from typing import Any, Literal
 
+from ...checks import one_of
 from ...errors import InvalidValue
 from ...extras import require
 from ..polygon import line_of
-from .inputs import one_of
 from .map import Map, from_shapes
 
 Boundaries = Literal["road", "lanelets"]

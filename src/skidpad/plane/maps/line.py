@@ -13,7 +13,8 @@ from ...arrays import Array
 from ...errors import InvalidValue
 from ...units import m
 from ..line import Line, lengths
-from .map import LINE_COLUMNS, Map
+from .map import Map
+from .parts import LINE_COLUMNS
 
 _SAME: m = 1e-6
 """Points nearer than this are one."""

@@ -8,7 +8,7 @@ from math import atan2, cos, hypot, sin
 import numpy as np
 
 from ...arrays import Array
-from ...plane.maps.raster import border_segments
+from ...plane.maps.contour import border_segments
 from ...plane.polygon import edges_at
 from ..ground.block_tops import CLIMBABLE
 from ..scene.scene import BlockSpec, OccupancyGrid, Scene, VerticalPlane

@@ -10,7 +10,7 @@ from math import cos, sin
 
 import numpy as np
 
-from ...plane.maps.raster import border_segments
+from ...plane.maps.contour import border_segments
 from ..contact.contacts import Contacts
 from ..contact.joints import Span
 from ..contact.solids import Moving, Part, Pushed, Surface

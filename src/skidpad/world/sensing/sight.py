@@ -8,7 +8,7 @@ from math import cos, sin
 import numpy as np
 
 from ...arrays import Array
-from ...plane.maps.raster import border_segments
+from ...plane.maps.contour import border_segments
 from ...plane.polygon import edges_at, moved_edges
 from ...plane.raycast import Scene as Walls
 from ...units import m

@@ -7,6 +7,8 @@ from pathlib import Path
 import numpy as np
 
 from ...arrays import Array
+from ...errors import InvalidValue
+from ...files import text_of
 from .fields import as_numbers
 from .nodes import Node
 
@@ -30,11 +32,9 @@ def matrix(node: Node) -> Array:
 def table(node: Node, file: Path, least: int) -> Array:
     """The numbers in a text file, in rows of at least so many columns."""
     try:
-        text = file.read_text(encoding="utf-8-sig")
-    except OSError as error:
-        raise node.error(f"{file} cannot be read: {error.strerror or error}") from None
-    except UnicodeDecodeError as error:
-        raise node.error(f"{file} is not a text file in UTF-8: {error}") from None
+        text = text_of(file)
+    except InvalidValue as error:
+        raise node.error(error) from None
     rows: list[list[float]] = []
     for number, line in enumerate(text.splitlines(), 1):
         words = line.split("%")[0].split("#")[0].replace(",", " ").split()
