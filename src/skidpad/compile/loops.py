@@ -24,7 +24,7 @@ from numba.core.serialize import dumps
 from ..workers import alone
 from . import cache, native
 
-FOLDERS = ("plane/index", "plane/collision", "plane/raycast", "random")
+FOLDERS = ("plane", "plane/index", "plane/collision", "plane/raycast", "random")
 """The parts of the package that have loops, or constants that loops use."""
 
 _JIT: Any = numba.njit

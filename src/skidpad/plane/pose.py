@@ -1,8 +1,8 @@
 """Poses in the plane, and coordinates in the frames that they make.
 
-Floats, arrays and symbols go through the same formulas, so all of it can be traced. The two that
-take a cosine and a sine are arithmetic alone: compiled loops and kernels that have these at hand
-use them as they are.
+Floats, arrays and symbols go through the same formulas, so all of it can be traced. Those that take
+a cosine and a sine are arithmetic alone: compiled loops and kernels that have these at hand use
+them as they are.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ from ..ops import cos, sin
 
 __all__ = [
     "Pose",
+    "moved",
     "placed",
     "points_to_body",
     "points_to_world",
@@ -41,6 +42,12 @@ def turned_back(c: Any, s: Any, x: Any, y: Any) -> tuple[Any, Any]:
     return c * x + s * y, c * y - s * x
 
 
+def moved(c: Any, s: Any, x_0: Any, y_0: Any, x: Any, y: Any) -> tuple[Any, Any]:
+    """A point given in a frame that lies at (x_0, y_0) and is turned as in `turned`, seen from
+    outside of it."""
+    return x_0 + c * x - s * y, y_0 + s * x + c * y
+
+
 def rotated(x: Any, y: Any, angle: Any) -> tuple[Any, Any]:
     """A vector turned to the left by an angle in rad; from body to world axes, the angle is the
     yaw."""
@@ -56,8 +63,7 @@ def unrotated(x: Any, y: Any, angle: Any) -> tuple[Any, Any]:
 def to_world(pose: Any, x: Any, y: Any) -> tuple[Any, Any]:
     """World coordinates of a point given in the frame of a pose x, y, yaw."""
     x_0, y_0, yaw = pose
-    c, s = cos(yaw), sin(yaw)
-    return x_0 + c * x - s * y, y_0 + s * x + c * y
+    return moved(cos(yaw), sin(yaw), x_0, y_0, x, y)
 
 
 def to_body(pose: Any, x: Any, y: Any) -> tuple[Any, Any]:

@@ -16,6 +16,7 @@ from ..arrays import Array
 from ..controllers.car import car_of
 from ..errors import InvalidValue, SkidpadError
 from ..model import Vehicle
+from ..plane.pose import rotated
 from ..recording import Recorder
 from ..run.simulator import Simulator
 from ..stage import shape_of
@@ -183,8 +184,7 @@ def _straight(piece: Trajectory) -> Array:
 
 
 def _in_world(x: Any, y: Any, yaw: Any, v_x: Any, v_y: Any, omega: Any) -> Array:
-    c, sine = np.cos(yaw), np.sin(yaw)
-    return np.column_stack([x, y, yaw, c * v_x - sine * v_y, sine * v_x + c * v_y, omega])
+    return np.column_stack([x, y, yaw, *rotated(v_x, v_y, yaw), omega])
 
 
 class _Driven:

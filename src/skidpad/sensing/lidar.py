@@ -19,6 +19,7 @@ from ..arrays import Array
 from ..checks import must_be
 from ..errors import InvalidValue
 from ..plane.polygon import edges_at
+from ..plane.pose import placed
 from ..random import streams
 from ..units import Allowed, m, m_s, non_negative, rad, rad_s, s
 from .knobs import check_knobs
@@ -235,9 +236,7 @@ def moved_by(body: Array, twist: ArrayLike, times: Array) -> Array:
     across = 0.5 * turn * half * half
     d_x = times * (v_x * along - v_y * across)
     d_y = times * (v_x * across + v_y * along)
-    x, y, yaw = body.T[..., None]
-    c, s_ = np.cos(yaw), np.sin(yaw)
-    return np.stack([x + c * d_x - s_ * d_y, y + s_ * d_x + c * d_y, yaw + turn], axis=-1)
+    return np.stack(placed(body.T[..., None], (d_x, d_y, turn)), axis=-1)
 
 
 def outlines(shapes: Sequence[ArrayLike], poses: ArrayLike) -> Array:

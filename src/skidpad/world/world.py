@@ -12,6 +12,7 @@ import numpy as np
 from ..controllers import keyboard
 from ..errors import InvalidValue
 from ..extension import outer
+from ..plane.pose import rotated
 from ..progress import Choice, watching
 from ..signals import Deferred
 from ..units import m, rad, s
@@ -166,8 +167,7 @@ class World:
         rows = [np.empty((0, 6))]
         for bodies in self._bodies:
             motion = bodies.motions
-            v_x, v_y, c, s_ = *motion[:, 3:5].T.copy(), np.cos(motion[:, 2]), np.sin(motion[:, 2])
-            motion[:, 3], motion[:, 4] = c * v_x - s_ * v_y, s_ * v_x + c * v_y
+            motion[:, 3], motion[:, 4] = rotated(motion[:, 3], motion[:, 4], motion[:, 2])
             rows.append(motion)
         return np.concatenate(rows)
 

@@ -14,6 +14,7 @@ from ...arrays import Array
 from ...extension import outer
 from ...workers import spread
 from ..maps.contour import border_segments
+from ..pose import turned
 from .arguments import jitter_of, limit_of, movers_of, poses_of, rays_of, result_of, segments_of
 from .blocks import ALWAYS, rows_of, with_hidden_backs
 from .cells import Cells, sorted_into_cells
@@ -207,9 +208,7 @@ class Scene:
         ranges = np.empty(count)
         for b, (x, y) in enumerate(poses[:, :2].tolist()):
             ahead, left = rising_units(beams[min(b, len(beams) - 1)], count)
-            # The operations of `scan_lanes.turn`, so that the bits are the same.
-            dx = cos[b] * ahead - sin[b] * left
-            dy = sin[b] * ahead + cos[b] * left
+            dx, dy = turned(cos[b], sin[b], ahead, left)
             moving = movers[min(b, len(movers) - 1)]
             origin = np.full(count, x), np.full(count, y)
             self._cast_along(*origin, dx, dy, limit, moving, ranges)

@@ -27,6 +27,7 @@ from ...components.centre_track import drift, path_acceleration, rolling, rollin
 from ...components.low_speed import dynamic_share, mixed
 from ...components.single_track import yaw_rate
 from ...ops import atan2, cos, sin, sqrt, where
+from ...plane.pose import unrotated
 from ...units import kg, m, m_s2, rad_s, s
 from .records import BicycleInput, CarInput
 
@@ -122,7 +123,7 @@ def rolling_acceleration(x: Any, rate: Any, p: Any) -> Acceleration:
 def rolling_placed(x: Any, pose: Pose, velocity: Velocity, p: Any) -> Any:
     """The kinematic bicycle elsewhere: of a velocity the part the way it drifts stays."""
     beta = drift(x.steer, p.l_f, p.l_r)
-    v = velocity.v_x * cos(beta) + velocity.v_y * sin(beta)
+    v, _ = unrotated(velocity.v_x, velocity.v_y, beta)
     return x._replace(**pose._asdict(), v=v)
 
 
@@ -174,7 +175,7 @@ def slipping_on_ground(x: Any, u: Any, w: Any, ground: GroundUnder, p: Any) -> t
     """Of ST and STD: gravity along the way they go; across it their tyres hold them."""
     if ground.down is None:
         return u, w
-    along = ground.down.x * cos(x.beta) + ground.down.y * sin(x.beta)
+    along, _ = unrotated(ground.down.x, ground.down.y, x.beta)
     return u, w._replace(v=ground.g * along)
 
 

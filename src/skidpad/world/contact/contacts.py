@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 
 from ...plane.polygon import signed_area
+from ...plane.pose import turned
 from ...units import m, m_s2, per_s, rad, s
 from ..inventory import Inventory
 from .joints import Ends, Joints, Span
@@ -230,7 +231,7 @@ class Contacts:
         body = kept.body
         body.transform = (x, y), yaw
         if body.type != self._box2d.b2_staticBody:
-            r_x, r_y = _turned(kept.com, yaw)
+            r_x, r_y = turned(cos(yaw), sin(yaw), *kept.com)
             body.linearVelocity = v_x - omega * r_y, v_y + omega * r_x
             body.angularVelocity = omega
 
@@ -259,7 +260,7 @@ class Contacts:
         """Pose and velocity of a body."""
         kept = self._bodies[name]
         place, v, yaw, omega = kept.place, kept.velocity, kept.body.angle, kept.body.angularVelocity
-        r_x, r_y = _turned(kept.com, yaw)
+        r_x, r_y = turned(cos(yaw), sin(yaw), *kept.com)
         return Moving(place.x, place.y, yaw, v.x + omega * r_y, v.y - omega * r_x, omega)
 
     def places(self, names: Sequence[str]) -> list[Point]:
@@ -325,8 +326,3 @@ class Contacts:
             useRadii=True,
         )
         return measured.distance
-
-
-def _turned(point: Point, yaw: rad) -> Point:
-    c, s_ = cos(yaw), sin(yaw)
-    return c * point[0] - s_ * point[1], s_ * point[0] + c * point[1]

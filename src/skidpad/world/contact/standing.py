@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from math import atan2, cos, hypot, sin
+from math import atan2, hypot
 
 import numpy as np
 
 from ...arrays import Array
 from ...plane.maps.contour import border_segments
 from ...plane.polygon import edges_at
+from ...plane.pose import to_world
 from ..ground.block_tops import CLIMBABLE
 from ..scene.scene import BlockSpec, OccupancyGrid, Scene, VerticalPlane
 from .solids import Moving, Part, Surface
@@ -59,11 +60,10 @@ def plane_parts(plane: VerticalPlane) -> list[tuple[tuple[float, float], ...]]:
         if begin - at > 1e-3:
             pieces.append((at, begin))
         at = max(at, end)
-    c, s = cos(angle), sin(angle)
     half = 0.5 * plane.thickness
 
     def world(u: float, v: float) -> tuple[float, float]:
-        return x0 + c * u - s * v, y0 + s * u + c * v
+        return to_world((x0, y0, angle), u, v)
 
     return [(world(a, -half), world(b, -half), world(b, half), world(a, half)) for a, b in pieces]
 

@@ -15,6 +15,7 @@ import numpy as np
 
 from ...arrays import Array
 from ...plane.polygon import edges_at
+from ...plane.pose import to_body
 from ...units import m, s
 from ..contact.contacts import Moving
 from ..motion.animation import keyframe_height, keyframe_pose
@@ -120,9 +121,7 @@ class BlockTops:
 
 def seen_from(pose: Moving, x: Array, y: Array) -> tuple[Array, Array]:
     """Points of the world in the frame of a pose."""
-    c, s_ = np.cos(pose.yaw), np.sin(pose.yaw)
-    dx, dy = np.asarray(x) - pose.x, np.asarray(y) - pose.y
-    return c * dx + s_ * dy, c * dy - s_ * dx
+    return to_body(pose[:3], np.asarray(x), np.asarray(y))
 
 
 def blocks_with_tops(scene: Scene) -> list[BlockSpec]:

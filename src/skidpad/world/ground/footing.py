@@ -6,6 +6,7 @@ import numpy as np
 
 from ...arrays import Array
 from ...body import Geometry
+from ...plane.pose import to_world
 from ...units import m, s
 from ..motion.bodies import Bodies
 from .terrain import Terrain
@@ -71,10 +72,7 @@ class Footing:
 
 def in_world(poses: Array, points: Array) -> tuple[Array, Array]:
     """World coordinates of points (B, n, 2) seen from poses (B, 3)."""
-    x, y, yaw = poses.T[:, :, None]
-    c, s_ = np.cos(yaw), np.sin(yaw)
-    ahead, left = points[..., 0], points[..., 1]
-    return x + c * ahead - s_ * left, y + s_ * ahead + c * left
+    return to_world(poses.T[:, :, None], points[..., 0], points[..., 1])
 
 
 def _feelers(shape: Geometry) -> list[tuple[m, m, m]]:

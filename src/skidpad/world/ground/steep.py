@@ -21,7 +21,6 @@ from numpy.typing import NDArray
 from ...arrays import Array
 from ...body import Geometry, Point
 from ...plane.polygon import enclosed
-from ...plane.polygon import enclosed
 from ...units import m
 from ..contact.contacts import Contacts
 from ..contact.solids import Square, Surface

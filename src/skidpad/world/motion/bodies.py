@@ -16,6 +16,7 @@ import numpy as np
 from ... import record
 from ...arrays import AnyArray, Array
 from ...body import Pose, Velocity, body_of
+from ...plane.pose import turned, turned_back
 from ...units import m, m_s, rad, rad_s
 from ..contact.solids import Moving
 from .groups import Group
@@ -158,13 +159,11 @@ class _Table:
 
 
 def _in_world(x: m, y: m, yaw: rad, v_x: m_s, v_y: m_s, omega: rad_s) -> Moving:
-    c, s = cos(yaw), sin(yaw)
-    return Moving(x, y, yaw, c * v_x - s * v_y, s * v_x + c * v_y, omega)
+    return Moving(x, y, yaw, *turned(cos(yaw), sin(yaw), v_x, v_y), omega)
 
 
 def _in_body(x: m, y: m, yaw: rad, v_x: m_s, v_y: m_s, omega: rad_s) -> tuple[float, ...]:
-    c, s = cos(yaw), sin(yaw)
-    return x, y, yaw, c * v_x + s * v_y, c * v_y - s * v_x, omega
+    return x, y, yaw, *turned_back(cos(yaw), sin(yaw), v_x, v_y), omega
 
 
 def _record(kind: type, table: AnyArray) -> Any:

@@ -11,6 +11,7 @@ from ... import vehicles
 from ...body import Geometry, Outline, Point, Wheel, body_of
 from ...model import Vehicle
 from ...plane.outline import cleaned, convex_parts
+from ...plane.pose import moved
 from ...units import m, m_s2, rad
 from ...vehicles import wheeled
 from ...vehicles.autoware import NAMES as COMMAND_DRIVEN
@@ -147,5 +148,4 @@ def _rectangle(wheel: Wheel) -> Outline:
 
 def _turned(pivot: Point, corners: Outline, angle: rad) -> Outline:
     c, s = cos(angle), sin(angle)
-    x_0, y_0 = pivot
-    return tuple((x_0 + c * x - s * y, y_0 + s * x + c * y) for x, y in corners)
+    return tuple(moved(c, s, *pivot, *corner) for corner in corners)

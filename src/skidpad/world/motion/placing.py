@@ -11,6 +11,7 @@ from math import cos, sin
 import numpy as np
 
 from ...plane.maps.contour import border_segments
+from ...plane.pose import rotated
 from ..contact.contacts import Contacts
 from ..contact.joints import Span
 from ..contact.solids import Moving, Part, Pushed, Surface
@@ -25,8 +26,7 @@ def initial_motion(spec: VehicleSpec | BlockSpec) -> Moving:
     pose, v = spec.pose, spec.velocity
     v_x, v_y = v.v_x, v.v_y
     if v.frame == "body":
-        c, s = cos(pose.yaw), sin(pose.yaw)
-        v_x, v_y = c * v_x - s * v_y, s * v_x + c * v_y
+        v_x, v_y = rotated(v_x, v_y, pose.yaw)
     return Moving(pose.x, pose.y, pose.yaw, v_x, v_y, v.omega)
 
 

@@ -18,6 +18,7 @@ import numpy as np
 
 from ...arrays import Array
 from ...errors import InvalidValue
+from ...plane.pose import placed
 from ...random import streams
 from ...record import unknown_name
 from ...sensing.lidar import Scan
@@ -222,15 +223,11 @@ class _AtWork:
 
     def _poses(self, owners: list[str], lasers: list[specs.Laser]) -> Array:
         """Poses (B, 3) of lasers in the world."""
-        ahead, left, turned = np.array([(one.pose.x, one.pose.y, one.pose.yaw) for one in lasers]).T
+        mounted = np.array([(one.pose.x, one.pose.y, one.pose.yaw) for one in lasers])
         at = np.zeros((len(owners), 3))
         carried = [k for k, owner in enumerate(owners) if owner]
         at[carried] = poses_of(self._world, [owners[k] for k in carried])
-        x, y, yaw = at.T
-        c, s_ = np.cos(yaw), np.sin(yaw)
-        return np.stack(
-            [x + c * ahead - s_ * left, y + s_ * ahead + c * left, yaw + turned], axis=1
-        )
+        return np.stack(placed(at.T, mounted.T), axis=1)
 
     def bumper(self, vehicle: str) -> Bumper:
         """Whether a vehicle touches something."""
