@@ -27,6 +27,7 @@ if TYPE_CHECKING:
         world,
     )
     from . import sensing as sensors
+    from .body import Body, Wish
     from .compat import autoware as planning
     from .compat import truck as engine
     from .compat.autoware.simulator import PlanningSimulator
@@ -59,6 +60,7 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 
 __all__ = [
+    "Body",
     "Cost",
     "Engine",
     "Fleet",
@@ -80,6 +82,7 @@ __all__ = [
     "UnknownOperation",
     "Vehicle",
     "VehicleFactory",
+    "Wish",
     "World",
     "__version__",
     "collision",
@@ -130,6 +133,7 @@ _MODULES = {
 }
 """Parts of the package under the names that users know, and where they lie."""
 _HOMES = {
+    "Body": "body",
     "Cost": "cost",
     "Engine": "compat.truck",
     "Fleet": "run.fleet",
@@ -151,6 +155,7 @@ _HOMES = {
     "UnknownOperation": "errors",
     "Vehicle": "model",
     "VehicleFactory": "model",
+    "Wish": "body",
     "World": "world.world",
     "linearise": "run.linearisation",
     "with_disturbance": "components.additive_disturbance",
@@ -159,11 +164,12 @@ _HOMES = {
 _EXTENSIONS = {
     "Film.show": "viewer.embedded:show_film",
     "Film.to_html": "viewer.html:write_html",
-    "Fleet.monte_carlo": "run.monte_carlo.sampled:sampled",
+    "Map.load": "plane.maps.load:load",
     "Map.plot": "plots.figures.map:plot",
     "Map.png": "plots.figures.map:png",
     "MonteCarlo.html": "plots.notebook.monte_carlo:monte_carlo_html",
     "MonteCarlo.plot": "plots.figures.fan:fan",
+    "Scene.on_cuda": "plane.raycast.cuda:CudaScene",
     "Trajectory.html": "plots.notebook.trajectory:trajectory_html",
     "Trajectory.plot": "plots.figures.trajectory:trajectory",
     "Trajectory.show": "viewer.embedded:show_trajectory",

@@ -10,6 +10,7 @@ from rich.table import Table
 from rich.text import Text
 
 from ..recording import Info, Topic
+from ..recording.topics import LOST
 from ..stage import Body
 
 _SHOWN = 2
@@ -46,6 +47,8 @@ def _facts(info: Info) -> Table:
 def _state(info: Info) -> Text:
     if info.complete:
         return Text("complete", "green")
+    if LOST in info.notes:
+        return Text(f"failed: {info.notes[LOST]['count']} samples are lost", "red")
     behind = f", {info.lost} bytes behind its last chunk" if info.lost else ""
     return Text(f"cut off{behind}; skidpad recover makes it whole", "yellow")
 

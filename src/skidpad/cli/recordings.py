@@ -7,9 +7,12 @@ from typing import Annotated
 
 import typer
 
+from . import app
+
 File = Annotated[Path, typer.Argument(help="Recording: an .mcap file.", show_default=False)]
 
 
+@app.command()
 def info(
     file: File,
     topics: Annotated[
@@ -25,6 +28,7 @@ def info(
     Console().print(recording_sheet(look(file), every=topics))
 
 
+@app.command()
 def recover(
     file: File,
     out: Annotated[
@@ -37,11 +41,11 @@ def recover(
     from ..recording import recover as mend
 
     done = mend(file, out)
-    about = look(done.path)
+    mended = look(done.path)
     if done.was_complete:
         typer.echo(f"{file} was complete")
     typer.echo(
-        f"{done.path}: {about.samples} samples, {about.duration:g} s, {_chunks(done.chunks)} kept"
+        f"{done.path}: {mended.samples} samples, {mended.duration:g} s, {_chunks(done.chunks)} kept"
     )
     if done.damaged or done.lost:
         typer.echo(f"left out: {_chunks(done.damaged)} that were damaged, {done.lost} bytes behind")

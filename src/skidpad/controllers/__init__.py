@@ -15,6 +15,7 @@ from __future__ import annotations
 
 from . import (
     abilities,
+    course,
     driving,
     keyboard,
     line,
@@ -28,6 +29,7 @@ from . import (
     pure_pursuit,
     reference,
     speed,
+    speed_profile,
     stanley,
     state_conversion,
     wheeled,
@@ -42,6 +44,7 @@ __all__ = [
     "PIDLongLat",
     "Reference",
     "abilities",
+    "course",
     "driving",
     "keyboard",
     "line",
@@ -55,6 +58,7 @@ __all__ = [
     "pure_pursuit",
     "reference",
     "speed",
+    "speed_profile",
     "stanley",
     "state_conversion",
     "wheeled",

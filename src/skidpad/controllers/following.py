@@ -14,9 +14,9 @@ from typing import Any, NamedTuple
 
 from .. import record
 from ..body import Wish
-from ..checks import made
+from ..checks import vehicle_of
 from ..components.actuator import limited
-from ..ops import atan2, cos, maximum, sin, sqrt, tan
+from ..ops import atan2, maximum, sqrt, tan
 from ..policy import Policy
 from ..units import m, m_s, m_s2, one, per_m, rad, rad_s, s
 from .car import Car, car_of
@@ -144,7 +144,7 @@ def follower(
 
     Its parameters are `law`, the gains, `speed` (`SpeedGains`) and `geometry`, that of the car.
     """
-    known = car or car_of(made(vehicle))
+    known = car or car_of(vehicle_of(vehicle))
     Params = _params(type(known.geometry), type(gains))
     params = Params(known.geometry, gains, record.build(SpeedGains, speed, base=CRUISE))
     if path is None:
@@ -186,10 +186,3 @@ def _commanded(
     a, memory = cruise(p.speed, memory, car.speed(x), view.seen, dt)
     wish = wish_of(law.steer(p.law, p.geometry, view), a, view.seen.v, p.geometry)
     return car.command(x, wish, p.geometry), memory
-
-
-def ahead_in_frame(motion: Motion, x: m, y: m, goal: Any) -> tuple[m, m]:
-    """A goal in the frame of the car, from a place of it: ahead and to the left."""
-    d_x, d_y = goal.x - x, goal.y - y
-    c, sine = cos(motion.yaw), sin(motion.yaw)
-    return c * d_x + sine * d_y, c * d_y - sine * d_x

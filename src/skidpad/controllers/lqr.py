@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..checks import made
+from ..checks import positive, vehicle_of
 from ..errors import InvalidValue
 from ..ops import clip, lookup
 from ..policy import Policy
@@ -62,7 +62,7 @@ def policy(
     With a weight for the distance ahead (`x`) in Q the car keeps to the times of the reference, so
     there is no `path`.
     """
-    vehicle = made(vehicle)
+    vehicle = vehicle_of(vehicle)
     grid = np.atleast_1d(np.asarray(speeds, dtype=float))
     if grid.ndim != 1 or not len(grid) or (np.diff(grid) <= 0.0).any():
         raise InvalidValue(f"speeds = {speeds!r} must be one speed, or several that increase")
@@ -185,6 +185,5 @@ def _bounds(inputs: Sequence[str], limits: dict[str, float]) -> list[float | Non
     for name, value in limits.items():
         if name not in inputs:
             raise InvalidValue(f"limits: {name!r} is no input; allowed are {', '.join(inputs)}")
-        if not (np.isfinite(value) and value > 0.0):
-            raise InvalidValue(f"limits[{name!r}] = {value} must be finite and greater than 0")
+        positive(f"limits[{name!r}]", value)
     return [limits.get(name) for name in inputs]

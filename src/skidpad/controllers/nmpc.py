@@ -19,7 +19,7 @@ import numpy as np
 from .. import record
 from ..arrays import Array
 from ..body import Pose, Velocity
-from ..checks import made, positive_step, whole
+from ..checks import positive_step, vehicle_of, whole
 from ..components.centre_track import drift
 from ..errors import InvalidValue, SkidpadError
 from ..ops import cos, sin
@@ -107,7 +107,7 @@ class Nmpc:
         integrator: str = "rk4",
         options: Mapping[str, Any] | None = None,
     ) -> None:
-        vehicle = made(vehicle)
+        vehicle = vehicle_of(vehicle)
         states, inputs = record.names(vehicle.State), record.names(vehicle.Input)
         q = weights("Q", states, Q)
         self.formulation = Formulation(

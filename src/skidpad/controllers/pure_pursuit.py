@@ -13,10 +13,11 @@ from typing import Annotated, Any, NamedTuple
 from .. import record
 from ..components.ackermann import steer_of
 from ..ops import maximum
+from ..plane.pose import Pose, to_body
 from ..policy import Policy
 from ..units import m, non_negative, per_m, positive, rad, s
 from .car import Car, rear_axle
-from .following import Law, View, ahead_in_frame, follower
+from .following import Law, View, follower
 from .reference import KNOTS, Reference
 
 
@@ -31,16 +32,17 @@ class LookAhead(NamedTuple):
 
 
 def arc(ahead: m, left: m, l_least: m) -> per_m:
-    """Curvature of the circle from the rear axle to a goal, given in the car's frame."""
+    """Curvature, positive to the left, of the circle to a goal that is given in the frame of what
+    drives; its heading touches the circle. A nearer goal is taken to be `l_least` away.
+    """
     return 2.0 * left / maximum(ahead * ahead + left * left, l_least * l_least)
 
 
 def steer(p: LookAhead, g: Any, view: View) -> rad:
     """Steering angle, positive to the left."""
     distance = maximum(p.t_ahead * view.motion.v_x, p.l_least)
-    x, y = rear_axle(view.motion, g)
-    ahead, left = ahead_in_frame(view.motion, x, y, view.goal(distance))
-    return steer_of(arc(ahead, left, p.l_least), g.l_f + g.l_r)
+    rear, goal = Pose(*rear_axle(view.motion, g), view.motion.yaw), view.goal(distance)
+    return steer_of(arc(*to_body(rear, goal.x, goal.y), p.l_least), g.l_f + g.l_r)
 
 
 def policy(

@@ -23,7 +23,7 @@ from numpy.typing import ArrayLike
 from .. import record
 from ..arrays import Array
 from ..body import body_of, own_fields
-from ..checks import made, positive_step
+from ..checks import positive, positive_step, vehicle_of
 from ..errors import InvalidValue
 from ..units import m_s, s
 
@@ -127,7 +127,7 @@ def design(
     """
     from ..run.linearisation import linearise, linearise_continuous
 
-    vehicle, dt = made(vehicle), positive_step(dt, "float64")
+    vehicle, dt = vehicle_of(vehicle), positive_step(dt, "float64")
     states, inputs = record.names(vehicle.State), record.names(vehicle.Input)
     q, r = weights("Q", states, Q), weights("R", inputs, R)
     straight, left, right = (steady(vehicle, v, kappa) for kappa in (0.0, SLOPE, -SLOPE))
@@ -157,8 +157,7 @@ def steady(vehicle: Any, v: m_s, curvature: float) -> Steady:
     All rates but those of position and yaw are zero. Where several inputs do the same (the torques
     of four wheels), they share the work.
     """
-    if not (np.isfinite(v) and v > 0.0):
-        raise InvalidValue(f"v = {v} m/s must be finite and greater than 0")
+    positive("v", v, "m/s")
     roles, fields = roles_of(vehicle), record.names(vehicle.State)
     wanted = dict.fromkeys(fields, 0.0)
     wanted |= {roles.ahead: float(v), roles.heading: float(v) * curvature}

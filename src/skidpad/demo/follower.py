@@ -10,15 +10,15 @@ from typing import Any, NamedTuple
 
 from ..controllers import path_follower, pure_pursuit, stanley
 from ..controllers.car import car_of, front_axle, rear_axle
-from ..controllers.following import CRUISE, View, cruise, seen_from, wish_of
-from ..controllers.line import Deviation, LinePoint, Motion, advance, deviation
+from ..controllers.course import Course
+from ..controllers.following import CRUISE, View, cruise, progressed, wish_of
+from ..controllers.line import Deviation, LinePoint, Motion, deviation
 from ..controllers.pid_long_lat import SpeedGains, SpeedMemory
 from ..errors import InvalidValue
 from ..model import Vehicle
 from ..ops import hypot
 from ..record import unknown_name
 from ..units import m, m_s, rad, s
-from .plan import Plan
 
 PREVIEW: s = 0.1
 """How far ahead the curvature is taken that a spring steers for."""
@@ -78,7 +78,7 @@ class Follower:
     def __init__(
         self,
         vehicle: Vehicle,
-        plan: Plan,
+        plan: Course,
         dt: s,
         steering: str | Steering = "pure_pursuit",
         begin: m = 0.0,
@@ -97,12 +97,8 @@ class Follower:
         """The input of the coming step."""
         g = self.car.geometry
         motion = self.car.motion(x, g)
-        place = self.law.place(motion, g)
-        before = self.plan.at(self.progress)
-        off = deviation(Motion(*place, 0.0, 0.0, 0.0), LinePoint(*before[:4]))
-        self.progress += advance(off, before.curvature)
-        here = self.progress
-        seen = seen_from(self.plan.at(here), *place)
+        seen, here = progressed(self.plan.at, self.progress, *self.law.place(motion, g))
+        self.progress = here
         view = View(motion, self.car.omega(x, g), seen, lambda ahead: self.plan.at(here + ahead))
         a, self.memory = cruise(self.speed, self.memory, self.car.speed(x), seen, self.dt)
         return self.car.command(x, wish_of(self.law.angle(g, view), a, seen.v, g), g)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -11,8 +10,12 @@ import numpy as np
 from .. import record
 from ..arrays import Array
 from ..body import Pose, Velocity, body_of
+from ..checks import positive
+from ..controllers.course import Course
+from ..controllers.speed_profile import Grip
 from ..errors import InvalidValue
 from ..model import Vehicle
+from ..plane.line import smooth_loop
 from ..plane.maps import Map
 from ..plane.maps.cones import CONE_RADII
 from ..runs import Driver, StartLine, TrajectoryShow, driven
@@ -20,16 +23,14 @@ from ..stage import Disc, Line
 from ..units import m, m_s, m_s2, s
 from .follower import Follower
 from .lane_change import path
-from .plan import Plan
-from .speed_profile import Grip, speed_profile
 from .track import (
     BLUE,
     ORANGE,
+    SPACING,
     YELLOW,
     Track,
     as_points,
     cones,
-    evenly,
     lane,
     random_track,
     start_mark,
@@ -98,52 +99,48 @@ def _fastest(vehicle: Vehicle, speed: m_s | None) -> m_s:
         limit = vehicle.limits.v_max
         usual = V_LATE if vehicle.model.dead_times else V_MAX
         return min(usual, 0.9 * (limit if np.isfinite(limit) else V_MAX))
-    if not (np.isfinite(speed) and speed > 0.0):
-        raise InvalidValue(f"speed = {speed:g} m/s must be finite and greater than 0")
-    return speed
+    return positive("speed", speed, "m/s")
 
 
-def _circuit(track: Track, size: float, v_max: m_s) -> tuple[Plan, dict[str, Any]]:
+def _circuit(track: Track, size: float, v_max: m_s) -> tuple[Course, dict[str, Any]]:
     track = Track(size * track.centre, size * track.half_width)
-    plan = _around(evenly(track.centre, size * track.spacing), v_max)
+    plan = _around(smooth_loop(track.centre, size * track.spacing), v_max)
     return plan, _lap(plan, track) | {"discs": cones(track)}
 
 
-def _around(line: Array, v_max: m_s) -> Plan:
+def _around(line: Array, v_max: m_s) -> Course:
     """A closed line at the speeds that its bends allow."""
-    plan = Plan.of(line, 1.0, closed=True)
-    grip = Grip(A_LATERAL, A_ALONG, A_ALONG, v_max)
-    return replace(plan, v=speed_profile(plan.curvature, plan.spacing, grip))
+    return Course.fastest(line, Grip(A_LATERAL, A_ALONG, A_ALONG, v_max), closed=True)
 
 
-def _lap(plan: Plan, track: Track) -> dict[str, Any]:
+def _lap(plan: Course, track: Track) -> dict[str, Any]:
     here = plan.at(0.0)
     return {
         "duration": round(1.05 * plan.time + 1.0, 1),
         "start_line": StartLine(here.x, here.y, here.heading, 2.0 * track.half_width),
         "polygons": (lane(track),),
-        "lines": (start_mark(track), Line(plan.outline(), "centre")),
+        "lines": (start_mark(track), Line(as_points(plan.line.points), "centre")),
     }
 
 
-def _from_map(ground: Map, v_max: m_s) -> tuple[Plan, dict[str, Any]]:
+def _from_map(ground: Map, v_max: m_s) -> tuple[Course, dict[str, Any]]:
     """Along the centre line of a map, which has to be closed."""
     rows = ground.centre_line
     if rows is None:
         raise InvalidValue(f"the map {ground.name!r} has no centre line to drive along")
     if np.hypot(*(rows[-1, 1:3] - rows[0, 1:3])) > 1e-3:
         raise InvalidValue(f"the centre line of {ground.name!r} is not closed")
-    track = Track(evenly(rows[:-1, 1:3]), float(rows[:, 5].mean()))
+    track = Track(smooth_loop(rows[:-1, 1:3], SPACING), float(rows[:, 5].mean()))
     plan = _around(track.centre, v_max)
     places = zip(as_points(ground.cones), ground.colours, strict=True)
     discs = [Disc(x, y, CONE_RADII[c], "cone", CONE_COLOURS[c]) for (x, y), c in places]
     return plan, _lap(plan, track) | {"discs": tuple(discs)}
 
 
-def _lane_change(size: float, v_max: m_s) -> tuple[Plan, dict[str, Any]]:
+def _lane_change(size: float, v_max: m_s) -> tuple[Course, dict[str, Any]]:
     # The path is made for cars of 2.8 m wheelbase.
     line = path() * min(size * WHEEL_BASE / 2.8, 1.0)
-    plan = Plan.of(line, min(v_max, 15.0), closed=False)
+    plan = Course.of(line, min(v_max, 15.0), closed=False)
     return plan, {"duration": round(plan.time, 1), "lines": (Line(as_points(line), "reference"),)}
 
 
@@ -152,7 +149,7 @@ def _turns(vehicle: Vehicle) -> bool:
     return bool(_placed(vehicle, Pose(0.0, 0.0, 1.0), 0.0)[1].yaw == 1.0)
 
 
-def _start(vehicle: Vehicle, plan: Plan) -> Any:
+def _start(vehicle: Vehicle, plan: Course) -> Any:
     """On the line, at its speed, with the wheels rolling."""
     here = plan.at(0.0)
     state, pose = _placed(vehicle, Pose(here.x, here.y, here.heading), here.v)

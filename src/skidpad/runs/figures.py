@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..arrays import Array
+from ..plane.pose import unrotated
 from ..units import m, m_s, m_s2, one, s
 from .laps import Laps
 from .show import Segment, Show
@@ -82,11 +83,9 @@ class Tally:
         self.top_speed = np.maximum(self.top_speed, speed.max(axis=0))
 
     def _see_accelerations(self, yaw: Array, change: Array) -> None:
-        c, sine = np.cos(yaw), np.sin(yaw)
-        along = np.abs(c * change[..., 0] + sine * change[..., 1])
-        across = np.abs(c * change[..., 1] - sine * change[..., 0])
-        self.a_along = np.maximum(self.a_along, along.max(axis=0))
-        self.a_across = np.maximum(self.a_across, across.max(axis=0))
+        along, across = unrotated(change[..., 0], change[..., 1], yaw)
+        self.a_along = np.maximum(self.a_along, np.abs(along).max(axis=0))
+        self.a_across = np.maximum(self.a_across, np.abs(across).max(axis=0))
 
     def _see_inputs(self, inputs: Array) -> None:
         known = inputs if self._inputs is None else np.concatenate([self._inputs, inputs])

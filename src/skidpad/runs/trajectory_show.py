@@ -15,6 +15,7 @@ from .. import record
 from ..arrays import Array
 from ..errors import InvalidValue, SkidpadError
 from ..model import Vehicle
+from ..plane.pose import rotated
 from ..recording import Recorder
 from ..run.simulator import Simulator
 from ..stage.trajectory_stage import trajectory_stage
@@ -158,8 +159,7 @@ def _motion(vehicle: Vehicle, piece: Trajectory) -> Array:
     x = record.unflatten(vehicle.State, list(piece.states.T))
     u = record.unflatten(vehicle.Input, list(piece.inputs.T))
     pose, (v_x, v_y, omega) = body.pose(x, p), body.velocity(x, u, p)
-    c, sine = np.cos(pose.yaw), np.sin(pose.yaw)
-    columns = (*pose, c * v_x - sine * v_y, sine * v_x + c * v_y, omega)
+    columns = (*pose, *rotated(v_x, v_y, pose.yaw), omega)
     return np.column_stack(np.broadcast_arrays(*columns))
 
 

@@ -24,6 +24,7 @@ from numpy.typing import ArrayLike
 
 from .. import record
 from ..arrays import Array
+from ..checks import positive
 from ..errors import InvalidValue
 from ..extension import outer
 from ..units import Unit
@@ -93,8 +94,7 @@ class Trajectory(CommonRoadTrajectory):
         name: str = "",
     ) -> Trajectory:
         """From records of one class, delta_t apart in s, in order or by step from 0 on."""
-        if not (np.isfinite(delta_t) and delta_t > 0.0):
-            raise InvalidValue(f"delta_t = {delta_t} s must be finite and greater than 0")
+        positive("delta_t", delta_t, "s")
         kind, rows = _rows_of(points)
         try:
             role = TrajectoryMode(mode).value
@@ -266,8 +266,7 @@ class Trajectory(CommonRoadTrajectory):
         return outer("Trajectory.html")(self)
 
     def _every(self, dt: float) -> Array:
-        if not (np.isfinite(dt) and dt > 0):
-            raise InvalidValue(f"dt = {dt} s must be finite and greater than 0")
+        positive("dt", dt, "s")
         count = int(np.floor((self.duration + slack(self.t)) / dt))
         return self.t[0] + dt * np.arange(count + 1)
 

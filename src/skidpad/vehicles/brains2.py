@@ -223,7 +223,7 @@ def outputs(x: State, u: Held, w: NoDisturbance, p: Params) -> Outputs:
 
 
 def limits(p: Params) -> Limits:
-    """Those of the car; it does not reverse, as negative torques become zero then (D20)."""
+    """Its torques do not get it going in reverse."""
     return replace(car_body.limits(p), v_min=0.0)
 
 
@@ -238,7 +238,7 @@ MODEL = Model(
     hold=hold,
     substeps=10,  # as upstream sets its integrator: ten to a call (D17)
     energy=energy,
-    body=replace(CAR, geometry=car_body.geometry, limits=limits),
+    body=replace(CAR, geometry=car_body.geometry, limits=limits, on_ground=None),
     reproduces="brains2 sim",
     exempt={
         "energy": "backwards, the slip angle of a steered wheel and the linear resistance have the "

@@ -9,8 +9,9 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from ..body import Body, Pose, Velocity, sliding_acceleration
+from ..body import Pose, Velocity
 from ..components.axle import AxleForce, drive_force, yaw_moment
+from ..components.car_bodies import sliding_car
 from ..components.resistance import resistance
 from ..components.rigid_body import Acceleration, body_acceleration, kinetic_energy, pose_rate
 from ..model import Model, NoDisturbance, VehicleFactory
@@ -135,15 +136,11 @@ MODEL = Model(
     outputs=outputs,
     settle=no_slip,
     energy=energy,
-    body=Body(
-        reference="centre of mass",
-        pose=car_body.pose,
-        velocity=car_body.velocity,
-        acceleration=sliding_acceleration,
-        placed=placed,
+    body=sliding_car(
         geometry=car_body.geometry,
         limits=car_body.limits_of_actuators,
         command=car_body.command,
+        placed=placed,
     ),
     summary="Car whose wheels do not slip sideways; parking speed",
 )

@@ -9,7 +9,7 @@ import numpy as np
 
 from ...plane.maps.areas import Polygon
 from ...plane.maps.map import Map
-from ...plane.maps.shapes import signed_area
+from ...plane.polygon import signed_area
 from ..layout import FilePath, check, finished, new_figure
 from ..style import BLUE, DPI, INK
 from ..words import literal

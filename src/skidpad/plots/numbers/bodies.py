@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from math import cos, sin
 from typing import NamedTuple
 
 import numpy as np
 
 from ...arrays import Array
 from ...model import Vehicle
+from ...plane.pose import points_to_world
 from ...stage import Body, BodyShape, Stage, Wheel
 from ...stage.trajectory_stage import trajectory_stage
 from ...trajectory.trajectory import Trajectory
@@ -54,8 +54,7 @@ def placed_along(run: Trajectory, vehicle: Vehicle | BodyShape, times: Array) ->
 
 def moved(points: Array, x: float, y: float, yaw: float) -> Array:
     """Points (n, 2) of a body in the world, turned to the left by `yaw` and then shifted."""
-    c, s = cos(yaw), sin(yaw)
-    return points @ np.array([[c, s], [-s, c]]) + [x, y]
+    return points_to_world((x, y, yaw), points)
 
 
 def box_corners(length: float, width: float) -> Array:

@@ -6,6 +6,7 @@ import numpy as np
 
 from ...arrays import Array
 from ...errors import InvalidValue
+from ...plane.line import arc_length
 from ...trajectory.trajectory import Trajectory
 
 ACCELERATIONS = (("a_x", "a_y"), ("a_long", "a_lat"))
@@ -24,7 +25,7 @@ def speed(run: Trajectory) -> Array | None:
 
 def travelled(run: Trajectory) -> Array:
     """Distance over ground up to each sample, in m."""
-    return np.append(0.0, np.cumsum(np.hypot(np.diff(run["x"]), np.diff(run["y"]))))
+    return arc_length(np.column_stack([run["x"], run["y"]]))
 
 
 def accelerations(run: Trajectory) -> tuple[Array, Array]:

@@ -4,69 +4,46 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
-from functools import partial
+from math import inf
 from typing import Any
 
-from ...body import (
-    Body,
-    Geometry,
-    Limits,
-    Pose,
-    Velocity,
-    Wish,
-    car_outline,
-    estimated_mass,
-    four_wheels,
-    plate_inertia,
-)
+from ...body import Body, Geometry, GroundUnder, Limits, Wish, car_geometry
 from ...components.actuator import limited
+from ...components.car_bodies import rolling_car
 from ...components.gear import Gear
-from ...components.single_track import yaw_rate
-from ...ops import logical_and, logical_or, where
-from ...units import m, m_s, one, rad_s
-from .records import AccelerationInput, GearedInput, PedalInput, VelocityInput
+from ...components.gear_ratio import gear_ratio, wheel_angle
+from ...components.table import NoTable
+from ...ops import logical_and, logical_or, maximum, where
+from ...units import m, m_s, m_s2, one, rad
+from .records import AccelerationInput, ActuationInput, GearedInput, PedalInput, VelocityInput
 
 FRONT_OVERHANG, REAR_OVERHANG, WIDTH = 0.37, 0.37, 0.66
 """Shares of the wheelbase, which is all that a model has: 4.86 m by 1.84 m at 2.79 m."""
 TRACK = 0.58
 WHEEL_RADIUS, WHEEL_WIDTH = 0.13, 0.08
 HEIGHT: m = 1.7
-LimitsOf = Callable[[Any], Limits]
 STILL: m_s = 0.02
 """Speed below which the gear may change."""
-
-
-def pose(x: Any, p: Any) -> Pose:
-    """Pose of the middle of the rear axle."""
-    return Pose(x.x, x.y, x.yaw)
-
-
-def velocity(x: Any, u: Any, p: Any) -> Velocity:
-    """Velocity of the rear axle as the state has it."""
-    return Velocity(x.v_x, 0.0 * x.v_x, yaw_rate(x.v_x, x.steer, p.wheel_base))
-
-
-def placed(x: Any, pose: Pose, velocity: Velocity, p: Any) -> Any:
-    """The car elsewhere; sideways and in turning it moves as its wheels roll."""
-    return x._replace(**pose._asdict(), v_x=velocity.v_x)
+PEDAL_DRIVE: m_s2 = 4.0
+PEDAL_BRAKE: m_s2 = 6.0
+"""Accelerations that pedals pushed down are taken to give: the maps are not inverted here."""
+FULL_RATE: rad = 0.1
+"""Distance from the angle wished for from which a steering map is used to its end."""
 
 
 def geometry(p: Any) -> Geometry:
     """A car in proportion to its wheelbase; the mass is an estimate from the size."""
     base = p.wheel_base
-    rear, front, width = -REAR_OVERHANG * base, (1.0 + FRONT_OVERHANG) * base, WIDTH * base
-    length = front - rear
-    mass = estimated_mass(length, width)
-    radius = WHEEL_RADIUS * base
-    return Geometry(
+    return car_geometry(
         front_axle=base,
         rear_axle=0.0,
-        wheels=four_wheels(base, 0.0, TRACK * base, radius, WHEEL_WIDTH * base),
-        outlines=(car_outline(rear, front, width),),
+        front=(1.0 + FRONT_OVERHANG) * base,
+        rear=-REAR_OVERHANG * base,
+        width=WIDTH * base,
         height=HEIGHT,
-        mass=mass,
-        inertia=plate_inertia(mass, length, width),
-        centre_of_mass=(0.5 * base, 0.0),
+        track=TRACK * base,
+        wheel_radius=WHEEL_RADIUS * base,
+        wheel_width=WHEEL_WIDTH * base,
     )
 
 
@@ -75,11 +52,12 @@ def unlimited(p: Any) -> Limits:
     return Limits()
 
 
-def limits(p: Any, steer_rate: rad_s | None = None) -> Limits:
-    """Of the models that lag behind their commands; `steer_rate`: of a steering of another kind."""
+def limits(p: Any) -> Limits:
+    """Of the models that lag behind their commands."""
     return Limits(
         steer_max=p.steer_lim,
-        steer_rate_max=p.steer_rate_lim if steer_rate is None else steer_rate,
+        # A steering column has a limit of its own, on another angle.
+        steer_rate_max=getattr(p, "steer_rate_lim", inf),
         v_max=p.vel_lim,
         v_min=-p.vel_lim,
         a_max=p.vel_rate_lim,
@@ -102,25 +80,51 @@ def driven_by_acceleration(x: Any, wish: Wish, p: Any) -> AccelerationInput:
     return AccelerationInput(wish.a, wish.steer)
 
 
-def backwards(x: Any, wish: Wish) -> Any:
+def _backwards(x: Any, wish: Wish) -> Any:
     """Whether the gear is to be reverse: rolling back, or at rest and wanting to."""
     return logical_or(x.v_x < -STILL, logical_and(x.v_x < STILL, wish.a < 0.0))
 
 
-def gear(back: Any) -> one:
-    """Reverse or drive."""
+def _gear(back: Any) -> one:
     return where(back, float(Gear.REVERSE), float(Gear.DRIVE))
 
 
 def driven_in_gear(x: Any, wish: Wish, p: Any) -> GearedInput:
     """The acceleration is forward in every gear."""
-    return GearedInput(wish.a, wish.steer, gear(backwards(x, wish)))
+    return GearedInput(wish.a, wish.steer, _gear(_backwards(x, wish)))
 
 
 def driven_by_pedal(x: Any, wish: Wish, p: Any) -> PedalInput:
     """The pedal drives in the direction of the gear."""
-    back = backwards(x, wish)
-    return PedalInput(where(back, -wish.a, wish.a), wish.steer, gear(back))
+    back = _backwards(x, wish)
+    return PedalInput(where(back, -wish.a, wish.a), wish.steer, _gear(back))
+
+
+def driven_by_pedals(x: Any, wish: Wish, p: Any) -> ActuationInput:
+    """Accelerator and brake as shares of what they are taken to give, or what they are to give
+    where there is no map."""
+    back = _backwards(x, wish)
+    along = where(back, -wish.a, wish.a)
+    drive, brake = maximum(along, 0.0), maximum(-along, 0.0)
+    if not isinstance(p.accel_map, NoTable):
+        drive = drive * (1.0 / PEDAL_DRIVE)
+    if isinstance(p.brake_map, NoTable):
+        return ActuationInput(drive - brake, 0.0 * brake, wish.steer, _gear(back))
+    return ActuationInput(drive, brake * (1.0 / PEDAL_BRAKE), wish.steer, _gear(back))
+
+
+def by_steering_wheel(x: Any, steer: rad, p: Any) -> rad:
+    """The angle of a steering wheel with a variable gear ratio for a tyre angle."""
+    coefficients = (p.vgr_coef_a, p.vgr_coef_b, p.vgr_coef_c)
+    held = wheel_angle(x.v_x, x.steer, *coefficients)
+    return steer * gear_ratio(x.v_x, held, *coefficients)
+
+
+def by_steering_map(x: Any, steer: rad, p: Any) -> one:
+    """A coordinate of the map of steering rates that turns the wheels towards a tyre angle."""
+    rows, _ = type(p.steer_map).size
+    most = p.steer_map[rows - 1]
+    return limited((steer - x.steer) * (most * (1.0 / FULL_RATE)), most)
 
 
 _COMMANDS: dict[type, Callable[[Any, Wish, Any], Any]] = {
@@ -128,35 +132,42 @@ _COMMANDS: dict[type, Callable[[Any, Wish, Any], Any]] = {
     AccelerationInput: driven_by_acceleration,
     GearedInput: driven_in_gear,
     PedalInput: driven_by_pedal,
+    ActuationInput: driven_by_pedals,
 }
 
 
-def _within_limits(command: Callable[[Any, Wish, Any], Any], x: Any, wish: Wish, p: Any) -> Any:
-    return command(x, wish._replace(steer=limited(wish.steer, p.steer_lim)), p)
+def on_ground(x: Any, u: Any, w: Any, ground: GroundUnder, p: Any) -> tuple[Any, Any]:
+    """What knows of slopes is told the acceleration along the car."""
+    return (u if ground.down is None else u._replace(slope=ground.g * ground.down.x)), w
 
 
-def car(Input: Any, *, ideal: bool = False) -> Body:
-    """The body of a model with this input; an ideal one has no limits."""
-    command = _COMMANDS[Input]
-    if ideal:
-        return car_driven_by(command, unlimited)
+def car(
+    Input: Any, *, ideal: bool = False, steering: Callable[[Any, rad, Any], Any] | None = None
+) -> Body:
+    """The body of a model with this input; an ideal one has no limits.
 
-    def limits_of(p: Any) -> Limits:
+    `steering(x, steer, p)` is the input that turns the tyres to an angle, where it is not that.
+    """
+    drive = _COMMANDS[Input]
+
+    def command(x: Any, wish: Wish, p: Any) -> Any:
+        if ideal:
+            return drive(x, wish, p)
+        steer = limited(wish.steer, p.steer_lim)
+        u = drive(x, wish._replace(steer=steer), p)
+        return u if steering is None else u._replace(steer=steering(x, steer, p))
+
+    def own_limits(p: Any) -> Limits:
         every = limits(p)
-        known = {name: ends for name, ends in every.inputs.items() if name in Input._fields}
-        return replace(every, inputs=known)
+        # Pedals are in units of their maps, and so is what turns the wheels by other means.
+        known = () if steering is not None or Input is ActuationInput else Input._fields
+        ranges = {name: ends for name, ends in every.inputs.items() if name in known}
+        return replace(every, inputs=ranges)
 
-    return car_driven_by(partial(_within_limits, command), limits_of)
-
-
-def car_driven_by(command: Callable[[Any, Wish, Any], Any], limits: LimitsOf) -> Body:
-    """The body of a model that is commanded so."""
-    return Body(
-        reference="middle of the rear axle",
-        pose=pose,
-        velocity=velocity,
-        placed=placed,
+    return rolling_car(
+        wheel_base=lambda p: p.wheel_base,
         geometry=geometry,
-        limits=limits,
+        limits=unlimited if ideal else own_limits,
         command=command,
+        on_ground=on_ground if Input in (PedalInput, ActuationInput) else None,
     )

@@ -19,7 +19,7 @@ from ...model import Model, NoDisturbance
 from ...ops import atan, cos, pow, sin
 from ...record import extended
 from ...units import J, N, kg, kg_m2, m, m_s, m_s2, non_negative, one, positive, rad, rad_s
-from .body import bicycle_limits, seen_from_the_mass, sliding_body
+from .body import dynamic_bicycle_body
 from .factory import CONTROL, CommonRoadFactory
 from .records import BicycleInput, BicycleParams
 from .sets import BMW_3_SERIES
@@ -171,7 +171,7 @@ def _model(motion: Callable[[State, BicycleInput, Params], Motion]) -> Model:
             Outputs=Outputs,
             derivative=derivative,
             outputs=outputs,
-            body=sliding_body(BicycleInput, seen_from_the_mass, bicycle_limits),
+            body=dynamic_bicycle_body(),
             energy=energy,
             summary="Bicycle on linear tyres with load transfer, at any speed",
         )

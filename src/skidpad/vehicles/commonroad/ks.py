@@ -72,7 +72,7 @@ MODEL = additive(
         Outputs=Outputs,
         derivative=derivative,
         outputs=outputs,
-        body=rear_axle_body(CarInput, seen_from_the_rear),
+        body=rear_axle_body(seen_from_the_rear),
         summary="CommonRoad KS: kinematic single track, rear axle",
     )
 )

@@ -36,7 +36,7 @@ from ...units import (
     rad_s2,
     s,
 )
-from .body import slipping_body
+from .body import seen_from_the_mass, slipping_body
 from .factory import VEHICLE_MODELS, CommonRoadFactory
 from .records import CarInput, CarParams
 from .sets import BMW_320I
@@ -220,7 +220,7 @@ def _model(move: Callable[[State, CarInput, Params], Motion]) -> Model:
             Outputs=Outputs,
             derivative=derivative,
             outputs=outputs,
-            body=slipping_body(),
+            body=slipping_body(seen_from_the_mass),
             summary="CommonRoad ST: single track on linear tyres",
         )
     )

@@ -44,7 +44,7 @@ def _model(move: Callable[[State, CarInput, Params], Motion]) -> Model:
             Outputs=Outputs,
             derivative=derivative,
             outputs=outputs,
-            body=replace(slipping_body(), geometry=on_spinning_wheels),
+            body=slipping_body(on_spinning_wheels),
             mirror_odd={"omega_f": False, "omega_r": False},
             summary="CommonRoad STD: single track with spinning wheels, drifts",
         )

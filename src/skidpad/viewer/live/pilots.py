@@ -7,7 +7,6 @@ from math import hypot, isfinite
 from typing import Any
 
 from ... import record
-from ...body import Wish
 from ...controllers.abilities import abilities_of
 from ...controllers.driving import Axes, Memory, wish_of_keys, wish_to_stop
 from ...errors import InvalidValue
@@ -34,7 +33,7 @@ class Pilot:
         self, vehicle: WorldVehicle, path: TimedPath | None, lines: Sequence[Line]
     ) -> None:
         self._vehicle, self._dt = vehicle, vehicle.bodies.group.dt
-        self._kind = vehicle.built.vehicle
+        self._kind = vehicle.vehicle
         self._can = abilities_of(self._kind)
         self._route = None if path is None else Route(path)
         self._lines = [line for line in lines if line.kind in ("reference", "centre")]
@@ -101,8 +100,7 @@ class Pilot:
 
     def command(self, time: s) -> None:
         """Give the vehicle its inputs for the step that begins at a time."""
-        x, body, p = self._vehicle.state, self._kind.body, self._kind.params
-        pose, now = body.pose(x, p), body.velocity(x, self._vehicle.input, p)
+        pose, now = self._vehicle.bodies.motion(self._vehicle.row)
         if self.controller == PATH and self._follower is not None:
             wish = self._follower.wish(pose, now)
         elif self.controller == KEYBOARD and self._axes is not None:
@@ -110,13 +108,12 @@ class Pilot:
         elif self.controller == KEYBOARD:
             wish, self._memory = wish_to_stop(self._memory, now, self._can, self._dt)
         elif self._route is not None:
-            v, omega = self._route.twist(time, *pose)
-            wish = Wish(v=v, omega=omega)
+            wish = self._route.wish(time, pose, now, self._can.wheel_base)
         else:
             return
         # With the parameters of the start: a heavier car is driven alike, and slower for it.
-        inputs = self._vehicle.bodies.group.inputs
-        inputs[self._vehicle.row] = record.flatten(body.command(x, wish, p))
+        wanted = self._kind.body.command(self._vehicle.state, wish, self._kind.params)
+        self._vehicle.bodies.group.inputs[self._vehicle.row] = record.flatten(wanted)
 
     def _nearest_line(self) -> Line:
         x, y, *_ = self._vehicle.truth
