@@ -19,8 +19,8 @@ import numpy as np
 import skidpad as sp
 from skidpad.controllers import Reference, lqr
 from skidpad.monte_carlo import MonteCarlo
+from skidpad.plots.style import STYLE
 from skidpad.uncertainty import Gaussian, OrnsteinUhlenbeck, UncertaintyModel, by_name
-from skidpad.viewer.plot import STYLE
 
 DT = 0.05
 """Time between two commands and between two draws, s."""
@@ -83,7 +83,7 @@ def drive(runs: int, seed: int) -> Drive:
         limits={"a": 6.0, "steer_rate": car.params.steer_rate_max},
     )
     fleet = sp.Fleet(car, DT, substeps=10)
-    given: dict[str, Any] = {
+    settings: dict[str, Any] = {
         "x0": {"v_x": SPEED},
         "controls": road.rows(round(road.duration / DT), DT)[:, 0],
         "policy": regulator,
@@ -100,9 +100,9 @@ def drive(runs: int, seed: int) -> Drive:
         disturbance=disturbances(car),
         noise=measurement_noise(car),
         events={"leaves its lane": lambda x: np.abs(road.offset(x.x, x.y)) > SPARE},
-        **given,
+        **settings,
     )
-    alone = fleet.monte_carlo(runs=1, **given)
+    alone = fleet.monte_carlo(runs=1, **settings)
     left, right = many.worst("offset", 1)[0], many.worst("offset", 1, lowest=True)[0]
     return Drive(
         road,

@@ -21,7 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from skidpad.planning.learned import LearnedMotion
-from skidpad.viewer.plot import STYLE
+from skidpad.plots.style import STYLE
 
 Array = NDArray[np.float64]
 PERIOD = 0.02

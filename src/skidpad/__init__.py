@@ -27,6 +27,7 @@ if TYPE_CHECKING:
         world,
     )
     from . import sensing as sensors
+    from .body import Body, Wish
     from .compat import autoware as planning
     from .compat import truck as engine
     from .compat.autoware.simulator import PlanningSimulator
@@ -59,6 +60,7 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 
 __all__ = [
+    "Body",
     "Cost",
     "Engine",
     "Fleet",
@@ -80,6 +82,7 @@ __all__ = [
     "UnknownOperation",
     "Vehicle",
     "VehicleFactory",
+    "Wish",
     "World",
     "__version__",
     "collision",
@@ -130,6 +133,7 @@ _MODULES = {
 }
 """Parts of the package under the names that users know, and where they lie."""
 _HOMES = {
+    "Body": "body",
     "Cost": "cost",
     "Engine": "compat.truck",
     "Fleet": "run.fleet",
@@ -151,27 +155,31 @@ _HOMES = {
     "UnknownOperation": "errors",
     "Vehicle": "model",
     "VehicleFactory": "model",
+    "Wish": "body",
     "World": "world.world",
     "linearise": "run.linearisation",
     "with_disturbance": "components.additive_disturbance",
 }
 """The module each lazily loaded name lives in."""
 _EXTENSIONS = {
+    "Film.show": "viewer.embedded:show_film",
     "Film.to_html": "viewer.html:write_html",
-    "Fleet.monte_carlo": "run.monte_carlo.sampled:sampled",
-    "Map.plot": "plots.map_picture:plot",
-    "Map.png": "plots.map_picture:png",
-    "MonteCarlo.html": "plots.figures.monte_carlo_html:monte_carlo_html",
-    "MonteCarlo.plot": "plots:fan",
-    "Trajectory.html": "plots.figures.trajectory_html:trajectory_html",
-    "Trajectory.plot": "plots.trajectory_plot:plot",
+    "Map.load": "plane.maps.load:load",
+    "Map.plot": "plots.figures.map:plot",
+    "Map.png": "plots.figures.map:png",
+    "MonteCarlo.html": "plots.notebook.monte_carlo:monte_carlo_html",
+    "MonteCarlo.plot": "plots.figures.fan:fan",
+    "Scene.on_cuda": "plane.raycast.cuda:CudaScene",
+    "Trajectory.html": "plots.notebook.trajectory:trajectory_html",
+    "Trajectory.plot": "plots.figures.trajectory:trajectory",
+    "Trajectory.show": "viewer.embedded:show_trajectory",
     "Vehicle.casadi": "interop.casadi:casadi_model",
-    "Vehicle.html": "plots.figures.vehicle_html:vehicle_html",
+    "Vehicle.html": "plots.notebook.vehicle:vehicle_html",
     "Vehicle.jax": "interop.jax:jax_model",
     "Vehicle.linearise": "run.linearisation:linearise",
     "Vehicle.linearise_continuous": "run.linearisation:linearise_continuous",
     "Vehicle.normalised_acceleration": "run.linearisation:normalised_acceleration",
-    "World.html": "plots.figures.world_html:world_html",
+    "World.html": "plots.notebook.world:world_html",
 }
 """What outer rings add to objects of inner ones; see `extension`."""
 

@@ -6,24 +6,31 @@ the names of fields. A model without one still simulates. The contract:
 1. `reference` names the point of the vehicle whose motion is meant. All places on the vehicle are
    given from it, x forward, y to the left, in m.
 2. `pose(x, p)` is where that point is in the world, `velocity(x, u, p)` how it moves, in body axes.
+   `speed(x, p)`, if given, is the speed that references and set-points mean, negative in reverse,
+   of a state that has the length of the velocity; it is `v_x` where it is left out.
 3. `acceleration(x, rate, p)`, if given, is its acceleration over ground in body axes and the rate
-   of the yaw rate, from state and time derivative. A continuous model may leave it out: it is
-   then the derivative of `velocity` along the motion. A discrete model has none.
+   of the yaw rate, from state and time derivative. A model may leave it out: it is then the
+   derivative of `velocity` along the motion. That of a discrete model is not known.
 4. `placed(x, pose, velocity, p)` is the state with the body put elsewhere and set in motion, as a
    contact or a user does. What a model cannot do (slide sideways) is left out, the rest stays.
-5. `geometry(p)` and `limits(p)` are plain values for given parameters.
+5. `geometry(p)` and `limits(p)` are plain values, from parameters that are numbers.
 6. `command(x, wish, p)` is the input that brings about a wish, as far as the limits allow.
-7. The functions of 2, 3, 4 and 6 are pure and built from `skidpad.ops`, so that they take numbers,
-   arrays with a value per vehicle, and symbols; `geometry` and `limits` are called with numbers.
+7. `steer(x, u, p)`, if it steers, is the angle of its front wheels.
+8. `on_ground(x, u, w, ground, p)`, if ground can be felt at all, is the input and the disturbance
+   with what the ground does to the vehicle put in, in place of what was there.
+9. `odometry(x, u, p)`, if wheels tell something else than `velocity`, is what they tell.
+10. All but `geometry` and `limits` are pure and built from `skidpad.ops`, so that they take
+    numbers, arrays with a value per vehicle, and symbols.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from math import inf
 from typing import Any, NamedTuple
 
+from . import record
 from .errors import InvalidValue
 from .units import kg, kg_m2, m, m_s, m_s2, one, rad, rad_s, rad_s2
 
@@ -80,6 +87,28 @@ class Wish(NamedTuple):
     """How far it is pulled, 0 to 1, for vehicles that have one."""
 
 
+class Down(NamedTuple):
+    """The unit vector downwards in body axes, without its part across the ground."""
+
+    x: one
+    """Positive downhill ahead."""
+    y: one
+    """Positive downhill to the left."""
+
+
+class GroundUnder(NamedTuple):
+    """What the ground is like where a vehicle stands; None where it says nothing."""
+
+    g: m_s2
+    """Gravity."""
+    down: Down | None = None
+    """Which way it slopes."""
+    mu: tuple[one, ...] | None = None
+    """Friction under each wheel of the geometry; negative: that of the vehicle itself."""
+    rolling: tuple[one, ...] | None = None
+    """Rolling resistance over load under each wheel; negative: that of the vehicle itself."""
+
+
 @dataclass(frozen=True)
 class Wheel:
     """A wheel. The strings name fields of the state or the outputs; empty where there is none."""
@@ -95,6 +124,8 @@ class Wheel:
     """Angle on the vehicle of a wheel that does not steer, positive to the left."""
     steer: str = ""
     """The field with its angle on the vehicle, if it steers."""
+    spin: str = ""
+    """The field with its rate of turning in rad/s, positive forward, if it spins by itself."""
     F_x: str = ""
     """The field with its force along the wheel, in N."""
     F_y: str = ""
@@ -103,6 +134,11 @@ class Wheel:
     """The field with its load, in N."""
     use: str = ""
     """The field with the share of its grip that is used, 0 to 1."""
+
+    @property
+    def length(self) -> m:
+        """As long as it is seen from above: its diameter."""
+        return 2.0 * self.radius
 
 
 @dataclass(frozen=True)
@@ -170,6 +206,8 @@ class Limits:
     """Largest acceleration over ground that its tyres give, in any direction."""
     omega_max: rad_s = inf
     """Of a vehicle that turns on the spot."""
+    handbrake: bool = False
+    """Whether it has one, which `Wish.handbrake` pulls."""
     inputs: Mapping[str, tuple[float, float]] = field(
         default_factory=dict[str, tuple[float, float]]
     )
@@ -188,6 +226,25 @@ class Body:
     limits: Callable[[Any], Limits]
     command: Callable[[Any, Wish, Any], Any]
     acceleration: Callable[[Any, Any, Any], Acceleration] | None = None
+    steer: Callable[[Any, Any, Any], rad] | None = None
+    on_ground: Callable[[Any, Any, Any, GroundUnder, Any], tuple[Any, Any]] | None = None
+    odometry: Callable[[Any, Any, Any], Velocity] | None = None
+    speed: Callable[[Any, Any], m_s] | None = None
+    gravity: str = ""
+    """The parameter that is the gravity of the world it stands in, if it has one."""
+
+    def speed_of(self, x: Any, u: Any, p: Any) -> m_s:
+        """The speed that references and set-points mean."""
+        return self.velocity(x, u, p).v_x if self.speed is None else self.speed(x, p)
+
+
+def own_fields(State: type, read: Callable[[Any], Sequence[Any]]) -> tuple[str | None, ...]:
+    """The state fields that `read(x)` consists of; None in place of a value that it computes."""
+    # Told apart by identity: what is computed is another object, even if it is equal.
+    probes = [1.0 + k / 64.0 for k in range(record.size(State))]
+    values = read(record.unflatten(State, probes))
+    by_probe = {id(probe): name for probe, name in zip(probes, record.names(State), strict=True)}
+    return tuple(by_probe.get(id(value)) for value in values)
 
 
 def body_of(vehicle: Any, purpose: str) -> Body:
@@ -202,10 +259,43 @@ def body_of(vehicle: Any, purpose: str) -> Body:
     return body
 
 
-def sliding_acceleration(x: Any, rate: Any, p: Any) -> Acceleration:
-    """`Body.acceleration` of a state with `v_x`, `v_y` and `omega` of the reference point."""
-    return Acceleration(
-        rate.v_x - x.v_y * x.omega, rate.v_y + x.v_x * x.omega, omega_rate=rate.omega
+def car_geometry(
+    *,
+    front_axle: m,
+    rear_axle: m,
+    front: m,
+    rear: m,
+    width: m,
+    height: m,
+    track: m | None = None,
+    wheel_radius: m = 0.32,
+    wheel_width: m = 0.2,
+    mass: kg | None = None,
+    inertia: kg_m2 | None = None,
+    centre_of_mass: Point | None = None,
+    steer: str = "steer",
+    forces: bool = False,
+) -> Geometry:
+    """A car on four wheels between two ends, all seen from its reference point.
+
+    What is left out is estimated: a track of 0.85 widths, mass and inertia of the ground that it
+    covers, the centre of mass midway between the axles. `steer` is the field with the angle of the
+    front wheels; `forces`: see `four_wheels`.
+    """
+    length = front - rear
+    mass = estimated_mass(length, width) if mass is None else mass
+    track = 0.85 * width if track is None else track
+    return Geometry(
+        front_axle=front_axle,
+        rear_axle=rear_axle,
+        wheels=four_wheels(
+            front_axle, rear_axle, track, wheel_radius, wheel_width, steer=steer, forces=forces
+        ),
+        outlines=(car_outline(rear, front, width),),
+        height=height,
+        mass=mass,
+        inertia=plate_inertia(mass, length, width) if inertia is None else inertia,
+        centre_of_mass=centre_of_mass or (0.5 * (front_axle + rear_axle), 0.0),
     )
 
 

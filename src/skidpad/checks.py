@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import math
 import operator
 from typing import Any
@@ -13,10 +14,8 @@ from .model import Vehicle, VehicleFactory
 from .policy import Policy
 from .units import Allowed
 
-PRECISIONS = ("float64", "float32")
 
-
-def made(vehicle: Any) -> Vehicle:
+def vehicle_of(vehicle: Any) -> Vehicle:
     """The vehicle; raises for anything else, such as a factory that was not called."""
     if isinstance(vehicle, Vehicle):
         return vehicle
@@ -37,20 +36,18 @@ def positive_step(dt: float, precision: str) -> float:
     return value
 
 
-def whole(name: str, value: Any, allowed: str, least: int = 1) -> int:
+def whole(name: str, value: Any, allowed: str = "", least: int | None = 1) -> int:
     """The value as an integer; raises unless it is one and not below `least`."""
-    try:
-        number = operator.index(value)
-    except TypeError:
-        raise InvalidValue(f"{name} = {value!r} must be a whole number, {allowed}") from None
-    if number < least:
+    number = None
+    if not isinstance(value, bool):
+        with contextlib.suppress(TypeError):
+            number = operator.index(value)
+    if number is None:
+        kind = f"a whole number, {allowed}" if allowed else "a whole number"
+        raise InvalidValue(f"{name} = {value!r} must be {kind}")
+    if least is not None and number < least:
         raise InvalidValue(f"{name} = {number} must be {allowed}")
     return number
-
-
-def substeps_of(own: int, given: int | None) -> int:
-    """The sub-steps to take: those given, else the model's own."""
-    return own if given is None else whole("substeps", given, "at least 1")
 
 
 def one_of(name: str, value: Any, allowed: tuple[Any, ...]) -> None:
@@ -63,7 +60,7 @@ def one_of(name: str, value: Any, allowed: tuple[Any, ...]) -> None:
 
 def steps_of(steps: int | None, *series: Any) -> int:
     """The number of steps that `steps` and the arrays with a row per step agree on."""
-    lengths = {len(given) for given in series if getattr(given, "ndim", np.ndim(given)) == 3}
+    lengths = {len(rows) for rows in series if getattr(rows, "ndim", np.ndim(rows)) == 3}
     if steps is not None:
         lengths.add(whole("steps", steps, "at least 1"))
     if not lengths:
@@ -82,15 +79,52 @@ def must_be_policy(policy: Any) -> None:
 
 def must_be(name: str, value: Any, allowed: Allowed, unit: str = "") -> float:
     """The value as a float; raises unless it is a finite number in the range."""
-    label = f"{name} = {value!r}" + (f" {unit}" if unit else "")
-    if isinstance(value, (str, bool)):
-        raise InvalidValue(f"{label} must be a number")
-    try:
-        number = float(value)
-    except (TypeError, ValueError, OverflowError) as error:
-        raise InvalidValue(f"{label} must be a number") from error
+    number = _as_float(name, value, unit)
     if not math.isfinite(number):
-        raise InvalidValue(f"{label} must be finite")
+        raise InvalidValue(f"{_shown(name, value, unit)} must be finite")
     if number not in allowed:
-        raise InvalidValue(f"{label} must be {allowed}")
+        raise InvalidValue(f"{_shown(name, value, unit)} must be {allowed}")
     return number
+
+
+def finite(name: str, value: Any, unit: str = "") -> float:
+    """The value as a float; raises unless it is a finite number."""
+    return must_be(name, value, Allowed(), unit)
+
+
+def positive(name: str, value: Any, unit: str = "") -> float:
+    """The value as a float; raises unless it is finite and greater than 0."""
+    number = _as_float(name, value, unit)
+    if not 0.0 < number < math.inf:
+        raise InvalidValue(f"{_shown(name, value, unit)} must be finite and greater than 0")
+    return number
+
+
+def not_negative(name: str, value: Any, unit: str = "") -> float:
+    """The value as a float; raises unless it is finite and at least 0."""
+    number = _as_float(name, value, unit)
+    if not 0.0 <= number < math.inf:
+        raise InvalidValue(f"{_shown(name, value, unit)} must be finite and at least 0")
+    return number
+
+
+def flag(name: str, value: Any) -> bool:
+    """The value; raises unless it is True or False."""
+    if not isinstance(value, bool):
+        raise InvalidValue(f"{name} = {value!r} must be True or False")
+    return value
+
+
+def _as_float(name: str, value: Any, unit: str) -> float:
+    try:
+        if isinstance(value, (str, bool)):
+            raise TypeError("not a number")
+        return float(value)
+    except (TypeError, ValueError, OverflowError) as error:
+        raise InvalidValue(f"{_shown(name, value, unit)} must be a number") from error
+
+
+def _shown(name: str, value: Any, unit: str) -> str:
+    # A number of NumPy's as its digits alone.
+    text = str(value) if isinstance(value, np.generic) else repr(value)
+    return f"{name} = {text}" + (f" {unit}" if unit else "")

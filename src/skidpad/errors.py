@@ -25,6 +25,10 @@ class MissingExtra(SkidpadError, ImportError):
     """An optional package is not installed; the message says what to install."""
 
 
+class SimulatorInUse(SkidpadError, RuntimeError):
+    """A simulator was called while another thread steps it; nothing was changed."""
+
+
 class StepNotConverged(SkidpadError, ArithmeticError):
     """An implicit step left a Newton residual above its tolerance, so its result is not used."""
 

@@ -1,4 +1,4 @@
-"""Files that are either whole or not there."""
+"""Files: texts that can be read, and files that are either whole or not there."""
 
 from __future__ import annotations
 
@@ -7,6 +7,8 @@ import secrets
 from collections.abc import Generator
 from contextlib import contextmanager
 from pathlib import Path
+
+from .errors import InvalidValue
 
 
 @contextmanager
@@ -28,3 +30,13 @@ def replacing(path: str | os.PathLike[str]) -> Generator[Path]:
     except BaseException:
         temporary.unlink(missing_ok=True)
         raise
+
+
+def text_of(file: Path) -> str:
+    """The text of a file in UTF-8; raises for one that cannot be read or is not text."""
+    try:
+        return file.read_text(encoding="utf-8-sig")
+    except OSError as error:
+        raise InvalidValue(f"{file} cannot be read: {error.strerror or error}") from error
+    except UnicodeDecodeError as error:
+        raise InvalidValue(f"{file} is not a text file in UTF-8: {error}") from error

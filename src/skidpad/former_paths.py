@@ -15,6 +15,7 @@ from types import ModuleType
 HOMES = {
     "additive": "components.additive_disturbance",
     "collision": "plane.collision",
+    "demo.closed_loop": "demo.driver",
     "engine": "compat.truck",
     "fleet": "run.fleet",
     "linearisation": "run.linearisation",
@@ -30,8 +31,8 @@ HOMES = {
     "uncertainty": "sensing.uncertainty",
     "uncertainty.seeds": "random.seeds",
     "viewer.film": "stage.film",
-    "viewer.plot": "plots.trajectory_plot",
-    "viewer.plots": "plots.figures",
+    "viewer.plot": "plots.style",
+    "viewer.plots": "plots.numbers",
 }
 """Old paths below `skidpad` and where they lead; what lies below them follows."""
 

@@ -8,25 +8,40 @@ against this contract and knows no particular vehicle:
    the next `State`. Exactly one of the two is given.
 3. `outputs(x, u, w, p)` returns an `Outputs` record; it never influences the motion.
 4. `hold(x, u, w, p)`, if given, is evaluated once at the start of a step; its result takes the
-  place
-   of `u` in `derivative` and `outputs` and stays constant over the step. Command limiters that
-   sample the state and hard model switches belong there, so that Runge-Kutta stages agree.
+   place of `u` in `derivative` and `outputs` and stays constant over the step. Command limiters
+   that sample the state and hard model switches belong there, so that Runge-Kutta stages agree.
 5. `settle(x, p)`, if given, returns the state with dependent fields made consistent; `reset` uses
-  it.
+   it.
 6. The functions are pure: built from `skidpad.ops` and arithmetic, no memory, no `if` on a value.
+
+What has to do with a vehicle is generic over its records, in the order State, Input, Params,
+Outputs, Disturbance: a `Simulator[State, Input]` steps to a `State`. What is left out is anything.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, Generic, NamedTuple, Self
 
 from . import record
 from .body import Body, Geometry, Limits, Outline, body_of
 from .errors import InvalidValue
 from .extension import outer
 from .linear import Continuous, Discrete, NormalisedAcceleration
+
+if TYPE_CHECKING:
+    from typing_extensions import TypeVar
+
+    X = TypeVar("X", bound=NamedTuple, default=Any)
+    U = TypeVar("U", bound=NamedTuple, default=Any)
+    P = TypeVar("P", bound=NamedTuple, default=Any)
+    Y = TypeVar("Y", bound=NamedTuple, default=Any)
+    W = TypeVar("W", bound=NamedTuple, default=Any)
+else:  # a TypeVar has a default from Python 3.13 on
+    from typing import TypeVar
+
+    X, U, P, Y, W = map(TypeVar, "XUPYW")
 
 
 class NoDisturbance(NamedTuple):
@@ -37,23 +52,28 @@ class NoOutputs(NamedTuple):
     """The output record of a model that has none beyond its state."""
 
 
+# Of any type: a type checker takes the record of a model that names none to be anything.
+_NO_DISTURBANCE: Any = NoDisturbance
+_NO_OUTPUTS: Any = NoOutputs
+
+
 def _no_outputs(x: Any, u: Any, w: Any, p: Any) -> NoOutputs:
     return NoOutputs()
 
 
 @dataclass(frozen=True)
-class Model:
+class Model(Generic[X, U, P, Y, W]):
     """The equations of a vehicle and the records they use; see the module text for the contract."""
 
     name: str
-    State: type
-    Input: type
-    Params: type
+    State: type[X]
+    Input: type[U]
+    Params: type[P]
     derivative: Callable[[Any, Any, Any, Any], Any] | None = None
     update: Callable[[Any, Any, Any, Any, Any], Any] | None = None
     outputs: Callable[[Any, Any, Any, Any], Any] = _no_outputs
-    Outputs: type = NoOutputs
-    Disturbance: type = NoDisturbance
+    Outputs: type[Y] = _NO_OUTPUTS
+    Disturbance: type[W] = _NO_DISTURBANCE
     hold: Callable[[Any, Any, Any, Any], Any] | None = None
     settle: Callable[[Any, Any], Any] | None = None
     substeps: int = 1
@@ -95,8 +115,8 @@ class Model:
 
     def _check_dead_times(self) -> None:
         known = {"Input": record.names(self.Input), "Params": record.names(self.Params)}
-        for given in self.dead_times.items():
-            for name, kind in zip(given, known, strict=True):
+        for pair in self.dead_times.items():
+            for name, kind in zip(pair, known, strict=True):
                 if name not in known[kind]:
                     raise InvalidValue(record.unknown_name(kind, name, known[kind]))
         if self.dead_time_rule not in ("at_least", "nearest"):
@@ -116,19 +136,20 @@ class Model:
 
 
 @dataclass(frozen=True)
-class Vehicle:
+class Vehicle(Generic[X, U, P, Y, W]):
     """A model with its parameters: what `Simulator` and `Fleet` take."""
 
-    model: Model
-    params: Any
+    model: Model[X, U, P, Y, W]
+    params: P
     outlines: tuple[Outline, ...] | None = None
     """What it looks like from above, where that is not in its parameters: takes the place of the
     outlines of its body's geometry."""
 
     def __post_init__(self) -> None:
-        if not isinstance(self.params, self.model.Params):
+        Params: type = self.model.Params
+        if not isinstance(self.params, Params):
             raise InvalidValue(
-                f"parameters of {self.name!r} must be a {self.model.Params.__qualname__} record, "
+                f"parameters of {self.name!r} must be a {Params.__qualname__} record, "
                 f"got {type(self.params).__qualname__}"
             )
         record.check(self.params)
@@ -139,12 +160,12 @@ class Vehicle:
         return self.model.name
 
     @property
-    def State(self) -> type:
+    def State(self) -> type[X]:
         """The state record class."""
         return self.model.State
 
     @property
-    def Input(self) -> type:
+    def Input(self) -> type[U]:
         """The input record class."""
         return self.model.Input
 
@@ -164,13 +185,13 @@ class Vehicle:
         """What it can do with its parameters."""
         return self.body.limits(self.params)
 
-    def with_params(self, given: Any = None, /, **values: Any) -> Vehicle:
+    def with_params(self, params: Any = None, /, **values: Any) -> Self:
         """The same vehicle with some parameters replaced; nested ones by record or dotted name."""
         return replace(
-            self, params=record.build(self.model.Params, given, base=self.params, **values)
+            self, params=record.build(self.model.Params, params, base=self.params, **values)
         )
 
-    def derivative(self, x: Any, u: Any, w: Any = None, p: Any = None) -> Any:
+    def derivative(self, x: Any, u: Any, w: Any = None, p: Any = None) -> X:
         """Time derivative of the state, called directly on floats, NumPy, CasADi or JAX values.
 
         A model with `hold` sees the input as sampled at `x`, as at the start of a step.
@@ -181,7 +202,7 @@ class Vehicle:
         w, p = self._defaults(w, p)
         return model.derivative(x, model.held_input(x, u, w, p), w, p)
 
-    def outputs(self, x: Any, u: Any, w: Any = None, p: Any = None) -> Any:
+    def outputs(self, x: Any, u: Any, w: Any = None, p: Any = None) -> Y:
         """The output record at a state and input, called directly."""
         w, p = self._defaults(w, p)
         return self.model.outputs(x, self.model.held_input(x, u, w, p), w, p)
@@ -228,15 +249,15 @@ class Vehicle:
 
 
 @dataclass(frozen=True)
-class VehicleFactory:
+class VehicleFactory(Generic[X, U, P, Y, W]):
     """Makes vehicles of one model: `four_wheel(m=240.0)`. The listed vehicles are such
     factories."""
 
-    model: Model
+    model: Model[X, U, P, Y, W]
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "__doc__", self.model.summary)
 
-    def __call__(self, given: Any = None, /, **params: Any) -> Vehicle:
+    def __call__(self, params: Any = None, /, **values: Any) -> Vehicle[X, U, P, Y, W]:
         """A vehicle with the default parameters, some of them replaced by keyword or mapping."""
-        return Vehicle(self.model, record.build(self.model.Params, given, **params))
+        return Vehicle(self.model, record.build(self.model.Params, params, **values))

@@ -17,7 +17,7 @@ from collections import namedtuple
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cache
 from itertools import pairwise
-from typing import Any, NamedTuple, get_type_hints
+from typing import Any, NamedTuple, TypeVar, get_type_hints
 
 import numpy as np
 
@@ -25,6 +25,7 @@ from .errors import InvalidValue
 from .units import Allowed, Unit
 
 NO_UNIT = Unit("1")
+R = TypeVar("R")
 
 
 class Field(NamedTuple):
@@ -66,6 +67,26 @@ def define(
     return made
 
 
+def extended(kind: type[R]) -> type[R]:
+    """Decorator: a record class with the fields of the record it derives from, then its own.
+
+        @extended
+        class Params(CarParams):
+            v_eps: m_s = 0.001
+
+    A NamedTuple class takes no further fields by itself.
+    """
+    base: Any = kind.__mro__[1]
+    own = inspect.get_annotations(kind)
+    hints = get_type_hints(kind, include_extras=True)
+    order = [*base._fields, *(field for field in own if field not in base._fields)]
+    defaults = {**base._field_defaults, **{f: kind.__dict__[f] for f in own if f in kind.__dict__}}
+    docs = {**_field_docs(base), **_field_docs(kind)}
+    wider = define(kind.__name__, {f: hints[f] for f in order}, defaults, docs, kind.__doc__ or "")
+    wider.__module__, wider.__qualname__ = kind.__module__, kind.__qualname__
+    return wider
+
+
 @cache
 def fields(kind: type) -> tuple[Field, ...]:
     """The scalar leaves of a record class, depth first, in order."""
@@ -99,8 +120,8 @@ def _nested(name: str, kind: type, default: Any) -> Iterable[Field]:
 @cache
 def _field_docs(kind: type) -> dict[str, str]:
     """Docstrings written under the fields of a class; empty where the source is not at hand."""
-    if hasattr(kind, "__field_docs__"):
-        return kind.__field_docs__
+    if "__field_docs__" in vars(kind):
+        return vars(kind)["__field_docs__"]
     try:
         tree = ast.parse(textwrap.dedent(inspect.getsource(kind)))
     except (OSError, TypeError, SyntaxError):

@@ -20,7 +20,7 @@ from skidpad.bench.source import CHECKOUT, Source
 from skidpad.cli import main
 from skidpad.compile import gpu as engine
 from skidpad.compile.plant import Plant
-from skidpad.run.gradient import adjoint_of, terminal_of
+from skidpad.run.adjoint import adjoint_of, terminal_of
 
 TINY = Budget(
     vehicles=32,

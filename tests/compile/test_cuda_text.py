@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import cache
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +18,6 @@ from fleet.driving import inputs, starts
 from skidpad import record
 from skidpad.compile import cuda
 from skidpad.compile.cpu import (
-    HEALTH,
     Backward,
     CpuAdjoint,
     CpuMap,
@@ -25,10 +26,11 @@ from skidpad.compile.cpu import (
     swept_arrays,
 )
 from skidpad.compile.cuda_text import NATIVE
+from skidpad.compile.launches import AdjointLaunch, RolloutLaunch
 from skidpad.compile.lower import lower
 from skidpad.compile.plant import Plant
-from skidpad.run.gradient import adjoint_of, terminal_of
-from skidpad.run.stepper import residual_tolerance
+from skidpad.run.adjoint import adjoint_of, terminal_of
+from skidpad.run.settings import Settings
 
 COUNT, STEPS = 37, 12
 CASES = [
@@ -76,11 +78,19 @@ def driving(made: Plant, precision: str) -> Given:
 class Rolled:
     """The same rollout by LLVM in lanes and by CUDA text on the processor."""
 
-    def __init__(self, case: tuple[str, str, float, int], precision: str, folder: Path) -> None:
+    def __init__(
+        self,
+        case: tuple[str, str, float, int],
+        precision: str,
+        folder: Path,
+        lengths: np.ndarray | None = None,
+    ) -> None:
         name, integrator, self.dt, self.substeps = case
+        self.lengths = lengths
         self.plant, self.precision = plant(name, integrator), precision
-        self.tolerance = residual_tolerance(precision)
-        source = cuda.emit(lower(self.plant.step, precision), precision)
+        self.tolerance = Settings(1.0, None, precision).tolerance
+        lowered = lower(self.plant.step, precision)
+        source = cuda.emit(lowered, precision, timed=lengths is not None)
         self.launch = cuda_harness.kernel(source, "rollout", folder)
 
     def by_llvm(self, given: Given, out: np.ndarray, every: int) -> np.ndarray:
@@ -93,15 +103,28 @@ class Rolled:
             threads=1,
             substeps=self.substeps,
         )
-        return engine.run(given, out, every)
+        return engine.run(given, out, every, lengths=self.lengths)
 
-    def by_text(self, given: Given, out: np.ndarray, every: int) -> np.ndarray:
+    def by_text(
+        self, given: Given, out: np.ndarray, every: int, pieces: Sequence[int] = ()
+    ) -> np.ndarray:
         kind = np.dtype(self.precision).type
-        health = np.zeros((len(HEALTH), out.shape[1]), self.precision)
-        counts = [out.shape[1], out.shape[0] - 1, every * self.substeps, self.substeps]
-        tail = [health, *counts, kind(self.dt / self.substeps), kind(self.tolerance)]
-        self.launch(out.shape[1], (*given, out), tail)
-        return health
+        dt = kind(self.dt / self.substeps)
+        if self.lengths is not None:
+            dt = (self.lengths / self.substeps).astype(self.precision)
+        launch = RolloutLaunch(
+            self.launch,
+            np,
+            given,
+            out,
+            every,
+            substeps=self.substeps,
+            dt=dt,
+            tolerance=kind(self.tolerance),
+        )
+        for begin, end in pairwise([0, *pieces, STEPS]):
+            launch(begin, end)
+        return launch.health
 
     def agree(self, given: Given, every: int, layout: str = "aos") -> tuple[Any, Any]:
         """Samples and health, after checking that both ways give the same bytes."""
@@ -137,6 +160,45 @@ def test_rollouts_have_the_bits_of_llvm(
     held = streamed._replace(u=streamed.u[:1], p=streamed.p[:, :1])
     ends, _ = both.agree(held, every=STEPS, layout="soa")
     assert canonical(ends[-1]) != canonical(samples[-1])
+
+
+@pytest.mark.parametrize("precision", PRECISIONS)
+@pytest.mark.parametrize("case", CASES, ids=lambda c: f"{c[0]}-{c[1]}")
+def test_steps_of_different_lengths(
+    case: tuple[str, str, float, int], precision: str, tmp_path: Path
+) -> None:
+    lengths = case[2] * np.random.default_rng(6).uniform(0.5, 1.0, STEPS)
+    both = Rolled(case, precision, tmp_path, lengths)
+    given = driving(both.plant, precision)
+    samples, _ = both.agree(given, every=3)
+    pieces = empty(STEPS // 3 + 1, given, "aos")
+    pieces[0] = given.x[0]
+    both.by_text(given, pieces, 3, pieces=(4, 5))
+    assert canonical(pieces) == canonical(samples)
+    equal = Rolled(case, precision, tmp_path)
+    assert canonical(equal.agree(given, every=3)[0]) != canonical(samples)
+    both.lengths = np.full(STEPS, case[2])
+    assert canonical(both.agree(given, every=3)[0]) == canonical(equal.agree(given, every=3)[0])
+
+
+@pytest.mark.parametrize("pieces", [(1,), (5, 6, 7), (3, 6, 9), (11,), tuple(range(1, STEPS))])
+@pytest.mark.parametrize("case", CASES, ids=lambda c: f"{c[0]}-{c[1]}")
+def test_a_rollout_in_pieces_has_the_bits_of_one_launch(
+    case: tuple[str, str, float, int], pieces: tuple[int, ...], tmp_path: Path
+) -> None:
+    both = Rolled(case, "float64", tmp_path)
+    given = driving(both.plant, "float64")
+    given.u[5, 2, 0] = np.nan
+    for every in (1, 3, STEPS):
+        results = []
+        for split in ((), pieces):
+            out = empty(STEPS // every + 1, given, "aos")
+            out[0] = given.x[0]
+            results.append((out, both.by_text(given, out, every, split)))
+        (whole, health), (split, split_health) = results
+        assert canonical(split) == canonical(whole)
+        assert canonical(split_health) == canonical(health)
+        assert np.isnan(health[1, 2])
 
 
 def test_a_bad_input_and_a_lost_vehicle_are_reported_for_that_vehicle_alone(
@@ -200,10 +262,13 @@ def test_adjoint_sweeps_have_the_bits_of_llvm(
     for u, seeds in ((streamed.u, seed), (streamed.u[:1], np.zeros((1, 1, nx), precision))):
         back = Backward(states, u, streamed.w, streamed.p, nothing, lam, seeds)
         wanted = CpuAdjoint(program, dt=dt, precision=precision, threads=1).run(back, STEPS, COUNT)
-        got = swept_arrays(np, program, back, COUNT, precision)
-        launch(COUNT, (*back, *got), [COUNT, STEPS, np.dtype(precision).type(dt)])
-        assert [canonical(a) for a in got] == [canonical(a) for a in wanted]
-        assert np.abs(got.u).max() > 0.0
+        for pieces in ((), (5,), (1, 2, 11)):
+            got = swept_arrays(np, program, back, COUNT, precision)
+            sweep = AdjointLaunch(launch, back, got, STEPS, COUNT, np.dtype(precision).type(dt))
+            for begin, end in pairwise([0, *pieces, STEPS]):
+                sweep(begin, end)
+            assert [canonical(a) for a in got] == [canonical(a) for a in wanted]
+            assert np.abs(got.u).max() > 0.0
 
 
 def test_fast_text_computes_the_same_function(tmp_path: Path) -> None:

@@ -1,6 +1,7 @@
 """A small vehicle to try the checker on: viscous friction at two axles, torque at two rear wheels.
 
-It conforms. `cart(derivative)` puts another derivative in place of its own.
+It conforms. `cart(derivative)` puts another derivative in place of its own; `cart(body=BODY)` has a
+body too.
 """
 
 from __future__ import annotations
@@ -8,8 +9,10 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Annotated, Any, NamedTuple
 
+from skidpad.body import Geometry, Limits, Wish, car_geometry
+from skidpad.components.car_bodies import sliding_car
 from skidpad.model import Model, Vehicle, VehicleFactory
-from skidpad.ops import cos, sin
+from skidpad.ops import clip, cos, sin
 from skidpad.units import N, N_s_m, Nm, Unit, kg, kg_m2, m, m_s, m_s2, positive, rad, rad_s, s
 
 J = Annotated[float, Unit("J", length=2, mass=1, time=-2)]
@@ -92,6 +95,33 @@ def outputs(x: State, u: Input, w: Any, p: Any) -> Outputs:
 def kinetic_energy(x: State, p: Any) -> J:
     return 0.5 * p.m * (x.v_x * x.v_x + x.v_y * x.v_y) + 0.5 * p.I_z * x.omega * x.omega
 
+
+def geometry(p: Any) -> Geometry:
+    return car_geometry(
+        front_axle=p.l,
+        rear_axle=-p.l,
+        front=1.1,
+        rear=-1.0,
+        width=p.track + 0.2,
+        height=0.9,
+        track=p.track,
+        wheel_radius=p.r,
+        wheel_width=0.15,
+        mass=p.m,
+        inertia=p.I_z,
+    )
+
+
+def limits(p: Any) -> Limits:
+    return Limits(steer_max=0.5, a_max=6.0, a_min=-6.0, inputs={"steer": (-0.5, 0.5)})
+
+
+def command(x: State, wish: Wish, p: Any) -> Input:
+    tau = 0.5 * p.r * (p.m * wish.a + p.d * x.v_x)
+    return Input(clip(wish.steer, -0.5, 0.5), tau, tau)
+
+
+BODY = sliding_car(geometry=geometry, limits=limits, command=command)
 
 MODEL = Model(
     name="cart",

@@ -11,8 +11,9 @@ import pytest
 import skidpad as sp
 from controllers.roads import DYNAMIC, KINEMATIC, circle, lane_change
 from skidpad import record
+from skidpad.body import Pose, Velocity
 from skidpad.controllers import lqr, pid_long_lat, pure_pursuit, stanley
-from skidpad.controllers.car import Car, Geometry, car_of
+from skidpad.controllers.car import Car, Geometry, front_axle, rear_axle
 from skidpad.controllers.line import Motion
 from skidpad.controllers.reference import Point, Reference
 from skidpad.errors import InvalidValue
@@ -20,6 +21,7 @@ from skidpad.model import NoOutputs
 from skidpad.ops import cos, sin, tan
 from skidpad.policy import Policy
 from skidpad.units import m, m_s, m_s2, rad
+from skidpad.vehicles import wheeled
 
 DT, STEPS = 0.05, 120
 ROAD = lane_change(15.0)
@@ -175,10 +177,10 @@ def _sail(x: Heading, u: Rudder, w: Any, p: Any) -> Heading:
     return Heading(x.knots * cos(x.psi), x.knots * sin(x.psi), turn, u.push)
 
 
-def test_a_vehicle_with_words_of_its_own_needs_a_car() -> None:
+def test_a_vehicle_without_a_body_needs_a_car() -> None:
     model = sp.Model("boat", Heading, Rudder, NoOutputs, derivative=_sail)
     boat = sp.Vehicle(model, NoOutputs())
-    with pytest.raises(InvalidValue, match="has no state x, y, yaw with v or v_x; give a Car"):
+    with pytest.raises(InvalidValue, match="a controller needs to know the body of 'boat'"):
         stanley.policy(boat)
     known = Car(
         Geometry(l_f=2.0, l_r=0.0),
@@ -195,10 +197,53 @@ def test_a_vehicle_with_words_of_its_own_needs_a_car() -> None:
     assert x[-1, 3] == pytest.approx(15.0, abs=0.2)
 
 
-def test_inputs_that_no_controller_knows_are_listed() -> None:
-    model = sp.Model("raft", KINEMATIC.State, Rudder, NoOutputs, derivative=_sail)
-    raft = sp.Vehicle(model, NoOutputs())
-    with pytest.raises(InvalidValue, match="l_f"):
-        car_of(raft)
-    with pytest.raises(InvalidValue, match="'raft' has the inputs angle, push; a controller needs"):
-        car_of(raft, l_f=1.0, l_r=1.0)
+def _robot(control: str) -> sp.Vehicle:
+    return wheeled.vehicle(wheeled.differential(control=wheeled.Control(control)))
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("law", [pure_pursuit, stanley])
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda: sp.vehicles.autoware("IDEAL_STEER_ACC_GEARED"),
+        lambda: sp.vehicles.autoware("IDEAL_STEER_VEL"),
+        lambda: _robot("twist_pid"),
+        lambda: _robot("raw"),
+    ],
+    ids=["acceleration and gear", "velocity", "twist", "torques of the sides"],
+)
+def test_any_vehicle_with_a_body_follows_a_line(make: Any, law: Any) -> None:
+    """Also one that is told a yaw rate and has no wheels to steer."""
+    vehicle, v = make(), 1.0
+    road, steps = circle(8.0, v), 2000
+    rules = {"l_least": 1.0} if law is pure_pursuit else {"k": 1.0}
+    policy = law.policy(vehicle, road, knots=48, **rules)
+    state = vehicle.body.placed(
+        vehicle.State(), Pose(0.0, 0.2, 0.0), Velocity(v, 0.0, 0.0), vehicle.params
+    )
+    x0 = np.array([record.flatten(state)])
+    x = sp.Fleet(vehicle, 0.01).rollout(x0, steps=steps, policy=policy)[:, 0]
+    g = policy.params.geometry
+    poses = vehicle.body.pose(record.unflatten(vehicle.State, list(x.T)), vehicle.params)
+    place = (rear_axle if law is pure_pursuit else front_axle)(Motion(*poses, 0.0, 0.0), g)
+    offset = np.abs(road.offset(*place))
+    assert offset[0] == pytest.approx(0.2, abs=0.15)
+    assert offset[-200:].max() < 0.02
+    assert road.nearest(*(column[-1] for column in place)).s > 0.9 * v * 0.01 * steps
+
+
+def test_what_a_controller_believes_of_its_vehicle_is_a_parameter() -> None:
+    """Who believes the car heavier asks for more torque; nothing is compiled for it."""
+    policy = stanley.policy(TORQUES)
+    state = TORQUES.State(v_x=5.0)
+    told = Point(v=8.0)
+    light, heavy = (
+        policy.command(state, policy.Memory(), told, p, 0.01)[0].tau_fl
+        for p in (
+            policy.params,
+            record.build(policy.Params, {"geometry.vehicle.m": 460.0}, base=policy.params),
+        )
+    )
+    assert light > 0.0
+    assert heavy == pytest.approx(2.0 * light)

@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from skidpad.demo.backing import Hitch, Path, Pose, turning
+from skidpad.demo.backing import Hitch, Path, turning
+from skidpad.plane.pose import Pose
 
 DT = 0.02
 

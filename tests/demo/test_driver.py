@@ -12,8 +12,6 @@ import skidpad as sp
 from skidpad import record
 from skidpad.controllers import speed
 from skidpad.demo import driver
-from skidpad.demo.closed_loop import driven_by
-from skidpad.demo.drive import PythonDriver
 from skidpad.demo.figure_of_eight import SKIDPAD
 from skidpad.vehicles.car_state import State
 
@@ -65,8 +63,10 @@ def test_the_driver_can_be_traced_with_finite_gradients(x: State, memory: driver
 def test_the_driver_compiled_into_the_car_drives_as_the_one_in_python() -> None:
     dt, seconds = 0.001, 2.0
     outside = sp.Simulator(CAR, dt=dt, integrator="rk4")
-    path = outside.run(PythonDriver(DRIVER, dt), duration=seconds)
+    path = outside.run(driver.driven_by(DRIVER).controller(dt), duration=seconds)
     fleet = sp.Fleet(CAR, dt, "rk4", lanes=1, threads=1)
-    states = fleet.rollout(CAR.State(), steps=len(path) - 1, every=100, policy=driven_by(DRIVER))
+    states = fleet.rollout(
+        CAR.State(), steps=len(path) - 1, every=100, policy=driver.driven_by(DRIVER)
+    )
     np.testing.assert_allclose(states[:, 0], path.states[::100], rtol=1e-8, atol=1e-8)
     assert path[-1].v_x > 5.0

@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from skidpad.demo.plan import Plan
+from skidpad.controllers.course import Course
+from skidpad.controllers.speed_profile import Grip, speed_profile
 from skidpad.demo.racing_line import racing_line
-from skidpad.demo.speed_profile import Grip, speed_profile
 from skidpad.demo.track import (
     BLUE,
     CLEARANCE,
@@ -16,11 +16,10 @@ from skidpad.demo.track import (
     YELLOW,
     Track,
     cones,
-    curvature,
-    evenly,
     lane,
     random_track,
 )
+from skidpad.plane.line import Line, smooth_loop
 
 SEEDS = [0, 1, 2, 3]
 
@@ -30,14 +29,14 @@ def ring(radius: float, count: int = 200) -> np.ndarray:
     return radius * np.column_stack([np.cos(a), np.sin(a)])
 
 
-def test_curvature_of_a_circle_is_positive_to_the_left() -> None:
-    np.testing.assert_allclose(curvature(ring(8.0)), 1.0 / 8.0, rtol=1e-3)
-    np.testing.assert_allclose(curvature(ring(8.0)[::-1]), -1.0 / 8.0, rtol=1e-3)
+def curvature(points: np.ndarray) -> np.ndarray:
+    """Of a closed line, at each of its points."""
+    return Line.through(points, closed=True).curvature[:-1]
 
 
 def test_points_are_spread_evenly_along_the_curve_itself() -> None:
     a = np.linspace(0.0, 2.0 * np.pi, 60, endpoint=False) ** 2 / (2.0 * np.pi)
-    points = evenly(10.0 * np.column_stack([np.cos(a), np.sin(a)]), 0.5)
+    points = smooth_loop(10.0 * np.column_stack([np.cos(a), np.sin(a)]), 0.5)
     way = np.hypot(*(np.roll(points, -1, axis=0) - points).T)
     np.testing.assert_allclose(way, way.mean(), rtol=2e-3)
     np.testing.assert_allclose(np.hypot(*points.T), 10.0, atol=0.02)
@@ -46,7 +45,7 @@ def test_points_are_spread_evenly_along_the_curve_itself() -> None:
 @pytest.mark.parametrize("seed", SEEDS)
 def test_a_track_keeps_the_rules(seed: int) -> None:
     track = random_track(seed)
-    assert LENGTHS[0] - 1.0 < track.length < LENGTHS[1] + 1.0
+    assert LENGTHS[0] - 1.0 < track.line.length < LENGTHS[1] + 1.0
     kappa = curvature(track.centre)
     assert np.abs(kappa).max() <= 1.0 / TIGHTEST
     # Once round to the left, with turns to both sides on the way.
@@ -104,12 +103,12 @@ def test_on_a_ring_the_line_of_least_curvature_is_outside() -> None:
 def test_speeds_keep_the_grip_everywhere(seed: int) -> None:
     grip = Grip(a_lateral=12.0, a_drive=6.0, a_brake=9.0, v_max=22.0)
     track = random_track(seed)
-    kappa = curvature(track.centre)
-    v = speed_profile(kappa, track.spacing, grip)
+    line = track.line
+    v, kappa = speed_profile(line, grip)[:-1], line.curvature[:-1]
     assert v.max() <= grip.v_max
     across = v**2 * np.abs(kappa) / grip.a_lateral
     assert across.max() <= 1.0 + 1e-9
-    along = (np.roll(v, -1) ** 2 - v**2) / (2.0 * track.spacing)
+    along = (np.roll(v, -1) ** 2 - v**2) / (2.0 * np.diff(line.s))
     # Drive is limited by where it starts, brakes by where they end.
     room = np.sqrt(1.0 - np.minimum(across, 1.0) ** 2)
     assert (along <= grip.a_drive * room + 1e-9).all()
@@ -122,7 +121,7 @@ def test_speeds_keep_the_grip_everywhere(seed: int) -> None:
 
 
 def test_a_plan_knows_every_place_along_it() -> None:
-    plan = Plan.of(ring(10.0, 630), 5.0, closed=True)
+    plan = Course.of(ring(10.0, 630), 5.0, closed=True)
     assert plan.length == pytest.approx(2.0 * np.pi * 10.0, rel=1e-4)
     assert plan.time == pytest.approx(plan.length / 5.0)
     for s in (-3.0, 0.0, 7.7, 200.0):
@@ -135,7 +134,7 @@ def test_a_plan_knows_every_place_along_it() -> None:
 
 def test_an_open_plan_goes_straight_on() -> None:
     line = np.column_stack([np.arange(5.0), np.zeros(5)])
-    plan = Plan.of(line, np.array([2.0, 2.0, 3.0, 4.0, 4.0]), closed=False)
+    plan = Course.of(line, np.array([2.0, 2.0, 3.0, 4.0, 4.0]), closed=False)
     assert plan.length == 4.0
     assert plan.at(6.0)[:3] == (6.0, 0.0, 0.0)
     assert plan.at(-1.0)[:3] == (-1.0, 0.0, 0.0)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from pathlib import Path
 from typing import Annotated, Any, NamedTuple
 
@@ -12,10 +13,11 @@ import skidpad as sp
 from compile import cuda_harness
 from skidpad.compile import cuda
 from skidpad.compile.cpu import Given, Late
+from skidpad.compile.launches import RolloutLaunch
 from skidpad.compile.lower import lower
 from skidpad.compile.plant import Plant
 from skidpad.model import Model, Vehicle
-from skidpad.run.delay import Channels, delay_steps, late_steps
+from skidpad.run.delay import Channels, age, ages, whole_steps
 from skidpad.units import m, m_s, m_s2, non_negative, per_s, s
 
 DT, VEHICLES, STEPS = 0.1, 37, 20
@@ -206,10 +208,10 @@ def test_a_rejected_command_is_not_queued() -> None:
 
 def test_rules_of_rounding() -> None:
     delays = np.array([0.0, 0.1, 0.3, 0.31, 0.25, 0.24])
-    assert delay_steps(delays, 0.1, "at_least").tolist() == [0, 1, 3, 4, 3, 3]
-    assert delay_steps(delays, 0.1, "nearest").tolist() == [0, 1, 3, 3, 3, 2]
-    assert delay_steps(np.float32(0.1) * 1.0, 0.025, "at_least") == 4.0
-    assert delay_steps(0.25, 0.02, "nearest") == 13.0
+    assert whole_steps(age(delays, 0.1, "at_least")).tolist() == [0, 1, 3, 4, 3, 3]
+    assert whole_steps(age(delays, 0.1, "nearest")).tolist() == [0, 1, 3, 3, 3, 2]
+    assert whole_steps(age(np.float32(0.1) * 1.0, 0.025, "at_least")) == 4.0
+    assert whole_steps(age(0.25, 0.02, "nearest")) == 13.0
 
 
 def test_the_nearest_rule_counts_updates(work: Work) -> None:
@@ -257,16 +259,18 @@ def test_the_cuda_text_reads_the_same_rows(work: Work, tmp_path: Path) -> None:
     launch = cuda_harness.kernel(source, "rollout", tmp_path)
     p = np.tile(np.array(Params()), (VEHICLES, 1))
     p[:, 1], p[:, 2] = work.params["push_delay"], work.params["brake_delay"]
-    steps = late_steps(channels, p[None], DT)
+    steps = whole_steps(ages(channels, p[None], DT))
     pending = np.random.default_rng(5).normal(size=(9, VEHICLES, 3))
     given = Given(work.x0[None], work.u, np.zeros((1, 1, 0)), p[None])
-    out = np.empty((STEPS + 1, VEHICLES, 2))
-    out[0] = work.x0
-    health = np.zeros((3, VEHICLES))
-    counts = [health, VEHICLES, STEPS, 1, 1, np.float64(DT), np.float64(1.0), len(pending)]
-    launch(VEHICLES, [*given, *Late(pending, steps), out], counts)
     wanted = sp.Fleet(cart(), DT).rollout(*work.given(), params=work.params, pending=pending)
-    assert out.tobytes() == wanted.tobytes()
+    for pieces in ([0, STEPS], [0, 1, 4, STEPS]):
+        out = np.empty((STEPS + 1, VEHICLES, 2))
+        out[0] = work.x0
+        numbers = {"substeps": 1, "dt": np.float64(DT), "tolerance": np.float64(1.0)}
+        rollout = RolloutLaunch(launch, np, given, out, 1, Late(pending, steps), **numbers)
+        for begin, end in pairwise(pieces):
+            rollout(begin, end)
+        assert out.tobytes() == wanted.tobytes()
 
 
 def test_a_saved_fleet_keeps_its_delays(work: Work, tmp_path: Path) -> None:

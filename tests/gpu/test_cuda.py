@@ -5,13 +5,18 @@ The vehicles come from files (`tools/make_plants.py`): a machine with a GPU may 
 
 from __future__ import annotations
 
+import os
+import signal
 import sys
+import threading
+import time
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 import skidpad as sp
+from skidpad.compile import launches
 from skidpad.errors import InvalidValue, SimulationDiverged
 
 sys.path.insert(0, str(Path(__file__).parents[2] / "tools"))
@@ -48,6 +53,22 @@ def test_gradients_have_the_bits_of_the_cpu(name, precision, cpu_results):
 
 
 @pytest.mark.parametrize("precision", PRECISIONS)
+@pytest.mark.parametrize("name", CASES)
+def test_steps_of_different_lengths_are_those_of_fleets_of_each(name, precision):
+    fleet = load(name, precision)
+    halves = load(name, precision, dt=0.5 * fleet.dt)
+    x0 = np.zeros((9, sp.record.size(fleet.plant.State)), precision)
+    x0[:, 3] = np.linspace(3.0, 9.0, 9)
+    rng = np.random.default_rng(1)
+    u = 0.01 * rng.standard_normal((40, 9, sp.record.size(fleet.plant.Input)))
+    first = fleet.rollout(x0, u[:25])
+    second = halves.rollout(first[-1], u[25:])
+    dt = [fleet.dt] * 25 + [halves.dt] * 15
+    together = fleet.rollout(x0, u, dt=dt)
+    assert together.tobytes() == np.concatenate([first, second[1:]]).tobytes()
+
+
+@pytest.mark.parametrize("precision", PRECISIONS)
 def test_closed_loops_have_the_bits_of_the_cpu(precision, cpu_results):
     result = make_plants.loop_results(load(make_plants.LOOP, precision))
     assert result.tobytes() == cpu_results[f"{make_plants.LOOP}.{precision}"].tobytes()
@@ -59,6 +80,61 @@ def test_command_driven_vehicles_have_the_bits_of_the_cpu(name, precision, cpu_r
     """Dead times of their own, gears and queues included."""
     for part, array in make_plants.commanded_results(load(name, precision)).items():
         assert array.tobytes() == cpu_results[f"{name}.{precision}.{part}"].tobytes(), part
+
+
+@pytest.fixture
+def tiny_pieces(monkeypatch):
+    """Launches of one step each."""
+    monkeypatch.setattr(launches, "_SHORT", 0.0)
+    for name in ("_FIRST", "_LONG"):
+        monkeypatch.setattr(launches, name, 1e-12)
+
+
+@pytest.mark.usefixtures("tiny_pieces")
+@pytest.mark.parametrize("precision", PRECISIONS)
+def test_a_rollout_in_pieces_has_the_bits_of_one_launch(precision, cpu_results):
+    for name in ("four_wheel.rk4", *make_plants.COMMANDED):
+        fleet = load(name, precision)
+        if name in make_plants.COMMANDED:
+            for part, array in make_plants.commanded_results(fleet).items():
+                assert array.tobytes() == cpu_results[f"{name}.{precision}.{part}"].tobytes(), part
+        else:
+            result = make_plants.results(fleet)
+            assert result.tobytes() == cpu_results[f"{name}.{precision}"].tobytes()
+
+
+@pytest.mark.usefixtures("tiny_pieces")
+@pytest.mark.parametrize("precision", PRECISIONS)
+def test_a_gradient_in_pieces_has_the_bits_of_one_launch(precision, cpu_results):
+    for part, array in make_plants.gradients(load("four_wheel.rk4", precision)).items():
+        assert array.tobytes() == cpu_results[f"four_wheel.rk4.{precision}.{part}"].tobytes(), part
+
+
+def test_fast_mode_in_pieces_has_the_bits_of_one_launch(request):
+    fleet = load("four_wheel.rk4", "float32", fast=True)
+    whole = make_plants.results(fleet)
+    request.getfixturevalue("tiny_pieces")
+    again = load("four_wheel.rk4", "float32", fast=True)
+    assert make_plants.results(again).tobytes() == whole.tobytes()
+
+
+def test_a_long_rollout_can_be_interrupted(cpu_results):
+    fleet = load("four_wheel.rk4", "float64")
+    x0, _ = make_plants.inputs()
+    many = np.tile(x0, (1000, 1))
+    fleet.rollout(many, {"steer": 0.01}, steps=10, every=10)
+    sent = []
+
+    def send():
+        sent.append(time.perf_counter())
+        os.kill(os.getpid(), signal.SIGINT)
+
+    threading.Timer(1.0, send).start()
+    with pytest.raises(KeyboardInterrupt):
+        fleet.rollout(many, {"steer": 0.01}, steps=10**8, every=10**8)
+    assert time.perf_counter() - sent[0] < 2.0
+    result = make_plants.results(fleet)
+    assert result.tobytes() == cpu_results["four_wheel.rk4.float64"].tobytes()
 
 
 @pytest.mark.parametrize("layout", ["aos", "soa"])

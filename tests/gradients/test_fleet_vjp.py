@@ -22,7 +22,8 @@ from gradients.rollouts import (
 )
 from skidpad import Cost, record
 from skidpad.compile.adjoint import tangent_program
-from skidpad.run import gradient as gradient_module
+from skidpad.run import adjoint
+from skidpad.run.runner import Runner
 from skidpad.units import one
 
 CASES = [
@@ -175,15 +176,14 @@ def test_jacobian_predicts_a_small_change() -> None:
 @pytest.fixture
 def advances(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     """Gradients of the bicycle go by checkpoints; the number of states each of its runs keeps."""
-    monkeypatch.setattr(gradient_module, "_MOST_NUMBERS", 100)
-    differentiator = fleet_of("kinematic_bicycle")._derivatives.sweeps
-    advance, runs = differentiator.advance, list[int]()
+    monkeypatch.setattr(adjoint, "_MOST_NUMBERS", 100)
+    samples, runs = Runner.samples, list[int]()
 
-    def noted(given: Any, steps: int, every: int) -> Any:
+    def noted(self: Runner, arguments: Any, steps: int, every: int, *rest: Any) -> Any:
         runs.append(steps // every)
-        return advance(given, steps, every)
+        return samples(self, arguments, steps, every, *rest)
 
-    monkeypatch.setattr(differentiator, "advance", noted)
+    monkeypatch.setattr(Runner, "samples", noted)
     return runs
 
 

@@ -11,7 +11,7 @@ import pytest
 from integrate.problems import PROBLEMS, Problem, end_error, observed_order, traced
 from skidpad import integrate
 from skidpad.errors import InvalidValue, StepNotConverged
-from skidpad.integrate.scipy_ivp import METHODS, advance
+from skidpad.integrate.scipy_ivp import METHODS, ScipyMethod
 from skidpad.model import Model
 from skidpad.ops import atan, cos, sin
 from skidpad.vehicles import four_wheel
@@ -56,7 +56,7 @@ def test_scipy_tolerance_is_used() -> None:
 def test_scipy_failure_is_an_error(method: str) -> None:
     # x' = x² from 1 has its pole at t = 1.
     with pytest.raises(StepNotConverged) as caught:
-        advance(method, lambda x: x * x, np.array([1.0]), 1.5, 1e-6, 1e-9, time=7.0)
+        ScipyMethod(method).solver().advance(lambda x: x * x, np.array([1.0]), 1.5, time=7.0)
     assert caught.value.time == 7.0
     assert method in str(caught.value)
 
@@ -66,7 +66,7 @@ def test_error_of_the_derivative_is_not_hidden() -> None:
         raise InvalidValue("v_x = nan")
 
     with pytest.raises(InvalidValue, match="v_x"):
-        advance("RK45", derivative, np.array([1.0]), 0.1, 1e-6, 1e-9)
+        ScipyMethod("RK45").solver().advance(derivative, np.array([1.0]), 0.1)
 
 
 def test_scipy_cannot_be_traced() -> None:

@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 
 from live.worlds import CAR, ROBOT, arena, run
+from skidpad.controllers.driving import Axes
 from skidpad.errors import InvalidValue
 from skidpad.stage import Line
 from skidpad.viewer.live.arena import Arena
-from skidpad.viewer.live.driving import Axes
 from skidpad.viewer.live.obstacles import MOST
 from skidpad.viewer.live.playground import playground
 

@@ -2,29 +2,13 @@
 
 from __future__ import annotations
 
-from itertools import pairwise
-from math import radians
 from typing import Any
 
 import pytest
 
 from live.worlds import arena, run
-from skidpad import record, vehicles
-from skidpad.viewer.live.abilities import abilities_of
+from skidpad.controllers.driving import Axes
 from skidpad.viewer.live.arena import Arena
-from skidpad.viewer.live.driving import (
-    AHEAD_TIME,
-    Axes,
-    Held,
-    Motion,
-    Wish,
-    braked,
-    drivable,
-    inputs_for,
-    keyed,
-    pedalled,
-    steering,
-)
 
 OWN = (
     *("formula_student", "four_wheel", "kinematic_bicycle", "ackermann_truck"),
@@ -37,7 +21,6 @@ WHEELED = (
     *(("ackermann", "twist_front_steer_pid"), ("ackermann_drivetrain", "raw")),
 )
 NAMES = [*OWN, *(f"{kind}.{control}" for kind, control in WHEELED)]
-CAR = abilities_of(vehicles.formula_student())
 
 
 def of_all_kinds() -> Arena:
@@ -106,86 +89,3 @@ def test_every_kind_does_what_the_keys_say(name: str, parts: Any) -> None:
 def test_who_was_let_go_of_stands(name: str, parts: Any) -> None:
     before, after = parts["let go"][name], parts["later"][name]
     assert abs(after.x - before.x) + abs(after.y - before.y) < 0.1
-
-
-def test_every_listed_vehicle_that_can_stand_in_a_world_can_be_driven() -> None:
-    for name in vehicles.names():
-        vehicle = vehicles.get(name)()
-        if {"x", "y", "yaw", "v_x"} <= set(record.names(vehicle.State)):
-            assert drivable(frozenset(record.names(vehicle.Input))), name
-
-
-@pytest.mark.parametrize("names", [{"steer"}, {"tau_fl"}, {"velocity"}, {"a_s", "a_d"}, set()])
-def test_inputs_that_keys_cannot_drive_are_known(names: set[str]) -> None:
-    assert not drivable(frozenset(names))
-
-
-def test_axes_follow_keys_over_a_tenth_of_a_second() -> None:
-    held, now = Held(), Motion(5.0)
-    for _ in range(round(0.5 * AHEAD_TIME / 0.005)):
-        _, held = keyed(Axes(1.0, 0.0), held, now, CAR, 0.005)
-    assert held.ahead == pytest.approx(0.5)
-    first, _ = keyed(Axes(1.0, 1.0), Held(), now, CAR, 0.005)
-    assert first.a > 0.0, "the first step moves already"
-    assert first.steer > 0.0
-
-
-def test_brake_becomes_reverse_without_a_jump() -> None:
-    speeds = [k * 0.01 for k in range(-300, 300)]
-    pulls = [pedalled(-1.0, v, CAR) for v in speeds]
-    assert max(abs(b - a) for a, b in pairwise(pulls)) < 0.25
-    assert pedalled(-1.0, 10.0, CAR) == -CAR.a_brake
-    assert pedalled(-1.0, -1.0, CAR) == -CAR.a_back
-    assert pedalled(-1.0, -CAR.v_back, CAR) == 0.0
-    assert pedalled(1.0, -5.0, CAR) == CAR.a_brake
-
-
-def test_braking_opposes_motion_and_ends_with_it() -> None:
-    assert braked(3.0, 8.0) == -8.0
-    assert braked(-3.0, 8.0) == 8.0
-    assert braked(0.0, 8.0) == 0.0
-
-
-def test_the_faster_the_less_the_wheels_turn() -> None:
-    angles = [steering(1.0, Motion(v), CAR) for v in (0.0, 3.0, 8.0, 15.0, 30.0)]
-    assert angles[0] == CAR.steer_max
-    assert angles == sorted(angles, reverse=True)
-    # On the circle of that angle the lateral acceleration is what the tyres hold, not more.
-    assert 15.0**2 * angles[3] / CAR.wheel_base == pytest.approx(CAR.a_turn, rel=0.01)
-
-
-def test_wheels_turn_further_against_a_slide() -> None:
-    sliding_left = Motion(10.0, 5.0)
-    straight = Motion(11.18)
-    assert steering(1.0, sliding_left, CAR) > steering(1.0, straight, CAR) + radians(10.0)
-    assert steering(-1.0, sliding_left, CAR) == pytest.approx(-steering(1.0, straight, CAR), 0.01)
-
-
-def test_the_handbrake_holds_the_rear_wheels_only() -> None:
-    names = frozenset(record.names(vehicles.formula_student().Input))
-    wish = Wish(0.0, 0.0, 0.1, 0.0, handbrake=True)
-    given = inputs_for(names, wish, Motion(10.0), CAR)
-    assert given["tau_fl"] == given["tau_fr"] == 0.0
-    assert given["tau_rl"] == given["tau_rr"] == -CAR.hand_torque
-    assert inputs_for(names, wish, Motion(0.0), CAR)["tau_rl"] == 0.0
-
-
-def test_torques_stay_within_the_motors() -> None:
-    names = frozenset(record.names(vehicles.formula_student().Input))
-    for a in (-1e3, 1e3):
-        given = inputs_for(names, Wish(a, 0.0, 0.0, 0.0, handbrake=True), Motion(10.0), CAR)
-        assert all(abs(given[n]) <= CAR.tau_max for n in given if n.startswith("tau"))
-
-
-def test_a_gear_goes_with_the_direction() -> None:
-    names = frozenset({"acceleration", "steer", "gear"})
-    can = abilities_of(vehicles.autoware("DELAY_STEER_ACC_GEARED"))
-    forward, reverse = 2.0, 20.0
-    for v, a, gear in (
-        *((0.0, 1.0, forward), (5.0, -3.0, forward), (0.0, -1.0, reverse)),
-        *((-2.0, 3.0, reverse), (-2.0, -1.0, reverse), (0.0, 0.0, forward)),
-    ):
-        given = inputs_for(names, Wish(a, 0.0, 0.0, 0.0), Motion(v), can)
-        assert (given["gear"], given["acceleration"]) == (gear, a)
-    pedal = inputs_for(names | {"slope"}, Wish(-1.0, 0.0, 0.0, 0.0), Motion(-1.0), can)
-    assert pedal["acceleration"] == 1.0, "a pedal drives in the direction of its gear"

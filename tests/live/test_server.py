@@ -19,6 +19,7 @@ from live.clients import Client, served
 from live.worlds import CAR, ROBOT, WALL, arena
 from skidpad import recording as mcap
 from skidpad import vehicles
+from skidpad.body import Body, Geometry, Limits, Pose, Velocity, box
 from skidpad.errors import InvalidValue
 from skidpad.model import Model, VehicleFactory
 from skidpad.units import m, m_s, one, rad
@@ -380,10 +381,21 @@ def explosion(x: Any, u: Any, w: Any, p: Any) -> Exploding:
     return Exploding(x.v_x, 0.0 * x.y, 0.0 * x.yaw, p.rate * (1.0 + x.v_x * x.v_x))
 
 
+CRATE = Body(
+    reference="its middle",
+    pose=lambda x, p: Pose(x.x, x.y, x.yaw),
+    velocity=lambda x, u, p: Velocity(x.v_x, 0.0 * x.v_x, 0.0 * x.v_x),
+    placed=lambda x, pose, velocity, p: x._replace(**pose._asdict(), v_x=velocity.v_x),
+    geometry=lambda p: Geometry(0.5, -0.5, (), (box(-0.5, 0.5, 1.0),), 1.0, 100.0, 20.0),
+    limits=lambda p: Limits(),
+    command=lambda x, wish, p: NoInput(wish.steer),
+)
+
+
 def test_a_world_that_diverges_stops_says_so_and_starts_again(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    model = Model("exploding", Exploding, NoInput, Growth, derivative=explosion)
+    model = Model("exploding", Exploding, NoInput, Growth, derivative=explosion, body=CRATE)
     monkeypatch.setitem(vehicles._FACTORIES, "exploding", VehicleFactory(model))
     one = arena(
         '<vehicle name="bomb"><init_pose>0 9 0</init_pose>'

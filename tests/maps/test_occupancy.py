@@ -111,8 +111,11 @@ def test_numbers_as_ros_writes_them(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        (YAML.replace("0.5\n", "0\n", 1), "resolution = 0.0 must be finite and above 0 m"),
-        (YAML.replace("0.5\n", "-0.1\n", 1), "resolution = -0.1 must be finite and above 0 m"),
+        (YAML.replace("0.5\n", "0\n", 1), "resolution = 0.0 m must be finite and greater than 0"),
+        (
+            YAML.replace("0.5\n", "-0.1\n", 1),
+            "resolution = -0.1 m must be finite and",
+        ),
         (YAML.replace("0.5\n", ".nan\n", 1), "resolution = nan must be a finite number"),
         (YAML.replace("0.5\n", "fine\n", 1), "resolution = 'fine' must be a number"),
         (YAML.replace("resolution", "resolutoin"), "did you mean 'resolution'"),
@@ -174,8 +177,8 @@ def test_a_grid_can_be_turned() -> None:
 @pytest.mark.parametrize(
     ("cells", "resolution", "message"),
     [
-        ([[0, 1]], 0.0, "resolution = 0.0 must be finite and above 0 m"),
-        ([[0, 1]], float("nan"), "must be a finite number"),
+        ([[0, 1]], 0.0, "resolution = 0.0 m must be finite and greater than 0"),
+        ([[0, 1]], float("nan"), "resolution = nan m must be finite"),
         ([[0, 2]], 1.0, "must be true or false, or 1 or 0"),
         ([[0.0, 0.5]], 1.0, "must be true or false, or 1 or 0"),
         ([0, 1], 1.0, "occupied has shape (2,)"),

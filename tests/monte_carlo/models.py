@@ -45,6 +45,28 @@ explosive = VehicleFactory(
 )
 
 
+class Slow(NamedTuple):
+    gain: float = 1.0
+    delay: float = 0.3
+
+
+def pushed(x: Explosive, u: Input, w: Wind, p: Slow) -> Explosive:
+    return Explosive(x.x * x.x * p.gain + u.a + w.a)
+
+
+late = VehicleFactory(
+    Model(
+        "late",
+        Explosive,
+        Input,
+        Slow,
+        derivative=pushed,
+        Disturbance=Wind,
+        dead_times={"a": "delay"},
+    )
+)
+
+
 def holding(k: float) -> Any:
     """A policy that brakes in proportion to the speed that it sees."""
 

@@ -9,7 +9,7 @@ import skidpad as sp
 from skidpad.errors import InvalidValue, SimulationDiverged
 from skidpad.sensing.uncertainty import Gaussian, OrnsteinUhlenbeck
 
-from .models import explosive, holding, mass
+from .models import explosive, holding, late, mass
 
 WIND = Gaussian(mean=[0.0], std=[1.0])
 
@@ -141,3 +141,22 @@ def test_outputs_of_a_replay_are_those_of_the_drawn_parameters() -> None:
 def study_mass(study: sp.monte_carlo.MonteCarlo, run: int) -> float:
     """The mass that a run has drawn."""
     return float(study._experiment.parameters(np.array([run]))["m"][0])
+
+
+def test_commands_that_act_late_do_act() -> None:
+    """From step to step the queue goes along, also where some runs have ended."""
+    vehicle = late()
+    starts = np.array([[0.1], [40.0], [0.2], [90.0], [0.3]])
+    table = np.random.default_rng(4).uniform(-1.0, 1.0, (12, 5, 1))
+    options = {"params": {"delay": np.array([0.2, 0.0, 0.35, 0.1, 0.5])}}
+    many = sp.Fleet(vehicle, dt=0.1, on_diverge="mask")
+    wanted = many.rollout(starts, table, **options)
+    study = many.monte_carlo(starts, table, runs=5, **options)
+    assert study.diverged == (1, 3)
+    assert np.array_equal(study.final, wanted[-1], equal_nan=True)
+    again = study.replay(study.seed_of(2))
+    assert np.array_equal(again.states, wanted[:, 2])
+    held = many.monte_carlo({"x": 0.1}, {"a": 1.0}, runs=3, steps=9)
+    alone = many.rollout({"x": 0.1}, {"a": 1.0}, steps=9)
+    assert np.array_equal(held.final, np.repeat(alone[-1], 3, axis=0))
+    assert alone[-1, 0] > 0.5

@@ -8,10 +8,8 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from scipy.integrate import quad
 
 from skidpad.compat.autoware.lanelet2 import read_lanelets
-from skidpad.compat.autoware.map_projection import MilitaryGrid, universal, zone
 from skidpad.compat.autoware.road import Road
 from skidpad.errors import InvalidValue
 
@@ -183,67 +181,6 @@ def test_latitude_and_longitude_become_metres(tmp_path: Path) -> None:
     assert road.pitch(x, y, north) == pytest.approx(-math.atan(10.0 / length), rel=1e-9)
     assert 0.0 <= x < 1e5
     assert 0.0 <= y < 1e5
-
-
-@pytest.mark.parametrize("latitude", [0.0, 12.3, 35.0, -48.9, 70.0])
-def test_the_central_meridian_keeps_its_length(latitude: float) -> None:
-    f = 1.0 / 298.257223563
-    e2 = f * (2.0 - f)
-
-    def radius(phi: float) -> float:
-        return 6378137.0 * (1.0 - e2) / (1.0 - e2 * math.sin(phi) ** 2) ** 1.5
-
-    arc = quad(radius, 0.0, math.radians(latitude), epsabs=1e-6, epsrel=1e-13)[0]
-    easting, northing = universal(latitude, 9.0, 32, south=False)
-    assert easting == pytest.approx(500_000.0, abs=1e-6)
-    assert northing == pytest.approx(0.9996 * arc, abs=1e-3)
-
-
-@pytest.mark.parametrize(("latitude", "longitude"), [(35.0, 139.5), (-33.9, 18.6), (60.0, 4.0)])
-def test_the_projection_keeps_angles(latitude: float, longitude: float) -> None:
-    """East and north steps of equal true length stay equal and square (conformal)."""
-    e2 = 1.0 - (1.0 - 1.0 / 298.257223563) ** 2
-    w = 1.0 - e2 * math.sin(math.radians(latitude)) ** 2
-    meridian = 6378137.0 * (1.0 - e2) / w**1.5
-    parallel = 6378137.0 / math.sqrt(w) * math.cos(math.radians(latitude))
-    grid = MilitaryGrid(latitude, longitude)
-    step = 1e-4
-
-    def moved(north: float, east: float) -> np.ndarray:
-        ahead = grid.project(latitude + north, longitude + east)
-        behind = grid.project(latitude - north, longitude - east)
-        return (np.array(ahead) - behind) / (2.0 * math.radians(step))
-
-    to_north = moved(step, 0.0) / meridian
-    to_east = moved(0.0, step) / parallel
-    assert np.dot(to_north, to_east) == pytest.approx(0.0, abs=1e-7)
-    assert to_north == pytest.approx([-to_east[1], to_east[0]], abs=1e-7)
-    assert 0.9995 < np.hypot(*to_north) < 1.001
-
-
-def test_a_published_place() -> None:
-    """The CN Tower in Toronto: 43°38'33.24"N 79°23'13.7"W is 17T 630084 4833438, to the metre."""
-    latitude, longitude = 43 + 38 / 60 + 33.24 / 3600, -(79 + 23 / 60 + 13.7 / 3600)
-    assert zone(latitude, longitude) == 17
-    easting, northing = universal(latitude, longitude, 17, south=False)
-    assert (easting, northing) == pytest.approx((630084.0, 4833438.0), abs=1.0)
-    x, y = MilitaryGrid(latitude, longitude).project(latitude, longitude)
-    assert (x, y) == pytest.approx((30084.0, 33438.0), abs=1.0)
-
-
-def test_zones_around_norway_are_wider() -> None:
-    assert [zone(60.0, east) for east in (2.9, 3.0, 11.9, 12.0)] == [31, 32, 32, 33]
-    assert [zone(78.0, east) for east in (8.9, 9.0, 20.9, 21.0, 33.0)] == [31, 33, 33, 35, 37]
-    assert [zone(0.0, east) for east in (-180.0, 179.9, 180.0, 0.0)] == [1, 60, 1, 31]
-
-
-def test_a_map_across_the_border_of_a_square_stays_in_one_piece() -> None:
-    grid = MilitaryGrid(35.0, 139.0)
-    x, _ = grid.project(35.0, 139.0)
-    far_x, _ = grid.project(35.0, 140.2)
-    # One degree of longitude is about 91.3 km there.
-    assert far_x - x == pytest.approx(1.2 * 91_288.0, rel=2e-3)
-    assert far_x > 1e5
 
 
 def broken(osm: Map, left: int | None, right: int | None) -> Map:

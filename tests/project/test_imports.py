@@ -24,7 +24,6 @@ CONFINED = {
     "jax": {"compile", "ops", "bench", "conformance", "interop"},
     "typer": {"cli"},
     "rich": {"__main__", "runs", "cli", "bench", "demo"},
-    "plotly": {"plots"},
     "starlette": {"viewer"},
     "uvicorn": {"viewer"},
 }

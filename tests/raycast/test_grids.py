@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 
 from raycast import plain_rays
 from skidpad.plane.maps import Grid
+from skidpad.plane.maps.contour import contour
 from skidpad.plane.raycast import Scene
-from skidpad.plane.raycast.contour import contour
 
 CIRCLE = np.linspace(-np.pi, np.pi, 120, endpoint=False)
 
@@ -73,8 +73,8 @@ def test_the_contour_goes_around_what_is_occupied(cells) -> None:
     occupied = np.array(cells)
     edges = contour(occupied)
     x0, y0, x1, y1 = edges.T
-    # The area within, by Gauss's formula; with the inside on the right it is counted negative.
-    assert np.sum(x0 * y1 - x1 * y0) == -2 * occupied.sum()
+    # The area within, by Gauss's formula; with the inside on the left it is positive.
+    assert np.sum(x0 * y1 - x1 * y0) == 2 * occupied.sum()
     # Each corner is left as often as it is reached.
     assert sorted(zip(x0, y0, strict=True)) == sorted(zip(x1, y1, strict=True))
     solid = np.pad(occupied, 1)

@@ -41,7 +41,7 @@ def official(schema: str) -> Any:
 def messages(path: Path, *topics: str) -> list[Message]:
     """Messages in the order of their times, sums checked."""
     classes: dict[int, Any] = {}
-    found: list[Message] = []
+    decoded: list[Message] = []
     with path.open("rb") as file:
         reader = SeekingReader(file, validate_crcs=True)
         for schema, channel, message in reader.iter_messages(topics or None):
@@ -49,5 +49,7 @@ def messages(path: Path, *topics: str) -> list[Message]:
             if schema.id not in classes:
                 classes[schema.id] = described(schema.name, schema.data)
             value = classes[schema.id].FromString(message.data)
-            found.append(Message(channel.topic, schema.name, message.log_time, value, message.data))
-    return found
+            decoded.append(
+                Message(channel.topic, schema.name, message.log_time, value, message.data)
+            )
+    return decoded

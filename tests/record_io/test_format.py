@@ -13,7 +13,7 @@ from mcap.records import ChunkIndex, Metadata
 from mcap.stream_reader import StreamReader
 
 from record_io.stages import full_stage, small_stage, some_rows
-from skidpad.recording import Recorder, chunks, recorder
+from skidpad.recording import Recorder, chunk, recorder
 
 COUNT = 3000
 TIMES = np.arange(COUNT) * 1e-3
@@ -26,12 +26,12 @@ def path(tmp_path_factory: pytest.TempPathFactory) -> Path:
     stage = full_stage()
     rows = some_rows(stage, COUNT)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(recorder, "CHUNK", 200_000)
-        patch.setattr(chunks, "STILL_PERIOD", 1.0)
-        with Recorder(path, stage, meta={"by": "a test"}) as made:
+        patch.setattr(recorder, "CHUNK_SIZE", 200_000)
+        patch.setattr(chunk, "STILL_PERIOD", 1.0)
+        with Recorder(path, stage, meta={"by": "a test"}) as writer:
             for k in range(0, COUNT, 100):
-                made.add_scan(0, k / 1000, np.full(5, k))
-                made.add_rows(TIMES[k : k + 100], rows[k : k + 100])
+                writer.add_scan(0, k / 1000, np.full(5, k))
+                writer.add_rows(TIMES[k : k + 100], rows[k : k + 100])
     return path
 
 
@@ -82,20 +82,20 @@ def test_every_index_says_what_is_there(path: Path) -> None:
         summary = SeekingReader(file).get_summary()
     assert summary is not None
     data = path.read_bytes()
-    for chunk in summary.chunk_indexes:
-        assert isinstance(chunk, ChunkIndex)
-        assert data[chunk.chunk_start_offset] == 6
-        for channel, offset in chunk.message_index_offsets.items():
+    for index in summary.chunk_indexes:
+        assert isinstance(index, ChunkIndex)
+        assert data[index.chunk_start_offset] == 6
+        for channel, offset in index.message_index_offsets.items():
             op, _, number = struct.unpack_from("<BQH", data, offset)
             assert (op, number) == (7, channel)
 
 
 def test_records_that_are_looked_up_by_place(path: Path) -> None:
     with path.open("rb") as file:
-        found = list(SeekingReader(file).iter_metadata())
-    assert [record.name for record in found] == ["skidpad.recording", "skidpad.notes"]
-    assert isinstance(found[1], Metadata)
-    assert found[1].metadata == {"notes": '{"by": "a test"}'}
+        records = list(SeekingReader(file).iter_metadata())
+    assert [record.name for record in records] == ["skidpad.recording", "skidpad.notes"]
+    assert isinstance(records[1], Metadata)
+    assert records[1].metadata["notes"] == '{"by": "a test"}'
 
 
 def test_the_sum_of_the_summary(path: Path) -> None:

@@ -58,9 +58,9 @@ def test_foxgloves_classes_read_what_the_file_describes(path: Path) -> None:
 
 
 def test_transforms_put_bodies_and_steered_wheels_in_place(path: Path) -> None:
-    found = messages(path, "/tf")
-    assert [message.time for message in found] == [0, 100_000_000, 250_000_000, 333_333_333]
-    for k, message in enumerate(found):
+    decoded = messages(path, "/tf")
+    assert [message.time for message in decoded] == [0, 100_000_000, 250_000_000, 333_333_333]
+    for k, message in enumerate(decoded):
         by_child = {t.child_frame_id: t for t in message.value.transforms}
         assert list(by_child) == ["car", "world_2", "car_trailer", "crate", "car/fl"]
         for name, frame in (("car", "car"), ("crate", "crate"), ("car trailer", "car_trailer")):
@@ -109,10 +109,10 @@ def test_what_tilts_is_turned_about_all_axes(path: Path) -> None:
 
 
 def test_the_numbers_of_a_body_are_exact_and_named(path: Path) -> None:
-    found = messages(path, "/car/state")
-    names = [f.name for f in found[0].value.DESCRIPTOR.fields]
+    decoded = messages(path, "/car/state")
+    names = [f.name for f in decoded[0].value.DESCRIPTOR.fields]
     assert " ".join(names) == "t x y yaw omega steer_left u_steer a_x a_y F_x_fl"
-    for k, message in enumerate(found):
+    for k, message in enumerate(decoded):
         assert message.schema == "skidpad.four_wheel"
         assert message.value.t == TIMES[k]
         assert [getattr(message.value, name) for name in names[1:]] == ROWS[k, :9].tolist()
@@ -213,13 +213,13 @@ def test_all_vehicles_of_a_crowd_are_where_they_are(tmp_path: Path, count: int) 
     rows = some_rows(stage, 3)
     with Recorder(path, stage) as recorder:
         recorder.add_rows([0.0, 0.5, 1.0], rows)
-    found: list[Message] = messages(path)
-    transforms = [m.value.transforms for m in found if m.topic == "/tf"]
+    decoded: list[Message] = messages(path)
+    transforms = [m.value.transforms for m in decoded if m.topic == "/tf"]
     assert [[t.translation.x for t in at] for at in transforms] == rows[:, :count].tolist()
-    states = [m.value.y for m in found if m.topic.endswith("/state")]
+    states = [m.value.y for m in decoded if m.topic.endswith("/state")]
     assert states == rows[:, count : 2 * count].ravel().tolist()
     poses = [
-        m.value for m in found if m.schema in ("foxglove.PoseInFrame", "foxglove.PosesInFrame")
+        m.value for m in decoded if m.schema in ("foxglove.PoseInFrame", "foxglove.PosesInFrame")
     ]
     shown = [p.pose for p in poses] if count <= 20 else [p for m in poses for p in m.poses]
     assert [p.position.y for p in shown] == rows[:, count : 2 * count].ravel().tolist()

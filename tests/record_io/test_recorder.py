@@ -18,7 +18,7 @@ from hypothesis.extra import numpy as arrays
 
 from record_io.stages import full_stage, same_bits, small_stage, some_rows, surroundings
 from skidpad.errors import InvalidValue
-from skidpad.recording import ImuMount, Recorder, pump, read, recorder
+from skidpad.recording import ImuMount, Recorder, read, recorder, writer_thread
 from skidpad.stage import Stage
 from waiting import PATIENCE
 
@@ -30,13 +30,13 @@ def test_any_bits_come_back(tmp_path_factory: pytest.TempPathFactory, bits: Any)
     stage, path = small_stage(), tmp_path_factory.mktemp("bits") / "run.mcap"
     rows = np.resize(bits.view(np.float64), (len(bits), 4))
     times = np.arange(len(bits)) / 3.0
-    with Recorder(path, stage) as made:
-        made.add_rows(times, rows)
-    found = read(path)
-    assert found.complete
-    assert same_bits(found.rows, rows)
-    assert same_bits(found.times, times)
-    assert found.stage == stage
+    with Recorder(path, stage) as writer:
+        writer.add_rows(times, rows)
+    recording = read(path)
+    assert recording.complete
+    assert same_bits(recording.rows, rows)
+    assert same_bits(recording.times, times)
+    assert recording.stage == stage
 
 
 def test_everything_comes_back(tmp_path: Path) -> None:
@@ -44,19 +44,19 @@ def test_everything_comes_back(tmp_path: Path) -> None:
     rows, times = some_rows(stage, 500), np.cumsum(np.linspace(0.001, 0.02, 500))
     units = (ImuMount("unit", "world", oriented=True), ImuMount("other", "car"))
     readings = np.random.default_rng(2).normal(size=(20, 10))
-    with Recorder(path, stage, meta={"seed": 3, "why": "ä"}, imus=units) as made:
-        made.add_rows(times, rows)
+    with Recorder(path, stage, meta={"seed": 3, "why": "ä"}, imus=units) as writer:
+        writer.add_rows(times, rows)
         for k in range(20):
-            made.add_scan(1, 0.1 * k, [k, np.inf, np.nan])
-            made.add_imu(0, 0.05 * k, readings[k])
-        made.note(laps=2)
-    found = read(path)
-    assert same_bits(found.rows, rows)
-    assert found.stage == stage
-    assert found.meta == {"seed": 3, "why": "ä", "laps": 2}
-    assert [scan.time for scan in found.scans] == pytest.approx([0.1 * k for k in range(20)])
-    np.testing.assert_array_equal(found.scans[7].ranges, [7, np.inf, np.nan])
-    first, second = found.imus
+            writer.add_scan(1, 0.1 * k, [k, np.inf, np.nan])
+            writer.add_imu(0, 0.05 * k, readings[k])
+        writer.note(laps=2)
+    recording = read(path)
+    assert same_bits(recording.rows, rows)
+    assert recording.stage == stage
+    assert recording.meta == {"seed": 3, "why": "ä", "laps": 2}
+    assert [scan.time for scan in recording.scans] == pytest.approx([0.1 * k for k in range(20)])
+    np.testing.assert_array_equal(recording.scans[7].ranges, [7, np.inf, np.nan])
+    first, second = recording.imus
     assert (first.name, first.body, second.name) == ("unit", "world", "other")
     assert same_bits(first.values, readings[:, :6])
     assert second.values.shape == (0, 6)
@@ -74,11 +74,11 @@ def test_samples_one_by_one_are_those_in_bulk(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("chunk", [1, 5_000, 1 << 20])
 def test_chunks_of_any_size(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, chunk: int) -> None:
-    monkeypatch.setattr(recorder, "CHUNK", chunk)
+    monkeypatch.setattr(recorder, "CHUNK_SIZE", chunk)
     stage, path = full_stage(), tmp_path / "run.mcap"
     rows = some_rows(stage, 200)
-    with Recorder(path, stage) as made:
-        made.add_rows(np.arange(200) / 100.0, rows)
+    with Recorder(path, stage) as writer:
+        writer.add_rows(np.arange(200) / 100.0, rows)
     assert same_bits(read(path).rows, rows)
 
 
@@ -86,42 +86,42 @@ def test_chunks_of_any_size(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, chu
 def test_a_rate_thins_samples(tmp_path: Path, bulk: bool) -> None:
     stage, path = small_stage(), tmp_path / "run.mcap"
     times, rows = np.arange(200) * 0.005, some_rows(small_stage(), 200)
-    with Recorder(path, stage, rate=30.0) as made:
+    with Recorder(path, stage, rate=30.0) as writer:
         if bulk:
-            made.add_rows(times[:77], rows[:77])
-            made.add_rows(times[77:], rows[77:])
+            writer.add_rows(times[:77], rows[:77])
+            writer.add_rows(times[77:], rows[77:])
         else:
             for t, row in zip(times, rows, strict=True):
-                made.add(float(t), row)
-    found = read(path)
+                writer.add(float(t), row)
+    recording = read(path)
     # The first sample of every thirtieth of a second.
     wanted = [int(np.ceil(k / 30.0 / 0.005 - 1e-6)) for k in range(30)]
-    assert same_bits(found.rows, rows[wanted])
+    assert same_bits(recording.rows, rows[wanted])
 
 
 def test_a_stage_without_bodies_has_its_times(tmp_path: Path) -> None:
     path = tmp_path / "empty.mcap"
-    with Recorder(path, Stage("nothing", (), ())) as made:
-        made.add_rows([0.5, 1.0], np.empty((2, 0)))
-    found = read(path)
-    assert found.times.tolist() == [0.5, 1.0]
-    assert found.rows.shape == (2, 0)
+    with Recorder(path, Stage("nothing", (), ())) as writer:
+        writer.add_rows([0.5, 1.0], np.empty((2, 0)))
+    recording = read(path)
+    assert recording.times.tolist() == [0.5, 1.0]
+    assert recording.rows.shape == (2, 0)
 
 
 def test_names_that_are_alike_stay_apart(tmp_path: Path) -> None:
     stage, path = small_stage("x y yaw t a.b a_b a_b_2 1st", "my car"), tmp_path / "run.mcap"
     rows = some_rows(stage, 3)
-    with Recorder(path, stage) as made:
-        made.add_rows([0.0, 1.0, 2.0], rows)
+    with Recorder(path, stage) as writer:
+        writer.add_rows([0.0, 1.0, 2.0], rows)
     assert same_bits(read(path).rows, rows)
 
 
 def test_parts_by_time_and_rate(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(recorder, "CHUNK", 10_000)
+    monkeypatch.setattr(recorder, "CHUNK_SIZE", 10_000)
     stage, path = small_stage(), tmp_path / "run.mcap"
     times, rows = np.arange(1000) / 100.0, some_rows(small_stage(), 1000)
-    with Recorder(path, stage) as made:
-        made.add_rows(times, rows)
+    with Recorder(path, stage) as writer:
+        writer.add_rows(times, rows)
     part = read(path, start=2.0, end=3.0)
     assert same_bits(part.rows, rows[200:301])
     assert same_bits(read(path).between(2.0, 3.0).rows, rows[200:301])
@@ -132,50 +132,50 @@ def test_parts_by_time_and_rate(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
 def test_what_waits_is_written_without_being_asked(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(pump, "PATIENCE", 0.02)
+    monkeypatch.setattr(writer_thread, "PATIENCE", 0.02)
     path = tmp_path / "run.mcap"
-    with Recorder(path, small_stage()) as made:
-        made.add(0.0, np.arange(4.0))
+    with Recorder(path, small_stage()) as writer:
+        writer.add(0.0, np.arange(4.0))
         limit = time.monotonic() + PATIENCE
         while not read(path).times.size and time.monotonic() < limit:
             time.sleep(0.01)
-        found = read(path)
-    assert found.rows.tolist() == [[0.0, 1.0, 2.0, 3.0]]
-    assert not found.complete
+        recording = read(path)
+    assert recording.rows.tolist() == [[0.0, 1.0, 2.0, 3.0]]
+    assert not recording.complete
 
 
 def test_flushed_samples_are_in_the_file(tmp_path: Path) -> None:
     path = tmp_path / "run.mcap"
-    with Recorder(path, small_stage()) as made:
+    with Recorder(path, small_stage()) as writer:
         for k in range(3):
-            made.add(k, np.full(4, k))
-            made.flush()
+            writer.add(k, np.full(4, k))
+            writer.flush()
             assert read(path).times.tolist() == list(range(k + 1))
 
 
 def test_whoever_is_faster_than_the_disk_waits(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(recorder, "CHUNK", 10_000)
+    monkeypatch.setattr(recorder, "CHUNK_SIZE", 10_000)
     stage, path = small_stage(), tmp_path / "run.mcap"
     may_write, most = threading.Event(), 0
-    with Recorder(path, stage) as made:
-        put = made._file._put
+    with Recorder(path, stage) as writer:
+        put = writer._file._write
 
         def slow(*parts: Any) -> None:
             may_write.wait()
             put(*parts)
 
-        monkeypatch.setattr(made._file, "_put", slow)
+        monkeypatch.setattr(writer._file, "_write", slow)
         rows, times = some_rows(stage, 4000), np.arange(4000) / 1000.0
-        adding = threading.Thread(target=made.add_rows, args=(times, rows))
+        adding = threading.Thread(target=writer.add_rows, args=(times, rows))
         adding.start()
         adding.join(0.3)
         assert adding.is_alive(), "there is more than may wait"
-        most = len(made._pump._items)
+        most = writer._thread._queue.qsize()
         may_write.set()
         adding.join()
-    assert most == recorder.WAITING + 1
+    assert most == writer_thread.WAITING
     assert same_bits(read(path).rows, rows)
 
 
@@ -183,15 +183,15 @@ def test_an_error_is_noted_and_the_file_is_whole(tmp_path: Path) -> None:
     path = tmp_path / "run.mcap"
 
     def run() -> None:
-        with Recorder(path, small_stage()) as made:
-            made.add(0.0, np.zeros(4))
+        with Recorder(path, small_stage()) as writer:
+            writer.add(0.0, np.zeros(4))
             raise ZeroDivisionError("by hand")
 
     with pytest.raises(ZeroDivisionError):
         run()
-    found = read(path)
-    assert found.complete
-    assert found.meta == {"error": "ZeroDivisionError: by hand"}
+    recording = read(path)
+    assert recording.complete
+    assert recording.meta == {"error": "ZeroDivisionError: by hand"}
 
 
 def test_a_program_that_forgets_to_close_leaves_a_whole_file(tmp_path: Path) -> None:
@@ -199,12 +199,12 @@ def test_a_program_that_forgets_to_close_leaves_a_whole_file(tmp_path: Path) -> 
     code = (
         "import sys\nfrom record_io.stages import small_stage\n"
         "from skidpad.recording import Recorder\n"
-        "made = Recorder(sys.argv[1], small_stage())\nmade.add(1.0, [1, 2, 3, 4])\n"
+        "writer = Recorder(sys.argv[1], small_stage())\nwriter.add(1.0, [1, 2, 3, 4])\n"
     )
     subprocess.run([sys.executable, "-c", code, path], check=True, env=surroundings())
-    found = read(path)
-    assert found.complete
-    assert found.rows.tolist() == [[1.0, 2.0, 3.0, 4.0]]
+    recording = read(path)
+    assert recording.complete
+    assert recording.rows.tolist() == [[1.0, 2.0, 3.0, 4.0]]
 
 
 @pytest.mark.parametrize(
@@ -224,41 +224,41 @@ def test_a_program_that_forgets_to_close_leaves_a_whole_file(tmp_path: Path) -> 
 )
 def test_what_is_refused_changes_nothing(tmp_path: Path, call: Any, says: str) -> None:
     path = tmp_path / "run.mcap"
-    with Recorder(path, small_stage()) as made:
-        made.add(1.0, np.zeros(4))
+    with Recorder(path, small_stage()) as writer:
+        writer.add(1.0, np.zeros(4))
         with pytest.raises(InvalidValue, match=says):
-            call(made)
-        made.add(2.0, np.ones(4))
-    found = read(path)
-    assert found.times.tolist() == [1.0, 2.0]
-    assert found.meta == {}
+            call(writer)
+        writer.add(2.0, np.ones(4))
+    recording = read(path)
+    assert recording.times.tolist() == [1.0, 2.0]
+    assert recording.meta == {}
 
 
 def test_negative_times_are_refused(tmp_path: Path) -> None:
-    with Recorder(tmp_path / "run.mcap", small_stage()) as made:
+    with Recorder(tmp_path / "run.mcap", small_stage()) as writer:
         with pytest.raises(InvalidValue, match=r"time = -0.5 s must be .* not negative"):
-            made.add(-0.5, np.zeros(4))
+            writer.add(-0.5, np.zeros(4))
         with pytest.raises(InvalidValue, match="not be negative"):
-            made.add_rows([-0.5, 1.0], np.zeros((2, 4)))
-        made.add(0.0, np.zeros(4))
+            writer.add_rows([-0.5, 1.0], np.zeros((2, 4)))
+        writer.add(0.0, np.zeros(4))
 
 
 def test_readings_of_one_sensor_come_in_order(tmp_path: Path) -> None:
-    with Recorder(tmp_path / "run.mcap", full_stage()) as made:
-        made.add_scan(1, 1.0, np.zeros(3))
-        made.add_scan(0, 0.5, np.zeros(5))
+    with Recorder(tmp_path / "run.mcap", full_stage()) as writer:
+        writer.add_scan(1, 1.0, np.zeros(3))
+        writer.add_scan(0, 0.5, np.zeros(5))
         with pytest.raises(InvalidValue, match=r"time = 0.9 s must be .* not before 1.0 s"):
-            made.add_scan(1, 0.9, np.zeros(3))
+            writer.add_scan(1, 0.9, np.zeros(3))
         with pytest.raises(InvalidValue, match=r"shape \(3,\)"):
-            made.add_scan(1, 2.0, np.zeros(4))
+            writer.add_scan(1, 2.0, np.zeros(4))
 
 
 def test_a_closed_recording_takes_no_more(tmp_path: Path) -> None:
-    made = Recorder(tmp_path / "run.mcap", small_stage())
-    made.close()
-    made.close()
+    writer = Recorder(tmp_path / "run.mcap", small_stage())
+    writer.close()
+    writer.close()
     with pytest.raises(InvalidValue, match=r"run.mcap is closed"):
-        made.add(0.0, np.zeros(4))
+        writer.add(0.0, np.zeros(4))
 
 
 @given(st.floats(max_value=0.0) | st.just(float("nan")) | st.just(float("inf")))
@@ -274,8 +274,8 @@ def test_the_numbers_of_a_message_lie_where_the_format_says(tmp_path: Path) -> N
     import zstandard
 
     path = tmp_path / "run.mcap"
-    with Recorder(path, small_stage("x y yaw")) as made:
-        made.add(2.0, [1.5, -2.5, 0.0])
+    with Recorder(path, small_stage("x y yaw")) as writer:
+        writer.add(2.0, [1.5, -2.5, 0.0])
     data = path.read_bytes()
     at = data.index(b"\x28\xb5\x2f\xfd")
     unpacked = zstandard.ZstdDecompressor().decompressobj().decompress(data[at:])

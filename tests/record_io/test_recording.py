@@ -24,9 +24,9 @@ ROWS = some_rows(STAGE, 100)
 @pytest.fixture(scope="module")
 def recording(tmp_path_factory: pytest.TempPathFactory) -> Recording:
     path = tmp_path_factory.mktemp("recording") / "run.mcap"
-    with Recorder(path, STAGE, meta={"seed": 4}) as made:
-        made.add_rows(TIMES, ROWS)
-        made.add_scan(0, 0.5, [1.0, np.inf, np.nan, -np.inf, 3.0])
+    with Recorder(path, STAGE, meta={"seed": 4}) as writer:
+        writer.add_rows(TIMES, ROWS)
+        writer.add_scan(0, 0.5, [1.0, np.inf, np.nan, -np.inf, 3.0])
     return read(path)
 
 
@@ -58,12 +58,12 @@ def test_a_run_of_a_simulator_comes_back_as_it_was(tmp_path: Path) -> None:
     simulator.reset(v_x=5.0)
     run = simulator.run(lambda t, x: {"steer": 0.05}, duration=0.2)
     stage, times, rows = trajectory_stage({"car": run}, car)
-    with Recorder(tmp_path / "car.mcap", stage) as made:
-        made.add_rows(times, rows)
-    found = read(tmp_path / "car.mcap").trajectory("car")
-    assert [c[:3] for c in found.columns] == [c[:3] for c in run.columns]
+    with Recorder(tmp_path / "car.mcap", stage) as writer:
+        writer.add_rows(times, rows)
+    read_back = read(tmp_path / "car.mcap").trajectory("car")
+    assert [c[:3] for c in read_back.columns] == [c[:3] for c in run.columns]
     assert all(
-        same_bits(a.values, b.values) for a, b in zip(found.columns, run.columns, strict=True)
+        same_bits(a.values, b.values) for a, b in zip(read_back.columns, run.columns, strict=True)
     )
 
 
@@ -102,13 +102,13 @@ def test_columns_of_different_units_do_not_share_a_table(tmp_path: Path) -> None
     shape = (((0.0, 0.0), (1.0, 0.0), (0.0, 1.0)),)
     bodies = (Body("a", "vehicle", shape, 0, 1, 2), Body("b", "vehicle", shape, 3, 4, 5))
     stage = Stage("two", tuple(channels), bodies)
-    with Recorder(tmp_path / "run.mcap", stage) as made:
-        made.add_rows([0.0, 1.0], some_rows(stage, 2))
-    found = read(tmp_path / "run.mcap")
+    with Recorder(tmp_path / "run.mcap", stage) as writer:
+        writer.add_rows([0.0, 1.0], some_rows(stage, 2))
+    read_back = read(tmp_path / "run.mcap")
     with pytest.raises(InvalidValue, match=r"b.speed is in rad/s, that of another body in m/s"):
-        found.to_parquet(tmp_path / "run.parquet")
+        read_back.to_parquet(tmp_path / "run.parquet")
     assert not (tmp_path / "run.parquet").exists()
-    found.to_parquet(tmp_path / "run")
+    read_back.to_parquet(tmp_path / "run")
 
 
 def test_nothing_recorded_is_no_table(tmp_path: Path) -> None:

@@ -24,11 +24,11 @@ def plain(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture
 def path(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.setattr(recorder, "CHUNK", 40_000)
+    monkeypatch.setattr(recorder, "CHUNK_SIZE", 40_000)
     stage = full_stage()
-    with Recorder(tmp_path / "run.mcap", stage, meta={"seed": 7}) as made:
-        made.add_rows(np.arange(201) / 100.0, some_rows(stage, 201))
-        made.add_scan(0, 1.0, np.zeros(5))
+    with Recorder(tmp_path / "run.mcap", stage, meta={"seed": 7}) as writer:
+        writer.add_rows(np.arange(201) / 100.0, some_rows(stage, 201))
+        writer.add_scan(0, 1.0, np.zeros(5))
     return tmp_path / "run.mcap"
 
 

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from record_io.decoding import described, official
-from skidpad.recording import schemas, wire
+from skidpad.recording import protobuf, schemas
 
 STANDARD = {
     "google.protobuf.Timestamp": timestamp_pb2.Timestamp,
@@ -45,8 +45,8 @@ def test_a_message_type_is_the_published_one(name: str) -> None:
 
 
 def test_a_state_has_a_double_for_each_name() -> None:
-    made = described("skidpad.car", schemas.state_descriptor("skidpad.car", ["v_x", "F_x_fl"]))
-    assert [(f.number, f.name, f.type) for f in made.DESCRIPTOR.fields] == [
+    state = described("skidpad.car", schemas.state_descriptor("skidpad.car", ["v_x", "F_x_fl"]))
+    assert [(f.number, f.name, f.type) for f in state.DESCRIPTOR.fields] == [
         (1, "t", 1),
         (16, "v_x", 1),
         (17, "F_x_fl", 1),
@@ -55,7 +55,7 @@ def test_a_state_has_a_double_for_each_name() -> None:
 
 @given(st.integers(0, 2**34 * 10**9 - 1))
 def test_a_time_of_fixed_length_is_read_as_it_was(ns: int) -> None:
-    (data,) = wire.timestamps(np.array([ns], np.uint64))
+    (data,) = protobuf.timestamps(np.array([ns], np.uint64))
     read = timestamp_pb2.Timestamp.FromString(data.tobytes())
     assert (read.seconds, read.nanos) == divmod(ns, 10**9)
 
@@ -63,6 +63,6 @@ def test_a_time_of_fixed_length_is_read_as_it_was(ns: int) -> None:
 @given(st.integers(0, 2**63))
 def test_varints_are_protobufs(value: int) -> None:
     if value < 2**63:
-        made = timestamp_pb2.Timestamp.FromString(wire.whole(1, value).data)
-        assert made.seconds == value
-    assert len(wire.varint(value)) == max(-(-value.bit_length() // 7), 1)
+        timestamp = timestamp_pb2.Timestamp.FromString(protobuf.integer(1, value).data)
+        assert timestamp.seconds == value
+    assert len(protobuf.varint(value)) == max(-(-value.bit_length() // 7), 1)

@@ -21,7 +21,7 @@ WALL = "<walls><shape><pt>6 -9</pt><pt>6 9</pt></shape></walls>"
 TWIST = "<controller class='twist_ideal'/>"
 
 
-def made(sensors: str = "") -> sp.World:
+def robot_world(sensors: str = "") -> sp.World:
     """A robot that drives a circle beside another one."""
     robots = robot(sensors, control=TWIST) + robot(name="other", pose="0 4 0", control=TWIST)
     text = f"<simul_timestep>0.01</simul_timestep>{WALL}{BLOCK}{robots}"
@@ -31,7 +31,7 @@ def made(sensors: str = "") -> sp.World:
 
 
 def test_rows_are_those_of_the_world_at_the_time(tmp_path: Path) -> None:
-    world, path = made(), tmp_path / "run.mcap"
+    world, path = robot_world(), tmp_path / "run.mcap"
     view = WorldStage(world)
     taken: dict[float, np.ndarray] = {}
     with WorldRecorder(world, path, rate=20.0, meta={"why": "test"}) as recorder:
@@ -41,17 +41,17 @@ def test_rows_are_those_of_the_world_at_the_time(tmp_path: Path) -> None:
             world.step()
             if recorder.sample():
                 taken[world.time] = view.row()
-    found = read(path)
-    assert found.stage == view.stage
-    assert found.times.tolist() == list(taken)
-    assert found.times == pytest.approx(np.arange(21) / 20.0)
-    assert same_bits(found.rows, np.array(list(taken.values())))
-    assert found.meta == {"dt": 0.01, "seed": 3, "why": "test"}
-    assert found.column("r", "x")[-1] == world.vehicles["r"].truth.x
+    recording = read(path)
+    assert recording.stage == view.stage
+    assert recording.times.tolist() == list(taken)
+    assert recording.times == pytest.approx(np.arange(21) / 20.0)
+    assert same_bits(recording.rows, np.array(list(taken.values())))
+    assert recording.meta == {"dt": 0.01, "seed": 3, "why": "test"}
+    assert recording.column("r", "x")[-1] == world.vehicles["r"].truth.x
 
 
 def test_recording_changes_nothing(tmp_path: Path) -> None:
-    alone, recorded = made(laser()), made(laser())
+    alone, recorded = robot_world(laser()), robot_world(laser())
     alone.run(1.0)
     with WorldRecorder(recorded, tmp_path / "run.mcap", rate=None) as recorder:
         for _ in range(100):
@@ -61,7 +61,7 @@ def test_recording_changes_nothing(tmp_path: Path) -> None:
 
 
 def test_scans_and_readings_come_once_each(tmp_path: Path) -> None:
-    world, path = made(laser(rays=5) + imu(period=0.05)), tmp_path / "run.mcap"
+    world, path = robot_world(laser(rays=5) + imu(period=0.05)), tmp_path / "run.mcap"
     scans: list[np.ndarray] = []
     with WorldRecorder(world, path, rate=None) as recorder:
         for _ in range(100):
@@ -70,11 +70,11 @@ def test_scans_and_readings_come_once_each(tmp_path: Path) -> None:
             scan = world.vehicles["r"].sensors["scan"]
             if scan is not None and (not scans or scan.ranges is not scans[-1]):
                 scans.append(scan.ranges)
-    found = read(path)
-    assert len(found.scans) == len(scans) == 9
-    for mine, theirs in zip(found.scans, scans, strict=True):
+    recording = read(path)
+    assert len(recording.scans) == len(scans) == 9
+    for mine, theirs in zip(recording.scans, scans, strict=True):
         np.testing.assert_array_equal(mine.ranges, theirs.astype(np.float32))
-    (log,) = found.imus
+    (log,) = recording.imus
     reading = world.vehicles["r"].sensors["imu"]
     assert (log.name, log.body, len(log.times)) == ("imu", "r", 19)
     assert log.times[-1] == pytest.approx(reading.stamp)
@@ -86,7 +86,7 @@ def test_scans_and_readings_come_once_each(tmp_path: Path) -> None:
 
 
 def test_a_world_that_starts_again_needs_another_recording(tmp_path: Path) -> None:
-    world = made()
+    world = robot_world()
     with WorldRecorder(world, tmp_path / "run.mcap", rate=None) as recorder:
         world.step()
         recorder.sample()

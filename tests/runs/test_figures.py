@@ -9,16 +9,16 @@ import numpy as np
 import pytest
 
 import skidpad as sp
-from skidpad.runs import Figures, Lever, StartLine, Stretch, Tally
-from skidpad.runs.levers import span
+from skidpad.runs import Figures, InputColumn, Segment, StartLine, Tally
+from skidpad.runs.show import input_columns
 
 DT = 0.01
 
 
-def show(levers: tuple[Lever, ...] = (), **fields: Any) -> Any:
+def show(inputs: tuple[InputColumn, ...] = (), **fields: Any) -> Any:
     given: dict[str, Any] = {
         "vehicles": ("a",),
-        "levers": levers,
+        "inputs": inputs,
         "start_lines": {},
         "meets": True,
     }
@@ -30,16 +30,16 @@ def counted(
 ) -> list[Figures]:
     """Figures of a motion (T + 1, B, 6), handed over in pieces."""
     t = DT * np.arange(len(motion))
-    given = np.zeros((len(motion) - 1, len(one.levers))) if inputs is None else inputs
+    given = np.zeros((len(motion) - 1, len(one.inputs))) if inputs is None else inputs
     none = np.zeros(len(one.vehicles), np.int64)
 
-    def stretch(begin: int, end: int) -> Stretch:
+    def segment(begin: int, end: int) -> Segment:
         commanded = given[max(begin - 1, 0) : end - 1]
-        return Stretch(t[begin:end], motion[begin:end], commanded, none, t[:0], np.empty((0, 0)))
+        return Segment(t[begin:end], motion[begin:end], commanded, none, t[:0], np.empty((0, 0)))
 
-    tally = Tally(one, stretch(0, 1))
+    tally = Tally(one, segment(0, 1))
     for begin in range(1, len(motion), piece):
-        tally.add(stretch(begin, min(begin + piece, len(motion))))
+        tally.add(segment(begin, min(begin + piece, len(motion))))
     assert tally.steps == len(motion) - 1
     return tally.figures()
 
@@ -88,10 +88,14 @@ def test_a_vehicle_without_start_line_or_things_to_touch_has_neither() -> None:
 
 
 def test_effort_is_the_way_of_the_inputs_in_spans() -> None:
-    levers = (Lever(0, "steer", "m", 1.0), Lever(0, "tau", "m", None), Lever(1, "tau", "m", None))
+    columns = (
+        InputColumn(0, "steer", "m", 1.0),
+        InputColumn(0, "tau", "m", None),
+        InputColumn(1, "tau", "m", None),
+    )
     motion = np.repeat(circling(5.0, 3.0, 0.04), 2, axis=1)
     inputs = np.array([[0.5, 0.0, 10.0], [0.0, 4.0, 10.0], [0.25, 0.0, 10.0], [0.25, 0.0, 10.0]])
-    first, second = counted(show(levers, vehicles=("a", "b")), motion, inputs, piece=2)
+    first, second = counted(show(columns, vehicles=("a", "b")), motion, inputs, piece=2)
     # steer goes 0.5 + 0.25 of 1.0; tau goes 8 of the 10 that both vehicles went through.
     assert first.effort == pytest.approx(0.75 + 0.8)
     assert second.effort == 0.0
@@ -105,9 +109,9 @@ def test_effort_is_the_way_of_the_inputs_in_spans() -> None:
         (sp.vehicles.commonroad_std(), "a", 23.0),
         (sp.vehicles.ackermann_truck(), "velocity", 1.3),
         (sp.vehicles.ackermann_truck(), "acceleration", None),
-        (sp.vehicles.double_integrator(), "a_s", None),
+        (sp.vehicles.double_integrator(), "a_s", 23.0),
     ],
 )
 def test_spans_of_inputs(vehicle: sp.Vehicle, name: str, expected: float | None) -> None:
-    found = span(vehicle.params, name)
-    assert found == (None if expected is None else pytest.approx(expected))
+    (column,) = [one for one in input_columns(vehicle, 0) if one.name == name]
+    assert column.span == (None if expected is None else pytest.approx(expected))

@@ -12,9 +12,17 @@ import pytest
 
 import skidpad as sp
 from skidpad.recording import read
-from skidpad.runs import Driver, Stretch, TrajectoryShow, WorldShow, driven, finished, perform
-from skidpad.runs.keeping import perform_into
-from skidpad.runs.reel import Reel
+from skidpad.runs import (
+    Driver,
+    Segment,
+    TrajectoryShow,
+    WorldShow,
+    driven,
+    finished,
+    perform,
+    perform_into,
+)
+from skidpad.runs.film_buffer import FilmBuffer
 from skidpad.stage import Disc
 from skidpad.world.world import World
 from skidpad.world.xml import loads
@@ -37,13 +45,13 @@ class Kept:
     """Everything that a show told."""
 
     def __init__(self) -> None:
-        self.stretches: list[Stretch] = []
+        self.segments: list[Segment] = []
 
-    def add(self, stretch: Stretch) -> None:
-        self.stretches.append(stretch)
+    def add(self, segment: Segment) -> None:
+        self.segments.append(segment)
 
     def whole(self, field: str) -> np.ndarray:
-        return np.concatenate([getattr(one, field) for one in self.stretches])
+        return np.concatenate([getattr(one, field) for one in self.segments])
 
 
 def told(show: Any, pieces: list[int], every: int = 1) -> Kept:
@@ -132,9 +140,9 @@ def test_cones_are_counted_as_collisions() -> None:
 
 def test_samples_come_at_the_rate_and_scans_once() -> None:
     kept, show = Kept(), world()
-    perform(show, duration=1.0, rate=20.0, keepers=[kept])
+    perform(show, duration=1.0, rate=20.0, keepers=[kept.add])
     np.testing.assert_allclose(kept.whole("times"), 0.05 * np.arange(21), atol=1e-9)
-    scans = [scan for one in kept.stretches for scan in one.scans]
+    scans = [scan for one in kept.segments for scan in one.scans]
     times = [scan.time for scan in scans]
     assert times == sorted(set(times))
     assert 9 <= len(times) <= 11
@@ -171,7 +179,7 @@ def test_what_is_kept_is_what_happened(tmp_path: Path) -> None:
     np.testing.assert_allclose(recording.times, steps.whole("t"), atol=1e-9)
     np.testing.assert_allclose(recording.rows, steps.whole("rows"), rtol=0.0, atol=1e-12)
     assert [scan.time for scan in recording.scans] == pytest.approx(
-        [scan.time for one in steps.stretches for scan in one.scans]
+        [scan.time for one in steps.segments for scan in one.scans]
     )
     page = (tmp_path / "made" / "anew" / "w.html").read_text("utf-8")
     assert page.lstrip().lower().startswith("<!doctype html>")
@@ -219,11 +227,11 @@ def test_ctrl_c_ends_between_two_steps_and_the_handler_is_put_back() -> None:
     assert signal.getsignal(signal.SIGINT) is before
 
 
-def test_a_reel_that_gets_too_long_keeps_every_second_sample() -> None:
+def test_a_film_that_gets_too_long_keeps_every_second_sample() -> None:
     show, kept = world(), Kept()
-    reel = Reel(show.stage, most=60 * len(show.stage.channels))
-    perform(show, duration=2.0, rate=100.0, keepers=[reel, kept])
-    film = reel.film("a note")
+    buffer = FilmBuffer(show.stage, most=60 * len(show.stage.channels))
+    perform(show, duration=2.0, rate=100.0, keepers=[buffer.add, kept.add])
+    film = buffer.film("a note")
     every = np.diff(film.times)
     np.testing.assert_allclose(every, every[0])
     assert every[0] in (pytest.approx(0.04), pytest.approx(0.08))

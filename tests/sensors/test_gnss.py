@@ -4,17 +4,12 @@ from __future__ import annotations
 
 import math
 
-import mpmath
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from skidpad.errors import InvalidValue
-from skidpad.plane.tangent_plane import Place, earth_centred, place_in_world, place_of
+from skidpad.plane.geodesy import place_in_world
 from skidpad.sensing import Channel, Gnss, Motion, Mounting, Origin
-
-A, F = 6378137.0, 1.0 / 298.257223563
 
 
 def test_a_level_antenna_turns_with_the_car() -> None:
@@ -47,45 +42,6 @@ def test_velocity_is_the_slope_of_position() -> None:
 
     before, now, after = (np.array(gnss.measure(at(t))[:6]) for t in (-h, 0.0, h))
     assert np.abs((after - before)[:3] / (2.0 * h) - now[3:]).max() < 1e-7
-
-
-@given(
-    latitude=st.floats(-90.0, 90.0),
-    longitude=st.floats(-179.9, 179.9),
-    altitude=st.floats(-400.0, 9000.0),
-)
-def test_places_go_to_the_centre_of_the_earth_and_back(
-    latitude: float, longitude: float, altitude: float
-) -> None:
-    back = place_of(earth_centred(Place(latitude, longitude, altitude)))
-    assert abs(back.latitude - latitude) < 1e-12 * 180
-    assert abs(back.longitude - longitude) * math.cos(math.radians(latitude)) < 1e-12 * 180
-    assert abs(back.altitude - altitude) < 1e-8
-
-
-def test_a_degree_along_the_meridian_has_the_length_of_the_ellipsoid() -> None:
-    mpmath.mp.dps = 30
-    e2 = F * (2.0 - F)
-    length = mpmath.quad(
-        lambda p: A * (1.0 - e2) / (1.0 - e2 * mpmath.sin(p) ** 2) ** 1.5,
-        [mpmath.radians(50.0), mpmath.radians(50.001)],
-    )
-    origin = Origin(latitude=50.0, longitude=8.0)
-    found = place_in_world(origin, 0.0, float(length), 0.0)
-    assert found.latitude == pytest.approx(50.001, abs=1e-9)
-    assert found.longitude == pytest.approx(8.0, abs=1e-12)
-    # The plane leaves the ellipsoid by d²/2R.
-    assert found.altitude == pytest.approx(float(length) ** 2 / (2.0 * 6.38e6), rel=0.01)
-
-
-def test_east_is_along_the_circle_of_latitude() -> None:
-    e2 = F * (2.0 - F)
-    across = A / math.sqrt(1.0 - e2 * math.sin(math.radians(50.0)) ** 2)
-    metres = math.radians(0.001) * across * math.cos(math.radians(50.0))
-    found = place_in_world(Origin(50.0, 8.0), metres, 0.0, 0.0)
-    assert found.longitude == pytest.approx(8.001, abs=1e-9)
-    turned = place_in_world(Origin(50.0, 8.0, x_axis=math.pi / 2), 0.0, -metres, 0.0)
-    assert turned.longitude == pytest.approx(8.001, abs=1e-9)
 
 
 def test_the_place_follows_the_measured_position() -> None:

@@ -6,8 +6,9 @@ import numpy as np
 import pytest
 
 import skidpad as sp
+from skidpad.body import Pose, Velocity
 from skidpad.errors import InvalidValue
-from skidpad.sensing import Motion, motion_along, motion_of
+from skidpad.sensing import Imu, Motion, Odometry, motion_along, motion_of
 
 
 @pytest.fixture(scope="module")
@@ -77,8 +78,36 @@ def test_command_driven_vehicles_have_a_motion_too() -> None:
     # The middle of the rear axle does not move sideways: a_y is v times yaw rate.
     assert np.abs(found.a_y - found.v_x * found.omega).max() < 1e-12
     assert np.abs(found.omega - np.gradient(run.yaw, run.t))[60:-2].max() < 1e-4
-    with pytest.raises(InvalidValue, match="has no v_y, omega"):
-        motion_of(car, car.State())
+    # What a discrete model does between two steps is not known.
+    now = motion_of(car, car.State(v_x=5.0, steer=0.1))
+    assert (now.v_x, now.omega) == pytest.approx((5.0, 5.0 * np.tan(0.1) / car.params.wheel_base))
+    assert np.isnan([now.a_x, now.a_y, now.omega_rate]).all()
+    assert Odometry().runner().step(0.0, now) is None
+    with pytest.raises(InvalidValue, match="Imu: truth a_x"):
+        Imu().runner().step(0.0, now)
+
+
+@pytest.mark.parametrize("name", sp.vehicles.names())
+def test_every_vehicle_tells_its_motion_along_a_run(name: str) -> None:
+    """Velocities against differences of the recorded pose, accelerations against those of them."""
+    car = sp.vehicles.get(name)()
+    sim = sp.Simulator(car, dt=0.002)
+    start = car.body.placed(sim.state, Pose(1.0, 2.0, 0.5), Velocity(8.0, 0.0, 0.0), car.params)
+    sim.reset(start)
+    run = sim.run(
+        lambda t, x: car.body.command(x, sp.Wish(steer=0.02, a=0.5, v=8.0), car.params),
+        duration=0.6,
+    )
+    found = motion_along(run, car)
+    t, c, s = run.t, np.cos(found.yaw), np.sin(found.yaw)
+    d_x, d_y = np.gradient(found.x, t), np.gradient(found.y, t)
+    inside = slice(60, -2)
+    assert np.abs(c * d_x + s * d_y - found.v_x)[inside].max() < 1e-3
+    assert np.abs(c * d_y - s * d_x - found.v_y)[inside].max() < 1e-3
+    assert np.abs(np.gradient(found.yaw, t) - found.omega)[inside].max() < 1e-3
+    a_y = np.gradient(found.v_y, t) + found.v_x * found.omega
+    assert np.abs(a_y - found.a_y)[inside].max() < 0.02
+    assert np.abs(np.gradient(found.omega, t) - found.omega_rate)[inside].max() < 0.02
 
 
 def test_unknown_fields_and_other_vehicles_are_named(run: sp.Trajectory) -> None:

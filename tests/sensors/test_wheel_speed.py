@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
 import casadi
 import numpy as np
@@ -54,9 +55,14 @@ def test_geometry_of_a_vehicle() -> None:
     car = sp.vehicles.four_wheel()
     sensor = WheelSpeed.of(car, radius=0.23, rate=100.0)
     assert (sensor.l_f, sensor.l_r, sensor.track) == (car.params.l_f, car.params.l_r, 1.24)
-    truck = sp.vehicles.autoware("IDEAL_STEER_ACC")
-    with pytest.raises(InvalidValue, match="'IDEAL_STEER_ACC' has no parameter l_f"):
-        WheelSpeed.of(truck, radius=0.3)
+    # Seen from its rear axle; the radius is that of its wheels if not given.
+    shape = sp.vehicles.autoware("IDEAL_STEER_ACC").geometry
+    sensor = WheelSpeed.of(sp.vehicles.autoware("IDEAL_STEER_ACC"))
+    assert (sensor.l_f, sensor.l_r) == (shape.wheel_base, 0.0)
+    assert (sensor.track, sensor.radius) == (shape.track, shape.wheels[0].radius)
+    bare = sp.VehicleFactory(replace(car.model, body=None))()
+    with pytest.raises(InvalidValue, match="a wheel speed sensor needs to know the body"):
+        WheelSpeed.of(bare, radius=0.3)
 
 
 def test_an_encoder_counts_every_pulse_once() -> None:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 import skidpad as sp
 from skidpad.errors import InvalidValue
-from skidpad.stage import BodyShape, shape_of
+from skidpad.stage import BodyShape, Wheel, shape_of
 from skidpad.stage.trajectory_stage import trajectory_stage
 
 
@@ -62,10 +64,48 @@ def test_every_vehicle_has_a_shape(name: str) -> None:
     assert all(min(along) <= w.x <= max(along) for w in shape.wheels)
 
 
-def test_a_run_without_a_pose_is_refused() -> None:
-    oscillator = sp.vehicles.double_integrator()
-    run = sp.Simulator(oscillator, dt=0.1).run(duration=0.3)
-    with pytest.raises(InvalidValue, match="no x, y, yaw"):
-        trajectory_stage({"a": run}, oscillator)
+def test_a_state_without_a_pose_is_drawn_where_its_body_says() -> None:
+    mass = sp.vehicles.double_integrator()
+    sim = sp.Simulator(mass, dt=0.1)
+    sim.reset(s=3.0, d=-1.0, v_s=2.0, v_d=0.5)
+    run = sim.run(duration=0.5)
+    stage, _, rows = trajectory_stage({"mass": run}, mass)
+    (body,) = stage.bodies
+    np.testing.assert_array_equal(rows[:, body.x], run["s"])
+    np.testing.assert_array_equal(rows[:, body.y], run["d"])
+    np.testing.assert_array_equal(rows[:, body.yaw], 0.0)
+    # The page reads the speed from these.
+    np.testing.assert_array_equal(rows[:, body.channels["v_x"]], 2.0)
+    np.testing.assert_array_equal(rows[:, body.channels["v_y"]], 0.5)
+
+
+def test_a_shape_alone_is_drawn_at_the_usual_columns() -> None:
+    car = sp.vehicles.four_wheel()
+    sim = sp.Simulator(car, dt=0.001)
+    sim.reset(x=4.0, steer=0.1)
+    run = sim.run(duration=0.01)
+    mine = BodyShape((((0.0, 0.0), (1.0, 0.0), (0.0, 1.0)),), (Wheel("only", 1.0, 0.0, 0.6, 0.2),))
+    stage, _, rows = trajectory_stage({"a": run}, mine)
+    (body,) = stage.bodies
+    assert rows[0, body.x] == 4.0
+    assert body.wheels == mine.wheels
+    whole = trajectory_stage({"a": run}, shape_of(car))
+    assert whole[0] == trajectory_stage({"a": run}, car)[0]
+
+
+def test_what_cannot_be_drawn_is_named() -> None:
+    mass = sp.vehicles.double_integrator()
+    run = sp.Simulator(mass, dt=0.1).run(duration=0.3)
     with pytest.raises(InvalidValue, match="at least one"):
-        trajectory_stage({}, oscillator)
+        trajectory_stage({}, mass)
+    with pytest.raises(InvalidValue, match="no vehicle is given for the trajectory 'a'"):
+        trajectory_stage({"a": run}, {"b": mass})
+    with pytest.raises(InvalidValue, match="'a' has no x, y, yaw, so it cannot be drawn"):
+        trajectory_stage({"a": run}, shape_of(mass))
+    car = sp.vehicles.four_wheel()
+    other = sp.Simulator(car, dt=0.001).run(duration=0.003)
+    with pytest.raises(InvalidValue, match="'a' has no s, d, v_s, v_d, so that its place"):
+        trajectory_stage({"a": other}, mass)
+    bare = sp.Vehicle(replace(car.model, body=None), car.params)
+    with pytest.raises(InvalidValue, match="a picture needs to know the body of 'four_wheel'"):
+        trajectory_stage({"a": other}, bare)

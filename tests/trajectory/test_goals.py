@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from skidpad.errors import InvalidValue
-from skidpad.trajectory.goal import in_polygon
+from skidpad.plane.polygon import within
 from skidpad.trajectory.trajectory import Trajectory
 
 from .conftest import Input, make
@@ -67,7 +67,7 @@ def test_a_regular_polygon_lies_between_its_circles(x, y, margin, corners):
     """Within its inner circle everything counts, beyond the outer one and the margin nothing."""
     angles = 2.0 * np.pi * np.arange(corners) / corners
     polygon = np.column_stack([np.cos(angles), np.sin(angles)])
-    inside = in_polygon(polygon, np.array([[x, y]]), margin)[0]
+    inside = within(np.array([[x, y]]), polygon, margin)[0]
     distance = np.hypot(x, y)
     if distance < np.cos(np.pi / corners) - 1e-9:
         assert inside
@@ -77,9 +77,9 @@ def test_a_regular_polygon_lies_between_its_circles(x, y, margin, corners):
 
 def test_a_hollow_polygon_does_not_hold_its_bay():
     bay = np.array([[0, 0], [4, 0], [4, 4], [3, 4], [3, 1], [1, 1], [1, 4], [0, 4]], dtype=float)
-    found = in_polygon(bay, np.array([[2.0, 2.0], [0.5, 3.0], [3.5, 3.0], [2.0, 0.5], [5.0, 5.0]]))
-    assert found.tolist() == [False, True, True, True, False]
-    assert in_polygon(bay, np.array([[2.0, 2.0]]), margin=1.0).all()
+    places = np.array([[2.0, 2.0], [0.5, 3.0], [3.5, 3.0], [2.0, 0.5], [5.0, 5.0]])
+    assert within(places, bay, 0.0).tolist() == [False, True, True, True, False]
+    assert within(places[:1], bay, 1.0).all()
 
 
 @pytest.mark.parametrize(

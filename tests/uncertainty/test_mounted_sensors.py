@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -11,6 +12,7 @@ import pytest
 
 import skidpad as sp
 from skidpad import record
+from skidpad.body import Limits, Pose, Velocity, car_geometry
 from skidpad.errors import InvalidValue
 from skidpad.ops import atan, cos, sin, tan
 from skidpad.sensing import (
@@ -66,8 +68,26 @@ def derivative(x: Any, u: Any, w: Any, p: Any) -> PointState:
     )
 
 
+def velocity(x: Any, u: Any, p: Any) -> Velocity:
+    beta = slip(x.steer)
+    return Velocity(x.v * cos(beta), x.v * sin(beta), x.v * sin(beta) / p.l)
+
+
+BODY = sp.Body(
+    reference="centre of mass",
+    pose=lambda x, p: Pose(x.x, x.y, x.yaw),
+    velocity=velocity,
+    steer=lambda x, u, p: x.steer,
+    placed=lambda x, pose, velocity, p: x._replace(**pose._asdict(), v=velocity.v_x),
+    geometry=lambda p: car_geometry(
+        front_axle=p.l, rear_axle=-p.l, front=2.0, rear=-2.0, width=1.7, height=1.5
+    ),
+    limits=lambda p: Limits(),
+    command=lambda x, wish, p: PointInput(wish.a),
+)
+"""Without an acceleration: it follows from velocity and derivative."""
 BICYCLE = sp.VehicleFactory(
-    sp.Model("point", PointState, PointInput, PointParams, derivative=derivative)
+    sp.Model("point", PointState, PointInput, PointParams, derivative=derivative, body=BODY)
 )()
 
 
@@ -186,8 +206,7 @@ def test_it_traces_for_such_a_vehicle_too() -> None:
 @pytest.mark.parametrize("sensor", [Imu(), Odometry(), Gnss()], ids=["imu", "odometry", "gnss"])
 def test_every_vehicle_has_the_sensor_or_says_why_not(name: str, sensor: Any) -> None:
     vehicle = sp.vehicles.get(name)()
-    placed = {"x", "y", "yaw"} <= {*vehicle.State._fields}  # type: ignore[attr-defined]
-    if placed and (vehicle.model.continuous or not isinstance(sensor, Imu)):
+    if vehicle.model.continuous or not isinstance(sensor, Imu):
         model = MountedSensor(vehicle, sensor)
     else:
         with pytest.raises(InvalidValue, match="give motion="):
@@ -205,6 +224,14 @@ def test_a_truck_rolls_as_its_odometry_says() -> None:
     x = record.build(truck.State, x=2.0, v_x=0.5, steer=0.3)
     y = MountedSensor(truck, Odometry()).nominal_output(x)
     assert tuple(y) == pytest.approx((0.5, 0.0, 0.5 * math.tan(0.3) / truck.params.wheel_base))
+
+
+def test_without_a_body_the_motion_has_to_be_given() -> None:
+    bare = sp.VehicleFactory(replace(BICYCLE.model, body=None))()
+    with pytest.raises(InvalidValue, match="vehicle = 'point' has no body: give motion="):
+        MountedSensor(bare, Odometry())
+    rides = MountedSensor(bare, Odometry(), motion=lambda x, u, w: Motion(v_x=x.v))
+    assert rides.nominal_output(PointState(v=2.0)).v_x == 2.0
 
 
 CASES: list[tuple[Callable[[], Any], str]] = [

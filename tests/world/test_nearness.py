@@ -7,7 +7,7 @@ import pytest
 from numpy.typing import NDArray
 
 from skidpad.world.contact.nearness import MARGIN, Nearness
-from skidpad.world.motion.bodies import columns
+from skidpad.world.motion.bodies import columns_at
 
 Array = NDArray[np.float64]
 WALLS = np.array([[-9.0, -9.0, 9.0, -9.0], [9.0, -9.0, 9.0, 9.0], [-3.0, 0.0, 3.0, 0.5]])
@@ -65,5 +65,5 @@ def test_nothing_around_and_nobody_there() -> None:
 def test_columns_side_by_side_are_a_slice() -> None:
     table = np.arange(12.0).reshape(2, 6)
     for wanted in ((0, 1, 2), (2, 3), (5,), (0, 2), (2, 1)):
-        assert np.array_equal(table[:, columns(wanted)], table[:, list(wanted)])
-    assert columns((2, 3)) == slice(2, 4)
+        assert np.array_equal(table[:, columns_at(wanted)], table[:, list(wanted)])
+    assert columns_at((2, 3)) == slice(2, 4)

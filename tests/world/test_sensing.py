@@ -10,9 +10,7 @@ import numpy as np
 import pytest
 
 import skidpad as sp
-from skidpad.plane import utm
 from skidpad.plane.maps import Grid
-from skidpad.plane.tangent_plane import Origin, place_in_world
 from skidpad.world.scene.scene import OccupancyGrid
 from skidpad.world.xml import loads
 from world.sensor_worlds import IDEAL, QUIET, after, gnss, imu, laser, robot, shown
@@ -183,24 +181,17 @@ def test_satellites_give_the_place_on_the_globe() -> None:
     assert 0.0 < abs(noisy.x) < 12.0
 
 
-def test_worlds_in_utm_coordinates() -> None:
+def test_a_receiver_in_a_world_of_utm_coordinates() -> None:
     # The CN Tower in Toronto, zone 17 N, in the worked example of Wikipedia's article on UTM.
-    assert utm.zone_at(-79.4) == 17
-    place = utm.place_of(17, False, 630084.0, 4833438.0, 3.0)
-    assert (place.latitude, place.longitude) == pytest.approx(
+    utm = (
+        "<georeference><latitude>43.64</latitude><longitude>-79.39</longitude>"
+        "<height>76</height><world_is_utm>true</world_is_utm></georeference>"
+    )
+    fix = shown(after(world(robot(gnss(), pose="630084 4833438 0") + utm), 0.2), "gps")
+    assert (fix.latitude, fix.longitude) == pytest.approx(
         (43 + 38 / 60 + 33.24 / 3600, -(79 + 23 / 60 + 13.7 / 3600)), abs=2e-5
     )
-    assert place.altitude == 3.0
-    # On the middle of a zone at the equator, whose northing is a round number in the south.
-    north = utm.place_of(33, False, 500000.0, 0.0, 0.0)
-    south = utm.place_of(33, True, 500000.0, 1e7, 0.0)
-    assert north[:2] == pytest.approx((0.0, 15.0), abs=1e-12)
-    assert south[:2] == north[:2]
-    # A metre in the tangent plane is a metre on the map, but for the map's scale of 0.9996.
-    here = utm.place_of(33, False, 500000.0, 6651411.0, 0.0)
-    ahead = utm.place_of(33, False, 500000.0, 6652411.0, 0.0)
-    plane = place_in_world(Origin(*here), 0.0, 1000.0 / 0.9996, 0.0)
-    assert ahead.latitude == pytest.approx(plane.latitude, abs=2e-8)
+    assert fix.altitude == pytest.approx(76.0 + fix.z)
 
 
 def test_satellites_are_silent_without_a_place_and_where_there_is_no_coverage() -> None:

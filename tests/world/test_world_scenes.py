@@ -246,25 +246,3 @@ def test_what_is_asked_wrongly_is_said() -> None:
     with pytest.raises(sp.InvalidValue, match="not of this world"):
         world.restore(world_of("trailer_revolute").snapshot())
     assert world.time == 0.0
-
-
-@pytest.mark.parametrize(
-    "name", ["four_wheel", "formula_student", "kinematic_bicycle", "DELAY_STEER_ACC_GEARED"]
-)
-def test_other_vehicles_take_what_a_wall_does_to_them(name: str) -> None:
-    """They come with 15 m/s, and their nose, 3.5 m ahead, stays before the wall."""
-    xml = (
-        "<mvsim_world version='1.0'><vehicle name='c'><init_pose>0 0 0</init_pose>"
-        f"<init_vel>15 0 0</init_vel><dynamics class='skidpad:{name}'/></vehicle>"
-        "<walls><shape><pt>12 -9</pt><pt>12 9</pt><pt>90 -9</pt><pt>90 9</pt></shape></walls>"
-        "</mvsim_world>"
-    )
-    world = sp.World(loads(xml))
-    farthest, touched = 0.0, False
-    for _ in range(300):
-        world.step()
-        farthest = max(farthest, world.vehicles["c"].truth.x)
-        touched |= world.vehicles["c"].in_collision
-    assert touched
-    assert farthest == pytest.approx(12.0 - 0.05 - 3.5, abs=0.06)
-    assert abs(world.vehicles["c"].truth.v_x) < 0.5

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from skidpad.world.scene.fields import Source
-from skidpad.world.xml.notes import Note, said
+from skidpad.world.xml.notes import Note, summaries
 from world.worlds import BOT, world
 
 POSE = "<init_pose>0 0 0</init_pose>"
@@ -16,7 +16,7 @@ def notes(count: int, whom: bool) -> list[Note]:
 
 
 def test_sentences() -> None:
-    found = said(
+    found = summaries(
         {
             ("slips", "a slip"): notes(1, False),
             ("slips", "another"): notes(5, False),
@@ -30,7 +30,7 @@ def test_sentences() -> None:
 
 
 def test_many_names_are_cut() -> None:
-    (line,) = said({("boxes", "a box for"): notes(30, True)})
+    (line,) = summaries({("boxes", "a box for"): notes(30, True)})
     assert line.startswith("boxes: a box for b1, b2, ")
     assert "b12 and 18 more (" in line
     assert "b13" not in line

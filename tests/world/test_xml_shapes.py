@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from skidpad.world.contact.outline import area, cleaned, convex_parts, hull, rounded_hull
-from skidpad.world.scene.shapes import Point
+from skidpad.plane.outline import Point, cleaned, convex_parts, hull, rounded_hull
+from skidpad.plane.polygon import signed_area as area
 from skidpad.world.xml import mesh
 from world.worlds import WORLDS, block, vehicle, world
 

@@ -11,7 +11,8 @@ from pathlib import Path
 from typing import Any
 
 from .. import __version__
-from ..compile import host, native
+from ..compile import native
+from ..workers import cores
 
 LIBRARIES = ("numpy", "scipy", "casadi", "llvmlite", "jax")
 
@@ -20,7 +21,7 @@ def machine() -> dict[str, Any]:
     """Processor, cores, vector width, system, Python, and how busy the machine is."""
     return {
         "cpu": cpu_model(),
-        "cores": host.cores(),
+        "cores": cores(),
         "vector_bits": native.vector_bits(),
         "architecture": platform.machine(),
         "os": f"{platform.system()} {platform.release()}",

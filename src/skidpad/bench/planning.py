@@ -15,7 +15,7 @@ from ..compat.autoware import PlanningSimulator
 from ..compat.autoware.road import Road
 from ..components.gear import Gear
 from ..model import Vehicle
-from ..run.delay import delay_line
+from ..run.delay_line import DelayLine
 from ..run.fleet import Fleet
 from ..vehicles.autoware import autoware
 from .budget import Budget
@@ -103,13 +103,12 @@ def _reference(work: Work, checked: int) -> Reference:
 
 
 def _alone(work: Work, vehicle: int) -> tuple[float, ...]:
-    line = delay_line(work.vehicle.model, work.vehicle.params, DT)
+    line = DelayLine.of(work.vehicle.model, work.vehicle.params, DT)
     assert line is not None
     model = work.vehicle.model
     x = record.unflatten(model.State, work.x0[:, vehicle].tolist())
-    for row in work.u[:, :, vehicle].tolist():
-        x = _update(work.vehicle, x, line.acting(row))
-        line.push(row)
+    for step, row in enumerate(work.u[:, :, vehicle].tolist()):
+        x = _update(work.vehicle, x, line.acting(row, step, step + 1))
     return record.flatten(x)
 
 
@@ -137,13 +136,11 @@ def _by_numpy(work: Work, reference: Reference, budget: Budget) -> Measured:
 
 def _numpy_states(work: Work) -> Iterator[Any]:
     """The state after every step, each field an array of all vehicles."""
-    line = delay_line(work.vehicle.model, work.vehicle.params, DT)
+    line = DelayLine.of(work.vehicle.model, work.vehicle.params, DT)
     assert line is not None
     x = record.unflatten(work.vehicle.State, tuple(work.x0))
-    for row in work.u:
-        columns = [*row]
-        x = _update(work.vehicle, x, line.acting(columns))
-        line.push(columns)
+    for step, row in enumerate(work.u):
+        x = _update(work.vehicle, x, line.acting([*row], step, step + 1))
         yield x
 
 

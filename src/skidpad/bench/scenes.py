@@ -8,6 +8,7 @@ import numpy as np
 
 from ..arrays import Array
 from ..plane.maps import Map
+from ..plane.pose import to_world
 
 SEED = 20240917
 ROOM = 50.0
@@ -34,9 +35,7 @@ def clutter(segments: int, poses: int) -> Scenery:
     centres = rng.uniform(SQUARE, ROOM - SQUARE, (count, 2))
     turns = rng.uniform(0.0, 0.5 * np.pi, count)
     corners = SQUARE / np.sqrt(2.0) * np.stack([np.cos(_QUARTERS), np.sin(_QUARTERS)], axis=1)
-    c, s = np.cos(turns)[:, None], np.sin(turns)[:, None]
-    x = centres[:, :1] + c * corners[:, 0] - s * corners[:, 1]
-    y = centres[:, 1:] + s * corners[:, 0] + c * corners[:, 1]
+    x, y = to_world((centres[:, :1], centres[:, 1:], turns[:, None]), *corners.T)
     rings = [np.stack(ring, axis=1) for ring in zip(x, y, strict=True)]
     room = ROOM * np.array([[0.0, 0.0], [1.0, 0.0], [1.0, 1.0], [0.0, 1.0]])
     made = Map.from_polylines([room, *rings], closed=True, name=f"clutter{segments}")

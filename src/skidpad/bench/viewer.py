@@ -171,7 +171,10 @@ class _server:
 
 
 def _world_recording(folder: Path, budget: Budget) -> Entry:
-    """100 robots with a sample every 1/30 s of their time."""
+    """100 robots with a sample every 1/30 s of their time, until all of it is in the file.
+
+    What is still being written would slow down the next run alone.
+    """
     plain, recorded = crowd("differential", 100), crowd("differential", 100)
     recorder = WorldRecorder(recorded, folder / "crowd.mcap", rate=RATE)
     steps = round(RUN / plain.dt)
@@ -184,6 +187,7 @@ def _world_recording(folder: Path, budget: Budget) -> Entry:
         for _ in range(steps):
             recorded.step()
             recorder.sample()
+        recorder.flush()
 
     alone()
     with_recorder()
@@ -195,7 +199,7 @@ def _world_recording(folder: Path, budget: Budget) -> Entry:
 
 
 def _car_recording(folder: Path, budget: Budget) -> Entry:
-    """Every step of one car that is driven by a controller in Python."""
+    """Every step of one car that is driven by a controller in Python, until all is in the file."""
     car = get("formula_student")()
     simulator = Simulator(car, dt=0.001)
     steps = 4000
@@ -206,6 +210,7 @@ def _car_recording(folder: Path, budget: Budget) -> Entry:
         if recorder is not None:
             _, times, rows = trajectory_stage({"car": run}, car)
             recorder.add_rows(times + clock[0], rows)
+            recorder.flush()
             clock[0] += 1.0 + times[-1]
 
     clock = [0.0]

@@ -10,15 +10,13 @@ from __future__ import annotations
 import sys
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
 from .. import __version__
-from ..errors import InvalidValue, SkidpadError
-
-if TYPE_CHECKING:
-    from ..model import Vehicle
+from ..errors import SkidpadError
+from . import identify, models, recordings, replay, run, serve, world
 
 __all__ = ["app", "main"]
 
@@ -62,79 +60,6 @@ def _options(
     """Carries the options that stand before a command."""
 
 
-@app.command()
-def models(
-    name: Annotated[str | None, typer.Argument(help="Show this vehicle in full.")] = None,
-    program: Annotated[
-        bool, typer.Option("--program", help="Print the traced step, one operation a line.")
-    ] = False,
-    integrator: Annotated[
-        str, typer.Option(help="The method that makes the step of the program.")
-    ] = "rk4",
-    lowered: Annotated[
-        bool, typer.Option("--lowered", help="The program lowered to IEEE operations, float64.")
-    ] = False,
-    precision: Annotated[
-        str | None, typer.Option(help="The program lowered to float32 or float64.")
-    ] = None,
-    save: Annotated[
-        Path | None, typer.Option(help="Write the program to this file instead of printing it.")
-    ] = None,
-) -> None:
-    """List the vehicles, or show one with its states, inputs, parameters and outputs."""
-    if name is None:
-        _refuse_without_name(program or lowered or precision is not None or save is not None)
-        _print_list()
-    elif program or lowered or precision is not None or save is not None:
-        wanted = (precision or "float64") if lowered or precision is not None else None
-        _write_program(_vehicle(name), integrator, wanted, save)
-    else:
-        from rich.console import Console
-
-        from .tables import vehicle_sheet
-
-        Console().print(vehicle_sheet(_vehicle(name)))
-
-
-def _refuse_without_name(asked_for_program: bool) -> None:
-    if asked_for_program:
-        raise InvalidValue("a program belongs to one vehicle: give its name, as in four_wheel")
-
-
-def _print_list() -> None:
-    from rich.console import Console
-
-    from .. import vehicles
-    from .tables import vehicle_list
-
-    Console().print(vehicle_list([_vehicle(name) for name in vehicles.names()]))
-
-
-def _vehicle(name: str) -> Vehicle:
-    """The listed vehicle of this name with its default parameters."""
-    from .. import vehicles
-    from ..vehicles.autoware import NAMES
-
-    return vehicles.autoware(name) if name in NAMES else vehicles.get(name)()
-
-
-def _write_program(
-    vehicle: Vehicle, integrator: str, precision: str | None, path: Path | None
-) -> None:
-    from ..compile.pipeline import step_program
-
-    program = step_program(vehicle, integrator=integrator, precision=precision)
-    if path is None:
-        typer.echo(str(program))
-        return
-    try:
-        program.save(path)
-    except OSError as error:
-        raise InvalidValue(f"cannot write {path}: {error.strerror}") from error
-    typer.echo(f"{program.operations} operations written to {path}")
-
-
-@app.command()
 def demo(
     out: Annotated[
         Path, typer.Option(help="Folder for recordings, replay pages and pictures.")
@@ -146,7 +71,6 @@ def demo(
     show(out)
 
 
-@app.command()
 def bench(
     group: Annotated[str | None, typer.Argument(help="Measure only this group.")] = None,
     device: Annotated[
@@ -165,10 +89,9 @@ def bench(
     measure(group, device=device, plants=plants, as_json=json, quick=quick)
 
 
-# At the end: the commands of other files register themselves with the app above.
-from . import identify as identify  # noqa: E402
-from . import recordings as recordings  # noqa: E402
-from . import replay as replay  # noqa: E402
-from . import run as run  # noqa: E402
-from . import serve as serve  # noqa: E402
-from . import world as world  # noqa: E402
+for _command in (
+    *(models.models, demo, bench, identify.compare, identify.fit),
+    *(recordings.info, recordings.recover, replay.replay, replay.html),
+    *(run.run, serve.serve, world.check),
+):
+    app.command()(_command)

@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from ..errors import InvalidValue
-from . import app
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -30,7 +29,6 @@ Names = Annotated[
 ]
 
 
-@app.command()
 def compare(
     log: Log,
     model: Model,
@@ -47,16 +45,15 @@ def compare(
     from .identify_tables import error_table
 
     with _notes() as notes:
-        found = compared(
+        comparison = compared(
             log, model, list(params), compat=compat, names=_names(names), window=window
         )
     target = _folder(out) / f"{log.stem}_{model}.png"
-    found.plot(target)
-    _show(error_table(found), notes=[*found.notes, *notes])
+    comparison.plot(target)
+    _show(error_table(comparison), notes=[*comparison.notes, *notes])
     typer.echo(f"plot written to {target}")
 
 
-@app.command()
 def fit(
     log: Log,
     model: Model,
@@ -78,7 +75,7 @@ def fit(
 
     check_target(out)
     with _notes() as notes:
-        found = fitted(
+        result = fitted(
             log,
             model,
             list(params),
@@ -88,15 +85,15 @@ def fit(
             window=window,
             longest=longest,
         )
-    found.write(out)
-    _show(estimate_table(found), change_table(found), notes=[*found.notes, *notes])
+    result.write(out)
+    _show(estimate_table(result), change_table(result), notes=[*result.notes, *notes])
     typer.echo(f"parameters written to {out}")
 
 
-def _names(given: Sequence[str] | None) -> dict[str, str]:
+def _names(texts: Sequence[str] | None) -> dict[str, str]:
     """`column=channel` pairs; a column may have an equals sign in its name."""
     names: dict[str, str] = {}
-    for text in given or ():
+    for text in texts or ():
         column, sign, channel = text.rpartition("=")
         if not (sign and column and channel):
             raise InvalidValue(f"--map {text}: expected COLUMN=CHANNEL, as in steer_cmd=u_steer")

@@ -14,37 +14,40 @@ if TYPE_CHECKING:
     from ..identify import Comparison, Fit
 
 
-def error_table(found: Comparison) -> RenderableType:
+def error_table(comparison: Comparison) -> RenderableType:
     """The errors of every channel."""
     table = _table("channel", "unit", "rmse", "max", "mean")
-    for e in found.errors:
+    for e in comparison.errors:
         table.add_row(e.channel, e.unit, *(f"{v:.4g}" for v in (e.rmse, e.max, e.mean)))
     heading = Text.assemble(
-        (found.log, "bold"), " replayed by ", (found.model, "bold cyan"), ", replayed - recorded"
+        (comparison.log, "bold"),
+        " replayed by ",
+        (comparison.model, "bold cyan"),
+        ", replayed - recorded",
     )
-    first = next(iter(found.curves.values()))
-    windows = f"{len(found.starts)} windows" if len(found.starts) > 1 else "one window"
-    span = f"{first.t[0]:.6g} to {first.t[-1]:.6g} s every {1e3 * found.dt:.4g} ms, {windows}"
+    first = next(iter(comparison.curves.values()))
+    windows = f"{len(comparison.starts)} windows" if len(comparison.starts) > 1 else "one window"
+    span = f"{first.t[0]:.6g} to {first.t[-1]:.6g} s every {1e3 * comparison.dt:.4g} ms, {windows}"
     return Group(heading, Text(span, "dim"), table)
 
 
-def estimate_table(found: Fit) -> RenderableType:
+def estimate_table(fit: Fit) -> RenderableType:
     """Start, estimate and interval of every parameter that was fitted."""
     table = _table("parameter", "unit", "start", "estimate", "95 % interval")
-    for e in found.estimates:
+    for e in fit.estimates:
         digits = _digits(e.high - e.low, e.value)
         value, low, high = (f"{v:.{digits}f}" for v in (e.value, e.low, e.high))
         table.add_row(e.name, e.unit, f"{e.start:.6g}", value, f"{low} to {high}")
-    heading = Text.assemble((found.model, "bold cyan"), " fitted to ", (found.log, "bold"))
-    windows = f"{found.windows} windows" if found.windows > 1 else "one window"
-    about = f"{windows}; dead times to {1e3 * found.resolution:.4g} ms, the period of the log"
+    heading = Text.assemble((fit.model, "bold cyan"), " fitted to ", (fit.log, "bold"))
+    windows = f"{fit.windows} windows" if fit.windows > 1 else "one window"
+    about = f"{windows}; dead times to {1e3 * fit.resolution:.4g} ms, the period of the log"
     return Group(heading, Text(about, "dim"), table)
 
 
-def change_table(found: Fit) -> RenderableType:
+def change_table(fit: Fit) -> RenderableType:
     """The errors with the parameters at the start and with those estimated."""
     table = _table("channel", "unit", "rmse before", "rmse after")
-    for before, after in zip(found.before.errors, found.after.errors, strict=True):
+    for before, after in zip(fit.before.errors, fit.after.errors, strict=True):
         table.add_row(before.channel, before.unit, f"{before.rmse:.4g}", f"{after.rmse:.4g}")
     return table
 

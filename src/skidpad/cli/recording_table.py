@@ -10,53 +10,56 @@ from rich.table import Table
 from rich.text import Text
 
 from ..recording import Info, Topic
+from ..recording.topics import LOST
 from ..stage import Body
 
 _SHOWN = 2
 """Names that are listed of things alike."""
 
 
-def recording_sheet(found: Info, *, every: bool = False) -> RenderableType:
+def recording_sheet(info: Info, *, every: bool = False) -> RenderableType:
     """Facts, bodies, topics (one line per kind, or `every` one) and notes."""
-    parts: list[RenderableType] = [_facts(found), "", _bodies(found)]
-    if found.stage.scans:
-        parts += ["", _lidars(found)]
-    parts += ["", _topics(found.topics, every)]
-    if found.notes:
-        parts += ["", _notes(found)]
+    parts: list[RenderableType] = [_facts(info), "", _bodies(info)]
+    if info.stage.scans:
+        parts += ["", _lidars(info)]
+    parts += ["", _topics(info.topics, every)]
+    if info.notes:
+        parts += ["", _notes(info)]
     return Group(*parts)
 
 
-def _facts(found: Info) -> Table:
+def _facts(info: Info) -> Table:
     table = Table.grid(padding=(0, 2))
     table.add_column(style="dim")
     table.add_column(overflow="fold")
-    table.add_row("recording", Text(found.stage.title, "bold cyan"))
-    table.add_row("file", Text(str(found.path)))
-    table.add_row("duration", f"{found.duration:g} s, from {found.start:g} to {found.end:g} s")
-    table.add_row("samples", f"{found.samples} of {len(found.stage.channels)} numbers")
-    table.add_row("messages", f"{found.messages} in {found.chunks} chunks")
-    packed = f", {_size(found.unpacked)} of messages before {found.compression}"
-    table.add_row("size", _size(found.size) + (packed if found.chunks else ""))
-    table.add_row("written by", f"{found.program}, format {found.format}")
-    table.add_row("state", _state(found))
+    table.add_row("recording", Text(info.stage.title, "bold cyan"))
+    table.add_row("file", Text(str(info.path)))
+    table.add_row("duration", f"{info.duration:g} s, from {info.start:g} to {info.end:g} s")
+    table.add_row("samples", f"{info.samples} of {len(info.stage.channels)} numbers")
+    table.add_row("messages", f"{info.messages} in {info.chunks} chunks")
+    packed = f", {_size(info.unpacked)} of messages before {info.compression}"
+    table.add_row("size", _size(info.size) + (packed if info.chunks else ""))
+    table.add_row("written by", f"{info.program}, format {info.format}")
+    table.add_row("state", _state(info))
     return table
 
 
-def _state(found: Info) -> Text:
-    if found.complete:
+def _state(info: Info) -> Text:
+    if info.complete:
         return Text("complete", "green")
-    behind = f", {found.lost} bytes behind its last chunk" if found.lost else ""
+    if LOST in info.notes:
+        return Text(f"failed: {info.notes[LOST]['count']} samples are lost", "red")
+    behind = f", {info.lost} bytes behind its last chunk" if info.lost else ""
     return Text(f"cut off{behind}; skidpad recover makes it whole", "yellow")
 
 
-def _bodies(found: Info) -> Table:
+def _bodies(info: Info) -> Table:
     table = _table("bodies", "kind", "model", "numbers", "names")
     alike: dict[tuple[str, str, int], list[Body]] = {}
     counts: dict[str, int] = {}
-    for channel in found.stage.channels:
+    for channel in info.stage.channels:
         counts[channel.body] = counts.get(channel.body, 0) + 1
-    for body in found.stage.bodies:
+    for body in info.stage.bodies:
         key = (body.kind, body.model, counts.get(body.name, 0))
         alike.setdefault(key, []).append(body)
     for (kind, model, numbers), those in alike.items():
@@ -65,10 +68,10 @@ def _bodies(found: Info) -> Table:
     return table
 
 
-def _lidars(found: Info) -> Table:
+def _lidars(info: Info) -> Table:
     table = _table("lidars", "rays", "reach", "on")
     alike: dict[tuple[int, float], list[str]] = {}
-    for scan in found.stage.scans:
+    for scan in info.stage.scans:
         alike.setdefault((scan.count, scan.max_range), []).append(f"{scan.body}/{scan.name}")
     for (rays, reach), those in alike.items():
         table.add_row(str(len(those)), str(rays), f"{reach:g} m", _listed(those))
@@ -93,11 +96,11 @@ def _topics(topics: Sequence[Topic], every: bool) -> Table:
     return table
 
 
-def _notes(found: Info) -> Table:
+def _notes(info: Info) -> Table:
     table = Table.grid(padding=(0, 2))
     table.add_column(style="dim")
     table.add_column(overflow="fold")
-    for name, value in found.notes.items():
+    for name, value in info.notes.items():
         table.add_row(name, Text(str(value), "red" if name == "error" else ""))
     return table
 

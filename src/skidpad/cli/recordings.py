@@ -41,11 +41,11 @@ def recover(
     from ..recording import recover as mend
 
     done = mend(file, out)
-    found = look(done.path)
+    mended = look(done.path)
     if done.was_complete:
         typer.echo(f"{file} was complete")
     typer.echo(
-        f"{done.path}: {found.samples} samples, {found.duration:g} s, {_chunks(done.chunks)} kept"
+        f"{done.path}: {mended.samples} samples, {mended.duration:g} s, {_chunks(done.chunks)} kept"
     )
     if done.damaged or done.lost:
         typer.echo(f"left out: {_chunks(done.damaged)} that were damaged, {done.lost} bytes behind")

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from ..errors import InvalidValue
-from . import app
 
 if TYPE_CHECKING:
     from ..stage.film import Film
@@ -21,7 +20,6 @@ LimitMb = Annotated[
 ]
 
 
-@app.command()
 def replay(
     file: File,
     no_browser: Annotated[
@@ -48,7 +46,6 @@ def replay(
         typer.echo("")
 
 
-@app.command()
 def html(
     file: File,
     out: Annotated[Path, typer.Argument(help="Page to write.", show_default=False)],

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from ..errors import InvalidValue
-from . import app
 from .world import Compat, Download, Limit, ModelFolder, Shell, Variables, reading_options
 
 if TYPE_CHECKING:
@@ -47,7 +46,6 @@ Track = Annotated[
 Speed = Annotated[float | None, typer.Option(help="Fastest speed of a vehicle in m/s.")]
 
 
-@app.command()
 def run(
     target: Target = None,
     duration: Duration = None,
@@ -68,7 +66,7 @@ def run(
     models: ModelFolder = None,
 ) -> None:
     """Run a world, a vehicle or a demo and report on every vehicle; Ctrl-C ends the run early."""
-    from .run_targets import Wanted, demo_list, found
+    from .run_targets import Wanted, demo_list, show_of
 
     if target is None:
         from rich.console import Console
@@ -83,7 +81,7 @@ def run(
         reading_options(compat, variables, limit, allow_shell, allow_download, models),
         quiet,
     )
-    name, show = found(wanted)
+    name, show = show_of(wanted)
     _performed(name, show, duration, rate, out, seed, not no_record, not no_page, quiet)
 
 
@@ -105,7 +103,7 @@ def _performed(
     with watched(wanted, quiet) as watch:
         from ..runs import perform_into
 
-        kept = perform_into(
+        done = perform_into(
             show,
             folder,
             name,
@@ -116,9 +114,9 @@ def _performed(
             watch=watch,
             meta={"name": name, "seed": seed},
         )
-    report(show, kept)
-    if kept.outcome.error is not None:
-        raise kept.outcome.error
+    report(show, done)
+    if done.outcome.error is not None:
+        raise done.outcome.error
 
 
 def own_folder(name: str) -> Path:

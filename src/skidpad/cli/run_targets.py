@@ -34,7 +34,7 @@ class Wanted(NamedTuple):
     quiet: bool
 
 
-def found(wanted: Wanted) -> tuple[str, Show]:
+def show_of(wanted: Wanted) -> tuple[str, Show]:
     """The show that was asked for, and a name for its files."""
     target = wanted.target
     if target in demo.DEMOS:
@@ -42,13 +42,14 @@ def found(wanted: Wanted) -> tuple[str, Show]:
         _refuse(wanted.of_world, "a world file")
         return target, demo.DEMOS[target].show(wanted.seed)
     if target in _vehicles():
+        from .. import vehicles
         from ..demo import vehicle_run
 
         _refuse(wanted.of_world, "a world file")
         with warnings.catch_warnings():
             # Parameters that are assumed are those that were asked for here: the defaults.
             warnings.simplefilter("ignore")
-            vehicle = vehicle_run.named(target)
+            vehicle = vehicles.named(target)
         return target, vehicle_run.show(vehicle, wanted.seed, **wanted.of_vehicle)
     file = Path(target)
     if not file.is_file():
@@ -75,9 +76,9 @@ def _world(file: Path, wanted: Wanted) -> Show:
 
 
 def _refuse(options: Mapping[str, Any], owner: str) -> None:
-    given = [name for name, value in options.items() if value not in NOT_GIVEN]
-    if given:
-        option = {"variables": "var"}.get(given[0], given[0]).replace("_", "-")
+    name = next((name for name, value in options.items() if value not in NOT_GIVEN), None)
+    if name is not None:
+        option = {"variables": "var"}.get(name, name).replace("_", "-")
         raise InvalidValue(f"--{option} goes with {owner}")
 
 

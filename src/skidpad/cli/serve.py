@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from ..errors import InvalidValue
-from . import app
 from .world import Compat, Download, Limit, ModelFolder, Shell, Variables, reading_options
 
 if TYPE_CHECKING:
@@ -24,7 +23,6 @@ World = Annotated[
 ]
 
 
-@app.command()
 def serve(
     world: World = None,
     host: Annotated[str, typer.Option(help="Address to listen on.")] = "127.0.0.1",

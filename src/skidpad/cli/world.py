@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from ..errors import InvalidValue
-from . import app
 
 if TYPE_CHECKING:
     from ..world.scene.scene import Scene
@@ -34,7 +33,6 @@ ModelFolder = Annotated[
 ]
 
 
-@app.command()
 def check(
     file: File,
     compat: Compat = None,
@@ -83,9 +81,9 @@ def reading_options(
     return options if limit is None else {**options, "limit": limit}
 
 
-def _pairs(given: Sequence[str]) -> dict[str, str]:
+def _pairs(texts: Sequence[str]) -> dict[str, str]:
     pairs: dict[str, str] = {}
-    for text in given:
+    for text in texts:
         name, sign, value = text.partition("=")
         if not (sign and name):
             raise InvalidValue(f"--var {text}: expected NAME=VALUE, as in ROBOTS=20")

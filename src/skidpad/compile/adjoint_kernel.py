@@ -8,8 +8,9 @@ from __future__ import annotations
 
 from llvmlite import ir
 
-from .kernels import begin_kernel, counter, number_from_bits
-from .llvm import I64, Body
+from .counters import Watch, counter, strips
+from .kernels import begin_kernel, number_from_bits
+from .llvm import Body
 from .memory import SLOTS, Group, View, word
 from .program import Program
 
@@ -17,7 +18,8 @@ ADJOINT_VIEWS = ("x", "u", "w", "p", "r", "lam", "seed", "grad_x", "grad_u", "gr
 """Arrays of `adjoint`: the states at the start of every step, inputs, disturbances, parameters,
 references, λ after the last step, what is added to λ at the start of every step, and the results.
 `grad_u` is added to, so that an input held over all steps collects the sum."""
-ADJOINT_COUNTS = ("begin", "end", "steps", "dt")
+ADJOINT_COUNTS = ("steps", "dt")
+"""After the arrays and `counters.WATCH_WORDS`: steps to go back, and the bits of dt."""
 ADJOINT_PORTS = ("x", "u", "w", "p", "dt", "r", "lam")
 """Input ports of an adjoint Program; its outputs are `x`, `u`, `p` and `value`."""
 
@@ -26,26 +28,25 @@ def adjoint_module(program: Program, lanes: int) -> ir.Module:
     """A module with `adjoint(block)` for an adjoint Program."""
     module, target, b, block = begin_kernel("adjoint", program, lanes)
     views = {name: View(target, b, block, len(SLOTS) * k) for k, name in enumerate(ADJOINT_VIEWS)}
-    begin, end, steps, dt_bits = (
-        b.load(b.gep(block, [word(len(SLOTS) * len(views) + k)], source_etype=I64), typ=I64)
-        for k in range(len(ADJOINT_COUNTS))
-    )
+    watch = Watch(b, block, len(SLOTS) * len(views))
+    steps, dt_bits = watch.words(b, len(ADJOINT_COUNTS))
     dt = target.splat(b, number_from_bits(target, b, dt_bits))
     size = {port.name: len(port.fields) for port in program.inputs}
-    given = {name: k for k, name in enumerate(ADJOINT_PORTS)}
+    place = {name: k for k, name in enumerate(ADJOINT_PORTS)}
     nx = size["x"]
-    with counter(b, begin, end, lanes) as first:
-        group = Group(target, b, first, end)
+    with counter(b, watch.begin, watch.end, lanes) as first:
+        group = Group(target, b, first, watch.end)
         body = Body(target, program)
         p = views["p"].load(b, group, size["p"])
-        body.emit(b, {given["p"]: p, given["dt"]: [dt]})
+        body.emit(b, {place["p"]: p, place["dt"]: [dt]})
         sums = [target.number(0.0)] * (len(program.results[2]) + len(program.results[3]))
         lam = views["lam"].load(b, group, nx)
-        with counter(b, word(0), steps, 1, carried=[*lam, *sums]) as (done, now, keep):
+        loop = strips(b, watch, steps, [*lam, *sums])
+        with loop as (done, now, keep):
             step = b.sub(b.sub(steps, word(1)), done)
             here = {n: views[n].load(b, group, size[n], step) for n in ("x", "u", "w", "r")}
             inside = body.copy()
-            inside.emit(b, {given["lam"]: now[:nx]} | {given[n]: v for n, v in here.items()})
+            inside.emit(b, {place["lam"]: now[:nx]} | {place[n]: v for n, v in here.items()})
             so_far = views["grad_u"].load(b, group, len(program.results[1]), step)
             added = [b.fadd(a, g) for a, g in zip(so_far, inside.results(1), strict=True)]
             views["grad_u"].store(b, group, added, step)
@@ -53,9 +54,9 @@ def adjoint_module(program: Program, lanes: int) -> ir.Module:
             lam = [b.fadd(a, s) for a, s in zip(inside.results(0), seed, strict=True)]
             parts = [*inside.results(2), *inside.results(3)]
             keep([*lam, *(b.fadd(a, s) for a, s in zip(now[nx:], parts, strict=True))])
-        views["grad_x"].store(b, group, keep.after[:nx])
+        views["grad_x"].store(b, group, loop.after[:nx])
         split = nx + len(program.results[2])
-        views["grad_p"].store(b, group, keep.after[nx:split])
-        views["value"].store(b, group, keep.after[split:])
+        views["grad_p"].store(b, group, loop.after[nx:split])
+        views["value"].store(b, group, loop.after[split:])
     b.ret_void()
     return module

@@ -17,8 +17,10 @@ import tempfile
 from collections.abc import Callable
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 from .. import __version__
+from ..workers import alone
 
 _HEADER = b"skidpad-object-1\n"
 
@@ -52,20 +54,43 @@ def compiler_digest() -> str:
     return digest.hexdigest()
 
 
-def get_or_build(name: str, build: Callable[[], bytes]) -> bytes:
+def get_or_build(
+    name: str,
+    build: Callable[..., bytes],
+    prepare: Callable[[], tuple[Any, ...]] = tuple,
+) -> bytes:
     """The entry `name`, built and stored if it is missing or damaged.
+
+    `prepare` gives the arguments of `build`, which may stay for long inside of a library: it runs
+    in a thread of its own. Interrupted, it goes on, and the next call finds the entry.
 
     A folder that cannot be used (read-only, not private) means building every time, never an error.
     """
+    entry = f"{name}.o"
+    body = load(entry)
+    if body is not None:
+        return body
+    arguments = prepare()
+
+    def stored() -> bytes:
+        built = build(*arguments)
+        store(entry, built)
+        return built
+
+    return alone(stored)
+
+
+def load(entry: str) -> bytes | None:
+    """The content of an entry; None if it is missing, damaged or somebody else's."""
     place = private_folder()
-    if place is None:
-        return build()
-    path = place / f"{name}.o"
-    found = _read(path)
-    if found is None:
-        found = build()
-        _write(path, found)
-    return found
+    return None if place is None else _read(place / entry)
+
+
+def store(entry: str, body: bytes) -> None:
+    """Keep an entry, if the folder can be used and the disk is not full."""
+    place = private_folder()
+    if place is not None:
+        _write(place / entry, body)
 
 
 def private_folder() -> Path | None:

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from ..arrays import AnyArray
+from ..progress import Progress
+from ..workers import cores
 from . import host, pipeline
+from .bound import BoundRollout
 from .program import Program
 
 
@@ -19,6 +21,11 @@ class Given(NamedTuple):
     u: AnyArray
     w: AnyArray
     p: AnyArray
+
+    @property
+    def vehicles(self) -> int:
+        """How many there are."""
+        return max(array.shape[1] for array in self)
 
 
 class Late(NamedTuple):
@@ -54,20 +61,32 @@ class CpuRollout:
         self.delayed = delayed
         self.dtype: Any = np.dtype(precision)
         self.lanes = lanes or pipeline.default_lanes(program, precision)
-        self.threads = threads or host.cores()
+        self.threads = threads or cores()
+        self.dt, self.tolerance = dt, tolerance
         dt_bits = host.bits(dt / substeps, self.dtype)
         self._numbers = (substeps, dt_bits, host.bits(tolerance, self.dtype))
-        self._kernel: Any = None
+        self._kernels: dict[bool, tuple[Any, int]] = {}
 
-    def run(self, given: Given, out: AnyArray, every: int, late: Late | None = None) -> AnyArray:
+    def run(
+        self,
+        arrays: Given,
+        out: AnyArray,
+        every: int,
+        late: Late | None = None,
+        *,
+        lengths: AnyArray | None = None,
+        progress: Progress | None = None,
+    ) -> AnyArray:
         """Fill `out` (sample, vehicle, field) after its first sample; returns the health.
 
-        With delayed inputs, `late` is needed.
+        With delayed inputs, `late` is needed. `lengths` are those of the steps in s (step,) if it
+        is not dt for all. The progress is advanced by the steps of all vehicles. A call that may
+        take long can be interrupted; see `host.run`.
         """
-        self._compiled()
+        kernel, operations = self._compiled(timed=lengths is not None)
         samples, count = out.shape[0] - 1, out.shape[1]
         health = np.zeros((len(HEALTH), count), self.dtype)
-        kept = [host.strided(a, self.lanes) for a in given]
+        kept = [host.strided(a, self.lanes) for a in arrays]
         words = [word for _, described in kept for word in described]
         words += host.writable(out)
         words += (health.ctypes.data, count, 1, 0)
@@ -76,37 +95,42 @@ class CpuRollout:
             kept += [host.strided(a, self.lanes) for a in late]
             words += [word for _, described in kept[-2:] for word in described]
             tail = (*tail, len(late.pending))
-        host.run(self._kernel, words, tail, count, self.lanes, self.threads)
+        if lengths is not None:
+            parts = (lengths / self.substeps).astype(self.dtype)
+            kept.append(host.strided(parts.reshape(-1, 1, 1), self.lanes))
+            words += kept[-1][1]
+        steps = samples * every
+        load = host.Load(operations, steps * self.substeps, steps * count)
+        keep = kept, out, health
+        host.run(
+            kernel, words, tail, count, self.lanes, self.threads,
+            load=load, keep=keep, progress=progress,
+        )  # fmt: skip
         return health
 
-    def bound(self, given: Given, out: AnyArray, every: int) -> Callable[[], AnyArray]:
-        """`run` for the same arrays over and over, one row per vehicle, on one thread.
+    def bound(self, given: Given, out: AnyArray, late: Late | None = None) -> BoundRollout:
+        """`run` for the same arrays over and over, a sample after every step, on one thread.
 
-        What a run has to work out about its arrays is worked out once: a step of a few vehicles
-        takes less time than that.
+        Every array has a row per vehicle, shared ones too. It is for few steps: nothing can
+        interrupt it.
         """
-        self._compiled()
-        samples, count = out.shape[0] - 1, out.shape[1]
-        health = np.zeros((len(HEALTH), count), self.dtype)
-        words = [word for array in (*given, out) for word in host.writable(array)]
-        words += [health.ctypes.data, count, 1, 0, 0, count]
-        words += [samples, every * self.substeps, *self._numbers]
-        block, kernel = np.array(words, dtype=np.int64), self._kernel
-        address, kept = block.ctypes.data, (block, *given, out)
+        kernel, _ = self._compiled(timed=False)
+        health = np.zeros((len(HEALTH), out.shape[1]), self.dtype)
+        arrays = (*given, out, health.T[None], *(late or ()))
+        rows = () if late is None else (len(late.pending),)
+        bound = BoundRollout(kernel, arrays, health, out.shape[0] - 1, self.tolerance, rows)
+        bound.set_step(self.dt, self.substeps)
+        return bound
 
-        def again() -> AnyArray:
-            assert kept
-            health[:] = 0.0
-            kernel(address)
-            return health
-
-        return again
-
-    def _compiled(self) -> None:
-        if self._kernel is None:
-            self._kernel, _ = pipeline.rollout_kernel(
-                self.program, self.precision, self.lanes, self.delayed
+    def _compiled(self, *, timed: bool) -> tuple[Any, int]:
+        """The kernel and the operations of a step."""
+        # Two threads may both compile it: the kernels are the same.
+        if timed not in self._kernels:
+            kernel, _ = pipeline.rollout_kernel(
+                self.program, self.precision, self.lanes, self.delayed, timed
             )
+            self._kernels[timed] = kernel, self.program.executed
+        return self._kernels[timed]
 
 
 class CpuMap:
@@ -115,19 +139,21 @@ class CpuMap:
     def __init__(self, program: Program, precision: str, threads: int | None) -> None:
         self.program, self.precision = program, precision
         self.lanes = pipeline.default_lanes(program, precision)
-        self.threads = threads or host.cores()
+        self.threads = threads or cores()
         self._kernel: Any = None
 
-    def run(self, given: list[AnyArray], count: int) -> list[AnyArray]:
+    def run(self, ports: list[AnyArray], count: int) -> list[AnyArray]:
         """The output ports, each (1, count, field), for input ports (1, count or 1, field)."""
         if self._kernel is None:
-            self._kernel, _ = pipeline.apply_kernel(self.program, self.precision, self.lanes)
+            kernel, _ = pipeline.apply_kernel(self.program, self.precision, self.lanes)
+            self._kernel = kernel, host.Load(self.program.executed)
+        kernel, load = self._kernel
         sizes = [len(port.fields) for port in self.program.outputs]
         out = [np.empty((1, count, size), self.precision) for size in sizes]
-        kept = [host.strided(a, self.lanes) for a in given]
+        kept = [host.strided(a, self.lanes) for a in ports]
         words = [word for _, described in kept for word in described]
         words += [word for array in out for word in host.writable(array)]
-        host.run(self._kernel, words, (), count, self.lanes, self.threads)
+        host.run(kernel, words, (), count, self.lanes, self.threads, load=load, keep=(kept, out))
         return out
 
 
@@ -161,29 +187,39 @@ class CpuAdjoint:
 
     def __init__(self, program: Program, *, dt: float, precision: str, threads: int | None) -> None:
         self.program, self.precision = program, precision
-        self.threads = threads or host.cores()
+        self.threads = threads or cores()
         self.dtype: Any = np.dtype(precision)
         # The sums over parameters leave no registers for a second vector per value.
         self.lanes = pipeline.default_lanes(program, precision, registers=1)
         self._dt = host.bits(dt, self.dtype)
         self._kernel: Any = None
 
-    def run(self, given: Backward, steps: int, count: int) -> Swept:
-        """Derivatives with respect to the first state, the inputs and the parameters."""
+    def run(
+        self, arrays: Backward, steps: int, count: int, *, progress: Progress | None = None
+    ) -> Swept:
+        """Derivatives with respect to the first state, the inputs and the parameters.
+
+        The progress is advanced by the steps of all vehicles.
+        """
         if self._kernel is None:
-            self._kernel, _ = pipeline.adjoint_kernel(self.program, self.precision, self.lanes)
-        made = swept_arrays(np, self.program, given, count, self.dtype)
-        kept = [host.strided(a, self.lanes) for a in given]
+            kernel, _ = pipeline.adjoint_kernel(self.program, self.precision, self.lanes)
+            self._kernel = kernel, self.program.executed
+        kernel, operations = self._kernel
+        swept = swept_arrays(np, self.program, arrays, count, self.dtype)
+        kept = [host.strided(a, self.lanes) for a in arrays]
         words = [word for _, described in kept for word in described]
-        words += [word for array in made for word in host.writable(array)]
-        host.run(self._kernel, words, (steps, self._dt), count, self.lanes, self.threads)
-        return made
+        words += [word for array in swept for word in host.writable(array)]
+        host.run(
+            kernel, words, (steps, self._dt), count, self.lanes, self.threads,
+            load=host.Load(operations, steps, steps * count), keep=(kept, swept), progress=progress,
+        )  # fmt: skip
+        return swept
 
 
-def swept_arrays(xp: Any, program: Program, given: Backward, count: int, dtype: Any) -> Swept:
-    """Room for the results of an adjoint sweep, with the inputs' part set to zero."""
+def swept_arrays(xp: Any, program: Program, arrays: Backward, count: int, dtype: Any) -> Swept:
+    """Room for the results of an adjoint sweep, set to zero: most of them are sums."""
     sizes = [len(port.fields) for port in program.outputs]
+    rows = (1, arrays.u.shape[0], 1, 1)
     # The vehicle last in memory: neighbouring lanes and threads then touch neighbouring numbers.
-    x, p, value = (xp.empty((1, size, count), dtype) for size in (sizes[0], *sizes[2:]))
-    u = xp.zeros((given.u.shape[0], sizes[1], count), dtype)
-    return Swept(*(a.swapaxes(1, 2) for a in (x, u, p, value)))
+    room = (xp.zeros((n, size, count), dtype) for n, size in zip(rows, sizes, strict=True))
+    return Swept(*(a.swapaxes(1, 2) for a in room))

@@ -28,20 +28,26 @@ extern "C" __global__ void __launch_bounds__({bounds}) {name}({parameters}) {{
 _ROLLOUT = """\
 {load}
 {held}
-  {T} bad = 0, bad_input = 0, worst = 0;
-  long long done = 0;
-  for (long long sample = 1; sample <= samples; ++sample) {{
-    for (long long k = 0; k < every; ++k, ++done) {{
+  {T} bad = health[v], bad_input = health[count + v], worst = health[2 * count + v];
+  long long done = first;
+  for (long long sample = first / every + 1; done < last; ++sample) {{
+    const long long due = sample * every, until = due < last ? due : last;
+    for (; done < until; ++done) {{
       const long long step = substeps == 1 ? done : done / substeps;
 {stream}
 {body}
 {advance}
     }}
+    if (done == due) {{
 {store}
+    }}
   }}
   health[v] = bad;
   health[count + v] = bad_input;
   health[2 * count + v] = worst;
+  if (last < total) {{
+{hand_over}
+  }}
 }}
 """
 
@@ -49,7 +55,7 @@ _ADJOINT = """\
 {load}
 {held}
 {start}
-  for (long long step = steps - 1; step >= 0; --step) {{
+  for (long long step = last - 1; step >= first; --step) {{
 {here}
 {body}
 {carry}
@@ -59,37 +65,46 @@ _ADJOINT = """\
 """
 
 
-def emit(program: Program, precision: str, delayed: tuple[int, ...] = ()) -> str:
+def emit(
+    program: Program, precision: str, delayed: tuple[int, ...] = (), *, timed: bool = False
+) -> str:
     """CUDA C source with the kernel `rollout` for a lowered step Program.
 
-    Parameters: views x, u, w, p, out; then health, count, samples, every, substeps, dt, tolerance.
+    Parameters: views x, u, w, p, out, after; then health, count, the sub-steps [first, last) to do
+    of a total, those between samples, those of a step, dt, tolerance. `x` are the states before the
+    first of them. The states after the last go to `after`, unless the rollout is done with it. The
+    health is added to.
     With inputs that act late, at the places `delayed`, there are further views pending and late
-    before out, and at the end the rows of pending; see `late.LateViews`.
+    before out, and at the end the rows of pending; see `late.LateViews`. With `timed`, steps differ
+    in length: in place of dt is an array of one for each step.
     """
     kind, sizes = TYPES[precision], _sizes(program)
     lines = Lines(program, precision)
-    held = lines.take(lambda k: program.held[k])
+    held = [] if timed else lines.take(lambda k: program.held[k])
     body = lines.take(lambda k: True)
     views = view_parameters(
-        kind, ("x", "u", "w", "p", *(("pending", "late") if delayed else ())), ("out",)
+        kind, ("x", "u", "w", "p", *(("pending", "late") if delayed else ())), ("out", "after")
     )
+    length = f"const {kind.name}* lengths" if timed else f"{kind.name} dt"
     tail = (
-        f"{kind.name}* health, long long count, long long samples, long long every, "
-        f"long long substeps, {kind.name} dt, {kind.name} tolerance"
+        f"{kind.name}* health, long long count, long long first, long long last, long long total, "
+        f"long long every, long long substeps, {length}, {kind.name} tolerance"
     )
     tail += ", long long pending_rows" if delayed else ""
     read = [line for n in ("x", "u", "w", "p") for line in loads(kind, n, sizes[n])]
     read += [f"const long long late{c} = {at('late', c)};" for c in range(len(delayed))]
     read += [f"{kind.name} start{f};" for f in range(sizes["start"])]
     store = [f"{at('out', f, 'sample')} = x{f}; bad += 0 * x{f};" for f in range(sizes["x"])]
+    step_length = [f"const {kind.name} dt = lengths[step];"] if timed else []
     return _kernel("rollout", program, precision, f"{views},\n    {tail}") + _ROLLOUT.format(
         T=kind.name,
         load=indent(read, 2),
         held=indent(held, 2),
-        stream=indent([*_streams(sizes), *_late_inputs(delayed)], 6),
+        stream=indent([*step_length, *_streams(sizes), *_late_inputs(delayed)], 6),
         body=indent(body, 6),
         advance=indent(_advance(program, sizes, lines), 6),
-        store=indent(store, 4),
+        store=indent(store, 6),
+        hand_over=indent([f"{at('after', f)} = x{f};" for f in range(sizes["x"])], 4),
     )
 
 
@@ -153,7 +168,9 @@ def emit_adjoint(program: Program, precision: str) -> str:
     """CUDA C source with the kernel `adjoint`: a lowered adjoint Program from last to first step.
 
     Parameters: views x, u, w, p, r, lam, seed and the results grad_x, grad_u, grad_p, value; then
-    count, steps, dt. The contract is that of `adjoint_kernel`, which does the same in lanes.
+    count, the steps [first, last) to go back over, dt. `lam` is λ after the last of them. The
+    contract is that of `adjoint_kernel`, which does the same in lanes, except that `grad_p` and
+    `value` are added to as well.
     """
     kind, sizes = TYPES[precision], _sizes(program)
     lines = Lines(program, precision)
@@ -161,20 +178,22 @@ def emit_adjoint(program: Program, precision: str) -> str:
     body = lines.take(lambda k: True)
     read = ("x", "u", "w", "p", "r", "lam", "seed")
     views = view_parameters(kind, read, ("grad_x", "grad_u", "grad_p", "value"))
-    tail = f"long long count, long long steps, {kind.name} dt"
+    tail = f"long long count, long long first, long long last, {kind.name} dt"
     g_x, g_u, g_p, cost = (lines.results(k) for k in range(4))
     sums = [*(f"sum_p{f}" for f in range(len(g_p))), *(f"sum_value{f}" for f in range(len(cost)))]
     carry = [f"{at('grad_u', f, 'step')} += {value};" for f, value in enumerate(g_u)]
     carry += [f"{name} += {part};" for name, part in zip(sums, [*g_p, *cost], strict=True)]
     carry += [f"lam{f} = {value} + {at('seed', f, 'step')};" for f, value in enumerate(g_x)]
+    places = [at("grad_p", f) for f in range(len(g_p))]
+    places += [at("value", f) for f in range(len(cost))]
+    start = [f"{kind.name} {name} = {place};" for name, place in zip(sums, places, strict=True)]
     store = [f"{at('grad_x', f)} = lam{f};" for f in range(len(g_x))]
-    store += [f"{at('grad_p', f)} = sum_p{f};" for f in range(len(g_p))]
-    store += [f"{at('value', f)} = sum_value{f};" for f in range(len(cost))]
+    store += [f"{place} = {name};" for name, place in zip(sums, places, strict=True)]
     here = [line for n in ("x", "u", "w", "r") for line in loads(kind, n, sizes[n], "step")]
     return _kernel("adjoint", program, precision, f"{views},\n    {tail}") + _ADJOINT.format(
         load=indent(loads(kind, "p", sizes["p"]) + loads(kind, "lam", sizes["lam"]), 2),
         held=indent(held, 2),
-        start=indent([f"{kind.name} {name} = 0;" for name in sums], 2),
+        start=indent(start, 2),
         here=indent(here, 4),
         body=indent(body, 4),
         carry=indent(carry, 4),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import cache
 from importlib import import_module
 from typing import Any
@@ -9,9 +10,11 @@ from typing import Any
 import numpy as np
 
 from ..errors import InvalidValue, MissingExtra
+from ..progress import Progress
 from . import cuda
-from .cpu import HEALTH, Backward, Given, Late, Swept, swept_arrays
+from .cpu import Backward, Given, Late, Swept, swept_arrays
 from .cuda_text import NATIVE
+from .launches import AdjointLaunch, Launch, Pieces, RolloutLaunch
 from .lower import lower
 from .program import Program
 
@@ -20,20 +23,20 @@ from .program import Program
 def cupy() -> Any:
     """The CuPy module, if it is installed and there is a device to use."""
     try:
-        found: Any = import_module("cupy")
+        library: Any = import_module("cupy")
     except ImportError as error:
         raise MissingExtra(
             "device = 'cuda' needs CuPy: install it with pip install 'skidpad[cuda]'"
         ) from error
     try:
-        count = found.cuda.runtime.getDeviceCount()
-    except found.cuda.runtime.CUDARuntimeError:
+        count = library.cuda.runtime.getDeviceCount()
+    except library.cuda.runtime.CUDARuntimeError:
         count = 0
     if count == 0:
         raise MissingExtra(
             "device = 'cuda' needs an NVIDIA GPU and its driver; none was found. Use device = 'cpu'"
         )
-    return found
+    return library
 
 
 def strided(array: Any) -> tuple[Any, Any, Any, Any]:
@@ -66,33 +69,55 @@ class CudaRollout:
         self.xp = cupy()
         self.dtype = np.dtype(precision)
         self.dt, self.tolerance = dt / substeps, tolerance
-        self._kernel: Any = None
+        self._kernels: dict[bool, tuple[Launch, Pieces]] = {}
 
-    def source(self) -> str:
-        """The CUDA C of the kernel."""
+    def source(self, *, timed: bool = False) -> str:
+        """The CUDA C of the kernel; with `timed`, of the one whose steps differ in length."""
         # A GPU has no double-precision sines in hardware: its own are slower than ours.
         native = NATIVE if self.fast and self.precision == "float32" else frozenset[str]()
         lowered = lower(self.program, self.precision, native, careful=not self.fast)
-        return cuda.emit(lowered, self.precision, self.delayed)
+        return cuda.emit(lowered, self.precision, self.delayed, timed=timed)
 
-    def run(self, given: Given, out: Any, every: int, late: Late | None = None) -> Any:
+    def run(
+        self,
+        arrays: Given,
+        out: Any,
+        every: int,
+        late: Late | None = None,
+        *,
+        lengths: Any = None,
+        progress: Progress | None = None,
+    ) -> Any:
         """Fill `out` (sample, vehicle, field) after its first sample; returns the health.
 
-        With delayed inputs, `late` is needed.
+        With delayed inputs, `late` is needed. `lengths` are those of the steps in s (step,), on the
+        host, if it is not dt for all. The progress is advanced by the steps of all vehicles. A long
+        rollout is several launches, so that it can be interrupted.
         """
-        xp = self.xp
-        if self._kernel is None:
+        kernel, pieces = self._compiled(timed=lengths is not None)
+        dt = self.dtype.type(self.dt)
+        if lengths is not None:
+            dt = self.xp.asarray((lengths / self.substeps).astype(self.dtype))
+        launch = RolloutLaunch(
+            kernel,
+            self.xp,
+            arrays,
+            out,
+            every,
+            late,
+            substeps=self.substeps,
+            dt=dt,
+            tolerance=self.dtype.type(self.tolerance),
+        )
+        pieces.run(launch, progress)
+        return launch.health
+
+    def _compiled(self, *, timed: bool) -> tuple[Launch, Pieces]:
+        if timed not in self._kernels:
             flags = cuda.FAST_FLAGS if self.fast else cuda.EXACT_FLAGS
-            self._kernel = _compiled(self.source(), "rollout", flags)
-        samples, count = out.shape[0] - 1, out.shape[1]
-        health = xp.zeros((len(HEALTH), count), self.dtype)
-        counts = (count, samples, every * self.substeps, self.substeps)
-        tail = [health, *(xp.int64(n) for n in counts)]
-        tail += [self.dtype.type(self.dt), self.dtype.type(self.tolerance)]
-        if late is not None:
-            tail.append(xp.int64(len(late.pending)))
-        _launch(self._kernel, count, _views((*given, *(late or ()), out)), tail)
-        return health
+            kernel = _compiled(self.source(timed=timed), "rollout", flags)
+            self._kernels[timed] = kernel, _pieces(self.program)
+        return self._kernels[timed]
 
 
 class CudaMap:
@@ -103,7 +128,7 @@ class CudaMap:
         self.xp = cupy()
         self._kernel: Any = None
 
-    def run(self, given: list[Any], count: int) -> list[Any]:
+    def run(self, ports: list[Any], count: int) -> list[Any]:
         """The output ports, each (1, count, field), for input ports (1, count or 1, field)."""
         xp = self.xp
         if self._kernel is None:
@@ -111,7 +136,7 @@ class CudaMap:
             self._kernel = _compiled(source, "apply")
         sizes = [len(port.fields) for port in self.program.outputs]
         out = [xp.empty((1, count, size), self.precision) for size in sizes]
-        _launch(self._kernel, count, _views((*given, *out)), [xp.int64(count)])
+        self._kernel(count, (*ports, *out), [count])
         return out
 
 
@@ -125,54 +150,61 @@ class CudaAdjoint:
         self.dt = dt
         self._kernel: Any = None
 
-    def run(self, given: Backward, steps: int, count: int) -> Swept:
-        """Derivatives with respect to the first state, the inputs and the parameters."""
-        xp = self.xp
+    def run(
+        self, arrays: Backward, steps: int, count: int, *, progress: Progress | None = None
+    ) -> Swept:
+        """Derivatives with respect to the first state, the inputs and the parameters.
+
+        The progress is advanced by the steps of all vehicles.
+        """
         if self._kernel is None:
             source = cuda.emit_adjoint(lower(self.program, self.precision), self.precision)
-            self._kernel = _compiled(source, "adjoint")
-        made = swept_arrays(xp, self.program, given, count, self.dtype)
-        tail = [xp.int64(count), xp.int64(steps), self.dtype.type(self.dt)]
-        _launch(self._kernel, count, _views((*given, *made)), tail)
-        return made
+            self._kernel = _compiled(source, "adjoint"), _pieces(self.program)
+        kernel, pieces = self._kernel
+        swept = swept_arrays(self.xp, self.program, arrays, count, self.dtype)
+        launch = AdjointLaunch(kernel, arrays, swept, steps, count, self.dtype.type(self.dt))
+        pieces.run(launch, progress)
+        return swept
 
 
-def _compiled(source: str, name: str, flags: tuple[str, ...] = cuda.EXACT_FLAGS) -> Any:
-    return cupy().RawModule(code=source, options=flags).get_function(name)
+def _compiled(source: str, name: str, flags: tuple[str, ...] = cuda.EXACT_FLAGS) -> Launch:
+    """The kernel of a source, as a function that launches it."""
+    xp, threads = cupy(), cuda.THREADS[name]
+    kernel = xp.RawModule(code=source, options=flags).get_function(name)
+
+    def launch(count: int, arrays: Sequence[Any], tail: Sequence[Any]) -> None:
+        arguments: list[Any] = []
+        for array in arrays:
+            base, *strides = strided(array)
+            arguments += [base, *map(xp.int64, strides)]
+        arguments += [xp.int64(value) if isinstance(value, int) else value for value in tail]
+        kernel((-(-count // threads),), (threads,), tuple(arguments))
+
+    return launch
 
 
-def _views(arrays: tuple[Any, ...]) -> list[Any]:
-    """Kernel arguments of arrays (step, vehicle, field): address and strides."""
-    xp, arguments = cupy(), []
-    for array in arrays:
-        base, *strides = strided(array)
-        arguments += [base, *(xp.int64(s) for s in strides)]
-    return arguments
-
-
-def _launch(kernel: Any, count: int, views: list[Any], tail: list[Any]) -> None:
-    threads = cuda.THREADS[kernel.name]
-    kernel((-(-count // threads),), (threads,), (*views, *tail))
+def _pieces(program: Program) -> Pieces:
+    return Pieces(program.executed, lambda: cupy().cuda.get_current_stream().synchronize())
 
 
 _CUDA_DEVICE = 2
 """kDLCUDA of the DLPack header."""
 
 
-def is_on_device(given: Any) -> bool:
+def is_on_device(array: Any) -> bool:
     """Whether an array lives on a CUDA device."""
-    if hasattr(given, "__cuda_array_interface__"):
+    if hasattr(array, "__cuda_array_interface__"):
         return True
-    tells = getattr(given, "__dlpack_device__", None)
+    tells = getattr(array, "__dlpack_device__", None)
     return tells is not None and tells()[0] == _CUDA_DEVICE
 
 
-def device_array(what: str, given: Any, dtype: Any) -> Any:
+def device_array(what: str, values: Any, dtype: Any) -> Any:
     """Anything array-like on the device: DLPack and CUDA arrays as they are, the rest copied."""
     xp = cupy()
-    if not is_on_device(given):
-        return xp.asarray(given, dtype=dtype)
-    array = given if isinstance(given, xp.ndarray) else xp.from_dlpack(given)
+    if not is_on_device(values):
+        return xp.asarray(values, dtype=dtype)
+    array = values if isinstance(values, xp.ndarray) else xp.from_dlpack(values)
     if array.dtype != dtype:
         raise InvalidValue(
             f"{what} is {array.dtype} on the device but the fleet computes in {dtype}; "

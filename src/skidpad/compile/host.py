@@ -1,18 +1,31 @@
-"""NumPy arrays as kernels see them: four words per array, and one call per thread."""
+"""NumPy arrays as kernels see them: four words per array, and calls shared out over threads."""
 
 from __future__ import annotations
 
-import os
 import struct
 from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor
-from functools import cache
 from itertools import pairwise
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from ..arrays import AnyArray
+from ..progress import Progress
+from ..workers import NEVER, Stop, share
+
+STRIP = 256
+"""Steps between two looks of a kernel at the flag that ends it early."""
+WATCH_WORDS = ("begin", "end", "stop", "strips")
+"""The words of a block that every kernel in strips has after its arrays: the vehicles [begin, end)
+it works on, the address of a 64-bit word that is not zero once it is to return, and how many strips
+are done, which the kernel counts up for whoever watches."""
+UNWATCHED = (NEVER.address, 0)
+"""The last two of `WATCH_WORDS` for a call that is short."""
+
+_LONG = 0.02
+"""Estimated time in s above which a call leaves the thread that asks for it."""
+_WORTH_A_THREAD = 2e-4
+"""Estimated time in s below which another thread costs more than it saves."""
 
 TICK_OK, TICK_BAD_INPUT, TICK_DIVERGED, TICK_NOT_CONVERGED = range(4)
 """What the `tick` and `drive` kernels return. Unless it is TICK_OK, the state is as before."""
@@ -53,16 +66,45 @@ def bits(value: float, dtype: Any) -> int:
     return struct.unpack("<i", struct.pack("<f", value))[0]
 
 
-@cache
-def _pool(threads: int) -> ThreadPoolExecutor:
-    return ThreadPoolExecutor(threads, thread_name_prefix="skidpad")
+class Load(NamedTuple):
+    """How much there is to do in a call of a kernel."""
+
+    operations: int = 0
+    """Traced operations of one vehicle in one step, at most."""
+    steps: int | None = None
+    """Sub-steps of a kernel in strips; None for a kernel that has no time and no `WATCH_WORDS`."""
+    total: int = 0
+    """What the progress is advanced by in all."""
+
+    def time(self, groups: int, lanes: int) -> float:
+        """Time in s that so many groups of vehicles take on a slow processor.
+
+        An operation takes some 0.1 ns a lane in wide vectors and 1 ns in a single lane.
+        """
+        each = 1e-9 * self.operations * (2.0 + 0.25 * lanes)
+        return groups * each * (1 if self.steps is None else self.steps)
+
+    def plan(self, groups: int, lanes: int, threads: int) -> _Plan:
+        """How to share so many groups among at most so many threads."""
+        time = self.time(groups, lanes)
+        used = max(1, min(threads, groups, int(time / _WORTH_A_THREAD)))
+        long = time > _LONG * used
+        # Several parts per thread: a thread that loses its processor for a while is made up for.
+        parts = 1 if used == 1 else min(groups, used * (4 if groups > 64 * used else 1))
+        if long and self.steps is None:
+            # Without strips it can be stopped between parts only.
+            parts = max(parts, min(groups, int(time / _LONG)))
+        return _Plan(used, parts, long)
 
 
-def cores() -> int:
-    """Processors this process may use."""
-    if hasattr(os, "sched_getaffinity"):
-        return len(os.sched_getaffinity(0))
-    return os.cpu_count() or 1
+class _Plan(NamedTuple):
+    threads: int
+    parts: int
+    apart: bool
+    """Whether it may take so long that the thread that asks for it should only wait."""
+
+
+_LITTLE = Load()
 
 
 def run(
@@ -72,22 +114,68 @@ def run(
     count: int,
     lanes: int,
     threads: int,
+    *,
+    load: Load = _LITTLE,
+    keep: object = None,
+    progress: Progress | None = None,
 ) -> None:
     """Call a kernel over `count` vehicles in parts, spread over threads.
 
-    The block is `words`, begin, end, `tail`. Parts begin at multiples of the lane width, and a lane
-    never sees its neighbours, so the split changes no bits.
+    The block is `words`, begin, end, the other `WATCH_WORDS` if the kernel is in strips, `tail`.
+    Parts begin at multiples of the lane width, and a lane never sees its neighbours, so the split
+    changes no bits. A call that may take long leaves the waiting thread free to answer signals and
+    ends early when it is interrupted; see `workers.share`.
+
+    Args:
+        kernel, words, tail, count, lanes: as above.
+        threads: how many to use at most.
+        load: how much there is to do.
+        keep: what must stay alive while the kernel runs.
+        progress: is advanced by `load.total`.
     """
     groups = -(-count // lanes)
-    # Several parts per thread: a thread that loses its processor for a while is made up for.
-    parts = 1 if threads == 1 else min(groups, threads * (4 if groups > 64 * threads else 1))
-    edges = [lanes * (groups * k // parts) for k in range(parts)] + [count]
-    blocks = [
-        np.array([*words, begin, end, *tail], dtype=np.int64) for begin, end in pairwise(edges)
-    ]
-    if parts == 1:
-        kernel(blocks[0].ctypes.data)
+    if load.time(groups, lanes) < 2.0 * _WORTH_A_THREAD:
+        watch = () if load.steps is None else UNWATCHED
+        block = np.array([*words, 0, count, *watch, *tail], dtype=np.int64)
+        kernel(block.ctypes.data)
+        if progress is not None:
+            progress.advance(load.total)
         return
-    waiting = [_pool(threads).submit(kernel, block.ctypes.data) for block in blocks]
-    for part in waiting:
-        part.result()
+    plan, stop = load.plan(groups, lanes, threads), Stop()
+    watch = () if load.steps is None else (stop.address, 0)
+    edges = [lanes * (groups * k // plan.parts) for k in range(plan.parts)] + [count]
+    rows = [[*words, begin, end, *watch, *tail] for begin, end in pairwise(edges)]
+    call = _Call(kernel, np.array(rows, dtype=np.int64), keep)
+    look = None
+    if progress is not None:
+        strips = call.blocks[:, len(words) + WATCH_WORDS.index("strips")] if watch else None
+        look = _Look(progress.part(load.total), strips, groups * -(-(load.steps or 0) // STRIP))
+    parts = range(plan.parts)
+    share(call, parts, threads=plan.threads, apart=plan.apart, stop=stop, watch=look)
+    if look is not None:
+        look.reach(1.0)
+
+
+class _Call(NamedTuple):
+    """Blocks of a kernel and what they point to: alive as long as a thread may use them."""
+
+    kernel: Callable[[int], None]
+    blocks: AnyArray
+    keep: object
+
+    def __call__(self, k: int) -> None:
+        """Run the kernel on one of the blocks."""
+        self.kernel(self.blocks.ctypes.data + k * self.blocks.strides[0])
+
+
+class _Look(NamedTuple):
+    """Tells how many strips of a kernel are done."""
+
+    reach: Callable[[float], None]
+    strips: AnyArray | None
+    total: int
+
+    def __call__(self) -> None:
+        """Report the fraction that is done."""
+        if self.strips is not None:
+            self.reach(int(self.strips.sum()) / self.total)

@@ -11,6 +11,7 @@ from typing import Any
 
 from llvmlite import ir
 
+from .counters import Watch, counter, merged, strips
 from .host import TICK_BAD_INPUT, TICK_DIVERGED, TICK_NOT_CONVERGED, TICK_OK
 from .late import LateInputs, LateViews
 from .llvm import I32, I64, POINTER, Body, Target, finite_check
@@ -23,34 +24,39 @@ each vehicle, three numbers: NaN if a sample was not finite, NaN if an input was
 largest Newton residual."""
 LATE_VIEWS = ("pending", "late")
 """Further arrays of a `rollout` with delayed inputs; see `late.LateViews`."""
-ROLLOUT_COUNTS = ("begin", "end", "samples", "every", "substeps", "dt", "tolerance")
-"""After the arrays: vehicles [begin, end), samples to write, steps between them, then the bits of
-two numbers: dt, and the Newton residual above which a step counts as failed and its state becomes
-NaN. With delayed inputs, then the rows of `pending`."""
+TIMED_VIEWS = ("dt",)
+"""The last array of a `rollout` whose steps differ in length: dt of a sub-step of each step."""
+ROLLOUT_COUNTS = ("samples", "every", "substeps", "dt", "tolerance")
+"""After the arrays and `counters.WATCH_WORDS`: samples to write, sub-steps between them, sub-steps
+of a step, then the bits of two numbers: dt, and the Newton residual above which a step counts as
+failed and its state becomes NaN. With delayed inputs, then the rows of `pending`."""
+
+_DOUBLE = ir.DoubleType()
 
 STEP_PORTS = ("x", "u", "w", "p", "dt", "start")
 """Input ports of a step Program, in order; its outputs are `x` and `residual`."""
 
 
-def rollout_module(program: Program, lanes: int, delayed: tuple[int, ...] = ()) -> ir.Module:
+def rollout_module(
+    program: Program, lanes: int, delayed: tuple[int, ...] = (), timed: bool = False
+) -> ir.Module:
     """A module with `rollout(block)`: many vehicles, many steps, state in registers throughout.
 
-    `delayed` are the places of the inputs that act late.
+    `delayed` are the places of the inputs that act late; with `timed`, steps differ in length.
     """
     module, target, b, block = begin_kernel("rollout", program, lanes)
-    names = (*ROLLOUT_VIEWS, *LATE_VIEWS) if delayed else ROLLOUT_VIEWS
+    names = (*ROLLOUT_VIEWS, *(LATE_VIEWS if delayed else ()), *(TIMED_VIEWS if timed else ()))
     views = {name: View(target, b, block, len(SLOTS) * k) for k, name in enumerate(names)}
-    counts = [
-        b.load(b.gep(block, [word(len(SLOTS) * len(views) + k)], source_etype=I64), typ=I64)
-        for k in range(len(ROLLOUT_COUNTS) + bool(delayed))
-    ]
-    begin, end, samples, every, substeps, dt_bits, tolerance_bits = counts[: len(ROLLOUT_COUNTS)]
+    watch = Watch(b, block, len(SLOTS) * len(views))
+    counts = watch.words(b, len(ROLLOUT_COUNTS) + bool(delayed))
+    samples, every, substeps, dt_bits, tolerance_bits = counts[: len(ROLLOUT_COUNTS)]
     dt = target.splat(b, number_from_bits(target, b, dt_bits))
     tolerance = target.splat(b, number_from_bits(target, b, tolerance_bits))
     streamed = {n: b.icmp_signed("!=", views[n].step, word(0)) for n in ("u", "w")}
     count = {port.name: len(port.fields) for port in program.inputs}
-    with counter(b, begin, end, lanes) as first:
-        group = Group(target, b, first, end)
+    total = b.mul(samples, every)
+    with counter(b, watch.begin, watch.end, lanes) as first:
+        group = Group(target, b, first, watch.end)
         x = views["x"].load(b, group, count["x"])
         held = {n: views[n].load(b, group, count[n]) for n in ("u", "w")}
         late = None
@@ -58,41 +64,40 @@ def rollout_module(program: Program, lanes: int, delayed: tuple[int, ...] = ()) 
             sources = LateViews(views["u"], views["pending"], views["late"], counts[-1])
             late = LateInputs(target, b, sources, group, delayed)
         body = Body(target, program)
-        body.emit(b, {3: views["p"].load(b, group, count["p"]), 4: [dt]})
-        zero = target.number(0.0)
-        nx, held_start = count["x"], x[: count["start"]]
-        health = [zero, zero, zero]
-        with counter(b, word(0), samples, 1, carried=[*x, *health]) as (sample, outer, keep):
-            now, (bad, bad_input, worst) = outer[:nx], outer[nx:]
-            carried = [*now, *held_start, bad_input, worst]
-            with counter(b, word(0), every, 1, carried=carried) as (k, inner, pass_on):
-                done = b.add(b.mul(sample, every), k)
-                step = b.udiv(done, substeps)
-                u, w = (_reload(b, views[n], group, held[n], streamed[n], step) for n in ("u", "w"))
-                if late is not None:
-                    for place, value in zip(delayed, late.load(b, step), strict=True):
-                        u[place] = value
-                now = inner[:nx]
-                start = _sampled(b, target, now, inner[nx:-2], b.urem(done, substeps))
-                body_now = body.copy()
-                body_now.emit(b, {0: now, 1: u, 2: w, 5: start})
-                state, residual = _converged(target, b, body_now, tolerance)
-                finite = b.fadd(inner[-2], finite_check(target, b, [*u, *w]))
-                pass_on([*state, *start, finite, _larger(b, residual, inner[-1])])
-            state, (bad_input, worst) = pass_on.after[:nx], pass_on.after[-2:]
-            views["out"].store(b, group, state, step=b.add(sample, word(1)))
-            keep([*state, b.fadd(bad, finite_check(target, b, state)), bad_input, worst])
-        views["health"].store(b, group, keep.after[nx:])
+        body.emit(b, {3: views["p"].load(b, group, count["p"]), **({} if timed else {4: [dt]})})
+        zero, nx = target.number(0.0), count["x"]
+        # The health of the vehicles, the next sample to write and the sub-steps done by then.
+        account = [zero, zero, zero, word(1), every]
+        loop = strips(b, watch, total, [*x, *x[: count["start"]], *account])
+        with loop as (done, now, pass_on):
+            *now, bad, bad_input, worst, sample, due = now
+            step = b.udiv(done, substeps)
+            u, w = (_reload(b, views[n], group, held[n], streamed[n], step) for n in ("u", "w"))
+            if late is not None:
+                for place, value in zip(delayed, late.load(b, step), strict=True):
+                    u[place] = value
+            start = _sampled(b, target, now[:nx], now[nx:], b.urem(done, substeps))
+            body_now = body.copy()
+            length = {4: [views["dt"].load_field(b, group, 0, step)]} if timed else {}
+            body_now.emit(b, {0: now[:nx], 1: u, 2: w, 5: start, **length})
+            state, residual = _converged(target, b, body_now, tolerance)
+            bad_input = b.fadd(bad_input, finite_check(target, b, [*u, *w]))
+            worst = _larger(b, residual, worst)
+            between = b.block
+            with b.if_then(b.icmp_signed("==", b.add(done, word(1)), due)):
+                views["out"].store(b, group, state, step=sample)
+                judged = b.fadd(bad, finite_check(target, b, state))
+                written = [judged, b.add(sample, word(1)), b.add(due, every)]
+                at_sample = b.block
+            bad, sample, due = merged(b, [bad, sample, due], between, written, at_sample)
+            pass_on([*state, *start, bad, bad_input, worst, sample, due])
+        views["health"].store(b, group, loop.after[-5:-2])
     b.ret_void()
     return module
 
 
 def _sampled(b: Any, target: Target, now: list[Any], before: list[Any], substep: Any) -> list[Any]:
-    """The state at the start of a step: the present one at its first sub-step, else as before.
-
-    A step is always sampled anew with its first sub-step, so it does not matter that a block of
-    samples begins with what an earlier one sampled.
-    """
+    """The state at the start of a step: the present one at its first sub-step, else as before."""
     if not before:
         return []
     first = target.splat(b, b.icmp_signed("==", substep, word(0)))
@@ -133,12 +138,18 @@ def apply_module(program: Program, lanes: int) -> ir.Module:
 
 
 def tick_module(program: Program) -> ir.Module:
-    """A module with `tick(block)` and `drive(block, inputs, samples, steps)` for one vehicle.
+    """A module with `tick`, `tick_of` and `drive` for one vehicle.
 
-    The block is numbers: x, u, w, p, dt of a sub-step, the largest Newton residual allowed, the one
-    seen, the number of sub-steps, and the x before the last step. `tick` makes one step in place
-    and returns a code; `drive` makes `steps` of them with a row of inputs each, writes the state
-    after each to `samples`, and returns how many succeeded.
+    Their block is numbers: x, u, w, p, dt of a sub-step, the largest Newton residual allowed, the
+    one seen, the number of sub-steps, the x before the last step and the u of it. Behind these, at
+    the next multiple of 8 bytes, is the clock: a time and an age (two doubles), and the steps made
+    since that time (an integer). The age grows by 1 in every step, as far as is not said otherwise.
+
+    `tick(block)` makes one step in place and returns a code. `tick_of(block, dt, time, age)` makes
+    one whose sub-steps take dt and that ends at a time and an age. `drive(block, inputs, samples,
+    steps, code)` makes `steps` of them with a row of inputs each, writes the state after each to
+    `samples`, and returns how many succeeded. All that a step changes is changed here, so a signal
+    that Python answers between two of its own operations never finds half a step.
     """
     module = ir.Module("tick")
     target = Target(module, str(program.precision), 1)
@@ -147,9 +158,9 @@ def tick_module(program: Program) -> ir.Module:
     tick = ir.Function(module, ir.FunctionType(I64, [POINTER]), "tick")
     tick.attributes.add("noinline")
     b, block = ir.IRBuilder(tick.append_basic_block()), tick.args[0]
-    nx, limit_at = sizes[0], sum(sizes[:5])
+    nx, nu, limit_at = sizes[0], sizes[1], sum(sizes[:5])
     before_at = limit_at + 3
-    inputs = [_load_at(target, b, block, nx + k) for k in range(sizes[1] + sizes[2])]
+    inputs = [_load_at(target, b, block, nx + k) for k in range(nu + sizes[2])]
     _return_unless_finite(target, b, inputs, TICK_BAD_INPUT)
     start = [_load_at(target, b, block, k) for k in range(nx)]
     older = [_load_at(target, b, block, before_at + k) for k in range(nx)]
@@ -161,9 +172,38 @@ def tick_module(program: Program) -> ir.Module:
             _store_all(target, b, block, 0, start)
             _store_all(target, b, block, before_at, older)
             b.ret(code)
+    _store_all(target, b, block, before_at + nx, inputs[:nu])
+    _, age, since = _clock(target, b, block, sizes)
+    b.store(b.fadd(b.load(age, typ=_DOUBLE), ir.Constant(_DOUBLE, 1.0)), age)
+    b.store(b.add(b.load(since, typ=I64), word(1)), since)
     b.ret(word(TICK_OK))
+    _tick_of(target, tick, sizes)
     _drive(target, tick, sizes)
     return module
+
+
+def _clock(target: Target, b: Any, block: Any, sizes: list[int]) -> list[Any]:
+    """Where the clock is in the block of `tick`: the time, the age, the steps since the time."""
+    per_word = 8 // target.bytes
+    at = -(-(sum(sizes[:5]) + 3 + sizes[0] + sizes[1]) // per_word)
+    return [b.gep(block, [word(at + k)], source_etype=I64) for k in range(3)]
+
+
+def _tick_of(target: Target, tick: ir.Function, sizes: list[int]) -> None:
+    function = ir.Function(
+        target.module, ir.FunctionType(I64, [POINTER, _DOUBLE, _DOUBLE, _DOUBLE]), "tick_of"
+    )
+    block, dt, time, age = function.args
+    b = ir.IRBuilder(function.append_basic_block())
+    dt_at = sum(sizes[:4])
+    usual = _load_at(target, b, block, dt_at)
+    _store_at(target, b, block, dt_at, dt if target.bytes == 8 else b.fptrunc(dt, target.scalar))
+    code = b.call(tick, [block])
+    _store_at(target, b, block, dt_at, usual)
+    with b.if_then(b.icmp_signed("==", code, word(TICK_OK))):
+        for value, place in zip((time, age, word(0)), _clock(target, b, block, sizes), strict=True):
+            b.store(value, place)
+    b.ret(code)
 
 
 def _substep(target: Target, program: Program, sizes: list[int]) -> ir.Function:
@@ -216,57 +256,6 @@ def begin_kernel(name: str, program: Program, lanes: int) -> tuple[Any, Target, 
     return module, target, ir.IRBuilder(function.append_basic_block()), function.args[0]
 
 
-class counter:
-    """`with counter(b, start, stop, step)`: a loop that is skipped when empty.
-
-    With `carried` values it yields (index, values now, set values next); after the loop the values
-    are in `set.after`.
-    """
-
-    def __init__(
-        self, b: ir.IRBuilder, start: Any, stop: Any, step: int, carried: list[Any] | None = None
-    ) -> None:
-        self.b, self.start, self.stop, self.step = b, start, stop, step
-        self.carried = carried
-        self.following: list[Any] = []
-        self.after: list[Any] = []
-
-    def __call__(self, following: list[Any]) -> None:
-        """Set the values that the next pass starts with."""
-        self.following = following
-
-    def __enter__(self) -> Any:
-        b = self.b
-        self.before = b.block
-        self.loop = b.append_basic_block()
-        self.done = b.append_basic_block()
-        b.cbranch(b.icmp_signed("<", self.start, self.stop), self.loop, self.done)
-        b.position_at_end(self.loop)
-        self.index = b.phi(I64)
-        self.index.add_incoming(self.start, self.before)
-        if self.carried is None:
-            return self.index
-        self.now = [b.phi(v.type) for v in self.carried]
-        for phi, value in zip(self.now, self.carried, strict=True):
-            phi.add_incoming(value, self.before)
-        return self.index, self.now, self
-
-    def __exit__(self, *_: object) -> None:
-        b = self.b
-        following = b.add(self.index, word(self.step))
-        self.index.add_incoming(following, b.block)
-        latch = b.block
-        for phi, value in zip(getattr(self, "now", []), self.following, strict=True):
-            phi.add_incoming(value, latch)
-        b.cbranch(b.icmp_signed("<", following, self.stop), self.loop, self.done)
-        b.position_at_end(self.done)
-        for start, value in zip(self.carried or [], self.following, strict=True):
-            phi = b.phi(value.type)
-            phi.add_incoming(start, self.before)
-            phi.add_incoming(value, latch)
-            self.after.append(phi)
-
-
 def _reload(
     b: Any, view: View, group: Group, held: list[Any], streamed: Any, step: Any
 ) -> list[Any]:
@@ -277,13 +266,7 @@ def _reload(
     with b.if_then(streamed):
         fresh = view.load(b, group, len(held), step)
         after = b.block
-    merged: list[Any] = []
-    for old, new in zip(held, fresh, strict=True):
-        phi = b.phi(old.type)
-        phi.add_incoming(old, before)
-        phi.add_incoming(new, after)
-        merged.append(phi)
-    return merged
+    return merged(b, held, before, fresh, after)
 
 
 def _larger(b: Any, value: Any, so_far: Any) -> Any:

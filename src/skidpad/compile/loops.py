@@ -1,28 +1,37 @@
-"""Loops over geometry, compiled by numba and kept on disk by their content.
+"""Loops over geometry, compiled by numba when they are first called and kept on disk.
 
-numba's own cache looks only at the file a function is written in and at its time, and a cached
-entry that names a class which has moved makes it fail. Here an entry belongs to the text of every
-file that has such loops; it lies in skidpad's cache folder (see `compile.cache`).
+numba's own cache looks only at the file a function is written in and at its time, unpickles what it
+finds, and fails on an entry that is damaged or names a class which has moved. Here an entry belongs
+to the text of every file that has such loops, and is one of `compile.cache`: in a folder of the
+user's own, checked before it is unpickled, and compiled again if anything is wrong with it.
 """
 
 from __future__ import annotations
 
-import contextlib
 import functools
 import hashlib
+import pickle
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import numba
-from numba.core import caching
+from numba.core.compiler import CompileResult
+from numba.core.compiler_lock import global_compiler_lock
+from numba.core.serialize import dumps
 
-from . import cache
+from ..workers import alone
+from . import cache, native
 
-FOLDERS = ("plane/index", "plane/collision", "plane/raycast", "random")
+FOLDERS = ("plane", "plane/index", "plane/collision", "plane/raycast", "random")
 """The parts of the package that have loops, or constants that loops use."""
 
 _JIT: Any = numba.njit
+_LOCK: Any = global_compiler_lock
+
+# numba takes its lock before those that its use of LLVM takes.
+native.LOCKS.insert(0, _LOCK)
 
 
 @functools.cache
@@ -35,53 +44,82 @@ def _digest() -> str:
     return digest.hexdigest()
 
 
-class _Locator(caching._CacheLocator):  # pyright: ignore[reportPrivateUsage]
-    """Tells numba where an entry lies and which text it belongs to."""
+class _OnDisk:
+    """What numba asks of the cache of a function."""
 
-    def __init__(self, function: Callable[..., Any], file: str, folder: Path) -> None:
-        self._py_file = file
-        self._line = function.__code__.co_firstlineno
-        self._path = str(folder / "loops")
+    def __init__(self, function: Callable[..., Any]) -> None:
+        self._function = function
 
-    def get_cache_path(self) -> Any:
-        return self._path
+    @property
+    def cache_path(self) -> str:
+        return str(cache.folder())
 
-    def get_source_stamp(self) -> Any:
-        return _digest()
-
-    def get_disambiguator(self) -> Any:
-        # In the name of the file, so that an entry of another text is not even opened.
-        return f"{self._line}-{_digest()[:16]}"
-
-    @classmethod
-    def from_function(cls, py_func: Callable[..., Any], py_file: str) -> _Locator | None:
-        folder = cache.private_folder()
-        if folder is None:
-            return None
-        made = cls(py_func, py_file, folder)
+    def load_overload(self, sig: Any, target_context: Any) -> Any:
+        """The compiled function for arguments of some types, or None."""
+        target_context.refresh()
+        body = cache.load(self._entry(sig, target_context.codegen()))
         try:
-            made.ensure_cache_path()
-        except OSError:
+            return body and _rebuilt(target_context, *pickle.loads(body))
+        except Exception:
+            # Whatever is wrong with an entry, the function can be compiled.
             return None
-        return made
+
+    def save_overload(self, sig: Any, data: Any) -> None:
+        """Keep a compiled function, if it does not depend on addresses in this process."""
+        if not data.library.has_dynamic_globals:
+            cache.store(self._entry(sig, data.codegen), dumps(data._reduce()))
+
+    def _entry(self, sig: Any, codegen: Any) -> str:
+        function = self._function
+        cells = [cell.cell_contents for cell in function.__closure__ or ()]
+        name = cache.key(
+            _digest(),
+            f"{function.__module__}.{function.__qualname__}",
+            str(function.__code__.co_firstlineno),
+            hashlib.sha256(dumps(cells)).hexdigest(),
+            str(sig),
+            str(codegen.magic_tuple()),
+            numba.__version__,
+            sys.version,
+        )
+        return f"{function.__name__}-{name}.loop"
+
+    def enable(self) -> None: ...
+
+    def disable(self) -> None: ...
+
+    def flush(self) -> None: ...
 
 
-class _Entries(caching.CompileResultCacheImpl):
-    _locator_classes = (_Locator,)
+_rebuilt: Any = CompileResult._rebuild  # pyright: ignore[reportPrivateUsage]
 
 
-class _OnDisk(caching.FunctionCache):
-    _impl_class = _Entries
+def kept(dispatcher: Any, function: Callable[..., Any], signature: str | None = None) -> Any:
+    """The function that numba is to compile when it is called, its machine code kept on disk.
 
-
-def kept(dispatcher: Any, function: Callable[..., Any]) -> Any:
-    """The compiled function, its machine code kept on disk.
-
-    A folder that cannot be written to means compiling in every process, never an error.
+    It is compiled for the types of its arguments or for one signature. A compiler cannot be
+    interrupted, so it runs in a thread of its own (see `workers.alone`).
     """
-    with contextlib.suppress(RuntimeError):
-        dispatcher._cache = _OnDisk(function)
+    dispatcher._cache = _OnDisk(function)
+    compile_for = dispatcher._compile_for_args
+
+    def compiled(*arguments: Any) -> Any:
+        if signature is None:
+            return alone(functools.partial(compile_for, *arguments))
+        alone(functools.partial(_compile_once, dispatcher, signature))
+        return dispatcher
+
+    # numba looks for this name where no machine code fits the arguments; calls that have some pay
+    # nothing.
+    dispatcher._compile_for_args = compiled
     return dispatcher
+
+
+def _compile_once(dispatcher: Any, signature: str) -> None:
+    with _LOCK:
+        if not dispatcher.signatures:
+            dispatcher.compile(signature)
+            dispatcher.disable_compile()
 
 
 def loop(function: Callable[..., Any]) -> Any:

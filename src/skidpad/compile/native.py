@@ -3,15 +3,38 @@
 from __future__ import annotations
 
 import ctypes
+import os
 import threading
+from contextlib import ExitStack, nullcontext
 from functools import cache
 from typing import Any
 
 import llvmlite
 import llvmlite.binding as llvm
 
-_LOCK = threading.Lock()
+_LOCK = threading.RLock()
 """LLVM's context is shared by the process; one thread builds or loads at a time."""
+_LIBRARY: Any = llvm.ffi.lib
+
+LOCKS: list[Any] = [_LOCK, getattr(_LIBRARY, "_lock", nullcontext())]
+"""Locks of compilers in the order in which they are taken; the last is llvmlite's own, which it
+also takes to free what nobody uses any more."""
+
+_forking = ExitStack()
+
+
+def _wait_for_compilers() -> None:
+    """Let no thread be within a compiler at a fork: a child would find it half way, and hang."""
+    for lock in LOCKS:
+        _forking.enter_context(lock)
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(
+        before=_wait_for_compilers,
+        after_in_parent=_forking.close,
+        after_in_child=_forking.close,
+    )
 
 
 @cache
@@ -79,13 +102,13 @@ class Library:
 
     def address(self, name: str) -> int:
         """Address of a function."""
-        found = self._engine.get_function_address(name)
-        if not found:
+        address = self._engine.get_function_address(name)
+        if not address:
             raise KeyError(name)
-        return found
+        return address
 
     def function(self, name: str, *arguments: Any, result: Any = None) -> Any:
         """A function to call from Python; it runs without the interpreter lock."""
-        made = ctypes.CFUNCTYPE(result, *arguments)(self.address(name))
-        made.keep = self  # type: ignore[attr-defined]
-        return made
+        function = ctypes.CFUNCTYPE(result, *arguments)(self.address(name))
+        function.keep = self  # type: ignore[attr-defined]
+        return function

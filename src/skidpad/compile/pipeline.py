@@ -128,13 +128,17 @@ def _finish(program: Program, precision: str | None) -> Program:
 
 
 def rollout_kernel(
-    traced: Program, precision: str, lanes: int | None, delayed: tuple[int, ...] = ()
+    traced: Program,
+    precision: str,
+    lanes: int | None,
+    delayed: tuple[int, ...] = (),
+    timed: bool = False,
 ) -> tuple[Any, int]:
     """The compiled `rollout` of a traced step Program, and the lanes it uses.
 
-    `delayed` are the places of the inputs that act late.
+    `delayed` are the places of the inputs that act late; with `timed`, steps differ in length.
     """
-    return _kernel("rollout", traced, precision, lanes, delayed)
+    return _kernel("rollout", traced, precision, lanes, delayed, *([True] if timed else []))
 
 
 def apply_kernel(traced: Program, precision: str, lanes: int | None) -> tuple[Any, int]:
@@ -189,7 +193,7 @@ def _library(
         native.identity(),
     )
 
-    def build() -> bytes:
-        return native.object_code(str(make(scheduled(lower(traced, precision)))))
+    def assembly() -> tuple[str]:
+        return (str(make(scheduled(lower(traced, precision)))),)
 
-    return native.Library(cache.get_or_build(name, build))
+    return native.Library(cache.get_or_build(name, native.object_code, assembly))

@@ -74,6 +74,9 @@ CALL_OPS = ("call", "item")
 many numbers as it has inputs, n times, each time with the results of the time before as its first
 arguments; `item(c; j)` is result j of the call c."""
 
+NOT_RUN = frozenset({"const", "input", *CALL_OPS})
+"""Instructions that are no operations of their own."""
+
 HELD_PORTS = frozenset({"p", "dt"})
 """Input ports whose values stay the same over a whole rollout. They are checked to be finite before
 it starts, and what depends on them alone is computed once."""
@@ -115,14 +118,22 @@ class Program:
     @property
     def counts(self) -> Counter[str]:
         """How often each operation is written, constants, inputs and calls left out."""
-        left_out = ("const", "input", *CALL_OPS)
-        own = Counter(i.op for i in self.code if i.op not in left_out)
+        own = Counter(i.op for i in self.code if i.op not in NOT_RUN)
         return sum((f.counts for f in self.functions), own)
 
     @property
     def operations(self) -> int:
         """Number of operations written, constants, inputs and calls left out."""
         return sum(self.counts.values())
+
+    @property
+    def executed(self) -> int:
+        """Number of operations run at most: a call counts as often as it is made."""
+        times: list[int] = []
+        for program in (*self.functions, self):
+            calls = sum(times[i.imm[0]] * i.imm[1] for i in program.code if i.op == "call")
+            times.append(calls + sum(i.op not in NOT_RUN for i in program.code))
+        return times[-1]
 
     @cached_property
     def held(self) -> tuple[bool, ...]:

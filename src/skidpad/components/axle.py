@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+from ..plane.pose import turned
 from ..units import N, Nm, m, one
 
 
@@ -51,7 +52,7 @@ class AxleForce(NamedTuple):
 
 def steered(f: Friction, c: one, s: one) -> Friction:
     """A wheel-frame friction vector seen from the body; `c`, `s` of the steering angle."""
-    return Friction(c * f.x - s * f.y, s * f.x + c * f.y)
+    return Friction(*turned(c, s, f.x, f.y))
 
 
 def steered_lateral(f_y: one, c: one, s: one) -> Friction:

@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from ..ops import atan, cos, sin, tan
+from ..plane.pose import rotated
 from ..units import m, m_s, m_s2, rad, rad_s, rad_s2
 from .rigid_body import Acceleration
 
@@ -90,6 +91,4 @@ def path_acceleration(v: m_s, beta: rad, a: m_s2, turning: rad_s) -> Acceleratio
 
     `a` is the rate of v, `turning` that of the direction of travel over ground: yaw' + beta'.
     """
-    c, s = cos(beta), sin(beta)
-    across = v * turning
-    return Acceleration(a * c - across * s, a * s + across * c)
+    return Acceleration(*rotated(a, v * turning, beta))

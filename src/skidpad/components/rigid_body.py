@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from ..ops import cos, sin
+from ..plane.pose import rotated
 from ..units import J, kg, kg_m2, m_s, m_s2, rad, rad_s
 
 
@@ -18,8 +18,7 @@ class PoseRate(NamedTuple):
 
 def pose_rate(yaw: rad, v_x: m_s, v_y: m_s, omega: rad_s) -> PoseRate:
     """World-frame velocity of the centre of mass from its body-frame velocity."""
-    c, s = cos(yaw), sin(yaw)
-    return PoseRate(c * v_x - s * v_y, s * v_x + c * v_y, omega)
+    return PoseRate(*rotated(v_x, v_y, yaw), omega)
 
 
 class Acceleration(NamedTuple):

@@ -1,8 +1,13 @@
-"""Tyre forces: the lateral Magic Formula and the friction limit it shares with drive and brake."""
+"""Tyre forces: the lateral Magic Formula and the friction limit it shares with drive and brake.
+
+Which tyre a car has is the class of the record `tyre` among its parameters. A tyre has a peak
+friction coefficient `D` and `friction(alpha)`, the lateral force per load at a slip angle: with the
+sign of `alpha`, never above `D`, smooth at 0.
+"""
 
 from __future__ import annotations
 
-from typing import Annotated, NamedTuple
+from typing import Annotated, Any, NamedTuple
 
 from ..ops import atan, clip, maximum, sin, sqrt
 from ..units import Allowed, N, N_rad, non_negative, one, positive, rad
@@ -23,14 +28,18 @@ class MagicFormula(NamedTuple):
     E: Annotated[one, Allowed(high=1.0)] = 0.5464720000000001
     """Curvature factor. Above 1 the curve would fold back and change sign at large slip."""
 
+    def friction(self, alpha: rad) -> one:
+        """Lateral force per load at a slip angle, with the sign of `alpha` and never above `D`.
 
-def friction(alpha: rad, p: MagicFormula) -> one:
-    """Lateral force per load at a slip angle, with the sign of `alpha` and never above `D`.
+        Pacejka, Tyre and Vehicle Dynamics, 3rd ed., eq. 4.49 without offsets, divided by the load.
+        """
+        s = self.B * alpha
+        return self.D * sin(self.C * atan(s - self.E * (s - atan(s))))
 
-    Pacejka, Tyre and Vehicle Dynamics, 3rd ed., eq. 4.49 without offsets, divided by the load.
-    """
-    s = p.B * alpha
-    return p.D * sin(p.C * atan(s - p.E * (s - atan(s))))
+
+def friction(alpha: rad, tyre: Any) -> one:
+    """Lateral force per load at a slip angle, for any tyre."""
+    return tyre.friction(alpha)
 
 
 def cornering_stiffness(F_z: N, p: MagicFormula) -> N_rad:

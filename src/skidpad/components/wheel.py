@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from ..ops import abs, atan2, maximum, minimum
+from ..plane.pose import turned_back
 from ..units import m, m_s, one, rad, rad_s
 
 
@@ -38,7 +39,7 @@ def contact_velocities(
 
 def in_wheel_frame(v: Velocity, c: one, s: one) -> Velocity:
     """A body-frame velocity seen from a wheel whose steering angle has cosine `c` and sine `s`."""
-    return Velocity(c * v.x + s * v.y, c * v.y - s * v.x)
+    return Velocity(*turned_back(c, s, v.x, v.y))
 
 
 def slip_angle(w: Velocity, v_eps: m_s) -> rad:

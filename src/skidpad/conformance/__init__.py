@@ -15,13 +15,17 @@ from .. import record
 from ..errors import InvalidValue
 from ..model import Model, Vehicle, VehicleFactory
 from .dimensions import dimensions
+from .driving import driving
 from .energy import energy
 from .frame import frame
 from .gradients import gradients
 from .mirror import mirror
+from .motion import motion
 from .purity import purity
 from .report import ConformanceError, Report, Result
 from .rest import rest
+from .shape import shape
+from .standing import standing
 from .subject import NotApplicable, Subject
 
 __all__ = ["ConformanceError", "Report", "Result", "check", "checks"]
@@ -34,6 +38,10 @@ _CHECKS: dict[str, Callable[[Subject], list[str]]] = {
     "dimensions": dimensions,
     "energy": energy,
     "rest": rest,
+    "motion": motion,
+    "shape": shape,
+    "driving": driving,
+    "standing": standing,
 }
 
 
@@ -59,16 +67,16 @@ def check(
     return Report(subject.name, tuple(_result(subject, name) for name in wanted))
 
 
-def _as_vehicle(given: Vehicle | VehicleFactory | Model) -> Vehicle:
-    if isinstance(given, Model):
-        given = VehicleFactory(given)
-    if isinstance(given, VehicleFactory):
-        given = given()
-    if not isinstance(given, Vehicle):
+def _as_vehicle(subject: Vehicle | VehicleFactory | Model) -> Vehicle:
+    if isinstance(subject, Model):
+        subject = VehicleFactory(subject)
+    if isinstance(subject, VehicleFactory):
+        subject = subject()
+    if not isinstance(subject, Vehicle):
         raise InvalidValue(
-            f"conformance.check takes a Vehicle, a vehicle factory or a Model, got {given!r}"
+            f"conformance.check takes a Vehicle, a vehicle factory or a Model, got {subject!r}"
         )
-    return given
+    return subject
 
 
 def _result(subject: Subject, name: str) -> Result:

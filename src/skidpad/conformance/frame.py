@@ -6,6 +6,7 @@ import numpy as np
 
 from .. import record
 from ..arrays import Array
+from ..plane.pose import rotated
 from .names import headings, position_pairs
 from .subject import NotApplicable, Point, Subject, differences
 
@@ -47,11 +48,9 @@ def _turned(kind: type, table: Array) -> Array:
     """Vectors in the world turned, such as rates of position."""
     index = {name: j for j, name in enumerate(record.names(kind))}
     result = table.copy()
-    c, s = np.cos(TURN), np.sin(TURN)
-    for x_name, y_name in position_pairs(kind):
-        x, y = table[:, index[x_name]], table[:, index[y_name]]
-        result[:, index[x_name]] = c * x - s * y
-        result[:, index[y_name]] = s * x + c * y
+    for pair in position_pairs(kind):
+        x, y = (index[name] for name in pair)
+        result[:, x], result[:, y] = rotated(table[:, x], table[:, y], TURN)
     return result
 
 

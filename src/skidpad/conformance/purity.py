@@ -11,7 +11,7 @@ import numpy as np
 from .. import record
 from ..arrays import Array
 from ..extras import require
-from .subject import Subject, differences
+from .subject import Function, Subject, differences, table
 from .symbolic import arguments, column, symbols
 
 TOLERANCE = 1e-12
@@ -20,47 +20,43 @@ TOLERANCE = 1e-12
 
 def purity(subject: Subject) -> list[str]:
     """Calls twice, with another call between them; then on NumPy, CasADi and, if installed, JAX."""
-    faults = _memory(subject)
-    backends: dict[str, Callable[[Subject], tuple[Array, Array]]] = {
+    backends: dict[str, Callable[[Subject, Function], Array]] = {
         "NumPy": _on_numpy,
         "CasADi": _on_casadi,
     }
     if find_spec("jax") is not None:
         backends["JAX"] = _on_jax
-    rates, outputs = subject.rates(subject.points), subject.outputs(subject.points)
+    faults: list[str] = []
+    for function in subject.functions():
+        faults += _of(function, subject, backends)
+    return faults
+
+
+def _of(
+    function: Function, subject: Subject, backends: dict[str, Callable[[Subject, Function], Array]]
+) -> list[str]:
+    points, kind, p = subject.points, function.kind, subject.params
+    values = table(function.call(*point, p) for point in points)
+    again = table(function.call(*point, p) for point in reversed(points))[::-1]
+    faults = differences(f"{function.name}called again", kind, again, values, 0.0, points)
     for name, evaluate in backends.items():
         try:
-            got_rates, got_outputs = evaluate(subject)
+            other = evaluate(subject, function)
         except Exception as error:
             # One library refusing the model must not hide what the others say.
-            faults.append(f"on {name} it raised {type(error).__name__}: {error}")
+            faults.append(f"{function.name}on {name} it raised {type(error).__name__}: {error}")
             continue
-        for kind, got, want in (
-            (subject.model.State, got_rates, rates),
-            (subject.model.Outputs, got_outputs, outputs),
-        ):
-            what = f"on {name}, unlike on floats"
-            faults += differences(what, kind, got, want, TOLERANCE, subject.points)
-    return faults + _changed_arguments(subject)
-
-
-def _memory(subject: Subject) -> list[str]:
-    first = subject.rates(subject.points)
-    again = subject.rates(reversed(subject.points))[::-1]
-    faults = differences("called again", subject.model.State, again, first, 0.0, subject.points)
-    first = subject.outputs(subject.points)
-    again = subject.outputs(reversed(subject.points))[::-1]
-    return faults + differences(
-        "called again", subject.model.Outputs, again, first, 0.0, subject.points
-    )
+        what = f"{function.name}on {name}, unlike on floats"
+        faults += differences(what, kind, other, values, TOLERANCE, points, function.floor)
+    return faults + _changed_arguments(subject, function)
 
 
 def _arrays(subject: Subject) -> list[Any]:
     """The sampled points as records of writable arrays."""
     parts: list[Any] = []
     for rows in zip(*subject.points, strict=True):
-        table = np.array([record.flatten(row) for row in rows], dtype=float)
-        parts.append(record.unflatten(type(rows[0]), [leaf.copy() for leaf in table.T]))
+        leaves = table(rows).T
+        parts.append(record.unflatten(type(rows[0]), [leaf.copy() for leaf in leaves]))
     return parts
 
 
@@ -69,39 +65,27 @@ def _stacked(value: Any, count: int) -> Array:
     return np.column_stack(leaves) if leaves else np.empty((count, 0))
 
 
-def _on_numpy(subject: Subject) -> tuple[Array, Array]:
+def _on_numpy(subject: Subject, function: Function) -> Array:
     x, u, w = _arrays(subject)
-    count = len(subject.points)
-    return (
-        _stacked(subject.rate(x, u, w, subject.params), count),
-        _stacked(subject.vehicle.outputs(x, u, w, subject.params), count),
-    )
+    return _stacked(function.call(x, u, w, subject.params), len(subject.points))
 
 
-def _on_casadi(subject: Subject) -> tuple[Array, Array]:
+def _on_casadi(subject: Subject, function: Function) -> Array:
     import casadi
 
     symbol = symbols(subject)
-    rate = column(subject.rate(*symbol.records))
-    outputs = column(subject.vehicle.outputs(*symbol.records))
-    function = casadi.Function("f", list(symbol.columns), [rate, outputs])
-    results = [function(*arguments(subject, point)) for point in subject.points]
-    return (
-        np.array([np.asarray(rates).ravel() for rates, _ in results]),
-        np.array([np.asarray(out).ravel() for _, out in results]),
-    )
+    value = column(function.call(*symbol.records))
+    traced = casadi.Function("f", list(symbol.columns), [value])
+    rows = [np.asarray(traced(*arguments(subject, point))).ravel() for point in subject.points]
+    return np.array(rows)
 
 
-def _on_jax(subject: Subject) -> tuple[Array, Array]:
+def _on_jax(subject: Subject, function: Function) -> Array:
     jax = require("jax", extra="jax", purpose="The purity check on JAX")
     with _double_precision(jax):
         x, u, w = (jax.tree.map(jax.numpy.asarray, part) for part in _arrays(subject))
         p = jax.tree.map(lambda v: jax.numpy.asarray(float(v)), subject.params)
-        rates, outputs = jax.jit(
-            lambda x, u, w, p: (subject.rate(x, u, w, p), subject.vehicle.outputs(x, u, w, p))
-        )(x, u, w, p)
-        count = len(subject.points)
-        return _stacked(rates, count), _stacked(outputs, count)
+        return _stacked(jax.jit(function.call)(x, u, w, p), len(subject.points))
 
 
 def _double_precision(jax: Any) -> Any:
@@ -111,18 +95,17 @@ def _double_precision(jax: Any) -> Any:
     return require("jax.experimental", extra="jax", purpose="The purity check on JAX").enable_x64()
 
 
-def _changed_arguments(subject: Subject) -> list[str]:
+def _changed_arguments(subject: Subject, function: Function) -> list[str]:
     """Fields that a call changed in place, which only shows on arrays."""
-    given, kept = _arrays(subject), _arrays(subject)
-    x, u, w = given
+    shown, kept = _arrays(subject), _arrays(subject)
     try:
-        subject.rate(x, u, w, subject.params)
-        subject.vehicle.outputs(x, u, w, subject.params)
+        x, u, w = shown
+        function.call(x, u, w, subject.params)
     except Exception:
         return []  # reported above, as a failure on NumPy
     return [
         f"the call changed its argument {letter}.{name}"
-        for letter, after, before in zip("xuw", given, kept, strict=True)
+        for letter, after, before in zip("xuw", shown, kept, strict=True)
         for name, a, b in zip(
             record.names(type(after)), record.flatten(after), record.flatten(before), strict=True
         )

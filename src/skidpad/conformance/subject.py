@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, NamedTuple
@@ -11,6 +11,7 @@ import numpy as np
 
 from .. import record
 from ..arrays import Array
+from ..body import Body, Pose, Velocity, Wish
 from ..model import Model, Vehicle
 from .sampling import sample
 
@@ -18,6 +19,21 @@ SAMPLES = 60
 """Random points per check."""
 DT = 0.01
 """Step at which discrete models are looked at, in s."""
+
+
+WISH = Wish(steer=0.03, a=0.4, v=3.0, omega=0.05, handbrake=0.2)
+"""What is wished for where any wish will do."""
+
+
+class Function(NamedTuple):
+    """A function of the model or its body, of x, u, w and p, and the record that it returns."""
+
+    name: str
+    """What faults begin with; empty for rates and outputs."""
+    kind: type
+    call: Callable[[Any, Any, Any, Any], Any]
+    floor: float = 0.0
+    """Smallest scale of its values; see `differences`."""
 
 
 class NotApplicable(Exception):
@@ -54,6 +70,13 @@ class Subject:
         """Its parameters."""
         return self.vehicle.params
 
+    @property
+    def body(self) -> Body:
+        """Its body; the checks of it do not apply where there is none."""
+        if self.model.body is None:
+            raise NotApplicable("the model has no body; see docs/bodies.md")
+        return self.model.body
+
     def rate(self, x: Any, u: Any, w: Any, p: Any, dt: Any = DT) -> Any:
         """The derivative; of a discrete model, the change over one step divided by its length.
 
@@ -66,6 +89,26 @@ class Subject:
         before = record.flatten(x)
         change = [(b - a) / dt for a, b in zip(before, after, strict=True)]
         return record.unflatten(model.State, change)
+
+    def functions(self) -> list[Function]:
+        """All that has to be pure: rates, outputs, and what a body has."""
+        model, body = self.model, self.model.body
+        own = [
+            Function("", model.State, self.rate),
+            Function("", model.Outputs, self.vehicle.outputs),
+        ]
+        if body is None:
+            return own
+        there, moving = Pose(1.0, 2.0, 3.0), Velocity(4.0, 0.5, 0.2)
+        return [
+            *own,
+            Function("pose ", Pose, lambda x, u, w, p: body.pose(x, p), 1.0),
+            Function("velocity ", Velocity, lambda x, u, w, p: body.velocity(x, u, p), 1.0),
+            Function(
+                "placed ", model.State, lambda x, u, w, p: body.placed(x, there, moving, p), 1.0
+            ),
+            Function("command ", model.Input, lambda x, u, w, p: body.command(x, WISH, p), 1.0),
+        ]
 
     def settled(self, x: Any) -> Any:
         """The state as `reset` would leave it."""
@@ -105,29 +148,37 @@ class Subject:
     def rates(self, points: Iterable[Point], p: Any = None) -> Array:
         """Rates at many points, called on floats, as a (points, states) array."""
         p = self.params if p is None else p
-        return _table(self.rate(*point, p) for point in points)
+        return table(self.rate(*point, p) for point in points)
 
     def outputs(self, points: Iterable[Point], p: Any = None) -> Array:
         """Outputs at many points, called on floats, as a (points, outputs) array."""
         p = self.params if p is None else p
-        return _table(self.vehicle.outputs(*point, p) for point in points)
+        return table(self.vehicle.outputs(*point, p) for point in points)
 
 
-def _table(records: Iterable[Any]) -> Array:
+def table(records: Iterable[Any]) -> Array:
+    """Records as rows."""
     return np.array([record.flatten(row) for row in records], dtype=float)
 
 
 def differences(
-    what: str, kind: type, got: Array, want: Array, tolerance: float, points: Sequence[Point]
+    what: str,
+    kind: type,
+    got: Array,
+    want: Array,
+    tolerance: float,
+    points: Sequence[Point],
+    floor: float = 0.0,
 ) -> list[str]:
     """A sentence for each field in which two tables differ by more than rounding.
 
-    `tolerance` is relative to the larger of the value and the column's scale; NaN never agrees.
+    `tolerance` is relative to the larger of the value and the column's scale, which is at least
+    `floor`; NaN never agrees.
     """
     faults: list[str] = []
     for j, name in enumerate(record.names(kind)):
         a, b = got[:, j], want[:, j]
-        scale = np.maximum(np.abs(b), np.abs(b[np.isfinite(b)]).max(initial=0.0))
+        scale = np.maximum(np.abs(b), np.abs(b[np.isfinite(b)]).max(initial=floor))
         with np.errstate(invalid="ignore"):
             wrong = ~(np.abs(a - b) <= tolerance * scale)
         if wrong.any():

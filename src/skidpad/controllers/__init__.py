@@ -14,6 +14,9 @@ vehicle. `nmpc` is the exception: it solves a program at every step, so it drive
 from __future__ import annotations
 
 from . import (
+    abilities,
+    course,
+    driving,
     keyboard,
     line,
     lqr,
@@ -26,6 +29,7 @@ from . import (
     pure_pursuit,
     reference,
     speed,
+    speed_profile,
     stanley,
     state_conversion,
     wheeled,
@@ -39,6 +43,9 @@ __all__ = [
     "PIDControl",
     "PIDLongLat",
     "Reference",
+    "abilities",
+    "course",
+    "driving",
     "keyboard",
     "line",
     "lqr",
@@ -51,6 +58,7 @@ __all__ = [
     "pure_pursuit",
     "reference",
     "speed",
+    "speed_profile",
     "stanley",
     "state_conversion",
     "wheeled",

@@ -9,16 +9,20 @@ references and does not hurry after a reference that drives away.
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import cache
 from typing import Any, NamedTuple
 
-from ..checks import made
-from ..ops import atan2, cos, maximum, sin, sqrt
+from .. import record
+from ..body import Wish
+from ..checks import vehicle_of
+from ..components.actuator import limited
+from ..ops import atan2, maximum, sqrt, tan
 from ..policy import Policy
 from ..units import m, m_s, m_s2, one, per_m, rad, rad_s, s
-from .car import Car, Geometry, Wish, car_of
+from .car import Car, car_of
 from .line import LinePoint, Motion, advance, deviation
 from .pid_long_lat import SpeedGains, SpeedMemory, answer
-from .reference import KNOTS, Point, Reference, per_m2
+from .reference import Point, Reference, per_m2
 from .state_conversion import wrapped
 
 NEAREST_TO_CENTRE: one = 0.1
@@ -107,8 +111,8 @@ class View(NamedTuple):
 class Law(NamedTuple):
     """A steering law: which place of the car it looks from, and the angle it wants."""
 
-    place: Callable[[Motion, Geometry], tuple[m, m]]
-    steer: Callable[[Any, Geometry, View], rad]
+    place: Callable[[Motion, Any], tuple[m, m]]
+    steer: Callable[[Any, Any, View], rad]
     """Of the policy's `law` parameters, the geometry and what is seen."""
 
 
@@ -119,25 +123,40 @@ def cruise(
     return answer(p, memory, v, seen.v, dt, anti_windup=True, feed_forward=seen.a)
 
 
+def wish_of(steer: rad, a: m_s2, v: m_s, g: Any) -> Wish:
+    """What a law asks for: an angle within its limit, and the yaw rate that goes with it."""
+    angle = limited(steer, g.steer_max)
+    return Wish(angle, a, v, omega=v * tan(angle) * (1.0 / (g.l_f + g.l_r)))
+
+
 def follower(
     name: str,
     vehicle: Any,
     law: Law,
-    params: Any,
+    gains: Any,
     *,
+    speed: Any,
     path: Reference | None,
-    knots: int = KNOTS,
-    car: Car | None = None,
+    knots: int,
+    car: Car | None,
 ) -> Policy:
-    """The policy of a steering law with cruise control.
+    """The policy of a steering law with these gains and with cruise control.
 
-    `params` is a record with the fields `law`, `speed` (`SpeedGains`) and `geometry`.
+    Its parameters are `law`, the gains, `speed` (`SpeedGains`) and `geometry`, that of the car.
     """
-    known = car or car_of(made(vehicle))
+    known = car or car_of(vehicle_of(vehicle))
+    Params = _params(type(known.geometry), type(gains))
+    params = Params(known.geometry, gains, record.build(SpeedGains, speed, base=CRUISE))
     if path is None:
-        return Policy(_told(law, known), SpeedMemory, Point, type(params), params, name=name)
+        return Policy(_told(law, known), SpeedMemory, Point, Params, params, name=name)
     act = _followed(law, known, path.table(knots))
-    return Policy(act, PathMemory, Params=type(params), params=params, name=name)
+    return Policy(act, PathMemory, Params=Params, params=params, name=name)
+
+
+@cache
+def _params(Geometry: type, Gains: type) -> Any:
+    hints = {"geometry": Geometry, "law": Gains, "speed": SpeedGains}
+    return record.define("Params", hints, doc="Parameters of the policy.")
 
 
 def _told(law: Law, car: Car) -> Callable[..., Any]:
@@ -145,9 +164,7 @@ def _told(law: Law, car: Car) -> Callable[..., Any]:
         motion = car.motion(x, p.geometry)
         seen = seen_from(r, *law.place(motion, p.geometry))
         view = View(motion, car.omega(x, p.geometry), seen, lambda _: r)
-        a, memory = cruise(p.speed, m, car.speed(x), seen, dt)
-        wish = Wish(law.steer(p.law, p.geometry, view), a, seen.v)
-        return car.command(x, wish, p.geometry), memory
+        return _commanded(law, car, x, view, m, p, dt)
 
     return act
 
@@ -157,15 +174,15 @@ def _followed(law: Law, car: Car, line: Callable[[Any], Point]) -> Callable[...,
         motion = car.motion(x, p.geometry)
         seen, here = progressed(line, m.progress, *law.place(motion, p.geometry))
         view = View(motion, car.omega(x, p.geometry), seen, lambda ahead: line(here + ahead))
-        a, memory = cruise(p.speed, m.speed, car.speed(x), seen, dt)
-        wish = Wish(law.steer(p.law, p.geometry, view), a, seen.v)
-        return car.command(x, wish, p.geometry), PathMemory(here, memory)
+        u, memory = _commanded(law, car, x, view, m.speed, p, dt)
+        return u, PathMemory(here, memory)
 
     return act
 
 
-def ahead_in_frame(motion: Motion, x: m, y: m, goal: Any) -> tuple[m, m]:
-    """A goal in the frame of the car, from a place of it: ahead and to the left."""
-    d_x, d_y = goal.x - x, goal.y - y
-    c, sine = cos(motion.yaw), sin(motion.yaw)
-    return c * d_x + sine * d_y, c * d_y - sine * d_x
+def _commanded(
+    law: Law, car: Car, x: Any, view: View, memory: SpeedMemory, p: Any, dt: s
+) -> tuple[Any, SpeedMemory]:
+    a, memory = cruise(p.speed, memory, car.speed(x), view.seen, dt)
+    wish = wish_of(law.steer(p.law, p.geometry, view), a, view.seen.v, p.geometry)
+    return car.command(x, wish, p.geometry), memory

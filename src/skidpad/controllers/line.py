@@ -4,24 +4,15 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from ..ops import cos, maximum, sin
+from ..ops import maximum
+from ..plane.line import LinePoint
+from ..plane.pose import rotated, to_body
 from ..units import m, m_s, one, per_m, rad
+
+__all__ = ["Deviation", "LinePoint", "Motion", "advance", "deviation"]
 
 NEAREST_TO_CENTRE: one = 0.1
 """Share of a bend's radius that `advance` keeps from its centre, where any foot is as good."""
-
-
-class LinePoint(NamedTuple):
-    """One point of a line, in the world frame."""
-
-    x: m
-    """Position."""
-    y: m
-    """Position."""
-    heading: rad
-    """Direction of the line from the world x axis, positive to the left."""
-    curvature: per_m
-    """Rate of the heading over distance, positive in a left turn."""
 
 
 class Motion(NamedTuple):
@@ -52,14 +43,9 @@ class Deviation(NamedTuple):
 
 def deviation(motion: Motion, point: LinePoint) -> Deviation:
     """The motion in the frame of a point of the line, whose x axis is the tangent."""
-    c, s = cos(point.heading), sin(point.heading)
-    d_x, d_y = motion.x - point.x, motion.y - point.y
-    turned = motion.yaw - point.heading
-    return Deviation(
-        c * d_x + s * d_y,
-        c * d_y - s * d_x,
-        motion.v_x * sin(turned) + motion.v_y * cos(turned),
-    )
+    ahead, left = to_body(point[:3], motion.x, motion.y)
+    _, v_left = rotated(motion.v_x, motion.v_y, motion.yaw - point.heading)
+    return Deviation(ahead, left, v_left)
 
 
 def advance(seen: Deviation, curvature: per_m) -> m:

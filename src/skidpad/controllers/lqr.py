@@ -7,12 +7,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..checks import made
+from ..checks import positive, vehicle_of
 from ..errors import InvalidValue
 from ..ops import clip, lookup
 from ..policy import Policy
 from ..units import m, one, s
-from .car import TORQUES, Car, car_of
+from .car import Car, car_of, push
 from .following import Seen, heading_error, progressed, seen_from
 from .reference import KNOTS, Point, Reference
 from .regulator import Design, design, gain
@@ -57,11 +57,12 @@ def policy(
         path: the line, compiled in; without it the policy is told by `reference.rows(steps, dt)`.
         knots: points of the compiled-in line.
         limits: largest magnitude of inputs by name; what is not named has none.
-        car: how to read and command the vehicle; found from its names if None.
+        car: how to read and command the vehicle; by its body if None.
 
-    With a weight for `x` in Q the car keeps to the times of the reference, so there is no `path`.
+    With a weight for the distance ahead (`x`) in Q the car keeps to the times of the reference, so
+    there is no `path`.
     """
-    vehicle = made(vehicle)
+    vehicle = vehicle_of(vehicle)
     grid = np.atleast_1d(np.asarray(speeds, dtype=float))
     if grid.ndim != 1 or not len(grid) or (np.diff(grid) <= 0.0).any():
         raise InvalidValue(f"speeds = {speeds!r} must be one speed, or several that increase")
@@ -85,8 +86,9 @@ def scheduled(
         return Policy(
             _told(vehicle, designs, known, bounds), Reference=Point, Params=Params, name="lqr"
         )
-    if "x" in designs[0].states:
-        raise InvalidValue("Q weighs x: only references by time say where the car is to be")
+    ahead = designs[0].roles.ahead
+    if ahead in designs[0].states:
+        raise InvalidValue(f"Q weighs {ahead}: only references by time say where the car is to be")
     act = _followed(vehicle, designs, known, bounds, path.table(knots))
     return Policy(act, Memory, Params=Params, name="lqr")
 
@@ -95,7 +97,7 @@ def _told(
     vehicle: Any, designs: Sequence[Design], car: Car, bounds: Sequence[float | None]
 ) -> Callable[..., Any]:
     def act(x: Any, r: Point, p: Params) -> Any:
-        seen = seen_from(r, x.x, x.y)
+        seen = seen_from(r, *designs[0].roles.place(x))
         return vehicle.Input(*command(designs, car, bounds, x, seen, p))
 
     return act
@@ -109,7 +111,7 @@ def _followed(
     line: Callable[[Any], Point],
 ) -> Callable[..., Any]:
     def act(x: Any, m: Memory, p: Params) -> tuple[Any, Memory]:
-        seen, here = progressed(line, m.progress, x.x, x.y)
+        seen, here = progressed(line, m.progress, *designs[0].roles.place(x))
         return vehicle.Input(*command(designs, car, bounds, x, seen, p)), Memory(here)
 
     return act
@@ -129,7 +131,7 @@ def command(
     turn = _blend(designs, seen.v, lambda d: d.slope.u)
     swing = _blend(designs, seen.v, lambda d: d.swing)
     gains = _blend(designs, car.speed(x), lambda d: d.K.ravel())
-    ahead = _acceleration(designs[0].inputs, car, seen)
+    ahead = [share * seen.a for share in push(car, type(x))]
     values: list[Any] = []
     for i, bound in enumerate(bounds):
         row = gains[i * len(error) : (i + 1) * len(error)]
@@ -142,9 +144,15 @@ def command(
 
 def _error(designs: Sequence[Design], x: Any, seen: Seen, p: Params) -> list[Any]:
     """The state less the steady one of the reference, in the frame of the line."""
-    measured = {"x": seen.ahead, "y": seen.left, "yaw": heading_error(x.yaw, seen.heading)}
+    roles = designs[0].roles
+    yaw = getattr(x, roles.heading)
+    measured = {
+        roles.ahead: seen.ahead,
+        roles.left: seen.left,
+        roles.heading: heading_error(yaw, seen.heading),
+    }
     # Speed is compared with the reference's also where no design is for that speed.
-    own: dict[str, Any] = dict.fromkeys(("v", "v_x"), seen.v)
+    own: dict[str, Any] = {roles.speed: seen.v}
     states = designs[0].states
     speeds = np.array([name in own for name in states])
     straight = _blend(designs, seen.v, lambda d: d.straight.x - speeds * d.v)
@@ -155,12 +163,6 @@ def _error(designs: Sequence[Design], x: Any, seen: Seen, p: Params) -> list[Any
         steady = own.get(name, 0.0) + straight[k] + p.feed_forward * seen.curvature * turn[k]
         error.append(value - steady)
     return error
-
-
-def _acceleration(inputs: Sequence[str], car: Car, seen: Seen) -> list[Any]:
-    """The inputs' part for the rate of the reference's speed."""
-    share = {"a": 1.0, **dict.fromkeys(TORQUES, car.geometry.torque_per_a)}
-    return [share.get(name, 0.0) * seen.a for name in inputs]
 
 
 def _blend(designs: Sequence[Design], v: Any, column: Any) -> list[Any]:
@@ -183,6 +185,5 @@ def _bounds(inputs: Sequence[str], limits: dict[str, float]) -> list[float | Non
     for name, value in limits.items():
         if name not in inputs:
             raise InvalidValue(f"limits: {name!r} is no input; allowed are {', '.join(inputs)}")
-        if not (np.isfinite(value) and value > 0.0):
-            raise InvalidValue(f"limits[{name!r}] = {value} must be finite and greater than 0")
+        positive(f"limits[{name!r}]", value)
     return [limits.get(name) for name in inputs]

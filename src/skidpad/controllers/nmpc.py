@@ -18,11 +18,13 @@ import numpy as np
 
 from .. import record
 from ..arrays import Array
-from ..checks import made, positive_step, whole
+from ..body import Pose, Velocity
+from ..checks import positive_step, vehicle_of, whole
 from ..components.centre_track import drift
 from ..errors import InvalidValue, SkidpadError
+from ..ops import cos, sin
 from ..units import m_s, rad, s
-from .car import car_of
+from .car import car_of, push
 from .nmpc_problem import (
     Accelerations,
     Formulation,
@@ -105,7 +107,7 @@ class Nmpc:
         integrator: str = "rk4",
         options: Mapping[str, Any] | None = None,
     ) -> None:
-        vehicle = made(vehicle)
+        vehicle = vehicle_of(vehicle)
         states, inputs = record.names(vehicle.State), record.names(vehicle.Input)
         q = weights("Q", states, Q)
         self.formulation = Formulation(
@@ -173,8 +175,8 @@ class Nmpc:
             lbg=self._limits.g_low,
             ubg=self._limits.g_high,
         )
-        found = self._read(answer, perf_counter() - begin)
-        self.plan = found if found.feasible else self._instead(found, start, wanted)
+        plan = self._read(answer, perf_counter() - begin)
+        self.plan = plan if plan.feasible else self._instead(plan, start, wanted)
         return self.plan
 
     def compute_control_input(self, x0: Any, x_ref: Any, u_ref: Any = None) -> Any:
@@ -230,9 +232,9 @@ class Nmpc:
             seconds=seconds,
         )
 
-    def _instead(self, found: Plan, start: Array, wanted: Array) -> Plan:
+    def _instead(self, failed: Plan, start: Array, wanted: Array) -> Plan:
         """The last plan moved on, where the solver found none."""
-        said = f"status {found.status!r}, constraints violated by {found.violation:.2g}"
+        said = f"status {failed.status!r}, constraints violated by {failed.violation:.2g}"
         if self.plan is None:
             raise SkidpadError(
                 f"the predictive controller found no plan from {start.tolist()}: {said}; there is "
@@ -243,7 +245,7 @@ class Nmpc:
             stacklevel=3,
         )
         states, inputs = self._moved_on(self.plan, wanted)
-        return replace(found, states=states, inputs=inputs)
+        return replace(failed, states=states, inputs=inputs)
 
 
 class NmpcController:
@@ -255,7 +257,7 @@ class NmpcController:
     def __init__(self, nmpc: Nmpc, reference: Reference) -> None:
         self.nmpc, self.reference = nmpc, reference
         self.plans: list[Plan] = []
-        self._geometry = car_of(nmpc.vehicle).geometry
+        self._car = car_of(nmpc.vehicle)
         self._began = -inf
         """Time of the last plan in s."""
 
@@ -279,27 +281,25 @@ class NmpcController:
 
         Headings are those nearest to `yaw`, as a car may have turned round several times.
         """
-        g, State = self._geometry, self.nmpc.vehicle.State
+        vehicle, g = self.nmpc.vehicle, self._car.geometry
         steer = kinematic_steer(ahead.curvature, g.l_f, g.l_r)
+        beta = drift(steer, g.l_f, g.l_r)
         first = float(np.ravel(ahead.heading)[0])
         heading = ahead.heading + (unwrapped(yaw, first) - first)
-        rolling = {
-            "x": ahead.x,
-            "y": ahead.y,
-            "v": ahead.v,
-            "v_x": ahead.v,
-            "yaw": heading - drift(steer, g.l_f, g.l_r),
-            "steer": steer,
-            "omega": ahead.v * ahead.curvature,
-        }
-        none = np.zeros(np.shape(ahead.x))
-        return np.column_stack([rolling.get(name, none) for name in record.names(State)])
+        fields = record.names(vehicle.State)
+        turned = {w.steer: steer for w in vehicle.geometry.wheels if w.steer in fields}
+        v, none = ahead.v, np.zeros(np.shape(ahead.x))
+        rolling = vehicle.body.placed(
+            vehicle.State(**dict.fromkeys(fields, none) | turned),
+            Pose(ahead.x, ahead.y, heading - beta),
+            Velocity(v * cos(beta), v * sin(beta), v * ahead.curvature),
+            vehicle.params,
+        )
+        return np.column_stack(record.flatten(rolling))
 
     def _wanted(self, ahead: Point) -> Array:
-        """Inputs along the reference: its acceleration, where that is one."""
-        names = record.names(self.nmpc.vehicle.Input)
-        rate = np.asarray(ahead.a)[:-1]
-        return np.column_stack([rate if name == "a" else 0.0 * rate for name in names])
+        """Inputs (N, nu) along the reference: what its acceleration takes."""
+        return np.outer(np.asarray(ahead.a)[:-1], push(self._car, self.nmpc.vehicle.State))
 
 
 def prediction_state(x: Any, State: type) -> Any:
@@ -321,10 +321,10 @@ def prediction_state(x: Any, State: type) -> Any:
     return State(**values)
 
 
-def _accelerations(vehicle: Any, given: Accelerations | bool | None) -> Accelerations | None:
-    if isinstance(given, bool):
-        return own_accelerations(vehicle) if given else None
-    return given
+def _accelerations(vehicle: Any, choice: Accelerations | bool | None) -> Accelerations | None:
+    if isinstance(choice, bool):
+        return own_accelerations(vehicle) if choice else None
+    return choice
 
 
 def _said(stats: Mapping[str, Any]) -> str:
@@ -333,9 +333,9 @@ def _said(stats: Mapping[str, Any]) -> str:
     return str(stats.get("unified_return_status", own)) if own.lstrip("-").isdigit() else own
 
 
-def _table(name: str, given: Any, shape: tuple[int, int]) -> Array:
+def _table(name: str, values: Any, shape: tuple[int, int]) -> Array:
     try:
-        array = np.asarray(given, dtype=float)
+        array = np.asarray(values, dtype=float)
     except (TypeError, ValueError):
         raise InvalidValue(f"{name} must be an array of numbers, shape {shape}") from None
     if array.shape != shape:

@@ -5,11 +5,10 @@ See `pid_long_lat` for the laws and for the same as pure functions.
 
 from __future__ import annotations
 
-from math import isfinite
 from typing import Annotated, Any, NamedTuple
 
 from .. import record
-from ..errors import InvalidValue
+from ..checks import finite
 from ..units import non_negative, one, per_s, positive, s
 from .pid_long_lat import SpeedGains, answer, at_start
 
@@ -74,8 +73,8 @@ class PIDControl:
         wanted, self._memory = answer(
             SpeedGains(p.kp, p.ki, p.kd, p.limit),
             self._memory,
-            _finite("measured_output", measured_output),
-            _finite("reference_output", reference_output),
+            finite("measured_output", measured_output),
+            finite("reference_output", reference_output),
             p.delta_t,
             anti_windup=self._anti_windup,
         )
@@ -128,13 +127,3 @@ class PIDLongLat:
         """Forget what was."""
         self.longitudinal_pid.reset()
         self.lateral_pid.reset()
-
-
-def _finite(name: str, value: Any) -> float:
-    try:
-        number = float(value)
-    except (TypeError, ValueError):
-        raise InvalidValue(f"{name} = {value!r} must be a number") from None
-    if not isfinite(number):
-        raise InvalidValue(f"{name} = {number} must be finite")
-    return number

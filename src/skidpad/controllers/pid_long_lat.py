@@ -111,8 +111,8 @@ def answer(
     """
     gains = pid.Gains(KP=p.k_p, KI=p.k_i, KD=p.k_d, max_torque=p.limit)
     form = pid.Form(anti_windup=anti_windup)
-    given = pid.answer(gains, form, memory, reference, measured, dt, feed_forward)
-    return given.torque, given.memory
+    output = pid.answer(gains, form, memory, reference, measured, dt, feed_forward)
+    return output.torque, output.memory
 
 
 def command(

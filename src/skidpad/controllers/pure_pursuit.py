@@ -11,14 +11,13 @@ from __future__ import annotations
 from typing import Annotated, Any, NamedTuple
 
 from .. import record
-from ..checks import made
 from ..components.ackermann import steer_of
 from ..ops import maximum
+from ..plane.pose import Pose, to_body
 from ..policy import Policy
 from ..units import m, non_negative, per_m, positive, rad, s
-from .car import Car, Geometry, car_of, rear_axle
-from .following import CRUISE, Law, View, ahead_in_frame, follower
-from .pid_long_lat import SpeedGains
+from .car import Car, rear_axle
+from .following import Law, View, follower
 from .reference import KNOTS, Reference
 
 
@@ -32,25 +31,18 @@ class LookAhead(NamedTuple):
     curvature bounded."""
 
 
-class Params(NamedTuple):
-    """Parameters of the policy."""
-
-    geometry: Geometry
-    law: LookAhead = LookAhead()
-    speed: SpeedGains = CRUISE
-
-
 def arc(ahead: m, left: m, l_least: m) -> per_m:
-    """Curvature of the circle from the rear axle to a goal, given in the car's frame."""
+    """Curvature, positive to the left, of the circle to a goal that is given in the frame of what
+    drives; its heading touches the circle. A nearer goal is taken to be `l_least` away.
+    """
     return 2.0 * left / maximum(ahead * ahead + left * left, l_least * l_least)
 
 
-def steer(p: LookAhead, g: Geometry, view: View) -> rad:
+def steer(p: LookAhead, g: Any, view: View) -> rad:
     """Steering angle, positive to the left."""
     distance = maximum(p.t_ahead * view.motion.v_x, p.l_least)
-    x, y = rear_axle(view.motion, g)
-    ahead, left = ahead_in_frame(view.motion, x, y, view.goal(distance))
-    return steer_of(arc(ahead, left, p.l_least), g.l_f + g.l_r)
+    rear, goal = Pose(*rear_axle(view.motion, g), view.motion.yaw), view.goal(distance)
+    return steer_of(arc(*to_body(rear, goal.x, goal.y), p.l_least), g.l_f + g.l_r)
 
 
 def policy(
@@ -67,12 +59,13 @@ def policy(
     With a `path` the goal is a distance beyond the nearest point of it. Without, the policy is told
     its goal: `reference.rows(steps, dt, ahead=t_ahead)`.
     """
-    known = car or car_of(made(vehicle))
-    params = Params(
-        known.geometry,
-        record.build(LookAhead, **law),
-        record.build(SpeedGains, speed, base=CRUISE),
-    )
     return follower(
-        "pure_pursuit", vehicle, Law(rear_axle, steer), params, path=path, knots=knots, car=known
+        "pure_pursuit",
+        vehicle,
+        Law(rear_axle, steer),
+        record.build(LookAhead, **law),
+        speed=speed,
+        path=path,
+        knots=knots,
+        car=car,
     )

@@ -12,18 +12,19 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Annotated, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ..arrays import Array
-from ..checks import whole
+from ..checks import positive, whole
 from ..errors import InvalidValue
 from ..ops import clip, cos, floor, logical_or, lookup, sin, where
+from ..plane.line import Line, Nearest, arc_length, directions, vertices
+from ..plane.polygon import frozen
 from ..units import Unit, m, m_s, m_s2, per_m, rad
-from . import polyline
-from .polyline import Nearest
 
 per_m2 = Annotated[float, Unit("1/m²", length=-2)]
 
@@ -84,10 +85,10 @@ class Reference:
             raise InvalidValue("t must have at least 2 times, and they must increase")
         places = np.column_stack([_column("x", x, len(time)), _column("y", y, len(time))])
         moves = _moving(places)
-        line = polyline.vertices(places[moves], "x, y")
+        line = vertices(places[moves], "x, y")
         leg = np.cumsum(moves) - 1
-        headings, curvatures = (column[leg] for column in polyline.directions(line))
-        distance = polyline.distances(line)[leg]
+        headings, curvatures = (column[leg] for column in directions(line))
+        distance = arc_length(line)[leg]
         speed = np.gradient(distance, time) if v is None else _column("v", v, len(time))
         if (speed < 0.0).any():
             raise InvalidValue(
@@ -124,9 +125,9 @@ class Reference:
         line first gets so many points more that none are further apart; a line of few points with a
         varying speed needs that, as everything is linear in time between points.
         """
-        points = polyline.vertices(line, "line")
-        s = polyline.distances(points)
-        columns = np.vstack([points.T, *polyline.directions(points)])
+        points = vertices(line, "line")
+        s = arc_length(points)
+        columns = np.vstack([points.T, *directions(points)])
         if spacing is not None:
             finer = _finer(s, spacing)
             v = v if callable(v) else np.interp(finer, s, _profile(v, s))
@@ -146,9 +147,7 @@ class Reference:
 
     @classmethod
     def _of(cls, t: Array, s: Array, *points: Any) -> Reference:
-        columns = [np.ascontiguousarray(c, dtype=float) for c in (t, s, *points)]
-        for column in columns:
-            column.flags.writeable = False
+        columns = [frozen(np.ascontiguousarray(c, dtype=float)) for c in (t, s, *points)]
         return cls(columns[0], columns[1], _point(columns[2:]))
 
     @property
@@ -160,6 +159,12 @@ class Reference:
     def length(self) -> float:
         """Distance from the first to the last point in m."""
         return float(self.s[-1])
+
+    @cached_property
+    def line(self) -> Line:
+        """The line itself, each point at which the reference stands once."""
+        moves = np.concatenate([[True], np.diff(self.s) > 0.0])
+        return Line(self.s[moves], *(column[moves] for column in self.points[:4]))
 
     def at_time(self, t: ArrayLike) -> Point:
         """The reference at a time, or at many, in s."""
@@ -190,11 +195,8 @@ class Reference:
         """
         first, second = np.broadcast_arrays(_numbers("x", x), _numbers("y", y))
         places = np.column_stack([first.ravel(), second.ravel()])
-        line = np.column_stack([self.points.x, self.points.y])
-        moves = np.concatenate([[True], np.diff(self.s) > 0.0])
-        ends = float(self.points.heading[0]), float(self.points.heading[-1])
-        found = polyline.nearest(line[moves], places, ends)
-        return Nearest(*(_plain(column.reshape(first.shape)) for column in found))
+        feet = self.line.project(places, beyond=True)
+        return Nearest(*(_plain(column.reshape(first.shape)) for column in feet))
 
     def offset(self, x: ArrayLike, y: ArrayLike) -> Any:
         """How far left of the line a place is, in m; negative to its right."""
@@ -237,14 +239,14 @@ class Reference:
 
         def point(s: Any) -> Point:
             inside = clip(s, 0.0, places[-1])
-            found = Point(*(lookup(inside, places, column) for column in columns))
+            chord = Point(*(lookup(inside, places, column) for column in columns))
             share = inside * (1.0 / spacing) - floor(inside * (1.0 / spacing))
             # An arc lies outside its chord: to the right of it in a left turn.
-            right = 0.5 * spacing * spacing * found.curvature * share * (1.0 - share)
-            found = found._replace(
-                x=found.x + right * sin(found.heading), y=found.y - right * cos(found.heading)
+            right = 0.5 * spacing * spacing * chord.curvature * share * (1.0 - share)
+            arc = chord._replace(
+                x=chord.x + right * sin(chord.heading), y=chord.y - right * cos(chord.heading)
             )
-            return _continued(found, s - inside, logical_or(s < 0.0, s > places[-1]))
+            return _continued(arc, s - inside, logical_or(s < 0.0, s > places[-1]))
 
         return point
 
@@ -286,8 +288,7 @@ def _slope(values: Array, s: Array) -> Array:
 
 def _finer(s: Array, spacing: float) -> Array:
     """The distances with so many more evenly between them that none are further apart."""
-    if not (np.isfinite(spacing) and spacing > 0.0):
-        raise InvalidValue(f"spacing = {spacing} m must be finite and greater than 0")
+    positive("spacing", spacing, "m")
     pieces = np.ceil(np.diff(s) / spacing).astype(int)
     inner = [
         np.linspace(a, b, n, endpoint=False) for a, b, n in zip(s, s[1:], pieces, strict=False)
@@ -309,18 +310,18 @@ def _plain(value: Any) -> Any:
     return float(value) if np.ndim(value) == 0 else value
 
 
-def _numbers(name: str, given: ArrayLike) -> Array:
+def _numbers(name: str, values: ArrayLike) -> Array:
     try:
-        array = np.asarray(given, dtype=float)
+        array = np.asarray(values, dtype=float)
     except (TypeError, ValueError):
-        raise InvalidValue(f"{name} = {given!r} must be a number or an array of them") from None
+        raise InvalidValue(f"{name} = {values!r} must be a number or an array of them") from None
     if not np.isfinite(array).all():
         raise InvalidValue(f"{name} must be finite, got {array[~np.isfinite(array)][0]}")
     return array
 
 
-def _column(name: str, given: ArrayLike, count: int | None = None) -> Array:
-    array = _numbers(name, given)
+def _column(name: str, values: ArrayLike, count: int | None = None) -> Array:
+    array = _numbers(name, values)
     if array.ndim != 1 or (count is not None and len(array) != count):
         raise InvalidValue(
             f"{name} has shape {array.shape}; expected ({'n' if count is None else count},)"
@@ -330,8 +331,8 @@ def _column(name: str, given: ArrayLike, count: int | None = None) -> Array:
 
 def _profile(v: Any, s: Array) -> Array:
     """Speeds at distances s."""
-    found: Any = v(s) if callable(v) else v
-    given = _numbers("v", found)
-    if given.shape not in ((), s.shape):
-        raise InvalidValue(f"v has shape {given.shape}; expected one speed or {s.shape}")
-    return np.broadcast_to(given, s.shape)
+    values: Any = v(s) if callable(v) else v
+    speeds = _numbers("v", values)
+    if speeds.shape not in ((), s.shape):
+        raise InvalidValue(f"v has shape {speeds.shape}; expected one speed or {s.shape}")
+    return np.broadcast_to(speeds, s.shape)

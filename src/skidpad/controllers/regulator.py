@@ -6,8 +6,9 @@ equation. A and B are those of the vehicle's own step, at the steady motion stra
 speed. What feeds forward is the steady motion in a bend, to first order in its curvature, and the
 input that moves the car from one such motion to the next where the curvature changes.
 
-The error of a car is taken in the frame of the line: `x` is the distance ahead of the reference,
-`y` the distance to the left of the line, `yaw` the angle to the left of it.
+The error of a car is taken in the frame of the line: where the state has its position and heading
+(`x`, `y`, `yaw` as a rule) the error has the distance ahead of the reference, the distance to the
+left of the line and the angle to the left of it.
 """
 
 from __future__ import annotations
@@ -21,7 +22,8 @@ from numpy.typing import ArrayLike
 
 from .. import record
 from ..arrays import Array
-from ..checks import made, positive_step
+from ..body import body_of, own_fields
+from ..checks import positive, positive_step, vehicle_of
 from ..errors import InvalidValue
 from ..units import m_s, s
 
@@ -40,6 +42,21 @@ class Steady(NamedTuple):
     """The input that holds it."""
 
 
+class Roles(NamedTuple):
+    """The fields of a state that a line is compared with."""
+
+    ahead: str
+    """Position along the world's x axis."""
+    left: str
+    """Position along the world's y axis."""
+    heading: str
+    speed: str
+
+    def place(self, x: Any) -> tuple[Any, Any]:
+        """The position in a state."""
+        return getattr(x, self.ahead), getattr(x, self.left)
+
+
 @dataclass(frozen=True)
 class Design:
     """A regulator for one speed."""
@@ -48,6 +65,7 @@ class Design:
     """Speed along the line."""
     states: tuple[str, ...]
     """Fields of the error, columns of K."""
+    roles: Roles
     inputs: tuple[str, ...]
     """Fields of the input, rows of K."""
     K: Array
@@ -99,17 +117,17 @@ def design(
     """The regulator of a vehicle for one speed.
 
     Args:
-        vehicle: a continuous car with a state x, y, yaw and v or v_x.
+        vehicle: a continuous one with a body, whose state has its position, heading and speed.
         v: speed along the line in m/s, greater than 0.
         dt: time between two commands in s; the vehicle's own step.
         Q: weights of the error, by field (what is not named has none), as a diagonal or a matrix.
             A field without one that nothing else depends on is no part of the error: the distance
-            ahead, if `x` has none.
+            ahead, if it has none.
         R: weights of the input's difference from the steady one, likewise; all greater than 0.
     """
     from ..run.linearisation import linearise, linearise_continuous
 
-    vehicle, dt = made(vehicle), positive_step(dt, "float64")
+    vehicle, dt = vehicle_of(vehicle), positive_step(dt, "float64")
     states, inputs = record.names(vehicle.State), record.names(vehicle.Input)
     q, r = weights("Q", states, Q), weights("R", inputs, R)
     straight, left, right = (steady(vehicle, v, kappa) for kappa in (0.0, SLOPE, -SLOPE))
@@ -122,6 +140,7 @@ def design(
     return Design(
         float(v),
         tuple(states[k] for k in kept),
+        roles_of(vehicle),
         inputs,
         K,
         A[part],
@@ -138,22 +157,22 @@ def steady(vehicle: Any, v: m_s, curvature: float) -> Steady:
     All rates but those of position and yaw are zero. Where several inputs do the same (the torques
     of four wheels), they share the work.
     """
-    _check_car(vehicle, v)
-    fields = record.names(vehicle.State)
-    wanted = dict.fromkeys(fields, 0.0) | {"x": float(v), "yaw": float(v) * curvature}
-    speed = "v" if "v" in fields else "v_x"
-    start = record.build(vehicle.State, **{speed: v})
+    positive("v", v, "m/s")
+    roles, fields = roles_of(vehicle), record.names(vehicle.State)
+    wanted = dict.fromkeys(fields, 0.0)
+    wanted |= {roles.ahead: float(v), roles.heading: float(v) * curvature}
+    start = record.build(vehicle.State, **{roles.speed: v})
     guess = np.concatenate([record.flatten(start), record.flatten(record.build(vehicle.Input))])
-    found = _solved(vehicle, guess, np.array([wanted[name] for name in fields]))
-    if found is None:
+    solution = _solved(vehicle, guess, np.array([wanted[name] for name in fields]))
+    if solution is None:
         raise InvalidValue(
             f"{vehicle.name!r} has no steady motion at v = {v:g} m/s and curvature "
             f"{curvature:g} 1/m"
         )
-    x = record.unflatten(vehicle.State, found[: len(fields)].tolist())
+    x = record.unflatten(vehicle.State, solution[: len(fields)].tolist())
     if vehicle.model.settle is not None:
         x = vehicle.model.settle(x, vehicle.params)
-    return Steady(np.array(record.flatten(x)), found[len(fields) :])
+    return Steady(np.array(record.flatten(x)), solution[len(fields) :])
 
 
 def _solved(vehicle: Any, guess: Array, wanted: Array) -> Array | None:
@@ -175,17 +194,17 @@ def _solved(vehicle: Any, guess: Array, wanted: Array) -> Array | None:
     return None
 
 
-def weights(name: str, fields: Sequence[str], given: Any) -> Array:
+def weights(name: str, fields: Sequence[str], values: Any) -> Array:
     """A matrix of weights from a mapping of field names, a diagonal or a matrix."""
-    if isinstance(given, Mapping):
-        for field in given:
+    if isinstance(values, Mapping):
+        for field in values:
             if field not in fields:
                 raise InvalidValue(record.unknown_name(name, field, fields))
-        given = [given.get(field, 0.0) for field in fields]
+        values = [values.get(field, 0.0) for field in fields]
     try:
-        array = np.asarray(given, dtype=float)
+        array = np.asarray(values, dtype=float)
     except (TypeError, ValueError):
-        raise InvalidValue(f"{name} must be numbers, got {given!r}") from None
+        raise InvalidValue(f"{name} must be numbers, got {values!r}") from None
     matrix = np.diag(array) if array.ndim == 1 else array
     _check_weights(name, matrix, len(fields), strict=False)
     return matrix
@@ -216,13 +235,18 @@ def _kept(q: Array, A: Array) -> list[int]:
         kept = [k for k in kept if k not in idle]
 
 
-def _check_car(vehicle: Any, v: m_s) -> None:
-    fields = record.names(vehicle.State)
-    if not vehicle.model.continuous or not {"x", "y", "yaw"} <= set(fields):
+def roles_of(vehicle: Any) -> Roles:
+    """Where the state of a vehicle has its position, heading and speed."""
+    body, p = body_of(vehicle, "a regulator"), vehicle.params
+    at_rest = record.build(vehicle.Input)
+
+    def compared(x: Any) -> tuple[Any, ...]:
+        return (*body.pose(x, p), body.speed_of(x, at_rest, p))
+
+    fields = own_fields(vehicle.State, compared)
+    if not vehicle.model.continuous or None in fields:
         raise InvalidValue(
-            f"{vehicle.name!r} must be a continuous model with x, y and yaw in its state"
+            f"{vehicle.name!r} must be a continuous model with its position, heading and speed in "
+            "its state"
         )
-    if not {"v", "v_x"} & set(fields):
-        raise InvalidValue(f"{vehicle.name!r} must have v or v_x in its state")
-    if not (np.isfinite(v) and v > 0.0):
-        raise InvalidValue(f"v = {v} m/s must be finite and greater than 0")
+    return Roles(*(str(field) for field in fields))

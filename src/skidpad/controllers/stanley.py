@@ -12,13 +12,11 @@ from __future__ import annotations
 from typing import Annotated, Any, NamedTuple
 
 from .. import record
-from ..checks import made
 from ..ops import atan2, smooth_hypot
 from ..policy import Policy
 from ..units import Unit, m_s, non_negative, per_s, positive, rad, s
-from .car import Car, Geometry, car_of, front_axle
-from .following import CRUISE, Law, View, follower, heading_error
-from .pid_long_lat import SpeedGains
+from .car import Car, front_axle
+from .following import Law, View, follower, heading_error
 from .reference import KNOTS, Reference
 
 rad_s2_m = Annotated[float, Unit("rad/(m/s²)", length=-1, time=2)]
@@ -42,15 +40,7 @@ class Gains(NamedTuple):
     the wheels into a bend as far as the tyres slip."""
 
 
-class Params(NamedTuple):
-    """Parameters of the policy."""
-
-    geometry: Geometry
-    law: Gains = Gains()
-    speed: SpeedGains = CRUISE
-
-
-def steer(p: Gains, g: Geometry, view: View) -> rad:
+def steer(p: Gains, g: Any, view: View) -> rad:
     """Steering angle, positive to the left; `view.seen` is of the front axle."""
     motion, seen = view.motion, view.seen
     v = smooth_hypot(motion.v_x, motion.v_y + g.l_f * view.omega, SPEED_WIDTH)
@@ -75,12 +65,13 @@ def policy(
     The front axle follows the `path`, or the line that the policy is told by
     `reference.rows(steps, dt)`.
     """
-    known = car or car_of(made(vehicle))
-    params = Params(
-        known.geometry,
-        record.build(Gains, **law),
-        record.build(SpeedGains, speed, base=CRUISE),
-    )
     return follower(
-        "stanley", vehicle, Law(front_axle, steer), params, path=path, knots=knots, car=known
+        "stanley",
+        vehicle,
+        Law(front_axle, steer),
+        record.build(Gains, **law),
+        speed=speed,
+        path=path,
+        knots=knots,
+        car=car,
     )

@@ -19,7 +19,8 @@ from ..components.ackermann import FrontWheels
 from ..components.wheel_load import Place
 from ..components.wheel_odometry import Twist
 from ..components.wheeled_steering import steer_of_twist
-from ..ops import abs, clip, cos, logical_and, maximum, minimum, sin, tan, where
+from ..ops import abs, clip, logical_and, maximum, minimum, tan, where
+from ..plane.pose import unrotated
 from ..units import Nm, m, m_s, rad, rad_s, s
 from . import pid
 from .pid import Form, Gains
@@ -212,7 +213,7 @@ def _differential_twist(form: Form) -> Act:
 def _along(twist: Twist, place: Place, angle: rad) -> m_s:
     """Speed of a wheel at a place of the body along the direction it points to."""
     v_x, v_y = twist.v - twist.omega * place.y, twist.omega * place.x
-    return cos(angle) * v_x + sin(angle) * v_y
+    return unrotated(v_x, v_y, angle)[0]
 
 
 def _front_torques(

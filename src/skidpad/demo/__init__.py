@@ -56,6 +56,22 @@ def get(name: str) -> Demo:
 
 def main(out: Path, seed: int = 0) -> None:
     """Run the best demos, print what happened and leave recordings, pages and pictures in `out`."""
-    from .showcase import showcase
+    from rich.console import Console
+    from rich.text import Text
 
-    showcase([get(name) for name in BEST], out, seed)
+    from ..recording import read
+    from ..runs import perform_into
+    from ..runs.report import file_line, report, watched
+
+    console = Console()
+    for one in map(get, BEST):
+        console.print(Text.assemble((one.name, "bold"), f": {one.text}"))
+        show = one.show(seed)
+        with watched(show.duration, quiet=False) as watch:
+            done = perform_into(show, out, one.name, watch=watch, meta={"seed": seed})
+        report(show, done)
+        if show.picture is not None and done.recording is not None:
+            picture = out / f"{one.name}.png"
+            show.picture(read(done.recording), picture)
+            console.print(file_line("picture", picture), soft_wrap=True)
+        console.print()

@@ -43,8 +43,8 @@ class Balance(NamedTuple):
 
 def rates(car: Vehicle, z: Any, u: Any) -> Array:
     """Rates of the states `MOVING` under steering rate and acceleration."""
-    found = car.derivative(car.State(**dict(zip(MOVING, z, strict=True))), car.Input(*u))
-    return np.array([getattr(found, name) for name in MOVING], float)
+    rate = car.derivative(car.State(**dict(zip(MOVING, z, strict=True))), car.Input(*u))
+    return np.array([getattr(rate, name) for name in MOVING], float)
 
 
 def balance(car: Vehicle, v: m_s, beta: rad) -> Balance:
@@ -61,10 +61,10 @@ def balance(car: Vehicle, v: m_s, beta: rad) -> Balance:
         return scale * rates(car, (v, beta, omega, omega_f, omega_r, steer), (0.0, a))
 
     guess = [grip / v, 0.94 * roll, 1.45 * roll, -0.45, 0.3 * grip]
-    found = least_squares(unrest, guess, x_scale=[0.1, 1.0, 1.0, 0.1, 1.0])
-    if found.cost > 1e-12:
+    solution = least_squares(unrest, guess, x_scale=[0.1, 1.0, 1.0, 0.1, 1.0])
+    if solution.cost > 1e-12:
         raise InvalidValue(f"no steady drift at v = {v:g} m/s and beta = {beta:g} rad was found")
-    omega, omega_f, omega_r, steer, a = found.x.tolist()
+    omega, omega_f, omega_r, steer, a = solution.x.tolist()
     return Balance(np.array([v, beta, omega, omega_f, omega_r, steer]), np.array([0.0, a]))
 
 

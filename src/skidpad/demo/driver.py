@@ -7,6 +7,7 @@ from typing import Annotated, NamedTuple
 from ..controllers import path_follower, speed
 from ..controllers.line import Motion, advance, deviation
 from ..ops import smooth_hypot, sqrt
+from ..policy import Policy
 from ..units import m, m_s, m_s2, positive, s
 from ..vehicles.car_state import Input, State
 from ..vehicles.formula_student import Params as Car
@@ -71,3 +72,15 @@ def drive(p: Params, memory: Memory, x: State, dt: s) -> tuple[Input, Memory]:
     steer = path_follower.steer(p.steering, seen, v, ahead)
     tau, throttle = speed.torque(p.throttle, memory.throttle, x.v_x, p.v_target, dt)
     return Input(steer, tau, tau, tau, tau), Memory(progress, throttle)
+
+
+def driven_by(params: Params) -> Policy:
+    """The driver with these parameters as a policy, which a fleet compiles with its cars.
+
+    `Simulator.run` takes its `controller`.
+    """
+
+    def act(x: State, m: Memory, p: Params, dt: s) -> tuple[Input, Memory]:
+        return drive(p, m, x, dt)
+
+    return Policy(act, Memory=Memory, Params=Params, params=params, name="driver")

@@ -13,7 +13,6 @@ from ..runs import Driver, StartLine, TrajectoryShow, driven
 from ..stage import Disc
 from ..units import m_s2, s
 from . import driver
-from .drive import PythonDriver
 from .figure_of_eight import LANE_WIDTH, SKIDPAD
 from .sweep import sweep
 from .track import BLUE, YELLOW
@@ -32,7 +31,7 @@ def show(seed: int) -> TrajectoryShow:
     params = driver.driver_of(car.params, A_LATERAL)
     swept = sweep(CARS, LEAST_GRIP, A_LATERAL, car)
     return driven(
-        {"car": Driver(car, PythonDriver(params, DT))},
+        {"car": Driver(car, driver.driven_by(params).controller(DT))},
         dt=DT,
         title="Figure of eight at 1.1 g",
         duration=driver.duration(params, LAPS),
@@ -45,12 +44,12 @@ def show(seed: int) -> TrajectoryShow:
 def cones() -> tuple[Disc, ...]:
     """Inside and outside of the lanes; none where the circles meet."""
     r, half = SKIDPAD.radius, 0.5 * LANE_WIDTH
-    found: list[Disc] = []
+    discs: list[Disc] = []
     for side in (1.0, -1.0):
         for radius, count, colour in ((r - half, 16, BLUE), (r + half, 24, YELLOW)):
             for k in range(count):
                 angle = 2.0 * pi * (k + 0.5) / count
                 x, y = radius * cos(angle), side * r + radius * sin(angle)
                 if hypot(x, y + side * r) > r + half - 0.1:
-                    found.append(Disc(x, y, 0.114, "cone", colour))
-    return tuple(found)
+                    discs.append(Disc(x, y, 0.114, "cone", colour))
+    return tuple(discs)

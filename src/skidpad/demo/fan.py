@@ -88,10 +88,10 @@ def driven(car: Vehicle, road: Reference, grip: Array) -> list[Trajectory]:
     loop = Fleet(car, DT, substeps=SUBSTEPS, on_diverge="mask").loop(driver(car, road))
     start = np.zeros((len(grip), record.size(loop.plant.State)))
     start[:, record.names(car.State).index("v_x")] = SPEED
-    given = {"tyre.D": grip * car.params.tyre.D}
+    params = {"tyre.D": grip * car.params.tyre.D}
     steps = round(DURATION / DT)
-    states = loop.rollout(start, steps=steps, params=given)
-    outputs = loop.outputs(states, params=given)
+    states = loop.rollout(start, steps=steps, params=params)
+    outputs = loop.outputs(states, params=params)
     names = record.names(loop.plant.Outputs)
     commands = [names.index(f"command.{name}") for name in record.names(car.Input)]
     own = [names.index(name) for name in record.names(car.model.Outputs)]

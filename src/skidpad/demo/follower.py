@@ -1,4 +1,4 @@
-"""A driver in Python for any car that skidpad knows how to read and command.
+"""A driver in Python for any vehicle with a body.
 
 The steering laws are those of `controllers`; the speed is held by their cruise control.
 """
@@ -8,19 +8,17 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
-from .. import record
-from ..components.single_track import yaw_rate
 from ..controllers import path_follower, pure_pursuit, stanley
-from ..controllers.car import STEER_MAX, Car, Geometry, Wish, car_of, front_axle, rear_axle
-from ..controllers.following import CRUISE, View, cruise, seen_from
-from ..controllers.line import Deviation, LinePoint, Motion, advance, deviation
+from ..controllers.car import car_of, front_axle, rear_axle
+from ..controllers.course import Course
+from ..controllers.following import CRUISE, View, cruise, progressed, wish_of
+from ..controllers.line import Deviation, LinePoint, Motion, deviation
 from ..controllers.pid_long_lat import SpeedGains, SpeedMemory
 from ..errors import InvalidValue
 from ..model import Vehicle
 from ..ops import hypot
 from ..record import unknown_name
 from ..units import m, m_s, rad, s
-from .plan import Plan
 
 PREVIEW: s = 0.1
 """How far ahead the curvature is taken that a spring steers for."""
@@ -29,16 +27,16 @@ PREVIEW: s = 0.1
 class Steering(NamedTuple):
     """A steering law that a driver may use."""
 
-    place: Callable[[Motion, Geometry], tuple[m, m]]
+    place: Callable[[Motion, Any], tuple[m, m]]
     """The point of the car that is to be on the line."""
-    angle: Callable[[Geometry, View], rad]
+    angle: Callable[[Any, View], rad]
 
 
-def _centre(motion: Motion, g: Geometry) -> tuple[m, m]:
+def _centre(motion: Motion, g: Any) -> tuple[m, m]:
     return motion.x, motion.y
 
 
-def _spring(g: Geometry, view: View) -> rad:
+def _spring(g: Any, view: View) -> rad:
     law = path_follower.Params(g.l_f, g.l_r, g.steer_max, settling=2.5 * (g.l_f + g.l_r))
     motion, seen = view.motion, view.seen
     v: m_s = hypot(motion.v_x, motion.v_y)
@@ -50,7 +48,7 @@ def _spring(g: Geometry, view: View) -> rad:
 def pursuit(t_ahead: s) -> Steering:
     """Pure pursuit that looks so far ahead, in s."""
 
-    def angle(g: Geometry, view: View) -> rad:
+    def angle(g: Any, view: View) -> rad:
         law = pure_pursuit.LookAhead(t_ahead=t_ahead, l_least=1.5 * (g.l_f + g.l_r))
         return pure_pursuit.steer(law, g, view)
 
@@ -80,7 +78,7 @@ class Follower:
     def __init__(
         self,
         vehicle: Vehicle,
-        plan: Plan,
+        plan: Course,
         dt: s,
         steering: str | Steering = "pure_pursuit",
         begin: m = 0.0,
@@ -91,7 +89,7 @@ class Follower:
                 raise InvalidValue(unknown_name("skidpad", steering, list(STEERING), "controller"))
             steering = STEERING[steering]
         self.plan, self.dt, self.law, self.speed = plan, dt, steering, speed
-        self.car = readable(vehicle)
+        self.car = car_of(vehicle)
         self.progress = begin
         self.memory = SpeedMemory()
 
@@ -99,35 +97,8 @@ class Follower:
         """The input of the coming step."""
         g = self.car.geometry
         motion = self.car.motion(x, g)
-        place = self.law.place(motion, g)
-        before = self.plan.at(self.progress)
-        off = deviation(Motion(*place, 0.0, 0.0, 0.0), LinePoint(*before[:4]))
-        self.progress += advance(off, before.curvature)
-        here = self.progress
-        seen = seen_from(self.plan.at(here), *place)
+        seen, here = progressed(self.plan.at, self.progress, *self.law.place(motion, g))
+        self.progress = here
         view = View(motion, self.car.omega(x, g), seen, lambda ahead: self.plan.at(here + ahead))
         a, self.memory = cruise(self.speed, self.memory, self.car.speed(x), seen, self.dt)
-        return self.car.command(x, Wish(self.law.angle(g, view), a, seen.v), g)
-
-
-def readable(vehicle: Vehicle) -> Car:
-    """How to read and command a vehicle; those of Autoware's planning simulator too."""
-    inputs = set(record.names(vehicle.Input))
-    drive = next((name for name in ("acceleration", "velocity") if name in inputs), None)
-    if drive is None or "steer" not in inputs:
-        return car_of(vehicle)
-    p = vehicle.params
-    geometry = Geometry(l_f=p.wheel_base, l_r=0.0, steer_max=getattr(p, "steer_lim", STEER_MAX))
-
-    def command(x: Any, wish: Wish, g: Geometry) -> Any:
-        steer = max(-g.steer_max, min(g.steer_max, wish.steer))
-        wanted = wish.a if drive == "acceleration" else wish.v
-        return vehicle.Input(steer=steer, **{drive: wanted})
-
-    def motion(x: Any, g: Geometry) -> Motion:
-        return Motion(x.x, x.y, x.yaw, x.v_x, 0.0)
-
-    def omega(x: Any, g: Geometry) -> Any:
-        return yaw_rate(x.v_x, x.steer, g.l_f)
-
-    return Car(geometry, motion, omega, lambda x: x.v_x, command)
+        return self.car.command(x, wish_of(self.law.angle(g, view), a, seen.v, g), g)

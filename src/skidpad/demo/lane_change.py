@@ -11,11 +11,11 @@ import numpy as np
 
 from .. import vehicles
 from ..arrays import Array
+from ..controllers.course import Course
 from ..runs import Driver, TrajectoryShow, driven
 from ..stage import Line, Polygon
 from ..units import m, m_s, s
 from .follower import Follower, pursuit
-from .plan import Plan
 from .track import as_points
 
 DT: s = 0.02
@@ -30,7 +30,7 @@ BEGIN: m = 15.0
 LENGTH: m = 28.0
 """The change begins and ends there along the road."""
 END: m = 120.0
-AHEAD: s = 1.25
+AHEAD: s = 1.27
 """How far ahead the cars look: far enough for the second, too near for the third."""
 
 
@@ -62,7 +62,7 @@ def show(seed: int) -> TrajectoryShow:
         y = -ROAD * k
         car = vehicles.autoware("DELAY_STEER_ACC_GEARED", SAMPLE | {"steer_time_delay": delay})
         wanted = path() + np.array([0.0, y])
-        driver = Follower(car, Plan.of(wanted, SPEED, closed=False), DT, pursuit(AHEAD))
+        driver = Follower(car, Course.of(wanted, SPEED, closed=False), DT, pursuit(AHEAD))
         drivers[f"{delay:g} s late"] = Driver(car, driver, {"y": y, "v_x": SPEED})
         lane, marks = road(y)
         polygons, lines = polygons + lane, [*lines, *marks, Line(as_points(wanted), "reference")]

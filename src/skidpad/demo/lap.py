@@ -7,23 +7,22 @@ the speeds are the fastest that the grip asked for allows. The driver follows bo
 
 from __future__ import annotations
 
-from dataclasses import replace
 from math import hypot
 from pathlib import Path
 
 from .. import plots, vehicles
 from ..controllers import path_follower, speed
+from ..controllers.course import Course
 from ..controllers.line import LinePoint, Motion, advance, deviation
+from ..controllers.speed_profile import Grip
 from ..recording import Recording
 from ..runs import Driver, StartLine, TrajectoryShow, driven
 from ..stage import Line
 from ..units import Nm, m, m_s, m_s2, s
 from ..vehicles.car_state import Input, State
 from ..vehicles.formula_student import Params as Car
-from .plan import Plan
 from .racing_line import racing_line
-from .speed_profile import Grip, speed_profile
-from .track import Track, cones, lane, random_track, start_mark
+from .track import Track, as_points, cones, lane, random_track, start_mark
 
 G: m_s2 = 9.81
 DT: s = 0.01
@@ -38,16 +37,15 @@ PREVIEW: s = 0.1
 """How far ahead the driver looks: the time that steering and tyres need."""
 
 
-def plan(track: Track, grip: Grip = GRIP, margin: m = MARGIN) -> Plan:
+def plan(track: Track, grip: Grip = GRIP, margin: m = MARGIN) -> Course:
     """The racing line of a track and the fastest speeds along it."""
-    line = Plan.of(racing_line(track, margin), 1.0, closed=True)
-    return replace(line, v=speed_profile(line.curvature, line.spacing, grip))
+    return Course.fastest(racing_line(track, margin), grip, closed=True)
 
 
 class RacingDriver:
     """Follows a plan; called once per step with the time and the state of the car."""
 
-    def __init__(self, plan: Plan, car: Car, dt: s) -> None:
+    def __init__(self, plan: Course, car: Car, dt: s) -> None:
         self.plan, self.car, self.dt = plan, car, dt
         self.steering = path_follower.Params(car.l_f, car.l_r, car.steer_max, settling=3.0)
         self.throttle = speed.Params(k_p=60.0, k_i=20.0, tau_min=-100.0, tau_max=100.0)
@@ -99,5 +97,5 @@ def show(seed: int) -> TrajectoryShow:
         discs=cones(track),
         picture=picture,
         polygons=(lane(track),),
-        lines=(start_mark(track), Line(ideal.outline(), "centre")),
+        lines=(start_mark(track), Line(as_points(ideal.line.points), "centre")),
     )

@@ -11,8 +11,9 @@ from __future__ import annotations
 import numpy as np
 
 from ..arrays import Array
+from ..plane.line import smooth_loop
 from ..units import m
-from .track import Track, curvature, evenly
+from .track import SPACING, Track
 
 KNOT: m = 5.0
 """Distance between the knots of the spline, about."""
@@ -23,13 +24,13 @@ def racing_line(track: Track, margin: m) -> Array:
     from scipy.optimize import lsq_linear
 
     room = max(track.half_width - margin, 1e-3)
-    spline = _spline(len(track.centre), round(track.length / KNOT))
-    kappa = curvature(track.centre)
+    spline = _spline(len(track.centre), round(track.line.length / KNOT))
+    kappa = track.line.curvature[:-1]
     changes = _bend(spline, track.spacing) + (kappa * kappa)[:, None] * spline
     # Its triangular factor has the same solution and few rows.
     q, r = np.linalg.qr(changes)
-    found = lsq_linear(r, -q.T @ kappa, (-room, room))
-    return evenly(track.beside(spline @ found.x))
+    moves = lsq_linear(r, -q.T @ kappa, (-room, room)).x
+    return smooth_loop(track.line.beside(spline @ moves), SPACING)
 
 
 def _bend(values: Array, spacing: m) -> Array:

@@ -14,7 +14,6 @@ from ..model import Vehicle
 from ..run.fleet import Fleet
 from ..units import m_s2, per_s, s
 from . import driver
-from .closed_loop import driven_by
 from .figure_of_eight import LANE_WIDTH, distance
 
 DT: s = 0.001
@@ -54,7 +53,7 @@ def sweep(cars: int, least_grip: float, a_lateral: m_s2, car: Vehicle | None = N
     params = driver.driver_of(car.params, a_lateral)
     # A car that slid off and went on to diverge is one that did not keep its lane.
     fleet = Fleet(car, DT, "rk4", on_diverge="mask")
-    policy = driven_by(params)
+    policy = driver.driven_by(params)
     standing = np.zeros((cars, record.size(car.State)))
     fleet.rollout(standing[:1], steps=1, policy=policy)  # compiles
     grip = np.linspace(least_grip, 1.0, cars)

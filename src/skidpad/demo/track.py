@@ -8,13 +8,19 @@ on the right (Formula Student Rules, dynamic events, trackdrive).
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
 
 import numpy as np
 
 from ..arrays import Array
 from ..errors import InvalidValue
-from ..stage import Disc, Line, Polygon
+from ..plane.line import Line, directions, divided, lengths, smooth_loop
+from ..plane.polygon import signed_area
+from ..plane.pose import to_world
+from ..stage import Disc, Polygon
+from ..stage import Line as Mark
 from ..units import m
 
 PITCH: m = 22.0
@@ -30,7 +36,8 @@ CLEARANCE: m = 8.0
 BLUE, YELLOW, ORANGE = "#2b6fd6", "#f2c400", "#f26a00"
 
 
-class Track(NamedTuple):
+@dataclass(frozen=True, eq=False)
+class Track:
     """A closed track."""
 
     centre: Array
@@ -38,35 +45,15 @@ class Track(NamedTuple):
     first follows the last. The start line lies across the first."""
     half_width: m = 1.9
 
+    @cached_property
+    def line(self) -> Line:
+        """The centre line."""
+        return Line.through(self.centre, closed=True)
+
     @property
     def spacing(self) -> m:
         """Distance between two points of the centre line."""
-        return self.length / len(self.centre)
-
-    @property
-    def length(self) -> m:
-        """Of the centre line."""
-        return float(np.hypot(*(np.roll(self.centre, -1, axis=0) - self.centre).T).sum())
-
-    def beside(self, left: Any) -> Array:
-        """The centre line moved to the left by distances in m, one or (n,)."""
-        return self.centre + np.asarray(left)[..., None] * left_of(self.centre)
-
-
-def left_of(line: Array) -> Array:
-    """Directions (n, 2) that point to the left of a closed line."""
-    along = np.roll(line, -1, axis=0) - np.roll(line, 1, axis=0)
-    along /= np.hypot(*along.T)[:, None]
-    return np.column_stack([-along[:, 1], along[:, 0]])
-
-
-def curvature(line: Array) -> Array:
-    """Of a closed line of points (n, 2), in 1/m: the turn at each point over the way around it."""
-    side = np.roll(line, -1, axis=0) - line
-    heading, way = np.arctan2(side[:, 1], side[:, 0]), np.hypot(*side.T)
-    turn = heading - np.roll(heading, 1)
-    turn = (turn + np.pi) % (2.0 * np.pi) - np.pi
-    return turn / (0.5 * (way + np.roll(way, 1)))
+        return self.line.length / len(self.centre)
 
 
 def random_track(seed: int = 0) -> Track:
@@ -82,35 +69,32 @@ def random_track(seed: int = 0) -> Track:
 
 def cones(track: Track) -> tuple[Disc, ...]:
     """Cones along both sides, closer in turns; two large orange ones on each end of the start."""
-    found: list[Disc] = []
+    discs: list[Disc] = []
+    apart = np.clip(0.6 / np.maximum(np.abs(track.line.curvature[:-1]), 1e-9), 2.0, 4.5)
     for side, colour in ((1.0, BLUE), (-1.0, YELLOW)):
-        edge = track.beside(side * track.half_width)
-        apart = np.clip(0.6 / np.maximum(np.abs(curvature(track.centre)), 1e-9), 2.0, 4.5)
-        way = np.hypot(*(np.roll(edge, -1, axis=0) - edge).T)
+        edge = track.line.beside(side * track.half_width)
         # A cone wherever the number of gaps passed grows by one.
-        gaps = np.cumsum(way / apart)
+        gaps = np.cumsum(lengths(np.vstack([edge, edge[:1]])) / apart)
         at = np.flatnonzero(np.diff(np.floor(gaps * np.floor(gaps[-1]) / gaps[-1])) > 0)
-        found += [Disc(x, y, 0.114, "cone", colour) for x, y in as_points(edge[at[at > 2]])]
-    middle, left = track.centre[0], left_of(track.centre)[0]
-    for side in (track.half_width + 0.15, -track.half_width - 0.15):
-        along = np.array([left[1], -left[0]])
+        discs += [Disc(x, y, 0.114, "cone", colour) for x, y in as_points(edge[at[at > 2]])]
+    start = track.line.at(0.0)[:3]
+    for left in (track.half_width + 0.15, -track.half_width - 0.15):
         for ahead in (-0.25, 0.25):
-            x, y = (middle + side * left + ahead * along).tolist()
-            found.append(Disc(x, y, 0.1425, "cone", ORANGE))
-    return tuple(found)
+            discs.append(Disc(*to_world(start, ahead, left), 0.1425, "cone", ORANGE))
+    return tuple(discs)
 
 
 def lane(track: Track) -> Polygon:
     """The ground between the edges: round outside, and back inside."""
-    left, right = (track.beside(side * track.half_width) for side in (1.0, -1.0))
+    left, right = (track.line.beside(side * track.half_width) for side in (1.0, -1.0))
     ring = np.vstack([right, right[:1], left[:1], left[::-1]])
     return Polygon(as_points(ring), "lane")
 
 
-def start_mark(track: Track) -> Line:
+def start_mark(track: Track) -> Mark:
     """The start line, to be drawn."""
-    ends = [track.beside(side * track.half_width)[0] for side in (1.0, -1.0)]
-    return Line(as_points(np.stack(ends)), "reference", ORANGE)
+    ends = [track.line.beside(side * track.half_width)[0] for side in (1.0, -1.0)]
+    return Mark(as_points(np.stack(ends)), "reference", ORANGE)
 
 
 def as_points(line: Array) -> tuple[tuple[float, float], ...]:
@@ -138,9 +122,7 @@ def _border(rng: np.random.Generator) -> Array | None:
     if loop is None:
         return None
     corners = np.asarray(cells.vertices)[loop]
-    x, y = corners.T
-    area = float((x * np.roll(y, -1) - y * np.roll(x, -1)).sum())
-    return corners if area > 0.0 else corners[::-1]
+    return corners if signed_area(corners) > 0.0 else corners[::-1]
 
 
 def _hanging_together(rng: np.random.Generator, cells: Any, middle: int) -> set[int] | None:
@@ -181,36 +163,18 @@ def _loop(ends: dict[int, list[int]]) -> list[int] | None:
 
 def _smoothed(corners: Array) -> Array | None:
     """A line without corners; None if it would be too tight, too short or too long."""
+    ring = np.vstack([corners, corners[:1]])
+    edges = divided(ring, round(lengths(ring).sum() / SPACING))[:-1]
     width = 4.0
     while width < 9.0:
-        line = evenly(_blurred(_along_edges(corners), width))
+        line = smooth_loop(_blurred(edges, width), SPACING)
         length = SPACING * len(line)
         if not LENGTHS[0] < length < LENGTHS[1]:
             return None
-        if np.abs(curvature(line)).max() * TIGHTEST < 1.0:
+        if np.abs(directions(line, closed=True)[1]).max() * TIGHTEST < 1.0:
             return line
         width *= 1.15
     return None
-
-
-def evenly(line: Array, spacing: m = SPACING) -> Array:
-    """Points at equal distances, about `spacing`, along the smooth closed line through points."""
-    from scipy.interpolate import CubicSpline
-
-    for _ in range(2):
-        closed = np.vstack([line, line[:1]])
-        way = np.concatenate([[0.0], np.cumsum(np.hypot(*np.diff(closed, axis=0).T))])
-        at = np.linspace(0.0, way[-1], round(way[-1] / spacing), endpoint=False)
-        line = CubicSpline(way, closed, bc_type="periodic")(at)
-    return line
-
-
-def _along_edges(corners: Array) -> Array:
-    """Points at equal distances along the straight edges of a polygon."""
-    closed = np.vstack([corners, corners[:1]])
-    way = np.concatenate([[0.0], np.cumsum(np.hypot(*np.diff(closed, axis=0).T))])
-    at = np.linspace(0.0, way[-1], round(way[-1] / SPACING), endpoint=False)
-    return np.column_stack([np.interp(at, way, column) for column in closed.T])
 
 
 def _blurred(line: Array, width: m) -> Array:
@@ -233,6 +197,6 @@ def _apart(line: Array) -> m:
 def _from_the_straight(line: Array) -> Array:
     """The same closed line, beginning in its straightest stretch."""
     window = round(25.0 / SPACING)
-    bend = np.abs(curvature(line))
+    bend = np.abs(directions(line, closed=True)[1][:-1])
     bends = np.convolve(np.concatenate([bend, bend[: window - 1]]), np.ones(window), "valid")
     return np.roll(line, -(int(bends.argmin()) + window // 3), axis=0)

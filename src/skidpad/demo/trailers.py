@@ -6,17 +6,19 @@ push back and would fold up if the truck let them. Nobody tells a trailer what t
 
 from __future__ import annotations
 
-from math import cos, hypot, sin
+from math import hypot
 from pathlib import Path as FilePath
 
 import numpy as np
 
 from ..arrays import Array
+from ..controllers.pure_pursuit import arc
+from ..plane.pose import Pose, to_body
 from ..runs import StartLine, WorldShow
 from ..units import m, m_s, rad_s, s
 from ..world.handle import WorldVehicle
 from ..world.world import World
-from .backing import Hitch, Path, Pose, turning
+from .backing import Hitch, Path, turning
 from .figure_of_eight import Eight, lap_length, point
 
 FILE = FilePath(__file__).parent / "worlds" / "yard.world.xml"
@@ -59,7 +61,7 @@ class DockingDriver:
             return
         truck = self.truck.truth
         if not self.backing:
-            self._ahead(truck.x, truck.y, truck.yaw)
+            self._ahead(Pose(truck.x, truck.y, truck.yaw))
             self.backing = truck.x > TURN and truck.v_x < 0.1
             return
         trailer = self.trailer.truth
@@ -73,10 +75,10 @@ class DockingDriver:
         most = abs(v) / 4.5
         self.truck.command(v=v, omega=max(-most, min(most, omega)))
 
-    def _ahead(self, x: m, y: m, yaw: float) -> None:
+    def _ahead(self, pose: Pose) -> None:
         """Along the lane, to a stop a little beyond the turning point."""
-        v = max(0.0, min(5.0, 0.7 * (TURN + 1.0 - x)))
-        self.truck.command(v=v, omega=pursued(x, y, yaw, (x + 8.0, self.side * LANE), v))
+        v = max(0.0, min(5.0, 0.7 * (TURN + 1.0 - pose.x)))
+        self.truck.command(v=v, omega=pursued(pose, (pose.x + 8.0, self.side * LANE), v))
 
 
 class TrainDriver:
@@ -94,14 +96,13 @@ class TrainDriver:
         gaps = [hypot(p.x + MIDDLE - x, p.y - y) for p in places]
         self.progress = float(near[int(np.argmin(gaps))])
         ahead = point(self.progress + 5.0, TRAIN)
-        omega = pursued(x, y, yaw, (ahead.x + MIDDLE, ahead.y), self.v)
+        omega = pursued(Pose(x, y, yaw), (ahead.x + MIDDLE, ahead.y), self.v)
         self.truck.command(v=min(self.v, 0.8 * t), omega=omega)
 
 
-def pursued(x: m, y: m, yaw: float, goal: tuple[m, m], v: m_s) -> rad_s:
+def pursued(pose: Pose, goal: tuple[m, m], v: m_s) -> rad_s:
     """Yaw rate of the circle to a goal at a speed."""
-    d_x, d_y = goal[0] - x, goal[1] - y
-    return 2.0 * v * (cos(yaw) * d_y - sin(yaw) * d_x) / (d_x * d_x + d_y * d_y)
+    return v * arc(*to_body(pose, *goal), 0.0)
 
 
 def show(seed: int) -> WorldShow:

@@ -1,35 +1,36 @@
-"""`skidpad run VEHICLE`: any car that skidpad can steer, on a track that fits its size."""
+"""`skidpad run VEHICLE`: any vehicle with a body, on a track that fits its size."""
 
 from __future__ import annotations
 
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from .. import record, vehicles
+from .. import record
 from ..arrays import Array
+from ..body import Pose, Velocity, body_of
+from ..checks import positive
+from ..controllers.course import Course
+from ..controllers.speed_profile import Grip
 from ..errors import InvalidValue
 from ..model import Vehicle
+from ..plane.line import smooth_loop
 from ..plane.maps import Map
 from ..plane.maps.cones import CONE_RADII
 from ..runs import Driver, StartLine, TrajectoryShow, driven
 from ..stage import Disc, Line
 from ..units import m, m_s, m_s2, s
-from ..vehicles.autoware import NAMES as COMMAND_DRIVEN
-from .follower import Follower, readable
+from .follower import Follower
 from .lane_change import path
-from .plan import Plan
-from .speed_profile import Grip, speed_profile
 from .track import (
     BLUE,
     ORANGE,
+    SPACING,
     YELLOW,
     Track,
     as_points,
     cones,
-    evenly,
     lane,
     random_track,
     start_mark,
@@ -44,16 +45,11 @@ A_LATERAL: m_s2 = 4.0
 """In bends; the speed is chosen for it."""
 A_ALONG: m_s2 = 2.5
 V_MAX: m_s = 20.0
-V_LATE: m_s = 6.0
+V_LATE: m_s = 5.4
 """The same of vehicles whose commands arrive late."""
 CONE_COLOURS = {"blue": BLUE, "yellow": YELLOW, "orange": ORANGE}
 WHEEL_BASE: m = 1.57
 """Of the Formula Student car, for which the tracks are made; they grow with that of others."""
-
-
-def named(name: str) -> Vehicle:
-    """The vehicle of a name as `skidpad models` lists them."""
-    return vehicles.autoware(name) if name in COMMAND_DRIVEN else vehicles.get(name)()
 
 
 def show(
@@ -67,27 +63,29 @@ def show(
     """One vehicle with a controller on a track.
 
     Args:
-        vehicle: what drives.
+        vehicle: what drives; any that has a body.
         seed: of the circuit.
         controller: one of `follower.STEERING`.
-        track: one of `TRACKS`, or a file that `Map.load` reads and that has a centre line.
+        track: one of `TRACKS`, or a file that `Map.load` reads and that has a centre line; the
+            circuit if None, and the lane change for what does not turn.
         speed: fastest, in m/s.
     """
-    car = readable(vehicle)
-    size = (car.geometry.l_f + car.geometry.l_r) / WHEEL_BASE
-    fastest = _fastest(vehicle, speed)
-    if (track or TRACKS[0]) == "circuit":
+    body_of(vehicle, "a run")
+    size, fastest = vehicle.geometry.wheel_base / WHEEL_BASE, _fastest(vehicle, speed)
+    track = track or TRACKS[0 if _turns(vehicle) else 1]
+    if track == "circuit":
         plan, shown = _circuit(random_track(seed), size, fastest)
     elif track == "lane_change":
         plan, shown = _lane_change(size, fastest)
-    elif Path(str(track)).is_file():
-        plan, shown = _from_map(Map.load(str(track)), fastest)
+    elif Path(track).is_file():
+        plan, shown = _from_map(Map.load(track), fastest)
     else:
         known = (*TRACKS, "or the file of a centre line")
-        raise InvalidValue(record.unknown_name("skidpad", str(track), known, "track"))
+        raise InvalidValue(record.unknown_name("skidpad", track, known, "track"))
+    start = _start(vehicle, plan)
     driver = Follower(vehicle, plan, DT, controller or CONTROLLER)
     return driven(
-        {vehicle.name: Driver(vehicle, driver, _start(vehicle, plan))},
+        {vehicle.name: Driver(vehicle, driver, start)},
         dt=DT,
         integrator="rk4",
         substeps=round(DT / STEP) if vehicle.model.continuous else None,
@@ -98,62 +96,74 @@ def show(
 
 def _fastest(vehicle: Vehicle, speed: m_s | None) -> m_s:
     if speed is None:
+        limit = vehicle.limits.v_max
         usual = V_LATE if vehicle.model.dead_times else V_MAX
-        return min(usual, 0.9 * float(getattr(vehicle.params, "v_max", usual)))
-    if not (np.isfinite(speed) and speed > 0.0):
-        raise InvalidValue(f"speed = {speed:g} m/s must be finite and greater than 0")
-    return speed
+        return min(usual, 0.9 * (limit if np.isfinite(limit) else V_MAX))
+    return positive("speed", speed, "m/s")
 
 
-def _circuit(track: Track, size: float, v_max: m_s) -> tuple[Plan, dict[str, Any]]:
+def _circuit(track: Track, size: float, v_max: m_s) -> tuple[Course, dict[str, Any]]:
     track = Track(size * track.centre, size * track.half_width)
-    plan = _around(evenly(track.centre, size * track.spacing), v_max)
+    plan = _around(smooth_loop(track.centre, size * track.spacing), v_max)
     return plan, _lap(plan, track) | {"discs": cones(track)}
 
 
-def _around(line: Array, v_max: m_s) -> Plan:
+def _around(line: Array, v_max: m_s) -> Course:
     """A closed line at the speeds that its bends allow."""
-    plan = Plan.of(line, 1.0, closed=True)
-    grip = Grip(A_LATERAL, A_ALONG, A_ALONG, v_max)
-    return replace(plan, v=speed_profile(plan.curvature, plan.spacing, grip))
+    return Course.fastest(line, Grip(A_LATERAL, A_ALONG, A_ALONG, v_max), closed=True)
 
 
-def _lap(plan: Plan, track: Track) -> dict[str, Any]:
+def _lap(plan: Course, track: Track) -> dict[str, Any]:
     here = plan.at(0.0)
     return {
         "duration": round(1.05 * plan.time + 1.0, 1),
         "start_line": StartLine(here.x, here.y, here.heading, 2.0 * track.half_width),
         "polygons": (lane(track),),
-        "lines": (start_mark(track), Line(plan.outline(), "centre")),
+        "lines": (start_mark(track), Line(as_points(plan.line.points), "centre")),
     }
 
 
-def _from_map(ground: Map, v_max: m_s) -> tuple[Plan, dict[str, Any]]:
+def _from_map(ground: Map, v_max: m_s) -> tuple[Course, dict[str, Any]]:
     """Along the centre line of a map, which has to be closed."""
     rows = ground.centre_line
     if rows is None:
         raise InvalidValue(f"the map {ground.name!r} has no centre line to drive along")
     if np.hypot(*(rows[-1, 1:3] - rows[0, 1:3])) > 1e-3:
         raise InvalidValue(f"the centre line of {ground.name!r} is not closed")
-    track = Track(evenly(rows[:-1, 1:3]), float(rows[:, 5].mean()))
+    track = Track(smooth_loop(rows[:-1, 1:3], SPACING), float(rows[:, 5].mean()))
     plan = _around(track.centre, v_max)
     places = zip(as_points(ground.cones), ground.colours, strict=True)
     discs = [Disc(x, y, CONE_RADII[c], "cone", CONE_COLOURS[c]) for (x, y), c in places]
     return plan, _lap(plan, track) | {"discs": tuple(discs)}
 
 
-def _lane_change(size: float, v_max: m_s) -> tuple[Plan, dict[str, Any]]:
+def _lane_change(size: float, v_max: m_s) -> tuple[Course, dict[str, Any]]:
     # The path is made for cars of 2.8 m wheelbase.
     line = path() * min(size * WHEEL_BASE / 2.8, 1.0)
-    plan = Plan.of(line, min(v_max, 15.0), closed=False)
+    plan = Course.of(line, min(v_max, 15.0), closed=False)
     return plan, {"duration": round(plan.time, 1), "lines": (Line(as_points(line), "reference"),)}
 
 
-def _start(vehicle: Vehicle, plan: Plan) -> dict[str, float]:
+def _turns(vehicle: Vehicle) -> bool:
+    """Whether it can head elsewhere than along the world's x axis."""
+    return bool(_placed(vehicle, Pose(0.0, 0.0, 1.0), 0.0)[1].yaw == 1.0)
+
+
+def _start(vehicle: Vehicle, plan: Course) -> Any:
     """On the line, at its speed, with the wheels rolling."""
-    names, here = record.names(vehicle.State), plan.at(0.0)
-    start = {"x": here.x, "y": here.y, "yaw": here.heading}
-    start["v" if "v" in names else "v_x"] = here.v
-    radius = float(getattr(vehicle.params, "R_w", 0.0))
-    spins = [name for name in names if name.startswith("omega_") and radius > 0.0]
-    return start | {name: here.v / radius for name in spins}
+    here = plan.at(0.0)
+    state, pose = _placed(vehicle, Pose(here.x, here.y, here.heading), here.v)
+    if pose.yaw != here.heading:
+        raise InvalidValue(
+            f"{vehicle.name!r} does not turn, and the track begins at a heading of "
+            f"{here.heading:g} rad; the track lane_change goes straight ahead"
+        )
+    wheels = vehicle.geometry.wheels
+    return state._replace(**{w.spin: here.v / w.radius for w in wheels if w.spin})
+
+
+def _placed(vehicle: Vehicle, pose: Pose, v: m_s) -> tuple[Any, Pose]:
+    """A state at a pose and a speed, and the pose that it has."""
+    body, p = vehicle.body, vehicle.params
+    state = body.placed(record.build(vehicle.State), pose, Velocity(v, 0.0, 0.0), p)
+    return state, body.pose(state, p)

@@ -18,7 +18,7 @@ from ..vehicles.autoware import autoware
 from ..vehicles.autoware.parameters import UnknownParameter, gather, period
 from .log import Log, read_log
 from .recording import CHANNELS, recording
-from .replay import Replay, error
+from .replay import Curve, Replay, error
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -35,15 +35,6 @@ class Error(NamedTuple):
     """Largest magnitude."""
     mean: float
     """Mean with its sign; of the position, mean distance."""
-
-
-class Curve(NamedTuple):
-    """One channel over time, window by window."""
-
-    t: Array
-    recorded: Array
-    replayed: Array
-    error: Array
 
 
 @dataclass(frozen=True)
@@ -69,13 +60,10 @@ class Comparison:
 
     def plot(self, path: str | os.PathLike[str] | None = None) -> Figure:
         """Recorded against replayed for every channel, the error below; written if asked for."""
-        from ..plots.trajectory_plot import save
-        from .figure import figure
+        from .figure import replay_figure
 
-        drawn = figure(self)
-        if path is not None:
-            save(drawn, path)
-        return drawn
+        title = f"{self.log} replayed by {self.model}"
+        return replay_figure(title, self.curves, self.starts, path)
 
 
 def compare(
@@ -115,11 +103,10 @@ def prepared(model: str, params: Any, compat: str | None) -> tuple[Vehicle, dict
 
 def compared(replay: Replay, params: Mapping[str, float] | None = None) -> Comparison:
     """The comparison of a replay, with some parameters replaced."""
-    given = {name: np.array([value]) for name, value in (params or {}).items()}
-    found = replay.run(given)
+    replaced = {name: np.array([value]) for name, value in (params or {}).items()}
     t = replay.recorded.t[replay.rows]
     curves: dict[str, Curve] = {}
-    for name, values in found.items():
+    for name, values in replay.run(replaced).items():
         measured, replayed = replay.measured[name], values[:, 0]
         _must_be_finite(replay.vehicle, name, replayed, t)
         parts = (t, measured, replayed, error(name, replayed, measured))
@@ -137,14 +124,14 @@ def compared(replay: Replay, params: Mapping[str, float] | None = None) -> Compa
 
 def _errors(curves: Mapping[str, Curve]) -> tuple[Error, ...]:
     """The two coordinates as one distance, then the other channels."""
-    found: list[Error] = []
+    errors: list[Error] = []
     if {"x", "y"} <= set(curves):
         distance = np.hypot(curves["x"].error, curves["y"].error)
-        found.append(_error("position", "m", distance))
+        errors.append(_error("position", "m", distance))
     for name, curve in curves.items():
-        if not (found and name in ("x", "y")):
-            found.append(_error(name, CHANNELS[name][0], curve.error))
-    return tuple(found)
+        if not (errors and name in ("x", "y")):
+            errors.append(_error(name, CHANNELS[name][0], curve.error))
+    return tuple(errors)
 
 
 def _error(name: str, unit: str, e: Array) -> Error:

@@ -2,23 +2,27 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import os
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from ..arrays import Array
-from ..plots.panels import COLOURS, DEGREES
-from ..plots.thin import thinned
-from ..plots.trajectory_plot import DASHES, INK, STYLE
+from ..plots.layout import check, finished, headings, new_figure
+from ..plots.numbers.thin import thinned
+from ..plots.style import BLUE, DASHES, GREY, ORANGE
+from ..plots.words import on_screen, screen_unit
 from .recording import CHANNELS
+from .replay import Curve
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-    from .comparison import Comparison, Curve
-
-RECORDED, REPLAYED, ERROR = "#888888", COLOURS[0], COLOURS[1]
+RECORDED: Any = {"color": GREY, "linewidth": 2.2}
+REPLAYED: Any = {"color": BLUE, "linewidth": 1.2, "linestyle": DASHES}
+ERROR: Any = {"color": ORANGE, "linewidth": 1.0}
 TITLES = {
     "x": "x",
     "y": "y",
@@ -32,54 +36,48 @@ MOST_MARKS = 40
 """Starts of windows that are marked; more would hide the curves."""
 
 
-def figure(comparison: Comparison) -> Figure:
-    """Two stacks of channels, each with its error below it."""
-    from matplotlib import rc_context
-    from matplotlib.figure import Figure
-
-    shown = list(comparison.curves.items())
-    stacks = 2 if len(shown) > 2 else 1
-    rows = -(-len(shown) // stacks)
-    with rc_context(STYLE):
-        drawn = Figure(
-            figsize=(5.2 * stacks, 2.35 * rows + 0.7), layout="constrained", facecolor="white"
-        )
-        grid = drawn.add_gridspec(2 * rows, stacks, height_ratios=[2.2, 1.0] * rows)
+def replay_figure(
+    title: str,
+    curves: Mapping[str, Curve],
+    starts: Array,
+    path: str | os.PathLike[str] | None = None,
+) -> Figure:
+    """Two stacks of channels, each with its error below it; `starts` are those of the windows in
+    s. Written if there is a path."""
+    check(path, "matplotlib", None)
+    stacks = 2 if len(curves) > 2 else 1
+    rows = -(-len(curves) // stacks)
+    with new_figure((5.2,) * stacks, (1.85, 0.85) * rows) as (figure, grid):
         first: Axes | None = None
-        for i, (name, curve) in enumerate(shown):
+        for i, (name, curve) in enumerate(curves.items()):
             stack, row = divmod(i, rows)
-            above = drawn.add_subplot(grid[2 * row, stack], sharex=first)
+            above = figure.add_subplot(grid[2 * row, stack], sharex=first)
             first = first or above
-            below = drawn.add_subplot(grid[2 * row + 1, stack], sharex=first)
-            _draw(above, below, name, curve, comparison.starts)
+            below = figure.add_subplot(grid[2 * row + 1, stack], sharex=first)
+            _draw(above, below, name, curve, starts)
             above.tick_params(labelbottom=False)
-            below.tick_params(labelbottom=row == rows - 1 or i == len(shown) - 1)
-            if row == rows - 1:
-                below.set_xlabel("time [s]")
-        if len(shown) % stacks and {"x", "y"} <= set(comparison.curves):
-            _draw_path(drawn.add_subplot(grid[2 * rows - 2 :, stacks - 1]), comparison)
-        _legend(drawn)
-        title = f"{comparison.log} replayed by {comparison.model}"
-        drawn.suptitle(title, x=0.01, ha="left", fontsize=12, fontweight="bold", color=INK)
-    return drawn
+            below.tick_params(labelbottom=row == rows - 1 or i == len(curves) - 1)
+            below.set_xlabel("time [s]" if row == rows - 1 else "")
+        if len(curves) % stacks and {"x", "y"} <= set(curves):
+            _draw_path(figure.add_subplot(grid[2 * rows - 2 :, stacks - 1]), curves, starts)
+        headings(figure, title, _keys())
+    return finished(figure, path)
 
 
 def _draw(above: Axes, below: Axes, name: str, curve: Curve, starts: Array) -> None:
     unit = CHANNELS[name][0]
-    by = np.rad2deg(1.0) if unit in DEGREES else 1.0
-    above.set_title(f"{TITLES[name]} [{DEGREES.get(unit, unit)}]")
-    above.plot(*_line(curve.t, by * curve.recorded, starts), color=RECORDED, linewidth=2.2)
-    above.plot(
-        *_line(curve.t, by * curve.replayed, starts),
-        color=REPLAYED,
-        linewidth=1.2,
-        linestyle=DASHES,
+    recorded, replayed, error = (
+        on_screen(values, unit) for values in (curve.recorded, curve.replayed, curve.error)
     )
-    below.plot(*_line(curve.t, by * curve.error, starts), color=ERROR, linewidth=1.0)
+    above.set_title(f"{TITLES[name]} [{screen_unit(unit)}]")
+    above.plot(*_line(curve.t, recorded, starts), **RECORDED)
+    above.plot(*_line(curve.t, replayed, starts), **REPLAYED)
+    below.plot(*_line(curve.t, error, starts), **ERROR)
     below.axhline(0.0, color="#999999", linewidth=0.6, zorder=1)
     below.set_ylabel("error")
-    most = 1.1 * float(np.abs(by * curve.error).max())
-    least = 1e-9 * max(1.0, float(np.abs(by * curve.recorded).max()))
+    most = 1.1 * float(np.abs(error).max())
+    # A replay that agrees to rounding shows a flat line, not the rounding.
+    least = 1e-9 * max(1.0, float(np.abs(recorded).max()))
     below.set_ylim(-max(most, least), max(most, least))
     below.locator_params(axis="y", nbins=3)
     if 1 < len(starts) <= MOST_MARKS:
@@ -95,18 +93,13 @@ def _draw(above: Axes, below: Axes, name: str, curve: Curve, starts: Array) -> N
             )
 
 
-def _draw_path(axes: Axes, comparison: Comparison) -> None:
+def _draw_path(axes: Axes, curves: Mapping[str, Curve], starts: Array) -> None:
     """Both paths over ground, in the place that an odd number of channels leaves."""
-    x, y = comparison.curves["x"], comparison.curves["y"]
+    x, y = curves["x"], curves["y"]
     axes.set_title("Path [m]")
     axes.set_aspect("equal", adjustable="datalim")
-    lines = (
-        (x.recorded, y.recorded, RECORDED, 2.2, "-"),
-        (x.replayed, y.replayed, REPLAYED, 1.2, DASHES),
-    )
-    for a, b, colour, width, dashes in lines:
-        along, across = (_broken(v, comparison.starts) for v in (a, b))
-        axes.plot(along, across, color=colour, linewidth=width, linestyle=dashes)
+    axes.plot(_broken(x.recorded, starts), _broken(y.recorded, starts), **RECORDED)
+    axes.plot(_broken(x.replayed, starts), _broken(y.replayed, starts), **REPLAYED)
 
 
 def _line(t: Array, values: Array, starts: Array) -> tuple[Array, Array]:
@@ -120,12 +113,8 @@ def _broken(values: Array, starts: Array) -> Array:
     return np.pad(table, ((0, 0), (0, 1)), constant_values=np.nan).ravel()[:-1]
 
 
-def _legend(drawn: Figure) -> None:
+def _keys() -> list[Any]:
     from matplotlib.lines import Line2D
 
-    entries = [
-        Line2D([], [], color=RECORDED, linewidth=2.2, label="recorded"),
-        Line2D([], [], color=REPLAYED, linestyle=DASHES, label="replayed"),
-        Line2D([], [], color=ERROR, label="replayed - recorded"),
-    ]
-    drawn.legend(handles=entries, loc="outside upper right", ncols=3, handlelength=1.8)
+    looks = {"recorded": RECORDED, "replayed": REPLAYED, "replayed - recorded": ERROR}
+    return [Line2D([], [], label=label, **look) for label, look in looks.items()]

@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from ..checks import positive
 from ..errors import InvalidValue
 from ..model import Model
 from ..record import names as field_names
@@ -103,8 +104,7 @@ def fit(
     Raises InvalidValue for a log that does not tell the parameters, and says which.
     """
     for what, value in (("window", window), ("longest", longest)):
-        if not (np.isfinite(value) and value > 0.0):
-            raise InvalidValue(f"{what} = {value} s must be finite and greater than 0")
+        positive(what, value, "s")
     vehicle, gathered = prepared(model, params, compat)
     recorded = recording(read_log(log, names), vehicle.model)
     late, others = chosen(

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from math import ceil
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,6 +26,15 @@ _MOST_NUMBERS = 8_000_000
 _POSE = ("x", "y", "yaw")
 """Channels that are states; the others are reports."""
 _REVERSE = (20.0, 21.0)
+
+
+class Curve(NamedTuple):
+    """One channel over time, window by window."""
+
+    t: Array
+    recorded: Array
+    replayed: Array
+    error: Array
 
 
 class Replay:
@@ -147,17 +156,17 @@ class Replay:
         `offsets` (candidates or 1, windows, nx) are added to the start states. Candidates that
         diverge are NaN.
         """
-        given = {name: np.atleast_1d(values) for name, values in (params or {}).items()}
-        count = max((len(v) for v in given.values()), default=1)
+        candidates = {name: np.atleast_1d(values) for name, values in (params or {}).items()}
+        count = max((len(v) for v in candidates.values()), default=1)
         count = max(count, 1 if offsets is None else len(offsets))
-        given = {name: np.broadcast_to(values, count) for name, values in given.items()}
+        candidates = {name: np.broadcast_to(values, count) for name, values in candidates.items()}
         numbers = len(self._commands) * self.windows * self.start.shape[1]
         many = max(1, _MOST_NUMBERS // max(numbers, 1))
         parts: list[dict[str, Array]] = []
         for begin in range(0, count, many):
             part = slice(begin, begin + many)
             some = offsets if offsets is None or len(offsets) == 1 else offsets[part]
-            parts.append(self._part({n: v[part] for n, v in given.items()}, some))
+            parts.append(self._part({n: v[part] for n, v in candidates.items()}, some))
         if len(parts) == 1:
             return parts[0]
         return {name: np.concatenate([p[name] for p in parts], axis=1) for name in parts[0]}

@@ -6,7 +6,9 @@ reference with a known tolerance.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import contextlib
+import warnings
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from numbers import Real
 from typing import Any
@@ -22,9 +24,13 @@ METHODS = {"RK23": 3, "RK45": 5, "DOP853": 8, "Radau": 5, "BDF": 5, "LSODA": 12}
 """Method names of solve_ivp and their orders; for BDF and LSODA the highest they go to."""
 IMPLICIT = frozenset({"Radau", "BDF", "LSODA"})
 
-MOST_AT_ONE_TIME = 10_000
+_MOST_AT_ONE_TIME = 10_000
 """Evaluations at the same time after which a solver is taken to be stuck: LSODA has no such limit
 of its own and would not return from a pole."""
+_MOST = 10_000_000
+"""Evaluations that a step may need; a solver on the way to more is taken to be stuck."""
+_LOOKED_AT = 100_000
+"""Evaluations after which its way is looked at, again and again."""
 
 Vector = NDArray[np.float64]
 
@@ -83,63 +89,131 @@ class ScipyMethod:
                     f"got {type(value).__name__}"
                 )
         start = np.array([float(value) for value in x])
-        after = advance(self.method, derivative, start, float(dt), self.rtol, self.atol)
-        return tuple(after.tolist()), 0.0
+        return tuple(self.solver().advance(derivative, start, float(dt)).tolist()), 0.0
+
+    def solver(self) -> StepSolver:
+        """What steps with this method; it is started anew at every step."""
+        # scipy.integrate takes a tenth of a second to import, which `import skidpad` should not
+        # pay.
+        import scipy.integrate
+
+        kind = getattr(scipy.integrate, self.method)
+        options = {"rtol": self.rtol, "atol": self.atol}
+        return StepSolver(kind, self.name, options, interpolated=True)
 
 
-def advance(
-    method: str,
-    derivative: Callable[[Vector], Vector],
-    x: Vector,
-    dt: float,
-    rtol: float,
-    atol: float,
-    *,
-    time: float = 0.0,
-) -> Vector:
-    """The state after `dt` seconds of x' = derivative(x).
+class _Stuck(ArithmeticError):
+    """A solver that does not get on."""
 
-    `time` only goes into the errors: `StepNotConverged` when the solver gives up,
-    `SimulationDiverged` when it returns a state that is not finite.
+
+class StepSolver:
+    """Steps x' = f(x) with a solver class of scipy's kind, started anew at every step.
+
+    The class is stepped directly, as `solve_ivp` steps it: the numbers are the same, and what that
+    prepares for events, output times and interpolation, which is most of its time over short
+    steps, is left out.
+
+    Args:
+        solver: the class; a user's own too.
+        name: of the method, for errors.
+        options: further arguments of the class: `rtol`, `atol`.
+        frozen: return the state that a failing solver has reached instead of raising.
+        interpolated: return the end of the step as `solve_ivp` gives it for a time that is asked
+            for, from the interpolant; it may differ from the solver's own in the last bit.
     """
-    # scipy.integrate takes a tenth of a second to import, which `import skidpad` should not pay.
-    from scipy.integrate import solve_ivp
 
-    last, repeats = -1.0, 0
+    def __init__(
+        self,
+        solver: type,
+        name: str,
+        options: Mapping[str, Any],
+        *,
+        frozen: bool = False,
+        interpolated: bool = False,
+    ) -> None:
+        from scipy.integrate import LSODA
 
-    def right_hand_side(t: float, y: Vector) -> Vector:
-        nonlocal last, repeats
-        # Not `t == last`: a time that became NaN does not advance either.
-        repeats = 0 if t > last or t < last else repeats + 1
-        last = t
-        if repeats > MOST_AT_ONE_TIME:
-            raise ArithmeticError("time no longer advances")
-        return derivative(y)
+        self.name = name
+        self._solver: Any = solver
+        self._options = dict(options)
+        self._frozen, self._interpolated = frozen, interpolated
+        self._warns = issubclass(solver, LSODA)
 
-    try:
-        with np.errstate(all="ignore"):
-            solution: Any = solve_ivp(
-                right_hand_side, (0.0, dt), x, method=method, t_eval=(dt,), rtol=rtol, atol=atol
-            )
-    except SkidpadError:
-        raise
-    except (ValueError, ArithmeticError, np.linalg.LinAlgError) as error:
-        raise StepNotConverged(
-            f"scipy:{method} failed in the step from t = {time:g} s: {error}",
-            time=time,
-            residual=float("inf"),
-        ) from error
-    if not solution.success:
-        raise StepNotConverged(
-            f"scipy:{method} failed in the step from t = {time:g} s: {solution.message}",
+    def advance(
+        self, derivative: Callable[[Vector], Vector], x: Vector, dt: float, time: float = 0.0
+    ) -> Vector:
+        """The state (nx,) dt seconds after x.
+
+        `time` only goes into the errors: `StepNotConverged` when the solver gives up,
+        `SimulationDiverged` when a state or its derivative is not finite.
+        """
+        # From a derivative that is not finite SciPy would look for its first step without end.
+        if not self._frozen and not np.isfinite(derivative(x)).all():
+            raise self._diverged(x, time)
+        try:
+            # LSODA says by a warning what it says by its result too.
+            quiet = warnings.catch_warnings() if self._warns else contextlib.nullcontext()
+            with np.errstate(all="ignore"), quiet:
+                if self._warns:
+                    warnings.simplefilter("ignore")
+                return self._solved(_Watched(derivative, dt), x, dt, time)
+        except SkidpadError:
+            raise
+        except (ArithmeticError, ValueError, np.linalg.LinAlgError) as error:
+            raise self._failed(time, str(error)) from error
+
+    def _solved(self, function: _Watched, x: Vector, dt: float, time: float) -> Vector:
+        solver = self._solver(function, 0.0, x, dt, vectorized=False, **self._options)
+        # With this first step an explicit method never ends.
+        if np.isnan(getattr(solver, "h_abs", 0.0)):
+            raise self._failed(time, "the first step it looks for is NaN; it would not return")
+        message = None
+        while solver.status == "running":
+            message = solver.step()
+        if self._frozen:
+            return solver.y
+        if solver.status == "failed":
+            raise self._failed(time, str(message))
+        after = solver.y
+        if self._interpolated:
+            after = solver.dense_output()(np.array([dt]))[:, 0]
+        if not np.isfinite(after).all():
+            raise self._diverged(x, time)
+        return after
+
+    def _failed(self, time: float, why: str) -> StepNotConverged:
+        return StepNotConverged(
+            f"{self.name} failed in the step from t = {time:g} s: {why}",
             time=time,
             residual=float("inf"),
         )
-    after: Vector = solution.y[:, -1]
-    if not np.isfinite(after).all():
-        raise SimulationDiverged(
-            f"scipy:{method} gave a state that is not finite in the step from t = {time:g} s",
+
+    def _diverged(self, x: Vector, time: float) -> SimulationDiverged:
+        return SimulationDiverged(
+            f"{self.name} gave a state that is not finite in the step from t = {time:g} s",
             time=time,
             last_state=tuple(x.tolist()),
         )
-    return after
+
+
+class _Watched:
+    """A derivative as solvers call it, stopped where it is evaluated without getting on."""
+
+    def __init__(self, derivative: Callable[[Vector], Vector], dt: float) -> None:
+        self._derivative, self._dt = derivative, dt
+        self._last, self._repeats, self._count = -1.0, 0, 0
+
+    def __call__(self, t: float, x: Vector) -> Vector:
+        # Not `t == last`: a time that became NaN does not advance either.
+        if t > self._last or t < self._last:
+            self._last, self._repeats = t, 0
+        else:
+            self._repeats += 1
+            if self._repeats > _MOST_AT_ONE_TIME:
+                raise _Stuck("time no longer advances")
+        self._count += 1
+        if self._count % _LOOKED_AT == 0 and t * _MOST < self._dt * self._count:
+            raise _Stuck(
+                f"{self._count} evaluations have brought it {t:.3g} s on of {self._dt:g} s"
+            )
+        return self._derivative(x)

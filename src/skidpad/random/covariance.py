@@ -20,12 +20,12 @@ _NOTHING = 1e-14
 """A variance left over that counts as none, relative to that of the value."""
 
 
-def factor_of(shape: Shape, given: Any) -> tuple[Array, Array]:
+def factor_of(shape: Shape, values: Any) -> tuple[Array, Array]:
     """The covariance and a matrix L with L Lᵀ equal to it; raises unless there is one.
 
     Singular matrices are allowed: values that are certain, or tied to others.
     """
-    matrix = _checked(shape, given)
+    matrix = _checked(shape, values)
     variances = np.diag(matrix)
     shape.require("the diagonal of covariance", variances, variances >= 0.0, "at least 0")
     scale = np.sqrt(variances)
@@ -44,11 +44,11 @@ def factor_of(shape: Shape, given: Any) -> tuple[Array, Array]:
     return read_only(0.5 * (matrix + matrix.T)), read_only(factor)
 
 
-def _checked(shape: Shape, given: Any) -> Array:
+def _checked(shape: Shape, values: Any) -> Array:
     try:
-        matrix = np.array(given, dtype=float)
+        matrix = np.array(values, dtype=float)
     except (TypeError, ValueError):
-        raise InvalidValue(f"covariance = {given!r} must be a matrix of numbers") from None
+        raise InvalidValue(f"covariance = {values!r} must be a matrix of numbers") from None
     if matrix.shape != (shape.dim, shape.dim):
         raise InvalidValue(
             f"covariance has shape {matrix.shape}; allowed is ({shape.dim}, {shape.dim})"

@@ -13,14 +13,13 @@ the other numbers alone.
 
 from __future__ import annotations
 
-import math
-import operator
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ..arrays import Array
+from ..checks import not_negative, whole
 from ..errors import InvalidValue
 from ..workers import checked_threads
 from . import seeds
@@ -80,9 +79,9 @@ class Draw:
             seeds.checked(seed),
             channel,
             _checked_runs(runs),
-            _checked_step(step),
-            _checked_time("dt", dt),
-            None if time is None else _checked_time("time", time),
+            whole("step", step, least=None),
+            not_negative("dt", dt, "s"),
+            None if time is None else not_negative("time", time, "s"),
             None if threads is None else checked_threads(threads),
         )
 
@@ -142,9 +141,9 @@ class Draw:
         self._normals = self._uniforms = 0
 
     def _like(self, channel: str, step: int, dt: float, time: float | None) -> Draw:
-        made = object.__new__(Draw)
-        made._fill(self.seed, channel, self.runs, step, dt, time, self.threads)
-        return made
+        draw = object.__new__(Draw)
+        draw._fill(self.seed, channel, self.runs, step, dt, time, self.threads)
+        return draw
 
     def __repr__(self) -> str:
         return (
@@ -158,20 +157,3 @@ def _checked_runs(runs: Any) -> Runs:
         return np.ascontiguousarray(checked_vehicles(runs))
     except InvalidValue as error:
         raise InvalidValue(str(error).replace("vehicle", "runs", 1)) from None
-
-
-def _checked_step(step: Any) -> int:
-    try:
-        return operator.index(step)
-    except TypeError:
-        raise InvalidValue(f"step = {step!r} must be a whole number") from None
-
-
-def _checked_time(name: str, value: Any) -> float:
-    try:
-        number = float(value)
-    except (TypeError, ValueError, OverflowError):
-        raise InvalidValue(f"{name} = {value!r} must be a number of seconds") from None
-    if not (math.isfinite(number) and number >= 0.0):
-        raise InvalidValue(f"{name} = {number} s must be finite and at least 0")
-    return number

@@ -78,11 +78,11 @@ class FrictionPatches(UncertaintyModel):
 
 
 def _checked_layers(patches: Any) -> list[Places | Scatter]:
-    given = [patches] if isinstance(patches, (Patch, Scatter)) else list(patches)
-    for k, patch in enumerate(given):
+    items = [patches] if isinstance(patches, (Patch, Scatter)) else list(patches)
+    for k, patch in enumerate(items):
         if not isinstance(patch, (Patch, Scatter)):
             raise InvalidValue(f"patches[{k}] = {patch!r} must be a Patch, a strip or a Scatter")
-    return [p if isinstance(p, Scatter) else same_for_all((p,)) for p in given]
+    return [p if isinstance(p, Scatter) else same_for_all((p,)) for p in items]
 
 
 def _columns(position: Any, state: type | None) -> tuple[int, int]:
@@ -90,7 +90,7 @@ def _columns(position: Any, state: type | None) -> tuple[int, int]:
         position = (0, 1) if state is None else ("x", "y")
     names = () if state is None else record.names(state)
     try:
-        first, second = (_column(given, names) for given in position)
+        first, second = (_column(place, names) for place in position)
     except InvalidValue:
         raise
     except (TypeError, ValueError):
@@ -100,12 +100,12 @@ def _columns(position: Any, state: type | None) -> tuple[int, int]:
     return first, second
 
 
-def _column(given: Any, names: tuple[str, ...]) -> int:
-    if isinstance(given, str):
-        if given not in names:
-            raise InvalidValue(record.unknown_name("state", given, names))
-        return names.index(given)
-    column = operator.index(given)
+def _column(place: Any, names: tuple[str, ...]) -> int:
+    if isinstance(place, str):
+        if place not in names:
+            raise InvalidValue(record.unknown_name("state", place, names))
+        return names.index(place)
+    column = operator.index(place)
     if column < 0:
         raise InvalidValue(f"position = {column} must be at least 0")
     return column

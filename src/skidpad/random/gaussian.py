@@ -99,8 +99,8 @@ def _combined(mean: Array, factor: Array, drawn: Array) -> Array:
 
 
 def _one_of(std: Any, std_deviation: Any, covariance: Any) -> Any:
-    given = {"std": std, "std_deviation": std_deviation, "covariance": covariance}
-    names = [name for name, value in given.items() if value is not None]
+    forms = {"std": std, "std_deviation": std_deviation, "covariance": covariance}
+    names = [name for name, value in forms.items() if value is not None]
     if len(names) != 1:
         raise InvalidValue(
             f"Gaussian takes one of std (or std_deviation) and covariance, "

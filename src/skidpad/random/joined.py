@@ -76,7 +76,7 @@ class Joined(Composed):
 
 def by_name(
     kind: type,
-    given: Mapping[str | tuple[str, ...], UncertaintyModel] | None = None,
+    groups: Mapping[str | tuple[str, ...], UncertaintyModel] | None = None,
     /,
     **models: UncertaintyModel,
 ) -> Composed:
@@ -88,7 +88,7 @@ def by_name(
     """
     names = record.names(kind)
     parts: list[Part] = []
-    for key, model in {**(given or {}), **models}.items():
+    for key, model in {**(groups or {}), **models}.items():
         wanted = (key,) if isinstance(key, str) else tuple(key)
         label = ", ".join(wanted)
         _check_model(label, model)

@@ -9,7 +9,10 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..arrays import Array
+from ..checks import finite, must_be, whole
 from ..errors import InvalidValue
+from ..plane.pose import to_body
+from ..units import non_negative
 from .draw import Draw
 
 Interval = tuple[float, float]
@@ -34,17 +37,19 @@ class Patch:
 
     def __post_init__(self) -> None:
         for name in ("value", "x", "y", "yaw"):
-            _must_be(f"Patch.{name}", getattr(self, name), math.isfinite, "finite")
+            finite(f"Patch.{name}", getattr(self, name))
         for name in ("length", "width"):
-            _must_be(f"Patch.{name}", getattr(self, name), lambda v: v >= 0.0, "at least 0 m")
-        _must_be("Patch.value", self.value, lambda v: v >= 0.0, "at least 0")
+            extent: Any = getattr(self, name)
+            if not (isinstance(extent, (int, float)) and extent >= 0.0):
+                raise InvalidValue(f"Patch.{name} = {extent!r} must be at least 0 m")
+        must_be("Patch.value", self.value, non_negative)
 
 
 def strip(value: float, begin: float, end: float, yaw: float = 0.0) -> Patch:
     """The ground between two parallel lines, `begin` and `end` in m along the direction `yaw` from
     the origin: with yaw = 0, all places with x from `begin` to `end`."""
-    for name, given in (("begin", begin), ("end", end)):
-        _must_be(name, given, math.isfinite, "finite")
+    finite("begin", begin)
+    finite("end", end)
     if not begin <= end:
         raise InvalidValue(f"begin = {begin:g} m must be at most end = {end:g} m")
     middle = 0.5 * (begin + end)
@@ -78,8 +83,7 @@ class Scatter:
     """Directions of their x axes, in rad."""
 
     def __post_init__(self) -> None:
-        if isinstance(self.count, bool) or not isinstance(self.count, int) or self.count < 1:
-            raise InvalidValue(f"Scatter.count = {self.count!r} must be a whole number, at least 1")
+        whole("Scatter.count", self.count, "a whole number, at least 1")
         for name in _DRAWN:
             least = 0.0 if name in ("value", "length", "width") else -math.inf
             _check_interval(f"Scatter.{name}", getattr(self, name), least)
@@ -114,33 +118,21 @@ def same_for_all(patches: tuple[Patch, ...]) -> Places:
 
 def on_top(places: Places, x: Array, y: Array, below: Array) -> Array:
     """The value at a point of each run, (runs,); later rectangles lie on top of earlier ones."""
-    c, s = np.cos(places.yaw), np.sin(places.yaw)
     out = below
     for k in range(places.x.shape[1]):
-        dx, dy = x - places.x[:, k], y - places.y[:, k]
-        along, across = c[:, k] * dx + s[:, k] * dy, c[:, k] * dy - s[:, k] * dx
+        pose = places.x[:, k], places.y[:, k], places.yaw[:, k]
+        along, across = to_body(pose, x, y)
         on = np.abs(along) <= 0.5 * places.length[:, k]
         on &= np.abs(across) <= 0.5 * places.width[:, k]
         out = np.where(on, places.value[:, k], out)
     return out
 
 
-def _must_be(name: str, value: Any, good: Any, allowed: str) -> None:
+def _check_interval(name: str, interval: Any, least: float) -> None:
     try:
-        if isinstance(value, (str, bool)):
-            raise TypeError("no number")
-        fine = good(float(value))
+        low, high = (float(end) for end in interval)
     except (TypeError, ValueError):
-        raise InvalidValue(f"{name} = {value!r} must be a number") from None
-    if not fine:
-        raise InvalidValue(f"{name} = {value!r} must be {allowed}")
-
-
-def _check_interval(name: str, given: Any, least: float) -> None:
-    try:
-        low, high = (float(end) for end in given)
-    except (TypeError, ValueError):
-        raise InvalidValue(f"{name} = {given!r} must be an interval (low, high)") from None
+        raise InvalidValue(f"{name} = {interval!r} must be an interval (low, high)") from None
     if not (math.isfinite(low) and math.isfinite(high) and least <= low <= high):
         bound = "" if least == -math.inf else f", low at least {least:g}"
-        raise InvalidValue(f"{name} = {given!r} must be finite with low at most high{bound}")
+        raise InvalidValue(f"{name} = {interval!r} must be finite with low at most high{bound}")

@@ -7,10 +7,10 @@ with that seed draws what the run drew. A seed below 2³² is that run of study 
 
 from __future__ import annotations
 
-import operator
 import secrets
 from typing import Any
 
+from ..checks import whole
 from ..errors import InvalidValue
 
 RUN_BITS = 32
@@ -20,10 +20,7 @@ RUNS = 1 << RUN_BITS
 
 def checked(seed: Any, name: str = "seed") -> int:
     """The seed as an int; any whole number is one."""
-    try:
-        return operator.index(seed)
-    except TypeError:
-        raise InvalidValue(f"{name} = {seed!r} must be a whole number") from None
+    return whole(name, seed, least=None)
 
 
 def of_run(seed: int, run: int) -> int:

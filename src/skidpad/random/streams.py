@@ -10,7 +10,6 @@ vehicle and the element of the channel make the counter, so that no number is dr
 
 from __future__ import annotations
 
-import operator
 from collections.abc import Callable, Sequence
 from hashlib import blake2b
 from typing import Any
@@ -19,6 +18,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ..arrays import Array
+from ..checks import whole
 from ..errors import InvalidValue
 from .inverse_normal import normal_of
 
@@ -35,11 +35,8 @@ _CHUNK = 8192
 
 def key_of(seed: int, channel: str) -> tuple[int, int]:
     """The two 32-bit key words of a channel; any whole number is a seed."""
-    try:
-        whole = operator.index(seed)
-    except TypeError:
-        raise InvalidValue(f"seed = {seed!r} must be a whole number") from None
-    digest = blake2b(f"{whole}:{channel}".encode(), digest_size=8).digest()
+    number = whole("seed", seed, least=None)
+    digest = blake2b(f"{number}:{channel}".encode(), digest_size=8).digest()
     return int.from_bytes(digest[:4], "little"), int.from_bytes(digest[4:], "little")
 
 

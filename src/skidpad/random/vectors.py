@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import operator
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
@@ -11,6 +10,7 @@ from numpy.typing import NDArray
 
 from .. import record
 from ..arrays import Array
+from ..checks import whole
 from ..errors import InvalidValue
 
 Names = tuple[str, ...]
@@ -18,9 +18,9 @@ Names = tuple[str, ...]
 
 def read_only(values: Any) -> Array:
     """A copy that nobody can write to."""
-    made = np.array(values, dtype=float)
-    made.flags.writeable = False
-    return made
+    array = np.array(values, dtype=float)
+    array.flags.writeable = False
+    return array
 
 
 class Shape(NamedTuple):
@@ -32,7 +32,7 @@ class Shape(NamedTuple):
     """Values that change nothing: the defaults of the record, zero without one."""
 
     @classmethod
-    def of(cls, dim: int | None, fields: Any = None, **given: Any) -> Shape:
+    def of(cls, dim: int | None, fields: Any = None, **arguments: Any) -> Shape:
         """The shape that `dim`, `fields` and the vectors given agree on.
 
         A vector of numbers gives its length, a record its fields; single numbers and mappings give
@@ -40,11 +40,11 @@ class Shape(NamedTuple):
         """
         if isinstance(fields, Shape):
             return fields
-        kinds = [type(value) for value in given.values() if _is_record(value)]
+        kinds = [type(value) for value in arguments.values() if _is_record(value)]
         named = _agreed([*([] if fields is None else [fields]), *kinds])
-        size = None if dim is None else _checked_dim(dim)
+        size = None if dim is None else whole("dim", dim, "at least 0", least=0)
         if named is None:
-            size = _longest(given) if size is None else size
+            size = _longest(arguments) if size is None else size
             return cls(size, None, np.zeros(size))
         names, rest = named
         if size not in (None, len(names)):
@@ -53,15 +53,15 @@ class Shape(NamedTuple):
             )
         return cls(len(names), names, rest)
 
-    def vector(self, name: str, given: Any, unnamed: Any = 0.0) -> Array:
+    def vector(self, name: str, argument: Any, unnamed: Any = 0.0) -> Array:
         """The values of one argument, (dim,); raises for another length, or what is no number.
 
         A mapping may leave out names, which get the value `unnamed`.
         """
-        if isinstance(given, Mapping):
-            values = self._by_name(name, given, unnamed)
+        if isinstance(argument, Mapping):
+            values = self._by_name(name, argument, unnamed)
         else:
-            values = numbers_of(name, given)
+            values = numbers_of(name, argument)
         if values.ndim == 0:
             values = np.full(self.dim, float(values))
         if values.shape != (self.dim,):
@@ -72,9 +72,9 @@ class Shape(NamedTuple):
         self.require(name, values, ~np.isnan(values), "a number, not NaN")
         return values
 
-    def finite(self, name: str, given: Any, unnamed: Any = 0.0) -> Array:
+    def finite(self, name: str, argument: Any, unnamed: Any = 0.0) -> Array:
         """As `vector`; raises for infinite values too."""
-        values = self.vector(name, given, unnamed)
+        values = self.vector(name, argument, unnamed)
         self.require(name, values, np.isfinite(values), "finite")
         return values
 
@@ -90,14 +90,14 @@ class Shape(NamedTuple):
             return f"[{k}] ({self.names[k]})"
         return f"[{k}]" if self.dim > 1 else ""
 
-    def _by_name(self, name: str, given: Mapping[str, Any], unnamed: Any) -> Array:
+    def _by_name(self, name: str, argument: Mapping[str, Any], unnamed: Any) -> Array:
         if self.names is None:
             raise InvalidValue(
-                f"{name} = {dict(given)!r} goes by names, which are not known: "
+                f"{name} = {dict(argument)!r} goes by names, which are not known: "
                 "give fields=, a record class or a list of names"
             )
         values = np.array(np.broadcast_to(unnamed, (self.dim,)), dtype=float)
-        for field, value in given.items():
+        for field, value in argument.items():
             if field not in self.names:
                 raise InvalidValue(record.unknown_name(name, field, self.names))
             number = numbers_of(f"{name}[{field!r}]", value)
@@ -107,19 +107,19 @@ class Shape(NamedTuple):
         return values
 
 
-def numbers_of(name: str, given: Any) -> Array:
+def numbers_of(name: str, argument: Any) -> Array:
     """A record, a list, an array or whatever has `convert_to_array`, as an array of floats."""
-    if _is_record(given):
-        given = record.flatten(given)
-    elif hasattr(given, "convert_to_array"):
-        given = given.convert_to_array()
+    if _is_record(argument):
+        argument = record.flatten(argument)
+    elif hasattr(argument, "convert_to_array"):
+        argument = argument.convert_to_array()
     try:
-        raw = np.asarray(given)
+        raw = np.asarray(argument)
         if raw.dtype.kind not in "fiu" and raw.size:
             raise TypeError("not real numbers")
         return raw.astype(float)
     except (TypeError, ValueError):
-        raise InvalidValue(f"{name} = {given!r} must be numbers") from None
+        raise InvalidValue(f"{name} = {argument!r} must be numbers") from None
 
 
 def rest_of(kind: type) -> Array:
@@ -131,16 +131,16 @@ def _is_record(value: Any) -> bool:
     return record.is_record_type(type(value))
 
 
-def _agreed(given: Sequence[Any]) -> tuple[Names, Array] | None:
+def _agreed(kinds: Sequence[Any]) -> tuple[Names, Array] | None:
     """Names and values at rest that all of `given`, records and lists of names, have."""
-    found = [_named(fields) for fields in given]
-    for names, _ in found[1:]:
-        if names != found[0][0]:
+    shapes = [_named(fields) for fields in kinds]
+    for names, _ in shapes[1:]:
+        if names != shapes[0][0]:
             raise InvalidValue(
-                f"fields differ: {', '.join(found[0][0])} and {', '.join(names)}; "
+                f"fields differ: {', '.join(shapes[0][0])} and {', '.join(names)}; "
                 "allowed is one set of fields"
             )
-    return found[0] if found else None
+    return shapes[0] if shapes else None
 
 
 def _named(fields: Any) -> tuple[Names, Array]:
@@ -152,19 +152,9 @@ def _named(fields: Any) -> tuple[Names, Array]:
     raise InvalidValue(f"fields = {fields!r} must be a record class or a list of different names")
 
 
-def _checked_dim(dim: Any) -> int:
-    try:
-        size = operator.index(dim)
-    except TypeError:
-        raise InvalidValue(f"dim = {dim!r} must be a whole number, at least 0") from None
-    if size < 0:
-        raise InvalidValue(f"dim = {size} must be at least 0")
-    return size
-
-
-def _longest(given: Mapping[str, Any]) -> int:
+def _longest(arguments: Mapping[str, Any]) -> int:
     """The length of the first vector; the others are held against it one by one."""
-    for name, value in given.items():
+    for name, value in arguments.items():
         if value is not None and not isinstance(value, Mapping):
             shape = numbers_of(name, value).shape
             if shape:

@@ -50,8 +50,8 @@ class OrnsteinUhlenbeck(UncertaintyModel):
         dim: int | None = None,
         fields: Fields | None = None,
     ) -> None:
-        given = {"mean": mean, "std": std, "time_constant": time_constant}
-        shape = Shape.of(dim, fields, **given, nominal_value=nominal_value)
+        settings = {"mean": mean, "std": std, "time_constant": time_constant}
+        shape = Shape.of(dim, fields, **settings, nominal_value=nominal_value)
         self._mean = read_only(shape.finite("mean", mean, shape.rest))
         self._std = read_only(shape.finite("std", std))
         shape.require("std", self._std, self._std >= 0.0, "at least 0")

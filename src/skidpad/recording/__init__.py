@@ -1,20 +1,21 @@
 """Recordings as MCAP files, for skidpad and for the viewers that read the format.
 
 `Recorder` and `WorldRecorder` write them while a run goes on, `read` gives a `Recording` back,
-`info` says what is inside, `recover` mends one that was cut off.
+`info` says what is inside, `recover` mends one that was cut off. To use them takes the packages of
+the extra `recording`, to import them does not.
 """
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from .about import Info, Topic, info
-from .file import RecordingFailed
-from .plan import ImuMount
+from .inspection import Info, Topic, info
+from .mcap_file import RecordingFailed
 from .reading import read
 from .recorder import Recorder
 from .recording import ImuLog, Recording
 from .recovery import Recovered, recover
+from .topics import ImuMount
 
 if TYPE_CHECKING:
     from .world_recorder import WorldRecorder

@@ -6,29 +6,16 @@ from collections.abc import Sequence
 from math import cos, sin
 from typing import NamedTuple
 
-import numpy as np
-from numpy.typing import NDArray
-
 from ..stage import Scan
+from . import protobuf as pb
+from .protobuf import Template
+from .rotations import Quaternion, Rotation
 from .schemas import FIRST_CHANNEL
-from .wire import Piece, double, filled, filled_list, joined, nested, stamp, text
 
 WORLD = "world"
 """Frame that everything stands in."""
 STANDARD_GRAVITY = 9.81
 """As the vehicles of this package take it, in m/s²."""
-
-Quaternion = tuple[float, float, float, float]
-"""x, y, z, w."""
-
-
-class Turn(NamedTuple):
-    """Columns of a quaternion among the turns; x and y are None of what stays upright."""
-
-    x: int | None
-    y: int | None
-    z: int
-    w: int
 
 
 class Place(NamedTuple):
@@ -37,125 +24,95 @@ class Place(NamedTuple):
     x: int
     y: int
     z: int | None
-    turn: Turn
+    rotation: Rotation
 
 
-def quaternion(yaw: float, pitch: float = 0.0, roll: float = 0.0) -> Quaternion:
-    """Of a body turned by yaw, then pitch, then roll, about its own axes."""
-    found = quaternions(*(np.array([angle]) for angle in (yaw, pitch, roll)))
-    x, y, z, w = found[0].tolist()
-    return x, y, z, w
-
-
-def quaternions(
-    yaw: NDArray[np.float64], pitch: NDArray[np.float64], roll: NDArray[np.float64]
-) -> NDArray[np.float64]:
-    """Quaternions x, y, z, w in a last axis, for angles of any shape."""
-    (cy, sy), (cp, sp), (cr, sr) = (
-        (np.cos(0.5 * angle), np.sin(0.5 * angle)) for angle in (yaw, pitch, roll)
-    )
-    return np.stack(
-        [
-            cy * cp * sr - sy * sp * cr,
-            cy * sp * cr + sy * cp * sr,
-            sy * cp * cr - cy * sp * sr,
-            cy * cp * cr + sy * sp * sr,
-        ],
-        axis=-1,
-    )
-
-
-def vector(number: int, *values: float) -> Piece:
+def vector(number: int, *values: float) -> Template:
     """A field of the type Vector2, Vector3, Point3, Quaternion or Color."""
-    return nested(number, *(double(k, value) for k, value in enumerate(values, 1)))
+    return pb.message(number, *(pb.double(k, value) for k, value in enumerate(values, 1)))
 
 
-def still_pose(number: int, x: float, y: float, z: float, turned: Quaternion) -> Piece:
+def still_pose(number: int, x: float, y: float, z: float, rotation: Quaternion) -> Template:
     """A field of the type Pose that does not change."""
-    return nested(number, vector(1, x, y, z), vector(2, *turned))
+    return pb.message(number, vector(1, x, y, z), vector(2, *rotation))
 
 
-def _position(number: int, place: Place) -> Piece:
-    columns = (place.x, place.y) if place.z is None else (place.x, place.y, place.z)
-    parts = [filled(k, "row", c) for k, c in enumerate(columns, 1)]
-    return nested(number, *parts)
+def _variables(number: int, source: pb.Source, columns: Sequence[int | None]) -> Template:
+    """A field of the type Vector3 or Quaternion that changes; 0 where there is no column."""
+    numbered = [(k, column) for k, column in enumerate(columns, 1) if column is not None]
+    return pb.message(number, *(pb.variable(k, source, column) for k, column in numbered))
 
 
-def _rotation(number: int, turn: Turn) -> Piece:
-    columns = [(k, c) for k, c in enumerate(turn, 1) if c is not None]
-    return nested(number, *(filled(k, "turn", c) for k, c in columns))
+def _transform(parent: str, child: str, *motion: Template) -> Template:
+    """An entry of FrameTransforms."""
+    return pb.message(1, pb.timestamp(1), pb.string(2, parent), pb.string(3, child), *motion)
 
 
-def moving_transform(child: str, place: Place) -> Piece:
-    """The transform of a body's frame to the world's; an entry of FrameTransforms."""
-    head = (stamp(1), text(2, WORLD), text(3, child))
-    return nested(1, *head, _position(4, place), _rotation(5, place.turn))
+def moving_transform(child: str, place: Place) -> Template:
+    """The transform of a body's frame to the world's."""
+    position = _variables(4, "row", place[:3])
+    return _transform(WORLD, child, position, _variables(5, "rotation", place.rotation))
 
 
-def steered_transform(parent: str, child: str, at: tuple[float, float, float], turn: Turn) -> Piece:
+def steered_transform(
+    parent: str, child: str, at: tuple[float, float, float], rotation: Rotation
+) -> Template:
     """The transform of a wheel that is steered to its vehicle."""
-    head = (stamp(1), text(2, parent), text(3, child))
-    return nested(1, *head, vector(4, *at), _rotation(5, turn))
+    return _transform(parent, child, vector(4, *at), _variables(5, "rotation", rotation))
 
 
 def still_transform(
-    parent: str, child: str, at: tuple[float, float, float], turned: Quaternion
-) -> Piece:
+    parent: str, child: str, at: tuple[float, float, float], rotation: Quaternion
+) -> Template:
     """The transform of something fixed to a body."""
-    head = (stamp(1), text(2, parent), text(3, child))
-    return nested(1, *head, vector(4, *at), vector(5, *turned))
+    return _transform(parent, child, vector(4, *at), vector(5, *rotation))
 
 
-def pose(place: Place) -> Piece:
-    """A PoseInFrame of a vehicle."""
-    return joined([stamp(1), text(2, WORLD), _moving_pose(place)])
+def poses(places: Sequence[Place]) -> Template:
+    """A PoseInFrame of a vehicle, or a PosesInFrame of many: they are alike."""
+    templates = [
+        pb.message(3, _variables(1, "row", place[:3]), _variables(2, "rotation", place.rotation))
+        for place in places
+    ]
+    return pb.joined([pb.timestamp(1), pb.string(2, WORLD), *templates])
 
 
-def poses(places: Sequence[Place]) -> Piece:
-    """A PosesInFrame of many vehicles."""
-    return joined([stamp(1), text(2, WORLD), *(_moving_pose(place) for place in places)])
-
-
-def _moving_pose(place: Place) -> Piece:
-    return nested(3, _position(1, place), _rotation(2, place.turn))
-
-
-def state(columns: Sequence[int]) -> Piece:
+def state(columns: Sequence[int]) -> Template:
     """The numbers of a body: time, then its channels from field `FIRST_CHANNEL` on."""
     numbered = enumerate(columns, FIRST_CHANNEL)
-    numbers = [filled(k, "row", column) for k, column in numbered]
-    return joined([filled(1, "clock", 0), *numbers])
+    numbers = [pb.variable(k, "row", column) for k, column in numbered]
+    return pb.joined([pb.variable(1, "time", 0), *numbers])
 
 
-def laser_scan(scan: Scan, frame: str) -> Piece:
-    """A LaserScan; its ranges are the last bytes."""
-    at = still_pose(3, scan.x, scan.y, 0.0, (0.0, 0.0, sin(0.5 * scan.yaw), cos(0.5 * scan.yaw)))
+def laser_scan(scan: Scan, frame: str) -> Template:
+    """A LaserScan."""
+    turned = (0.0, 0.0, sin(0.5 * scan.yaw), cos(0.5 * scan.yaw))
+    at = still_pose(3, scan.x, scan.y, 0.0, turned)
     last = scan.first_angle + scan.step * (scan.count - 1)
-    angles = double(4, scan.first_angle), double(5, last)
-    return joined([stamp(1), text(2, frame), at, *angles, filled_list(6, scan.count)])
+    angles = pb.double(4, scan.first_angle), pb.double(5, last)
+    return pb.joined([pb.timestamp(1), pb.string(2, frame), at, *angles, laser_ranges(scan.count)])
 
 
-def true_imu(frame: str, a_x: int, a_y: int, omega: int) -> Piece:
+def laser_ranges(count: int) -> Template:
+    """What a LaserScan ends with."""
+    return pb.variables(6, count)
+
+
+def true_imu(frame: str, a_x: int, a_y: int, omega: int) -> Template:
     """What a perfect unit at the reference point of a vehicle on level ground would show."""
-    rate = nested(4, filled(3, "row", omega))
-    force = filled(1, "row", a_x), filled(2, "row", a_y)
-    shown = nested(5, *force, double(3, STANDARD_GRAVITY))
-    return joined([stamp(1), text(2, frame), rate, shown])
+    rate = _variables(4, "row", (None, None, omega))
+    force = pb.variable(1, "row", a_x), pb.variable(2, "row", a_y)
+    forces = pb.message(5, *force, pb.double(3, STANDARD_GRAVITY))
+    return pb.joined([pb.timestamp(1), pb.string(2, frame), rate, forces])
 
 
-def imu(frame: str, oriented: bool) -> Piece:
-    """A reading of an inertial unit: three rates and three forces, which are its last bytes.
-
-    Of what comes with it the rates are first, then the forces, then the quaternion if there is one.
-    """
-    fields = [(3, 6, 4), (4, 0, 3), (5, 3, 3)]
-    parts = [
-        nested(n, *(filled(k + 1, "given", first + k) for k in range(count)))
-        for n, first, count in (fields if oriented else fields[1:])
-    ]
-    return joined([stamp(1), text(2, frame), *parts])
+def imu(frame: str, oriented: bool) -> Template:
+    """A reading of an inertial unit: three rates and three forces, the quaternion if it has one."""
+    orientation = [_variables(3, "reading", range(6, 10))] if oriented else []
+    return pb.joined([pb.timestamp(1), pb.string(2, frame), *orientation, imu_numbers()])
 
 
-IMU_TAIL = (3, 12, 21, 32, 41, 50)
-"""Where the rates and forces lie within the last `IMU_TAIL_SIZE` bytes of a reading."""
-IMU_TAIL_SIZE = 58
+def imu_numbers() -> Template:
+    """What a reading of an inertial unit ends with: rates, then forces."""
+    rates, forces = _variables(4, "reading", range(3)), _variables(5, "reading", range(3, 6))
+    return pb.joined([rates, forces])

@@ -4,33 +4,21 @@ from __future__ import annotations
 
 import json
 import os
-import struct
-from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
-from numpy.lib.stride_tricks import sliding_window_view
-from numpy.typing import NDArray
 
-from ..arrays import Array
+from ..arrays import Array, Mask
 from ..errors import InvalidValue
 from ..stage import Stage
 from ..stage.film import ScanAt
 from . import messages
-from .block import RECORD_HEAD
-from .plan import BODY, NUMBER, channels_of
-from .recorder import FORMAT, NOTES, RECORDING
+from .checksums import Damaged
+from .contents import ChunkPlace, Contents, MessagePlaces, opened
+from .message_rows import Bytes, MessageDecoder
 from .recording import ImuLog, Recording
-from .records import Channel
-from .walk import Bytes, ChunkAt, Contents, Damaged, opened, places, scanned, unpacked
-
-_CLOCK_AT = RECORD_HEAD + 1
-"""Where the time is in the record of a state."""
-_FIRST_AT = RECORD_HEAD + 9 + 2
-"""Where the first number of a body is."""
-_STRIDE = 10
-"""From one number to the next: two bytes of tag, eight of number."""
+from .topics import BODY, FORMAT, LOST, NOTES, NUMBER, RECORDING, channels_by_body
 
 
 def read(
@@ -53,63 +41,63 @@ def read(
     high = float("inf") if end is None else end
     file = Path(path)
     with opened(file) as contents:
-        stage = stage_of(file, contents)
-        taken = _Taken(contents, stage, low, high, rate)
+        stage = stage_of(contents)
+        if contents.missing:
+            raise Damaged("not all of its chunks can be found")
+        reader = _Reader(contents, stage, low, high, rate)
         for chunk in contents.chunks:
-            if chunk.head.end >= low * 1e9 and chunk.head.start <= high * 1e9:
-                taken.add(chunk)
+            if chunk.end_time >= low * 1e9 and chunk.start_time <= high * 1e9:
+                reader.add(chunk)
+        notes = notes_of(contents)
         return Recording(
             stage=stage,
-            times=np.concatenate([np.empty(0), *taken.times]),
-            rows=np.concatenate([np.empty((0, len(stage.channels))), *taken.rows]),
-            scans=tuple(sorted(taken.scans, key=lambda scan: scan.time)),
-            imus=taken.logs(),
-            meta=notes_of(contents),
-            complete=contents.complete,
+            times=np.concatenate([np.empty(0), *reader.times]),
+            rows=np.concatenate([np.empty((0, len(stage.channels))), *reader.rows]),
+            scans=tuple(sorted(reader.scans, key=lambda scan: scan.time)),
+            imus=reader.imu_logs(),
+            meta=notes,
+            complete=contents.complete and LOST not in notes,
             path=file,
         )
 
 
-def stage_of(file: Path, contents: Contents) -> Stage:
-    """The stage of a recording; raises if it is none, or a newer one."""
-    about = next((values for name, values in contents.metadata if name == RECORDING), None)
-    if about is None:
+def about(contents: Contents) -> dict[str, str]:
+    """What a file says of itself; raises if it is no recording, or a newer one."""
+    values = next((values for name, values in contents.metadata if name == RECORDING), None)
+    if values is None:
         torn = "" if contents.complete else ", or was cut off before it said so"
-        raise InvalidValue(f"{file} is an MCAP file, but not a recording of skidpad{torn}")
-    version = about.get("format", "")
+        raise InvalidValue(f"{contents.path} is an MCAP file, but not a recording of skidpad{torn}")
+    version = values.get("format", "")
     if not version.isdecimal() or int(version) > FORMAT:
         raise InvalidValue(
-            f"{file} was recorded by a newer skidpad ({about.get('program', 'unknown')}, format "
-            f"{version or 'unknown'}); this one reads up to format {FORMAT}: install a newer one"
+            f"{contents.path} was recorded by a newer skidpad ({values.get('program', 'unknown')}, "
+            f"format {version or 'unknown'}); this one reads up to format {FORMAT}: install a newer"
+            " one"
         )
+    return values
+
+
+def stage_of(contents: Contents) -> Stage:
+    """The stage of a recording; raises if it is none."""
+    values = about(contents)
+    contents.check()
     try:
-        return Stage.from_json(json.loads(about["stage"]))
+        return Stage.from_json(json.loads(values["stage"]))
     except (KeyError, ValueError) as error:
-        raise InvalidValue(f"{file}: {error}") from error
+        raise InvalidValue(f"{contents.path}: {error}") from error
 
 
 def notes_of(contents: Contents) -> dict[str, Any]:
     """What was noted about the run, the later over the earlier."""
-    found: dict[str, Any] = {}
+    notes: dict[str, Any] = {}
     for name, values in contents.metadata:
         if name == NOTES:
-            found.update(json.loads(values.get("notes", "{}")))
-    return found
+            notes.update(json.loads(values.get("notes", "{}")))
+    return notes
 
 
-class _Body(NamedTuple):
-    """How the numbers of a body lie in its messages."""
-
-    channel: int
-    columns: Sequence[int]
-    template: Bytes
-    """A record as it was made."""
-    fixed: NDArray[np.bool_]
-    """Which of its bytes never change."""
-
-
-class _Taken:
-    """What is read, chunk by chunk."""
+class _Reader:
+    """What is read between two times, chunk by chunk."""
 
     def __init__(
         self, contents: Contents, stage: Stage, low: float, high: float, rate: float | None
@@ -117,124 +105,80 @@ class _Taken:
         self._contents, self._stage = contents, stage
         self._low, self._high, self._rate = low, high, rate
         self._tick = -1.0
-        of = channels_of(stage)
-        self._bodies = [
-            _body(c, of[c.metadata[BODY]])
-            for c in contents.by_role("state")
-            if c.metadata.get(BODY) in of
-        ]
-        missing = of.keys() - {c.metadata.get(BODY) for c in contents.by_role("state")}
+        columns = channels_by_body(stage)
+        states = {c.metadata.get(BODY): c.id for c in contents.by_role("state")}
+        missing = columns.keys() - states.keys()
         if missing:
             raise Damaged(f"it has no states of {', '.join(sorted(missing))}")
+        self._bodies = [
+            (states[body], places, MessageDecoder(messages.state(range(len(places)))))
+            for body, places in columns.items()
+        ]
         self._lidars = [(c.id, int(c.metadata[NUMBER])) for c in contents.by_role("scan")]
-        self._units = contents.by_role("imu")
-        self._read: dict[int, list[tuple[Array, Array]]] = {unit.id: [] for unit in self._units}
+        self._imu_decoder = MessageDecoder(messages.imu_numbers())
+        self._imus = contents.by_role("imu")
+        self._imu_readings: dict[int, list[Array]] = {unit.id: [] for unit in self._imus}
         self.times: list[Array] = []
         self.rows: list[Array] = []
         self.scans: list[ScanAt] = []
 
-    def add(self, chunk: ChunkAt) -> None:
+    def add(self, chunk: ChunkPlace) -> None:
         """What a chunk has."""
-        data = unpacked(self._contents, chunk)
-        if not all(body.channel in chunk.indexes for body in self._bodies):
-            # The file ended within its indexes, or the chunk has readings only.
-            found = {k: at.astype(np.int64) for k, (_, at) in scanned(data).items()}
-        else:
-            found = {k: places(self._contents, chunk, data, k) for k in chunk.indexes}
-        self._add_states(data, found)
-        nothing = np.empty(0, np.int64)
-        for channel, index in self._lidars:
-            self._add_scans(data, found.get(channel, nothing), index)
-        for unit in self._units:
-            self._add_readings(data, found.get(unit.id, nothing), unit.id)
+        data = self._contents.messages(chunk)
+        places = self._contents.places(data)
+        if self._bodies[0][0] in places:
+            self._add_states(data, places)
+        for channel, lidar in self._lidars:
+            if channel in places:
+                self._add_scans(data, places[channel], lidar)
+        for unit in self._imus:
+            if unit.id in places:
+                times = places[unit.id].times / 1e9
+                values = self._imu_decoder.tables(data, places[unit.id].ends)["reading"]
+                inside = self._inside(times)
+                self._imu_readings[unit.id].append(np.column_stack([times, values])[inside])
 
-    def _add_states(self, data: Bytes, found: dict[int, NDArray[np.int64]]) -> None:
-        first = found.get(self._bodies[0].channel)
-        if first is None or not len(first):
-            return
-        rows = np.empty((len(first), len(self._stage.channels)))
+    def imu_logs(self) -> tuple[ImuLog, ...]:
+        """Readings of inertial units."""
+        logs: list[ImuLog] = []
+        for unit in self._imus:
+            table = np.concatenate([np.empty((0, 7)), *self._imu_readings[unit.id]])
+            notes = unit.metadata
+            logs.append(ImuLog(notes["name"], notes[BODY], table[:, 0], table[:, 1:]))
+        return tuple(logs)
+
+    def _add_states(self, data: Bytes, places: dict[int, MessagePlaces]) -> None:
+        count = len(places[self._bodies[0][0]].ends)
+        rows = np.empty((count, len(self._stage.channels)))
         times = np.empty(0)
-        for body in self._bodies:
-            times, numbers = _numbers(body, data, found.get(body.channel, first[:0]))
-            if len(times) != len(rows):
+        for channel, columns, decoder in self._bodies:
+            if channel not in places or len(places[channel].ends) != count:
                 raise Damaged("the bodies of a chunk have different numbers of samples")
-            rows[:, body.columns] = numbers
-        wanted = self._wanted(times)
+            tables = decoder.tables(data, places[channel].ends)
+            times = tables["time"][:, 0]
+            if columns:
+                rows[:, columns] = tables["row"]
+        wanted = self._inside(times) & self._due(times)
         self.times.append(times[wanted])
         self.rows.append(rows[wanted])
 
-    def _wanted(self, times: Array) -> NDArray[np.bool_]:
-        inside = (times >= self._low) & (times <= self._high)
+    def _inside(self, times: Array) -> Mask:
+        return (times >= self._low) & (times <= self._high)
+
+    def _due(self, times: Array) -> Mask:
         if self._rate is None:
-            return inside
+            return np.ones(len(times), bool)
         ticks = np.floor(times * self._rate + 1e-6)
         due = np.diff(ticks, prepend=self._tick) > 0.0
         self._tick = float(ticks[-1])
-        return inside & due
+        return due
 
-    def _add_scans(self, data: Bytes, at: NDArray[np.int64], index: int) -> None:
-        if not len(at):
-            return
-        count = self._stage.scans[index].count
-        times, found = _tails(data, at, 8 * count)
-        ranges = found.view("<f8").astype(np.float32)
+    def _add_scans(self, data: Bytes, places: MessagePlaces, lidar: int) -> None:
+        decoder = MessageDecoder(messages.laser_ranges(self._stage.scans[lidar].count))
+        ranges = decoder.tables(data, places.ends)["reading"].astype(np.float32)
+        times = places.times / 1e9
+        inside = self._inside(times)
         self.scans += [
-            ScanAt(index, time, one)
-            for time, one in zip(times.tolist(), ranges, strict=True)
-            if self._low <= time <= self._high
+            ScanAt(lidar, time, scan)
+            for time, scan in zip(times[inside].tolist(), ranges[inside], strict=True)
         ]
-
-    def _add_readings(self, data: Bytes, at: NDArray[np.int64], channel: int) -> None:
-        if not len(at):
-            return
-        times, found = _tails(data, at, messages.IMU_TAIL_SIZE)
-        parts = [np.ascontiguousarray(found[:, k : k + 8]).view("<f8") for k in messages.IMU_TAIL]
-        inside = (times >= self._low) & (times <= self._high)
-        self._read[channel].append((times[inside], np.concatenate(parts, axis=1)[inside]))
-
-    def logs(self) -> tuple[ImuLog, ...]:
-        """Readings of inertial units."""
-        found: list[ImuLog] = []
-        for unit in self._units:
-            parts = self._read[unit.id]
-            times = np.concatenate([np.empty(0), *(times for times, _ in parts)])
-            values = np.concatenate([np.empty((0, 6)), *(values for _, values in parts)])
-            notes = unit.metadata
-            found.append(ImuLog(notes.get("name", ""), notes.get(BODY, ""), times, values))
-        return tuple(found)
-
-
-def _body(channel: Channel, columns: Sequence[int]) -> _Body:
-    piece = messages.state(columns)
-    head = struct.pack("<BQH", 5, RECORD_HEAD - 9 + len(piece.data), channel.id)
-    template = np.frombuffer(head.ljust(RECORD_HEAD, b"\0") + piece.data, np.uint8)
-    fixed = np.ones(len(template), bool)
-    fixed[len(head) : RECORD_HEAD] = False
-    for slot in piece.slots:
-        fixed[RECORD_HEAD + slot.at : RECORD_HEAD + slot.at + 8] = False
-    return _Body(channel.id, columns, template, fixed)
-
-
-def _numbers(body: _Body, data: Bytes, at: NDArray[np.int64]) -> tuple[Array, Array]:
-    """Times (T,) and numbers (T, channels) of a body from records that begin at places."""
-    size, count = len(body.template), len(body.columns)
-    if len(at) and at.max() + size > len(data):
-        raise Damaged("a message is longer than its chunk")
-    found = sliding_window_view(data, size)[at]
-    if not (found[:, body.fixed] == body.template[body.fixed]).all():
-        raise Damaged("a message of states is not laid out as it was written")
-    times = np.ndarray((len(at),), "<f8", found.data, _CLOCK_AT, (size,))
-    shape, strides = (len(at), count), (size, _STRIDE)
-    if not count:
-        return times.copy(), np.empty(shape)
-    return times.copy(), np.ndarray(shape, "<f8", found.data, _FIRST_AT, strides)
-
-
-def _tails(data: Bytes, at: NDArray[np.int64], size: int) -> tuple[Array, Bytes]:
-    """Log times in s and the last bytes (n, size) of records of one length."""
-    lengths = sliding_window_view(data, 8)[at + 1].view("<u8").ravel().astype(np.int64)
-    ends = at + 9 + lengths
-    if (ends > len(data)).any() or (lengths < 22 + size).any():
-        raise Damaged("a message has a wrong length")
-    ns = sliding_window_view(data, 8)[at + 15].view("<u8").ravel()
-    return ns / 1e9, np.ascontiguousarray(sliding_window_view(data, size)[ends - size])

@@ -11,13 +11,15 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..arrays import Array
+from ..errors import InvalidValue
 from ..stage import Channel, Stage
 from ..stage.film import Film, ScanAt
 from ..trajectory.columns import ROLES, Column, Role
 from ..trajectory.files import known_units
 from ..trajectory.trajectory import Trajectory
 from ..units import Unit
-from .plan import channels_of
+from .parquet import write_folder, write_table
+from .topics import channels_by_body
 
 
 class ImuLog(NamedTuple):
@@ -46,8 +48,15 @@ class Recording:
     meta: Mapping[str, Any]
     """What was noted about the run; "error" is what ended it."""
     complete: bool
-    """False of a file that was not closed: what it has is whole, but there was more."""
+    """False of a file that was not closed, or that says what is lost (`meta["lost_samples"]`): what
+    it has is whole, but there was more."""
     path: Path
+
+    def __repr__(self) -> str:
+        samples = f"{len(self.stage.bodies)} bodies, {self.times.size} samples"
+        span = f" from {self.times[0]:g} to {self.times[-1]:g} s" if self.times.size else ""
+        state = "complete" if self.complete else "not complete"
+        return f"Recording({str(self.path)!r}: {samples}{span}, {state})"
 
     @property
     def duration(self) -> float:
@@ -68,6 +77,13 @@ class Recording:
         film = Film(self.stage, self.times, self.rows.astype(np.float32), tuple(scans))
         return film if fps is None else film.thinned(fps)
 
+    def show(self, *, height: int = 560, limit_mb: float = 5.0) -> Any:
+        """The replay page for a notebook, as the last value of a cell; see `Film.show`."""
+        return self.film().show(height=height, limit_mb=limit_mb)
+
+    def _repr_html_(self) -> str | None:
+        return self.show()._repr_html_() if self.times.size else None
+
     def trajectory(self, body: str) -> Trajectory:
         """The channels of one body as a trajectory."""
         columns = [
@@ -84,9 +100,14 @@ class Recording:
         `Trajectory.from_parquet` reads, and `scans.parquet` if there are scans. Units and roles are
         in the metadata of the columns.
         """
-        from . import recording_tables
-
-        recording_tables.write(self, Path(path))
+        if not self.times.size:
+            raise InvalidValue(f"{self.path} has no samples to write to {path}")
+        bodies = dict.fromkeys(channel.body for channel in self.stage.channels)
+        runs = {body: self.trajectory(body) for body in bodies}
+        if Path(path).suffix == ".parquet":
+            write_table(Path(path), self.stage.title, runs)
+        else:
+            write_folder(Path(path), runs, self.scans, self.stage.scans)
 
     def between(self, start: float, end: float) -> Recording:
         """The part with start <= t <= end, in s."""
@@ -102,7 +123,7 @@ class Recording:
         )
 
     def _places(self, body: str) -> dict[str, int]:
-        places = channels_of(self.stage).get(body)
+        places = channels_by_body(self.stage).get(body)
         if places is None:
             places = [self.stage.body(body).x]  # raises for a name that there is not
         return {self.stage.channels[k].name: k for k in places}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 from pathlib import Path
 from typing import NamedTuple
@@ -10,11 +11,11 @@ import numpy as np
 
 from ..errors import InvalidValue
 from ..files import replacing
-from .file import RecordingFailed, RecordingFile
+from .checksums import Damaged, intact, with_checksum
+from .contents import ChunkPlace, Contents, opened
+from .mcap_file import McapFile, MessageIndexes, RecordingFailed
 from .reading import stage_of
-from .recorder import NOTES
-from .records import Indexed
-from .walk import ChunkAt, Contents, Damaged, opened, scanned, stored, unpacked
+from .topics import NOTES
 
 
 class Recovered(NamedTuple):
@@ -39,7 +40,9 @@ def recover(path: str | os.PathLike[str], out: str | os.PathLike[str] | None = N
     source = Path(path)
     target = source.with_suffix(".recovered.mcap") if out is None else Path(out)
     with opened(source) as contents:
-        stage_of(source, contents)
+        texts = contents.metadata
+        contents.metadata = [(name, values) for name, values in texts if intact(name, values)]
+        stage_of(contents)
         if target.exists() and target.samefile(source):
             raise InvalidValue(f"{target} is the damaged file itself; give another name")
         try:
@@ -52,42 +55,39 @@ def recover(path: str | os.PathLike[str], out: str | os.PathLike[str] | None = N
             kept,
             len(contents.chunks) - kept,
             len(contents.data) - contents.end,
-            contents.complete and kept == len(contents.chunks),
+            contents.complete and (kept, contents.metadata) == (len(contents.chunks), texts),
         )
 
 
 def _written(contents: Contents, path: Path) -> int:
     """Write what is whole; returns how many chunks that are."""
-    channels = list(contents.channels.values())
-    schemas = list(contents.schemas.values())
-    file = RecordingFile(path, schemas, channels, {}, library=contents.library)
+    schemas, channels = list(contents.schemas.values()), list(contents.channels.values())
+    file = McapFile(path, schemas, channels, {}, library=contents.library)
     try:
         for name, values in contents.metadata:
             file.add_metadata(name, values)
         kept = 0
         for chunk in contents.chunks:
             try:
-                parts = _indexed(contents, chunk)
+                indexes = _indexes(contents, chunk)
             except Damaged:
                 continue
-            file.add_stored(chunk.head, stored(contents, chunk), parts)
+            file.add_chunk(contents.chunk(chunk), indexes)
             kept += 1
-        lost = len(contents.chunks) - kept
-        note = f'{{"recovered": {{"damaged_chunks": {lost}}}}}'
-        file.add_metadata(NOTES, {"notes": note})
+        note = json.dumps({"recovered": {"damaged_chunks": len(contents.chunks) - kept}})
+        file.add_metadata(NOTES, with_checksum(NOTES, {"notes": note}))
         file.finish()
     finally:
         file.close()
     return kept
 
 
-def _indexed(contents: Contents, chunk: ChunkAt) -> list[Indexed]:
+def _indexes(contents: Contents, chunk: ChunkPlace) -> list[MessageIndexes]:
     """Where the messages of a chunk are, by looking at each of them."""
-    found = scanned(unpacked(contents, chunk))
-    if not found.keys() <= contents.channels.keys():
-        raise Damaged("a message belongs to no channel")
-    nothing = np.zeros(1, np.uint64)
+    places = contents.places(contents.messages(chunk))
     return [
-        Indexed(np.array([channel], np.uint16), nothing, times, begins)
-        for channel, (times, begins) in found.items()
+        MessageIndexes(
+            np.array([channel], np.uint16), those.times, those.begins[None].astype(np.uint64)
+        )
+        for channel, those in places.items()
     ]

@@ -10,10 +10,11 @@ from math import cos, sin, sqrt
 import numpy as np
 
 from ..errors import InvalidValue
+from ..plane.outline import cleaned, convex_parts
 from ..stage import Body, Disc, Grid, Line, Polygon, Stage, Wheel
-from ..world.contact.outline import cleaned, convex_parts
+from . import protobuf as pb
 from .messages import WORLD, still_pose, vector
-from .wire import Piece, double, fixed32, joined, nested, raw, stamp, text, whole
+from .protobuf import Template
 
 Colour = tuple[float, float, float, float]
 Point = tuple[float, float]
@@ -85,57 +86,70 @@ class _Mesh:
                 self.corners += [begin + k for k in (0, 1, 2, 0, 2, 3)]
         return True
 
-    def piece(self, colour: Colour) -> Piece:
+    def template(self, colour: Colour) -> Template:
         """As an entry of SceneEntity.triangles."""
         points = [vector(2, *point) for point in self.points]
-        corners = raw(5, np.array(self.corners, "<u4").tobytes())
-        return nested(12, _here(1), *points, vector(3, *colour), corners)
+        corners = pb.octets(5, np.array(self.corners, "<u4").tobytes())
+        return pb.message(12, _here(1), *points, vector(3, *colour), corners)
 
 
-def _here(number: int) -> Piece:
+def _here(number: int) -> Template:
     return still_pose(number, 0.0, 0.0, 0.0, _UPRIGHT)
 
 
-def _line(points: Iterable[Point], colour: Colour, *, closed: bool, z: float = 0.01) -> Piece:
+def _line(points: Iterable[Point], colour: Colour, *, closed: bool, z: float = 0.01) -> Template:
     """An entry of SceneEntity.lines."""
-    head = (whole(1, int(closed)), _here(2), double(3, _LINE_WIDTH))
-    return nested(11, *head, *(vector(5, x, y, z) for x, y in points), vector(6, *colour))
+    head = (pb.integer(1, int(closed)), _here(2), pb.double(3, _LINE_WIDTH))
+    return pb.message(11, *head, *(vector(5, x, y, z) for x, y in points), vector(6, *colour))
 
 
-def _entity(frame: str, name: str, parts: Iterable[Piece]) -> Piece:
+def _entity(frame: str, name: str, parts: Iterable[Template]) -> Template:
     """An entry of SceneUpdate.entities, in its frame wherever that goes and until the end."""
-    return nested(2, stamp(1), text(2, frame), text(3, name), whole(5, 1), *parts)
+    return pb.message(
+        2, pb.timestamp(1), pb.string(2, frame), pb.string(3, name), pb.integer(5, 1), *parts
+    )
 
 
-def body_entity(body: Body, frame: str) -> Piece:
+def bodies_scene(frames: Mapping[str, Body]) -> Template:
+    """A SceneUpdate of bodies by their frames, and of steered wheels in theirs."""
+    entities: list[Template] = []
+    for frame, body in frames.items():
+        if body.outlines:
+            entities.append(_body_entity(body, frame))
+        for wheel in body.wheels:
+            if wheel.steer is not None:
+                cylinder = _wheel_cylinder(wheel, 0.0, 0.0, 0.0)
+                name = f"{body.name} {wheel.name}"
+                entities.append(_entity(f"{frame}/{wheel.name}", name, [cylinder]))
+    return pb.joined(entities)
+
+
+def _body_entity(body: Body, frame: str) -> Template:
     """A body with those of its wheels that are not steered."""
     x, y = zip(*(point for outline in body.outlines for point in outline), strict=True)
     width = min(max(x) - min(x), max(y) - min(y))
     low = 0.3 * body.wheels[0].length if body.wheels else 0.0
     colour = colour_of(body.colour, body.kind)
-    parts = _filled(body.outlines, low, low + 0.45 * width, colour)
-    parts += [wheel_cylinder(w, w.x, w.y, w.yaw) for w in body.wheels if w.steer is None]
+    parts = _prisms(body.outlines, low, low + 0.45 * width, colour)
+    parts += [_wheel_cylinder(w, w.x, w.y, w.yaw) for w in body.wheels if w.steer is None]
     return _entity(frame, body.name, parts)
 
 
-def wheel_entity(body: Body, wheel: Wheel, frame: str) -> Piece:
-    """A wheel in a frame that is steered."""
-    return _entity(frame, f"{body.name} {wheel.name}", [wheel_cylinder(wheel, 0.0, 0.0, 0.0)])
-
-
-def wheel_cylinder(wheel: Wheel, x: float, y: float, yaw: float) -> Piece:
+def _wheel_cylinder(wheel: Wheel, x: float, y: float, yaw: float) -> Template:
     """An entry of SceneEntity.cylinders whose axis lies across the wheel."""
     # A cylinder stands on the ground: a quarter turn about x lays it down.
     c, s, quarter = cos(0.5 * yaw), sin(0.5 * yaw), sqrt(0.5)
     lying = (c * quarter, s * quarter, s * quarter, c * quarter)
     at = still_pose(1, x, y, 0.5 * wheel.length, lying)
     size = vector(2, wheel.length, wheel.length, wheel.width)
-    return nested(10, at, size, double(3, 1.0), double(4, 1.0), vector(5, *_COLOURS["wheel"]))
+    return pb.message(
+        10, at, size, pb.double(3, 1.0), pb.double(4, 1.0), vector(5, *_COLOURS["wheel"])
+    )
 
 
-def still_scene(stage: Stage) -> Piece:
+def still_scene(stage: Stage) -> Template:
     """A SceneUpdate of what stands still: an entity per kind of thing."""
-    entities: list[Piece] = []
+    entities: list[Template] = []
     for kind in dict.fromkeys(polygon.kind for polygon in stage.polygons):
         alike = [polygon for polygon in stage.polygons if polygon.kind == kind]
         entities.append(_entity(WORLD, f"still {kind}", _polygons(alike, kind)))
@@ -144,64 +158,67 @@ def still_scene(stage: Stage) -> Piece:
         entities.append(_entity(WORLD, f"still {kind}s", [_ground_line(line) for line in alike]))
     if stage.discs:
         entities.append(_entity(WORLD, "still discs", [_disc(disc) for disc in stage.discs]))
-    return joined(entities)
+    return pb.joined(entities)
 
 
-def _polygons(polygons: Sequence[Polygon], kind: str) -> list[Piece]:
+def _polygons(polygons: Sequence[Polygon], kind: str) -> list[Template]:
     by_colour: dict[Colour, list[Sequence[Point]]] = {}
     for polygon in polygons:
         by_colour.setdefault(colour_of(polygon.colour, kind), []).append(polygon.points)
     height = _HEIGHTS.get(kind, 0.0)
     return [
-        piece
+        template
         for colour, outlines in by_colour.items()
-        for piece in _filled(outlines, 0.0, height, colour)
+        for template in _prisms(outlines, 0.0, height, colour)
     ]
 
 
-def _filled(
+def _prisms(
     outlines: Sequence[Sequence[Point]], low: float, high: float, colour: Colour
-) -> list[Piece]:
+) -> list[Template]:
     """Outlines of one colour as prisms; those that cannot be filled as lines."""
-    mesh, lines = _Mesh(), list[Piece]()
+    mesh, lines = _Mesh(), list[Template]()
     for outline in outlines:
         if not mesh.add_prism(outline, low, high):
             lines.append(_line(outline, colour, closed=True, z=high))
-    return [*([mesh.piece(colour)] if mesh.corners else []), *lines]
+    return [*([mesh.template(colour)] if mesh.corners else []), *lines]
 
 
-def _ground_line(line: Line) -> Piece:
+def _ground_line(line: Line) -> Template:
     return _line(line.points, colour_of(line.colour, line.kind), closed=False)
 
 
-def _disc(disc: Disc) -> Piece:
+def _disc(disc: Disc) -> Template:
     """A cone, or a post for whatever else is round; an entry of SceneEntity.cylinders."""
     cone = disc.kind == "cone"
     height = 2.2 * disc.radius if cone else _HEIGHTS["wall"]
     at = still_pose(1, disc.x, disc.y, 0.5 * height, _UPRIGHT)
     size = vector(2, 2.0 * disc.radius, 2.0 * disc.radius, height)
-    scales = double(3, 1.0), double(4, 0.15 if cone else 1.0)
-    return nested(10, at, size, *scales, vector(5, *colour_of(disc.colour, disc.kind)))
+    scales = pb.double(3, 1.0), pb.double(4, 0.15 if cone else 1.0)
+    return pb.message(10, at, size, *scales, vector(5, *colour_of(disc.colour, disc.kind)))
 
 
-def grid_message(grid: Grid) -> Piece:
+def grid_message(grid: Grid) -> Template:
     """A Grid in colours: dark where it is occupied, clear where it is free."""
     shades = np.full((256, 4), _UNSURE, np.uint8)
     for level, shade in _SHADES.items():
         shades[level] = shade
     cells = shades[np.frombuffer(grid.cells, np.uint8)]
     names = ("red", "green", "blue", "alpha")
-    fields = [nested(8, text(1, n), fixed32(2, k), whole(3, 1)) for k, n in enumerate(names)]
-    return joined(
+    fields = [
+        pb.message(8, pb.string(1, n), pb.fixed32(2, k), pb.integer(3, 1))
+        for k, n in enumerate(names)
+    ]
+    return pb.joined(
         [
-            stamp(1),
-            text(2, WORLD),
+            pb.timestamp(1),
+            pb.string(2, WORLD),
             still_pose(3, grid.x, grid.y, 0.0, _UPRIGHT),
-            fixed32(4, grid.width),
+            pb.fixed32(4, grid.width),
             vector(5, grid.resolution, grid.resolution),
-            fixed32(6, 4 * grid.width),
-            fixed32(7, 4),
+            pb.fixed32(6, 4 * grid.width),
+            pb.fixed32(7, 4),
             *fields,
-            raw(9, cells.tobytes()),
+            pb.octets(9, cells.tobytes()),
         ]
     )

@@ -12,7 +12,8 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 
-from .wire import Piece, joined, nested, text, whole
+from . import protobuf as pb
+from .protobuf import Template
 
 _TYPES = {"double": 1, "int64": 3, "int32": 5, "fixed32": 7, "bool": 8, "string": 9, "bytes": 12}
 _MESSAGE, _ENUM = 11, 14
@@ -78,65 +79,68 @@ MOST_CHANNELS = 2048 - FIRST_CHANNEL
 """Of one body: beyond that tags take three bytes."""
 
 
-def descriptor_set(message: str) -> bytes:
+def descriptor_set(name: str) -> bytes:
     """A message type and those that it uses, as a FileDescriptorSet."""
-    needed: list[str] = []
-    _collect(message, needed)
-    return joined([nested(1, _file(name)) for name in needed]).data
+    files = [pb.message(1, _file(kind, _fields(kind))) for kind in _with_used(name)]
+    return pb.joined(files).data
 
 
-def state_descriptor(message: str, names: Sequence[str]) -> bytes:
-    """The message type of a body's numbers: `t` in s, then a double per name."""
-    fields = [_field("t", 1, _SINGLE, _TYPES["double"])]
-    numbered = enumerate(names, FIRST_CHANNEL)
-    fields += [_field(name, k, _SINGLE, _TYPES["double"]) for k, name in numbered]
-    package, _, name = message.rpartition(".")
-    made = nested(4, text(1, name), *fields)
-    return nested(1, text(1, _file_name(message)), text(2, package), made, text(12, "proto3")).data
+def state_descriptor(name: str, channels: Sequence[str]) -> bytes:
+    """The message type of a body's numbers: `t` in s, then a double per channel."""
+    numbers = {k: _FIELD.match(f"{c}:double") for k, c in enumerate(channels, FIRST_CHANNEL)}
+    return pb.message(1, _file(name, {1: _FIELD.match("t:double"), **numbers})).data
 
 
-def _collect(message: str, found: list[str]) -> None:
-    """A message behind everything that it uses, as readers want it."""
-    for used in _used(message):
-        if used not in found:
-            _collect(used, found)
-    found.append(message)
+def _fields(name: str) -> dict[int, re.Match[str] | None]:
+    return dict(enumerate(_FIELD.finditer(MESSAGES[name]), 1))
 
 
-def _used(message: str) -> list[str]:
-    types = [match["type"] for match in _FIELD.finditer(MESSAGES[message])]
+def _with_used(name: str) -> list[str]:
+    """A message type behind all that it uses, as readers want it."""
+    used = [kind for other in _used(name) for kind in _with_used(other)]
+    return list(dict.fromkeys([*used, name]))
+
+
+def _used(name: str) -> list[str]:
+    types = [match["type"] for match in _FIELD.finditer(MESSAGES.get(name, ""))]
     return list(dict.fromkeys(_FULL[kind] for kind in types if kind in _FULL))
 
 
-def _file_name(message: str) -> str:
-    package, _, name = message.rpartition(".")
+def _file_name(name: str) -> str:
+    package, _, short = name.rpartition(".")
     folder = package.replace(".", "/")
-    return f"{folder}/{name.lower() if package.startswith('google') else name}.proto"
+    return f"{folder}/{short.lower() if package.startswith('google') else short}.proto"
 
 
-def _file(message: str) -> Piece:
-    package, _, name = message.rpartition(".")
-    fields: list[Piece] = []
-    enums: list[Piece] = []
-    for number, match in enumerate(_FIELD.finditer(MESSAGES[message]), 1):
+def _file(name: str, numbered: Mapping[int, re.Match[str] | None]) -> Template:
+    """A FileDescriptorProto."""
+    package, _, short = name.rpartition(".")
+    fields: list[Template] = []
+    enums: list[Template] = []
+    for number, match in numbered.items():
+        assert match is not None
         label = _REPEATED if match["list"] else _SINGLE
         kind, of = _TYPES.get(match["type"], _MESSAGE), ""
         if match["values"]:
-            kind, of = _ENUM, f".{message}.{match['type']}"
+            kind, of = _ENUM, f".{name}.{match['type']}"
             enums.append(_enum(match["type"], match["values"].split(",")))
         elif kind == _MESSAGE:
             of = f".{_FULL[match['type']]}"
-        fields.append(_field(match["name"], number, label, kind, of))
-    made = nested(4, text(1, name), *fields, *enums)
-    uses = [text(3, _file_name(used)) for used in _used(message)]
-    return joined([text(1, _file_name(message)), text(2, package), *uses, made, text(12, "proto3")])
+        parts = [
+            pb.string(1, match["name"]),
+            pb.integer(3, number),
+            pb.integer(4, label),
+            pb.integer(5, kind),
+        ]
+        fields.append(pb.message(2, *parts, *([pb.string(6, of)] if of else [])))
+    uses = [pb.string(3, _file_name(used)) for used in _used(name)]
+    described = pb.message(4, pb.string(1, short), *fields, *enums)
+    head = pb.string(1, _file_name(name)), pb.string(2, package), *uses
+    return pb.joined([*head, described, pb.string(12, "proto3")])
 
 
-def _field(name: str, number: int, label: int, kind: int, of: str = "") -> Piece:
-    parts = [text(1, name), whole(3, number), whole(4, label), whole(5, kind)]
-    return nested(2, *parts, *([text(6, of)] if of else []))
-
-
-def _enum(name: str, values: Sequence[str]) -> Piece:
-    listed = [nested(2, text(1, value), whole(2, k)) for k, value in enumerate(values)]
-    return nested(4, text(1, name), *listed)
+def _enum(name: str, values: Sequence[str]) -> Template:
+    numbered = [
+        pb.message(2, pb.string(1, value), pb.integer(2, k)) for k, value in enumerate(values)
+    ]
+    return pb.message(4, pb.string(1, name), *numbered)

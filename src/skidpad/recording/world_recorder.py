@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any
 
 from ..stage.description import Line
 from ..stage.world_stage import WorldStage
-from ..world.scene import sensors as said
-from .messages import quaternion
-from .plan import ImuMount
+from ..world.scene import sensors
 from .recorder import Recorder
+from .rotations import quaternion
+from .topics import ImuMount
 
 if TYPE_CHECKING:
     from ..world.world import World
@@ -51,24 +51,22 @@ class WorldRecorder(Recorder):
         self.world = world
         self._view = WorldStage(world, title, lines)
         units = [
-            (spec.name, one)
+            (spec.name, sensor)
             for spec in world.scene.vehicles
-            for one in spec.sensors
-            if isinstance(one, said.Imu)
+            for sensor in spec.sensors
+            if isinstance(sensor, sensors.Imu)
         ]
-        self._units = [(owner, one.name) for owner, one in units]
-        mounts = [_mount(owner, one) for owner, one in units]
-        self._seen: list[Any] = [None] * len(self._view.stage.scans)
-        self._felt: list[Any] = [None] * len(mounts)
+        self._units = [(owner, unit.name) for owner, unit in units]
+        self._last_scans: list[Any] = [None] * len(self._view.stage.scans)
+        self._last_readings: list[Any] = [None] * len(units)
         # What computes the outputs is compiled here, not while the world runs.
         self._view.row()
-        given = {"dt": world.dt, "seed": world.seed, **(meta or {})}
         super().__init__(
             path,
             self._view.stage,
             rate=rate,
-            meta=given,
-            imus=mounts,
+            meta={"dt": world.dt, "seed": world.seed, **(meta or {})},
+            imus=[_mount(owner, unit) for owner, unit in units],
             rows_of=self._view.rows,
             width=self._view.width,
         )
@@ -78,33 +76,32 @@ class WorldRecorder(Recorder):
         time = self.world.time
         if time < self._next and time > self._time:
             return False
-        self._take(time, self._view.take)
-        if self._seen:
+        self._add_sample(time, self._view.take())
+        if self._last_scans:
             self._take_scans()
-        if self._felt:
+        if self._last_readings:
             self._take_readings()
         return True
 
     def _take_scans(self) -> None:
         for k, scan in enumerate(self._view.readings()):
-            if scan is not None and scan is not self._seen[k]:
-                self._seen[k] = scan
+            if scan is not None and scan is not self._last_scans[k]:
+                self._last_scans[k] = scan
                 self.add_scan(k, scan.stamp, scan.ranges)
 
     def _take_readings(self) -> None:
         sensing = self.world.sensing
         for k, (owner, name) in enumerate(self._units):
             reading = sensing.of(owner)[name]
-            if reading is None or reading is self._felt[k]:
+            if reading is None or reading is self._last_readings[k]:
                 continue
-            self._felt[k] = reading
+            self._last_readings[k] = reading
             values = [*reading[3:6], *reading[0:3]]
             if self._imus[k].oriented:
                 values += quaternion(reading.yaw, reading.pitch, reading.roll)
             self.add_imu(k, reading.stamp, values)
 
 
-def _mount(owner: str, one: said.Imu) -> ImuMount:
-    p = one.pose
-    oriented = one.measure_orientation
-    return ImuMount(one.name, owner, p.x, p.y, p.z, p.roll, p.pitch, p.yaw, oriented)
+def _mount(owner: str, unit: sensors.Imu) -> ImuMount:
+    p, oriented = unit.pose, unit.measure_orientation
+    return ImuMount(unit.name, owner, p.x, p.y, p.z, p.roll, p.pitch, p.yaw, oriented)

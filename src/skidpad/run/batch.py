@@ -19,7 +19,6 @@ from ..compile import gpu
 from ..errors import InvalidValue
 
 LAYOUTS = ("aos", "soa")
-DEVICES = ("cpu", "cuda")
 
 
 class Space(NamedTuple):
@@ -36,12 +35,12 @@ class Space(NamedTuple):
         return cls(device, np if device == "cpu" else gpu.cupy(), np.dtype(precision))
 
 
-def returned(out: Any, space: Space, *given: Any) -> Any:
-    """A result where its caller wants it: on the device only if something given was there."""
+def where_wanted(out: Any, space: Space, *arguments: Any) -> Any:
+    """A result where its caller wants it: on the device only if one of the arguments was there."""
     if space.device == "cpu":
         return out
-    from_device = [g for g in given if gpu.is_on_device(g)]
-    return gpu.like(out, from_device[0]) if from_device else on_host(out)
+    on_device = [argument for argument in arguments if gpu.is_on_device(argument)]
+    return gpu.like(out, on_device[0]) if on_device else on_host(out)
 
 
 def on_host(array: Any) -> AnyArray:
@@ -49,21 +48,21 @@ def on_host(array: Any) -> AnyArray:
     return array.get() if hasattr(array, "get") else array
 
 
-def states(kind: type, given: Any, space: Space, layout: str) -> AnyArray:
+def states(kind: type, values: Any, space: Space, layout: str) -> AnyArray:
     """Start states as (1, B, n); one state is a batch of one."""
-    return _finite(kind, "x0", _shaped(kind, "x0", given, space, layout, timed=False))
+    return _finite(kind, "x0", _shaped(kind, "x0", values, space, layout, timed=False))
 
 
-def parameters(kind: type, base: Any, given: Any, space: Space) -> AnyArray:
+def parameters(kind: type, base: Any, values: Any, space: Space) -> AnyArray:
     """Parameters as (1, B or 1, n): the vehicle's own, or per vehicle by array or by name."""
     row = numbers("params", record.flatten(base), space)
-    if given is None:
+    if values is None:
         return _finite(kind, "params", row.reshape(1, 1, -1))
-    if not isinstance(given, Mapping):
-        table = _shaped(kind, "params", given, space, "aos", timed=False)
+    if not isinstance(values, Mapping):
+        table = _shaped(kind, "params", values, space, "aos", timed=False)
         return in_range(kind, "params", _finite(kind, "params", table))
     columns: dict[str, AnyArray] = {}
-    for name, value in given.items():
+    for name, value in values.items():
         if name not in record.names(kind):
             raise InvalidValue(record.unknown_name("params", name, record.names(kind)))
         columns[name] = np.atleast_1d(numbers(f"params[{name!r}]", value, space))
@@ -78,27 +77,33 @@ def parameters(kind: type, base: Any, given: Any, space: Space) -> AnyArray:
     return in_range(kind, "params", _finite(kind, "params", table[None]))
 
 
-def series(kind: type, what: str, given: Any, space: Space, layout: str) -> AnyArray:
+def series(kind: type, what: str, values: Any, space: Space, layout: str) -> AnyArray:
     """Inputs or disturbances as (T or 1, B or 1, n); a record or mapping is one held row.
 
     Whether they are finite is left to the kernel, which reads them anyway.
     """
-    if given is None or isinstance(given, (Mapping, kind)):
-        row = record.flatten(record.build(kind, given))
+    if values is None or isinstance(values, (Mapping, kind)):
+        row = record.flatten(record.build(kind, values))
         return numbers(what, row, space).reshape(1, 1, -1)
-    return in_range(kind, what, _shaped(kind, what, given, space, layout, timed=True))
+    return in_range(kind, what, _shaped(kind, what, values, space, layout, timed=True))
 
 
 def rows(
-    kind: type, what: str, given: Any, space: Space, shape: tuple[int, ...], *, masked: bool = False
+    kind: type,
+    what: str,
+    values: Any,
+    space: Space,
+    shape: tuple[int, ...],
+    *,
+    masked: bool = False,
 ) -> AnyArray:
     """Values for each of a set of states of leading shape `shape`, as (1, N, n); or one for all.
 
     With `masked` they may be NaN.
     """
-    if given is None or isinstance(given, (Mapping, kind)):
-        return series(kind, what, given, space, "aos")
-    array = numbers(what, given, space)
+    if values is None or isinstance(values, (Mapping, kind)):
+        return series(kind, what, values, space, "aos")
+    array = numbers(what, values, space)
     n = record.size(kind)
     if array.ndim == 0 or array.shape[-1] != n:
         raise InvalidValue(
@@ -116,6 +121,22 @@ def rows(
     return array if masked else in_range(kind, what, _finite(kind, what, array))
 
 
+def lengths(values: Any, steps: int, precision: str) -> AnyArray:
+    """Lengths of steps in s, (steps,), checked."""
+    array = numbers("dt", values, Space.of("cpu", "float64"))
+    if array.shape != (steps,):
+        raise InvalidValue(f"dt has shape {array.shape}; expected ({steps},), one for each step")
+    with np.errstate(all="ignore"):
+        rounded = array.astype(precision)
+    bad = np.flatnonzero(~(np.isfinite(rounded) & (rounded > 0.0)))
+    if len(bad):
+        raise InvalidValue(
+            f"dt of step {bad[0]} is {array[bad[0]]} s; it must be finite and greater than 0 in "
+            f"{precision}"
+        )
+    return array
+
+
 def empty(samples: int, count: int, size: int, space: Space, layout: str) -> AnyArray:
     """Room for samples (sample, vehicle, field), laid out in memory as `layout` says."""
     shape = (samples, count, size) if layout == "aos" else (samples, size, count)
@@ -131,12 +152,12 @@ def empty(samples: int, count: int, size: int, space: Space, layout: str) -> Any
 
 
 def _shaped(
-    kind: type, what: str, given: Any, space: Space, layout: str, *, timed: bool
+    kind: type, what: str, values: Any, space: Space, layout: str, *, timed: bool
 ) -> AnyArray:
     n = record.size(kind)
-    if isinstance(given, (Mapping, kind)):
-        given = record.flatten(record.build(kind, given))
-    array = numbers(what, given, space)
+    if isinstance(values, (Mapping, kind)):
+        values = record.flatten(record.build(kind, values))
+    array = numbers(what, values, space)
     if layout == "soa" and array.ndim > 1:
         array = np.swapaxes(array, -1, -2)
     if array.ndim == 0 or array.shape[-1] != n or array.ndim > (3 if timed else 2):
@@ -147,7 +168,7 @@ def _shaped(
             ("soa", False): f"({n}, B)",
         }
         raise InvalidValue(
-            f"{what} has shape {_shape(given)}; expected {forms[layout, timed]} "
+            f"{what} has shape {_shape(values)}; expected {forms[layout, timed]} "
             f"with fields {', '.join(record.names(kind))}"
         )
     array = array.reshape((1,) * (3 - array.ndim) + array.shape)
@@ -156,21 +177,21 @@ def _shaped(
     return array if whole else array.copy()
 
 
-def numbers(what: str, given: Any, space: Space) -> AnyArray:
+def numbers(what: str, values: Any, space: Space) -> AnyArray:
     """Anything array-like as an array in this space."""
     try:
         with np.errstate(over="ignore"):  # too large for float32 becomes infinite, and is refused
             if space.device == "cuda":
-                return gpu.device_array(what, given, space.dtype)
-            return np.asarray(given, dtype=space.dtype)
+                return gpu.device_array(what, values, space.dtype)
+            return np.asarray(values, dtype=space.dtype)
     except (TypeError, ValueError) as error:
         if isinstance(error, InvalidValue):
             raise
         raise InvalidValue(f"{what} must be an array of numbers: {error}") from error
 
 
-def _shape(given: Any) -> tuple[int, ...]:
-    return tuple(given.shape) if hasattr(given, "shape") else np.shape(given)
+def _shape(values: Any) -> tuple[int, ...]:
+    return tuple(values.shape) if hasattr(values, "shape") else np.shape(values)
 
 
 def _finite(kind: type, what: str, array: AnyArray) -> AnyArray:

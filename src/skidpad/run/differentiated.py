@@ -9,13 +9,13 @@ from __future__ import annotations
 
 import threading
 from collections import OrderedDict
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any, Protocol
 
 import numpy as np
 
 from ..arrays import AnyArray
-from ..compile import host, pipeline
+from ..compile.bound import BoundMap
 from ..compile.program import Port
 from ..compile.trace import trace
 from ..integrate import ExplicitRungeKutta, Tableau
@@ -56,57 +56,47 @@ class Differentiated:
         nx = symbols[0].numel()
         matrices = [ca.densify(jacobian[:, :nx]), ca.densify(jacobian[:, nx:])]
         results = [values, *matrices, *more]
-        self._given = [np.zeros(symbol.numel()) for symbol in symbols]
-        self._found = [np.zeros(values.numel()), *(np.zeros(m.shape) for m in matrices)]
-        self._found += [np.zeros(result.numel()) for result in more]
+        self._points = [np.zeros(symbol.numel()) for symbol in symbols]
+        self._results = [np.zeros(values.numel()), *(np.zeros(m.shape) for m in matrices)]
+        self._results += [np.zeros(result.numel()) for result in more]
         # CasADi stores columns one after the other, NumPy rows.
         columns = [ca.reshape(result.T, -1, 1) for result in results]
         self._function = ca.Function("f", list(symbols), columns, {"cse": True})
         self.operations: int = self._function.n_instructions()
         self._lock = threading.Lock()
-        self._call: Callable[[], None] | None = None
+        self._compiled: BoundMap | None = None
 
-    def _interpreted(self) -> Callable[[], None]:
-        def call() -> None:
-            for found, result in zip(self._found, self._function(*self._given), strict=True):
-                found.reshape(-1)[:] = result.full().ravel()
+    def _interpret(self) -> None:
+        for array, result in zip(self._results, self._function(*self._points), strict=True):
+            array.reshape(-1)[:] = result.full().ravel()
 
-        return call
+    def _bound(self) -> BoundMap:
+        """The function as machine code over the arrays of this object."""
+        inputs, outputs = (
+            [Port(f"{side}{k}", tuple(map(str, range(array.size)))) for k, array in enumerate(some)]
+            for side, some in (("in", self._points), ("out", self._results))
+        )
+        program = trace(self.name, self._inlined, inputs, outputs)
+        return BoundMap(program, self._points, self._results)
 
-    def _compiled(self) -> Callable[[], None]:
+    def _inlined(self, *ports: tuple[Any, ...]) -> list[list[Any]]:
         import casadi as ca
 
-        def inlined(*ports: tuple[Any, ...]) -> list[list[Any]]:
-            results = self._function(*(ca.vertcat(ca.SX(0, 1), *port) for port in ports))
-            return [ca.vertsplit(result) if result.numel() else [] for result in results]
-
-        inputs, outputs = (
-            [Port(f"{side}{k}", tuple(map(str, range(array.size)))) for k, array in enumerate(many)]
-            for side, many in (("in", self._given), ("out", self._found))
-        )
-        program = trace(self.name, inlined, inputs, outputs)
-        kernel, _ = pipeline.apply_kernel(program, "float64", 1)
-        arrays = [array.reshape(1, 1, -1) for array in (*self._given, *self._found)]
-        words = [word for array in arrays for word in host.writable(array)]
-        block = np.array([*words, 0, 1], dtype=np.int64)
-        address = block.ctypes.data
-
-        def call() -> None:
-            assert block.size  # keeps the block alive as long as the function
-            kernel(address)
-
-        return call
+        results = self._function(*(ca.vertcat(ca.SX(0, 1), *port) for port in ports))
+        return [ca.vertsplit(result) if result.numel() else [] for result in results]
 
     def __call__(self, *rows: Any) -> list[AnyArray]:
         """The values and derivatives at a point."""
         with self._lock:
-            if self._call is None:
-                compiled = self.operations <= LARGEST
-                self._call = self._compiled() if compiled else self._interpreted()
-            for given, row in zip(self._given, rows, strict=True):
-                given[:] = row
-            self._call()
-            return [found.copy() for found in self._found]
+            for point, row in zip(self._points, rows, strict=True):
+                point[:] = row
+            if self.operations > LARGEST:
+                self._interpret()
+            else:
+                if self._compiled is None:
+                    self._compiled = self._bound()
+                self._compiled()
+            return [array.copy() for array in self._results]
 
 
 class Staged:
@@ -140,11 +130,11 @@ def _ahead(
     start: AnyArray, weights: Sequence[float], slopes: list[AnyArray], dt: float
 ) -> AnyArray:
     """start + dt Σ weights slopes."""
-    found = start
+    ahead = start
     for weight, slope in zip(weights, slopes, strict=False):
         if weight:
-            found = found + (weight * dt) * slope
-    return found
+            ahead = ahead + (weight * dt) * slope
+    return ahead
 
 
 _KEPT: OrderedDict[tuple[Any, ...], tuple[Model, Function]] = OrderedDict()
@@ -161,13 +151,13 @@ def differentiated(vehicle: Vehicle, what: str, integrator: Integrator | None = 
     key = (id(model), what, integrator)
     entry = _KEPT.get(key)
     if entry is None:
-        entry = _KEPT[key] = (model, _made(vehicle, what, integrator))
+        entry = _KEPT[key] = (model, _function(vehicle, what, integrator))
         while len(_KEPT) > KEPT:
             _KEPT.popitem(last=False)
     return entry[1]
 
 
-def _made(vehicle: Vehicle, what: str, integrator: Integrator | None) -> Function:
+def _function(vehicle: Vehicle, what: str, integrator: Integrator | None) -> Function:
     from ..interop.casadi import casadi_model
 
     model = casadi_model(vehicle, integrator)

@@ -12,7 +12,7 @@ from ..compile.program import Program
 from ..errors import InvalidValue
 from . import batch
 from .delay import Channels
-from .stepper import residual_tolerance
+from .settings import Settings
 
 RolloutEngine = CpuRollout | CudaRollout
 MapEngine = CpuMap | CudaMap
@@ -21,31 +21,22 @@ AdjointEngine = CpuAdjoint | CudaAdjoint
 
 @dataclass(frozen=True)
 class Engines:
-    """Makes the engines of one plant for one device, precision and step."""
+    """Makes the engines of one plant under some settings, each when it is first used."""
 
     plant: Plant
-    dt: float
-    """Step in s."""
-    precision: str
-    device: str
-    threads: int | None
-    lanes: int | None
-    fast: bool
-    substeps: int = 1
-
-    def __post_init__(self) -> None:
-        if self.fast and self.device != "cuda":
-            raise InvalidValue("fast = True is for device = 'cuda'; the CPU is always exact")
+    settings: Settings
+    inputs: str = "controls"
+    """What the caller calls the inputs, for errors."""
 
     @cached_property
     def space(self) -> batch.Space:
         """Where the arrays live."""
-        return batch.Space.of(self.device, self.precision)
+        return batch.Space.of(self.settings.device, self.settings.precision)
 
     @property
-    def tolerance(self) -> float:
-        """Newton residual above which an implicit step has failed."""
-        return residual_tolerance(self.precision)
+    def substeps(self) -> int:
+        """Steps of the integrator within one of dt."""
+        return self.settings.substeps or self.plant.substeps
 
     @cached_property
     def channels(self) -> Channels:
@@ -58,48 +49,50 @@ class Engines:
         return self._rollout(self.channels.fields)
 
     @cached_property
-    def prompt(self) -> RolloutEngine:
+    def undelayed(self) -> RolloutEngine:
         """The same with inputs that act at once, also those that the model delays."""
         return self._rollout(()) if self.channels else self.rollout
 
     def _rollout(self, delayed: tuple[int, ...]) -> RolloutEngine:
-        program, dt, tolerance, precision = (
-            self.plant.step,
-            self.dt,
-            self.tolerance,
-            self.precision,
-        )
-        if self.device == "cuda":
+        s = self.settings
+        if s.device == "cuda":
             return CudaRollout(
-                program,
-                dt=dt,
-                tolerance=tolerance,
-                precision=precision,
-                fast=self.fast,
+                self.plant.step,
+                dt=s.dt,
+                tolerance=s.tolerance,
+                precision=s.precision,
+                fast=s.fast,
                 substeps=self.substeps,
                 delayed=delayed,
             )
         return CpuRollout(
-            program,
-            dt=dt,
-            tolerance=tolerance,
-            precision=precision,
-            lanes=self.lanes,
-            threads=self.threads,
+            self.plant.step,
+            dt=s.dt,
+            tolerance=s.tolerance,
+            precision=s.precision,
+            lanes=s.lanes,
+            threads=s.threads,
             substeps=self.substeps,
             delayed=delayed,
         )
 
     def map(self, program: Program) -> MapEngine:
         """A Program once per vehicle."""
-        if self.device == "cuda":
-            return CudaMap(program, self.precision)
-        return CpuMap(program, self.precision, self.threads)
+        s = self.settings
+        if s.device == "cuda":
+            return CudaMap(program, s.precision)
+        return CpuMap(program, s.precision, s.threads)
+
+    @cached_property
+    def outputs(self) -> CpuMap:
+        """The outputs of the plant; on the processor, also for a GPU."""
+        return CpuMap(self.plant.outputs, self.settings.precision, self.settings.threads)
 
     def adjoint(self, program: Program) -> AdjointEngine:
         """An adjoint Program backwards over a rollout."""
+        s = self.settings
         if self.substeps != 1:
             raise InvalidValue(f"gradients need substeps = 1, this fleet has {self.substeps}")
-        if self.device == "cuda":
-            return CudaAdjoint(program, dt=self.dt, precision=self.precision)
-        return CpuAdjoint(program, dt=self.dt, precision=self.precision, threads=self.threads)
+        if s.device == "cuda":
+            return CudaAdjoint(program, dt=s.dt, precision=s.precision)
+        return CpuAdjoint(program, dt=s.dt, precision=s.precision, threads=s.threads)

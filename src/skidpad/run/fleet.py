@@ -2,33 +2,39 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Generic, Self
 
 import numpy as np
 
 from .. import record
 from ..arrays import AnyArray
-from ..checks import one_of, steps_of, whole
-from ..compile.cpu import CpuMap
+from ..checks import one_of, steps_of, vehicle_of, whole
+from ..compile.closed_loop import policy_of
+from ..compile.cpu import CpuRollout
+from ..compile.plant import Plant
 from ..cost import Cost
 from ..errors import InvalidValue
-from ..extension import outer
+from ..integrate import compiled_integrator
+from ..integrate.base import Integrator
+from ..model import P, U, Vehicle, W, X, Y
 from ..policy import Policy
-from . import batch
-from . import delay as dead_time
-from .compiled_fleet import Compiled
-from .derivatives import Derivatives
-from .gradient import WRT, Gradient, Jacobian, asked
-from .loop_arguments import Arguments, joined
-from .rollouts import no_dead_time
+from ..progress import Choice, watching
+from . import batch, delay
+from .adjoint import saved_cost
+from .gradient import WRT, Derivatives, Gradient, Jacobian
+from .loop_arguments import LoopArguments, loop_arrays
+from .runner import Runner, vehicles
+from .settings import Settings
 
 if TYPE_CHECKING:
     from ..random import UncertaintyModel
+    from .monte_carlo.result import MonteCarlo
 
 
-class Fleet(Compiled):
+class Fleet(Generic[X, U, P, Y, W]):
     """Simulates many copies of a vehicle in lanes of SIMD instructions and in threads.
 
     A vehicle's result has the same bits whatever the lane width, the number of threads and the
@@ -52,6 +58,105 @@ class Fleet(Compiled):
             model samples (`Model.hold`) stay constant; as the model says if None, mostly 1.
     """
 
+    def __init__(
+        self,
+        vehicle: Vehicle[X, U, P, Y, W],
+        dt: float,
+        integrator: str | Integrator = "rk4",
+        *,
+        precision: str = "float64",
+        device: str = "cpu",
+        threads: int | None = None,
+        on_diverge: str = "raise",
+        lanes: int | None = None,
+        fast: bool = False,
+        substeps: int | None = None,
+    ) -> None:
+        method = compiled_integrator(integrator)
+        settings = Settings(
+            dt, method, precision, device, threads, lanes, fast, substeps, on_diverge
+        )
+        self._use(Runner(Plant.of(vehicle_of(vehicle), method), settings))
+
+    @classmethod
+    def load(
+        cls,
+        path: str | Path,
+        *,
+        dt: float | None = None,
+        precision: str = "float64",
+        device: str = "cpu",
+        threads: int | None = None,
+        on_diverge: str = "raise",
+        lanes: int | None = None,
+        fast: bool = False,
+        substeps: int | None = None,
+    ) -> Self:
+        """A fleet of the vehicle in a file that `save` wrote; needs no CasADi. `dt` as saved."""
+        plant, saved_dt = Plant.load(path)
+        step = saved_dt if dt is None else dt
+        settings = Settings(
+            step, None, precision, device, threads, lanes, fast, substeps, on_diverge
+        )
+        return cls._of(Runner(plant, settings))
+
+    @classmethod
+    def _of(cls, runner: Runner) -> Self:
+        fleet = cls.__new__(cls)
+        fleet._use(runner)
+        return fleet
+
+    def _use(self, runner: Runner) -> None:
+        settings = runner.settings
+        self._runner, self.plant = runner, runner.plant
+        self.dt, self.precision = settings.dt, settings.precision
+        self.device, self.on_diverge = settings.device, settings.on_diverge
+        self.substeps = runner.engines.substeps
+
+    def save(self, path: str | Path, *, cost: Any = None) -> None:
+        """Write vehicle, parameters, integrator and dt to one portable file; see `load`.
+
+        With a cost, the loaded fleet can also compute its gradient.
+        """
+        programs = None
+        if cost is not None:
+            self._runner.must_be_open("a cost")
+            programs = saved_cost(self.plant, cost)
+        self.plant.save(path, dt=self.dt, cost=programs)
+
+    @property
+    def vehicle(self) -> Vehicle[X, U, P, Y, W]:
+        """The vehicle of the fleet; one that was loaded from a file or is a closed loop has
+        none."""
+        if self.plant.vehicle is None:
+            origin = "was loaded" if policy_of(self.plant) is None else "is a closed loop"
+            raise InvalidValue(f"this fleet of {self.plant.name!r} {origin}: it has no model")
+        return self.plant.vehicle
+
+    def closed_loop(self, policy: Policy) -> Self:
+        """A fleet of this vehicle with its driver, compiled into one.
+
+        Its inputs are the policy's references. Behind the vehicle's own fields its states have
+        the policy's memory (`memory.integral`), its parameters those of the policy (`policy.k_p`)
+        and its outputs the commands (`command.steer`). It can be saved, and loaded elsewhere.
+        """
+        return self._of(self._runner.closed_loop(policy))
+
+    def loop(self, policy: Policy) -> Self:
+        """The closed loop with a policy, compiled once whatever the policy's parameters."""
+        return self._of(self._runner.loop(policy))
+
+    @property
+    def lanes(self) -> int:
+        """Vehicles per instruction; 1 on a GPU, where each has a thread."""
+        return self._runner.engines.rollout.lanes
+
+    @property
+    def threads(self) -> int:
+        """Threads a rollout uses on the CPU."""
+        engine = self._runner.engines.rollout
+        return engine.threads if isinstance(engine, CpuRollout) else 1
+
     def rollout(
         self,
         x0: Any,
@@ -59,6 +164,7 @@ class Fleet(Compiled):
         *,
         every: int = 1,
         steps: int | None = None,
+        dt: Any = None,
         params: Any = None,
         disturbances: Any = None,
         layout: str = "aos",
@@ -68,6 +174,7 @@ class Fleet(Compiled):
         return_memory: bool = False,
         pending: Any = None,
         return_pending: bool = False,
+        progress: Choice = None,
     ) -> Any:
         """States of all vehicles at the start and then after every `every` steps.
 
@@ -77,6 +184,7 @@ class Fleet(Compiled):
                 of names is held by all vehicles. T sets the number of steps; held controls need
                 `steps`.
             every: steps between samples; must divide the number of steps.
+            dt: length of each step in s, (T,), where they differ; the fleet's own if None.
             params: parameters that differ between vehicles: (B, np), or a mapping of names to (B,).
             disturbances: like `controls`, for the model's Disturbance record.
             layout: "aos" as above, or "soa" with the vehicle last in x0, controls, disturbances and
@@ -90,6 +198,7 @@ class Fleet(Compiled):
                 what a model with dead time has been commanded and has not felt yet. Its inputs'
                 defaults if None.
             return_pending: return the queue after the last step too, for the next rollout.
+            progress: how far it is: None, True, False or a function, see `skidpad.progress`.
 
         Returns:
             (steps / every + 1, B, nx) in the precision of the fleet, or (..., nx, B) for "soa";
@@ -100,34 +209,50 @@ class Fleet(Compiled):
         if policy is None:
             if memory is not None or policy_params is not None or return_memory:
                 raise InvalidValue("memory, policy_params and return_memory go with a policy=")
-            runner = self._rollouts
-            given = runner.given(x0, controls, params, disturbances, layout)
+            runner = self._runner
+            arrays = runner.arguments(x0, controls, params, disturbances, layout)
         else:
-            runner = self.loop(policy)._rollouts
-            arguments = Arguments(x0, controls, params, disturbances, memory, policy_params)
-            given = joined(self.plant, policy, arguments, self._space, layout)
+            runner = self._runner.loop(policy)
+            loop = LoopArguments(x0, controls, params, disturbances, memory, policy_params)
+            arrays = loop_arrays(self.plant, policy, loop, runner.space, layout)
+        steps = np.size(dt) if steps is None and dt is not None else steps
         total = steps_of(steps, controls, disturbances)
         every = whole("every", every, f"at least 1 and divide the {total} steps")
         if total % every:
             raise InvalidValue(f"every = {every} must be at least 1 and divide the {total} steps")
-        late = self._rollouts.late(given, pending, layout)
-        if late is None and return_pending:
-            raise no_dead_time(self.plant.name)
-        out = runner.samples(given, total, every, layout, late)
+        lengths = None if dt is None else batch.lengths(dt, total, self.precision)
+        queue = self._runner.queue(arrays, pending, layout)
+        if queue is None and return_pending:
+            raise self._runner.no_dead_time()
+        # Some models count updates, whatever their length.
+        if queue is not None and lengths is not None and self.plant.dead_time_rule != "nearest":
+            if pending is not None or return_pending:
+                raise InvalidValue(
+                    "pending and return_pending are for steps of one length, not dt="
+                )
+            arrays, queue = runner.acting_over(arrays, lengths), None
+        work = total * vehicles(arrays, queue)
+        with watching(work, "steps", "rollout", progress) as watch:
+            out = runner.samples(
+                arrays, total, every, layout, queue, lengths=lengths, progress=watch
+            )
         nx = record.size(self.plant.State)
         callers = (x0, controls, params, disturbances)
-        states = self._handed(out[..., :nx], layout, *callers)
-        if late is not None and return_pending:
-            queue = dead_time.pending_after(given.u, late, total, self._space)
-            return states, self._handed(queue, layout, *callers)
-        return (states, self._handed(out[..., nx:], layout, *callers)) if return_memory else states
+        states = self._laid_out(out[..., :nx], layout, *callers)
+        if queue is not None and return_pending:
+            after = delay.pending_after(arrays.u, queue, total, runner.space)
+            return states, self._laid_out(after, layout, *callers)
+        if return_memory:
+            return states, self._laid_out(out[..., nx:], layout, *callers)
+        return states
 
-    def _handed(self, samples: AnyArray, layout: str, *given: Any) -> Any:
+    def _laid_out(self, samples: AnyArray, layout: str, *arguments: Any) -> Any:
         """Samples (sample, vehicle, field) in the layout and the place that the caller wants."""
+        space = self._runner.space
         samples = samples if layout == "aos" else np.swapaxes(samples, -1, -2)
         if self.device == "cuda":  # not every library takes an array with gaps
-            samples = self._space.xp.ascontiguousarray(samples)
-        return batch.returned(samples, self._space, *given)
+            samples = space.xp.ascontiguousarray(samples)
+        return batch.where_wanted(samples, space, *arguments)
 
     def gradient(
         self,
@@ -140,6 +265,7 @@ class Fleet(Compiled):
         disturbances: Any = None,
         references: Any = None,
         wrt: Any = WRT,
+        progress: Choice = None,
     ) -> tuple[Any, Gradient]:
         """Cost of every vehicle's rollout and its exact derivatives, by the discrete adjoint.
 
@@ -150,20 +276,17 @@ class Fleet(Compiled):
             references: what the cost sees as `r` at each step and at the end, (T + 1, B or 1, nr),
                 or one record held.
             wrt: which derivatives to compute, of "x0", "controls" and "params".
+            progress: as in `rollout`.
 
         Returns:
             The cost (B,), and a `Gradient` with fields `x0` (B, nx), `controls` (as given) and
             `params` (B, np).
         """
-        names = asked(wrt)
         cost = self.plant.saved_cost if cost is None else Cost.of(cost)
         if cost is None:
             raise InvalidValue("gradient needs a cost: a skidpad.Cost or a function of x and u")
-        given = self._rollouts.given(x0, controls, params, disturbances)
-        total = steps_of(steps, controls, disturbances)
-        found = self._derivatives.gradient(given, controls, total, cost, references, names)
-        value, gradient = self._back(found, x0, controls, params)
-        return value, gradient
+        rollout = (x0, controls, params, disturbances)
+        return self._derivatives.gradient(rollout, steps, cost, references, wrt, progress)
 
     def vjp(
         self,
@@ -181,11 +304,8 @@ class Fleet(Compiled):
 
         `cotangents` has the shape of the result of `rollout` with the same arguments.
         """
-        names = asked(wrt)
-        given = self._rollouts.given(x0, controls, params, disturbances)
-        total = steps_of(steps, controls, disturbances)
-        found = self._derivatives.vjp(given, controls, total, every, cotangents, names)
-        return self._back([found], x0, controls, params)[0]
+        rollout = (x0, controls, params, disturbances)
+        return self._derivatives.vjp(rollout, steps, every, cotangents, wrt)
 
     def jacobian(
         self,
@@ -200,10 +320,11 @@ class Fleet(Compiled):
 
         Every vehicle is run once per state, so memory and time grow with nx.
         """
-        given = self._rollouts.given(x0, controls, params, disturbances)
-        total = steps_of(steps, controls, disturbances)
-        found = self._derivatives.jacobian(given, controls, total)
-        return self._back([found], x0, controls, params)[0]
+        return self._derivatives.jacobian((x0, controls, params, disturbances), steps)
+
+    @cached_property
+    def _derivatives(self) -> Derivatives:
+        return Derivatives(self._runner)
 
     def monte_carlo(
         self,
@@ -222,7 +343,8 @@ class Fleet(Compiled):
         quantities: Any = None,
         events: Mapping[str, Any] | None = None,
         quantiles: Sequence[float] = (0.05, 0.25, 0.5, 0.75, 0.95),
-    ) -> Any:
+        progress: Choice = None,
+    ) -> MonteCarlo:
         """Many runs, each with disturbances drawn anew at every step of dt.
 
         Args:
@@ -241,14 +363,18 @@ class Fleet(Compiled):
                 extremes of; all states if None.
             events: functions of the state record that say whether something happens, by name.
             quantiles: levels to keep, from 0 to 1.
+            progress: as in `rollout`, in steps of all runs.
 
         Returns:
             A `MonteCarlo`: bands, probabilities with confidence intervals, worst cases with their
             seeds, and `replay` for any of them.
         """
-        return outer("Fleet.monte_carlo")(
-            self, x0, controls, runs, disturbance, noise, policy, seed, steps, duration, params,
-            policy_params, quantities, events, quantiles,
+        # The random numbers bring numba along, which rollouts do not need.
+        from .monte_carlo.sampled import sampled
+
+        return sampled(
+            self._runner, x0, controls, runs, disturbance, noise, policy, seed, steps, duration,
+            params, policy_params, quantities, events, quantiles, progress,
         )  # fmt: skip
 
     def as_torch(self) -> Any:
@@ -259,19 +385,6 @@ class Fleet(Compiled):
         from ..interop.torch import as_torch
 
         return as_torch(self)
-
-    @cached_property
-    def _derivatives(self) -> Derivatives:
-        self._must_be_open("a gradient")
-        return Derivatives(self._rollouts)
-
-    def _back(self, results: Iterable[Any], *given: Any) -> list[Any]:
-        """Arrays and records of arrays, where the caller wants them."""
-
-        def one(array: Any) -> Any:
-            return None if array is None else batch.returned(array, self._space, *given)
-
-        return [type(r)(*map(one, r)) if isinstance(r, tuple) else one(r) for r in results]
 
     def outputs(
         self,
@@ -288,25 +401,4 @@ class Fleet(Compiled):
         that sample their input there (`Model.hold`), and is `x` if not given. `params` as in
         `rollout`. States may be NaN if the fleet masks vehicles that diverge.
         """
-        plant, masked = self.plant, self.on_diverge == "mask"
-        space = batch.Space.of("cpu", self.precision)
-        x = x if isinstance(x, (Mapping, plant.State)) else batch.numbers("x", x, space)
-        shape = np.shape(x)[:-1]
-        states = batch.rows(plant.State, "x", x, space, shape, masked=masked)
-        begun = states
-        if start is not None:
-            begun = batch.rows(plant.State, "start", start, space, shape, masked=masked)
-        p = batch.parameters(plant.Params, plant.params, params, space)
-        given = [
-            states,
-            begun,
-            batch.rows(plant.Input, self._inputs, controls, space, shape),
-            batch.rows(plant.Disturbance, "disturbances", disturbances, space, shape),
-            p if p.shape[1] == 1 else batch.rows(plant.Params, "params", p[0], space, shape),
-        ]
-        # A closed loop asks its policy for the command, and that may depend on the step.
-        if plant.outputs.inputs[-1].name == "dt":
-            given.append(np.full((1, 1, 1), self.dt, space.dtype))
-        if self._outputs is None:
-            self._outputs = CpuMap(plant.outputs, self.precision, self.threads)
-        return self._outputs.run(given, states.shape[1])[0].reshape(*shape, -1)
+        return self._runner.outputs(x, controls, start, params, disturbances)

@@ -17,7 +17,7 @@ import numpy as np
 
 from .. import integrate, record
 from ..arrays import AnyArray
-from ..checks import made, positive_step
+from ..checks import positive_step, vehicle_of
 from ..errors import InvalidValue, StepNotConverged
 from ..integrate import compiled_integrator
 from ..integrate.base import Integrator
@@ -42,21 +42,21 @@ class _Around:
     def _evaluated(self, x: Any, u: Any, w: Any, *rest: Any) -> list[AnyArray]:
         State, Input, Disturbance = self._kinds
         rows = (_row(State, x), _row(Input, u), self._w if w is None else _row(Disturbance, w))
-        found = self._functions(*rows, self._p, *rest)
-        if not np.isfinite(found[0]).all():
-            # What was given is looked at only here, so that it costs nothing when all is well.
+        results = self._functions(*rows, self._p, *rest)
+        if not np.isfinite(results[0]).all():
+            # The rows are looked at only here, so that it costs nothing when all is well.
             for kind, row in zip(self._kinds, rows, strict=True):
                 record.build(kind, np.array(record.flatten(row), dtype=float))
-        return found
+        return results
 
 
-def _row(kind: type, given: Any) -> Any:
+def _row(kind: type, values: Any) -> Any:
     """The numbers of a record, mapping or array; quickly where it is what it should be."""
-    if type(given) is np.ndarray and given.shape == (record.size(kind),):
-        return given
-    if type(given) is kind and len(kind._fields) == record.size(kind):
-        return given
-    return record.flatten(record.build(kind, given))
+    if type(values) is np.ndarray and values.shape == (record.size(kind),):
+        return values
+    if type(values) is kind and len(kind._fields) == record.size(kind):
+        return values
+    return record.flatten(record.build(kind, values))
 
 
 class Linearisation(_Around):
@@ -68,7 +68,7 @@ class Linearisation(_Around):
 
     def __init__(self, vehicle: Vehicle, dt: float, integrator: str | Integrator = "rk4") -> None:
         method = compiled_integrator(integrator)
-        super().__init__(made(vehicle), differentiated(vehicle, "step", method))
+        super().__init__(vehicle_of(vehicle), differentiated(vehicle, "step", method))
         self.dt = positive_step(dt, "float64")
         self._implicit = vehicle.model.continuous and method.implicit
 
@@ -89,7 +89,7 @@ class ContinuousLinearisation(_Around):
     """The motion of a vehicle, ready to be linearised around any state and input."""
 
     def __init__(self, vehicle: Vehicle) -> None:
-        if not made(vehicle).model.continuous:
+        if not vehicle_of(vehicle).model.continuous:
             raise InvalidValue(
                 f"{vehicle.name!r} is a discrete model: it has no derivative; use linearise"
             )
@@ -109,7 +109,7 @@ class AccelerationLimits(_Around):
         a_long_max: float | None = None,
         a_lat_max: float | None = None,
     ) -> None:
-        names = record.names(made(vehicle).model.Outputs)
+        names = record.names(vehicle_of(vehicle).model.Outputs)
         pair = next((pair for pair in PAIRS if set(pair) <= set(names)), None)
         if pair is None:
             raise InvalidValue(
@@ -118,8 +118,8 @@ class AccelerationLimits(_Around):
             )
         super().__init__(vehicle, differentiated(vehicle, "outputs"))
         self._rows = [names.index(name) for name in pair]
-        given = {"a_long_max": a_long_max, "a_lat_max": a_lat_max}
-        self.limits = np.array([_limit(vehicle, *item) for item in given.items()])
+        limits = {"a_long_max": a_long_max, "a_lat_max": a_lat_max}
+        self.limits = np.array([_limit(vehicle, *item) for item in limits.items()])
 
     def __call__(self, x: Any, u: Any, w: Any = None) -> NormalisedAcceleration:
         """Accelerations over their limits."""
@@ -135,8 +135,8 @@ class AccelerationLimits(_Around):
         return LinearAcceleration(float(along), float(across), along_x, along_u, across_x, across_u)
 
 
-def _limit(vehicle: Vehicle, name: str, given: float | None) -> float:
-    value = getattr(vehicle.params, name, None) if given is None else given
+def _limit(vehicle: Vehicle, name: str, value: float | None) -> float:
+    value = getattr(vehicle.params, name, None) if value is None else value
     if value is None:
         raise InvalidValue(f"{vehicle.name!r} has no parameter {name}: give {name}= in m/s²")
     try:

@@ -20,8 +20,8 @@ from . import batch
 from .batch import Space
 
 
-class Arguments(NamedTuple):
-    """The arguments of a rollout with a policy, as given."""
+class LoopArguments(NamedTuple):
+    """The arguments of a rollout with a policy, as the caller has them."""
 
     x0: Any
     references: Any
@@ -31,7 +31,9 @@ class Arguments(NamedTuple):
     policy_params: Any
 
 
-def joined(plant: Plant, policy: Policy, arguments: Arguments, space: Space, layout: str) -> Given:
+def loop_arrays(
+    plant: Plant, policy: Policy, arguments: LoopArguments, space: Space, layout: str
+) -> Given:
     """The arguments, checked, as arrays (step, vehicle, field); `plant` is the vehicle alone."""
     x0, references, params, disturbances, memory, policy_params = arguments
     x = batch.states(plant.State, x0, space, layout)
@@ -47,11 +49,11 @@ def joined(plant: Plant, policy: Policy, arguments: Arguments, space: Space, lay
     return Given(_beside(x, m, space), u, w, _beside(p, own, space))
 
 
-def _memory(policy: Policy, given: Any, space: Space, layout: str) -> AnyArray:
+def _memory(policy: Policy, memory: Any, space: Space, layout: str) -> AnyArray:
     """What a policy remembers at the start, as (1, B or 1, n)."""
-    if given is None or isinstance(given, (Mapping, policy.Memory)):
-        return batch.series(policy.Memory, "memory", given, space, layout)
-    array = batch.numbers("memory", given, space)
+    if memory is None or isinstance(memory, (Mapping, policy.Memory)):
+        return batch.series(policy.Memory, "memory", memory, space, layout)
+    array = batch.numbers("memory", memory, space)
     array = np.swapaxes(array, -1, -2) if layout == "soa" and array.ndim > 1 else array
     return batch.rows(policy.Memory, "memory", array, space, array.shape[:-1])
 

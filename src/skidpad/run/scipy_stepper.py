@@ -1,103 +1,129 @@
-"""A Simulator engine on `scipy.integrate.solve_ivp`: adaptive, for references rather than for
+"""One vehicle stepped by a method of `scipy.integrate`: adaptive, for references rather than for
 speed."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from .. import record
-from ..arrays import AnyArray
+from ..arrays import AnyArray, Array
 from ..compile import pipeline
+from ..compile.bound import BoundMap
 from ..errors import InvalidValue, SimulationDiverged, SkidpadError
-from ..integrate import scipy_ivp
 from ..integrate.scipy_ivp import ScipyMethod
 from ..model import Vehicle
-from .stepper import diverged, foreign_snapshot, not_numbers
+from .failures import diverged, foreign_snapshot, not_numbers
+
+
+class _Moment(NamedTuple):
+    """All that changes, so that one assignment changes it together."""
+
+    state: Array
+    previous_state: Array
+    input: tuple[float, ...]
+    disturbance: tuple[float, ...]
+    time: float
+    """Time in s of the last reset or step of another length."""
+    age: float
+    """Steps made."""
+    since: int
+    """Steps since that time."""
 
 
 class ScipyStepper:
-    """Solves each step with a scipy method and the compiled derivative."""
+    """Solves each step of dt in s with a scipy method and the compiled derivative."""
 
     def __init__(self, vehicle: Vehicle, dt: float, method: ScipyMethod) -> None:
         if not vehicle.model.continuous:
             raise InvalidValue(f"{method.name!r} needs a derivative; {vehicle.name!r} is discrete")
-        self.vehicle, self.dt, self.method = vehicle, dt, method
+        self.vehicle, self.dt = vehicle, dt
+        self._solver = method.solver()
         self._derivative = _Derivative(vehicle)
-        self._rows = [np.zeros(record.size(vehicle.State)) for _ in range(2)]
-        self._input = record.flatten(record.build(vehicle.Input))
-        self.count = 0
-        self._start_time = 0.0
+        w = record.flatten(record.build(vehicle.model.Disturbance))
+        zero = np.zeros(record.size(vehicle.State))
+        self._no_input = (0.0,) * record.size(vehicle.Input)
+        self._now = _Moment(zero, zero, self._no_input, w, 0.0, 0.0, 0)
+
+    @property
+    def age(self) -> float:
+        """Steps made; a step of another length counts as `step_of` was told."""
+        return self._now.age
 
     @property
     def time(self) -> float:
         """Time in s."""
-        return self._start_time + self.count * self.dt
+        return self._now.time + self._now.since * self.dt
 
     @property
     def state(self) -> Any:
-        """The present state."""
-        return record.unflatten(self.vehicle.State, self._rows[0].tolist())
+        """The present state, a State record."""
+        return record.unflatten(self.vehicle.State, self._now.state.tolist())
 
     @property
     def previous_state(self) -> Any:
-        """The state before the last step."""
-        return record.unflatten(self.vehicle.State, self._rows[1].tolist())
+        """The state before the last step; the present one after a reset."""
+        return record.unflatten(self.vehicle.State, self._now.previous_state.tolist())
 
     @property
     def input(self) -> Any:
-        """The input of the last step."""
-        return record.unflatten(self.vehicle.Input, self._input)
+        """The input of the last step, an Input record; all zero after a reset."""
+        return record.unflatten(self.vehicle.Input, self._now.input)
 
     @property
     def disturbance(self) -> Any:
-        """The disturbance that is held."""
-        return record.unflatten(self.vehicle.model.Disturbance, self._derivative.w.tolist())
+        """The disturbance that is held, a Disturbance record."""
+        return record.unflatten(self.vehicle.model.Disturbance, self._now.disturbance)
 
     def disturb(self, row: Sequence[float]) -> None:
         """Hold this row of disturbances from now on."""
-        self._derivative.w[:] = row
+        self._now = self._now._replace(disturbance=tuple(row))
 
     def reset(self, state: tuple[float, ...], time: float) -> None:
-        """Start again."""
-        self._rows = [np.array(state), np.array(state)]
-        self._input = (0.0,) * len(self._input)
-        self.count = 0
-        self._start_time = time
+        """Start again at this state and time in s; the age goes on."""
+        x, now = np.array(state), self._now
+        self._now = _Moment(x, x, self._no_input, now.disturbance, time, now.age, 0)
 
     def step(self, row: Any) -> Any:
-        """One step with this row of inputs."""
+        """One step of dt with this row of inputs; returns the new state."""
+        now = self._now
+        return self._commit(row, self.dt, now.time, now.age + 1.0, now.since + 1)
+
+    def step_of(self, row: Any, dt: float, age: float = 1.0) -> Any:
+        """One step of another length, dt in s, that counts as so many; returns the new state."""
+        return self._commit(row, dt, self.time + dt, self.age + age, 0)
+
+    def _commit(self, row: Any, dt: float, *clock: Any) -> Any:
+        now, inputs = self._now, self._numbers(row)
+        after = self._advanced(inputs, dt)
+        self._now = _Moment(after, now.state, inputs, now.disturbance, *clock)
+        return self.state
+
+    def _advanced(self, inputs: tuple[float, ...], dt: float) -> Array:
+        now = self._now
+        self._derivative.hold(now.state, inputs, now.disturbance)
+        try:
+            return self._solver.advance(self._derivative, now.state, dt, self.time)
+        except SimulationDiverged:
+            raise diverged(self.time, self.state) from None
+
+    def _numbers(self, row: Any) -> tuple[float, ...]:
         try:
             inputs = tuple(float(value) for value in row)
         except (TypeError, ValueError, OverflowError):
             raise not_numbers(self.vehicle.Input, row) from None
-        if any(isinstance(value, str) for value in row):
+        text = any(isinstance(value, str) for value in row)
+        if text or len(inputs) != len(self._no_input) or not np.isfinite(inputs).all():
             raise not_numbers(self.vehicle.Input, row)
-        if len(inputs) != len(self._input) or not np.isfinite(inputs).all():
-            raise not_numbers(self.vehicle.Input, row)
-        now = self._rows[0]
-        self._derivative.hold(now, inputs)
-        self._rows = [self._advanced(now), now]
-        self._input = inputs
-        self.count += 1
-        return self.state
+        return inputs
 
-    def _advanced(self, now: AnyArray) -> AnyArray:
-        # From a derivative that is not finite SciPy would look for its first step without end.
-        if not np.isfinite(self._derivative(now)).all():
-            raise diverged(self.time, self.state)
-        m = self.method
-        try:
-            return scipy_ivp.advance(
-                m.method, self._derivative, now, self.dt, m.rtol, m.atol, time=self.time
-            )
-        except SimulationDiverged:
-            raise diverged(self.time, self.state) from None
-
-    def drive(self, rows: AnyArray) -> tuple[AnyArray, SkidpadError | None]:
-        """A step per row of inputs."""
+    def drive(
+        self, rows: AnyArray, advance: Callable[[int], object] | None = None
+    ) -> tuple[AnyArray, SkidpadError | None]:
+        """A step per row of inputs (T, nu): the states after each (T, nx), and the error that ended
+        it early. `advance(n)` is called after every n steps."""
         states: list[AnyArray] = []
         error: SkidpadError | None = None
         for row in rows:
@@ -106,52 +132,42 @@ class ScipyStepper:
             except SkidpadError as failure:
                 error = failure
                 break
-            states.append(self._rows[0])
-        return np.array(states).reshape(-1, len(self._rows[0])), error
+            states.append(self._now.state)
+            if advance is not None:
+                advance(1)
+        return np.array(states).reshape(-1, len(self._now.state)), error
 
     def snapshot(self) -> Any:
         """A copy of everything that changes."""
-        return [row.copy() for row in self._rows], self._input, self.count, self._start_time
+        return self._now
 
     def restore(self, snapshot: Any) -> None:
         """Put back what `snapshot` gave."""
-        match snapshot:
-            case (list(rows), tuple(row), int(count), float(start_time)) if len(rows[0]) == len(
-                self._rows[0]
-            ) and len(row) == len(self._input):
-                self._rows = [saved.copy() for saved in rows]
-                self._input, self.count, self._start_time = row, count, start_time
-            case _:
-                raise foreign_snapshot()
+        now = self._now
+        if not isinstance(snapshot, _Moment) or any(
+            len(a) != len(b) for a, b in zip(snapshot[:4], now[:4], strict=True)
+        ):
+            raise foreign_snapshot()
+        self._now = snapshot
 
 
 class _Derivative:
     """The compiled derivative as a function of the state alone, inputs and parameters held."""
 
     def __init__(self, vehicle: Vehicle) -> None:
-        model = vehicle.model
         program = pipeline.derivative_program(vehicle)
-        self._kernel, _ = pipeline.apply_kernel(program, "float64", 1)
-        w = record.flatten(record.build(model.Disturbance))
-        rows = [
-            np.zeros(record.size(model.State)),
-            np.zeros(record.size(model.State)),
-            np.zeros(record.size(model.Input)),
-            np.array(w),
-            np.array(record.flatten(vehicle.params)),
-        ]
-        self._x, self._start, self._u, self.w, _ = rows
+        sizes = [len(port.fields) for port in program.inputs]
+        self._x, self._start, self._u, self._w, p = (np.zeros(size) for size in sizes)
+        p[:] = record.flatten(vehicle.params)
         self._out = np.zeros(len(self._x))
-        self._kept = rows
-        words = [word for row in (*rows, self._out) for word in (row.ctypes.data, 1, 0, 0)]
-        self._block = np.array([*words, 0, 1], dtype=np.int64)
+        arrays = (self._x, self._start, self._u, self._w, p)
+        self._evaluate = BoundMap(program, arrays, (self._out,))
 
-    def hold(self, start: AnyArray, inputs: tuple[float, ...]) -> None:
-        """Set the state at the start of the step and the input held over it."""
-        self._start[:] = start
-        self._u[:] = inputs
+    def hold(self, start: AnyArray, inputs: Sequence[float], w: Sequence[float]) -> None:
+        """Set the state at the start of the step, and the input and disturbance held over it."""
+        self._start[:], self._u[:], self._w[:] = start, inputs, w
 
     def __call__(self, x: AnyArray) -> AnyArray:
         self._x[:] = x
-        self._kernel(self._block.ctypes.data)
+        self._evaluate()
         return self._out.copy()

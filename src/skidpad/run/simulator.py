@@ -2,33 +2,42 @@
 
 from __future__ import annotations
 
+import threading
 import warnings
-from collections.abc import Callable, Mapping
-from typing import Any
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Generic
 
 import numpy as np
 
 from .. import integrate, record
 from ..arrays import AnyArray
-from ..checks import PRECISIONS, made, positive_step, substeps_of, whole
+from ..checks import positive_step, vehicle_of, whole
 from ..compile import pipeline
 from ..compile.cpu import CpuMap
-from ..errors import InvalidValue, SkidpadError
+from ..compile.plant import Plant
+from ..errors import InvalidValue, SimulatorInUse, SkidpadError
 from ..integrate.base import Integrator
 from ..integrate.scipy_ivp import ScipyMethod
-from ..model import Vehicle
+from ..model import P, U, Vehicle, W, X, Y
+from ..progress import Choice, Progress, watching
 from ..trajectory.trajectory import Trajectory
-from . import batch
-from .delay import Waiting, delay_line
+from .commands import Commands
+from .delay_line import DelayLine, Waiting
+from .failures import foreign_snapshot, not_numbers
 from .scipy_stepper import ScipyStepper
-from .stepper import CompiledStepper, Stepper, foreign_snapshot, not_numbers
+from .settings import Settings
+from .stepper import CompiledStepper
 
-Controls = Callable[[float, Any], Any]
-"""A controller: `controller(t, x)` returns the input as a record, mapping or sequence."""
+Numbers = Mapping[str, Any] | Sequence[float] | AnyArray | None
+"""A record as its fields by name or its numbers in order; what is not given has its default."""
+_STEPPING = -1
+"""Who uses a simulator within a step; in a run it is the number of the thread."""
 
 
-class Simulator:
+class Simulator(Generic[X, U, P, Y, W]):
     """Steps one vehicle. Time is in s, states and inputs are the vehicle's records.
+
+    It is for one thread at a time: a call while another thread steps it raises `SimulatorInUse`.
 
     Args:
         vehicle: what to simulate.
@@ -43,7 +52,7 @@ class Simulator:
 
     def __init__(
         self,
-        vehicle: Vehicle,
+        vehicle: Vehicle[X, U, P, Y, W],
         dt: float = 0.01,
         integrator: str | Integrator = "rk4",
         *,
@@ -51,41 +60,28 @@ class Simulator:
         substeps: int | None = None,
         **options: Any,
     ) -> None:
-        if precision not in PRECISIONS:
-            raise InvalidValue(
-                f"precision = {precision!r} is unknown; allowed are {', '.join(PRECISIONS)}"
-            )
-        self.vehicle = made(vehicle)
-        self.dt = positive_step(dt, precision)
-        self.integrator = integrate.get(integrator, **options)
-        self.precision = precision
-        self._stepper: Stepper
-        if isinstance(self.integrator, ScipyMethod):
-            if precision != "float64":
-                raise InvalidValue(f"{self.integrator.name!r} has float64 only, not {precision!r}")
-            self._stepper = ScipyStepper(vehicle, self.dt, self.integrator)
+        method = integrate.get(integrator, **options)
+        settings = Settings(dt, method, precision, threads=1, substeps=substeps)
+        self.vehicle, self.integrator = vehicle_of(vehicle), method
+        self.dt, self.precision = settings.dt, precision
+        self._stepper: CompiledStepper | ScipyStepper
+        if isinstance(method, ScipyMethod):
+            self._stepper = ScipyStepper(vehicle, self.dt, method)
         else:
-            many = substeps_of(vehicle.model.substeps, substeps)
-            self._stepper = CompiledStepper(vehicle, self.dt, self.integrator, precision, many)
-        self._line = delay_line(vehicle.model, vehicle.params, self.dt)
-        # Bound once: looking it up costs as much as a tenth of the step.
-        self._advance = self._stepper.step if self._line is None else self._late_step
-        self._ranges = [
-            (k, leaf) for k, leaf in enumerate(record.fields(vehicle.Input)) if leaf.allowed
-        ]
-        if self._ranges:
-            self._unranged = self._advance
-            self._advance = self._ranged_step
-        self._Input = vehicle.Input
-        self._defaults = record.flatten(record.build(vehicle.Input))
-        self._flat = len(self._defaults) == len(vehicle.Input._fields)
-        self._positions = {name: k for k, name in enumerate(record.names(vehicle.Input))}
+            self._stepper = CompiledStepper(Plant.of(vehicle, method), settings)
+        self._commands = Commands(vehicle.Input, precision)
+        self._line = DelayLine.of(vehicle.model, vehicle.params, self.dt)
+        # Bound once: looking them up costs as much as a tenth of the step.
+        self._row = self._commands.row
+        simple = self._line is None and not self._commands.ranges
+        self._advance = self._stepper.step if simple else self._checked_step
+        self._user: int | None = None
         self._outputs: CpuMap | None = None
         self._settled_start = record.build(vehicle.State)
         self.reset()
 
     @property
-    def state(self) -> Any:
+    def state(self) -> X:
         """The present state, a State record."""
         return self._stepper.state
 
@@ -95,25 +91,26 @@ class Simulator:
         return self._stepper.time
 
     @property
-    def input(self) -> Any:
+    def input(self) -> U:
         """The input that acted in the last step, an Input record; with dead time, an older one."""
         return self._stepper.input
 
     @property
-    def disturbance(self) -> Any:
+    def disturbance(self) -> W:
         """The disturbance that acts, a Disturbance record; see `disturb`."""
         return self._stepper.disturbance
 
-    def disturb(self, given: Any = None, /, **fields: float) -> Any:
+    def disturb(self, disturbance: W | Numbers = None, /, **fields: float) -> W:
         """Let a disturbance act from now on, also after a reset; what is not given is neutral.
 
         Returns the Disturbance record; `disturb()` ends it.
         """
-        wanted = record.build(self.vehicle.model.Disturbance, given, **fields)
+        wanted = record.build(self.vehicle.model.Disturbance, disturbance, **fields)
+        self._must_be_free()
         self._stepper.disturb(record.flatten(wanted))
         return self.disturbance
 
-    def reset(self, state: Any = None, /, *, time: float = 0.0, **fields: Any) -> Any:
+    def reset(self, state: X | Numbers = None, /, *, time: float = 0.0, **fields: Any) -> X:
         """Start again at a state given as record, mapping, array or keywords; the rest is zero.
 
         Returns the state. Fields that depend on others in this model are made consistent, delayed
@@ -128,68 +125,64 @@ class Simulator:
             raise InvalidValue(f"time = {time} must be finite")
         if model.settle is not None:
             start = record.build(model.State, model.settle(start, self.vehicle.params))
+        self._must_be_free()
         self._stepper.reset(record.flatten(start), float(time))
         if self._line is not None and "pending" not in model.reset_keeps:
-            self._line.clear()
+            self._line.restore(None)
         return self.state
 
-    def step(self, inputs: Any = None, /, **fields: float) -> Any:
-        """One step of dt with the input held; returns the new State record.
+    def step(self, inputs: U | Numbers = None, /, *, dt: float | None = None, **fields: float) -> X:
+        """One step with the input held; returns the new State record.
 
         The input is an Input record, a mapping, an array, or keywords; fields that are not given
-        are zero. A rejected input leaves the simulator as it was.
+        are zero. The step takes the simulator's dt, or this one in s. A rejected input leaves the
+        simulator as it was.
         """
-        if fields:
-            return self._advance(self._with_keywords(inputs, fields))
-        return self._advance(self._commanded(inputs))
-
-    def _commanded(self, inputs: Any) -> Any:
-        """The numbers of an input, or of none."""
-        if type(inputs) is self._Input:
-            return inputs if self._flat else record.flatten(inputs)
-        return self._defaults if inputs is None else self._row(inputs)
-
-    def _ranged_step(self, row: Any) -> Any:
-        """One step of a model whose inputs have ranges, such as the numbers of gears."""
-        for k, leaf in self._ranges:
-            if k < len(row) and not isinstance(row[k], str) and row[k] not in leaf.allowed:
-                record.check(record.unflatten(self._Input, row))
-        return self._unranged(row)
-
-    def _late_step(self, row: Any) -> Any:
-        """One step of a model with dead time."""
-        line = self._line
-        assert line is not None
+        row = self._commands.with_fields(inputs, fields) if fields else self._row(inputs)
+        user = self._user
+        # Python changes threads and answers signals at calls and in loops: none comes between.
+        if user is not None and user != threading.get_ident():
+            raise self._in_use()
+        self._user = _STEPPING
         try:
-            usable = len(row) == len(self._defaults) and not line.first_bad(row)
+            return self._advance(row) if dt is None else self._step_of(row, dt)
+        finally:
+            self._user = user
+
+    def _checked_step(self, row: Any) -> Any:
+        """One step of a model whose inputs have ranges or act late."""
+        self._commands.check_ranges(row)
+        return self._stepper.step(self._acting(row, 1.0))
+
+    def _step_of(self, row: Any, dt: float) -> Any:
+        """One step of another length."""
+        dt = positive_step(dt, self.precision)
+        # Some models count updates, whatever their length.
+        age = 1.0 if self.vehicle.model.dead_time_rule == "nearest" else dt / self.dt
+        self._commands.check_ranges(row)
+        return self._stepper.step_of(self._acting(row, age), dt, age)
+
+    def _acting(self, row: Any, age: float) -> Any:
+        """The numbers that act if these are commanded now, in a step that counts as so many."""
+        line = self._line
+        if line is None:
+            return row
+        try:
+            usable = len(row) == len(self._commands.defaults) and line.finite(row)
         except TypeError:
             usable = False
         if not usable:
-            raise not_numbers(self._Input, row)
-        state = self._stepper.step(line.acting(row))
-        line.push(row)
-        return state
-
-    def _with_keywords(self, inputs: Any, fields: Mapping[str, float]) -> list[Any]:
-        row = list(self._defaults if inputs is None else self._row(inputs))
-        try:
-            for name, value in fields.items():
-                row[self._positions[name]] = value
-        except KeyError as error:
-            allowed = record.names(self._Input)
-            raise InvalidValue(record.unknown_name("Input", error.args[0], allowed)) from None
-        return row
-
-    def _row(self, inputs: Any) -> Any:
-        """The numbers of an input given as record, mapping or sequence."""
-        if type(inputs) is np.ndarray and inputs.shape == (len(self._defaults),):
-            return inputs.tolist()
-        if isinstance(inputs, Mapping):
-            return self._with_keywords(None, inputs)
-        return record.flatten(record.build(self._Input, inputs))
+            raise not_numbers(self.vehicle.Input, row)
+        clock = self._stepper.age
+        return line.acting(row, clock, clock + age)
 
     def run(
-        self, controls: Any = None, *, duration: float | None = None, steps: int | None = None
+        self,
+        controls: Callable[[float, X], Any] | U | Numbers = None,
+        *,
+        duration: float | None = None,
+        steps: int | None = None,
+        progress: Choice = None,
     ) -> Trajectory:
         """Run from the present state and return what happened, outputs included.
 
@@ -197,21 +190,40 @@ class Simulator:
             controls: a function `controls(t, x)`, an array (T, nu) of one row per step, or one
                 input (record, mapping) held throughout.
             duration: time to run in s, rounded to whole steps; or `steps`. An array needs neither.
+            progress: how far it is: None, True, False or a function, see `skidpad.progress`.
 
-        A controller that returns something unusable raises, with the simulator as it was before
-        `run`. If the state diverges or a step fails, the trajectory up to there is returned, with
-        the exception in `trajectory.error` and a warning.
+        A controller that raises or returns something unusable, and an interrupt such as Ctrl-C,
+        leave the simulator as it was before `run`. If the state diverges or a step fails, the
+        trajectory up to there is returned, with the exception in `trajectory.error` and a warning.
         """
         count = self._step_count(controls, duration, steps)
-        begin, waiting = self.time, None if self._line is None else self._line.snapshot()
+        start, thread = self.snapshot(), threading.get_ident()
+        user = self._user
+        if user is not None and user != thread:
+            raise self._in_use()
+        self._user = thread
+        try:
+            with watching(count, "steps", self.vehicle.name, progress) as watch:
+                return self._run(controls, count, watch)
+        except BaseException:
+            self.restore(start)
+            raise
+        finally:
+            self._user = user
+
+    def _run(self, controls: Any, count: int, watch: Progress) -> Trajectory:
+        begin, clock, waiting = self.time, self._stepper.age, self._waiting()
         first = record.flatten(self.state)
-        states, inputs, error = self._drive(controls, count)
+        drive = self._drive_controller if callable(controls) else self._drive_table
+        states, inputs, error = drive(controls, count, watch)
         times = begin + self.dt * np.arange(len(states) + 1)
         rows = np.vstack([np.array([first]), states])
         held = np.vstack([inputs, inputs[-1:]]) if len(inputs) else self._no_inputs()
-        acted = held if self._line is None else self._line.acting_rows(held, waiting)
+        acted = held
+        if self._line is not None and waiting is not None:
+            acted = self._line.acting_rows(held, waiting, clock)
         if error is not None:
-            warnings.warn(f"run ended at t = {times[-1]:g} s: {error}", stacklevel=2)
+            warnings.warn(f"run ended at t = {times[-1]:g} s: {error}", stacklevel=3)
         return Trajectory.from_arrays(
             times,
             states=(self.vehicle.State, rows),
@@ -238,32 +250,40 @@ class Simulator:
             return len(controls)
         raise InvalidValue("say how long to run: duration= in s, steps=, or an array (T, nu)")
 
-    def _drive(self, controls: Any, count: int) -> tuple[AnyArray, AnyArray, SkidpadError | None]:
-        """States after each step, inputs of each step, and the error that ended it early."""
-        if not callable(controls):
-            rows = self._rows(controls, count)
-            if self._line is None:
-                states, error = self._stepper.drive(rows)
-            else:
-                states, error = self._stepper.drive(self._line.acting_rows(rows))
-                self._line.push_rows(rows[: len(states)])
-            return states, rows[: len(states)], error
+    def _drive_table(
+        self, controls: Any, count: int, watch: Progress
+    ) -> tuple[AnyArray, AnyArray, SkidpadError | None]:
+        """States after each step (T, nx), inputs of each step (T, nu), and the error that ended it
+        early, for controls that are held or one per step."""
+        rows, line, waiting = self._commands.table(controls, count), self._line, self._waiting()
+        if line is None or waiting is None:
+            states, error = self._stepper.drive(rows, watch.advance)
+        else:
+            clock = self._stepper.age
+            acting = line.acting_rows(rows, waiting, clock)
+            states, error = self._stepper.drive(acting, watch.advance)
+            line.push_rows(rows[: len(states)], clock)
+        return states, rows[: len(states)], error
+
+    def _drive_controller(
+        self, controls: Callable[[float, X], Any], count: int, watch: Progress
+    ) -> tuple[AnyArray, AnyArray, SkidpadError | None]:
+        """The same for a controller."""
         reached: list[Any] = []
         inputs: list[Any] = []
         error = None
-        start = self.snapshot()
         for _ in range(count):
             try:
-                row = self._commanded(controls(self.time, self.state))
+                row = self._row(controls(self.time, self.state))
                 state = self._advance(row)
             except InvalidValue:
-                self.restore(start)
                 raise
             except SkidpadError as failure:
                 error = failure
                 break
             reached.append(record.flatten(state))
             inputs.append(row)
+            watch.advance()
         sizes = record.size(self.vehicle.State), record.size(self.vehicle.Input)
         return (
             np.array(reached, dtype=float).reshape(-1, sizes[0]),
@@ -271,37 +291,15 @@ class Simulator:
             error,
         )
 
-    def _rows(self, controls: Any, count: int) -> AnyArray:
-        """Held or tabulated controls as (count, nu), checked."""
-        size = len(self._defaults)
-        if controls is None or isinstance(controls, (Mapping, self._Input)):
-            controls = record.flatten(record.build(self._Input, controls))
-        table = batch.numbers("controls", controls, batch.Space.of("cpu", self.precision))
-        if table.shape == (size,):
-            table = np.repeat(table[None], count, axis=0)
-        if table.ndim != 2 or table.shape[1] != size or len(table) < count:
-            raise InvalidValue(
-                f"controls have shape {table.shape}; expected ({count}, {size}) with fields "
-                f"{', '.join(self._positions)}"
-            )
-        if not np.isfinite(table).all():
-            raise InvalidValue(batch.not_finite(self._Input, "controls", table[:, None]))
-        batch.in_range(self._Input, "controls", table[:, None])
-        return np.ascontiguousarray(table[:count])
-
-    def outputs(self) -> Any:
+    def outputs(self) -> Y:
         """Outputs at the present state under the input of the last step, an Outputs record."""
-        before = record.flatten(self._stepper.previous_state)
-        row = self._output_rows(
-            np.array([record.flatten(self.state)]),
-            np.array([before]),
-            np.array([record.flatten(self.input)]),
-        )
+        moment = (self.state, self._stepper.previous_state, self.input)
+        row = self._output_rows(*(np.array([record.flatten(r)]) for r in moment))
         return record.unflatten(self.vehicle.model.Outputs, row[0].tolist())
 
     def _outputs_along(self, states: AnyArray, inputs: AnyArray) -> AnyArray:
-        """Outputs at each sample. At the first, the coming input applies; then the one that led
-        there."""
+        """Outputs (T, ny) at states (T, nx) with inputs (T, nu). At the first, the coming input
+        applies; then the one that led there."""
         led_there = np.vstack([inputs[:1], inputs[:-1]])
         before = np.vstack([states[:1], states[:-1]])
         return self._output_rows(states, before, led_there)
@@ -312,17 +310,22 @@ class Simulator:
             self._outputs = CpuMap(program, self.precision, 1)
         rest = (record.flatten(self.disturbance), record.flatten(self.vehicle.params))
         shared = (np.array([row]) for row in rest)
-        given = [np.asarray(a, self.precision)[None] for a in (states, before, inputs, *shared)]
-        return self._outputs.run(given, len(states))[0][0].astype(float)
+        ports = [np.asarray(a, self.precision)[None] for a in (states, before, inputs, *shared)]
+        return self._outputs.run(ports, len(states))[0][0].astype(float)
+
+    def _waiting(self) -> Waiting | None:
+        """The delayed commands that have not acted yet; None if nothing is delayed."""
+        return None if self._line is None else self._line.waiting(self._stepper.age)
 
     def snapshot(self) -> Any:
         """Everything needed to come back to this moment; see `restore`."""
-        waiting = None if self._line is None else self._line.snapshot()
+        waiting = self._waiting()
         return self._stepper.snapshot() if waiting is None else (self._stepper.snapshot(), waiting)
 
     def restore(self, snapshot: Any) -> None:
         """Return to the moment a snapshot of this simulator was taken; what follows has the same
         bits."""
+        self._must_be_free()
         if self._line is None:
             self._stepper.restore(snapshot)
             return
@@ -332,3 +335,13 @@ class Simulator:
                 self._line.restore(waiting)
             case _:
                 raise foreign_snapshot()
+
+    def _must_be_free(self) -> None:
+        if self._user is not None and self._user != threading.get_ident():
+            raise self._in_use()
+
+    def _in_use(self) -> SimulatorInUse:
+        return SimulatorInUse(
+            "this simulator is in use by another thread: take one simulator for each thread, or a "
+            "lock around the calls of this one"
+        )

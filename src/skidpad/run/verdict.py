@@ -8,42 +8,46 @@ from .. import record
 from ..arrays import AnyArray
 from ..compile.cpu import Given, Late
 from ..errors import InvalidValue, SimulationDiverged, StepNotConverged
-from . import batch
-from . import delay as dead_time
+from . import batch, delay
 from .engines import Engines
 
 
 def judge(
     engines: Engines,
-    given: Given,
+    arguments: Given,
     out: AnyArray,
     every: int,
     health: AnyArray,
-    *,
-    inputs: str,
-    mask: bool,
-    late: Late | None = None,
+    queue: Late | None = None,
+    lengths: AnyArray | None = None,
 ) -> None:
     """Raise for what went wrong in a rollout, or mask the vehicles that diverged.
 
-    `out` are its samples (sample, vehicle, field), `health` what the engine said of each vehicle,
-    `inputs` what the caller calls the inputs, `late` the queue of delayed ones.
+    `out` are its samples (sample, vehicle, field), `health` what the engine said of each vehicle
+    (3, vehicle), `queue` the delayed inputs it started with, `lengths` (step,) those of its steps
+    in s if they differ.
     """
     diverged, bad_input, _ = batch.on_host(~np.isfinite(health))
     if bad_input.any():
-        what, kind, array = inputs, engines.plant.Input, given.u
+        what, kind, array = engines.inputs, engines.plant.Input, arguments.u
         if np.isfinite(array).all():
-            what, kind, array = "disturbances", engines.plant.Disturbance, given.w
+            what, kind, array = "disturbances", engines.plant.Disturbance, arguments.w
         raise InvalidValue(batch.not_finite(kind, what, array))
     failed = np.flatnonzero(diverged)
-    if len(failed) and not mask:
-        raise _failure(engines, failed, given, out, every, late)
+    if len(failed) and engines.settings.on_diverge == "raise":
+        raise _failure(engines, failed, arguments, out, every, queue, lengths)
     for vehicle in failed.tolist():
         out[_first_bad(out[:, vehicle]) :, vehicle] = np.nan
 
 
 def _failure(
-    engines: Engines, failed: AnyArray, given: Given, out: AnyArray, every: int, late: Late | None
+    engines: Engines,
+    failed: AnyArray,
+    arguments: Given,
+    out: AnyArray,
+    every: int,
+    queue: Late | None,
+    lengths: AnyArray | None,
 ) -> StepNotConverged | SimulationDiverged:
     """The error for the vehicles that failed; the first is run again alone to find when."""
     v = int(failed[0])
@@ -51,20 +55,25 @@ def _failure(
     begin = (bad - 1) * every
     states = batch.empty(every + 1, 1, out.shape[2], engines.space, "aos")
     states[0, 0] = out[bad - 1, v]
-    if late is not None:
-        given = given._replace(u=_acting(engines, given, late, v, begin + every))
-    alone = Given(states[:1], *(_only(a, v, begin, every) for a in given[1:]))
-    engines.prompt.run(alone, states, 1)
+    if queue is not None:
+        arguments = arguments._replace(u=_acting(engines, arguments, queue, v, begin + every))
+    alone = Given(states[:1], *(_only(a, v, begin, every) for a in arguments[1:]))
+    own = None if lengths is None else lengths[begin : begin + every]
+    engines.undelayed.run(alone, states, 1, lengths=own)
     last = _first_bad(states[:, 0]) - 1
-    residual = _residual(engines, Given(states[last : last + 1], *alone[1:]), last)
-    time = (begin + last) * engines.dt
+    own = None if own is None else own[last : last + 1]
+    residual = _residual(engines, Given(states[last : last + 1], *alone[1:]), last, own)
+    time = (begin + last) * engines.settings.dt
+    if lengths is not None:
+        time = float(lengths[: begin + last].sum())
     state = record.unflatten(engines.plant.State, states[last, 0].tolist())
     listed = ", ".join(map(str, failed[:8])) + (", ..." if len(failed) > 8 else "")
     who = f"{len(failed)} of {out.shape[1]} vehicles ({listed})"
-    if engines.plant.implicit and not residual <= engines.tolerance:
+    tolerance = engines.settings.tolerance
+    if engines.plant.implicit and not residual <= tolerance:
         return StepNotConverged(
             f"{who} failed: the step of vehicle {v} from t = {time:g} s left a Newton residual "
-            f"of {residual:.3g}; allowed is {engines.tolerance:g}. Take a smaller dt",
+            f"of {residual:.3g}; allowed is {tolerance:g}. Take a smaller dt",
             time=time,
             residual=residual,
         )
@@ -76,18 +85,18 @@ def _failure(
     )
 
 
-def _acting(engines: Engines, given: Given, late: Late, vehicle: int, steps: int) -> AnyArray:
+def _acting(engines: Engines, arguments: Given, queue: Late, vehicle: int, steps: int) -> AnyArray:
     """What acts on one vehicle at each of so many steps, (step, 1, field)."""
-    own = _only(given.u, vehicle, 0, steps)
-    only = dead_time.of_vehicle(late, vehicle)
-    return dead_time.acting(own, only, engines.channels.fields, steps, engines.space)
+    own = _only(arguments.u, vehicle, 0, steps)
+    only = delay.of_vehicle(queue, vehicle)
+    return delay.acting(own, only, engines.channels.fields, steps, engines.space)
 
 
-def _residual(engines: Engines, alone: Given, step: int) -> float:
-    """The Newton residual of one step of one vehicle."""
-    given = Given(alone.x, *(_only(a, 0, step, 1) for a in alone[1:]))
+def _residual(engines: Engines, alone: Given, step: int, length: AnyArray | None) -> float:
+    """The Newton residual of one step of one vehicle, of this length (1,) if it is not dt."""
+    arguments = Given(alone.x, *(_only(a, 0, step, 1) for a in alone[1:]))
     after = batch.empty(2, 1, alone.x.shape[2], engines.space, "aos")
-    return float(engines.prompt.run(given, after, 1)[2, 0])
+    return float(engines.undelayed.run(arguments, after, 1, lengths=length)[2, 0])
 
 
 def _first_bad(states: AnyArray) -> int:

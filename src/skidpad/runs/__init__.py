@@ -5,23 +5,22 @@ figures of every vehicle and hands the moments on to a recording and to a replay
 """
 
 from .figures import Figures, Tally
-from .keeping import Kept, perform_into
 from .laps import Laps, StartLine
-from .performing import Outcome, perform
-from .show import Lever, Show, Stretch
+from .performing import Outcome, Performance, perform, perform_into
+from .show import InputColumn, Segment, Show
 from .trajectory_show import Driver, TrajectoryShow, driven, finished
 from .world_show import WorldShow
 
 __all__ = [
     "Driver",
     "Figures",
-    "Kept",
+    "InputColumn",
     "Laps",
-    "Lever",
     "Outcome",
+    "Performance",
+    "Segment",
     "Show",
     "StartLine",
-    "Stretch",
     "Tally",
     "TrajectoryShow",
     "WorldShow",

@@ -5,7 +5,7 @@
   across the vehicle as it stood before the step;
 * effort: how much was steered and pressed. The way that each input went (the sum of its changes),
   in units of its whole span, summed over the inputs: 1 is one input once from one end to the other.
-  The span is what the vehicle's parameters allow; where they do not say, what the inputs of that
+  The span is what the vehicle's limits allow; where they do not say, what the inputs of that
   name and model went through in this run.
 """
 
@@ -17,9 +17,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..arrays import Array
+from ..plane.pose import unrotated
 from ..units import m, m_s, m_s2, one, s
 from .laps import Laps
-from .show import Show, Stretch
+from .show import Segment, Show
 
 
 class Figures(NamedTuple):
@@ -44,7 +45,7 @@ class Figures(NamedTuple):
 class Tally:
     """Sums and extremes of a run; arrays have one number per vehicle, in the order of the show."""
 
-    def __init__(self, show: Show, first: Stretch) -> None:
+    def __init__(self, show: Show, first: Segment) -> None:
         count = len(show.vehicles)
         self._show = show
         self.steps = 0
@@ -57,36 +58,34 @@ class Tally:
         self.laps.start(float(self._t[0]), self._motion[0, :, :2])
         self._see_speed(self._motion)
         self._inputs: Array | None = None
-        levers = len(show.levers)
-        self._way = np.zeros(levers)
-        self._low, self._high = np.full(levers, np.inf), np.full(levers, -np.inf)
+        inputs = len(show.inputs)
+        self._way = np.zeros(inputs)
+        self._low, self._high = np.full(inputs, np.inf), np.full(inputs, -np.inf)
 
-    def add(self, stretch: Stretch) -> None:
+    def add(self, segment: Segment) -> None:
         """Count what happened next."""
-        if not len(stretch.t):
+        if not len(segment.t):
             return
-        t = np.concatenate([self._t, stretch.t])
-        motion = np.concatenate([self._motion, stretch.motion])
+        t = np.concatenate([self._t, segment.t])
+        motion = np.concatenate([self._motion, segment.motion])
         moved = np.diff(motion, axis=0)
         self.distance += np.hypot(moved[..., 0], moved[..., 1]).sum(axis=0)
-        self._see_speed(stretch.motion)
+        self._see_speed(segment.motion)
         self._see_accelerations(motion[:-1, :, 2], moved[..., 3:5] / np.diff(t)[:, None, None])
-        self._see_inputs(stretch.inputs)
+        self._see_inputs(segment.inputs)
         self.laps.add(t, motion[..., :2])
-        self.collisions += stretch.collisions
+        self.collisions += segment.collisions
         self._t, self._motion = t[-1:], motion[-1:]
-        self.steps += len(stretch.t)
+        self.steps += len(segment.t)
 
     def _see_speed(self, motion: Array) -> None:
         speed = np.hypot(motion[..., 3], motion[..., 4])
         self.top_speed = np.maximum(self.top_speed, speed.max(axis=0))
 
     def _see_accelerations(self, yaw: Array, change: Array) -> None:
-        c, sine = np.cos(yaw), np.sin(yaw)
-        along = np.abs(c * change[..., 0] + sine * change[..., 1])
-        across = np.abs(c * change[..., 1] - sine * change[..., 0])
-        self.a_along = np.maximum(self.a_along, along.max(axis=0))
-        self.a_across = np.maximum(self.a_across, across.max(axis=0))
+        along, across = unrotated(change[..., 0], change[..., 1], yaw)
+        self.a_along = np.maximum(self.a_along, np.abs(along).max(axis=0))
+        self.a_across = np.maximum(self.a_across, np.abs(across).max(axis=0))
 
     def _see_inputs(self, inputs: Array) -> None:
         known = inputs if self._inputs is None else np.concatenate([self._inputs, inputs])
@@ -98,18 +97,17 @@ class Tally:
     @property
     def effort(self) -> Array:
         """Control effort of each vehicle; see the module text."""
-        levers = self._show.levers
         seen: dict[tuple[str, str], tuple[float, float]] = {}
-        for k, lever in enumerate(levers):
-            low, high = seen.get((lever.model, lever.name), (np.inf, -np.inf))
-            found = min(low, float(self._low[k])), max(high, float(self._high[k]))
-            seen[lever.model, lever.name] = found
+        columns = self._show.inputs
+        for k, column in enumerate(columns):
+            low, high = seen.get((column.model, column.name), (np.inf, -np.inf))
+            seen[column.model, column.name] = min(low, self._low[k]), max(high, self._high[k])
         effort = np.zeros(len(self._show.vehicles))
-        for k, lever in enumerate(levers):
-            low, high = seen[lever.model, lever.name]
-            span = high - low if lever.span is None else lever.span
+        for k, column in enumerate(columns):
+            low, high = seen[column.model, column.name]
+            span = high - low if column.span is None else column.span
             if self._way[k] > 0.0 and span > 0.0:
-                effort[lever.vehicle] += self._way[k] / span
+                effort[column.vehicle] += self._way[k] / span
         return effort
 
     def figures(self) -> list[Figures]:

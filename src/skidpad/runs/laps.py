@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from math import cos, sin
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from ..arrays import Array
+from ..plane.pose import to_body
 from ..units import m, rad, s
 
 ON_THE_LINE: m = 1e-6
@@ -34,9 +34,7 @@ class StartLine(NamedTuple):
 
     def seen(self, places: Array) -> tuple[Array, Array]:
         """Places (..., 2) from the line: how far beyond it, and how far left of its middle."""
-        c, sine = cos(self.heading), sin(self.heading)
-        d_x, d_y = places[..., 0] - self.x, places[..., 1] - self.y
-        return c * d_x + sine * d_y, c * d_y - sine * d_x
+        return to_body((self.x, self.y, self.heading), places[..., 0], places[..., 1])
 
 
 class Laps:

@@ -1,33 +1,33 @@
-"""Performing a show: as fast as it goes, to its end, to an error or to Ctrl-C."""
+"""Performing a show: as fast as it goes, to its end, to an error or to Ctrl-C.
+
+`perform_into` also leaves a recording and a replay page of it.
+"""
 
 from __future__ import annotations
 
 import signal
 import threading
-from collections.abc import Callable, Generator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Generator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from math import isfinite
+from pathlib import Path
 from time import perf_counter
-from typing import Protocol
+from typing import Any
 
 from ..errors import InvalidValue, SkidpadError
 from ..units import per_s, s
 from .figures import Tally
-from .show import Show, Stretch
+from .film_buffer import FilmBuffer
+from .show import Segment, Show
 
-BREATH: s = 0.05
+PERIOD: s = 0.05
 """Wall time between looks at the clock, at Ctrl-C, and at those who watch."""
 MOST_STEPS = 20_000
-"""In one breath, for the memory they take."""
+"""Between two such looks, for the memory they take."""
 
-
-class Keeper(Protocol):
-    """Who takes what happened."""
-
-    def add(self, stretch: Stretch) -> None:
-        """Take a stretch of the run."""
-        ...
+Keeper = Callable[[Segment], object]
+"""Takes what happened in a segment of the run."""
 
 
 @dataclass(frozen=True)
@@ -64,7 +64,7 @@ def perform(
         show: a fresh one.
         duration: simulated time; what the show suggests if None.
         rate: samples per second of simulated time, or a few more: every whole number of steps.
-        keepers: take every stretch, the first moment too.
+        keepers: called with every segment, the first moment too.
         watch: told the simulated time now and then.
     """
     wanted = show.duration if duration is None else duration
@@ -74,8 +74,8 @@ def perform(
     count = round(wanted / show.dt)
     first = show.begin(every)
     tally = Tally(show, first)
-    for keeper in keepers:
-        keeper.add(first)
+    for keep in keepers:
+        keep(first)
     with _ctrl_c() as asked_to_stop:
         elapsed = _run(show, count, tally, keepers, watch, asked_to_stop)
     return Outcome(tally, count * show.dt, tally.steps * show.dt, elapsed, show.error)
@@ -92,18 +92,18 @@ def _run(
     """Run to the end; returns how long it took after the first step."""
     steps, begin, before = 1, None, perf_counter()
     while tally.steps < count and show.error is None and not asked_to_stop():
-        stretch = show.advance(min(steps, count - tally.steps))
-        tally.add(stretch)
-        for keeper in keepers:
-            keeper.add(stretch)
+        segment = show.advance(min(steps, count - tally.steps))
+        tally.add(segment)
+        for keep in keepers:
+            keep(segment)
         if watch is not None:
             watch(tally.steps * show.dt)
         now = perf_counter()
         if begin is None:
             begin = before = now
             continue
-        # As many steps as fit into a breath, approached from below.
-        fitting = steps * BREATH / max(now - before, 1e-6)
+        # As many steps as fit into a period, approached from below.
+        fitting = steps * PERIOD / max(now - before, 1e-6)
         steps, before = int(min(max(fitting, 1), 4 * steps, MOST_STEPS)), now
     return 0.0 if begin is None else perf_counter() - begin
 
@@ -130,6 +130,60 @@ def _ctrl_c() -> Generator[Callable[[], bool]]:
         yield lambda: pressed
     finally:
         signal.signal(signal.SIGINT, before)
+
+
+@dataclass(frozen=True)
+class Performance:
+    """How a show went and what it left behind."""
+
+    outcome: Outcome
+    recording: Path | None
+    page: Path | None
+
+
+def perform_into(
+    show: Show,
+    folder: Path,
+    name: str,
+    *,
+    record: bool = True,
+    page: bool = True,
+    duration: s | None = None,
+    rate: per_s | None = None,
+    watch: Callable[[s], None] | None = None,
+    meta: Mapping[str, Any] | None = None,
+) -> Performance:
+    """Perform a show and leave NAME.mcap and NAME.html in a folder, which is made if need be.
+
+    The files are there whatever ends the run: its time, an error of the show or Ctrl-C. `meta` is
+    noted in the recording.
+    """
+    if record or page:
+        _make(folder)
+    recording, html = folder / f"{name}.mcap", folder / f"{name}.html"
+    buffer = FilmBuffer(show.stage)
+    with ExitStack() as stack:
+        if record:
+            samples = checked_rate(show.rate if rate is None else rate)
+            stack.enter_context(show.record(recording, samples, meta or {}))
+        keepers = [buffer.add] if page else []
+        outcome = perform(show, duration=duration, rate=rate, keepers=keepers, watch=watch)
+    if page:
+        buffer.film(_note(outcome)).to_html(html)
+    return Performance(outcome, recording if record else None, html if page else None)
+
+
+def _note(outcome: Outcome) -> str:
+    if outcome.error is not None:
+        return f"ended at {outcome.done:.2f} s: {outcome.error}"
+    return f"stopped at {outcome.done:.2f} s of {outcome.wanted:g} s" if outcome.stopped else ""
+
+
+def _make(folder: Path) -> None:
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise InvalidValue(f"cannot write into {folder}: {error.strerror}") from error
 
 
 def checked_rate(rate: per_s) -> per_s:

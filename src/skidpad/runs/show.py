@@ -10,8 +10,10 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from .. import record
 from ..arrays import Array
 from ..errors import SkidpadError
+from ..model import Vehicle
 from ..recording.recording import Recording
 from ..stage import Stage
 from ..stage.film import ScanAt
@@ -22,8 +24,8 @@ Picture = Callable[[Recording, Path], Any]
 """Draws the recording of a show into a PNG, SVG or PDF file."""
 
 
-class Lever(NamedTuple):
-    """An input of a vehicle."""
+class InputColumn(NamedTuple):
+    """An input of a vehicle: a column of `Segment.inputs`."""
 
     vehicle: int
     """Whose it is: place in `Show.vehicles`."""
@@ -31,10 +33,20 @@ class Lever(NamedTuple):
     model: str
     """Inputs of one name and model are compared with each other."""
     span: float | None
-    """From its lowest to its highest value; None where the vehicle's parameters do not say."""
+    """From its lowest to its highest value; None where the vehicle's limits do not say."""
 
 
-class Stretch(NamedTuple):
+def input_columns(vehicle: Vehicle, owner: int) -> list[InputColumn]:
+    """The inputs of a vehicle, in the order of its record, with the span that its limits allow."""
+    ranges = vehicle.limits.inputs
+    spans = {name: high - low for name, (low, high) in ranges.items()}
+    return [
+        InputColumn(owner, name, vehicle.name, spans.get(name))
+        for name in record.names(vehicle.Input)
+    ]
+
+
+class Segment(NamedTuple):
     """What happened during T steps of B vehicles, and S samples of it for the eye."""
 
     t: Array
@@ -42,7 +54,7 @@ class Stretch(NamedTuple):
     motion: Array
     """(T, B, 6): poses x, y, yaw and velocities v_x, v_y, omega there, in world axes."""
     inputs: Array
-    """(T, levers): what was commanded in each step."""
+    """(T, inputs): what was commanded in each step."""
     collisions: NDArray[np.int64]
     """(B,): how many contacts each vehicle began."""
     times: Array
@@ -73,7 +85,7 @@ class Show(Protocol):
     vehicles: tuple[str, ...]
     listed: tuple[str, ...]
     """Vehicles whose figures are worth printing."""
-    levers: tuple[Lever, ...]
+    inputs: tuple[InputColumn, ...]
     start_lines: Mapping[str, StartLine]
     """For the vehicles that drive laps."""
     meets: bool
@@ -90,10 +102,10 @@ class Show(Protocol):
         """Record what happens from now on; called before `begin`, closed after the last step."""
         ...
 
-    def begin(self, every: int) -> Stretch:
+    def begin(self, every: int) -> Segment:
         """The first moment; from now on every so many steps is a sample."""
         ...
 
-    def advance(self, steps: int) -> Stretch:
+    def advance(self, steps: int) -> Segment:
         """Make so many steps."""
         ...

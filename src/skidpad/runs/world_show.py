@@ -17,8 +17,7 @@ from ..stage.world_stage import WorldStage
 from ..units import m, per_s, s
 from ..world.world import World
 from .laps import StartLine
-from .levers import levers
-from .show import Picture, Stretch
+from .show import Picture, Segment, input_columns
 
 RATE: per_s = 30.0
 """Samples per second, unless somebody wants it otherwise."""
@@ -63,11 +62,11 @@ class WorldShow:
         self.vehicles = self.listed = tuple(world.vehicles)
         places = {name: k for k, name in enumerate(self.vehicles)}
         self._places = places
-        self.levers = tuple(
-            lever
+        self.inputs = tuple(
+            column
             for group in world.groups
             for name, vehicle in zip(group.names, group.vehicles, strict=True)
-            for lever in levers(vehicle, places[name])
+            for column in input_columns(vehicle, places[name])
         )
         self.start_lines: Mapping[str, StartLine] = (
             _start_lines(world) if start_lines is None else dict(start_lines)
@@ -88,23 +87,23 @@ class WorldShow:
         )
         return self._recorder
 
-    def begin(self, every: int) -> Stretch:
+    def begin(self, every: int) -> Segment:
         """The first moment."""
         self._every = every
         if self._recorder is not None:
             self._recorder.sample()
         t = np.array([self.world.time])
-        return Stretch(
+        return Segment(
             t,
             self.world.motion()[None],
-            np.empty((0, len(self.levers))),
+            np.empty((0, len(self.inputs))),
             np.zeros(len(self.vehicles), np.int64),
             t,
             self._view.row()[None],
             self._scans(),
         )
 
-    def advance(self, steps: int) -> Stretch:
+    def advance(self, steps: int) -> Segment:
         """The next steps."""
         world = self.world
         motion, inputs, times, sampled, taken = [], [], [], [], []
@@ -130,10 +129,10 @@ class WorldShow:
                 taken.append(self._view.take())
                 scans += self._scans()
         rows = self._view.rows(np.array(taken)) if taken else self._nothing()
-        return Stretch(
+        return Segment(
             np.array(times),
             np.array(motion).reshape(len(times), -1, 6),
-            np.array(inputs).reshape(len(times), len(self.levers)),
+            np.array(inputs).reshape(len(times), len(self.inputs)),
             collisions,
             np.array(sampled),
             rows,
@@ -158,20 +157,20 @@ class WorldShow:
 
     def _scans(self) -> list[ScanAt]:
         """Scans that lidars took since the last time."""
-        found: list[ScanAt] = []
+        scans: list[ScanAt] = []
         for k, scan in enumerate(self._view.readings()):
             if scan is not None and scan is not self._seen[k]:
                 self._seen[k] = scan
-                found.append(ScanAt(k, scan.stamp, scan.ranges.astype(np.float32)))
-        return found
+                scans.append(ScanAt(k, scan.stamp, scan.ranges.astype(np.float32)))
+        return scans
 
 
 def _start_lines(world: World) -> dict[str, StartLine]:
     """Across the first point of each closed path that a vehicle follows by itself."""
-    found: dict[str, StartLine] = {}
+    lines: dict[str, StartLine] = {}
     for spec in world.scene.vehicles:
         if spec.path is not None and spec.path.loop:
             a, b = spec.path.points[:2]
             heading = float(np.arctan2(b.y - a.y, b.x - a.x))
-            found[spec.name] = StartLine(a.x, a.y, heading, HALF_WIDTH)
-    return found
+            lines[spec.name] = StartLine(a.x, a.y, heading, HALF_WIDTH)
+    return lines

@@ -6,7 +6,7 @@ it into a loop, `along` reads it along a recorded run and `along_fleet` over man
 
 from __future__ import annotations
 
-from ..plane.tangent_plane import Origin
+from ..plane.geodesy import Origin
 from .full_state import FullState
 from .gnss import Gnss, GnssReading
 from .imu import Imu, ImuReading

@@ -1,22 +1,87 @@
-"""The errors of a sensor's channels, sample by sample, for one vehicle or many.
+"""The errors of a sensor, sample by sample, for one vehicle or many.
 
-What the errors remember is in the record `Wander`; the functions here take one and return the next.
-A run sampled in one piece and the same run sampled one step at a time give the same bits.
+Errors keep nothing: what they remember goes in and comes out. A run sampled in one piece and the
+same run sampled one step at a time give the same bits.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ..arrays import Array
+from ..arrays import Array, Mask
 from ..random import streams
+from ..random.draw import Draw
+from ..random.model import UncertaintyModel, sampled
 from .knobs import Channel, white_levels
+from .sampling import Batch, row_of
 
 Steps = NDArray[np.int64]
+
+
+class ErrorSource(ABC):
+    """Draws the errors of one sensor on some vehicles.
+
+    `name` begins the names of the streams; `vehicles` are their numbers in the streams.
+    """
+
+    def __init__(self, name: str, dropout: float, seed: int, vehicles: Any) -> None:
+        self._name, self._dropout, self._seed, self._vehicles = name, dropout, seed, vehicles
+        self._lost_stream = self._stream(streams.uniforms, "dropout", 1)
+        self.count = streams.checked_vehicles(vehicles).size
+        """Number of vehicles."""
+
+    def _stream(self, draw: Any, part: str, width: int) -> streams.Stream:
+        return streams.Stream(draw, self._seed, f"{self._name}.{part}", self._vehicles, width)
+
+    def received(self, steps: Steps) -> Mask:
+        """Whether each sample is not lost, (samples, vehicles)."""
+        if self._dropout == 0.0:
+            return np.ones((steps.size, self.count), bool)
+        return self._lost_stream.rows(steps)[:, :, 0] >= self._dropout
+
+    @abstractmethod
+    def read(
+        self, true: Array, batch: Batch, elapsed: Array, before: Any, spread: Array | None = None
+    ) -> tuple[Array, Any]:
+        """Readings (samples, vehicles, values) of true values, and what the errors remember.
+
+        `elapsed` is the time since the sample before each in s; `before` is None at the start of a
+        run. `spread` is a standard deviation of further white noise, shaped as the values.
+        """
+
+
+class NoiseErrors(ErrorSource):
+    """Values of a distribution, added to the true ones."""
+
+    def __init__(
+        self,
+        name: str,
+        noise: UncertaintyModel,
+        states: Callable[[Any], Array],
+        dropout: float,
+        seed: int,
+        vehicles: Any,
+    ) -> None:
+        """`states` are those of the vehicles (vehicles, nx) in a row of the truth."""
+        super().__init__(name, dropout, seed, vehicles)
+        self._noise, self._states = noise, states
+        self._draw = Draw(seed, f"{name}.noise", np.atleast_1d(vehicles))
+
+    def read(
+        self, true: Array, batch: Batch, elapsed: Array, before: Any, spread: Array | None = None
+    ) -> tuple[Array, Any]:
+        """See `ErrorSource`."""
+        out, memory = np.array(true), before
+        for k, (number, t) in enumerate(zip(batch.steps, batch.t, strict=True)):
+            draw = self._draw.at(int(number), float(elapsed[k]), float(t))
+            noise, memory = sampled(self._noise, draw, memory, self._states(row_of(batch, k)))
+            out[k] += noise
+        return out, memory
 
 
 class Wander(NamedTuple):
@@ -26,11 +91,8 @@ class Wander(NamedTuple):
     drift: Array | float
 
 
-class ErrorSource:
-    """Draws the errors of the channels of one sensor on some vehicles.
-
-    `name` begins the names of the streams; `vehicles` are their numbers in the streams.
-    """
+class ChannelErrors(ErrorSource):
+    """The errors of channels: gain, bias, walk, drift, noise, range and rounding."""
 
     def __init__(
         self,
@@ -41,6 +103,7 @@ class ErrorSource:
         seed: int,
         vehicles: Any,
     ) -> None:
+        super().__init__(name, dropout, seed, vehicles)
         self._white = white_levels(channels, rate)
         self._bias = _each(channels, "bias")
         self._walk = _each(channels, "walk")
@@ -54,43 +117,20 @@ class ErrorSource:
         self._has_walk = bool(self._walk.any())
         self._has_drift = bool(self._drift.any())
         self._rounds = bool(self._resolution.any())
-        self._dropout = dropout
         width = len(channels)
-
-        def stream(draw: Any, part: str, count: int) -> streams.Stream:
-            return streams.Stream(draw, seed, f"{name}.{part}", vehicles, count)
-
-        self._white_stream = stream(streams.normals, "white", width)
-        self._walk_stream = stream(streams.normals, "walk", width)
-        self._drift_stream = stream(streams.normals, "drift", width)
-        self._lost_stream = stream(streams.uniforms, "dropout", 1)
-        self.count = streams.checked_vehicles(vehicles).size
-        """Number of vehicles."""
+        self._white_stream = self._stream(streams.normals, "white", width)
+        self._walk_stream = self._stream(streams.normals, "walk", width)
+        self._drift_stream = self._stream(streams.normals, "drift", width)
         turn_on = _each(channels, "turn_on")
         if turn_on.any():
-            drawn = stream(streams.normals, "turn_on", width).rows(np.zeros(1, np.int64))[0]
+            drawn = self._stream(streams.normals, "turn_on", width).rows(np.zeros(1, np.int64))[0]
             self._bias = self._bias + turn_on * drawn
 
-    def received(self, steps: Steps) -> NDArray[np.bool_]:
-        """Whether each sample is not lost, (samples, vehicles)."""
-        if self._dropout == 0.0:
-            return np.ones((steps.size, self.count), bool)
-        return self._lost_stream.rows(steps)[:, :, 0] >= self._dropout
-
     def read(
-        self,
-        true: Array,
-        steps: Steps,
-        elapsed: Array,
-        before: Wander | None,
-        spread: Array | None = None,
+        self, true: Array, batch: Batch, elapsed: Array, before: Any, spread: Array | None = None
     ) -> tuple[Array, Wander]:
-        """Readings (samples, vehicles, channels) of true values, and what the errors remember.
-
-        `steps` are the numbers of the samples, `elapsed` the time since the sample before each in
-        s; `before` is None at the start of a run. `spread` is a standard deviation of further white
-        noise, shaped as the values.
-        """
+        """See `ErrorSource`."""
+        steps = batch.steps
         out = true * self._gain + self._bias
         out, walk = self._walked(out, steps, elapsed, before)
         out, drift = self._drifted(out, steps, elapsed, before)

@@ -90,7 +90,7 @@ class FullState(Sensor):
         # What comes first wins: a state before the outputs, as in a trajectory.
         named: dict[str, Any] = {}
         for part in reversed(parts):
-            named |= _by_name(part)
+            named |= by_field(part)
         for name in self.fields:
             if name not in named:
                 raise InvalidValue(record.unknown_name("FullState: truth", name, tuple(named)))
@@ -101,7 +101,8 @@ class FullState(Sensor):
         return self.Truth(*(trajectory[name] for name in self.fields))
 
 
-def _by_name(part: Any) -> Mapping[str, Any]:
+def by_field(part: Any) -> Mapping[str, Any]:
+    """The leaves of a record by name; a mapping as it is."""
     if isinstance(part, Mapping):
         return part
     if is_record_type(type(part)):

@@ -10,8 +10,8 @@ import numpy as np
 
 from ..arrays import Array
 from ..errors import InvalidValue
+from ..plane.geodesy import NULL_ISLAND, Origin, check_origin, degree, place_in_world
 from ..plane.rotation import Vector, turned
-from ..plane.tangent_plane import NULL_ISLAND, Origin, check_origin, degree, place_in_world
 from ..units import m, m_s, rad, s
 from .knobs import PERFECT, Channel, checked_channel
 from .motion import Motion

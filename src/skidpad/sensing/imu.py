@@ -106,9 +106,9 @@ class Imu(Sensor):
         return ImuReading(*turned_back(axes, force), *turned_back(axes, rate))
 
 
-def _three(name: str, given: Axes) -> tuple[Channel, Channel, Channel]:
-    if isinstance(given, Channel):
-        return given, given, given
-    if isinstance(given, tuple) and len(given) == 3 and all(isinstance(c, Channel) for c in given):
-        return given
-    raise InvalidValue(f"Imu.{name} must be a Channel or one for each of x, y, z; got {given!r}")
+def _three(name: str, axes: Axes) -> tuple[Channel, Channel, Channel]:
+    if isinstance(axes, Channel):
+        return axes, axes, axes
+    if isinstance(axes, tuple) and len(axes) == 3 and all(isinstance(c, Channel) for c in axes):
+        return axes
+    raise InvalidValue(f"Imu.{name} must be a Channel or one for each of x, y, z; got {axes!r}")

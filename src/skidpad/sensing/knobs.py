@@ -122,12 +122,12 @@ def sampled_rows(t: Array, rate: float | None) -> tuple[NDArray[np.int64], NDArr
 
 def arrival_rows(t: Array, rows: NDArray[np.int64], delay: float) -> NDArray[np.int64]:
     """The row at which each sample comes out; the number of rows if it never does."""
-    found = np.searchsorted(t, t[rows] + delay * (1.0 - _SLACK))
+    arrival = np.searchsorted(t, t[rows] + delay * (1.0 - _SLACK))
     # That sum is rounded otherwise than the difference which decides in `old_enough`.
-    earlier = np.maximum(found - 1, rows)
-    found = np.where(old_enough(t[earlier], t[rows], delay), earlier, found)
-    at = np.minimum(found, t.size - 1)
-    return np.where(old_enough(t[at], t[rows], delay), found, np.minimum(found + 1, t.size))
+    earlier = np.maximum(arrival - 1, rows)
+    arrival = np.where(old_enough(t[earlier], t[rows], delay), earlier, arrival)
+    at = np.minimum(arrival, t.size - 1)
+    return np.where(old_enough(t[at], t[rows], delay), arrival, np.minimum(arrival + 1, t.size))
 
 
 def white_levels(channels: Sequence[Channel], rate: float | None) -> Array:

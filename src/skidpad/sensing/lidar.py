@@ -7,7 +7,7 @@ What a beam gives follows REP 117 of ROS: a distance in m, `inf` where nothing i
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property
 from math import inf, pi
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -18,11 +18,13 @@ from numpy.typing import ArrayLike
 from ..arrays import Array
 from ..checks import must_be
 from ..errors import InvalidValue
-from ..plane.maps.shapes import edges_at
+from ..plane.polygon import edges_at
+from ..plane.pose import placed
 from ..random import streams
 from ..units import Allowed, m, m_s, non_negative, rad, rad_s, s
-from .knobs import check_knobs, tick
+from .knobs import check_knobs
 from .mounting import AT_BODY_POINT, Mounting, checked_mounting, pose_in_world
+from .runner import Sampler
 
 if TYPE_CHECKING:
     from ..plane.raycast import Scene
@@ -118,11 +120,11 @@ class Lidar:
         """Angles of the beams from the sensor's x axis in rad, read-only."""
         full = self.angle_max - self.angle_min >= _FULL_TURN * (1.0 - 1e-12)
         spaces = self.rays if full else max(self.rays - 1, 1)
-        made: Array = self.angle_min + np.arange(self.rays, dtype=np.float64) * (
+        angles: Array = self.angle_min + np.arange(self.rays, dtype=np.float64) * (
             (self.angle_max - self.angle_min) / spaces
         )
-        made.flags.writeable = False
-        return made
+        angles.flags.writeable = False
+        return angles
 
     @property
     def increment(self) -> rad:
@@ -182,8 +184,8 @@ class Lidar:
             ]
             return np.array(parts)
         flat = self._rays(origins)
-        found = scene.cast(*(a.ravel() for a in flat), max_range=self.range_max, movers=movers)
-        return found.reshape(len(body), self.rays)
+        ranges = scene.cast(*(a.ravel() for a in flat), max_range=self.range_max, movers=movers)
+        return ranges.reshape(len(body), self.rays)
 
     def _rays(self, origins: Array) -> tuple[Array, Array, Array]:
         return origins[..., 0], origins[..., 1], origins[..., 2] + self.angles
@@ -234,16 +236,14 @@ def moved_by(body: Array, twist: ArrayLike, times: Array) -> Array:
     across = 0.5 * turn * half * half
     d_x = times * (v_x * along - v_y * across)
     d_y = times * (v_x * across + v_y * along)
-    x, y, yaw = body.T[..., None]
-    c, s_ = np.cos(yaw), np.sin(yaw)
-    return np.stack([x + c * d_x - s_ * d_y, y + s_ * d_x + c * d_y, yaw + turn], axis=-1)
+    return np.stack(placed(body.T[..., None], (d_x, d_y, turn)), axis=-1)
 
 
 def outlines(shapes: Sequence[ArrayLike], poses: ArrayLike) -> Array:
     """Segments (m, 4) of vehicles for `movers`: outlines in body axes, each (k, 2), at poses."""
     where = np.atleast_2d(np.asarray(poses, dtype=float))
-    found = [edges_at([shape], pose) for shape, pose in zip(shapes, where, strict=True)]
-    return np.concatenate([np.empty((0, 4)), *found])
+    edges = [edges_at([shape], pose) for shape, pose in zip(shapes, where, strict=True)]
+    return np.concatenate([np.empty((0, 4)), *edges])
 
 
 class Scan(NamedTuple):
@@ -255,18 +255,14 @@ class Scan(NamedTuple):
     """When it was taken; of a distorted scan, when its last beam was."""
 
 
-@dataclass
 class LidarRunner:
     """One lidar on one vehicle, step by step."""
 
-    lidar: Lidar
-    scene: Scene
-    """May be exchanged at any time."""
-    seed: int = 0
-    vehicle: int = 0
-    _step: int | None = None
-    _t: float = -inf
-    _waiting: tuple[Scan, ...] = field(default_factory=tuple)
+    def __init__(self, lidar: Lidar, scene: Scene, seed: int = 0, vehicle: int = 0) -> None:
+        self.lidar, self.seed, self.vehicle = lidar, seed, vehicle
+        self.scene = scene
+        """May be exchanged at any time."""
+        self._sampler = Sampler(lidar.rate, lidar.delay)
 
     def step(
         self,
@@ -276,14 +272,9 @@ class LidarRunner:
         movers: ArrayLike | None = None,
     ) -> Scan | None:
         """Show the pose x, y, yaw at time t in s; returns a scan if one comes out, else None."""
-        now = must_be("t", t, Allowed(), "s")
-        if now <= self._t:
-            raise InvalidValue(f"t = {now} s must be later than the last step at {self._t} s")
-        lidar, rate = self.lidar, self.lidar.rate
-        following = 0 if self._step is None else self._step + 1
-        number = following if rate is None else int(tick(now, rate))
-        if self._step is None or number > self._step:
-            ranges = lidar.scan(
+
+        def take(number: int, now: float) -> Scan:
+            ranges = self.lidar.scan(
                 self.scene,
                 [body],
                 twist=[twist],
@@ -292,10 +283,7 @@ class LidarRunner:
                 steps=number,
                 vehicles=[self.vehicle],
                 threads=1,
-            )[0]
-            self._step = number
-            self._waiting = (*self._waiting, Scan(ranges, now))
-        self._t = now
-        ripe = [scan for scan in self._waiting if now - scan.stamp >= lidar.delay * (1.0 - 1e-6)]
-        self._waiting = self._waiting[len(ripe) :]
-        return ripe[-1] if ripe else None
+            )
+            return Scan(ranges[0], now)
+
+        return self._sampler.step(t, take)

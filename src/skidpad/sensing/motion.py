@@ -1,7 +1,7 @@
 """How a vehicle's body moves at one instant: what the sensors look at.
 
-The body point is the one the vehicle's state describes: the centre of mass of the cars, the middle
-of the rear axle of the command-driven models.
+The body point is the reference point of the vehicle's body: the centre of mass of most cars, the
+middle of the rear axle of those that roll.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from .. import record
-from ..components.rigid_body import Acceleration, body_acceleration
+from ..body import Acceleration, Velocity, body_of
 from ..errors import InvalidValue
 from ..model import Vehicle
 from ..trajectory.trajectory import Trajectory
@@ -64,81 +64,155 @@ class Motion(NamedTuple):
     """Steering angle of the front wheels, positive to the left."""
 
 
+NOT_KNOWN = Acceleration(*(float("nan"),) * 3)
+"""The acceleration of a discrete model."""
+
+
 def motion_of(
     vehicle: Vehicle, x: Any, u: Any = None, w: Any = None, p: Any = None, **others: Any
 ) -> Motion:
-    """The motion at a state and input of a continuous vehicle, its accelerations exact.
+    """The motion of a vehicle at a state and input, as its body tells it.
 
-    `x` and `u` are records of numbers, symbols or arrays, or arrays with the fields on their last
-    axis, such as a fleet's (steps, vehicles, nx). `others` are further fields of the motion: the
-    pitch and roll of the road, say. The state needs x, y, yaw, v_x, v_y and omega.
+    Accelerations are exact, from the derivative; those of a discrete model are NaN. `x` and `u` are
+    records of numbers, symbols or arrays, or arrays with the fields on their last axis, such as a
+    fleet's (steps, vehicles, nx). `others` are further fields of the motion: the pitch and roll of
+    the road, say.
     """
+    body = body_of(vehicle, "a sensor")
     state = _record(vehicle.State, x)
-    lacking = [name for name in _PLANAR if name not in vehicle.State._fields]
-    if lacking:
-        raise InvalidValue(
-            f"the state of {vehicle.name!r} has no {', '.join(lacking)}: "
-            "take its motion from a recorded run with motion_along, or build a Motion"
-        )
     inputs = record.build(vehicle.Input) if u is None else _record(vehicle.Input, u)
-    rate = vehicle.derivative(state, inputs, w, p)
-    turning = Acceleration(rate.v_x, rate.v_y)
-    a = body_acceleration(turning, state.v_x, state.v_y, state.omega)
-    found = {name: getattr(state, name) for name in (*_PLANAR, "steer") if hasattr(state, name)}
-    found |= {"a_x": a.x, "a_y": a.y, "omega_rate": rate.omega}
-    return _checked_fields({**found, **others})
-
-
-_PLANAR = ("x", "y", "yaw", "v_x", "v_y", "omega")
+    params = vehicle.params if p is None else p
+    if not vehicle.model.continuous:
+        acceleration = NOT_KNOWN
+    elif body.acceleration is None:
+        acceleration = _along_the_motion(vehicle, state, inputs, w, params)
+    else:
+        rate = vehicle.derivative(state, inputs, w, params)
+        acceleration = body.acceleration(state, rate, params)
+    fields = body.pose(state, params)._asdict()
+    fields |= body.velocity(state, inputs, params)._asdict() | acceleration._asdict()
+    if body.steer is not None:
+        fields["steer"] = body.steer(state, inputs, params)
+    return _checked_fields({**fields, **others})
 
 
 def motion_along(trajectory: Trajectory, vehicle: Vehicle | None = None, **others: Any) -> Motion:
     """The motion at every sample of a recorded run, as arrays.
 
-    With a vehicle that `motion_of` takes, accelerations are exact. Otherwise they are the columns
-    `a_x`, `a_y` and `omega_rate` where recorded, and differences of the velocities where not.
+    With the vehicle it is as its body tells it, the accelerations exact; those of a discrete model,
+    and of one with dead times, are differences of the velocities. Without it the columns named as
+    the fields of `Motion` are taken, and accelerations that were not recorded are differences.
     `others` replace or add fields, numbers or arrays.
     """
-    if vehicle is not None and _gives_rates(vehicle, trajectory):
+    if vehicle is None:
+        fields = _recorded(trajectory)
+    else:
+        _check_recorded_with(vehicle, trajectory)
         # As the recorded outputs: the input that led to a sample, at the first the coming one.
         led_there = np.vstack([trajectory.inputs[:1], trajectory.inputs[:-1]])
-        found = motion_of(vehicle, trajectory.states, led_there)._asdict()
-    else:
-        found = _recorded(trajectory)
-    return _broadcast(_checked_fields({**found, **others}), len(trajectory))
+        fields = motion_of(vehicle, trajectory.states, led_there)._asdict()
+        # With dead time what was recorded are the commands, not what acted.
+        if not vehicle.model.continuous or vehicle.model.dead_times:
+            velocity = Velocity(*(fields[name] + 0.0 * trajectory.t for name in Velocity._fields))
+            fields |= _differences(velocity, trajectory.t)._asdict()
+    return _broadcast(_checked_fields({**fields, **others}), len(trajectory))
 
 
-def _gives_rates(vehicle: Vehicle, trajectory: Trajectory) -> bool:
-    """Whether the vehicle's derivative says how it accelerated in a run recorded with it."""
-    given = trajectory.states.shape[1], trajectory.inputs.shape[1]
-    if given != (record.size(vehicle.State), record.size(vehicle.Input)):
+def over_ground(velocity: Velocity, change: Velocity) -> Acceleration:
+    """Acceleration over ground of a point from its velocity in body axes and the rate of that."""
+    return Acceleration(
+        change.v_x - velocity.v_y * velocity.omega,
+        change.v_y + velocity.v_x * velocity.omega,
+        change.omega,
+    )
+
+
+def _along_the_motion(vehicle: Vehicle, x: Any, u: Any, w: Any, p: Any) -> Acceleration:
+    """The acceleration of a body that gives none: the derivative of its velocity along the motion,
+    the input constant."""
+    function = _velocity_rate(vehicle)
+    push = record.build(vehicle.model.Disturbance) if w is None else w
+    columns, shape = _columns([record.flatten(part) for part in (x, u, push, p)])
+    velocity, change = (Velocity._make(_rows(value, shape)) for value in function(*columns))
+    return over_ground(velocity, change)
+
+
+_RATES: dict[int, tuple[Any, Any]] = {}
+"""Models and the functions of `_velocity_rate`, which takes long to make."""
+
+
+def _velocity_rate(vehicle: Vehicle) -> Any:
+    """Velocity of the body and its rate as a CasADi function of x, u, w and p."""
+    model = vehicle.model
+    known = _RATES.get(id(model))
+    if known is not None and known[0] is model:
+        return known[1]
+    import casadi as ca
+
+    traced = vehicle.casadi()
+    kinds = (model.State, model.Input, model.Params)
+    columns = (traced.x, traced.u, traced.p)
+    x, u, p = (
+        record.unflatten(kind, ca.vertsplit(column) if column.numel() else [])
+        for kind, column in zip(kinds, columns, strict=True)
+    )
+    velocity = ca.vertcat(*body_of(vehicle, "a sensor").velocity(x, u, p))
+    change = ca.jtimes(velocity, traced.x, traced.f_expl)
+    arguments = [traced.x, traced.u, traced.w, traced.p]
+    function = ca.Function("velocity_rate", arguments, [velocity, change])
+    _RATES[id(model)] = model, function
+    return function
+
+
+def _columns(parts: list[tuple[Any, ...]]) -> tuple[list[Any], tuple[int, ...] | None]:
+    """Each part as CasADi takes it, one column per run, and the shape of a leaf; None of
+    symbols."""
+    import casadi as ca
+
+    leaves = [leaf for part in parts for leaf in part]
+    if any(isinstance(leaf, (ca.SX, ca.MX, ca.DM)) for leaf in leaves):
+        return [ca.vertcat(*part) for part in parts], None
+    shape = np.broadcast_shapes(*(np.shape(leaf) for leaf in leaves))
+    count = int(np.prod(shape))
+    flat = [[np.broadcast_to(leaf, shape).ravel() for leaf in part] for part in parts]
+    return [np.array(part, dtype=float).reshape(len(part), count) for part in flat], shape
+
+
+def _rows(value: Any, shape: tuple[int, ...] | None) -> list[Any]:
+    if shape is None:
+        return [value[k] for k in range(value.shape[0])]
+    rows = np.asarray(value)
+    return [float(row[0]) if shape == () else row.reshape(shape) for row in rows]
+
+
+def _check_recorded_with(vehicle: Vehicle, trajectory: Trajectory) -> None:
+    sizes = trajectory.states.shape[1], trajectory.inputs.shape[1]
+    if sizes != (record.size(vehicle.State), record.size(vehicle.Input)):
         raise InvalidValue(
-            f"the trajectory was not recorded with {vehicle.name!r}: it has {given[0]} states and "
-            f"{given[1]} inputs, not those of its records"
+            f"the trajectory was not recorded with {vehicle.name!r}: it has {sizes[0]} states and "
+            f"{sizes[1]} inputs, not those of its records"
         )
-    # With dead time what was recorded are the commands, not what acted.
-    known = vehicle.model.continuous and not vehicle.model.dead_times
-    return known and all(name in vehicle.State._fields for name in _PLANAR)
 
 
 def _recorded(trajectory: Trajectory) -> dict[str, Any]:
-    found: dict[str, Any] = {n: trajectory[n] for n in Motion._fields if n in trajectory}
-    lacking = [name for name in ("x", "y", "yaw", "v_x") if name not in found]
+    """The columns that are named as the fields of a motion, and what follows from them."""
+    fields: dict[str, Any] = {n: trajectory[n] for n in Motion._fields if n in trajectory}
+    lacking = [name for name in ("x", "y", "yaw", "v_x") if name not in fields]
     if lacking:
         raise InvalidValue(
             f"the trajectory has no column {', '.join(lacking)}; there are "
             f"{', '.join(trajectory.names)}"
         )
     t = trajectory.t
-    zero = np.zeros(len(t))
-    found.setdefault("omega", _rate(found["yaw"], t))
-    v_y = found.setdefault("v_y", zero)
-    found.setdefault("omega_rate", _rate(found["omega"], t))
-    if not {"a_x", "a_y"} <= found.keys():
-        turning = Acceleration(_rate(found["v_x"], t), _rate(v_y, t))
-        a = body_acceleration(turning, found["v_x"], v_y, found["omega"])
-        found = {"a_x": a.x, "a_y": a.y} | found
-    return found
+    fields.setdefault("omega", _rate(fields["yaw"], t))
+    fields.setdefault("v_y", np.zeros(len(t)))
+    velocity = Velocity(fields["v_x"], fields["v_y"], fields["omega"])
+    return _differences(velocity, t)._asdict() | fields
+
+
+def _differences(velocity: Velocity, t: Any) -> Acceleration:
+    """The acceleration along a run, by differences."""
+    return over_ground(velocity, Velocity._make(_rate(part, t) for part in velocity))
 
 
 def _rate(values: Any, t: Any) -> Any:
@@ -148,24 +222,24 @@ def _rate(values: Any, t: Any) -> Any:
     return np.gradient(values, t, edge_order=2 if len(t) > 2 else 1)
 
 
-def _record(kind: type, given: Any) -> Any:
-    if isinstance(given, kind):
-        return given
-    if isinstance(given, np.ndarray) and given.ndim > 1:
-        if given.shape[-1] != record.size(kind):
+def _record(kind: type, values: Any) -> Any:
+    if isinstance(values, kind):
+        return values
+    if isinstance(values, np.ndarray) and values.ndim > 1:
+        if values.shape[-1] != record.size(kind):
             raise InvalidValue(
                 f"{kind.__name__} has {record.size(kind)} fields on the last axis, "
-                f"got shape {given.shape}"
+                f"got shape {values.shape}"
             )
-        return record.unflatten(kind, list(np.moveaxis(given, -1, 0)))
-    return record.build(kind, given)
+        return record.unflatten(kind, list(np.moveaxis(values, -1, 0)))
+    return record.build(kind, values)
 
 
-def _checked_fields(found: dict[str, Any]) -> Motion:
-    for name in found:
+def _checked_fields(fields: dict[str, Any]) -> Motion:
+    for name in fields:
         if name not in Motion._fields:
             raise InvalidValue(record.unknown_name("Motion", name, Motion._fields))
-    return Motion(**found)
+    return Motion(**fields)
 
 
 def _broadcast(motion: Motion, count: int) -> Motion:

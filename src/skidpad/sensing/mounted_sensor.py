@@ -14,16 +14,17 @@ from typing import Annotated, Any
 
 from .. import record
 from ..errors import InvalidValue
+from ..model import Vehicle
 from ..random.gaussian import Gaussian
 from ..random.model import UncertaintyModel
 from .knobs import PERFECT, Channel
-from .motion import Motion
-from .planar_motion import GIVE_MOTION, MotionSource, planar_motion
+from .motion import Motion, motion_of
 from .sensor import Sensor
-from .sensor_model import SensorModel, model_of
+from .sensor_model import SensorModel, vehicle_of
 
 _TAKEN = ("std", "density", "bias", "drift_time")
 """Settings of a channel that noise without memory can have; `drift_time` alone is no error."""
+_GIVE_MOTION = "give motion=, a function of x, u and w that returns a sensors.Motion"
 
 
 class MountedSensor(SensorModel):
@@ -42,26 +43,36 @@ class MountedSensor(SensorModel):
         *,
         motion: Callable[[Any, Any, Any], Motion] | None = None,
     ) -> None:
-        made = model_of(vehicle)
+        ridden = vehicle_of(vehicle)
         if not isinstance(sensor, Sensor) or sensor.Truth is not Motion:
             raise InvalidValue(
                 f"sensor = {sensor!r} must be a Sensor that looks at a Motion, such as Imu, "
                 "Odometry or Gnss"
             )
         _check_instant(sensor)
+        if motion is None:
+            _check_motion(sensor, ridden)
         self._sensor = sensor
-        source = planar_motion(made) if motion is None else MotionSource(motion, True)
-        self._motion = source.motion
-        self._kept = _measured_fields(sensor, made.name, source)
+        self._motion = motion or (lambda x, u, w: motion_of(ridden, x, u, w))
+        count = len(sensor.channels)
+        shown = record.flatten(sensor.measure(Motion()))[:count]
+        self._kept = [k for k, value in enumerate(shown) if not math.isnan(value)]
         leaves = [record.fields(sensor.Reading)[k] for k in self._kept]
         Output = record.define(
             f"{type(sensor).__name__}Output",
             {leaf.name: Annotated[float, leaf.unit] for leaf in leaves},
             docs={leaf.name: leaf.doc for leaf in leaves},
-            doc=f"What {sensor.name!r} measures on {made.name}.",
+            doc=f"What {sensor.name!r} measures on {ridden.name}.",
         )
         own = _noise_of(sensor, self._kept) if noise is None else noise
-        super().__init__(Output, own, State=made.State, Input=made.Input)
+        super().__init__(
+            Output,
+            own,
+            State=ridden.State,
+            Input=ridden.Input,
+            name=sensor.name,
+            rate=sensor.rate,
+        )
 
     @property
     def sensor(self) -> Sensor:
@@ -89,21 +100,15 @@ def _check_instant(sensor: Sensor) -> None:
         )
 
 
-def _measured_fields(sensor: Sensor, vehicle: str, source: MotionSource) -> list[int]:
-    """Places in the reading of what the sensor gives; raises if the motion is not enough for it."""
-    count = len(sensor.channels)
-    given = record.flatten(sensor.measure(Motion()))[:count]
-    kept = [k for k, value in enumerate(given) if not math.isnan(value)]
-    if source.accelerations:
-        return kept
-    nothing = float("nan")
-    blind = Motion(a_x=nothing, a_y=nothing, omega_rate=nothing)
-    if any(math.isnan(record.flatten(sensor.measure(blind))[k]) for k in kept):
+def _check_motion(sensor: Sensor, vehicle: Vehicle) -> None:
+    """Raise if the vehicle does not tell enough of its motion."""
+    if vehicle.model.body is None:
+        raise InvalidValue(f"vehicle = {vehicle.name!r} has no body: {_GIVE_MOTION}")
+    if not vehicle.model.continuous and sensor.shows_accelerations:
         raise InvalidValue(
-            f"vehicle = {vehicle!r} tells no accelerations, which {type(sensor).__name__} shows: "
-            + GIVE_MOTION
+            f"vehicle = {vehicle.name!r} tells no accelerations, which {type(sensor).__name__} "
+            f"shows: {_GIVE_MOTION}"
         )
-    return kept
 
 
 def _noise_of(sensor: Sensor, kept: Sequence[int]) -> Gaussian:

@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 from .. import record
 from ..errors import InvalidValue
 from ..ops import cos, sin
+from ..plane.pose import Pose, placed
 from ..plane.rotation import Rotation, Vector
 from ..units import m, rad
 
@@ -104,19 +105,6 @@ def sensor_axes(mounting: Mounting) -> Rotation:
     return rotation(mounting.roll, mounting.pitch, mounting.yaw)
 
 
-class PlanePose(NamedTuple):
-    """A pose in the plane, world frame."""
-
-    x: m
-    y: m
-    yaw: rad
-
-
-def pose_in_world(mounting: Mounting, x: m, y: m, yaw: rad) -> PlanePose:
+def pose_in_world(mounting: Mounting, x: m, y: m, yaw: rad) -> Pose:
     """Pose in the plane of a sensor on a level vehicle whose body point is at (x, y, yaw)."""
-    c, s = cos(yaw), sin(yaw)
-    return PlanePose(
-        x + c * mounting.x - s * mounting.y,
-        y + s * mounting.x + c * mounting.y,
-        yaw + mounting.yaw,
-    )
+    return placed((x, y, yaw), (mounting.x, mounting.y, mounting.yaw))

@@ -16,11 +16,12 @@ import numpy as np
 from ..arrays import Array
 from ..errors import InvalidValue
 from ..ops import abs, cos, floor, sin, sqrt, where
+from ..plane.pose import Pose, relative, rotated, unrotated
 from ..record import check
 from ..units import Unit, m, m_s, non_negative, rad, rad_s, s
 from .knobs import PERFECT, Channel, checked_channel
 from .motion import Motion
-from .mounting import AT_BODY_POINT, Mounting, PlanePose, checked_mounting, pose_in_world
+from .mounting import AT_BODY_POINT, Mounting, checked_mounting, pose_in_world
 from .sensor import Sensor
 
 _PI = 3.141592653589793
@@ -81,12 +82,10 @@ class Step(NamedTuple):
     yaw: rad
 
 
-def change_between(before: PlanePose, now: PlanePose) -> Step:
+def change_between(before: Pose, now: Pose) -> Step:
     """The change of pose from one to the other, with the shorter turn."""
-    c, s_ = cos(before.yaw), sin(before.yaw)
-    x, y, turn = now.x - before.x, now.y - before.y, now.yaw - before.yaw
-    turn = turn - 2.0 * _PI * floor((turn + _PI) * (0.5 / _PI))
-    return Step(c * x + s_ * y, c * y - s_ * x, turn)
+    x, y, turn = relative(before, now)
+    return Step(x, y, turn - 2.0 * _PI * floor((turn + _PI) * (0.5 / _PI)))
 
 
 def twist_of(change: Step) -> Step:
@@ -155,11 +154,10 @@ class Odometry(Sensor):
     def measure(self, truth: Motion) -> OdometryReading:
         """The twist at one instant, without errors; no way has been made yet."""
         place = self.mounting
-        c, s_ = cos(place.yaw), sin(place.yaw)
         v_x = truth.v_x - truth.omega * place.y
         v_y = truth.v_y + truth.omega * place.x
         zeros = (0.0 * v_x,) * 6
-        return OdometryReading(c * v_x + s_ * v_y, c * v_y - s_ * v_x, truth.omega, *zeros)
+        return OdometryReading(*unrotated(v_x, v_y, place.yaw), truth.omega, *zeros)
 
     def compared(self, truth: Motion, before: Motion, elapsed: Any) -> Sequence[Any]:
         """The twist between two samples."""
@@ -184,9 +182,8 @@ class Odometry(Sensor):
         change = change_of(Step._make(read[:, :, k] * elapsed for k in range(3)))
         yaw = _summed(start[:, 2], change.yaw)
         before = np.concatenate([start[None, :, 2], yaw[:-1]])
-        c, s_ = np.cos(before), np.sin(before)
-        x = _summed(start[:, 0], c * change.x - s_ * change.y)
-        y = _summed(start[:, 1], s_ * change.x + c * change.y)
+        steps = rotated(change.x, change.y, before)
+        x, y = (_summed(start[:, k], step) for k, step in enumerate(steps))
         pose = np.stack([x, y, yaw], axis=-1)
         return np.concatenate([read, np.stack(change, axis=-1), pose], axis=-1), pose[-1]
 

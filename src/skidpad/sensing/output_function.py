@@ -9,7 +9,7 @@ from .. import record
 from ..errors import InvalidValue
 from ..random.model import UncertaintyModel
 from ..signature import arguments
-from .sensor_model import SensorModel, model_of
+from .sensor_model import SensorModel, vehicle_of
 
 ARGUMENTS = ("x", "u", "w", "p")
 
@@ -28,8 +28,9 @@ class OutputFunction(SensorModel):
         noise: UncertaintyModel | None = None,
         *,
         vehicle: Any,
+        **sampling: Any,
     ) -> None:
-        self._vehicle = made = model_of(vehicle)
+        self._vehicle = car = vehicle_of(vehicle)
         if not record.is_record_type(Output):
             raise InvalidValue(f"Output = {Output!r} must be a record, a typing.NamedTuple class")
         self._wanted = arguments("function", function, ARGUMENTS)
@@ -37,14 +38,14 @@ class OutputFunction(SensorModel):
             if name not in ARGUMENTS:
                 raise InvalidValue(record.unknown_name("function", name, ARGUMENTS, "argument"))
         self._function = function
-        super().__init__(Output, noise, State=made.State, Input=made.Input)
+        super().__init__(Output, noise, State=car.State, Input=car.Input, **sampling)
 
     def output(self, x: Any, u: Any, w: Any = None) -> Any:
         """What the function returns, checked to be an Output record."""
-        given: dict[str, Any] = {"x": x, "u": u, "p": self._vehicle.params}
+        known: dict[str, Any] = {"x": x, "u": u, "p": self._vehicle.params}
         if "w" in self._wanted:
-            given["w"] = record.build(self._vehicle.model.Disturbance) if w is None else w
-        y = self._function(**{name: given[name] for name in self._wanted})
+            known["w"] = record.build(self._vehicle.model.Disturbance) if w is None else w
+        y = self._function(**{name: known[name] for name in self._wanted})
         if not isinstance(y, self.Output):
             raise InvalidValue(
                 f"function returned a {type(y).__qualname__}; allowed is a "

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -10,7 +10,6 @@ from numpy.typing import NDArray
 
 from ..arrays import Array
 from ..errors import InvalidValue
-from .error_source import Wander
 
 Flags = NDArray[np.bool_]
 
@@ -26,6 +25,13 @@ class Batch(NamedTuple):
     """A record whose leaves are arrays (samples, vehicles), or floats if there is one of each."""
 
 
+def row_of(batch: Batch, k: int) -> Any:
+    """The truth at one of the samples: a record of leaves (vehicles,), or of floats."""
+    if not isinstance(batch.truth[0], np.ndarray):
+        return batch.truth
+    return type(batch.truth)(*(leaf[k] for leaf in batch.truth))
+
+
 class Memory(NamedTuple):
     """What a sensor carries from one sample to the next."""
 
@@ -33,10 +39,10 @@ class Memory(NamedTuple):
     """Time of the last sample in s."""
     truth: Any
     """What it looked at, a record of the leaves' last rows."""
-    wander: Wander
-    """The slow errors."""
+    errors: Any
+    """What its errors keep."""
     own: Any
-    """What the sensor itself keeps; see `Sensor.completed`."""
+    """What the sensor itself keeps; see `Instrument.completed`."""
 
 
 def stacked(values: Sequence[Any], shape: tuple[int, int]) -> Array:
@@ -88,11 +94,11 @@ def laid_out(truth: Any, steps: int, vehicles: int | None) -> Any:
     return type(truth)(*rows)
 
 
-def check_finite(kind: str, truth: Any) -> None:
-    """Raise if a leaf of (steps, vehicles) has a number that is not finite."""
+def check_finite(kind: str, truth: Any, may_be_unknown: Callable[[str], bool]) -> None:
+    """Raise if a leaf of (steps, vehicles) has a number that is not finite, and is looked at."""
     for name, leaf in zip(truth._fields, truth, strict=True):
         bad = ~np.isfinite(leaf)
-        if bad.any():
+        if bad.any() and not may_be_unknown(name):
             step, vehicle = np.argwhere(bad)[0]
             raise InvalidValue(
                 f"{kind}: truth {name} = {leaf[step, vehicle]} at step {step} of vehicle {vehicle} "

@@ -1,4 +1,4 @@
-"""What all sensors share: sampling with errors, in a loop, along a recorded run, over a fleet.
+"""A sensor that looks at the motion of a vehicle and errs channel by channel.
 
 A sensor is a frozen dataclass that says what it is. To write one:
 
@@ -15,42 +15,26 @@ A sensor is a frozen dataclass that says what it is. To write one:
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
+import math
+from abc import abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
-import numpy as np
-from numpy.typing import ArrayLike
-
 from .. import record
-from ..arrays import Array
 from ..errors import InvalidValue
 from ..model import Vehicle
-from ..trajectory.columns import Column, check_time, frozen
 from ..trajectory.trajectory import Trajectory
-from . import motion
-from .error_source import ErrorSource
-from .knobs import Channel, arrival_rows, check_knobs, sampled_rows
-from .readings import Readings
-from .runner import Runner
-from .sampling import (
-    Batch,
-    Flags,
-    Memory,
-    check_finite,
-    laid_out,
-    last_of,
-    newest,
-    one_earlier,
-    stacked,
-    time_since,
-)
+from .error_source import ChannelErrors
+from .instrument import Instrument
+from .knobs import Channel
+from .motion import NOT_KNOWN, Motion, motion_along
 
 
 @dataclass(frozen=True, kw_only=True)
-class Sensor(ABC):
-    """Base of the sensors: the knobs that all of them have."""
+class Sensor(Instrument):
+    """Base of the sensors with channels: what they can be set to."""
 
     name: str = "sensor"
     """Names its random streams: two sensors of one vehicle need two names."""
@@ -62,31 +46,19 @@ class Sensor(ABC):
     """Part of the samples that are lost, 0 to 1."""
 
     def __post_init__(self) -> None:
-        check_knobs(type(self).__name__, self.rate, self.delay, self.dropout)
-        if not self.name or not isinstance(self.name, str):
-            raise InvalidValue(f"{type(self).__name__}.name = {self.name!r} must be a text")
+        self.check_sampling()
         for channel in self.channels:
             channel.white(self.rate)
 
     @property
     def Truth(self) -> type:
         """The record the sensor looks at."""
-        return motion.Motion
-
-    @property
-    @abstractmethod
-    def Reading(self) -> type:
-        """The record it gives."""
+        return Motion
 
     @property
     @abstractmethod
     def channels(self) -> tuple[Channel, ...]:
         """The errors of each number measured."""
-
-    @property
-    def looks_back(self) -> bool:
-        """Whether a reading also needs the truth at the sample before."""
-        return False
 
     @abstractmethod
     def measure(self, truth: Any) -> Any:
@@ -96,21 +68,9 @@ class Sensor(ABC):
         """The true values, one per channel; `before` was `elapsed` s ago (0 at the first)."""
         return record.flatten(self.measure(truth))[: len(self.channels)]
 
-    def spread(self, true: Sequence[Any], elapsed: Any) -> Sequence[Any] | None:
-        """Standard deviations of white noise that depends on the true values; None for none."""
-        return None
-
-    def visible(self, truth: Any, t: Any) -> Any:
-        """Whether the sensor sees anything there and then: a boolean, or an array of them."""
-        return True
-
-    def completed(self, read: Array, truth: Any, elapsed: Array, own: Any) -> tuple[Array, Any]:
-        """All fields of the reading but its stamp, from those measured, on the last axis.
-
-        `read` is (samples, vehicles, channels); `own` is what this function returned before, None
-        at first.
-        """
-        return read, None
+    def errors(self, seed: int, vehicles: Any) -> ChannelErrors:
+        """The random errors of this sensor on some vehicles."""
+        return ChannelErrors(self.name, self.channels, self.rate, self.dropout, seed, vehicles)
 
     def seen(self, truth: Any) -> Any:
         """The truth as a `Truth` record, checked to be one."""
@@ -123,96 +83,21 @@ class Sensor(ABC):
 
     def seen_along(self, trajectory: Trajectory, model: Vehicle | None) -> Any:
         """The truth at every sample of a recorded run."""
-        return motion.motion_along(trajectory, model)
+        return motion_along(trajectory, model)
 
-    def errors(self, seed: int, vehicles: Any) -> ErrorSource:
-        """The random errors of this sensor on some vehicles."""
-        return ErrorSource(self.name, self.channels, self.rate, self.dropout, seed, vehicles)
-
-    def take(
-        self, batch: Batch, errors: ErrorSource, before: Memory | None
-    ) -> tuple[Array, Flags, Memory]:
-        """Samples one after the other: fields (samples, vehicles, fields), whether each is
-        received, and what to remember."""
-        truth, shape = batch.truth, (batch.t.size, errors.count)
-        since = time_since(batch.t, before)
-        elapsed = since[:, None]
-        previous = one_earlier(truth, before) if self.looks_back else truth
-        true = self.compared(truth, previous, elapsed)
-        more = self.spread(true, elapsed)
-        read, wander = errors.read(
-            stacked(true, shape),
-            batch.steps,
-            since,
-            None if before is None else before.wander,
-            None if more is None else stacked(more, shape),
+    @cached_property
+    def shows_accelerations(self) -> bool:
+        """Whether its numbers depend on the motion's accelerations, which discrete models do not
+        tell."""
+        count = len(self.channels)
+        known, blind = (
+            record.flatten(self.measure(Motion(**told)))[:count]
+            for told in ({}, NOT_KNOWN._asdict())
         )
-        own = None if before is None else before.own
-        fields, own = self.completed(read, truth, elapsed, own)
-        received = errors.received(batch.steps) & self.visible(truth, batch.t[:, None])
-        if self.looks_back and before is None:
-            received[0] = False
-        return fields, received, Memory(float(batch.t[-1]), last_of(truth), wander, own)
+        pairs = zip(known, blind, strict=True)
+        return any(math.isnan(b) and not math.isnan(a) for a, b in pairs)
 
-    def runner(self, *, seed: int = 0, vehicle: int = 0) -> Runner:
-        """The sensor in a loop: `step(t, truth)` gives a reading or None."""
-        return Runner(self, seed, vehicle)
-
-    def along(
-        self,
-        trajectory: Trajectory,
-        *,
-        seed: int = 0,
-        vehicle: int = 0,
-        model: Vehicle | None = None,
-        truth: Any = None,
-    ) -> Trajectory:
-        """What a runner would have given during a recorded run, as a trajectory.
-
-        Its times are those at which readings came out; the column `stamp` has those at which they
-        were taken. `model` is the vehicle, for exact accelerations; `truth` takes the place of what
-        the trajectory says, with one row per sample of it.
-        """
-        seen = self.seen_along(trajectory, model) if truth is None else self.seen(truth)
-        found = self.along_fleet(trajectory.t, seen, seed=seed, vehicles=[vehicle])
-        kept = found.valid[:, 0]
-        if not kept.any():
-            raise InvalidValue(
-                f"{type(self).__name__} {self.name!r} gave no reading from "
-                f"{trajectory.t[0]:g} to {trajectory.t[-1]:g} s"
-            )
-        leaves = record.fields(self.Reading)
-        values = [found.values[kept, 0, k] for k in range(len(leaves) - 1)]
-        columns = [
-            Column(leaf.name, leaf.unit, "output", column)
-            for leaf, column in zip(leaves, [*values, found.stamp[kept]], strict=True)
-        ]
-        meta = {"sensor": type(self).__name__, "seed": seed, "vehicle": vehicle}
-        return Trajectory(found.t[kept], tuple(columns), self.name, meta)
-
-    def along_fleet(
-        self, t: ArrayLike, truth: Any, *, seed: int = 0, vehicles: Any = None
-    ) -> Readings:
-        """Readings of many vehicles at once, from a record of arrays (steps, vehicles).
-
-        Leaves may also be (steps,) or single numbers if all vehicles share them. `t` are the times
-        of the steps in s, `vehicles` the numbers of the vehicles in the random streams, 0, 1, ...
-        if not given.
-        """
-        times = frozen("t", t)
-        check_time(times)
-        number = None if vehicles is None else np.size(vehicles)
-        seen = laid_out(self.seen(truth), times.size, number)
-        check_finite(type(self).__name__, seen)
-        numbers = np.arange(seen[0].shape[1]) if vehicles is None else vehicles
-        errors = self.errors(seed, numbers)
-        rows, steps = sampled_rows(times, self.rate)
-        part = type(seen)(*(leaf[rows] for leaf in seen))
-        fields, received, _ = self.take(Batch(steps, times[rows], part), errors, None)
-        arrived = arrival_rows(times, rows, self.delay)
-        valid = newest(received, arrived) & (arrived < times.size)[:, None]
-        inside = np.minimum(arrived, times.size - 1)
-        kept = valid.any(axis=1)
-        values = np.where(valid[:, :, None], fields, np.nan)[kept]
-        names = record.names(self.Reading)[:-1]
-        return Readings(names, times[inside][kept], times[rows][kept], values, valid[kept])
+    def may_be_unknown(self, name: str) -> bool:
+        """Accelerations, of a sensor that does not show them."""
+        seen = self.Truth is not Motion or name not in NOT_KNOWN._fields
+        return not (seen or self.shows_accelerations)

@@ -1,16 +1,21 @@
-"""What a sensor model is: y = h(x, u, w) + n, a pure function of state and input plus noise.
+"""A sensor that looks at a vehicle's state and input: y = h(x, u, w) + n, with any noise.
 
 To write one, derive from `SensorModel`, or give the function to `OutputFunction`:
 
 1. Call `super().__init__(Output, noise, State=..., Input=...)`; `Output` is the record it gives.
 2. `output(x, u, w)` returns an `Output` record without noise, from records of numbers, arrays or
    symbols. It is written in `skidpad.ops`, remembers nothing and draws nothing.
+
+`measure` and `measured` look at one instant; `runner`, `along` and `along_fleet` are those of every
+sensor, with `rate`, `delay` and `dropout`.
 """
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
-from typing import Any
+from abc import abstractmethod
+from collections.abc import Sequence
+from functools import cached_property
+from typing import Annotated, Any
 
 import numpy as np
 
@@ -21,17 +26,32 @@ from ..model import Model, Vehicle, VehicleFactory
 from ..random.draw import Draw
 from ..random.model import UncertaintyModel, sampled
 from ..random.none import NoUncertainty
+from ..trajectory.trajectory import Trajectory
+from ..units import s
+from .error_source import NoiseErrors
+from .instrument import Instrument
 
 
-class SensorModel(ABC):
+class SensorModel(Instrument):
     """Measures a vehicle; without a noise model, without noise."""
 
     def __init__(
-        self, Output: type, noise: UncertaintyModel | None = None, *, State: type, Input: type
+        self,
+        Output: type,
+        noise: UncertaintyModel | None = None,
+        *,
+        State: type,
+        Input: type,
+        name: str = "sensor",
+        rate: float | None = None,
+        delay: float = 0.0,
+        dropout: float = 0.0,
     ) -> None:
         self.Output = Output
         """The record that is measured."""
         self.State, self.Input = State, Input
+        self.name, self.rate, self.delay, self.dropout = name, rate, delay, dropout
+        self.check_sampling()
         names = record.names(Output)
         self._noise = NoUncertainty(fields=names) if noise is None else noise
         _check_noise(self._noise, names)
@@ -108,13 +128,13 @@ class SensorModel(ABC):
         """
         wanted = random if rand_noise is None else rand_noise
         if draw is not None or not wanted:
-            return self._given_out(self.measured(x, u, draw, None, wanted, w)[0])
+            return self._returned(self.measured(x, u, draw, None, wanted, w)[0])
         state = as_record("x", self.State, x)
         clean = record.flatten(self.output(state, as_record("u", self.Input, u), w))
         row = self._noise.sample_uncertainty(record.flatten(state))
-        return self._given_out(self._added(clean, row[None, :]))
+        return self._returned(self._added(clean, row[None, :]))
 
-    def _given_out(self, y: Any) -> Any:
+    def _returned(self, y: Any) -> Any:
         """What `measure` returns for an Output record."""
         return y
 
@@ -125,31 +145,92 @@ class SensorModel(ABC):
         leaves = [value + noise[:, k] for k, value in enumerate(clean)]
         return record.unflatten(self.Output, leaves)
 
+    @property
+    def Truth(self) -> type:
+        """State and input, side by side: what `seen` makes of a pair of records."""
+        return self._records[0]
+
+    @property
+    def Reading(self) -> type:
+        """The output, its dots as underscores, and the stamp."""
+        return self._records[1]
+
+    @cached_property
+    def _records(self) -> tuple[type, type]:
+        seen = {
+            f"{letter}_{leaf.name.replace('.', '_')}": Annotated[float, leaf.unit]
+            for letter, kind in (("x", self.State), ("u", self.Input))
+            for leaf in record.fields(kind)
+        }
+        shown = {
+            leaf.name.replace(".", "_"): Annotated[float, leaf.unit]
+            for leaf in record.fields(self.Output)
+        }
+        Reading = record.define(f"{self.Output.__name__}Reading", {**shown, "stamp": s})
+        return record.define("Instant", seen), Reading
+
+    def seen(self, truth: Any) -> Any:
+        """State and input from a pair of them, or a state alone; numbers or arrays as leaves."""
+        if isinstance(truth, self.Truth):
+            return truth
+        pair = isinstance(truth, tuple) and not isinstance(truth, self.State) and len(truth) == 2
+        x, u = truth if pair else (truth, None)
+        state, command = as_record("x", self.State, x), as_record("u", self.Input, u)
+        return record.unflatten(self.Truth, [*record.flatten(state), *record.flatten(command)])
+
+    def seen_along(self, trajectory: Trajectory, model: Vehicle | None) -> Any:
+        """States, each with the input that led to it."""
+        led_there = np.vstack([trajectory.inputs[:1], trajectory.inputs[:-1]])
+        leaves = [*trajectory.states.T, *led_there.T]
+        if len(leaves) != record.size(self.Truth):
+            raise InvalidValue(
+                f"the trajectory has {trajectory.states.shape[1]} states and {led_there.shape[1]} "
+                f"inputs; allowed are {self.state_dimension} and {self.input_dimension}"
+            )
+        return record.unflatten(self.Truth, leaves)
+
+    def compared(self, truth: Any, before: Any, elapsed: Any) -> Sequence[Any]:
+        """The output without noise."""
+        leaves = record.flatten(truth)
+        x = record.unflatten(self.State, leaves[: self.state_dimension])
+        return record.flatten(
+            self.output(x, record.unflatten(self.Input, leaves[self.state_dimension :]))
+        )
+
+    def errors(self, seed: int, vehicles: Any) -> NoiseErrors:
+        """The noise on some vehicles."""
+
+        def states(truth: Any) -> Array:
+            leaves = record.flatten(truth)[: self.state_dimension]
+            return np.stack([np.atleast_1d(leaf) for leaf in leaves], axis=1)
+
+        return NoiseErrors(self.name, self._noise, states, self.dropout, seed, vehicles)
+
     def __repr__(self) -> str:
         outputs = ", ".join(record.names(self.Output))
         return f"{type(self).__name__}({outputs}; noise={self._noise!r})"
 
 
-def as_record(name: str, kind: type, given: Any) -> Any:
+def as_record(name: str, kind: type, values: Any) -> Any:
     """The record that stands for a state or an input; the error begins with the argument's name."""
-    if isinstance(given, kind):
-        return given
-    if hasattr(given, "convert_to_array"):
-        given = given.convert_to_array()
-    if isinstance(given, np.ndarray) and given.ndim == 2:
-        if given.shape[1] != record.size(kind):
+    if isinstance(values, kind):
+        return values
+    if hasattr(values, "convert_to_array"):
+        values = values.convert_to_array()
+    if isinstance(values, np.ndarray) and values.ndim == 2:
+        if values.shape[1] != record.size(kind):
             raise InvalidValue(
-                f"{name} has shape {given.shape}; allowed is (runs, {record.size(kind)}): "
+                f"{name} has shape {values.shape}; allowed is (runs, {record.size(kind)}): "
                 f"{', '.join(record.names(kind))}"
             )
-        return record.unflatten(kind, list(given.T))
+        return record.unflatten(kind, list(values.T))
     try:
-        return record.build(kind, given)
+        return record.build(kind, values)
     except InvalidValue as error:
         raise InvalidValue(f"{name}: {error}") from None
 
 
-def model_of(vehicle: Any) -> Vehicle:
+def vehicle_of(vehicle: Any) -> Vehicle:
     """The vehicle, also from its factory."""
     if isinstance(vehicle, Vehicle):
         return vehicle

@@ -12,7 +12,8 @@ from ..errors import InvalidValue
 from ..random.bounds import one_name
 from ..random.model import UncertaintyModel
 from ..units import one
-from .sensor_model import SensorModel, model_of
+from .full_state import by_field
+from .sensor_model import SensorModel, vehicle_of
 
 
 class FullStateFeedback(SensorModel):
@@ -32,24 +33,25 @@ class FullStateFeedback(SensorModel):
         state_dimension: int | None = None,
         input_dimension: int | None = None,
         state_output_factory: Any = None,
+        **sampling: Any,
     ) -> None:
         if noise is not None or noise_model is not None:
             noise = one_name(("noise", "noise_model"), noise, noise_model)
         State, Input = _records(vehicle, state_dimension, input_dimension)
-        made = getattr(state_output_factory, "state_dimension", None)
-        if state_output_factory is not None and made != record.size(State):
+        size = getattr(state_output_factory, "state_dimension", None)
+        if state_output_factory is not None and size != record.size(State):
             raise InvalidValue(
-                f"state_output_factory has state_dimension = {made}; "
+                f"state_output_factory has state_dimension = {size}; "
                 f"allowed is {record.size(State)}"
             )
         self._factory = state_output_factory
-        super().__init__(State, noise, State=State, Input=Input)
+        super().__init__(State, noise, State=State, Input=Input, **sampling)
 
     def output(self, x: Any, u: Any, w: Any = None) -> Any:
         """The state itself."""
         return x
 
-    def _given_out(self, y: Any) -> Any:
+    def _returned(self, y: Any) -> Any:
         if self._factory is None:
             return y
         return self._factory.state_from_numpy_array(np.array(record.flatten(y), dtype=float))
@@ -63,20 +65,24 @@ class SelectedOutputs(SensorModel):
     """
 
     def __init__(
-        self, vehicle: Any, fields: Sequence[str], noise: UncertaintyModel | None = None
+        self,
+        vehicle: Any,
+        fields: Sequence[str],
+        noise: UncertaintyModel | None = None,
+        **sampling: Any,
     ) -> None:
-        self._vehicle = made = model_of(vehicle)
-        states = {leaf.name: leaf.unit for leaf in record.fields(made.State)}
-        others = {leaf.name: leaf.unit for leaf in record.fields(made.model.Outputs)}
-        self._fields = _checked_fields(fields, made.name, others | states)
+        self._vehicle = car = vehicle_of(vehicle)
+        states = {leaf.name: leaf.unit for leaf in record.fields(car.State)}
+        others = {leaf.name: leaf.unit for leaf in record.fields(car.model.Outputs)}
+        self._fields = _checked_fields(fields, car.name, others | states)
         self._only_state = all(name in states for name in self._fields)
         units = others | states
         Output = record.define(
             "Output",
             {name.replace(".", "_"): Annotated[float, units[name]] for name in self._fields},
-            doc=f"Chosen fields of {made.name}.",
+            doc=f"Chosen fields of {car.name}.",
         )
-        super().__init__(Output, noise, State=made.State, Input=made.Input)
+        super().__init__(Output, noise, State=car.State, Input=car.Input, **sampling)
 
     @property
     def fields(self) -> tuple[str, ...]:
@@ -85,19 +91,15 @@ class SelectedOutputs(SensorModel):
 
     def output(self, x: Any, u: Any, w: Any = None) -> Any:
         """The fields, found by name."""
-        values = {} if self._only_state else _by_name(self._vehicle.outputs(x, u, w))
-        values |= _by_name(x)
+        told = {} if self._only_state else by_field(self._vehicle.outputs(x, u, w))
+        values = {**told, **by_field(x)}
         return self.Output._make(values[name] for name in self._fields)
 
 
-def _by_name(given: Any) -> dict[str, Any]:
-    return dict(zip(record.names(type(given)), record.flatten(given), strict=True))
-
-
-def _checked_fields(given: Any, vehicle: str, known: dict[str, Any]) -> tuple[str, ...]:
-    fields = () if isinstance(given, str) or not isinstance(given, Sequence) else tuple(given)
+def _checked_fields(names: Any, vehicle: str, known: dict[str, Any]) -> tuple[str, ...]:
+    fields = () if isinstance(names, str) or not isinstance(names, Sequence) else tuple(names)
     if not fields or len(set(fields)) != len(fields):
-        raise InvalidValue(f"fields = {given!r} must be a list of different names, at least one")
+        raise InvalidValue(f"fields = {names!r} must be a list of different names, at least one")
     for name in fields:
         if name not in known:
             raise InvalidValue(record.unknown_name(vehicle, name, tuple(known)))
@@ -107,17 +109,17 @@ def _checked_fields(given: Any, vehicle: str, known: dict[str, Any]) -> tuple[st
 def _records(vehicle: Any, states: int | None, inputs: int | None) -> tuple[type, type]:
     if vehicle is None:
         return _numbered("State", "x", states), _numbered("Input", "u", inputs)
-    made = model_of(vehicle)
-    for name, given, kind in (
-        ("state_dimension", states, made.State),
-        ("input_dimension", inputs, made.Input),
+    car = vehicle_of(vehicle)
+    for name, size, kind in (
+        ("state_dimension", states, car.State),
+        ("input_dimension", inputs, car.Input),
     ):
-        if given not in (None, record.size(kind)):
+        if size not in (None, record.size(kind)):
             raise InvalidValue(
-                f"{name} = {given!r} but {made.name!r} has {record.size(kind)}: "
+                f"{name} = {size!r} but {car.name!r} has {record.size(kind)}: "
                 f"{', '.join(record.names(kind))}"
             )
-    return made.State, made.Input
+    return car.State, car.Input
 
 
 def _numbered(name: str, letter: str, size: int | None) -> Any:

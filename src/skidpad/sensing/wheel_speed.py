@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..arrays import Array
+from ..body import body_of
 from ..checks import must_be
 from ..components.wheel import contact_velocities, in_wheel_frame
 from ..errors import InvalidValue
@@ -109,16 +110,19 @@ class WheelSpeed(Sensor):
         super().__post_init__()
 
     @classmethod
-    def of(cls, vehicle: Vehicle, *, radius: float, **settings: Any) -> WheelSpeed:
-        """The sensors of a vehicle whose parameters have l_f, l_r and track."""
-        given = {}
-        for name in ("l_f", "l_r", "track"):
-            if not hasattr(vehicle.params, name):
-                raise InvalidValue(
-                    f"{vehicle.name!r} has no parameter {name}: give WheelSpeed its geometry"
-                )
-            given[name] = getattr(vehicle.params, name)
-        return cls(radius=radius, **{**given, **settings})
+    def of(cls, vehicle: Vehicle, *, radius: float | None = None, **settings: Any) -> WheelSpeed:
+        """The sensors of a vehicle's own wheels; `radius` is that of its geometry if not given."""
+        body_of(vehicle, "a wheel speed sensor")
+        shape = vehicle.geometry
+        if not shape.wheels:
+            raise InvalidValue(f"{vehicle.name!r} has no wheels: give WheelSpeed its geometry")
+        own: dict[str, Any] = {
+            "radius": shape.wheels[0].radius if radius is None else radius,
+            "l_f": shape.front_axle,
+            "l_r": 0.0 - shape.rear_axle,
+            "track": shape.track,
+        }
+        return cls(**{**own, **settings})
 
     @property
     def Reading(self) -> type:

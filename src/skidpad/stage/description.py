@@ -158,11 +158,11 @@ class Stage:
 
     def body(self, name: str) -> Body:
         """A body by its name."""
-        found = next((body for body in self.bodies if body.name == name), None)
-        if found is None:
+        body = next((body for body in self.bodies if body.name == name), None)
+        if body is None:
             known = ", ".join(body.name for body in self.bodies)
             raise InvalidValue(f"there is no body {name!r}; there are {known or 'none'}")
-        return found
+        return body
 
     def to_json(self) -> dict[str, Any]:
         """As plain values for JSON; bytes as base64."""
@@ -198,8 +198,8 @@ class Stage:
 def _body(plain: Mapping[str, Any]) -> Body:
     outlines = tuple(tuple((float(x), float(y)) for x, y in one) for one in plain["outlines"])
     wheels = tuple(Wheel(**w) for w in plain["wheels"])
-    given: dict[str, Any] = {**plain, "outlines": outlines, "wheels": wheels}
-    return Body(**given)
+    fields: dict[str, Any] = {**plain, "outlines": outlines, "wheels": wheels}
+    return Body(**fields)
 
 
 def _pointed(plain: Mapping[str, Any]) -> dict[str, Any]:
@@ -207,5 +207,5 @@ def _pointed(plain: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _grid(plain: Mapping[str, Any]) -> Grid:
-    given: dict[str, Any] = {**plain, "cells": base64.b64decode(plain["cells"])}
-    return Grid(**given)
+    fields: dict[str, Any] = {**plain, "cells": base64.b64decode(plain["cells"])}
+    return Grid(**fields)

@@ -116,6 +116,16 @@ class Film:
         """
         outer("Film.to_html")(self, path, limit_mb=limit_mb)
 
+    def show(self, *, height: int = 560, limit_mb: float = 5.0) -> Any:
+        """The page for a notebook, as the last value of a cell, in a frame `height` pixels high.
+
+        It becomes part of the notebook's file, so it is thinned to `limit_mb` as in `to_html`.
+        """
+        return outer("Film.show")(self, height=height, limit_mb=limit_mb)
+
+    def _repr_html_(self) -> str:
+        return self.show()._repr_html_()
+
     def to_bytes(self) -> bytes:
         """The block of the module text."""
         coded = [_coded(column, bits) for column, bits in zip(self.rows.T, self._bits, strict=True)]
@@ -149,20 +159,20 @@ class Film:
 
     @cached_property
     def _by_lidar(self) -> list[list[ScanAt]]:
-        found: list[list[ScanAt]] = [[] for _ in self.stage.scans]
+        by_lidar: list[list[ScanAt]] = [[] for _ in self.stage.scans]
         for scan in self.scans:
-            found[scan.index].append(scan)
-        return found
+            by_lidar[scan.index].append(scan)
+        return by_lidar
 
     @cached_property
     def _reaches(self) -> list[float]:
         """The largest range of each lidar; of one without, just beyond the farthest echo."""
-        found: list[float] = []
+        reaches: list[float] = []
         for lidar, scans in zip(self.stage.scans, self._by_lidar, strict=True):
             echoes = [float(s.ranges[np.isfinite(s.ranges)].max(initial=1.0)) for s in scans]
             farthest = 1.001 * max(echoes, default=1.0)
-            found.append(lidar.max_range if np.isfinite(lidar.max_range) else farthest)
-        return found
+            reaches.append(lidar.max_range if np.isfinite(lidar.max_range) else farthest)
+        return reaches
 
     @property
     def _bits(self) -> list[int]:
@@ -204,8 +214,8 @@ def _planes(numbers: NDArray[np.int32], count: int) -> bytes:
     modulo 2^(8 count), so that no difference overflows.
     """
     kind = np.dtype("<i4") if count == 4 else np.dtype("<i2")
-    given = numbers.astype(kind)
-    steps = np.diff(given, prepend=kind.type(0))
+    whole = numbers.astype(kind)
+    steps = np.diff(whole, prepend=kind.type(0))
     zigzag = (steps << 1) ^ (steps >> (8 * count - 1))
     return np.ascontiguousarray(zigzag.view(np.uint8).reshape(-1, count).T).tobytes()
 

@@ -1,14 +1,13 @@
-"""Putting channels in order and finding those that belong to a body and its wheels."""
+"""Putting channels in order."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Sequence
 from typing import NamedTuple
 
 from .. import record
 from ..model import Model
-from .description import Channel, Wheel
+from .description import Channel
 
 
 class Named(NamedTuple):
@@ -17,6 +16,10 @@ class Named(NamedTuple):
     name: str
     unit: str
     role: str
+
+
+POSE = (Named("x", "m", "output"), Named("y", "m", "output"), Named("yaw", "rad", "output"))
+"""Of what has no state with a pose."""
 
 
 def named_channels(model: Model) -> tuple[list[Named], list[Named], list[Named]]:
@@ -52,24 +55,3 @@ class Rows:
         for n in named:
             self.channels += [Channel(n.name, n.unit, body, n.role) for body in bodies]
         return [{n.name: begin + k * count + b for k, n in enumerate(named)} for b in range(count)]
-
-
-def wheels_with_channels(wheels: Sequence[Wheel], places: Mapping[str, int]) -> tuple[Wheel, ...]:
-    """The wheels with the channels that drive them: own steering, or that of the front axle."""
-    front = max((w.x for w in wheels), default=0.0)
-    found: list[Wheel] = []
-    for wheel in wheels:
-        steer = places.get(f"steer_{wheel.name}")
-        if steer is None and wheel.x > front - 1e-9 and len(wheels) > 2:
-            steer = places.get("steer")
-        found.append(
-            replace(
-                wheel,
-                steer=steer,
-                F_x=places.get(f"F_x_{wheel.name}"),
-                F_y=places.get(f"F_y_{wheel.name}"),
-                F_z=places.get(f"F_z_{wheel.name}"),
-                use=places.get(f"use_{wheel.name}"),
-            )
-        )
-    return tuple(found)

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from math import cos, sin
 from typing import Any
 
 import numpy as np
 
+from ..plane.pose import points_to_world
 from ..world.contact.contacts import Moving
 from ..world.contact.standing import standing_parts
 from ..world.scene.scene import OccupancyGrid, PropertyRegion, Scene
@@ -32,8 +32,8 @@ def still_life(scene: Scene) -> dict[str, Any]:
 
 
 def _placed(outline: Any, pose: Moving) -> Outline:
-    c, s = cos(pose.yaw), sin(pose.yaw)
-    return tuple((float(pose.x + c * x - s * y), float(pose.y + s * x + c * y)) for x, y in outline)
+    corners = points_to_world(pose[:3], np.array(outline, dtype=float))
+    return tuple((x, y) for x, y in corners.tolist())
 
 
 def _box(region: PropertyRegion) -> Outline:

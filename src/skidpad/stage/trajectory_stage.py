@@ -3,19 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
+from .. import record
 from ..arrays import Array
 from ..errors import InvalidValue
 from ..model import Vehicle
 from ..trajectory.trajectory import Trajectory
+from .computed import ComputedMotion
 from .description import Body, Stage
-from .layout import Named, Rows, wheels_with_channels
-from .shapes import BodyShape, shape_of
-
-_TRAILER = (Named("x", "m", "output"), Named("y", "m", "output"), Named("yaw", "rad", "output"))
+from .layout import POSE, Named, Rows
+from .shapes import BodyShape, drawn_wheels, shape_of
+from .trailers import Trailers
 
 
 def trajectory_stage(
@@ -35,44 +37,68 @@ def trajectory_stage(
         raise InvalidValue("a stage needs at least one trajectory")
     times = _common_times(list(runs.values()))
     rows = Rows()
-    bodies: list[Body] = []
-    tables: list[Array] = []
+    drawn: list[tuple[Body, BodyShape]] = []
+    columns: list[Array] = []
     for name, run in runs.items():
-        given = vehicles.get(name) if isinstance(vehicles, Mapping) else vehicles
-        if given is None:
+        vehicle = vehicles.get(name) if isinstance(vehicles, Mapping) else vehicles
+        if vehicle is None:
             raise InvalidValue(f"no vehicle is given for the trajectory {name!r}")
-        shape = given if isinstance(given, BodyShape) else shape_of(given)
-        table = _sampled(run, times)
-        tables.append(table)
-        named = [Named(c.name, c.unit.symbol, c.role) for c in run.columns]
-        body = _body(name, rows.add(name, named), shape, run.name)
-        bodies.append(body)
-        if shape.trailer is not None and "hitch" in body.channels:
-            at = rows.add(f"{name} trailer", _TRAILER)
-            tables.append(_trailer(table, [c.name for c in run.columns], shape))
-            bodies.append(
-                Body(
-                    f"{name} trailer",
-                    "trailer",
-                    shape.trailer.outlines,
-                    *(at[n] for n in ("x", "y", "yaw")),
-                    wheels=shape.trailer.wheels,
-                    channels=at,
-                )
+        seen = _SeenRun(name, run, times, vehicle)
+        drawn.append((seen.body(rows), seen.shape))
+        columns += seen.columns.values()
+    trailers = Trailers(drawn, rows)
+    bodies = (*(body for body, _ in drawn), *trailers.bodies)
+    stage = Stage(title or next(iter(runs)), tuple(rows.channels), bodies, **still)
+    return stage, times, trailers.added(np.column_stack(columns))
+
+
+class _SeenRun:
+    """One run at the times of the stage: its columns by the names of their channels."""
+
+    def __init__(
+        self, name: str, run: Trajectory, times: Array, vehicle: Vehicle | BodyShape
+    ) -> None:
+        self._name, self._model = name, run.name
+        self._named = [Named(c.name, c.unit.symbol, c.role) for c in run.columns]
+        self.columns: dict[str, Array] = _sampled(run, times)
+        if isinstance(vehicle, BodyShape):
+            self.shape, self._pose = vehicle, tuple(one.name for one in POSE)
+        else:
+            self.shape, self._pose = shape_of(vehicle), self._computed(vehicle)
+        missing = [field for field in self._pose if field not in self.columns]
+        if missing:
+            raise InvalidValue(
+                f"the trajectory {name!r} has no {', '.join(missing)}, so it cannot be drawn"
             )
-    stage = Stage(title or next(iter(runs)), tuple(rows.channels), tuple(bodies), **still)
-    return stage, times, np.concatenate(tables, axis=1)
 
+    def _computed(self, vehicle: Vehicle) -> tuple[str, ...]:
+        """Add what the vehicle's body computes; returns the names of the columns of the pose."""
+        motion, columns = ComputedMotion(vehicle), self.columns
+        if motion.named:
+            x = record.unflatten(vehicle.State, self._all(record.names(vehicle.State)))
+            inputs = [f"u_{field}" for field in record.names(vehicle.Input)]
+            u = record.unflatten(vehicle.Input, self._all(inputs))
+            values = motion.values(x, u, vehicle.params)
+            columns |= {n.name: v for n, v in zip(motion.named, values, strict=True)}
+            self._named += motion.named
+        return motion.pose
 
-def _body(name: str, places: dict[str, int], shape: BodyShape, model: str) -> Body:
-    missing = [n for n in ("x", "y", "yaw") if n not in places]
-    if missing:
-        raise InvalidValue(
-            f"the trajectory {name!r} has no {', '.join(missing)}, so it cannot be drawn"
-        )
-    wheels = wheels_with_channels(shape.wheels, places)
-    pose = (places["x"], places["y"], places["yaw"])
-    return Body(name, "vehicle", shape.outlines, *pose, wheels, places, model=model)
+    def _all(self, names: Sequence[str]) -> list[Array]:
+        missing = [name for name in names if name not in self.columns]
+        if missing:
+            raise InvalidValue(
+                f"the trajectory {self._name!r} has no {', '.join(missing)}, so that its place "
+                "is not known"
+            )
+        return [self.columns[name] for name in names]
+
+    def body(self, rows: Rows) -> Body:
+        """The vehicle, with channels behind those that there are."""
+        shape, places = self.shape, rows.add(self._name, self._named)
+        at = (places[field] for field in self._pose)
+        wheels = drawn_wheels(shape.wheels, places)
+        vehicle = Body(self._name, "vehicle", shape.outlines, *at, wheels=wheels, channels=places)
+        return replace(vehicle, model=self._model)
 
 
 def _common_times(runs: Sequence[Trajectory]) -> Array:
@@ -80,29 +106,15 @@ def _common_times(runs: Sequence[Trajectory]) -> Array:
     return longest.t
 
 
-def _sampled(run: Trajectory, times: Array) -> Array:
-    """The columns of a run (T, n) at these times; its ends beyond them."""
+def _sampled(run: Trajectory, times: Array) -> dict[str, Array]:
+    """The columns of a run at these times (T,); its ends beyond them."""
     inside = np.clip(times, run.t[0], run.t[-1])
     if len(times) == len(run) and np.array_equal(inside, run.t):
-        return np.column_stack([c.values for c in run.columns])
-    columns: list[Array] = []
-    for column in run.columns:
-        if column.role == "input":
-            at = np.searchsorted(run.t, inside, side="right") - 1
-            columns.append(column.values[at])
-        else:
-            columns.append(np.interp(inside, run.t, column.values))
-    return np.column_stack(columns)
-
-
-def _trailer(table: Array, names: list[str], shape: BodyShape) -> Array:
-    """Pose (T, 3) of a trailer's axle behind its hitch."""
-    x, y, yaw, hitch = (table[:, names.index(n)] for n in ("x", "y", "yaw", "hitch"))
-    heading = yaw + hitch
-    return np.column_stack(
-        [
-            x + shape.hitch_x * np.cos(yaw) - shape.drawbar * np.cos(heading),
-            y + shape.hitch_x * np.sin(yaw) - shape.drawbar * np.sin(heading),
-            heading,
-        ]
-    )
+        return {column.name: column.values for column in run.columns}
+    latest = np.searchsorted(run.t, inside, side="right") - 1
+    return {
+        column.name: column.values[latest]
+        if column.role == "input"
+        else np.interp(inside, run.t, column.values)
+        for column in run.columns
+    }

@@ -18,10 +18,12 @@ from ..sensing.lidar import Scan as Reading
 from ..world.motion.groups import Group
 from ..world.scene import sensors as said
 from ..world.world import World
+from .computed import ComputedMotion
 from .description import Body, Line, Scan, Stage
-from .layout import Named, Rows, named_channels, wheels_with_channels
-from .spec_shape import spec_shape
+from .layout import Named, Rows, named_channels
+from .shapes import BodyShape, drawn_wheels, shape_of
 from .standing import still_life
+from .trailers import Trailers
 
 _POSE = (Named("x", "m", "state"), Named("y", "m", "state"), Named("yaw", "rad", "state"))
 _ATTITUDE = (
@@ -39,6 +41,7 @@ class _Part(NamedTuple):
     taken: slice
     """States, inputs and disturbances, field by field."""
     outputs: CpuMap | None
+    motion: ComputedMotion
 
 
 class WorldStage:
@@ -52,16 +55,18 @@ class WorldStage:
         self.world = world
         rows = Rows()
         self._parts: list[_Part] = []
+        self._shapes: dict[str, BodyShape] = {}
         bodies: list[Body] = []
         self._size = 0
         for group in world.groups:
             bodies += self._add_group(group, rows)
-        self._vehicle_rows = len(rows.channels)
         self._others = [*world.movable]
         bodies += [self._other(name, rows) for name in self._others]
         self._uneven = world.uneven
         if self._uneven:
             bodies = [self._tilting(body, rows) for body in bodies]
+        self._trailers = Trailers([(b, s) for b in bodies if (s := self._shapes.get(b.name))], rows)
+        bodies += self._trailers.bodies
         attitudes = 3 * len(world.vehicles) if self._uneven else 0
         self.width = self._size + 3 * len(self._others) + attitudes
         """How many numbers `take` gives."""
@@ -97,11 +102,11 @@ class WorldStage:
 
     def rows(self, taken: Array) -> Array:
         """Rows (T, channels) of the stage from what `take` gave, (T, ...)."""
-        found = [np.empty((len(taken), 0))]
+        columns = [np.empty((len(taken), 0))]
         for part in self._parts:
-            found += self._group_rows(part, taken[:, part.taken])
-        found.append(taken[:, self._size :])
-        return np.concatenate(found, axis=1)
+            columns += self._group_rows(part, taken[:, part.taken])
+        columns.append(taken[:, self._size :])
+        return self._trailers.added(np.concatenate(columns, axis=1))
 
     def row(self) -> Array:
         """The row of this moment."""
@@ -114,23 +119,28 @@ class WorldStage:
 
     def _add_group(self, group: Group, rows: Rows) -> list[Body]:
         states, inputs, outputs = named_channels(group.model)
-        places = rows.add_many(group.names, [*states, *inputs, *outputs])
+        motion = ComputedMotion(group.vehicles[0])
+        places = rows.add_many(group.names, [*states, *inputs, *outputs, *motion.named])
         widths = (len(states), len(inputs), record.size(group.model.Disturbance))
         size = len(group.names) * sum(widths)
         program = None
         if outputs:
             program = CpuMap(pipeline.outputs_program(group.vehicles[0]), "float64", 1)
-        self._parts.append(_Part(group, slice(self._size, self._size + size), program))
+        part = slice(self._size, self._size + size)
+        self._parts.append(_Part(group, part, program, motion))
         self._size += size
-        return [self._vehicle(name, p) for name, p in zip(group.names, places, strict=True)]
+        return [
+            self._vehicle(name, motion.pose, one)
+            for name, one in zip(group.names, places, strict=True)
+        ]
 
-    def _vehicle(self, name: str, places: dict[str, int]) -> Body:
-        spec = next(v for v in self.world.scene.vehicles if v.name == name)
+    def _vehicle(self, name: str, pose: tuple[str, ...], places: dict[str, int]) -> Body:
         vehicle = self.world.vehicles[name].built.vehicle
-        shape = spec_shape(spec, vehicle)
-        at = (places["x"], places["y"], places["yaw"])
-        wheels = wheels_with_channels(shape.wheels, places)
-        return Body(name, "vehicle", shape.outlines, *at, wheels, places, model=vehicle.name)
+        self._shapes[name] = shape = shape_of(vehicle)
+        at = (places[field] for field in pose)
+        wheels = drawn_wheels(shape.wheels, places)
+        body = Body(name, "vehicle", shape.outlines, *at, wheels=wheels, channels=places)
+        return replace(body, model=vehicle.name)
 
     def _group_rows(self, part: _Part, taken: Array) -> list[Array]:
         """States and inputs, and outputs of a group, field by field, (T, ...) each."""
@@ -139,8 +149,9 @@ class WorldStage:
         sizes = [record.size(kind) for kind in (model.State, model.Input, model.Disturbance)]
         ends = np.cumsum([0, *sizes]) * count
         known = taken[:, : ends[2]]
+        computed = self._computed(part, known)
         if part.outputs is None:
-            return [known]
+            return [known, *computed]
         # With the times last, vehicles at all times lie behind each other in every field.
         flat = np.ascontiguousarray(taken.T)
         x, u, w = (
@@ -148,7 +159,20 @@ class WorldStage:
             for (a, b), n in zip(itertools.pairwise(ends), sizes, strict=True)
         )
         y = part.outputs.run([x, x, u, w, self._params(part, times)], count * times)[0]
-        return [known, y.reshape(count, times, -1).transpose(1, 2, 0).reshape(times, -1)]
+        outputs = y.reshape(count, times, -1).transpose(1, 2, 0).reshape(times, -1)
+        return [known, outputs, *computed]
+
+    def _computed(self, part: _Part, known: Array) -> list[Array]:
+        """What the bodies of a group compute (T, B) from states and inputs field by field."""
+        if not part.motion.named:
+            return []
+        model, count = part.group.model, len(part.group.names)
+        columns = [known[:, k : k + count] for k in range(0, known.shape[1], count)]
+        states = record.size(model.State)
+        x = record.unflatten(model.State, columns[:states])
+        u = record.unflatten(model.Input, columns[states:])
+        p = record.unflatten(model.Params, list(part.group.params.T))
+        return part.motion.values(x, u, p)
 
     def _params(self, part: _Part, times: int) -> Array:
         """Parameters of the vehicles of a group, each so many times; kept until they change."""

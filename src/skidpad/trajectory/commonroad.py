@@ -12,9 +12,10 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ..arrays import Array, Mask
+from ..checks import not_negative
 from ..errors import InvalidValue
 from .columns import TrajectoryMode
-from .goal import checked_margin, in_area
+from .goal import in_area
 from .points import Points
 
 
@@ -57,7 +58,7 @@ class CommonRoadTrajectory(Points):
 
     def _in_goal(self, goal: Any, margin: float, lanelets: Any, first: int) -> Mask:
         self._must_hold_states("a goal test")
-        margin = checked_margin(margin)
+        margin = not_negative("margin", margin, "m")
         if hasattr(goal, "goal") or hasattr(goal, "is_reached"):
             from . import commonroad_objects as commonroad
 

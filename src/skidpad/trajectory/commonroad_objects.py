@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..arrays import Array
+from ..checks import positive
 from ..errors import InvalidValue, MissingExtra
 from ..extras import require
 
@@ -80,9 +81,8 @@ def dynamic_obstacle(
     given: CommonRoadTrajectory, width: float, length: float, id: int, kind: str, first: int
 ) -> Any:
     """See `Trajectory.to_commonroad_dynamic_obstacle`."""
-    for name, value in (("width", width), ("length", length)):
-        if not (math.isfinite(value) and value > 0.0):
-            raise InvalidValue(f"{name} = {value} m must be finite and greater than 0")
+    positive("width", width, "m")
+    positive("length", length, "m")
     obstacles = _module("scenario.obstacle")
     kinds = {k.value: k for k in obstacles.ObstacleType}
     if kind not in kinds:

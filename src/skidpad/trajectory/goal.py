@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from typing import Any
 
 import numpy as np
@@ -10,13 +9,7 @@ from numpy.typing import NDArray
 
 from ..arrays import Array, Mask
 from ..errors import InvalidValue
-
-
-def checked_margin(margin: float) -> float:
-    """The margin, if it is a distance in m."""
-    if not (math.isfinite(margin) and margin >= 0.0):
-        raise InvalidValue(f"margin = {margin} m must be finite and at least 0")
-    return float(margin)
+from ..plane.polygon import within
 
 
 def in_area(goal: Any, positions: Array, margin: float) -> Mask:
@@ -26,7 +19,7 @@ def in_area(goal: Any, positions: Array, margin: float) -> Mask:
     """
     if hasattr(goal, "geom_type") and hasattr(goal, "distance"):
         return _in_geometry(goal, positions, margin)
-    return in_polygon(vertices_of(goal), positions, margin)
+    return within(positions, vertices_of(goal), margin)
 
 
 def vertices_of(goal: Any) -> Array:
@@ -49,24 +42,3 @@ def _in_geometry(area: Any, positions: Array, margin: float) -> Mask:
     import shapely
 
     return np.asarray(shapely.distance(area, shapely.points(positions)) <= margin)
-
-
-def in_polygon(vertices: Array, positions: Array, margin: float = 0.0) -> Mask:
-    """Which positions lie in a polygon or no further than `margin` from its border, in m."""
-    start, end = vertices, np.roll(vertices, -1, axis=0)
-    near = _distance(start, end, positions) <= margin
-    # Crossings of a ray to the right: an odd number of them is inside.
-    x, y = positions[:, None, 0], positions[:, None, 1]
-    crosses = (start[:, 1] <= y) != (end[:, 1] <= y)
-    rise = np.where(crosses, end[:, 1] - start[:, 1], 1.0)
-    at = start[:, 0] + (y - start[:, 1]) * (end[:, 0] - start[:, 0]) / rise
-    return near | ((crosses & (x < at)).sum(axis=1) % 2 == 1)
-
-
-def _distance(start: Array, end: Array, positions: Array) -> Array:
-    """Distance of each position to the nearest of some segments, in m."""
-    along = end - start
-    squared = np.maximum((along**2).sum(axis=1), np.finfo(float).tiny)
-    offset = positions[:, None, :] - start
-    part = np.clip((offset * along).sum(axis=2) / squared, 0.0, 1.0)
-    return np.linalg.norm(offset - part[..., None] * along, axis=2).min(axis=1)

@@ -24,6 +24,7 @@ from numpy.typing import ArrayLike
 
 from .. import record
 from ..arrays import Array
+from ..checks import positive
 from ..errors import InvalidValue
 from ..extension import outer
 from ..units import Unit
@@ -93,8 +94,7 @@ class Trajectory(CommonRoadTrajectory):
         name: str = "",
     ) -> Trajectory:
         """From records of one class, delta_t apart in s, in order or by step from 0 on."""
-        if not (np.isfinite(delta_t) and delta_t > 0.0):
-            raise InvalidValue(f"delta_t = {delta_t} s must be finite and greater than 0")
+        positive("delta_t", delta_t, "s")
         kind, rows = _rows_of(points)
         try:
             role = TrajectoryMode(mode).value
@@ -247,19 +247,26 @@ class Trajectory(CommonRoadTrajectory):
         """A figure of the run: path, speeds, accelerations, steering, yaw rate, torques.
 
         Only what was recorded is drawn; `columns` draws these instead, one panel per unit. With
-        `path` the figure is written as PNG, SVG or PDF by its suffix. Angles are in degrees. With
-        backend="plotly" it is a Plotly figure, written as one HTML page; `size` is width and height
-        in inches. `skidpad.plots` has more figures.
+        `path` the figure is written as PNG, SVG or PDF by its suffix. Angles are in degrees; `size`
+        is width and height in inches. Returns a Matplotlib figure. `skidpad.plots` has more; the
+        picture to zoom and point at is `show`.
         """
         draw = outer("Trajectory.plot")
         return draw(self, path=path, title=title, columns=columns, backend=backend, size=size)
+
+    def show(self, vehicle: Any, *, height: int = 560, limit_mb: float = 5.0) -> Any:
+        """The replay page of the run for a notebook, as the last value of a cell.
+
+        `vehicle` is drawn where it was; `height` is that of the frame in pixels. The page becomes
+        part of the notebook's file, so it is thinned to `limit_mb` (10^6 bytes).
+        """
+        return outer("Trajectory.show")(self, vehicle, height=height, limit_mb=limit_mb)
 
     def _repr_html_(self) -> str:
         return outer("Trajectory.html")(self)
 
     def _every(self, dt: float) -> Array:
-        if not (np.isfinite(dt) and dt > 0):
-            raise InvalidValue(f"dt = {dt} s must be finite and greater than 0")
+        positive("dt", dt, "s")
         count = int(np.floor((self.duration + slack(self.t)) / dt))
         return self.t[0] + dt * np.arange(count + 1)
 

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from ..errors import InvalidValue
-from ..model import VehicleFactory
+from ..model import Vehicle, VehicleFactory
 from ..record import unknown_name
 from . import wheeled
 from .ackermann_truck import ackermann_truck
+from .autoware import NAMES as COMMAND_DRIVEN
 from .autoware import autoware
 from .brains2 import brains2
 from .commonroad import (
@@ -53,6 +56,16 @@ def get(name: str) -> VehicleFactory:
     return _FACTORIES[name]
 
 
+def named(name: str, params: Any = None, *, compat: str | None = None) -> Vehicle:
+    """The vehicle of a name, or a command-driven one of Autoware's.
+
+    `params` are those that differ from its own; `compat` goes with Autoware's.
+    """
+    if name in COMMAND_DRIVEN:
+        return autoware(name, params, compat=compat)
+    return get(name)(params)
+
+
 def register(factory: VehicleFactory) -> VehicleFactory:
     """Add a vehicle under its model's name, so that `get`, `names` and the checks find it."""
     name = factory.model.name
@@ -82,6 +95,7 @@ __all__ = [
     "four_wheel",
     "get",
     "kinematic_bicycle",
+    "named",
     "names",
     "register",
     "wheeled",

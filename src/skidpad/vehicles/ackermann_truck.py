@@ -25,7 +25,8 @@ from ..components.rate_limit import Approach, approach, landed
 from ..components.runge_kutta import rk4
 from ..components.single_track import rolling
 from ..model import Model, NoDisturbance, VehicleFactory
-from ..ops import abs, clip, cos, logical_and, logical_or, minimum, sin, where
+from ..ops import abs, clip, logical_and, logical_or, minimum, where
+from ..plane.pose import to_world
 from ..units import m, m_s, m_s2, per_m, rad, rad_s, s
 from .ackermann_truck_body import TRUCK
 from .ackermann_truck_records import Input, Outputs, Params, State, curvature_limit
@@ -120,8 +121,7 @@ def update(x: State, u: Input, w: NoDisturbance, p: Params, dt: s) -> State:
 
 def body_point(x: State, ahead: m, left: m) -> Point:
     """A point of the body, given from the middle of the rear axle, in the world frame."""
-    c, s = cos(x.yaw), sin(x.yaw)
-    return Point(x.x + c * ahead - s * left, x.y + s * ahead + c * left)
+    return Point(*to_world((x.x, x.y, x.yaw), ahead, left))
 
 
 def outputs(x: State, u: Input, w: NoDisturbance, p: Params) -> Outputs:

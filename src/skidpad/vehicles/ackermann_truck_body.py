@@ -2,64 +2,34 @@
 
 from __future__ import annotations
 
-from ..body import (
-    Body,
-    Geometry,
-    Limits,
-    Pose,
-    Velocity,
-    Wheel,
-    Wish,
-    car_outline,
-    estimated_mass,
-    plate_inertia,
-)
+from dataclasses import replace
+
+from ..body import Geometry, Limits, Wish, car_geometry
 from ..components.ackermann import Twist, curvature_of, twist_at
 from ..components.actuator import limited
-from ..components.single_track import yaw_rate
+from ..components.car_bodies import rolling_car
 from .ackermann_truck_records import Input, Params, State, curvature_limit, steer_limit
-
-
-def pose(x: State, p: Params) -> Pose:
-    """Pose of the middle of the rear axle."""
-    return Pose(x.x, x.y, x.yaw)
-
-
-def velocity(x: State, u: Input, p: Params) -> Velocity:
-    """Velocity of the middle of the rear axle, which does not slip sideways."""
-    return Velocity(x.v_x, 0.0 * x.v_x, yaw_rate(x.v_x, x.steer, p.wheel_base))
-
-
-def placed(x: State, pose: Pose, velocity: Velocity, p: Params) -> State:
-    """The truck elsewhere, rolling; sideways and in turning it moves as its wheels roll."""
-    return x._replace(**pose._asdict(), v_x=velocity.v_x)
 
 
 def geometry(p: Params) -> Geometry:
     """Body and wheels as the parameters say; the mass is an estimate from the size."""
-    behind = p.base_to_tail - p.base_to_rear
-    front, half = p.length - behind, 0.5 * p.track
-    places = {
-        "fl": (p.wheel_base, half, "steer_fl"),
-        "fr": (p.wheel_base, -half, "steer_fr"),
-        "rl": (0.0, half, ""),
-        "rr": (0.0, -half, ""),
-    }
-    wheels = (
-        Wheel(name, x, y, p.wheel_radius, p.wheel_width, steer=steer)
-        for name, (x, y, steer) in places.items()
-    )
-    mass = estimated_mass(p.length, p.width)
-    return Geometry(
+    rear = p.base_to_rear - p.base_to_tail
+    front = p.length + rear
+    shape = car_geometry(
         front_axle=p.wheel_base,
         rear_axle=0.0,
-        wheels=tuple(wheels),
-        outlines=(car_outline(-behind, front, p.width),),
+        front=front,
+        rear=rear,
+        width=p.width,
         height=0.6 * p.width,
-        mass=mass,
-        inertia=plate_inertia(mass, p.length, p.width),
-        centre_of_mass=(0.5 * (front - behind), 0.0),
+        track=p.track,
+        wheel_radius=p.wheel_radius,
+        wheel_width=p.wheel_width,
+        centre_of_mass=(0.5 * (front + rear), 0.0),
     )
+    # Its outputs have the angle of each wheel.
+    turned = (replace(w, steer=w.steer and f"steer_{w.name}") for w in shape.wheels)
+    return replace(shape, wheels=tuple(turned))
 
 
 def limits(p: Params) -> Limits:
@@ -83,12 +53,6 @@ def command(x: State, wish: Wish, p: Params) -> Input:
     return Input(velocity=base.velocity, curvature=base.curvature)
 
 
-TRUCK = Body(
-    reference="middle of the rear axle",
-    pose=pose,
-    velocity=velocity,
-    placed=placed,
-    geometry=geometry,
-    limits=limits,
-    command=command,
+TRUCK = rolling_car(
+    wheel_base=lambda p: p.wheel_base, geometry=geometry, limits=limits, command=command
 )

@@ -11,24 +11,20 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Annotated, NamedTuple
 
+from ..body import Limits
 from ..components.actuator import lag
 from ..components.axle import Force, drive_force, together, tyre_force, yaw_moment
 from ..components.load_transfer import LoadLaw, accelerations, axle_load, rigid_load_law
 from ..components.resistance import downforce
 from ..components.rigid_body import Acceleration, pose_rate, velocity_rate
-from ..components.tyre import MagicFormula, friction
+from ..components.tyre import friction
 from ..components.wheel import Velocity, contact_velocities
 from ..model import Model, NoDisturbance, VehicleFactory
 from ..ops import abs, atan, atan2, clip, cos, maximum, sin, tan, tanh, where
+from ..record import extended
 from ..units import (
     N,
-    N_Nm,
-    N_s2_m2,
-    N_s_m,
     Nm,
-    kg,
-    kg_m2,
-    m,
     m_s,
     m_s2,
     non_negative,
@@ -37,62 +33,26 @@ from ..units import (
     rad,
     rad_s,
     rad_s2,
-    s,
 )
 from . import car_body
 from .car_body import CAR
+from .car_params import TyreCarParams
 from .car_state import ActuatorRates, Input, State, energy
 from .four_wheel import Frictions, body_frame
 
 
-class Params(NamedTuple):
+@extended
+class Params(TyreCarParams):
     """Parameters of the brains2 car, from the project's `car_constants.yaml`.
 
-    g, v_0, v_eps and v_switch are the constants 9.81, 1/10, 0.001 and 0.1 of its source.
+    g, v_0, v_eps and v_switch are the constants 9.81, 1/10, 0.001 and 0.1 of its source. What
+    steer_rate_max does depends on the step size, see `hold`.
     """
 
-    m: Annotated[kg, positive] = 230.0
-    """Mass with driver."""
-    I_z: Annotated[kg_m2, positive] = 200.0
-    """Yaw inertia about the centre of mass; its kinematic model does not use it."""
-    l_f: Annotated[m, positive] = 0.7853
-    """Distance from the centre of mass to the front axle."""
-    l_r: Annotated[m, positive] = 0.7853
-    """Distance from the centre of mass to the rear axle."""
-    track: Annotated[m, positive] = 1.24
-    """Distance between the wheels of an axle."""
-    z_cg: Annotated[m, non_negative] = 0.295
-    """Height of the centre of mass."""
-    g: Annotated[m_s2, non_negative] = 9.81
-    """Gravity."""
-    C_m0: Annotated[N_Nm, non_negative] = 4.950
-    """Drive force per wheel torque."""
-    C_r0: Annotated[N, non_negative] = 350.0
-    """Constant driving resistance."""
-    C_r1: Annotated[N_s_m, non_negative] = 20.0
-    """Driving resistance per speed."""
-    C_r2: Annotated[N_s2_m2, non_negative] = 3.0
-    """Driving resistance per speed squared."""
-    C_down: Annotated[N_s2_m2, non_negative] = 3.96864
-    """Downforce coefficient: downforce is ½ C_down v_x²."""
-    t_tau: Annotated[s, positive] = 0.001
-    """Time constant of the wheel torques."""
-    t_steer: Annotated[s, positive] = 0.02
-    """Time constant of the steering."""
-    tau_max: Annotated[Nm, non_negative] = 276.75
-    """Largest torque target of a wheel, either sign."""
-    steer_max: Annotated[rad, non_negative] = 0.5
-    """Largest steering target, either side."""
-    steer_rate_max: Annotated[rad_s, non_negative] = 1.0
-    """Meant as largest steering rate; what it does depends on the step size, see `hold`."""
-    v_0: Annotated[m_s, positive] = 0.1
-    """Speed below which the driving resistance fades to zero."""
     v_eps: Annotated[m_s, positive] = 0.001
     """Rolling speed below which slip angles are held finite."""
     v_switch: Annotated[m_s, non_negative] = 0.1
     """Speed above which the dynamic model is used."""
-    tyre: MagicFormula = MagicFormula()
-    """Lateral force of each tyre."""
 
 
 class Held(NamedTuple):
@@ -262,6 +222,11 @@ def outputs(x: State, u: Held, w: NoDisturbance, p: Params) -> Outputs:
     )
 
 
+def limits(p: Params) -> Limits:
+    """Its torques do not get it going in reverse."""
+    return replace(car_body.limits(p), v_min=0.0)
+
+
 MODEL = Model(
     name="brains2",
     State=State,
@@ -273,7 +238,7 @@ MODEL = Model(
     hold=hold,
     substeps=10,  # as upstream sets its integrator: ten to a call (D17)
     energy=energy,
-    body=replace(CAR, geometry=car_body.geometry),
+    body=replace(CAR, geometry=car_body.geometry, limits=limits, on_ground=None),
     reproduces="brains2 sim",
     exempt={
         "energy": "backwards, the slip angle of a steered wheel and the linear resistance have the "

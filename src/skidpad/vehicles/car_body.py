@@ -5,21 +5,11 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-from ..body import (
-    Body,
-    Geometry,
-    Limits,
-    Outline,
-    Pose,
-    Velocity,
-    Wish,
-    box,
-    four_wheels,
-    sliding_acceleration,
-)
+from ..body import Geometry, GroundUnder, Limits, Outline, Wish, box, four_wheels
 from ..components.actuator import limited
-from ..ops import clip
-from ..units import Nm, m, m_s, m_s2
+from ..components.car_bodies import sliding_car
+from ..ops import clip, where
+from ..units import Nm, m, m_s, m_s2, one
 from .car_state import Input, State
 
 WHEEL_RADIUS: m = 0.203
@@ -29,21 +19,6 @@ HEIGHT: m = 1.15
 """Of the main hoop."""
 CREEP: m_s = 0.6
 """Speed below which the handbrake lets go, so that it stops the car and does not push it back."""
-
-
-def pose(x: State, p: Any) -> Pose:
-    """Pose of the centre of mass."""
-    return Pose(x.x, x.y, x.yaw)
-
-
-def velocity(x: State, u: Input, p: Any) -> Velocity:
-    """Velocity of the centre of mass."""
-    return Velocity(x.v_x, x.v_y, x.omega)
-
-
-def placed(x: State, pose: Pose, velocity: Velocity, p: Any) -> State:
-    """The car elsewhere, in any motion; its actuators stay."""
-    return x._replace(**pose._asdict(), **velocity._asdict())
 
 
 def geometry(p: Any) -> Geometry:
@@ -100,6 +75,7 @@ def limits_of_actuators(p: Any) -> Limits:
         steer_rate_max=p.steer_rate_max,
         a_max=drive,
         a_min=-drive,
+        handbrake=True,
         inputs={"steer": (-p.steer_max, p.steer_max), **torques},
     )
 
@@ -112,14 +88,28 @@ def command(x: State, wish: Wish, p: Any) -> Input:
     return Input(limited(wish.steer, p.steer_max), tau, tau, rear, rear)
 
 
-CAR = Body(
-    reference="centre of mass",
-    pose=pose,
-    velocity=velocity,
-    acceleration=sliding_acceleration,
-    placed=placed,
+def on_ground(x: State, u: Input, w: Any, ground: GroundUnder, p: Any) -> tuple[Input, Any]:
+    """Gravity pulls at the centre of mass; friction is one factor on all tyres: the mean."""
+    changes: dict[str, Any] = {}
+    if ground.down is not None:
+        weight = ground.g * p.m
+        changes |= {"F_x": weight * ground.down.x, "F_y": weight * ground.down.y}
+    if ground.mu is not None:
+        fl, fr, rl, rr = (_grip_share(mu, p) for mu in ground.mu)
+        changes["mu_scale"] = 0.25 * (fl + fr + rl + rr)
+    return u, w._replace(**changes)
+
+
+def _grip_share(mu: one, p: Any) -> one:
+    """Friction over that of the tyre; 1 where the ground leaves it alone."""
+    return where(mu < 0.0, 1.0, mu / p.tyre.D)
+
+
+CAR = sliding_car(
     geometry=geometry_with_forces,
     limits=limits,
     command=command,
+    on_ground=on_ground,
+    gravity="g",
 )
-"""Of a car on tyres whose outputs have the force of each wheel."""
+"""Of a car on tyres that can be pushed and whose outputs have the force of each wheel."""

@@ -21,30 +21,21 @@ from ..components.axle import Force, yaw_moment
 from ..components.grip import Balance, Tyre, Tyres, balanced, each_tyre, lateral_difference
 from ..components.load_transfer import rigid_load_law, under_force, wheel_loads
 from ..components.resistance import downforce, resistance
-from ..components.tyre import MagicFormula, friction
+from ..components.tyre import friction
 from ..components.wheel import contact_velocities, in_wheel_frame, smooth_slip_angle
 from ..model import Model, VehicleFactory
 from ..ops import cos, sin, smooth_step, where
+from ..record import extended
 from ..units import (
     Allowed,
     N,
-    N_Nm,
-    N_s2_m2,
-    N_s_m,
     Nm,
-    kg,
-    kg_m2,
-    m,
     m_s,
-    m_s2,
-    non_negative,
     one,
     positive,
-    rad,
-    rad_s,
-    s,
 )
 from .car_body import CAR
+from .car_params import TyreCarParams
 from .car_state import (
     External,
     Input,
@@ -58,50 +49,10 @@ from .car_state import (
 )
 
 
-class Params(NamedTuple):
-    """Parameters of the Formula Student car.
+@extended
+class Params(TyreCarParams):
+    """Parameters of the Formula Student car; its own are chosen as said beside them."""
 
-    The numbers are those of the brains2 project's car (`car_constants.yaml`); g and v_0 are the
-    constants 9.81 and 1/10 written into its equations. v_blend, blend_low, use_max and F_floor
-    belong to this model and are chosen as said beside them.
-    """
-
-    m: Annotated[kg, positive] = 230.0
-    """Mass with driver."""
-    I_z: Annotated[kg_m2, positive] = 200.0
-    """Yaw inertia about the centre of mass."""
-    l_f: Annotated[m, positive] = 0.7853
-    """Distance from the centre of mass to the front axle."""
-    l_r: Annotated[m, positive] = 0.7853
-    """Distance from the centre of mass to the rear axle."""
-    track: Annotated[m, positive] = 1.24
-    """Distance between the wheels of an axle."""
-    z_cg: Annotated[m, non_negative] = 0.295
-    """Height of the centre of mass."""
-    g: Annotated[m_s2, non_negative] = 9.81
-    """Gravity."""
-    C_m0: Annotated[N_Nm, non_negative] = 4.950
-    """Drive force per wheel torque."""
-    C_r0: Annotated[N, non_negative] = 350.0
-    """Constant driving resistance."""
-    C_r1: Annotated[N_s_m, non_negative] = 20.0
-    """Driving resistance per speed."""
-    C_r2: Annotated[N_s2_m2, non_negative] = 3.0
-    """Driving resistance per speed squared."""
-    C_down: Annotated[N_s2_m2, non_negative] = 3.96864
-    """Downforce coefficient: downforce is ½ C_down v_x²."""
-    t_tau: Annotated[s, positive] = 0.001
-    """Time constant of the wheel torques."""
-    t_steer: Annotated[s, positive] = 0.02
-    """Time constant of the steering."""
-    tau_max: Annotated[Nm, non_negative] = 276.75
-    """Largest torque target of a wheel, either sign."""
-    steer_max: Annotated[rad, non_negative] = 0.5
-    """Largest steering target, either side."""
-    steer_rate_max: Annotated[rad_s, non_negative] = 1.0
-    """Largest steering rate, either side."""
-    v_0: Annotated[m_s, positive] = 0.1
-    """Speed below which the driving resistance fades to zero."""
     v_blend: Annotated[m_s, positive] = 3.0
     """Speed from which all four wheels roll on their own paths. At 3 m/s and full lock cornering
     takes a slip angle of half a degree: little is left to tell dynamic from kinematic."""
@@ -113,8 +64,6 @@ class Params(NamedTuple):
     themselves so strongly that they may have no unique solution (seen at 0.995)."""
     F_floor: Annotated[N, positive] = 1.0
     """Friction limit below which a wheel counts as in the air."""
-    tyre: MagicFormula = MagicFormula()
-    """Lateral force of each tyre; its D is the friction limit in all directions."""
 
 
 class Motion(NamedTuple):

@@ -31,29 +31,20 @@ from ..components.load_transfer import (
 )
 from ..components.resistance import downforce, resistance
 from ..components.rigid_body import Acceleration
-from ..components.tyre import MagicFormula, friction
+from ..components.tyre import friction
 from ..components.wheel import contact_velocities, in_wheel_frame, slip_angle
 from ..model import Model, VehicleFactory
 from ..ops import cos, sin, where
+from ..record import extended
 from ..units import (
-    N,
-    N_Nm,
-    N_s2_m2,
-    N_s_m,
     Nm,
-    kg,
-    kg_m2,
-    m,
     m_s,
-    m_s2,
-    non_negative,
     one,
     positive,
     rad,
-    rad_s,
-    s,
 )
 from .car_body import CAR
+from .car_params import TyreCarParams
 from .car_state import (
     External,
     Input,
@@ -67,53 +58,12 @@ from .car_state import (
 )
 
 
-class Params(NamedTuple):
-    """Parameters of the four-wheel car.
+@extended
+class Params(TyreCarParams):
+    """Parameters of the four-wheel car; 0.001 m/s is written into brains2's equations."""
 
-    The numbers are those of the brains2 project's Formula Student car (`car_constants.yaml`); g,
-    v_0 and v_eps are the constants 9.81, 1/10 and 0.001 written into its equations.
-    """
-
-    m: Annotated[kg, positive] = 230.0
-    """Mass with driver."""
-    I_z: Annotated[kg_m2, positive] = 200.0
-    """Yaw inertia about the centre of mass."""
-    l_f: Annotated[m, positive] = 0.7853
-    """Distance from the centre of mass to the front axle."""
-    l_r: Annotated[m, positive] = 0.7853
-    """Distance from the centre of mass to the rear axle."""
-    track: Annotated[m, positive] = 1.24
-    """Distance between the wheels of an axle."""
-    z_cg: Annotated[m, non_negative] = 0.295
-    """Height of the centre of mass."""
-    g: Annotated[m_s2, non_negative] = 9.81
-    """Gravity."""
-    C_m0: Annotated[N_Nm, non_negative] = 4.950
-    """Drive force per wheel torque."""
-    C_r0: Annotated[N, non_negative] = 350.0
-    """Constant driving resistance."""
-    C_r1: Annotated[N_s_m, non_negative] = 20.0
-    """Driving resistance per speed."""
-    C_r2: Annotated[N_s2_m2, non_negative] = 3.0
-    """Driving resistance per speed squared."""
-    C_down: Annotated[N_s2_m2, non_negative] = 3.96864
-    """Downforce coefficient: downforce is ½ C_down v_x²."""
-    t_tau: Annotated[s, positive] = 0.001
-    """Time constant of the wheel torques."""
-    t_steer: Annotated[s, positive] = 0.02
-    """Time constant of the steering."""
-    tau_max: Annotated[Nm, non_negative] = 276.75
-    """Largest torque target of a wheel, either sign."""
-    steer_max: Annotated[rad, non_negative] = 0.5
-    """Largest steering target, either side."""
-    steer_rate_max: Annotated[rad_s, non_negative] = 1.0
-    """Largest steering rate, either side."""
-    v_0: Annotated[m_s, positive] = 0.1
-    """Speed below which the driving resistance fades to zero."""
     v_eps: Annotated[m_s, positive] = 0.001
     """Rolling speed below which slip angles are held finite."""
-    tyre: MagicFormula = MagicFormula()
-    """Lateral force of each tyre."""
 
 
 class Slips(NamedTuple):

@@ -7,75 +7,28 @@ of docs/errata.md for the differences from the brains2 document and program.
 
 from __future__ import annotations
 
-from typing import Annotated, NamedTuple
+from typing import NamedTuple
 
-from ..body import Body, Pose, Velocity, sliding_acceleration
+from ..body import Pose, Velocity
 from ..components.axle import AxleForce, drive_force, yaw_moment
+from ..components.car_bodies import sliding_car
 from ..components.resistance import resistance
 from ..components.rigid_body import Acceleration, body_acceleration, kinetic_energy, pose_rate
 from ..model import Model, NoDisturbance, VehicleFactory
 from ..ops import cos, sin, tan
 from ..units import (
     J,
-    N,
-    N_Nm,
-    N_s2_m2,
-    N_s_m,
-    Nm,
     kg,
     kg_m2,
-    m,
-    m_s,
     m_s2,
-    non_negative,
     per_m,
-    positive,
     rad,
     rad_s,
     rad_s2,
-    s,
 )
 from . import car_body
+from .car_params import RollingCarParams as Params
 from .car_state import Input, State, actuator_rates
-
-
-class Params(NamedTuple):
-    """Parameters of the kinematic bicycle.
-
-    The numbers are those of the brains2 project's Formula Student car (`car_constants.yaml`); v_0
-    is the constant 1/10 written into its equations.
-    """
-
-    m: Annotated[kg, positive] = 230.0
-    """Mass with driver."""
-    I_z: Annotated[kg_m2, positive] = 200.0
-    """Yaw inertia about the centre of mass."""
-    l_f: Annotated[m, positive] = 0.7853
-    """Distance from the centre of mass to the front axle."""
-    l_r: Annotated[m, positive] = 0.7853
-    """Distance from the centre of mass to the rear axle."""
-    track: Annotated[m, positive] = 1.24
-    """Distance between the wheels of an axle; the lever of torque differences."""
-    C_m0: Annotated[N_Nm, non_negative] = 4.950
-    """Drive force per wheel torque."""
-    C_r0: Annotated[N, non_negative] = 350.0
-    """Constant driving resistance."""
-    C_r1: Annotated[N_s_m, non_negative] = 20.0
-    """Driving resistance per speed."""
-    C_r2: Annotated[N_s2_m2, non_negative] = 3.0
-    """Driving resistance per speed squared."""
-    t_tau: Annotated[s, positive] = 0.001
-    """Time constant of the wheel torques."""
-    t_steer: Annotated[s, positive] = 0.02
-    """Time constant of the steering."""
-    tau_max: Annotated[Nm, non_negative] = 276.75
-    """Largest torque target of a wheel, either sign."""
-    steer_max: Annotated[rad, non_negative] = 0.5
-    """Largest steering target, either side."""
-    steer_rate_max: Annotated[rad_s, non_negative] = 1.0
-    """Largest steering rate, either side."""
-    v_0: Annotated[m_s, positive] = 0.1
-    """Speed below which the driving resistance fades to zero."""
 
 
 class Outputs(NamedTuple):
@@ -183,15 +136,11 @@ MODEL = Model(
     outputs=outputs,
     settle=no_slip,
     energy=energy,
-    body=Body(
-        reference="centre of mass",
-        pose=car_body.pose,
-        velocity=car_body.velocity,
-        acceleration=sliding_acceleration,
-        placed=placed,
+    body=sliding_car(
         geometry=car_body.geometry,
         limits=car_body.limits_of_actuators,
         command=car_body.command,
+        placed=placed,
     ),
     summary="Car whose wheels do not slip sideways; parking speed",
 )

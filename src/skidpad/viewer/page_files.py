@@ -26,8 +26,8 @@ _FOLDER = files("skidpad.viewer").joinpath("page")
 @cache
 def names() -> tuple[str, ...]:
     """Names of the files of the page, in order."""
-    found = (entry.name for entry in _FOLDER.iterdir())
-    return tuple(sorted(name for name in found if name.endswith(tuple(KINDS))))
+    entries = (entry.name for entry in _FOLDER.iterdir())
+    return tuple(sorted(name for name in entries if name.endswith(tuple(KINDS))))
 
 
 @cache

@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from math import inf
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple, Protocol
 
 from .. import record
+from ..body import Wish
 from ..controllers import keyboard
-from ..units import m, m_s, rad, rad_s
+from ..model import Vehicle
+from ..units import m, m_s, rad, rad_s, s
+from .contact.solids import Moving
 from .motion.bodies import Bodies
-from .motion.build import Built
-from .scene.scene import OwnDynamics
-
-if TYPE_CHECKING:
-    from .world import World
+from .motion.build import BuiltVehicle
 
 
 class Truth(NamedTuple):
@@ -33,13 +31,56 @@ class Truth(NamedTuple):
     omega: rad_s
 
 
+class Surroundings(Protocol):
+    """What a vehicle and its sensors may ask of the world around them."""
+
+    time: s
+    dt: s
+    """Length of a step."""
+
+    @property
+    def vehicles(self) -> Mapping[str, WorldVehicle]:
+        """The vehicles by name."""
+        ...
+
+    def block(self, name: str) -> Moving:
+        """Pose and velocity of a block or an actor, in world axes."""
+        ...
+
+    def attitude(self, name: str) -> tuple[m, rad, rad]:
+        """Height, pitch and roll of a vehicle on its ground."""
+        ...
+
+    def in_collision(self, name: str) -> bool:
+        """Whether something touches something or nearly does."""
+        ...
+
+    def readings(self, name: str) -> Mapping[str, Any]:
+        """Latest readings of a vehicle's sensors."""
+        ...
+
+
 class WorldVehicle:
     """A vehicle that a world steps; `bodies` and `row` say where its state lies."""
 
-    def __init__(self, world: World, name: str, bodies: Bodies, row: int, made: Built) -> None:
+    def __init__(
+        self,
+        world: Surroundings,
+        name: str,
+        bodies: Bodies,
+        row: int,
+        built: BuiltVehicle,
+        steps: keyboard.Steps = keyboard.OWN,
+    ) -> None:
         self._world, self.name = world, name
         self.bodies, self.row = bodies, row
-        self.built = made
+        self.built = built
+        self._steps = steps
+
+    @property
+    def vehicle(self) -> Vehicle:
+        """Model and parameters, as the world began with them."""
+        return self.built.vehicle
 
     @property
     def state(self) -> Any:
@@ -48,11 +89,17 @@ class WorldVehicle:
         return record.unflatten(group.model.State, group.state[self.row].tolist())
 
     @property
+    def params(self) -> Any:
+        """Its Params record, as it is now."""
+        group = self.bodies.group
+        return record.unflatten(group.model.Params, group.params[self.row].tolist())
+
+    @property
     def truth(self) -> Truth:
         """Pose and velocity of its reference point."""
-        x, y, yaw = self.bodies.poses[self.row].tolist()
+        (x, y, yaw), velocity = self.bodies.motion(self.row)
         z, pitch, roll = self._world.attitude(self.name)
-        return Truth(x, y, z, yaw, pitch, roll, *self.bodies.velocity(self.row))
+        return Truth(x, y, z, yaw, pitch, roll, *velocity)
 
     @property
     def input(self) -> Any:
@@ -60,32 +107,29 @@ class WorldVehicle:
         group = self.bodies.group
         return record.unflatten(group.model.Input, group.inputs[self.row].tolist())
 
-    def command(self, given: Any = None, /, **fields: float) -> Any:
-        """Command it from now on; returns the Input record. What is not given stays."""
+    def command(self, command: Any = None, /, **fields: float) -> Any:
+        """Command it from now on; returns the Input record. What is not named stays."""
         group = self.bodies.group
-        wanted = record.build(group.model.Input, given, base=self.input, **fields)
+        wanted = record.build(group.model.Input, command, base=self.input, **fields)
         group.inputs[self.row] = record.flatten(wanted)
         return wanted
+
+    def drive(self, wish: Wish) -> Any:
+        """Command what brings about a wish from where it is now; returns the Input record."""
+        return self.command(self.bodies.body.command(self.state, wish, self.params))
 
     def press(self, key: str) -> Any:
         """Change what it is commanded as one press of a key does; returns the Input record.
 
         w and s: faster and slower, a and d: to the left and right, space: stop; by how much, see
-        `controllers.keyboard`.
+        `controllers.keyboard`. Inputs stay within the vehicle's limits.
         """
-        params = self.built.vehicle.params
-        limits = (
-            getattr(params, name, None) for name in ("steer_max", "steer_lim", "curvature_max")
-        )
-        most = next((limit for limit in limits if limit is not None), inf)
-        return self.command(keyboard.pressed(self.input, key, self._steps, most))
-
-    @property
-    def _steps(self) -> keyboard.Steps:
-        spec = next(spec for spec in self._world.scene.vehicles if spec.name == self.name)
-        if isinstance(spec.dynamics, OwnDynamics):
-            return keyboard.OWN
-        return keyboard.steps_of(spec.dynamics.kind, spec.dynamics.control.kind)
+        wanted = keyboard.pressed(self.input, key, self._steps)
+        ranges = self.bodies.body.limits(self.params).inputs
+        within = {
+            name: min(max(getattr(wanted, name), low), high) for name, (low, high) in ranges.items()
+        }
+        return self.command(wanted._replace(**within))
 
     def outputs(self) -> Any:
         """Its Outputs record: odometry, loads and slip of a wheeled vehicle."""
@@ -94,7 +138,7 @@ class WorldVehicle:
     @property
     def sensors(self) -> Mapping[str, Any]:
         """Latest readings of its sensors by name; None of one that has none yet."""
-        return self._world.sensing.of(self.name)
+        return self._world.readings(self.name)
 
     @property
     def in_collision(self) -> bool:

@@ -9,21 +9,26 @@ from typing import Any
 
 import numpy as np
 
+from ..controllers import keyboard
 from ..errors import InvalidValue
 from ..extension import outer
+from ..plane.pose import rotated
+from ..progress import Choice, watching
+from ..signals import Deferred
 from ..units import m, rad, s
-from .by_name import ByName
+from ..vehicles.wheeled import Description
 from .contact.encounters import Encounters
 from .contact.solids import Moving
 from .contact.touches import MOST_EVENTS, Contact, ContactEvent
 from .ground.ground import Ground
 from .handle import WorldVehicle
+from .inventory import Inventory
 from .motion.bodies import Bodies
-from .motion.build import built
+from .motion.build import BuiltVehicle, built_vehicle
 from .motion.following import Following
 from .motion.groups import Group, grouped
 from .motion.placing import initial_motion
-from .scene.scene import Scene
+from .scene.scene import Scene, VehicleSpec
 from .sensing.sensing import Sensing
 
 
@@ -43,7 +48,9 @@ class World:
         """Beginnings and ends of contacts, the latest last. The oldest are dropped when there are
         too many; take them out with `popleft` or `clear`."""
         g = scene.settings.gravity
-        self._made = {spec.name: built(spec, scene.compat, g) for spec in scene.vehicles}
+        self._built: dict[str, BuiltVehicle] = {
+            spec.name: built_vehicle(spec, scene.compat, g) for spec in scene.vehicles
+        }
         self._set_up()
 
     @classmethod
@@ -57,21 +64,21 @@ class World:
         scene = self.scene
         self.time: s = 0.0
         self._steps = 0
-        self._groups = grouped({n: b.vehicle for n, b in self._made.items()}, self.dt)
+        self._groups = grouped({n: b.vehicle for n, b in self._built.items()}, self.dt)
         self._bodies = [Bodies(group) for group in self._groups]
-        self.vehicles: Mapping[str, WorldVehicle] = ByName[WorldVehicle](
+        steps = {spec.name: _key_steps(spec) for spec in scene.vehicles}
+        self.vehicles: Mapping[str, WorldVehicle] = Inventory[WorldVehicle](
             "vehicle",
             {
-                name: WorldVehicle(self, name, bodies, row, self._made[name])
+                name: WorldVehicle(self, name, bodies, row, self._built[name], steps[name])
                 for bodies in self._bodies
                 for row, name in enumerate(bodies.group.names)
             },
         )
         """The vehicles by name."""
         self.contact_events.clear()
-        self._encounters = Encounters(scene, self._made, self._bodies, self.contact_events)
-        made = {n: b.vehicle for n, b in self._made.items()}
-        self._ground = Ground(scene, self._groups, made, self.block)
+        self._encounters = Encounters(scene, self._built, self._bodies, self.contact_events)
+        self._ground = Ground(scene, self._bodies, self._built, self.block)
         self._following = Following(scene, self.vehicles)
         self._start()
         self.sensing = Sensing(scene, self.seed)
@@ -79,13 +86,35 @@ class World:
 
     def _start(self) -> None:
         for spec in self.scene.vehicles:
-            vehicle, made = self.vehicles[spec.name], self._made[spec.name]
+            vehicle = self.vehicles[spec.name]
             vehicle.bodies.put([vehicle.row], [initial_motion(spec)])
-            if made.set_point:
-                vehicle.command(made.set_point)
+            if vehicle.built.set_point:
+                vehicle.command(vehicle.built.set_point)
+        for bodies in self._bodies:
+            bodies.settle()
 
     def step(self) -> None:
-        """Advance everything by one step of `dt`."""
+        """Advance everything by one step of `dt`.
+
+        A step that fails or is interrupted is not made.
+        """
+        # What the contact solver moves cannot be taken back; the vehicles can.
+        if self.movable:
+            with Deferred():
+                self._step()
+        else:
+            self._step()
+
+    def _step(self) -> None:
+        try:
+            self._advance()
+        except BaseException:
+            for group in self._groups:
+                if group.steps > self._steps:
+                    group.take_back()
+            raise
+
+    def _advance(self) -> None:
         end = (self._steps + 1) * self.dt
         self._following.command(self.time)
         self._encounters.animate(self.time, self.dt)
@@ -98,19 +127,17 @@ class World:
         self._steps, self.time = self._steps + 1, end
         self.sensing.sense(self)
 
-    def run(self, duration: s, *, progress: bool = False) -> None:
-        """Advance by a time in s, rounded to whole steps; with `progress`, a bar on stderr."""
+    def run(self, duration: s, *, progress: Choice = None) -> None:
+        """Advance by a time in s, rounded to whole steps; for `progress` see `skidpad.progress`."""
         if not (np.isfinite(duration) and duration >= 0.0):
             raise InvalidValue(f"duration = {duration} s must be finite and not negative")
         count = round(duration / self.dt)
-        if not progress:
+        with Deferred() as interrupt, watching(count * self.dt, "s", "world", progress) as bar:
             for _ in range(count):
-                self.step()
-            return
-        from .progress import bar
-
-        for _ in bar(count, self.dt):
-            self.step()
+                self._step()
+                bar.advance(self.dt)
+                if interrupt:
+                    interrupt.answer()
 
     @property
     def groups(self) -> tuple[Group, ...]:
@@ -139,11 +166,9 @@ class World:
         """
         rows = [np.empty((0, 6))]
         for bodies in self._bodies:
-            group = bodies.group
-            v_x, v_y, omega = (group.column(name) for name in ("v_x", "v_y", "omega"))
-            pose = bodies.poses
-            c, s_ = np.cos(pose[:, 2]), np.sin(pose[:, 2])
-            rows.append(np.column_stack([pose, c * v_x - s_ * v_y, s_ * v_x + c * v_y, omega]))
+            motion = bodies.motions
+            motion[:, 3], motion[:, 4] = rotated(motion[:, 3], motion[:, 4], motion[:, 2])
+            rows.append(motion)
         return np.concatenate(rows)
 
     def attitudes(self) -> Any:
@@ -166,6 +191,10 @@ class World:
         """Pose and velocity of a block or an actor, in world axes."""
         return self._encounters.at(name)
 
+    def readings(self, name: str) -> Mapping[str, Any]:
+        """Latest readings of a vehicle's sensors by name; None of one that has none yet."""
+        return self.sensing.of(name)
+
     def snapshot(self) -> Any:
         """Everything needed to come back to this moment; see `restore`."""
         return (
@@ -186,6 +215,7 @@ class World:
         self._steps, self.time = steps, steps * self.dt
         for group, kept in zip(self._groups, groups, strict=True):
             group.restore(kept)
+            group.steps = steps
         self._encounters.restore(encounters)
         self._ground.restore(ground)
         self.sensing.restore(sensing, self)
@@ -204,3 +234,10 @@ class World:
             f"<World of {len(self.vehicles)} vehicles, {len(self.scene.blocks)} blocks, "
             f"t = {self.time:.3f} s, steps of {self.dt * 1000:g} ms>"
         )
+
+
+def _key_steps(spec: VehicleSpec) -> keyboard.Steps:
+    """How far one key press goes."""
+    if isinstance(spec.dynamics, Description):
+        return keyboard.steps_of(spec.dynamics.kind, spec.dynamics.control.kind)
+    return keyboard.OWN

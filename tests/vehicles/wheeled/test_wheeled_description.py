@@ -10,9 +10,9 @@ import numpy as np
 import pytest
 
 from skidpad import InvalidValue
+from skidpad.plane.outline import hull, moments
 from skidpad.vehicles import wheeled
 from skidpad.vehicles.wheeled import Chassis, Control, Drivetrain, Wheel
-from skidpad.vehicles.wheeled.mass import area, convex_hull
 
 SQUARE = ((0.0, 0.0), (1.0, 0.0), (1.0, 1.0), (0.0, 1.0))
 
@@ -97,17 +97,17 @@ def test_defaults_are_those_of_upstream() -> None:
 
 def test_moments_of_a_polygon() -> None:
     far = [(x + 1e4, y - 1e4) for x, y in SQUARE]
-    got = area(far)
+    got = moments(far)
     assert (got.area, got.x, got.y) == pytest.approx((1.0, 1e4 + 0.5, -1e4 + 0.5))
     assert got.polar == pytest.approx(1.0 / 6.0)
-    assert area(SQUARE[::-1]) == pytest.approx(area(SQUARE))
+    assert moments(SQUARE[::-1]) == pytest.approx(moments(SQUARE))
     with pytest.raises(InvalidValue, match="encloses no area"):
-        area([(0.0, 0.0), (1.0, 1.0), (2.0, 2.0)])
+        moments([(0.0, 0.0), (1.0, 1.0), (2.0, 2.0)])
 
 
 def test_the_hull_leaves_out_what_lies_inside() -> None:
     points = [*SQUARE, (0.5, 0.5), (0.5, 0.0)]
-    assert sorted(convex_hull(points)) == sorted(SQUARE)
+    assert sorted(hull(points)) == sorted(SQUARE)
 
 
 def test_inertia_is_that_of_the_parts() -> None:

@@ -9,7 +9,7 @@ from ... import record
 from ...compat.autoware.motion import CompiledMotion
 from ...compat.autoware.motion_model import Motion
 from ...model import Vehicle
-from ...run.delay import delay_line
+from ...run.delay_line import DelayLine
 
 
 class DirectMotion:
@@ -21,7 +21,8 @@ class DirectMotion:
         self.inputs = record.names(model.Input)
         self._x: Any = record.build(model.State)
         self._row: Sequence[float] = record.flatten(record.build(model.Input))
-        self._line = delay_line(model, vehicle.params, period)
+        self._line = DelayLine.of(model, vehicle.params, period)
+        self._updates = 0
 
     @classmethod
     def of(cls, model: CompiledMotion, period: float) -> DirectMotion:
@@ -40,12 +41,13 @@ class DirectMotion:
         """One update of dt in s."""
         model, line = self.vehicle.model, self._line
         assert model.update is not None
-        row = self._row if line is None else line.acting(self._row)
+        row = (
+            self._row if line is None else line.acting(self._row, self._updates, self._updates + 1)
+        )
         u = record.unflatten(model.Input, row)
         w = record.build(model.Disturbance)
         self._x = model.update(self._x, u, w, self.vehicle.params, dt)
-        if line is not None:
-            line.push(self._row)
+        self._updates += 1
 
     @property
     def motion(self) -> Motion:

@@ -17,11 +17,10 @@ import math
 from dataclasses import dataclass, field
 
 from ... import record
-from ...checks import one_of
+from ...checks import finite, not_negative, one_of, positive
 from ...components.gear_ratio import gear_ratio, wheel_angle
 from ...errors import InvalidValue
 from ...units import m_s, m_s2, rad, rad_s, s
-from .checked import finite
 from .inverse_table import MapSource, falling, rising
 from .messages import ActuationCommand
 from .steering_feedback import Memory, SteerFeedback, feedback
@@ -140,14 +139,13 @@ class CommandConverter:
         only. `steering_wheel` is the measured angle of the wheel where one is known; otherwise it
         is computed from `measured_steer`. A call that raises changes nothing.
         """
-        given = {"acceleration": acceleration, "steer": steer, "v_x": v_x}
-        given |= {"measured_steer": measured_steer, "dt": dt, "steer_rate": steer_rate}
+        numbers = {"acceleration": acceleration, "steer": steer, "v_x": v_x}
+        numbers |= {"measured_steer": measured_steer, "steer_rate": steer_rate}
         if steering_wheel is not None:
-            given["steering_wheel"] = steering_wheel
-        for name, value in given.items():
+            numbers["steering_wheel"] = steering_wheel
+        for name, value in numbers.items():
             finite(name, value)
-        if dt < 0.0:
-            raise InvalidValue(f"dt = {dt} s must be at least 0")
+        not_negative("dt", dt, "s")
         accel, brake = self._pedals(acceleration, v_x)
         term = self._feedback(steer - measured_steer, v_x, dt)
         command = self._steering(steer, term, steer_rate, v_x, measured_steer, steering_wheel)
@@ -205,10 +203,8 @@ def _checked_steer(
     if isinstance(steer, SteeringWheel):
         for name in ("vgr_coef_a", "vgr_coef_b", "vgr_coef_c"):
             finite(name, getattr(steer, name))
-    if isinstance(steer, SteerMap) and not 0.0 < steer.steer_time_constant < math.inf:
-        raise InvalidValue(
-            f"steer_time_constant = {steer.steer_time_constant} must be finite and greater than 0"
-        )
+    if isinstance(steer, SteerMap):
+        positive("steer_time_constant", steer.steer_time_constant)
     return steer
 
 

@@ -16,9 +16,12 @@ from xml.etree.ElementTree import Element, ParseError
 import numpy as np
 
 from ...arrays import Array
+from ...checks import positive
 from ...errors import InvalidValue
+from ...plane.geodesy import MilitaryGrid
+from ...plane.line import divided, lengths
+from ...plane.polygon import signed_area
 from ...units import m
-from .map_projection import MilitaryGrid
 from .road import Lane, Road, without_repeats
 
 SPACING: m = 5.0
@@ -41,12 +44,11 @@ def read_lanelets(
     """The road made of the lanelets of a map file whose subtype is one of `subtypes`.
 
     Positions are the tags `local_x` and `local_y` of the nodes; without them latitude and longitude
-    are projected as in `map_projection`, in the square of the first node that is used. Heights are
+    are projected as in `plane.geodesy`, in the square of the first node that is used. Heights are
     the tags `ele`; if no node has one, the road is flat at 0. The bounds of a lanelet may run
     either way: it is driven with the left one on the left.
     """
-    if not (math.isfinite(spacing) and spacing > 0.0):
-        raise InvalidValue(f"spacing = {spacing} must be finite and above 0 m")
+    positive("spacing", spacing, "m")
     source = _parsed(Path(path))
     lanelets = _lanelets(source, subtypes)
     lines = {
@@ -201,9 +203,9 @@ def _lane(source: _Source, number: str, lines: Mapping[str, Array], spacing: m) 
     outline = np.concatenate([left, right[::-1]])[:, :2]
     centre = lines.get("centerline")
     if centre is None:
-        longer = max(_lengths(left)[-1], _lengths(right)[-1])
+        longer = max(lengths(left).sum(), lengths(right).sum())
         parts = max(math.ceil(longer / spacing), 1)
-        centre = without_repeats((_divided(left, parts) + _divided(right, parts)) / 2.0)
+        centre = without_repeats((divided(left, parts) + divided(right, parts)) / 2.0)
     elif np.sum((centre[-1] - centre[0]) * (left[-1] + right[-1] - left[0] - right[0])) < 0.0:
         centre = centre[::-1]
     return Lane(centre, None, outline, name)
@@ -216,30 +218,10 @@ def _forward(left: Array, right: Array) -> tuple[Array, Array]:
     if crosswise < along:
         right = right[::-1]
     # Out along the left bound and back along the right one goes round clockwise.
-    if _area(np.concatenate([left, right[::-1]])) > 0.0:
+    if signed_area(np.concatenate([left, right[::-1]])[:, :2]) > 0.0:
         left, right = left[::-1], right[::-1]
     return left, right
 
 
 def _gap(first: Array, second: Array) -> float:
     return float(np.hypot(*(second - first)[:2]))
-
-
-def _area(outline: Array) -> float:
-    """Area inside in m², positive if the outline goes round anticlockwise."""
-    # About its first corner, as far from the origin the products would lose all digits.
-    x, y = (outline[:, :2] - outline[0, :2]).T
-    return float(np.sum(x * np.roll(y, -1) - y * np.roll(x, -1))) / 2.0
-
-
-def _lengths(line: Array) -> Array:
-    """Length along a line, in space, from its start to each of its points."""
-    steps = np.sqrt(np.sum(np.diff(line, axis=0) ** 2, axis=1))
-    return np.concatenate([[0.0], np.cumsum(steps)])
-
-
-def _divided(line: Array, parts: int) -> Array:
-    """Points that divide a line into equal parts, its ends included."""
-    lengths = _lengths(line)
-    marks = np.linspace(0.0, lengths[-1], parts + 1)
-    return np.column_stack([np.interp(marks, lengths, line[:, k]) for k in range(3)])

@@ -22,9 +22,8 @@ import warnings
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from ...checks import one_of
+from ...checks import finite, not_negative, one_of, positive
 from ...errors import InvalidValue
-from .checked import finite
 from .motion_model import Motion
 
 COMMAND_SIGNALS = ("VX_DES", "STEER_DES")
@@ -91,8 +90,7 @@ class LearnedMotion:
     ) -> None:
         one_of("compat", compat, (None, "upstream"))
         self._upstream = compat == "upstream"
-        if finite("period", period) <= 0.0:
-            raise InvalidValue(f"period = {period} s must be greater than 0")
+        positive("period", period, "s")
         given = (model_module_paths, model_param_paths, model_class_names)
         _check_lengths(given)
         self._sub_models = tuple(
@@ -154,8 +152,7 @@ class LearnedMotion:
 
         If a sub-model fails, the error names it, and state and signals are those before the call.
         """
-        if finite("dt", dt) < 0.0:
-            raise InvalidValue(f"dt = {dt} s must be at least 0")
+        not_negative("dt", dt, "s")
         before = self._signals_before()
         after = dict(before)
         for model in self._sub_models:

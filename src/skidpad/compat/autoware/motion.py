@@ -9,10 +9,13 @@ from typing import Any
 import numpy as np
 
 from ... import integrate, record
+from ...compile.plant import Plant
 from ...errors import InvalidValue
 from ...model import Vehicle
-from ...run.delay import Channels, TimedLine, delay_line
-from ...run.stepper import CompiledStepper, not_numbers
+from ...run.delay_line import DelayLine
+from ...run.failures import not_numbers
+from ...run.settings import Settings
+from ...run.stepper import CompiledStepper
 from ...vehicles.autoware import assembled
 from .actuation_status import ActuationStatus
 from .learned import LearnedMotion
@@ -34,17 +37,13 @@ class CompiledMotion:
         model = vehicle.model
         self.vehicle, self.name = vehicle, model.name
         self.inputs = record.names(model.Input)
-        self._stepper = CompiledStepper(vehicle, period, integrate.get("rk4"), "float64")
+        method = integrate.get("rk4")
+        self._stepper = CompiledStepper(Plant.of(vehicle, method), Settings(period, method))
         self._stepper.reset(record.flatten(record.build(model.State)), 0.0)
         self._row = record.flatten(record.build(model.Input))
         self._status = status
-        self._counted = model.dead_time_rule == "nearest"
-        self._line: Any = delay_line(model, vehicle.params, period)
-        if self._line is not None and not self._counted:
-            channels = Channels.of(model)
-            p = record.flatten(vehicle.params)
-            delays = [p[k] for k in channels.delays]
-            self._line = TimedLine(model.Input, channels.fields, delays)
+        self._line = DelayLine.of(model, vehicle.params, period)
+        self._period, self._clock = period, 0.0
         self._undefined: float | None = None
         """Acceleration after an update that took no time, where upstream divides by it."""
 
@@ -59,8 +58,8 @@ class CompiledMotion:
     ) -> None:
         """Put the vehicle somewhere else. Commands that have not acted yet stay queued."""
         model = self.vehicle.model
-        given = dict(x=x, y=y, yaw=yaw, v_x=v_x, steer=steer, a_x=a_x, acceleration=a_x)
-        known = {name: given[name] for name in model.State._fields if name in given}
+        values = dict(x=x, y=y, yaw=yaw, v_x=v_x, steer=steer, a_x=a_x, acceleration=a_x)
+        known = {name: values[name] for name in model.State._fields if name in values}
         kept = {
             n: getattr(self._stepper.state, n)
             for n in model.reset_keeps
@@ -72,10 +71,10 @@ class CompiledMotion:
     def set_input(self, row: Sequence[float]) -> None:
         """The latest command, in the order of `inputs`; finite numbers."""
         try:
-            fine = len(row) == len(self.inputs) and all(map(math.isfinite, row))
+            usable = len(row) == len(self.inputs) and all(map(math.isfinite, row))
         except TypeError:
-            fine = False
-        if not fine:
+            usable = False
+        if not usable:
             raise not_numbers(self.vehicle.Input, row)
         self._row = tuple(row)
 
@@ -83,18 +82,17 @@ class CompiledMotion:
         """One update of dt in s with the latest command; a step that fails changes nothing."""
         if not (math.isfinite(dt) and dt >= 0.0):
             raise InvalidValue(f"dt = {dt} s must be finite and not negative")
-        line, row = self._line, self._row
-        acted = row
-        if line is not None:
-            acted = line.acting(row) if self._counted else line.acting(row, dt)
-        if dt == 0.0 and self.vehicle.model.reproduces:
-            self._step_of_no_time(acted)
+        model, acting = self.vehicle.model, self._row
+        # Upstream counts updates; in time a command ages by it.
+        after = self._clock + (1.0 if model.dead_time_rule == "nearest" else dt / self._period)
+        if self._line is not None:
+            acting = self._line.acting(self._row, self._clock, after)
+        if dt == 0.0 and model.reproduces:
+            self._step_of_no_time(acting)
         else:
-            self._stepper.set_dt(dt)
-            self._stepper.step(acted)
+            self._stepper.step_of(acting, dt)
             self._undefined = None
-        if line is not None:
-            line.push(row) if self._counted else line.push(row, dt)
+        self._clock = after
 
     def _step_of_no_time(self, row: Sequence[float]) -> None:
         """Upstream's first update: it divides by zero, but only the acceleration suffers."""

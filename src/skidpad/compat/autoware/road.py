@@ -21,7 +21,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...arrays import Array
+from ...checks import positive
 from ...errors import InvalidValue
+from ...plane.line import lengths
+from ...plane.polygon import frozen
 from ...units import m, m_s2, rad
 from .road_cell import LaneInCell, Segment, lane_in_cell
 
@@ -59,8 +62,7 @@ class Lane:
 
     def __post_init__(self) -> None:
         centre = _points(f"{self.name} centre line", self.centre, 3, 2)
-        lengths: Array = np.hypot(*np.diff(centre[:, :2], axis=0).T)
-        still = np.flatnonzero(lengths < SAME_PLACE)
+        still = np.flatnonzero(lengths(centre[:, :2]) < SAME_PLACE)
         if still.size:
             raise InvalidValue(
                 f"{self.name} centre line: points {still[0]} and {still[0] + 1} are one above the "
@@ -70,8 +72,8 @@ class Lane:
         object.__setattr__(self, "centre", centre)
         if self.outline is not None:
             object.__setattr__(self, "outline", _points(f"{self.name} outline", self.outline, 2, 3))
-        elif self.width is None or not (math.isfinite(self.width) and self.width > 0.0):
-            raise InvalidValue(f"{self.name} width = {self.width} must be finite and above 0 m")
+        else:
+            positive(f"{self.name} width", self.width, "m")
 
 
 class Road:
@@ -118,10 +120,10 @@ class Road:
         lanes = self._cells.get(cell)
         if lanes is None:
             lanes = self._fill(cell)
-        found = [under for lane in lanes if (under := lane.under(x, y)) is not None]
+        below = [under for lane in lanes if (under := lane.under(x, y)) is not None]
         ahead, left = math.cos(yaw), math.sin(yaw)
         straightest, grade = -2.0, 0.0
-        for segment in found or _nearest_beside(lanes, x, y):
+        for segment in below or _nearest_beside(lanes, x, y):
             # The cosine of the angle between lane and vehicle: larger means a smaller difference.
             along = segment.ahead * ahead + segment.left * left
             if along > straightest:
@@ -138,13 +140,13 @@ class Road:
         low = np.array(cell) * self._cell
         high = low + self._cell
         near = np.flatnonzero(np.all((self._low <= high) & (self._high >= low), axis=1))
-        found = [
+        parts = [
             lane_in_cell(lane.centre, lane.width, lane.outline, low, high, REACH)
             for lane in (self.lanes[k] for k in near)
         ]
         if len(self._cells) >= _CELLS:
             self._cells.clear()
-        lanes = self._cells[cell] = tuple(lane for lane in found if lane is not None)
+        lanes = self._cells[cell] = tuple(lane for lane in parts if lane is not None)
         return lanes
 
 
@@ -157,7 +159,7 @@ def _nearest_beside(lanes: Sequence[LaneInCell], x: m, y: m) -> list[Segment]:
 
 def without_repeats(points: Array) -> Array:
     """The points less those at the same place in plan view as the one before."""
-    moved = np.hypot(*np.diff(points[:, :2], axis=0).T) >= SAME_PLACE
+    moved = lengths(points[:, :2]) >= SAME_PLACE
     return points[np.concatenate([[True], moved])]
 
 
@@ -168,9 +170,9 @@ def _is_one_line(points: Any) -> bool:
         return False
 
 
-def _points(name: str, given: Any, size: int, least: int) -> Array:
+def _points(name: str, values: Any, size: int, least: int) -> Array:
     try:
-        points = np.array(given, dtype=float)
+        points = np.array(values, dtype=float)
     except (TypeError, ValueError) as error:
         raise InvalidValue(f"{name} must hold numbers in rows of {size}: {error}") from error
     if points.ndim != 2 or points.shape[1] != size or len(points) < least:
@@ -181,8 +183,7 @@ def _points(name: str, given: Any, size: int, least: int) -> Array:
     if len(wrong):
         row, column = wrong[0]
         raise InvalidValue(f"{name}, point {row}: {points[row, column]} must be finite")
-    points.flags.writeable = False
-    return points
+    return frozen(points)
 
 
 def _box(lane: Lane) -> list[float]:
@@ -196,7 +197,5 @@ def _box(lane: Lane) -> list[float]:
 
 def _cell_size(lanes: Sequence[Lane]) -> float:
     """Edge of the cells in m: about a segment long, so that few of them come into question."""
-    lengths: Array = np.concatenate(
-        [np.hypot(*np.diff(lane.centre[:, :2], axis=0).T) for lane in lanes]
-    )
-    return float(np.clip(np.median(lengths), 1.0, 4.0))
+    pieces = np.concatenate([lengths(lane.centre[:, :2]) for lane in lanes])
+    return float(np.clip(np.median(pieces), 1.0, 4.0))

@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...arrays import Array
+from ...plane.polygon import distances
 from ...units import m, one
 
 
@@ -96,26 +97,26 @@ def lane_in_cell(
         starts, ends = _around(starts, ends, middle, (width or 0.0) / 2.0 + reach + radius)
         if not len(starts):
             return None
-    distances = _distances(starts, ends, middle)
-    keep = np.flatnonzero(distances <= distances.min() + 2.0 * radius)
+    far = _distances(starts, ends, middle)
+    keep = np.flatnonzero(far <= far.min() + 2.0 * radius)
     segments = _segments(starts[keep], ends[keep])
     if outline is None:
         return LaneInCell(segments, (width or 0.0) / 2.0, (), None)
     corners, following = outline, np.roll(outline, -1, axis=0)
-    distances = _distances(corners, following, middle)
+    far = _distances(corners, following, middle)
     crossings = _fewest_crossings(corners, following, low, high)
-    if distances.min() > radius:  # no edge in the square: all of it inside, or all outside
+    if far.min() > radius:  # no edge in the square: all of it inside, or all outside
         if _inside(crossings, *middle.tolist()):
             return LaneInCell(segments, None, (), None)
-        if distances.min() > reach + radius:
+        if far.min() > reach + radius:
             return None
-    keep = np.flatnonzero(distances <= distances.min() + 2.0 * radius)
+    keep = np.flatnonzero(far <= far.min() + 2.0 * radius)
     return LaneInCell(segments, None, _segments(corners[keep], following[keep]), crossings)
 
 
 def _nearest(segments: tuple[Segment, ...], x: m, y: m) -> tuple[float, Segment]:
     """Squared distance to the nearest segment, and the segment; the first of equally near ones."""
-    best, found = math.inf, segments[0]
+    best, nearest = math.inf, segments[0]
     for segment in segments:
         px, py, dx, dy, per_length2, _, _, _ = segment
         px, py = x - px, y - py
@@ -126,8 +127,8 @@ def _nearest(segments: tuple[Segment, ...], x: m, y: m) -> tuple[float, Segment]
             px, py = px - share * dx, py - share * dy
         d2 = px * px + py * py
         if d2 < best:
-            best, found = d2, segment
-    return best, found
+            best, nearest = d2, segment
+    return best, nearest
 
 
 def _inside(crossings: Crossings, x: m, y: m) -> bool:
@@ -177,22 +178,19 @@ def _around(starts: Array, ends: Array, middle: Array, far: m) -> tuple[Array, A
 
 def _distances(starts: Array, ends: Array, point: Array) -> Array:
     """Distance in plan view of a point from every segment."""
-    along, to = (ends - starts)[:, :2], point - starts[:, :2]
-    length2 = np.maximum(np.sum(along * along, axis=1), np.finfo(float).tiny)
-    share = np.clip(np.sum(to * along, axis=1) / length2, 0.0, 1.0)
-    return np.hypot(*(to - share[:, None] * along).T)
+    return distances(point[None], np.hstack([starts[:, :2], ends[:, :2]]))[0]
 
 
 def _segments(starts: Array, ends: Array) -> tuple[Segment, ...]:
-    made: list[Segment] = []
+    segments: list[Segment] = []
     for (x, y, *z), (x2, y2, *z2) in zip(starts.tolist(), ends.tolist(), strict=True):
         dx, dy = x2 - x, y2 - y
         length = math.hypot(dx, dy)
         if length * length == 0.0:  # two corners of an outline at one place
-            made.append(Segment(x, y, dx, dy, 0.0, 1.0, 0.0, 0.0))
+            segments.append(Segment(x, y, dx, dy, 0.0, 1.0, 0.0, 0.0))
             continue
         rise = z2[0] - z[0] if z else 0.0
-        made.append(
+        segments.append(
             Segment(x, y, dx, dy, 1.0 / (length * length), dx / length, dy / length, rise / length)
         )
-    return tuple(made)
+    return tuple(segments)

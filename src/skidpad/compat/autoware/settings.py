@@ -6,9 +6,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from typing import Any
 
+from ...checks import finite
 from ...errors import InvalidValue
 from ...units import m, m_s, rad
-from . import checked
 from .noise import Deviations
 
 SOURCES = ("ORIGIN", "INITIAL_POSE_TOPIC")
@@ -66,19 +66,19 @@ NAMES = tuple(field.name for field in fields(Settings))
 def settings(values: Mapping[str, Any], compat: str | None) -> Settings:
     """The settings among many parameters; what is absent or None has its default."""
     chosen = {name: values[name] for name in NAMES if values.get(name) is not None}
-    made = Settings(**{name: _checked(name, value) for name, value in chosen.items()})
+    read = Settings(**{name: _checked(name, value) for name, value in chosen.items()})
     # Upstream waits for a pose under any other name, too.
-    if made.initialize_source not in SOURCES and compat is None:
+    if read.initialize_source not in SOURCES and compat is None:
         raise InvalidValue(
-            f"initialize_source = {made.initialize_source!r} is unknown; "
+            f"initialize_source = {read.initialize_source!r} is unknown; "
             f"allowed are {', '.join(SOURCES)}"
         )
-    return made
+    return read
 
 
 def size(name: str, value: Any) -> float:
     """A period or standard deviation as a float; raises unless it is finite and not negative."""
-    number = checked.finite(name, value)
+    number = finite(name, value)
     if number < 0.0:
         raise InvalidValue(f"{name} = {value} must not be negative")
     return number

@@ -32,7 +32,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from ...checks import one_of
+from ...checks import finite, flag, one_of, whole
 from ...errors import InvalidValue, SimulationDiverged
 from ...units import m, m_s, rad, s
 from . import checked
@@ -211,7 +211,7 @@ class PlanningSimulator:
 
     def engage(self, engage: bool = True) -> None:
         """Let ticks move the vehicle, or hold it where and as fast as it is."""
-        self._engaged = self._accept("engage", checked.flag, "engage", engage)
+        self._engaged = self._accept("engage", flag, "engage", engage)
 
     def initial_pose(self, given: Any = None, /, **fields: float) -> InitialPose:
         """Put the vehicle somewhere, at rest; the first time also starts the simulation.
@@ -237,7 +237,7 @@ class PlanningSimulator:
 
         Returns whether it did: without an earlier `initial_pose` the call has no effect.
         """
-        velocity = self._accept("initial_twist", checked.finite, "v_x", v_x)
+        velocity = self._accept("initial_twist", finite, "v_x", v_x)
         if self._initial_pose is None:
             return False
         self._put(self._initial_pose, velocity)
@@ -279,7 +279,7 @@ class PlanningSimulator:
     def tick_at(self, nanoseconds: int) -> Reports:
         """As `tick`, for a time as ROS counts it: exact also for nanoseconds since 1970."""
         if type(nanoseconds) is not int:
-            nanoseconds = self._accept("tick", checked.whole, "nanoseconds", nanoseconds)
+            nanoseconds = self._accept("tick", whole, "nanoseconds", nanoseconds, "", None)
         self._check_time(nanoseconds)
         stamp = nanoseconds / 1e9
         if not self._ready:
@@ -320,7 +320,7 @@ class PlanningSimulator:
         if self.road is None:
             return 0.0
         last = self._last
-        return checked.finite("road.pitch()", self.road.pitch(last.x, last.y, last.yaw))
+        return finite("road.pitch()", self.road.pitch(last.x, last.y, last.yaw))
 
     def _advanced(self, nanoseconds: int) -> Motion:
         """The motion at this time, after the update if the vehicle is engaged."""

@@ -10,7 +10,7 @@ from ... import integrate
 from ...arrays import Array
 from ...errors import InvalidValue
 from ...integrate.base import Integrator
-from ...integrate.scipy_ivp import METHODS
+from ...integrate.scipy_ivp import METHODS, StepSolver
 from ...model import Vehicle
 from .compiled_motion import CompiledMotion
 from .grid import Grid
@@ -89,7 +89,17 @@ def motion(
     options: Mapping[str, Any],
     frozen: bool,
 ) -> Motion:
-    """What moves the vehicle by this method; the arguments are those of the classes behind it."""
+    """What moves the vehicle by this method.
+
+    Args:
+        method: name, class or integrator, as `simulate` takes it.
+        vehicle: what moves.
+        nominal: the disturbance of the nominal vehicle, (nw,).
+        substep: longest step of skidpad's own integrators in s.
+        options: further arguments of a solver of scipy's kind: `rtol`, `atol`.
+        frozen: whether a solver of scipy's kind that fails returns the state it has reached, as
+            commonroad-control does, instead of raising.
+    """
     integrator = own_integrator(method)
     if integrator is not None:
         return CompiledMotion(vehicle, integrator, nominal, substep)
@@ -99,4 +109,4 @@ def motion(
             f"ivp_method = {name!r} needs a derivative, but {vehicle.name!r} is discrete; "
             f"take {OWN + 'rk4'!r}, with which it makes its own steps"
         )
-    return ScipyMotion(vehicle, solver, name, nominal, options, frozen=frozen)
+    return ScipyMotion(vehicle, StepSolver(solver, name, options, frozen=frozen), nominal)

@@ -8,7 +8,9 @@ import numpy as np
 
 from ... import integrate, record
 from ...arrays import AnyArray
+from ...compile.plant import Plant
 from ...model import Vehicle
+from ...run.settings import Settings
 from ...run.stepper import CompiledStepper
 from ...units import s
 from ...vehicles.ackermann_truck import REAR_MODEL, Params, RearCommand, State
@@ -21,8 +23,9 @@ class Drive:
     """Steps one truck. The state is that of the middle of its rear axle."""
 
     def __init__(self, params: Params, step: s) -> None:
-        vehicle = Vehicle(REAR_MODEL, params)
-        self._stepper = CompiledStepper(vehicle, step, integrate.get("rk4"), "float64")
+        method = integrate.get("rk4")
+        plant = Plant.of(Vehicle(REAR_MODEL, params), method)
+        self._stepper = CompiledStepper(plant, Settings(step, method))
         self._commands = np.zeros((BLOCK, record.size(RearCommand)))
         self.put(State())
 
@@ -32,7 +35,7 @@ class Drive:
         return self._stepper.state
 
     def put(self, state: Any) -> None:
-        """Go on from this state, given as a record or a row of numbers."""
+        """Go on from this state, a record or a row of numbers."""
         self._stepper.reset(tuple(state), 0.0)
 
     def hold(self, command: RearCommand) -> None:
@@ -40,7 +43,7 @@ class Drive:
         self._commands[:] = command
 
     def run(self, steps: int) -> AnyArray:
-        """Take up to `BLOCK` steps; the states after each. One that fails raises."""
+        """Take up to `BLOCK` steps; the states after each (steps, nx). One that fails raises."""
         states, error = self._stepper.drive(self._commands[:steps])
         if error is not None:
             raise error

@@ -13,6 +13,7 @@ from typing import Any
 
 from ...components.ackermann import Twist, curvature_of, speed_ratio
 from ...plane.maps import Map
+from ...plane.pose import rotated
 from ...units import m_s, m_s2, per_m, rad, s
 from ...vehicles.ackermann_truck import Input, Params, RearCommand, State, rear_command
 from ...vehicles.ackermann_truck_records import steer_limit
@@ -79,8 +80,7 @@ def _rear_speed(velocity: m_s, steer: rad, p: Params) -> m_s:
 def _velocity(x: State, base: Twist, p: Params) -> Velocity:
     """Of the point itself, which swings out as the truck turns."""
     across = base.omega * p.base_to_rear
-    c, s = cos(x.yaw), sin(x.yaw)
-    return Velocity(c * x.v_x - s * across, s * x.v_x + c * across)
+    return Velocity(*rotated(x.v_x, across, x.yaw))
 
 
 def _upstream_velocity(x: State, base: Twist, p: Params) -> Velocity:

@@ -49,13 +49,13 @@ class Checker:
 
         `threads` share the poses, None for as many as pay; the result does not depend on it.
         """
-        given = poses_of("poses", poses)
-        hit = np.zeros(len(given), dtype=np.bool_)
+        places = poses_of("poses", poses)
+        hit = np.zeros(len(places), dtype=np.bool_)
 
         def mark(begin: int, end: int) -> None:
-            self._mark(footprint, given[begin:end], hit[begin:end])
+            self._mark(footprint, places[begin:end], hit[begin:end])
 
-        spread(mark, len(given), worth=len(given) // _WORTH_A_THREAD, threads=threads)
+        spread(mark, len(places), worth=len(places) // _WORTH_A_THREAD, threads=threads)
         return hit
 
     def first_contact(
@@ -88,10 +88,10 @@ class Checker:
 
         Each pose leads to the next as in `first_contact`. None: no contact.
         """
-        given = poses_of("poses", poses)
-        if len(given) == 1:
-            return 0.0 if self.hits(footprint, given)[0] else None
-        contact = self.first_contact(footprint, given[:-1], given[1:])
+        places = poses_of("poses", poses)
+        if len(places) == 1:
+            return 0.0 if self.hits(footprint, places)[0] else None
+        contact = self.first_contact(footprint, places[:-1], places[1:])
         met = np.flatnonzero(np.isfinite(contact))
         return float(met[0] + contact[met[0]]) if met.size else None
 

@@ -11,10 +11,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...arrays import Array
+from ...checks import finite, positive
 from ...errors import InvalidValue
 from ...units import m
-from ..maps.inputs import finite, positive
-from ..maps.shapes import FARTHEST, frozen, points_of, ring_of, signed_area
+from ..polygon import FARTHEST, frozen, points_of, ring_of, signed_area
+from ..pose import points_to_world
 
 
 @dataclass(frozen=True, eq=False)
@@ -58,9 +59,8 @@ class Footprint:
 
     def at(self, pose: Any) -> tuple[Array, ...]:
         """Corners of the parts in the world for a pose x, y, yaw."""
-        (x, y, yaw), *_ = poses_of("pose", pose)
-        turn = np.array([[np.cos(yaw), np.sin(yaw)], [-np.sin(yaw), np.cos(yaw)]])
-        return tuple(part @ turn + np.array([x, y]) for part in self.parts)
+        place, *_ = poses_of("pose", pose)
+        return tuple(points_to_world(place, part) for part in self.parts)
 
     @cached_property
     def arrays(self) -> tuple[Array, NDArray[np.int64]]:
@@ -69,16 +69,16 @@ class Footprint:
         return np.concatenate(self.parts), np.cumsum([0, *counts], dtype=np.int64)
 
 
-def poses_of(name: str, given: Any) -> Array:
+def poses_of(name: str, values: Any) -> Array:
     """Poses x, y, yaw as an array (B, 3) of its own; raises unless all are finite."""
     try:
-        poses = np.array(given, dtype=np.float64)
+        poses = np.array(values, dtype=np.float64)
     except (TypeError, ValueError, OverflowError) as error:
         raise InvalidValue(f"{name} must hold numbers x, y, yaw: {error}") from error
     if poses.ndim == 1:
         poses = poses[None]
     if poses.ndim != 2 or poses.shape[1] != 3:
-        raise InvalidValue(f"{name} has shape {np.shape(given)}; allowed are (3,) and (B, 3)")
+        raise InvalidValue(f"{name} has shape {np.shape(values)}; allowed are (3,) and (B, 3)")
     # The largest number stands for all of them, as each call has to look at its poses.
     largest = np.abs(poses).max(initial=0.0)
     if not largest <= FARTHEST:
@@ -88,8 +88,8 @@ def poses_of(name: str, given: Any) -> Array:
     return poses
 
 
-def _convex(name: str, given: Any) -> Array:
-    ring = ring_of(f"footprint, {name}", given)
+def _convex(name: str, corners: Any) -> Array:
+    ring = ring_of(f"footprint, {name}", corners)
     if signed_area(ring) < 0.0:
         ring = ring[::-1]
     ahead = np.roll(ring, -1, axis=0) - ring

@@ -10,6 +10,7 @@ import math
 from typing import Any
 
 from ...compile.loops import loop
+from .frames import moved, turned_back
 
 
 @loop
@@ -62,8 +63,8 @@ def mark_walls(
                     continue
                 if min(ay, by) > radius or max(ay, by) < -radius:
                     continue
-                ax, ay = cos * ax + sin * ay, cos * ay - sin * ax
-                bx, by = cos * bx + sin * by, cos * by - sin * bx
+                ax, ay = turned_back(cos, sin, ax, ay)
+                bx, by = turned_back(cos, sin, bx, by)
                 for part in range(len(parts) - 1):
                     if touches(corners, parts[part], parts[part + 1], ax, ay, bx, by):
                         hit[b] = True
@@ -109,8 +110,7 @@ def mark_solids(
         cos, sin = math.cos(poses[b, 2]), math.sin(poses[b, 2])
         for part in range(len(parts) - 1):
             ahead, left = corners[parts[part], 0], corners[parts[part], 1]
-            x = poses[b, 0] + cos * ahead - sin * left
-            y = poses[b, 1] + sin * ahead + cos * left
+            x, y = moved(cos, sin, poses[b, 0], poses[b, 1], ahead, left)
             column = math.floor((x - cells.x) / cells.size)
             row = math.floor((y - cells.y) / cells.size)
             if column < 0 or row < 0 or column >= cells.columns or row >= cells.rows:
@@ -146,8 +146,7 @@ def mark_cells(poses: Any, corners: Any, parts: Any, sums: Any, hit: Any) -> Non
             first, last = parts[part], parts[part + 1]
             x_low, x_high, y_low, y_high = math.inf, -math.inf, math.inf, -math.inf
             for k in range(first, last):
-                x = poses[b, 0] + cos * corners[k, 0] - sin * corners[k, 1]
-                y = poses[b, 1] + sin * corners[k, 0] + cos * corners[k, 1]
+                x, y = moved(cos, sin, poses[b, 0], poses[b, 1], corners[k, 0], corners[k, 1])
                 x_low, x_high = min(x_low, x), max(x_high, x)
                 y_low, y_high = min(y_low, y), max(y_high, y)
             bottom = max(math.ceil(y_low) - 1, 0)
@@ -180,10 +179,8 @@ def covered(
     low, high = math.inf, -math.inf
     for k in range(first, last):
         after = k + 1 if k + 1 < last else first
-        x0 = x + cos * corners[k, 0] - sin * corners[k, 1]
-        y0 = y + sin * corners[k, 0] + cos * corners[k, 1]
-        x1 = x + cos * corners[after, 0] - sin * corners[after, 1]
-        y1 = y + sin * corners[after, 0] + cos * corners[after, 1]
+        x0, y0 = moved(cos, sin, x, y, corners[k, 0], corners[k, 1])
+        x1, y1 = moved(cos, sin, x, y, corners[after, 0], corners[after, 1])
         if max(y0, y1) < row or min(y0, y1) > row + 1.0:
             continue
         for level in (y0, y1, row, row + 1.0):
@@ -237,8 +234,7 @@ def in_front(
         out_x, out_y = corners[after, 1] - py, px - corners[after, 0]
         outside = True
         for c in range(begin, end):
-            qx = x + cos * corners[c, 0] - sin * corners[c, 1]
-            qy = y + sin * corners[c, 0] + cos * corners[c, 1]
+            qx, qy = moved(cos, sin, x, y, corners[c, 0], corners[c, 1])
             if out_x * (qx - px) + out_y * (qy - py) <= 0.0:
                 outside = False
                 break
@@ -260,8 +256,8 @@ def mark_pairs(pairs: Any, poses: Any, corners: Any, parts: Any, owner: Any, hit
         cos, sin = math.cos(turn), math.sin(turn)
         cos_i, sin_i = math.cos(poses[i, 2]), math.sin(poses[i, 2])
         cos_j, sin_j = math.cos(poses[j, 2]), math.sin(poses[j, 2])
-        x, y = cos_i * dx + sin_i * dy, cos_i * dy - sin_i * dx
-        back_x, back_y = -(cos_j * dx + sin_j * dy), -(cos_j * dy - sin_j * dx)
+        x, y = turned_back(cos_i, sin_i, dx, dy)
+        back_x, back_y = turned_back(cos_j, sin_j, -dx, -dy)
         for a in range(owner[i], owner[i + 1]):
             for b in range(owner[j], owner[j + 1]):
                 ends = (parts[a], parts[a + 1], parts[b], parts[b + 1])

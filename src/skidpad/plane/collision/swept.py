@@ -21,6 +21,7 @@ import math
 from typing import Any
 
 from ...compile.loops import loop
+from .frames import moved, turned, turned_back
 
 MOST_PIECES = 10_000
 QUARTER = math.pi / 2.0
@@ -120,9 +121,9 @@ def twist(before: Any, after: Any) -> tuple[float, float, float]:
     # The velocity at the start points half the turn back from the chord, which the arc is longer
     # than.
     half = 0.5 * turn
-    stretch = half / math.sin(half) if abs(half) > 1e-8 else 1.0
-    cos, sin = math.cos(before[2] + half), math.sin(before[2] + half)
-    return stretch * (cos * dx + sin * dy), stretch * (cos * dy - sin * dx), turn
+    longer = half / math.sin(half) if abs(half) > 1e-8 else 1.0
+    vx, vy = turned_back(math.cos(before[2] + half), math.sin(before[2] + half), dx, dy)
+    return longer * vx, longer * vy, turn
 
 
 @loop
@@ -130,8 +131,8 @@ def position(before: Any, vx: float, vy: float, turn: float, t: float) -> tuple[
     """Where the body point is at the time t of a motion."""
     half = 0.5 * turn * t
     chord = t * math.sin(half) / half if abs(half) > 1e-8 else t
-    cos, sin = math.cos(before[2] + half), math.sin(before[2] + half)
-    return before[0] + chord * (cos * vx - sin * vy), before[1] + chord * (sin * vx + cos * vy)
+    dx, dy = turned(math.cos(before[2] + half), math.sin(before[2] + half), vx, vy)
+    return before[0] + chord * dx, before[1] + chord * dy
 
 
 @loop
@@ -228,8 +229,8 @@ def in_piece(
                 continue
             if min(y0, y1) > y_high or max(y0, y1) < y_low:
                 continue
-            ax, ay = cos * (x0 - x) + sin * (y0 - y), cos * (y0 - y) - sin * (x0 - x)
-            bx, by = cos * (x1 - x) + sin * (y1 - y), cos * (y1 - y) - sin * (x1 - x)
+            ax, ay = turned_back(cos, sin, x0 - x, y0 - y)
+            bx, by = turned_back(cos, sin, x1 - x, y1 - y)
             met = meeting(corners, parts, vx, vy, turn, ax, ay, bx, by, min(end, best))
             best = min(best, met)
     return best
@@ -262,17 +263,14 @@ def separation(
             if turn == 0:
                 px, py, qx, qy = corners[k, 0], corners[k, 1], corners[after, 0], corners[after, 1]
             else:
-                px = x + cos * corners[k, 0] - sin * corners[k, 1]
-                py = y + sin * corners[k, 0] + cos * corners[k, 1]
-                qx = x + cos * corners[after, 0] - sin * corners[after, 1]
-                qy = y + sin * corners[after, 0] + cos * corners[after, 1]
+                px, py = moved(cos, sin, x, y, corners[k, 0], corners[k, 1])
+                qx, qy = moved(cos, sin, x, y, corners[after, 0], corners[after, 1])
             ex, ey = qx - px, qy - py
             square = ex * ex + ey * ey
             outside = True
             for c in range(begin if turn == 0 else first, end if turn == 0 else last):
                 if turn == 0:
-                    cx = x + cos * corners[c, 0] - sin * corners[c, 1]
-                    cy = y + sin * corners[c, 0] + cos * corners[c, 1]
+                    cx, cy = moved(cos, sin, x, y, corners[c, 0], corners[c, 1])
                 else:
                     cx, cy = corners[c, 0], corners[c, 1]
                 if ey * (cx - px) - ex * (cy - py) <= 0.0:
@@ -324,28 +322,16 @@ def meet(
         x_i, y_i = position(before_i, vx_i, vy_i, turn_i, t)
         x_j, y_j = position(before_j, vx_j, vy_j, turn_j, t)
         yaw_i, yaw_j = before_i[2] + turn_i * t, before_j[2] + turn_j * t
-        cos, sin = math.cos(yaw_i), math.sin(yaw_i)
-        dx, dy = x_j - x_i, y_j - y_i
-        turn = yaw_j - yaw_i
-        gap, nx, ny = separation(
-            corners,
-            first,
-            last,
-            begin,
-            end,
-            cos * dx + sin * dy,
-            cos * dy - sin * dx,
-            math.cos(turn),
-            math.sin(turn),
-        )
+        dx, dy = turned_back(math.cos(yaw_i), math.sin(yaw_i), x_j - x_i, y_j - y_i)
+        cos, sin = math.cos(yaw_j - yaw_i), math.sin(yaw_j - yaw_i)
+        gap, nx, ny = separation(corners, first, last, begin, end, dx, dy, cos, sin)
         if gap <= 0.0:
             return t
         if t == 1.0:
             return math.inf
         # The twist is that in the axes of each vehicle, and so are the two directions.
         closing = fastest(vx_i, vy_i, turn_i, 1.0 - t, nx, ny)
-        cos, sin = math.cos(turn), math.sin(turn)
-        to_x, to_y = -(cos * nx + sin * ny), -(cos * ny - sin * nx)
+        to_x, to_y = turned_back(cos, sin, -nx, -ny)
         closing += fastest(vx_j, vy_j, turn_j, 1.0 - t, to_x, to_y)
         closing += abs(turn_i) * radius_i + abs(turn_j) * radius_j
         if closing <= 0.0:

@@ -42,11 +42,11 @@ def between(footprints: Footprint | Sequence[Footprint], poses: Any) -> NDArray[
     """
     from . import overlap
 
-    given = poses_of("poses", poses)
-    shapes = _shapes(footprints, len(given))
-    near = _near(given, given, shapes.radii)
+    places = poses_of("poses", poses)
+    shapes = _shapes(footprints, len(places))
+    near = _near(places, places, shapes.radii)
     hit = np.zeros(len(near), dtype=np.bool_)
-    overlap.mark_pairs(near, given, shapes.corners, shapes.parts, shapes.owner, hit)
+    overlap.mark_pairs(near, places, shapes.corners, shapes.parts, shapes.owner, hit)
     return near[hit]
 
 

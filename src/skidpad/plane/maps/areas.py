@@ -14,7 +14,7 @@ from typing import Literal, NamedTuple
 import numpy as np
 
 from ...arrays import Array, Mask
-from .shapes import enclosed
+from ..polygon import enclosed
 
 Inside = Literal["auto", "solid", "free"]
 INSIDE: tuple[Inside, ...] = ("auto", "solid", "free")

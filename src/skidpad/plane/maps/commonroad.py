@@ -6,11 +6,11 @@ import os
 from pathlib import Path
 from typing import Any, Literal
 
+from ...checks import one_of
 from ...errors import InvalidValue
 from ...extras import require
-from .inputs import one_of
+from ..polygon import line_of
 from .map import Map, from_shapes
-from .shapes import line_of
 
 Boundaries = Literal["road", "lanelets"]
 BOUNDARIES = ("road", "lanelets")

@@ -15,13 +15,15 @@ from typing import Any
 import numpy as np
 
 from ...arrays import Array
+from ...checks import not_negative
 from ...errors import InvalidValue
 from ...units import m
+from ..line import Line
+from ..polygon import line_edges
 from .areas import Polygon
-from .inputs import not_negative
 from .line import one_lap
-from .map import LINE_COLUMNS, Map, from_shapes
-from .shapes import line_edges
+from .map import Map, from_shapes
+from .parts import LINE_COLUMNS
 from .tables import Table, read_table
 
 COLOURS = ("blue", "yellow", "orange")
@@ -76,10 +78,8 @@ def read_centre_line(path: str | os.PathLike[str], *, walls: bool = False) -> Ma
 
 def borders(rows: Array) -> tuple[Array, Array]:
     """Left and right border of a centre line: points (x, y) at the distance w from it."""
-    _, x, y, phi, _, w = rows.T
-    left = np.column_stack([-np.sin(phi), np.cos(phi)]) * w[:, None]
-    plan = np.column_stack([x, y])
-    return plan + left, plan - left
+    line, width = Line(*rows.T[:5]), rows[:, 5]
+    return line.beside(width), line.beside(-width)
 
 
 def _line_rows(file: Path) -> Array:
@@ -119,10 +119,10 @@ def _outlines(positions: Array, colours: list[str], radius: m | None) -> list[Po
     return [Polygon(at + r * circle) for at, r in zip(positions, radii, strict=True)]
 
 
-def _line_file(file: Path, given: Any) -> Path | None:
-    if given is None:
+def _line_file(file: Path, centre_line: Any) -> Path | None:
+    if centre_line is None:
         return None
-    if given != "auto":
-        return Path(given)
+    if centre_line != "auto":
+        return Path(centre_line)
     beside = file.with_name(f"{file.stem}_center_line.csv")
     return beside if beside.is_file() else None

@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, cast
+from typing import Any, cast
 
 import numpy as np
 
 from ...arrays import Array
-from ...errors import InvalidValue
 from ...units import m, rad
-from .grid import Grid, cell_counts
-from .inputs import not_negative, positive
-from .shapes import frozen, points_of
-
-if TYPE_CHECKING:
-    from .map import Map
+from ..polygon import frozen, points_of
+from ..pose import points_to_body
+from .grid import Grid
 
 _ROWS = 200_000
 """Points looked at in one go."""
@@ -38,8 +35,7 @@ class DistanceField:
         Exact distances change by at most 1 m per m, so that these are off by less than a cell.
         """
         rows, columns = self.values.shape
-        frame = Grid(np.zeros((1, 1), dtype=np.bool_), self.resolution, self.origin)
-        local = frame.to_grid(points_of("points", points)) / self.resolution - 0.5
+        local = points_to_body(self.origin, points_of("points", points)) / self.resolution - 0.5
         column = np.clip(local[:, 0], 0.0, columns - 1.0)
         row = np.clip(local[:, 1], 0.0, rows - 1.0)
         c, r = column.astype(np.int64), row.astype(np.int64)
@@ -50,37 +46,21 @@ class DistanceField:
         return low * (1.0 - up) + high * up
 
 
-def distance_field(map_: Map, resolution: m | None, margin: m) -> DistanceField:
-    """The field described at `Map.distance_field`."""
-    margin = not_negative("margin", margin, "m")
-    if resolution is None:
-        if map_.grid is None:
-            raise InvalidValue(
-                f"map {map_.name!r} has no grid to take a resolution from: give resolution in m"
-            )
-        resolution = map_.grid.resolution
-    resolution = positive("resolution", resolution, "m")
-    if map_.empty:
-        raise InvalidValue(f"map {map_.name!r} has no obstacle to be near to")
-    grid = map_.grid
-    if grid is not None and not len(map_.segments) and resolution == grid.resolution and not margin:
-        return DistanceField(frozen(_of_cells(grid)), resolution, grid.origin)
-    x0, y0, x1, y1 = map_.bounds
-    origin = (x0 - margin, y0 - margin, 0.0)
-    shape = cell_counts(x1 - x0 + 2.0 * margin, y1 - y0 + 2.0 * margin, resolution)
-    middles = Grid(np.zeros(shape, dtype=np.bool_), resolution, origin).centres().reshape(-1, 2)
-    values = [
-        map_.distance(middles[begin : begin + _ROWS]) for begin in range(0, len(middles), _ROWS)
-    ]
-    return DistanceField(frozen(np.concatenate(values).reshape(shape)), resolution, origin)
+def sampled_field(cells: Grid, distance: Callable[[Array], Array]) -> DistanceField:
+    """The field of distances, a function of points (N, 2), in the middles of cells."""
+    middles = cells.centres().reshape(-1, 2)
+    starts = range(0, len(middles), _ROWS)
+    values = np.concatenate([distance(middles[begin : begin + _ROWS]) for begin in starts])
+    return DistanceField(frozen(values.reshape(cells.shape)), cells.resolution, cells.origin)
 
 
-def _of_cells(grid: Grid) -> Array:
-    """Distances from the middles of a grid's own cells to the border of what is occupied."""
+def field_of_cells(grid: Grid) -> DistanceField:
+    """The field in the middles of a grid's own cells, to the border of what is occupied."""
     outside = _to_squares(grid.occupied)
     # Beyond its border the grid is free, which an occupied cell at the border is near to.
     inside = _to_squares(~np.pad(grid.occupied, 1))[1:-1, 1:-1]
-    return grid.resolution * np.where(grid.occupied, -inside, outside)
+    values = grid.resolution * np.where(grid.occupied, -inside, outside)
+    return DistanceField(frozen(values), grid.resolution, grid.origin)
 
 
 def _to_squares(cells: Any) -> Array:

@@ -15,11 +15,12 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from ...arrays import Array
+from ...checks import one_of
 from ...errors import InvalidValue
+from ...files import text_of
+from ..polygon import line_of, ring_of
 from .areas import INSIDE, Inside, Polygon
-from .inputs import one_of, text_of
 from .map import Map, from_shapes
-from .shapes import line_of, ring_of
 
 GEOMETRIES = (
     "Polygon",
@@ -138,30 +139,30 @@ def _positions(coordinates: Any, place: str) -> list[tuple[float, float]]:
     ]
 
 
-def _position(given: Any, place: str) -> tuple[float, float]:
-    numbers = isinstance(given, list) and all(
-        isinstance(value, (int, float)) and not isinstance(value, bool) for value in given[:2]
+def _position(values: Any, place: str) -> tuple[float, float]:
+    numbers = isinstance(values, list) and all(
+        isinstance(value, (int, float)) and not isinstance(value, bool) for value in values[:2]
     )
-    if not numbers or len(given) < 2:
-        raise InvalidValue(f"{place}: {_shown(given)} must be a position [x, y]")
+    if not numbers or len(values) < 2:
+        raise InvalidValue(f"{place}: {_shown(values)} must be a position [x, y]")
     try:
-        return float(given[0]), float(given[1])
+        return float(values[0]), float(values[1])
     except OverflowError as error:
-        raise InvalidValue(f"{place}: {_shown(given)} is too large") from error
+        raise InvalidValue(f"{place}: {_shown(values)} is too large") from error
 
 
-def _sequence(given: Any, place: str) -> list[Any]:
-    if not isinstance(given, list):
-        raise InvalidValue(f"{place} must be a list, got {_shown(given)}")
-    return given
+def _sequence(content: Any, place: str) -> list[Any]:
+    if not isinstance(content, list):
+        raise InvalidValue(f"{place} must be a list, got {_shown(content)}")
+    return content
 
 
-def _mapping(given: Any, place: str) -> Mapping[str, Any]:
-    if not isinstance(given, dict):
-        raise InvalidValue(f"{place} must be a JSON object, got {_shown(given)}")
-    return given
+def _mapping(content: Any, place: str) -> Mapping[str, Any]:
+    if not isinstance(content, dict):
+        raise InvalidValue(f"{place} must be a JSON object, got {_shown(content)}")
+    return content
 
 
-def _shown(given: Any) -> str:
-    text = json.dumps(given)
+def _shown(content: Any) -> str:
+    text = json.dumps(content)
     return text if len(text) <= 60 else f"{text[:57]}..."

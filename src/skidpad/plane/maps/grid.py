@@ -10,10 +10,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...arrays import Array, Mask
+from ...checks import positive
 from ...errors import InvalidValue
 from ...units import m, rad
-from .inputs import positive
-from .shapes import FARTHEST, frozen, points_of
+from ..polygon import FARTHEST, frozen, points_of
+from ..pose import points_to_body, points_to_world
 
 MOST_CELLS = 100_000_000
 """Largest number of cells of a grid: 100 MB."""
@@ -50,6 +51,21 @@ class Grid:
                 )
             set_field(self, "unknown", unknown)
 
+    @classmethod
+    def over(cls, bounds: tuple[m, m, m, m], resolution: m, margin: m) -> Grid:
+        """Free cells over least x and y to largest x and y, and a margin around; raises if they
+        would be too many to keep."""
+        x0, y0, x1, y1 = bounds
+        width, height = x1 - x0 + 2.0 * margin, y1 - y0 + 2.0 * margin
+        rows, columns = (max(1, math.ceil(length / resolution)) for length in (height, width))
+        if rows * columns > MOST_CELLS:
+            raise InvalidValue(
+                f"resolution = {resolution:g} m makes {rows} x {columns} cells of an area of "
+                f"{width:g} m x {height:g} m; allowed are {MOST_CELLS}"
+            )
+        free = np.zeros((rows, columns), dtype=np.bool_)
+        return cls(free, resolution, (x0 - margin, y0 - margin, 0.0))
+
     @property
     def shape(self) -> tuple[int, int]:
         """Numbers of rows and columns."""
@@ -77,17 +93,11 @@ class Grid:
 
     def to_world(self, points: Array) -> Array:
         """World coordinates of points given in m from the origin along the grid's axes."""
-        x, y, yaw = self.origin
-        cos, sin = math.cos(yaw), math.sin(yaw)
-        along, left = points[..., 0], points[..., 1]
-        return np.stack([x + cos * along - sin * left, y + sin * along + cos * left], axis=-1)
+        return points_to_world(self.origin, points)
 
     def to_grid(self, points: Array) -> Array:
         """Coordinates in m from the origin along the grid's axes, of points in the world."""
-        x, y, yaw = self.origin
-        cos, sin = math.cos(yaw), math.sin(yaw)
-        dx, dy = points[..., 0] - x, points[..., 1] - y
-        return np.stack([cos * dx + sin * dy, cos * dy - sin * dx], axis=-1)
+        return points_to_body(self.origin, points)
 
     def cell_of(self, points: Any) -> NDArray[np.int64]:
         """Row and column of points in the world, shape (N, 2); outside they leave the shape."""
@@ -121,29 +131,18 @@ class Grid:
         return f"Grid({rows} x {columns} cells of {self.resolution:g} m, origin {self.origin})"
 
 
-def cell_counts(width: m, height: m, resolution: m) -> tuple[int, int]:
-    """Rows and columns that cover an area; raises if they would be too many to keep."""
-    rows, columns = (max(1, math.ceil(length / resolution)) for length in (height, width))
-    if rows * columns > MOST_CELLS:
-        raise InvalidValue(
-            f"resolution = {resolution:g} m makes {rows} x {columns} cells of an area of "
-            f"{width:g} m x {height:g} m; allowed are {MOST_CELLS}"
-        )
-    return rows, columns
-
-
-def _pose(given: Any) -> tuple[m, m, rad]:
+def _pose(origin: Any) -> tuple[m, m, rad]:
     try:
-        x, y, yaw = (float(value) for value in given)
+        x, y, yaw = (float(value) for value in origin)
     except (TypeError, ValueError, OverflowError):
-        raise InvalidValue(f"origin = {given!r} must be three numbers: x, y, yaw") from None
+        raise InvalidValue(f"origin = {origin!r} must be three numbers: x, y, yaw") from None
     if not (abs(x) <= FARTHEST and abs(y) <= FARTHEST and math.isfinite(yaw)):
         raise InvalidValue(f"origin = {(x, y, yaw)} must be finite and within {FARTHEST:g} m")
     return x, y, yaw
 
 
-def _cells(name: str, given: Any) -> Mask:
-    cells = np.array(given)
+def _cells(name: str, values: Any) -> Mask:
+    cells = np.array(values)
     if cells.ndim != 2 or cells.size == 0:
         raise InvalidValue(f"{name} has shape {cells.shape}; allowed are rows and columns of cells")
     if cells.dtype != np.bool_:

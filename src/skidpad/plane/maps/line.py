@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ...arrays import Array
 from ...errors import InvalidValue
 from ...units import m
-from .map import LINE_COLUMNS, Map
+from ..line import Line, lengths
+from .map import Map
+from .parts import LINE_COLUMNS
 
 _SAME: m = 1e-6
 """Points nearer than this are one."""
@@ -44,16 +46,21 @@ class CentreLine:
             raise InvalidValue(f"map {map_.name!r} has no centre line")
         return cls(map_.centre_line)
 
+    @cached_property
+    def line(self) -> Line:
+        """The line without its width."""
+        s, x, y, phi, kappa, _ = self.rows.T
+        return Line(s, x, y, phi, kappa, closed=math.dist((x[0], y[0]), (x[-1], y[-1])) <= _SAME)
+
     @property
     def closed(self) -> bool:
         """Whether the line ends where it began."""
-        first, last = self.rows[0, 1:3], self.rows[-1, 1:3]
-        return math.dist(first, last) <= _SAME
+        return self.line.closed
 
     @property
     def length(self) -> m:
         """Length of the line; of a closed one that of a lap."""
-        return float(self.rows[-1, 0] - self.rows[0, 0])
+        return self.line.length
 
     def at(self, s: Any) -> Array:
         """The row at each s in m, shape (N, 6): linear between the points.
@@ -64,17 +71,10 @@ class CentreLine:
         wanted = np.atleast_1d(np.asarray(s, dtype=np.float64))
         if wanted.ndim != 1 or not np.isfinite(wanted).all():
             raise InvalidValue("s must be one finite number or a row of them, in m")
-        start = self.rows[0, 0]
-        laps: Array = np.zeros_like(wanted)
-        if self.closed:
-            laps = np.floor((wanted - start) / self.length)
-        within = wanted - laps * self.length
-        columns = [np.interp(within, self.rows[:, 0], column) for column in self.rows.T]
-        found = np.column_stack(columns)
-        if self.closed:
-            found[:, 0] = wanted
-            found[:, 3] += laps * (self.rows[-1, 3] - self.rows[0, 3])
-        return found
+        if not self.closed:
+            wanted = np.clip(wanted, self.rows[0, 0], self.rows[-1, 0])
+        width = self.line.spot(wanted).between(self.rows[:, 5])
+        return np.column_stack([wanted, *self.line.at(wanted), width])
 
     def laps(self, before: int = 1, after: int = 1) -> Array:
         """The rows of several laps in a row, with s = 0 at the start of the middle one.
@@ -89,25 +89,8 @@ class CentreLine:
 
     def project(self, points: Any) -> Projection:
         """The nearest place on the line for each point (x, y)."""
-        # The loop over segments is compiled, beside its like.
-        from ..index.nearest import Nearby
-
-        given = np.atleast_2d(np.asarray(points, dtype=np.float64))
-        plan = self.rows[:, 1:3]
-        segments = np.hstack([plan[:-1], plan[1:]])
-        distance, which, foot = Nearby(segments).search(given)
-        along = self._along(which, foot)
-        ahead = segments[which, 2:] - segments[which, :2]
-        off = given - foot
-        side: Array = ahead[:, 0] * off[:, 1] - ahead[:, 1] * off[:, 0]
-        return Projection(along, np.where(side < 0.0, -distance, distance))
-
-    def _along(self, which: NDArray[np.int64], foot: Array) -> Array:
-        begin, end = self.rows[which], self.rows[which + 1]
-        covered = np.hypot(*(foot - begin[:, 1:3]).T)
-        whole = np.hypot(*(end[:, 1:3] - begin[:, 1:3]).T)
-        part: Array = np.divide(covered, whole, out=np.zeros_like(covered), where=whole > 0.0)
-        return begin[:, 0] + np.minimum(part, 1.0) * (end[:, 0] - begin[:, 0])
+        places = np.atleast_2d(np.asarray(points, dtype=np.float64))
+        return Projection(*self.line.project(places))
 
 
 def one_lap(rows: Array) -> Array:
@@ -124,8 +107,7 @@ def one_lap(rows: Array) -> Array:
         lap[-1, 1:3], lap[-1, 4:] = lap[0, 1:3], lap[0, 4:]
         return lap
     gap = math.dist(rows[0, 1:3], rows[-1, 1:3])
-    steps = np.hypot(*np.diff(rows[:, 1:3], axis=0).T)
-    if len(rows) < 3 or gap <= _SAME or gap > 1.5 * steps.max():
+    if len(rows) < 3 or gap <= _SAME or gap > 1.5 * lengths(rows[:, 1:3]).max():
         return rows
     last = rows[0].copy()
     last[0] = rows[-1, 0] + gap
@@ -136,5 +118,5 @@ def one_lap(rows: Array) -> Array:
 def _repeats(rows: Array, period: int) -> bool:
     plan = rows[:, [1, 2, 4, 5]]
     # A thousandth of a step: files have their numbers rounded.
-    tolerance = 1e-3 * float(np.hypot(*np.diff(rows[:, 1:3], axis=0).T).max())
+    tolerance = 1e-3 * float(lengths(rows[:, 1:3]).max())
     return bool(np.all(np.abs(plan[period:] - plan[:-period]) <= tolerance))

@@ -6,28 +6,40 @@ import os
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ...arrays import Array, Mask
+from ...checks import not_negative, one_of, positive, whole
 from ...errors import InvalidValue
 from ...extension import outer
 from ...units import m, rad
+from ..polygon import enclosed, frozen, line_of, points_of, ring_of, stacked_edges
 from .areas import INSIDE, Inside, Polygon, areas, solid_at
+from .contour import border_segments
+from .field import DistanceField, field_of_cells, sampled_field
 from .grid import Grid
-from .inputs import one_of
-from .shapes import frozen, line_of, points_of, ring_of, stacked_edges
+from .parts import centre_line_of, polygon_of, rings_of, segments_of
+from .raster import rasterised
+from .sampling import sampled_poses
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
     from ..index.nearest import Nearby
-    from .field import DistanceField
-    from .nearest import Nearest
 
-LINE_COLUMNS = ("s", "x", "y", "phi", "kappa", "w")
-"""Columns of a centre line: m, m, m, rad, 1/m, and half the width in m."""
+
+class Nearest(NamedTuple):
+    """What is nearest to each of N points."""
+
+    distance: Array
+    """In m, at least 0, shape (N,)."""
+    segment: NDArray[np.int64]
+    """Row of `segments`; from their number on, of `border_segments`. Shape (N,)."""
+    point: Array
+    """The nearest point (x, y) itself, shape (N, 2)."""
 
 
 def _no_segments() -> Array:
@@ -68,18 +80,18 @@ class Map:
 
     def __post_init__(self) -> None:
         set_field = object.__setattr__
-        set_field(self, "segments", _segments(self.segments))
+        set_field(self, "segments", segments_of(self.segments))
         if self.grid is not None and not isinstance(self.grid, Grid):
             raise InvalidValue(f"grid must be a Grid or None, got a {type(self.grid).__name__}")
-        polygons = _rings("polygon", self.polygons)
-        holes = tuple(_rings(f"hole of polygon {k}", rings) for k, rings in enumerate(self.holes))
+        polygons = rings_of("polygon", self.polygons)
+        holes = tuple(rings_of(f"hole of polygon {k}", rings) for k, rings in enumerate(self.holes))
         set_field(self, "polygons", polygons)
         set_field(self, "holes", holes or ((),) * len(polygons))
-        set_field(self, "fences", _rings("fence", self.fences))
+        set_field(self, "fences", rings_of("fence", self.fences))
         set_field(self, "cones", points_of("cones", self.cones))
         set_field(self, "colours", tuple(self.colours))
         if self.centre_line is not None:
-            set_field(self, "centre_line", _centre_line(self.centre_line))
+            set_field(self, "centre_line", centre_line_of(self.centre_line))
         self._check_counts()
 
     def _check_counts(self) -> None:
@@ -101,9 +113,8 @@ class Map:
     @classmethod
     def load(cls, path: str | os.PathLike[str], **options: Any) -> Map:
         """The map in a file, by its suffix and content; see `skidpad.maps.load` for the options."""
-        from .load import load
-
-        return load(path, **options)
+        # What reads files lies above what it makes of them.
+        return outer("Map.load")(path, **options)
 
     @classmethod
     def from_polylines(
@@ -131,7 +142,7 @@ class Map:
         """
         one_of("inside", inside, INSIDE)
         return from_shapes(
-            [_polygon(f"polygon {k}", given) for k, given in enumerate(polygons)],
+            [polygon_of(f"polygon {k}", shape) for k, shape in enumerate(polygons)],
             inside=inside,
             name=name,
         )
@@ -179,9 +190,9 @@ class Map:
 
         The border of an area belongs to it. Walls have no thickness and occupy nothing.
         """
-        given = points_of("points", points)
-        result = solid_at(given, self.solids)
-        return result if self.grid is None else result | self.grid.at(given)
+        places = points_of("points", points)
+        result = solid_at(places, self.solids)
+        return result if self.grid is None else result | self.grid.at(places)
 
     def free(self, points: Any) -> Mask:
         """Which points (x, y) lie neither in a solid area nor in an occupied cell."""
@@ -189,14 +200,14 @@ class Map:
 
     def nearest(self, points: Any) -> Nearest:
         """The nearest wall, or border of occupied cells, of each point (x, y)."""
-        from .nearest import nearest
-
-        return nearest(self, points_of("points", points))
+        if self.empty:
+            raise InvalidValue(f"map {self.name!r} has no obstacle to be near to")
+        return Nearest(*self.nearby.search(points_of("points", points)))
 
     def distance(self, points: Any) -> Array:
         """Distance to the nearest wall or border in m; negative inside of what is solid."""
-        given = points_of("points", points)
-        return np.where(self.occupied(given), -1.0, 1.0) * self.nearest(given).distance
+        places = points_of("points", points)
+        return np.where(self.occupied(places), -1.0, 1.0) * self.nearest(places).distance
 
     def distance_field(self, resolution: m | None = None, *, margin: m = 0.0) -> DistanceField:
         """`distance` in the middles of square cells over the bounds and `margin` around them.
@@ -204,9 +215,21 @@ class Map:
         The cells have the edge `resolution` in m; None: those of the grid. Positive outside of
         obstacles, negative inside of them.
         """
-        from .field import distance_field
-
-        return distance_field(self, resolution, margin)
+        margin = not_negative("margin", margin, "m")
+        grid = self.grid
+        if resolution is None:
+            if grid is None:
+                raise InvalidValue(
+                    f"map {self.name!r} has no grid to take a resolution from: give resolution in m"
+                )
+            resolution = grid.resolution
+        resolution = positive("resolution", resolution, "m")
+        if self.empty:
+            raise InvalidValue(f"map {self.name!r} has no obstacle to be near to")
+        own_cells = not len(self.segments) and not margin
+        if grid is not None and own_cells and resolution == grid.resolution:
+            return field_of_cells(grid)
+        return sampled_field(Grid.over(self.bounds, resolution, margin), self.distance)
 
     def sample_free(
         self, count: int, *, clearance: m = 0.0, seed: int = 0, within: Any = None
@@ -216,28 +239,41 @@ class Map:
         Drawn evenly from the area within the fences, without fences from the bounds, or from
         `within`, a ring of points (x, y). Cells of which nothing is known are left out.
         """
-        from .sampling import sample_free
+        count = whole("count", count, "at least 0", least=0)
+        seed = whole("seed", seed, "at least 0", least=0)
+        clearance = not_negative("clearance", clearance, "m")
+        rings = self.fences if within is None else (ring_of("within", within),)
+        corners = np.concatenate(rings) if rings else np.array(self.bounds).reshape(2, 2)
 
-        return sample_free(self, count, clearance=clearance, seed=seed, within=within)
+        def is_good(points: Array) -> Mask:
+            good = self.free(points)
+            if rings:
+                good &= np.any([enclosed(points, ring) for ring in rings], axis=0)
+            if self.grid is not None:
+                good &= ~self.grid.unknown_at(points)
+            if clearance > 0.0 and not self.empty:
+                rows = np.flatnonzero(good)
+                good[rows] = self.nearest(points[rows]).distance >= clearance
+            return good
+
+        what = f"of map {self.name!r} are free with clearance = {clearance:g} m"
+        return sampled_poses(count, seed, corners, is_good, what)
 
     def rasterised(self, resolution: m, *, margin: m = 0.0) -> Grid:
         """The map as cells: occupied is each one that touches an obstacle at all."""
-        from .raster import rasterised
-
-        return rasterised(self, resolution, margin)
+        resolution = positive("resolution", resolution, "m")
+        cells = Grid.over(self.bounds, resolution, not_negative("margin", margin, "m"))
+        return rasterised(cells, self._walls_and_borders, self.occupied)
 
     def vectorised(self) -> Map:
         """The map without its grid: the borders of its occupied cells become segments."""
         if self.grid is None:
             return self
-        edges = np.concatenate([self.segments, self.border_segments])
-        return replace(self, segments=edges, grid=None)
+        return replace(self, segments=self._walls_and_borders, grid=None)
 
     @cached_property
     def border_segments(self) -> Array:
         """Segments between occupied and free cells of the grid, as long as they run straight."""
-        from .raster import border_segments
-
         return frozen(_no_segments() if self.grid is None else border_segments(self.grid))
 
     @cached_property
@@ -246,7 +282,11 @@ class Map:
         # Beside the other compiled loops over segments; a map is of use without them.
         from ..index.nearest import Nearby
 
-        return Nearby(np.concatenate([self.segments, self.border_segments]))
+        return Nearby(self._walls_and_borders)
+
+    @property
+    def _walls_and_borders(self) -> Array:
+        return np.concatenate([self.segments, self.border_segments])
 
     def plot(
         self, path: str | os.PathLike[str] | None = None, *, title: str | None = None
@@ -282,46 +322,3 @@ def from_shapes(
         fences=fences,
         name=name,
     )
-
-
-def _polygon(name: str, given: Any) -> Polygon:
-    """A polygon from a ring, from rings, or from a `Polygon`."""
-    try:
-        flat = np.ndim(given) == 2
-    except ValueError:  # rings of different lengths
-        flat = False
-    if flat:
-        return Polygon(ring_of(f"{name}, ring 0", given))
-    rings = [given.outline, *given.holes] if isinstance(given, Polygon) else list(given)
-    if not rings:
-        raise InvalidValue(f"{name} is empty: it needs an outline")
-    outline, *holes = (ring_of(f"{name}, ring {k}", ring) for k, ring in enumerate(rings))
-    return Polygon(outline, tuple(holes))
-
-
-def _rings(name: str, given: Iterable[Any]) -> tuple[Array, ...]:
-    return tuple(ring_of(f"{name} {k}", ring) for k, ring in enumerate(given))
-
-
-def _segments(given: Any) -> Array:
-    array = np.asarray(given, dtype=np.float64)
-    if array.ndim != 2 or array.shape[1] != 4:
-        raise InvalidValue(f"segments has shape {array.shape}; allowed is (n, 4)")
-    ends = points_of("segments", array.reshape(-1, 2), 0, lambda k: f"segment {k // 2}")
-    return cast("Array", frozen(ends.reshape(-1, 4)))
-
-
-def _centre_line(given: Any) -> Array:
-    line = np.array(given, dtype=np.float64)
-    if line.ndim != 2 or line.shape[1] != len(LINE_COLUMNS) or len(line) < 2:
-        raise InvalidValue(
-            f"centre_line has shape {line.shape}; allowed are at least 2 rows of "
-            f"{', '.join(LINE_COLUMNS)}"
-        )
-    if not np.isfinite(line).all():
-        row, column = np.argwhere(~np.isfinite(line))[0]
-        raise InvalidValue(f"centre_line, row {row}: {LINE_COLUMNS[column]} must be finite")
-    if not np.all(np.diff(line[:, 0]) > 0.0):
-        row = int(np.argmin(np.diff(line[:, 0]) > 0.0)) + 1
-        raise InvalidValue(f"centre_line, row {row}: s = {line[row, 0]:g} must rise")
-    return frozen(line)

@@ -27,10 +27,12 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 
 from ...arrays import Array
+from ...checks import one_of, positive
 from ...errors import InvalidValue
+from ...extras import require
+from ...files import text_of
 from ...units import m, one, rad
 from .grid import MOST_CELLS, Grid
-from .inputs import one_of, positive, text_of
 from .map import Map
 
 Mode = Literal["trinary", "scale", "raw"]
@@ -97,8 +99,7 @@ def read_image(
 
 
 def _entries(file: Path) -> Mapping[str, Any]:
-    import yaml
-
+    yaml = require("yaml", extra="maps", purpose=f"Reading {file}")
     try:
         content = yaml.safe_load(text_of(file))
     except yaml.MarkedYAMLError as error:
@@ -146,14 +147,14 @@ def _reading(file: Path, entries: Mapping[str, Any]) -> Reading:
     return Reading(resolution, (x, y, yaw), bool(negate), occupied, free, mode)
 
 
-def _number(file: Path, name: str, given: Any) -> float:
+def _number(file: Path, name: str, value: Any) -> float:
     """A number of a YAML file; 1e-4 is a text to YAML 1.1 but a number to ROS."""
     try:
-        number = float(given)
+        number = float(value)
     except (TypeError, ValueError, OverflowError):
-        raise InvalidValue(f"{file}: {name} = {given!r} must be a number") from None
-    if isinstance(given, bool) or not math.isfinite(number):
-        raise InvalidValue(f"{file}: {name} = {given!r} must be a finite number")
+        raise InvalidValue(f"{file}: {name} = {value!r} must be a number") from None
+    if isinstance(value, bool) or not math.isfinite(number):
+        raise InvalidValue(f"{file}: {name} = {value!r} must be a finite number")
     return number
 
 
@@ -187,8 +188,7 @@ def _judged(colours: Array, opacity: Array | None, reading: Reading) -> tuple[An
 
 def _pixels(file: Path) -> tuple[Array, Array | None]:
     """Colours from 0 to 1, shape (rows, columns, 1 or 3), and opacities where there are some."""
-    from PIL import Image
-
+    Image = require("PIL.Image", extra="maps", purpose=f"Reading {file}")
     try:
         with Image.open(file, formats=FORMATS) as image:
             if image.width * image.height > MOST_CELLS:

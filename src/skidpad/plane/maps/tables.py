@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from ...errors import InvalidValue
-from .inputs import text_of
+from ...files import text_of
 
 
 class Table(NamedTuple):
@@ -50,12 +50,12 @@ def read_table(file: Path) -> Table:
     # `strict` makes the reader refuse what it would otherwise guess at, such as an open quote.
     reader = csv.reader(text_of(file).splitlines(), skipinitialspace=True, strict=True)
     try:
-        found = [(reader.line_num, tuple(row)) for row in reader if any(c.strip() for c in row)]
+        rows = [(reader.line_num, tuple(row)) for row in reader if any(c.strip() for c in row)]
     except csv.Error as error:
         raise InvalidValue(f"{file}, line {reader.line_num}: not CSV: {error}") from error
-    if not found:
+    if not rows:
         raise InvalidValue(f"{file} is empty: the first line must name the columns")
-    (_, names), *body = found
+    (_, names), *body = rows
     header = tuple(name.strip().lower() for name in names)
     for line, row in body:
         if len(row) != len(header):

@@ -25,9 +25,9 @@ def plain(array: Array) -> Array:
     return array if array.flags.c_contiguous and array.flags.writeable else array.copy(order="C")
 
 
-def segments_of(given: Any) -> Array:
+def segments_of(values: Any) -> Array:
     """Segments (n, 4)."""
-    array = np.array(given, dtype=np.float64)
+    array = np.array(values, dtype=np.float64)
     if array.size == 0:
         return np.empty((0, 4))
     if array.ndim != 2 or array.shape[1] != 4:
@@ -36,15 +36,15 @@ def segments_of(given: Any) -> Array:
     return array
 
 
-def movers_of(given: Any, poses: int) -> Array:
+def movers_of(values: Any, poses: int) -> Array:
     """Blocks of segments that are there for all poses, or for each; see `moving_blocks`."""
-    if given is None:
+    if values is None:
         return _NO_MOVERS
-    array = np.asarray(given, dtype=np.float64)
+    array = np.asarray(values, dtype=np.float64)
     array = array[None] if array.ndim == 2 else array
     if array.ndim != 3 or array.shape[2] != 4 or array.shape[0] not in (1, poses):
         raise InvalidValue(
-            f"movers has shape {np.shape(given)}: it must be (m, 4), or ({poses}, m, 4) with the "
+            f"movers has shape {np.shape(values)}: it must be (m, 4), or ({poses}, m, 4) with the "
             "segments for each pose"
         )
     _check_places("movers", array)
@@ -60,9 +60,9 @@ def _check_places(name: str, array: Array) -> None:
     )
 
 
-def poses_of(given: Any) -> Array:
+def poses_of(values: Any) -> Array:
     """Poses (B, 3) of sensors: x, y, yaw."""
-    array = plain(np.asarray(given, dtype=np.float64))
+    array = plain(np.asarray(values, dtype=np.float64))
     if array.ndim != 2 or array.shape[1] != 3:
         raise InvalidValue(f"poses has shape {array.shape}: it must be (B, 3) with x, y, yaw")
     check_rays(*array.T)
@@ -71,15 +71,15 @@ def poses_of(given: Any) -> Array:
 
 def rays_of(x: Any, y: Any, angle: Any) -> list[Array]:
     """Origins and angles of rays, each (N,)."""
-    given = [np.atleast_1d(np.asarray(v, dtype=np.float64)) for v in (x, y, angle)]
+    values = [np.atleast_1d(np.asarray(v, dtype=np.float64)) for v in (x, y, angle)]
     try:
-        shape = np.broadcast_shapes(*(v.shape for v in given))
+        shape = np.broadcast_shapes(*(v.shape for v in values))
     except ValueError:
-        shapes = ", ".join(str(v.shape) for v in given)
+        shapes = ", ".join(str(v.shape) for v in values)
         raise InvalidValue(f"x, y, angle have shapes {shapes}: they must be (N,) each") from None
     if len(shape) != 1:
         raise InvalidValue(f"x, y, angle have shape {shape}: they must be (N,) each")
-    rays = [plain(np.broadcast_to(v, shape) if v.shape != shape else v) for v in given]
+    rays = [plain(np.broadcast_to(v, shape) if v.shape != shape else v) for v in values]
     check_rays(*rays)
     return rays
 
@@ -100,9 +100,9 @@ def check_rays(x: Array, y: Array, angle: Array) -> None:
         )
 
 
-def jitter_of(given: Any, shape: tuple[int, ...]) -> Array:
+def jitter_of(values: Any, shape: tuple[int, ...]) -> Array:
     """What is added to the angles of the rays, for each pose its own."""
-    array = np.asarray(given, dtype=np.float64)
+    array = np.asarray(values, dtype=np.float64)
     if array.shape != shape:
         raise InvalidValue(f"jitter has shape {array.shape}: it must be {shape}, as the ranges")
     if not np.all(np.abs(array) <= LARGEST_ANGLE):

@@ -5,32 +5,28 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-import numba
-
 from ...compile.loops import kept
+from ...extras import require
 
 # A contraction or a reassociation would change the bits, so no fast-math flag is given.
 # Without numba's runtime no reference is counted: it would be, with an atomic instruction, for
 # every array that is handed from one function to the next. Nothing is allocated in kernels.
 OPTIONS: dict[str, Any] = {"error_model": "numpy", "boundscheck": False, "_nrt": False}
 
-_JIT: Any = numba.njit
+_JIT: Any = require("numba", extra="raycast", purpose="Ray casting").njit
 
 
 def kernel(signature: str) -> Callable[[Callable[..., Any]], Any]:
-    """Compile a function for one signature, or load it from disk.
+    """Compile a function for one signature when it is first called, or load it from disk.
 
     A folder that cannot be written to means compiling in every process, never an error.
     """
 
-    def made(function: Callable[..., Any]) -> Any:
-        dispatcher = _JIT(nogil=True, no_cfunc_wrapper=True, **OPTIONS)(function)
-        kept(dispatcher, function)
-        dispatcher.compile(signature)
-        dispatcher.disable_compile()
-        return dispatcher
+    def dispatcher(function: Callable[..., Any]) -> Any:
+        jit = _JIT(nogil=True, no_cfunc_wrapper=True, **OPTIONS)
+        return kept(jit(function), function, signature)
 
-    return made
+    return dispatcher
 
 
 def inlined(function: Callable[..., Any]) -> Any:

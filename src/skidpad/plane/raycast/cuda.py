@@ -119,11 +119,11 @@ class CudaScene:
         kernel((-(-count // THREADS),), (THREADS,), (*arguments, limit))
         return out
 
-    def _poses(self, given: Any) -> Any:
+    def _poses(self, values: Any) -> Any:
         xp = self.xp
-        if not is_on_device(given):
-            return xp.asarray(poses_of(given))
-        array = xp.ascontiguousarray(xp.asarray(given))
+        if not is_on_device(values):
+            return xp.asarray(poses_of(values))
+        array = xp.ascontiguousarray(xp.asarray(values))
         if array.ndim != 2 or array.shape[1] != 3 or array.dtype != np.float64:
             raise InvalidValue(
                 f"poses has shape {array.shape} and type {array.dtype}: it must be (B, 3), float64"
@@ -132,10 +132,10 @@ class CudaScene:
 
     def _units(self, angles: Any) -> tuple[Any, Any]:
         """Cosines and sines of the angles on the device; those of the last call are kept."""
-        given = angles.angles if isinstance(angles, Fan) else angles
-        if self._angles is None or not np.array_equal(given, self._angles):
+        values = angles.angles if isinstance(angles, Fan) else angles
+        if self._angles is None or not np.array_equal(values, self._angles):
             xp = self.xp
-            checked = angles_of(given)
+            checked = angles_of(values)
             there = xp.asarray(checked)
             units = xp.empty_like(there), xp.empty_like(there)
             blocks = -(-len(there) // THREADS)
@@ -152,15 +152,15 @@ class CudaScene:
             self._there[precision] = tables, [self.xp.asarray(a) for a in arrays]
         return self._there[precision]
 
-    def _movers(self, given: Any, tables: Tables, poses: int) -> Any:
+    def _movers(self, values: Any, tables: Tables, poses: int) -> Any:
         xp = self.xp
-        if given is None:
+        if values is None:
             return xp.empty((1, 0, len(FIELDS)), tables.precision)
-        array = given if is_on_device(given) else np.asarray(given, dtype=np.float64)
+        array = values if is_on_device(values) else np.asarray(values, dtype=np.float64)
         array = array[None] if array.ndim == 2 else array
         if array.ndim != 3 or array.shape[2] != 4 or array.shape[0] not in (1, poses):
             raise InvalidValue(
-                f"movers has shape {given.shape}: it must be (m, 4), or ({poses}, m, 4) with the "
+                f"movers has shape {values.shape}: it must be (m, 4), or ({poses}, m, 4) with the "
                 "segments for each pose"
             )
         rows = xp.zeros((*array.shape[:2], len(FIELDS)), tables.precision)

@@ -9,8 +9,9 @@ of an edge may then meet what lies behind it.
 from __future__ import annotations
 
 from ...compile.elementary.coefficients import COS, HALF_PI, SIN, TWO_OVER_PI
-from .fan import ROUNDER
 
+ROUNDER = 6755399441055744.0
+"""1.5 · 2^52: adding it rounds a float64 to a whole number."""
 NOISE = {"float64": "1e-15", "float32": "5e-7f"}
 TINY = {"float64": "1e-290", "float32": "1e-30f"}
 BEYOND = {"float64": "(1.0 + 1e-12)", "float32": "(1.0f + 1e-5f)"}

@@ -10,7 +10,7 @@ from typing import Any
 
 from ...compile.elementary.coefficients import COS, HALF_PI, SIN, TWO_OVER_PI
 from .compiled import kernel
-from .fan import ROUNDER
+from .cuda_text import ROUNDER
 from .lanes import fma
 
 S0, S1, S2, S3, S4, S5 = SIN["float64"]

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...errors import InvalidValue
+from ..polygon import frozen
 
 MOST_RAYS = 1_000_000
 """Largest number of rays of a scan."""
@@ -16,8 +17,6 @@ MOST_RAYS = 1_000_000
 
 BEARING_ERROR = 2e-6
 """Bound of the error in rad of bearings; the ranges of rays found with them are widened by it."""
-ROUNDER = 6755399441055744.0
-"""1.5 · 2^52: adding it rounds a float64 to a whole number."""
 LARGEST_ANGLE = 1e9
 """Largest angle in rad, either sign; sines of larger ones would not be exact."""
 
@@ -81,14 +80,13 @@ def fan(angles: Any) -> Fan:
     for kept in tuple(_last):
         if np.array_equal(angles, kept.angles):
             return kept
-    given = angles_of(angles)
-    backwards = bool(given[-1] < given[0])
-    forward = np.ascontiguousarray(given[::-1]) if backwards else given
+    own = angles_of(angles)
+    backwards = bool(own[-1] < own[0])
+    forward = np.ascontiguousarray(own[::-1]) if backwards else own
     beams, view = _beams(forward[None])[0], _view(forward)
-    given.flags.writeable = False
-    made = Fan(given, beams, view, backwards)
-    _last[:] = [made]
-    return made
+    rays = Fan(frozen(own), beams, view, backwards)
+    _last[:] = [rays]
+    return rays
 
 
 def _view(angles: NDArray[np.float64]) -> NDArray[np.float64] | None:
@@ -126,9 +124,9 @@ def _beams(angles: NDArray[np.float64]) -> NDArray[np.float64]:
     return np.ascontiguousarray(parts).reshape(rows, -1)
 
 
-def angles_of(given: Any) -> NDArray[np.float64]:
+def angles_of(values: Any) -> NDArray[np.float64]:
     """A copy of the angles (N,) of a scan, checked."""
-    angles = np.array(given, dtype=np.float64, ndmin=1)
+    angles = np.array(values, dtype=np.float64, ndmin=1)
     if angles.ndim != 1 or not 1 <= len(angles) <= MOST_RAYS:
         raise InvalidValue(
             f"angles has shape {angles.shape}: it must be (N,) with N from 1 to {MOST_RAYS} rays"

@@ -87,11 +87,11 @@ class Lanes:
         return Lanes(self.builder, self.builder.select(self.value, self._of(yes), self._of(no)))
 
     def _called(self, name: str, *more: Lanes) -> Lanes:
-        given = [x.value for x in (self, *more)]
-        kind = ir.FunctionType(_VECTOR, [_VECTOR] * len(given))
+        operands = [x.value for x in (self, *more)]
+        kind = ir.FunctionType(_VECTOR, [_VECTOR] * len(operands))
         full_name = f"llvm.{name}.v{LANES}f64"
         function = cgutils.get_or_insert_function(self.builder.module, kind, full_name)
-        return Lanes(self.builder, self.builder.call(function, given))
+        return Lanes(self.builder, self.builder.call(function, operands))
 
     def size(self) -> Lanes:
         """The magnitude."""

@@ -12,6 +12,7 @@ from typing import Any
 
 from numba import types
 
+from ..pose import turned, turned_back
 from .fan import VIEW
 from .lanes import Block, Lanes, constant, instruction, loop, repeated, scalars, store_in_row
 
@@ -36,10 +37,9 @@ def turn(typing: Any, rays: Any, block: Any, beams: Any, beam: Any, cos: Any, si
 
     def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
         ray = Block(context, builder, (rays, args[0]), args[1], 3)
-        given = Block(context, builder, (beams, args[2]), args[3], 2)
+        unturned = Block(context, builder, (beams, args[2]), args[3], 2)
         c, s = (repeated(builder, value) for value in args[4:])
-        x, y = given[0], given[1]
-        ray[0], ray[1] = c * x - s * y, s * x + c * y
+        ray[0], ray[1] = turned(c, s, unturned[0], unturned[1])
         ray[2] = constant(builder, 0.0)
         return context.get_dummy_value()
 
@@ -138,8 +138,7 @@ def _view(context: Any, builder: Any, view: Any) -> dict[str, Lanes]:
 
 def _number(v: dict[str, Lanes], x: Lanes, y: Lanes) -> Lanes:
     """Number of the ray that points along (x, y), not rounded, within half a turn of the middle."""
-    cos, sin = v["cos"], v["sin"]
-    return v["middle"] + v["per_rad"] * _bearing(cos * x + sin * y, cos * y - sin * x)
+    return v["middle"] + v["per_rad"] * _bearing(*turned_back(v["cos"], v["sin"], x, y))
 
 
 def _wraps(v: dict[str, Lanes], low: Lanes, high: Lanes) -> Lanes:

@@ -11,17 +11,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...arrays import Array
+from ...extension import outer
 from ...workers import spread
+from ..maps.contour import border_segments
+from ..pose import turned
 from .arguments import jitter_of, limit_of, movers_of, poses_of, rays_of, result_of, segments_of
 from .blocks import ALWAYS, rows_of, with_hidden_backs
 from .cells import Cells, sorted_into_cells
-from .contour import contour
 from .fan import MARGIN, MAX_RANGE, Fan, fan, rising_units, units
 from .tree import Tree, grown
 
 if TYPE_CHECKING:
     from ..maps import Grid, Map
-    from .cuda import CudaScene
 
 ALL_AT_ONCE = 1200
 """Up to so many segments each scan looks at all of them: a tree would cost more than it saves."""
@@ -46,8 +47,8 @@ class Scene:
         self.engine = "sweep" if len(rows) <= ALL_AT_ONCE else "tree"
         """How scans find what they see: "sweep", "tree" or, with a grid, "raster"."""
         if grid is not None:
-            corners: Array = contour(grid.occupied).reshape(-1, 2).astype(np.float64)
-            borders = grid.to_world(corners * float(grid.resolution)).reshape(-1, 4)
+            # What is closed lies on their right here.
+            borders = border_segments(grid)[:, [2, 3, 0, 1]]
             rows = np.concatenate([rows, rows_of(borders, ALWAYS)])
             self.engine = "raster"
         self.rows: Array = rows
@@ -66,11 +67,9 @@ class Scene:
         """The walls of a map: its segments and the occupied cells of its grid."""
         return cls(map.segments, map.grid)
 
-    def on_cuda(self) -> CudaScene:
-        """The same walls on a CUDA device, for fleets of sensors."""
-        from .cuda import CudaScene
-
-        return CudaScene(self)
+    def on_cuda(self) -> Any:
+        """The same walls on a CUDA device, a `cuda.CudaScene`, for fleets of sensors."""
+        return outer("Scene.on_cuda")(self)
 
     def cast(
         self,
@@ -92,7 +91,14 @@ class Scene:
         limit, moving = limit_of(max_range), movers_of(movers, 1)[0]
         direct = out.dtype == np.float64 and out.flags.c_contiguous
         ranges = out if direct else np.empty(x.shape)
-        self._cast_along(x, y, *units(angle), limit, moving, ranges)
+        dx, dy = units(angle)
+
+        def part(begin: int, end: int) -> None:
+            rays = slice(begin, end)
+            along = x[rays], y[rays], dx[rays], dy[rays]
+            self._cast_along(*along, limit, moving, ranges[rays])
+
+        spread(part, len(x), worth=len(x) // _WORTH_A_THREAD, threads=None)
         ranges[self._within_solid(np.stack([x, y], axis=1))] = 0.0
         if not direct:
             out[...] = ranges
@@ -202,9 +208,7 @@ class Scene:
         ranges = np.empty(count)
         for b, (x, y) in enumerate(poses[:, :2].tolist()):
             ahead, left = rising_units(beams[min(b, len(beams) - 1)], count)
-            # The operations of `scan_lanes.turn`, so that the bits are the same.
-            dx = cos[b] * ahead - sin[b] * left
-            dy = sin[b] * ahead + cos[b] * left
+            dx, dy = turned(cos[b], sin[b], ahead, left)
             moving = movers[min(b, len(movers) - 1)]
             origin = np.full(count, x), np.full(count, y)
             self._cast_along(*origin, dx, dy, limit, moving, ranges)

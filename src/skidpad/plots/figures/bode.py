@@ -3,88 +3,104 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ...arrays import Array
 from ...errors import InvalidValue
 from ...model import Vehicle
-from .frequency_response import Response, steering_response
-from .palette import shades
-from .sheet import Axis, Cell, Curve, Diagram, Sheet
+from ..layout import FilePath, Size, check, finished, headings, new_figure
+from ..numbers.frequency_response import Complex, phase, steering_response
+from ..style import shades
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
 
 PER_DEGREE = float(np.deg2rad(1.0))
+_POINTS = 241
 
 
-def bode_sheet(
+def bode(
     vehicle: Vehicle,
-    speeds: Sequence[float],
-    frequency: tuple[float, float],
     *,
-    input: str,
-    inputs: Mapping[str, float] | None,
-    title: str,
-) -> Sheet:
-    """Gain over phase, yaw rate beside lateral acceleration, a curve per speed."""
+    speed: float | Sequence[float],
+    frequency: tuple[float, float] = (0.1, 10.0),
+    input: str = "steer",
+    inputs: Mapping[str, float] | None = None,
+    path: FilePath = None,
+    backend: str = "matplotlib",
+    title: str | None = None,
+    size: Size = None,
+) -> Figure:
+    """Gain and phase of yaw rate and lateral acceleration for small steering in straight driving.
+
+    `speed` in m/s, one or several; `frequency` the range in Hz. `input` is "steer", the angle of
+    the wheels, or "u_steer", the command, which adds the steering actuator. The torques are those
+    that hold the speed unless `inputs` says otherwise.
+    """
+    check(path, backend, size)
+    speeds = [float(speed)] if isinstance(speed, (int, float)) else [float(v) for v in speed]
+    if not speeds:
+        raise InvalidValue("speed: no speed is given")
     low, high = frequency
     if not (np.isfinite([low, high]).all() and 0.0 < low < high):
         raise InvalidValue(
             f"frequency = {frequency} Hz must be two numbers above 0, the lower one first"
         )
-    if not len(speeds):
-        raise InvalidValue("speed: no speed is given")
-    hertz = np.geomspace(low, high, 241)
-    found = {v: steering_response(vehicle, v, hertz, input=input, inputs=inputs) for v in speeds}
-    columns = [_column(found, "yaw_rate", "Yaw rate per steering angle", "gain [1/s]", 1.0)]
-    if all(one.lateral_acceleration is not None for one in found.values()):
-        columns.append(
-            _column(
-                found,
-                "lateral_acceleration",
-                "Lateral acceleration per steering angle",
-                "gain [(m/s²)/°]",
-                PER_DEGREE,
-            )
-        )
-    cells = [
-        Cell(diagram, row, column)
-        for column, pair in enumerate(columns)
-        for row, diagram in enumerate(pair)
-    ]
-    keys = tuple(
-        Curve(hertz[:0], hertz[:0], f"{v:g} m/s", colour, width=1.6)
-        for v, colour in zip(found, shades(len(found)), strict=True)
-    )
-    widths = (4.3,) * len(columns)
-    return Sheet(tuple(cells), widths, (2.5, 1.9), title=title, keys=keys)
+    hertz = np.geomspace(low, high, _POINTS)
+    responses = [steering_response(vehicle, v, hertz, input=input, inputs=inputs) for v in speeds]
+    labels = [f"{v:g} m/s" for v in speeds]
+    across = [r.lateral_acceleration for r in responses if r.lateral_acceleration is not None]
+    columns = 2 if len(across) == len(responses) else 1
+    with new_figure((4.3,) * columns, (2.5, 1.9), size) as (figure, grid):
+        axes: Any = grid.subplots(sharex=True, squeeze=False)
+        turning = [r.yaw_rate for r in responses]
+        axes[0, 0].set_title("Yaw rate per steering angle")
+        lines = _draw(axes[:, 0], hertz, turning, labels, 1.0, "gain [1/s]")
+        if columns == 2:
+            axes[0, 1].set_title("Lateral acceleration per steering angle")
+            _draw(axes[:, 1], hertz, across, labels, PER_DEGREE, "gain [(m/s²)/°]")
+        own = f"Steering response of {vehicle.name}"
+        headings(figure, own if title is None else title, lines)
+    return finished(figure, path)
 
 
-def _column(
-    found: Mapping[float, Response], name: str, title: str, label: str, by: float
-) -> tuple[Diagram, Diagram]:
-    gains: list[Curve] = []
-    phases: list[Curve] = []
-    for (v, one), colour in zip(found.items(), shades(len(found)), strict=True):
-        answer: Any = getattr(one, name)
-        key = f"{v:g} m/s"
-        gains.append(Curve(one.frequency, by * np.abs(answer), key, colour, width=1.6))
-        phases.append(Curve(one.frequency, phase(answer), key, colour, width=1.6))
-    ends = (float(gains[0].x[0]), float(gains[0].x[-1]))
-    time = Axis(log=True, low=ends[0], high=ends[1], group="frequency", ticks=False)
-    return (
-        Diagram(tuple(gains), title, x=time, y=Axis(label, log=True), legend="none"),
-        Diagram(
-            tuple(phases),
-            x=time._replace(label="frequency [Hz]", ticks=True),
-            y=Axis("phase [°]", step=30.0),
-            legend="none",
-        ),
-    )
+def _draw(
+    pair: Sequence[Axes],
+    hertz: Any,
+    answers: Sequence[Complex],
+    labels: Sequence[str],
+    by: float,
+    gain_label: str,
+) -> list[Any]:
+    """Gain above phase, a line for each answer; returns the lines of the gain."""
+    from matplotlib.ticker import MultipleLocator
+
+    gain, angle = pair
+    lines: list[Any] = []
+    for answer, label, colour in zip(answers, labels, shades(len(answers)), strict=True):
+        look: Any = {"color": colour, "linewidth": 1.6, "label": label}
+        lines += gain.plot(hertz, by * np.abs(answer), **look)
+        angle.plot(hertz, phase(answer), **look)
+    gain.set_ylabel(gain_label)
+    _set_log(gain, "y")
+    for axes in pair:
+        _set_log(axes, "x")
+        axes.set_xlim(hertz[0], hertz[-1])
+    angle.set(xlabel="frequency [Hz]", ylabel="phase [°]")
+    angle.yaxis.set_major_locator(MultipleLocator(30.0))
+    return lines
 
 
-def phase(answer: Any) -> Array:
-    """Phase in degrees along a curve of complex amplitudes, without jumps, within ±180° at its
-    start."""
-    angle = np.rad2deg(np.unwrap(np.angle(answer)))
-    return angle - 360.0 * np.round(angle[0] / 360.0)
+def _set_log(axes: Axes, name: str) -> None:
+    """A logarithmic axis with numbers 0.5, 1, 2, which over the few decades of a vehicle read
+    better than powers of ten."""
+    from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
+
+    axis: Any = axes.xaxis if name == "x" else axes.yaxis
+    (axes.set_xscale if name == "x" else axes.set_yscale)("log")
+    axis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
+    axis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
+    axis.set_minor_formatter(NullFormatter())
+    axis.grid(True, which="minor", alpha=0.4)

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any, Literal, NamedTuple, get_args
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, Literal, get_args
 
 import numpy as np
 
@@ -11,152 +11,136 @@ from ...arrays import Array
 from ...errors import InvalidValue
 from ...model import Vehicle
 from ...trajectory.trajectory import Trajectory
-from ..panels import COLOURS, speed
-from .sheet import GREY, INK, Axis, Cell, Curve, Diagram, Dots, Mark, Scale, Sheet, Words
+from ..layout import (
+    FilePath,
+    Size,
+    check,
+    colour_bar,
+    equal_axes,
+    finished,
+    headings,
+    legend_above,
+    new_figure,
+)
+from ..numbers.differences import run_names
+from ..numbers.grip import Limit, density, limit_of
+from ..numbers.motion import accelerations
+from ..numbers.motion import speed as speed_of
+from ..numbers.tyre_laws import G
+from ..style import COLOURS, DASHES, DOTS, GREY, INK
+from ..words import literal, symbol
 
-G = 9.81
-"""m/s², for the rings."""
-PAIRS = (("a_x", "a_y"), ("a_long", "a_lat"))
-"""Columns that are accelerations along and across, in the order they are looked for."""
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
 MOST_POINTS = 20_000
-CELLS = 60
-"""Cells across the diagram in which points are counted for their density."""
+MOST_VECTORS = 3000
+"""Points beyond which a cloud is a picture within a vector file, which would grow too large."""
 Colour = Literal["speed", "density", "none"]
+_RING = np.linspace(0.0, 2.0 * np.pi, 361)
 
 
-class Limit(NamedTuple):
-    """Largest accelerations along and across, in m/s²: the half-axes of an ellipse."""
+def gg(
+    *runs: Trajectory,
+    names: Sequence[str] | None = None,
+    limit: Vehicle | float | tuple[float, float] | None = None,
+    colour: str = "speed",
+    path: FilePath = None,
+    backend: str = "matplotlib",
+    title: str = "",
+    size: Size = None,
+) -> Figure:
+    """The g-g diagram of one or more runs: longitudinal over lateral acceleration.
 
-    along: float
-    across: float
-
-
-def accelerations(run: Trajectory) -> tuple[Array, Array]:
-    """Accelerations along and across the vehicle, in m/s², at the samples of a run."""
-    pair = next((pair for pair in PAIRS if set(pair) <= set(run.names)), None)
-    if pair is None:
-        raise InvalidValue(
-            f"{run.name or 'the trajectory'} has no accelerations; needed are the columns a_x and "
-            f"a_y, and there are {', '.join(run.names) or 'none'}"
-        )
-    return run[pair[0]], run[pair[1]]
-
-
-def limit_of(given: Any) -> Limit:
-    """A limit from a number in m/s², from two (along, across), or from a vehicle's tyres."""
-    if isinstance(given, Vehicle):
-        return _vehicle_limit(given)
-    try:
-        numbers = np.broadcast_to(np.asarray(given, dtype=float), (2,))
-    except (TypeError, ValueError) as error:
-        raise InvalidValue(
-            f"limit = {given!r} must be a vehicle, a number in m/s², or two (along, across)"
-        ) from error
-    if not (np.isfinite(numbers).all() and (numbers > 0.0).all()):
-        raise InvalidValue(f"limit = {given} m/s² must be finite and greater than 0")
-    return Limit(*numbers.tolist())
-
-
-def _vehicle_limit(vehicle: Vehicle) -> Limit:
-    """Friction at the tyres' peaks times gravity; downforce comes on top of it."""
-    from .tyre_laws import tyre_laws
-
-    p = vehicle.params
-    if hasattr(p, "a_long_max") and hasattr(p, "a_lat_max"):
-        return Limit(float(p.a_long_max), float(p.a_lat_max))
-    law = tyre_laws(vehicle)[0]
-    if law.peak is None:
-        raise InvalidValue(f"the tyres of {vehicle.name!r} have no friction limit: give limit=")
-    g = float(getattr(p, "g", G))
-    return Limit(law.peak.along * g, law.peak.across * g)
-
-
-def density(x: Array, y: Array, radius: float) -> Array:
-    """How many points are near each point, as a share of the densest place."""
-    edges = np.linspace(-radius, radius, CELLS + 1)
-    counts, _, _ = np.histogram2d(x, y, bins=[edges, edges])
-    rows, columns = (np.clip(np.searchsorted(edges, v, "right") - 1, 0, CELLS - 1) for v in (x, y))
-    return counts[rows, columns] / max(1.0, counts.max())
-
-
-def gg_sheet(
-    runs: Mapping[str, Trajectory], *, limit: Any = None, colour: str = "speed", title: str = ""
-) -> Sheet:
-    """Points of the runs, rings at multiples of half of gravity, and the limit if one is given."""
+    `limit` draws a dashed circle: a radius in m/s², two of an ellipse (along, across), or a vehicle
+    whose tyres' friction sets it. One run is coloured by "speed" or "density", or not ("none").
+    """
+    check(path, backend, size)
     if colour not in get_args(Colour):
         raise InvalidValue(
             f"colour = {colour!r} is unknown; allowed are {', '.join(get_args(Colour))}"
         )
+    by_name = run_names(runs, names)
     bound = None if limit is None else limit_of(limit)
-    pairs = {name: accelerations(run) for name, run in runs.items()}
+    pairs = {name: accelerations(run) for name, run in by_name.items()}
     reach = max(float(np.nanmax(np.hypot(*pair), initial=0.0)) for pair in pairs.values())
     radius = 1.08 * max(reach, *(bound or (0.0,)), 0.5 * G)
-    marks = _rings(radius)
-    scale: Scale | None = None
-    if len(runs) > 1 or colour == "none":
-        marks += _clouds(pairs)
-    else:
-        ((name, run),) = runs.items()
-        cloud, scale = _coloured(run, *pairs[name], colour, radius)
-        marks.append(cloud)
-    if bound is not None:
-        marks.append(_ellipse(bound))
-    diagram = Diagram(
-        tuple(marks),
-        x=Axis("lateral acceleration `a_y` [m/s²], positive to the left", low=-radius, high=radius),
-        y=Axis("longitudinal acceleration `a_x` [m/s²]", low=-radius, high=radius),
-        equal=True,
-        scale=scale,
-    )
-    return Sheet((Cell(diagram, 0, 0),), (5.6 if scale else 5.0,), (5.0,), title=title)
+    coloured = len(runs) == 1 and colour != "none"
+    with new_figure((5.6 if coloured else 5.0,), (5.0,), size) as (figure, grid):
+        axes = figure.add_subplot(grid[0, 0])
+        axes.set(
+            xlabel=f"lateral acceleration {symbol('a_y')} [m/s²], positive to the left",
+            ylabel=f"longitudinal acceleration {symbol('a_x')} [m/s²]",
+        )
+        _draw_rings(axes, radius)
+        if coloured:
+            _draw_coloured(axes, runs[0], colour, radius)
+        else:
+            for k, (name, pair) in enumerate(pairs.items()):
+                along, across = map(_some, pair)
+                look = {"color": COLOURS[k % len(COLOURS)], "alpha": 0.6, "label": literal(name)}
+                _draw_points(axes, across, along, **look)
+        if bound is not None:
+            _draw_limit(axes, bound)
+        equal_axes(axes, (-radius, radius), (-radius, radius))
+        # Dots as small as in the diagram would hardly show their colour.
+        legend_above(axes, markerscale=2.0)
+        headings(figure, title)
+    return finished(figure, path)
 
 
-def _rings(radius: float) -> list[Mark]:
-    angle = np.linspace(0.0, 2.0 * np.pi, 181)
+def _draw_rings(axes: Axes, radius: float) -> None:
     step = 0.5 if radius < 2.2 * G else 1.0
-    marks: list[Mark] = []
     for share in np.arange(step, radius / G, step):
         r = share * G
-        marks.append(Curve(r * np.cos(angle), r * np.sin(angle), "", "#BBBBBB", "dot", 0.8))
-        at = np.deg2rad(-45.0)
-        marks.append(Words(r * np.cos(at), r * np.sin(at), f"{share:g} g", GREY, "left"))
-    return marks
+        axes.plot(r * np.cos(_RING), r * np.sin(_RING), color="#BBBBBB", ls=DOTS, lw=0.8)
+        axes.annotate(
+            f"{share:g} g",
+            (r * np.sqrt(0.5), -r * np.sqrt(0.5)),
+            xytext=(-5, 0),
+            textcoords="offset points",
+            ha="right",
+            va="center",
+            color=GREY,
+            fontsize=7.5,
+            zorder=5.0,
+        )
 
 
-def _coloured(
-    run: Trajectory, along: Array, across: Array, colour: str, radius: float
-) -> tuple[Dots, Scale | None]:
-    rows = _some(along.size)
-    along, across = along[rows], across[rows]
-    whole = speed(run)
-    if colour == "speed" and whole is not None:
-        values, label = whole[rows], "speed [m/s]"
+def _draw_coloured(axes: Axes, run: Trajectory, colour: str, radius: float) -> None:
+    along, across = accelerations(run)
+    speed = speed_of(run)
+    if colour == "speed" and speed is not None:
+        values, label = speed, "speed [m/s]"
     else:
         values, label = density(across, along, radius), "density, share of the densest"
-    known = values[np.isfinite(values)]
-    ends = (float(known.min()), float(known.max())) if known.size else (0.0, 1.0)
     # Dense or fast points on top, so that they are not hidden by the many others.
-    order = np.argsort(values, kind="stable")
-    cloud = Dots(across[order], along[order], size=3.0, values=values[order], opacity=0.8)
-    return cloud, Scale(label, *ends)
+    order = _some(np.argsort(values, kind="stable"))
+    cloud = _draw_points(axes, across[order], along[order], c=values[order], alpha=0.8)
+    known = values[np.isfinite(values)]
+    if known.size:
+        cloud.set_clim(known.min(), known.max())
+    colour_bar(axes, cloud, label)
 
 
-def _clouds(pairs: Mapping[str, tuple[Array, Array]]) -> list[Mark]:
-    marks: list[Mark] = []
-    for k, (name, (along, across)) in enumerate(pairs.items()):
-        rows = _some(along.size)
-        colour = COLOURS[k % len(COLOURS)]
-        marks.append(Dots(across[rows], along[rows], name, colour, size=3.0, opacity=0.6))
-    return marks
+def _draw_points(axes: Axes, across: Array, along: Array, **look: Any) -> Any:
+    raster = along.size > MOST_VECTORS
+    return axes.scatter(across, along, s=9.0, lw=0.0, rasterized=raster, zorder=2.5, **look)
 
 
-def _some(count: int) -> slice:
-    """Every so many points, so that a figure stays light."""
-    return slice(None, None, max(1, count // MOST_POINTS))
+def _some(values: Any) -> Any:
+    """Every so many values, so that a figure stays light."""
+    return values[:: max(1, values.size // MOST_POINTS)]
 
 
-def _ellipse(bound: Limit) -> Mark:
-    angle = np.linspace(0.0, 2.0 * np.pi, 361)
+def _draw_limit(axes: Axes, bound: Limit) -> None:
     round_ = abs(bound.along - bound.across) < 1e-9 * bound.along
-    label = f"limit {bound.along:.3g} m/s²" if round_ else "limit"
-    return Curve(bound.across * np.cos(angle), bound.along * np.sin(angle), label, INK, "dash", 1.4)
+    axes.plot(
+        bound.across * np.cos(_RING),
+        bound.along * np.sin(_RING),
+        color=INK,
+        linestyle=DASHES,
+        linewidth=1.4,
+        label=f"limit {bound.along:.3g} m/s²" if round_ else "limit",
+    )

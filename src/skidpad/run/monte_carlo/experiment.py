@@ -8,21 +8,19 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ... import record
-from ...arrays import Array
+from ...arrays import Array, Mask
 from ...errors import InvalidValue, SimulationDiverged
 from ...random import Draw, UncertaintyModel
 from ...random.model import sampled as drawn
 from ...random.seeds import of_run
-from .. import batch
-
-if TYPE_CHECKING:
-    from ..fleet import Fleet
+from .. import batch, delay
+from ..runner import Runner
 
 Runs = NDArray[np.int64]
 
@@ -41,9 +39,9 @@ class Moment(NamedTuple):
 
 @dataclass(frozen=True)
 class Experiment:
-    """What is run: a fleet, how it starts, what drives it and what is drawn."""
+    """What is run, how it starts, what drives it and what is drawn."""
 
-    fleet: Fleet
+    runner: Runner
     """Of the vehicle, or of the closed loop of vehicle and policy."""
     vehicle_states: int
     """States of the vehicle itself; those behind are the policy's memory."""
@@ -61,28 +59,38 @@ class Experiment:
     noise: UncertaintyModel | None
     """On the state that the policy sees; its numbers go behind `inputs`."""
 
+    @property
+    def dt(self) -> float:
+        """Step in s."""
+        return self.runner.settings.dt
+
     def moments(self, runs: Runs) -> Iterator[Moment]:
         """The start, and the runs after every step."""
-        x, params = self._started(runs), self.parameters(runs)
-        felt, seen = self.disturbance.start(len(runs)), None
+        x, pending, params = self._start_states(runs), None, self.parameters(runs)
+        disturbance_memory, noise_memory = self.disturbance.start(len(runs)), None
         if self.noise is not None:
-            seen = self.noise.start(len(runs))
+            noise_memory = self.noise.start(len(runs))
         for step in range(self.steps):
             own = x[: self.vehicle_states].T
-            w, felt = drawn(self.disturbance, self.draw("disturbance", runs, step), felt, own)
+            draw = self.draw("disturbance", runs, step)
+            w, disturbance_memory = drawn(self.disturbance, draw, disturbance_memory, own)
             u = _of(self.inputs, step, runs)
             if self.noise is not None:
-                errors, seen = drawn(self.noise, self.draw("noise", runs, step), seen, own)
+                draw = self.draw("noise", runs, step)
+                errors, noise_memory = drawn(self.noise, draw, noise_memory, own)
                 u = np.concatenate([np.broadcast_to(u, (len(runs), u.shape[1])), errors], axis=1)
             yield Moment(step, x, u, w)
-            x = self._advanced(x, u, w, params, runs, step)
+            try:
+                x, pending = self._advanced(x, u, w, params, pending)
+            except SimulationDiverged as error:
+                raise self._named(error, runs, step) from error
         yield Moment(self.steps, x, None, None)
 
     def draw(self, channel: str, runs: Runs, step: int) -> Draw:
         """What one step of these runs may draw."""
-        return Draw(self.seed, channel, runs, step, self.fleet.dt)
+        return Draw(self.seed, channel, runs, step, self.dt)
 
-    def _started(self, runs: Runs) -> Array:
+    def _start_states(self, runs: Runs) -> Array:
         if isinstance(self.start, UncertaintyModel):
             draw = self.draw("start", runs, 0)
             own, _ = drawn(self.start, draw, self.start.start(len(runs)))
@@ -94,48 +102,47 @@ class Experiment:
 
     def parameters(self, runs: Runs) -> dict[str, Array] | None:
         """Parameters of these runs by name; None: the vehicle's own."""
-        found: dict[str, Array] = {}
-        for name, given in self.params.items():
-            if isinstance(given, UncertaintyModel):
+        columns: dict[str, Array] = {}
+        for name, source in self.params.items():
+            if isinstance(source, UncertaintyModel):
                 draw = self.draw(f"params.{name}", runs, 0)
-                found[name] = drawn(given, draw, given.start(len(runs)))[0][:, 0]
+                columns[name] = drawn(source, draw, source.start(len(runs)))[0][:, 0]
             else:
-                values = np.atleast_1d(np.asarray(given, dtype=float))
-                found[name] = values if len(values) == 1 else values[runs]
-        return found or None
+                values = np.atleast_1d(np.asarray(source, dtype=float))
+                columns[name] = values if len(values) == 1 else values[runs]
+        return columns or None
 
     def _advanced(
-        self, x: Array, u: Array, w: Array, params: dict[str, Array] | None, runs: Runs, step: int
-    ) -> Array:
-        """The states after a step; runs that diverged before stay NaN."""
-        alive = np.isfinite(x).all(axis=0)
+        self, x: Array, u: Array, w: Array, params: dict[str, Array] | None, pending: Array | None
+    ) -> tuple[Array, Array | None]:
+        """The states (nx, runs) after a step and the commands (rows, runs or 1, nu) that have not
+        acted by then; runs that diverged before stay NaN."""
+        alive: Mask = np.asarray(np.isfinite(x).all(axis=0))
         if not alive.any():
-            return x
+            return x, pending
         rows = slice(None) if alive.all() else np.flatnonzero(alive)
-        p = params and {n: v if len(v) == 1 else v[rows] for n, v in params.items()}
-        try:
-            after = self.fleet.rollout(
-                x[:, rows],
-                (u if len(u) == 1 else u[rows]).T,
-                disturbances=w[rows].T if w.shape[1] else None,
-                params=p,
-                steps=1,
-                layout="soa",
-            )[-1]
-        except SimulationDiverged as error:
-            raise self._named(error, runs, step) from error
-        if alive.all():
-            return after
-        out = np.full_like(x, np.nan)
-        out[:, rows] = after
-        return out
+        arguments = self.runner.arguments(
+            x[:, rows],
+            (u if len(u) == 1 else u[rows]).T,
+            params and {n: v if len(v) == 1 else v[rows] for n, v in params.items()},
+            w[rows].T if w.shape[1] else None,
+            "soa",
+        )
+        if pending is not None and pending.shape[1] > 1:
+            pending = pending[:, rows]
+        queue = self.runner.queue(arguments, pending)
+        after = batch.on_host(self.runner.samples(arguments, 1, 1, "soa", queue)[-1]).T
+        if queue is not None:
+            left = delay.pending_after(arguments.u, queue, 1, self.runner.space)
+            pending = _among(batch.on_host(left), alive)
+        return _among(after, alive), pending
 
     def _named(self, error: SimulationDiverged, runs: Runs, step: int) -> SimulationDiverged:
         """The error with the seeds of the runs, so that they can be run again."""
         lost = [int(runs[v]) for v in error.vehicles]
         seeds = ", ".join(str(of_run(self.seed, k)) for k in lost[:4])
         seeds += ", ..." if len(lost) > 4 else ""
-        time = step * self.fleet.dt + error.time
+        time = step * self.dt + error.time
         return SimulationDiverged(
             f"{len(lost)} of {len(runs)} runs diverged after t = {time:g} s (seeds {seeds}); "
             'a fleet with on_diverge="mask" goes on without them',
@@ -143,6 +150,17 @@ class Experiment:
             last_state=error.last_state,
             vehicles=tuple(lost),
         )
+
+
+def _among(array: Array, alive: Mask) -> Array:
+    """An array (n, runs alive or 1, ...) for all runs, NaN for the others; or shared as it is."""
+    if alive.all() or array.shape[1] == 1 < alive.sum():
+        return array
+    shape = [*array.shape]
+    shape[1] = len(alive)
+    out = np.full(shape, np.nan, array.dtype)
+    out[:, alive] = array
+    return out
 
 
 def _of(series: Array, step: int, runs: Runs) -> Array:
@@ -164,10 +182,10 @@ def checked_model(name: str, model: Any, kind: type, what: str) -> UncertaintyMo
     return model
 
 
-def input_rows(fleet: Fleet, kind: type, given: Any) -> Array:
+def input_rows(runner: Runner, kind: type, values: Any) -> Array:
     """Controls or references as (1 or steps, 1 or runs, n); a table (steps, n) is for all runs."""
-    space = batch.Space.of("cpu", fleet.precision)
-    if not isinstance(given, (Mapping, kind)) and given is not None and np.ndim(given) == 2:
-        given = np.asarray(given)[:, None]
-    what = "controls" if kind is fleet.plant.Input else "references"
-    return batch.series(kind, what, given, space, "aos")
+    space = batch.Space.of("cpu", runner.settings.precision)
+    if not isinstance(values, (Mapping, kind)) and values is not None and np.ndim(values) == 2:
+        values = np.asarray(values)[:, None]
+    what = "controls" if kind is runner.plant.Input else "references"
+    return batch.series(kind, what, values, space, "aos")

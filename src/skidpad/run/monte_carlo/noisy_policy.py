@@ -29,12 +29,12 @@ def noisy(policy: Policy, State: type) -> Policy:
 
 
 def _seeing(policy: Policy, State: type) -> Callable[..., Any]:
-    def act(**given: Any) -> Any:
-        noise = record.flatten(getattr(given["r"], NOISE))
-        pairs = zip(record.flatten(given["x"]), noise, strict=True)
+    def act(**arguments: Any) -> Any:
+        noise = record.flatten(getattr(arguments["r"], NOISE))
+        pairs = zip(record.flatten(arguments["x"]), noise, strict=True)
         seen = record.unflatten(State, [value + error for value, error in pairs])
-        given = {**given, "x": seen, "r": getattr(given["r"], TOLD, None)}
-        return policy.act(**{name: given[name] for name in policy.arguments})
+        arguments = {**arguments, "x": seen, "r": getattr(arguments["r"], TOLD, None)}
+        return policy.act(**{name: arguments[name] for name in policy.arguments})
 
     # A policy is asked by the names of its arguments what it needs.
     names = dict.fromkeys(("x", "r", *policy.arguments))

@@ -12,8 +12,8 @@ from .experiment import Experiment
 
 def replayed(experiment: Experiment, run: int, seed: int) -> Trajectory:
     """States, inputs, outputs and disturbances (`w_...`) of one run; it ends where it diverged."""
-    fleet = experiment.fleet
-    plant = fleet.plant
+    runner, dt = experiment.runner, experiment.dt
+    plant = runner.plant
     moments = list(experiment.moments(np.array([run])))
     good = [m for m in moments if np.isfinite(m.states).all()]
     states = np.array([m.states[:, 0] for m in good])
@@ -21,19 +21,20 @@ def replayed(experiment: Experiment, run: int, seed: int) -> Trajectory:
     acted = [m for m in moments if m.inputs is not None and m.disturbances is not None]
     acted = [acted[min(k, len(acted) - 1)] for k in range(len(good))]
     inputs = np.array([m.inputs[0] for m in acted if m.inputs is not None])
-    felt = np.array([m.disturbances[0] for m in acted if m.disturbances is not None])
+    w = np.array([m.disturbances[0] for m in acted if m.disturbances is not None])
     own = experiment.parameters(np.array([run]))
     traj = Trajectory.from_arrays(
-        fleet.dt * np.arange(len(good)),
+        dt * np.arange(len(good)),
         states=(plant.State, states),
         inputs=(plant.Input, inputs),
-        outputs=(plant.Outputs, fleet.outputs(states, inputs, disturbances=felt, params=own)),
+        outputs=(plant.Outputs, runner.outputs(states, inputs, None, own, w)),
         name=plant.name,
-        meta={"seed": seed, "dt": fleet.dt},
+        meta={"seed": seed, "dt": dt},
     )
     leaves = record.fields(plant.Disturbance)
-    w = tuple(
-        Column(f"w_{leaf.name}", leaf.unit, "disturbance", felt[:, k])
-        for k, leaf in enumerate(leaves)
+    disturbances = tuple(
+        Column(f"w_{leaf.name}", leaf.unit, "disturbance", w[:, k]) for k, leaf in enumerate(leaves)
     )
-    return Trajectory(traj.t, (*traj.columns, *w), traj.name, traj.meta, None, plant.State)
+    return Trajectory(
+        traj.t, (*traj.columns, *disturbances), traj.name, traj.meta, None, plant.State
+    )

@@ -12,6 +12,7 @@ from ... import record
 from ...arrays import Array
 from ...errors import InvalidValue
 from ...extension import outer
+from ...progress import Choice, watching
 from ...random.seeds import of_run
 from ...trajectory.trajectory import Trajectory
 from .experiment import Experiment
@@ -44,13 +45,16 @@ class MonteCarlo:
         self.final: Array = np.empty((len(runs), 0))
         """The last state of every run, (runs, nx); NaN for runs that diverged."""
 
-    def run(self) -> MonteCarlo:
+    def run(self, progress: Choice = None) -> MonteCarlo:
         """Run everything and count it; returns itself."""
-        own = self._experiment.vehicle_states
+        own, steps = self._experiment.vehicle_states, self._experiment.steps
         states = np.empty((own, 0))
-        for moment in self._experiment.moments(self._runs):
-            states = moment.states[:own]
-            self._tally.take(moment.step, states)
+        with watching(steps * self.runs, "steps", "Monte Carlo", progress) as watch:
+            for moment in self._experiment.moments(self._runs):
+                states = moment.states[:own]
+                self._tally.take(moment.step, states)
+                if moment.step:
+                    watch.advance(self.runs)
         self.final = np.ascontiguousarray(states.T)
         return self
 
@@ -58,7 +62,7 @@ class MonteCarlo:
     def t(self) -> Array:
         """Time of each sample in s."""
         steps = np.arange(self._experiment.steps + 1, dtype=np.float64)
-        return self._experiment.fleet.dt * steps
+        return self._experiment.dt * steps
 
     @property
     def runs(self) -> int:

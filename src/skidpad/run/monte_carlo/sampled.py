@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from operator import attrgetter
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,21 +12,21 @@ from numpy.typing import NDArray
 from ... import record
 from ...arrays import Array
 from ...checks import whole
+from ...compile.plant import Plant
 from ...errors import InvalidValue
 from ...policy import Policy
+from ...progress import Choice
 from ...random import NoUncertainty, UncertaintyModel
 from .. import batch
+from ..runner import Runner
 from .experiment import Experiment, checked_model, input_rows
 from .noisy_policy import noisy
 from .result import MonteCarlo
 from .tally import Quantity, Tally
 
-if TYPE_CHECKING:
-    from ..fleet import Fleet
-
 
 def sampled(
-    fleet: Fleet,
+    runner: Runner,
     x0: Any,
     inputs: Any,
     runs: int | Sequence[int],
@@ -41,22 +41,22 @@ def sampled(
     quantities: Any,
     events: Mapping[str, Quantity] | None,
     quantiles: Sequence[float],
+    progress: Choice,
 ) -> MonteCarlo:
     """Run a Monte Carlo; the arguments are those of `Fleet.monte_carlo`."""
-    plant = fleet.plant
+    plant = runner.plant
     numbers = _run_numbers(runs)
-    told = input_rows(fleet, plant.Input if policy is None else policy.Reference, inputs)
-    loop = _looped(fleet, policy, noise)
+    told = input_rows(runner, plant.Input if policy is None else policy.Reference, inputs)
     experiment = Experiment(
-        fleet=loop,
+        runner=_loop(runner, policy, noise),
         vehicle_states=record.size(plant.State),
-        steps=_step_count(fleet.dt, steps, duration, told),
+        steps=_step_count(runner.settings.dt, steps, duration, told),
         seed=whole("seed", seed, "not negative", least=0),
-        start=_start(fleet, x0),
+        start=_start(runner, x0),
         memory=_memory(policy),
         inputs=told,
         params={**_own(plant.Params, params), **_policy_params(policy, policy_params)},
-        disturbance=_disturbance(fleet, disturbance),
+        disturbance=_disturbance(runner.plant, disturbance),
         noise=None if noise is None else checked_model("noise", noise, plant.State, "the state"),
     )
     _check_runs(experiment, numbers)
@@ -68,7 +68,7 @@ def sampled(
         experiment.steps + 1,
         len(numbers),
     )
-    return MonteCarlo(experiment, numbers, tally).run()
+    return MonteCarlo(experiment, numbers, tally).run(progress)
 
 
 def _run_numbers(runs: int | Sequence[int]) -> NDArray[np.int64]:
@@ -82,20 +82,20 @@ def _run_numbers(runs: int | Sequence[int]) -> NDArray[np.int64]:
     return numbers.astype(np.int64)
 
 
-def _looped(fleet: Fleet, policy: Policy | None, noise: UncertaintyModel | None) -> Fleet:
-    """The fleet that runs: the vehicle alone, or with its policy compiled in."""
+def _loop(runner: Runner, policy: Policy | None, noise: UncertaintyModel | None) -> Runner:
+    """What runs: the vehicle alone, or with its policy compiled in."""
     if policy is None:
         if noise is not None:
             raise InvalidValue("noise is on what a policy sees; without policy= nobody sees it")
-        return fleet
-    return fleet.loop(policy if noise is None else noisy(policy, fleet.plant.State))
+        return runner
+    return runner.loop(policy if noise is None else noisy(policy, runner.plant.State))
 
 
-def _start(fleet: Fleet, x0: Any) -> Array | UncertaintyModel:
-    State = fleet.plant.State
+def _start(runner: Runner, x0: Any) -> Array | UncertaintyModel:
+    State = runner.plant.State
     if isinstance(x0, UncertaintyModel):
         return checked_model("x0", x0, State, "the state")
-    return batch.states(State, x0, batch.Space.of("cpu", fleet.precision), "aos")[0]
+    return batch.states(State, x0, batch.Space.of("cpu", runner.settings.precision), "aos")[0]
 
 
 def _memory(policy: Policy | None) -> Array:
@@ -109,27 +109,27 @@ def _own(Params: type, params: Mapping[str, Any] | None) -> dict[str, Any]:
     return dict(params or {})
 
 
-def _policy_params(policy: Policy | None, given: Mapping[str, Any] | None) -> dict[str, Any]:
+def _policy_params(policy: Policy | None, params: Mapping[str, Any] | None) -> dict[str, Any]:
     if policy is None:
-        if given is not None:
+        if params is not None:
             raise InvalidValue("policy_params go with a policy=")
         return {}
-    # Always given, as the compiled loop is shared by policies that differ in parameters only.
+    # Always there, as the compiled loop is shared by policies that differ in parameters only.
     own = zip(record.names(policy.Params), record.flatten(policy.params), strict=True)
-    return {f"policy.{n}": v for n, v in {**dict(own), **_own(policy.Params, given)}.items()}
+    return {f"policy.{n}": v for n, v in {**dict(own), **_own(policy.Params, params)}.items()}
 
 
-def _disturbance(fleet: Fleet, given: UncertaintyModel | None) -> UncertaintyModel:
-    kind = fleet.plant.Disturbance
+def _disturbance(plant: Plant, model: UncertaintyModel | None) -> UncertaintyModel:
+    kind = plant.Disturbance
     neutral = record.flatten(record.build(kind))
-    if given is None:
+    if model is None:
         return NoUncertainty(len(neutral), nominal_value=np.array(neutral))
     if not neutral:
         raise InvalidValue(
-            f"{fleet.plant.name!r} takes no disturbance; `skidpad.with_disturbance(vehicle)` makes "
+            f"{plant.name!r} takes no disturbance; `skidpad.with_disturbance(vehicle)` makes "
             "a vehicle that takes one on the rate of every state"
         )
-    return checked_model("disturbance", given, kind, f"the disturbance of {fleet.plant.name!r}")
+    return checked_model("disturbance", model, kind, f"the disturbance of {plant.name!r}")
 
 
 def _step_count(dt: float, steps: int | None, duration: float | None, told: Array) -> int:
@@ -141,9 +141,9 @@ def _step_count(dt: float, steps: int | None, duration: float | None, told: Arra
     if steps is not None:
         counts.add(whole("steps", steps, "at least 1"))
     if len(counts) != 1:
-        found = " and ".join(map(str, sorted(counts))) or "none given"
+        listed = " and ".join(map(str, sorted(counts))) or "none given"
         raise InvalidValue(
-            f"number of steps: {found}; say one with steps=, duration= in s, or a table of inputs"
+            f"number of steps: {listed}; say one with steps=, duration= in s, or a table of inputs"
         )
     return counts.pop()
 
@@ -151,33 +151,33 @@ def _step_count(dt: float, steps: int | None, duration: float | None, told: Arra
 def _check_runs(experiment: Experiment, numbers: NDArray[np.int64]) -> None:
     """Raise unless what is given per run is given for all."""
     last = int(numbers.max())
-    given = {"inputs": experiment.inputs.shape[1]}
+    counts = {"inputs": experiment.inputs.shape[1]}
     if not isinstance(experiment.start, UncertaintyModel):
-        given["x0"] = len(experiment.start)
+        counts["x0"] = len(experiment.start)
     for name, value in experiment.params.items():
         if not isinstance(value, UncertaintyModel):
-            given[f"params[{name!r}]"] = np.size(value)
-    for name, count in given.items():
+            counts[f"params[{name!r}]"] = np.size(value)
+    for name, count in counts.items():
         if count != 1 and count <= last:
             raise InvalidValue(f"{name}: {count} runs are given, but run {last} is wanted")
 
 
-def _quantities(State: type, given: Any) -> dict[str, Quantity]:
+def _quantities(State: type, quantities: Any) -> dict[str, Quantity]:
     """Functions of the state by name; names of states stand for themselves."""
     names = record.names(State)
-    if given is None:
-        given = names
-    if not isinstance(given, Mapping):
-        given = {name: name for name in given}
-    found: dict[str, Callable[[Any], Any]] = {}
-    for name, quantity in given.items():
+    if quantities is None:
+        quantities = names
+    if not isinstance(quantities, Mapping):
+        quantities = {name: name for name in quantities}
+    functions: dict[str, Callable[[Any], Any]] = {}
+    for name, quantity in quantities.items():
         if callable(quantity):
-            found[name] = quantity
+            functions[name] = quantity
         elif quantity in names:
-            found[name] = attrgetter(quantity)
+            functions[name] = attrgetter(quantity)
         else:
             raise InvalidValue(record.unknown_name("State", str(quantity), names, "quantity"))
-    return found
+    return functions
 
 
 def _levels(quantiles: Sequence[float]) -> Array:

@@ -101,9 +101,9 @@ class Extreme:
 
 
 def _numbers(name: str, values: Any, runs: int) -> Array:
-    found = np.asarray(values)
-    if found.shape != (runs,) and found.shape != ():
+    numbers = np.asarray(values)
+    if numbers.shape != (runs,) and numbers.shape != ():
         raise InvalidValue(
-            f"{name!r} must give one number per run, {runs} of them; it gave shape {found.shape}"
+            f"{name!r} must give one number per run, {runs} of them; it gave shape {numbers.shape}"
         )
-    return np.broadcast_to(found, (runs,))
+    return np.broadcast_to(numbers, (runs,))

@@ -13,7 +13,7 @@ from ...components.table import NoTable, at_column, at_row
 from ...model import Model, NoDisturbance
 from ...ops import abs, where
 from ...units import m_s, m_s2, rad, rad_s, s
-from .body import car
+from .body import by_steering_map, by_steering_wheel, car
 from .drive import Moving, driven, report, time_constant
 from .records import ActuationInput, GearedState, MechanicalState, Report
 from .rules import Rules, guarded
@@ -94,14 +94,15 @@ def _servo_model(
     Params: type,
     rules: Rules,
     steering: Callable[[Any, ActuationInput, Any, Rules], SteerRate],
+    command: Callable[[Any, rad, Any], Any] | None = None,
 ) -> Model:
-    """A model whose steering moves by a rate."""
+    """A model whose steering moves by a rate; `command` gives the input for a tyre angle."""
 
     def update(x: GearedState, u: ActuationInput, w: NoDisturbance, p: Any, dt: s) -> GearedState:
         after = _limited(_driven(x, u, p, dt, steering(x, u, p, rules)), p)
         return guarded(x, GearedState(*after), u.gear, dt, p, rules)
 
-    return _model(name, summary, Params, rules, State=GearedState, update=update)
+    return _model(name, summary, Params, rules, command, State=GearedState, update=update)
 
 
 def plain_cmd(Params: type, rules: Rules) -> Model:
@@ -113,13 +114,15 @@ def plain_cmd(Params: type, rules: Rules) -> Model:
 def vgr(Params: type, rules: Rules) -> Model:
     """ACTUATION_CMD_VGR."""
     summary = "Pedals through maps; the steering command is a wheel angle, its gear ratio varies"
-    return _servo_model("ACTUATION_CMD_VGR", summary, Params, rules, geared_wheel)
+    model = "ACTUATION_CMD_VGR"
+    return _servo_model(model, summary, Params, rules, geared_wheel, by_steering_wheel)
 
 
 def steer_map(Params: type, rules: Rules) -> Model:
     """ACTUATION_CMD_STEER_MAP."""
     summary = "Pedals through maps; steering rate through a map"
-    return _servo_model("ACTUATION_CMD_STEER_MAP", summary, Params, rules, mapped)
+    model = "ACTUATION_CMD_STEER_MAP"
+    return _servo_model(model, summary, Params, rules, mapped, by_steering_map)
 
 
 def mechanical(Params: type, rules: Rules) -> Model:
@@ -133,7 +136,7 @@ def mechanical(Params: type, rules: Rules) -> Model:
         target = limited_target(asked, x.steer_target, dt, p.mechanical_params)
         steer, column = steered(x.steer, target, abs(after.v_x), x.column, dt, p.mechanical_params)
         after = _limited(after._replace(steer=steer), p)
-        state = MechanicalState(*after, steer_target=asked, column=column)
+        state = MechanicalState(*after)._replace(steer_target=asked, column=column)
         return guarded(x, state, u.gear, dt, p, rules)
 
     return _model(
@@ -141,6 +144,7 @@ def mechanical(Params: type, rules: Rules) -> Model:
         "Pedals through maps; the steering command turns a column with inertia and friction",
         Params,
         rules,
+        by_steering_wheel,
         State=MechanicalState,
         update=update,
         keeps=("steer_target",),
@@ -157,6 +161,7 @@ def _model(
     summary: str,
     Params: type,
     rules: Rules,
+    command: Callable[[Any, rad, Any], Any] | None,
     keeps: tuple[str, ...] = (),
     **parts: Any,
 ) -> Model:
@@ -165,7 +170,7 @@ def _model(
         summary=summary,
         Params=Params,
         Input=ActuationInput,
-        body=car(ActuationInput),
+        body=car(ActuationInput, steering=command),
         Outputs=Report,
         outputs=_reported,
         dead_times={

@@ -3,26 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import partial
+from dataclasses import replace
+from math import inf
 from typing import Any
 
-from ...body import (
-    Body,
-    Geometry,
-    Limits,
-    Pose,
-    Velocity,
-    Wish,
-    car_outline,
-    estimated_mass,
-    four_wheels,
-    plate_inertia,
-)
+from ...body import Body, Geometry, GroundUnder, Limits, Wish, car_geometry
 from ...components.actuator import limited
+from ...components.car_bodies import rolling_car
 from ...components.gear import Gear
-from ...components.single_track import yaw_rate
+from ...components.gear_ratio import gear_ratio, wheel_angle
+from ...components.table import NoTable
 from ...ops import logical_and, logical_or, maximum, where
-from ...units import m, m_s, m_s2, one
+from ...units import m, m_s, m_s2, one, rad
 from .records import AccelerationInput, ActuationInput, GearedInput, PedalInput, VelocityInput
 
 FRONT_OVERHANG, REAR_OVERHANG, WIDTH = 0.37, 0.37, 0.66
@@ -35,39 +27,23 @@ STILL: m_s = 0.02
 PEDAL_DRIVE: m_s2 = 4.0
 PEDAL_BRAKE: m_s2 = 6.0
 """Accelerations that pedals pushed down are taken to give: the maps are not inverted here."""
-
-
-def pose(x: Any, p: Any) -> Pose:
-    """Pose of the middle of the rear axle."""
-    return Pose(x.x, x.y, x.yaw)
-
-
-def velocity(x: Any, u: Any, p: Any) -> Velocity:
-    """Velocity of the rear axle as the state has it."""
-    return Velocity(x.v_x, 0.0 * x.v_x, yaw_rate(x.v_x, x.steer, p.wheel_base))
-
-
-def placed(x: Any, pose: Pose, velocity: Velocity, p: Any) -> Any:
-    """The car elsewhere; sideways and in turning it moves as its wheels roll."""
-    return x._replace(**pose._asdict(), v_x=velocity.v_x)
+FULL_RATE: rad = 0.1
+"""Distance from the angle wished for from which a steering map is used to its end."""
 
 
 def geometry(p: Any) -> Geometry:
     """A car in proportion to its wheelbase; the mass is an estimate from the size."""
     base = p.wheel_base
-    rear, front, width = -REAR_OVERHANG * base, (1.0 + FRONT_OVERHANG) * base, WIDTH * base
-    length = front - rear
-    mass = estimated_mass(length, width)
-    radius = WHEEL_RADIUS * base
-    return Geometry(
+    return car_geometry(
         front_axle=base,
         rear_axle=0.0,
-        wheels=four_wheels(base, 0.0, TRACK * base, radius, WHEEL_WIDTH * base),
-        outlines=(car_outline(rear, front, width),),
+        front=(1.0 + FRONT_OVERHANG) * base,
+        rear=-REAR_OVERHANG * base,
+        width=WIDTH * base,
         height=HEIGHT,
-        mass=mass,
-        inertia=plate_inertia(mass, length, width),
-        centre_of_mass=(0.5 * base, 0.0),
+        track=TRACK * base,
+        wheel_radius=WHEEL_RADIUS * base,
+        wheel_width=WHEEL_WIDTH * base,
     )
 
 
@@ -80,12 +56,17 @@ def limits(p: Any) -> Limits:
     """Of the models that lag behind their commands."""
     return Limits(
         steer_max=p.steer_lim,
-        steer_rate_max=p.steer_rate_lim,
+        # A steering column has a limit of its own, on another angle.
+        steer_rate_max=getattr(p, "steer_rate_lim", inf),
         v_max=p.vel_lim,
         v_min=-p.vel_lim,
         a_max=p.vel_rate_lim,
         a_min=-p.vel_rate_lim,
-        inputs={"steer": (-p.steer_lim, p.steer_lim)},
+        inputs={
+            "steer": (-p.steer_lim, p.steer_lim),
+            "velocity": (-p.vel_lim, p.vel_lim),
+            "acceleration": (-p.vel_rate_lim, p.vel_rate_lim),
+        },
     )
 
 
@@ -120,15 +101,30 @@ def driven_by_pedal(x: Any, wish: Wish, p: Any) -> PedalInput:
 
 
 def driven_by_pedals(x: Any, wish: Wish, p: Any) -> ActuationInput:
-    """Accelerator and brake as shares of what they are taken to give."""
+    """Accelerator and brake as shares of what they are taken to give, or what they are to give
+    where there is no map."""
     back = _backwards(x, wish)
     along = where(back, -wish.a, wish.a)
-    return ActuationInput(
-        maximum(along, 0.0) * (1.0 / PEDAL_DRIVE),
-        maximum(-along, 0.0) * (1.0 / PEDAL_BRAKE),
-        wish.steer,
-        _gear(back),
-    )
+    drive, brake = maximum(along, 0.0), maximum(-along, 0.0)
+    if not isinstance(p.accel_map, NoTable):
+        drive = drive * (1.0 / PEDAL_DRIVE)
+    if isinstance(p.brake_map, NoTable):
+        return ActuationInput(drive - brake, 0.0 * brake, wish.steer, _gear(back))
+    return ActuationInput(drive, brake * (1.0 / PEDAL_BRAKE), wish.steer, _gear(back))
+
+
+def by_steering_wheel(x: Any, steer: rad, p: Any) -> rad:
+    """The angle of a steering wheel with a variable gear ratio for a tyre angle."""
+    coefficients = (p.vgr_coef_a, p.vgr_coef_b, p.vgr_coef_c)
+    held = wheel_angle(x.v_x, x.steer, *coefficients)
+    return steer * gear_ratio(x.v_x, held, *coefficients)
+
+
+def by_steering_map(x: Any, steer: rad, p: Any) -> one:
+    """A coordinate of the map of steering rates that turns the wheels towards a tyre angle."""
+    rows, _ = type(p.steer_map).size
+    most = p.steer_map[rows - 1]
+    return limited((steer - x.steer) * (most * (1.0 / FULL_RATE)), most)
 
 
 _COMMANDS: dict[type, Callable[[Any, Wish, Any], Any]] = {
@@ -140,19 +136,38 @@ _COMMANDS: dict[type, Callable[[Any, Wish, Any], Any]] = {
 }
 
 
-def _within_limits(command: Callable[[Any, Wish, Any], Any], x: Any, wish: Wish, p: Any) -> Any:
-    return command(x, wish._replace(steer=limited(wish.steer, p.steer_lim)), p)
+def on_ground(x: Any, u: Any, w: Any, ground: GroundUnder, p: Any) -> tuple[Any, Any]:
+    """What knows of slopes is told the acceleration along the car."""
+    return (u if ground.down is None else u._replace(slope=ground.g * ground.down.x)), w
 
 
-def car(Input: type, *, ideal: bool = False) -> Body:
-    """The body of a model with this input; an ideal one has no limits."""
-    command = _COMMANDS[Input]
-    return Body(
-        reference="middle of the rear axle",
-        pose=pose,
-        velocity=velocity,
-        placed=placed,
+def car(
+    Input: Any, *, ideal: bool = False, steering: Callable[[Any, rad, Any], Any] | None = None
+) -> Body:
+    """The body of a model with this input; an ideal one has no limits.
+
+    `steering(x, steer, p)` is the input that turns the tyres to an angle, where it is not that.
+    """
+    drive = _COMMANDS[Input]
+
+    def command(x: Any, wish: Wish, p: Any) -> Any:
+        if ideal:
+            return drive(x, wish, p)
+        steer = limited(wish.steer, p.steer_lim)
+        u = drive(x, wish._replace(steer=steer), p)
+        return u if steering is None else u._replace(steer=steering(x, steer, p))
+
+    def own_limits(p: Any) -> Limits:
+        every = limits(p)
+        # Pedals are in units of their maps, and so is what turns the wheels by other means.
+        known = () if steering is not None or Input is ActuationInput else Input._fields
+        ranges = {name: ends for name, ends in every.inputs.items() if name in known}
+        return replace(every, inputs=ranges)
+
+    return rolling_car(
+        wheel_base=lambda p: p.wheel_base,
         geometry=geometry,
-        limits=unlimited if ideal else limits,
-        command=command if ideal else partial(_within_limits, command),
+        limits=unlimited if ideal else own_limits,
+        command=command,
+        on_ground=on_ground if Input in (PedalInput, ActuationInput) else None,
     )

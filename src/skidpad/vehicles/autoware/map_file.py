@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from ...errors import InvalidValue
+from ...files import text_of
 from ...ops import lookup2
 from ...record import unknown_name
 
@@ -75,12 +76,7 @@ class Table:
 def read_table(path: str | os.PathLike[str]) -> Table:
     """The table in a CSV file of Autoware. Spaces, blank lines and CRLF are allowed."""
     file = Path(path)
-    try:
-        text = file.read_text(encoding="utf-8-sig")
-    except OSError as error:
-        raise InvalidValue(f"{file} cannot be read: {error.strerror or error}") from error
-    except UnicodeDecodeError as error:
-        raise InvalidValue(f"{file} is not a text file in UTF-8: {error}") from error
+    text = text_of(file)
     lines = [(number, line) for number, line in enumerate(text.splitlines(), 1) if line.strip()]
     cells = [_cells(line) for _, line in lines]
 

@@ -41,14 +41,14 @@ def steer_acc_geared_wo_fall_guard(Params: type, rules: Rules) -> Model:
         next_v = limited(x.v_x + dt * acceleration(pedal, v_x, u.gear, u.slope), p.vel_lim)
         holds = logical_and(x.v_x * next_v <= 0.0, -next_pedal >= abs(u.slope))
         next_v = where(holds, 0.0, next_v)
-        return PedalState(
-            x.x + dt * pose.x,
-            x.y + dt * pose.y,
-            x.yaw + dt * pose.yaw,
-            next_v,
-            x.steer + dt * steer_rate(x, scaled_steer(u.steer, p), p),
-            rules.velocity_change(x.v_x, next_v, dt, p, x.a_x),
-            next_pedal,
+        return x._replace(
+            x=x.x + dt * pose.x,
+            y=x.y + dt * pose.y,
+            yaw=x.yaw + dt * pose.yaw,
+            v_x=next_v,
+            steer=x.steer + dt * steer_rate(x, scaled_steer(u.steer, p), p),
+            a_x=rules.velocity_change(x.v_x, next_v, dt, p, x.a_x),
+            pedal=next_pedal,
         )
 
     def outputs(x: PedalState, u: PedalInput, w: NoDisturbance, p: Any) -> Report:

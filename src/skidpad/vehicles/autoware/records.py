@@ -9,6 +9,7 @@ from typing import Annotated, NamedTuple
 
 from ...components.gear import Gear
 from ...components.mechanical_steering import Column
+from ...record import extended
 from ...units import Allowed, m, m_s, m_s2, one, rad, rad_s
 
 gear = Annotated[one, Allowed(min(Gear).value, max(Gear).value)]
@@ -32,62 +33,27 @@ class State(NamedTuple):
     """Acceleration along the car: what its drive has reached, or the last one reported."""
 
 
-class GearedState(NamedTuple):
+@extended
+class GearedState(State):
     """A car with lagging drive that its gear may stop."""
 
-    x: m = 0.0
-    """Position of the middle of the rear axle in the world frame."""
-    y: m = 0.0
-    """Position of the middle of the rear axle in the world frame."""
-    yaw: rad = 0.0
-    """Heading from the world x axis, positive to the left, not wrapped."""
-    v_x: m_s = 0.0
-    """Velocity along the car, forward positive."""
-    steer: rad = 0.0
-    """True tyre angle, positive to the left."""
-    a_x: m_s2 = 0.0
-    """Acceleration along the car that its drive has reached."""
     a_stop: m_s2 = 0.0
     """Acceleration by which the gear stopped the car in the last update; 0 while it lets it go."""
 
 
-class PedalState(NamedTuple):
+@extended
+class PedalState(State):
     """A car driven by a pedal, with no guard against rolling back."""
 
-    x: m = 0.0
-    """Position of the middle of the rear axle in the world frame."""
-    y: m = 0.0
-    """Position of the middle of the rear axle in the world frame."""
-    yaw: rad = 0.0
-    """Heading from the world x axis, positive to the left, not wrapped."""
-    v_x: m_s = 0.0
-    """Velocity along the car, forward positive."""
-    steer: rad = 0.0
-    """True tyre angle, positive to the left."""
-    a_x: m_s2 = 0.0
-    """Acceleration along the car over the last update."""
     pedal: m_s2 = 0.0
     """Pedal position as an acceleration: positive drives in the gear's direction, negative
     brakes."""
 
 
-class MechanicalState(NamedTuple):
+@extended
+class MechanicalState(GearedState):
     """A geared car with a steering column."""
 
-    x: m = 0.0
-    """Position of the middle of the rear axle in the world frame."""
-    y: m = 0.0
-    """Position of the middle of the rear axle in the world frame."""
-    yaw: rad = 0.0
-    """Heading from the world x axis, positive to the left, not wrapped."""
-    v_x: m_s = 0.0
-    """Velocity along the car, forward positive."""
-    steer: rad = 0.0
-    """True tyre angle, positive to the left."""
-    a_x: m_s2 = 0.0
-    """Acceleration along the car that its drive has reached."""
-    a_stop: m_s2 = 0.0
-    """Acceleration by which the gear stopped the car in the last update; 0 while it lets it go."""
     steer_target: rad = 0.0
     """Tyre angle asked for in the last update, before any limit."""
     column: Column = Column()

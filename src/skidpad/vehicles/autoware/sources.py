@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from ...errors import InvalidValue
+from ...files import text_of
 from .schema import ALIASES, MAPS
 
 ROOT = "ros__parameters"
@@ -99,12 +100,7 @@ def _of_mapping(mapping: Mapping[Any, Any], above: tuple[str, ...]) -> Iterator[
 def _of_file(file: Path) -> Iterator[_Leaf]:
     import yaml
 
-    try:
-        text = file.read_text(encoding="utf-8-sig")
-    except OSError as error:
-        raise InvalidValue(f"{file} cannot be read: {error.strerror or error}") from error
-    except UnicodeDecodeError as error:
-        raise InvalidValue(f"{file} is not a text file in UTF-8: {error}") from error
+    text = text_of(file)
     try:
         loader = _loader()(text)
         try:

@@ -10,6 +10,7 @@ from ...body import (
     Acceleration,
     Body,
     Geometry,
+    GroundUnder,
     Limits,
     Outline,
     Pose,
@@ -18,70 +19,61 @@ from ...body import (
     Wheel,
     Wish,
     box,
-    car_outline,
-    estimated_mass,
-    four_wheels,
-    plate_inertia,
-    sliding_acceleration,
+    car_geometry,
 )
-from ...components.actuator import rate_limited_lag
-from ...components.centre_track import drift, following, path_acceleration, rolling, rolling_rate
+from ...components.actuator import limited, rate_limited_lag
+from ...components.car_bodies import rolling_car, sliding_car, sliding_placed
+from ...components.centre_track import drift, path_acceleration, rolling, rolling_rate
+from ...components.low_speed import dynamic_share, mixed
 from ...components.single_track import yaw_rate
 from ...ops import atan2, cos, sin, sqrt, where
-from ...units import kg, m, rad_s, s
+from ...plane.pose import unrotated
+from ...units import kg, m, m_s, m_s2, rad_s, s
 from .records import BicycleInput, CarInput
 
 STEER_TIME: s = 0.1
 """Time constant with which a steering rate brings the wheels to the angle wished for."""
-WHEEL_RADIUS: m = 0.32
-WHEEL_WIDTH: m = 0.2
-"""Of a passenger car whose parameters have none."""
 HEIGHT: m = 1.45
-TRACK_SHARE = 0.85
-"""Of the width, where the parameters have no track."""
+"""Of a passenger car."""
 
 TRAILER_TAIL = 0.3
 """Share of a trailer behind its axle."""
 TRUCK_WHEEL: m = 0.5
-"""Radius of a wheel."""
+TRUCK_TYRE: m = 0.3
+"""Radius and width of a wheel."""
 TRUCK_HEIGHT: m = 3.9
 
-CENTRE_OF_MASS, REAR_AXLE = "centre of mass", "middle of the rear axle"
 
-
-def pose(x: Any, p: Any) -> Pose:
-    """Pose of the reference point."""
-    return Pose(x.x, x.y, x.yaw)
-
-
-def command(Input: Any) -> Callable[[Any, Wish, Any], Any]:
+def command(Input: Any, a_max: Callable[[Any], m_s2]) -> Callable[[Any, Wish, Any], Any]:
     """The steering rate and acceleration of an input record."""
 
     def by_rate(x: Any, wish: Wish, p: Any) -> Any:
+        """Turns the wheels to the angle wished for, and drives as wished."""
         rate = rate_limited_lag(x.steer, wish.steer, STEER_TIME, p.steer_max, p.steer_rate_max)
-        return Input(steer_rate=rate, a=wish.a)
+        return Input(steer_rate=rate, a=limited(wish.a, a_max(p)))
 
     return by_rate
 
 
-def sized(p: Any, *, rear: bool, mass: kg | None = None) -> Geometry:
+car_command = command(CarInput, lambda p: p.a_max)
+bicycle_command = command(BicycleInput, lambda p: p.a_long_max)
+
+
+def sized(p: Any, *, rear: bool = False, mass: kg | None = None, **others: Any) -> Geometry:
     """Outline and wheels about the axles; `rear`: seen from the rear axle."""
-    shift = p.l_r if rear else 0.0
+    shift: m = p.l_r if rear else 0.0
     front_axle, rear_axle = p.l_f + shift, shift - p.l_r
-    track = TRACK_SHARE * p.width
-    radius: m = getattr(p, "R_w", WHEEL_RADIUS)
-    mass = estimated_mass(p.length, p.width) if mass is None else mass
     middle = 0.5 * (front_axle + rear_axle)
-    outline = car_outline(middle - 0.5 * p.length, middle + 0.5 * p.length, p.width)
-    return Geometry(
+    return car_geometry(
         front_axle=front_axle,
         rear_axle=rear_axle,
-        wheels=four_wheels(front_axle, rear_axle, track, radius, WHEEL_WIDTH),
-        outlines=(outline,),
+        front=middle + 0.5 * p.length,
+        rear=middle - 0.5 * p.length,
+        width=p.width,
         height=HEIGHT,
         mass=mass,
-        inertia=getattr(p, "I_z", plate_inertia(mass, p.length, p.width)),
         centre_of_mass=(shift, 0.0),
+        **others,
     )
 
 
@@ -114,20 +106,9 @@ def _ranges(steer_rate: rad_s, a: float) -> dict[str, tuple[float, float]]:
     return {"steer_rate": (-steer_rate, steer_rate), "a": (-a, a)}
 
 
-def rear_axle_velocity(x: Any, u: Any, p: Any) -> Velocity:
-    """Of KS and KST: the rear axle rolls straight ahead."""
-    return Velocity(x.v, 0.0 * x.v, yaw_rate(x.v, x.steer, p.l_f + p.l_r))
-
-
-def rear_axle_acceleration(x: Any, rate: Any, p: Any) -> Acceleration:
-    """Of KS and KST."""
-    omega, omega_rate = following(x.v, rate.v, x.steer, rate.steer, p.l_f + p.l_r)
-    return Acceleration(rate.v, x.v * omega, omega_rate)
-
-
-def rear_axle_placed(x: Any, pose: Pose, velocity: Velocity, p: Any) -> Any:
-    """KS or KST elsewhere; sideways and in turning it moves as its wheels roll."""
-    return x._replace(**pose._asdict(), v=velocity.v_x)
+def speed(x: Any, p: Any) -> m_s:
+    """`Body.speed` of a state with the length of the velocity, negative in reverse."""
+    return x.v
 
 
 def rolling_velocity(x: Any, u: Any, p: Any) -> Velocity:
@@ -147,19 +128,15 @@ def rolling_acceleration(x: Any, rate: Any, p: Any) -> Acceleration:
 def rolling_placed(x: Any, pose: Pose, velocity: Velocity, p: Any) -> Any:
     """The kinematic bicycle elsewhere: of a velocity the part the way it drifts stays."""
     beta = drift(x.steer, p.l_f, p.l_r)
-    v = velocity.v_x * cos(beta) + velocity.v_y * sin(beta)
+    v, _ = unrotated(velocity.v_x, velocity.v_y, beta)
     return x._replace(**pose._asdict(), v=v)
 
 
 def slipping_velocity(x: Any, u: Any, p: Any) -> Velocity:
-    """Of ST and STD: speed and slip angle at the centre of mass."""
-    return Velocity(x.v * cos(x.beta), x.v * sin(x.beta), x.omega)
-
-
-def slipping_acceleration(x: Any, rate: Any, p: Any) -> Acceleration:
-    """Of ST and STD."""
-    a = path_acceleration(x.v, x.beta, rate.v, x.omega + rate.beta)
-    return Acceleration(a.x, a.y, rate.omega)
+    """Of ST and STD: speed and slip angle at the centre of mass; a slow car follows its wheels."""
+    share, line = dynamic_share(x.v, p), rolling(x.v, x.steer, p.l_f, p.l_r)
+    beta = mixed(share, x.beta, line.beta)
+    return Velocity(x.v * cos(beta), x.v * sin(beta), mixed(share, x.omega, line.omega))
 
 
 def slipping_placed(x: Any, pose: Pose, velocity: Velocity, p: Any) -> Any:
@@ -170,85 +147,114 @@ def slipping_placed(x: Any, pose: Pose, velocity: Velocity, p: Any) -> Any:
     return x._replace(**pose._asdict(), v=v, beta=atan2(across, along), omega=velocity.omega)
 
 
-def sliding_velocity(x: Any, u: Any, p: Any) -> Velocity:
-    """Of MB and the dynamic bicycle, which have it in their state."""
-    return Velocity(x.v_x, x.v_y, x.omega)
+def springs_velocity(x: Any, u: Any, p: Any) -> Velocity:
+    """Of MB, which has it in its state; a slow car follows its wheels."""
+    share, omega = dynamic_share(x.v_x, p), yaw_rate(x.v_x, x.steer, p.l_f + p.l_r)
+    return Velocity(x.v_x, mixed(share, x.v_y, p.l_r * omega), mixed(share, x.omega, omega))
 
 
-def sliding_placed(x: Any, pose: Pose, velocity: Velocity, p: Any) -> Any:
-    """MB or the dynamic bicycle elsewhere, in any motion."""
-    return x._replace(**pose._asdict(), **velocity._asdict())
+def springs_placed(x: Any, pose: Pose, velocity: Velocity, p: Any) -> Any:
+    """MB elsewhere, in any motion: its axles move along with the body, its wheels spin on."""
+    across, turn = velocity.v_y - x.v_y, velocity.omega - x.omega
+    front, rear = x.v_y_f + across + p.l_f * turn, x.v_y_r + across - p.l_r * turn
+    return sliding_placed(x, pose, velocity, p)._replace(v_y_f=front, v_y_r=rear)
 
 
-def rear_axle_body(Input: Any, geometry: Callable[[Any], Geometry]) -> Body:
-    """The body of a car whose rear axle rolls."""
-    return Body(
-        reference=REAR_AXLE,
-        pose=pose,
-        velocity=rear_axle_velocity,
-        acceleration=rear_axle_acceleration,
-        placed=rear_axle_placed,
+def on_slope(*fields: str) -> Callable[[Any, Any, Any, GroundUnder, Any], tuple[Any, Any]]:
+    """Gravity as disturbances of velocities along the car and, the others, across it.
+
+    A car without a velocity across it is held by its wheels.
+    """
+
+    def on_ground(x: Any, u: Any, w: Any, ground: GroundUnder, p: Any) -> tuple[Any, Any]:
+        if ground.down is None:
+            return u, w
+        along, across = ground.g * ground.down.x, ground.g * ground.down.y
+        pulls = {name: across if k else along for k, name in enumerate(fields)}
+        return u, w._replace(**pulls)
+
+    return on_ground
+
+
+def slipping_on_ground(x: Any, u: Any, w: Any, ground: GroundUnder, p: Any) -> tuple[Any, Any]:
+    """Of ST and STD: gravity along the way they go; across it their tyres hold them."""
+    if ground.down is None:
+        return u, w
+    along, _ = unrotated(ground.down.x, ground.down.y, x.beta)
+    return u, w._replace(v=ground.g * along)
+
+
+def rear_axle_body(geometry: Callable[[Any], Geometry]) -> Body:
+    """The body of KS or KST, whose rear axle rolls."""
+    return rolling_car(
+        wheel_base=lambda p: p.l_f + p.l_r,
+        speed="v",
         geometry=geometry,
         limits=limits,
-        command=command(Input),
+        command=car_command,
+        on_ground=on_slope("v"),
     )
 
 
 def rolling_body() -> Body:
     """The body of the kinematic bicycle."""
-    return Body(
-        reference=CENTRE_OF_MASS,
-        pose=pose,
+    return sliding_car(
         velocity=rolling_velocity,
+        speed=speed,
         acceleration=rolling_acceleration,
         placed=rolling_placed,
-        geometry=without_mass,
+        geometry=sized,
         limits=bicycle_limits,
-        command=command(BicycleInput),
+        command=bicycle_command,
+        on_ground=on_slope("v"),
     )
 
 
-def slipping_body() -> Body:
-    """The body of ST and STD."""
-    return Body(
-        reference=CENTRE_OF_MASS,
-        pose=pose,
+def slipping_body(geometry: Callable[[Any], Geometry]) -> Body:
+    """The body of ST or STD."""
+    return sliding_car(
         velocity=slipping_velocity,
-        acceleration=slipping_acceleration,
+        speed=speed,
+        acceleration=None,
         placed=slipping_placed,
-        geometry=seen_from_the_mass,
-        limits=limits,
-        command=command(CarInput),
-    )
-
-
-def sliding_body(
-    Input: Any, geometry: Callable[[Any], Geometry], limits: Callable[[Any], Limits]
-) -> Body:
-    """The body of a car whose state has the velocity of its centre of mass."""
-    return Body(
-        reference=CENTRE_OF_MASS,
-        pose=pose,
-        velocity=sliding_velocity,
-        acceleration=sliding_acceleration,
-        placed=sliding_placed,
         geometry=geometry,
         limits=limits,
-        command=command(Input),
+        command=car_command,
+        on_ground=slipping_on_ground,
+        gravity="g",
     )
 
 
-def without_mass(p: Any) -> Geometry:
-    """The geometry of the kinematic bicycle, whose mass is an estimate."""
-    return sized(p, rear=False)
+def dynamic_bicycle_body() -> Body:
+    """The body of the dynamic bicycle."""
+    return sliding_car(
+        geometry=seen_from_the_mass,
+        limits=bicycle_limits,
+        command=bicycle_command,
+        on_ground=on_slope("v_x", "v_y"),
+        gravity="g",
+    )
+
+
+def springs_body() -> Body:
+    """The body of MB."""
+    return sliding_car(
+        velocity=springs_velocity,
+        acceleration=None,
+        placed=springs_placed,
+        geometry=springs_geometry,
+        limits=limits,
+        command=car_command,
+        on_ground=on_slope("v_x", "v_y", "v_y_f", "v_y_r"),
+        gravity="g",
+    )
 
 
 def springs_geometry(p: Any) -> Geometry:
     """The geometry of MB, which has a track and the forces of each wheel."""
-    shape = sized(p, rear=False, mass=p.m)
     track = 0.5 * (p.front.track + p.rear.track)
-    wheels = four_wheels(shape.front_axle, shape.rear_axle, track, p.R_w, WHEEL_WIDTH, forces=True)
-    return replace(shape, wheels=wheels)
+    shape = sized(p, mass=p.m, inertia=p.I_z, wheel_radius=p.R_w, track=track, forces=True)
+    return _spinning(shape, lambda wheel: wheel)
 
 
 def seen_from_the_rear(p: Any) -> Geometry:
@@ -257,8 +263,20 @@ def seen_from_the_rear(p: Any) -> Geometry:
 
 
 def seen_from_the_mass(p: Any) -> Geometry:
-    """The geometry of a car described from its centre of mass, with a mass."""
-    return sized(p, rear=False, mass=p.m)
+    """The geometry of a car with a mass."""
+    return sized(p, mass=p.m, inertia=p.I_z)
+
+
+def on_spinning_wheels(p: Any) -> Geometry:
+    """The geometry of STD, whose wheels of an axle spin together."""
+    shape = sized(p, mass=p.m, inertia=p.I_z, wheel_radius=p.R_w)
+    return _spinning(shape, lambda wheel: wheel[0])
+
+
+def _spinning(shape: Geometry, named: Callable[[str], str]) -> Geometry:
+    """A shape whose wheels spin at the rates omega_NAME of the state, by their names."""
+    wheels = (replace(wheel, spin=f"omega_{named(wheel.name)}") for wheel in shape.wheels)
+    return replace(shape, wheels=tuple(wheels))
 
 
 def with_trailer(p: Any) -> Geometry:
@@ -267,7 +285,7 @@ def with_trailer(p: Any) -> Geometry:
     half = 0.5 * p.trailer_width
     ahead = p.trailer_length - TRAILER_TAIL * p.trailer_length
     wheels = tuple(
-        Wheel(f"t{side}", 0.0, sign * (half - 0.5 * WHEEL_WIDTH), TRUCK_WHEEL, WHEEL_WIDTH)
+        Wheel(f"t{side}", 0.0, sign * (half - 0.5 * TRUCK_TYRE), TRUCK_WHEEL, TRUCK_TYRE)
         for side, sign in (("l", 1.0), ("r", -1.0))
     )
     outline: Outline = box(ahead - p.trailer_length, ahead, p.trailer_width)

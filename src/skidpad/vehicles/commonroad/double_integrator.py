@@ -2,26 +2,29 @@
 
 from __future__ import annotations
 
-from typing import Annotated, NamedTuple
+from typing import Annotated, Any, NamedTuple
 
 from ...body import (
     Acceleration,
     Body,
     Geometry,
+    GroundUnder,
     Limits,
     Pose,
     Velocity,
     Wish,
-    car_outline,
-    plate_inertia,
+    car_geometry,
 )
 from ...components.actuator import limited
 from ...components.additive_disturbance import additive
 from ...model import Model, NoDisturbance
 from ...ops import tan
-from ...units import m, m_s, m_s2, positive
+from ...units import m, m_s, m_s2, positive, s
 from .factory import CommonRoadFactory
 from .sets import BMW_3_SERIES
+
+TURN_TIME: s = 0.3
+"""In which a command brings about a velocity across the path."""
 
 
 class State(NamedTuple):
@@ -95,18 +98,18 @@ def placed(x: State, pose: Pose, velocity: Velocity, p: Params) -> State:
 
 
 def geometry(p: Params) -> Geometry:
-    """A car of the size that commonroad-control draws for it."""
-    length, width = BMW_3_SERIES["length"], BMW_3_SERIES["width"]
-    mass, half = BMW_3_SERIES["m"], 0.5 * length
-    l_f, l_r = BMW_3_SERIES["l_f"], BMW_3_SERIES["l_r"]
-    return Geometry(
-        front_axle=l_f,
-        rear_axle=-l_r,
-        wheels=(),
-        outlines=(car_outline(-half, half, width),),
+    """A car of the size that commonroad-control draws for it; its wheels do not turn."""
+    half = 0.5 * BMW_3_SERIES["length"]
+    return car_geometry(
+        front_axle=BMW_3_SERIES["l_f"],
+        rear_axle=-BMW_3_SERIES["l_r"],
+        front=half,
+        rear=-half,
+        width=BMW_3_SERIES["width"],
         height=1.45,
-        mass=mass,
-        inertia=plate_inertia(mass, length, width),
+        mass=BMW_3_SERIES["m"],
+        centre_of_mass=(0.0, 0.0),
+        steer="",
     )
 
 
@@ -118,9 +121,16 @@ def limits(p: Params) -> Limits:
 
 
 def command(x: State, wish: Wish, p: Params) -> Input:
-    """A car that steered so would be pushed sideways by v² tan(steer) / wheelbase."""
-    across = x.v_s * x.v_s * tan(wish.steer) * (1.0 / (BMW_3_SERIES["l_f"] + BMW_3_SERIES["l_r"]))
+    """It goes the way that the wheels of a car would point: at v tan(steer) to the left."""
+    across = (x.v_s * tan(wish.steer) - x.v_d) * (1.0 / TURN_TIME)
     return Input(limited(wish.a, p.a_long_max), limited(across, p.a_lat_max))
+
+
+def on_ground(x: State, u: Input, w: Any, ground: GroundUnder, p: Params) -> tuple[Input, Any]:
+    """Gravity as a disturbance of the velocities."""
+    if ground.down is None:
+        return u, w
+    return u, w._replace(v_s=ground.g * ground.down.x, v_d=ground.g * ground.down.y)
 
 
 MODEL = additive(
@@ -141,6 +151,7 @@ MODEL = additive(
             geometry=geometry,
             limits=limits,
             command=command,
+            on_ground=on_ground,
         ),
         mirror_odd={"d": True, "v_d": True, "a_d": True, "a_lat": True},
         summary="Point mass along and across a path; CommonRoad's double integrator",

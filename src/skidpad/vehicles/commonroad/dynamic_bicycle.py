@@ -17,10 +17,11 @@ from ...components.rigid_body import Acceleration, kinetic_energy, pose_rate, ve
 from ...components.wheel import Velocity, in_wheel_frame, smooth_slip_angle
 from ...model import Model, NoDisturbance
 from ...ops import atan, cos, pow, sin
+from ...record import extended
 from ...units import J, N, kg, kg_m2, m, m_s, m_s2, non_negative, one, positive, rad, rad_s
-from .body import bicycle_limits, seen_from_the_mass, sliding_body
+from .body import dynamic_bicycle_body
 from .factory import CONTROL, CommonRoadFactory
-from .records import BicycleInput
+from .records import BicycleInput, BicycleParams
 from .sets import BMW_3_SERIES
 
 
@@ -43,13 +44,10 @@ class State(NamedTuple):
     """Steering angle, positive to the left."""
 
 
-class Params(NamedTuple):
+@extended
+class Params(BicycleParams):
     """Masses, tyres and limits: the BMW of the 3 series of commonroad-control."""
 
-    l_f: Annotated[m, positive] = BMW_3_SERIES["l_f"]
-    """Distance from the centre of mass to the front axle."""
-    l_r: Annotated[m, positive] = BMW_3_SERIES["l_r"]
-    """Distance from the centre of mass to the rear axle."""
     m: Annotated[kg, positive] = BMW_3_SERIES["m"]
     """Mass."""
     I_z: Annotated[kg_m2, positive] = BMW_3_SERIES["I_z"]
@@ -62,22 +60,10 @@ class Params(NamedTuple):
     """Height of the centre of mass."""
     g: Annotated[m_s2, non_negative] = BMW_3_SERIES["g"]
     """Gravity."""
-    a_long_max: Annotated[m_s2, positive] = BMW_3_SERIES["a_long_max"]
-    """Largest acceleration along the car, either way; the motion does not apply it."""
-    a_lat_max: Annotated[m_s2, positive] = BMW_3_SERIES["a_lat_max"]
-    """Largest acceleration across the car, either side; the motion does not apply it."""
-    steer_max: Annotated[rad, non_negative] = BMW_3_SERIES["steer_max"]
-    """Largest steering angle, either side; the motion does not apply it."""
-    steer_rate_max: Annotated[rad_s, non_negative] = BMW_3_SERIES["steer_rate_max"]
-    """Largest steering rate, either side; the motion does not apply it."""
     v_blend: Annotated[m_s, positive] = 1.2
     """Rolling speed below which slip angles have a smooth floor; upstream has none. The fastest
     motion at rest then decays with 480 1/s (760 1/s under the largest acceleration), which RK4
     follows in steps of 5 ms (3.5 ms)."""
-    length: Annotated[m, positive] = BMW_3_SERIES["length"]
-    """Length of the body; it does not influence the motion."""
-    width: Annotated[m, positive] = BMW_3_SERIES["width"]
-    """Width of the body; it does not influence the motion."""
 
 
 class Outputs(NamedTuple):
@@ -185,7 +171,7 @@ def _model(motion: Callable[[State, BicycleInput, Params], Motion]) -> Model:
             Outputs=Outputs,
             derivative=derivative,
             outputs=outputs,
-            body=sliding_body(BicycleInput, seen_from_the_mass, bicycle_limits),
+            body=dynamic_bicycle_body(),
             energy=energy,
             summary="Bicycle on linear tyres with load transfer, at any speed",
         )

@@ -6,18 +6,18 @@ speed of that point, so the yaw rate is v sin(beta) / l_r.
 
 from __future__ import annotations
 
-from typing import Annotated, NamedTuple
+from typing import NamedTuple
 
 from ...components.additive_disturbance import additive
 from ...components.centre_track import drift_rate, path_acceleration, rolling
 from ...components.rigid_body import pose_rate
 from ...model import Model, NoDisturbance
 from ...ops import cos, sin
-from ...units import m, m_s, m_s2, non_negative, positive, rad, rad_s
+from ...units import m, m_s, m_s2, rad, rad_s
 from .body import rolling_body
 from .factory import CommonRoadFactory
 from .records import BicycleInput
-from .sets import BMW_3_SERIES
+from .records import BicycleParams as Params
 
 
 class State(NamedTuple):
@@ -33,27 +33,6 @@ class State(NamedTuple):
     """Heading from the world x axis, positive to the left, not wrapped."""
     steer: rad = 0.0
     """Steering angle, positive to the left."""
-
-
-class Params(NamedTuple):
-    """Geometry and limits: the BMW of the 3 series of commonroad-control."""
-
-    l_f: Annotated[m, positive] = BMW_3_SERIES["l_f"]
-    """Distance from the centre of mass to the front axle."""
-    l_r: Annotated[m, positive] = BMW_3_SERIES["l_r"]
-    """Distance from the centre of mass to the rear axle."""
-    a_long_max: Annotated[m_s2, positive] = BMW_3_SERIES["a_long_max"]
-    """Largest acceleration along the car, either way; the motion does not apply it."""
-    a_lat_max: Annotated[m_s2, positive] = BMW_3_SERIES["a_lat_max"]
-    """Largest acceleration across the car, either side; the motion does not apply it."""
-    steer_max: Annotated[rad, non_negative] = BMW_3_SERIES["steer_max"]
-    """Largest steering angle, either side; the motion does not apply it."""
-    steer_rate_max: Annotated[rad_s, non_negative] = BMW_3_SERIES["steer_rate_max"]
-    """Largest steering rate, either side; the motion does not apply it."""
-    length: Annotated[m, positive] = BMW_3_SERIES["length"]
-    """Length of the body; it does not influence the motion."""
-    width: Annotated[m, positive] = BMW_3_SERIES["width"]
-    """Width of the body; it does not influence the motion."""
 
 
 class Outputs(NamedTuple):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, NamedTuple
+from typing import NamedTuple
 
 from ...components.additive_disturbance import additive
 from ...components.centre_track import following
@@ -10,11 +10,11 @@ from ...components.commonroad_limits import Limited, limited
 from ...components.rigid_body import Acceleration, body_acceleration
 from ...components.single_track import rolling
 from ...model import Model, NoDisturbance
-from ...units import Allowed, m, m_s, m_s2, non_negative, positive, rad, rad_s
+from ...units import m, m_s, m_s2, rad, rad_s
 from .body import rear_axle_body, seen_from_the_rear
 from .factory import CommonRoadFactory
 from .records import CarInput
-from .sets import BMW_320I
+from .records import CarParams as Params
 
 
 class State(NamedTuple):
@@ -30,31 +30,6 @@ class State(NamedTuple):
     """Velocity of the rear axle, negative in reverse."""
     yaw: rad = 0.0
     """Heading from the world x axis, positive to the left, not wrapped."""
-
-
-class Params(NamedTuple):
-    """Geometry and limits; CommonRoad's vehicle 2, a BMW 320i, by default."""
-
-    l_f: Annotated[m, positive] = BMW_320I["l_f"]
-    """Distance from the centre of mass to the front axle."""
-    l_r: Annotated[m, positive] = BMW_320I["l_r"]
-    """Distance from the centre of mass to the rear axle."""
-    steer_max: Annotated[rad, non_negative] = BMW_320I["steer_max"]
-    """Largest steering angle, either side."""
-    steer_rate_max: Annotated[rad_s, non_negative] = BMW_320I["steer_rate_max"]
-    """Largest steering rate, either side."""
-    a_max: Annotated[m_s2, non_negative] = BMW_320I["a_max"]
-    """Largest acceleration, either way."""
-    v_switch: Annotated[m_s, positive] = BMW_320I["v_switch"]
-    """Speed above which the engine's power limits the acceleration forwards."""
-    v_min: Annotated[m_s, Allowed(high=0.0)] = BMW_320I["v_min"]
-    """Fastest in reverse, negative."""
-    v_max: Annotated[m_s, positive] = BMW_320I["v_max"]
-    """Fastest forwards."""
-    length: Annotated[m, positive] = BMW_320I["length"]
-    """Length of the body; it does not influence the motion."""
-    width: Annotated[m, positive] = BMW_320I["width"]
-    """Width of the body; it does not influence the motion."""
 
 
 class Outputs(NamedTuple):
@@ -97,7 +72,7 @@ MODEL = additive(
         Outputs=Outputs,
         derivative=derivative,
         outputs=outputs,
-        body=rear_axle_body(CarInput, seen_from_the_rear),
+        body=rear_axle_body(seen_from_the_rear),
         summary="CommonRoad KS: kinematic single track, rear axle",
     )
 )

@@ -126,7 +126,7 @@ def _model(rule: Any) -> Model:
             Outputs=Outputs,
             derivative=derivative,
             outputs=outputs,
-            body=rear_axle_body(CarInput, with_trailer),
+            body=rear_axle_body(with_trailer),
             mirror_odd={"hitch": True},
             summary="CommonRoad KST: kinematic single track with a trailer",
         )

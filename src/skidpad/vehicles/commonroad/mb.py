@@ -15,7 +15,7 @@ from ...components.wheel import in_wheel_frame
 from ...model import Model, NoDisturbance
 from ...ops import logical_and, where
 from ...units import m
-from .body import limits, sliding_body, springs_geometry
+from .body import springs_body
 from .factory import VEHICLE_MODELS, CommonRoadFactory
 from .mb_motion import Motion, corners, motion, of_wheels, spins_of, steering
 from .mb_records import MIRROR_ODD, Outputs, Params, State
@@ -95,7 +95,7 @@ def _model(move: Callable[[State, CarInput, Params], Motion]) -> Model:
             Outputs=Outputs,
             derivative=derivative,
             outputs=outputs,
-            body=sliding_body(CarInput, springs_geometry, limits),
+            body=springs_body(),
             mirror_odd=MIRROR_ODD,
             summary="CommonRoad MB: multi-body car on springs, 29 states",
         )

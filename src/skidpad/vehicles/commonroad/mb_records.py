@@ -12,8 +12,8 @@ from typing import Annotated, NamedTuple
 
 from ...components.magic_formula import Coefficients
 from ...components.suspended_axle import AxleParams
+from ...record import extended
 from ...units import (
-    Allowed,
     N,
     N_m,
     N_s_m,
@@ -30,6 +30,7 @@ from ...units import (
     rad_s,
     s,
 )
+from .records import CarParams
 from .sets import BMW_320I
 from .std_records import share
 
@@ -105,13 +106,10 @@ MIRROR_ODD = {name: True for name in State._fields if name.startswith(("lean", "
 """Fields of the state that a mirror turns round, besides those whose names tell."""
 
 
-class Params(NamedTuple):
+@extended
+class Params(CarParams):
     """Masses, springs, tyres and limits; CommonRoad's vehicle 2, a BMW 320i, by default."""
 
-    l_f: Annotated[m, positive] = BMW_320I["l_f"]
-    """Distance from the centre of mass to the front axle."""
-    l_r: Annotated[m, positive] = BMW_320I["l_r"]
-    """Distance from the centre of mass to the rear axle."""
     m: Annotated[kg, positive] = BMW_320I["m"]
     """Mass of the whole car."""
     m_s: Annotated[kg, positive] = BMW_320I["m_s"]
@@ -144,18 +142,6 @@ class Params(NamedTuple):
     """Share of the engine's torque on the front axle."""
     g: Annotated[m_s2, non_negative] = 9.81
     """Gravity."""
-    steer_max: Annotated[rad, non_negative] = BMW_320I["steer_max"]
-    """Largest steering angle, either side."""
-    steer_rate_max: Annotated[rad_s, non_negative] = BMW_320I["steer_rate_max"]
-    """Largest steering rate, either side."""
-    a_max: Annotated[m_s2, non_negative] = BMW_320I["a_max"]
-    """Largest acceleration, either way."""
-    v_switch: Annotated[m_s, positive] = BMW_320I["v_switch"]
-    """Speed above which the engine's power limits the acceleration forwards."""
-    v_min: Annotated[m_s, Allowed(high=0.0)] = BMW_320I["v_min"]
-    """Fastest in reverse, negative."""
-    v_max: Annotated[m_s, positive] = BMW_320I["v_max"]
-    """Fastest forwards."""
     v_kin: Annotated[m_s, non_negative] = 0.1
     """Speed up to which the car follows its wheels."""
     v_dyn: Annotated[m_s, positive] = 2.0
@@ -171,10 +157,6 @@ class Params(NamedTuple):
     """The rear axle."""
     tyre: Coefficients = Coefficients()
     """The tyre of a left wheel; those on the right are its mirror image."""
-    length: Annotated[m, positive] = BMW_320I["length"]
-    """Length of the body; it does not influence the motion."""
-    width: Annotated[m, positive] = BMW_320I["width"]
-    """Width of the body; it does not influence the motion."""
 
 
 class Outputs(NamedTuple):

@@ -20,8 +20,8 @@ from ...components.rigid_body import pose_rate
 from ...components.wheel import floored_speed
 from ...model import Model, NoDisturbance
 from ...ops import abs, cos, sin, where
+from ...record import extended
 from ...units import (
-    Allowed,
     N,
     kg,
     kg_m2,
@@ -36,9 +36,9 @@ from ...units import (
     rad_s2,
     s,
 )
-from .body import slipping_body
+from .body import seen_from_the_mass, slipping_body
 from .factory import VEHICLE_MODELS, CommonRoadFactory
-from .records import CarInput
+from .records import CarInput, CarParams
 from .sets import BMW_320I
 from .upstream import rolling_rate as upstream_rolling_rate
 
@@ -62,13 +62,10 @@ class State(NamedTuple):
     """Slip angle: direction of travel less heading, positive to the left."""
 
 
-class Params(NamedTuple):
+@extended
+class Params(CarParams):
     """Masses, tyres and limits; CommonRoad's vehicle 2, a BMW 320i, by default."""
 
-    l_f: Annotated[m, positive] = BMW_320I["l_f"]
-    """Distance from the centre of mass to the front axle."""
-    l_r: Annotated[m, positive] = BMW_320I["l_r"]
-    """Distance from the centre of mass to the rear axle."""
     m: Annotated[kg, positive] = BMW_320I["m"]
     """Mass."""
     I_z: Annotated[kg_m2, positive] = BMW_320I["I_z"]
@@ -81,28 +78,12 @@ class Params(NamedTuple):
     """Cornering stiffness of the rear axle over its load, in 1/rad."""
     g: Annotated[m_s2, non_negative] = 9.81
     """Gravity."""
-    steer_max: Annotated[rad, non_negative] = BMW_320I["steer_max"]
-    """Largest steering angle, either side."""
-    steer_rate_max: Annotated[rad_s, non_negative] = BMW_320I["steer_rate_max"]
-    """Largest steering rate, either side."""
-    a_max: Annotated[m_s2, non_negative] = BMW_320I["a_max"]
-    """Largest acceleration, either way."""
-    v_switch: Annotated[m_s, positive] = BMW_320I["v_switch"]
-    """Speed above which the engine's power limits the acceleration forwards."""
-    v_min: Annotated[m_s, Allowed(high=0.0)] = BMW_320I["v_min"]
-    """Fastest in reverse, negative."""
-    v_max: Annotated[m_s, positive] = BMW_320I["v_max"]
-    """Fastest forwards."""
     v_kin: Annotated[m_s, non_negative] = 0.1
     """Speed up to which the car follows its wheels."""
     v_dyn: Annotated[m_s, positive] = 1.0
     """Speed from which it follows its tyre forces alone; above v_kin."""
     t_kin: Annotated[s, positive] = 0.02
     """Time in which the yaw rate of a slow car gets into line with its wheels."""
-    length: Annotated[m, positive] = BMW_320I["length"]
-    """Length of the body; it does not influence the motion."""
-    width: Annotated[m, positive] = BMW_320I["width"]
-    """Width of the body; it does not influence the motion."""
 
 
 class Outputs(NamedTuple):
@@ -239,7 +220,7 @@ def _model(move: Callable[[State, CarInput, Params], Motion]) -> Model:
             Outputs=Outputs,
             derivative=derivative,
             outputs=outputs,
-            body=slipping_body(),
+            body=slipping_body(seen_from_the_mass),
             summary="CommonRoad ST: single track on linear tyres",
         )
     )

@@ -12,7 +12,7 @@ from dataclasses import replace
 from ...components.additive_disturbance import additive
 from ...components.centre_track import path_acceleration
 from ...model import Model, NoDisturbance
-from .body import slipping_body
+from .body import on_spinning_wheels, slipping_body
 from .factory import VEHICLE_MODELS, CommonRoadFactory
 from .records import CarInput
 from .std_motion import Motion, motion, rolling_wheels
@@ -44,7 +44,7 @@ def _model(move: Callable[[State, CarInput, Params], Motion]) -> Model:
             Outputs=Outputs,
             derivative=derivative,
             outputs=outputs,
-            body=slipping_body(),
+            body=slipping_body(on_spinning_wheels),
             mirror_odd={"omega_f": False, "omega_r": False},
             summary="CommonRoad STD: single track with spinning wheels, drifts",
         )

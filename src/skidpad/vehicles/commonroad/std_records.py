@@ -5,7 +5,9 @@ from __future__ import annotations
 from typing import Annotated, NamedTuple
 
 from ...components.magic_formula import Coefficients
+from ...record import extended
 from ...units import Allowed, N, kg, kg_m2, m, m_s, m_s2, non_negative, one, positive, rad, rad_s, s
+from .records import CarParams
 from .sets import BMW_320I
 
 share = Annotated[one, Allowed(0.0, 1.0)]
@@ -35,13 +37,10 @@ class State(NamedTuple):
     """Spin of the rear wheels, positive rolls forward."""
 
 
-class Params(NamedTuple):
+@extended
+class Params(CarParams):
     """Masses, wheels, tyres and limits; CommonRoad's vehicle 2, a BMW 320i, by default."""
 
-    l_f: Annotated[m, positive] = BMW_320I["l_f"]
-    """Distance from the centre of mass to the front axle."""
-    l_r: Annotated[m, positive] = BMW_320I["l_r"]
-    """Distance from the centre of mass to the rear axle."""
     m: Annotated[kg, positive] = BMW_320I["m"]
     """Mass."""
     I_z: Annotated[kg_m2, positive] = BMW_320I["I_z"]
@@ -58,18 +57,6 @@ class Params(NamedTuple):
     """Share of the engine's torque on the front axle."""
     g: Annotated[m_s2, non_negative] = 9.81
     """Gravity."""
-    steer_max: Annotated[rad, non_negative] = BMW_320I["steer_max"]
-    """Largest steering angle, either side."""
-    steer_rate_max: Annotated[rad_s, non_negative] = BMW_320I["steer_rate_max"]
-    """Largest steering rate, either side."""
-    a_max: Annotated[m_s2, non_negative] = BMW_320I["a_max"]
-    """Largest acceleration, either way."""
-    v_switch: Annotated[m_s, positive] = BMW_320I["v_switch"]
-    """Speed above which the engine's power limits the acceleration forwards."""
-    v_min: Annotated[m_s, Allowed(high=0.0)] = BMW_320I["v_min"]
-    """Fastest in reverse, negative."""
-    v_max: Annotated[m_s, positive] = BMW_320I["v_max"]
-    """Fastest forwards."""
     v_kin: Annotated[m_s, non_negative] = 0.1
     """Speed up to which the car follows its wheels."""
     v_dyn: Annotated[m_s, positive] = 2.0
@@ -81,10 +68,6 @@ class Params(NamedTuple):
     """Spin below which a brake holds its wheel rather than slows it."""
     tyre: Coefficients = Coefficients()
     """The tyres, two on each axle."""
-    length: Annotated[m, positive] = BMW_320I["length"]
-    """Length of the body; it does not influence the motion."""
-    width: Annotated[m, positive] = BMW_320I["width"]
-    """Width of the body; it does not influence the motion."""
 
 
 class Outputs(NamedTuple):

@@ -6,10 +6,12 @@ from dataclasses import dataclass
 from math import inf
 from typing import Any
 
-from ...body import Body, Geometry, Limits, Outline, Pose, Velocity, Wheel, Wish, box
+from ...body import Body, Geometry, GroundUnder, Limits, Outline, Velocity, Wheel, Wish, box
 from ...components.actuator import limited
+from ...components.car_bodies import pose, sliding_placed, sliding_velocity
+from ...components.wheel_friction import Ellipse
 from ...controllers.wheeled import FrontSteerInput, MotorTorque, SideTorques, TwistInput
-from ...units import Nm, m, m_s2, rad_s, s
+from ...units import Nm, m, m_s2, rad, rad_s, s
 from .rules import total_mass
 from .update import Assembly
 
@@ -27,31 +29,43 @@ class WheeledBody:
         """What the model carries."""
         return Body(
             reference="the point that wheels and chassis are described from",
-            pose=self.pose,
-            velocity=self.velocity,
-            placed=self.placed,
+            pose=pose,
+            velocity=sliding_velocity,
+            placed=sliding_placed,
             geometry=self.geometry,
             limits=self.limits,
             command=self.command,
+            steer=self.steer if self.parts.kind.steered else None,
+            on_ground=self.on_ground,
+            odometry=self.odometry,
+            gravity="g",
         )
 
-    def pose(self, x: Any, p: Any) -> Pose:
-        """Pose of the reference point."""
-        return Pose(x.x, x.y, x.yaw)
+    def steer(self, x: Any, u: Any, p: Any) -> rad:
+        """The mean of both front wheels."""
+        return 0.5 * (x.steer_fl + x.steer_fr)
 
-    def velocity(self, x: Any, u: Any, p: Any) -> Velocity:
-        """Velocity of the reference point."""
-        return Velocity(x.v_x, x.v_y, x.omega)
+    def odometry(self, x: Any, u: Any, p: Any) -> Velocity:
+        """As its first two wheels tell it."""
+        twist = self.parts.odometry(x, p)
+        return Velocity(twist.v, 0.0 * twist.v, twist.omega)
 
-    def placed(self, x: Any, pose: Pose, velocity: Velocity, p: Any) -> Any:
-        """The vehicle elsewhere, in any motion; its wheels go on spinning."""
-        return x._replace(**pose._asdict(), **velocity._asdict())
+    def on_ground(self, x: Any, u: Any, w: Any, ground: GroundUnder, p: Any) -> tuple[Any, Any]:
+        """Slope, friction and rolling resistance as they are."""
+        changes: dict[str, Any] = {}
+        if ground.down is not None:
+            changes |= {"slope_x": ground.down.x, "slope_y": ground.down.y}
+        for name, values in (("mu", ground.mu), ("rolling", ground.rolling)):
+            if values is not None:
+                wheels = zip(self.parts.kind.wheels, values, strict=True)
+                changes |= {f"{name}_{wheel}": value for wheel, value in wheels}
+        return u, w._replace(**changes)
 
     def geometry(self, p: Any) -> Geometry:
         """Wheels and mass as the parameters say; the outline goes round the wheels."""
         kind, wheels = self.parts.kind, self.parts.wheels(p)
         steering = kind.wheels[-2:] if kind.steered else ()
-        rear = wheels[0].x
+        axles = [wheel.x for k, wheel in enumerate(wheels) if k != kind.caster]
         drawn = tuple(
             Wheel(
                 name,
@@ -66,8 +80,8 @@ class WheeledBody:
             for name, wheel in zip(kind.wheels, wheels, strict=True)
         )
         return Geometry(
-            front_axle=wheels[2].x if kind.steered else rear,
-            rear_axle=rear,
+            front_axle=max(axles),
+            rear_axle=min(axles),
             wheels=drawn,
             outlines=(_around(drawn),),
             height=p.body.height,
@@ -78,15 +92,14 @@ class WheeledBody:
 
     def limits(self, p: Any) -> Limits:
         """Friction, and the steering of one that steers."""
-        grip = p.friction.mu * p.g
+        # An ellipse gives forces by slip, with no bound on them that does not depend on load.
+        grip = inf if isinstance(p.friction, Ellipse) else p.friction.mu * p.g
         if not self.parts.kind.steered:
             return Limits(steer_max=0.0, grip=grip)
-        return Limits(
-            steer_max=p.steer_max,
-            omega_max=0.0,
-            grip=grip,
-            inputs={"steer": (-p.steer_max, p.steer_max)},
-        )
+        steer = (-p.steer_max, p.steer_max)
+        named = "steer" in self.parts.controller.Input._fields
+        inputs = {"steer": steer} if named else {}
+        return Limits(steer_max=p.steer_max, omega_max=0.0, grip=grip, inputs=inputs)
 
     def command(self, x: Any, wish: Wish, p: Any) -> Any:
         """What its controller is told."""

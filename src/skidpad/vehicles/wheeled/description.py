@@ -12,10 +12,12 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from ... import record
+from ...checks import finite, must_be
 from ...components.drivetrain import DRIVETRAINS, Splits
 from ...components.wheel_friction import Ellipse, Friction, Law, WardIagnemma
 from ...controllers.pid import Form, Gains
 from ...errors import InvalidValue
+from ...units import non_negative, positive
 from .kinds import KINDS
 
 FRICTIONS: dict[str, type] = {"default": Friction, "wardiagnemma": WardIagnemma, "ellipse": Ellipse}
@@ -42,11 +44,11 @@ class Wheel:
 
     def __post_init__(self) -> None:
         for name in ("diameter", "width", "mass"):
-            _positive("wheel", name, getattr(self, name))
+            must_be(f"wheel {name}", getattr(self, name), positive)
         for name in ("x", "y", "yaw"):
-            _finite("wheel", name, getattr(self, name))
+            finite(f"wheel {name}", getattr(self, name))
         if self.inertia is not None:
-            _positive("wheel", "inertia", self.inertia)
+            must_be("wheel inertia", self.inertia, positive)
 
     @property
     def spin_inertia(self) -> float:
@@ -74,22 +76,21 @@ class Chassis:
     """Resistance to turning per inertia in 1/s; 0.1 if None."""
 
     def __post_init__(self) -> None:
-        _positive("chassis", "mass", self.mass)
+        must_be("chassis mass", self.mass, positive)
         if len(self.shape) < 3:
             raise InvalidValue(f"chassis shape has {len(self.shape)} corners; it needs at least 3")
         for k, corner in enumerate(self.shape):
             for value in corner:
-                _finite("chassis shape", f"corner {k}", value)
+                finite(f"chassis shape corner {k}", value)
         for name in ("z_min", "z_max"):
-            _finite("chassis", name, getattr(self, name))
+            finite(f"chassis {name}", getattr(self, name))
         if not self.z_max >= self.z_min:
             raise InvalidValue(
                 f"chassis z_max = {self.z_max} must not be below z_min = {self.z_min}"
             )
         for name in ("linear_damping", "angular_damping"):
-            value = getattr(self, name)
-            if value is not None and not (math.isfinite(value) and value >= 0.0):
-                raise InvalidValue(f"chassis {name} = {value} must be at least 0")
+            if getattr(self, name) is not None:
+                must_be(f"chassis {name}", getattr(self, name), non_negative)
 
 
 @dataclass(frozen=True)
@@ -158,7 +159,7 @@ class Description:
         if type(self.friction) not in FRICTIONS.values():
             raise InvalidValue(f"friction {self.friction!r} is unknown")
         record.check(self.friction)
-        _positive("world", "gravity", self.gravity)
+        must_be("world gravity", self.gravity, positive)
         self._check_places(kind.steered)
         self._check_drive(kind)
 
@@ -233,13 +234,3 @@ def in_line(points: Sequence[tuple[float, float]]) -> bool:
     a_x, a_y = max(rays, key=lambda ray: math.hypot(*ray))
     size = math.hypot(a_x, a_y)
     return all(abs(a_x * b_y - a_y * b_x) <= 1e-9 * size * size for b_x, b_y in rays)
-
-
-def _positive(what: str, name: str, value: float) -> None:
-    if not (math.isfinite(value) and value > 0.0):
-        raise InvalidValue(f"{what} {name} = {value} must be greater than 0")
-
-
-def _finite(what: str, name: str, value: float) -> None:
-    if not math.isfinite(value):
-        raise InvalidValue(f"{what} {name} = {value} must be finite")

@@ -16,6 +16,7 @@ from ...components.wheel_load import Place
 from ...components.wheel_odometry import SpinningWheel, Twist, estimated_twist
 from ...controllers.wheeled import Command, Controller, NoGains, NoMemory, Seen
 from ...ops import cos, sin
+from ...plane.pose import to_world, turned, turned_back, unrotated
 from ...units import J, N, Nm, m, m_s, rad, rad_s, s
 from .kinds import Kind
 from .rules import Load, Rules, Velocity, total_mass
@@ -166,11 +167,10 @@ class Assembly:
         angle, weight = drive.angles[k], load.mass * p.g
         c, s = cos(angle), sin(angle)
         s_x, s_y = w.slope_x * weight, w.slope_y * weight
-        contact = Contact(
-            *_into(v_x, v_y, c, s), spin, drive.torques[k], *load, *_into(s_x, s_y, c, s)
-        )
+        down = turned_back(c, s, s_x, s_y)
+        contact = Contact(*turned_back(c, s, v_x, v_y), spin, drive.torques[k], *load, *down)
         got = self.rules.traction(contact, angle, _hub(wheel), ground, p.friction, dt, self.circle)
-        F_x, F_y = c * got.F_x - s * got.F_y, s * got.F_x + c * got.F_y
+        F_x, F_y = turned(c, s, got.F_x, got.F_y)
         if self.rules.weight_at_wheels:
             F_x, F_y = F_x + s_x, F_y + s_y
         return Push(F_x, F_y, got.spin)
@@ -206,18 +206,17 @@ class Assembly:
         if wanted is not None and not self.rules.ideal_slips:
             v = wanted
         turn = dt * v.omega
-        c, s, c_turn, s_turn = cos(x.yaw), sin(x.yaw), cos(turn), sin(turn)
+        c_turn, s_turn = cos(turn), sin(turn)
         # Where the reference point goes, in the axes that the body had.
         less = 1.0 - c_turn
         ahead = dt * v.x + less * body.com_x + s_turn * body.com_y
         left = dt * v.y + less * body.com_y - s_turn * body.com_x
         v = v if wanted is None else wanted
-        turned = Velocity(*_into(v.x, v.y, c_turn, s_turn), v.omega)
+        velocity = Velocity(*turned_back(c_turn, s_turn, v.x, v.y), v.omega)
         return Motion(
-            x.x + c * ahead - s * left,
-            x.y + s * ahead + c * left,
+            *to_world((x.x, x.y, x.yaw), ahead, left),
             x.yaw + turn,
-            *reference_velocity(turned, body),
+            *reference_velocity(velocity, body),
         )
 
     def _state(
@@ -250,7 +249,7 @@ class Assembly:
         ):
             angle = getattr(x, f"steer_{name}", wheel.yaw)
             v_x, v_y = x.v_x - x.omega * wheel.y, x.v_y + x.omega * wheel.x
-            u_x, u_y = _into(v_x, v_y, cos(angle), sin(angle))
+            u_x, u_y = unrotated(v_x, v_y, angle)
             fields[f"F_z_{name}"] = load.F_z
             fields[f"slip_x_{name}"] = u_x - spin * wheel.radius
             fields[f"slip_y_{name}"] = u_y
@@ -274,15 +273,11 @@ def _hub(wheel: Any) -> Hub:
     return Hub(wheel.radius, wheel.inertia)
 
 
-def _into(x: Any, y: Any, c: Any, s: Any) -> tuple[Any, Any]:
-    """A vector seen from axes that are turned by an angle with cosine `c` and sine `s`."""
-    return c * x + s * y, c * y - s * x
-
-
 def _rolling(twist: Twist, wheel: Any, angle: rad) -> rad_s:
     """Spin of a wheel that rolls while the vehicle moves by a twist."""
     v_x, v_y = twist.v - twist.omega * wheel.y, twist.omega * wheel.x
-    return (cos(angle) * v_x + sin(angle) * v_y) * (1.0 / wheel.radius)
+    along, _ = unrotated(v_x, v_y, angle)
+    return along * (1.0 / wheel.radius)
 
 
 def com_velocity(v_x: m_s, v_y: m_s, omega: rad_s, body: Any) -> Velocity:

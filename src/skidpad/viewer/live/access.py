@@ -47,8 +47,8 @@ class Access:
         if origin is not None and urlsplit(origin).netloc != host:
             return "the page that asks is not from this server"
         if self.token is not None:
-            given = query.get("token") or cookies.get(COOKIE) or ""
-            if not hmac.compare_digest(given.encode(), self.token.encode()):
+            token = query.get("token") or cookies.get(COOKIE) or ""
+            if not hmac.compare_digest(token.encode(), self.token.encode()):
                 return "the token is missing or wrong: use the address that the server printed"
         return None
 

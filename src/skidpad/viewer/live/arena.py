@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ...controllers.driving import Axes
 from ...errors import InvalidValue, SimulationDiverged, SkidpadError
 from ...record import unknown_name
 from ...stage import Line, Stage
@@ -18,7 +19,6 @@ from ...stage.world_stage import WorldStage
 from ...units import m, s
 from ...world.scene.scene import BlockSpec, Scene
 from ...world.world import World
-from .driving import Axes
 from .frames import Ranges
 from .obstacles import dropped, with_blocks
 from .pilots import KEYBOARD, Pilot
@@ -97,11 +97,11 @@ class Arena:
     @property
     def vehicles(self) -> list[dict[str, Any]]:
         """The vehicles for the hello message; those that can be driven first."""
-        found: list[dict[str, Any]] = []
+        entries: list[dict[str, Any]] = []
         for name, pilot in self._pilots.items():
             handle = self.world.vehicles[name]
             row = handle.bodies.group.params[handle.row]
-            found.append(
+            entries.append(
                 {
                     "name": name,
                     "controller": pilot.controller,
@@ -112,7 +112,7 @@ class Arena:
                     ],
                 }
             )
-        return sorted(found, key=_liveliness)
+        return sorted(entries, key=_liveliness)
 
     def step(self) -> None:
         """Let the pilots act and advance by one step."""

@@ -139,35 +139,35 @@ def parsed(text: str | bytes) -> Message:
     if isinstance(text, bytes):
         raise InvalidValue("a client sends texts, not bytes")
     try:
-        given = json.loads(text, parse_constant=_refuse_constant)
+        message = json.loads(text, parse_constant=_refuse_constant)
     except (ValueError, RecursionError) as error:
         raise InvalidValue(f"not JSON: {_short(text)}") from error
-    if not isinstance(given, dict) or not isinstance(given.get("type"), str):
+    if not isinstance(message, dict) or not isinstance(message.get("type"), str):
         raise InvalidValue(f"expected an object with a type, got {_short(text)}")
-    return _built(given)
+    return _built(message)
 
 
-def _built(given: Mapping[str, Any]) -> Message:
-    name = given["type"]
+def _built(message: Mapping[str, Any]) -> Message:
+    name = message["type"]
     kind = _KINDS.get(name)
     if kind is None:
         raise InvalidValue(unknown_name("the protocol", name[:_SHOWN], list(_KINDS), "message"))
     known: list[Any] = list(fields(kind))  # pyright: ignore[reportArgumentType]
     names = [field.name for field in known]
-    for unknown in given.keys() - {"type", *names}:
+    for unknown in message.keys() - {"type", *names}:
         raise InvalidValue(unknown_name(name, unknown[:_SHOWN], names))
     hints = get_type_hints(kind, include_extras=True)
     values: dict[str, Any] = {}
     for field in known:
-        if field.name in given:
-            values[field.name] = _checked(f"{name}.{field.name}", hints[field.name], given)
+        if field.name in message:
+            values[field.name] = _checked(f"{name}.{field.name}", hints[field.name], message)
         elif field.default is MISSING:
             raise InvalidValue(f"{name} needs {field.name}")
     return kind(**values)
 
 
-def _checked(label: str, hint: Any, given: Mapping[str, Any]) -> Any:
-    value = given[label.partition(".")[2]]
+def _checked(label: str, hint: Any, message: Mapping[str, Any]) -> Any:
+    value = message[label.partition(".")[2]]
     base, *notes = get_args(hint) or (hint,)
     if base is str:
         if not isinstance(value, str) or len(value) > _LONGEST_NAME:

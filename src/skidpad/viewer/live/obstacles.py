@@ -61,9 +61,9 @@ def dropped(world: World, kind: str, x: m, y: m, count: int) -> BlockSpec:
         raise InvalidValue(f"there are {count} dropped obstacles already; reset clears them")
     taken = {one.name for one in (*world.scene.vehicles, *world.scene.blocks, *world.scene.actors)}
     number = next(n for n in range(1, len(taken) + 2) if f"{kind} {n}" not in taken)
-    made = _KINDS[kind](f"{kind} {number}", x, y)
-    _check_clear(world, made)
-    return made
+    block = _KINDS[kind](f"{kind} {number}", x, y)
+    _check_clear(world, block)
+    return block
 
 
 def _check_clear(world: World, block: BlockSpec) -> None:

@@ -63,10 +63,10 @@ class Outbox:
     def take(self) -> Sequence[Item]:
         """Everything there is."""
         with self._lock:
-            found = tuple(self._items)
+            items = tuple(self._items)
             self._items.clear()
             self._woken = False
-        return found
+        return items
 
     def _notify(self) -> None:
         with self._lock:

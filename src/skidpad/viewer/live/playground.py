@@ -7,10 +7,11 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.interpolate import CubicSpline
 
-from ...controllers import polyline
-from ...stage import BodyShape, Line, shape_of
+from ...body import Outline
+from ...plane.line import Line, smooth_loop
+from ...stage import BodyShape, shape_of
+from ...stage import Line as Mark
 from ...units import m, rad
 from ...vehicles import formula_student, wheeled
 from ...world.scene.scene import (
@@ -25,7 +26,6 @@ from ...world.scene.scene import (
     VehicleSpec,
     WallSpec,
 )
-from ...world.scene.shapes import Outline
 from .obstacles import BOX_SIDE, box, cone
 from .pilots import KEYBOARD, PATH
 
@@ -50,7 +50,7 @@ class Playground(NamedTuple):
     """Everything an arena needs."""
 
     scene: Scene
-    lines: tuple[Line, ...]
+    lines: tuple[Mark, ...]
     starts: dict[str, str]
     title: str
 
@@ -72,16 +72,14 @@ def playground() -> Playground:
             PropertyRegion("friction_mu", 0.25, x_min=-44.0, x_max=-30.0, y_min=15.0, y_max=26.0),
         ),
     )
-    lines = (Line(points, "centre"),)
+    lines = (Mark(points, "centre"),)
     return Playground(scene, lines, {"car": KEYBOARD, "pace": PATH}, "Playground")
 
 
 def _middle() -> NDArray[np.float64]:
     """The middle of the track, a point every half metre, its first one again at the end."""
-    corners = np.array([*_CORNERS, _CORNERS[0]])
-    along = np.concatenate([[0.0], np.cumsum(np.hypot(*np.diff(corners, axis=0).T))])
-    curve = CubicSpline(along, corners, bc_type="periodic")
-    return np.asarray(curve(np.linspace(0.0, along[-1], round(2.0 * float(along[-1])))))
+    points = smooth_loop(np.array(_CORNERS), 0.5)
+    return np.vstack([points, points[:1]])
 
 
 def _on(middle: NDArray[np.float64], share: float) -> Pose:
@@ -92,20 +90,14 @@ def _on(middle: NDArray[np.float64], share: float) -> Pose:
 
 
 def _cones(middle: NDArray[np.float64]) -> list[BlockSpec]:
-    steps = np.diff(middle, axis=0)
-    normals = np.column_stack([-steps[:, 1], steps[:, 0]]) / np.hypot(*steps.T)[:, None]
-    normals = np.vstack([normals, normals[:1]])
-    found: list[BlockSpec] = []
+    line = Line.through(middle[:-1], closed=True)
+    blocks: list[BlockSpec] = []
     for side, colour, name in ((0.5, _LEFT, "left"), (-0.5, _RIGHT, "right")):
-        edge = middle + side * _WIDTH * normals
-        along = polyline.distances(edge)
-        length = float(along[-1])
-        count = round(length / _CONES_EVERY)
-        at = np.arange(count) * (length / count)
-        for x, y in zip(*(np.interp(at, along, edge[:, k]).tolist() for k in (0, 1)), strict=True):
+        edge = Line.through(line.beside(side * _WIDTH), closed=True)
+        for x, y in edge.resampled(_CONES_EVERY).vertices.tolist():
             if not (y < -20.0 and _GAP[0] < x < _GAP[1]):
-                found.append(cone(f"{name} {len(found) + 1}", x, y, colour))
-    return found
+                blocks.append(cone(f"{name} {len(blocks) + 1}", x, y, colour))
+    return blocks
 
 
 def _boxes() -> list[BlockSpec]:

@@ -11,11 +11,11 @@ from threading import Event, Thread
 from time import perf_counter
 from typing import Any
 
+from ...controllers.driving import Axes
 from ...errors import InvalidValue, SkidpadError
 from ...units import one, per_s, s
 from . import messages as said
 from .arena import Arena
-from .driving import Axes
 from .frames import DIVERGED, PAUSED, RECORDING, Frame, Moment
 from .outbox import Outbox
 from .pace import Pace

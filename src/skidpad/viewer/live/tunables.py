@@ -69,7 +69,7 @@ class Tunable(NamedTuple):
 def tunables_of(group: Group, row: int) -> dict[str, Tunable]:
     """What can be changed of a vehicle that still has the parameters it starts with, by name."""
     leaves = {leaf.name: k for k, leaf in enumerate(record.fields(group.model.Params))}
-    found: dict[str, Tunable] = {}
+    tunables: dict[str, Tunable] = {}
     for name, known in _KNOWN.items():
         if name not in leaves:
             continue
@@ -78,8 +78,8 @@ def tunables_of(group: Group, row: int) -> dict[str, Tunable]:
         if value > 0.0:
             leaf = record.fields(group.model.Params)[column]
             low, high = _within(leaf, known.low * value, known.high * value)
-            found[name] = Tunable(name, known.label, leaf.unit.symbol, low, high, column)
-    return found
+            tunables[name] = Tunable(name, known.label, leaf.unit.symbol, low, high, column)
+    return tunables
 
 
 def _within(leaf: record.Field, low: float, high: float) -> tuple[float, float]:

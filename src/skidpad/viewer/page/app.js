@@ -225,7 +225,7 @@ export class App {
     const k = this.#bodyUnder(x, y);
     if (k < 0) return false;
     const { list, vehicles } = this.scene.bodies;
-    const own = list[k].kind === "trailer" ? vehicles.find((v) => list[k].name.startsWith(list[v].name)) : k;
+    const own = list[k].kind === "trailer" ? vehicles.find((v) => list[k].name === `${list[v].name} trailer`) : k;
     this.choose(own ?? this.chosen);
     return true;
   }

@@ -55,11 +55,11 @@ export class Bodies {
     });
   }
 
-  /** A trailer has the colour of the vehicle whose name its own begins with. */
+  /** A trailer has the colour of the vehicle that tows it, by whose name it is called. */
   #colourNumber(body, k) {
     const before = this.vehicles.filter((v) => v <= k).length - 1;
     if (body.kind !== "trailer") return Math.max(before, 0);
-    const own = this.vehicles.findIndex((v) => body.name.startsWith(this.list[v].name));
+    const own = this.vehicles.findIndex((v) => body.name === `${this.list[v].name} trailer`);
     return own < 0 ? Math.max(before, 0) : own;
   }
 

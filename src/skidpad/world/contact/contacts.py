@@ -16,10 +16,11 @@ from typing import Any
 
 import numpy as np
 
+from ...plane.polygon import signed_area
+from ...plane.pose import turned
 from ...units import m, m_s2, per_s, rad, s
-from ..by_name import ByName
+from ..inventory import Inventory
 from .joints import Ends, Joints, Span
-from .outline import area
 from .solids import PLAIN, Inertia, Moving, Part, Point, Points, Pushed, Square, Surface
 from .touches import ContactEvent, Touches, listener
 
@@ -69,7 +70,7 @@ class Contacts:
         self._ground: Any = self._world.CreateStaticBody(userData="ground")
         self._gravity = gravity
         self._iterations = velocity_iterations, position_iterations
-        self._bodies: ByName[_Body] = ByName("body")
+        self._bodies: Inventory[_Body] = Inventory("body")
         self._pushed: list[Any] = []
         self._obstacles: dict[str, Any] = {}
         self._goals: list[tuple[Any, Moving]] = []
@@ -126,9 +127,9 @@ class Contacts:
     ) -> None:
         """A block that can be pushed; the ground holds it with friction at two points."""
         body = self._dynamic(name, pose, pushed.linear_damping, pushed.angular_damping)
-        ground = sum(area(part.outline) for part in parts)
-        made = self._shapes(body, parts, pushed.mass / ground, climbed)
-        self._bodies[name] = _Body(body, tuple(body.localCenter), parts=made)
+        ground = sum(signed_area(part.outline) for part in parts)
+        shapes = self._shapes(body, parts, pushed.mass / ground, climbed)
+        self._bodies[name] = _Body(body, tuple(body.localCenter), parts=shapes)
         self._pushed.append(body)
         self.put(name, pose)
         hold = 0.5 * pushed.ground_friction * pushed.mass * self._gravity
@@ -145,11 +146,11 @@ class Contacts:
     def add_vehicle(self, name: str, parts: Sequence[Part], pose: Moving, inertia: Inertia) -> None:
         """A vehicle, which damps and drives itself."""
         body = self._dynamic(name, pose, 0.0, 0.0)
-        made = self._shapes(body, parts, 1.0)
+        shapes = self._shapes(body, parts, 1.0)
         com = (inertia.com_x, inertia.com_y)
         about_origin = inertia.I_z + inertia.mass * (com[0] * com[0] + com[1] * com[1])
         body.massData = self._box2d.b2MassData(mass=inertia.mass, center=com, I=about_origin)
-        self._bodies[name] = _Body(body, com, guest=True, parts=made)
+        self._bodies[name] = _Body(body, com, guest=True, parts=shapes)
         self._admit(name, within=False)
 
     def _dynamic(self, name: str, pose: Moving, linear: per_s, angular: per_s) -> Any:
@@ -165,7 +166,7 @@ class Contacts:
         self, body: Any, parts: Sequence[Part], density: float, climbed: bool = False
     ) -> list[Any]:
         kind, others = (_CLIMBED, _ALL - _VEHICLE) if climbed else (_THING, _ALL)
-        made: list[Any] = []
+        fixtures: list[Any] = []
         for part in parts:
             shape = self._box2d.b2PolygonShape(vertices=[tuple(p) for p in part.outline])
             shape.radius = part.surface.skin
@@ -177,8 +178,8 @@ class Contacts:
                 categoryBits=kind,
                 maskBits=others,
             )
-            made.append(fixture)
-        return made
+            fixtures.append(fixture)
+        return fixtures
 
     def obstruct(self, owner: str, squares: Sequence[Square]) -> None:
         """Put squares along the world's axes in place of those put for the same owner before."""
@@ -230,7 +231,7 @@ class Contacts:
         body = kept.body
         body.transform = (x, y), yaw
         if body.type != self._box2d.b2_staticBody:
-            r_x, r_y = _turned(kept.com, yaw)
+            r_x, r_y = turned(cos(yaw), sin(yaw), *kept.com)
             body.linearVelocity = v_x - omega * r_y, v_y + omega * r_x
             body.angularVelocity = omega
 
@@ -259,7 +260,7 @@ class Contacts:
         """Pose and velocity of a body."""
         kept = self._bodies[name]
         place, v, yaw, omega = kept.place, kept.velocity, kept.body.angle, kept.body.angularVelocity
-        r_x, r_y = _turned(kept.com, yaw)
+        r_x, r_y = turned(cos(yaw), sin(yaw), *kept.com)
         return Moving(place.x, place.y, yaw, v.x + omega * r_y, v.y - omega * r_x, omega)
 
     def places(self, names: Sequence[str]) -> list[Point]:
@@ -325,8 +326,3 @@ class Contacts:
             useRadii=True,
         )
         return measured.distance
-
-
-def _turned(point: Point, yaw: rad) -> Point:
-    c, s_ = cos(yaw), sin(yaw)
-    return c * point[0] - s_ * point[1], s_ * point[0] + c * point[1]

@@ -18,7 +18,7 @@ from ..ground.ground import Ground
 from ..ground.steep import SteepGround
 from ..motion.animation import actor_pose, keyframe_pose
 from ..motion.bodies import Bodies
-from ..motion.build import Built
+from ..motion.build import BuiltVehicle
 from ..motion.placing import fill
 from ..scene.scene import Scene
 from .contacts import Contacts
@@ -26,7 +26,7 @@ from .nearness import Nearness
 from .solids import Moving
 from .standing import standing_segments
 from .touches import Contact, ContactEvent
-from .wheel_outlines import WheelOutlines
+from .turning_parts import TurningParts
 
 _NOTHING = np.empty((0, 2))
 
@@ -36,7 +36,7 @@ class Encounters:
 
     Args:
         scene: what there is.
-        made: the vehicles of the scene by name.
+        built: the vehicles of the scene by name.
         bodies: their motion, by groups.
         events: where beginnings and ends of contacts are noted.
     """
@@ -44,7 +44,7 @@ class Encounters:
     def __init__(
         self,
         scene: Scene,
-        made: Mapping[str, Built],
+        built: Mapping[str, BuiltVehicle],
         bodies: Sequence[Bodies],
         events: deque[ContactEvent],
     ) -> None:
@@ -52,19 +52,17 @@ class Encounters:
         self._contacts = Contacts(
             events, settings.gravity, settings.velocity_iterations, settings.position_iterations
         )
-        fill(self._contacts, scene, made)
+        fill(self._contacts, scene, built)
         self._bodies = tuple(bodies)
-        self._wheels = [WheelOutlines(b.group, made, self._contacts) for b in bodies]
-        specs = {spec.name: spec for spec in scene.vehicles}
-        upstream = scene.compat == "upstream"
-        self._steep = SteepGround(bodies, specs, upstream=upstream)
+        self._turning = [TurningParts(them, built, self._contacts) for them in bodies]
+        self._steep = SteepGround(bodies, built, upstream=scene.compat == "upstream")
         self._animated = [b for b in scene.blocks if b.animation and not b.intangible]
         self._actors = scene.actors
         solid = [b for b in scene.blocks if not b.intangible and (b.animation or not b.static)]
         self.movable = (*(b.name for b in solid), *(actor.name for actor in scene.actors))
         """Names of the blocks and actors that move."""
         names = [name for b in bodies for name in b.group.names]
-        radii = np.array([made[name].radius for name in names])
+        radii = np.array([built[name].radius for name in names])
         others = [b.shape.radius for b in solid] + [a.collision_radius for a in scene.actors]
         self._nearness = Nearness(radii, standing_segments(scene), np.array(others))
         # Vehicles on joints are in the solver wherever they are.
@@ -97,15 +95,15 @@ class Encounters:
             self._contacts.rest(time)
             return
         guests = list(self._by_groups(near))
-        given: dict[str, Moving] = {}
+        moving: dict[str, Moving] = {}
         for k, rows in guests:
             bodies, names = self._bodies[k], self._bodies[k].group.names
-            self._wheels[k].follow(rows, before[k])
-            given |= zip((names[row] for row in rows), bodies.moving(rows, before[k]), strict=True)
-        found = self._contacts.step(dt, given, time)
+            self._turning[k].follow(rows, before[k])
+            moving |= zip((names[row] for row in rows), bodies.moving(rows, before[k]), strict=True)
+        moved = self._contacts.step(dt, moving, time)
         for k, rows in guests:
             names = self._bodies[k].group.names
-            self._bodies[k].put(rows, [found[names[row]] for row in rows])
+            self._bodies[k].put(rows, [moved[names[row]] for row in rows])
 
     def _near(self) -> list[int]:
         """Numbers of the vehicles that may touch something, counted through all groups."""

@@ -101,12 +101,12 @@ class _Spring:
 
     def tune(self, dt: s) -> None:
         """Set stiffness and damping for the present lever arms."""
-        felt = _mass_between(self.ends)
-        if felt is None:
+        mass = _mass_between(self.ends)
+        if mass is None:
             return
-        omega = sqrt(self.stiffness / felt)
+        omega = sqrt(self.stiffness / mass)
         self.joint.frequency = omega / (2.0 * pi)
-        self.joint.dampingRatio = self.damping / (2.0 * felt * omega)
+        self.joint.dampingRatio = self.damping / (2.0 * mass * omega)
 
 
 @dataclass

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from math import atan2, cos, hypot, sin
+from math import atan2, hypot
 
 import numpy as np
 
 from ...arrays import Array
-from ...plane.maps.raster import border_segments
-from ...plane.maps.shapes import edges_at
-from ..ground.tops import CLIMBABLE
+from ...plane.maps.contour import border_segments
+from ...plane.polygon import edges_at
+from ...plane.pose import to_world
+from ..ground.block_tops import CLIMBABLE
 from ..scene.scene import BlockSpec, OccupancyGrid, Scene, VerticalPlane
 from .solids import Moving, Part, Surface
 
@@ -59,23 +60,22 @@ def plane_parts(plane: VerticalPlane) -> list[tuple[tuple[float, float], ...]]:
         if begin - at > 1e-3:
             pieces.append((at, begin))
         at = max(at, end)
-    c, s = cos(angle), sin(angle)
     half = 0.5 * plane.thickness
 
     def world(u: float, v: float) -> tuple[float, float]:
-        return x0 + c * u - s * v, y0 + s * u + c * v
+        return to_world((x0, y0, angle), u, v)
 
     return [(world(a, -half), world(b, -half), world(b, half), world(a, half)) for a, b in pieces]
 
 
 def standing_segments(scene: Scene) -> Array:
     """Edges (n, 4) of all that stands still and stops vehicles, grids included, in the world."""
-    found = [np.empty((0, 4))]
+    segments = [np.empty((0, 4))]
     passed = {b.name for b in scene.blocks if b.animation or is_climbed(b, scene)}
     for name, parts, pose in standing_parts(scene):
         if name not in passed:
-            found.append(edges_at([part.outline for part in parts], pose[:3]))
+            segments.append(edges_at([part.outline for part in parts], pose[:3]))
     for element in scene.elements:
         if isinstance(element, OccupancyGrid):
-            found.append(border_segments(element.grid))
-    return np.concatenate(found)
+            segments.append(border_segments(element.grid))
+    return np.concatenate(segments)

@@ -123,10 +123,10 @@ class _Open(NamedTuple):
     total: _Impulse = _NOTHING
     """Of all steps."""
 
-    def after(self, felt: _Impulse) -> _Open:
+    def after(self, impulse: _Impulse) -> _Open:
         """The same after another step."""
-        total = _Impulse(self.total.normal + felt.normal, self.total.tangential + felt.tangential)
-        return _Open(self.since, self.where, felt, total)
+        total = _Impulse(*(a + b for a, b in zip(self.total, impulse, strict=True)))
+        return _Open(self.since, self.where, impulse, total)
 
 
 class Touches:
@@ -143,7 +143,7 @@ class Touches:
         round than the names."""
         self._open: dict[Pair, _Open] = {}
         self._new: dict[Pair, _Meeting] = {}
-        self._felt: dict[Pair, _Impulse] = {}
+        self._impulses: dict[Pair, _Impulse] = {}
 
     def begin(self, contact: Any) -> None:
         """Two shapes begin to touch."""
@@ -165,10 +165,10 @@ class Touches:
             return
         pair, flipped = known
         pressing = impulse.normalImpulses
-        normal, tangential = self._felt.get(pair, _NOTHING)
+        normal, tangential = self._impulses.get(pair, _NOTHING)
         # Box2D's tangent points to the right of its normal; on the other body both are turned.
         rubbing = sum(impulse.tangentImpulses)
-        self._felt[pair] = _Impulse(normal + sum(pressing), tangential - rubbing)
+        self._impulses[pair] = _Impulse(normal + sum(pressing), tangential - rubbing)
         if pair not in self._open:
             self._new.setdefault(pair, _Meeting()).add(contact, pressing, flipped)
 
@@ -183,18 +183,18 @@ class Touches:
         if gone:
             now = {pair for pair in now if pair[0] not in gone and pair[1] not in gone}
         for pair in sorted(self._open.keys() | self._new.keys() | now):
-            known, felt = self._open.get(pair), self._felt.get(pair, _NOTHING)
+            known, impulse = self._open.get(pair), self._impulses.get(pair, _NOTHING)
             if known is None:
                 known = _Open(time, self._new.get(pair, _Meeting()).where())
-                begun = ContactEvent("begin", time, *pair, *known.where, *felt, since=time)
+                begun = ContactEvent("begin", time, *pair, *known.where, *impulse, since=time)
                 self.events.append(begun)
-            known = self._open[pair] = known.after(felt)
+            known = self._open[pair] = known.after(impulse)
             if pair not in now:
                 del self._open[pair]
                 where, total = known.where, known.total
                 self.events.append(ContactEvent("end", time, *pair, *where, *total, known.since))
         self._new.clear()
-        self._felt.clear()
+        self._impulses.clear()
 
     @property
     def contacts(self) -> tuple[Contact, ...]:

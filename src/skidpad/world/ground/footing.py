@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from ...arrays import Array
-from ...model import Vehicle
+from ...body import Geometry
+from ...plane.pose import to_world
 from ...units import m, s
-from ..motion.groups import Group
+from ..motion.bodies import Bodies
 from .terrain import Terrain
 
-_REACH: m = 0.3
-"""How high vehicles without wheels of their own get onto things."""
-_AROUND = np.array([(a, b) for a in (-0.5, 0.5) for b in (-0.5, 0.5)])
-"""Where such a vehicle feels the ground, in m from its reference point."""
+_CLIMB: m = 0.3
+"""How high vehicles without wheels get onto things."""
 
 _ALL = slice(None)
 
@@ -28,49 +25,37 @@ class Footing:
     each wheel, so that the roll is that of the axle and the pitch that of the ground along it.
     """
 
-    def __init__(self, group: Group, vehicles: dict[str, Vehicle], start: dict[str, m]) -> None:
-        self.group = group
-        self.columns = {name: k for k, name in enumerate(group.model.Disturbance._fields)}
-        """Of the disturbances, by name."""
-        known = group.model.Params._fields
-        self.wheels = [
-            wheel
-            for wheel in (n.removeprefix("mu_") for n in self.columns if n.startswith("mu_"))
-            if f"wheel_{wheel}" in known
-        ]
-        """Names of the wheels that have friction of their own."""
-        self._pose = [group.fields[name] for name in ("x", "y", "yaw")]
-        params = [vehicles[name].params for name in group.names]
-        hubs = [[getattr(p, f"wheel_{wheel}") for wheel in self.wheels] for p in params]
-        self.grips = _grips(params) if "mu_scale" in self.columns else None
-        """Friction of the tyres of each car, (B,); None where there is no factor on it."""
-        self._wheel_places = np.array(
-            [[(h.x, h.y) for h in row] for row in hubs] if self.wheels else [*map(_corners, params)]
-        )
-        self._points, self._reach = _points(hubs, params)
+    def __init__(self, bodies: Bodies, start: dict[str, m]) -> None:
+        self.bodies = bodies
+        names = bodies.group.names
+        shapes = [vehicle.geometry for vehicle in bodies.group.vehicles]
+        self.wheels = len(shapes[0].wheels)
+        """How many wheels each of them has."""
+        self._wheel_places = np.array([[(w.x, w.y) for w in shape.wheels] for shape in shapes])
+        feelers = np.array([_feelers(shape) for shape in shapes])
+        self._points, self._reach = feelers[:, :, :2], feelers[:, :, 2]
         """Where heights are read, (B, n, 2) from the reference points, and how far up, (B, n)."""
         self._fit = np.linalg.pinv(
             np.concatenate([np.ones((*self._points.shape[:2], 1)), self._points], axis=2)
         )
         self.heights: Array = np.tile(
-            np.array([[start[name]] for name in group.names]), self._points.shape[1]
+            np.array([[start[name]] for name in names]), self._points.shape[1]
         )
         """Of the ground at those points, (B, n), when it was last looked at."""
 
     @property
     def poses(self) -> Array:
         """Poses x, y, yaw (B, 3) of the vehicles as they are now."""
-        return self.group.state[:, self._pose]
+        return self.bodies.poses
 
     def wheel_places(self, poses: Array) -> tuple[Array, Array]:
-        """World coordinates x, y of the wheels, (B, wheels) each; cars have four."""
+        """World coordinates x, y of the wheels, (B, wheels) each."""
         return in_world(poses, self._wheel_places)
 
     @property
     def wheel_heights(self) -> Array:
         """Heights of the ground under the wheels, (B, wheels), when it was last looked at."""
-        count = self._wheel_places.shape[1]
-        return self.heights.reshape(len(self.heights), count, -1).mean(axis=2)
+        return self.heights.reshape(len(self.heights), self.wheels, -1).mean(axis=2)
 
     def heights_under(self, terrain: Terrain, time: s, poses: Array, rows: slice = _ALL) -> Array:
         """Heights of the ground where some of the vehicles stand, (rows, n)."""
@@ -87,32 +72,14 @@ class Footing:
 
 def in_world(poses: Array, points: Array) -> tuple[Array, Array]:
     """World coordinates of points (B, n, 2) seen from poses (B, 3)."""
-    x, y, yaw = poses.T[:, :, None]
-    c, s_ = np.cos(yaw), np.sin(yaw)
-    ahead, left = points[..., 0], points[..., 1]
-    return x + c * ahead - s_ * left, y + s_ * ahead + c * left
+    return to_world(poses.T[:, :, None], points[..., 0], points[..., 1])
 
 
-def _points(hubs: list[list[Any]], params: list[Any]) -> tuple[Array, Array]:
-    if not hubs or not hubs[0]:
-        points = np.array([_corners(p) for p in params])
-        return points, np.full(points.shape[:2], _REACH)
-    sides = (-1.0, 1.0) if len(hubs[0]) == 2 else (0.0,)
-    points = [[(h.x + k * h.radius, h.y) for h in row for k in sides] for row in hubs]
+def _feelers(shape: Geometry) -> list[tuple[m, m, m]]:
+    """Points of a vehicle under which heights are read, and how far up it gets there."""
+    if not shape.wheels:
+        x, y = zip(*(point for outline in shape.outlines for point in outline), strict=True)
+        return [(a, b, _CLIMB) for a in (min(x), max(x)) for b in (min(y), max(y))]
+    sides = (-1.0, 1.0) if len(shape.wheels) == 2 else (0.0,)
     # A wheel gets onto what is not higher than its axle.
-    reach = [[h.radius for h in row for _ in sides] for row in hubs]
-    return np.array(points), np.array(reach)
-
-
-def _corners(p: Any) -> Array:
-    """Where the four wheels of a car stand, as far as its parameters tell."""
-    if not all(hasattr(p, name) for name in ("l_f", "l_r", "track")):
-        return _AROUND
-    half = 0.5 * p.track
-    return np.array([(x, y) for x in (-p.l_r, p.l_f) for y in (-half, half)])
-
-
-def _grips(params: list[Any]) -> Array | None:
-    tyres = [getattr(p, "tyre", None) for p in params]
-    known = all(hasattr(tyre, "D") for tyre in tyres)
-    return np.array([tyre.D for tyre in tyres if tyre is not None]) if known else None
+    return [(w.x + k * w.radius, w.y, w.radius) for w in shape.wheels for k in sides]

@@ -2,28 +2,22 @@
 
 from __future__ import annotations
 
-import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
 from ...arrays import Array
-from ...model import Vehicle
+from ...body import GroundUnder
 from ...units import m, rad, s
 from ..contact.contacts import Moving
-from ..errors import WorldWarning
-from ..motion.groups import Group
+from ..motion.bodies import Bodies
+from ..motion.build import BuiltVehicle
 from ..scene.scene import Scene, VehicleSpec
 from .footing import Footing
 from .regions import Regions
-from .slopes import Down, down, pull_of
+from .slopes import down, tell, warn_of_those_not_told
 from .terrain import Terrain
-
-_OVERRIDES = {"friction_mu": "mu", "friction_C_rr": "rolling"}
-"""Names of regions, and the disturbances that they set for each wheel."""
-_TALL: m = 2.0
-"""How high a vehicle reaches whose file does not say it."""
 
 
 class Ground:
@@ -31,43 +25,43 @@ class Ground:
 
     Args:
         scene: what there is.
-        groups: the vehicles.
-        vehicles: the same by name, for their parameters.
+        bodies: the vehicles, by groups.
+        built: the same by name.
         at: where a block is that may be pushed; by default where it starts.
     """
 
     def __init__(
         self,
         scene: Scene,
-        groups: list[Group],
-        vehicles: dict[str, Vehicle],
+        bodies: Sequence[Bodies],
+        built: Mapping[str, BuiltVehicle],
         at: Callable[[str], Moving] | None = None,
     ) -> None:
-        self._friction = {name: Regions(scene, name) for name in _OVERRIDES}
-        self._regions = any(self._friction.values())
+        self._friction = Regions(scene, "friction_mu")
+        self._rolling = Regions(scene, "friction_C_rr")
+        self._regions = bool(self._friction) or bool(self._rolling)
         self._terrain = Terrain(scene)
         # Upstream looks for regions where the wheels would be if the ground were at z = 0.
         self._flat_regions = scene.compat == "upstream"
+        self._gravity = scene.settings.gravity
         self._time: s = 0.0
-        specs = {spec.name: spec for spec in scene.vehicles}
-        start = {name: self._start(specs[name]) for group in groups for name in group.names}
+        start = {spec.name: self._start(spec, built[spec.name].height) for spec in scene.vehicles}
         if at is not None:
             self._terrain.follow(at)
-        self._footings = [Footing(group, vehicles, start) for group in groups]
-        self._pulls = [pull_of(group, scene.settings.gravity) for group in groups]
+        self._footings = [Footing(them, start) for them in bodies]
         if self._terrain.sloping:
-            _warn_of_those_not_pulled(groups, self._pulls)
+            warn_of_those_not_told(bodies)
         self._at = {
             name: (footing, row)
             for footing in self._footings
-            for row, name in enumerate(footing.group.names)
+            for row, name in enumerate(footing.bodies.group.names)
         }
 
-    def _start(self, spec: VehicleSpec) -> m:
+    def _start(self, spec: VehicleSpec, height: m) -> m:
         """Height of the ground under a vehicle at the start."""
         if spec.skip_elevation_adjust or self._terrain.level:
             return spec.pose.z
-        return self._terrain.start(spec.pose, _TALL if spec.shape is None else spec.shape.z_max)
+        return self._terrain.start(spec.pose, height)
 
     @property
     def differs(self) -> bool:
@@ -84,9 +78,9 @@ class Ground:
 
         With `solid`, ramps and bumps with a body count however high they are.
         """
-        found = self._terrain.height(x, y, reach, self._time)
+        ground = self._terrain.height(x, y, reach, self._time)
         higher = self._terrain.solid_height(x, y, self._time) if solid else None
-        return found if higher is None else np.fmax(found, higher)
+        return ground if higher is None else np.fmax(ground, higher)
 
     def heights_under(self, group: int) -> Array:
         """Heights of the ground where a group's vehicles stand, (B, n), when last put on it."""
@@ -121,34 +115,26 @@ class Ground:
         self._time = time
         if not self.differs:
             return
-        for footing, pull in zip(self._footings, self._pulls, strict=True):
+        for footing in self._footings:
             poses = footing.poses
+            under = GroundUnder(self._gravity)
             if not self._terrain.level:
-                self._settle(footing, pull, poses)
-            if self._regions:
-                self._set_friction(footing, poses)
+                footing.heights[:] = footing.heights_under(self._terrain, self._time, poses)
+                _, pitch, roll = footing.lying(footing.heights)
+                under = under._replace(down=down(pitch, roll))
+            if self._regions and footing.wheels:
+                under = self._with_friction(under, footing, poses)
+            tell(footing.bodies, under)
 
-    def _settle(self, footing: Footing, pull: Callable[[Down], None] | None, poses: Array) -> None:
-        """Put vehicles on the ground, and let slopes pull at them."""
-        footing.heights[:] = footing.heights_under(self._terrain, self._time, poses)
-        if pull is not None:
-            _, pitch, roll = footing.lying(footing.heights)
-            pull(down(pitch, roll))
-
-    def _set_friction(self, footing: Footing, poses: Array) -> None:
+    def _with_friction(self, under: GroundUnder, footing: Footing, poses: Array) -> GroundUnder:
         x, y = footing.wheel_places(poses)
         level = self._flat_regions or self._terrain.level
         z = np.zeros_like(x) if level else footing.wheel_heights
-        told = footing.group.disturbances
-        for name, field in _OVERRIDES.items() if footing.wheels else ():
-            at = [footing.columns[f"{field}_{wheel}"] for wheel in footing.wheels]
-            told[:, at] = self._friction[name].numbers(x, y, z, outside=-1.0)
-        if footing.grips is not None:
-            # Cars have one factor on the friction of all tyres: the mean of the four.
-            mu = self._friction["friction_mu"].numbers(x, y, z, outside=np.nan)
-            own = footing.grips[:, None]
-            scale = np.where(np.isnan(mu), 1.0, mu / own).mean(axis=1)
-            told[:, footing.columns["mu_scale"]] = scale
+        mu, rolling = (
+            tuple(regions.numbers(x, y, z, outside=-1.0).T)
+            for regions in (self._friction, self._rolling)
+        )
+        return under._replace(mu=mu, rolling=rolling)
 
     def snapshot(self) -> tuple[Any, ...]:
         """Copies of everything that changes."""
@@ -159,19 +145,3 @@ class Ground:
         self._time, *heights = snapshot
         for footing, kept in zip(self._footings, heights, strict=True):
             footing.heights[:] = kept
-
-
-def _warn_of_those_not_pulled(groups: list[Group], pulls: list[Any]) -> None:
-    without = [
-        f"{name} ({group.model.name})"
-        for group, pull in zip(groups, pulls, strict=True)
-        if pull is None
-        for name in group.names
-    ]
-    if without:
-        warnings.warn(
-            "slopes do not pull at vehicles whose models take neither a force nor an acceleration: "
-            + ", ".join(without),
-            WorldWarning,
-            stacklevel=5,
-        )

@@ -32,8 +32,8 @@ class Regions:
 
     def at(self, x: m, y: m, z: m) -> float | bool | None:
         """The value at a point of the world; None outside of all regions."""
-        found = (region.value for region in self._regions if (x, y, z) in region)
-        value = next(found, None)
+        values = (region.value for region in self._regions if (x, y, z) in region)
+        value = next(values, None)
         assert not isinstance(value, str)
         return value
 

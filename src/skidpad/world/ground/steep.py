@@ -19,14 +19,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...arrays import Array
+from ...body import Geometry, Point
+from ...plane.polygon import enclosed
 from ...units import m
-from ...vehicles.wheeled import Description, Wheel
 from ..contact.contacts import Contacts
-from ..contact.outline import Point, contains
 from ..contact.solids import Square, Surface
 from ..motion.bodies import Bodies
-from ..motion.build import OWN_OUTLINE
-from ..scene.scene import VehicleSpec
+from ..motion.build import BuiltVehicle
 from .footing import in_world
 from .ground import Ground
 
@@ -37,9 +36,8 @@ LEAST: m = 0.01
 """Half side of the obstacles of a vehicle at rest."""
 PER_SPEED = 0.07
 """In s: how much the half side grows with the speed."""
-_OWN_DIAMETER: m = 0.6
-_OWN_HEIGHT: m = 1.5
-"""Of wheels and chassis of skidpad's own vehicles, as far as steep ground goes."""
+_NO_WHEEL: m = 0.6
+"""Diameter of the wheels that a vehicle without any is taken to have."""
 
 
 class SteepGround:
@@ -47,17 +45,17 @@ class SteepGround:
 
     Args:
         bodies: the vehicles, by groups.
-        specs: what the scene says about them, by name.
+        built: the same by name.
         upstream: whether to keep to upstream's rule.
     """
 
     def __init__(
-        self, bodies: Sequence[Bodies], specs: Mapping[str, VehicleSpec], *, upstream: bool
+        self, bodies: Sequence[Bodies], built: Mapping[str, BuiltVehicle], *, upstream: bool
     ) -> None:
         self._bodies, self._upstream = bodies, upstream
         self._names = [name for them in bodies for name in them.group.names]
-        them = [specs[name] for name in self._names]
-        feelers = [_corners(s) + ([] if upstream else _wheel_corners(s)) for s in them]
+        shapes = [built[name].geometry for name in self._names]
+        feelers = [_corners(s) + ([] if upstream else _wheel_corners(s)) for s in shapes]
         most = max((len(row) for row in feelers), default=0)
         # Shorter rows repeat their last one.
         rows = [row + row[-1:] * (most - len(row)) for row in feelers]
@@ -65,8 +63,7 @@ class SteepGround:
         self._step = np.array([[step for _, step, _ in row] for row in rows])
         self._wheel = np.array([[wheel for _, _, wheel in row] for row in rows])
         # What hangs higher than the chassis is driven under.
-        heights = [_OWN_HEIGHT if s.shape is None else s.shape.z_max for s in them]
-        self._top = 1.05 * np.array(heights)[:, None]
+        self._top = 1.05 * np.array([built[name].height for name in self._names])[:, None]
         self._stopped: list[int] = []
 
     def look(self, ground: Ground, contacts: Contacts) -> Sequence[int]:
@@ -92,7 +89,7 @@ class SteepGround:
     def _obstruct(
         self, contacts: Contacts, stopped: list[int], places: Array, steep: NDArray[np.bool_]
     ) -> None:
-        speed = np.concatenate([them.speed() for them in self._bodies])
+        speed = np.concatenate([them.speeds() for them in self._bodies])
         for row in sorted({*stopped, *self._stopped}):
             half = LEAST + PER_SPEED * float(speed[row])
             middles = np.unique(np.round(places[row][steep[row]] / half), axis=0) * half
@@ -124,30 +121,19 @@ _Feeler = tuple[Point, m, int]
 negative: than under all of them."""
 
 
-def _corners(spec: VehicleSpec) -> list[_Feeler]:
+def _corners(shape: Geometry) -> list[_Feeler]:
     """Corners of the chassis."""
-    wheels = _wheels(spec)
-    diameter = wheels[0].diameter if wheels else _OWN_DIAMETER
-    return [(point, STEP * diameter, -1) for point in _outline(spec)]
+    diameter = 2.0 * shape.wheels[0].radius if shape.wheels else _NO_WHEEL
+    return [(point, STEP * diameter, -1) for outline in shape.outlines for point in outline]
 
 
-def _wheel_corners(spec: VehicleSpec) -> list[_Feeler]:
+def _wheel_corners(shape: Geometry) -> list[_Feeler]:
     """Corners of wheels that are not under the chassis."""
-    found: list[_Feeler] = []
-    for k, wheel in enumerate(
-        spec.dynamics.wheels if isinstance(spec.dynamics, Description) else ()
-    ):
-        a, b = 0.5 * wheel.diameter, 0.5 * wheel.width
+    corners: list[_Feeler] = []
+    for k, wheel in enumerate(shape.wheels):
+        a, b = wheel.radius, 0.5 * wheel.width
         for u, v in ((-a, -b), (a, -b), (a, b), (-a, b)):
             point = wheel.x + u, wheel.y + v
-            if not contains(_outline(spec), point):
-                found.append((point, 2.0 * STEP * hypot(u, v), k))
-    return found
-
-
-def _wheels(spec: VehicleSpec) -> Sequence[Wheel]:
-    return spec.dynamics.wheels if isinstance(spec.dynamics, Description) else ()
-
-
-def _outline(spec: VehicleSpec) -> tuple[Point, ...]:
-    return OWN_OUTLINE if spec.shape is None else spec.shape.outline
+            if not any(enclosed(np.array([point]), np.array(o))[0] for o in shape.outlines):
+                corners.append((point, 2.0 * STEP * hypot(u, v), k))
+    return corners

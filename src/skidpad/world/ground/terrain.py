@@ -19,7 +19,7 @@ from ...units import m, s
 from ..contact.contacts import Moving
 from ..motion.animation import keyframe_height, keyframe_pose
 from ..scene.scene import ElevationMap, HorizontalPlane, Pose, Scene
-from .tops import Tops, blocks_with_tops, seen_from
+from .block_tops import BlockTops, blocks_with_tops, seen_from
 
 
 class Surface(Protocol):
@@ -46,7 +46,7 @@ class Terrain:
         self._over: list[Surface] = [Plane(e) for e in planes]
         if upstream:
             self._over += lattices
-        self._tops = Tops()
+        self._tops = BlockTops()
         for block in blocks_with_tops(scene):
             stands = not block.skip_elevation_adjust
             z = self.start(block.pose, block.shape.z_max) if stands else block.pose.z
@@ -69,15 +69,15 @@ class Terrain:
         Planes and blocks above `reach`, in m, are left out: one is under them, or before them as
         before a wall.
         """
-        found = np.full(np.shape(x), np.nan)
+        ground = np.full(np.shape(x), np.nan)
         for surface in self._solid:
-            found = np.fmax(found, surface.height(x, y, time))
+            ground = np.fmax(ground, surface.height(x, y, time))
         for surface in self._over:
             here = surface.height(x, y, time)
-            found = np.fmax(found, np.where(here <= reach, here, np.nan))
+            ground = np.fmax(ground, np.where(here <= reach, here, np.nan))
         for here in self._tops.heights(x, y, time):
-            found = np.fmax(found, np.where(here <= reach, here, np.nan))
-        return np.where(np.isnan(found), 0.0, found)
+            ground = np.fmax(ground, np.where(here <= reach, here, np.nan))
+        return np.where(np.isnan(ground), 0.0, ground)
 
     def solid_height(self, x: Array, y: Array, time: s = 0.0) -> Array | None:
         """Heights of ramps and bumps that have a body, at points of the world; NaN beside them.
@@ -86,10 +86,10 @@ class Terrain:
         """
         if not self._tops.solid:
             return None
-        found = np.full(np.shape(x), np.nan)
+        ground = np.full(np.shape(x), np.nan)
         for here in self._tops.heights(x, y, time, solid=True):
-            found = np.fmax(found, here)
-        return found
+            ground = np.fmax(ground, here)
+        return ground
 
     def start(self, pose: Pose, z_max: m) -> m:
         """Height of the ground on which something stands at the start.

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from math import atan2, cos, hypot, pi, sin
 
+from ...plane.pose import placed
 from ...units import m, rad, s
 from ..contact.contacts import Moving
 from ..scene.scene import ActorSpec, Keyframe, Pose
@@ -21,9 +22,8 @@ def keyframe_pose(initial: Pose, frames: Sequence[Keyframe], time: s) -> Moving:
     a, b, share = _between(frames, time)
     x = a.x + share * (b.x - a.x)
     y = a.y + share * (b.y - a.y)
-    c, s_ = cos(initial.yaw), sin(initial.yaw)
-    yaw = initial.yaw + turned_towards(a.yaw, b.yaw, share)
-    return Moving(initial.x + c * x - s_ * y, initial.y + s_ * x + c * y, yaw)
+    start = initial.x, initial.y, initial.yaw
+    return Moving(*placed(start, (x, y, turned_towards(a.yaw, b.yaw, share))))
 
 
 def keyframe_height(frames: Sequence[Keyframe], time: s) -> m:

@@ -1,87 +1,182 @@
-"""Pose and velocity of the vehicles of a group, between their own states and the world's axes."""
+"""Motion of the vehicles of a group, between their own states and the world's axes.
+
+What a vehicle's body reads from the state as it is, or writes into it as it is, is found once, by
+asking the body about the columns of the state themselves. Only what it computes is asked for again.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from math import cos, sin
+from operator import itemgetter
 from typing import Any
 
 import numpy as np
 
-from ...arrays import AnyArray
+from ... import record
+from ...arrays import AnyArray, Array
+from ...body import Pose, Velocity, body_of
+from ...plane.pose import turned, turned_back
+from ...units import m, m_s, rad, rad_s
 from ..contact.solids import Moving
 from .groups import Group
 
 
 class Bodies:
-    """Which fields of a group's state are its motion.
+    """Poses and velocities of the vehicles of a group.
 
-    A model whose wheels cannot slide has no sideways velocity: of what a contact does to it, the
-    part along the vehicle stays.
+    Of what a contact does to a vehicle, that part stays which its body can do.
     """
 
     def __init__(self, group: Group) -> None:
         self.group = group
-        fields = group.fields
-        self._pose = tuple(fields[name] for name in ("x", "y", "yaw"))
-        self._v_x = fields["v_x"]
-        self._v_y = fields.get("v_y")
-        self._omega = fields.get("omega")
-        self._posed, self._placed = columns(self._pose), columns(self._pose[:2])
-        known = (k for k in (self._v_y, self._omega) if k is not None)
-        self._moved = columns((*self._pose, self._v_x, *known))
+        self.body = body = body_of(group.vehicles[0], "a world")
+        model = group.model
+        # Records of views: what a step or a user changes is in them.
+        self.x = _record(model.State, group.state)
+        self.u = _record(model.Input, group.inputs)
+        self.w = _record(model.Disturbance, group.disturbances)
+        self.p = _record(model.Params, group.params)
+        """States, inputs, disturbances and parameters as records of columns (B,)."""
+        table = group.state, record.flatten(self.x)
+        self._poses = _Table(*table, lambda: body.pose(self.x, self.p))
+        self._places = _Table(*table, lambda: body.pose(self.x, self.p)[:2])
+        self._velocities = _Table(*table, lambda: body.velocity(self.x, self.u, self.p))
+        self._motions = _Table(
+            *table, lambda: (*body.pose(self.x, self.p), *body.velocity(self.x, self.u, self.p))
+        )
+        self._written = self._fields_written()
 
     @property
-    def poses(self) -> AnyArray:
+    def poses(self) -> Array:
         """Poses x, y, yaw (B, 3), a copy."""
-        return self.group.state[:, self._posed].copy()
+        return self._poses.now().copy()
 
     @property
-    def places(self) -> AnyArray:
+    def places(self) -> Array:
         """Positions x, y (B, 2), as they are now: not to be kept."""
-        return self.group.state[:, self._placed]
+        return self._places.now()
 
-    def speed(self) -> AnyArray:
+    @property
+    def motions(self) -> Array:
+        """Pose x, y, yaw and velocity v_x, v_y, omega in body axes (B, 6), a copy."""
+        return self._motions.now().copy()
+
+    def motion(self, row: int) -> tuple[Pose, Velocity]:
+        """Pose and velocity of one vehicle."""
+        x, y, yaw, *velocity = self._motions.row(row)
+        return Pose(x, y, yaw), Velocity._make(velocity)
+
+    def speeds(self) -> Array:
         """How fast each vehicle moves (B,), in m/s."""
-        state = self.group.state
-        across = state[:, self._v_y] if self._v_y is not None else 0.0
-        return np.hypot(state[:, self._v_x], across)
+        velocities = self._velocities.now()
+        return np.hypot(velocities[:, 0], velocities[:, 1])
 
     def moving(self, rows: Sequence[int], before: AnyArray) -> list[Moving]:
         """Poses before the step with the velocities after it, of some vehicles in world axes."""
-        now, then = self.group.state[rows].tolist(), before[rows].tolist()
-        return [self._moving(a, b) for a, b in zip(now, then, strict=True)]
+        if self._poses.columns is not None:
+            then = before[:, self._poses.columns][rows].tolist()
+        else:
+            x = _record(self.group.model.State, before[rows])
+            p = _record(self.group.model.Params, self.group.params[rows])
+            then = _stacked(self.body.pose(x, p)).tolist()
+        now = self._velocities.now()[rows].tolist()
+        return [_in_world(*a, *b) for a, b in zip(then, now, strict=True)]
 
-    def _moving(self, now: list[float], then: list[float]) -> Moving:
-        at_x, at_y, at_yaw = self._pose
-        yaw, v_x = then[at_yaw], now[self._v_x]
-        v_y = 0.0 if self._v_y is None else now[self._v_y]
-        turned = now[at_yaw] - yaw
-        omega = turned / self.group.dt if self._omega is None else now[self._omega]
-        c, s = cos(yaw), sin(yaw)
-        return Moving(then[at_x], then[at_y], yaw, c * v_x - s * v_y, s * v_x + c * v_y, omega)
-
-    def put(self, rows: Iterable[int], movings: Iterable[Moving]) -> None:
+    def put(self, rows: Sequence[int], movings: Iterable[Moving]) -> None:
         """Write poses and velocities in world axes into the states of some vehicles."""
-        state, moved = self.group.state, self._moved
-        for row, (x, y, yaw, v_x, v_y, omega) in zip(rows, movings, strict=True):
-            c, s = cos(yaw), sin(yaw)
-            motion = [x, y, yaw, c * v_x + s * v_y]
-            if self._v_y is not None:
-                motion.append(c * v_y - s * v_x)
-            if self._omega is not None:
-                motion.append(omega)
-            state[row, moved] = motion
+        state, motions = self.group.state, [_in_body(*moving) for moving in movings]
+        if self._written is not None:
+            columns, chosen = self._written
+            # Row by row: up to some twenty vehicles that is faster than one write of all.
+            for row, motion in zip(rows, motions, strict=True):
+                state[row, columns] = chosen(motion)
+            return
+        *pose, v_x, v_y, omega = np.array(motions).T
+        x = _record(self.group.model.State, state[rows])
+        p = _record(self.group.model.Params, self.group.params[rows])
+        after = self.body.placed(x, Pose(*pose), Velocity(v_x, v_y, omega), p)
+        state[rows] = _stacked(record.flatten(after))
 
-    def velocity(self, row: int) -> tuple[float, float, float]:
-        """Velocity v_x, v_y, omega in body axes."""
-        state: Any = self.group.state[row]
-        v_y = 0.0 if self._v_y is None else float(state[self._v_y])
-        omega = 0.0 if self._omega is None else float(state[self._omega])
-        return float(state[self._v_x]), v_y, omega
+    def settle(self) -> None:
+        """Make dependent fields of all states consistent, as at the start of a run."""
+        model, state = self.group.model, self.group.state
+        if model.settle is not None:
+            state[:] = _stacked(record.flatten(model.settle(self.x, self.p)))
+
+    def fields(self, names: Sequence[str], rows: Sequence[int], states: AnyArray) -> list[Any]:
+        """Fields of states (B, nx) or of their outputs, of some vehicles: a list for each."""
+        known = self.group.fields
+        if all(name in known for name in names):
+            return states[rows][:, columns_at([known[name] for name in names])].tolist()
+        model = self.group.model
+        tables = (states, self.group.inputs, self.group.disturbances, self.group.params)
+        kinds = (model.State, model.Input, model.Disturbance, model.Params)
+        x, u, w, p = (_record(k, table[rows]) for k, table in zip(kinds, tables, strict=True))
+        outputs = self.group.vehicles[0].outputs(x, u, w, p)
+        values = [getattr(x if name in known else outputs, name) for name in names]
+        return _stacked(values).tolist()
+
+    def _fields_written(self) -> tuple[slice | list[int], Callable[[Any], Any]] | None:
+        """Columns of the state that a motion is written to and what of it; None: it is computed."""
+        motion = [np.zeros(len(self.group.names)) for _ in range(6)]
+        after = self.body.placed(self.x, Pose._make(motion[:3]), Velocity._make(motion[3:]), self.p)
+        places = {id(value): k for k, value in enumerate(motion)}
+        pairs = [
+            (column, places.get(id(new)))
+            for column, (old, new) in enumerate(
+                zip(record.flatten(self.x), record.flatten(after), strict=True)
+            )
+            if new is not old
+        ]
+        columns, sources = zip(*pairs, strict=True)
+        return None if None in sources else (columns_at(columns), itemgetter(*sources))
 
 
-def columns(indices: Sequence[int]) -> slice | list[int]:
+class _Table:
+    """Some quantities of all vehicles as one array: columns of the state where they are such."""
+
+    def __init__(
+        self, state: AnyArray, leaves: Sequence[Any], quantities: Callable[[], Sequence[Any]]
+    ) -> None:
+        self._state, self._quantities = state, quantities
+        places = {id(leaf): k for k, leaf in enumerate(leaves)}
+        values = quantities()
+        columns = [places[id(value)] for value in values if id(value) in places]
+        self.columns = columns_at(columns) if len(columns) == len(values) else None
+        """Of the state; None: some of the quantities are computed."""
+
+    def now(self) -> Array:
+        """The quantities (B, n) as they are: not to be kept."""
+        if self.columns is None:
+            return _stacked(self._quantities())
+        return self._state[:, self.columns]
+
+    def row(self, row: int) -> list[float]:
+        """Those of one vehicle."""
+        values = self.now()[row] if self.columns is None else self._state[row, self.columns]
+        return values.tolist()
+
+
+def _in_world(x: m, y: m, yaw: rad, v_x: m_s, v_y: m_s, omega: rad_s) -> Moving:
+    return Moving(x, y, yaw, *turned(cos(yaw), sin(yaw), v_x, v_y), omega)
+
+
+def _in_body(x: m, y: m, yaw: rad, v_x: m_s, v_y: m_s, omega: rad_s) -> tuple[float, ...]:
+    return x, y, yaw, *turned_back(cos(yaw), sin(yaw), v_x, v_y), omega
+
+
+def _record(kind: type, table: AnyArray) -> Any:
+    """A record of the columns of a table (n, fields)."""
+    return record.unflatten(kind, list(table.T))
+
+
+def _stacked(values: Sequence[Any]) -> Array:
+    """Columns side by side, (n, columns)."""
+    return np.stack(np.broadcast_arrays(*values), axis=1)
+
+
+def columns_at(indices: Sequence[int]) -> slice | list[int]:
     """Columns of an array as a slice where they lie side by side: NumPy is many times faster."""
     first = indices[0]
     if list(indices) == list(range(first, first + len(indices))):

@@ -1,12 +1,17 @@
-"""From what a scene says about a vehicle to one that runs, and to a body for contacts."""
+"""From what a scene says about a vehicle to one that runs, and to a solid for contacts."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from dataclasses import replace
 from math import cos, hypot, sin
 from typing import NamedTuple
 
 from ... import vehicles
+from ...body import Geometry, Outline, Point, Wheel, body_of
 from ...model import Vehicle
+from ...plane.outline import cleaned, convex_parts
+from ...plane.pose import moved
 from ...units import m, m_s2, rad
 from ...vehicles import wheeled
 from ...vehicles.autoware import NAMES as COMMAND_DRIVEN
@@ -16,99 +21,131 @@ from ..scene.scene import OwnDynamics, Shape, VehicleSpec
 CHASSIS = Surface(friction=0.0, restitution=0.01)
 WHEEL = Surface(friction=0.5, restitution=0.05, skin=0.01)
 """How upstream's vehicles feel to touch; wheels have the skin that Box2D gives by itself."""
-_OWN_MASS = 1500.0
-"""In kg, of skidpad's own vehicles whose model has no mass."""
-OWN_OUTLINE = ((-1.0, -0.8), (3.5, -0.8), (3.5, 0.8), (-1.0, 0.8))
-"""In m, of those for which the file gives none."""
 
 
-class SteeredWheel(NamedTuple):
-    """A wheel whose outline turns with it."""
+class TurningPart(NamedTuple):
+    """A part of a vehicle that turns about a point of it: a steered wheel, a trailer."""
 
     field: str
-    """Of the state: its angle on the vehicle."""
-    part: int
+    """Of the state or the outputs: its angle on the vehicle."""
+    number: int
     """Which of the vehicle's parts it is."""
-    wheel: wheeled.Wheel
+    pivot: Point
+    """On the vehicle."""
+    corners: Outline
+    """Seen from the pivot, at the angle 0."""
+    start: rad = 0.0
+    """The angle at which it is built."""
+    trails: bool = False
+    """Whether it is a trailer, which is seen as it stands."""
 
-    def outline(self, angle: rad) -> tuple[tuple[float, float], ...]:
-        """Its corners when it stands at an angle."""
-        return _rectangle(self.wheel, angle)
+    def outline(self, angle: rad) -> Outline:
+        """Its corners on the vehicle when it stands at an angle."""
+        return _turned(self.pivot, self.corners, angle)
+
+    @property
+    def reach(self) -> m:
+        """Largest distance from the reference point, at whatever angle."""
+        return hypot(*self.pivot) + max(hypot(x, y) for x, y in self.corners)
 
 
-class Built(NamedTuple):
-    """A vehicle of a scene, ready to be stepped."""
+class BuiltVehicle(NamedTuple):
+    """A vehicle of a scene, ready to be stepped and touched."""
 
     vehicle: Vehicle
+    """Its outlines are those of the scene, where the scene gives some."""
+    geometry: Geometry
+    height: m
     parts: tuple[Part, ...]
+    turning: tuple[TurningPart, ...]
     inertia: Inertia
     radius: m
     """Largest distance of its outline from the reference point."""
     set_point: dict[str, float]
     """What its controller is told at the start."""
-    steered: tuple[SteeredWheel, ...] = ()
 
 
-def built(spec: VehicleSpec, compat: str | None, gravity: m_s2) -> Built:
+def built_vehicle(spec: VehicleSpec, compat: str | None, gravity: m_s2) -> BuiltVehicle:
     """The vehicle of a spec; descriptions of wheeled robots hold the gravity already."""
-    if isinstance(spec.dynamics, OwnDynamics):
-        return _own(spec.dynamics, spec.shape, compat, gravity)
-    description = spec.dynamics
-    vehicle = wheeled.vehicle(description, compat)
-    body = vehicle.params.body
-    mass = body.chassis_mass + sum(w.mass for w in description.wheels)
-    assert spec.shape is not None
-    chassis = tuple(Part(p, CHASSIS) for p in spec.shape.parts)
-    parts = chassis + tuple(Part(_rectangle(w, w.yaw), WHEEL) for w in description.wheels)
-    steered = _steered(description, vehicle, len(chassis))
-    radius = max([_radius(parts), *(_reach(one.wheel) for one in steered)])
-    inertia = Inertia(mass, body.com_x, body.com_y, body.I_z)
-    set_point = dict(description.control.set_point)
-    return Built(vehicle, parts, inertia, radius, set_point, steered)
-
-
-def _steered(
-    description: wheeled.Description, vehicle: Vehicle, first: int
-) -> tuple[SteeredWheel, ...]:
-    """The wheels that steer; `first` is the part that the first wheel is."""
-    names, known = wheeled.KINDS[description.kind].wheels, vehicle.model.State._fields
-    return tuple(
-        SteeredWheel(f"steer_{name}", first + k, wheel)
-        for k, (name, wheel) in enumerate(zip(names, description.wheels, strict=True))
-        if f"steer_{name}" in known
+    shape, set_point = spec.shape, dict[str, float]()
+    if isinstance(spec.dynamics, wheeled.Description):
+        vehicle = wheeled.vehicle(spec.dynamics, compat)
+        set_point |= spec.dynamics.control.set_point
+    else:
+        vehicle = _own(spec.dynamics, compat, gravity)
+        # A chassis without a shape says nothing about the outline.
+        shape = None if shape is None or shape.made_from == "default" else shape
+    if shape is not None:
+        vehicle = replace(vehicle, outlines=(shape.outline,))
+    geometry = vehicle.geometry
+    parts = [Part(outline, CHASSIS) for outline in _chassis(geometry, shape)]
+    turning = [*_turning(geometry, len(parts))]
+    parts += [Part(_wheel_outline(wheel), WHEEL) for wheel in geometry.wheels]
+    parts += [Part(part.outline(0.0), CHASSIS) for part in turning if part.trails]
+    corners = (hypot(x, y) for part in parts for x, y in part.outline)
+    com_x, com_y = geometry.centre_of_mass
+    return BuiltVehicle(
+        vehicle,
+        geometry,
+        geometry.height if shape is None else shape.z_max,
+        tuple(parts),
+        tuple(turning),
+        Inertia(geometry.mass, com_x, com_y, geometry.inertia),
+        max([*corners, *(part.reach for part in turning)]),
+        set_point,
     )
 
 
-def _own(dynamics: OwnDynamics, shape: Shape | None, compat: str | None, gravity: m_s2) -> Built:
-    """One of skidpad's own vehicles."""
+def _own(dynamics: OwnDynamics | Vehicle, compat: str | None, gravity: m_s2) -> Vehicle:
+    """One of skidpad's own vehicles, in the gravity of the world; any other as it is."""
+    if isinstance(dynamics, Vehicle):
+        body_of(dynamics, "a world")
+        return dynamics
     name, params = dynamics.name, dict(dynamics.parameters)
     if name in COMMAND_DRIVEN:
         vehicle = vehicles.autoware(name, params, compat=compat)
     else:
         vehicle = vehicles.get(name)(params)
-    if "g" in vehicle.params._fields and "g" not in params:
-        vehicle = vehicle.with_params(g=gravity)
-    outlines = (OWN_OUTLINE,) if shape is None else shape.parts
-    parts = tuple(Part(outline, CHASSIS) for outline in outlines)
-    mass = getattr(vehicle.params, "m", _OWN_MASS)
-    along = [x for outline in outlines for x, _ in outline]
-    length = max(along) - min(along)
-    # Of a plate about as wide as a third of its length.
-    I_z = getattr(vehicle.params, "I_z", mass * length * length / 11.0)
-    return Built(vehicle, parts, Inertia(mass, 0.0, 0.0, I_z), _radius(parts), {})
+    feels = body_of(vehicle, "a world").gravity
+    return vehicle.with_params({feels: gravity}) if feels and feels not in params else vehicle
 
 
-def _rectangle(wheel: wheeled.Wheel, angle: rad) -> tuple[tuple[float, float], ...]:
-    a, b = 0.5 * wheel.diameter, 0.5 * wheel.width
+def _chassis(geometry: Geometry, shape: Shape | None) -> Iterator[Outline]:
+    """Convex pieces of the body."""
+    if shape is not None:
+        yield from shape.parts
+        return
+    for outline in geometry.outlines:
+        yield from convex_parts(cleaned(outline))
+
+
+def _turning(geometry: Geometry, first: int) -> Iterator[TurningPart]:
+    """Wheels that steer, and what is towed; `first` is the number of the first wheel."""
+    for k, wheel in enumerate(geometry.wheels):
+        if wheel.steer:
+            at = (wheel.x, wheel.y)
+            yield TurningPart(wheel.steer, first + k, at, _rectangle(wheel), wheel.yaw)
+    trailer, number = geometry.trailer, first + len(geometry.wheels)
+    if trailer is None:
+        return
+    wheels = (_wheel_outline(wheel) for wheel in trailer.wheels)
+    for outline in (*trailer.outlines, *wheels):
+        behind = tuple((x - trailer.drawbar, y) for x, y in outline)
+        for piece in convex_parts(cleaned(behind)):
+            yield TurningPart(trailer.angle, number, (trailer.hitch_x, 0.0), piece, trails=True)
+            number += 1
+
+
+def _wheel_outline(wheel: Wheel) -> Outline:
+    """A wheel on its vehicle, not steered."""
+    return _turned((wheel.x, wheel.y), _rectangle(wheel), wheel.yaw)
+
+
+def _rectangle(wheel: Wheel) -> Outline:
+    a, b = wheel.radius, 0.5 * wheel.width
+    return ((-a, -b), (a, -b), (a, b), (-a, b))
+
+
+def _turned(pivot: Point, corners: Outline, angle: rad) -> Outline:
     c, s = cos(angle), sin(angle)
-    corners = ((-a, -b), (a, -b), (a, b), (-a, b))
-    return tuple((wheel.x + c * x - s * y, wheel.y + s * x + c * y) for x, y in corners)
-
-
-def _reach(wheel: wheeled.Wheel) -> m:
-    """Largest distance of a wheel from the reference point, at whatever angle."""
-    return hypot(wheel.x, wheel.y) + 0.5 * hypot(wheel.diameter, wheel.width)
-
-
-def _radius(parts: tuple[Part, ...]) -> m:
-    return max(hypot(x, y) for part in parts for x, y in part.outline)
+    return tuple(moved(c, s, *pivot, *corner) for corner in corners)

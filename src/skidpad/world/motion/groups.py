@@ -3,20 +3,20 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
 from ... import integrate, record
 from ...arrays import AnyArray
-from ...compile.cpu import CpuRollout, Given, Late
+from ...compile.bound import BoundRollout
+from ...compile.cpu import Given, Late
 from ...compile.plant import Plant
 from ...model import Vehicle
 from ...run import batch
-from ...run import delay as dead_time
-from ...run.engines import Engines
-from ...run.verdict import judge
+from ...run.runner import Runner
+from ...run.settings import Settings
 from ...units import s
 
 LONGEST_SUBSTEP = 1e-3
@@ -36,12 +36,12 @@ class Group:
         self.fields = {name: k for k, name in enumerate(record.names(model.State))}
         """Columns of `state` by name."""
         substeps = math.ceil(dt / LONGEST_SUBSTEP - 1e-9) if model.continuous else 1
-        plant = Plant.of(first, integrate.get("rk4"))
-        count = len(vehicles)
+        method, count = integrate.get("rk4"), len(vehicles)
         # Few vehicles take few lanes: these are compiled and run sooner, to the same bits.
         lanes = next((n for n in (1, 4) if n >= count), None)
-        self._engines = Engines(plant, dt, "float64", "cpu", 1, lanes, False, substeps)
-        self._out = batch.empty(2, count, len(self.fields), self._engines.space, "soa")
+        settings = Settings(dt, method, threads=1, lanes=lanes, substeps=substeps)
+        self._runner = Runner(Plant.of(first, method), settings, inputs="commands")
+        self._out = batch.empty(2, count, len(self.fields), self._runner.space, "soa")
         self.state: AnyArray = self._out[0]
         """States (B, nx); what is written here is what the next step starts from."""
         self.inputs: AnyArray = _rows(model.Input, [record.build(model.Input)] * count)
@@ -50,65 +50,58 @@ class Group:
             model.Disturbance, [record.build(model.Disturbance)] * count
         )
         """What the surroundings do (B, nw)."""
-        self._params = _rows(model.Params, [v.params for v in vehicles])
+        self.params: AnyArray = _rows(model.Params, [v.params for v in vehicles])
+        """Parameters (B, np); what is written here acts from the next step on."""
         self.state[:] = _rows(model.State, [record.build(model.State)] * count)
         # Views: what is written into the arrays is what the next step gets.
-        self._given = Given(
-            self.state[None], self.inputs[None], self.disturbances[None], self._params[None]
-        )
-        self._late = self._queue()
+        rows = (self.state, self.inputs, self.disturbances, self.params)
+        self._arrays = Given(*(array[None] for array in rows))
+        self._queue = self._own_queue()
         self.dt = dt
         """Length of a step in s."""
-        self._bound: Callable[[], AnyArray] | None = None
+        self._bound: BoundRollout | None = None
+        self.steps = 0
+        """Steps made."""
+        self._before, self._dropped = self.state, self.inputs
 
-    def _queue(self) -> Late | None:
-        channels = self._engines.channels
-        if not channels:
+    def _own_queue(self) -> Late | None:
+        """The queue of delayed commands with a row per vehicle."""
+        queue = self._runner.queue(self._arrays)
+        if queue is None:
             return None
-        steps = dead_time.late_steps(channels, self._params[None], self._engines.dt)
-        made = dead_time.late(channels, steps, None, self._engines.space)
-        rows = np.broadcast_to(
-            made.pending, (len(made.pending), len(self.names), self.inputs.shape[1])
-        )
-        return Late(rows.copy(), made.steps)
-
-    def _run(self) -> AnyArray:
-        engine = self._engines.rollout
-        if self._late is not None or not isinstance(engine, CpuRollout):
-            return engine.run(self._given, self._out, 1, self._late)
-        # Bound at the first step: a world that is only looked at needs no compiler.
-        if self._bound is None:
-            self._bound = engine.bound(self._given, self._out, 1)
-        return self._bound()
+        count = len(self.names)
+        return Late(*(np.repeat(a, count, axis=1) if a.shape[1] == 1 else a.copy() for a in queue))
 
     def step(self) -> AnyArray:
         """Advance all vehicles; returns their states (B, nx) before the step."""
-        before = self.state.copy()
-        given = self._given
-        health = self._run()
+        # Bound at the first step: a world that is only looked at needs no compiler.
+        if self._bound is None:
+            self._bound = self._runner.bound(self._arrays, self._out, self._queue)
+        state, queue = self.state, self._queue
+        self._before = before = state.copy()
+        health = self._bound()
         flat = health.ravel()
         if not math.isfinite(flat.dot(flat)):
-            judge(
-                self._engines,
-                given,
-                self._out,
-                1,
-                health,
-                inputs="commands",
-                mask=False,
-                late=self._late,
-            )
-        if self._late is not None:
-            pending = self._late.pending
+            self._runner.judge(self._arrays, self._out, health, queue)
+        pending = None
+        if queue is not None:
+            pending, self._dropped = queue.pending, queue.pending[0].copy()
+        # Python answers signals at calls and in loops: what follows is done as a whole.
+        if pending is not None:
             pending[:-1] = pending[1:]
             pending[-1] = self.inputs
-        self.state[:] = self._out[1]
+        state[:] = self._out[1]
+        self.steps += 1
         return before
 
-    @property
-    def params(self) -> AnyArray:
-        """Parameters (B, np); what is written here acts from the next step on."""
-        return self._params
+    def take_back(self) -> None:
+        """Undo the last step; inputs and disturbances stay."""
+        self.state[:] = self._before
+        if self._queue is not None:
+            pending = self._queue.pending
+            pending[1:] = pending[:-1].copy()
+            pending[0] = self._dropped
+        self.steps -= 1
 
     def column(self, name: str) -> AnyArray:
         """A field of the states (B,); zeros if the model has none of this name."""
@@ -123,22 +116,21 @@ class Group:
         u = record.unflatten(model.Input, self.inputs[row].tolist())
         w = record.unflatten(model.Disturbance, self.disturbances[row].tolist())
         # Parameters may have been changed since the start.
-        p = record.unflatten(model.Params, self._params[row].tolist())
+        p = record.unflatten(model.Params, self.params[row].tolist())
         return vehicle.outputs(x, u, w, p)
 
     def snapshot(self) -> tuple[AnyArray, ...]:
         """Copies of everything that changes."""
-        moving = (self.state, self.inputs, self.disturbances)
-        late = () if self._late is None else (self._late.pending,)
-        return tuple(a.copy() for a in (*moving, *late))
+        return tuple(array.copy() for array in self._moving())
 
     def restore(self, snapshot: tuple[AnyArray, ...]) -> None:
         """Put back what `snapshot` gave."""
-        late = () if self._late is None else (self._late.pending,)
-        for mine, kept in zip(
-            (self.state, self.inputs, self.disturbances, *late), snapshot, strict=True
-        ):
-            mine[:] = kept
+        for own, saved in zip(self._moving(), snapshot, strict=True):
+            own[:] = saved
+
+    def _moving(self) -> tuple[AnyArray, ...]:
+        pending = () if self._queue is None else (self._queue.pending,)
+        return self.state, self.inputs, self.disturbances, *pending
 
 
 def _rows(kind: type, records: Sequence[Any]) -> AnyArray:

@@ -10,14 +10,15 @@ from math import cos, sin
 
 import numpy as np
 
-from ...plane.maps.raster import border_segments
+from ...plane.maps.contour import border_segments
+from ...plane.pose import rotated
 from ..contact.contacts import Contacts
 from ..contact.joints import Span
 from ..contact.solids import Moving, Part, Pushed, Surface
 from ..contact.standing import is_climbed, standing_parts
 from ..scene.scene import BlockSpec, JointSpec, OccupancyGrid, Scene, VehicleSpec
 from .animation import actor_pose
-from .build import Built
+from .build import BuiltVehicle
 
 
 def initial_motion(spec: VehicleSpec | BlockSpec) -> Moving:
@@ -25,15 +26,14 @@ def initial_motion(spec: VehicleSpec | BlockSpec) -> Moving:
     pose, v = spec.pose, spec.velocity
     v_x, v_y = v.v_x, v.v_y
     if v.frame == "body":
-        c, s = cos(pose.yaw), sin(pose.yaw)
-        v_x, v_y = c * v_x - s * v_y, s * v_x + c * v_y
+        v_x, v_y = rotated(v_x, v_y, pose.yaw)
     return Moving(pose.x, pose.y, pose.yaw, v_x, v_y, v.omega)
 
 
-def fill(contacts: Contacts, scene: Scene, made: Mapping[str, Built]) -> None:
+def fill(contacts: Contacts, scene: Scene, built: Mapping[str, BuiltVehicle]) -> None:
     """Put a scene into a world of contacts that has nothing in it yet."""
     for spec in sorted(scene.vehicles, key=lambda spec: spec.name):
-        vehicle = made[spec.name]
+        vehicle = built[spec.name]
         contacts.add_vehicle(spec.name, vehicle.parts, initial_motion(spec), vehicle.inertia)
     climbed = {block.name for block in scene.blocks if is_climbed(block, scene)}
     # Upstream's animated blocks are put from place to place, and push nothing on.

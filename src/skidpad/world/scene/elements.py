@@ -9,10 +9,11 @@ from typing import Annotated, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from ...body import Outline, Point
 from ...plane.maps import Grid
 from ...units import m, non_negative, one, positive
 from .fields import NOWHERE, READ, Source
-from .shapes import ORIGIN, Keyframe, Outline, Point, Pose
+from .shapes import ORIGIN, Keyframe, Pose
 
 
 @dataclass(frozen=True, eq=False)

@@ -70,15 +70,15 @@ class Written(NamedTuple):
 def written(record: type) -> dict[str, Written]:
     """The fields of a record that a file can set, by name."""
     hints = typing.get_type_hints(record, include_extras=True)
-    found: dict[str, Written] = {}
+    settable: dict[str, Written] = {}
     for field in fields(record):
         base, marks = _taken_apart(hints[field.name])
         tag = next((mark for mark in marks if isinstance(mark, Tag)), None)
         if tag is not None:
             allowed = next((mark for mark in marks if isinstance(mark, Allowed)), None)
             names = (tag.name or field.name, *tag.aliases)
-            found[field.name] = Written(names, tag.kind or _kind(base), tag.degrees, allowed)
-    return found
+            settable[field.name] = Written(names, tag.kind or _kind(base), tag.degrees, allowed)
+    return settable
 
 
 @cache
@@ -87,8 +87,8 @@ def ranges(record: type) -> dict[str, Allowed | None]:
     hints = typing.get_type_hints(record, include_extras=True)
     marks = {name: _taken_apart(hint)[1] for name, hint in hints.items()}
     return {
-        name: next((mark for mark in found if isinstance(mark, Allowed)), None)
-        for name, found in marks.items()
+        name: next((mark for mark in those if isinstance(mark, Allowed)), None)
+        for name, those in marks.items()
     }
 
 

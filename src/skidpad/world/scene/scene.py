@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Annotated, Literal
 
+from ...body import Outline, Point
 from ...units import Allowed, kg, m, m_s, m_s2, non_negative, one, per_s, positive, rad, s
 from .elements import (
     Element,
@@ -27,8 +28,6 @@ from .shapes import (
     AT_REST,
     Geometry,
     Keyframe,
-    Outline,
-    Point,
     Pose,
     Publish,
     Shape,

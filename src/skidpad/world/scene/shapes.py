@@ -5,12 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Literal, NamedTuple
 
+from ...body import Outline
 from ...units import m, m_s, rad, rad_s, s
 from .fields import NOWHERE, Source
-
-Point = tuple[m, m]
-Outline = tuple[Point, ...]
-"""Corners in order, in the frame of the object."""
 
 
 class Pose(NamedTuple):

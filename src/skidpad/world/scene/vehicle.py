@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Annotated, NamedTuple
 
+from ...model import Vehicle
 from ...units import m, non_negative, one, positive, rad_s, s
 from ...vehicles.wheeled import Description
 from .fields import NOWHERE, READ, Source, Tag
@@ -59,9 +60,10 @@ class VehicleSpec:
 
     name: str
     pose: Pose
-    dynamics: Description | OwnDynamics
-    """What moves it: wheels, friction, drivetrain and controller, or a vehicle of skidpad's own."""
-    shape: Shape | None
+    dynamics: Description | OwnDynamics | Vehicle
+    """What moves it: wheels, friction, drivetrain and controller, a vehicle of skidpad's own by its
+    name, or any vehicle with a body."""
+    shape: Shape | None = None
     """Outline of its chassis for contacts; None: the file says nothing, and its own will do."""
     velocity: Velocity = AT_REST
     sensors: tuple[Sensor, ...] = ()

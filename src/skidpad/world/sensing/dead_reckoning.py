@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from ...arrays import Array
+from ...plane.pose import rotated, unrotated
 from ...random import streams
 from ..scene.scene import VehicleSpec
 
@@ -48,13 +49,12 @@ class DeadReckoning:
         poses = np.array(self._noted)
         self._noted = [poses[-1]]
         dx, dy, turn = np.moveaxis(np.diff(poses, axis=0), 2, 0)
-        c, s = np.cos(poses[:-1, :, 2]), np.sin(poses[:-1, :, 2])
+        ahead, left = unrotated(dx, dy, poses[:-1, :, 2])
         k_x, k_y, k_yaw = self._factors.T
-        ahead, left, turn = k_x * (c * dx + s * dy), k_y * (c * dy - s * dx), k_yaw * turn
+        ahead, left, turn = k_x * ahead, k_y * left, k_yaw * turn
         # One after the other, so that the bits do not depend on when somebody asks.
         yaw = np.cumsum(np.concatenate([self._pose[None, :, 2], turn]), axis=0)
-        c, s = np.cos(yaw[:-1]), np.sin(yaw[:-1])
-        steps = np.stack([c * ahead - s * left, s * ahead + c * left], axis=2)
+        steps = np.stack(rotated(ahead, left, yaw[:-1]), axis=2)
         way = np.cumsum(np.concatenate([self._pose[None, :, :2], steps]), axis=0)
         self._pose = np.column_stack([way[-1], yaw[-1]])
 
@@ -74,7 +74,7 @@ def factors_of(specs: Sequence[VehicleSpec], seed: int, numbers: Sequence[int]) 
     drawn = 1.0 + SPREAD * streams.normals(seed, "odometry", 0, numbers, 3)[0]
     for row, spec in enumerate(specs):
         o = spec.odometry
-        for k, given in enumerate((o.x_multiplier, o.y_multiplier, o.yaw_multiplier)):
-            if given is not None:
-                drawn[row, k] = given
+        for k, factor in enumerate((o.x_multiplier, o.y_multiplier, o.yaw_multiplier)):
+            if factor is not None:
+                drawn[row, k] = factor
     return drawn

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from math import cos, nan, sin
-from typing import TYPE_CHECKING, Any, NamedTuple
+from math import nan
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from ...arrays import Array
-from ...plane import utm
-from ...plane.tangent_plane import Origin, place_in_world
+from ...plane.geodesy import Origin, Place, from_utm, place_in_world, utm_zone
+from ...plane.pose import rotated
 from ...random import streams
 from ...sensing.gnss import GnssReading, antenna_motion
 from ...sensing.imu import Imu
@@ -19,11 +19,9 @@ from ...sensing.motion import Motion
 from ...sensing.mounting import Mounting
 from ...units import m, m_s, m_s2, rad, rad_s, s
 from ..ground.regions import Regions
-from ..scene import sensors as said
+from ..handle import Surroundings
+from ..scene import sensors as specs
 from ..scene.scene import Scene
-
-if TYPE_CHECKING:
-    from ..world import World
 
 
 class InertialReading(NamedTuple):
@@ -74,20 +72,20 @@ class Bumper(NamedTuple):
 
 
 @dataclass
-class Kept:
+class InstrumentMemory:
     """What instruments carry from one reading to the next."""
 
     bias: dict[tuple[str, str], Array] = field(default_factory=dict)
     """Of each inertial unit: of its three forces, then of its three rates."""
-    states: list[Array] = field(default_factory=list)
-    """States of the groups of vehicles at the end of the step before."""
+    motions: list[Array] = field(default_factory=list)
+    """Poses and velocities of the groups of vehicles at the end of the step before, (B, 6)."""
 
 
 class Instruments:
     """The inertial units and satellite receivers of a world."""
 
     def __init__(
-        self, scene: Scene, seed: int, world: World, number_of: Callable[[str], int]
+        self, scene: Scene, seed: int, world: Surroundings, number_of: Callable[[str], int]
     ) -> None:
         self._scene, self._seed, self._world = scene, seed, world
         self._number_of = number_of
@@ -99,29 +97,29 @@ class Instruments:
             if geo is None
             else Origin(geo.latitude, geo.longitude, geo.height, geo.world_to_enu_rotation)
         )
-        self._inertial = any(isinstance(x, said.Imu) for v in scene.vehicles for x in v.sensors)
+        self._inertial = any(isinstance(x, specs.Imu) for v in scene.vehicles for x in v.sensors)
         groups = {id(v.bodies): v.bodies for v in world.vehicles.values()}
         self._groups = list(groups.values())
         self._at = {key: k for k, key in enumerate(groups)}
         self._streams: dict[tuple[str, str], streams.Stream] = {}
         self._units: dict[tuple[str, str], Imu] = {}
-        self.kept = Kept()
+        self.memory = InstrumentMemory()
 
     def remember(self) -> None:
         """Note how vehicles move at the end of a step, for the accelerations of the next."""
         if self._inertial:
-            self.kept.states = [bodies.group.state.copy() for bodies in self._groups]
+            self.memory.motions = [bodies.motions for bodies in self._groups]
 
-    def read(self, owner: str, one: said.Sensor, count: int, elapsed: s) -> Any:
+    def read(self, owner: str, one: specs.Sensor, count: int, elapsed: s) -> Any:
         """A reading; None where there is nothing to read.
 
         `count` is its number, `elapsed` the time since the one before in s.
         """
         if not owner:
             return None
-        if isinstance(one, said.Imu):
+        if isinstance(one, specs.Imu):
             return self._inertial_reading(owner, one, count, elapsed)
-        assert isinstance(one, said.Gnss)
+        assert isinstance(one, specs.Gnss)
         return self._fix(owner, one, count)
 
     def _motion(self, owner: str) -> Motion:
@@ -131,22 +129,19 @@ class Instruments:
         motion = Motion(
             x=x, y=y, z=z, roll=roll, pitch=pitch, yaw=yaw, v_x=v_x, v_y=v_y, omega=omega
         )
-        if not self.kept.states:
+        if not self.memory.motions:
             return motion
-        fields = vehicle.bodies.group.fields
-        state = self.kept.states[self._at[id(vehicle.bodies)]][vehicle.row]
-        was = {name: float(state[k]) for name, k in fields.items() if name in _PLANAR}
-        turned = was["yaw"] - yaw
-        c, s_ = cos(turned), sin(turned)
-        u_x, u_y, before = was["v_x"], was.get("v_y", 0.0), was.get("omega", 0.0)
+        before = self.memory.motions[self._at[id(vehicle.bodies)]][vehicle.row]
+        _, _, yaw_before, v_x_before, v_y_before, omega_before = before.tolist()
+        u_x, u_y = rotated(v_x_before, v_y_before, yaw_before - yaw)
         return motion._replace(
-            a_x=(v_x - c * u_x + s_ * u_y) / dt,
-            a_y=(v_y - s_ * u_x - c * u_y) / dt,
-            omega_rate=(omega - before) / dt,
+            a_x=(v_x - u_x) / dt,
+            a_y=(v_y - u_y) / dt,
+            omega_rate=(omega - omega_before) / dt,
         )
 
     def _inertial_reading(
-        self, owner: str, one: said.Imu, count: int, elapsed: s
+        self, owner: str, one: specs.Imu, count: int, elapsed: s
     ) -> InertialReading:
         motion = self._motion(owner)
         if (owner, one.name) not in self._units:
@@ -160,8 +155,8 @@ class Instruments:
         white = _six(one.linear_acceleration_white_noise, one.angular_velocity_white_noise)
         # The bias of upstream's units walks for one step, however long ago the last reading was.
         since = self._world.dt if self._upstream else elapsed
-        bias = self.kept.bias.get((owner, one.name), np.zeros(6)) + walk * since**0.5 * drawn[:6]
-        self.kept.bias[owner, one.name] = bias
+        bias = self.memory.bias.get((owner, one.name), np.zeros(6)) + walk * since**0.5 * drawn[:6]
+        self.memory.bias[owner, one.name] = bias
         shown = (np.array(true) + bias + white * drawn[6:12]).tolist()
         attitude = (nan, nan, nan)
         if one.measure_orientation:
@@ -169,7 +164,7 @@ class Instruments:
             attitude = motion.roll + noise[0], motion.pitch + noise[1], motion.yaw + noise[2]
         return InertialReading._make((*shown, *attitude, self._world.time))
 
-    def _fix(self, owner: str, one: said.Gnss, count: int) -> GnssReading | None:
+    def _fix(self, owner: str, one: specs.Gnss, count: int) -> GnssReading | None:
         if self._origin is None:
             return None
         motion = self._motion(owner)
@@ -182,8 +177,9 @@ class Instruments:
         z = at.z + one.vertical_std_noise * drawn[2]
         geo = self._scene.georeference
         if geo is not None and geo.world_is_utm:
-            zone = geo.utm_zone or utm.zone_at(geo.longitude)
-            place = utm.place_of(zone, geo.latitude < 0.0, x, y, geo.height + z)
+            # Zones of one width: the wider ones around Norway are not upstream's.
+            zone = geo.utm_zone or utm_zone(0.0, geo.longitude)
+            place = Place(*from_utm(x, y, zone, geo.latitude < 0.0), geo.height + z)
         else:
             place = place_in_world(self._origin, x, y, z)
         return GnssReading(x, y, z, nan, nan, nan, nan, *place, self._world.time)
@@ -196,8 +192,7 @@ class Instruments:
         """
         geo = self._scene.georeference
         turn = geo.world_to_enu_rotation if self._upstream and geo is not None else 0.0
-        c, s_ = cos(turn), sin(turn)
-        return c * at.x - s_ * at.y, s_ * at.x + c * at.y, at.z
+        return *rotated(at.x, at.y, turn), at.z
 
     def _normals(self, owner: str, channel: str, count: int, width: int) -> Array:
         stream = self._streams.get((owner, channel))
@@ -208,10 +203,7 @@ class Instruments:
         return stream.rows(np.array([count]))[0, 0]
 
 
-_PLANAR = ("yaw", "v_x", "v_y", "omega")
-
-
-def mounting_of(one: said.Sensor) -> Mounting:
+def mounting_of(one: specs.Sensor) -> Mounting:
     """Where a file puts a sensor on its vehicle."""
     p = one.pose
     return Mounting(p.x, p.y, p.z, p.roll, p.pitch, p.yaw)

@@ -12,26 +12,25 @@ import copy
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from hashlib import blake2b
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from ...arrays import Array
 from ...errors import InvalidValue
+from ...plane.pose import placed
 from ...random import streams
 from ...record import unknown_name
 from ...sensing.lidar import Scan
 from ...units import s
 from ..ground.regions import Regions
-from ..scene import sensors as said
+from ..handle import Surroundings
+from ..motion.bodies import Bodies
+from ..scene import sensors as specs
 from ..scene.scene import Scene
 from .dead_reckoning import DeadReckoning, factors_of
 from .instruments import Bumper, Instruments, WheelOdometry
 from .sight import Sight, poses_of
-
-if TYPE_CHECKING:
-    from ..motion.bodies import Bodies
-    from ..world import World
 
 ALWAYS = ("odometry", "bumper")
 """Sensors that every vehicle has, unless its file gives the name to another."""
@@ -52,7 +51,7 @@ class _Turn:
     last: s = 0.0
     count: int = 0
     """How often they have been read."""
-    sensors: list[tuple[str, said.Sensor]] = field(default_factory=list)
+    sensors: list[tuple[str, specs.Sensor]] = field(default_factory=list)
     """Names of their vehicles, empty for those that stand in the world, and what files say."""
 
 
@@ -77,17 +76,17 @@ class Sensing:
             self._names[spec.name] = tuple(dict.fromkeys([*names, *ALWAYS]))
             owned += [(spec.name, one) for one in spec.sensors]
         for owner, one in owned:
-            if isinstance(one, said.Laser | said.Imu | said.Gnss):
+            if isinstance(one, specs.Laser | specs.Imu | specs.Gnss):
                 turns.setdefault(one.period, _Turn(one.period)).sensors.append((owner, one))
         self._turns = list(turns.values())
         self._kinds = {
-            (owner, one.name): one.kind if isinstance(one, said.OwnSensor) else ""
+            (owner, one.name): one.kind if isinstance(one, specs.OwnSensor) else ""
             for owner, one in owned
         }
         """Which of those that every vehicle has, by owner and name; empty: none of them."""
         self._at_work: _AtWork | None = None
 
-    def sense(self, world: World) -> None:
+    def sense(self, world: Surroundings) -> None:
         """Read the sensors whose turn it is, at the end of a step of the world."""
         work = self._at_work
         if work is None:
@@ -103,9 +102,9 @@ class Sensing:
         work.instruments.remember()
 
     def _read(self, turn: _Turn, work: _AtWork, elapsed: s) -> None:
-        lasers: dict[tuple[Any, ...], list[tuple[str, said.Laser]]] = {}
+        lasers: dict[tuple[Any, ...], list[tuple[str, specs.Laser]]] = {}
         for owner, one in turn.sensors:
-            if isinstance(one, said.Laser):
+            if isinstance(one, specs.Laser):
                 rays = (one.fov, one.nrays, one.angle_std_noise)
                 ranges = (one.max_range, one.bodies_visible, one.range_std_noise)
                 lasers.setdefault((one.name, *rays, *ranges), []).append((owner, one))
@@ -145,7 +144,7 @@ class Sensing:
         work = None if self._at_work is None else self._at_work.snapshot()
         return self.seed, turns, dict(self._latest), work
 
-    def restore(self, snapshot: Any, world: World) -> None:
+    def restore(self, snapshot: Any, world: Surroundings) -> None:
         """Put back what `snapshot` gave, in the world that it was taken in."""
         seed, turns, latest, work = snapshot
         for turn, (last, count) in zip(self._turns, turns, strict=True):
@@ -181,7 +180,7 @@ class _Readings(Mapping[str, Any]):
 class _AtWork:
     """What sensors need of a world that runs."""
 
-    def __init__(self, scene: Scene, seed: int, world: World) -> None:
+    def __init__(self, scene: Scene, seed: int, world: Surroundings) -> None:
         self._scene, self._seed, self._world = scene, seed, world
         self.instruments = Instruments(scene, seed, world, number_of)
         self._sight: Sight | None = None
@@ -194,7 +193,7 @@ class _AtWork:
             factors = factors_of(them, seed, [number_of(spec.name) for spec in them])
             self.reckoning.append((bodies, DeadReckoning(start, factors)))
 
-    def scans(self, lasers: list[tuple[str, said.Laser]], count: int) -> list[Scan]:
+    def scans(self, lasers: list[tuple[str, specs.Laser]], count: int) -> list[Scan]:
         """Scans of lasers that differ only in where they sit."""
         if self._sight is None:
             self._sight = Sight(self._scene, self._world)
@@ -216,23 +215,19 @@ class _AtWork:
             ranges = np.maximum(ranges + noise, 0.0)
         return [Scan(row, self._world.time) for row in ranges]
 
-    def _noise(self, of: str, lasers: list[tuple[str, said.Laser]], count: int) -> Array:
+    def _noise(self, of: str, lasers: list[tuple[str, specs.Laser]], count: int) -> Array:
         """Normal numbers (B, rays) for the readings of lasers that differ only in their owners."""
         like = lasers[0][1]
         numbers = [number_of(owner) for owner, _ in lasers]
         return streams.normals(self._seed, f"{like.name}.{of}", count, numbers, like.nrays)[0]
 
-    def _poses(self, owners: list[str], lasers: list[said.Laser]) -> Array:
+    def _poses(self, owners: list[str], lasers: list[specs.Laser]) -> Array:
         """Poses (B, 3) of lasers in the world."""
-        ahead, left, turned = np.array([(one.pose.x, one.pose.y, one.pose.yaw) for one in lasers]).T
+        mounted = np.array([(one.pose.x, one.pose.y, one.pose.yaw) for one in lasers])
         at = np.zeros((len(owners), 3))
         carried = [k for k, owner in enumerate(owners) if owner]
         at[carried] = poses_of(self._world, [owners[k] for k in carried])
-        x, y, yaw = at.T
-        c, s_ = np.cos(yaw), np.sin(yaw)
-        return np.stack(
-            [x + c * ahead - s_ * left, y + s_ * ahead + c * left, yaw + turned], axis=1
-        )
+        return np.stack(placed(at.T, mounted.T), axis=1)
 
     def bumper(self, vehicle: str) -> Bumper:
         """Whether a vehicle touches something."""
@@ -242,18 +237,17 @@ class _AtWork:
         """What a vehicle thinks of its own motion."""
         handle = self._world.vehicles[vehicle]
         pose = next(r.pose(handle.row) for b, r in self.reckoning if b is handle.bodies)
-        told = handle.outputs()
-        v, _, omega = handle.bodies.velocity(handle.row)
-        v, omega = getattr(told, "v_odometry", v), getattr(told, "omega_odometry", omega)
-        return WheelOdometry(*pose, float(v), float(omega), self._world.time)
+        body = handle.bodies.body
+        velocity = (body.odometry or body.velocity)(handle.state, handle.input, handle.params)
+        return WheelOdometry(*pose, float(velocity.v_x), float(velocity.omega), self._world.time)
 
     def snapshot(self) -> Any:
         """Everything that changes."""
-        return copy.deepcopy(self.instruments.kept), [r.snapshot() for _, r in self.reckoning]
+        return copy.deepcopy(self.instruments.memory), [r.snapshot() for _, r in self.reckoning]
 
     def restore(self, snapshot: Any) -> None:
         """Put back what `snapshot` gave."""
-        kept, reckoned = snapshot
-        self.instruments.kept = copy.deepcopy(kept)
+        memory, reckoned = snapshot
+        self.instruments.memory = copy.deepcopy(memory)
         for (_, reckoning), before in zip(self.reckoning, reckoned, strict=True):
             reckoning.restore(before)

@@ -4,21 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from math import cos, sin
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from ...arrays import Array
-from ...plane.maps.raster import border_segments
-from ...plane.maps.shapes import edges_at, moved_edges
+from ...plane.maps.contour import border_segments
+from ...plane.polygon import edges_at, moved_edges
 from ...plane.raycast import Scene as Walls
 from ...units import m
 from ..contact.contacts import Part
 from ..contact.standing import is_climbed, standing_parts
+from ..handle import Surroundings
 from ..scene.scene import OccupancyGrid, Scene
-
-if TYPE_CHECKING:
-    from ..world import World
 
 CIRCLE = np.array([(cos(a), sin(a)) for a in np.arange(16) * np.pi / 8.0])
 """Outline of an actor of radius 1."""
@@ -30,7 +27,7 @@ _AT_A_TIME = 32
 class Sight:
     """Ranges along rays in a world as it is now."""
 
-    def __init__(self, scene: Scene, world: World) -> None:
+    def __init__(self, scene: Scene, world: Surroundings) -> None:
         # What vehicles drive onto is not seen from there, as things that move are not from within.
         moving = [
             b
@@ -71,6 +68,10 @@ class Sight:
         self._owner = np.repeat(np.arange(len(edges)), counts)
         self._begin = np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
         self._radii = np.array([np.hypot(e[:, 0], e[:, 1]).max() for e in edges])
+        handles = enumerate(world.vehicles[name] for name in self._vehicles)
+        self._towing = [(k, it) for k, it in handles if it.built.geometry.trailer is not None]
+        for k, vehicle in self._towing:
+            self._radii[k] = vehicle.built.radius
         self._number = {name: k for k, name in enumerate(self._vehicles)}
 
     def ranges(
@@ -107,6 +108,7 @@ class Sight:
     ) -> Array:
         """Ranges to walls, maps and whatever moves."""
         places = self._places()
+        self._turn_trailers()
         edges = moved_edges(self._edges, places[self._owner])
         out = np.empty((len(poses), len(angles)))
         for begin in range(0, len(poses), _AT_A_TIME):
@@ -136,9 +138,20 @@ class Sight:
         for row, name in enumerate(owners):
             if name in self._number:
                 near[row, self._number[name]] = False
-        found, counts = np.empty((len(poses), len(edges), 4)), np.empty(len(poses), np.int64)
-        most = gather_facing(edges, self._begin, near, poses, found, counts)
-        return found[:, :most]
+        facing, counts = np.empty((len(poses), len(edges), 4)), np.empty(len(poses), np.int64)
+        most = gather_facing(edges, self._begin, near, poses, facing, counts)
+        return facing[:, :most]
+
+    def _turn_trailers(self) -> None:
+        """Put the edges of trailers where they are on their vehicles."""
+        for k, vehicle in self._towing:
+            bodies, trails = vehicle.bodies, [p for p in vehicle.built.turning if p.trails]
+            fields = [part.field for part in trails]
+            (angles,) = bodies.fields(fields, [vehicle.row], bodies.group.state)
+            outlines = _outlines(vehicle.built.parts)
+            for part, angle in zip(trails, angles, strict=True):
+                outlines[part.number] = np.array(part.outline(angle))
+            self._edges[self._begin[k] : self._begin[k + 1]] = edges_at(outlines)
 
     def _places(self) -> Array:
         """Poses of everything that moves, in the order of the edges' owners."""
@@ -147,14 +160,14 @@ class Sight:
         return np.concatenate([own, np.array(others).reshape(-1, 3)])
 
 
-def poses_of(world: World, names: Sequence[str]) -> Array:
+def poses_of(world: Surroundings, names: Sequence[str]) -> Array:
     """Poses x, y, yaw (n, 3) of vehicles."""
-    found = np.empty((len(names), 3))
+    poses = np.empty((len(names), 3))
     handles = [world.vehicles[name] for name in names]
     for bodies in {id(v.bodies): v.bodies for v in handles}.values():
         at = [k for k, v in enumerate(handles) if v.bodies is bodies]
-        found[at] = bodies.poses[[handles[k].row for k in at]]
-    return found
+        poses[at] = bodies.poses[[handles[k].row for k in at]]
+    return poses
 
 
 def _outlines(parts: Sequence[Part]) -> list[Array]:

@@ -6,9 +6,10 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
+from ...body import Point
 from ...units import non_negative
 from ..scene.scene import ActorSpec, JointSpec, Waypoint
-from ..scene.shapes import Point, Pose
+from ..scene.shapes import Pose
 from .common import Names, class_of, initial_pose, keyframes
 from .fields import Fields, as_number, as_numbers, as_pose, as_switch, one_of
 from .nodes import Node
@@ -23,7 +24,7 @@ def actor(node: Node, classes: Mapping[str, Node], names: Names) -> ActorSpec:
     kind = class_of(node, classes, "actor")
     groups = [node.children(), *([] if kind is None else [kind.children()])]
     fields = Fields(groups, node.context, node)
-    found = ActorSpec(
+    spec = ActorSpec(
         names.of(node),
         initial_pose(fields),
         animation=keyframes(fields),
@@ -31,14 +32,14 @@ def actor(node: Node, classes: Mapping[str, Node], names: Names) -> ActorSpec:
         class_name=node.attribute("class") or "",
         source=node.source,
     )
-    found = fields.record(found)
+    spec = fields.record(spec)
     path = fields.find("path")
     if path is not None:
-        found = fields.kept(lambda: replace(found, **_path(path)), found)
+        spec = fields.kept(lambda: replace(spec, **_path(path)), spec)
     # The last is on upstream's page of actors; nothing there reads it.
     fields.ignore(("skip_elevation_adjust", "publish", "turning_rate"))
     fields.finish()
-    return found
+    return spec
 
 
 def _path(node: Node) -> dict[str, Any]:
@@ -77,18 +78,17 @@ def joint(node: Node) -> JointSpec:
         anchors[1],
         source=node.source,
     )
-    found = fields.record(template, attributes_of=node)
+    spec = fields.record(template, attributes_of=node)
     if kind == "distance":
-        if not found.max_length:
+        if not spec.max_length:
             raise node.error('a joint of type distance needs max_length="..."')
-        if found.min_length > found.max_length:
+        if spec.min_length > spec.max_length:
             raise node.error(
-                f"min_length = {found.min_length:g} must not exceed max_length = "
-                f"{found.max_length:g}"
+                f"min_length = {spec.min_length:g} must not exceed max_length = {spec.max_length:g}"
             )
-    if found.enable_limit and found.lower_angle > found.upper_angle:
+    if spec.enable_limit and spec.lower_angle > spec.upper_angle:
         raise node.error("lower_angle_deg must not exceed upper_angle_deg")
-    if found.body_a == found.body_b:
-        raise node.error(f"{found.body_a!r} cannot be joined to itself")
+    if spec.body_a == spec.body_b:
+        raise node.error(f"{spec.body_a!r} cannot be joined to itself")
     fields.finish()
-    return found
+    return spec

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+from ...body import Outline
+from ...plane.outline import rectangle
 from ...units import m
-from ..contact.outline import rectangle
 from ..scene.scene import BlockSpec
-from ..scene.shapes import Geometry, Outline, Shape, Visual
+from ..scene.shapes import Geometry, Shape, Visual
 from .common import (
     Names,
     class_of,
@@ -46,7 +47,7 @@ def block(node: Node, classes: Mapping[str, Node], names: Names, models: Models)
     fields = Fields(groups, node.context, node)
     pictures = visuals(fields.all("visual"))
     geometry = _geometry(fields)
-    found = BlockSpec(
+    spec = BlockSpec(
         name,
         initial_pose(fields),
         _shape(fields, name, geometry, pictures, models),
@@ -61,12 +62,12 @@ def block(node: Node, classes: Mapping[str, Node], names: Names, models: Models)
     )
     # Upstream reads the class after the block, so that it wins where both say something.
     settings = Fields(groups[::-1], node.context, node) if node.context.upstream else fields
-    found = settings.record(found)
-    fields.record(found)
+    spec = settings.record(spec)
+    fields.record(spec)
     fields.ignore(("visual_scale",))
     note_lights(fields)
     fields.finish()
-    return found
+    return spec
 
 
 def _geometry(fields: Fields) -> Geometry | None:
@@ -82,35 +83,34 @@ def _shape(
     models: Models,
 ) -> Shape:
     upstream = fields.owner.context.upstream
-    given = (_height(fields, "zmin"), _height(fields, "zmax"))
+    span = (_height(fields, "zmin"), _height(fields, "zmax"))
     from_visual = fields.find("shape_from_visual") is not None
     drawn = fields.find("shape")
     declared: Shape | None = None
     if drawn is not None:
         outline = fields.kept(lambda: polygon(drawn), _DEFAULT)
-        declared = shape(outline, _filled(given, _HEIGHTS, fields), "shape", upstream)
+        declared = shape(outline, _filled(span, _HEIGHTS, fields), "shape", upstream)
     # To upstream a solid is only a picture, unless the shape is taken from it.
     if geometry is not None and (from_visual or (declared is None and not upstream)):
-        outline, *heights = outline_of_solid(geometry)
-        low, high = heights
-        return shape(outline, _filled(given, (low, high), fields), "geometry", upstream)
+        outline, low, high = outline_of_solid(geometry)
+        return shape(outline, _filled(span, (low, high), fields), "geometry", upstream)
     if from_visual:
         try:
-            return shape_of_model(pictures, given, models)
+            return shape_of_model(pictures, span, models)
         except NoMesh as error:
             kind = "a box of 1 m" if declared is None else "its <shape>"
             note_stand_in(fields.owner, name, error, kind)
-            return stand_in(declared, None, _filled(given, _HEIGHTS, fields))
-    return declared or shape(_DEFAULT, _filled(given, _HEIGHTS, fields), "default", upstream)
+            return stand_in(declared, None, _filled(span, _HEIGHTS, fields))
+    return declared or shape(_DEFAULT, _filled(span, _HEIGHTS, fields), "default", upstream)
 
 
 def _height(fields: Fields, tag: str) -> m | None:
     return fields.get(tag, lambda node, name, text: as_number(node, name, text), None)
 
 
-def _filled(given: tuple[m | None, m | None], default: tuple[m, m], fields: Fields) -> tuple[m, m]:
-    low = default[0] if given[0] is None else given[0]
-    high = default[1] if given[1] is None else given[1]
+def _filled(span: tuple[m | None, m | None], default: tuple[m, m], fields: Fields) -> tuple[m, m]:
+    low = default[0] if span[0] is None else span[0]
+    high = default[1] if span[1] is None else span[1]
     if high <= low:
         owner = fields.owner
         owner.context.report(owner.error(f"zmax = {high:g} must be above zmin = {low:g}"))

@@ -25,18 +25,18 @@ class Names:
 
     def of(self, node: Node) -> str:
         """The name of an object; expanded, which upstream does not do."""
-        given = node.written("name")
-        if given is None:
+        written = node.written("name")
+        if written is None:
             self._count += 1
             while self._pattern.format(self._count) in self.taken:
                 self._count += 1
             name = self._pattern.format(self._count)
         elif not self._context.upstream:
             name = node.needed("name")
-        elif "${" in given and self._kind == "vehicle":
-            raise node.error(f"name={given!r}: upstream does not replace variables in names")
+        elif "${" in written and self._kind == "vehicle":
+            raise node.error(f"name={written!r}: upstream does not replace variables in names")
         else:
-            name = given
+            name = written
         return self._free(node, name)
 
     def _free(self, node: Node, name: str) -> str:
@@ -64,8 +64,8 @@ def free_name(name: str, taken: Container[str]) -> str:
 
 def class_of(node: Node, classes: Mapping[str, Node], kind: str) -> Node | None:
     """The class an object names; None: it names none."""
-    given = node.attribute("class")
-    return None if given is None else classes[one_of(node, f"{kind}:class", given, classes)]
+    name = node.attribute("class")
+    return None if name is None else classes[one_of(node, f"{kind}:class", name, classes)]
 
 
 def initial_pose(fields: Fields) -> Pose:
@@ -103,7 +103,7 @@ def keyframes(fields: Fields) -> tuple[Keyframe, ...]:
 def _keyframes(node: Node) -> tuple[Keyframe, ...]:
     one_of(node, "type of animation", node.needed("type"), ("keyframes",))
     fields = Fields.of(node)
-    found: list[Keyframe] = []
+    frames: list[Keyframe] = []
     for frame in fields.all("time_pose", "time_pose3d"):
         if frame.tag == "time_pose":
             time, x, y, yaw = as_numbers(frame, frame.tag, frame.text(), 4)
@@ -113,13 +113,13 @@ def _keyframes(node: Node) -> tuple[Keyframe, ...]:
             pose = Pose(*place[:3], *(math.radians(angle) for angle in place[3:]))
         if time < 0.0:
             raise frame.error(f"the time {time:g} must be at least 0 s")
-        if any(other.time == time for other in found):
+        if any(other.time == time for other in frames):
             raise frame.error(f"there are two keyframes at {time:g} s")
-        found.append(Keyframe(time, pose))
+        frames.append(Keyframe(time, pose))
     fields.finish()
-    if not found:
+    if not frames:
         raise node.error("an animation needs a <time_pose> or <time_pose3d>")
-    return tuple(sorted(found, key=lambda frame: frame.time))
+    return tuple(sorted(frames, key=lambda frame: frame.time))
 
 
 def publish(fields: Fields, name: str) -> Publish | None:
@@ -132,7 +132,7 @@ def publish(fields: Fields, name: str) -> Publish | None:
     try:
         inner = Fields.of(node)
         enabled = node.attribute("enabled")
-        found = Publish(
+        topics = Publish(
             enabled is None or as_switch(node, "enabled", enabled),
             inner.string("publish_pose_topic"),
             inner.number("publish_pose_period", 0.1),
@@ -141,7 +141,7 @@ def publish(fields: Fields, name: str) -> Publish | None:
         )
         inner.ignore(("publish_topic",))
         inner.finish()
-        return found
+        return topics
     finally:
         values.named = around
 

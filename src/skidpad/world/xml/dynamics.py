@@ -7,7 +7,9 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any, TypeVar
 
+from ...body import Outline, Point
 from ...errors import InvalidValue
+from ...plane.outline import cleaned, rectangle
 from ...units import Allowed, m, non_negative, positive
 from ...vehicles.wheeled import (
     FRICTIONS,
@@ -22,8 +24,7 @@ from ...vehicles.wheeled import (
     Wheel,
     default_description,
 )
-from ..contact.outline import cleaned, rectangle
-from ..scene.shapes import Outline, Point, Shape, Visual
+from ..scene.shapes import Shape, Visual
 from .fields import Fields, Parse, as_number, as_numbers, as_size, one_of
 from .mesh import NoMesh
 from .nodes import Node
@@ -91,18 +92,18 @@ def _wheels(fields: Fields, kind: str) -> tuple[Wheel, ...]:
         x = fields.number("f_wheels_x", 1.3)
         half = 0.5 * fields.number("f_wheels_d", 2.0, positive)
         places[2:] = [(x, half), (x, -half)]
-    found = [
+    wheels = [
         _wheel(fields, tag, place, placed=steered and k > 1)
         for k, (tag, place) in enumerate(zip(CLASSES[kind], places, strict=True))
     ]
-    if found[0].y < found[1].y:
+    if wheels[0].y < wheels[1].y:
         # One of upstream's own vehicles has them the wrong way round.
         left, right = CLASSES[kind][:2]
         owner = fields.owner
         note = f"<{left}> stands to the right of <{right}>: taken for each other"
         owner.context.note("slips", note, owner.source)
-        found[:2] = found[1::-1]
-    return tuple(found)
+        wheels[:2] = wheels[1::-1]
+    return tuple(wheels)
 
 
 def _wheel(fields: Fields, tag: str, place: Point, *, placed: bool) -> Wheel:
@@ -114,11 +115,11 @@ def _wheel(fields: Fields, tag: str, place: Point, *, placed: bool) -> Wheel:
     inner.ignore(_PICTURE)
     node.expects(*_PICTURE)
     default = Wheel(*place)
-    given = node.attribute("pos")
+    text = node.attribute("pos")
     x, y, *yaw = (
         [*place]
-        if given is None
-        else inner.kept(lambda: as_numbers(node, "pos", given, 2, 3), [*place])
+        if text is None
+        else inner.kept(lambda: as_numbers(node, "pos", text, 2, 3), [*place])
     )
     if placed:
         x, y = place
@@ -137,9 +138,9 @@ def _wheel(fields: Fields, tag: str, place: Point, *, placed: bool) -> Wheel:
 
 def _of(fields: Fields, node: Node, name: str, default: D, parse: Parse[float]) -> float | D:
     """A number, as attribute or, except as upstream does, as child."""
-    given = node.attribute(name)
-    if given is not None:
-        return fields.kept(lambda: parse(node, name, given), default)
+    text = node.attribute(name)
+    if text is not None:
+        return fields.kept(lambda: parse(node, name, text), default)
     if node.context.upstream:
         fields.ignore((name,))
         return default
@@ -260,11 +261,11 @@ def _standing_in(node: Node, fields: Fields, name: str) -> str:
         return "twist_ideal"
     effort = fields.string("command_interface", "velocity") == "effort"
     fields.ignore(("controllers_yaml", "robot_description"))
-    found = "raw" if effort else "twist_pid"
+    controller = "raw" if effort else "twist_pid"
     of = node.context.values.named.get("NAME", "")
     kind = "controllers that need ROS 2, replaced"
-    node.context.note(kind, f"ros2_control by {found} in", node.source, of)
-    return found
+    node.context.note(kind, f"ros2_control by {controller} in", node.source, of)
+    return controller
 
 
 def _form(fields: Fields, gains: Gains) -> Form:
@@ -287,17 +288,17 @@ def _set_point(fields: Fields, kind: str, controller: str) -> dict[str, float]:
             names = {"fl_torque": "tau_fl", "fr_torque": "tau_fr"}
         else:
             names = {"l_torque": "tau_left", "r_torque": "tau_right"}
-        found = {name: 0.0 - fields.number(tag, 0.0) for tag, name in names.items()}
+        values = {name: 0.0 - fields.number(tag, 0.0) for tag, name in names.items()}
         if KINDS[kind].steered:
-            found["steer"] = math.radians(fields.number("steer_ang_deg", 0.0))
+            values["steer"] = math.radians(fields.number("steer_ang_deg", 0.0))
     else:
-        found = {"v": fields.number("V", 0.0)}
+        values = {"v": fields.number("V", 0.0)}
         if controller == "front_steer_pid":
-            found["steer"] = math.radians(fields.number("STEER_ANG", 0.0))
+            values["steer"] = math.radians(fields.number("STEER_ANG", 0.0))
         else:
-            found["omega"] = math.radians(fields.number("W", 0.0))
+            values["omega"] = math.radians(fields.number("W", 0.0))
         fields.ignore(("W", "STEER_ANG"))
-    return {name: value for name, value in found.items() if value}
+    return {name: value for name, value in values.items() if value}
 
 
 def _drivetrain(fields: Fields) -> Drivetrain:
@@ -325,9 +326,9 @@ def _friction(node: Node | None) -> dict[str, Any]:
     kind = node.attribute("class") or "default"
     one_of(node, "class of friction", kind, FRICTIONS)
     fields = Fields.of(node)
-    found = {
+    settings = {
         "friction": fields.numbers(FRICTIONS[kind](), FRICTION_TAGS),
         "friction_circle": fields.switch("friction_circle", False),
     }
     fields.finish()
-    return found
+    return settings

@@ -10,6 +10,7 @@ import numpy as np
 
 from ...arrays import Array
 from ...errors import InvalidValue
+from ...extras import require
 from ...units import positive
 from ..scene.elements import (
     Element,
@@ -53,9 +54,9 @@ def element(node: Node) -> Element | None:
         fields.finish()
         node.context.note(RENDERED, kind, node.source)
         return None
-    found = READERS[kind](fields, node)
+    spec = READERS[kind](fields, node)
     fields.finish()
-    return found
+    return spec
 
 
 def _occupancy_grid(fields: Fields, node: Node) -> OccupancyGrid:
@@ -128,8 +129,7 @@ def _elevation_map(fields: Fields, node: Node) -> ElevationMap:
 
 def _picture_heights(node: Node, low: float, high: float) -> Array:
     """Heights of a grey picture, its darkest pixel lowest; rows run along x, columns along y."""
-    from PIL import Image
-
+    Image = require("PIL.Image", extra="maps", purpose="Heights from a picture")
     file = node.path(node.text())
     if not file.is_file():
         raise node.error(f"the file {file} does not exist")
@@ -201,9 +201,9 @@ def _vertical_plane(fields: Fields, node: Node) -> VerticalPlane:
         raise node.error(f"the wall begins and ends at {plane.x0:g} {plane.y0:g}")
     fields.pose(flat="init_pose", solid="init_pose3d", default=Pose())
     openings = tuple(
-        found
+        opening
         for child in fields.all("door", "window")
-        if (found := fields.kept(lambda child=child: _opening(child), None)) is not None
+        if (opening := fields.kept(lambda child=child: _opening(child), None)) is not None
     )
     return replace(plane, openings=openings)
 
@@ -219,9 +219,9 @@ def _opening(node: Node) -> Opening:
         ("z_min", None),
         ("z_max", None),
     ):
-        given = node.attribute(name)
-        if given is not None:
-            values[name] = as_number(node, name, given, allowed)
+        text = node.attribute(name)
+        if text is not None:
+            values[name] = as_number(node, name, text, allowed)
         else:
             values[name] = fields.number(name, getattr(template, name), allowed)
     name = node.attribute("name") or fields.string("name") or fields.string("n")

@@ -288,23 +288,23 @@ class _Evaluation:
         return self._called(name, function, arguments)
 
     def _arguments(self) -> list[float]:
-        found = [self._choice()]
+        values = [self._choice()]
         while self._skip(","):
-            found.append(self._choice())
+            values.append(self._choice())
         self._expect(")")
-        return found
+        return values
 
-    def _called(self, name: str, function: Callable[..., float], given: Sequence[float]) -> float:
+    def _called(self, name: str, function: Callable[..., float], values: Sequence[float]) -> float:
         try:
-            return float(function(*given))
+            return float(function(*values))
         except (ValueError, OverflowError, ZeroDivisionError):
-            shown = ", ".join(f"{value:g}" for value in given)
+            shown = ", ".join(f"{value:g}" for value in values)
             raise self._error(f"{name}({shown}) has no finite value") from None
 
-    def _check_count(self, name: str, wanted: int, given: int) -> None:
-        if given != wanted and not (wanted == _ANY and given > 0):
+    def _check_count(self, name: str, wanted: int, count: int) -> None:
+        if count != wanted and not (wanted == _ANY and count > 0):
             needs = "1 or more" if wanted == _ANY else str(wanted)
-            raise self._error(f"{name} takes {needs} arguments, got {given}")
+            raise self._error(f"{name} takes {needs} arguments, got {count}")
 
     def _skip(self, *wanted: str) -> str:
         """The next token if it is one of these, which is then passed; else empty."""
@@ -316,8 +316,8 @@ class _Evaluation:
     def _expect(self, wanted: str) -> None:
         if not self._skip(wanted):
             there = self._at < len(self._tokens)
-            found = repr(self._tokens[self._at]) if there else "the end"
-            raise self._error(f"{wanted!r} is missing before {found}")
+            next_token = repr(self._tokens[self._at]) if there else "the end"
+            raise self._error(f"{wanted!r} is missing before {next_token}")
 
     def _error(self, message: str) -> InvalidValue:
         text = self._text.strip()

@@ -169,8 +169,8 @@ def as_written(node: Node, name: str, text: str, how: Written) -> Any:
     if how.kind == "colour":
         return as_colour(node, name, text)
     if how.kind == "numbers":
-        found = as_numbers(node, name, text)
-        return tuple(math.radians(x) for x in found) if how.degrees else tuple(found)
+        numbers = as_numbers(node, name, text)
+        return tuple(math.radians(x) for x in numbers) if how.degrees else tuple(numbers)
     if how.kind == "integer":
         return as_integer(node, name, text, how.allowed)
     if not how.degrees:
@@ -246,23 +246,23 @@ def as_colour(node: Node, name: str, text: str) -> str:
 def as_pose(node: Node, name: str, text: str) -> Pose:
     """`x y yaw` or `x y z yaw pitch roll`, by the tag; angles in degrees."""
     wanted = 6 if "3d" in name or "3D" in name or "WRT" in name else 3
-    found = as_numbers(node, name, text)
-    if len(found) < wanted:
-        raise node.error(f"{name} = {shown(text)} must be {wanted} numbers, got {len(found)}")
-    if len(found) > wanted:
+    numbers = as_numbers(node, name, text)
+    if len(numbers) < wanted:
+        raise node.error(f"{name} = {shown(text)} must be {wanted} numbers, got {len(numbers)}")
+    if len(numbers) > wanted:
         # As upstream, which has such poses in its own worlds.
-        slip = f"{name} = {text!r} has {len(found)} numbers: the first {wanted} are taken"
+        slip = f"{name} = {text!r} has {len(numbers)} numbers: the first {wanted} are taken"
         node.context.note("slips", slip, node.source)
     if wanted == 3:
-        return Pose(found[0], found[1], yaw=math.radians(found[2]))
-    return Pose(*found[:3], *(math.radians(angle) for angle in found[3:6]))
+        return Pose(numbers[0], numbers[1], yaw=math.radians(numbers[2]))
+    return Pose(*numbers[:3], *(math.radians(angle) for angle in numbers[3:6]))
 
 
-def one_of(node: Node, what: str, given: str, known: Collection[str]) -> str:
+def one_of(node: Node, what: str, word: str, known: Collection[str]) -> str:
     """The name if it is known; else an error that lists the known ones and the nearest."""
-    if given in known:
-        return given
-    close = get_close_matches(given, list(known), 1, 0.6)
+    if word in known:
+        return word
+    close = get_close_matches(word, list(known), 1, 0.6)
     hint = f"; did you mean {close[0]!r}?" if close else ""
     listed = ", ".join(sorted(known)) or "none"
-    raise node.error(f"the {what} {given!r} is unknown; known are {listed}{hint}")
+    raise node.error(f"the {what} {word!r} is unknown; known are {listed}{hint}")

@@ -53,9 +53,9 @@ class Options:
 
     def context(self, collecting: bool) -> Context:
         """The state of a reading that begins."""
-        given = {name: str(value) for name, value in self.variables.items()}
+        variables = {name: str(value) for name, value in self.variables.items()}
         values = Values(
-            given,
+            variables,
             seed=self.seed,
             allow_shell=self.allow_shell,
             upstream=self.compat == "upstream",
@@ -116,12 +116,12 @@ def _by_place(errors: list[WorldError]) -> list[WorldError]:
     return sorted(errors, key=place)
 
 
-def _options(given: dict[str, Any]) -> Options:
+def _options(options: dict[str, Any]) -> Options:
     known = [option.name for option in fields(Options)]
-    for name in given:
+    for name in options:
         if name not in known:
             raise InvalidValue(f"{name} is no option; allowed are {', '.join(known)}")
-    return Options(**given)
+    return Options(**options)
 
 
 def _document(context: Context, file: Path) -> Document:

@@ -14,10 +14,12 @@ from typing import Any
 import numpy as np
 
 from ...arrays import Array
+from ...body import Outline
 from ...errors import InvalidValue
+from ...plane.outline import rounded_hull
+from ...plane.polygon import signed_area
 from ...units import m
-from ..contact.outline import area, rounded_hull
-from ..scene.shapes import Outline, Pose
+from ..scene.shapes import Pose
 
 FORMATS = (".stl", ".obj", ".dae", ".ply", ".glb", ".gltf", ".off")
 """Suffixes of models that trimesh reads."""
@@ -46,7 +48,7 @@ def outline_of(
         corners = rounded_hull([(float(x), float(y)) for x, y in points[:, :2]])
     except InvalidValue as error:
         raise NoMesh(f"{file.name} has no area seen from above: {error}") from None
-    if len(corners) < 3 or area(corners) < _LEAST_AREA:
+    if len(corners) < 3 or signed_area(corners) < _LEAST_AREA:
         raise NoMesh(f"{file.name} has no area seen from above")
     return corners, float(points[:, 2].min()), float(points[:, 2].max())
 
@@ -56,16 +58,16 @@ def segments_of(file: Path) -> Array:
     with _reading(file):
         _check_text(file)
         drawing = _module("collada").Collada(str(file))
-        found = [
+        edges = [
             np.asarray(part.vertex, dtype=np.float64)[np.asarray(part.vertex_index)]
             for geometry in drawing.scene.objects("geometry")
             for part in geometry.primitives()
             if type(part).__name__ == "BoundLineSet" and len(part.vertex_index)
         ]
         unit = drawing.assetInfo.unitmeter or 1.0
-    if not found:
+    if not edges:
         raise NoMesh(f"{file.name} holds no lines")
-    return _upright(np.concatenate(found).reshape(-1, 3) * unit, file).reshape(-1, 2, 3)
+    return _upright(np.concatenate(edges).reshape(-1, 3) * unit, file).reshape(-1, 2, 3)
 
 
 def _identity(file: Path) -> tuple[str, int, int]:
@@ -133,7 +135,7 @@ def _placed(triangles: Array, pose: Pose, scale: float) -> Array:
 def _between(triangles: Array, low: m, high: m) -> Array:
     """Corners of what the slab between two heights leaves of the triangles."""
     points = triangles.reshape(-1, 3)
-    found = [points[(points[:, 2] >= low) & (points[:, 2] <= high)]]
+    within = [points[(points[:, 2] >= low) & (points[:, 2] <= high)]]
     begin, end = points, np.roll(triangles, -1, axis=1).reshape(-1, 3)
     for height in (low, high):
         if not np.isfinite(height):
@@ -141,8 +143,8 @@ def _between(triangles: Array, low: m, high: m) -> Array:
         crosses = (begin[:, 2] < height) != (end[:, 2] < height)
         a, b = begin[crosses], end[crosses]
         share = (height - a[:, 2]) / (b[:, 2] - a[:, 2])
-        found.append(a + share[:, None] * (b - a))
-    return np.concatenate(found)
+        within.append(a + share[:, None] * (b - a))
+    return np.concatenate(within)
 
 
 @contextmanager

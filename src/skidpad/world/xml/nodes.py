@@ -65,9 +65,9 @@ class Context:
         """The tree of a file, read once."""
         key = file.resolve()
         if key not in self.documents:
-            found = read(file)
-            self.documents[key] = found
-            for text, source in found.notes:
+            tree = read(file)
+            self.documents[key] = tree
+            for text, source in tree.notes:
                 self.note("slips", text, source)
         return self.documents[key]
 
@@ -101,8 +101,8 @@ class Node:
 
     def attribute(self, name: str) -> str | None:
         """The value of an attribute without variables; None: there is none."""
-        given = self.written(name)
-        return None if given is None else self._expanded(given).strip()
+        text = self.written(name)
+        return None if text is None else self._expanded(text).strip()
 
     def written(self, name: str) -> str | None:
         """An attribute as the file has it; None: there is none."""
@@ -117,10 +117,10 @@ class Node:
 
     def needed(self, name: str) -> str:
         """The value of an attribute that has to be there."""
-        given = self.attribute(name)
-        if given is None:
+        text = self.attribute(name)
+        if text is None:
             raise self.error(f'the attribute {name}="..." is missing')
-        return given
+        return text
 
     def path(self, text: str) -> Path:
         """A path that leads from the folder of the file."""
@@ -141,11 +141,11 @@ class Node:
         own: list[Node] = []
         included: list[list[Node]] = []
         for element in self.element.children:
-            found = list(self._carried_out([element]))
+            nodes = list(self._carried_out([element]))
             if element.tag == "include":
-                included.append(found)
+                included.append(nodes)
             else:
-                own += found
+                own += nodes
         return own, included
 
     def _expanded(self, text: str) -> str:
@@ -181,8 +181,8 @@ class Node:
             raise self.error(f"files include one another without end: {chain}")
         if not file.is_file():
             raise self.error(f"the file {file} does not exist")
-        given = {k: v for k, v in self.element.attributes.items() if k != "file"}
-        scope = Scope(file.absolute().parent, {k: (v, self.scope) for k, v in given.items()})
+        values = {k: v for k, v in self.element.attributes.items() if k != "file"}
+        scope = Scope(file.absolute().parent, {k: (v, self.scope) for k, v in values.items()})
         context.open_files.append(file)
         try:
             roots = context.document(file).roots

@@ -30,23 +30,23 @@ Notes = Mapping[tuple[str, str], Sequence[Note]]
 """By kind and subject."""
 
 
-def said(notes: Notes) -> tuple[str, ...]:
+def summaries(notes: Notes) -> tuple[str, ...]:
     """Notes as sentences, one for each kind."""
     kinds: dict[str, list[str]] = {}
-    for (kind, subject), found in notes.items():
-        lines = (f"{Path(note.source.file).name}:{note.source.line}" for note in found)
+    for (kind, subject), those in notes.items():
+        lines = (f"{Path(note.source.file).name}:{note.source.line}" for note in those)
         places = _listed(lines, _MOST_PLACES)
-        names = _listed((note.whom for note in found if note.whom), _MOST_NAMES)
-        times = f"{len(found)} times " if len(found) > 1 and not names else ""
+        names = _listed((note.whom for note in those if note.whom), _MOST_NAMES)
+        times = f"{len(those)} times " if len(those) > 1 and not names else ""
         kinds.setdefault(kind, []).append(f"{times}{subject}{names and ' '}{names} ({places})")
     return tuple(f"{kind}: {'; '.join(subjects)}" for kind, subjects in kinds.items())
 
 
 def _listed(words: Iterable[str], most: int) -> str:
     """Words with commas between them, each once, and how many more there are."""
-    found = list(dict.fromkeys(words))
-    more = f" and {len(found) - most} more" if len(found) > most else ""
-    return ", ".join(found[:most]) + more
+    different = list(dict.fromkeys(words))
+    more = f" and {len(different) - most} more" if len(different) > most else ""
+    return ", ".join(different[:most]) + more
 
 
 def unknown_attributes(documents: Iterable[Document]) -> Iterator[tuple[str, Source]]:

@@ -19,7 +19,7 @@ from .common import RENDERED, Names, free_name
 from .elements import element
 from .fields import Fields, note_unknown, one_of
 from .nodes import Context, Node
-from .notes import said
+from .notes import summaries
 from .sensors import sensor_of
 from .shapes import Models
 from .vehicles import vehicle
@@ -87,7 +87,7 @@ class Reader:
         self._tell_apart()
         return Scene(
             self._settings,
-            tuple(self._with_gravity(found) for found in self._vehicles),
+            tuple(self._with_gravity(spec) for spec in self._vehicles),
             tuple(self._blocks),
             tuple(self._walls),
             tuple(self._elements),
@@ -98,23 +98,23 @@ class Reader:
             self._gui,
             self._lights,
             dict(self._context.values.world),
-            said(self._context.notes),
+            summaries(self._context.notes),
             self._context.compat,
             file,
         )
 
-    def _with_gravity(self, found: VehicleSpec) -> VehicleSpec:
+    def _with_gravity(self, spec: VehicleSpec) -> VehicleSpec:
         """The vehicle in the world's gravity, which may be set after it."""
-        if isinstance(found.dynamics, OwnDynamics):
-            return found
-        return replace(found, dynamics=replace(found.dynamics, gravity=self._settings.gravity))
+        if isinstance(spec.dynamics, OwnDynamics):
+            return spec
+        return replace(spec, dynamics=replace(spec.dynamics, gravity=self._settings.gravity))
 
     def _setting(self, node: Node) -> None:
-        found = Fields([[node]], self._context, node).record(self._settings)
-        if 0.0 < found.timestep < SHORTEST:
-            given = node.text()
-            raise node.error(f"{node.tag} = {given} must be 0 or at least {SHORTEST:g} s")
-        self._settings = found
+        settings = Fields([[node]], self._context, node).record(self._settings)
+        if 0.0 < settings.timestep < SHORTEST:
+            text = node.text()
+            raise node.error(f"{node.tag} = {text} must be 0 or at least {SHORTEST:g} s")
+        self._settings = settings
 
     def _class(self, node: Node) -> None:
         known = self._classes[node.tag.partition(":")[0]]
@@ -124,28 +124,28 @@ class Reader:
         known[name] = node
 
     def _vehicle(self, node: Node) -> None:
-        found = vehicle(node, self._classes["vehicle"], self._vehicle_names, self._models)
-        self._vehicles.append(found)
-        self._note_pictures(len(found.visuals), node)
+        spec = vehicle(node, self._classes["vehicle"], self._vehicle_names, self._models)
+        self._vehicles.append(spec)
+        self._note_pictures(len(spec.visuals), node)
 
     def _block(self, node: Node) -> None:
-        found = block(node, self._classes["block"], self._block_names, self._models)
-        self._blocks.append(found)
-        self._note_pictures(len(found.visuals), node)
+        spec = block(node, self._classes["block"], self._block_names, self._models)
+        self._blocks.append(spec)
+        self._note_pictures(len(spec.visuals), node)
 
     def _actor(self, node: Node) -> None:
-        found = actor(node, self._classes["actor"], self._actor_names)
-        self._actors.append(found)
-        self._note_pictures(len(found.visuals), node)
+        spec = actor(node, self._classes["actor"], self._actor_names)
+        self._actors.append(spec)
+        self._note_pictures(len(spec.visuals), node)
 
     def _note_pictures(self, count: int, node: Node) -> None:
         if count:
             self._context.note(RENDERED, "3-D models", node.source)
 
     def _element(self, node: Node) -> None:
-        found = element(node)
-        if found is not None:
-            self._elements.append(found)
+        read = element(node)
+        if read is not None:
+            self._elements.append(read)
 
     def _wall(self, node: Node) -> None:
         self._walls += walls(node, len(self._walls))

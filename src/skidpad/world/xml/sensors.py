@@ -28,14 +28,14 @@ _PICTURE = (
 
 def sensors(nodes: Sequence[Node], parent: str) -> tuple[Sensor, ...]:
     """The sensors in some elements; those without a name are numbered by class."""
-    found: list[Sensor] = []
+    specs: list[Sensor] = []
     for node in nodes:
-        names = {other.name for other in found}
+        names = {other.name for other in specs}
         try:
-            found.append(sensor_of(node, parent, names))
+            specs.append(sensor_of(node, parent, names))
         except WorldError as error:
             node.context.report(error)
-    return tuple(found)
+    return tuple(specs)
 
 
 def sensor_of(node: Node, parent: str, taken: set[str]) -> Sensor:

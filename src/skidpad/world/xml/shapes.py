@@ -8,9 +8,19 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from ...errors import InvalidValue
+from ...plane.outline import (
+    MOST_CORNERS,
+    Outline,
+    Point,
+    cleaned,
+    convex_parts,
+    hull,
+    rectangle,
+    regular,
+)
+from ...plane.polygon import signed_area
 from ...units import m, positive
-from ..contact.outline import MOST_CORNERS, area, cleaned, convex_parts, hull, rectangle, regular
-from ..scene.shapes import Geometry, Outline, Point, Pose, Shape, Visual
+from ..scene.shapes import Geometry, Pose, Shape, Visual
 from .fields import SMALLEST, Fields, as_integer, as_numbers, as_size, as_switch, one_of
 from .mesh import NoMesh, outline_of
 from .nodes import Node
@@ -52,26 +62,26 @@ def polygon(node: Node) -> Outline:
     """The outline in a `<shape>`: three or more `<pt>x y</pt>`."""
     points = corner_points(node)
     try:
-        found = hull(points) if node.context.upstream else cleaned(points)
+        outline = hull(points) if node.context.upstream else cleaned(points)
     except InvalidValue as error:
         raise node.error(error) from None
-    if area(found) < SMALLEST * SMALLEST:
+    if signed_area(outline) < SMALLEST * SMALLEST:
         raise node.error(
-            f"an outline of {area(found):.3g} m² is too small; its area must be at least "
+            f"an outline of {signed_area(outline):.3g} m² is too small; its area must be at least "
             f"{SMALLEST * SMALLEST:g} m²"
         )
-    return found
+    return outline
 
 
 def corner_points(node: Node) -> list[Point]:
     """The points in a `<shape>`, whatever they mean."""
     fields = Fields.of(node)
-    found: list[Point] = []
+    points: list[Point] = []
     for point in fields.all("pt"):
         x, y = as_numbers(point, "pt", point.text(), 2)
-        found.append((x, y))
+        points.append((x, y))
     fields.finish()
-    return found
+    return points
 
 
 def solid(node: Node) -> Geometry:
@@ -79,9 +89,9 @@ def solid(node: Node) -> Geometry:
     kind = one_of(node, "type of geometry", node.needed("type"), GEOMETRIES)
     values = {"lx": 0.0, "ly": 0.0, "lz": 0.0, "radius": 0.0, "length": 0.0}
     for name in values:
-        given = node.attribute(name)
-        if given is not None:
-            values[name] = as_size(node, name, given)
+        text = node.attribute(name)
+        if text is not None:
+            values[name] = as_size(node, name, text)
         elif name in GEOMETRIES[kind]:
             raise node.error(f'a {kind} needs the attribute {name}="..."')
     count = node.attribute("vertex_count")
@@ -129,8 +139,8 @@ def shape(outline: Outline, heights: tuple[m, m], made_from: str, upstream: bool
 
 def visuals(nodes: Sequence[Node]) -> tuple[Visual, ...]:
     """The 3-D models of an object."""
-    found = [_visual(node) for node in nodes]
-    return tuple(visual for visual in found if visual is not None)
+    pictures = [_visual(node) for node in nodes]
+    return tuple(visual for visual in pictures if visual is not None)
 
 
 def _visual(node: Node) -> Visual | None:
@@ -140,13 +150,13 @@ def _visual(node: Node) -> Visual | None:
     angles = [math.radians(fields.number(f"model_{a}", 0.0)) for a in ("yaw", "pitch", "roll")]
     offset = [fields.number(f"model_offset_{axis}", 0.0) for axis in "xyz"]
     uri = fields.string("model_uri")
-    given = node.attribute("enabled")
+    enabled = node.attribute("enabled")
     visual = Visual(
         uri if is_remote(uri) else str(node.path(uri)),
         fields.number("model_scale", 1.0, positive),
         Pose(*offset, *angles),
         fields.string("name", "group"),
-        given is None or as_switch(node, "enabled", given),
+        enabled is None or as_switch(node, "enabled", enabled),
         node.source,
     )
     fields.finish()
@@ -159,12 +169,12 @@ def shape_of_model(
     """The shape around 3-D models. Raises `NoMesh`."""
     if not models:
         raise NoMesh("there is no <visual> with a model")
-    found = [outline_of(_file(one, where), one.pose, one.scale, *heights) for one in models]
-    if len(found) == 1:
-        outline, low, high = found[0]
+    outlines = [outline_of(_file(one, where), one.pose, one.scale, *heights) for one in models]
+    if len(outlines) == 1:
+        outline, low, high = outlines[0]
     else:
-        outline = hull([point for corners, _, _ in found for point in corners])
-        low, high = min(f[1] for f in found), max(f[2] for f in found)
+        outline = hull([point for corners, _, _ in outlines for point in corners])
+        low, high = min(f[1] for f in outlines), max(f[2] for f in outlines)
     return Shape(outline, (outline,), low, high, "mesh")
 
 
@@ -172,12 +182,12 @@ def _file(visual: Visual, where: Models) -> Path:
     try:
         if not is_remote(visual.uri):
             return zipped_file(Path(visual.uri))
-        found = local_file(visual.uri, where.folder, allow_download=where.allow_download)
+        file = local_file(visual.uri, where.folder, allow_download=where.allow_download)
     except OSError as error:
         raise NoMesh(str(error)) from error
-    if found is None:
+    if file is None:
         raise NotFetched(visual.uri, where.folder)
-    return found
+    return file
 
 
 def stand_in(declared: Shape | None, around: Outline | None, heights: tuple[m, m]) -> Shape:

@@ -35,6 +35,6 @@ def _path(node: Node) -> TimedPath:
 
 
 def _point(node: Node) -> TimedPoint:
-    given = {"t": node.attribute("t"), "x": node.attribute("x"), "y": node.attribute("y")}
-    numbers = [as_number(node, name, text or "0") for name, text in given.items()]
+    texts = {"t": node.attribute("t"), "x": node.attribute("x"), "y": node.attribute("y")}
+    numbers = [as_number(node, name, text or "0") for name, text in texts.items()]
     return TimedPoint(*numbers)

@@ -111,11 +111,11 @@ class Values:
         """Variables that are numbers, by their bare names."""
         # Only those that are asked for: expanding one may draw a random number.
         words = {word.lower() for word in re.findall(r"[A-Za-z_]\w*", text, re.ASCII)}
-        found = {name: value for name, value in self.world.items() if name.lower() in words}
-        for name, (given, written) in scope.local.items():
+        texts = {name: value for name, value in self.world.items() if name.lower() in words}
+        for name, (text, written) in scope.local.items():
             if name.lower() in words:
-                found[name] = self.expand(given, written, depth + 1)
-        leading = {name: _LEADING_NUMBER.match(value) for name, value in found.items()}
+                texts[name] = self.expand(text, written, depth + 1)
+        leading = {name: _LEADING_NUMBER.match(value) for name, value in texts.items()}
         return {name: float(match[0]) for name, match in leading.items() if match}
 
     def _output(self, command: str) -> str:

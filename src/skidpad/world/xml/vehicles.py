@@ -40,7 +40,7 @@ def vehicle(node: Node, classes: Mapping[str, Node], names: Names, models: Model
     try:
         pictures = visuals(fields.all("visual"))
         moved_by, shape = _dynamics(fields, name, pictures, models)
-        found = VehicleSpec(
+        spec = VehicleSpec(
             name,
             initial_pose(fields),
             moved_by,
@@ -60,7 +60,7 @@ def vehicle(node: Node, classes: Mapping[str, Node], names: Names, models: Model
         )
         note_lights(fields)
         fields.finish()
-        return found
+        return spec
     finally:
         values.named = around
 
@@ -134,9 +134,9 @@ def _odometry(fields: Fields) -> Odometry:
     inner = Fields.of(node)
 
     def factor(name: str) -> float | None:
-        given = node.attribute(name)
-        return None if given is None else inner.kept(lambda: as_number(node, name, given), 1.0)
+        text = node.attribute(name)
+        return None if text is None else inner.kept(lambda: as_number(node, name, text), 1.0)
 
-    found = Odometry(*(factor(name) for name in names))
+    factors = Odometry(*(factor(name) for name in names))
     inner.finish()
-    return found
+    return factors

@@ -7,9 +7,9 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from ...body import Outline, Point
 from ...units import m, positive
 from ..scene.elements import WallSpec
-from ..scene.shapes import Outline, Point
 from .fields import Fields, as_colour, as_size
 from .matrices import matrix
 from .mesh import NoMesh, segments_of
@@ -27,7 +27,7 @@ def walls(node: Node, count: int) -> list[WallSpec]:
     # Upstream reads the scale and leaves it at that.
     ends = _placed(_ends(fields), 1.0 if node.context.upstream else scale, fields)
     fields.finish()
-    found: list[WallSpec] = []
+    specs: list[WallSpec] = []
     corners: list[Point] = []
     for start, end in ends:
         count += 1
@@ -35,10 +35,10 @@ def walls(node: Node, count: int) -> list[WallSpec]:
             raise node.error(f"a piece of wall begins and ends at {start[0]:g} {start[1]:g}")
         outline = _wall_outline(start, end, thickness, corners)
         corners += [start, end]
-        found.append(
+        specs.append(
             WallSpec(f"wall_{count:04d}", start, end, outline, height, thickness, node.source)
         )
-    return found
+    return specs
 
 
 def _ends(fields: Fields) -> list[tuple[Point, Point]]:

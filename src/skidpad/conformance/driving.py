@@ -1,0 +1,110 @@
+"""Driving: wishes become inputs that the vehicle takes, and it does what was wished for."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+from .. import record
+from ..body import Geometry, Limits, Wish
+from ..units import m_s, s
+from ..world.handle import WorldVehicle
+from ..world.scene.scene import Pose, Scene, Settings, VehicleSpec, Velocity
+from ..world.world import World
+from .subject import Subject
+
+DT: s = 0.01
+"""Between two commands."""
+DURATION: s = 1.5
+SPEED: m_s = 4.0
+"""At which a vehicle is driven that may go as fast."""
+APART = 1000.0
+"""In m, so that they do not meet."""
+
+
+class Drive(NamedTuple):
+    """What is wished for, and what must come of it."""
+
+    name: str
+    start: m_s
+    wish: Wish
+    faster: float = 0.0
+    """1: it must be faster in the end, -1: slower."""
+    left: float = 0.0
+    """1: it must end up to the left, -1: to the right."""
+
+
+def driving(subject: Subject) -> list[str]:
+    """Drives a second and a half: faster, slower, left, right, and back from rest."""
+    body, p = subject.body, subject.params
+    limits = body.limits(p)
+    drives = list(_drives(limits, body.geometry(p)))
+    scene = Scene(
+        settings=Settings(timestep=DT),
+        vehicles=tuple(
+            VehicleSpec(
+                drive.name, Pose(0.0, APART * k), subject.vehicle, velocity=Velocity(drive.start)
+            )
+            for k, drive in enumerate(drives)
+        ),
+    )
+    world = World(scene)
+    for _ in range(round(DURATION / DT)):
+        for drive in drives:
+            faults = _outside(world.vehicles[drive.name].drive(drive.wish), limits, drive)
+            if faults:
+                return faults
+        world.step()
+    return [
+        fault
+        for k, drive in enumerate(drives)
+        for fault in _in_the_end(world.vehicles[drive.name], APART * k, drive)
+    ]
+
+
+def _drives(limits: Limits, geometry: Geometry) -> Iterator[Drive]:
+    v = min(SPEED, 0.5 * limits.v_max)
+    up = 0.5 * limits.a_max if math.isfinite(limits.a_max) else 3.0
+    down = 0.5 * limits.a_min if math.isfinite(limits.a_min) else -3.0
+    steer = 0.3 * limits.steer_max if math.isfinite(limits.steer_max) else 0.15
+    omega = v * math.tan(steer) / geometry.wheel_base if steer else 0.3
+    yield Drive("faster", v, Wish(a=up, v=1.5 * v), faster=1.0)
+    yield Drive("on from rest", 0.0, Wish(a=up, v=v), faster=1.0)
+    yield Drive("slower", v, Wish(a=down, v=0.5 * v), faster=-1.0)
+    for name, side in (("to the left", 1.0), ("to the right", -1.0)):
+        wish = Wish(steer=side * steer, a=0.2 * up, v=v, omega=side * omega)
+        yield Drive(name, v, wish, left=side)
+    if limits.v_min < 0.0:
+        back = max(-v, 0.8 * limits.v_min)
+        yield Drive("back from rest", 0.0, Wish(a=down, v=back), faster=-1.0)
+
+
+def _in_the_end(vehicle: WorldVehicle, y: float, drive: Drive) -> list[str]:
+    truth = vehicle.truth
+    if not all(math.isfinite(value) for value in truth):
+        return [f"driven {drive.name}, it is at {truth}"]
+    gained, aside = truth.v_x - drive.start, truth.y - y
+    faults: list[str] = []
+    if drive.faster and not drive.faster * gained > 0.02 * abs(drive.wish.v):
+        faults.append(
+            f"driven {drive.name} from {drive.start:g} m/s with {drive.wish}, it has "
+            f"{truth.v_x:.4g} m/s after {DURATION} s"
+        )
+    if drive.left and not drive.left * aside > 1e-3:
+        faults.append(
+            f"driven {drive.name} with {drive.wish}, it is {aside:.4g} m to the left after "
+            f"{DURATION} s"
+        )
+    return faults
+
+
+def _outside(u: Any, limits: Limits, drive: Drive) -> list[str]:
+    """Inputs that are not where the limits want them."""
+    values = dict(zip(record.names(type(u)), record.flatten(u), strict=True))
+    faults = [f"{name} = {value}" for name, value in values.items() if not math.isfinite(value)]
+    for name, (low, high) in limits.inputs.items():
+        slack = 1e-9 * max(1.0, abs(low), abs(high))
+        if not low - slack <= values[name] <= high + slack:
+            faults.append(f"{name} = {values[name]:g} is not from {low:g} to {high:g}")
+    return [f"driven {drive.name} with {drive.wish}, the input {fault}" for fault in faults]

@@ -1,0 +1,249 @@
+"""Outlines of objects, as tuples of few corners: checked, their moments, hulls and convex parts."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from itertools import pairwise
+from typing import NamedTuple
+
+from ..body import Outline, Point
+from ..errors import InvalidValue
+from ..units import m
+from .polygon import signed_area
+
+MOST_CORNERS = 14
+"""Corners of a convex piece in upstream's build of Box2D; meshes and cylinders get no more."""
+_FLAT = 1e-9
+"""Sine below which two edges count as one line."""
+
+
+class Moments(NamedTuple):
+    """Moments of a plane figure."""
+
+    area: float
+    """In m²."""
+    x: m
+    """Centroid."""
+    y: m
+    """Centroid."""
+    polar: float
+    """Second moment about the centroid over the area, in m²."""
+
+
+def cleaned(points: Sequence[Point]) -> Outline:
+    """Corners counter-clockwise, without repeats and without corners on a straight line.
+
+    Raises for fewer than 3 corners, no area, and edges that cross or touch.
+    """
+    corners = _without_repeats(points)
+    if len(corners) < 3:
+        raise InvalidValue(f"an outline needs 3 corners or more that differ, got {len(corners)}")
+    _check_simple(corners)
+    kept = [p for k, p in enumerate(corners) if not _is_flat(corners, k)]
+    if len(kept) < 3 or abs(signed_area(kept)) < 1e-12 * _extent(kept) ** 2:
+        raise InvalidValue("an outline needs an area: all its corners lie on one line")
+    return tuple(kept if signed_area(kept) > 0.0 else reversed(kept))
+
+
+def moments(corners: Sequence[Point]) -> Moments:
+    """Moments of a polygon, by Green's theorem; it may be given either way round.
+
+    Raises for one that encloses no area.
+    """
+    x_0, y_0 = corners[0]
+    # Seen from a corner, so that a small figure far away keeps its digits.
+    seen = [(x - x_0, y - y_0) for x, y in corners]
+    total = first_x = first_y = second = 0.0
+    for (a_x, a_y), (b_x, b_y) in pairwise([*seen, seen[0]]):
+        cross = a_x * b_y - b_x * a_y
+        total += cross / 2.0
+        first_x += cross * (a_x + b_x) / 6.0
+        first_y += cross * (a_y + b_y) / 6.0
+        squares = a_x * a_x + a_x * b_x + b_x * b_x + a_y * a_y + a_y * b_y + b_y * b_y
+        second += cross * squares / 12.0
+    if total == 0.0:
+        raise InvalidValue(f"the shape {list(corners)} encloses no area")
+    x, y = first_x / total, first_y / total
+    return Moments(abs(total), x_0 + x, y_0 + y, second / total - (x * x + y * y))
+
+
+def hull(points: Sequence[Point]) -> Outline:
+    """The convex hull, counter-clockwise (Andrew's monotone chain)."""
+    ordered = sorted(set(points))
+    if len(ordered) < 3:
+        raise InvalidValue(f"a hull needs 3 points or more that differ, got {len(ordered)}")
+
+    def chain(line: Sequence[Point]) -> list[Point]:
+        kept: list[Point] = []
+        for p in line:
+            while len(kept) > 1 and _cross(kept[-2], kept[-1], p) <= 0.0:
+                kept.pop()
+            kept.append(p)
+        return kept[:-1]
+
+    return tuple(chain(ordered) + chain(ordered[::-1]))
+
+
+def rounded_hull(points: Sequence[Point], most: int = MOST_CORNERS) -> Outline:
+    """A convex outline around the points with at most so many corners."""
+    exact = hull(points)
+    if len(exact) <= most:
+        return exact
+    # The tangents in equally many directions: it contains the hull and touches it everywhere.
+    angles = [2.0 * math.pi * k / most for k in range(most)]
+    reach = [max(x * math.cos(a) + y * math.sin(a) for x, y in exact) for a in angles]
+    corners: list[Point] = []
+    for k, a in enumerate(angles):
+        b, near, far = angles[(k + 1) % most], reach[k], reach[(k + 1) % most]
+        sine = math.sin(b - a)
+        corners.append(
+            (
+                (near * math.sin(b) - far * math.sin(a)) / sine,
+                (far * math.cos(a) - near * math.cos(b)) / sine,
+            )
+        )
+    return hull([(x, y) for x, y in corners])
+
+
+def convex_parts(outline: Outline) -> tuple[Outline, ...]:
+    """Convex pieces of a clean outline: triangles of clipped ears, joined where that stays convex.
+
+    This is Hertel and Mehlhorn's method: at most four times as many pieces as needed.
+    """
+    if _is_convex(outline):
+        return (outline,)
+    pieces: list[list[int]] = [list(triangle) for triangle in _triangles(outline)]
+    merged = True
+    while merged:
+        merged = False
+        for a in range(len(pieces)):
+            for b in range(a + 1, len(pieces)):
+                joined = _joined(pieces[a], pieces[b])
+                if joined is not None and _is_convex([outline[k] for k in joined]):
+                    pieces[a] = joined
+                    del pieces[b]
+                    merged = True
+                    break
+            if merged:
+                break
+    return tuple(tuple(outline[k] for k in piece) for piece in pieces)
+
+
+def rectangle(x_min: m, x_max: m, y_min: m, y_max: m) -> Outline:
+    """A rectangle along the axes, counter-clockwise."""
+    return ((x_min, y_min), (x_max, y_min), (x_max, y_max), (x_min, y_max))
+
+
+def regular(radius: m, corners: int) -> Outline:
+    """A regular polygon with its corners on a circle, the first one on the x axis."""
+    turn = 2.0 * math.pi / corners
+    return tuple((radius * math.cos(k * turn), radius * math.sin(k * turn)) for k in range(corners))
+
+
+def _without_repeats(points: Sequence[Point]) -> list[Point]:
+    kept: list[Point] = []
+    for x, y in points:
+        if not (math.isfinite(x) and math.isfinite(y)):
+            raise InvalidValue(f"the corner {x:g} {y:g} is not finite")
+        if not kept or (x, y) != kept[-1]:
+            kept.append((x, y))
+    if len(kept) > 1 and kept[0] == kept[-1]:
+        kept.pop()
+    return kept
+
+
+def _check_simple(corners: Sequence[Point]) -> None:
+    count = len(corners)
+    for a in range(count):
+        for b in range(a + 1, count):
+            if corners[a] == corners[b]:
+                raise InvalidValue(
+                    f"the outline passes its corner {a + 1} at {_shown(corners[a])} again as "
+                    f"corner {b + 1}; outlines must not touch themselves"
+                )
+    for a in range(count):
+        for b in range(a + 2, count):
+            if a == 0 and b == count - 1:
+                continue
+            ends = corners[a], corners[a + 1], corners[b], corners[(b + 1) % count]
+            if _meet(*ends):
+                raise InvalidValue(
+                    f"the edge after corner {b + 1} at {_shown(corners[b])} crosses the edge after "
+                    f"corner {a + 1} at {_shown(corners[a])}; outlines must not cross themselves"
+                )
+
+
+def _shown(point: Point) -> str:
+    return f"{point[0]:g} {point[1]:g}"
+
+
+def _meet(p: Point, q: Point, r: Point, t: Point) -> bool:
+    """Whether two segments have a point in common."""
+    d1, d2 = _cross(r, t, p), _cross(r, t, q)
+    d3, d4 = _cross(p, q, r), _cross(p, q, t)
+    if ((d1 > 0.0) != (d2 > 0.0)) and ((d3 > 0.0) != (d4 > 0.0)) and 0.0 not in (d1, d2, d3, d4):
+        return True
+    on = ((d1, r, t, p), (d2, r, t, q), (d3, p, q, r), (d4, p, q, t))
+    return any(d == 0.0 and _between(a, b, c) for d, a, b, c in on)
+
+
+def _between(a: Point, b: Point, c: Point) -> bool:
+    """Whether a point on the line through two others lies between them."""
+    return min(a[0], b[0]) <= c[0] <= max(a[0], b[0]) and min(a[1], b[1]) <= c[1] <= max(a[1], b[1])
+
+
+def _cross(a: Point, b: Point, c: Point) -> float:
+    """Twice the area of a triangle, positive if it turns left."""
+    return (b[0] - a[0]) * (c[1] - a[1]) - (b[1] - a[1]) * (c[0] - a[0])
+
+
+def _is_flat(corners: Sequence[Point], k: int) -> bool:
+    a, b, c = corners[k - 1], corners[k], corners[(k + 1) % len(corners)]
+    return abs(_cross(a, b, c)) <= _FLAT * math.dist(a, b) * math.dist(b, c)
+
+
+def _extent(points: Sequence[Point]) -> float:
+    x, y = zip(*points, strict=True)
+    return max(max(x) - min(x), max(y) - min(y))
+
+
+def _is_convex(points: Sequence[Point]) -> bool:
+    return all(
+        _cross(points[k - 1], points[k], points[(k + 1) % len(points)]) >= 0.0
+        for k in range(len(points))
+    )
+
+
+def _triangles(outline: Outline) -> list[tuple[int, int, int]]:
+    """Indices of the corners of triangles that fill the outline."""
+    left = list(range(len(outline)))
+    triangles: list[tuple[int, int, int]] = []
+    while len(left) > 3:
+        ear = next(k for k in range(len(left)) if _is_ear(outline, left, k))
+        triangles.append((left[ear - 1], left[ear], left[(ear + 1) % len(left)]))
+        del left[ear]
+    return [*triangles, (left[0], left[1], left[2])]
+
+
+def _is_ear(outline: Outline, left: Sequence[int], k: int) -> bool:
+    corners = left[k - 1], left[k], left[(k + 1) % len(left)]
+    a, b, c = (outline[i] for i in corners)
+    if _cross(a, b, c) <= 0.0:
+        return False
+    others = (outline[i] for i in left if i not in corners)
+    return not any(
+        _cross(a, b, p) >= 0.0 and _cross(b, c, p) >= 0.0 and _cross(c, a, p) >= 0.0 for p in others
+    )
+
+
+def _joined(first: Sequence[int], second: Sequence[int]) -> list[int] | None:
+    """Two pieces without the edge they share; None if they share none."""
+    edges = {(second[k - 1], second[k]): k for k in range(len(second))}
+    for k in range(len(first)):
+        # Both go round counter-clockwise, so a common edge runs the other way in the other one.
+        here = edges.get((first[k], first[k - 1]))
+        if here is not None:
+            around = [second[(here + step) % len(second)] for step in range(1, len(second) - 1)]
+            return [*first[:k], *around, *first[k:]]
+    return None

@@ -1,0 +1,94 @@
+"""Poses in the plane, and coordinates in the frames that they make.
+
+Floats, arrays and symbols go through the same formulas, so all of it can be traced. Those that take
+a cosine and a sine are arithmetic alone: compiled loops and kernels that have these at hand use
+them as they are.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ..arrays import Array
+from ..body import Pose
+from ..ops import cos, sin
+
+__all__ = [
+    "Pose",
+    "moved",
+    "placed",
+    "points_to_body",
+    "points_to_world",
+    "relative",
+    "rotated",
+    "to_body",
+    "to_world",
+    "turned",
+    "turned_back",
+    "unrotated",
+]
+
+
+def turned(c: Any, s: Any, x: Any, y: Any) -> tuple[Any, Any]:
+    """A vector given along axes that are turned by an angle with this cosine and sine, seen from
+    the axes before."""
+    return c * x - s * y, s * x + c * y
+
+
+def turned_back(c: Any, s: Any, x: Any, y: Any) -> tuple[Any, Any]:
+    """The inverse of `turned`: components along the turned axes."""
+    return c * x + s * y, c * y - s * x
+
+
+def moved(c: Any, s: Any, x_0: Any, y_0: Any, x: Any, y: Any) -> tuple[Any, Any]:
+    """A point given in a frame that lies at (x_0, y_0) and is turned as in `turned`, seen from
+    outside of it."""
+    return x_0 + c * x - s * y, y_0 + s * x + c * y
+
+
+def rotated(x: Any, y: Any, angle: Any) -> tuple[Any, Any]:
+    """A vector turned to the left by an angle in rad; from body to world axes, the angle is the
+    yaw."""
+    return turned(cos(angle), sin(angle), x, y)
+
+
+def unrotated(x: Any, y: Any, angle: Any) -> tuple[Any, Any]:
+    """A vector turned to the right by an angle in rad; from world to body axes, the angle is the
+    yaw."""
+    return turned_back(cos(angle), sin(angle), x, y)
+
+
+def to_world(pose: Any, x: Any, y: Any) -> tuple[Any, Any]:
+    """World coordinates of a point given in the frame of a pose x, y, yaw."""
+    x_0, y_0, yaw = pose
+    return moved(cos(yaw), sin(yaw), x_0, y_0, x, y)
+
+
+def to_body(pose: Any, x: Any, y: Any) -> tuple[Any, Any]:
+    """Coordinates in the frame of a pose x, y, yaw of a point of the world."""
+    x_0, y_0, yaw = pose
+    return unrotated(x - x_0, y - y_0, yaw)
+
+
+def relative(pose: Any, other: Any) -> Pose:
+    """Another pose as the frame of the first one has it; the yaw is not wrapped."""
+    x, y, yaw = other
+    return Pose(*to_body(pose, x, y), yaw - pose[2])
+
+
+def placed(pose: Any, inner: Any) -> Pose:
+    """The inverse of `relative`: the pose in the world of one that is given in a frame."""
+    x, y, yaw = inner
+    return Pose(*to_world(pose, x, y), pose[2] + yaw)
+
+
+def points_to_world(pose: Any, points: Array) -> Array:
+    """World coordinates of points (..., 2) given in the frame of a pose."""
+    return np.stack(to_world(pose, points[..., 0], points[..., 1]), axis=-1)
+
+
+def points_to_body(pose: Any, points: Array) -> Array:
+    """Coordinates in the frame of a pose of points (..., 2) of the world."""
+    return np.stack(to_body(pose, points[..., 0], points[..., 1]), axis=-1)

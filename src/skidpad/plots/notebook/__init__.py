@@ -1,0 +1,1 @@
+"""What notebooks show of objects: tables, and drawings as SVG."""

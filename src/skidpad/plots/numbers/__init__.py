@@ -1,0 +1,1 @@
+"""What figures show, as numbers in SI units: nothing here draws."""

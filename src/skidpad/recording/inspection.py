@@ -1,0 +1,121 @@
+"""What is inside a recording."""
+
+from __future__ import annotations
+
+import os
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from ..stage import Stage
+from .checksums import Damaged
+from .contents import Contents, opened
+from .reading import about, notes_of, stage_of
+from .topics import BODY, LOST
+
+
+class Topic(NamedTuple):
+    """A topic and its messages."""
+
+    name: str
+    schema: str
+    role: str
+    """"state", "pose", "poses", "transforms", "scan", "scene", "grid", "imu" or "true imu"."""
+    messages: int
+    rate: float
+    """Messages per second of recorded time, in Hz."""
+
+
+@dataclass(frozen=True)
+class Info:
+    """What `skidpad info` shows."""
+
+    path: Path
+    size: int
+    """Bytes."""
+    complete: bool
+    """False of a file that was not closed, and of one whose recording failed."""
+    lost: int
+    """Bytes at its end that belong to nothing."""
+    program: str
+    format: int
+    stage: Stage = field(repr=False)
+    notes: Mapping[str, Any]
+    start: float
+    """Earliest time of a message in s."""
+    end: float
+    samples: int
+    """Rows of numbers."""
+    chunks: int
+    unpacked: int
+    """Bytes of the messages before compression."""
+    compression: str
+    topics: tuple[Topic, ...] = field(repr=False)
+
+    @property
+    def duration(self) -> float:
+        """From the first message to the last, in s."""
+        return self.end - self.start
+
+    @property
+    def messages(self) -> int:
+        """Of all topics."""
+        return sum(topic.messages for topic in self.topics)
+
+
+def info(path: str | os.PathLike[str]) -> Info:
+    """What is inside a recording; raises if it is none."""
+    file = Path(path)
+    with opened(file) as contents:
+        values, stage, notes = about(contents), stage_of(contents), notes_of(contents)
+        counts, chunks = _counts(contents), contents.chunks
+        start = min((chunk.start_time for chunk in chunks), default=0) / 1e9
+        end = max((chunk.end_time for chunk in chunks), default=0) / 1e9
+        topics = [
+            Topic(
+                channel.topic,
+                contents.schemas[channel.schema_id].name,
+                channel.metadata.get("role", ""),
+                counts[channel.id],
+                _rate(counts[channel.id], end - start),
+            )
+            for channel in contents.channels.values()
+        ]
+        states = [c.id for c in contents.by_role("state") if BODY in c.metadata]
+        return Info(
+            path=file,
+            size=len(contents.data),
+            complete=contents.complete and LOST not in notes,
+            lost=len(contents.data) - contents.end,
+            program=values.get("program", ""),
+            format=int(values["format"]),
+            stage=stage,
+            notes=notes,
+            start=start,
+            end=end,
+            samples=max((counts[k] for k in states), default=0),
+            chunks=len(chunks),
+            unpacked=sum(chunk.size for chunk in chunks),
+            compression=", ".join(dict.fromkeys(c.compression or "none" for c in chunks)),
+            topics=tuple(topics),
+        )
+
+
+def _counts(contents: Contents) -> Counter[int]:
+    """Messages by channel: from the summary, or by looking at each of them."""
+    if contents.complete and contents.statistics is not None:
+        return Counter(contents.statistics.channel_message_counts)
+    counts: Counter[int] = Counter()
+    for chunk in contents.chunks:
+        try:
+            places = contents.places(contents.messages(chunk))
+        except Damaged:
+            continue
+        counts.update({channel: len(those.times) for channel, those in places.items()})
+    return counts
+
+
+def _rate(count: int, duration: float) -> float:
+    return (count - 1) / duration if count > 1 and duration > 0.0 else 0.0

@@ -1,0 +1,57 @@
+"""The errors for a step of one vehicle that failed, and for what it cannot take."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from .. import record
+from ..errors import InvalidValue, SimulationDiverged, StepNotConverged
+
+
+def not_numbers(kind: type, row: Any) -> InvalidValue:
+    """The error for a row of inputs that are not all finite numbers, one per field."""
+    names = record.names(kind)
+    if len(row) != len(names):
+        return InvalidValue(
+            f"Input takes {len(names)} numbers ({', '.join(names)}), got {len(row)}"
+        )
+    for name, value in zip(names, row, strict=True):
+        try:
+            finite = bool(np.isfinite(float(value)))
+        except (TypeError, ValueError, OverflowError):
+            finite = None
+        if finite is None or isinstance(value, str):
+            return InvalidValue(f"Input.{name} = {value!r} must be a number")
+        if not finite:
+            return InvalidValue(f"Input.{name} = {value} must be finite")
+    return InvalidValue(f"Input {row!r} cannot be used: a value is too large for the precision")
+
+
+def foreign_snapshot() -> InvalidValue:
+    """The error for a snapshot of another simulator."""
+    return InvalidValue(
+        "this snapshot is not of this simulator: vehicle, parameters, dt, integrator and precision "
+        "must be the same"
+    )
+
+
+def diverged(time: float, state: Any) -> SimulationDiverged:
+    """The error for a step from `time` in s that ends in a state that is not finite."""
+    return SimulationDiverged(
+        f"the state became NaN or infinite in the step from t = {time:g} s; the last finite state "
+        f"is {state}. Take a smaller dt or an implicit integrator",
+        time=time,
+        last_state=state,
+    )
+
+
+def not_converged(time: float, residual: float, tolerance: float, dt: float) -> StepNotConverged:
+    """The error for an implicit step of dt from `time`, both in s, that was not solved."""
+    return StepNotConverged(
+        f"the step from t = {time:g} s left a Newton residual of {residual:.3g}; allowed is "
+        f"{tolerance:g}. Take a smaller dt than {dt:g} s",
+        time=time,
+        residual=residual,
+    )

@@ -1,0 +1,71 @@
+"""Settings: how a vehicle is run, in one checked record."""
+
+from __future__ import annotations
+
+import dataclasses
+from dataclasses import dataclass
+from typing import Any, Self
+
+from .. import integrate
+from ..checks import one_of, positive_step, whole
+from ..compile import pipeline
+from ..errors import InvalidValue
+from ..integrate.base import Integrator
+
+PRECISIONS = ("float64", "float32")
+DEVICES = ("cpu", "cuda")
+ON_DIVERGE = ("raise", "mask")
+
+
+@dataclass(frozen=True)
+class Settings:
+    """Step, integrator, numbers and machine of everything that runs a vehicle.
+
+    The defaults are those of `Simulator` and `Fleet`, whose documentation says what each one does.
+    A value that cannot be used raises `InvalidValue` here, whoever gave it.
+    """
+
+    dt: float
+    """Step in s."""
+    integrator: Integrator | None
+    """How a step is made; None where the step is compiled already, as in a file."""
+    precision: str = "float64"
+    device: str = "cpu"
+    threads: int | None = None
+    """Threads on the CPU; all processors if None."""
+    lanes: int | None = None
+    """Vehicles per instruction; chosen from the size of the program if None."""
+    fast: bool = False
+    substeps: int | None = None
+    """Steps of the integrator within one of dt; as the model says if None."""
+    on_diverge: str = "raise"
+
+    def __post_init__(self) -> None:
+        one_of("precision", self.precision, PRECISIONS)
+        self._set("dt", positive_step(self.dt, self.precision))
+        if self.integrator is not None and self.integrator.adaptive and self.precision != "float64":
+            raise InvalidValue(f"{self.integrator.name!r} has float64 only, not {self.precision!r}")
+        one_of("device", self.device, DEVICES)
+        one_of("on_diverge", self.on_diverge, ON_DIVERGE)
+        if self.lanes is not None:
+            one_of("lanes", self.lanes, pipeline.LANES)
+        if self.threads is not None:
+            allowed = "at least 1, or None for all processors"
+            self._set("threads", whole("threads", self.threads, allowed))
+        if self.substeps is not None:
+            self._set("substeps", whole("substeps", self.substeps, "at least 1"))
+        if self.fast and self.device != "cuda":
+            raise InvalidValue("fast = True is for device = 'cuda'; the CPU is always exact")
+
+    def _set(self, name: str, value: Any) -> None:
+        object.__setattr__(self, name, value)
+
+    def replace(self, **changes: Any) -> Self:
+        """The same settings but for some, checked."""
+        return dataclasses.replace(self, **changes)
+
+    @property
+    def tolerance(self) -> float:
+        """Newton residual above which an implicit step is rejected; float32 cannot resolve less
+        than 1e-4."""
+        return integrate.RESIDUAL_TOLERANCE if self.precision == "float64" else 1e-4

@@ -1,0 +1,218 @@
+"""What all sensors share: samples with errors, in a loop, along a recorded run, over a fleet.
+
+Rate, delay and lost samples are here and nowhere else. What a sensor looks at and what it shows of
+it is its own; how it errs is said by channels (`Sensor`) or by a distribution (`SensorModel`).
+"""
+
+from __future__ import annotations
+
+import math
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from .. import record
+from ..arrays import Array
+from ..checks import must_be
+from ..errors import InvalidValue
+from ..model import Vehicle
+from ..trajectory.columns import Column, check_time, frozen
+from ..trajectory.trajectory import Trajectory
+from ..units import Allowed
+from .error_source import ErrorSource
+from .knobs import arrival_rows, check_knobs, sampled_rows
+from .readings import Readings
+from .runner import Runner
+from .sampling import (
+    Batch,
+    Flags,
+    Memory,
+    check_finite,
+    laid_out,
+    last_of,
+    newest,
+    one_earlier,
+    stacked,
+    time_since,
+)
+
+
+class Instrument(ABC):
+    """Base of all sensors."""
+
+    name: str = "sensor"
+    """Names its random streams: two sensors of one vehicle need two names."""
+    rate: float | None = None
+    """Samples per second in Hz; None for one at every step."""
+    delay: float = 0.0
+    """Age of a sample when it comes out, in s: at least this."""
+    dropout: float = 0.0
+    """Part of the samples that are lost, 0 to 1."""
+
+    def check_sampling(self) -> None:
+        """Raise unless name, rate, delay and dropout are usable."""
+        check_knobs(type(self).__name__, self.rate, self.delay, self.dropout)
+        if not self.name or not isinstance(self.name, str):
+            raise InvalidValue(f"{type(self).__name__}.name = {self.name!r} must be a text")
+
+    @property
+    @abstractmethod
+    def Truth(self) -> type:
+        """The record it looks at."""
+
+    @property
+    @abstractmethod
+    def Reading(self) -> type:
+        """The record it gives; its last field is the stamp."""
+
+    @property
+    def looks_back(self) -> bool:
+        """Whether a reading also needs the truth at the sample before."""
+        return False
+
+    @abstractmethod
+    def compared(self, truth: Any, before: Any, elapsed: Any) -> Sequence[Any]:
+        """The true values, one per number measured; `before` was `elapsed` s ago (0 at first)."""
+
+    @abstractmethod
+    def errors(self, seed: int, vehicles: Any) -> ErrorSource:
+        """The random errors of this sensor on some vehicles."""
+
+    @abstractmethod
+    def seen(self, truth: Any) -> Any:
+        """The truth as a `Truth` record, checked to be one."""
+
+    @abstractmethod
+    def seen_along(self, trajectory: Trajectory, model: Vehicle | None) -> Any:
+        """The truth at every sample of a recorded run."""
+
+    def may_be_unknown(self, name: str) -> bool:
+        """Whether a field of the truth may be NaN: it is not looked at."""
+        return False
+
+    def spread(self, true: Sequence[Any], elapsed: Any) -> Sequence[Any] | None:
+        """Standard deviations of white noise that depends on the true values; None for none."""
+        return None
+
+    def visible(self, truth: Any, t: Any) -> Any:
+        """Whether the sensor sees anything there and then: a boolean, or an array of them."""
+        return True
+
+    def completed(self, read: Array, truth: Any, elapsed: Array, own: Any) -> tuple[Array, Any]:
+        """All fields of the reading but its stamp, from those measured, on the last axis.
+
+        `read` is (samples, vehicles, channels); `own` is what this function returned before, None
+        at first.
+        """
+        return read, None
+
+    def take(
+        self, batch: Batch, errors: ErrorSource, before: Memory | None
+    ) -> tuple[Array, Flags, Memory]:
+        """Samples one after the other: fields (samples, vehicles, fields), whether each is
+        received, and what to remember."""
+        truth, shape = batch.truth, (batch.t.size, errors.count)
+        since = time_since(batch.t, before)
+        elapsed = since[:, None]
+        previous = one_earlier(truth, before) if self.looks_back else truth
+        true = self.compared(truth, previous, elapsed)
+        more = self.spread(true, elapsed)
+        read, wander = errors.read(
+            stacked(true, shape),
+            batch,
+            since,
+            None if before is None else before.errors,
+            None if more is None else stacked(more, shape),
+        )
+        own = None if before is None else before.own
+        fields, own = self.completed(read, truth, elapsed, own)
+        received = errors.received(batch.steps) & self.visible(truth, batch.t[:, None])
+        if self.looks_back and before is None:
+            received[0] = False
+        return fields, received, Memory(float(batch.t[-1]), last_of(truth), wander, own)
+
+    def sample(
+        self, number: int, t: float, truth: Any, errors: ErrorSource, memory: Memory | None
+    ) -> tuple[Any, Memory]:
+        """One sample of one vehicle: its reading, None if it is lost, and what to remember."""
+        seen = self.seen(truth)
+        numbers = [
+            value if type(value) is float and math.isfinite(value) else self._number(name, value)
+            for name, value in zip(seen._fields, seen, strict=True)
+        ]
+        batch = Batch(np.array([number]), np.array([t]), type(seen)(*numbers))
+        fields, received, memory = self.take(batch, errors, memory)
+        if not received[0, 0]:
+            return None, memory
+        return record.unflatten(self.Reading, [*fields[0, 0].tolist(), t]), memory
+
+    def _number(self, name: str, value: Any) -> float:
+        if self.may_be_unknown(name):
+            return float(value)
+        return must_be(f"{type(self).__name__}: truth {name}", value, Allowed())
+
+    def runner(self, *, seed: int = 0, vehicle: int = 0) -> Runner:
+        """The sensor in a loop: `step(t, truth)` gives a reading or None."""
+        return Runner(self, seed, vehicle)
+
+    def along(
+        self,
+        trajectory: Trajectory,
+        *,
+        seed: int = 0,
+        vehicle: int = 0,
+        model: Vehicle | None = None,
+        truth: Any = None,
+    ) -> Trajectory:
+        """What a runner would have given during a recorded run, as a trajectory.
+
+        Its times are those at which readings came out; the column `stamp` has those at which they
+        were taken. `model` is the vehicle, for exact accelerations; `truth` takes the place of what
+        the trajectory says, with one row per sample of it.
+        """
+        seen = self.seen_along(trajectory, model) if truth is None else self.seen(truth)
+        readings = self.along_fleet(trajectory.t, seen, seed=seed, vehicles=[vehicle])
+        kept = readings.valid[:, 0]
+        if not kept.any():
+            raise InvalidValue(
+                f"{type(self).__name__} {self.name!r} gave no reading from "
+                f"{trajectory.t[0]:g} to {trajectory.t[-1]:g} s"
+            )
+        leaves = record.fields(self.Reading)
+        values = [readings.values[kept, 0, k] for k in range(len(leaves) - 1)]
+        columns = [
+            Column(leaf.name, leaf.unit, "output", column)
+            for leaf, column in zip(leaves, [*values, readings.stamp[kept]], strict=True)
+        ]
+        meta = {"sensor": type(self).__name__, "seed": seed, "vehicle": vehicle}
+        return Trajectory(readings.t[kept], tuple(columns), self.name, meta)
+
+    def along_fleet(
+        self, t: ArrayLike, truth: Any, *, seed: int = 0, vehicles: Any = None
+    ) -> Readings:
+        """Readings of many vehicles at once, from a record of arrays (steps, vehicles).
+
+        Leaves may also be (steps,) or single numbers if all vehicles share them. `t` are the times
+        of the steps in s, `vehicles` the numbers of the vehicles in the random streams, 0, 1, ...
+        if not given.
+        """
+        times = frozen("t", t)
+        check_time(times)
+        number = None if vehicles is None else np.size(vehicles)
+        seen = laid_out(self.seen(truth), times.size, number)
+        check_finite(type(self).__name__, seen, self.may_be_unknown)
+        numbers = np.arange(seen[0].shape[1]) if vehicles is None else vehicles
+        errors = self.errors(seed, numbers)
+        rows, steps = sampled_rows(times, self.rate)
+        part = type(seen)(*(leaf[rows] for leaf in seen))
+        fields, received, _ = self.take(Batch(steps, times[rows], part), errors, None)
+        arrived = arrival_rows(times, rows, self.delay)
+        valid = newest(received, arrived) & (arrived < times.size)[:, None]
+        inside = np.minimum(arrived, times.size - 1)
+        kept = valid.any(axis=1)
+        values = np.where(valid[:, :, None], fields, np.nan)[kept]
+        names = record.names(self.Reading)[:-1]
+        return Readings(names, times[inside][kept], times[rows][kept], values, valid[kept])

@@ -1,0 +1,146 @@
+"""A child process works, whatever its parent's threads were doing."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from fleet.scripts import FLEET, PATIENCE, SCENE, environment, program, run
+
+forks = pytest.mark.skipif(sys.platform == "win32", reason="there is no fork")
+
+CHILD = f"""
+    import os, signal, threading, time, traceback, warnings
+    warnings.simplefilter("ignore", DeprecationWarning)  # of forks beside threads
+    from skidpad import workers
+    rolled, scanned = check(), scan()
+    simulator = sp.Simulator(sp.vehicles.four_wheel(), dt=0.001)
+    simulator.reset(tuple(x0[0]))
+    twin = sp.Simulator(sp.vehicles.four_wheel(), dt=0.001)
+    twin.reset(tuple(x0[0]))
+    stepped = twin.step(tuple(u[0]))
+
+    def child():
+        assert simulator.step(tuple(u[0])) == stepped
+        assert check() == rolled
+        assert scan() == scanned
+        # Compiled for the first time, by LLVM and by numba.
+        other = sp.Fleet(sp.vehicles.kinematic_bicycle(), dt=0.01, threads=2)
+        assert np.isfinite(other.rollout(np.zeros((40, 11)), np.zeros((40, 5)), steps=20)).all()
+        assert np.isfinite(scene.cast(0.0, 0.0, angles, max_range=1e9)).any()
+
+    def fork():
+        '''The exit status of a child that does all this; it is killed if it hangs.'''
+        pid = os.fork()
+        if pid == 0:
+            try:
+                child()
+                os._exit(0)
+            except BaseException:
+                traceback.print_exc()
+                os._exit(1)
+        end = time.monotonic() + {PATIENCE / 2}
+        while time.monotonic() < end:
+            done, status = os.waitpid(pid, os.WNOHANG)
+            if done:
+                return os.waitstatus_to_exitcode(status)
+            time.sleep(0.01)
+        os.kill(pid, signal.SIGKILL)
+        os.waitpid(pid, 0)
+        return "hangs"
+"""
+
+
+@forks
+def test_a_child_of_an_idle_parent_works(tmp_path: Path) -> None:
+    """The parent has threads, which the child has not."""
+    ending = """
+        assert fork() == 0
+        assert check() == rolled
+        print("fine")
+    """
+    assert run(FLEET, SCENE, CHILD, ending, SKIDPAD_CACHE=str(tmp_path)) == "fine"
+
+
+@forks
+def test_children_of_a_busy_parent_work() -> None:
+    busy = """
+        ending, wrong = threading.Event(), []
+        def beside(work, result):
+            while not ending.is_set():
+                if work() != result:
+                    wrong.append(1)
+        others = [
+            threading.Thread(target=beside, args=arguments, daemon=True)
+            for arguments in ((check, rolled), (scan, scanned))
+        ]
+        for other in others:
+            other.start()
+        for _ in range(5):
+            while not workers._pool.at_work:
+                time.sleep(0.001)
+            assert fork() == 0
+        ending.set()
+        for other in others:
+            other.join()
+        assert not wrong
+        print("fine")
+    """
+    assert run(FLEET, SCENE, CHILD, busy) == "fine"
+
+
+@forks
+@pytest.mark.parametrize(
+    "compiles",
+    [
+        "sp.Fleet(sp.vehicles.get('commonroad_st')(), dt=0.01).rollout("
+        "np.full((4, 7), 0.1), np.zeros((4, 2)), steps=3)",
+        "scene.cast(0.0, 0.0, angles)",
+    ],
+    ids=["LLVM", "numba"],
+)
+def test_a_child_of_a_compiling_parent_works(compiles: str, tmp_path: Path) -> None:
+    beside = f"""
+        other = threading.Thread(target=lambda: {compiles})
+        other.start()
+        while not workers._pool.at_work:
+            time.sleep(0.001)
+        assert fork() == 0
+        other.join()
+        print("fine")
+    """
+    assert run(FLEET, SCENE, CHILD, beside, SKIDPAD_CACHE=str(tmp_path)) == "fine"
+
+
+@pytest.mark.parametrize("method", [pytest.param("fork", marks=forks), "spawn"])
+def test_a_pool_of_processes_works(method: str, tmp_path: Path) -> None:
+    """With the parent's threads there already, and its fleet where it is inherited."""
+    work = """
+        import multiprocessing, warnings
+        warnings.simplefilter("ignore", DeprecationWarning)
+
+        def rolled(k):
+            return check()
+
+        if __name__ == "__main__":
+            here = check()
+            with multiprocessing.get_context(METHOD).Pool(2) as pool:
+                there = pool.map_async(rolled, range(4)).get(PATIENCE / 2)
+            assert there == 4 * [here]
+            print("fine")
+    """
+    file = tmp_path / "work.py"
+    file.write_text(program(f"METHOD, PATIENCE = {method!r}, {PATIENCE}", FLEET, work))
+    done = subprocess.run(
+        [sys.executable, str(file)],
+        env=environment(),
+        capture_output=True,
+        text=True,
+        timeout=PATIENCE,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    assert done.stdout == "fine\n"

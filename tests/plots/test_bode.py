@@ -1,0 +1,161 @@
+"""Steering responses: against the textbook's transfer function and against a simulated sine."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+import skidpad as sp
+from plots.drawn import curves, diagrams, keys, titles
+from skidpad.errors import InvalidValue
+from skidpad.model import NoOutputs
+from skidpad.plots import steering_response
+from skidpad.plots.numbers.frequency_response import phase, steering_system
+from skidpad.plots.numbers.trim import straight
+
+ST = sp.vehicles.commonroad_st()
+FREQUENCY = np.geomspace(0.05, 20.0, 25)
+
+
+def single_track(p, v: float, frequency):
+    """Yaw rate and lateral acceleration per steering angle of the linear single-track model.
+
+    Equations of motion of Riekert and Schunck (1940) in slip angle and yaw rate, solved by
+    Cramer's rule; loads are those at rest.
+    """
+    base = p.l_f + p.l_r
+    C_f, C_r = p.C_f * p.m * p.g * p.l_r / base, p.C_r * p.m * p.g * p.l_f / base
+    s = 2j * np.pi * np.asarray(frequency)
+    a11 = s + (C_f + C_r) / (p.m * v)
+    a12 = 1.0 + (C_f * p.l_f - C_r * p.l_r) / (p.m * v**2)
+    a21 = (C_f * p.l_f - C_r * p.l_r) / p.I_z
+    a22 = s + (C_f * p.l_f**2 + C_r * p.l_r**2) / (p.I_z * v)
+    b1, b2 = C_f / (p.m * v), C_f * p.l_f / p.I_z
+    det = a11 * a22 - a12 * a21
+    beta, omega = (b1 * a22 - a12 * b2) / det, (a11 * b2 - a21 * b1) / det
+    return omega, v * (s * beta + omega)
+
+
+@pytest.mark.parametrize("v", [8.0, 20.0, 35.0])
+def test_the_linear_car_answers_as_the_textbook_says(v):
+    answer = steering_response(ST, v, FREQUENCY)
+    omega, a_y = single_track(ST.params, v, FREQUENCY)
+    np.testing.assert_allclose(answer.yaw_rate, omega, rtol=1e-9)
+    assert answer.lateral_acceleration is not None
+    np.testing.assert_allclose(answer.lateral_acceleration, a_y, rtol=1e-9)
+
+
+def test_a_slow_sine_gets_the_gain_of_a_steady_turn():
+    p, v = ST.params, 25.0
+    base = p.l_f + p.l_r
+    C_f, C_r = p.C_f * p.m * p.g * p.l_r / base, p.C_r * p.m * p.g * p.l_f / base
+    gradient = p.m * (C_r * p.l_r - C_f * p.l_f) / (C_f * C_r * base)
+    answer = steering_response(ST, v, 1e-5)
+    assert abs(answer.yaw_rate[0]) == pytest.approx(v / (base + gradient * v**2), rel=1e-8)
+
+
+def amplitude(t, values, frequency: float) -> complex:
+    """Complex amplitude of a sine in a signal with a mean and a trend, by least squares."""
+    angle = 2.0 * np.pi * frequency * t
+    columns = np.column_stack([np.sin(angle), np.cos(angle), np.ones_like(t), t])
+    sine, cosine, *_ = np.linalg.lstsq(columns, values, rcond=None)[0]
+    return complex(sine, cosine)
+
+
+@pytest.mark.parametrize("name", ["four_wheel", "formula_student"])
+def test_a_simulated_sine_has_the_gain_and_phase_of_the_diagram(name):
+    car, v, hertz = sp.vehicles.get(name)(), 15.0, 1.6
+    x, u = straight(car, v)
+    sim = sp.Simulator(car, dt=0.001)
+    sim.reset(x)
+    run = sim.run(
+        lambda t, _: u._replace(steer=1e-4 * np.sin(2.0 * np.pi * hertz * t)), duration=2.5
+    )
+    settled = run.between(0.625, 2.5)
+    t = settled.t
+    wheels, omega, a_y = (amplitude(t, settled[n], hertz) for n in ("steer", "omega", "a_y"))
+    answer = steering_response(car, v, hertz)
+    assert answer.lateral_acceleration is not None
+    assert omega / wheels == pytest.approx(answer.yaw_rate[0], rel=2e-4)
+    assert a_y / wheels == pytest.approx(answer.lateral_acceleration[0], rel=2e-4)
+    # What is commanded holds over a step, so on average it acts half a step late.
+    late = np.exp(-2j * np.pi * hertz * 0.0005)
+    through = steering_response(car, v, hertz, input="u_steer").yaw_rate[0]
+    assert omega / 1e-4 == pytest.approx(through * late, rel=1e-3)
+
+
+def test_the_command_goes_through_the_actuator():
+    car = sp.vehicles.four_wheel()
+    wheels = steering_response(car, 20.0, FREQUENCY)
+    command = steering_response(car, 20.0, FREQUENCY, input="u_steer")
+    lag = 1.0 / (1.0 + 2j * np.pi * FREQUENCY * car.params.t_steer)
+    np.testing.assert_allclose(command.yaw_rate, wheels.yaw_rate * lag, rtol=1e-9)
+
+
+def test_only_what_leads_to_the_answers_is_kept():
+    x, u = straight(ST, 20.0)
+    system = steering_system(ST, x, u)
+    assert system.A.shape == (2, 2)
+    car = sp.vehicles.four_wheel()
+    assert len(steering_system(car, *straight(car, 20.0)).A) < 11
+
+
+def test_straight_driving_takes_the_torque_that_the_resistance_needs():
+    car, v = sp.vehicles.four_wheel(), 20.0
+    x, u = straight(car, v)
+    p = car.params
+    drag = p.C_r0 + p.C_r1 * v + p.C_r2 * v**2
+    assert u.tau_rl == pytest.approx(drag / (4.0 * p.C_m0), rel=1e-9)
+    assert abs(car.derivative(x, u).v_x) < 1e-9
+    assert straight(ST, 5.0)[0].v == 5.0
+
+
+def test_phase_is_continuous_and_starts_near_zero():
+    angles = np.deg2rad([-170.0, -178.0, 175.0, 160.0])
+    np.testing.assert_allclose(phase(np.exp(1j * angles)), [-170.0, -178.0, -185.0, -200.0])
+
+
+def test_gain_and_phase_of_every_speed_are_drawn():
+    figure = sp.plots.bode(ST, speed=[10.0, 20.0])
+    turning, across, turning_phase, across_phase = diagrams(figure)
+    assert titles(figure) == [
+        "Yaw rate per steering angle",
+        "Lateral acceleration per steering angle",
+    ]
+    hertz = curves(across)[1].get_xdata()
+    omega, a_y = single_track(ST.params, 20.0, hertz)
+    # Angles are degrees on screen: gains per radian and per degree of steering.
+    for axes, wanted in ((turning, np.abs(omega)), (across, np.deg2rad(np.abs(a_y)))):
+        assert [curve.get_label() for curve in curves(axes)] == ["10 m/s", "20 m/s"]
+        np.testing.assert_allclose(curves(axes)[1].get_ydata(), wanted, rtol=1e-9)
+        assert axes.get_xscale() == axes.get_yscale() == "log"
+    for axes, answer in ((turning_phase, omega), (across_phase, a_y)):
+        wanted = np.rad2deg(np.unwrap(np.angle(answer)))
+        np.testing.assert_allclose(curves(axes)[1].get_ydata(), wanted, atol=1e-7)
+        assert (axes.get_xlabel(), axes.get_ylabel()) == ("frequency [Hz]", "phase [°]")
+        assert axes.get_xlim() == pytest.approx((0.1, 10.0))
+    assert (turning.get_ylabel(), across.get_ylabel()) == ("gain [1/s]", "gain [(m/s²)/°]")
+    assert keys(figure.legends[0]) == ["10 m/s", "20 m/s"]
+    assert figure.get_suptitle() == "Steering response of commonroad_st"
+
+
+def test_a_vehicle_without_lateral_acceleration_has_one_column():
+    silent = sp.Vehicle(
+        replace(ST.model, Outputs=NoOutputs, outputs=lambda x, u, w, p: NoOutputs()), ST.params
+    )
+    assert len(diagrams(sp.plots.bode(silent, speed=10.0))) == 2
+
+
+def test_bad_requests_are_refused():
+    with pytest.raises(InvalidValue, match="no yaw rate omega"):
+        sp.plots.bode(sp.vehicles.commonroad_ks(), speed=10.0)
+    with pytest.raises(InvalidValue, match="speed = -1"):
+        sp.plots.bode(ST, speed=-1.0)
+    with pytest.raises(InvalidValue, match="no speed is given"):
+        sp.plots.bode(ST, speed=[])
+    with pytest.raises(InvalidValue, match="input = 'u_steer'"):
+        sp.plots.bode(ST, speed=10.0, input="u_steer")
+    with pytest.raises(InvalidValue, match="frequency"):
+        sp.plots.bode(ST, speed=10.0, frequency=(1.0, 0.1))
