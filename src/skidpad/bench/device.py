@@ -89,19 +89,11 @@ def resources(fleet: Fleet) -> dict[str, dict[str, int]]:
 
     Local memory is what did not fit into registers, so it should be 0.
     """
-    # The engines keep their kernels to themselves, and no user needs these numbers.
+    # The engines keep to themselves, and no user needs these numbers.
     parts = vars(fleet)
-    engines: dict[str, Any] = {"rollout": parts["_engines"].rollout}
+    engines: dict[str, Any] = {"rollout": parts["_runner"].engines.rollout}
     if "_derivatives" in parts:
-        for engine in vars(parts["_derivatives"].sweeps)["_adjoints"].values():
+        for engine in parts["_derivatives"].sweep.adjoints.values():
             engines["adjoint"] = engine
-    found: dict[str, dict[str, int]] = {}
-    for name, engine in engines.items():
-        kernel: Any = vars(engine).get("_kernel")
-        attributes = getattr(kernel, "attributes", None)
-        if attributes is not None:
-            found[name] = {
-                "registers": int(attributes["num_regs"]),
-                "local_bytes": int(attributes["local_size_bytes"]),
-            }
-    return found
+    needs = {name: getattr(engine, "resources", {}) for name, engine in engines.items()}
+    return {name: need for name, need in needs.items() if need}

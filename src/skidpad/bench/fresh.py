@@ -2,28 +2,20 @@
 
 from __future__ import annotations
 
-import os
 import subprocess
 import sys
 import tempfile
 from collections.abc import Callable, Iterator
 from functools import partial
 from importlib.util import find_spec
-from pathlib import Path
 from statistics import median
 
 from ..compile import pipeline
 from .budget import Budget
 from .clock import interleaved, typical
 from .entry import TIME, Entry, Measured
-
-PACKAGE_HOME = str(Path(__file__).parents[2])
-
-
-def environment(**settings: str) -> dict[str, str]:
-    """This process's environment with settings added, in which the same skidpad is found."""
-    path = os.pathsep.join(filter(None, [PACKAGE_HOME, os.environ.get("PYTHONPATH")]))
-    return {**os.environ, "PYTHONPATH": path, **settings}
+from .machine import environment
+from .peers import jax_scan
 
 
 def compile_entries(budget: Budget) -> Iterator[Entry]:
@@ -47,12 +39,10 @@ def compile_entries(budget: Budget) -> Iterator[Entry]:
 
 def _jax_first_call(budget: Budget, part: str) -> tuple[dict[str, Measured], dict[str, str]]:
     """JAX as a peer, or as an absent one with the reason."""
-    from .peers import jax_scan
-
-    found = jax_scan.results(budget, 1)
-    if isinstance(found, str):
-        return {}, {"jax": found}
-    return {"jax": Measured(found[part]["first_call"], None)}, {}
+    results = jax_scan.results(budget, 1)
+    if isinstance(results, str):
+        return {}, {"jax": results}
+    return {"jax": Measured(results[part]["first_call"], None)}, {}
 
 
 def _job(name: str, cache: str) -> float:

@@ -18,8 +18,9 @@ from .budget import Budget
 from .clock import best_rate, interleaved, typical
 from .device import Device, on_host, resources
 from .entry import RATE, TIME, Entry, Measured
+from .gradient_work import gradient_work
 from .gradients import STEPS as GRADIENT_STEPS
-from .gradients import gradient_entry, gradient_work
+from .gradients import gradient_entry
 from .peers import jax_device
 from .source import Source
 from .work import RK4_DT, FleetWork, Reference, fleet_reference, fleet_work

@@ -14,6 +14,7 @@ from .. import __version__
 from ..compile import native
 from ..workers import cores
 
+PACKAGE_HOME = str(Path(__file__).parents[2])
 LIBRARIES = ("numpy", "scipy", "casadi", "llvmlite", "jax")
 
 
@@ -57,3 +58,9 @@ def _version(name: str) -> str | None:
         return metadata.version(name)
     except metadata.PackageNotFoundError:
         return None
+
+
+def environment(**settings: str) -> dict[str, str]:
+    """This process's environment with settings added, in which the same skidpad is found."""
+    path = os.pathsep.join(filter(None, [PACKAGE_HOME, os.environ.get("PYTHONPATH")]))
+    return {**os.environ, "PYTHONPATH": path, **settings}

@@ -7,12 +7,9 @@ from typing import Annotated
 
 import typer
 
-from . import app
-
 File = Annotated[Path, typer.Argument(help="Recording: an .mcap file.", show_default=False)]
 
 
-@app.command()
 def info(
     file: File,
     topics: Annotated[
@@ -28,7 +25,6 @@ def info(
     Console().print(recording_sheet(look(file), every=topics))
 
 
-@app.command()
 def recover(
     file: File,
     out: Annotated[

@@ -14,7 +14,7 @@ from ..progress import Progress
 from . import cuda
 from .cpu import Backward, Given, Late, Swept, swept_arrays
 from .cuda_text import NATIVE
-from .launches import AdjointLaunch, Launch, Pieces, RolloutLaunch
+from .launches import AdjointLaunch, Pieces, RolloutLaunch
 from .lower import lower
 from .program import Program
 
@@ -69,7 +69,7 @@ class CudaRollout:
         self.xp = cupy()
         self.dtype = np.dtype(precision)
         self.dt, self.tolerance = dt / substeps, tolerance
-        self._kernels: dict[bool, tuple[Launch, Pieces]] = {}
+        self._kernels: dict[bool, tuple[Kernel, Pieces]] = {}
 
     def source(self, *, timed: bool = False) -> str:
         """The CUDA C of the kernel; with `timed`, of the one whose steps differ in length."""
@@ -112,12 +112,17 @@ class CudaRollout:
         pieces.run(launch, progress)
         return launch.health
 
-    def _compiled(self, *, timed: bool) -> tuple[Launch, Pieces]:
+    def _compiled(self, *, timed: bool) -> tuple[Kernel, Pieces]:
         if timed not in self._kernels:
             flags = cuda.FAST_FLAGS if self.fast else cuda.EXACT_FLAGS
-            kernel = _compiled(self.source(timed=timed), "rollout", flags)
+            kernel = Kernel(self.source(timed=timed), "rollout", flags)
             self._kernels[timed] = kernel, _pieces(self.program)
         return self._kernels[timed]
+
+    @property
+    def resources(self) -> dict[str, int]:
+        """What a thread of the kernel needs; empty before it has run."""
+        return next((kernel.resources for kernel, _ in self._kernels.values()), {})
 
 
 class CudaMap:
@@ -126,14 +131,14 @@ class CudaMap:
     def __init__(self, program: Program, precision: str) -> None:
         self.program, self.precision = program, precision
         self.xp = cupy()
-        self._kernel: Any = None
+        self._kernel: Kernel | None = None
 
     def run(self, ports: list[Any], count: int) -> list[Any]:
         """The output ports, each (1, count, field), for input ports (1, count or 1, field)."""
         xp = self.xp
         if self._kernel is None:
             source = cuda.emit_apply(lower(self.program, self.precision), self.precision)
-            self._kernel = _compiled(source, "apply")
+            self._kernel = Kernel(source, "apply")
         sizes = [len(port.fields) for port in self.program.outputs]
         out = [xp.empty((1, count, size), self.precision) for size in sizes]
         self._kernel(count, (*ports, *out), [count])
@@ -148,7 +153,8 @@ class CudaAdjoint:
         self.xp = cupy()
         self.dtype = np.dtype(precision)
         self.dt = dt
-        self._kernel: Any = None
+        self._pieces = _pieces(program)
+        self._kernel: Kernel | None = None
 
     def run(
         self, arrays: Backward, steps: int, count: int, *, progress: Progress | None = None
@@ -159,28 +165,44 @@ class CudaAdjoint:
         """
         if self._kernel is None:
             source = cuda.emit_adjoint(lower(self.program, self.precision), self.precision)
-            self._kernel = _compiled(source, "adjoint"), _pieces(self.program)
-        kernel, pieces = self._kernel
+            self._kernel = Kernel(source, "adjoint")
         swept = swept_arrays(self.xp, self.program, arrays, count, self.dtype)
-        launch = AdjointLaunch(kernel, arrays, swept, steps, count, self.dtype.type(self.dt))
-        pieces.run(launch, progress)
+        dt = self.dtype.type(self.dt)
+        launch = AdjointLaunch(self._kernel, arrays, swept, steps, count, dt)
+        self._pieces.run(launch, progress)
         return swept
 
+    @property
+    def resources(self) -> dict[str, int]:
+        """What a thread of the kernel needs; empty before it has run."""
+        return {} if self._kernel is None else self._kernel.resources
 
-def _compiled(source: str, name: str, flags: tuple[str, ...] = cuda.EXACT_FLAGS) -> Launch:
+
+class Kernel:
     """The kernel of a source, as a function that launches it."""
-    xp, threads = cupy(), cuda.THREADS[name]
-    kernel = xp.RawModule(code=source, options=flags).get_function(name)
 
-    def launch(count: int, arrays: Sequence[Any], tail: Sequence[Any]) -> None:
+    def __init__(self, source: str, name: str, flags: tuple[str, ...] = cuda.EXACT_FLAGS) -> None:
+        self._xp, self._threads = cupy(), cuda.THREADS[name]
+        self._kernel = self._xp.RawModule(code=source, options=flags).get_function(name)
+
+    def __call__(self, count: int, arrays: Sequence[Any], tail: Sequence[Any]) -> None:
+        """See `launches.Launch`."""
+        xp = self._xp
         arguments: list[Any] = []
         for array in arrays:
             base, *strides = strided(array)
             arguments += [base, *map(xp.int64, strides)]
         arguments += [xp.int64(value) if isinstance(value, int) else value for value in tail]
-        kernel((-(-count // threads),), (threads,), tuple(arguments))
+        self._kernel((-(-count // self._threads),), (self._threads,), tuple(arguments))
 
-    return launch
+    @property
+    def resources(self) -> dict[str, int]:
+        """Registers and bytes of local memory of a thread; what is local did not fit."""
+        attributes = self._kernel.attributes
+        return {
+            "registers": int(attributes["num_regs"]),
+            "local_bytes": int(attributes["local_size_bytes"]),
+        }
 
 
 def _pieces(program: Program) -> Pieces:

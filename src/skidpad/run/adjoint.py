@@ -47,7 +47,7 @@ class Sweep:
 
     def __init__(self, runner: Runner) -> None:
         self.runner, self.space = runner, runner.space
-        self._adjoints: dict[Any, AdjointEngine] = {}
+        self.adjoints: dict[Any, AdjointEngine] = {}
         self._ends: dict[Any, MapEngine] = {}
 
     def gradient(
@@ -169,10 +169,10 @@ class Sweep:
 
     def _adjoint(self, cost: Cost | SavedCost | None, with_params: bool) -> AdjointEngine:
         key = (id(cost) if isinstance(cost, SavedCost) else cost, with_params)
-        if key not in self._adjoints:
+        if key not in self.adjoints:
             program = adjoint_of(self.runner.plant, cost, with_params)
-            self._adjoints[key] = self.runner.engines.adjoint(program)
-        return self._adjoints[key]
+            self.adjoints[key] = self.runner.engines.adjoint(program)
+        return self.adjoints[key]
 
     def _end(self, cost: Cost | SavedCost, with_params: bool) -> MapEngine:
         key = (id(cost) if isinstance(cost, SavedCost) else cost, with_params)

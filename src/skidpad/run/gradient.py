@@ -56,7 +56,7 @@ class Derivatives:
     def __init__(self, runner: Runner) -> None:
         runner.must_be_open("a gradient")
         self.runner, self.space = runner, runner.space
-        self._sweep = Sweep(runner)
+        self.sweep = Sweep(runner)
 
     def gradient(
         self,
@@ -73,9 +73,9 @@ class Derivatives:
         r = batch.series(cost.Reference, "references", references, self.space, "aos")
         if r.shape[0] not in (1, work.steps + 1):
             raise InvalidValue(f"references have {r.shape[0]} rows; {work.steps + 1} are needed")
-        total = self._sweep.work(work.acting, work.steps)
+        total = self.sweep.work(work.acting, work.steps)
         with watching(total, "steps", "gradient", progress) as watch:
-            value, swept = self._sweep.gradient(
+            value, swept = self.sweep.gradient(
                 work.acting, r, work.steps, cost, with_params="params" in names, progress=watch
             )
         value = batch.where_wanted(value, self.space, *rollout[:3])
@@ -97,7 +97,7 @@ class Derivatives:
         shape = (work.steps // every + 1, work.acting.vehicles, work.acting.x.shape[2])
         if tuple(c.shape) != shape:
             raise InvalidValue(f"cotangents have shape {tuple(c.shape)}; the rollout has {shape}")
-        swept = self._sweep.vjp(work.acting, work.steps, every, c, with_params="params" in names)
+        swept = self.sweep.vjp(work.acting, work.steps, every, c, with_params="params" in names)
         return self._chosen(work, swept, names)
 
     def jacobian(self, rollout: tuple[Any, Any, Any, Any], steps: int | None) -> Jacobian:
@@ -109,7 +109,7 @@ class Derivatives:
         c[1] = np.tile(self.space.xp.eye(nx, dtype=self.space.dtype), (count, 1))
         if work.queue is not None:
             work = work._replace(queue=Late(*(_repeated(a, nx) for a in work.queue)))
-        swept = self._sweep.vjp(per_state, work.steps, work.steps, c, with_params=True)
+        swept = self.sweep.vjp(per_state, work.steps, work.steps, c, with_params=True)
         u = np.moveaxis(
             self._of_commands(work, swept).reshape(-1, count, nx, swept.u.shape[2]), 0, 2
         )

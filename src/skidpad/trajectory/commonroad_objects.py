@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,9 +12,7 @@ from ..arrays import Array
 from ..checks import positive
 from ..errors import InvalidValue, MissingExtra
 from ..extras import require
-
-if TYPE_CHECKING:
-    from .commonroad import CommonRoadTrajectory
+from .points import Points
 
 _TURN = 2.0 * math.pi
 
@@ -36,7 +34,7 @@ class _Motion(NamedTuple):
     steering_angle: Array | None
 
 
-def _motion(trajectory: CommonRoadTrajectory) -> _Motion:
+def _motion(trajectory: Points) -> _Motion:
     columns = {c.name.split(".")[-1]: c.values for c in reversed(trajectory.columns)}
     if "yaw" not in columns:
         raise InvalidValue(
@@ -65,20 +63,20 @@ def _attributes(motion: _Motion, k: int) -> dict[str, Any]:
     return {n: v if n == "position" else float(v) for n, v in values.items()}
 
 
-def states(trajectory: CommonRoadTrajectory, first: int) -> list[Any]:
+def states(trajectory: Points, first: int) -> list[Any]:
     """See `Trajectory.to_commonroad_states`."""
     custom = _module("scenario.state").CustomState
     motion = _motion(trajectory)
     return [custom(time_step=first + k, **_attributes(motion, k)) for k in range(len(trajectory))]
 
 
-def trajectory(given: CommonRoadTrajectory, first: int) -> Any:
+def trajectory(given: Points, first: int) -> Any:
     """See `Trajectory.to_commonroad_trajectory`."""
     return _module("scenario.trajectory").Trajectory(first, states(given, first))
 
 
 def dynamic_obstacle(
-    given: CommonRoadTrajectory, width: float, length: float, id: int, kind: str, first: int
+    given: Points, width: float, length: float, id: int, kind: str, first: int
 ) -> Any:
     """See `Trajectory.to_commonroad_dynamic_obstacle`."""
     positive("width", width, "m")
@@ -111,7 +109,7 @@ def _rectangle(width: float, length: float) -> Any:
 
 
 def in_goal(
-    given: CommonRoadTrajectory, goal: Any, margin: float, lanelets: Any, first: int
+    given: Points, goal: Any, margin: float, lanelets: Any, first: int
 ) -> NDArray[np.bool_]:
     """Which states are in the goal region of a planning problem; see `Trajectory.reached`."""
     region = getattr(goal, "goal", goal)

@@ -12,7 +12,7 @@ import re
 from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 import numpy as np
 
@@ -23,16 +23,18 @@ from ..extras import require
 from ..files import replacing
 from ..units import Unit
 from .columns import Column, Role
-from .trajectory import SECOND, Trajectory
+from .table import SECOND, Table
 
 if TYPE_CHECKING:
     from pandas import DataFrame
+
+T = TypeVar("T", bound=Table)
 
 FORMAT = 1
 """Version of the metadata layout in Parquet files."""
 
 
-def to_pandas(trajectory: Trajectory) -> DataFrame:
+def to_pandas(trajectory: Table) -> DataFrame:
     """See `Trajectory.to_pandas`."""
     pandas = require("pandas", extra="pandas", purpose="Trajectory.to_pandas")
     frame = pandas.DataFrame(
@@ -44,7 +46,7 @@ def to_pandas(trajectory: Trajectory) -> DataFrame:
     return frame
 
 
-def to_parquet(trajectory: Trajectory, path: str | os.PathLike[str]) -> None:
+def to_parquet(trajectory: Table, path: str | os.PathLike[str]) -> None:
     """See `Trajectory.to_parquet`."""
     import pyarrow as arrow
     from pyarrow import parquet
@@ -63,7 +65,7 @@ def to_parquet(trajectory: Trajectory, path: str | os.PathLike[str]) -> None:
         parquet.write_table(table, temporary, compression="zstd")
 
 
-def from_parquet(path: str | os.PathLike[str]) -> Trajectory:
+def from_parquet(kind: type[T], path: str | os.PathLike[str]) -> T:
     """See `Trajectory.from_parquet`. Columns without our metadata become plain-number states."""
     import pyarrow as arrow
     from pyarrow import parquet
@@ -84,12 +86,10 @@ def from_parquet(path: str | os.PathLike[str]) -> Trajectory:
     )
     notes = json.loads((table.schema.metadata or {}).get(b"skidpad", b"{}"))
     error = SkidpadError(notes["error"]) if notes.get("error") else None
-    return Trajectory(
-        _numbers("t", table), columns, notes.get("name", ""), notes.get("meta", {}), error
-    )
+    return kind(_numbers("t", table), columns, notes.get("name", ""), notes.get("meta", {}), error)
 
 
-def to_csv(trajectory: Trajectory, path: str | os.PathLike[str]) -> None:
+def to_csv(trajectory: Table, path: str | os.PathLike[str]) -> None:
     """See `Trajectory.to_csv`."""
     columns = (Column("t", SECOND, "state", trajectory.t), *trajectory.columns)
     with (
@@ -103,7 +103,7 @@ def to_csv(trajectory: Trajectory, path: str | os.PathLike[str]) -> None:
         writer.writerows(zip(*texts, strict=True))
 
 
-def from_csv(path: str | os.PathLike[str], units: Mapping[str, Unit]) -> Trajectory:
+def from_csv(kind: type[T], path: str | os.PathLike[str], units: Mapping[str, Unit]) -> T:
     """See `Trajectory.from_csv`."""
     source = Path(path)
     with source.open(encoding="utf-8", newline="") as file:
@@ -120,7 +120,7 @@ def from_csv(path: str | os.PathLike[str], units: Mapping[str, Unit]) -> Traject
         Column(name, unit, "input" if name.startswith("u_") else "state", column)
         for (name, unit), column in zip(heads[1:], values[1:], strict=True)
     )
-    return Trajectory(values[0], columns, name=source.stem)
+    return kind(values[0], columns, name=source.stem)
 
 
 def column_notes(column: Column) -> dict[str, str]:
@@ -138,7 +138,7 @@ def _unit_and_role(notes: Mapping[bytes, bytes]) -> tuple[Unit, Role]:
     return Unit(symbol, *exponents), cast("Role", notes.get(b"role", b"state").decode())
 
 
-def _notes(trajectory: Trajectory) -> str:
+def _notes(trajectory: Table) -> str:
     error = trajectory.error
     notes = {
         "format": FORMAT,

@@ -215,7 +215,7 @@ class Trajectory(CommonRoadTrajectory):
         """Read what `to_parquet` wrote, bit for bit."""
         from . import files as tables
 
-        return tables.from_parquet(path)
+        return tables.from_parquet(Trajectory, path)
 
     def to_csv(self, path: str | os.PathLike[str]) -> None:
         """Write a text table with a header of `name [unit]`; every float is written exactly."""
@@ -233,7 +233,7 @@ class Trajectory(CommonRoadTrajectory):
         """
         from . import files as tables
 
-        return tables.from_csv(path, units or {})
+        return tables.from_csv(Trajectory, path, units or {})
 
     def plot(
         self,

@@ -20,8 +20,8 @@ import numpy as np
 from ... import integrate, record
 from ...arrays import AnyArray
 from ...model import Vehicle
-from ..fresh import environment
-from ..gradients import GradientWork, gradient_work
+from ..gradient_work import GradientWork, gradient_work
+from ..machine import environment
 from ..source import COST
 from ..work import FleetWork, fleet_work
 

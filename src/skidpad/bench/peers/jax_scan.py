@@ -20,7 +20,7 @@ import numpy as np
 from ... import integrate, record
 from ...model import Vehicle
 from ..budget import Budget
-from ..fresh import environment
+from ..machine import environment
 from ..work import RK4_DT, FleetWork, Weave, fleet_work, weave
 
 TIMED_STEPS = 20
