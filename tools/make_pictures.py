@@ -77,7 +77,7 @@ def lap(file: Path) -> None:
         map=flying.stage()[0],
         count=9,
         path=file,
-        title=f"A lap of {flying.track.length:.0f} m in {flying.time:.2f} s",
+        title=f"A lap of {flying.track.line.length:.0f} m in {flying.time:.2f} s",
         size=(13.0, 5.2),
     )
 

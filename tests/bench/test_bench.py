@@ -17,9 +17,10 @@ from rich.console import Console
 
 import skidpad
 from skidpad import bench
-from skidpad.bench import budget, machine, report, work
+from skidpad.bench import budget, report, work
 from skidpad.bench.clock import best_rate, typical
 from skidpad.bench.entry import RATE, TIME, Entry, Measured
+from skidpad.bench.machine import environment
 from skidpad.bench.peers import jax_scan
 from skidpad.cli import main
 
@@ -83,7 +84,7 @@ def document(request: pytest.FixtureRequest) -> dict[str, Any]:
     )
     done = subprocess.run(
         [sys.executable, "-c", code],
-        env=machine.environment(JAX_DISABLE_MOST_OPTIMIZATIONS="1"),
+        env=environment(JAX_DISABLE_MOST_OPTIMIZATIONS="1"),
         capture_output=True,
         text=True,
     )
@@ -203,7 +204,7 @@ def test_a_peer_that_fails_is_absent_with_its_last_word(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     (tmp_path / "jax.py").write_text("raise ImportError('this jax is broken')")
-    found_first = machine.environment(PYTHONPATH=os.pathsep.join([str(tmp_path), *PATH]))
+    found_first = environment(PYTHONPATH=os.pathsep.join([str(tmp_path), *PATH]))
     monkeypatch.setattr(jax_scan, "find_spec", lambda name: object())
     monkeypatch.setattr(jax_scan, "environment", lambda **settings: found_first)
     jax_scan.results.cache_clear()
@@ -300,7 +301,7 @@ def test_first_calls_are_timed_without_imports(job: str, tmp_path: Path) -> None
     )
     done = subprocess.run(
         [sys.executable, "-c", code, job],
-        env=machine.environment(SKIDPAD_CACHE=str(tmp_path)),
+        env=environment(SKIDPAD_CACHE=str(tmp_path)),
         capture_output=True,
         text=True,
         check=True,

@@ -263,7 +263,7 @@ def test_ctrl_c_keeps_what_was_recorded(tmp_path: Path) -> None:
         (["four_wheel", "--allow-shell"], "--allow-shell goes with a world file"),
         (["four_wheel", "--controller", "stanly"], "did you mean 'stanley'?"),
         (["four_wheel", "--track", "moon"], "no track 'moon'"),
-        (["four_wheel", "--speed", "0"], "speed = 0 m/s must be"),
+        (["four_wheel", "--speed", "0"], "speed = 0.0 m/s must be"),
         (["double_integrator", "--track", "circuit"], "'double_integrator' does not turn"),
         (["lap", "--duration", "0", "--out", "w.world.xml"], "cannot write into w.world.xml"),
     ],

@@ -179,9 +179,11 @@ def advances(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     monkeypatch.setattr(adjoint, "_MOST_NUMBERS", 100)
     samples, runs = Runner.samples, list[int]()
 
-    def noted(self: Runner, arguments: Any, steps: int, every: int, *rest: Any) -> Any:
+    def noted(
+        self: Runner, arguments: Any, steps: int, every: int, *rest: Any, **names: Any
+    ) -> Any:
         runs.append(steps // every)
-        return samples(self, arguments, steps, every, *rest)
+        return samples(self, arguments, steps, every, *rest, **names)
 
     monkeypatch.setattr(Runner, "samples", noted)
     return runs

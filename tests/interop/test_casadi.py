@@ -72,7 +72,8 @@ def test_symbols_are_columns_with_the_names_of_the_records() -> None:
         assert symbols.shape == (len(getattr(model, f"{letter}_names")), 1)
         assert symbols.is_valid_input()
     assert model.x_names == record.names(car.State)
-    assert model.p_names[-4:] == ("tyre.B", "tyre.C", "tyre.D", "tyre.E")
+    assert model.p_names == record.names(type(car.params))
+    assert {"m", "tyre.B", "tyre.E"} <= set(model.p_names)
     assert [s.name() for s in ca.vertsplit(model.u)] == list(model.u_names)
     assert model.y.shape == (len(model.y_names), 1)
     for expression in (model.f_expl, model.f_impl, model.f_disc):

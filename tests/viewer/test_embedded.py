@@ -115,8 +115,11 @@ def test_a_run_is_played_in_its_frame(browser: Any, tmp_path: Path) -> None:
     inside.wait_for_function("window.skidpad")
     assert inside.evaluate("Array.from(skidpad.film.series.times)") == run.t.tolist()
     inside.evaluate("() => { skidpad.pause(); skidpad.seek(1.0); }")
-    pose = inside.evaluate("skidpad.poseOf('four_wheel')")
+    # Drawn with the next picture, which an embedded page may be asked for late.
     sample = run.at(1.0)
+    there = f"Math.abs(skidpad.poseOf('four_wheel').x - {sample.x}) < 1e-4"
+    inside.wait_for_function(there)
+    pose = inside.evaluate("skidpad.poseOf('four_wheel')")
     np.testing.assert_allclose(
         [pose["x"], pose["y"], pose["yaw"]], [sample.x, sample.y, sample.yaw], atol=1e-4
     )

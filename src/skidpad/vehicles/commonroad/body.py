@@ -210,10 +210,13 @@ def rolling_body() -> Body:
     )
 
 
-def slipping_body(geometry: Callable[[Any], Geometry]) -> Body:
+def slipping_body(
+    geometry: Callable[[Any], Geometry],
+    velocity: Callable[[Any, Any, Any], Velocity] = slipping_velocity,
+) -> Body:
     """The body of ST or STD."""
     return sliding_car(
-        velocity=slipping_velocity,
+        velocity=velocity,
         speed=speed,
         acceleration=None,
         placed=slipping_placed,
@@ -236,10 +239,10 @@ def dynamic_bicycle_body() -> Body:
     )
 
 
-def springs_body() -> Body:
+def springs_body(velocity: Callable[[Any, Any, Any], Velocity] = springs_velocity) -> Body:
     """The body of MB."""
     return sliding_car(
-        velocity=springs_velocity,
+        velocity=velocity,
         acceleration=None,
         placed=springs_placed,
         geometry=springs_geometry,

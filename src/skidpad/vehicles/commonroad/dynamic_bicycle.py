@@ -197,6 +197,9 @@ UPSTREAM_MODEL = replace(
         "gradients": _ONE_ARC,
         "energy": "in reverse its tyres push the way they slip, so energy grows",
         "rest": _ONE_ARC,
+        "motion": _ONE_ARC,
+        "driving": _ONE_ARC,
+        "standing": _ONE_ARC,
     },
 )
 

@@ -19,7 +19,7 @@ from .body import springs_body
 from .factory import VEHICLE_MODELS, CommonRoadFactory
 from .mb_motion import Motion, corners, motion, of_wheels, spins_of, steering
 from .mb_records import MIRROR_ODD, Outputs, Params, State
-from .mb_upstream import upstream_motion
+from .mb_upstream import upstream_motion, upstream_velocity
 from .records import CarInput
 
 _BY_SIDE = (1, 0, 3, 2)
@@ -106,6 +106,7 @@ MODEL = replace(_model(motion), settle=settled)
 _BACKWARDS = "the slip of a wheel that rolls backwards is a quotient by 0, and so NaN"
 UPSTREAM_MODEL = replace(
     _model(upstream_motion),
+    body=springs_body(upstream_velocity),
     reproduces=VEHICLE_MODELS,
     exempt={
         "purity": _BACKWARDS,
@@ -113,6 +114,7 @@ UPSTREAM_MODEL = replace(
         "frame": _BACKWARDS,
         "gradients": _BACKWARDS,
         "dimensions": "the vertical shift of the longitudinal force, in N, is added to an angle",
+        "driving": _BACKWARDS,
         "rest": "below 0.1 m/s it integrates increments of the yaw rate and forgets no error",
     },
 )

@@ -3,12 +3,13 @@ included."""
 
 from __future__ import annotations
 
+from ...body import Velocity
 from ...components.axle import Force
 from ...components.centre_track import rolling
 from ...components.commonroad_limits import Limited, limited
 from ...components.driven_wheel import axle_torques, spin_rate, upstream_slip
 from ...components.magic_formula import Quirks, Slip, tyre_force
-from ...components.rigid_body import PoseRate, pose_rate
+from ...components.rigid_body import pose_rate
 from ...components.wheel import in_wheel_frame
 from ...ops import abs, atan, cos, maximum, pow, sin, where
 from ...units import m_s2, one, rad_s2
@@ -48,21 +49,19 @@ def upstream_motion(x: State, u: CarInput, p: Params) -> Motion:
     )
     inside = suspended(x, front, rear, now, p)
     spins = spin_rates(x, acting, made, p)
-    pose = _pose(x, slow, p)
+    pose = pose_rate(x.yaw, *upstream_velocity(x, u, p))
     rate = assembled(x, pose, acting.steer_rate, over_ground, inside, spins, p)
     return Motion(rate, made, now)
 
 
-def _pose(x: State, slow: bool, p: Params) -> PoseRate:
-    """Rates of the pose. In reverse the program moves the car forwards."""
-    line = rolling(x.v_x, x.steer, p.l_f, p.l_r)
-    crawling = pose_rate(x.yaw, x.v_x * cos(line.beta), x.v_x * sin(line.beta), line.omega)
-    driving = pose_rate(x.yaw, x.v_x, x.v_y, x.omega)
+def upstream_velocity(x: State, u: CarInput, p: Params) -> Velocity:
+    """How the car moves over ground. In reverse the program moves it forwards."""
+    slow, line = abs(x.v_x) < p.v_kin, rolling(x.v_x, x.steer, p.l_f, p.l_r)
     way: one = where(x.v_x < 0.0, -1.0, 1.0)
-    return PoseRate(
-        where(slow, crawling.x, way * driving.x),
-        where(slow, crawling.y, way * driving.y),
-        where(slow, crawling.yaw, driving.yaw),
+    return Velocity(
+        where(slow, x.v_x * cos(line.beta), way * x.v_x),
+        where(slow, x.v_x * sin(line.beta), way * x.v_y),
+        where(slow, line.omega, x.omega),
     )
 
 

@@ -11,6 +11,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Annotated, NamedTuple
 
+from ...body import Velocity
 from ...components.additive_disturbance import additive
 from ...components.centre_track import path_acceleration, rolling, rolling_rate
 from ...components.commonroad_limits import limited
@@ -184,10 +185,8 @@ def upstream_motion(x: State, u: CarInput, p: Params) -> Motion:
     loads = pitch_loads(acting.a, p.m, p.g, p.l_f, p.l_r, p.h_s)
     force = forces(x, loads, speed, p)
     slide = sliding(x, force, speed, p)
-    line = rolling(x.v, x.steer, p.l_f, p.l_r)
     line_rate = upstream_rolling_rate(x.v, x.beta, x.steer, acting, p.l_f, p.l_r)
-    beta = where(slow, line.beta, x.beta)
-    pose = pose_rate(x.yaw, x.v * cos(beta), x.v * sin(beta), where(slow, line.omega, x.omega))
+    pose = pose_rate(x.yaw, *upstream_velocity(x, u, p))
     rate = State(
         pose.x,
         pose.y,
@@ -198,6 +197,13 @@ def upstream_motion(x: State, u: CarInput, p: Params) -> Motion:
         where(slow, line_rate.beta, slide.beta),
     )
     return Motion(rate, force)
+
+
+def upstream_velocity(x: State, u: CarInput, p: Params) -> Velocity:
+    """How the car moves over ground: as its wheels point below v_kin."""
+    slow, line = abs(x.v) < p.v_kin, rolling(x.v, x.steer, p.l_f, p.l_r)
+    beta = where(slow, line.beta, x.beta)
+    return Velocity(x.v * cos(beta), x.v * sin(beta), where(slow, line.omega, x.omega))
 
 
 def _model(move: Callable[[State, CarInput, Params], Motion]) -> Model:
@@ -229,6 +235,7 @@ def _model(move: Callable[[State, CarInput, Params], Motion]) -> Model:
 MODEL = _model(motion)
 UPSTREAM_MODEL = replace(
     _model(upstream_motion),
+    body=slipping_body(seen_from_the_mass, upstream_velocity),
     reproduces=VEHICLE_MODELS,
     exempt={"rest": "below 0.1 m/s it integrates increments of the yaw rate and forgets no error"},
 )

@@ -17,7 +17,7 @@ from .factory import VEHICLE_MODELS, CommonRoadFactory
 from .records import CarInput
 from .std_motion import Motion, motion, rolling_wheels
 from .std_records import Outputs, Params, State
-from .std_upstream import upstream_motion
+from .std_upstream import upstream_motion, upstream_velocity
 
 
 def _model(move: Callable[[State, CarInput, Params], Motion]) -> Model:
@@ -54,6 +54,7 @@ def _model(move: Callable[[State, CarInput, Params], Motion]) -> Model:
 MODEL = replace(_model(motion), settle=rolling_wheels)
 UPSTREAM_MODEL = replace(
     _model(upstream_motion),
+    body=slipping_body(on_spinning_wheels, upstream_velocity),
     reproduces=VEHICLE_MODELS,
     exempt={
         "mirror": "one tyre per axle, which pulls to its side under drive or brake",

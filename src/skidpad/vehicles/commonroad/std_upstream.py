@@ -3,6 +3,7 @@ included."""
 
 from __future__ import annotations
 
+from ...body import Velocity
 from ...components.axle import Force
 from ...components.centre_track import rolling
 from ...components.commonroad_limits import limited
@@ -11,7 +12,7 @@ from ...components.low_speed import mixed
 from ...components.magic_formula import Quirks, Slip, tyre_force
 from ...components.pitch_load import pitch_loads
 from ...components.rigid_body import pose_rate
-from ...components.wheel import Velocity
+from ...components.wheel import Velocity as WheelVelocity
 from ...ops import atan, cos, maximum, sin, tanh, where
 from ...units import N, m_s2, one, rad, rad_s, rad_s2
 from .records import CarInput
@@ -28,10 +29,9 @@ def upstream_motion(x: State, u: CarInput, p: Params) -> Motion:
     now = tyres(x, acting.a, p)
     fast = x.v > p.v_kin
     slide = sliding(x, now.force_f, now.force_r, 1.0 / where(fast, x.v, p.v_kin), p)
-    share = 0.5 * (1.0 + tanh((x.v - 2.0 * p.v_kin) * (2.0 / p.v_kin)))
-    line = rolling(x.v, x.steer, p.l_f, p.l_r)
+    share = slip_share(x, p)
     line_rate = rolling_rate(x.v, x.beta, x.steer, acting, p.l_f, p.l_r)
-    pose = pose_rate(x.yaw, x.v * cos(x.beta), x.v * sin(x.beta), mixed(share, x.omega, line.omega))
+    pose = pose_rate(x.yaw, *upstream_velocity(x, u, p))
     spin_f, spin_r = spins(x, acting.a, now, share, p)
     rate = State(
         pose.x,
@@ -47,6 +47,18 @@ def upstream_motion(x: State, u: CarInput, p: Params) -> Motion:
     return Motion(rate, now)
 
 
+def slip_share(x: State, p: Params) -> one:
+    """How much of the motion is slip."""
+    return 0.5 * (1.0 + tanh((x.v - 2.0 * p.v_kin) * (2.0 / p.v_kin)))
+
+
+def upstream_velocity(x: State, u: CarInput, p: Params) -> Velocity:
+    """How the car moves over ground: a slow one turns as its wheels point, and slips as it does."""
+    line = rolling(x.v, x.steer, p.l_f, p.l_r)
+    omega = mixed(slip_share(x, p), x.omega, line.omega)
+    return Velocity(x.v * cos(x.beta), x.v * sin(x.beta), omega)
+
+
 def tyres(x: State, a: m_s2, p: Params) -> Tyres:
     """Slip and force of both axles; wheels never roll backwards."""
     w_f, w_r = wheel_velocities(x, p)
@@ -57,7 +69,7 @@ def tyres(x: State, a: m_s2, p: Params) -> Tyres:
     return Tyres(front, rear, _force(front, F_z_f, p), _force(rear, F_z_r, p), F_z_f, F_z_r)
 
 
-def _slip(x: State, across: float, steer: rad, w: Velocity, omega: rad_s, p: Params) -> Slip:
+def _slip(x: State, across: float, steer: rad, w: WheelVelocity, omega: rad_s, p: Params) -> Slip:
     """Slip of a wheel whose axle moves with `across` to the left of the car."""
     fast = x.v > p.v_kin
     along = where(fast, x.v * cos(x.beta), p.v_kin)
