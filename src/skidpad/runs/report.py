@@ -6,15 +6,15 @@ from collections.abc import Callable, Generator, Sequence
 from contextlib import contextmanager
 from math import degrees
 from pathlib import Path
-from time import perf_counter
 from typing import NamedTuple
 
 from rich import box
 from rich.console import Console, Group, RenderableType
-from rich.progress import BarColumn, Progress, TextColumn
 from rich.table import Table
 from rich.text import Text
 
+from ..progress import interactive, watching
+from ..units import s
 from .figures import Figures
 from .performing import Outcome, Performance
 from .show import Show
@@ -96,35 +96,10 @@ def _summary(outcome: Outcome, vehicles: int) -> str:
 
 
 @contextmanager
-def watched(duration: float, quiet: bool) -> Generator[Callable[[float], None] | None]:
-    """A bar on stderr: simulated time, times real time, time left. Nothing if quiet."""
-    if quiet or duration <= 0.0:
-        yield None
-        return
-    bar = Progress(
-        BarColumn(24),
-        TextColumn("{task.fields[done]:.1f} of {task.total:.1f} s"),
-        TextColumn("[cyan]{task.fields[factor]:.3g} times real time"),
-        TextColumn("[dim]{task.fields[left]:.0f} s left"),
-        console=Console(stderr=True),
-    )
-    begin: float | None = None
-    task = bar.add_task("run", total=duration, done=0.0, factor=0.0, left=0.0)
-
-    def watch(time: float) -> None:
-        nonlocal begin
-        now = perf_counter()
-        if begin is None and time > 0.0:
-            # The first step may have to compile.
-            begin = now
-        elapsed = now - (begin or now)
-        factor = time / elapsed if elapsed > 0.0 else 0.0
-        left = (duration - time) / factor if factor > 0.0 else 0.0
-        bar.update(task, completed=time, done=time, factor=factor, left=left)
-
-    with bar:
-        watch(0.0)
-        yield watch
+def watched(duration: s, quiet: bool) -> Generator[Callable[[s], None]]:
+    """A bar unless quiet; gives the function to be told the simulated time in s."""
+    with watching(duration, "s", "run", progress=not quiet and interactive()) as bar:
+        yield lambda time: bar.advance(time - bar.done)
 
 
 def report(show: Show, done: Performance) -> None:
