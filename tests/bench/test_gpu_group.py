@@ -208,5 +208,5 @@ def test_without_cupy_the_group_says_what_to_install(
 ) -> None:
     monkeypatch.setitem(sys.modules, "cupy", None)
     engine.cupy.cache_clear()
-    assert "pip install 'skidpad[cuda]'" in fail(["gpu", "--json"], capsys)
+    assert 'pip install "skidpad[cuda]"' in fail(["gpu", "--json"], capsys)
     engine.cupy.cache_clear()

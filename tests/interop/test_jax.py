@@ -121,5 +121,5 @@ def test_without_jax_one_sentence_says_what_to_install() -> None:
     )
     run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert run.stdout == (
-        "Vehicle.jax needs jax, which is not installed: pip install skidpad[jax]\n"
+        'Vehicle.jax needs jax, which is not installed: pip install "skidpad[jax]"\n'
     )

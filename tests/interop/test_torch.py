@@ -215,7 +215,7 @@ def test_without_torch_one_sentence_says_what_to_install() -> None:
     )
     run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert run.stdout == (
-        "Fleet.as_torch needs torch, which is not installed: pip install skidpad[torch]\n"
+        'Fleet.as_torch needs torch, which is not installed: pip install "skidpad[torch]"\n'
     )
 
 

@@ -141,5 +141,5 @@ def test_there_is_an_end_to_viewers() -> None:
 @pytest.mark.parametrize("package", ["uvicorn", "starlette", "websockets"])
 def test_what_is_not_installed_is_named(package: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, package, None)
-    with pytest.raises(MissingExtra, match=rf"needs {package}.*pip install skidpad\[viewer\]"):
+    with pytest.raises(MissingExtra, match=rf'needs {package}.*pip install "skidpad\[viewer\]"'):
         LiveServer(None)  # pyright: ignore[reportArgumentType]

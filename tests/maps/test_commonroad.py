@@ -78,5 +78,5 @@ def test_other_files_are_refused(scenario: Path) -> None:
 
 def test_without_the_package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "commonroad.common.file_reader", None)
-    with pytest.raises(MissingExtra, match=r"needs commonroad.*pip install skidpad\[commonroad\]"):
+    with pytest.raises(MissingExtra, match=r'commonroad.*pip install "skidpad\[commonroad\]"'):
         Map.load(tmp_path / "road.xml")

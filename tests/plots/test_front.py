@@ -66,13 +66,13 @@ def test_without_matplotlib_the_package_loads_and_one_sentence_says_what_to_inst
         "    except sp.MissingExtra as error: print(error)\n"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    sentence = "a figure needs matplotlib, which is not installed: pip install skidpad[plots]"
+    sentence = 'a figure needs matplotlib, which is not installed: pip install "skidpad[plots]"'
     assert done.stdout.splitlines() == ["1", sentence, sentence, sentence]
 
 
 def test_nothing_is_computed_before_matplotlib_is_found(run, monkeypatch):
     monkeypatch.setitem(sys.modules, "matplotlib", None)
-    with pytest.raises(MissingExtra, match=r"pip install skidpad\[plots\]"):
+    with pytest.raises(MissingExtra, match=r'pip install "skidpad\[plots\]"'):
         run.plot(columns=["no such column"])
 
 

@@ -225,4 +225,4 @@ def test_pages_do_without_matplotlib():
     page = Nesting(done.stdout)
     assert "241.5" in page.texts
     assert "svg" not in page.tags
-    assert any("pip install skidpad[plots]" in text for text in page.texts)
+    assert any('pip install "skidpad[plots]"' in text for text in page.texts)

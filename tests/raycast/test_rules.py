@@ -182,4 +182,4 @@ def test_a_missing_gpu_library_is_named() -> None:
         "try:\n    Scene().on_cuda()\nexcept MissingExtra as error:\n    print(error)\n"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert "pip install 'skidpad[cuda]'" in done.stdout
+    assert 'pip install "skidpad[cuda]"' in done.stdout

@@ -147,7 +147,7 @@ def test_without_the_packages_of_the_extra(path: Path, tmp_path: Path) -> None:
     ).stdout.splitlines()
     assert len(said) == 4
     assert set(said) == {
-        "a recording needs mcap, which is not installed: pip install skidpad[recording]"
+        'a recording needs mcap, which is not installed: pip install "skidpad[recording]"'
     }
     assert not (tmp_path / "other.mcap").exists()
 

@@ -178,7 +178,7 @@ def test_pandas_frame(run):
 
 def test_without_pandas_the_error_says_what_to_install(run, monkeypatch):
     monkeypatch.setitem(sys.modules, "pandas", None)  # what makes Python refuse to import it
-    with pytest.raises(MissingExtra, match=r"pip install skidpad\[pandas\]"):
+    with pytest.raises(MissingExtra, match=r'pip install "skidpad\[pandas\]"'):
         run.to_pandas()
 
 

@@ -115,5 +115,5 @@ def test_without_commonroad_the_error_says_what_to_install(walk, monkeypatch):
     from skidpad.errors import MissingExtra
 
     monkeypatch.setitem(sys.modules, "commonroad.scenario.state", None)
-    with pytest.raises(MissingExtra, match=r"pip install skidpad\[commonroad\]"):
+    with pytest.raises(MissingExtra, match=r'pip install "skidpad\[commonroad\]"'):
         walk.to_commonroad_states()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import sys
 import zipfile
 from pathlib import Path
 
@@ -196,16 +197,14 @@ def test_a_vehicle_takes_the_shape_of_its_model() -> None:
 
 
 def test_without_the_libraries_there_is_a_stand_in(monkeypatch: pytest.MonkeyPatch) -> None:
-    def absent(name: str) -> None:
-        raise ImportError(name)
-
     mesh._triangles.cache_clear()
-    monkeypatch.setattr(mesh.importlib, "import_module", absent)
+    for package in ("trimesh", "collada"):
+        monkeypatch.setitem(sys.modules, package, None)
     visual = f"<visual><model_uri>{PARTS / 'wedge.obj'}</model_uri></visual>"
     inside = f"<block><init_pose>0 0 0</init_pose><shape_from_visual/>{visual}</block>"
     scene = world(inside)
     assert scene.blocks[0].shape.made_from == "stand-in"
-    assert any("pip install trimesh pycollada" in line for line in scene.warnings)
+    assert any('pip install "skidpad[mesh]"' in line for line in scene.warnings)
     drawing = f"<walls><model_uri>{PARTS / 'plan.dae'}</model_uri></walls>"
     scene = world(drawing)
     assert scene.walls == ()

@@ -16,6 +16,7 @@ from typing import Any
 
 import numpy as np
 
+from ..extras import require_extra
 from ..recording import Recorder, WorldRecorder
 from ..run.simulator import Simulator
 from ..stage.trajectory_stage import trajectory_stage
@@ -41,6 +42,8 @@ RELEASED = 1.0
 
 def entries(budget: Budget) -> Iterator[Entry]:
     """Everything somebody sees, measured from outside."""
+    for extra in ("viewer", "world", "recording"):
+        require_extra(extra, purpose="skidpad bench viewer")
     with tempfile.TemporaryDirectory() as folder:
         yield from _page_entries(Path(folder))
         yield _latency_entry()

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from ..errors import InvalidValue
+from ..extras import require_extra
 from .world import Compat, Download, Limit, ModelFolder, Shell, Variables, reading_options
 
 if TYPE_CHECKING:
@@ -74,6 +75,8 @@ def run(
         Console().print(demo_list())
         return
     _check_numbers(duration, rate)
+    if not no_record:
+        require_extra("recording", purpose="skidpad run without --no-record")
     wanted = Wanted(
         target,
         seed,

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from ..errors import InvalidValue, MissingExtra
+from ..extras import require
 from ..progress import Progress
 from . import cuda
 from .cpu import Backward, Given, Late, Swept, swept_arrays
@@ -22,12 +23,7 @@ from .program import Program
 @cache
 def cupy() -> Any:
     """The CuPy module, if it is installed and there is a device to use."""
-    try:
-        library: Any = import_module("cupy")
-    except ImportError as error:
-        raise MissingExtra(
-            "device = 'cuda' needs CuPy: install it with pip install 'skidpad[cuda]'"
-        ) from error
+    library = require("cupy", purpose="device = 'cuda'")
     try:
         count = library.cuda.runtime.getDeviceCount()
     except library.cuda.runtime.CUDARuntimeError:

@@ -81,7 +81,7 @@ def _on_casadi(subject: Subject, function: Function) -> Array:
 
 
 def _on_jax(subject: Subject, function: Function) -> Array:
-    jax = require("jax", extra="jax", purpose="The purity check on JAX")
+    jax = require("jax", purpose="The purity check on JAX")
     with _double_precision(jax):
         x, u, w = (jax.tree.map(jax.numpy.asarray, part) for part in _arrays(subject))
         p = jax.tree.map(lambda v: jax.numpy.asarray(float(v)), subject.params)
@@ -92,7 +92,7 @@ def _double_precision(jax: Any) -> Any:
     """JAX's switch to 64 bits for a block; older releases keep it among the experiments."""
     if hasattr(jax, "enable_x64"):
         return jax.enable_x64(True)
-    return require("jax.experimental", extra="jax", purpose="The purity check on JAX").enable_x64()
+    return require("jax.experimental", purpose="The purity check on JAX").enable_x64()
 
 
 def _changed_arguments(subject: Subject, function: Function) -> list[str]:

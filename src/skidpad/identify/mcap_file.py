@@ -15,6 +15,7 @@ import numpy as np
 
 from ..arrays import Array
 from ..errors import InvalidValue
+from ..extras import require
 from .flat_message import FlatMessage, flat_message
 
 Signals = dict[str, tuple[Array, Array]]
@@ -37,27 +38,26 @@ class _Channel(NamedTuple):
 
 def read_mcap(path: Path) -> tuple[Signals, dict[str, str]]:
     """The numbers of a file, and the topics that have none with the reason."""
-    from mcap.exceptions import InvalidMagic
-    from mcap.reader import NonSeekingReader
-
-    found: dict[str, dict[int, float]] = {}
+    reading = require("mcap.reader", purpose=f"Reading {path}")
+    not_mcap = require("mcap.exceptions", purpose=f"Reading {path}").InvalidMagic
+    values: dict[str, dict[int, float]] = {}
     unread: dict[str, str] = {}
     channels: dict[int, _Channel] = {}
     try:
         with path.open("rb") as file:
             # Not by the index at the end: a recording that was cut short has none.
-            reader = NonSeekingReader(file, validate_crcs=True)
+            reader = reading.NonSeekingReader(file, validate_crcs=True)
             for schema, channel, message in reader.iter_messages(log_time_order=False):
                 if channel.id not in channels:
                     channels[channel.id] = _channel(channel, schema)
-                _take(channels[channel.id], message, found, unread)
-    except InvalidMagic as error:
+                _take(channels[channel.id], message, values, unread)
+    except not_mcap as error:
         raise InvalidValue(f"{path} is not an MCAP file") from error
     except OSError:
         raise
     except Exception as error:  # of the format, of either decompressor, or of the bytes within
         raise InvalidValue(f"{path} is damaged: {error}") from error
-    return _in_order(found), unread
+    return _in_order(values), unread
 
 
 def _channel(channel: Any, schema: Any) -> _Channel:
@@ -68,7 +68,7 @@ def _channel(channel: Any, schema: Any) -> _Channel:
 
 
 def _take(
-    channel: _Channel, message: Any, found: dict[str, dict[int, float]], unread: dict[str, str]
+    channel: _Channel, message: Any, values: dict[str, dict[int, float]], unread: dict[str, str]
 ) -> None:
     """Put the numbers of a message to the others."""
     if channel.unreadable:
@@ -83,7 +83,7 @@ def _take(
             unread[channel.topic] = "a message is not JSON"
             return
     for name, value in numbers.items():
-        found.setdefault(channel.topic + name, {})[message.log_time] = value
+        values.setdefault(channel.topic + name, {})[message.log_time] = value
 
 
 def _leaves(value: Any, name: str) -> Iterator[tuple[str, float]]:
@@ -98,11 +98,11 @@ def _leaves(value: Any, name: str) -> Iterator[tuple[str, float]]:
         yield name, float(value)
 
 
-def _in_order(found: dict[str, dict[int, float]]) -> Signals:
+def _in_order(values: dict[str, dict[int, float]]) -> Signals:
     """Sorted by time, which begins with the first message of all; of equal times the last."""
-    begin = min((min(by_time) for by_time in found.values()), default=0)
+    begin = min((min(by_time) for by_time in values.values()), default=0)
     signals: Signals = {}
-    for name, by_time in found.items():
+    for name, by_time in values.items():
         times = sorted(by_time)
         t = np.array([time - begin for time in times], dtype=float) * 1e-9
         signals[name] = t, np.array([by_time[time] for time in times])

@@ -11,6 +11,7 @@ import numpy as np
 
 from ..arrays import Array
 from ..errors import InvalidValue
+from ..extras import require
 
 
 class Cells(NamedTuple):
@@ -66,20 +67,17 @@ def _parsed(cells: tuple[str, ...], unit: str) -> Cells:
 
 def read_parquet(path: Path) -> dict[str, Cells]:
     """The columns of a Parquet file; moments in time become s."""
-    import pyarrow as arrow
-    from pyarrow import parquet
-
+    arrow = require("pyarrow", purpose=f"Reading {path}")
+    parquet = require("pyarrow.parquet", purpose=f"Reading {path}")
     try:
         with parquet.ParquetFile(path) as file:
             table = file.read()
     except arrow.ArrowInvalid as error:
         raise InvalidValue(f"{path} is not a readable Parquet file: {error}") from error
-    return {part.name: _of_arrow(part, table.column(part.name)) for part in table.schema}
+    return {part.name: _of_arrow(part, table.column(part.name), arrow) for part in table.schema}
 
 
-def _of_arrow(part: Any, column: Any) -> Cells:
-    import pyarrow as arrow
-
+def _of_arrow(part: Any, column: Any, arrow: Any) -> Cells:
     unit = (part.metadata or {}).get(b"unit", b"").decode()
     kind = part.type
     if arrow.types.is_timestamp(kind) or arrow.types.is_duration(kind):

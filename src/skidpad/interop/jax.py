@@ -90,7 +90,7 @@ class JaxModel(FlatModel):
 
 def jax_model(vehicle: Vehicle, integrator: str | Integrator = "rk4") -> JaxModel:
     """The vehicle as JAX functions, its step with an explicit integrator."""
-    numpy = require("jax.numpy", extra="jax", purpose="Vehicle.jax")
+    numpy = require("jax.numpy", purpose="Vehicle.jax")
     method = integrate.get(integrator)
     if method.implicit or method.adaptive:
         raise InvalidValue(
@@ -104,7 +104,7 @@ def jax_model(vehicle: Vehicle, integrator: str | Integrator = "rk4") -> JaxMode
         integrator=method,
         update=integrate.discretise(vehicle.model, method),
         numpy=numpy,
-        fori_loop=require("jax.lax", extra="jax", purpose="Vehicle.jax").fori_loop,
+        fori_loop=require("jax.lax", purpose="Vehicle.jax").fori_loop,
     )
 
 

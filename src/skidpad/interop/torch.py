@@ -64,7 +64,7 @@ def as_torch(fleet: DifferentiableFleet) -> TorchRollout:
     also be a mapping of parameter names to tensors, () or (B,). Disturbances are constants. There
     are no second derivatives.
     """
-    torch = require("torch", extra="torch", purpose="Fleet.as_torch")
+    torch = require("torch", purpose="Fleet.as_torch")
 
     def rollout(
         x0: Tensor,
@@ -120,7 +120,7 @@ class Call(NamedTuple):
 @cache
 def _function() -> Any:
     """The autograd function; made when PyTorch is there."""
-    torch = require("torch", extra="torch", purpose="Fleet.as_torch")
+    torch = require("torch", purpose="Fleet.as_torch")
 
     class FleetRollout(torch.autograd.Function):
         """The forward pass is a rollout, the backward pass its adjoint."""

@@ -8,7 +8,7 @@ All take `path` (PNG, SVG or PDF by its suffix), `title` and `size` (width and h
 return a Matplotlib figure. Angles are in degrees on screen, in radians in arguments. The picture to
 zoom and point at is the replay page: `run.show(car)` in a notebook, `Film.to_html` for a file.
 
-Matplotlib is loaded with the first figure (`pip install skidpad[plots]`).
+Matplotlib is loaded with the first figure (`pip install "skidpad[plots]"`).
 """
 
 from __future__ import annotations

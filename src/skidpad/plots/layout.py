@@ -48,7 +48,7 @@ def check(path: FilePath, backend: str, size: Size) -> None:
 
 def require_matplotlib() -> None:
     """Raise where Matplotlib is not installed."""
-    require("matplotlib", extra="plots", purpose="a figure")
+    require("matplotlib", purpose="a figure")
 
 
 @contextmanager

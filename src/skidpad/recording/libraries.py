@@ -23,6 +23,6 @@ _MODULES = {
 def __getattr__(name: str) -> Any:
     if name not in _MODULES:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    module = require(_MODULES[name], extra="recording", purpose="a recording")
+    module = require(_MODULES[name], purpose="a recording")
     globals()[name] = module
     return module

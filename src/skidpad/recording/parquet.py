@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from ..errors import InvalidValue
+from ..extras import require
 from ..files import replacing
 from ..stage import Scan
 from ..stage.film import ScanAt
@@ -21,11 +22,14 @@ from ..trajectory.columns import Column
 from ..trajectory.files import FORMAT, column_notes, to_parquet
 from ..trajectory.trajectory import SECOND, Trajectory
 
+_PURPOSE = "A recording as Parquet"
+
 
 def write_folder(
     path: Path, runs: Mapping[str, Trajectory], scans: Sequence[ScanAt], lidars: Sequence[Scan]
 ) -> None:
     """A file per body, and one of the scans if there are any."""
+    require("pyarrow", purpose=_PURPOSE)  # before there is a folder
     path.mkdir(parents=True, exist_ok=True)
     for body, run in runs.items():
         name = "".join(c if c.isalnum() or c in "-_. " else "_" for c in body)
@@ -36,9 +40,8 @@ def write_folder(
 
 def write_table(path: Path, title: str, runs: Mapping[str, Trajectory]) -> None:
     """One table with a row per body and time; the runs have the same times and notes."""
-    import pyarrow as arrow
-    from pyarrow import parquet
-
+    arrow = require("pyarrow", purpose=_PURPOSE)
+    parquet = require("pyarrow.parquet", purpose=_PURPOSE)
     first = next(iter(runs.values()))
     columns = _shared_columns(runs)
     schema = arrow.schema(
@@ -78,15 +81,13 @@ def _shared_columns(runs: Mapping[str, Trajectory]) -> dict[str, Column]:
 
 
 def _field(column: Column) -> Any:
-    import pyarrow as arrow
-
+    arrow = require("pyarrow", purpose=_PURPOSE)
     return arrow.field(column.name, arrow.float64(), metadata=column_notes(column))
 
 
 def _write_scans(path: Path, scans: Sequence[ScanAt], lidars: Sequence[Scan]) -> None:
-    import pyarrow as arrow
-    from pyarrow import parquet
-
+    arrow = require("pyarrow", purpose=_PURPOSE)
+    parquet = require("pyarrow.parquet", purpose=_PURPOSE)
     table = arrow.table(
         {
             "t": arrow.array([scan.time for scan in scans]),

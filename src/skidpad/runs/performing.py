@@ -16,6 +16,7 @@ from time import perf_counter
 from typing import Any
 
 from ..errors import InvalidValue, SkidpadError
+from ..extras import require_extra
 from ..units import per_s, s
 from .figures import Tally
 from .film_buffer import FilmBuffer
@@ -158,6 +159,8 @@ def perform_into(
     The files are there whatever ends the run: its time, an error of the show or Ctrl-C. `meta` is
     noted in the recording.
     """
+    if record:
+        require_extra("recording", purpose="a recording")  # before there is a folder
     if record or page:
         _make(folder)
     recording, html = folder / f"{name}.mcap", folder / f"{name}.html"

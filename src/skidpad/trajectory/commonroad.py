@@ -1,6 +1,6 @@
 """What CommonRoad's users ask of a trajectory: its objects, goals, and commonroad-control's names.
 
-The objects need `commonroad-io` (`pip install skidpad[commonroad]`); goals that are polygons and
+The objects need `commonroad-io` (`pip install "skidpad[commonroad]"`); goals that are polygons and
 the other methods do not.
 """
 

@@ -18,7 +18,7 @@ _TURN = 2.0 * math.pi
 
 
 def _module(name: str, purpose: str = "This conversion") -> Any:
-    return require(f"commonroad.{name}", extra="commonroad", purpose=purpose)
+    return require(f"commonroad.{name}", purpose=purpose)
 
 
 class _Motion(NamedTuple):

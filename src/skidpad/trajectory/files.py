@@ -36,7 +36,7 @@ FORMAT = 1
 
 def to_pandas(trajectory: Table) -> DataFrame:
     """See `Trajectory.to_pandas`."""
-    pandas = require("pandas", extra="pandas", purpose="Trajectory.to_pandas")
+    pandas = require("pandas", purpose="Trajectory.to_pandas")
     frame = pandas.DataFrame(
         {column.name: column.values for column in trajectory.columns},
         index=pandas.Index(trajectory.t, name="t"),
@@ -48,9 +48,8 @@ def to_pandas(trajectory: Table) -> DataFrame:
 
 def to_parquet(trajectory: Table, path: str | os.PathLike[str]) -> None:
     """See `Trajectory.to_parquet`."""
-    import pyarrow as arrow
-    from pyarrow import parquet
-
+    arrow = require("pyarrow", purpose="Trajectory.to_parquet")
+    parquet = require("pyarrow.parquet", purpose="Trajectory.to_parquet")
     time = Column("t", SECOND, "state", trajectory.t)
     columns = (time, *trajectory.columns)
     schema = arrow.schema(
@@ -67,9 +66,8 @@ def to_parquet(trajectory: Table, path: str | os.PathLike[str]) -> None:
 
 def from_parquet(kind: type[T], path: str | os.PathLike[str]) -> T:
     """See `Trajectory.from_parquet`. Columns without our metadata become plain-number states."""
-    import pyarrow as arrow
-    from pyarrow import parquet
-
+    arrow = require("pyarrow", purpose="Trajectory.from_parquet")
+    parquet = require("pyarrow.parquet", purpose="Trajectory.from_parquet")
     try:
         with parquet.ParquetFile(path) as file:
             table = file.read()

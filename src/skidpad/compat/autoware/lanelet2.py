@@ -18,6 +18,7 @@ import numpy as np
 from ...arrays import Array
 from ...checks import positive
 from ...errors import InvalidValue
+from ...extras import require
 from ...plane.geodesy import MilitaryGrid
 from ...plane.line import divided, lengths
 from ...plane.polygon import signed_area
@@ -68,16 +69,15 @@ def read_lanelets(
 
 
 def _parsed(file: Path) -> _Source:
-    from defusedxml import DefusedXmlException
-    from defusedxml.ElementTree import parse
-
+    defused = require("defusedxml", purpose=f"Reading {file}")
+    parse = require("defusedxml.ElementTree", purpose=f"Reading {file}").parse
     try:
         root = parse(file).getroot()
     except OSError as error:
         raise InvalidValue(f"{file} cannot be read: {error.strerror or error}") from error
     except ParseError as error:
         raise InvalidValue(f"{file} is not XML: {error}") from error
-    except DefusedXmlException as error:
+    except defused.DefusedXmlException as error:
         raise InvalidValue(f"{file} holds XML entities, which no map needs: {error}") from error
     # An encoding that is unknown, or that the bytes do not follow.
     except (LookupError, ValueError) as error:

@@ -24,7 +24,7 @@ def read_commonroad(path: str | os.PathLike[str], *, boundaries: Boundaries = "r
     """
     one_of("boundaries", boundaries, BOUNDARIES)
     file = Path(path)
-    reader = require("commonroad.common.file_reader", extra="commonroad", purpose=f"Reading {file}")
+    reader = require("commonroad.common.file_reader", purpose=f"Reading {file}")
     if not file.is_file():
         raise InvalidValue(f"{file} cannot be read: no such file")
     try:

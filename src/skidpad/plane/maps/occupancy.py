@@ -99,7 +99,7 @@ def read_image(
 
 
 def _entries(file: Path) -> Mapping[str, Any]:
-    yaml = require("yaml", extra="maps", purpose=f"Reading {file}")
+    yaml = require("yaml", purpose=f"Reading {file}")
     try:
         content = yaml.safe_load(text_of(file))
     except yaml.MarkedYAMLError as error:
@@ -188,7 +188,7 @@ def _judged(colours: Array, opacity: Array | None, reading: Reading) -> tuple[An
 
 def _pixels(file: Path) -> tuple[Array, Array | None]:
     """Colours from 0 to 1, shape (rows, columns, 1 or 3), and opacities where there are some."""
-    Image = require("PIL.Image", extra="maps", purpose=f"Reading {file}")
+    Image = require("PIL.Image", purpose=f"Reading {file}")
     try:
         with Image.open(file, formats=FORMATS) as image:
             if image.width * image.height > MOST_CELLS:

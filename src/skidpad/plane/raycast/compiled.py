@@ -5,15 +5,16 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+import numba
+
 from ...compile.loops import kept
-from ...extras import require
 
 # A contraction or a reassociation would change the bits, so no fast-math flag is given.
 # Without numba's runtime no reference is counted: it would be, with an atomic instruction, for
 # every array that is handed from one function to the next. Nothing is allocated in kernels.
 OPTIONS: dict[str, Any] = {"error_model": "numpy", "boundscheck": False, "_nrt": False}
 
-_JIT: Any = require("numba", extra="raycast", purpose="Ray casting").njit
+_JIT: Any = numba.njit
 
 
 def kernel(signature: str) -> Callable[[Callable[..., Any]], Any]:

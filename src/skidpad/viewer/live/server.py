@@ -9,7 +9,7 @@ from typing import Any
 from urllib.parse import quote
 
 from ...errors import InvalidValue
-from ...extras import require
+from ...extras import require_extra
 from .access import Access, is_local, new_token
 from .messages import MOST_BYTES
 from .session import Session
@@ -39,9 +39,9 @@ class LiveServer:
         port: int | None = None,
         token: str | None = None,
     ) -> None:
-        uvicorn = require("uvicorn", extra="viewer", purpose="skidpad serve")
-        for module in ("starlette", "websockets"):
-            require(module, extra="viewer", purpose="skidpad serve")
+        require_extra("viewer", purpose="skidpad serve")
+        import uvicorn
+
         from .app import application
 
         if token is None and not is_local(host):

@@ -16,6 +16,7 @@ from typing import Any
 
 import numpy as np
 
+from ...extras import require
 from ...plane.polygon import signed_area
 from ...plane.pose import turned
 from ...units import m, m_s2, per_s, rad, s
@@ -63,8 +64,7 @@ class Contacts:
         velocity_iterations: int = 8,
         position_iterations: int = 3,
     ) -> None:
-        import Box2D
-
+        Box2D = require("Box2D", purpose="A world")
         self._box2d: Any = Box2D
         self._world: Any = Box2D.b2World(gravity=(0.0, 0.0), doSleep=True)
         self._ground: Any = self._world.CreateStaticBody(userData="ground")

@@ -129,7 +129,7 @@ def _elevation_map(fields: Fields, node: Node) -> ElevationMap:
 
 def _picture_heights(node: Node, low: float, high: float) -> Array:
     """Heights of a grey picture, its darkest pixel lowest; rows run along x, columns along y."""
-    Image = require("PIL.Image", extra="maps", purpose="Heights from a picture")
+    Image = require("PIL.Image", purpose="Heights from a picture")
     file = node.path(node.text())
     if not file.is_file():
         raise node.error(f"the file {file} does not exist")

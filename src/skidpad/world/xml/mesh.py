@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
 import re
 import warnings
 from collections.abc import Generator
@@ -15,7 +14,8 @@ import numpy as np
 
 from ...arrays import Array
 from ...body import Outline
-from ...errors import InvalidValue
+from ...errors import InvalidValue, MissingExtra
+from ...extras import require
 from ...plane.outline import rounded_hull
 from ...plane.polygon import signed_area
 from ...units import m
@@ -163,9 +163,6 @@ def _reading(file: Path) -> Generator[None]:
 
 def _module(name: str) -> Any:
     try:
-        return importlib.import_module(name)
-    except ImportError:
-        raise NoMesh(
-            "models are read with trimesh and pycollada, which are not installed: "
-            "pip install trimesh pycollada"
-        ) from None
+        return require(name, purpose="A 3-D model")
+    except MissingExtra as error:
+        raise NoMesh(str(error)) from None
