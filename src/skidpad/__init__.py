@@ -13,6 +13,7 @@ from . import extension, former_paths
 
 if TYPE_CHECKING:
     from . import (
+        body,
         conformance,
         controllers,
         errors,
@@ -27,7 +28,17 @@ if TYPE_CHECKING:
         world,
     )
     from . import sensing as sensors
-    from .body import Body, Wish
+    from .body import (
+        Acceleration,
+        Body,
+        Geometry,
+        Limits,
+        Pose,
+        Trailer,
+        Velocity,
+        Wheel,
+        Wish,
+    )
     from .compat import autoware as planning
     from .compat import truck as engine
     from .compat.autoware.simulator import PlanningSimulator
@@ -60,16 +71,20 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 
 __all__ = [
+    "Acceleration",
     "Body",
     "Cost",
     "Engine",
     "Fleet",
+    "Geometry",
     "InvalidValue",
+    "Limits",
     "Map",
     "MissingExtra",
     "Model",
     "PlanningSimulator",
     "Policy",
+    "Pose",
     "Program",
     "Simulation",
     "SimulationDiverged",
@@ -77,14 +92,18 @@ __all__ = [
     "SkidpadError",
     "StepNotConverged",
     "TraceError",
+    "Trailer",
     "Trajectory",
     "TrajectoryMode",
     "UnknownOperation",
     "Vehicle",
     "VehicleFactory",
+    "Velocity",
+    "Wheel",
     "Wish",
     "World",
     "__version__",
+    "body",
     "collision",
     "conformance",
     "controllers",
@@ -110,6 +129,7 @@ __all__ = [
 ]
 
 _MODULES = {
+    "body": "body",
     "collision": "plane.collision",
     "conformance": "conformance",
     "controllers": "controllers",
@@ -133,16 +153,20 @@ _MODULES = {
 }
 """Parts of the package under the names that users know, and where they lie."""
 _HOMES = {
+    "Acceleration": "body",
     "Body": "body",
     "Cost": "cost",
     "Engine": "compat.truck",
     "Fleet": "run.fleet",
+    "Geometry": "body",
     "InvalidValue": "errors",
+    "Limits": "body",
     "Map": "plane.maps",
     "MissingExtra": "errors",
     "Model": "model",
     "PlanningSimulator": "compat.autoware",
     "Policy": "policy",
+    "Pose": "body",
     "Program": "compile.program",
     "Simulation": "compat.commonroad",
     "SimulationDiverged": "errors",
@@ -150,11 +174,14 @@ _HOMES = {
     "SkidpadError": "errors",
     "StepNotConverged": "errors",
     "TraceError": "errors",
+    "Trailer": "body",
     "Trajectory": "trajectory",
     "TrajectoryMode": "trajectory",
     "UnknownOperation": "errors",
     "Vehicle": "model",
     "VehicleFactory": "model",
+    "Velocity": "body",
+    "Wheel": "body",
     "Wish": "body",
     "World": "world.world",
     "linearise": "run.linearisation",

@@ -34,7 +34,30 @@ from . import record
 from .errors import InvalidValue
 from .units import kg, kg_m2, m, m_s, m_s2, one, rad, rad_s, rad_s2
 
+__all__ = [
+    "Acceleration",
+    "Body",
+    "Down",
+    "Geometry",
+    "GroundUnder",
+    "Limits",
+    "Pose",
+    "Trailer",
+    "Velocity",
+    "Wheel",
+    "Wish",
+    "body_of",
+    "box",
+    "car_geometry",
+    "car_outline",
+    "estimated_mass",
+    "four_wheels",
+    "own_fields",
+    "plate_inertia",
+]
+
 Point = tuple[float, float]
+"""x and y in m from the reference point."""
 Outline = tuple[Point, ...]
 """Corners in order, in m from the reference point."""
 

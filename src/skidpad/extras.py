@@ -31,23 +31,27 @@ _NO_WHEEL_FROM = {"Box2D": (3, 14)}
 
 def require(module: str, *, purpose: str) -> Any:
     """The imported module; `purpose` begins the message, as in "Trajectory.to_pandas"."""
+    return _imported(module, purpose, _EXTRA_OF[module.partition(".")[0]])
+
+
+def require_extras(*extras: str, purpose: str) -> None:
+    """Raise where a package of these is missing: before work that needs it only at its end."""
+    for package in (package for extra in extras for package in EXTRAS[extra]):
+        _imported(package, purpose, ",".join(extras))
+
+
+def _imported(module: str, purpose: str, extras: str) -> Any:
     try:
         return importlib.import_module(module)
     except ImportError as error:
         package = module.partition(".")[0]
-        raise MissingExtra(f"{purpose} needs {package}, {_remedy(package)}") from error
+        raise MissingExtra(f"{purpose} needs {package}, {_remedy(package, extras)}") from error
 
 
-def require_extra(extra: str, *, purpose: str) -> None:
-    """Raise where a package of an extra is missing: before work that needs it only at its end."""
-    for package in EXTRAS[extra]:
-        require(package, purpose=purpose)
-
-
-def _remedy(package: str) -> str:
+def _remedy(package: str, extras: str) -> str:
     bound = _NO_WHEEL_FROM.get(package)
     if bound is None or sys.version_info < bound:
-        return f'which is not installed: pip install "skidpad[{_EXTRA_OF[package]}]"'
+        return f'which is not installed: pip install "skidpad[{extras}]"'
     version = ".".join(map(str, bound))
     return (
         f"which has no wheel for Python {version} and newer: take an older Python, or build it "

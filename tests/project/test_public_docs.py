@@ -7,8 +7,11 @@ shows: which names are public, and units and meanings of the fields of vehicles.
 from __future__ import annotations
 
 import inspect
+import subprocess
+import sys
 from collections.abc import Iterator
 from functools import cache
+from pathlib import Path
 from types import FunctionType, ModuleType
 from typing import Any, NamedTuple
 
@@ -82,6 +85,12 @@ def test_public_names_have_docstrings() -> None:
             silent += [f"{path}.{name}" for name, member in members(value) if not member.__doc__]
     assert len(public()) > 300
     assert not silent
+
+
+def test_the_page_of_public_names_is_current() -> None:
+    tool = Path(__file__).parents[2] / "tools" / "make_api_page.py"
+    check = subprocess.run([sys.executable, str(tool), "--check"], capture_output=True, text=True)
+    assert check.returncode == 0, check.stdout + check.stderr
 
 
 def test_vehicle_fields_have_unit_and_meaning() -> None:

@@ -28,8 +28,8 @@ def test_extras_named_in_messages_exist() -> None:
     texts = [
         p.read_text("utf-8") for p in [*(ROOT / "src").rglob("*.py"), *ROOT.rglob("docs/*.md")]
     ]
-    pattern = re.compile(r"(?:skidpad\[|extra=\")(\w+)")
-    named = {extra for text in texts for extra in pattern.findall(text)}
+    lists = [one for text in texts for one in re.findall(r"skidpad\[([\w,]+)", text)]
+    named = {extra for one in lists for extra in one.split(",")}
     assert named
     assert named <= set(PROJECT["project"]["optional-dependencies"])
 

@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from ..extras import require_extra
+from ..extras import require_extras
 from ..recording import Recorder, WorldRecorder
 from ..run.simulator import Simulator
 from ..stage.trajectory_stage import trajectory_stage
@@ -42,8 +42,7 @@ RELEASED = 1.0
 
 def entries(budget: Budget) -> Iterator[Entry]:
     """Everything somebody sees, measured from outside."""
-    for extra in ("viewer", "world", "recording"):
-        require_extra(extra, purpose="skidpad bench viewer")
+    require_extras("viewer", "world", "recording", purpose="skidpad bench viewer")
     with tempfile.TemporaryDirectory() as folder:
         yield from _page_entries(Path(folder))
         yield _latency_entry()

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from ..errors import InvalidValue
+from ..extras import require_extras
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -48,9 +49,10 @@ def compare(
         comparison = compared(
             log, model, list(params), compat=compat, names=_names(names), window=window
         )
+    _show(error_table(comparison), notes=[*comparison.notes, *notes])
+    require_extras("plots", purpose="The plot of a comparison")
     target = _folder(out) / f"{log.stem}_{model}.png"
     comparison.plot(target)
-    _show(error_table(comparison), notes=[*comparison.notes, *notes])
     typer.echo(f"plot written to {target}")
 
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from ..errors import InvalidValue
-from ..extras import require_extra
+from ..extras import require_extras
 from .world import Compat, Download, Limit, ModelFolder, Shell, Variables, reading_options
 
 if TYPE_CHECKING:
@@ -76,7 +76,7 @@ def run(
         return
     _check_numbers(duration, rate)
     if not no_record:
-        require_extra("recording", purpose="skidpad run without --no-record")
+        require_extras("recording", purpose="skidpad run without --no-record")
     wanted = Wanted(
         target,
         seed,

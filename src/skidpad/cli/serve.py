@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from ..errors import InvalidValue
-from ..extras import require_extra
+from ..extras import require_extras
 from .world import Compat, Download, Limit, ModelFolder, Shell, Variables, reading_options
 
 if TYPE_CHECKING:
@@ -59,7 +59,7 @@ def serve(
         raise InvalidValue(f"--port {port} must be from 0 to 65535")
     if token == "":
         raise InvalidValue("--token must not be empty")
-    require_extra("viewer", purpose="skidpad serve")
+    require_extras("viewer", "world", purpose="skidpad serve")
     options = reading_options(compat, variables, limit, allow_shell, allow_download, models)
     session = Session(_arena(world, seed, options), rate=rate, factor=factor, record=record)
     server = LiveServer(session, host=host, port=port, token=token)

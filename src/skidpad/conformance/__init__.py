@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 
 from .. import record
-from ..errors import InvalidValue
+from ..errors import InvalidValue, MissingExtra
 from ..model import Model, Vehicle, VehicleFactory
 from .dimensions import dimensions
 from .driving import driving
@@ -83,7 +83,7 @@ def _result(subject: Subject, name: str) -> Result:
     reason = subject.model.exempt.get(name)
     try:
         faults = _CHECKS[name](subject)
-    except NotApplicable as absent:
+    except (NotApplicable, MissingExtra) as absent:
         if reason is None:
             return Result(name, "not applicable", str(absent))
         faults = []

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from ..errors import InvalidValue
-from ..extras import require_extra
+from ..extras import require_extras
 from ..record import unknown_name
 
 if TYPE_CHECKING:
@@ -64,8 +64,7 @@ def main(out: Path, seed: int = 0) -> None:
     from ..runs import perform_into
     from ..runs.report import file_line, report, watched
 
-    for extra in ("recording", "plots"):
-        require_extra(extra, purpose="skidpad demo")
+    require_extras("recording", "plots", purpose="skidpad demo")
     console = Console()
     for one in map(get, BEST):
         console.print(Text.assemble((one.name, "bold"), f": {one.text}"))

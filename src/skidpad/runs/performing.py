@@ -16,7 +16,7 @@ from time import perf_counter
 from typing import Any
 
 from ..errors import InvalidValue, SkidpadError
-from ..extras import require_extra
+from ..extras import require_extras
 from ..units import per_s, s
 from .figures import Tally
 from .film_buffer import FilmBuffer
@@ -160,7 +160,7 @@ def perform_into(
     noted in the recording.
     """
     if record:
-        require_extra("recording", purpose="a recording")  # before there is a folder
+        require_extras("recording", purpose="a recording")  # before there is a folder
     if record or page:
         _make(folder)
     recording, html = folder / f"{name}.mcap", folder / f"{name}.html"

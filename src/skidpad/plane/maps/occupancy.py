@@ -99,7 +99,8 @@ def read_image(
 
 
 def _entries(file: Path) -> Mapping[str, Any]:
-    yaml = require("yaml", purpose=f"Reading {file}")
+    import yaml
+
     try:
         content = yaml.safe_load(text_of(file))
     except yaml.MarkedYAMLError as error:

@@ -9,7 +9,7 @@ from typing import Any
 from urllib.parse import quote
 
 from ...errors import InvalidValue
-from ...extras import require_extra
+from ...extras import require_extras
 from .access import Access, is_local, new_token
 from .messages import MOST_BYTES
 from .session import Session
@@ -39,7 +39,7 @@ class LiveServer:
         port: int | None = None,
         token: str | None = None,
     ) -> None:
-        require_extra("viewer", purpose="skidpad serve")
+        require_extras("viewer", purpose="skidpad serve")
         import uvicorn
 
         from .app import application

@@ -1,0 +1,106 @@
+"""What is optional: the base does without, a sentence says what to install, all lists agree."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import subprocess
+import sys
+import tomllib
+from pathlib import Path
+
+import pytest
+
+from skidpad.errors import MissingExtra
+from skidpad.extras import EXTRAS, require
+
+ROOT = Path(__file__).parents[2]
+PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
+DECLARED: dict[str, list[str]] = PROJECT["optional-dependencies"]
+COLLECTIONS = {"all", "dev", "raycast"}
+"""Extras that bring nothing of their own for users."""
+DISTRIBUTIONS = {
+    "Box2D": "box2d",
+    "PIL": "pillow",
+    "collada": "pycollada",
+    "commonroad": "commonroad-io",
+    "cupy": "cupy-cuda13x",
+}
+"""What is installed under another name than it is imported."""
+
+
+def names(requirements: list[str]) -> set[str]:
+    """The packages of requirements, skidpad's own extras left out."""
+    roots = {re.split(r"[^\w-]", requirement, maxsplit=1)[0] for requirement in requirements}
+    return roots - {"skidpad"}
+
+
+def test_the_table_has_what_the_extras_install() -> None:
+    for extra, packages in EXTRAS.items():
+        assert names(DECLARED[extra]) == {DISTRIBUTIONS.get(name, name) for name in packages}
+    assert set(DECLARED) == set(EXTRAS) | COLLECTIONS
+
+
+def test_the_base_has_nothing_that_an_extra_brings() -> None:
+    optional = {name for extra in EXTRAS for name in names(DECLARED[extra])}
+    assert not names(PROJECT["dependencies"]) & optional
+
+
+def test_all_and_the_tools_have_everything_that_needs_no_gpu() -> None:
+    (everything,) = DECLARED["all"]
+    assert set(everything[len("skidpad[") : -1].split(",")) == set(EXTRAS) - {"cuda", "torch"}
+    assert "skidpad[all]" in DECLARED["dev"]
+    assert "'.[dev]'" in (ROOT / "Makefile").read_text("utf-8")
+
+
+def test_the_page_lists_every_extra() -> None:
+    page = (ROOT / "docs" / "installation.md").read_text("utf-8")
+    rows = dict(re.findall(r"^\| `(\w+)` \| (.+?) \|", page, re.M))
+    assert set(rows) == set(DECLARED)
+    for extra, packages in EXTRAS.items():
+        texts = rows[extra].lower()
+        for package in packages:
+            alias = DISTRIBUTIONS.get(package, package).lower()
+            alias = {"cupy-cuda13x": "cupy", "torch": "pytorch"}.get(alias, alias)
+            assert alias in texts, f"{extra} brings {alias}"
+
+
+@pytest.fixture(scope="module")
+def said(tmp_path_factory: pytest.TempPathFactory) -> dict[str, list[str]]:
+    """What an interpreter without any optional package says, by extras."""
+    optional = ",".join(name for packages in EXTRAS.values() for name in packages)
+    path = os.pathsep.join(filter(None, [str(ROOT / "src"), os.environ.get("PYTHONPATH")]))
+    run = subprocess.run(
+        [sys.executable, str(Path(__file__).with_name("without_extras.py")), optional],
+        cwd=tmp_path_factory.mktemp("base"),
+        env={**os.environ, "PYTHONPATH": path},
+        capture_output=True,
+        text=True,
+    )
+    assert run.returncode == 0, run.stderr
+    return json.loads(run.stdout)
+
+
+def test_without_extras_the_base_works_and_one_sentence_says_what_to_install(
+    said: dict[str, list[str]],
+) -> None:
+    for extras, sentences in said.items():
+        packages = "|".join(name for extra in extras.split(",") for name in EXTRAS[extra])
+        ending = re.escape(f'which is not installed: pip install "skidpad[{extras}]"')
+        for sentence in sentences:
+            assert re.fullmatch(rf".+ needs ({packages}), {ending}", sentence), sentence
+    # Worlds with models that cannot be read go on with a warning; see tests/world.
+    assert set(",".join(said).split(",")) == set(EXTRAS) - {"mesh"}
+
+
+def test_where_a_package_has_no_wheel_the_sentence_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
+    (requirement,) = DECLARED["world"]
+    assert requirement.endswith("; python_version < '3.14'")
+    monkeypatch.setitem(sys.modules, "Box2D", None)
+    monkeypatch.setattr(sys, "version_info", (3, 14, 0))
+    with pytest.raises(MissingExtra, match=r"no wheel for Python 3\.14 .* pip install box2d"):
+        require("Box2D", purpose="A world")
+    monkeypatch.setattr(sys, "version_info", (3, 13, 9))
+    with pytest.raises(MissingExtra, match=r'pip install "skidpad\[world\]"'):
+        require("Box2D", purpose="A world")

@@ -1,0 +1,169 @@
+"""Run by test_extras: skidpad in an interpreter in which no optional package can be imported.
+
+Prints a JSON object: what each call said, by the extras that it needs.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import importlib
+import io
+import json
+import pkgutil
+import shutil
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+OPTIONAL = set(sys.argv[1].split(","))
+RECORDING = Path(__file__).parents[1] / "data" / "recordings" / "format_1.mcap"
+NEEDS_SERVER = "skidpad.viewer.live.app"
+"""Loaded by LiveServer after it has looked for the packages."""
+
+
+class Without:
+    """A finder of modules that finds none of the optional packages."""
+
+    def __init__(self, finder: Any) -> None:
+        self.finder = finder
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.finder, name)
+
+    def find_spec(self, name: str, *place: Any) -> Any:
+        """Where a module is, or None."""
+        absent = name.partition(".")[0] in OPTIONAL
+        return None if absent else self.finder.find_spec(name, *place)
+
+
+sys.meta_path[:] = map(Without, sys.meta_path)
+
+import numpy as np  # noqa: E402
+
+import skidpad as sp  # noqa: E402
+from skidpad.cli import main  # noqa: E402
+from skidpad.compat.autoware.lanelet2 import read_lanelets  # noqa: E402
+from skidpad.recording import Recorder, info, read, recover  # noqa: E402
+from skidpad.stage.trajectory_stage import trajectory_stage  # noqa: E402
+from skidpad.viewer.live.server import LiveServer  # noqa: E402
+from skidpad.world.scene.scene import Scene  # noqa: E402
+
+FOLDER = Path.cwd()
+
+
+def every_module() -> None:
+    """All of the package can be imported."""
+    for module in pkgutil.walk_packages(sp.__path__, "skidpad."):
+        if module.name != NEEDS_SERVER and not module.name.endswith("__main__"):
+            importlib.import_module(module.name)
+
+
+def base() -> sp.Trajectory:
+    """What the base is for; returns a run."""
+    car = sp.vehicles.kinematic_bicycle()
+    sim = sp.Simulator(car, dt=0.02)
+    sim.reset(v_x=5.0)
+    run = sim.run(lambda t, x: {"steer": 0.1 * np.sin(t)}, duration=1.0)
+    run.to_csv("run.csv")
+    assert np.array_equal(sp.Trajectory.from_csv("run.csv")["yaw"], run["yaw"])
+    fleet = sp.Fleet(car, dt=0.02, integrator="radau")
+    start, held = np.array([car.State(v_x=v) for v in (5.0, 6.0)]), {"steer": 0.05}
+    assert fleet.rollout(start, held, steps=50)[-1, :, 0].all()
+    cost = sp.Cost(terminal=lambda x: (x.y - 1.0) ** 2)
+    value, slope = fleet.gradient(start, held, cost, steps=50)
+    assert value.shape == (2,)
+    assert np.abs(slope.x0).max() > 0.0
+    noise = sp.uncertainty.Gaussian(mean=0.05, std=0.01)
+    study = fleet.monte_carlo({"v_x": 5.0}, held, runs=10, duration=0.2, params={"l_f": noise})
+    assert study.band("y", 0.9)[1].shape == study.t.shape
+    assert car.linearise(car.State(v_x=5.0), car.Input(), 0.02).A.shape[0] == len(car.State._fields)
+    line = np.column_stack([np.linspace(0.0, 50.0, 51), np.zeros(51)])
+    policy = sp.controllers.stanley.policy(car, sp.controllers.Reference.along(line, v=6.0))
+    assert fleet.rollout(start, policy=policy, steps=50).shape[1] == 2
+    assert sp.conformance.check(car, ["purity", "standing"]).passed
+    return run
+
+
+def command(*arguments: str) -> Callable[[], None]:
+    """A call of the command line, which ends with its error line and nothing written."""
+
+    def call() -> None:
+        before, code = sorted(FOLDER.rglob("*")), None
+        said = io.StringIO()
+        with contextlib.redirect_stderr(said), contextlib.redirect_stdout(io.StringIO()):
+            try:
+                main(arguments)
+            except SystemExit as stop:
+                code = stop.code
+        assert code == 2, said.getvalue()
+        assert sorted(FOLDER.rglob("*")) == before
+        raise sp.MissingExtra(said.getvalue().removeprefix("error: ").strip())
+
+    return call
+
+
+def needing_an_extra(run: sp.Trajectory) -> dict[str, list[Callable[[], Any]]]:
+    """Calls by the extra they need."""
+    car = sp.vehicles.kinematic_bicycle()
+    fleet = sp.Fleet(car, dt=0.02)
+    for name in ("log.parquet", "road.osm", "room.png", "road.xml"):
+        (FOLDER / name).write_bytes(b"")
+    shutil.copy(RECORDING, "log.mcap")
+    stage, _, _ = trajectory_stage({"car": run}, car)
+    return {
+        "plots": [
+            run.plot,
+            lambda: sp.plots.tyre_curves(sp.vehicles.four_wheel()),
+            lambda: sp.Map(cones=np.zeros((1, 2)), colours=("blue",)).plot(),
+        ],
+        "parquet": [
+            lambda: run.to_parquet("run.parquet"),
+            lambda: sp.Trajectory.from_parquet("log.parquet"),
+            lambda: sp.identify.read_log("log.parquet"),
+        ],
+        "pandas": [run.to_pandas],
+        "recording,plots": [command("demo")],
+        "viewer,world": [command("serve")],
+        "viewer,world,recording": [command("bench", "viewer")],
+        "recording": [
+            lambda: Recorder("out.mcap", stage),
+            lambda: read("log.mcap"),
+            lambda: info("log.mcap"),
+            lambda: recover("log.mcap"),
+            lambda: sp.identify.read_log("log.mcap"),
+            command("run", "four_wheel"),
+            command("replay", "log.mcap"),
+            command("html", "log.mcap", "log.html"),
+            command("info", "log.mcap"),
+        ],
+        "world": [lambda: sp.World(Scene()), command("run", "warehouse", "--no-record")],
+        "viewer": [lambda: LiveServer(None)],  # pyright: ignore[reportArgumentType]
+        "maps": [
+            lambda: sp.Map.load("room.png", resolution=0.1),
+            lambda: read_lanelets("road.osm"),
+        ],
+        "commonroad": [lambda: sp.Map.load("road.xml"), run.to_commonroad_states],
+        "jax": [car.jax],
+        "torch": [fleet.as_torch],
+        "cuda": [
+            lambda: sp.Fleet(car, dt=0.02, device="cuda"),
+            lambda: sp.raycast.Scene([[1.0, -1.0, 1.0, 1.0]]).on_cuda(),
+        ],
+    }
+
+
+def sentence(call: Callable[[], Any]) -> str:
+    """What a call says that needs what is not there."""
+    try:
+        call()
+    except sp.MissingExtra as error:
+        return str(error)
+    return "nothing"
+
+
+if __name__ == "__main__":
+    every_module()
+    calls = needing_an_extra(base())
+    written = sys.stdout.write
+    written(json.dumps({extra: [*map(sentence, some)] for extra, some in calls.items()}))
