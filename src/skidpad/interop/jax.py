@@ -64,14 +64,14 @@ class JaxModel(FlatModel):
 
     def _records(self, x: Any, u: Any, w: Any, p: Any) -> list[Any]:
         model = self.vehicle.model
-        given = {
+        records = {
             "x": (model.State, x),
             "u": (model.Input, u),
             "w": (model.Disturbance, self.w_values if w is None else w),
             "p": (model.Params, self.p_values if p is None else p),
         }
         precision = self.numpy.result_type(x, float)
-        return [self._record(name, *pair, precision) for name, pair in given.items()]
+        return [self._record(name, *pair, precision) for name, pair in records.items()]
 
     def _record(self, name: str, kind: type, values: Any, precision: Any) -> Any:
         flat = self.numpy.asarray(values, dtype=precision)

@@ -76,8 +76,8 @@ def as_torch(fleet: DifferentiableFleet) -> TorchRollout:
     ) -> Tensor:
         if isinstance(params, Mapping):
             params = _table(torch, fleet, params)
-        given = {"x0": x0, "controls": controls, "params": params}
-        for name, value in given.items():
+        tensors = {"x0": x0, "controls": controls, "params": params}
+        for name, value in tensors.items():
             if value is not None or name != "params":
                 _check(torch, fleet, name, value)
         if isinstance(disturbances, torch.Tensor):
@@ -102,8 +102,8 @@ class Call(NamedTuple):
 
     def samples(self, x0: Tensor, controls: Tensor, params: Tensor | None) -> Any:
         """The states of a rollout."""
-        given = [_array(tensor) for tensor in (x0, controls, params)]
-        return self.fleet.rollout(given[0], given[1], params=given[2], **self.options)
+        arrays = [_array(tensor) for tensor in (x0, controls, params)]
+        return self.fleet.rollout(arrays[0], arrays[1], params=arrays[2], **self.options)
 
     def pulled_back(
         self,
@@ -137,11 +137,11 @@ def _function() -> Any:
             tensors = ctx.saved_tensors
             needed = ctx.needs_input_grad[1:]
             wrt = tuple(name for name, wanted in zip(PARTS, needed, strict=True) if wanted)
-            found = ctx.call.pulled_back(tensors, cotangents[0], wrt)
+            parts = ctx.call.pulled_back(tensors, cotangents[0], wrt)
             shaped = (
                 # A row shared by all vehicles has the sum of their derivatives.
                 None if part is None else torch.as_tensor(part).sum_to_size(tensor.shape)
-                for part, tensor in zip(found, tensors, strict=True)
+                for part, tensor in zip(parts, tensors, strict=True)
             )
             return None, *shaped
 

@@ -70,16 +70,16 @@ class CommonRoadTrajectory(Points):
     @property
     def positions(self) -> Array:
         """The columns `x` and `y` as one (samples, 2) array, in m; also of a nested record."""
-        found = [
+        groups = [
             [c.values for c in self.columns if c.role == "state" and c.name.split(".")[-1] == axis]
             for axis in ("x", "y")
         ]
-        if not all(found):
+        if not all(groups):
             raise InvalidValue(
                 "this trajectory has no positions: it needs the states x and y, and has "
                 + ", ".join(c.name for c in self.columns if c.role == "state")
             )
-        return np.column_stack([columns[0] for columns in found])
+        return np.column_stack([columns[0] for columns in groups])
 
     def to_commonroad_states(self, initial_time_step: int = 0) -> list[Any]:
         """A CommonRoad `CustomState` per point, with time steps counted from the given one.

@@ -70,13 +70,13 @@ def states(trajectory: Points, first: int) -> list[Any]:
     return [custom(time_step=first + k, **_attributes(motion, k)) for k in range(len(trajectory))]
 
 
-def trajectory(given: Points, first: int) -> Any:
+def trajectory(points: Points, first: int) -> Any:
     """See `Trajectory.to_commonroad_trajectory`."""
-    return _module("scenario.trajectory").Trajectory(first, states(given, first))
+    return _module("scenario.trajectory").Trajectory(first, states(points, first))
 
 
 def dynamic_obstacle(
-    given: Points, width: float, length: float, id: int, kind: str, first: int
+    points: Points, width: float, length: float, id: int, kind: str, first: int
 ) -> Any:
     """See `Trajectory.to_commonroad_dynamic_obstacle`."""
     positive("width", width, "m")
@@ -85,11 +85,11 @@ def dynamic_obstacle(
     kinds = {k.value: k for k in obstacles.ObstacleType}
     if kind not in kinds:
         raise InvalidValue(f"kind = {kind!r} is unknown; allowed are {', '.join(kinds)}")
-    start = _attributes(_motion(given), 0)
+    start = _attributes(_motion(points), 0)
     start.pop("steering_angle", None)
     shape = _rectangle(width, length)
     predicted = _module("prediction.prediction").TrajectoryPrediction(
-        trajectory=trajectory(given, first), shape=shape
+        trajectory=trajectory(points, first), shape=shape
     )
     return obstacles.DynamicObstacle(
         obstacle_id=id,
@@ -109,15 +109,15 @@ def _rectangle(width: float, length: float) -> Any:
 
 
 def in_goal(
-    given: Points, goal: Any, margin: float, lanelets: Any, first: int
+    points: Points, goal: Any, margin: float, lanelets: Any, first: int
 ) -> NDArray[np.bool_]:
     """Which states are in the goal region of a planning problem; see `Trajectory.reached`."""
     region = getattr(goal, "goal", goal)
-    kept = states(given, first)
+    kept = states(points, first)
     inside = np.array([bool(region.is_reached(state)) for state in kept])
     if margin > 0.0:
         for area in _areas(region, lanelets):
-            inside |= _within(area, given.positions, margin)
+            inside |= _within(area, points.positions, margin)
     return inside
 
 
@@ -131,8 +131,8 @@ def _areas(region: Any, lanelets: Any) -> list[Any]:
             )
         ids = [number for numbers in by_state.values() for number in numbers]
         return [lanelets.find_lanelet_by_id(number).polygon.shapely_object for number in ids]
-    found = (getattr(state, "position", None) for state in region.state_list)
-    return [shape.shapely_object for position in found for shape in _parts(position)]
+    positions = (getattr(state, "position", None) for state in region.state_list)
+    return [shape.shapely_object for position in positions for shape in _parts(position)]
 
 
 def _parts(position: Any) -> list[Any]:

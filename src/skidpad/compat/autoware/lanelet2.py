@@ -103,20 +103,20 @@ def _lanelets(source: _Source, subtypes: Collection[str]) -> dict[str, dict[str,
     """Ids of the ways of the lanelets, by role, by the lanelets' ids."""
     if isinstance(subtypes, str):
         subtypes = (subtypes,)
-    found: dict[str, dict[str, str]] = {}
+    lanelets: dict[str, dict[str, str]] = {}
     others: set[str] = set()
     for number, relation in source.relations.items():
         tags = _tags(relation)
         if tags.get("type") != "lanelet":
             continue
         if tags.get("subtype", "") in subtypes:
-            found[number] = _members(source, number, relation)
+            lanelets[number] = _members(source, number, relation)
         else:
             others.add(tags.get("subtype", "none"))
-    if not found:
+    if not lanelets:
         seen = f"; there are lanelets of subtype {', '.join(sorted(others))}" if others else ""
         raise InvalidValue(f"{source.file} has no lanelet of subtype {', '.join(subtypes)}{seen}")
-    return found
+    return lanelets
 
 
 def _members(source: _Source, number: str, relation: Element) -> dict[str, str]:
