@@ -130,6 +130,17 @@ class Model(Generic[X, U, P, Y, W]):
         """Whether the model gives a derivative and so needs an integrator."""
         return self.derivative is not None
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        """For `pickle`: one of skidpad's own as where it is found, any other by its parts."""
+        own = outer("Model.listed")(self) or vars(self).get("_recipe")
+        return own or outer("Model.portable")(self)
+
+    def __copy__(self) -> Self:
+        return self
+
+    def __deepcopy__(self, memo: Any) -> Self:
+        return self
+
     def held_input(self, x: Any, u: Any, w: Any, p: Any) -> Any:
         """What stays constant over the step that starts at `x`: `hold(...)`, or `u` itself."""
         return u if self.hold is None else self.hold(x, u, w, p)
@@ -184,6 +195,15 @@ class Vehicle(Generic[X, U, P, Y, W]):
     def limits(self) -> Limits:
         """What it can do with its parameters."""
         return self.body.limits(self.params)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _vehicle, (type(self), self.model, record.flatten(self.params), self.outlines)
+
+    def __copy__(self) -> Self:
+        return self
+
+    def __deepcopy__(self, memo: Any) -> Self:
+        return self
 
     def with_params(self, params: Any = None, /, **values: Any) -> Self:
         """The same vehicle with some parameters replaced; nested ones by record or dotted name."""
@@ -248,6 +268,17 @@ class Vehicle(Generic[X, U, P, Y, W]):
         return w, self.params if p is None else p
 
 
+def _vehicle(kind: type[Any], model: Model, leaves: tuple[float, ...], outlines: Any) -> Any:
+    """A pickled vehicle; its parameters as numbers, since their class belongs to the model."""
+    return kind(model, record.unflatten(model.Params, leaves), outlines)
+
+
+def made_by(build: Callable[..., Model], *arguments: Any, model: Model) -> Model:
+    """The model, which `build(*arguments)` gives in any process: so it is pickled."""
+    model.__dict__["_recipe"] = (build, arguments)
+    return model
+
+
 @dataclass(frozen=True)
 class VehicleFactory(Generic[X, U, P, Y, W]):
     """Makes vehicles of one model: `four_wheel(m=240.0)`. The listed vehicles are such
@@ -257,6 +288,11 @@ class VehicleFactory(Generic[X, U, P, Y, W]):
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "__doc__", self.model.summary)
+
+    @property
+    def models(self) -> tuple[Model, ...]:
+        """The models that its vehicles may have."""
+        return (self.model,)
 
     def __call__(self, params: Any = None, /, **values: Any) -> Vehicle[X, U, P, Y, W]:
         """A vehicle with the default parameters, some of them replaced by keyword or mapping."""

@@ -22,6 +22,7 @@ from typing import Any, NamedTuple, TypeVar, get_type_hints
 import numpy as np
 
 from .errors import InvalidValue
+from .extension import outer
 from .units import Allowed, Unit
 
 NO_UNIT = Unit("1")
@@ -64,7 +65,13 @@ def define(
     made.__annotations__ = {field: hints[field] for field in order}
     made.__field_docs__ = dict(docs or {})
     made.__doc__ = doc
+    made.__reduce__ = _reduced
     return made
+
+
+def _reduced(record: Any) -> Any:
+    """A record of a class that no module has at its top is pickled with what its class is."""
+    return outer("Record.reduced")(record)
 
 
 def extended(kind: type[R]) -> type[R]:

@@ -7,19 +7,18 @@ and runs it, on the CPU or on a GPU.
 from __future__ import annotations
 
 import json
-import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
-from typing import Annotated, Any, NamedTuple
+from typing import Any, NamedTuple
 
 from .. import record
 from ..errors import InvalidValue
 from ..integrate.base import Integrator
 from ..model import Vehicle
-from ..units import Allowed, Unit
 from . import pipeline
+from .described import KnownRecord, described, known_record, record_type
 from .program import Program
 
 FORMAT = "skidpad-plant"
@@ -100,6 +99,11 @@ class Plant:
 
         With a cost, the Programs of its gradient too.
         """
+        document = self._document(dt, cost)
+        text = json.dumps(document, separators=(",", ":"), ensure_ascii=False)
+        Path(path).write_text(text, "utf-8")
+
+    def _document(self, dt: float, cost: SavedCost | None) -> dict[str, Any]:
         document: dict[str, Any] = {
             "format": FORMAT,
             "version": FORMAT_VERSION,
@@ -109,7 +113,7 @@ class Plant:
             "implicit": self.implicit,
             "dt": dt.hex(),
             "params": [float(value).hex() for value in record.flatten(self.params)],
-            "records": {kind: _described(getattr(self, kind)) for kind in KINDS},
+            "records": {kind: described(getattr(self, kind)) for kind in KINDS},
             "step": self.step.document(),
             "outputs": self.outputs.document(),
             "cost": None if cost is None else _cost_document(cost),
@@ -117,8 +121,14 @@ class Plant:
         if self.dead_times:
             document["dead_times"] = dict(self.dead_times)
             document["dead_time_rule"] = self.dead_time_rule
-        text = json.dumps(document, separators=(",", ":"), ensure_ascii=False)
-        Path(path).write_text(text, "utf-8")
+        return document
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """For `pickle`: by its vehicle, or what a file has of it and the places of its records."""
+        if self.vehicle is not None and self.method is not None:
+            return Plant.of, (self.vehicle, self.method)
+        records = {kind: known_record(getattr(self, kind)) for kind in KINDS}
+        return _unpickled, (self._document(0.0, self.saved_cost), records)
 
     @classmethod
     def load(cls, path: str | Path) -> tuple[Plant, float]:
@@ -140,8 +150,15 @@ class Plant:
             raise InvalidValue(f"{path} is a damaged plant file: {error!r}") from error
 
 
-def _decoded(cls: type[Plant], document: dict[str, Any], where: str) -> tuple[Plant, float]:
-    kinds: dict[str, Any] = {kind: _record_type(kind, document["records"][kind]) for kind in KINDS}
+def _unpickled(document: dict[str, Any], records: dict[str, KnownRecord]) -> Plant:
+    kinds = {kind: known.here() for kind, known in records.items()}
+    return _decoded(Plant, document, "a pickled plant", kinds)[0]
+
+
+def _decoded(
+    cls: type[Plant], document: dict[str, Any], where: str, kinds: dict[str, Any] | None = None
+) -> tuple[Plant, float]:
+    kinds = kinds or {kind: record_type(kind, document["records"][kind]) for kind in KINDS}
     values = [float.fromhex(text) for text in document["params"]]
     plant = cls(
         name=document["name"],
@@ -161,52 +178,11 @@ def _decoded(cls: type[Plant], document: dict[str, Any], where: str) -> tuple[Pl
 
 def _cost_document(cost: SavedCost) -> dict[str, Any]:
     programs = {name: getattr(cost, name).document() for name in SavedCost._fields[1:]}
-    return {"Reference": _described(cost.Reference), **programs}
+    return {"Reference": described(cost.Reference), **programs}
 
 
 def _saved_cost(document: Any, where: str) -> SavedCost | None:
     if document is None:
         return None
     programs = (Program.from_document(document[name], where) for name in SavedCost._fields[1:])
-    return SavedCost(_record_type("Reference", document["Reference"]), *programs)
-
-
-def _described(kind: type) -> list[list[Any]]:
-    """One row per leaf: name, unit, exponents, default, allowed range, doc."""
-    rows: list[list[Any]] = []
-    for leaf in record.fields(kind):
-        allowed = leaf.allowed
-        bounds = None if allowed is None else [allowed.low, allowed.high, allowed.open_low]
-        if bounds:
-            bounds = [b if isinstance(b, bool) or math.isfinite(b) else str(b) for b in bounds]
-        unit = leaf.unit
-        rows.append([leaf.name, unit.symbol, [*unit.dimension], leaf.default, bounds, leaf.doc])
-    return rows
-
-
-def _record_type(name: str, rows: list[list[Any]]) -> type:
-    """A record class from its described leaves; dotted names become nested records."""
-    groups: dict[str, list[list[Any]]] = {}
-    for row in rows:
-        groups.setdefault(row[0].partition(".")[0], []).append(row)
-    hints: dict[str, Any] = {}
-    defaults: dict[str, Any] = {}
-    docs: dict[str, str] = {}
-    for entry, members in groups.items():
-        if members[0][0] != entry:
-            inner = [[m[0].partition(".")[2], *m[1:]] for m in members]
-            hints[entry] = _record_type(entry, inner)
-            defaults[entry] = hints[entry]()
-            continue
-        _, symbol, dimension, default, bounds, docs[entry] = members[0]
-        hints[entry] = _annotated(symbol, dimension, bounds)
-        defaults[entry] = default
-    return record.define(name, hints, defaults, docs)
-
-
-def _annotated(symbol: str, dimension: list[float], bounds: list[Any] | None) -> Any:
-    unit = Unit(symbol, *dimension)
-    if bounds is None:
-        return Annotated[float, unit]
-    low, high, open_low = bounds
-    return Annotated[float, unit, Allowed(float(low), float(high), open_low)]
+    return SavedCost(record_type("Reference", document["Reference"]), *programs)

@@ -17,7 +17,7 @@ from typing import Annotated, Any
 
 from .. import record
 from ..errors import InvalidValue
-from ..model import Model, Vehicle
+from ..model import Model, Vehicle, made_by
 from ..units import Unit
 
 OWN = "own_"
@@ -37,7 +37,7 @@ def additive(model: Model) -> Model:
     Its `Disturbance` has a field for each leaf of the state, under the same name (with `_` for the
     dot of a nested one), in the unit of the state per second and 0 by default; then the model's own
     disturbances, which keep their names, or get `own_` before them where a state has the same. A
-    model that is already so is returned as it is.
+    model that is already so is returned as it is, and there is one such model of each.
     """
     if model.derivative is None:
         raise InvalidValue(
@@ -46,9 +46,16 @@ def additive(model: Model) -> Model:
         )
     if getattr(model.Disturbance, "added_to", None) is model.State:
         return model
+    kept = vars(model)
+    if "_additive" not in kept:
+        kept["_additive"] = made_by(additive, model, model=_disturbed(model, model.derivative))
+    return kept["_additive"]
+
+
+def _disturbed(model: Model, derivative: Callable[..., Any]) -> Model:
     size = record.size(model.State)
     kind = _disturbance_type(model.State, model.Disturbance)
-    derivative, hold = model.derivative, model.hold
+    hold = model.hold
 
     def disturbed(x: Any, u: Any, w: Any, p: Any) -> Any:
         leaves = record.flatten(w)

@@ -33,6 +33,11 @@ if TYPE_CHECKING:
     from ..random import UncertaintyModel
     from .monte_carlo.result import MonteCarlo
 
+_MADE_FROM_RUNNER = frozenset(
+    ("_runner", "plant", "dt", "precision", "device", "on_diverge", "substeps", "_derivatives")
+)
+"""What a fleet has from its runner."""
+
 
 class Fleet(Generic[X, U, P, Y, W]):
     """Simulates many copies of a vehicle in lanes of SIMD instructions and in threads.
@@ -112,6 +117,16 @@ class Fleet(Generic[X, U, P, Y, W]):
         self.dt, self.precision = settings.dt, settings.precision
         self.device, self.on_diverge = settings.device, settings.on_diverge
         self.substeps = runner.engines.substeps
+
+    def __getstate__(self) -> dict[str, Any]:
+        """For `pickle` and `copy`: what it runs and how."""
+        kept = {name: value for name, value in vars(self).items() if name not in _MADE_FROM_RUNNER}
+        return {**kept, "_runner": (self.plant, self._runner.settings)}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        runner = Runner(*state.pop("_runner"))
+        vars(self).update(state)
+        self._use(runner)
 
     def save(self, path: str | Path, *, cost: Any = None) -> None:
         """Write vehicle, parameters, integrator and dt to one portable file; see `load`.

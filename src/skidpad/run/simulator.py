@@ -33,6 +33,11 @@ Numbers = Mapping[str, Any] | Sequence[float] | AnyArray | None
 _STEPPING = -1
 """Who uses a simulator within a step; in a run it is the number of the thread."""
 
+_READY = frozenset(
+    ("_stepper", "_commands", "_line", "_row", "_advance", "_user", "_outputs", "_settled_start")
+)
+"""What a simulator makes for itself from its vehicle and its settings."""
+
 
 class Simulator(Generic[X, U, P, Y, W]):
     """Steps one vehicle. Time is in s, states and inputs are the vehicle's records.
@@ -63,13 +68,19 @@ class Simulator(Generic[X, U, P, Y, W]):
         method = integrate.get(integrator, **options)
         settings = Settings(dt, method, precision, threads=1, substeps=substeps)
         self.vehicle, self.integrator = vehicle_of(vehicle), method
-        self.dt, self.precision = settings.dt, precision
+        self.dt, self.precision, self._settings = settings.dt, precision, settings
+        self._get_ready()
+        self.reset()
+
+    def _get_ready(self) -> None:
+        """Make what steps the vehicle."""
+        vehicle, method, settings = self.vehicle, self.integrator, self._settings
         self._stepper: CompiledStepper | ScipyStepper
         if isinstance(method, ScipyMethod):
             self._stepper = ScipyStepper(vehicle, self.dt, method)
         else:
             self._stepper = CompiledStepper(Plant.of(vehicle, method), settings)
-        self._commands = Commands(vehicle.Input, precision)
+        self._commands = Commands(vehicle.Input, self.precision)
         self._line = DelayLine.of(vehicle.model, vehicle.params, self.dt)
         # Bound once: looking them up costs as much as a tenth of the step.
         self._row = self._commands.row
@@ -78,7 +89,18 @@ class Simulator(Generic[X, U, P, Y, W]):
         self._user: int | None = None
         self._outputs: CpuMap | None = None
         self._settled_start = record.build(vehicle.State)
-        self.reset()
+
+    def __getstate__(self) -> dict[str, Any]:
+        """For `pickle` and `copy`: how it steps, and this moment."""
+        self._must_be_free()
+        kept = {name: value for name, value in vars(self).items() if name not in _READY}
+        return {**kept, "_moment": self.snapshot()}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        moment = state.pop("_moment")
+        vars(self).update(state)
+        self._get_ready()
+        self.restore(moment)
 
     @property
     def state(self) -> X:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from ..errors import InvalidValue
-from ..model import Vehicle, VehicleFactory
+from ..model import Model, Vehicle, VehicleFactory
 from ..record import unknown_name
 from . import wheeled
 from .ackermann_truck import ackermann_truck
@@ -54,6 +54,19 @@ def get(name: str) -> VehicleFactory:
     if name not in _FACTORIES:
         raise InvalidValue(unknown_name("skidpad", name, names(), "vehicle"))
     return _FACTORIES[name]
+
+
+def listed(model: Model) -> tuple[Any, ...] | None:
+    """How any process finds a model that skidpad lists, for `pickle`; None for any other."""
+    for factory in _LISTED:
+        for place, own in enumerate(factory.models):
+            if own is model:
+                return _listed_model, (factory.model.name, place)
+    return None
+
+
+def _listed_model(name: str, place: int) -> Model:
+    return get(name).models[place]
 
 
 def named(name: str, params: Any = None, *, compat: str | None = None) -> Vehicle:

@@ -12,9 +12,9 @@ from functools import cache
 from typing import Any
 
 from ... import record
-from ...components.table import NoTable, table
+from ...components.table import NoTable, Units, table, table_type
 from ...errors import InvalidValue
-from ...model import Model, Vehicle
+from ...model import Model, Vehicle, made_by
 from . import actuation, delay, ideal, pedal
 from .map_file import Table
 from .parameters import UPSTREAM as COMPAT
@@ -61,9 +61,9 @@ def autoware(
 
 def assembled(name: str, gathered: Mapping[str, Any], compat: str | None = None) -> Vehicle:
     """A vehicle of parameters that `parameters.gather` gave."""
-    rules = UPSTREAM if compat == COMPAT else REPAIRED
-    tables = {key: _table_record(key, gathered[key], rules) for key in maps(name)}
-    model = _model(name, rules, *(type(item) for item in tables.values()))
+    upstream = compat == COMPAT
+    tables = {key: _table_record(gathered[key], _units(key, upstream)) for key in maps(name)}
+    model = _model(name, upstream, *(getattr(item, "size", None) for item in tables.values()))
     wanted = {key: gathered[key] for key in record.names(model.Params) if key in gathered}
     return Vehicle(model, record.build(model.Params, wanted | tables))
 
@@ -74,14 +74,23 @@ def _sources(params: Any) -> Sequence[Any]:
     return params if isinstance(params, (list, tuple)) else (params,)
 
 
-def _table_record(key: str, given: Table | None, rules: Rules) -> Any:
-    if given is None:
+def _units(key: str, upstream: bool) -> Units:
+    return steer_map_units(upstream) if key == "steer_map" else TABLE_UNITS[key]
+
+
+def _table_record(numbers: Table | None, units: Units) -> Any:
+    if numbers is None:
         return NoTable()
-    units = steer_map_units(rules.upstream) if key == "steer_map" else TABLE_UNITS[key]
-    return table(given.rows, given.columns, given.values, units)
+    return table(numbers.rows, numbers.columns, numbers.values, units)
 
 
 @cache
-def _model(name: str, rules: Rules, *tables: type) -> Model:
-    """The one model of this name, these rules and these classes of maps."""
-    return _MODELS[name](params_type(name, *tables), rules)
+def _model(name: str, upstream: bool, *sizes: tuple[int, int] | None) -> Model:
+    """The one model of this name, these rules and these sizes of maps, None where there is none."""
+    tables = (
+        NoTable if size is None else table_type(*size, _units(key, upstream))
+        for key, size in zip(maps(name), sizes, strict=True)
+    )
+    rules = UPSTREAM if upstream else REPAIRED
+    model = _MODELS[name](params_type(name, *tables), rules)
+    return made_by(_model, name, upstream, *sizes, model=model)

@@ -30,6 +30,11 @@ class CommonRoadFactory(VehicleFactory):
     own: tuple[str, ...] = ()
     """Fields without a value in some of those sets, which then have to be given."""
 
+    @property
+    def models(self) -> tuple[Model, ...]:
+        """The model, and the one that repeats upstream's numbers if that is another."""
+        return (self.model,) if self.upstream is None else (self.model, self.upstream)
+
     def __call__(
         self, given: Any = None, /, *, parameters: int | None = None, compat: str | None = None,
         **params: Any,

@@ -10,7 +10,7 @@ from ... import record
 from ...components.drivetrain import Splits
 from ...controllers.pid import Form
 from ...errors import InvalidValue
-from ...model import Model, Vehicle
+from ...model import Model, Vehicle, made_by
 from .body import WheeledBody
 from .description import Description
 from .kinds import KINDS
@@ -68,7 +68,7 @@ def _model(
     splits = None if drivetrain is None else Splits
     Params = params_type(kind.wheels, kind.steered, leans, friction, splits, controller.Params)
     parts = Assembly(kind, rules, controller, State, Outputs, drivetrain, circle)
-    return Model(
+    model = Model(
         name=name,
         State=State,
         Input=controller.Input,
@@ -82,6 +82,8 @@ def _model(
         reproduces=rules.reproduces,
         summary=f"{name} with {control} control and {friction.__name__} friction",
     )
+    structure = (name, control, form, friction, drivetrain, circle, leans, upstream)
+    return made_by(_model, *structure, model=model)
 
 
 def _numbers(d: Description, model: Model) -> dict[str, Any]:
