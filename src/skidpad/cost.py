@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 
 from . import record
 from .errors import InvalidValue
-from .signature import arguments
+from .signature import Constant, arguments, pickled_fields
 
 STAGE_ARGUMENTS = ("x", "u", "p", "r")
 """What a stage cost may ask for: state, input, parameters, reference."""
@@ -30,7 +30,7 @@ class NoReference(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Cost:
+class Cost(Constant):
     """A stage cost, a terminal cost or both; see the module text for what they are given."""
 
     stage: Callable[..., Any] | None = None
@@ -63,6 +63,9 @@ class Cost:
                 )
         if "r" in names and not record.size(self.Reference):
             raise InvalidValue(f"the {part} cost asks for r, but the cost has no Reference record")
+
+    def __getstate__(self) -> dict[str, Any]:
+        return pickled_fields("a cost", self, "take a fleet that was saved with it (Fleet.save)")
 
     @classmethod
     def of(cls, given: Cost | Callable[..., Any]) -> Cost:

@@ -29,6 +29,7 @@ from .body import Body, Geometry, Limits, Outline, body_of
 from .errors import InvalidValue
 from .extension import outer
 from .linear import Continuous, Discrete, NormalisedAcceleration
+from .signature import Constant
 
 if TYPE_CHECKING:
     from typing_extensions import TypeVar
@@ -62,7 +63,7 @@ def _no_outputs(x: Any, u: Any, w: Any, p: Any) -> NoOutputs:
 
 
 @dataclass(frozen=True)
-class Model(Generic[X, U, P, Y, W]):
+class Model(Constant, Generic[X, U, P, Y, W]):
     """The equations of a vehicle and the records they use; see the module text for the contract."""
 
     name: str
@@ -135,19 +136,13 @@ class Model(Generic[X, U, P, Y, W]):
         own = outer("Model.listed")(self) or vars(self).get("_recipe")
         return own or outer("Model.portable")(self)
 
-    def __copy__(self) -> Self:
-        return self
-
-    def __deepcopy__(self, memo: Any) -> Self:
-        return self
-
     def held_input(self, x: Any, u: Any, w: Any, p: Any) -> Any:
         """What stays constant over the step that starts at `x`: `hold(...)`, or `u` itself."""
         return u if self.hold is None else self.hold(x, u, w, p)
 
 
 @dataclass(frozen=True)
-class Vehicle(Generic[X, U, P, Y, W]):
+class Vehicle(Constant, Generic[X, U, P, Y, W]):
     """A model with its parameters: what `Simulator` and `Fleet` take."""
 
     model: Model[X, U, P, Y, W]
@@ -198,12 +193,6 @@ class Vehicle(Generic[X, U, P, Y, W]):
 
     def __reduce__(self) -> tuple[Any, ...]:
         return _vehicle, (type(self), self.model, record.flatten(self.params), self.outlines)
-
-    def __copy__(self) -> Self:
-        return self
-
-    def __deepcopy__(self, memo: Any) -> Self:
-        return self
 
     def with_params(self, params: Any = None, /, **values: Any) -> Self:
         """The same vehicle with some parameters replaced; nested ones by record or dotted name."""

@@ -25,7 +25,7 @@ from typing import Any, NamedTuple
 
 from . import record
 from .errors import InvalidValue
-from .signature import arguments
+from .signature import Constant, arguments, pickled_fields
 
 ARGUMENTS = ("x", "m", "r", "p", "dt")
 """What a policy may ask for: state, memory, reference, parameters, step."""
@@ -36,7 +36,7 @@ class Nothing(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Policy:
+class Policy(Constant):
     """A control law and the records it uses; see the module text for the contract."""
 
     act: Callable[..., Any]
@@ -74,6 +74,9 @@ class Policy:
     @property
     def _label(self) -> str:
         return f"policy {self.name!r}"
+
+    def __getstate__(self) -> dict[str, Any]:
+        return pickled_fields(self._label, self, "pickle fleet.closed_loop(policy)")
 
     @cached_property
     def arguments(self) -> tuple[str, ...]:

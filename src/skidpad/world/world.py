@@ -221,6 +221,10 @@ class World:
         self.sensing.restore(sensing, self)
         self.seed = self.sensing.seed
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        """For `pickle` and `copy`: the scene and this moment, as `restore` brings it back."""
+        return _at_moment, (self.scene, self.seed, self.snapshot(), tuple(self.contact_events))
+
     def reset(self, seed: int | None = None) -> None:
         """Start again, with the same random numbers or those of another seed."""
         self.seed = self.seed if seed is None else seed
@@ -234,6 +238,13 @@ class World:
             f"<World of {len(self.vehicles)} vehicles, {len(self.scene.blocks)} blocks, "
             f"t = {self.time:.3f} s, steps of {self.dt * 1000:g} ms>"
         )
+
+
+def _at_moment(scene: Scene, seed: int, snapshot: Any, events: tuple[ContactEvent, ...]) -> World:
+    world = World(scene, seed=seed)
+    world.restore(snapshot)
+    world.contact_events.extend(events)
+    return world
 
 
 def _key_steps(spec: VehicleSpec) -> keyboard.Steps:
