@@ -26,7 +26,7 @@ class MissingExtra(SkidpadError, ImportError):
 
 
 class SimulatorInUse(SkidpadError, RuntimeError):
-    """A simulator was called while another thread steps it; nothing was changed."""
+    """A simulator or a world was called while another thread steps it; nothing was changed."""
 
 
 class StepNotConverged(SkidpadError, ArithmeticError):

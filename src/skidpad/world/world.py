@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import os
+import threading
 from collections import deque
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
 
 from ..controllers import keyboard
-from ..errors import InvalidValue
+from ..errors import InvalidValue, SimulatorInUse
 from ..extension import outer
 from ..plane.pose import rotated
 from ..progress import Choice, watching
@@ -42,6 +43,7 @@ class World:
 
     def __init__(self, scene: Scene, *, seed: int = 0) -> None:
         self.scene, self.seed = scene, seed
+        self._user: int | None = None
         self.dt = scene.timestep
         """Length of a step in s."""
         self.contact_events: deque[ContactEvent] = deque(maxlen=MOST_EVENTS)
@@ -96,13 +98,29 @@ class World:
     def step(self) -> None:
         """Advance everything by one step of `dt`.
 
-        A step that fails or is interrupted is not made.
+        A step that fails or is interrupted is not made; one while another thread steps the world
+        raises `SimulatorInUse`.
         """
         # What the contact solver moves cannot be taken back; the vehicles can.
-        if self.movable:
-            with Deferred():
-                self._step()
-        else:
+        self._alone(self._deferred_step if self.movable else self._step)
+
+    def _alone(self, work: Callable[[], None]) -> None:
+        """Do something while no other thread may."""
+        thread, user = threading.get_ident(), self._user
+        # Python changes threads and answers signals at calls and in loops: none comes between.
+        if user is not None and user != thread:
+            raise SimulatorInUse(
+                "this world is in use by another thread: take one world for each thread, or a lock "
+                "around the calls of this one"
+            )
+        self._user = thread
+        try:
+            work()
+        finally:
+            self._user = user
+
+    def _deferred_step(self) -> None:
+        with Deferred():
             self._step()
 
     def _step(self) -> None:
@@ -131,7 +149,9 @@ class World:
         """Advance by a time in s, rounded to whole steps; for `progress` see `skidpad.progress`."""
         if not (np.isfinite(duration) and duration >= 0.0):
             raise InvalidValue(f"duration = {duration} s must be finite and not negative")
-        count = round(duration / self.dt)
+        self._alone(lambda: self._run(round(duration / self.dt), progress))
+
+    def _run(self, count: int, progress: Choice) -> None:
         with Deferred() as interrupt, watching(count * self.dt, "s", "world", progress) as bar:
             for _ in range(count):
                 self._step()
@@ -210,6 +230,9 @@ class World:
 
         What follows is the same up to the impulses that the contact solver starts from.
         """
+        self._alone(lambda: self._restore(snapshot))
+
+    def _restore(self, snapshot: Any) -> None:
         steps, groups, encounters, ground, sensing = snapshot
         self._encounters.check(encounters)
         self._steps, self.time = steps, steps * self.dt
@@ -227,7 +250,10 @@ class World:
 
     def reset(self, seed: int | None = None) -> None:
         """Start again, with the same random numbers or those of another seed."""
-        self.seed = self.seed if seed is None else seed
+        self._alone(lambda: self._reset(self.seed if seed is None else seed))
+
+    def _reset(self, seed: int) -> None:
+        self.seed = seed
         self._set_up()
 
     def _repr_html_(self) -> str:
