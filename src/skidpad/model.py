@@ -22,6 +22,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
+from functools import cache, wraps
 from typing import TYPE_CHECKING, Any, Generic, NamedTuple, Self
 
 from . import record
@@ -264,8 +265,19 @@ def _vehicle(kind: type[Any], model: Model, leaves: tuple[float, ...], outlines:
 
 def made_by(build: Callable[..., Model], *arguments: Any, model: Model) -> Model:
     """The model, which `build(*arguments)` gives in any process: so it is pickled."""
-    model.__dict__["_recipe"] = (build, arguments)
+    vars(model)["_recipe"] = (build, arguments)
     return model
+
+
+def built_once(build: Callable[..., Model]) -> Callable[..., Model]:
+    """Decorator: the one model of some arguments, which is pickled as these."""
+
+    @cache
+    @wraps(build)
+    def once(*arguments: Any) -> Model:
+        return made_by(once, *arguments, model=build(*arguments))
+
+    return once
 
 
 @dataclass(frozen=True)

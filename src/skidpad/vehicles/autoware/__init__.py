@@ -8,13 +8,12 @@ A model is put together from the components it names; `rules` holds what the two
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from functools import cache
 from typing import Any
 
 from ... import record
 from ...components.table import NoTable, Units, table, table_type
 from ...errors import InvalidValue
-from ...model import Model, Vehicle, made_by
+from ...model import Model, Vehicle, built_once
 from . import actuation, delay, ideal, pedal
 from .map_file import Table
 from .parameters import UPSTREAM as COMPAT
@@ -84,13 +83,11 @@ def _table_record(numbers: Table | None, units: Units) -> Any:
     return table(numbers.rows, numbers.columns, numbers.values, units)
 
 
-@cache
+@built_once
 def _model(name: str, upstream: bool, *sizes: tuple[int, int] | None) -> Model:
     """The one model of this name, these rules and these sizes of maps, None where there is none."""
     tables = (
         NoTable if size is None else table_type(*size, _units(key, upstream))
         for key, size in zip(maps(name), sizes, strict=True)
     )
-    rules = UPSTREAM if upstream else REPAIRED
-    model = _MODELS[name](params_type(name, *tables), rules)
-    return made_by(_model, name, upstream, *sizes, model=model)
+    return _MODELS[name](params_type(name, *tables), UPSTREAM if upstream else REPAIRED)

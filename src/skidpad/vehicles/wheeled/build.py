@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from functools import cache
 from typing import Any
 
 from ... import record
 from ...components.drivetrain import Splits
 from ...controllers.pid import Form
 from ...errors import InvalidValue
-from ...model import Model, Vehicle, made_by
+from ...model import Model, Vehicle, built_once
 from .body import WheeledBody
 from .description import Description
 from .kinds import KINDS
@@ -49,7 +48,7 @@ def _structure(d: Description, upstream: bool) -> tuple[Any, ...]:
     return d.kind, d.control.kind, form, type(d.friction), drivetrain, circle, leans, upstream
 
 
-@cache
+@built_once
 def _model(
     name: str,
     control: str,
@@ -68,7 +67,7 @@ def _model(
     splits = None if drivetrain is None else Splits
     Params = params_type(kind.wheels, kind.steered, leans, friction, splits, controller.Params)
     parts = Assembly(kind, rules, controller, State, Outputs, drivetrain, circle)
-    model = Model(
+    return Model(
         name=name,
         State=State,
         Input=controller.Input,
@@ -82,8 +81,6 @@ def _model(
         reproduces=rules.reproduces,
         summary=f"{name} with {control} control and {friction.__name__} friction",
     )
-    structure = (name, control, form, friction, drivetrain, circle, leans, upstream)
-    return made_by(_model, *structure, model=model)
 
 
 def _numbers(d: Description, model: Model) -> dict[str, Any]:
