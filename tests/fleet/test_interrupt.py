@@ -188,6 +188,33 @@ def test_a_compiler_goes_on_while_the_interrupt_is_answered(name: str, tmp_path:
     assert list((tmp_path / "cache").iterdir())
 
 
+def test_an_interrupt_within_an_import_does_no_harm() -> None:
+    """The first study brings numba along, which takes a second and could be left half imported."""
+    first = """
+        import sys
+        gusts = sp.uncertainty.Gaussian(mean=[0.0, 0.0, 0.0, 1.0], std=[50.0, 50.0, 20.0, 0.0])
+        study = lambda: fleet.monte_carlo(x0[0], u[0], runs=3, steps=2, disturbance=gusts)
+
+        def send():
+            while "numba" not in sys.modules:
+                time.sleep(0.0005)
+            os.kill(os.getpid(), signal.SIGINT)
+
+        assert "numba" not in sys.modules
+        sender = threading.Thread(target=send)
+        sender.start()
+        try:
+            study()
+            raise SystemExit("it was not interrupted")
+        except KeyboardInterrupt:
+            pass
+        sender.join()
+        assert np.isfinite(study().mean("v_x")).all()
+        print("fine")
+    """
+    assert run(INTERRUPT, FLEET, first) == "fine"
+
+
 def test_a_program_that_does_not_care_ends_as_usual() -> None:
     """By the signal, as Python programs do, and with the usual last line."""
     code = """

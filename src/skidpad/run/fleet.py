@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Generic, Self
@@ -22,6 +22,7 @@ from ..integrate.base import Integrator
 from ..model import P, U, Vehicle, W, X, Y
 from ..policy import Policy
 from ..progress import Choice, watching
+from ..workers import alone
 from . import batch, delay
 from .adjoint import saved_cost
 from .gradient import WRT, Derivatives, Gradient, Jacobian
@@ -384,10 +385,7 @@ class Fleet(Generic[X, U, P, Y, W]):
             A `MonteCarlo`: bands, probabilities with confidence intervals, worst cases with their
             seeds, and `replay` for any of them.
         """
-        # The random numbers bring numba along, which rollouts do not need.
-        from .monte_carlo.sampled import sampled
-
-        return sampled(
+        return alone(_sampling)(
             self._runner, x0, controls, runs, disturbance, noise, policy, seed, steps, duration,
             params, policy_params, quantities, events, quantiles, progress,
         )  # fmt: skip
@@ -417,3 +415,11 @@ class Fleet(Generic[X, U, P, Y, W]):
         `rollout`. States may be NaN if the fleet masks vehicles that diverge.
         """
         return self._runner.outputs(x, controls, start, params, disturbances)
+
+
+def _sampling() -> Callable[..., MonteCarlo]:
+    """What draws and runs. It brings numba along, which rollouts do not need; an interrupt within
+    that import would leave half of it behind."""
+    from .monte_carlo.sampled import sampled
+
+    return sampled
