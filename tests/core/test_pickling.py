@@ -163,9 +163,26 @@ def test_records_and_functions_of_closures_are_there() -> None:
     assert there.model.energy is not None
     assert there.model.energy(there.State(v=2.0), there.params) == 6.0
     assert there.with_params({"wheel.d": 1.0}).params.wheel.d == 1.0
-    state = again(there.State(1.0, 2.0))
-    assert type(state) is there.State
-    assert state == (1.0, 2.0)
+
+
+def test_records_of_a_vehicle_that_was_pickled_can_be_pickled() -> None:
+    here, other = local_cart(), local_cart()
+    pickle.dumps([here, other])
+    for vehicle in (here, other, BUS):
+        for state in (vehicle.State(1.0, 2.0), vehicle.State(1.0, np.array([1.0, 2.0]))):
+            for same in (again(state), copy.copy(state), copy.deepcopy(state)):
+                assert type(same) is type(state)
+                assert str(same) == str(state)
+
+
+def test_names_of_records_in_types_do_no_harm() -> None:
+    vehicle = local_cart()
+    kinds = tuple(getattr(vehicle.model, k) for k in ("State", "Input", "Params", "Outputs"))
+    simulator: Any = sp.Simulator.__class_getitem__((*kinds, tuple))(vehicle, 0.01)
+    fleet: Any = sp.Fleet.__class_getitem__((*kinds, tuple))(vehicle, 0.01)
+    assert simulator.__orig_class__
+    assert again(simulator).step(F=1.0) == simulator.step(F=1.0)
+    assert again(fleet).vehicle == vehicle
 
 
 def test_a_body_comes_along_but_for_what_only_a_closure_knows() -> None:

@@ -9,12 +9,17 @@ from __future__ import annotations
 import math
 from importlib import import_module
 from typing import Annotated, Any, NamedTuple
+from uuid import uuid4
+from weakref import WeakValueDictionary
 
 from .. import record
 from ..units import Allowed, Unit
 
 Place = tuple[str, str]
 """Module and qualified name of something at the top of a module."""
+SCRIPTS = ("__main__", "__mp_main__")
+"""Modules whose contents another process may have or not."""
+_MARK = "_skidpad_mark"
 
 
 def place_of(thing: Any) -> Place:
@@ -34,46 +39,60 @@ def at(place: Place) -> Any:
     return there
 
 
+def importable(kind: type) -> bool:
+    """Whether any process finds a class at its place."""
+    place = place_of(kind)
+    return place[0] not in SCRIPTS and at(place) is kind
+
+
 class KnownRecord(NamedTuple):
     """A record class on its way to another process."""
 
+    mark: str
+    """Tells classes apart: one that comes back to where it is, or a second time, is the same."""
     place: Place
     rows: list[list[Any]]
 
     def here(self) -> type:
-        """The class of this process at its place if it is the same, else one like it."""
-        own = at(self.place)
-        if record.is_record_type(own) and described(own) == self.rows:
-            return own
-        return _like(self)
+        """The class itself or, in another process, the one at its place if that is the same, else
+        one like it."""
+        kind = _known.get(self.mark)
+        if kind is None:
+            kind = at(self.place)
+            if not (record.is_record_type(kind) and described(kind) == self.rows):
+                kind = record_type(self.place[1].rpartition(".")[2], self.rows)
+                kind.__module__, kind.__qualname__ = self.place
+            _remember(kind, self.mark)
+        return kind
 
     def instance(self, leaves: tuple[Any, ...]) -> Any:
         """A record of the class."""
         return record.unflatten(self.here(), leaves)
 
 
-_likenesses: dict[str, type] = {}
-"""Classes made here, by all that is known of them: one for all that are alike."""
+_known: WeakValueDictionary[str, type] = WeakValueDictionary()
+"""The record classes of this process that have travelled, by their marks."""
 
 
-def _like(known: KnownRecord) -> type:
-    key = repr(known)
-    if key not in _likenesses:
-        kind = record_type(known.place[1].rpartition(".")[2], known.rows)
-        kind.__qualname__, kind.__module__ = known.place[1], known.place[0]
-        _likenesses[key] = kind
-    return _likenesses[key]
+def _remember(kind: Any, mark: str) -> None:
+    _known[mark] = kind
+    if _MARK not in vars(kind):
+        setattr(kind, _MARK, mark)
+    if not importable(kind):
+        kind.__reduce__ = reduced
 
 
 def known_record(kind: type) -> KnownRecord:
-    """A record class as another process will know it."""
-    return KnownRecord(place_of(kind), described(kind))
+    """A record class as another process will know it. Its records can be pickled from now on."""
+    mark = vars(kind).get(_MARK) or uuid4().hex
+    _remember(kind, mark)
+    return KnownRecord(mark, place_of(kind), described(kind))
 
 
 def reduced(instance: Any) -> tuple[Any, ...]:
-    """What `pickle` makes a record again of whose class was made at run time."""
+    """What `pickle` makes a record of again; with its class, where no process could import that."""
     kind = type(instance)
-    if at(place_of(kind)) is kind:
+    if importable(kind):
         return kind, tuple(instance)
     return known_record(kind).instance, (record.flatten(instance),)
 

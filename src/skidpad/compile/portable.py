@@ -20,13 +20,11 @@ from .. import record
 from ..body import Acceleration, Body, Pose, Velocity, Wish
 from ..errors import InvalidValue, TraceError
 from ..model import Model
-from .described import KnownRecord, at, known_record, place_of
+from .described import SCRIPTS, KnownRecord, at, importable, known_record, place_of
 from .evaluate import evaluate
 from .program import Port, Program
 from .trace import trace
 
-_SCRIPTS = ("__main__", "__mp_main__")
-"""Modules whose contents another process may have or not."""
 _KINDS = ("State", "Input", "Disturbance", "Params", "Outputs")
 _HELD, _NUMBER = "Held", "number"
 """The record that `hold` gives; no record, but a number."""
@@ -136,7 +134,7 @@ class _Packing:
         self.kinds[_HELD] = model.Input if model.hold is None else self._held()
         # A function at the top of a module may use methods of its records, which a class that is
         # described would not have.
-        self.by_place = all(map(_importable, self.kinds.values()))
+        self.by_place = all(map(importable, self.kinds.values()))
 
     def payload(self) -> _Payload:
         model, body = self.model, self.model.body
@@ -146,7 +144,7 @@ class _Packing:
         return _Payload(
             mark=uuid4().hex,
             values=values,
-            records={n: k if _importable(k) else known_record(k) for n, k in self.kinds.items()},
+            records={n: k if importable(k) else known_record(k) for n, k in self.kinds.items()},
             functions={name: self._packed(model, name, _EQUATIONS[name]) for name in _EQUATIONS},
             body=None if body is None else self._packed_body(body),
         )
@@ -244,7 +242,7 @@ class _Importable(pickle.Pickler):
     """Pickles only what any process can import."""
 
     def reducer_override(self, obj: Any) -> Any:
-        if isinstance(obj, (type, FunctionType)) and obj.__module__ in _SCRIPTS:
+        if isinstance(obj, (type, FunctionType)) and obj.__module__ in SCRIPTS:
             raise pickle.PicklingError(f"{obj!r} is in a script")
         return NotImplemented
 

@@ -35,9 +35,20 @@ if TYPE_CHECKING:
     from .monte_carlo.result import MonteCarlo
 
 _MADE_FROM_RUNNER = frozenset(
-    ("_runner", "plant", "dt", "precision", "device", "on_diverge", "substeps", "_derivatives")
+    [
+        "_runner",
+        "plant",
+        "dt",
+        "precision",
+        "device",
+        "on_diverge",
+        "substeps",
+        "_derivatives",
+        "__orig_class__",
+    ]
 )
-"""What a fleet has from its runner."""
+"""What a fleet has from its runner; and what `typing` notes of its records, which may be classes
+that cannot be pickled."""
 
 
 class Fleet(Generic[X, U, P, Y, W]):

@@ -34,9 +34,20 @@ _STEPPING = -1
 """Who uses a simulator within a step; in a run it is the number of the thread."""
 
 _READY = frozenset(
-    ("_stepper", "_commands", "_line", "_row", "_advance", "_user", "_outputs", "_settled_start")
+    [
+        "_stepper",
+        "_commands",
+        "_line",
+        "_row",
+        "_advance",
+        "_user",
+        "_outputs",
+        "_settled_start",
+        "__orig_class__",
+    ]
 )
-"""What a simulator makes for itself from its vehicle and its settings."""
+"""What a simulator makes for itself from its vehicle and its settings; and what `typing` notes of
+its records, which may be classes that cannot be pickled."""
 
 
 class Simulator(Generic[X, U, P, Y, W]):
