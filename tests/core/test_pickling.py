@@ -352,3 +352,9 @@ def test_a_world_goes_on_as_the_first(copied: Callable[[Any], Any]) -> None:
     assert second.motion().tobytes() == first.motion().tobytes()
     scans = [world.readings("a")["scan"].ranges.tobytes() for world in (first, second)]
     assert scans[0] == scans[1]
+
+
+def test_a_vehicle_conforms_elsewhere() -> None:
+    """In loops, in fleets, as a body in worlds, with sensors."""
+    truck = sp.VehicleFactory(closures(sp.vehicles.ackermann_truck.model))()
+    sp.conformance.check(elsewhere(truck)).raise_if_failed()
