@@ -47,12 +47,12 @@ class Cost(Constant):
             raise InvalidValue(
                 f"Reference = {self.Reference!r} of a cost must be a typing.NamedTuple class"
             )
-        for name, given, allowed in (
+        for name, function, allowed in (
             ("stage", self.stage, STAGE_ARGUMENTS),
             ("terminal", self.terminal, TERMINAL_ARGUMENTS),
         ):
-            if given is not None:
-                self._check(name, given, allowed)
+            if function is not None:
+                self._check(name, function, allowed)
 
     def _check(self, part: str, function: Callable[..., Any], allowed: tuple[str, ...]) -> None:
         names = _arguments(part, function)
@@ -68,13 +68,13 @@ class Cost(Constant):
         return pickled_fields("a cost", self, "take a fleet that was saved with it (Fleet.save)")
 
     @classmethod
-    def of(cls, given: Cost | Callable[..., Any]) -> Cost:
+    def of(cls, cost: Cost | Callable[..., Any]) -> Cost:
         """The cost itself, or a plain function as one: a stage cost if it takes `u`, else a
         terminal cost."""
-        if isinstance(given, Cost):
-            return given
-        takes_input = "u" in _arguments("given", given)
-        return cls(stage=given) if takes_input else cls(terminal=given)
+        if isinstance(cost, Cost):
+            return cost
+        takes_input = "u" in _arguments("given", cost)
+        return cls(stage=cost) if takes_input else cls(terminal=cost)
 
     def at_step(self, x: Any, u: Any, p: Any, r: Any) -> Any:
         """The stage cost of one step; 0.0 if there is none."""
@@ -85,10 +85,10 @@ class Cost(Constant):
         return _called("terminal", self.terminal, {"x": x, "p": p, "r": r})
 
 
-def _called(part: str, function: Callable[..., Any] | None, given: dict[str, Any]) -> Any:
+def _called(part: str, function: Callable[..., Any] | None, values: dict[str, Any]) -> Any:
     if function is None:
         return 0.0
-    return function(**{name: given[name] for name in _arguments(part, function)})
+    return function(**{name: values[name] for name in _arguments(part, function)})
 
 
 def _arguments(part: str, function: Any) -> tuple[str, ...]:

@@ -85,8 +85,8 @@ class Policy(Constant):
 
     def command(self, x: Any, m: Any, r: Any, p: Any, dt: Any) -> tuple[Any, Any]:
         """Input for the coming step and the memory after it, on floats or traced values."""
-        given = {"x": x, "m": m, "r": r, "p": p, "dt": dt}
-        answer = self.act(**{name: given[name] for name in self.arguments})
+        values = {"x": x, "m": m, "r": r, "p": p, "dt": dt}
+        answer = self.act(**{name: values[name] for name in self.arguments})
         if record.is_record_type(type(answer)) and not record.size(self.Memory):
             return answer, self.Memory()
         # A record is a tuple too, so an input of two fields is not to be taken for a pair.

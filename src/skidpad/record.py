@@ -57,16 +57,16 @@ def define(
     `hints` are units or record classes by field, `defaults` and `docs` those of some fields. Fields
     with a default come last, as they must in a tuple.
     """
-    given = defaults or {}
-    order = sorted(hints, key=lambda field: field in given)
-    values = [given[field] for field in order if field in given]
+    known = defaults or {}
+    order = sorted(hints, key=lambda field: field in known)
+    values = [known[field] for field in order if field in known]
     # Not typing.NamedTuple, whose functional form has no defaults.
-    made: Any = namedtuple(name, order, defaults=values)  # pyright: ignore[reportUntypedNamedTuple]
-    made.__annotations__ = {field: hints[field] for field in order}
-    made.__field_docs__ = dict(docs or {})
-    made.__doc__ = doc
-    made.__reduce__ = _reduced
-    return made
+    kind: Any = namedtuple(name, order, defaults=values)  # pyright: ignore[reportUntypedNamedTuple]
+    kind.__annotations__ = {field: hints[field] for field in order}
+    kind.__field_docs__ = dict(docs or {})
+    kind.__doc__ = doc
+    kind.__reduce__ = _reduced
+    return kind
 
 
 def _reduced(record: Any) -> Any:
@@ -181,8 +181,8 @@ def unflatten(kind: type, leaves: Sequence[Any]) -> Any:
 def _inner(kind: type) -> tuple[type | None, ...] | None:
     """The record class of each field, None for a number; None altogether if all are numbers."""
     hints = get_type_hints(kind, include_extras=True)
-    found = tuple(hints[n] if is_record_type(hints[n]) else None for n in kind._fields)
-    return found if any(found) else None
+    kinds = tuple(hints[n] if is_record_type(hints[n]) else None for n in kind._fields)
+    return kinds if any(kinds) else None
 
 
 def _take(kind: type, inner: tuple[type | None, ...], leaves: Iterator[Any]) -> Any:
@@ -196,17 +196,17 @@ def _take(kind: type, inner: tuple[type | None, ...], leaves: Iterator[Any]) -> 
     return kind(*values)
 
 
-def build(kind: type, given: Any = None, /, *, base: Any = None, **values: Any) -> Any:
+def build(kind: type, source: Any = None, /, *, base: Any = None, **values: Any) -> Any:
     """A checked record of floats from whatever the user gave.
 
-    `given` may be a record of this class, a mapping of (dotted) names, or a flat sequence or array.
+    `source` is a record of this class, a mapping of (dotted) names, or a flat sequence or array.
     Keywords override it; a keyword may also be a nested record. What is not given comes from
     `base`, then from the defaults of the class. The error names the field, the value and what is
     allowed.
     """
-    slots = dict(zip(names(kind), _start(kind, given, base), strict=True))
-    if isinstance(given, Mapping):
-        _assign(kind, slots, given)
+    slots = dict(zip(names(kind), _start(kind, source, base), strict=True))
+    if isinstance(source, Mapping):
+        _assign(kind, slots, source)
     _assign(kind, slots, values)
     missing = [name for name, value in slots.items() if value is None]
     if missing:
@@ -216,37 +216,37 @@ def build(kind: type, given: Any = None, /, *, base: Any = None, **values: Any) 
     return record
 
 
-def _start(kind: type, given: Any, base: Any) -> Sequence[Any]:
-    if given is None or isinstance(given, Mapping):
+def _start(kind: type, source: Any, base: Any) -> Sequence[Any]:
+    if source is None or isinstance(source, Mapping):
         return flatten(base) if base is not None else [leaf.default for leaf in fields(kind)]
-    if isinstance(given, kind):
-        return flatten(given)
-    if is_record_type(type(given)):
+    if isinstance(source, kind):
+        return flatten(source)
+    if is_record_type(type(source)):
         raise InvalidValue(
-            f"expected a {_label(kind)} record, got {type(given).__qualname__}; "
+            f"expected a {_label(kind)} record, got {type(source).__qualname__}; "
             f"fields are {', '.join(names(kind))}"
         )
     try:
-        flat = list(np.asarray(given, dtype=float).ravel()) if np.ndim(given) == 1 else None
+        flat = list(np.asarray(source, dtype=float).ravel()) if np.ndim(source) == 1 else None
     except (TypeError, ValueError):
         flat = None
     if flat is None or len(flat) != size(kind):
         raise InvalidValue(
             f"{_label(kind)} takes {size(kind)} numbers ({', '.join(names(kind))}), "
-            f"got {_described(given)}"
+            f"got {_described(source)}"
         )
     return flat
 
 
-def _described(given: Any) -> str:
+def _described(value: Any) -> str:
     try:
-        return f"shape {np.shape(given)}"
+        return f"shape {np.shape(value)}"
     except ValueError:  # rows of different lengths
-        return repr(given)
+        return repr(value)
 
 
-def _assign(kind: type, slots: dict[str, Any], given: Mapping[str, Any]) -> None:
-    for name, value in given.items():
+def _assign(kind: type, slots: dict[str, Any], entries: Mapping[str, Any]) -> None:
+    for name, value in entries.items():
         if is_record_type(type(value)):
             inner = zip(names(type(value)), flatten(value), strict=True)
             _assign(kind, slots, {f"{name}.{leaf}": x for leaf, x in inner})

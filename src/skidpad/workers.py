@@ -218,8 +218,8 @@ class _Job:
         self._helpers, self._closed, self._finished = 0, False, False
         # Released whenever the last helper leaves. Waiting for a bare lock is one call of C: an
         # interrupt cannot find it half done, as it can the locks of `threading`.
-        self._back = threading.Lock()
-        self._back.acquire()
+        self._all_left = threading.Lock()
+        self._all_left.acquire()
 
     def take(self) -> None:
         """Do parts until none is left or it is to stop."""
@@ -248,13 +248,13 @@ class _Job:
                 self._helpers -= 1
                 if not self._helpers:
                     self._finished = True
-                    if self._back.locked():
-                        self._back.release()
+                    if self._all_left.locked():
+                        self._all_left.release()
 
     def wait(self, watch: Callable[[], object] | None) -> None:
         """Wait until helpers have done all parts."""
         while not self._finished:
-            self._back.acquire(timeout=_LOOK)
+            self._all_left.acquire(timeout=_LOOK)
             if watch is not None:
                 watch()
             if _here.stop:
@@ -268,7 +268,7 @@ class _Job:
                 with self._lock:
                     self._closed = True
                 if self._helpers:
-                    self._back.acquire(timeout=_LOOK)
+                    self._all_left.acquire(timeout=_LOOK)
             except BaseException as error:  # what signal handlers raise
                 interrupt = error
                 self.stop.set()
