@@ -148,16 +148,16 @@ def call_statement(
 ) -> tuple[str, str]:
     """The statement of a call, and the array that then holds its results."""
     number, times = i.imm
-    function, given, made = functions[number], f"given{k}", f"made{k}"
-    room = f"{kind.name} {given}[] = {{{', '.join(args)}}};"
+    function, arguments, results = functions[number], f"arguments{k}", f"results{k}"
+    room = f"{kind.name} {arguments}[] = {{{', '.join(args)}}};"
     condition = skipped_by(function)
     if condition is None and times == 1:
-        made_room = f"{kind.name} {made}[{len(function.results[0])}];"
-        return f"{room} {made_room} {stem}_{number}({given}, {made});", made
+        results_room = f"{kind.name} {results}[{len(function.results[0])}];"
+        return f"{room} {results_room} {stem}_{number}({arguments}, {results});", results
     # Its results take the place of its first arguments, which it reads before it writes.
-    asked = "" if condition is None else f" && {given}[{condition}] != 0"
+    asked = "" if condition is None else f" && {arguments}[{condition}] != 0"
     loop = f"for (int n{k} = 0; n{k} < {times}{asked}; ++n{k})"
-    return f"{room} {loop} {stem}_{number}({given}, {given});", given
+    return f"{room} {loop} {stem}_{number}({arguments}, {arguments});", arguments
 
 
 def _body(program: Program, kind: Type, stem: str, functions: tuple[Program, ...]) -> list[str]:

@@ -165,8 +165,8 @@ def _outputs_program(loop: _Loop, kinds: _Records) -> Program:
 
 
 def _ports(loop: _Loop, kinds: _Records) -> tuple[Port, Port, Port, Port]:
-    given = (kinds.State, loop.policy.Reference, loop.model.Disturbance, kinds.Params)
-    x, u, w, p = (Port(n, record.names(k)) for n, k in zip("xuwp", given, strict=True))
+    records = (kinds.State, loop.policy.Reference, loop.model.Disturbance, kinds.Params)
+    x, u, w, p = (Port(n, record.names(k)) for n, k in zip("xuwp", records, strict=True))
     return x, u, w, p
 
 

@@ -108,7 +108,7 @@ class CpuRollout:
         )  # fmt: skip
         return health
 
-    def bound(self, given: Given, out: AnyArray, late: Late | None = None) -> BoundRollout:
+    def bound(self, arguments: Given, out: AnyArray, late: Late | None = None) -> BoundRollout:
         """`run` for the same arrays over and over, a sample after every step, on one thread.
 
         Every array has a row per vehicle, shared ones too. It is for few steps: nothing can
@@ -116,7 +116,7 @@ class CpuRollout:
         """
         kernel, _ = self._compiled(timed=False)
         health = np.zeros((len(HEALTH), out.shape[1]), self.dtype)
-        arrays = (*given, out, health.T[None], *(late or ()))
+        arrays = (*arguments, out, health.T[None], *(late or ()))
         rows = () if late is None else (len(late.pending),)
         bound = BoundRollout(kernel, arrays, health, out.shape[0] - 1, self.tolerance, rows)
         bound.set_step(self.dt, self.substeps)

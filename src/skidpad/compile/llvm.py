@@ -229,16 +229,16 @@ def _call(
     """Run a function as often as it asks for; returns the address of its results."""
     number, times = what
     called, function = _function(target, functions, number), functions[number]
-    given = _room(target, b, len(args))
+    arguments = _room(target, b, len(args))
     for k, value in enumerate(args):
-        b.store(value, _InMemory(given, k).address(target, b))
+        b.store(value, _InMemory(arguments, k).address(target, b))
     condition = skipped_by(function)
     if condition is None:
-        made = _room(target, b, len(function.results[0]))
-        b.call(called, [given, made])
+        results = _room(target, b, len(function.results[0]))
+        b.call(called, [arguments, results])
         if times == 1:
-            return made
-        again = [_InMemory(made, k) for k in range(len(function.results[0]))]
+            return results
+        again = [_InMemory(results, k) for k in range(len(function.results[0]))]
         first = [b.load(place.address(target, b), typ=target.vector) for place in again]
         return _call(target, b, functions, (number, times - 1), [*first, *args[len(first) :]])
     # Its results take the place of its first arguments, which it reads before it writes.
@@ -249,14 +249,14 @@ def _call(
     count = b.phi(I32)
     count.add_incoming(ir.Constant(I32, 0), before)
     more = b.icmp_unsigned("<", count, ir.Constant(I32, times))
-    asked = _any_lane(target, b, _InMemory(given, condition).address(target, b))
+    asked = _any_lane(target, b, _InMemory(arguments, condition).address(target, b))
     b.cbranch(b.and_(more, asked), run, done)
     b.position_at_end(run)
-    b.call(called, [given, given])
+    b.call(called, [arguments, arguments])
     count.add_incoming(b.add(count, ir.Constant(I32, 1)), b.block)
     b.branch(loop)
     b.position_at_end(done)
-    return given
+    return arguments
 
 
 def _any_lane(target: Target, b: ir.IRBuilder, address: Any) -> Any:
@@ -271,33 +271,33 @@ def _any_lane(target: Target, b: ir.IRBuilder, address: Any) -> Any:
 
 def _function(target: Target, functions: tuple[Program, ...], number: int) -> Any:
     """A function of the Program in the module: it reads its arguments and writes its results."""
-    made = target.functions.get(number)
-    if made is not None:
-        return made
+    compiled = target.functions.get(number)
+    if compiled is not None:
+        return compiled
     kind = ir.FunctionType(ir.VoidType(), [POINTER, POINTER])
-    made = ir.Function(target.module, kind, f"function{number}")
-    made.linkage = "internal"
-    made.attributes.add("noinline")
-    target.functions[number] = made
-    b = ir.IRBuilder(made.append_basic_block())
+    compiled = ir.Function(target.module, kind, f"function{number}")
+    compiled.linkage = "internal"
+    compiled.attributes.add("noinline")
+    target.functions[number] = compiled
+    b = ir.IRBuilder(compiled.append_basic_block())
     function = functions[number]
-    inputs = [_InMemory(made.args[0], k) for k in range(len(function.inputs[0].fields))]
+    inputs = [_InMemory(compiled.args[0], k) for k in range(len(function.inputs[0].fields))]
     body = Body(target, function, functions)
     if skipped_by(function) is None:
-        for pointer in made.args:
+        for pointer in compiled.args:
             pointer.add_attribute("noalias")
         # Kept until the end, the many results of an elimination would crowd out the rest.
         for k, r in enumerate(function.results[0]):
-            body.kept_at.setdefault(r, []).append(_InMemory(made.args[1], k))
+            body.kept_at.setdefault(r, []).append(_InMemory(compiled.args[1], k))
         early = set(body.kept_at)
     else:
         early = set[int]()
     body.emit(b, {0: inputs})
     for k, r in enumerate(function.results[0]):
         if r not in early or r in body.kept_at:
-            b.store(body.values[r], _InMemory(made.args[1], k).address(target, b))
+            b.store(body.values[r], _InMemory(compiled.args[1], k).address(target, b))
     b.ret_void()
-    return made
+    return compiled
 
 
 def _room(target: Target, b: ir.IRBuilder, count: int) -> Any:
