@@ -113,12 +113,12 @@ def _block(
 ) -> Block:
     needed = np.flatnonzero(pattern[list(members)].any(axis=0)).tolist()
     earlier = [j for j in needed if j not in members]
-    own, given = _pick(states, members), _pick(states, earlier)
-    wanted = _pick(rates, members)
-    arguments = [own, given, free]
+    own, others = _pick(states, members), _pick(states, earlier)
+    own_rates = _pick(rates, members)
+    arguments = [own, others, free]
     if len(members) > UNROLLED:
-        return _large_block(tuple(members), tuple(earlier), arguments, wanted)
-    result = linearised(wanted, own)
+        return _large_block(tuple(members), tuple(earlier), arguments, own_rates)
+    result = linearised(own_rates, own)
     kind = _kind(result.jacobian, own)
     return Block(
         states=tuple(members),
@@ -126,7 +126,7 @@ def _block(
         kind=kind,
         rates=_function(arguments, [result.values]),
         rates_and_slopes=_function(arguments, [*result]),
-        rates_and_all_slopes=_all_slopes(arguments, wanted) if kind is Kind.NONLINEAR else None,
+        rates_and_all_slopes=_all_slopes(arguments, own_rates) if kind is Kind.NONLINEAR else None,
     )
 
 
@@ -148,9 +148,9 @@ def _large_block(
 
 
 def _all_slopes(arguments: list[SX], rates: SX) -> Any:
-    own, given, _ = arguments
-    values, jacobian = linearised(rates, ca.vertcat(own, given))
-    split = [0, own.numel(), own.numel() + given.numel()]
+    own, others, _ = arguments
+    values, jacobian = linearised(rates, ca.vertcat(own, others))
+    split = [0, own.numel(), own.numel() + others.numel()]
     return _function(arguments, [values, *ca.horzsplit(jacobian, split)])
 
 

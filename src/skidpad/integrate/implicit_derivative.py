@@ -41,16 +41,16 @@ class ImplicitStep:
     ) -> None:
         derivative = model.derivative
         assert derivative is not None
-        given = u if model.hold is None else model.hold(x, u, w, p)
-        self._sampled = column(ca.SX(v) for v in record.flatten(given))
+        held = u if model.hold is None else model.hold(x, u, w, p)
+        self._sampled = column(ca.SX(v) for v in record.flatten(held))
         self._held = self._sampled
         if model.hold is not None:
-            names = record.names(type(given))
+            names = record.names(type(held))
             self._held = column(ca.SX.sym(f"held.{name}") for name in names)
-            given = record.unflatten(type(given), ca.vertsplit(self._held))
+            held = record.unflatten(type(held), ca.vertsplit(self._held))
 
         def f(leaves: Scalars) -> Scalars:
-            return record.flatten(derivative(record.unflatten(model.State, leaves), given, w, p))
+            return record.flatten(derivative(record.unflatten(model.State, leaves), held, w, p))
 
         self._start = column(record.flatten(x))
         self._solution = radau_stages(method.stages, method.iterations, f, record.flatten(x), dt)
@@ -164,7 +164,7 @@ class ImplicitStep:
             return self._large_pullback(block, mu)
         points = [self._point(block, k) for k in range(len(mu))]
         own = [_like(own, f"own_{k}") for k, (own, _, _) in enumerate(points)]
-        earlier = [_like(given, f"earlier_{k}") for k, (_, given, _) in enumerate(points)]
+        earlier = [_like(before, f"earlier_{k}") for k, (_, before, _) in enumerate(points)]
         weights = [_like(m, f"weight_{k}") for k, m in enumerate(mu)]
         rates = [block.rates.call([o, e, free])[0] for o, e in zip(own, earlier, strict=True)]
         inputs = column((*earlier, free))
@@ -197,14 +197,14 @@ class ImplicitStep:
         direction = _like(inputs, "direction")
         change = pushforward(rates, inputs, direction)
         swept = ca.Function("swept", [own, earlier, self._solution.free, direction], [change])
-        given = column(
+        change_of_inputs = column(
             (
                 *(moved[i][0] for i in block.states),
                 *(moved[j][stage] for j in block.earlier),
                 on_free,
             )
         )
-        return swept.call([*point, given])[0]
+        return swept.call([*point, change_of_inputs])[0]
 
     def _large_pushforward(
         self, block: Block, stage: int, moved: list[list[SX]], on_free: SX
@@ -226,8 +226,8 @@ def _transposed(grid: list[list[SX]]) -> list[list[SX]]:
     return [list(row) for row in zip(*grid, strict=True)]
 
 
-def _picked(terms: SX, sources: SX, wanted: SX) -> SX:
+def _picked(terms: SX, sources: SX, targets: SX) -> SX:
     """For each wanted symbol the term at the place where it stands in `sources`, else 0."""
     place = {sources[k].element_hash(): k for k in range(sources.numel())}
-    found = (place.get(wanted[i].element_hash()) for i in range(wanted.numel()))
-    return column(ca.SX(0) if k is None else terms[k] for k in found)
+    indices = (place.get(targets[i].element_hash()) for i in range(targets.numel()))
+    return column(ca.SX(0) if k is None else terms[k] for k in indices)

@@ -94,18 +94,18 @@ HEAD = 4
 def solve_large(large: LargeBlock, stages: Stages, iterations: int) -> tuple[Columns, SX]:
     """Increments of a large block and the residual of its iteration."""
     here = _Symbols(large, stages)
-    given = column((stages.start, *stages.earlier, stages.method.step, large.constants))
+    arguments = column((stages.start, *stages.earlier, stages.method.step, large.constants))
     begin, simplified, full = *_begin_and_settle(here), _iterate(here)
-    (begun,) = begin.call([given])
+    (begun,) = begin.call([arguments])
     progress = HEAD + len(stages) * large.block.size
     values, entries = ca.vertsplit(begun, [0, progress, begun.numel()])
     for _ in range(SETTLE_ITERATIONS):
-        (values,) = simplified.call([column((values, given, entries))])
+        (values,) = simplified.call([column((values, arguments, entries))])
     settled = Progress.of(values, len(stages))
     again = _asks(settled.left, stages.method.step)
     values = replace(settled, go_on=again, last=ca.SX(0)).column()
     for _ in range(max(iterations, MOST_ITERATIONS)):
-        (values,) = full.call([column((values, given))])
+        (values,) = full.call([column((values, arguments))])
     solved = Progress.of(values, len(stages))
     return solved.increments, solved.left
 
@@ -121,7 +121,7 @@ class _Symbols:
         ]
         step = symbols("step", 1)
         self.method = stages.method.with_step(step)
-        self.given = column((self.start, *self.earlier, step, large.constants))
+        self.arguments = column((self.start, *self.earlier, step, large.constants))
         progress = symbols("progress", HEAD + self.count * large.block.size)
         self.progress = Progress.of(progress, self.count)
 
@@ -151,22 +151,22 @@ def _begin_and_settle(here: _Symbols) -> tuple[Any, Any]:
     """The linearised start with its factors, and the simplified iteration."""
     large, method = here.large, here.method
     middle = here.earlier[method.reference]
-    rates, entries, given = large.slopes(here.start, middle)
+    rates, entries, on_earlier = large.slopes(here.start, middle)
     jacobian: Rows = [{} for _ in range(large.block.size)]
     for n, (i, j) in enumerate(large.places):
         jacobian[i][j] = entries[n]
     spectrum = radau_spectrum(here.count)
     factors = TransformedFactors.of(spectrum, method.step, jacobian, large.order)
-    first = factors.solve([rates + ca.mtimes(given, e - middle) for e in here.earlier])
+    first = factors.solve([rates + ca.mtimes(on_earlier, e - middle) for e in here.earlier])
     far = here.relative(first)
     sound = far < FAR
     first = [column(ca.if_else(sound, d[i], 0.0) for i in range(d.numel())) for d in first]
     begun = Progress(ca.SX(1), ca.if_else(sound, far, 0.0), ca.SX(1), ca.SX(1), first)
     numbers = factors.entries()
-    begin = called("begin", [here.given], [begun.column(), numbers])
+    begin = called("begin", [here.arguments], [begun.column(), numbers])
     kept = symbols("factor", numbers.numel())
     settled = _settled(here, factors.with_entries(kept))
-    settle = called("settle", [here.progress.column(), here.given, kept], [settled])
+    settle = called("settle", [here.progress.column(), here.arguments, kept], [settled])
     return begin, settle
 
 
@@ -193,9 +193,9 @@ def _settled(here: _Symbols, factors: TransformedFactors) -> SX:
 def _iterate(here: _Symbols) -> Any:
     """One full Newton iteration as a function."""
     large, method, before = here.large, here.method, here.progress
-    found = [large.slopes(*point)[:2] for point in here.points()]
-    factors = large.coupled(method.inverse, [entries for _, entries in found])
-    defects = here.defects([rates for rates, _ in found])
+    linearisations = [large.slopes(*point)[:2] for point in here.points()]
+    factors = large.coupled(method.inverse, [entries for _, entries in linearisations])
+    defects = here.defects([rates for rates, _ in linearisations])
     change = large.by_stage(factors.solve(large.interleaved(defects)))
     correction = here.relative(change)
     estimate = error_left(before.last, correction)
@@ -204,7 +204,7 @@ def _iterate(here: _Symbols) -> Any:
     part = ca.if_else(go_on, _part(before, correction), 1.0)
     moved = here.moved([part * c for c in change])
     following = Progress(go_on, correction, estimate, part, moved)
-    return called("iterate", [before.column(), here.given], [before.unless_done(following)])
+    return called("iterate", [before.column(), here.arguments], [before.unless_done(following)])
 
 
 def _part(before: Progress, correction: SX) -> SX:

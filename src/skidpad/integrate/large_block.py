@@ -32,9 +32,9 @@ class LargeBlock:
         self.block, self.stages, self.free = block, stages, free
         own = symbols("own", block.size)
         earlier = symbols("earlier", len(block.earlier))
-        rates, jacobian, given = block.rates_and_all_slopes.call([own, earlier, free])
-        self.sparsity, self._given = jacobian.sparsity(), given.sparsity()
-        slopes = [column(jacobian.nonzeros()), column(given.nonzeros())]
+        rates, jacobian, on_earlier = block.rates_and_all_slopes.call([own, earlier, free])
+        self.sparsity, self._on_earlier = jacobian.sparsity(), on_earlier.sparsity()
+        slopes = [column(jacobian.nonzeros()), column(on_earlier.nonzeros())]
         self.constants = symbols_besides(column((rates, *slopes)), column((own, earlier)))
         """Those of the free symbols that the block depends on."""
         point = [own, earlier, self.constants]
@@ -58,11 +58,11 @@ class LargeBlock:
     def slopes(self, own: SX, earlier: SX) -> tuple[SX, SX, SX]:
         """The derivatives at one point, the entries of their Jacobian with respect to the block's
         own states, and their Jacobian with respect to earlier ones."""
-        (made,) = self._slopes.call([column((own, earlier, self.constants))])
+        (values,) = self._slopes.call([column((own, earlier, self.constants))])
         n = self.block.size
-        split = [0, n, n + self.sparsity.nnz(), made.numel()]
-        rates, entries, given = ca.vertsplit(made, split)
-        return rates, entries, ca.SX(self._given, given)
+        split = [0, n, n + self.sparsity.nnz(), values.numel()]
+        rates, entries, on_earlier = ca.vertsplit(values, split)
+        return rates, entries, ca.SX(self._on_earlier, on_earlier)
 
     def coupled(self, inverse: Sequence[Sequence[SX]], slopes: Sequence[SX]) -> SparseFactors:
         """Newton's matrix A⁻¹/h - diag(J_k) of all stages, factorised; `inverse` is A⁻¹/h.

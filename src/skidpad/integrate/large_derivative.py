@@ -45,12 +45,14 @@ class LargeDerivative:
         factors = large.coupled(self.method.with_step(step).inverse, slopes)
         unknowns = large.interleaved(sides)
         if name == "tangent_system":
-            found = large.by_stage(factors.solve(unknowns))
+            solution = large.by_stage(factors.solve(unknowns))
         else:
-            found = large.by_stage(factors.solve_transposed(unknowns))
+            solution = large.by_stage(factors.solve_transposed(unknowns))
             jacobians = [ca.SX(large.sparsity, entries) for entries in slopes]
-            found.append(total(ca.mtimes(j.T, m) for j, m in zip(jacobians, found, strict=True)))
-        function = called(name, [*own, *earlier, step, large.constants, *sides], found)
+            solution.append(
+                total(ca.mtimes(j.T, m) for j, m in zip(jacobians, solution, strict=True))
+            )
+        function = called(name, [*own, *earlier, step, large.constants, *sides], solution)
         flat = [o for o, _ in points] + [e for _, e in points]
         arguments = column((*flat, self.method.step, large.constants, *right))
         return ca.vertsplit(function.call([arguments])[0], large.block.size)
@@ -58,8 +60,8 @@ class LargeDerivative:
     def pullback(self, point: Point, weights: SX) -> tuple[SX, SX]:
         """The gradients of weights · rates at a stage with respect to the earlier states and to the
         block's constants."""
-        (made,) = self._backwards.call([column((*point, self.large.constants, weights))])
-        on_earlier, on_constants = ca.vertsplit(made, [0, point[1].numel(), made.numel()])
+        (gradients,) = self._backwards.call([column((*point, self.large.constants, weights))])
+        on_earlier, on_constants = ca.vertsplit(gradients, [0, point[1].numel(), gradients.numel()])
         return on_earlier, on_constants
 
     def pushforward(self, point: Point, direction: SX) -> SX:

@@ -96,7 +96,9 @@ def quadrature(block: Block, stages: Stages) -> Columns:
     if not block.earlier:
         (rate,) = block.rates.call([stages.start, stages.earlier[0], stages.free])
         return [time * rate for time in method.times]
-    rates = [block.rates.call([stages.start, given, stages.free])[0] for given in stages.earlier]
+    rates = [
+        block.rates.call([stages.start, earlier, stages.free])[0] for earlier in stages.earlier
+    ]
     return [total(w * f for w, f in zip(row, rates, strict=True)) for row in method.weights]
 
 
@@ -115,9 +117,9 @@ def linear(block: Block, stages: Stages) -> Columns:
 def linearised_start(block: Block, stages: Stages) -> Columns:
     """The stages of the block linearised around its start and the middle of the earlier blocks."""
     middle = stages.earlier[stages.method.reference]
-    rates, own, given = block.rates_and_all_slopes.call([stages.start, middle, stages.free])
+    rates, own, on_earlier = block.rates_and_all_slopes.call([stages.start, middle, stages.free])
     factors = factorised(stages.method.inverse, [own] * len(stages))
-    moved = (ca.mtimes(given, values - middle) for values in stages.earlier)
+    moved = (ca.mtimes(on_earlier, values - middle) for values in stages.earlier)
     return factors.solve([-(rates + change) for change in moved])
 
 
@@ -130,21 +132,21 @@ def newton(
     sixth of the work of a car's step; of 30 720 steps driven hard, 11 instead of 2 were then left
     with a residual above 1e-7.
     """
-    increments, made = first, list(corrections)
+    increments, history = first, list(corrections)
     for _ in range(iterations):
         change = _correction(block, stages, increments)
         increments = [d + c for d, c in zip(increments, change, strict=True)]
-        made.append(change)
+        history.append(change)
     scale = reciprocal(1.0 + size(stages.start))
-    before, last = (scale * size(ca.vertcat(*corrections)) for corrections in made[-2:])
+    before, last = (scale * size(ca.vertcat(*corrections)) for corrections in history[-2:])
     return increments, error_left(before, last)
 
 
 def _correction(block: Block, stages: Stages, increments: Columns) -> Columns:
     method = stages.method
     points = [
-        block.rates_and_slopes.call([stages.start + d, given, stages.free])
-        for d, given in zip(increments, stages.earlier, strict=True)
+        block.rates_and_slopes.call([stages.start + d, earlier, stages.free])
+        for d, earlier in zip(increments, stages.earlier, strict=True)
     ]
     factors = factorised(method.inverse, [slopes for _, slopes in points])
     defects = [

@@ -104,9 +104,9 @@ class SparseFactors:
 
     def with_entries(self, entries: Sequence[Number]) -> SparseFactors:
         """Factors of the same sparsity with other numbers, in the order of `entries`."""
-        given = iter(entries)
-        inverses = [next(given) for _ in self.inverses]
+        numbers = iter(entries)
+        inverses = [next(numbers) for _ in self.inverses]
         upper, lower = (
-            [{j: next(given) for j in row} for row in rows] for rows in (self.upper, self.lower)
+            [{j: next(numbers) for j in row} for row in rows] for rows in (self.upper, self.lower)
         )
         return SparseFactors(inverses, upper, lower, self.order)

@@ -54,8 +54,8 @@ class TransformedFactors:
             # The block [[α, β], [-β, α]] on (e, f) is the product of α + iβ with e - if.
             first, second = (ca.vertsplit(parts.pop(0)) for _ in range(2))
             numbers = [Complex(a, -b) for a, b in zip(first, second, strict=True)]
-            found = factors.solve(numbers)
-            solved += [column(z.re for z in found), column(-z.im for z in found)]
+            solution = factors.solve(numbers)
+            solved += [column(z.re for z in solution), column(-z.im for z in solution)]
         return _mixed(self.spectrum.t, solved)
 
     def entries(self) -> SX:
@@ -65,15 +65,15 @@ class TransformedFactors:
 
     def with_entries(self, entries: SX) -> TransformedFactors:
         """Factors of the same sparsity with other numbers, in the order of `entries`."""
-        given = iter(ca.vertsplit(entries))
-        made: list[SparseFactors] = []
+        parts = iter(ca.vertsplit(entries))
+        renewed: list[SparseFactors] = []
         for factors, complex_ in self._kinds():
             count = len(factors.entries())
             numbers: list[Number] = [
-                Complex(next(given), next(given)) if complex_ else next(given) for _ in range(count)
+                Complex(next(parts), next(parts)) if complex_ else next(parts) for _ in range(count)
             ]
-            made.append(factors.with_entries(numbers))
-        return TransformedFactors(self.spectrum, made)
+            renewed.append(factors.with_entries(numbers))
+        return TransformedFactors(self.spectrum, renewed)
 
     def _kinds(self) -> list[tuple[SparseFactors, bool]]:
         """The factors, each with whether it is complex."""
