@@ -77,5 +77,5 @@ def _sources(parameters: Any, overrides: Mapping[str, Any]) -> list[Any]:
             known = (*PARAMETERS, *ALIASES)
             raise InvalidValue(record.unknown_name("PlanningSimulator", name, known, "parameter"))
     many = isinstance(parameters, (list, tuple))
-    given = [*parameters] if many else [] if parameters is None else [parameters]
-    return [*given, dict(overrides)] if overrides else given
+    sources = [*parameters] if many else [] if parameters is None else [parameters]
+    return [*sources, dict(overrides)] if overrides else sources

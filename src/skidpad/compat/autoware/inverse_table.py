@@ -64,19 +64,19 @@ class InverseTable:
         return lambda line: line[left] + (line[right] - line[left]) * share
 
 
-def rising(given: MapSource, name: str) -> InverseTable:
+def rising(source: MapSource, name: str) -> InverseTable:
     """The inverse of a table whose columns rise with the row coordinate, as of a throttle.
 
     `name` is what an error calls it.
     """
-    table = Table.of(given)
+    table = Table.of(source)
     _check_direction(name, table, "rise")
     return InverseTable(table.columns, table.rows, table.values, table.rows[0], table.rows[-1])
 
 
-def falling(given: MapSource, name: str) -> InverseTable:
+def falling(source: MapSource, name: str) -> InverseTable:
     """The inverse of a table whose columns fall with the row coordinate, as of a brake."""
-    table = Table.of(given)
+    table = Table.of(source)
     _check_direction(name, table, "fall")
     rows, values = table.rows[::-1], table.values[::-1]
     return InverseTable(table.columns, rows, values, table.rows[-1], table.rows[0])

@@ -91,10 +91,10 @@ class LearnedMotion:
         one_of("compat", compat, (None, "upstream"))
         self._upstream = compat == "upstream"
         positive("period", period, "s")
-        given = (model_module_paths, model_param_paths, model_class_names)
-        _check_lengths(given)
+        lists = (model_module_paths, model_param_paths, model_class_names)
+        _check_lengths(lists)
         self._sub_models = tuple(
-            _sub_model(k, *each, period) for k, each in enumerate(zip(*given, strict=True))
+            _sub_model(k, *each, period) for k, each in enumerate(zip(*lists, strict=True))
         )
         written = {*COMMAND_SIGNALS, *MOTION_SIGNALS}.union(*(m.writes for m in self._sub_models))
         _warn_unconnected(self._sub_models, written)
@@ -195,11 +195,11 @@ class LearnedMotion:
         return math.copysign(math.inf, change) if change else math.nan
 
 
-def _check_lengths(given: Sequence[Sequence[str]]) -> None:
-    for name, each in zip(LISTS, given, strict=True):
+def _check_lengths(lists: Sequence[Sequence[str]]) -> None:
+    for name, each in zip(LISTS, lists, strict=True):
         if isinstance(each, str):
             raise InvalidValue(f"{name} = {each!r} must be a list of texts, not one text")
-    lengths = [len(each) for each in given]
+    lengths = [len(each) for each in lists]
     if len(set(lengths)) > 1 or 0 in lengths:
         listed = ", ".join(f"{name} {n}" for name, n in zip(LISTS, lengths, strict=True))
         raise InvalidValue(
@@ -209,23 +209,23 @@ def _check_lengths(given: Sequence[Sequence[str]]) -> None:
 
 def _sub_model(k: int, module: str, params: str, class_name: str, period: float) -> _SubModel:
     """Import, make and prepare the sub-model number `k`."""
-    made = _made(k, module, class_name)
+    instance = _instance(k, module, class_name)
     for method in INTERFACE:
-        if not callable(getattr(made, method, None)):
+        if not callable(getattr(instance, method, None)):
             raise InvalidValue(
                 f"{class_name} of {module!r} has no method {method}(); "
                 f"a sub-model needs {', '.join(INTERFACE)}"
             )
     if params:
-        made.load_params(params)
-        made.reset()
-    writes = _names(made.get_state_names(), class_name, "get_state_names")
-    reads = _names(made.get_action_names(), class_name, "get_action_names")
-    made.dtSet(period)
-    return _SubModel(class_name, made.forward, reads, writes)
+        instance.load_params(params)
+        instance.reset()
+    writes = _names(instance.get_state_names(), class_name, "get_state_names")
+    reads = _names(instance.get_action_names(), class_name, "get_action_names")
+    instance.dtSet(period)
+    return _SubModel(class_name, instance.forward, reads, writes)
 
 
-def _made(k: int, module: str, class_name: str) -> Any:
+def _instance(k: int, module: str, class_name: str) -> Any:
     try:
         imported = importlib.import_module(module)
     except Exception as error:  # a module may raise anything while it is imported
@@ -245,10 +245,12 @@ def _made(k: int, module: str, class_name: str) -> Any:
         ) from error
 
 
-def _names(given: Any, class_name: str, method: str) -> tuple[str, ...]:
-    names = tuple(given) if isinstance(given, Iterable) and not isinstance(given, str) else None
+def _names(answer: Any, class_name: str, method: str) -> tuple[str, ...]:
+    names = tuple(answer) if isinstance(answer, Iterable) and not isinstance(answer, str) else None
     if names is None or not all(isinstance(name, str) for name in names):
-        raise InvalidValue(f"{method}() of {class_name} must return a list of names, got {given!r}")
+        raise InvalidValue(
+            f"{method}() of {class_name} must return a list of names, got {answer!r}"
+        )
     repeated = sorted({name for name in names if names.count(name) > 1})
     if repeated:
         raise InvalidValue(f"{method}() of {class_name} names {', '.join(repeated)} more than once")

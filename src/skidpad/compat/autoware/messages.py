@@ -103,45 +103,47 @@ def single(value: float) -> float:
     return c_float(value).value
 
 
-def control_command(given: Any, fields: Mapping[str, Any]) -> ControlCommand:
+def control_command(message: Any, fields: Mapping[str, Any]) -> ControlCommand:
     """A checked command, rounded to 32-bit floats; raises `InvalidValue`."""
-    wanted = _built(ControlCommand, given, fields)
-    rounded = ControlCommand(*map(single, wanted))
-    for name, value, kept in zip(ControlCommand._fields, wanted, rounded, strict=True):
+    exact = _built(ControlCommand, message, fields)
+    rounded = ControlCommand(*map(single, exact))
+    for name, value, kept in zip(ControlCommand._fields, exact, rounded, strict=True):
         if isinf(kept):
             raise InvalidValue(f"ControlCommand.{name} = {value} does not fit a 32-bit float")
     return rounded
 
 
-def actuation_command(given: Any, fields: Mapping[str, Any]) -> ActuationCommand:
+def actuation_command(message: Any, fields: Mapping[str, Any]) -> ActuationCommand:
     """A checked command; raises `InvalidValue`."""
-    return _built(ActuationCommand, given, fields)
+    return _built(ActuationCommand, message, fields)
 
 
-def initial_pose(given: Any, fields: Mapping[str, Any]) -> InitialPose:
+def initial_pose(message: Any, fields: Mapping[str, Any]) -> InitialPose:
     """A checked pose; raises `InvalidValue`."""
-    return _built(InitialPose, given, fields)
+    return _built(InitialPose, message, fields)
 
 
-def _built(kind: Any, given: Any, fields: Mapping[str, Any]) -> Any:
+def _built(kind: Any, message: Any, fields: Mapping[str, Any]) -> Any:
     # Another record with the same fields, such as the converter's, means the same.
-    if type(given) is not kind and getattr(given, "_fields", None) == kind._fields:
-        given = kind(*given)
-    plain = _plain(kind, given, fields)
-    return record.build(kind, given, **fields) if plain is None else plain
+    if type(message) is not kind and getattr(message, "_fields", None) == kind._fields:
+        message = kind(*message)
+    plain = _plain(kind, message, fields)
+    return record.build(kind, message, **fields) if plain is None else plain
 
 
-def _plain(kind: Any, given: Any, fields: Mapping[str, Any]) -> Any:
+def _plain(kind: Any, message: Any, fields: Mapping[str, Any]) -> Any:
     """The record of a usual call, finite floats under names that exist; None for any other.
 
     To build a record with all checks takes as long as three ticks.
     """
     try:
-        made = kind(**fields) if given is None else given
+        built = kind(**fields) if message is None else message
     except TypeError:
         return None
-    usual = type(made) is kind and all(isinstance(value, float) for value in made)
-    return made if usual and (made is not given or not fields) and isfinite(sum(made)) else None
+    usual = type(built) is kind and all(isinstance(value, float) for value in built)
+    return (
+        built if usual and (built is not message or not fields) and isfinite(sum(built)) else None
+    )
 
 
 def member(kind: type[IntEnum], value: Any) -> Any:

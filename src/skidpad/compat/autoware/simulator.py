@@ -99,12 +99,12 @@ class PlanningSimulator:
     ) -> None:
         one_of("compat", compat, (None, "upstream"))
         self.compat = compat
-        made = parts(model, parameters, compat, overrides)
-        self.parameters = made.parameters
+        assembly = parts(model, parameters, compat, overrides)
+        self.parameters = assembly.parameters
         """All parameters by name."""
-        self.settings = made.settings
+        self.settings = assembly.settings
         """Those of the simulator around the model."""
-        self.model = made.model
+        self.model = assembly.model
         """The model that is driven."""
         self.seed = fresh_seed() if seed is None else checked.seed(seed)
         """Seed of the measurement noise."""
@@ -162,23 +162,25 @@ class PlanningSimulator:
         """How often each method has rejected what it was given; those that never did are absent."""
         return dict(self._rejected)
 
-    def command(self, given: Any = None, /, **fields: float) -> ControlCommand | ActuationCommand:
+    def command(self, message: Any = None, /, **fields: float) -> ControlCommand | ActuationCommand:
         """The autonomous command, kept until the next; returns it as kept.
 
         An `ActuationCommand` for ACTUATION models, a `ControlCommand` for all others; as a record,
         mapping, sequence or keywords.
         """
-        self._command = self._accept("command", self._checked_command, given, fields)
+        self._command = self._accept("command", self._checked_command, message, fields)
         return self._command
 
     def manual_command(
-        self, given: Any = None, /, **fields: float
+        self, message: Any = None, /, **fields: float
     ) -> ControlCommand | ActuationCommand:
         """The command that counts in manual mode; otherwise as `command`."""
-        if self._takes_actuation and self.compat and isinstance(given, ControlCommand):
-            self._accept("manual_command", control_command, given, fields)
+        if self._takes_actuation and self.compat and isinstance(message, ControlCommand):
+            self._accept("manual_command", control_command, message, fields)
             return self._manual_command
-        self._manual_command = self._accept("manual_command", self._checked_command, given, fields)
+        self._manual_command = self._accept(
+            "manual_command", self._checked_command, message, fields
+        )
         return self._manual_command
 
     def gear(self, gear: Gear | int | str) -> None:
@@ -213,22 +215,22 @@ class PlanningSimulator:
         """Let ticks move the vehicle, or hold it where and as fast as it is."""
         self._engaged = self._accept("engage", flag, "engage", engage)
 
-    def initial_pose(self, given: Any = None, /, **fields: float) -> InitialPose:
+    def initial_pose(self, message: Any = None, /, **fields: float) -> InitialPose:
         """Put the vehicle somewhere, at rest; the first time also starts the simulation.
 
         Takes an `InitialPose` as record, mapping, sequence (x, y, yaw, z) or keywords, in the
         origin frame. A transport that has poses in other frames adds the translation of the
         transform, as the program does (it ignores the rotation).
         """
-        pose = self._accept("initial_pose", checked_pose, given, fields)
+        pose = self._accept("initial_pose", checked_pose, message, fields)
         self._put(pose)
         self._initial_pose = pose
         self._z = pose.z
         return pose
 
-    def set_pose(self, given: Any = None, /, **fields: float) -> InitialPose:
+    def set_pose(self, message: Any = None, /, **fields: float) -> InitialPose:
         """As `initial_pose`, but the height and the pose that `initial_twist` uses stay."""
-        pose = self._accept("set_pose", checked_pose, given, fields)
+        pose = self._accept("set_pose", checked_pose, message, fields)
         self._put(pose)
         return pose
 
@@ -250,10 +252,10 @@ class PlanningSimulator:
 
     def covariances(self, *, x_stddev: m | None = None, y_stddev: m | None = None) -> None:
         """Change the parameters x_stddev and y_stddev while running, as upstream allows."""
-        given = {"x_stddev": x_stddev, "y_stddev": y_stddev}
+        deviations = {"x_stddev": x_stddev, "y_stddev": y_stddev}
         new = {
             name: self._accept("covariances", size, name, value)
-            for name, value in given.items()
+            for name, value in deviations.items()
             if value is not None
         }
         self.settings = replace(self.settings, **new)
@@ -357,13 +359,13 @@ class PlanningSimulator:
         self._last = self.model.motion
         self._ready = True
 
-    def _checked_command(self, given: Any, fields: Mapping[str, Any]) -> Any:
-        return (actuation_command if self._takes_actuation else control_command)(given, fields)
+    def _checked_command(self, message: Any, fields: Mapping[str, Any]) -> Any:
+        return (actuation_command if self._takes_actuation else control_command)(message, fields)
 
-    def _accept(self, method: str, check: Any, *given: Any) -> Any:
+    def _accept(self, method: str, check: Any, *values: Any) -> Any:
         """What the check makes of the values given; a rejection is counted."""
         try:
-            return check(*given)
+            return check(*values)
         except InvalidValue:
             self._count(method)
             raise

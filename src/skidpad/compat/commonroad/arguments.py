@@ -24,15 +24,15 @@ SMALLEST_RTOL = 100.0 * float(np.finfo(float).eps)
 FACTORY_METHODS = ("state_from_numpy_array", "trajectory_from_numpy_array")
 
 
-def vehicle_of(given: Any) -> Vehicle:
+def vehicle_of(vehicle: Any) -> Vehicle:
     """The vehicle, also from its factory."""
-    if isinstance(given, VehicleFactory):
-        return given()
-    if isinstance(given, Vehicle):
-        return given
+    if isinstance(vehicle, VehicleFactory):
+        return vehicle()
+    if isinstance(vehicle, Vehicle):
+        return vehicle
     raise InvalidValue(
         f"vehicle_model must be a Vehicle such as sp.vehicles.commonroad_kinematic_bicycle(), "
-        f"got {_described(given)}"
+        f"got {_described(vehicle)}"
     )
 
 
@@ -74,17 +74,17 @@ def check_sensor(sensor: SensorModel, vehicle: Vehicle) -> None:
 
 def check_factory(factory: Any, vehicle: Vehicle) -> None:
     """Raise unless the factory makes states of this vehicle's size."""
-    made, size = getattr(factory, "state_dimension", None), record.size(vehicle.State)
-    if made is not None and made != size:
+    dimension, size = getattr(factory, "state_dimension", None), record.size(vehicle.State)
+    if dimension is not None and dimension != size:
         raise InvalidValue(
-            f"sidt_factory has state_dimension = {made}; {vehicle.name!r} has {size} states: "
+            f"sidt_factory has state_dimension = {dimension}; {vehicle.name!r} has {size} states: "
             f"{', '.join(record.names(vehicle.State))}"
         )
 
 
 def tolerances(rtol: Any, atol: Any, size: int) -> dict[str, Any]:
     """Those of scipy's options that were given, checked; atol may be one per state."""
-    given: dict[str, Any] = {}
+    options: dict[str, Any] = {}
     for name, value, least in (("rtol", rtol, SMALLEST_RTOL), ("atol", atol, 0.0)):
         if value is None:
             continue
@@ -98,8 +98,8 @@ def tolerances(rtol: Any, atol: Any, size: int) -> dict[str, Any]:
             )
         if (numbers < least).any():
             raise InvalidValue(f"{name} = {value!r} must be at least {least:.3g}")
-        given[name] = float(numbers) if numbers.ndim == 0 else numbers
-    return given
+        options[name] = float(numbers) if numbers.ndim == 0 else numbers
+    return options
 
 
 def reader(name: str, kind: type, *, complete: bool) -> Callable[[Any], tuple[float, ...]]:
@@ -114,46 +114,50 @@ def reader(name: str, kind: type, *, complete: bool) -> Callable[[Any], tuple[fl
     blank = record.unflatten(kind, (None,) * record.size(kind)) if complete else None
     size, finite = record.size(kind), math.isfinite
 
-    def read(given: Any) -> tuple[float, ...]:
+    def read(values: Any) -> tuple[float, ...]:
         # The short way for what needs no second look; whatever is wrong is said by the long one.
         if simple:
-            row = given
-            if type(given) is np.ndarray and given.dtype == np.float64 and given.shape == (size,):
-                row = tuple(given.tolist())
-            elif type(given) is not kind:
-                return _built(name, kind, given, blank)
+            row = values
+            if (
+                type(values) is np.ndarray
+                and values.dtype == np.float64
+                and values.shape == (size,)
+            ):
+                row = tuple(values.tolist())
+            elif type(values) is not kind:
+                return _built(name, kind, values, blank)
             try:
                 if all(map(finite, row)):
                     return row
             except (TypeError, OverflowError):
                 pass
-        return _built(name, kind, given, blank)
+        return _built(name, kind, values, blank)
 
     return read
 
 
-def _built(name: str, kind: type, given: Any, blank: Any) -> tuple[float, ...]:
-    if hasattr(given, "convert_to_array"):
-        given = _array_of(name, kind, given)
-    if given is None or isinstance(given, str):
-        raise InvalidValue(f"{name} = {given!r} must give {', '.join(record.names(kind))}")
-    if record.is_record_type(type(given)) and not isinstance(given, kind):
+def _built(name: str, kind: type, source: Any, blank: Any) -> tuple[float, ...]:
+    if hasattr(source, "convert_to_array"):
+        source = _array_of(name, kind, source)
+    if source is None or isinstance(source, str):
+        raise InvalidValue(f"{name} = {source!r} must give {', '.join(record.names(kind))}")
+    if record.is_record_type(type(source)) and not isinstance(source, kind):
         # Another class of record is as good if its fields are the same.
-        if record.names(type(given)) == record.names(kind):
-            return _built(name, kind, list(record.flatten(given)), blank)
+        if record.names(type(source)) == record.names(kind):
+            return _built(name, kind, list(record.flatten(source)), blank)
         raise InvalidValue(
-            f"{name} is a record of {type(given).__qualname__}; expected are the fields "
+            f"{name} is a record of {type(source).__qualname__}; expected are the fields "
             f"{', '.join(record.names(kind))}"
         )
     try:
-        return record.flatten(record.build(kind, given, base=blank))
+        return record.flatten(record.build(kind, source, base=blank))
     except InvalidValue as error:
         raise InvalidValue(f"{name}: {error}") from None
 
 
-def _array_of(name: str, kind: type, given: Any) -> Any:
+def _array_of(name: str, kind: type, point: Any) -> Any:
     """The numbers of an object of commonroad-control's kind, whose fields may be None."""
-    values = np.ravel(np.asarray(given.convert_to_array(), dtype=object))
+    values = np.ravel(np.asarray(point.convert_to_array(), dtype=object))
     names = record.names(kind)
     missing = [
         names[k]

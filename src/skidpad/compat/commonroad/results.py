@@ -62,7 +62,7 @@ class Results:
 
     def _trajectory(self, states: Array, over: Grid, method: str) -> Any:
         if self.factory is not None:
-            return self._made_by_factory(states, over)
+            return self._from_factory(states, over)
         states.flags.writeable = False
         notes = {"dt": over.dt, "integrator": method}
         return Trajectory.of_rows(self._time(over), states, self._layout, notes)
@@ -76,7 +76,7 @@ class Results:
             self._times = (over, t)
         return self._times[1]
 
-    def _made_by_factory(self, states: Array, over: Grid) -> Any:
+    def _from_factory(self, states: Array, over: Grid) -> Any:
         # Its own enumeration, where its module has one: members of two are never equal.
         module = sys.modules.get(getattr(self.factory, "__module__", ""))
         modes = getattr(module, "TrajectoryMode", TrajectoryMode)

@@ -287,7 +287,7 @@ class Simulation:
             pass
         except TypeError:  # what cannot be a key is no method either
             solver_class(method)
-        made = motion(
+        compiled = motion(
             method,
             self._vehicle,
             self._disturbance.nominal_value,
@@ -295,8 +295,8 @@ class Simulation:
             options=self._options,
             frozen=self._upstream,
         )
-        self._motions[method] = made
-        return made
+        self._motions[method] = compiled
+        return compiled
 
     def _grid(self, t_final: float) -> Grid:
         return grid(t_final, self._delta_t_w, raw=self._upstream)

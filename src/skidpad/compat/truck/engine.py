@@ -161,12 +161,12 @@ class Engine:
         with none.
         """
         try:
-            found = self._loaded(map)
+            scene = self._loaded(map)
         except InvalidValue:
             if self._rules.empties_map:
                 self._use(_NO_MAP)
             raise
-        self._use(found)
+        self._use(scene)
         self._look()
 
     def erase_map(self) -> None:
@@ -302,13 +302,13 @@ class Engine:
         self._status = Status.COLLISION if hit else Status.IN_PROGRESS
 
 
-def _pose(given: Any) -> Pose:
+def _pose(pose: Any) -> Pose:
     try:
-        numbers = tuple(given)
+        numbers = tuple(pose)
     except TypeError:
         numbers = ()
     if len(numbers) != 3:
-        raise InvalidValue(f"pose = {given!r} must be three numbers: x in m, y in m, yaw in rad")
+        raise InvalidValue(f"pose = {pose!r} must be three numbers: x in m, y in m, yaw in rad")
     units = zip(Pose._fields, numbers, ("m", "m", "rad"), strict=True)
     return Pose(*(must_be(f"pose.{name}", value, _FINITE, unit) for name, value, unit in units))
 
@@ -316,13 +316,13 @@ def _pose(given: Any) -> Pose:
 def _unpacked(rest: tuple[Any, ...], named: dict[str, Any]) -> tuple[Any, Any]:
     """Acceleration, or None, and curvature of a call of `set_base_control`."""
     order = ("curvature",) if len(rest) == 1 and "curvature" not in named else _BOTH
-    given = dict(zip(order, rest, strict=False)) | named
+    wishes = dict(zip(order, rest, strict=False)) | named
     twice = [name for name in named if name in order[: len(rest)]]
-    if len(rest) > len(order) or twice or set(given) - set(_BOTH) or "curvature" not in given:
+    if len(rest) > len(order) or twice or set(wishes) - set(_BOTH) or "curvature" not in wishes:
         raise TypeError(
             "set_base_control takes (velocity, curvature) or (velocity, acceleration, curvature)"
         )
-    return given.get("acceleration"), given["curvature"]
+    return wishes.get("acceleration"), wishes["curvature"]
 
 
 _BOTH = ("acceleration", "curvature")

@@ -64,24 +64,24 @@ class TruckModel:
         return self.frames.moved("rear_axle", Transform.of((-self.params.base_to_rear, 0.0, 0.0)))
 
 
-def truck_model(given: str | Path | Mapping[str, Any] | TruckModel | None = None) -> TruckModel:
+def truck_model(source: str | Path | Mapping[str, Any] | TruckModel | None = None) -> TruckModel:
     """The model in a YAML file or a mapping with the same keys; the default truck if None."""
-    if given is None:
+    if source is None:
         return _read(Section("the default model", DEFAULT))
-    if isinstance(given, TruckModel):
-        return given
-    if isinstance(given, Mapping):
-        return _read(Section("model", given))
-    if not isinstance(given, (str, Path)):
+    if isinstance(source, TruckModel):
+        return source
+    if isinstance(source, Mapping):
+        return _read(Section("model", source))
+    if not isinstance(source, (str, Path)):
         raise InvalidValue(
-            f"model = {given!r} must be the path of a YAML file, a mapping with the same keys, "
+            f"model = {source!r} must be the path of a YAML file, a mapping with the same keys, "
             "or None"
         )
     try:
-        content = yaml.safe_load(Path(given).read_text("utf-8"))
+        content = yaml.safe_load(Path(source).read_text("utf-8"))
     except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
-        raise InvalidValue(f"model file {given} cannot be read: {error}") from error
-    return _read(Section(str(given), content))
+        raise InvalidValue(f"model file {source} cannot be read: {error}") from error
+    return _read(Section(str(source), content))
 
 
 def _read(file: Section) -> TruckModel:

@@ -33,29 +33,29 @@ class SensorNoise(NamedTuple):
     """Of the ranges, in m."""
 
 
-def sensor_noise(given: Any) -> SensorNoise:
+def sensor_noise(noises: Any) -> SensorNoise:
     """Noise from a mapping of sensors to standard deviations or `Noise`; none if None."""
-    if given is None:
+    if noises is None:
         return SensorNoise()
-    if isinstance(given, SensorNoise):
-        given = given._asdict()
-    if not isinstance(given, Mapping):
+    if isinstance(noises, SensorNoise):
+        noises = noises._asdict()
+    if not isinstance(noises, Mapping):
         raise InvalidValue(
-            f"noise = {given!r} must be a mapping such as {{'lidar': 0.01, 'gyro': Noise(0, 0.1)}}"
+            f"noise = {noises!r} must be a mapping such as {{'lidar': 0.01, 'gyro': Noise(0, 0.1)}}"
         )
-    for name in given:
+    for name in noises:
         if name not in SensorNoise._fields:
             raise InvalidValue(unknown_name("noise", name, SensorNoise._fields, "sensor"))
-    return SensorNoise(**{name: _noise(name, value) for name, value in given.items()})
+    return SensorNoise(**{name: _noise(name, value) for name, value in noises.items()})
 
 
-def _noise(name: str, given: Any) -> Noise:
-    if isinstance(given, Mapping):
-        for key in given:
+def _noise(name: str, noise: Any) -> Noise:
+    if isinstance(noise, Mapping):
+        for key in noise:
             if key not in Noise._fields:
                 raise InvalidValue(unknown_name(f"noise[{name!r}]", key, Noise._fields, "key"))
-        given = Noise(**given)
-    mean, std = given if isinstance(given, tuple) and len(given) == 2 else (0.0, given)
+        noise = Noise(**noise)
+    mean, std = noise if isinstance(noise, tuple) and len(noise) == 2 else (0.0, noise)
     return Noise(
         must_be(f"noise {name} mean", mean, Allowed()),
         must_be(f"noise {name} std", std, non_negative),

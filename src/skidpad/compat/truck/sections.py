@@ -38,19 +38,19 @@ class Section:
 
     def section(self, key: str, *keys: str) -> Section:
         """A mapping within this one, with these keys and no others."""
-        found = Section(self.name, self.value(key), self._key(key))
-        found.only(*keys)
-        return found
+        inner = Section(self.name, self.value(key), self._key(key))
+        inner.only(*keys)
+        return inner
 
     def sections(self, key: str, *keys: str) -> list[Section]:
         """A list of mappings with these keys and no others."""
         listed = self.value(key)
         if not isinstance(listed, list):
             raise InvalidValue(f"{self.name}: {self._key(key)} = {listed!r} must be a list")
-        found = [Section(self.name, v, f"{self._key(key)}[{k}]") for k, v in enumerate(listed)]
-        for entry in found:
+        entries = [Section(self.name, v, f"{self._key(key)}[{k}]") for k, v in enumerate(listed)]
+        for entry in entries:
             entry.only(*keys)
-        return found
+        return entries
 
     def must(self, holds: bool, key: str, value: Any, allowed: str) -> None:
         """Raise, naming the value and what is allowed, unless the condition holds."""
