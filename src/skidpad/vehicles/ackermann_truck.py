@@ -160,10 +160,10 @@ def _wheel_frames(x: State, p: Params, half: m) -> dict[str, m]:
         "rl": (0.0 * ahead, half),
         "rr": (0.0 * ahead, -half),
     }
-    found: dict[str, m] = {}
+    frames: dict[str, m] = {}
     for wheel, place in places.items():
-        found[f"x_{wheel}"], found[f"y_{wheel}"] = body_point(x, *place)
-    return found
+        frames[f"x_{wheel}"], frames[f"y_{wheel}"] = body_point(x, *place)
+    return frames
 
 
 MODEL = Model(

@@ -47,23 +47,23 @@ class Table:
         _check(grid, _line_of_table)
 
     @classmethod
-    def of(cls, given: Any) -> Table:
+    def of(cls, source: Any) -> Table:
         """A table from whatever describes one.
 
         That is a table, the path of a CSV file, a mapping with `rows`, `columns` and `values`, or
         lines as in a CSV file: `[[label, c0, c1], [r0, v00, v01], [r1, v10, v11]]`.
         """
-        if isinstance(given, cls):
-            return given
-        if isinstance(given, (str, os.PathLike)):
-            return read_table(given)
-        if isinstance(given, Mapping):
-            return _from_mapping(given)
+        if isinstance(source, cls):
+            return source
+        if isinstance(source, (str, os.PathLike)):
+            return read_table(source)
+        if isinstance(source, Mapping):
+            return _from_mapping(source)
         try:
-            lines = [list(line) for line in given]
+            lines = [list(line) for line in source]
         except TypeError:
             raise InvalidValue(
-                f"a table cannot be made of {given!r}; allowed are a Table, a path, a mapping "
+                f"a table cannot be made of {source!r}; allowed are a Table, a path, a mapping "
                 "with rows, columns and values, or lines of numbers"
             ) from None
         return _from_lines(lines, _line_of_table)
@@ -92,21 +92,21 @@ def _cells(line: str) -> list[str]:
     return cells[:-1] if cells[-1] == "" else cells
 
 
-def _from_mapping(given: Mapping[str, Any]) -> Table:
+def _from_mapping(mapping: Mapping[str, Any]) -> Table:
     parts = ("rows", "columns", "values")
-    for name in given:
+    for name in mapping:
         if name not in parts:
             raise InvalidValue(unknown_name("a table", name, parts, "part"))
-    missing = [name for name in parts if name not in given]
+    missing = [name for name in parts if name not in mapping]
     if missing:
-        raise InvalidValue(f"a table needs {', '.join(missing)} too; got {', '.join(given)}")
-    rows, values = list(given["rows"]), list(given["values"])
+        raise InvalidValue(f"a table needs {', '.join(missing)} too; got {', '.join(mapping)}")
+    rows, values = list(mapping["rows"]), list(mapping["values"])
     if len(rows) != len(values):
         raise InvalidValue(
             f"table has {len(rows)} row coordinates and {len(values)} rows of values"
         )
     lines = [[row, *line] for row, line in zip(rows, values, strict=True)]
-    return _from_lines([["", *given["columns"]], *lines], _line_of_table)
+    return _from_lines([["", *mapping["columns"]], *lines], _line_of_table)
 
 
 def _from_lines(lines: Sequence[Sequence[Any]], place: Place) -> Table:

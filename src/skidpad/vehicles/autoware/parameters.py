@@ -23,7 +23,7 @@ from ...files import replacing
 from ...record import unknown_name
 from .map_file import Table, read_table
 from .schema import ALIASES, LEARNED, MAPS, NAMES, PARAMETERS, SILENT, Parameter, table
-from .sources import ROOT, Given, files, flatten
+from .sources import ROOT, Entry, files, flatten
 
 __all__ = ["AssumedParameter", "UnknownParameter", "gather", "period", "table", "write"]
 
@@ -59,19 +59,19 @@ def gather(source: Any, name: str | None = None, compat: str | None = None) -> d
     """
     if compat not in (None, UPSTREAM):
         raise InvalidValue(f"compat = {compat!r} is unknown; allowed are None and {UPSTREAM!r}")
-    given = _given(source)
-    model = _model(given, name)
+    entries = _entries(source)
+    model = _model(entries, name)
     values = {key: p.default for key, p in PARAMETERS.items()}
-    values |= {key: _checked(PARAMETERS[key], item) for key, item in given.items()}
+    values |= {key: _checked(PARAMETERS[key], item) for key, item in entries.items()}
     values["vehicle_model_type"] = model
     _require(model, values, files(source))
-    _warn_of_wheel_base(model, given)
-    _check_lists(model, values, given)
-    _warn_of_method(model, given)
+    _warn_of_wheel_base(model, entries)
+    _check_lists(model, values, entries)
+    _warn_of_method(model, entries)
     for path, short in MAPS.items():
         values[short] = None
         if _uses_map(model, path, values):
-            values[short] = _map(given[path], values[path], compat)
+            values[short] = _map(entries[path], values[path], compat)
             if values[short] is None and path in _CONVERSIONS:
                 values[_CONVERSIONS[path]] = False
         if isinstance(values[path], Table):
@@ -98,8 +98,8 @@ def write(path: str | os.PathLike[str], values: Mapping[str, Any], name: str) ->
     for key in values:
         if key not in PARAMETERS and key not in ALIASES:
             raise InvalidValue(unknown_name("the parameter file", key, tuple(PARAMETERS)))
-    given = {
-        ALIASES.get(key, key): Given(key, value, "parameters", None)
+    entries = {
+        ALIASES.get(key, key): Entry(key, value, "parameters", None)
         for key, value in values.items()
         if value is not None and key not in MAPS.values()
     }
@@ -108,20 +108,20 @@ def write(path: str | os.PathLike[str], values: Mapping[str, Any], name: str) ->
         used = not parameter.models or name in parameter.models
         if key == "vehicle_model_type" or not used or parameter.unread:
             continue
-        if key in MAPS and key not in given and values.get(MAPS[key]) is not None:
+        if key in MAPS and key not in entries and values.get(MAPS[key]) is not None:
             raise InvalidValue(f"{MAPS[key]} was not read from a file, so {key} cannot be written")
-        if key in given:
+        if key in entries:
             *above, last = key.split(".")
             inner = lines.setdefault(above[0], {}) if above else lines
-            inner[last] = _written(_checked(parameter, given[key]), key, target)
+            inner[last] = _written(_checked(parameter, entries[key]), key, target)
     with replacing(target) as temporary:
         text = yaml.safe_dump({"/**": {ROOT: lines}}, sort_keys=False, width=10_000)
         temporary.write_text(text, encoding="utf-8")
 
 
-def _warn_of_wheel_base(model: str, given: Mapping[str, Given]) -> None:
+def _warn_of_wheel_base(model: str, entries: Mapping[str, Entry]) -> None:
     """It stands in another file than the rest, so it is easily forgotten."""
-    if given and "wheel_base" not in given and model in PARAMETERS["wheel_base"].models:
+    if entries and "wheel_base" not in entries and model in PARAMETERS["wheel_base"].models:
         _warn(
             f"wheel_base is not given; {PARAMETERS['wheel_base'].default} m is used, that of "
             "Autoware's sample vehicle. It stands in vehicle_info.param.yaml",
@@ -129,9 +129,9 @@ def _warn_of_wheel_base(model: str, given: Mapping[str, Given]) -> None:
         )
 
 
-def _given(source: Any) -> dict[str, Given]:
+def _entries(source: Any) -> dict[str, Entry]:
     """The last value given for each parameter, by its own name."""
-    chosen: dict[str, Given] = {}
+    chosen: dict[str, Entry] = {}
     for item in flatten(source):
         key = ALIASES.get(item.name, item.name)
         if item.stray:
@@ -154,10 +154,10 @@ def _warn(message: str, kind: type[Warning] = UnknownParameter) -> None:
     warnings.warn(message, kind, stacklevel=level)
 
 
-def _model(given: Mapping[str, Given], name: str | None) -> str:
+def _model(entries: Mapping[str, Entry], name: str | None) -> str:
     if name is not None:
         return _known(name)
-    item = given.get("vehicle_model_type")
+    item = entries.get("vehicle_model_type")
     if item is None:
         return PARAMETERS["vehicle_model_type"].default
     return _known(item.value, f"{item.place}: ")
@@ -173,7 +173,7 @@ def _known(name: Any, place: str = "") -> str:
     return name
 
 
-def _checked(parameter: Parameter, item: Given) -> Any:
+def _checked(parameter: Parameter, item: Entry) -> Any:
     """The value, if it has the type and the range of the parameter."""
     value = item.value
     if item.name == "queue_dt":
@@ -187,7 +187,7 @@ def _checked(parameter: Parameter, item: Given) -> Any:
     return value
 
 
-def _typed(parameter: Parameter, item: Given) -> Any:
+def _typed(parameter: Parameter, item: Entry) -> Any:
     value, kind = item.value, parameter.kind
     if hasattr(value, "item") and getattr(value, "shape", None) == ():
         value = value.item()  # a NumPy scalar
@@ -223,20 +223,20 @@ _TYPES = {
 }
 
 
-def _finite(item: Given, value: float) -> float:
+def _finite(item: Entry, value: float) -> float:
     if not math.isfinite(value):
         raise InvalidValue(f"{item.place}: {item.name} = {value} must be finite")
     return value
 
 
-def _milliseconds(item: Given) -> float:
+def _milliseconds(item: Entry) -> float:
     seconds = _typed(Parameter(item.name, "double", None, "s", ""), item)
     # Decimal fractions of a second, such as 0.035, are whole numbers of ms in spite of rounding.
     value = round(seconds * 1000.0, 9)
     return int(value) if value == int(value) else value
 
 
-def _path(item: Given) -> str | Table:
+def _path(item: Entry) -> str | Table:
     """The absolute path of a map, or the table that was given in its place."""
     value = item.value
     if isinstance(value, (str, os.PathLike)):
@@ -253,7 +253,7 @@ def _path(item: Given) -> str | Table:
     )
 
 
-def _table_of(item: Given) -> Table:
+def _table_of(item: Entry) -> Table:
     try:
         return Table.of(item.value)
     except InvalidValue as error:
@@ -265,7 +265,7 @@ def _uses_map(model: str, path: str, values: Mapping[str, Any]) -> bool:
     return model in PARAMETERS[path].models and (switch is None or bool(values[switch]))
 
 
-def _map(item: Given, where: str | Table, compat: str | None) -> Table | None:
+def _map(item: Entry, where: str | Table, compat: str | None) -> Table | None:
     """The table of a map the model uses; None where upstream goes on without it."""
     if isinstance(where, Table):
         return where
@@ -296,18 +296,18 @@ def _require(model: str, values: Mapping[str, Any], looked_at: list[str]) -> Non
         raise InvalidValue(f"{model} needs a value that {where}: {listed}")
 
 
-def _check_lists(model: str, values: Mapping[str, Any], given: Mapping[str, Given]) -> None:
+def _check_lists(model: str, values: Mapping[str, Any], entries: Mapping[str, Entry]) -> None:
     """Raise unless the lists of sub-models, which belong together, have equal lengths."""
     lists = [key for key, parameter in PARAMETERS.items() if parameter.kind == "strings"]
     if model in LEARNED and len({len(values[key]) for key in lists}) > 1:
-        places = sorted({given[key].place for key in lists if key in given})
+        places = sorted({entries[key].place for key in lists if key in entries})
         lengths = ", ".join(f"{key} has {len(values[key])}" for key in lists)
         raise InvalidValue(f"{'; '.join(places)}: {lengths}; the lists must be equally long")
 
 
-def _warn_of_method(model: str, given: Mapping[str, Given]) -> None:
+def _warn_of_method(model: str, entries: Mapping[str, Entry]) -> None:
     """Say that a documented way to choose the steering conversion has no effect."""
-    item = given.get("convert_steer_cmd_method")
+    item = entries.get("convert_steer_cmd_method")
     if item is not None and model == "ACTUATION_CMD":
         _warn(
             f"{item.place}: {item.name} is not read; ACTUATION_CMD takes the tyre angle. "

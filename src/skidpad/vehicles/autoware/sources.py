@@ -19,8 +19,8 @@ ROOT = "ros__parameters"
 _TABLES = {*MAPS, *(name for name, full in ALIASES.items() if full in MAPS)}
 
 
-class Given(NamedTuple):
-    """One parameter as it was given."""
+class Entry(NamedTuple):
+    """One parameter as it stands in a source."""
 
     name: str
     """Dotted name below the node."""
@@ -39,7 +39,7 @@ class _Leaf(NamedTuple):
     line: int | None = None
 
 
-def flatten(source: Any) -> Iterator[Given]:
+def flatten(source: Any) -> Iterator[Entry]:
     """The parameters of a source in order: a mapping, a path, or a sequence of these; or None."""
     if source is None:
         return
@@ -67,16 +67,16 @@ def files(source: Any) -> list[str]:
     return []
 
 
-def _named(leaves: Iterator[_Leaf], file: Path | None) -> Iterator[Given]:
+def _named(leaves: Iterator[_Leaf], file: Path | None) -> Iterator[Entry]:
     """Leaves with the names their nodes know them by.
 
     Node names and namespaces above `ros__parameters` are dropped, whatever they are: a file is
     meant for the simulator if it is given to it. Without that key the file is taken as it is.
     """
-    found = list(leaves)
-    nested = any(ROOT in leaf.path for leaf in found)
+    all_leaves = list(leaves)
+    nested = any(ROOT in leaf.path for leaf in all_leaves)
     spelt: dict[str, str] = {}
-    for leaf in found:
+    for leaf in all_leaves:
         below = leaf.path[leaf.path.index(ROOT) + 1 :] if ROOT in leaf.path else leaf.path
         name = ".".join(below)
         place = "parameters" if file is None else f"{file}, line {leaf.line}"
@@ -84,7 +84,7 @@ def _named(leaves: Iterator[_Leaf], file: Path | None) -> Iterator[Given]:
         if other != name:
             raise InvalidValue(f"{place}: {name} is the same parameter as {other}: give one")
         folder = None if file is None else file.parent
-        yield Given(name, leaf.value, place, folder, nested and ROOT not in leaf.path)
+        yield Entry(name, leaf.value, place, folder, nested and ROOT not in leaf.path)
 
 
 def _of_mapping(mapping: Mapping[Any, Any], above: tuple[str, ...]) -> Iterator[_Leaf]:

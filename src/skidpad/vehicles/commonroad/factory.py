@@ -36,7 +36,7 @@ class CommonRoadFactory(VehicleFactory):
         return (self.model,) if self.upstream is None else (self.model, self.upstream)
 
     def __call__(
-        self, given: Any = None, /, *, parameters: int | None = None, compat: str | None = None,
+        self, source: Any = None, /, *, parameters: int | None = None, compat: str | None = None,
         **params: Any,
     ) -> Vehicle:  # fmt: skip
         """A vehicle with default parameters, some of them replaced by keyword or mapping.
@@ -46,23 +46,23 @@ class CommonRoadFactory(VehicleFactory):
         """
         if compat not in (None, UPSTREAM):
             raise InvalidValue(f"compat = {compat!r} is unknown; allowed are None, {UPSTREAM!r}")
-        if isinstance(given, int) and parameters is None:
-            given, parameters = None, given
+        if isinstance(source, int) and parameters is None:
+            source, parameters = None, source
         model = self.model if compat is None or self.upstream is None else self.upstream
         base = None
         if parameters is not None:
             values = chosen(model.name, model.Params, parameters, self.sets)
             base = record.build(model.Params, values)
-            self._check_given(parameters, values, given, params)
-        made = record.build(model.Params, given, base=base, **params)
-        _check_blend(made)
-        return Vehicle(model, made)
+            self._check_own(parameters, values, source, params)
+        filled = record.build(model.Params, source, base=base, **params)
+        _check_blend(filled)
+        return Vehicle(model, filled)
 
-    def _check_given(
-        self, number: int, values: Mapping[str, float], given: Any, params: Mapping[str, Any]
+    def _check_own(
+        self, number: int, values: Mapping[str, float], source: Any, params: Mapping[str, Any]
     ) -> None:
         """Raise if a field has no value in the set and was not given either."""
-        named = given if isinstance(given, Mapping) else ()
+        named = source if isinstance(source, Mapping) else ()
         for name in self.own:
             if name not in values and name not in params and name not in named:
                 raise InvalidValue(f"parameter set {number} has no {name}: give {name}=")

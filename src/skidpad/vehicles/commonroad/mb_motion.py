@@ -117,7 +117,7 @@ class Corner(NamedTuple):
 
 def corners(x: State, p: Params) -> list[Corner]:
     """The motion of each wheel."""
-    found: list[Corner] = []
+    four: list[Corner] = []
     for across, lean_rate, drop, axle in (
         (x.v_y + p.l_f * x.omega, x.lean_rate_f, x.drop_f, p.front),
         (x.v_y - p.l_r * x.omega, x.lean_rate_r, x.drop_r, p.rear),
@@ -125,8 +125,8 @@ def corners(x: State, p: Params) -> list[Corner]:
         at_road = across - lean_rate * (p.R_w - drop)
         turning = 0.5 * axle.track * x.omega
         for along in (x.v_x + turning, x.v_x - turning):
-            found.append(Corner(Velocity(along, across), Velocity(along, at_road)))
-    return found
+            four.append(Corner(Velocity(along, across), Velocity(along, at_road)))
+    return four
 
 
 def steering(x: State) -> list[tuple[one, one]]:
@@ -147,7 +147,7 @@ def of_wheels(now: Parts, what: str) -> list[Any]:
 
 def wheels(x: State, now: Parts, p: Params) -> list[Wheel]:
     """Slip and force of each wheel, at any speed and either way."""
-    made: list[Wheel] = []
+    four: list[Wheel] = []
     loads, cambers = of_wheels(now, "load"), of_wheels(now, "camber")
     for k, (corner, (c, s), omega) in enumerate(
         zip(corners(x, p), steering(x), spins_of(x), strict=True)
@@ -157,8 +157,8 @@ def wheels(x: State, now: Parts, p: Params) -> list[Wheel]:
         # A wheel that leans to the left is turned backwards about the forward axis.
         slip = Slip(kappa, alpha, -cambers[k])
         force = right_tyre_force if k % 2 == 0 else tyre_force
-        made.append(Wheel(slip, force(slip, loads[k], p.tyre)))
-    return made
+        four.append(Wheel(slip, force(slip, loads[k], p.tyre)))
+    return four
 
 
 class OnAxle(NamedTuple):
@@ -174,15 +174,15 @@ class OnAxle(NamedTuple):
 
 def on_axles(x: State, forces: Sequence[Force]) -> tuple[OnAxle, OnAxle]:
     """Forces on the front and on the rear axle."""
-    made: list[OnAxle] = []
+    pair: list[OnAxle] = []
     turned = [
         steered(Friction(f.x, f.y), c, s) for f, (c, s) in zip(forces, steering(x), strict=True)
     ]
     for k in (0, 2):
         right, left = turned[k], turned[k + 1]
         across = Pair(forces[k].y, forces[k + 1].y)
-        made.append(OnAxle(right.x + left.x, right.y + left.y, right.x - left.x, across))
-    return made[0], made[1]
+        pair.append(OnAxle(right.x + left.x, right.y + left.y, right.x - left.x, across))
+    return pair[0], pair[1]
 
 
 def yaw_and_lean(front: OnAxle, rear: OnAxle, now: Parts, p: Params) -> tuple[rad_s2, rad_s2]:
@@ -273,7 +273,7 @@ def motion(x: State, u: CarInput, p: Params) -> Motion:
         mixed(share, slide.omega, led(x.omega, line.omega, line.omega_rate, p.t_kin)),
     )
     # A car that follows its wheels needs no tyre forces, so body and axles feel none.
-    felt = [Force(share * w.force.x, share * w.force.y) for w in rolling]
+    forces = [Force(share * w.force.x, share * w.force.y) for w in rolling]
     pose = pose_rate(
         x.yaw,
         x.v_x,
@@ -285,7 +285,7 @@ def motion(x: State, u: CarInput, p: Params) -> Motion:
         pose,
         acting.steer_rate,
         over_ground,
-        suspended(x, *on_axles(x, felt), now, p),
+        suspended(x, *on_axles(x, forces), now, p),
         spin_rates(x, acting.a, rolling, share, p),
         p,
     )
@@ -301,8 +301,8 @@ def spin_rates(x: State, a: m_s2, rolling: Sequence[Wheel], share: one, p: Param
     for wanted, omega, wheel, corner, (c, s) in zip(
         each, spins_of(x), rolling, corners(x, p), steering(x), strict=True
     ):
-        felt = on_wheel(0.5 * wanted, torque.braking, omega, p.omega_lock)
-        slipping = spin_rate(felt, wheel.force.x, p.R_w, p.I_w)
+        net_torque = on_wheel(0.5 * wanted, torque.braking, omega, p.omega_lock)
+        slipping = spin_rate(net_torque, wheel.force.x, p.R_w, p.I_w)
         along = in_wheel_frame(corner.hub, c, s).x
         rates.append(mixed(share, slipping, (along * (1.0 / p.R_w) - omega) * (1.0 / p.t_kin)))
     return rates

@@ -39,8 +39,8 @@ def upstream_motion(x: State, u: CarInput, p: Params) -> Motion:
     """Rates; below v_kin the first six are those of a car without slip."""
     acting = limited(u.steer_rate, u.a, x.steer, x.v_x, p)
     now = take_apart(x, p, lifts=False)
-    made = wheels(x, now, p)
-    front, rear = on_axles(x, [wheel.force for wheel in made])
+    four = wheels(x, now, p)
+    front, rear = on_axles(x, [wheel.force for wheel in four])
     slide = planar(x, front, rear, now, p)
     slow = abs(x.v_x) < p.v_kin
     line_rate = rolling_rate(x.v_x, x.lean, x.steer, acting, p.l_f, p.l_r)
@@ -48,10 +48,10 @@ def upstream_motion(x: State, u: CarInput, p: Params) -> Motion:
         where(slow, acting.a, slide.v_x), slide.v_y, where(slow, line_rate.omega, slide.omega)
     )
     inside = suspended(x, front, rear, now, p)
-    spins = spin_rates(x, acting, made, p)
+    spins = spin_rates(x, acting, four, p)
     pose = pose_rate(x.yaw, *upstream_velocity(x, u, p))
     rate = assembled(x, pose, acting.steer_rate, over_ground, inside, spins, p)
-    return Motion(rate, made, now)
+    return Motion(rate, four, now)
 
 
 def upstream_velocity(x: State, u: CarInput, p: Params) -> Velocity:
@@ -68,7 +68,7 @@ def upstream_velocity(x: State, u: CarInput, p: Params) -> Velocity:
 def wheels(x: State, now: Parts, p: Params) -> list[Wheel]:
     """Slip and force of each wheel; a wheel that rolls backwards has no slip that is a number."""
     slow = abs(x.v_x) < p.v_kin
-    made: list[Wheel] = []
+    four: list[Wheel] = []
     loads, cambers = of_wheels(now, "load"), of_wheels(now, "camber")
     for k, (corner, (c, s), omega) in enumerate(
         zip(corners(x, p), steering(x), spins_of(x), strict=True)
@@ -81,20 +81,20 @@ def wheels(x: State, now: Parts, p: Params) -> list[Wheel]:
             where(slow, 0.0, alpha),
             cambers[k],
         )
-        made.append(Wheel(slip, _force(slip, loads[k], p)))
-    return made
+        four.append(Wheel(slip, _force(slip, loads[k], p)))
+    return four
 
 
 def _force(slip: Slip, F_z: float, p: Params) -> Force:
     return tyre_force(slip, F_z, p.tyre, QUIRKS)
 
 
-def spin_rates(x: State, acting: Limited, made: list[Wheel], p: Params) -> list[rad_s2]:
+def spin_rates(x: State, acting: Limited, four: list[Wheel], p: Params) -> list[rad_s2]:
     """Angular acceleration of each wheel, of which none may turn backwards."""
     a: m_s2 = acting.a
     torque = axle_torques(a, a <= 0.0, p.m, p.R_w, p.brake_split, p.engine_split)
     each = (torque.front, torque.front, torque.rear, torque.rear)
     return [
-        where(omega < 0.0, 0.0, spin_rate(0.5 * felt, wheel.force.x, p.R_w, p.I_w))
-        for felt, omega, wheel in zip(each, spins_of(x), made, strict=True)
+        where(omega < 0.0, 0.0, spin_rate(0.5 * net_torque, wheel.force.x, p.R_w, p.I_w))
+        for net_torque, omega, wheel in zip(each, spins_of(x), four, strict=True)
     ]

@@ -118,8 +118,8 @@ def spins(x: State, a: m_s2, now: Tyres, share: one, p: Params) -> tuple[rad_s2,
         (torque.front, x.omega_f, now.force_f, w_f),
         (torque.rear, x.omega_r, now.force_r, w_r),
     ):
-        felt = on_wheel(wanted, torque.braking, omega, p.omega_lock)
-        slipping = spin_rate(felt, force.x, p.R_w, p.I_w)
+        net_torque = on_wheel(wanted, torque.braking, omega, p.omega_lock)
+        slipping = spin_rate(net_torque, force.x, p.R_w, p.I_w)
         rolls = (w.x * (1.0 / p.R_w) - omega) * (1.0 / p.t_kin)
         rates.append(mixed(share, slipping, rolls))
     return rates[0], rates[1]
@@ -128,8 +128,8 @@ def spins(x: State, a: m_s2, now: Tyres, share: one, p: Params) -> tuple[rad_s2,
 def rolling_wheels(x: State, p: Params) -> State:
     """The state with wheels that roll, if both were given as standing."""
     w_f, w_r = wheel_velocities(x, p)
-    given = logical_or(x.omega_f != 0.0, x.omega_r != 0.0)
+    moving = logical_or(x.omega_f != 0.0, x.omega_r != 0.0)
     return x._replace(
-        omega_f=where(given, x.omega_f, w_f.x * (1.0 / p.R_w)),
-        omega_r=where(given, x.omega_r, w_r.x * (1.0 / p.R_w)),
+        omega_f=where(moving, x.omega_f, w_f.x * (1.0 / p.R_w)),
+        omega_r=where(moving, x.omega_r, w_r.x * (1.0 / p.R_w)),
     )

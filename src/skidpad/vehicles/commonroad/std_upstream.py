@@ -86,11 +86,11 @@ def spins(x: State, a: m_s2, now: Tyres, share: one, p: Params) -> tuple[rad_s2,
     torque = axle_torques(a, a <= 0.0, p.m, p.R_w, p.brake_split, p.engine_split)
     w_f, w_r = wheel_velocities(x, p)
     rates: list[rad_s2] = []
-    for felt, omega, force, w in (
+    for net_torque, omega, force, w in (
         (torque.front, x.omega_f, now.force_f, w_f),
         (torque.rear, x.omega_r, now.force_r, w_r),
     ):
-        slipping = where(omega >= 0.0, spin_rate(felt, force.x, p.R_w, p.I_w), 0.0)
+        slipping = where(omega >= 0.0, spin_rate(net_torque, force.x, p.R_w, p.I_w), 0.0)
         rim = maximum(w.x, 0.0) * (1.0 / p.R_w) - maximum(omega, 0.0)
         rates.append(mixed(share, slipping, rim * (1.0 / p.t_kin)))
     return rates[0], rates[1]

@@ -210,8 +210,8 @@ def ackermann(drivetrain: str | None = None, **changes: Any) -> Description:
     """A car steered by its front wheels; they drive it, or a motor through a named drivetrain."""
     if drivetrain is None:
         return default_description("ackermann", **changes)
-    given = {"drivetrain": Drivetrain(drivetrain), **changes}
-    return default_description("ackermann_drivetrain", **given)
+    fields = {"drivetrain": Drivetrain(drivetrain), **changes}
+    return default_description("ackermann_drivetrain", **fields)
 
 
 def default_description(kind: str, **changes: Any) -> Description:
