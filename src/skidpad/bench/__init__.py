@@ -63,8 +63,8 @@ def main(
     about, libraries = _machine(GROUPS[chosen[0]].device), versions()
     entries = (entry for name in chosen for entry in measure(name, budget, plants))
     if as_json:
-        found = [entry.as_json() for entry in entries]
-        document = {"machine": about, "versions": libraries, "entries": found}
+        listed = [entry.as_json() for entry in entries]
+        document = {"machine": about, "versions": libraries, "entries": listed}
         sys.stdout.write(json.dumps(document, indent=2, allow_nan=False) + "\n")
     else:
         from .report import show
@@ -75,8 +75,8 @@ def main(
 def measure(group: str, budget: Budget, plants: Path | None = None) -> Iterator[Entry]:
     """The entries of a group, one after the other as they are measured."""
     module: Any = import_module(GROUPS[group].module, __name__)
-    given = (budget,) if GROUPS[group].device == "cpu" else (budget, plants)
-    yield from module.entries(*given)
+    arguments = (budget,) if GROUPS[group].device == "cpu" else (budget, plants)
+    yield from module.entries(*arguments)
 
 
 def _machine(measured_on: str) -> dict[str, Any]:

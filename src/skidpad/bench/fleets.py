@@ -125,9 +125,9 @@ def _rates(runs: dict[Contender, Run], budget: Budget) -> dict[Contender, Measur
 def _jax_rates(work: FleetWork, precision: str, budget: Budget) -> dict[Contender, Measured]:
     rates: dict[Contender, Measured] = {}
     for n in THREADS:
-        found = jax_scan.results(budget, n)
-        if not isinstance(found, str):
-            one = found[precision]
+        results = jax_scan.results(budget, n)
+        if not isinstance(results, str):
+            one = results[precision]
             rates["jax", n] = best_rate(len(work.x0) * one["steps"], one["times"])
     return rates
 

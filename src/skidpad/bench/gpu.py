@@ -103,10 +103,10 @@ def _jax_rate(
     return {"jax": rate._replace(error=reference.error(jax["end"]))}, {}
 
 
-def deviation(device: Device, fleet: Fleet, found: Any, exact: Any) -> dict[str, float]:
+def deviation(device: Device, fleet: Fleet, end: Any, exact: Any) -> dict[str, float]:
     """Largest difference of end states (nx, B) by field, relative to the field's largest value."""
     xp = device.xp
-    difference, scale = (on_host(xp.abs(a).max(axis=1)) for a in (found - exact, exact))
+    difference, scale = (on_host(xp.abs(a).max(axis=1)) for a in (end - exact, exact))
     relative = difference / np.where(scale > 0.0, scale, 1.0)
     names: tuple[str, ...] = fleet.plant.step.inputs[0].fields
     return {name: float(value) for name, value in zip(names, relative, strict=True)}
@@ -117,8 +117,8 @@ def _same_bits(source: Source, work: FleetWork, end: Any) -> bool:
     few = work.first(SAME_BITS)
     fleet = source.fleet(precision=str(work.x0.dtype))
     wanted = fleet.rollout(few.x0, few.u, steps=work.steps, every=work.steps)[-1]
-    found = np.ascontiguousarray(on_host(end[:, :SAME_BITS]).T)
-    return found.tobytes() == np.ascontiguousarray(wanted).tobytes()
+    on_device = np.ascontiguousarray(on_host(end[:, :SAME_BITS]).T)
+    return on_device.tobytes() == np.ascontiguousarray(wanted).tobytes()
 
 
 def _details(work: FleetWork, fleet: Fleet) -> dict[str, Any]:

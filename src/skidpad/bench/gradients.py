@@ -54,8 +54,8 @@ def gradient_entry(
     actions = [device.finished(backward), device.finished(forward)]
     times, forward_times = interleaved(actions, budget.repeats)
     amount = len(work.x0) * work.steps
-    found = on_host(gradient.controls)
-    own = best_rate(amount, times)._replace(error=_error(reference, found[:, : work.checked]))
+    derivatives = on_host(gradient.controls)
+    own = best_rate(amount, times)._replace(error=_error(reference, derivatives[:, : work.checked]))
     rate = best_rate(amount, forward_times).value
     details = {
         "vehicles": len(work.x0),
@@ -67,17 +67,19 @@ def gradient_entry(
         "kernels": resources(fleet),
     }
     if device.name != "cpu":
-        details["same_bits_as_cpu"] = _same_bits(source, work, on_host(value), found, precision)
+        details["same_bits_as_cpu"] = _same_bits(
+            source, work, on_host(value), derivatives, precision
+        )
     del value, gradient, x0, u, backward, forward, actions
     device.free()
     jax = jax_device.gradient(device.name, precision, work, budget.repeats)
     if isinstance(jax, str):
         return Entry(name, RATE, own, {}, {"jax": jax}, details)
     rates = {
-        form: best_rate(amount, found["times"])._replace(
-            error=_error(reference, np.array(found["gradient"]))
+        form: best_rate(amount, run["times"])._replace(
+            error=_error(reference, np.array(run["gradient"]))
         )
-        for form, found in jax.items()
+        for form, run in jax.items()
     }
     peers = {"jax": rates.pop("vmap")}
     if rates:

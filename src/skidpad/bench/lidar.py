@@ -111,13 +111,13 @@ def _rate(
     return best_rate(amount, times)._replace(error=error())
 
 
-def _error(found: Array, reference: Array) -> float:
+def _error(ranges: Array, reference: Array) -> float:
     """Largest difference in m; a ray that only one of them sees end counts with its length."""
-    both = np.isfinite(found) & np.isfinite(reference)
-    apart = np.where(np.isfinite(found), found, reference)[
-        np.isfinite(found) != np.isfinite(reference)
+    both = np.isfinite(ranges) & np.isfinite(reference)
+    apart = np.where(np.isfinite(ranges), ranges, reference)[
+        np.isfinite(ranges) != np.isfinite(reference)
     ]
-    return float(max(np.abs(found - reference)[both].max(), apart.max(initial=0.0)))
+    return float(max(np.abs(ranges - reference)[both].max(), apart.max(initial=0.0)))
 
 
 def _by_all_segments(segments: Array, poses: Array) -> Array:
@@ -182,7 +182,7 @@ def _cuda_entry(name: str, scenery: Scenery, device: Device, budget: Budget) -> 
     scene: Map = scenery.map
     there = CudaScene.of(scene)
     poses = device.xp.asarray(scenery.poses)
-    found: dict[str, Any] = {}
+    ranges: dict[str, Any] = {}
     rates: dict[str, Measured] = {}
     for precision in ("float64", "float32"):
         out = device.xp.empty((len(scenery.poses), LIDAR.rays), precision)
@@ -190,12 +190,12 @@ def _cuda_entry(name: str, scenery: Scenery, device: Device, budget: Budget) -> 
         scan()
         (times,) = interleaved([scan], 5 * budget.repeats)
         rates[precision] = best_rate(out.size, times)
-        found[precision] = on_host(out[:64])
+        ranges[precision] = on_host(out[:64])
     wanted = Scene.of(scene).scan(scenery.poses[:64], LIDAR.angles)
     details = {
         "lidars": len(scenery.poses),
         "rays": LIDAR.rays,
-        "same_bits_as_cpu": found["float64"].tobytes() == wanted.tobytes(),
+        "same_bits_as_cpu": ranges["float64"].tobytes() == wanted.tobytes(),
         "float32": rates["float32"].value,
     }
     return Entry(name, RATE, rates["float64"], {}, {}, details)

@@ -36,18 +36,18 @@ def show(machine: Mapping[str, Any], versions: Mapping[str, Any], entries: Itera
 
 def table(entries: Iterable[Entry]) -> Table:
     """An entry in bold, its peers below it, and a rule between entries."""
-    made = Table(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False)
+    grid = Table(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False)
     # A long name folds, so that its figures always show.
-    made.add_column("entry", overflow="fold")
+    grid.add_column("entry", overflow="fold")
     for heading in ("value", "noise", "×", "error"):
-        made.add_column(heading, justify="right", no_wrap=True)
+        grid.add_column(heading, justify="right", no_wrap=True)
     above: Entry | None = None
     for entry in entries:
         for row in _rows(entry, above):
-            made.add_row(*row)
-        made.add_section()
+            grid.add_row(*row)
+        grid.add_section()
         above = entry
-    return made
+    return grid
 
 
 def _rows(entry: Entry, above: Entry | None) -> Iterable[tuple[Text, ...]]:

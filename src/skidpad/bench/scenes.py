@@ -38,12 +38,12 @@ def clutter(segments: int, poses: int) -> Scenery:
     x, y = to_world((centres[:, :1], centres[:, 1:], turns[:, None]), *corners.T)
     rings = [np.stack(ring, axis=1) for ring in zip(x, y, strict=True)]
     room = ROOM * np.array([[0.0, 0.0], [1.0, 0.0], [1.0, 1.0], [0.0, 1.0]])
-    made = Map.from_polylines([room, *rings], closed=True, name=f"clutter{segments}")
+    map_ = Map.from_polylines([room, *rings], closed=True, name=f"clutter{segments}")
     free = _random_poses(rng, 4 * poses, ROOM)
     nearest = np.full(len(free), np.inf)
     for centre in centres:
         nearest = np.minimum(nearest, np.hypot(*(free[:, :2] - centre).T))
-    return Scenery(made, free[nearest > SQUARE][:poses])
+    return Scenery(map_, free[nearest > SQUARE][:poses])
 
 
 _QUARTERS = np.pi * (0.25 + 0.5 * np.arange(4))
@@ -59,8 +59,8 @@ def ring(segments: int, poses: int) -> Scenery:
     at = rng.integers(len(angle), size=poses)
     places = (radius[at] + rng.uniform(-1.0, 1.0, poses))[:, None] * direction[at]
     turned = rng.uniform(-np.pi, np.pi, poses)
-    made = Map.from_polylines(lines, closed=True, name=f"ring{segments}")
-    return Scenery(made, np.column_stack([places, turned]))
+    map_ = Map.from_polylines(lines, closed=True, name=f"ring{segments}")
+    return Scenery(map_, np.column_stack([places, turned]))
 
 
 def corridor(poses: int) -> Scenery:
@@ -84,10 +84,10 @@ def corridor(poses: int) -> Scenery:
         part = slice(max(i - reach, 0), i + reach), slice(max(j - reach, 0), j + reach)
         distance = np.hypot(centre[part[1]][None, :] - p, centre[part[0]][:, None] - q)
         occupied[part] &= distance > 1.5
-    made = Map.from_grid(occupied, resolution=RESOLUTION, name="corridor")
+    map_ = Map.from_grid(occupied, resolution=RESOLUTION, name="corridor")
     at = rng.integers(len(line), size=poses)
     shift = rng.uniform(-0.7, 0.7, (poses, 2))
-    return Scenery(made, np.column_stack([line[at] + shift, rng.uniform(-np.pi, np.pi, poses)]))
+    return Scenery(map_, np.column_stack([line[at] + shift, rng.uniform(-np.pi, np.pi, poses)]))
 
 
 def _random_poses(rng: np.random.Generator, count: int, side: float) -> Array:

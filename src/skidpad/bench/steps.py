@@ -40,9 +40,9 @@ def _rk4(course: Weave, reference: Reference, budget: Budget) -> Iterator[Entry]
     if isinstance(jax, str):
         absent["jax"] = jax
     else:
-        found = jax["step"]
-        error = reference.error(found["end"])
-        peers["jax"] = typical(found["times"])._replace(error=error)
+        stepping = jax["step"]
+        error = reference.error(stepping["end"])
+        peers["jax"] = typical(stepping["times"])._replace(error=error)
     for form, suffix in (("record", ""), ("array", ".array"), ("keywords", ".keywords")):
         drive = _own(course, RK4_DT, "rk4", form)
         own = _drive(drive, reference, budget.weave_repeats)

@@ -94,8 +94,8 @@ def _one_by_one(world: World, budget: Budget) -> tuple[Callable[[], None], int]:
 def _touching(world: World, start: Any, steps: int) -> float:
     """Contacts in a step, the mean over the stretch that is timed."""
     world.restore(start)
-    found = 0
+    contacts = 0
     for _ in range(steps):
         world.step()
-        found += len(world.contacts)
-    return found / steps
+        contacts += len(world.contacts)
+    return contacts / steps

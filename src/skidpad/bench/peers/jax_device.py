@@ -97,12 +97,12 @@ def _main() -> None:
     precision, repeats = task["precision"], task["repeats"]
     sizes = task["vehicles"], task["steps"], task["checked"]
     if task["job"] == "gradient":
-        found = _gradient(gradient_work(*sizes).cast(precision), repeats)
+        result = _gradient(gradient_work(*sizes).cast(precision), repeats)
     else:
         vehicles, steps, checked = sizes
         work = fleet_work(vehicles, task["dt"], steps, checked).cast(precision)
-        found = (_fleet if task["job"] == "fleet" else _call)(work, repeats)
-    json.dump(found, sys.stdout)
+        result = (_fleet if task["job"] == "fleet" else _call)(work, repeats)
+    json.dump(result, sys.stdout)
 
 
 def _fleet(work: FleetWork, repeats: int) -> dict[str, Any]:
@@ -153,7 +153,7 @@ def _call(work: FleetWork, repeats: int) -> dict[str, Any]:
 def _gradient(work: GradientWork, repeats: int) -> dict[str, Any]:
     import jax
 
-    found = {"vmap": _gradient_by_vmap(work, repeats)}
+    results = {"vmap": _gradient_by_vmap(work, repeats)}
     x, u = _columns(work.vehicle.State, work.x0), _columns(work.vehicle.Input, work.u)
     for form, wrapped in (("columns", lambda body: body), ("columns_checkpoint", jax.checkpoint)):
         derivative = jax.jit(jax.value_and_grad(_total(work.vehicle, work.dt, wrapped)))
@@ -162,8 +162,8 @@ def _gradient(work: GradientWork, repeats: int) -> dict[str, Any]:
         except jax.errors.JaxRuntimeError:  # such as out of memory
             continue
         some = jax.tree.map(lambda column: column[:, : work.checked], derivative(u, x)[1])
-        found[form] = {"times": times, "gradient": _rows(some).tolist()}
-    return found
+        results[form] = {"times": times, "gradient": _rows(some).tolist()}
+    return results
 
 
 def _gradient_by_vmap(work: GradientWork, repeats: int) -> dict[str, Any]:

@@ -74,14 +74,14 @@ def _main() -> None:
     jax.config.update("jax_enable_x64", True)
     work = fleet_work(task["vehicles"], RK4_DT, task["steps"], task["checked"])
     alone = task["threads"] == 1
-    found: dict[str, Any] = {}
+    answer: dict[str, Any] = {}
     for name in PRECISIONS:
-        found[name] = _throughput(work.cast(name), task["repeats"])
+        answer[name] = _throughput(work.cast(name), task["repeats"])
         if alone:
-            found[name] |= _end(work.first(work.checked).cast(name))
+            answer[name] |= _end(work.first(work.checked).cast(name))
     if alone:
-        found["step"] = _single(weave(task["weave"]))
-    json.dump(found, sys.stdout)
+        answer["step"] = _single(weave(task["weave"]))
+    json.dump(answer, sys.stdout)
 
 
 def _throughput(work: FleetWork, repeats: int) -> dict[str, Any]:
