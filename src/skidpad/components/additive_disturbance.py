@@ -97,11 +97,11 @@ def _disturbance_type(State: type, Own: type) -> type:
         hints[name] = plain if leaf.allowed is None else Annotated[plain, leaf.allowed]
         defaults[name] = leaf.default if leaf.default is not None else 0.0
         docs[name] = leaf.doc
-    made = record.define(
+    kind = record.define(
         "Disturbance", hints, defaults, docs, "What is added to the derivative, and what acts else."
     )
-    made.added_to = State
-    return made
+    kind.added_to = State
+    return kind
 
 
 def rate_unit(unit: Unit) -> Unit:

@@ -45,9 +45,9 @@ def _table_type(rows: int, columns: int, units: Units) -> Any:
         **{f"v_{i}_{j}": "Value." for i in range(rows) for j in range(columns)},
     }
     doc = f"A table of {rows} rows and {columns} columns."
-    made = record.define(f"Table{rows}x{columns}", hints, docs=docs, doc=doc)
-    made.size = (rows, columns)
-    return made
+    kind = record.define(f"Table{rows}x{columns}", hints, docs=docs, doc=doc)
+    kind.size = (rows, columns)
+    return kind
 
 
 def table(

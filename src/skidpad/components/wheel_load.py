@@ -100,8 +100,8 @@ def grounded(loads: Sequence[N], weight: N) -> list[N]:
 
 
 def _mean(values: Iterable[Any]) -> Any:
-    given = list(values)
-    return _total(given) * (1.0 / len(given))
+    terms = list(values)
+    return _total(terms) * (1.0 / len(terms))
 
 
 def _total(values: Iterable[Any]) -> Any:

@@ -61,10 +61,10 @@ class Report:
         return tuple(result for result in self.results if not result.passed)
 
     def __getitem__(self, name: str) -> Result:
-        found = {result.name: result for result in self.results}
-        if name not in found:
-            raise InvalidValue(record.unknown_name("report", name, tuple(found), "check"))
-        return found[name]
+        by_check = {result.name: result for result in self.results}
+        if name not in by_check:
+            raise InvalidValue(record.unknown_name("report", name, tuple(by_check), "check"))
+        return by_check[name]
 
     def __iter__(self) -> Iterator[Result]:
         return iter(self.results)

@@ -60,14 +60,14 @@ class Formulation:
         return record.size(self.vehicle.Input)
 
 
-def bounds(kind: type, name: str, given: Mapping[str, Any] | None) -> tuple[Array, Array]:
+def bounds(kind: type, name: str, limited: Mapping[str, Any] | None) -> tuple[Array, Array]:
     """Lower and upper bounds of a record's fields.
 
-    `given` has, by field, a pair or one number, which is meant for both sides.
+    `limited` has, by field, a pair or one number, which is meant for both sides.
     """
     fields = record.names(kind)
     low, high = np.full(len(fields), -inf), np.full(len(fields), inf)
-    for field, limits in (given or {}).items():
+    for field, limits in (limited or {}).items():
         if field not in fields:
             raise InvalidValue(record.unknown_name(name, field, fields))
         pair = np.asarray(limits, dtype=float)
@@ -176,8 +176,8 @@ def _circle(f: Formulation, x: Any, u: Any) -> Any:
 
     assert f.accelerations is not None
     state = record.unflatten(f.vehicle.State, ca.vertsplit(x))
-    given = record.unflatten(f.vehicle.Input, ca.vertsplit(u))
-    along, across = f.accelerations(state, given)
+    inputs = record.unflatten(f.vehicle.Input, ca.vertsplit(u))
+    along, across = f.accelerations(state, inputs)
     return along * along + across * across
 
 

@@ -74,9 +74,9 @@ class DeadTimes:
                 steps = _moved(steps, k, sign)
                 if not 0 <= steps[k] <= self.most:
                     break
-                found = self.at(steps, best.point)
-                if found.loss < best.loss:
-                    best, misses = found, 0
+                trial = self.at(steps, best.point)
+                if trial.loss < best.loss:
+                    best, misses = trial, 0
                 else:
                     misses += 1
         return best

@@ -119,17 +119,17 @@ def fit(
     best = search.settle(search.rough(problem.first(own)))
     _refuse_unknown(untold(problem, best), [*late, *(f.name for f in others)], recorded.name)
     estimates = _estimates(search, best, {**own, **{f.name: f.start for f in others}})
-    found = {e.name: e.value for e in estimates}
+    fitted = {e.name: e.value for e in estimates}
     order = {name: k for k, name in enumerate(field_names(vehicle.model.Params))}
     return Fit(
         recorded.name,
         model,
         tuple(sorted(estimates, key=lambda e: order[e.name])),
         compared(replay),
-        compared(replay, found),
+        compared(replay, fitted),
         replay.windows,
         recorded.dt,
-        {**gathered, **found},
+        {**gathered, **fitted},
         recorded.notes,
     )
 

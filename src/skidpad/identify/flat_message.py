@@ -39,14 +39,14 @@ class FlatMessage:
         if len(data) < 4 or data[0] != 0 or data[1] > 1:
             raise InvalidValue("a message is not in plain CDR")
         order = "<" if data[1] else ">"
-        at, found = 4, dict[str, float]()
+        at, values = 4, dict[str, float]()
         for name, code in self.fields:
             size = struct.calcsize(code)
             # Aligned to its own size, counted from behind the four bytes of the heading.
             at += -(at - 4) % size
-            found[f".{name}"] = float(struct.unpack_from(order + code, data, at)[0])
+            values[f".{name}"] = float(struct.unpack_from(order + code, data, at)[0])
             at += size
-        return found
+        return values
 
 
 def flat_message(definition: str) -> FlatMessage | None:

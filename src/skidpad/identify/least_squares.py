@@ -64,9 +64,9 @@ def solve(problem: Problem, start: Point) -> Solution:
         step = _step(problem, linear, point, damping)
         trial = problem.moved(point, linear, step)
         errors = problem.errors([trial])[0]
-        found = float(loss_of(problem, errors))
-        if found < loss:
-            gain, point, loss = loss - found, trial, found
+        trial_loss = float(loss_of(problem, errors))
+        if trial_loss < loss:
+            gain, point, loss = loss - trial_loss, trial, trial_loss
             sigma = noise(problem, errors)
             linear = problem.linear(point, sigma)
             damping = max(0.1 * damping, 1e-9)

@@ -84,8 +84,8 @@ class Problem:
         }
         for k, f in enumerate(self.free):
             named[f.name] = np.array([p.values[k] for p in points])
-        found = self.replay.run(named, np.stack([p.starts for p in points]))
-        each = [error(n, found[n], self.replay.measured[n][:, None]) for n in self.channels]
+        outputs = self.replay.run(named, np.stack([p.starts for p in points]))
+        each = [error(n, outputs[n], self.replay.measured[n][:, None]) for n in self.channels]
         return np.stack(each).transpose(2, 0, 3, 1)
 
     def linear(self, point: Point, sigma: Array) -> Linear:
@@ -134,8 +134,8 @@ class Problem:
         weights = np.array([_START_STEPS[names[k]] for k in places])
         starts = point.starts.copy()
         for window, (j, r) in enumerate(zip(linear.by_start, rest, strict=True)):
-            found = np.linalg.lstsq(j * weights, -r, rcond=_RANK)[0]
-            starts[window, places] += weights * found
+            steps = np.linalg.lstsq(j * weights, -r, rcond=_RANK)[0]
+            starts[window, places] += weights * steps
         return Point(point.late, values, starts)
 
 

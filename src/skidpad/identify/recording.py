@@ -158,11 +158,11 @@ def _why_not(log: Log, name: str) -> str:
     return f"; it is there, but {log.unread[name]}" if name in log.unread else ""
 
 
-def _check_unit(where: str, name: str, given: str, wanted: str) -> None:
+def _check_unit(where: str, name: str, unit: str, expected: str) -> None:
     """Raise for a column that says it has another unit; silence and "1" say nothing."""
-    if given not in ("", "1", wanted):
+    if unit not in ("", "1", expected):
         raise InvalidValue(
-            f"{where}: {name} is in {given}; it must be in {wanted}, the unit of every log here"
+            f"{where}: {name} is in {unit}; it must be in {expected}, the unit of every log here"
         )
 
 

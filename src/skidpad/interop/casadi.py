@@ -61,12 +61,12 @@ class CasadiModel(FlatModel):
             "f_disc": ("x u w p dt", {"x_next": self.f_disc, "residual": self.residual}),
             "outputs": ("x u w p", {"y": self.y}),
         }
-        made = {
+        functions = {
             name: _function(name, {i: getattr(self, i) for i in inputs.split()}, results)
             for name, (inputs, results) in forms.items()
             if None not in results.values()
         }
-        object.__setattr__(self, "functions", made)
+        object.__setattr__(self, "functions", functions)
 
     def derivative(self, x: Any, u: Any, w: Any = None, p: Any = None) -> Any:
         """x' at a state and input."""

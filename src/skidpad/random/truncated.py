@@ -38,8 +38,8 @@ class Truncated(UncertaintyModel):
         dim: int | None = None,
         fields: Fields | None = None,
     ) -> None:
-        given = {"mean": mean, "std": std, "lower": lower, "upper": upper}
-        shape = Shape.of(dim, fields, **given, nominal_value=nominal_value)
+        moments = {"mean": mean, "std": std, "lower": lower, "upper": upper}
+        shape = Shape.of(dim, fields, **moments, nominal_value=nominal_value)
         self._mean = read_only(shape.finite("mean", mean, shape.rest))
         self._std = read_only(shape.finite("std", std))
         self._lower = read_only(shape.vector("lower", lower, -np.inf))

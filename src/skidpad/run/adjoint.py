@@ -69,7 +69,9 @@ class Sweep:
             if total is None:
                 last = [segment.states[-1:], arguments.p, references[-1:]]
                 lam, end_p, end_value = end.run(last, segment.states.shape[1])
-            total = self._back(engine, arguments, references, segment, lam, None, total, progress)
+            total = self._swept_segment(
+                engine, arguments, references, segment, lam, None, total, progress
+            )
             lam = total.x
         assert total is not None
         value = cast(AnyArray, end_value)[0, :, 0]
@@ -91,12 +93,12 @@ class Sweep:
         nothing = space.xp.zeros((1, 1, 0), space.dtype)
         lam, total = seeds[-1:], None
         for segment in self._segments(arguments, steps):
-            total = self._back(engine, arguments, nothing, segment, lam, seeds, total)
+            total = self._swept_segment(engine, arguments, nothing, segment, lam, seeds, total)
             lam = total.x
         assert total is not None
         return total
 
-    def _back(
+    def _swept_segment(
         self,
         engine: AdjointEngine,
         arguments: Given,

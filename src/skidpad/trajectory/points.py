@@ -185,11 +185,11 @@ class Points(Table):
                 "units only); give it: dataclasses.replace(trajectory, Point=vehicle.State)"
             )
         wanted = [PREFIXES[self.mode.value] + name for name in record.names(self.Point)]
-        found = [c.name for c in self._columns_of_points()]
-        if wanted != found:
+        names = [c.name for c in self._columns_of_points()]
+        if wanted != names:
             raise InvalidValue(
                 f"points of {self.Point.__name__} need the columns {', '.join(wanted)}; "
-                f"this trajectory has {', '.join(found)}"
+                f"this trajectory has {', '.join(names)}"
             )
         return self.Point
 

@@ -75,8 +75,8 @@ class Table:
         Nobody may write to `t` (samples,) and `rows` (samples, fields) again. The columns are made
         when they are first asked for: a simulation of a few steps takes less time than that.
         """
-        made = object.__new__(cls)
-        made.__dict__.update(
+        table = object.__new__(cls)
+        table.__dict__.update(
             t=t,
             name=layout.name,
             meta=meta,
@@ -86,7 +86,7 @@ class Table:
             _rows=rows,
             _layout=layout,
         )
-        return made
+        return table
 
     def _by_name(self) -> dict[str, Column]:
         """The columns by name. Copying and unpickling ask for it before there are any."""

@@ -97,9 +97,9 @@ def _turned(
     square = np.maximum.reduceat((x - middle_x) ** 2 + (y - middle_y) ** 2, starts)
     inside = np.repeat(convex, counts)
     about = np.repeat(convex & left, counts)
-    made = rows.copy()
-    made[about, :4] = rows[about][:, [2, 3, 0, 1]]
-    made[:, 5], made[:, 6] = middle_x, middle_y
+    turned = rows.copy()
+    turned[about, :4] = rows[about][:, [2, 3, 0, 1]]
+    turned[:, 5], turned[:, 6] = middle_x, middle_y
     # Rounding must not put a sensor within a loop outside of its disc.
-    made[:, 7] = np.where(inside, np.repeat(square, counts) * (1.0 + 1e-9), NEVER)
-    return made
+    turned[:, 7] = np.where(inside, np.repeat(square, counts) * (1.0 + 1e-9), NEVER)
+    return turned

@@ -56,20 +56,20 @@ def draw_with_care(rays: Any, view: Any, x0: float, y0: float, x1: float, y1: fl
 @inlined
 def draw_block(rays: Any, view: Any, table: Any, block: int, plan: Any, places: Any) -> bool:
     """Draw eight segments; returns whether the sensor is on one."""
-    found = prepare(view, table, block, plan, places)
-    todo = found & 255
+    lanes = prepare(view, table, block, plan, places)
+    todo = lanes & 255
     while todo != 0:
         lane = lowest_bit(todo)
         todo &= todo - 1
         ax, ay, bx, by = plan[lane], plan[lane + 8], plan[lane + 16], plan[lane + 24]
         mx, my = plan[lane + 32], plan[lane + 40]
         first, last = places[lane], places[lane + 8]
-        if found >> (lane + 8) & 1:
+        if lanes >> (lane + 8) & 1:
             meet(rays, 0, first, ax, ay, bx, by, mx, my)
             first, last = last, int(view[TOP]) >> 3
         meet(rays, first, last, ax, ay, bx, by, mx, my)
     touching = False
-    todo = found >> 16
+    todo = lanes >> 16
     while todo != 0:
         at = 64 * block + lowest_bit(todo)
         todo &= todo - 1

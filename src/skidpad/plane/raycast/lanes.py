@@ -37,32 +37,32 @@ class Lanes:
     def _of(self, other: Lanes | float) -> Any:
         return other.value if isinstance(other, Lanes) else ir.Constant(_VECTOR, [other] * LANES)
 
-    def _made(self, name: str, left: Any, right: Any) -> Lanes:
+    def _combined(self, name: str, left: Any, right: Any) -> Lanes:
         return Lanes(self.builder, getattr(self.builder, name)(left, right))
 
     def __add__(self, other: Lanes | float) -> Lanes:
-        return self._made("fadd", self.value, self._of(other))
+        return self._combined("fadd", self.value, self._of(other))
 
     def __sub__(self, other: Lanes | float) -> Lanes:
-        return self._made("fsub", self.value, self._of(other))
+        return self._combined("fsub", self.value, self._of(other))
 
     def __rsub__(self, other: float) -> Lanes:
-        return self._made("fsub", self._of(other), self.value)
+        return self._combined("fsub", self._of(other), self.value)
 
     def __mul__(self, other: Lanes | float) -> Lanes:
-        return self._made("fmul", self.value, self._of(other))
+        return self._combined("fmul", self.value, self._of(other))
 
     def __truediv__(self, other: Lanes | float) -> Lanes:
-        return self._made("fdiv", self.value, self._of(other))
+        return self._combined("fdiv", self.value, self._of(other))
 
     def __rtruediv__(self, other: float) -> Lanes:
-        return self._made("fdiv", self._of(other), self.value)
+        return self._combined("fdiv", self._of(other), self.value)
 
     def __and__(self, other: Lanes) -> Lanes:
-        return self._made("and_", self.value, other.value)
+        return self._combined("and_", self.value, other.value)
 
     def __or__(self, other: Lanes) -> Lanes:
-        return self._made("or_", self.value, other.value)
+        return self._combined("or_", self.value, other.value)
 
     def __invert__(self) -> Lanes:
         return Lanes(self.builder, self.builder.not_(self.value))
@@ -240,11 +240,11 @@ def store_in_row(
 ) -> None:
     """Store a block of a row of a matrix, of float64 or float32, as far as the row goes."""
     kind, matrix = array
-    made = context.make_array(kind)(context, builder, matrix)
-    columns = builder.extract_value(made.shape, 1)
+    view = context.make_array(kind)(context, builder, matrix)
+    columns = builder.extract_value(view.shape, 1)
     first = builder.mul(block, ir.Constant(_LONG, LANES))
-    place = builder.gep(made.data, [builder.add(builder.mul(row, columns), first)])
-    number = made.data.type.pointee
+    place = builder.gep(view.data, [builder.add(builder.mul(row, columns), first)])
+    number = view.data.type.pointee
     vector, mask = ir.VectorType(number, LANES), ir.VectorType(ir.IntType(1), LANES)
     stored = value.value if number == _DOUBLE else builder.fptrunc(value.value, vector)
     places = ir.Constant(ir.VectorType(_LONG, LANES), list(range(LANES)))

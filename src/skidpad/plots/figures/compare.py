@@ -50,9 +50,9 @@ def compare(
     of the first run within both, the other run interpolated.
     """
     check(path, backend, size)
-    by_name = aligned(runs, names, align)
-    shown = common_columns(by_name, columns)
-    looks = {name: _look(k) for k, name in enumerate(by_name)}
+    named_runs = aligned(runs, names, align)
+    shown = common_columns(named_runs, columns)
+    looks = {name: _look(k) for k, name in enumerate(named_runs)}
     with_path = columns is None and all({"x", "y"} <= set(run.names) for run in runs)
     stacks = 2 if len(shown) > 2 else 1
     levels = -(-len(shown) // stacks)
@@ -61,7 +61,7 @@ def compare(
     widths = (*[4.6] * with_path, *[4.2] * stacks)
     with new_figure(widths, heights.tolist(), size) as (figure, grid):
         if with_path:
-            _draw_paths(figure.add_subplot(grid[:, 0]), by_name, looks)
+            _draw_paths(figure.add_subplot(grid[:, 0]), named_runs, looks)
         first: Axes | None = None
         for k, name in enumerate(shown):
             stack, level = divmod(k, levels)
@@ -69,14 +69,14 @@ def compare(
             lowest = level == levels - 1 or k == len(shown) - 1
             axes = figure.add_subplot(grid[row, column], sharex=first)
             first = first or axes
-            _draw_overlay(axes, by_name, name, looks)
+            _draw_overlay(axes, named_runs, name, looks)
             if differences:
                 axes.tick_params(labelbottom=False)
                 axes = figure.add_subplot(grid[row + 1, column], sharex=first)
-                _draw_differences(axes, by_name, name, looks)
+                _draw_differences(axes, named_runs, name, looks)
             axes.tick_params(labelbottom=lowest)
             axes.set_xlabel("time [s]" if lowest else "")
-        headings(figure, title, _keys(looks), warning=_warning(by_name))
+        headings(figure, title, _keys(looks), warning=_warning(named_runs))
     return finished(figure, path)
 
 

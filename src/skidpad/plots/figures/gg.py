@@ -61,9 +61,9 @@ def gg(
         raise InvalidValue(
             f"colour = {colour!r} is unknown; allowed are {', '.join(get_args(Colour))}"
         )
-    by_name = run_names(runs, names)
+    named_runs = run_names(runs, names)
     bound = None if limit is None else limit_of(limit)
-    pairs = {name: accelerations(run) for name, run in by_name.items()}
+    pairs = {name: accelerations(run) for name, run in named_runs.items()}
     reach = max(float(np.nanmax(np.hypot(*pair), initial=0.0)) for pair in pairs.values())
     radius = 1.08 * max(reach, *(bound or (0.0,)), 0.5 * G)
     coloured = len(runs) == 1 and colour != "none"

@@ -35,10 +35,10 @@ def aligned(
         raise InvalidValue(f"compare takes at least 2 trajectories, got {len(runs)}")
     if align not in get_args(Align):
         raise InvalidValue(f"align = {align!r} is unknown; allowed are 'time', 'start'")
-    by_name = run_names(runs, names)
+    named_runs = run_names(runs, names)
     if align == "time":
-        return by_name
-    return {name: run.starting_at(0.0) for name, run in by_name.items()}
+        return named_runs
+    return {name: run.starting_at(0.0) for name, run in named_runs.items()}
 
 
 def run_names(runs: Sequence[Trajectory], names: Sequence[str] | None) -> dict[str, Trajectory]:

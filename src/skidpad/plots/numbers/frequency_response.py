@@ -87,9 +87,9 @@ def steering_system(vehicle: Vehicle, x: Any, u: Any, input: str = "steer") -> L
     rows = [np.eye(len(states))[states.index("omega")]]
     direct, outputs = [np.zeros(len(commands))], ["omega"]
     if any(set(pair) <= set(record.names(model.Outputs)) for pair in PAIRS):
-        felt = linearise_acceleration(vehicle, x, u, a_long_max=1.0, a_lat_max=1.0)
-        rows.append(felt.across_x)
-        direct.append(felt.across_u)
+        acceleration = linearise_acceleration(vehicle, x, u, a_long_max=1.0, a_lat_max=1.0)
+        rows.append(acceleration.across_x)
+        direct.append(acceleration.across_u)
         outputs.append("a_y")
     C, D = np.array(rows), np.array(direct)
     if input == "steer" and "steer" in states:
