@@ -11,7 +11,7 @@ import pytest
 
 import skidpad as sp
 from skidpad.world.errors import WorldWarning
-from skidpad.world.ground.slopes import down
+from skidpad.world.ground.ground import down
 from world.grounds import axes, grade
 from world.worlds import world
 

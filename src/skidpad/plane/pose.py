@@ -12,23 +12,8 @@ from typing import Any
 import numpy as np
 
 from ..arrays import Array
-from ..body import Pose
+from ..body import Pose as Pose
 from ..ops import cos, sin
-
-__all__ = [
-    "Pose",
-    "moved",
-    "placed",
-    "points_to_body",
-    "points_to_world",
-    "relative",
-    "rotated",
-    "to_body",
-    "to_world",
-    "turned",
-    "turned_back",
-    "unrotated",
-]
 
 
 def turned(c: Any, s: Any, x: Any, y: Any) -> tuple[Any, Any]:

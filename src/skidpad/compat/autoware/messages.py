@@ -13,24 +13,9 @@ from math import isfinite, isinf
 from typing import Any, NamedTuple
 
 from ... import record
-from ...components.gear import Gear
+from ...components.gear import Gear as Gear
 from ...errors import InvalidValue
 from ...units import m, m_s, m_s2, one, rad
-
-__all__ = [
-    "ActuationCommand",
-    "ControlCommand",
-    "ControlMode",
-    "Gear",
-    "HazardLights",
-    "InitialPose",
-    "TurnIndicators",
-    "actuation_command",
-    "control_command",
-    "initial_pose",
-    "member",
-    "single",
-]
 
 
 class ControlMode(IntEnum):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from ...components.actuator import limited, servo_rate
+from ...components.actuator import limited
 from ...components.gear import driven_acceleration
 from ...components.gear_ratio import tyre_target
 from ...components.mechanical_steering import limited_target, steered
@@ -13,9 +13,9 @@ from ...components.table import NoTable, at_column, at_row
 from ...model import Model, NoDisturbance
 from ...ops import abs, where
 from ...units import m_s, m_s2, rad, rad_s, s
-from .body import by_steering_map, by_steering_wheel, car
-from .drive import Moving, driven, report, time_constant
-from .records import ActuationInput, GearedState, MechanicalState, Report
+from .body import by_steering_map, by_steering_wheel
+from .drive import Moving, command_model, driven, reported_with_stop, time_constant, towards
+from .records import ActuationInput, GearedState, MechanicalState
 from .rules import Rules, guarded
 
 SteerRate = Callable[[Moving], rad_s]
@@ -54,12 +54,6 @@ def _limited(after: Moving, p: Any) -> Moving:
     )
 
 
-def towards(target: rad, x: Any, p: Any) -> rad_s:
-    """Rate of steering from the measured angle at the start of the update to a `target`."""
-    error = x.steer + p.steer_bias - target
-    return servo_rate(error, time_constant(p.steer_time_constant, p), p.steer_rate_lim)
-
-
 def plain(x: Any, u: ActuationInput, p: Any, rules: Rules) -> SteerRate:
     """The command is a tyre angle."""
     rate = towards(u.steer, x, p)
@@ -88,6 +82,21 @@ def mapped(x: Any, u: ActuationInput, p: Any, rules: Rules) -> SteerRate:
     return rate
 
 
+def _pedal_model(
+    name: str, summary: str, Params: type, rules: Rules, steering: Any, **parts: Any
+) -> Model:
+    return command_model(
+        name,
+        summary,
+        Params,
+        rules,
+        ActuationInput,
+        steering=steering,
+        outputs=reported_with_stop,
+        **parts,
+    )
+
+
 def _servo_model(
     name: str,
     summary: str,
@@ -102,7 +111,7 @@ def _servo_model(
         after = _limited(_driven(x, u, p, dt, steering(x, u, p, rules)), p)
         return guarded(x, GearedState(*after), u.gear, dt, p, rules)
 
-    return _model(name, summary, Params, rules, command, State=GearedState, update=update)
+    return _pedal_model(name, summary, Params, rules, command, State=GearedState, update=update)
 
 
 def plain_cmd(Params: type, rules: Rules) -> Model:
@@ -139,7 +148,7 @@ def mechanical(Params: type, rules: Rules) -> Model:
         state = MechanicalState(*after)._replace(steer_target=asked, column=column)
         return guarded(x, state, u.gear, dt, p, rules)
 
-    return _model(
+    return _pedal_model(
         "ACTUATION_CMD_MECHANICAL",
         "Pedals through maps; the steering command turns a column with inertia and friction",
         Params,
@@ -149,37 +158,4 @@ def mechanical(Params: type, rules: Rules) -> Model:
         update=update,
         keeps=("steer_target",),
         mirror_odd=dict.fromkeys(("column.rate", "column.integral", "column.error"), True),
-    )
-
-
-def _reported(x: Any, u: ActuationInput, w: NoDisturbance, p: Any) -> Report:
-    return report(x, x.a_x + x.a_stop, p)
-
-
-def _model(
-    name: str,
-    summary: str,
-    Params: type,
-    rules: Rules,
-    command: Callable[[Any, rad, Any], Any] | None,
-    keeps: tuple[str, ...] = (),
-    **parts: Any,
-) -> Model:
-    return Model(
-        name=name,
-        summary=summary,
-        Params=Params,
-        Input=ActuationInput,
-        body=car(ActuationInput, steering=command),
-        Outputs=Report,
-        outputs=_reported,
-        dead_times={
-            "accel": "accel_time_delay",
-            "brake": "brake_time_delay",
-            "steer": "steer_time_delay",
-        },
-        dead_time_rule=rules.dead_time,
-        reset_keeps=(*keeps, "pending") if rules.upstream else (),
-        reproduces=rules.reproduces,
-        **parts,
     )

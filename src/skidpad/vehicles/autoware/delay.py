@@ -15,9 +15,8 @@ from ...components.table import NoTable, at_column, at_row
 from ...model import Model, NoDisturbance
 from ...ops import maximum
 from ...units import m, m_s, m_s2, rad, rad_s, s
-from .body import car
-from .drive import driven, report, time_constant
-from .records import AccelerationInput, GearedInput, GearedState, Report, State, VelocityInput
+from .drive import command_model, driven, reported_with_stop, time_constant, towards
+from .records import AccelerationInput, GearedInput, GearedState, State, VelocityInput
 from .rules import Rules, guarded
 
 
@@ -60,20 +59,14 @@ def steer_vel(Params: type, rules: Rules) -> Model:
         after = rk4(rates, _Rolling(x.x, x.y, x.yaw, x.v_x, x.steer), dt)
         return State(*after, rules.velocity_change(x.v_x, after.v_x, dt, p, x.a_x))
 
-    return Model(
-        name="DELAY_STEER_VEL",
-        State=State,
-        Input=VelocityInput,
-        body=car(VelocityInput),
-        Params=Params,
+    return command_model(
+        "DELAY_STEER_VEL",
+        "Velocity and steering angle lag behind the commands",
+        Params,
+        rules,
+        VelocityInput,
         update=update,
-        outputs=_reported,
-        Outputs=Report,
-        dead_times={"velocity": "vel_time_delay", "steer": "steer_time_delay"},
-        dead_time_rule=rules.dead_time,
-        reset_keeps=("a_x", "pending") if rules.upstream else (),
-        reproduces=rules.reproduces,
-        summary="Velocity and steering angle lag behind the commands",
+        keeps=("a_x",),
     )
 
 
@@ -83,17 +76,9 @@ def steer_acc(Params: type, rules: Rules) -> Model:
     def update(x: State, u: AccelerationInput, w: NoDisturbance, p: Any, dt: s) -> State:
         return State(*_driven(x, u, p, dt))
 
-    return Model(
-        name="DELAY_STEER_ACC",
-        State=State,
-        Input=AccelerationInput,
-        body=car(AccelerationInput),
-        Params=Params,
-        update=update,
-        outputs=_reported,
-        summary="Acceleration and steering angle lag behind the commands",
-        **_common(rules),
-    )
+    summary = "Acceleration and steering angle lag behind the commands"
+    name = "DELAY_STEER_ACC"
+    return command_model(name, summary, Params, rules, AccelerationInput, update=update)
 
 
 def steer_acc_geared(Params: type, rules: Rules) -> Model:
@@ -102,17 +87,8 @@ def steer_acc_geared(Params: type, rules: Rules) -> Model:
     def update(x: GearedState, u: GearedInput, w: NoDisturbance, p: Any, dt: s) -> GearedState:
         return guarded(x, GearedState(*_driven(x, u, p, dt)), u.gear, dt, p, rules)
 
-    return Model(
-        name="DELAY_STEER_ACC_GEARED",
-        State=GearedState,
-        Input=GearedInput,
-        body=car(GearedInput),
-        Params=Params,
-        update=update,
-        outputs=_reported_with_stop,
-        summary="Acceleration and steering angle lag behind the commands; moves as the gear allows",
-        **_common(rules),
-    )
+    summary = "Acceleration and steering angle lag behind the commands; moves as the gear allows"
+    return _geared("DELAY_STEER_ACC_GEARED", summary, Params, rules, update)
 
 
 def steer_map_acc_geared(Params: type, rules: Rules) -> Model:
@@ -122,17 +98,8 @@ def steer_map_acc_geared(Params: type, rules: Rules) -> Model:
         after = _mapped(x, u, p, dt)
         return guarded(x, GearedState(*after), u.gear, dt, p, rules)
 
-    return Model(
-        name="DELAY_STEER_MAP_ACC_GEARED",
-        State=GearedState,
-        Input=GearedInput,
-        body=car(GearedInput),
-        Params=Params,
-        update=update,
-        outputs=_reported_with_stop,
-        summary="Acceleration lags behind what a map of command and velocity says",
-        **_common(rules),
-    )
+    summary = "Acceleration lags behind what a map of command and velocity says"
+    return _geared("DELAY_STEER_MAP_ACC_GEARED", summary, Params, rules, update)
 
 
 def _driven(x: Any, u: Any, p: Any, dt: s) -> tuple[Any, ...]:
@@ -147,8 +114,7 @@ def _driven(x: Any, u: Any, p: Any, dt: s) -> tuple[Any, ...]:
 def _mapped(x: Any, u: Any, p: Any, dt: s) -> tuple[Any, ...]:
     """As `_driven`, with a map in place of the factors and without a dead band."""
     command = limited(u.acceleration, p.vel_rate_lim)
-    error = x.steer + p.steer_bias - limited(u.steer, p.steer_lim)
-    rate = servo_rate(error, time_constant(p.steer_time_constant, p), p.steer_rate_lim)
+    rate = towards(limited(u.steer, p.steer_lim), x, p)
     t = time_constant(p.acc_time_constant, p)
     if isinstance(p.acceleration_map, NoTable):
         after = driven(x, dt, p, lambda v_x: command, t, lambda at: rate)
@@ -158,20 +124,6 @@ def _mapped(x: Any, u: Any, p: Any, dt: s) -> tuple[Any, ...]:
     return after._replace(v_x=limited(after.v_x, p.vel_lim))
 
 
-def _reported(x: Any, u: Any, w: NoDisturbance, p: Any) -> Report:
-    return report(x, x.a_x, p)
-
-
-def _reported_with_stop(x: Any, u: Any, w: NoDisturbance, p: Any) -> Report:
-    return report(x, x.a_x + x.a_stop, p)
-
-
-def _common(rules: Rules) -> dict[str, Any]:
-    """What the models driven by acceleration share."""
-    return {
-        "Outputs": Report,
-        "dead_times": {"acceleration": "acc_time_delay", "steer": "steer_time_delay"},
-        "dead_time_rule": rules.dead_time,
-        "reset_keeps": ("pending",) if rules.upstream else (),
-        "reproduces": rules.reproduces,
-    }
+def _geared(name: str, summary: str, Params: type, rules: Rules, update: Any) -> Model:
+    parts: dict[str, Any] = {"State": GearedState, "update": update, "outputs": reported_with_stop}
+    return command_model(name, summary, Params, rules, GearedInput, **parts)

@@ -13,7 +13,7 @@ from ...components.single_track import rolling, yaw_rate
 from ...model import Model, NoDisturbance
 from ...ops import maximum, where
 from ...units import m, m_s, m_s2, rad, s
-from .body import car
+from .drive import command_model
 from .records import AccelerationInput, GearedInput, Report, State, VelocityInput
 from .rules import Rules
 
@@ -55,18 +55,16 @@ def steer_vel(Params: type, rules: Rules) -> Model:
         omega = yaw_rate(u.velocity, u.steer, p.wheel_base)
         return Report(u.velocity, 0.0, x.a_x, omega, u.steer)
 
-    return Model(
-        name="IDEAL_STEER_VEL",
-        State=State,
-        Input=VelocityInput,
-        body=car(VelocityInput, ideal=True),
-        Params=Params,
+    return command_model(
+        "IDEAL_STEER_VEL",
+        "Rolls with the commanded velocity and steering angle",
+        Params,
+        rules,
+        VelocityInput,
+        ideal=True,
         update=update,
         outputs=outputs,
-        Outputs=Report,
-        reset_keeps=("v_x", "a_x") if rules.upstream else (),
-        reproduces=rules.reproduces,
-        summary="Rolls with the commanded velocity and steering angle",
+        keeps=("v_x", "a_x"),
     )
 
 
@@ -80,17 +78,15 @@ def steer_acc(Params: type, rules: Rules) -> Model:
     def outputs(x: State, u: AccelerationInput, w: NoDisturbance, p: Any) -> Report:
         return Report(x.v_x, 0.0, u.acceleration, yaw_rate(x.v_x, u.steer, p.wheel_base), u.steer)
 
-    return Model(
-        name="IDEAL_STEER_ACC",
-        State=State,
-        Input=AccelerationInput,
-        body=car(AccelerationInput, ideal=True),
-        Params=Params,
+    return command_model(
+        "IDEAL_STEER_ACC",
+        "Rolls with the commanded acceleration and steering angle",
+        Params,
+        rules,
+        AccelerationInput,
+        ideal=True,
         update=update,
         outputs=outputs,
-        Outputs=Report,
-        reproduces=rules.reproduces,
-        summary="Rolls with the commanded acceleration and steering angle",
     )
 
 
@@ -113,16 +109,14 @@ def steer_acc_geared(Params: type, rules: Rules) -> Model:
     def outputs(x: State, u: GearedInput, w: NoDisturbance, p: Any) -> Report:
         return Report(x.v_x, 0.0, x.a_x, yaw_rate(x.v_x, u.steer, p.wheel_base), u.steer)
 
-    return Model(
-        name="IDEAL_STEER_ACC_GEARED",
-        State=State,
-        Input=GearedInput,
-        body=car(GearedInput, ideal=True),
-        Params=Params,
+    return command_model(
+        "IDEAL_STEER_ACC_GEARED",
+        "Rolls with the commanded acceleration and steering angle as the gear allows",
+        Params,
+        rules,
+        GearedInput,
+        ideal=True,
         update=update,
         outputs=outputs,
-        Outputs=Report,
-        reset_keeps=("a_x",) if rules.upstream else (),
-        reproduces=rules.reproduces,
-        summary="Rolls with the commanded acceleration and steering angle as the gear allows",
+        keeps=("a_x",),
     )

@@ -14,10 +14,9 @@ from ...components.single_track import rolling
 from ...model import Model, NoDisturbance
 from ...ops import abs, logical_and, where
 from ...units import m_s, m_s2, one, s
-from .body import car
 from .delay import scaled_acceleration, scaled_steer, steer_rate
-from .drive import report, time_constant
-from .records import PedalInput, PedalState, Report
+from .drive import command_model, time_constant
+from .records import PedalInput, PedalState
 from .rules import Rules
 
 
@@ -51,21 +50,12 @@ def steer_acc_geared_wo_fall_guard(Params: type, rules: Rules) -> Model:
             pedal=next_pedal,
         )
 
-    def outputs(x: PedalState, u: PedalInput, w: NoDisturbance, p: Any) -> Report:
-        return report(x, x.a_x, p)
-
-    return Model(
-        name="DELAY_STEER_ACC_GEARED_WO_FALL_GUARD",
+    return command_model(
+        "DELAY_STEER_ACC_GEARED_WO_FALL_GUARD",
+        "Pedal and steering angle lag behind the commands; the car may roll back",
+        Params,
+        rules,
+        PedalInput,
         State=PedalState,
-        Input=PedalInput,
-        body=car(PedalInput),
-        Params=Params,
         update=update,
-        outputs=outputs,
-        Outputs=Report,
-        dead_times={"acceleration": "acc_time_delay", "steer": "steer_time_delay"},
-        dead_time_rule=rules.dead_time,
-        reset_keeps=("pending",) if rules.upstream else (),
-        reproduces=rules.reproduces,
-        summary="Pedal and steering angle lag behind the commands; the car may roll back",
     )

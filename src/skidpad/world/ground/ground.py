@@ -2,22 +2,64 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
+from ... import record
 from ...arrays import Array
-from ...body import GroundUnder
+from ...body import Down, GroundUnder
 from ...units import m, rad, s
 from ..contact.contacts import Moving
+from ..errors import WorldWarning
 from ..motion.bodies import Bodies
 from ..motion.build import BuiltVehicle
 from ..scene.scene import Scene, VehicleSpec
 from .footing import Footing
 from .regions import Regions
-from .slopes import down, tell, warn_of_those_not_told
 from .terrain import Terrain
+
+
+def down(pitch: Any, roll: Any) -> Down:
+    """Where down is for vehicles that lie so; pitch positive nose down, roll right side down."""
+    return Down(np.sin(pitch), 0.0 - np.cos(pitch) * np.sin(roll))
+
+
+def tell(bodies: Bodies, ground: GroundUnder) -> None:
+    """Write what the ground does into inputs and disturbances of the vehicles of a group.
+
+    A model without `on_ground` drives on slopes as on level ground.
+    """
+    if bodies.body.on_ground is None:
+        return
+    u, w = bodies.body.on_ground(bodies.x, bodies.u, bodies.w, ground, bodies.p)
+    _write(bodies.u, u)
+    _write(bodies.w, w)
+
+
+def _write(columns: Any, values: Any) -> None:
+    for column, value in zip(record.flatten(columns), record.flatten(values), strict=True):
+        if value is not column:
+            column[:] = value
+
+
+def warn_of_those_not_told(groups: Sequence[Bodies]) -> None:
+    """Name the vehicles whose models slopes do nothing to."""
+    without = [
+        f"{name} ({bodies.group.model.name})"
+        for bodies in groups
+        if bodies.body.on_ground is None
+        for name in bodies.group.names
+    ]
+    if without:
+        warnings.warn(
+            "slopes do not pull at vehicles whose models take neither a force nor an acceleration: "
+            + ", ".join(without),
+            WorldWarning,
+            stacklevel=6,
+        )
 
 
 class Ground:

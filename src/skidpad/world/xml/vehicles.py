@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Mapping
+from dataclasses import replace
+from itertools import pairwise
 
 from ...errors import InvalidValue
 from ...record import fields as leaves
 from ...vehicles.wheeled import Description
 from ..scene.shapes import Shape, Visual
-from ..scene.vehicle import Odometry, OwnDynamics, VehicleSpec
+from ..scene.vehicle import Odometry, OwnDynamics, TimedPath, TimedPoint, VehicleSpec
 from .common import (
     Names,
     class_of,
@@ -25,7 +27,36 @@ from .fields import Fields, as_number, one_of
 from .nodes import Node
 from .sensors import OWN, sensors
 from .shapes import Models, visuals
-from .timed_path import timed_path
+
+
+def timed_path(vehicle: Fields) -> TimedPath | None:
+    """The path that a vehicle follows by itself; None: it has none."""
+    dynamics = vehicle.find("dynamics")
+    controller = None if dynamics is None else Fields.of(dynamics).find("controller")
+    if controller is None or controller.attribute("class") != "trajectory":
+        return None
+    return vehicle.kept(lambda: _path(controller), None)
+
+
+def _path(node: Node) -> TimedPath:
+    fields = Fields.of(node)
+    points = sorted(_point(child) for child in fields.all("waypoint"))
+    if len(points) < 2:
+        raise node.error(
+            f'a trajectory needs two or more <waypoint t=".." x=".." y=".."/>, got {len(points)}'
+        )
+    for before, after in pairwise(points):
+        if before.time == after.time:
+            raise node.error(f"two waypoints are at t = {after.time:g} s")
+    # Both as children and as attributes, in either mode.
+    path = fields.record(fields.record(TimedPath(())), attributes_of=node)
+    return replace(path, points=tuple(points))
+
+
+def _point(node: Node) -> TimedPoint:
+    texts = {"t": node.attribute("t"), "x": node.attribute("x"), "y": node.attribute("y")}
+    numbers = [as_number(node, name, text or "0") for name, text in texts.items()]
+    return TimedPoint(*numbers)
 
 
 def vehicle(node: Node, classes: Mapping[str, Node], names: Names, models: Models) -> VehicleSpec:
