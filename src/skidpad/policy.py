@@ -91,9 +91,9 @@ class Policy(Constant):
             return answer, self.Memory()
         # A record is a tuple too, so an input of two fields is not to be taken for a pair.
         if type(answer) is not tuple or len(answer) != 2 or not isinstance(answer[1], self.Memory):
-            wanted = f"(u, m) with m a {self.Memory.__qualname__} record"
-            wanted = wanted if record.size(self.Memory) else "the vehicle's input, a record"
-            raise InvalidValue(f"{self._label} must return {wanted}; it returned {answer!r}")
+            expected = f"(u, m) with m a {self.Memory.__qualname__} record"
+            expected = expected if record.size(self.Memory) else "the vehicle's input, a record"
+            raise InvalidValue(f"{self._label} must return {expected}; it returned {answer!r}")
         return answer
 
     def controller(self, dt: float, *, reference: Any = None, params: Any = None) -> Controller:

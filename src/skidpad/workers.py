@@ -93,10 +93,10 @@ def spread(
         progress: is advanced by the rows that are done.
     """
     if threads is None:
-        wanted = min(worth, cores()) if worth > 1 else 1
+        useful = min(worth, cores()) if worth > 1 else 1
     else:
-        wanted = checked_threads(threads)
-    used = max(1, min(wanted, rows))
+        useful = checked_threads(threads)
+    used = max(1, min(useful, rows))
     if used == 1 and worth <= _ROWS_IN_ONE:
         work(0, rows)
         if progress is not None:

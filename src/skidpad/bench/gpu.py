@@ -95,7 +95,7 @@ def _of_precision(
 
 
 def _jax_rate(
-    jax: jax_device.Found, vehicles: int, reference: Reference
+    jax: jax_device.Answer, vehicles: int, reference: Reference
 ) -> tuple[dict[str, Measured], dict[str, str]]:
     if isinstance(jax, str):
         return {}, {"jax": jax}
@@ -116,9 +116,9 @@ def _same_bits(source: Source, work: FleetWork, end: Any) -> bool:
     """Whether the first vehicles end where the CPU takes them, to the last bit."""
     few = work.first(SAME_BITS)
     fleet = source.fleet(precision=str(work.x0.dtype))
-    wanted = fleet.rollout(few.x0, few.u, steps=work.steps, every=work.steps)[-1]
+    on_cpu = fleet.rollout(few.x0, few.u, steps=work.steps, every=work.steps)[-1]
     on_device = np.ascontiguousarray(on_host(end[:, :SAME_BITS]).T)
-    return on_device.tobytes() == np.ascontiguousarray(wanted).tobytes()
+    return on_device.tobytes() == np.ascontiguousarray(on_cpu).tobytes()
 
 
 def _details(work: FleetWork, fleet: Fleet) -> dict[str, Any]:

@@ -51,9 +51,9 @@ def gradient_work(count: int, steps: int, checked: int) -> GradientWork:
     That is too little steering to reach the limit of its rate, where the cost has a kink and
     central differences would say nothing.
     """
-    some = fleet_work(count, RK4_DT, steps, checked)
+    held = fleet_work(count, RK4_DT, steps, checked)
     u = np.random.default_rng(SEED).uniform(LOWEST, HIGHEST, (steps, count, len(LOWEST)))
-    return GradientWork(some.vehicle, RK4_DT, some.x0, u, some.checked)
+    return GradientWork(held.vehicle, RK4_DT, held.x0, u, held.checked)
 
 
 def gradient_reference(work: GradientWork) -> Reference:
@@ -61,18 +61,18 @@ def gradient_reference(work: GradientWork) -> Reference:
 
     The vehicle's function is called directly on arrays, one column for every moved input.
     """
-    some = work.first(work.checked)
-    steps, count, inputs = some.u.shape
+    few = work.first(work.checked)
+    steps, count, inputs = few.u.shape
     # Small beside the range of each input, large beside the rounding of the cost.
     moves = 2e-3 * np.array(HIGHEST)
     total = np.zeros((steps, inputs, count))
     for place, weight in _STENCIL:
-        moved = np.broadcast_to(some.u[:, None, None], (steps, steps, inputs, count, inputs)).copy()
+        moved = np.broadcast_to(few.u[:, None, None], (steps, steps, inputs, count, inputs)).copy()
         at, of = np.ix_(range(steps), range(inputs))
         moved[at, at, of, :, of] += (place * moves)[None, :, None]
-        x0 = np.broadcast_to(some.x0, (steps, inputs, *some.x0.shape))
+        x0 = np.broadcast_to(few.x0, (steps, inputs, *few.x0.shape))
         flat = moved.reshape(steps, -1, inputs)
-        costs = _costs(some.vehicle, some.dt, x0.reshape(-1, some.x0.shape[1]), flat)
+        costs = _costs(few.vehicle, few.dt, x0.reshape(-1, few.x0.shape[1]), flat)
         total += weight * costs.reshape(steps, inputs, count) / moves[:, None]
     end = np.moveaxis(total, 2, 0).reshape(-1, inputs)
     return Reference(end, np.abs(end).max(axis=0))

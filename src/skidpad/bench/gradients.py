@@ -99,9 +99,9 @@ def _same_bits(
     """Whether the first vehicles have the cost and the derivatives of the CPU to the last bit."""
     few = work.first(SAME_BITS)
     fleet: Fleet = source.fleet(precision=precision)
-    wanted, derived = fleet.gradient(few.x0, few.u, source.cost, wrt="controls")
+    cost, derived = fleet.gradient(few.x0, few.u, source.cost, wrt="controls")
     here = np.ascontiguousarray(gradient[:, :SAME_BITS])
     return (
-        value[:SAME_BITS].tobytes() == wanted.tobytes()
+        value[:SAME_BITS].tobytes() == cost.tobytes()
         and here.tobytes() == np.ascontiguousarray(derived.controls).tobytes()
     )

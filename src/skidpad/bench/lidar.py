@@ -191,11 +191,11 @@ def _cuda_entry(name: str, scenery: Scenery, device: Device, budget: Budget) -> 
         (times,) = interleaved([scan], 5 * budget.repeats)
         rates[precision] = best_rate(out.size, times)
         ranges[precision] = on_host(out[:64])
-    wanted = Scene.of(scene).scan(scenery.poses[:64], LIDAR.angles)
+    on_cpu = Scene.of(scene).scan(scenery.poses[:64], LIDAR.angles)
     details = {
         "lidars": len(scenery.poses),
         "rays": LIDAR.rays,
-        "same_bits_as_cpu": ranges["float64"].tobytes() == wanted.tobytes(),
+        "same_bits_as_cpu": ranges["float64"].tobytes() == on_cpu.tobytes(),
         "float32": rates["float32"].value,
     }
     return Entry(name, RATE, rates["float64"], {}, {}, details)

@@ -122,12 +122,12 @@ def _update(vehicle: Vehicle, x: Any, row: Any) -> Any:
 def _by_numpy(work: Work, reference: Reference, budget: Budget) -> Measured:
     """The same function on one array per field of the whole fleet, its queue a list of rows."""
     seconds = budget.repeats * budget.peer_seconds
-    begin, done = perf_counter(), 0
+    begin, steps_made = perf_counter(), 0
     for _ in _numpy_states(work):
-        done += 1
+        steps_made += 1
         if perf_counter() - begin > seconds:
             break
-    rate = work.u.shape[2] * done / (perf_counter() - begin)
+    rate = work.u.shape[2] * steps_made / (perf_counter() - begin)
     few = len(reference.end)
     *_, last = _numpy_states(work._replace(x0=work.x0[:, :few], u=work.u[:, :, :few]))
     end = np.stack([np.broadcast_to(a, few) for a in record.flatten(last)], axis=1)

@@ -132,9 +132,9 @@ def settled(work: FleetWork, steps: int = 20) -> FleetWork:
 
 def fleet_reference(work: FleetWork) -> Reference:
     """The end of the checked vehicles by DOP853 on the vehicle's function called on arrays."""
-    some = work.first(work.checked)
-    derivative = derivative_of(work.vehicle, some.u.T)
-    end = _solve(derivative, some.x0.T, work.steps * work.dt).T
+    few = work.first(work.checked)
+    derivative = derivative_of(work.vehicle, few.u.T)
+    end = _solve(derivative, few.x0.T, work.steps * work.dt).T
     return Reference(end, np.abs(end).max(axis=0))
 
 

@@ -36,15 +36,18 @@ def recover(
     from ..recording import info as look
     from ..recording import recover as mend
 
-    done = mend(file, out)
-    mended = look(done.path)
-    if done.was_complete:
+    recovery = mend(file, out)
+    mended = look(recovery.path)
+    if recovery.was_complete:
         typer.echo(f"{file} was complete")
     typer.echo(
-        f"{done.path}: {mended.samples} samples, {mended.duration:g} s, {_chunks(done.chunks)} kept"
+        f"{recovery.path}: {mended.samples} samples, {mended.duration:g} s, "
+        f"{_chunks(recovery.chunks)} kept"
     )
-    if done.damaged or done.lost:
-        typer.echo(f"left out: {_chunks(done.damaged)} that were damaged, {done.lost} bytes behind")
+    if recovery.damaged or recovery.lost:
+        typer.echo(
+            f"left out: {_chunks(recovery.damaged)} that were damaged, {recovery.lost} bytes behind"
+        )
 
 
 def _chunks(count: int) -> str:

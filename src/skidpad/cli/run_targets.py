@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 NOT_GIVEN: tuple[Any, ...] = (None, False, {})
 
 
-class Wanted(NamedTuple):
+class Request(NamedTuple):
     """What was asked for."""
 
     target: str
@@ -34,33 +34,33 @@ class Wanted(NamedTuple):
     quiet: bool
 
 
-def show_of(wanted: Wanted) -> tuple[str, Show]:
+def show_of(request: Request) -> tuple[str, Show]:
     """The show that was asked for, and a name for its files."""
-    target = wanted.target
+    target = request.target
     if target in demo.DEMOS:
-        _refuse(wanted.of_vehicle, "a vehicle")
-        _refuse(wanted.of_world, "a world file")
-        return target, demo.DEMOS[target].show(wanted.seed)
+        _refuse(request.of_vehicle, "a vehicle")
+        _refuse(request.of_world, "a world file")
+        return target, demo.DEMOS[target].show(request.seed)
     if target in _vehicles():
         from .. import vehicles
         from ..demo import vehicle_run
 
-        _refuse(wanted.of_world, "a world file")
+        _refuse(request.of_world, "a world file")
         with warnings.catch_warnings():
             # Parameters that are assumed are those that were asked for here: the defaults.
             warnings.simplefilter("ignore")
             vehicle = vehicles.named(target)
-        return target, vehicle_run.show(vehicle, wanted.seed, **wanted.of_vehicle)
+        return target, vehicle_run.show(vehicle, request.seed, **request.of_vehicle)
     file = Path(target)
     if not file.is_file():
         raise InvalidValue(_unknown(target))
     if file.suffix == ".mcap":
         raise InvalidValue(f"{target} is a recording: skidpad replay {target} shows it")
-    _refuse(wanted.of_vehicle, "a vehicle")
-    return file.name.split(".")[0], _world(file, wanted)
+    _refuse(request.of_vehicle, "a vehicle")
+    return file.name.split(".")[0], _world(file, request)
 
 
-def _world(file: Path, wanted: Wanted) -> Show:
+def _world(file: Path, request: Request) -> Show:
     """The world of a file, with a note on stderr for each thing in it that is not simulated."""
     from ..runs import WorldShow
     from ..world.world import World
@@ -68,8 +68,8 @@ def _world(file: Path, wanted: Wanted) -> Show:
 
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", WorldWarning)
-        world = World.load(file, seed=wanted.seed, **wanted.of_world)
-    console = Console(stderr=True, soft_wrap=True, quiet=wanted.quiet)
+        world = World.load(file, seed=request.seed, **request.of_world)
+    console = Console(stderr=True, soft_wrap=True, quiet=request.quiet)
     for line in world.scene.warnings:
         console.print(Text(f"note: {line}", "yellow"))
     return WorldShow(world)

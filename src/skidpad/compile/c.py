@@ -246,7 +246,5 @@ def _compiler() -> list[str]:
     for candidate in candidates:
         if shutil.which(candidate[0]):
             return candidate
-    wanted = ", ".join(c[0] for c in candidates)
-    raise MissingExtra(
-        f"no C compiler found (looked for {wanted}): install gcc or clang, or set CC"
-    )
+    names = ", ".join(c[0] for c in candidates)
+    raise MissingExtra(f"no C compiler found (looked for {names}): install gcc or clang, or set CC")

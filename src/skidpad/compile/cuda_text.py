@@ -60,11 +60,11 @@ class Lines:
         self.functions = program.functions if functions is None else functions
         self.text: dict[int, str] = {}
 
-    def take(self, wanted: Callable[[int], bool]) -> list[str]:
+    def take(self, condition: Callable[[int], bool]) -> list[str]:
         """Statements of the instructions that are wanted and not taken yet."""
         lines: list[str] = []
         for k, i in enumerate(self.program.code):
-            if k in self.text or not wanted(k):
+            if k in self.text or not condition(k):
                 continue
             if i.op == "const":
                 self.text[k] = literal(i.imm, self.kind)

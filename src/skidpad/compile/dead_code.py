@@ -36,29 +36,29 @@ def _without_dead_instructions(program: Program) -> Program:
 
 
 def _without_unused_results(program: Program) -> Program:
-    wanted: list[set[int]] = [set() for _ in program.functions]
+    items: list[set[int]] = [set() for _ in program.functions]
     functions = list(program.functions)
-    _note_items(program, functions, wanted)
+    _note_items(program, functions, items)
     # Callers come after what they call, so each function is cut down before those that it calls.
     for k in range(len(functions) - 1, -1, -1):
-        functions[k] = _with_results(functions[k], sorted(wanted[k]))
-        _note_items(functions[k], functions, wanted)
-    used = [k for k in range(len(functions)) if wanted[k]]
+        functions[k] = _with_results(functions[k], sorted(items[k]))
+        _note_items(functions[k], functions, items)
+    used = [k for k in range(len(functions)) if items[k]]
     number = {k: n for n, k in enumerate(used)}
-    item = [{j: n for n, j in enumerate(sorted(results))} for results in wanted]
+    item = [{j: n for n, j in enumerate(sorted(results))} for results in items]
     return replace(
         _renumbered(program, number, item),
         functions=tuple(_renumbered(functions[k], number, item) for k in used),
     )
 
 
-def _note_items(program: Program, functions: list[Program], wanted: list[set[int]]) -> None:
+def _note_items(program: Program, functions: list[Program], items: list[set[int]]) -> None:
     for i in program.code:
         if i.op == "item":
-            wanted[program.code[i.args[0]].imm[0]].add(i.imm)
+            items[program.code[i.args[0]].imm[0]].add(i.imm)
         elif i.op == "call" and i.imm[1] > 1:
             # What goes around in a loop is needed there, whether or not it is looked at afterwards.
-            wanted[i.imm[0]].update(range(len(functions[i.imm[0]].results[0])))
+            items[i.imm[0]].update(range(len(functions[i.imm[0]].results[0])))
 
 
 def _with_results(function: Program, kept: list[int]) -> Program:

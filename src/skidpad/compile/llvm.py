@@ -242,7 +242,7 @@ def _call(
         first = [b.load(place.address(target, b), typ=target.vector) for place in again]
         return _call(target, b, functions, (number, times - 1), [*first, *args[len(first) :]])
     # Its results take the place of its first arguments, which it reads before it writes.
-    loop, run, done = (b.append_basic_block() for _ in range(3))
+    loop, run, after = (b.append_basic_block() for _ in range(3))
     before = b.block
     b.branch(loop)
     b.position_at_end(loop)
@@ -250,12 +250,12 @@ def _call(
     count.add_incoming(ir.Constant(I32, 0), before)
     more = b.icmp_unsigned("<", count, ir.Constant(I32, times))
     asked = _any_lane(target, b, _InMemory(arguments, condition).address(target, b))
-    b.cbranch(b.and_(more, asked), run, done)
+    b.cbranch(b.and_(more, asked), run, after)
     b.position_at_end(run)
     b.call(called, [arguments, arguments])
     count.add_incoming(b.add(count, ir.Constant(I32, 1)), b.block)
     b.branch(loop)
-    b.position_at_end(done)
+    b.position_at_end(after)
     return arguments
 
 

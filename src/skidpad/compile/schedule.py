@@ -66,9 +66,9 @@ def _order(program: Program, functions: tuple[Program, ...]) -> list[int]:
             heapq.heappush(ready, (-remaining[k], k))
         k = heapq.heappop(ready)[1]
         order.append(k)
-        done = now + latency[k]
+        ready_at = now + latency[k]
         for user in users[k]:
-            start[user] = max(start[user], done)
+            start[user] = max(start[user], ready_at)
             waiting_for[user] -= 1
             if waiting_for[user] == 0:
                 heapq.heappush(later, (start[user], user))

@@ -20,20 +20,20 @@ class Limited(NamedTuple):
     a: m_s2
 
 
-def steering_rate(wanted: rad_s, steer: rad, steer_max: rad, steer_rate_max: rad_s) -> rad_s:
+def steering_rate(command: rad_s, steer: rad, steer_max: rad, steer_rate_max: rad_s) -> rad_s:
     """The steering rate that acts: within ±`steer_rate_max`, and 0 outwards at full lock."""
-    at_lock = _outwards(wanted, steer, -steer_max, steer_max)
-    return where(at_lock, 0.0, clip(wanted, -steer_rate_max, steer_rate_max))
+    at_lock = _outwards(command, steer, -steer_max, steer_max)
+    return where(at_lock, 0.0, clip(command, -steer_rate_max, steer_rate_max))
 
 
-def acceleration(wanted: m_s2, v: m_s, a_max: m_s2, v_switch: m_s, v_min: m_s, v_max: m_s) -> m_s2:
+def acceleration(command: m_s2, v: m_s, a_max: m_s2, v_switch: m_s, v_min: m_s, v_max: m_s) -> m_s2:
     """The acceleration that acts along the car.
 
     At most `a_max` to either side; forwards above `v_switch` the engine's power allows no more than
     a_max v_switch / v; none that would lead beyond `v_min` (negative: reverse) or `v_max`.
     """
     forwards = a_max * (v_switch / maximum(v, v_switch))
-    return where(_outwards(wanted, v, v_min, v_max), 0.0, clip(wanted, -a_max, forwards))
+    return where(_outwards(command, v, v_min, v_max), 0.0, clip(command, -a_max, forwards))
 
 
 def _outwards(rate: Any, value: Any, low: Any, high: Any) -> Any:

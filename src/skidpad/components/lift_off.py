@@ -19,12 +19,12 @@ from .rigid_body import Acceleration
 def road_load(a: Acceleration, rigid: LoadLaw) -> CarLoad:
     """Loads at an acceleration; `rigid` is the law with all wheels on the road."""
     whole = rigid.front.mean_0 + rigid.rear.mean_0
-    wanted = axle_load(a, rigid.front)
-    front = clip(wanted.mean, 0.0 * whole, whole)
+    load = axle_load(a, rigid.front)
+    front = clip(load.mean, 0.0 * whole, whole)
     rear = whole - front
-    spilt = wanted.shift - clip(wanted.shift, -rear, rear)
-    shift_f = clip(wanted.shift + spilt, -front, front)
-    shift_r = clip(2.0 * wanted.shift - shift_f, -rear, rear)
+    spilt = load.shift - clip(load.shift, -rear, rear)
+    shift_f = clip(load.shift + spilt, -front, front)
+    shift_r = clip(2.0 * load.shift - shift_f, -rear, rear)
     return CarLoad(AxleLoad(front, shift_f), AxleLoad(rear, shift_r))
 
 

@@ -264,8 +264,8 @@ def upstream_traction(c: Contact, yaw: rad, hub: Hub, ground: Surface, p: Law, d
     limit = _upstream_limits(c, yaw, hub, ground, p)
     by_radius, by_dt = 1.0 / hub.radius, 1.0 / dt
     F_y = limited(-c.u_y * c.mass * by_dt - c.s_y, limit.y)
-    wanted = (c.u_x * by_radius - c.spin) * by_dt
-    F_x = (torque - hub.inertia * wanted) * by_radius
+    spin_rate = (c.u_x * by_radius - c.spin) * by_dt
+    F_x = (torque - hub.inertia * spin_rate) * by_radius
     if isinstance(p, WardIagnemma):
         F_x = F_x - _ward_iagnemma(c.u_x, p) * c.F_z
     F_x = limited(F_x, limit.x)

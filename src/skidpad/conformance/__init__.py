@@ -59,12 +59,12 @@ def check(
     call gives the same report. A check that the model is exempt from is run too: its result tells
     whether the exemption is still needed.
     """
-    wanted = checks() if names is None else tuple(names)
-    for name in wanted:
+    chosen = checks() if names is None else tuple(names)
+    for name in chosen:
         if name not in _CHECKS:
             raise InvalidValue(record.unknown_name("conformance", name, checks(), "check"))
     subject = Subject(_as_vehicle(vehicle), seed)
-    return Report(subject.name, tuple(_result(subject, name) for name in wanted))
+    return Report(subject.name, tuple(_result(subject, name) for name in chosen))
 
 
 def _as_vehicle(subject: Vehicle | VehicleFactory | Model) -> Vehicle:

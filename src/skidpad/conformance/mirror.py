@@ -24,12 +24,12 @@ def mirror(subject: Subject) -> list[str]:
     points = subject.points
     images = [Point(*(mirrored(part, signs[type(part)]) for part in point)) for point in points]
     faults: list[str] = []
-    for kind, got, plain in (
+    for kind, answer, plain in (
         (model.State, subject.rates(images, p), subject.rates(points)),
         (model.Outputs, subject.outputs(images, p), subject.outputs(points)),
     ):
         want = _mirrored_table(kind, plain, signs[kind])
-        faults += differences("in the mirror", kind, got, want, TOLERANCE, points)
+        faults += differences("in the mirror", kind, answer, want, TOLERANCE, points)
     return faults + (_body(subject, images, signs[model.Input]) if model.body else [])
 
 
@@ -38,7 +38,7 @@ def _body(subject: Subject, images: list[Point], of_input: Mapping[str, float]) 
     body, points, p = subject.body, subject.points, subject.params
     there = mirrored(WISH, mirror_signs(Wish, None))
     faults: list[str] = []
-    for what, kind, signs, got, plain in (
+    for what, kind, signs, answer, plain in (
         (
             "pose",
             Pose,
@@ -63,7 +63,7 @@ def _body(subject: Subject, images: list[Point], of_input: Mapping[str, float]) 
     ):
         want = _mirrored_table(kind, table(plain), signs)
         what = f"{what} in the mirror"
-        faults += differences(what, kind, table(got), want, TOLERANCE, points, floor=1.0)
+        faults += differences(what, kind, table(answer), want, TOLERANCE, points, floor=1.0)
     return faults
 
 

@@ -48,9 +48,9 @@ def _derivatives(subject: Subject, body: Body) -> list[str]:
     points = subject.calm_points
     rows = [function(*arguments(subject, point)) for point in points]
     want_v, want_a = (np.array([np.asarray(row[k]).ravel() for row in rows]) for k in (0, 1))
-    got = table([body.velocity(pt.x, pt.u, p) for pt in points])
+    values = table([body.velocity(pt.x, pt.u, p) for pt in points])
     faults = differences(
-        "velocity, from the rate of the pose", Velocity, got, want_v, TOLERANCE, points, 1.0
+        "velocity, from the rate of the pose", Velocity, values, want_v, TOLERANCE, points, 1.0
     )
     if body.acceleration is None:
         return faults
@@ -101,12 +101,12 @@ def _moved(subject: Subject, body: Body) -> list[str]:
         body.placed(point.x, goal, velocity, p)
         for point, goal, velocity in zip(points, goals, speeds, strict=True)
     ]
-    got = table([body.pose(x, p) for x in states])
+    values = table([body.pose(x, p) for x in states])
     want = table(goals)
-    if np.array_equal(got[:, 2], table(poses)[:, 2]):
+    if np.array_equal(values[:, 2], table(poses)[:, 2]):
         # A model that has no heading cannot be turned.
-        want[:, 2] = got[:, 2]
-    faults = differences("pose, put elsewhere", Pose, got, want, TOLERANCE, points, 1.0)
+        want[:, 2] = values[:, 2]
+    faults = differences("pose, put elsewhere", Pose, values, want, TOLERANCE, points, 1.0)
     moving = table([body.velocity(x, q.u, p) for x, q in zip(states, points, strict=True)])
     before = table(speeds)
     # Slow cars may follow their wheels, whatever was put.

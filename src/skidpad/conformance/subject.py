@@ -164,7 +164,7 @@ def table(records: Iterable[Any]) -> Array:
 def differences(
     what: str,
     kind: type,
-    got: Array,
+    values: Array,
     want: Array,
     tolerance: float,
     points: Sequence[Point],
@@ -177,7 +177,7 @@ def differences(
     """
     faults: list[str] = []
     for j, name in enumerate(record.names(kind)):
-        a, b = got[:, j], want[:, j]
+        a, b = values[:, j], want[:, j]
         scale = np.maximum(np.abs(b), np.abs(b[np.isfinite(b)]).max(initial=floor))
         with np.errstate(invalid="ignore"):
             wrong = ~(np.abs(a - b) <= tolerance * scale)

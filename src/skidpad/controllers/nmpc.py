@@ -163,20 +163,20 @@ class Nmpc:
         f = self.formulation
         start = np.array(record.flatten(record.build(f.vehicle.State, x)))
         targets = _table("x_ref", x_ref, (f.horizon + 1, f.nx))
-        wanted = np.zeros((f.horizon, f.nu)) if u_ref is None else u_ref
-        wanted = _table("u_ref", wanted, (f.horizon, f.nu))
-        guess = self._guess(start, targets, wanted, x_init, u_init)
+        inputs = np.zeros((f.horizon, f.nu)) if u_ref is None else u_ref
+        inputs = _table("u_ref", inputs, (f.horizon, f.nu))
+        guess = self._guess(start, targets, inputs, x_init, u_init)
         begin = perf_counter()
         answer = self._solver(
             x0=packed(*guess),
-            p=np.concatenate([start, targets.ravel(), wanted.ravel()]),
+            p=np.concatenate([start, targets.ravel(), inputs.ravel()]),
             lbx=self._limits.x_low,
             ubx=self._limits.x_high,
             lbg=self._limits.g_low,
             ubg=self._limits.g_high,
         )
         plan = self._read(answer, perf_counter() - begin)
-        self.plan = plan if plan.feasible else self._instead(plan, start, wanted)
+        self.plan = plan if plan.feasible else self._instead(plan, start, inputs)
         return self.plan
 
     def compute_control_input(self, x0: Any, x_ref: Any, u_ref: Any = None) -> Any:
@@ -195,20 +195,20 @@ class Nmpc:
         return NmpcController(self, reference)
 
     def _guess(
-        self, start: Array, targets: Array, wanted: Array, x_init: Any, u_init: Any
+        self, start: Array, targets: Array, inputs: Array, x_init: Any, u_init: Any
     ) -> tuple[Array, Array]:
         f = self.formulation
         if self.plan is not None and x_init is None and u_init is None:
-            return self._moved_on(self.plan, wanted)
+            return self._moved_on(self.plan, inputs)
         share = np.linspace(0.0, 1.0, f.horizon + 1)[:, None]
         x = start + share * (targets[-1] - start) if x_init is None else x_init
         u = np.zeros((f.horizon, f.nu)) if u_init is None else u_init
-        return _table("x_init", x, targets.shape), _table("u_init", u, wanted.shape)
+        return _table("x_init", x, targets.shape), _table("u_init", u, inputs.shape)
 
-    def _moved_on(self, plan: Plan, wanted: Array) -> tuple[Array, Array]:
+    def _moved_on(self, plan: Plan, inputs: Array) -> tuple[Array, Array]:
         """States and inputs one step later; the last step is driven by the last reference input."""
         low, high = self.formulation.input_bounds
-        last = np.clip(wanted[-1], low, high)
+        last = np.clip(inputs[-1], low, high)
         end = np.array(self._step(plan.states[-1], last, self.formulation.dt)).ravel()
         return np.vstack([plan.states[1:], end]), np.vstack([plan.inputs[1:], last])
 
@@ -232,7 +232,7 @@ class Nmpc:
             seconds=seconds,
         )
 
-    def _instead(self, failed: Plan, start: Array, wanted: Array) -> Plan:
+    def _instead(self, failed: Plan, start: Array, target_inputs: Array) -> Plan:
         """The last plan moved on, where the solver found none."""
         said = f"status {failed.status!r}, constraints violated by {failed.violation:.2g}"
         if self.plan is None:
@@ -244,7 +244,7 @@ class Nmpc:
             f"the predictive controller found no plan ({said}) and goes on with the last one",
             stacklevel=3,
         )
-        states, inputs = self._moved_on(self.plan, wanted)
+        states, inputs = self._moved_on(self.plan, target_inputs)
         return replace(failed, states=states, inputs=inputs)
 
 

@@ -54,5 +54,5 @@ def steer(p: Params, seen: Deviation, speed: m_s, curvature: per_m) -> rad:
     """
     slope = seen.v_left / maximum(speed, p.v_least)
     back = (2.0 * p.damping * slope + seen.left / p.settling) / p.settling
-    wanted = kinematic_steer(curvature - back, p.l_f, p.l_r)
-    return clip(wanted, -p.steer_max, p.steer_max)
+    angle = kinematic_steer(curvature - back, p.l_f, p.l_r)
+    return clip(angle, -p.steer_max, p.steer_max)

@@ -70,7 +70,7 @@ class PIDControl:
     def compute_control_input(self, measured_output: float, reference_output: float) -> float:
         """The output for the coming step; the memory moves on."""
         p = self._settings
-        wanted, self._memory = answer(
+        acceleration, self._memory = answer(
             SpeedGains(p.kp, p.ki, p.kd, p.limit),
             self._memory,
             finite("measured_output", measured_output),
@@ -78,7 +78,7 @@ class PIDControl:
             p.delta_t,
             anti_windup=self._anti_windup,
         )
-        return wanted
+        return acceleration
 
     def reset(self) -> None:
         """Forget what was."""

@@ -175,10 +175,10 @@ class Reference:
 
     def at_distance(self, s: ArrayLike) -> Point:
         """The reference at a distance along its line, or at many, in m."""
-        wanted = _numbers("s", s)
-        inside = np.clip(wanted, 0.0, self.length)
+        distances = _numbers("s", s)
+        inside = np.clip(distances, 0.0, self.length)
         point = self._between(self.s, inside)
-        return _numeric(_continued(point, wanted - inside, wanted != inside))
+        return _numeric(_continued(point, distances - inside, distances != inside))
 
     def distance_at(self, t: ArrayLike) -> Any:
         """Distance along the line where the reference is at a time, or at many, m."""

@@ -159,11 +159,11 @@ def steady(vehicle: Any, v: m_s, curvature: float) -> Steady:
     """
     positive("v", v, "m/s")
     roles, fields = roles_of(vehicle), record.names(vehicle.State)
-    wanted = dict.fromkeys(fields, 0.0)
-    wanted |= {roles.ahead: float(v), roles.heading: float(v) * curvature}
+    rates = dict.fromkeys(fields, 0.0)
+    rates |= {roles.ahead: float(v), roles.heading: float(v) * curvature}
     start = record.build(vehicle.State, **{roles.speed: v})
     guess = np.concatenate([record.flatten(start), record.flatten(record.build(vehicle.Input))])
-    solution = _solved(vehicle, guess, np.array([wanted[name] for name in fields]))
+    solution = _solved(vehicle, guess, np.array([rates[name] for name in fields]))
     if solution is None:
         raise InvalidValue(
             f"{vehicle.name!r} has no steady motion at v = {v:g} m/s and curvature "
@@ -175,17 +175,17 @@ def steady(vehicle: Any, v: m_s, curvature: float) -> Steady:
     return Steady(np.array(record.flatten(x)), solution[len(fields) :])
 
 
-def _solved(vehicle: Any, guess: Array, wanted: Array) -> Array | None:
+def _solved(vehicle: Any, guess: Array, rates: Array) -> Array | None:
     """State and input with the wanted rates, by Newton's method; None if it finds none.
 
     Of several solutions it is the one that changes the guess least.
     """
     from ..run.linearisation import linearise_continuous
 
-    z, size = guess, len(wanted)
+    z, size = guess, len(rates)
     for _ in range(30):
         rate, A, B = linearise_continuous(vehicle, z[:size], z[size:])
-        rest, slope = rate - wanted, np.hstack([A, B])
+        rest, slope = rate - rates, np.hstack([A, B])
         if not np.isfinite(rest).all() or not np.isfinite(slope).all():
             return None
         if np.abs(rest).max() < TRIMMED:

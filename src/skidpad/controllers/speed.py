@@ -37,9 +37,9 @@ def torque(p: Params, memory: Memory, v: m_s, v_target: m_s, dt: s) -> tuple[Nm,
     The integral rests while the torque is at a limit and the error would push it further beyond.
     """
     error = v_target - v
-    wanted = p.k_p * error + memory.integral
+    demand = p.k_p * error + memory.integral
     pushing = logical_or(
-        logical_and(wanted > p.tau_max, error > 0.0), logical_and(wanted < p.tau_min, error < 0.0)
+        logical_and(demand > p.tau_max, error > 0.0), logical_and(demand < p.tau_min, error < 0.0)
     )
     gathered = memory.integral + where(pushing, 0.0 * error, p.k_i * error * dt)
-    return clip(wanted, p.tau_min, p.tau_max), Memory(gathered)
+    return clip(demand, p.tau_min, p.tau_max), Memory(gathered)

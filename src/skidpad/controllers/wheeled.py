@@ -220,8 +220,8 @@ def _front_torques(
     seen: Seen, twist: Twist, steer: rad, memory: Any, p: Gains, form: Form, dt: s
 ) -> tuple[tuple[Nm, ...], Any]:
     """Torques of the front wheels; each follows its own speed in the turn."""
-    wanted = seen.angles_of(steer)
-    asked = [_along(twist, *wheel) for wheel in zip(seen.front, wanted, strict=True)]
+    angles = seen.angles_of(steer)
+    asked = [_along(twist, *wheel) for wheel in zip(seen.front, angles, strict=True)]
     actual = [_along(seen.odometry, *wheel) for wheel in zip(seen.front, seen.angles, strict=True)]
     return speed_torques(seen, asked, actual, memory, p, form, dt)
 
@@ -237,8 +237,8 @@ def _twist_front_steer(form: Form, torques: Callable[..., Any]) -> Act:
     def act(seen: Seen, u: TwistInput, memory: Any, p: Gains, dt: s) -> Command:
         steer = steer_of_twist(u.v, u.omega, seen.wheel_base)
         twist = Twist(u.v, u.omega)
-        wanted, after = torques(seen, twist, steer, memory, p, form, dt)
-        return Command(wanted, after, steer)
+        demand, after = torques(seen, twist, steer, memory, p, form, dt)
+        return Command(demand, after, steer)
 
     return act
 
@@ -246,8 +246,8 @@ def _twist_front_steer(form: Form, torques: Callable[..., Any]) -> Act:
 def _front_steer(form: Form, torques: Callable[..., Any]) -> Act:
     def act(seen: Seen, u: FrontSteerInput, memory: Any, p: Gains, dt: s) -> Command:
         twist = Twist(u.v, u.v * tan(u.steer) * (1.0 / seen.wheel_base))
-        wanted, after = torques(seen, twist, u.steer, memory, p, form, dt)
-        return Command(wanted, after, u.steer)
+        demand, after = torques(seen, twist, u.steer, memory, p, form, dt)
+        return Command(demand, after, u.steer)
 
     return act
 

@@ -70,10 +70,10 @@ def main(out: Path, seed: int = 0) -> None:
         console.print(Text.assemble((one.name, "bold"), f": {one.text}"))
         show = one.show(seed)
         with watched(show.duration, quiet=False) as watch:
-            done = perform_into(show, out, one.name, watch=watch, meta={"seed": seed})
-        report(show, done)
-        if show.picture is not None and done.recording is not None:
+            performance = perform_into(show, out, one.name, watch=watch, meta={"seed": seed})
+        report(show, performance)
+        if show.picture is not None and performance.recording is not None:
             picture = out / f"{one.name}.png"
-            show.picture(read(done.recording), picture)
+            show.picture(read(performance.recording), picture)
             console.print(file_line("picture", picture), soft_wrap=True)
         console.print()

@@ -42,9 +42,9 @@ class Hitch(NamedTuple):
 def turning(hitch: Hitch, truck: Pose, trailer: Pose, goal: tuple[m, m], v: m_s) -> rad_s:
     """Yaw rate of the truck that backs the trailer towards a goal; v is negative."""
     rear = trailer._replace(yaw=trailer.yaw + pi)
-    wanted = arc(*to_body(rear, *goal), 0.5 * hitch.ahead) * -v
+    yaw_rate = arc(*to_body(rear, *goal), 0.5 * hitch.ahead) * -v
     phi = atan2(sin(truck.yaw - trailer.yaw), cos(truck.yaw - trailer.yaw))
-    sine = max(-hitch.sin_max, min(hitch.sin_max, wanted * (hitch.L + hitch.M) / v))
+    sine = max(-hitch.sin_max, min(hitch.sin_max, yaw_rate * (hitch.L + hitch.M) / v))
     pull = v * sin(phi) / hitch.L + hitch.k * (asin(sine) - phi)
     return pull / (1.0 + hitch.M * cos(phi) / hitch.L)
 

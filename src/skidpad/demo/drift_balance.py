@@ -78,8 +78,8 @@ class DriftDriver:
     def __call__(self, t: s, x: Any) -> Any:
         """Steering rate and acceleration."""
         z = np.array([getattr(x, name) for name in MOVING])
-        wanted = self.held.u - self.gain @ (z - self.held.z)
-        steer_rate, a = np.clip(wanted, [-REACH[0], -4.0], REACH).tolist()
+        command = self.held.u - self.gain @ (z - self.held.z)
+        steer_rate, a = np.clip(command, [-REACH[0], -4.0], REACH).tolist()
         return self.car.Input(steer_rate=steer_rate, a=a)
 
 

@@ -61,11 +61,11 @@ def show(seed: int) -> TrajectoryShow:
     for k, delay in enumerate(DELAYS):
         y = -ROAD * k
         car = vehicles.autoware("DELAY_STEER_ACC_GEARED", SAMPLE | {"steer_time_delay": delay})
-        wanted = path() + np.array([0.0, y])
-        driver = Follower(car, Course.of(wanted, SPEED, closed=False), DT, pursuit(AHEAD))
+        line = path() + np.array([0.0, y])
+        driver = Follower(car, Course.of(line, SPEED, closed=False), DT, pursuit(AHEAD))
         drivers[f"{delay:g} s late"] = Driver(car, driver, {"y": y, "v_x": SPEED})
         lane, marks = road(y)
-        polygons, lines = polygons + lane, [*lines, *marks, Line(as_points(wanted), "reference")]
+        polygons, lines = polygons + lane, [*lines, *marks, Line(as_points(line), "reference")]
     return driven(
         drivers,
         dt=DT,

@@ -51,8 +51,8 @@ def spread(problem: Problem, solution: Solution) -> Spread:
     white = np.diag(inverse) * known / max(known - taken, 1)
     middle = normal + _correlated(problem, solution, slopes)
     coloured = np.maximum(np.diag(inverse @ middle @ inverse), white)
-    some = white > 0.0
-    excess = float(np.mean(coloured[some] / white[some])) if some.any() else 1.0
+    measured = white > 0.0
+    excess = float(np.mean(coloured[measured] / white[measured])) if measured.any() else 1.0
     return Spread(NORMAL_95 * scale * np.sqrt(coloured), excess)
 
 

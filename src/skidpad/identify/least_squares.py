@@ -94,8 +94,8 @@ def _step(problem: Problem, linear: Linear, point: Point, damping: float) -> Arr
     )
     step = np.zeros(len(problem.free))
     if inside.any():
-        some = np.ix_(inside, inside)
-        ridge = damping * (np.diag(np.diag(normal[some])) + 1e-12 * np.eye(int(inside.sum())))
-        step[inside] = np.linalg.lstsq(normal[some] + ridge, push[inside], rcond=None)[0]
+        block = np.ix_(inside, inside)
+        ridge = damping * (np.diag(np.diag(normal[block])) + 1e-12 * np.eye(int(inside.sum())))
+        step[inside] = np.linalg.lstsq(normal[block] + ridge, push[inside], rcond=None)[0]
     # No more than a large change at once: the slopes hold only nearby.
     return scale * np.clip(step, -3.0, 3.0)

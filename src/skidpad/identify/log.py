@@ -124,12 +124,12 @@ def _rename(where: str, columns: dict[str, T], names: Mapping[str, str]) -> dict
     return kept | {new: columns[old] for old, new in names.items()}
 
 
-def how_to_name(wanted: str, there: tuple[str, ...]) -> str:
+def how_to_name(name: str, there: tuple[str, ...]) -> str:
     """How to say which column is the wanted one."""
-    stem = wanted.removeprefix("u_")
+    stem = name.removeprefix("u_")
     near = difflib.get_close_matches(stem, there, n=1, cutoff=0.4)
     example = near[0] if near else "COLUMN"
-    return f"say which one it is with --map {example}={wanted} (names={{{example!r}: {wanted!r}}})"
+    return f"say which one it is with --map {example}={name} (names={{{example!r}: {name!r}}})"
 
 
 def _check_time(where: str, t: Array) -> None:

@@ -95,8 +95,8 @@ class Replay:
                 f"{self._lead * recorded.dt:.3g} s need their commands ahead of the replay and at "
                 f"least {LEAST_ROWS} rows after that"
             )
-        wanted = whole if length is None else max(LEAST_ROWS, round(length / recorded.dt))
-        count = max(1, round(whole / wanted))
+        rows = whole if length is None else max(LEAST_ROWS, round(length / recorded.dt))
+        count = max(1, round(whole / rows))
         steps = whole // count
         begins = self._lead + steps * np.arange(count)
         if length is None:
@@ -165,8 +165,8 @@ class Replay:
         parts: list[dict[str, Array]] = []
         for begin in range(0, count, many):
             part = slice(begin, begin + many)
-            some = offsets if offsets is None or len(offsets) == 1 else offsets[part]
-            parts.append(self._part({n: v[part] for n, v in candidates.items()}, some))
+            own_offsets = offsets if offsets is None or len(offsets) == 1 else offsets[part]
+            parts.append(self._part({n: v[part] for n, v in candidates.items()}, own_offsets))
         if len(parts) == 1:
             return parts[0]
         return {name: np.concatenate([p[name] for p in parts], axis=1) for name in parts[0]}

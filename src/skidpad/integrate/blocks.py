@@ -92,15 +92,17 @@ def components(pattern: np.ndarray[Any, np.dtype[np.bool_]]) -> list[tuple[int, 
     count, labels = connected_components(csr_array(pattern), connection="strong")
     members = [tuple(np.flatnonzero(labels == k).tolist()) for k in range(count)]
     waiting = sorted(members)
-    done: set[int] = set()
+    visited: set[int] = set()
     ordered: list[tuple[int, ...]] = []
     while waiting:
         ready = next(
-            m for m in waiting if set(np.flatnonzero(pattern[list(m)].any(axis=0))) <= done | set(m)
+            m
+            for m in waiting
+            if set(np.flatnonzero(pattern[list(m)].any(axis=0))) <= visited | set(m)
         )
         waiting.remove(ready)
         ordered.append(ready)
-        done.update(ready)
+        visited.update(ready)
     return ordered
 
 
@@ -131,11 +133,11 @@ def _block(
 
 
 def _large_block(
-    states: tuple[int, ...], earlier: tuple[int, ...], arguments: list[SX], wanted: SX
+    states: tuple[int, ...], earlier: tuple[int, ...], arguments: list[SX], own_rates: SX
 ) -> Block:
     """Its Jacobian is found once, for `own` and `earlier` together, and corners are not looked for:
     on a large block both take long."""
-    functions = _all_slopes(arguments, wanted)
+    functions = _all_slopes(arguments, own_rates)
     values, jacobian, _ = functions.call(arguments)
     return Block(
         states=states,

@@ -48,11 +48,11 @@ class Tableau:
                 f"tableau {self.name!r} claims order {self.order}; "
                 f"allowed is 1 or more, and at most {HIGHEST_EXPLICIT_ORDER} if it is explicit"
             )
-        for condition, value, wanted in _conditions(self):
-            if not abs(value - wanted) <= _slack(value):
+        for condition, value, exact in _conditions(self):
+            if not abs(value - exact) <= _slack(value):
                 raise InvalidValue(
                     f"tableau {self.name!r} does not have order {self.order}: "
-                    f"{condition} is {float(value):.17g}, must be {wanted}"
+                    f"{condition} is {float(value):.17g}, must be {exact}"
                 )
 
     @property

@@ -182,11 +182,11 @@ def from_utm(easting: m, northing: m, zone: int, south: bool) -> tuple[degree, d
     for _ in range(6):
         sphere = ellipsoid - _bend(sphere)
     aside, ahead = math.sinh(sphere.imag), math.cos(sphere.real)
-    t = wanted = math.sin(sphere.real) / math.hypot(aside, ahead)
+    t = target = math.sin(sphere.real) / math.hypot(aside, ahead)
     for _ in range(5):
         at = _conformal(t)
         slope = math.hypot(1.0, at) * math.hypot(1.0, t) * (1.0 - _E2) / (1.0 + (1.0 - _E2) * t * t)
-        t += (wanted - at) / slope
+        t += (target - at) / slope
     return math.degrees(math.atan(t)), math.degrees(math.atan2(aside, ahead)) + _central(zone)
 
 

@@ -89,20 +89,20 @@ def by_name(
     names = record.names(kind)
     parts: list[Part] = []
     for key, model in {**(groups or {}), **models}.items():
-        wanted = (key,) if isinstance(key, str) else tuple(key)
-        label = ", ".join(wanted)
+        fields = (key,) if isinstance(key, str) else tuple(key)
+        label = ", ".join(fields)
         _check_model(label, model)
-        for name in wanted:
+        for name in fields:
             if name not in names:
                 raise InvalidValue(record.unknown_name(kind.__name__, name, names))
             if any(names.index(name) in part.places for part in parts):
                 raise InvalidValue(f"{name} has two models; allowed is one")
-        if model.dim != len(wanted) or len(set(wanted)) != len(wanted):
+        if model.dim != len(fields) or len(set(fields)) != len(fields):
             raise InvalidValue(
                 f"{label}: the model has dim = {model.dim}; "
-                f"allowed is one value for each of {len(wanted)} fields"
+                f"allowed is one value for each of {len(fields)} fields"
             )
-        parts.append(Part("+".join(wanted), model, tuple(names.index(name) for name in wanted)))
+        parts.append(Part("+".join(fields), model, tuple(names.index(name) for name in fields)))
     return Composed(parts, Shape.of(None, kind))
 
 

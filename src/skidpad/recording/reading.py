@@ -158,9 +158,9 @@ class _Reader:
             times = tables["time"][:, 0]
             if columns:
                 rows[:, columns] = tables["row"]
-        wanted = self._inside(times) & self._due(times)
-        self.times.append(times[wanted])
-        self.rows.append(rows[wanted])
+        kept = self._inside(times) & self._due(times)
+        self.times.append(times[kept])
+        self.rows.append(rows[kept])
 
     def _inside(self, times: Array) -> Mask:
         return (times >= self._low) & (times <= self._high)

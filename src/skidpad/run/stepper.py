@@ -164,7 +164,7 @@ class CompiledStepper:
         status, source, goal = ctypes.addressof(code), table.ctypes.data, samples.ctypes.data
         for begin in range(0, len(table), STRIP):
             steps = min(STRIP, len(table) - begin)
-            done = self._drive(
+            count = self._drive(
                 self._address,
                 source + begin * self._inputs.size,
                 goal + begin * self._states.size,
@@ -172,9 +172,9 @@ class CompiledStepper:
                 status,
             )
             if code.value != TICK_OK:
-                done += begin
-                error = self._error(code.value, tuple(table[done]), self.dt)
-                return samples[:done].astype(float), error
+                count += begin
+                error = self._error(code.value, tuple(table[count]), self.dt)
+                return samples[:count].astype(float), error
             if advance is not None:
                 advance(steps)
         return samples.astype(float), None

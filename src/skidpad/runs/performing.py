@@ -68,11 +68,11 @@ def perform(
         keepers: called with every segment, the first moment too.
         watch: told the simulated time now and then.
     """
-    wanted = show.duration if duration is None else duration
-    if not (isfinite(wanted) and wanted >= 0.0):
-        raise InvalidValue(f"duration = {wanted:g} s must be finite and not negative")
+    length = show.duration if duration is None else duration
+    if not (isfinite(length) and length >= 0.0):
+        raise InvalidValue(f"duration = {length:g} s must be finite and not negative")
     every = max(1, int(1.0 / (checked_rate(show.rate if rate is None else rate) * show.dt) + 1e-9))
-    count = round(wanted / show.dt)
+    count = round(length / show.dt)
     first = show.begin(every)
     tally = Tally(show, first)
     for keep in keepers:

@@ -102,14 +102,14 @@ def watched(duration: s, quiet: bool) -> Generator[Callable[[s], None]]:
         yield lambda time: bar.advance(time - bar.done)
 
 
-def report(show: Show, done: Performance) -> None:
+def report(show: Show, performance: Performance) -> None:
     """The table of the vehicles, how fast the run was, and where its files are."""
     console = Console()
-    console.print(run_table(done.outcome, show.listed, console.width))
+    console.print(run_table(performance.outcome, show.listed, console.width))
     for line in show.remarks:
         console.print(Text(line, "dim"))
     # soft_wrap: a path is to be copied, so it is never broken into lines.
-    for what, path in (("recording", done.recording), ("replay page", done.page)):
+    for what, path in (("recording", performance.recording), ("replay page", performance.page)):
         if path is not None:
             console.print(file_line(what, path), soft_wrap=True)
 

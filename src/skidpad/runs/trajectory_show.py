@@ -201,12 +201,12 @@ def finished(
     times = {run.t.tobytes() for run in runs.values()}
     if len(times) != 1:
         raise InvalidValue("the trajectories of a show must have the same times")
-    done = 0
+    steps_driven = 0
 
     def piece(steps: int) -> Mapping[str, Trajectory]:
-        nonlocal done
-        begin, done = done, done + steps
-        return {name: run[begin : done + 1] for name, run in runs.items()}
+        nonlocal steps_driven
+        begin, steps_driven = steps_driven, steps_driven + steps
+        return {name: run[begin : steps_driven + 1] for name, run in runs.items()}
 
     t = next(iter(runs.values())).t
     return TrajectoryShow(piece, vehicles, dt=float(t[1] - t[0]), **shown)

@@ -48,11 +48,13 @@ class FullState(Sensor):
         given."""
         kinds = (vehicle.model.Outputs, vehicle.State)
         units = {leaf.name: leaf.unit for kind in kinds for leaf in record.fields(kind)}
-        wanted = dict.fromkeys(record.names(vehicle.State), Channel()) if fields is None else fields
-        for name in wanted:
+        channels = (
+            dict.fromkeys(record.names(vehicle.State), Channel()) if fields is None else fields
+        )
+        for name in channels:
             if name not in units:
                 raise InvalidValue(record.unknown_name(vehicle.name, name, tuple(units)))
-        return cls(fields=wanted, units={name: units[name] for name in wanted}, **settings)
+        return cls(fields=channels, units={name: units[name] for name in channels}, **settings)
 
     @cached_property
     def _records(self) -> tuple[type, type]:

@@ -126,9 +126,9 @@ class SensorModel(Instrument):
         Without a draw, one vehicle is measured with the own stream of the noise model (see
         `UncertaintyModel.sample_uncertainty`). `rand_noise` is another name of `random`.
         """
-        wanted = random if rand_noise is None else rand_noise
-        if draw is not None or not wanted:
-            return self._returned(self.measured(x, u, draw, None, wanted, w)[0])
+        noisy = random if rand_noise is None else rand_noise
+        if draw is not None or not noisy:
+            return self._returned(self.measured(x, u, draw, None, noisy, w)[0])
         state = as_record("x", self.State, x)
         clean = record.flatten(self.output(state, as_record("u", self.Input, u), w))
         row = self._noise.sample_uncertainty(record.flatten(state))

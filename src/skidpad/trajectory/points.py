@@ -184,11 +184,11 @@ class Points(Table):
                 "this trajectory does not know the record of its points (files keep names and "
                 "units only); give it: dataclasses.replace(trajectory, Point=vehicle.State)"
             )
-        wanted = [PREFIXES[self.mode.value] + name for name in record.names(self.Point)]
+        expected = [PREFIXES[self.mode.value] + name for name in record.names(self.Point)]
         names = [c.name for c in self._columns_of_points()]
-        if wanted != names:
+        if expected != names:
             raise InvalidValue(
-                f"points of {self.Point.__name__} need the columns {', '.join(wanted)}; "
+                f"points of {self.Point.__name__} need the columns {', '.join(expected)}; "
                 f"this trajectory has {', '.join(names)}"
             )
         return self.Point

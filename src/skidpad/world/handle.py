@@ -110,9 +110,9 @@ class WorldVehicle:
     def command(self, command: Any = None, /, **fields: float) -> Any:
         """Command it from now on; returns the Input record. What is not named stays."""
         group = self.bodies.group
-        wanted = record.build(group.model.Input, command, base=self.input, **fields)
-        group.inputs[self.row] = record.flatten(wanted)
-        return wanted
+        inputs = record.build(group.model.Input, command, base=self.input, **fields)
+        group.inputs[self.row] = record.flatten(inputs)
+        return inputs
 
     def drive(self, wish: Wish) -> Any:
         """Command what brings about a wish from where it is now; returns the Input record."""
@@ -124,12 +124,12 @@ class WorldVehicle:
         w and s: faster and slower, a and d: to the left and right, space: stop; by how much, see
         `controllers.keyboard`. Inputs stay within the vehicle's limits.
         """
-        wanted = keyboard.pressed(self.input, key, self._steps)
+        inputs = keyboard.pressed(self.input, key, self._steps)
         ranges = self.bodies.body.limits(self.params).inputs
         within = {
-            name: min(max(getattr(wanted, name), low), high) for name, (low, high) in ranges.items()
+            name: min(max(getattr(inputs, name), low), high) for name, (low, high) in ranges.items()
         }
-        return self.command(wanted._replace(**within))
+        return self.command(inputs._replace(**within))
 
     def outputs(self) -> Any:
         """Its Outputs record: odometry, loads and slip of a wheeled vehicle."""

@@ -30,29 +30,29 @@ TIME_LIMIT_S = 240.0
 TIMED_STEPS = 100
 """Steps of a timed rollout: enough that starting it costs nothing, few enough to be repeated."""
 
-Found = dict[str, Any] | str
+Answer = dict[str, Any] | str
 """What was found, or why nothing was."""
 
 
-def fleet(device: str, precision: str, work: FleetWork, repeats: int) -> Found:
+def fleet(device: str, precision: str, work: FleetWork, repeats: int) -> Answer:
     """`times` in s of `steps` steps, and the `end` states of the checked vehicles."""
     return _job("fleet", device, precision, work, repeats)
 
 
-def gradient(device: str, precision: str, work: GradientWork, repeats: int) -> Found:
+def gradient(device: str, precision: str, work: GradientWork, repeats: int) -> Answer:
     """For each form of the same gradient, `times` in s and the `gradient` (T, K, nu) of the checked
     vehicles: `vmap`, as one writes it, and if they ran `columns` and `columns_checkpoint`."""
     return _job("gradient", device, precision, work, repeats)
 
 
-def call(device: str, precision: str, work: FleetWork, repeats: int) -> Found:
+def call(device: str, precision: str, work: FleetWork, repeats: int) -> Answer:
     """`numpy` and `device`: times in s of one call with arrays of either; `end` as in `fleet`."""
     return _job("call", device, precision, work, repeats)
 
 
 def _job(
     job: str, device: str, precision: str, work: FleetWork | GradientWork, repeats: int
-) -> Found:
+) -> Answer:
     if find_spec("jax") is None:
         return "not installed"
     task = {
@@ -161,8 +161,8 @@ def _gradient(work: GradientWork, repeats: int) -> dict[str, Any]:
             times = _times(partial(derivative, u, x), repeats)
         except jax.errors.JaxRuntimeError:  # such as out of memory
             continue
-        some = jax.tree.map(lambda column: column[:, : work.checked], derivative(u, x)[1])
-        results[form] = {"times": times, "gradient": _rows(some).tolist()}
+        few = jax.tree.map(lambda column: column[:, : work.checked], derivative(u, x)[1])
+        results[form] = {"times": times, "gradient": _rows(few).tolist()}
     return results
 
 
@@ -184,8 +184,8 @@ def _gradient_by_vmap(work: GradientWork, repeats: int) -> dict[str, Any]:
     derivative = jax.jit(jax.vmap(jax.value_and_grad(one_vehicle), in_axes=(1, 0), out_axes=(0, 1)))
     u, x = jnp.asarray(work.u), jnp.asarray(work.x0)
     times = _times(partial(derivative, u, x), repeats)
-    some = derivative(u, x)[1][:, : work.checked]
-    return {"times": times, "gradient": np.asarray(some, dtype=float).tolist()}
+    few = derivative(u, x)[1][:, : work.checked]
+    return {"times": times, "gradient": np.asarray(few, dtype=float).tolist()}
 
 
 def _total(vehicle: Vehicle, dt: float, wrapped: Any, *, one: bool = False) -> Any:

@@ -138,14 +138,14 @@ class LearnedMotion:
 
     def command(self, **fields: float) -> None:
         """Some fields of the command by name; the others keep their value."""
-        wanted = dict(zip(self.inputs, self._command, strict=True))
+        command = dict(zip(self.inputs, self._command, strict=True))
         for name, value in fields.items():
-            if name not in wanted:
+            if name not in command:
                 raise InvalidValue(
                     f"{self.name} has no input {name!r}; allowed are {', '.join(self.inputs)}"
                 )
-            wanted[name] = finite(name, value)
-        self._command = (wanted["velocity"], wanted["steer"])
+            command[name] = finite(name, value)
+        self._command = (command["velocity"], command["steer"])
 
     def step(self, dt: float) -> None:
         """One update of all sub-models; `dt` in s matters to the reported acceleration only.

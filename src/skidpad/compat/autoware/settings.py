@@ -91,7 +91,7 @@ def _checked(name: str, value: Any) -> Any:
         if size(name, value) == 0.0:
             raise InvalidValue(f"{name} = {value} ms must be greater than 0")
         return value
-    wanted = type(getattr(Settings, name))
-    if not isinstance(value, wanted):
-        raise InvalidValue(f"{name} = {value!r} must be a {wanted.__name__}")
+    kind = type(getattr(Settings, name))
+    if not isinstance(value, kind):
+        raise InvalidValue(f"{name} = {value!r} must be a {kind.__name__}")
     return value

@@ -202,13 +202,13 @@ class PlanningSimulator:
     def request_control_mode(self, mode: ControlMode | int | str) -> bool:
         """Ask for AUTONOMOUS or MANUAL; returns whether it was granted. Any other mode is not."""
         try:
-            wanted: ControlMode = member(ControlMode, mode)
+            requested: ControlMode = member(ControlMode, mode)
         except InvalidValue:
-            wanted = ControlMode.NO_COMMAND
-        if wanted not in ACCEPTED_MODES:
+            requested = ControlMode.NO_COMMAND
+        if requested not in ACCEPTED_MODES:
             self._count("request_control_mode")
             return False
-        self._mode = wanted
+        self._mode = requested
         return True
 
     def engage(self, engage: bool = True) -> None:

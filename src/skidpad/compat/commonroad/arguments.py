@@ -40,11 +40,11 @@ def check_places(
     sidt_factory: Any, disturbance_model: Any, sensor_model: Any, **flags: Any
 ) -> None:
     """Raise for arguments that are not in their places."""
-    wanted = (
+    places = (
         ("disturbance_model", disturbance_model, UncertaintyModel, "an UncertaintyModel"),
         ("sensor_model", sensor_model, SensorModel, "a SensorModel"),
     )
-    for name, value, kind, what in wanted:
+    for name, value, kind, what in places:
         if value is not None and not isinstance(value, kind):
             raise InvalidValue(f"{name} must be {what}, got {_described(value)}; {BY_NAME}")
     for name, value in flags.items():

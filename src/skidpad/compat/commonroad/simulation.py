@@ -159,9 +159,9 @@ class Simulation:
 
     def reset(self, seed: int | None = None) -> None:
         """Draw from the start again: of this seed, or of another one from now on."""
-        wanted = self._seed if seed is None else seeds.checked(seed)
-        self._streams = Streams.of(wanted, self._disturbance)
-        self._seed = wanted
+        number = self._seed if seed is None else seeds.checked(seed)
+        self._streams = Streams.of(number, self._disturbance)
+        self._seed = number
 
     def simulate(self, x0: Any, u: Any, t_final: float, ivp_method: Any = "RK45") -> Result:
         """The motion from x0 under a constant input u for t_final seconds.

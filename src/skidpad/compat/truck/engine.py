@@ -201,33 +201,33 @@ class Engine:
 
     def advance(self, seconds: s = 1.0) -> None:
         """Let time pass. After a collision nothing moves, the clock included, until a reset."""
-        wanted = must_be("seconds", seconds, positive, "s")
+        duration = must_be("seconds", seconds, positive, "s")
         if self._status is not Status.IN_PROGRESS:
             return
-        steps = self._clock.steps_in(wanted)
-        done = self._run(steps)
-        self._clock.advanced(wanted, steps, done)
+        steps = self._clock.steps_in(duration)
+        made_steps = self._run(steps)
+        self._clock.advanced(duration, steps, made_steps)
 
     def _run(self, steps: int) -> int:
         """Take inner steps until all are taken or the body meets an obstacle; how many it took."""
-        start, done = self.rear, 0
+        start, count = self.rear, 0
         try:
-            while done < steps:
+            while count < steps:
                 before = self.rear
-                states = self._drive.run(min(BLOCK, steps - done))
-                done += len(states)
-                if self._rules.along_the_way or done == steps:
+                states = self._drive.run(min(BLOCK, steps - count))
+                count += len(states)
+                if self._rules.along_the_way or count == steps:
                     hit = self._first_contact(before, states)
                     if hit is not None:
                         self._drive.put(states[hit].tolist())
                         self._status = Status.COLLISION
-                        return done - len(states) + hit + 1
+                        return count - len(states) + hit + 1
         except Exception:
             self._drive.put(start)
             raise
         if not steps and not self._rules.along_the_way:
             self._look()
-        return done
+        return count
 
     def _first_contact(self, before: State, states: Any) -> int | None:
         if self._map.empty:

@@ -165,8 +165,8 @@ def first_contact(
     if length == 0.0:
         return math.inf
     # Pieces with small boxes around them, in order, so that the first one with a contact is it.
-    wanted = max(length / (2.0 * radius + 2.0 * cells.size), abs(turn) / QUARTER)
-    pieces = min(math.ceil(wanted), MOST_PIECES)
+    pieces_needed = max(length / (2.0 * radius + 2.0 * cells.size), abs(turn) / QUARTER)
+    pieces = min(math.ceil(pieces_needed), MOST_PIECES)
     pieces = max(pieces, math.ceil(abs(turn) / QUARTER), 1)
     step = 1.0 / pieces
     x, y, yaw = before[0], before[1], before[2]

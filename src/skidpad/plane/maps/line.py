@@ -68,13 +68,13 @@ class CentreLine:
         On a closed track s may be anything: laps before and after are the same but for s, and phi,
         which goes on by a turn each lap. On an open one the ends are held.
         """
-        wanted = np.atleast_1d(np.asarray(s, dtype=np.float64))
-        if wanted.ndim != 1 or not np.isfinite(wanted).all():
+        distances = np.atleast_1d(np.asarray(s, dtype=np.float64))
+        if distances.ndim != 1 or not np.isfinite(distances).all():
             raise InvalidValue("s must be one finite number or a row of them, in m")
         if not self.closed:
-            wanted = np.clip(wanted, self.rows[0, 0], self.rows[-1, 0])
-        width = self.line.spot(wanted).between(self.rows[:, 5])
-        return np.column_stack([wanted, *self.line.at(wanted), width])
+            distances = np.clip(distances, self.rows[0, 0], self.rows[-1, 0])
+        width = self.line.spot(distances).between(self.rows[:, 5])
+        return np.column_stack([distances, *self.line.at(distances), width])
 
     def laps(self, before: int = 1, after: int = 1) -> Array:
         """The rows of several laps in a row, with s = 0 at the start of the middle one.

@@ -63,8 +63,8 @@ def common_columns(runs: Mapping[str, Trajectory], columns: Sequence[str] | None
                 raise InvalidValue(
                     f"{label!r} has no column {name!r}; it has {', '.join(run.names)}"
                 )
-    wanted = USUAL if columns is None else columns
-    shown = [name for name in wanted if all(name in run for run in runs.values())]
+    names = USUAL if columns is None else columns
+    shown = [name for name in names if all(name in run for run in runs.values())]
     for name in shown:
         symbols = {label: run.unit(name).symbol for label, run in runs.items()}
         if len(set(symbols.values())) > 1:

@@ -37,7 +37,7 @@ def study_fans(
     study: MonteCarlo, names: Sequence[str], *, lines: int, worst: int, units: Mapping[str, str]
 ) -> list[Fan]:
     """Fans of quantities of a Monte Carlo; single runs are run again."""
-    some = [study.replay(study.seed_of(run)) for run in study.numbers[:lines]]
+    replays = [study.replay(study.seed_of(run)) for run in study.numbers[:lines]]
     fans: list[Fan] = []
     for name in names:
         furthest = [study.replay(case) for case in study.worst(name, worst)] if worst else []
@@ -48,7 +48,7 @@ def study_fans(
                 study.t,
                 study.levels,
                 np.column_stack([study.quantile(name, level) for level in study.levels]),
-                tuple(study.along(name, run) for run in some),
+                tuple(study.along(name, run) for run in replays),
                 tuple(study.along(name, run) for run in furthest),
             )
         )
@@ -114,10 +114,10 @@ def _column(table: Array, name: str, vehicle: Vehicle | type | None) -> tuple[Ar
 def _quantiles(values: Array, levels: Array) -> Array:
     """(T, levels); NaN at times of which no run is left."""
     quantiles = np.full((len(values), len(levels)), np.nan)
-    some = np.isfinite(values).any(axis=1)
+    known = np.isfinite(values).any(axis=1)
     finite = np.where(np.isfinite(values), values, np.nan)
-    if some.any():
-        quantiles[some] = np.nanquantile(finite[some], levels, axis=1).T
+    if known.any():
+        quantiles[known] = np.nanquantile(finite[known], levels, axis=1).T
     return quantiles
 
 

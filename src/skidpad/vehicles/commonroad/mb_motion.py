@@ -298,10 +298,10 @@ def spin_rates(x: State, a: m_s2, rolling: Sequence[Wheel], share: one, p: Param
     torque = axle_torques(a, a * x.v_x < 0.0, p.m, p.R_w, p.brake_split, p.engine_split)
     each = (torque.front, torque.front, torque.rear, torque.rear)
     rates: list[rad_s2] = []
-    for wanted, omega, wheel, corner, (c, s) in zip(
+    for axle_torque, omega, wheel, corner, (c, s) in zip(
         each, spins_of(x), rolling, corners(x, p), steering(x), strict=True
     ):
-        net_torque = on_wheel(0.5 * wanted, torque.braking, omega, p.omega_lock)
+        net_torque = on_wheel(0.5 * axle_torque, torque.braking, omega, p.omega_lock)
         slipping = spin_rate(net_torque, wheel.force.x, p.R_w, p.I_w)
         along = in_wheel_frame(corner.hub, c, s).x
         rates.append(mixed(share, slipping, (along * (1.0 / p.R_w) - omega) * (1.0 / p.t_kin)))

@@ -21,9 +21,9 @@ class CarInput(NamedTuple):
     """Commands of the cars of commonroad-vehicle-models; see `components.commonroad_limits`."""
 
     steer_rate: rad_s = 0.0
-    """Wanted rate of the steering angle, positive to the left."""
+    """Request rate of the steering angle, positive to the left."""
     a: m_s2 = 0.0
-    """Wanted acceleration along the car, forward positive."""
+    """Request acceleration along the car, forward positive."""
 
 
 class CarParams(NamedTuple):

@@ -114,11 +114,11 @@ def spins(x: State, a: m_s2, now: Tyres, share: one, p: Params) -> tuple[rad_s2,
     torque = axle_torques(a, a * x.v < 0.0, p.m, p.R_w, p.brake_split, p.engine_split)
     w_f, w_r = wheel_velocities(x, p)
     rates: list[rad_s2] = []
-    for wanted, omega, force, w in (
+    for axle_torque, omega, force, w in (
         (torque.front, x.omega_f, now.force_f, w_f),
         (torque.rear, x.omega_r, now.force_r, w_r),
     ):
-        net_torque = on_wheel(wanted, torque.braking, omega, p.omega_lock)
+        net_torque = on_wheel(axle_torque, torque.braking, omega, p.omega_lock)
         slipping = spin_rate(net_torque, force.x, p.R_w, p.I_w)
         rolls = (w.x * (1.0 / p.R_w) - omega) * (1.0 / p.t_kin)
         rates.append(mixed(share, slipping, rolls))

@@ -169,11 +169,13 @@ class Assembly:
         s_x, s_y = w.slope_x * weight, w.slope_y * weight
         down = turned_back(c, s, s_x, s_y)
         contact = Contact(*turned_back(c, s, v_x, v_y), spin, drive.torques[k], *load, *down)
-        got = self.rules.traction(contact, angle, _hub(wheel), ground, p.friction, dt, self.circle)
-        F_x, F_y = turned(c, s, got.F_x, got.F_y)
+        forces = self.rules.traction(
+            contact, angle, _hub(wheel), ground, p.friction, dt, self.circle
+        )
+        F_x, F_y = turned(c, s, forces.F_x, forces.F_y)
         if self.rules.weight_at_wheels:
             F_x, F_y = F_x + s_x, F_y + s_y
-        return Push(F_x, F_y, got.spin)
+        return Push(F_x, F_y, forces.spin)
 
     def _pushed(self, x: Any, w: Any, p: Any, pushes: Sequence[Push], dt: s) -> Velocity:
         """Velocity of the centre of mass after the forces have acted for dt."""
@@ -202,16 +204,18 @@ class Assembly:
         An imposed motion takes the place of that velocity; upstream only after the pose has moved.
         """
         body = p.body
-        wanted = None if imposed is None else com_velocity(imposed.v, 0.0, imposed.omega, body)
-        if wanted is not None and not self.rules.ideal_slips:
-            v = wanted
+        imposed_velocity = (
+            None if imposed is None else com_velocity(imposed.v, 0.0, imposed.omega, body)
+        )
+        if imposed_velocity is not None and not self.rules.ideal_slips:
+            v = imposed_velocity
         turn = dt * v.omega
         c_turn, s_turn = cos(turn), sin(turn)
         # Where the reference point goes, in the axes that the body had.
         less = 1.0 - c_turn
         ahead = dt * v.x + less * body.com_x + s_turn * body.com_y
         left = dt * v.y + less * body.com_y - s_turn * body.com_x
-        v = v if wanted is None else wanted
+        v = v if imposed_velocity is None else imposed_velocity
         velocity = Velocity(*turned_back(c_turn, s_turn, v.x, v.y), v.omega)
         return Motion(
             *to_world((x.x, x.y, x.yaw), ahead, left),

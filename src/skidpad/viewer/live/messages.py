@@ -181,14 +181,14 @@ def _checked(label: str, hint: Any, message: Mapping[str, Any]) -> Any:
 
 
 def _number(label: str, base: type, value: Any, notes: list[Any]) -> Any:
-    wanted = "a whole number" if base is int else "a finite number"
+    kind_name = "a whole number" if base is int else "a finite number"
     kinds = int if base is int else int | float
     try:
         fits = isinstance(value, kinds) and not isinstance(value, bool) and isfinite(value)
     except OverflowError:
         fits = False
     if not fits:
-        raise InvalidValue(f"{label} must be {wanted}, got {_short(value)}")
+        raise InvalidValue(f"{label} must be {kind_name}, got {_short(value)}")
     for allowed in notes:
         if isinstance(allowed, Allowed) and value not in allowed:
             raise InvalidValue(f"{label} = {value:g} must be {allowed}")

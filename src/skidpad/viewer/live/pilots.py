@@ -112,8 +112,8 @@ class Pilot:
         else:
             return
         # With the parameters of the start: a heavier car is driven alike, and slower for it.
-        wanted = self._kind.body.command(self._vehicle.state, wish, self._kind.params)
-        self._vehicle.bodies.group.inputs[self._vehicle.row] = record.flatten(wanted)
+        command = self._kind.body.command(self._vehicle.state, wish, self._kind.params)
+        self._vehicle.bodies.group.inputs[self._vehicle.row] = record.flatten(command)
 
     def _nearest_line(self) -> Line:
         x, y, *_ = self._vehicle.truth

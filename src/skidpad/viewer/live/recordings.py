@@ -84,9 +84,9 @@ class Recordings:
         self.news = f"the recording to {recorder.path} ended: {error}"
 
 
-def free_name(folder: Path, wanted: Path | None = None) -> Path:
+def free_name(folder: Path, name: Path | None = None) -> Path:
     """A file that does not exist yet: as wanted or named after the time, and a number if needed."""
-    first = wanted or folder / f"skidpad-{datetime.now():%Y%m%d-%H%M%S}.mcap"
+    first = name or folder / f"skidpad-{datetime.now():%Y%m%d-%H%M%S}.mcap"
     if not first.exists():
         return first
     numbered = (first.with_stem(f"{first.stem}-{k}") for k in range(2, 10_000))

@@ -55,13 +55,13 @@ def _checked(region: PropertyRegion) -> PropertyRegion:
     """The region; raises if its value is not one that the property can have."""
     value = region.value
     if region.name in SWITCHES and not isinstance(value, bool):
-        wanted = "true or false, given as <value_bool>"
+        expected = "true or false, given as <value_bool>"
     elif region.name in NUMBERS and not _is_amount(value):
-        wanted = "a number of 0 or more, given as <value_double>"
+        expected = "a number of 0 or more, given as <value_double>"
     else:
         return region
     raise WorldError(
-        f"{region.name} = {value!r} must be {wanted}", source=region.source, element="element"
+        f"{region.name} = {value!r} must be {expected}", source=region.source, element="element"
     )
 
 

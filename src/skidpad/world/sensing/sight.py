@@ -112,15 +112,15 @@ class Sight:
         edges = moved_edges(self._edges, places[self._owner])
         out = np.empty((len(poses), len(angles)))
         for begin in range(0, len(poses), _AT_A_TIME):
-            some = slice(begin, begin + _AT_A_TIME)
-            movers = self._movers(places, edges, poses[some], owners[some], max_range)
+            part = slice(begin, begin + _AT_A_TIME)
+            movers = self._movers(places, edges, poses[part], owners[part], max_range)
             self._walls.scan(
-                poses[some],
+                poses[part],
                 angles,
-                out[some],
+                out[part],
                 max_range=max_range,
                 movers=movers,
-                jitter=None if jitter is None else jitter[some],
+                jitter=None if jitter is None else jitter[part],
                 threads=1,
             )
         return out

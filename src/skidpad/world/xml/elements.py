@@ -160,8 +160,8 @@ def _scattered(
             "allowed are 2 x 2 and more, and 25 million in all"
         )
     x, y = ((0.5 + np.arange(count)) * resolution for count in counts)
-    wanted = np.stack(np.meshgrid(x, y, indexing="ij"), axis=-1).reshape(-1, 2)
-    nearest = KDTree(points[:, :2] - lowest).query(wanted)[1]
+    nodes = np.stack(np.meshgrid(x, y, indexing="ij"), axis=-1).reshape(-1, 2)
+    nearest = KDTree(points[:, :2] - lowest).query(nodes)[1]
     heights = points[nearest, 2].reshape(counts[0], counts[1])
     # Upstream takes the heights of the middles of the cells for those of their lowest corners.
     corner = lowest if node.context.upstream else lowest + 0.5 * resolution

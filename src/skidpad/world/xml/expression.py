@@ -277,8 +277,8 @@ class _Evaluation:
             self._check_count(name, 3, len(arguments))
             return arguments[1] if arguments[0] else arguments[2]
         if small in ("rand", "randn", "unifrnd", "randomize"):
-            wanted = {"unifrnd": 2, "randomize": 1}.get(small, 0)
-            self._check_count(name, wanted, len(arguments))
+            needed = {"unifrnd": 2, "randomize": 1}.get(small, 0)
+            self._check_count(name, needed, len(arguments))
             return getattr(self._draws, small)(*arguments)
         if small not in FUNCTIONS:
             known = sorted([*FUNCTIONS, "if", "rand", "randn", "unifrnd", "randomize"])
@@ -301,23 +301,23 @@ class _Evaluation:
             shown = ", ".join(f"{value:g}" for value in values)
             raise self._error(f"{name}({shown}) has no finite value") from None
 
-    def _check_count(self, name: str, wanted: int, count: int) -> None:
-        if count != wanted and not (wanted == _ANY and count > 0):
-            needs = "1 or more" if wanted == _ANY else str(wanted)
+    def _check_count(self, name: str, needed: int, count: int) -> None:
+        if count != needed and not (needed == _ANY and count > 0):
+            needs = "1 or more" if needed == _ANY else str(needed)
             raise self._error(f"{name} takes {needs} arguments, got {count}")
 
-    def _skip(self, *wanted: str) -> str:
+    def _skip(self, *signs: str) -> str:
         """The next token if it is one of these, which is then passed; else empty."""
-        if self._at < len(self._tokens) and self._tokens[self._at].lower() in wanted:
+        if self._at < len(self._tokens) and self._tokens[self._at].lower() in signs:
             self._at += 1
             return self._tokens[self._at - 1].lower()
         return ""
 
-    def _expect(self, wanted: str) -> None:
-        if not self._skip(wanted):
+    def _expect(self, sign: str) -> None:
+        if not self._skip(sign):
             there = self._at < len(self._tokens)
             next_token = repr(self._tokens[self._at]) if there else "the end"
-            raise self._error(f"{wanted!r} is missing before {next_token}")
+            raise self._error(f"{sign!r} is missing before {next_token}")
 
     def _error(self, message: str) -> InvalidValue:
         text = self._text.strip()

@@ -208,10 +208,10 @@ def as_numbers(node: Node, name: str, text: str, *counts: int) -> list[float]:
         if abs(float(word)) > LARGEST:
             raise node.error(f"{name} = {shown(text)}: {word!r} must not exceed {LARGEST:g}")
     if counts and len(words) not in counts:
-        wanted = " or ".join(str(count) for count in counts)
+        expected = " or ".join(str(count) for count in counts)
         plural = "" if counts == (1,) else "s"
         raise node.error(
-            f"{name} = {shown(text)} must be {wanted} number{plural}, got {len(words)}"
+            f"{name} = {shown(text)} must be {expected} number{plural}, got {len(words)}"
         )
     return [float(word) for word in words]
 
@@ -245,15 +245,15 @@ def as_colour(node: Node, name: str, text: str) -> str:
 
 def as_pose(node: Node, name: str, text: str) -> Pose:
     """`x y yaw` or `x y z yaw pitch roll`, by the tag; angles in degrees."""
-    wanted = 6 if "3d" in name or "3D" in name or "WRT" in name else 3
+    length = 6 if "3d" in name or "3D" in name or "WRT" in name else 3
     numbers = as_numbers(node, name, text)
-    if len(numbers) < wanted:
-        raise node.error(f"{name} = {shown(text)} must be {wanted} numbers, got {len(numbers)}")
-    if len(numbers) > wanted:
+    if len(numbers) < length:
+        raise node.error(f"{name} = {shown(text)} must be {length} numbers, got {len(numbers)}")
+    if len(numbers) > length:
         # As upstream, which has such poses in its own worlds.
-        slip = f"{name} = {text!r} has {len(numbers)} numbers: the first {wanted} are taken"
+        slip = f"{name} = {text!r} has {len(numbers)} numbers: the first {length} are taken"
         node.context.note("slips", slip, node.source)
-    if wanted == 3:
+    if length == 3:
         return Pose(numbers[0], numbers[1], yaw=math.radians(numbers[2]))
     return Pose(*numbers[:3], *(math.radians(angle) for angle in numbers[3:6]))
 

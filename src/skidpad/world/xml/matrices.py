@@ -45,8 +45,8 @@ def table(node: Node, file: Path, least: int) -> Array:
         except ValueError:
             raise node.error(f"{file}, line {number}: {line.strip()!r} is not numbers") from None
         if len(row) < least or (rows and len(row) != len(rows[0])):
-            wanted = len(rows[0]) if rows else f"{least} or more"
-            raise node.error(f"{file}, line {number}: {len(row)} numbers, expected {wanted}")
+            expected = len(rows[0]) if rows else f"{least} or more"
+            raise node.error(f"{file}, line {number}: {len(row)} numbers, expected {expected}")
         rows.append(row)
     numbers = np.array(rows)
     if not rows or not np.isfinite(numbers).all():

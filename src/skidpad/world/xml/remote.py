@@ -79,8 +79,8 @@ def _download(address: str, file: Path) -> None:
 
 def _unpacked(archive: Path, inside: str) -> Path:
     folder = archive.with_suffix(".out")
-    wanted = folder / inside
-    if not wanted.is_file():
+    target = folder / inside
+    if not target.is_file():
         try:
             with zipfile.ZipFile(archive) as content:
                 if sum(entry.file_size for entry in content.infolist()) > LARGEST:
@@ -89,4 +89,4 @@ def _unpacked(archive: Path, inside: str) -> Path:
                 content.extractall(folder)
         except zipfile.BadZipFile as error:
             raise OSError(f"{archive} is not an archive: {error}") from error
-    return wanted
+    return target

@@ -124,7 +124,7 @@ class Values:
                 f"$({command}) would run a command; pass allow_shell=True if you trust the file"
             )
         try:
-            done = subprocess.run(
+            process = subprocess.run(
                 command,
                 shell=True,
                 capture_output=True,
@@ -134,11 +134,11 @@ class Values:
             )
         except subprocess.TimeoutExpired:
             raise InvalidValue(f"$({command}) did not end in {LONGEST_COMMAND:g} s") from None
-        if done.returncode != 0:
+        if process.returncode != 0:
             raise InvalidValue(
-                f"$({command}) failed with code {done.returncode}: {done.stderr.strip()}"
+                f"$({command}) failed with code {process.returncode}: {process.stderr.strip()}"
             )
-        return done.stdout.strip().replace("\r", "").replace("\n", "")
+        return process.stdout.strip().replace("\r", "").replace("\n", "")
 
 
 def _closing(text: str, begin: int) -> int:
