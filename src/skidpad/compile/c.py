@@ -28,7 +28,7 @@ from typing import NamedTuple
 from ..errors import InvalidValue, MissingExtra, SkidpadError, UnknownOperation
 from .builder import MAGIC
 from .functions import skipped_by
-from .program import BOOL_OPS, Instruction, Program
+from .program import BOOL_OPS, INFIX, Instruction, Program
 
 FLAGS = ("-std=c99", "-O2", "-ffp-contract=off", "-fno-fast-math")
 """Compiler flags under which the emitted source keeps its bits."""
@@ -69,19 +69,7 @@ static inline {T} exponent_{T}({T} x) {{
 #endif
 """
 
-_INFIX = {
-    "add": "+",
-    "sub": "-",
-    "mul": "*",
-    "div": "/",
-    "lt": "<",
-    "le": "<=",
-    "eq": "==",
-    "ne": "!=",
-    "and": "&",
-    "or": "|",
-    "xor": "^",
-}
+_INFIX = INFIX | {"and": "&", "or": "|", "xor": "^"}
 _LIBRARY = {"fma": "fma", "abs": "fabs", "sqrt": "sqrt", "rint": "rint", "floor": "floor"} | {
     "copysign": "copysign"
 }

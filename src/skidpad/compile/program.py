@@ -282,7 +282,7 @@ def _sound_call(program: Program, functions: tuple[Program, ...], i: Instruction
     )
 
 
-_INFIX = {
+INFIX = {
     "add": "+",
     "sub": "-",
     "mul": "*",
@@ -295,6 +295,7 @@ _INFIX = {
     "or": "or",
     "xor": "xor",
 }
+"""Operations that are written between their arguments, and their signs in a listing."""
 
 
 def _lines(program: Program, functions: tuple[Program, ...]) -> list[str]:
@@ -329,8 +330,8 @@ def _lines(program: Program, functions: tuple[Program, ...]) -> list[str]:
 
 
 def _expression(i: Instruction, args: list[str], functions: tuple[Program, ...]) -> str:
-    if i.op in _INFIX:
-        return f"{args[0]} {_INFIX[i.op]} {args[1]}"
+    if i.op in INFIX:
+        return f"{args[0]} {INFIX[i.op]} {args[1]}"
     if i.op == "neg":
         return f"-{args[0]}"
     if i.op == "call":

@@ -14,8 +14,9 @@ from typing import NamedTuple
 
 import casadi as ca
 
-from .partials import FLAT, apply, partials, product
-from .symbolic import SX, column, symbols_besides
+from .partials import apply, partials, product
+from .sweep import Tape
+from .symbolic import SX, column
 
 
 class Linearised(NamedTuple):
@@ -43,42 +44,15 @@ class _Graph:
         self.before: dict[int, dict[int, SX]] = {}
         """For each vertex its partial derivatives with respect to its arguments."""
         self.after: dict[int, set[int]] = {i: set() for i in range(inputs.numel())}
-        self.results: list[SX] = [ca.SX(0)] * outputs.numel()
-        self._record(outputs, inputs)
-
-    def _record(self, outputs: SX, inputs: SX) -> None:
-        free = symbols_besides(outputs, inputs)
-        trace = ca.Function("trace", [inputs, free], [outputs], {"cse": True})
-        values: dict[int, SX] = {}
-        vertex: dict[int, int | None] = {}
-        count = inputs.numel()
-        for k in range(trace.n_instructions()):
-            op, source = trace.instruction_id(k), trace.instruction_input(k)
-            target = trace.instruction_output(k)
-            if op == ca.OP_OUTPUT:
-                self.results[target[1]] = values[source[0]]
-                start = vertex[source[0]]
-                if start is not None:
-                    self._connect(-1 - target[1], start, ca.SX(1))
-                continue
-            name: int | None = None
-            if op == ca.OP_CONST:
-                value = ca.SX(trace.instruction_constant(k))
-            elif op == ca.OP_INPUT:
-                value = (inputs, free)[source[0]][source[1]]
-                name = source[1] if source[0] == 0 else None
-            else:
-                args = [values[s] for s in source]
-                value = apply(op, args)
-                active = [vertex[s] for s in source]
-                if op not in FLAT and any(a is not None for a in active):
-                    name = end = count
-                    count += 1
-                    for start, partial in zip(active, partials(op, args, value), strict=True):
-                        if start is not None and not partial.is_zero():
-                            self._connect(end, start, partial)
-            values[target[0]] = value
-            vertex[target[0]] = name
+        tape = Tape(outputs, inputs, apply)
+        self.results = tape.results
+        for op, end, value, args, active in tape.operations:
+            for start, partial in zip(active, partials(op, args, value), strict=True):
+                if start is not None and not partial.is_zero():
+                    self._connect(end, start, partial)
+        for k, start in enumerate(tape.numbers):
+            if start is not None:
+                self._connect(-1 - k, start, ca.SX(1))
 
     def _connect(self, end: int, start: int, partial: SX) -> None:
         edges = self.before.setdefault(end, {})

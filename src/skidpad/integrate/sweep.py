@@ -33,20 +33,28 @@ class Operation(NamedTuple):
     """For each argument its number; None where it does not depend on the inputs."""
 
 
+def _applied(op: int, args: list[SX]) -> SX:
+    return ca.SX.unary(op, *args) if len(args) == 1 else ca.SX.binary(op, *args)
+
+
 class Tape:
     """The operations between symbols and expressions, each value with a number of its own.
 
-    The inputs have the first numbers, in order.
+    The inputs have the first numbers, in order. `apply` makes the value of an operation anew.
     """
 
-    def __init__(self, outputs: SX, inputs: SX) -> None:
+    def __init__(
+        self, outputs: SX, inputs: SX, apply: Callable[[int, list[SX]], SX] = _applied
+    ) -> None:
         self.inputs = inputs.numel()
         self.operations: list[Operation] = []
+        self.results: list[SX] = [ca.SX(0)] * outputs.numel()
+        """The outputs by the values on the tape."""
         self.numbers: list[int | None] = [None] * outputs.numel()
         """For each output the number of its value; None where it does not depend on the inputs."""
-        self._record(outputs, inputs)
+        self._record(outputs, inputs, apply)
 
-    def _record(self, outputs: SX, inputs: SX) -> None:
+    def _record(self, outputs: SX, inputs: SX, apply: Callable[[int, list[SX]], SX]) -> None:
         free = symbols_besides(outputs, inputs)
         trace = ca.Function("trace", [inputs, free], [outputs], {"cse": True})
         values: dict[int, SX] = {}
@@ -55,6 +63,7 @@ class Tape:
             op, source = trace.instruction_id(k), trace.instruction_input(k)
             target = trace.instruction_output(k)
             if op == ca.OP_OUTPUT:
+                self.results[target[1]] = values[source[0]]
                 self.numbers[target[1]] = numbers[source[0]]
                 continue
             number: int | None = None
@@ -65,7 +74,7 @@ class Tape:
                 number = source[1] if source[0] == 0 else None
             else:
                 args = [values[s] for s in source]
-                value = ca.SX.unary(op, *args) if len(args) == 1 else ca.SX.binary(op, *args)
+                value = apply(op, args)
                 number = self._number(op, value, args, [numbers[s] for s in source])
             values[target[0]] = value
             numbers[target[0]] = number
