@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+from collections.abc import Mapping
 from functools import partial
 from importlib.util import find_spec
 from time import perf_counter
@@ -53,8 +54,6 @@ def call(device: str, precision: str, work: FleetWork, repeats: int) -> Answer:
 def _job(
     job: str, device: str, precision: str, work: FleetWork | GradientWork, repeats: int
 ) -> Answer:
-    if find_spec("jax") is None:
-        return "not installed"
     task = {
         "job": job,
         "precision": precision,
@@ -64,17 +63,27 @@ def _job(
         "checked": work.checked,
         "repeats": repeats,
     }
+    return answer(__name__, task, _settings(device), TIME_LIMIT_S)
+
+
+def answer(
+    module: str, task: Mapping[str, Any], settings: Mapping[str, str], limit: float | None = None
+) -> Answer:
+    """What a module of this package answers to a task, in a process with these settings; `limit`
+    is in s."""
+    if find_spec("jax") is None:
+        return "not installed"
     try:
         run = subprocess.run(
-            [sys.executable, "-m", __name__],
+            [sys.executable, "-m", module],
             input=json.dumps(task),
-            env=environment(**_settings(device)),
+            env=environment(**settings),
             capture_output=True,
             text=True,
-            timeout=TIME_LIMIT_S,
+            timeout=limit,
         )
-    except subprocess.TimeoutExpired:
-        return f"took more than {TIME_LIMIT_S:.0f} s"
+    except subprocess.TimeoutExpired as error:
+        return f"took more than {error.timeout:.0f} s"
     if run.returncode:
         lines = run.stderr.strip().splitlines()
         return f"failed: {lines[-1] if lines else f'exit code {run.returncode}'}"

@@ -8,10 +8,8 @@ what it found to stdout, both JSON.
 from __future__ import annotations
 
 import json
-import subprocess
 import sys
 from functools import cache
-from importlib.util import find_spec
 from time import perf_counter
 from typing import Any
 
@@ -20,8 +18,8 @@ import numpy as np
 from ... import integrate, record
 from ...model import Vehicle
 from ..budget import Budget
-from ..machine import environment
 from ..work import RK4_DT, FleetWork, Weave, fleet_work, weave
+from . import jax_device
 
 TIMED_STEPS = 20
 """Steps of a timed call; the length of a `scan` is compiled in, so that no run can fit it."""
@@ -29,15 +27,13 @@ PRECISIONS = ("float64", "float32")
 
 
 @cache
-def results(budget: Budget, threads: int) -> dict[str, Any] | str:
+def results(budget: Budget, threads: int) -> jax_device.Answer:
     """What JAX achieves with this many threads, or why it could not be measured.
 
     For each precision the `times` in s of so many `steps`. With one thread also `first_call` in s
     and `end` states of a rollout of the checked vehicles, and `step` with `times`, `first_call` and
     `end` of the weave.
     """
-    if find_spec("jax") is None:
-        return "not installed"
     task = {
         "vehicles": budget.vehicles,
         "steps": budget.rk4_steps,
@@ -46,17 +42,7 @@ def results(budget: Budget, threads: int) -> dict[str, Any] | str:
         "weave": budget.weave,
         "threads": threads,
     }
-    run = subprocess.run(
-        [sys.executable, "-m", __name__],
-        input=json.dumps(task),
-        env=environment(**_thread_settings(threads)),
-        capture_output=True,
-        text=True,
-    )
-    if run.returncode:
-        lines = run.stderr.strip().splitlines()
-        return f"failed: {lines[-1] if lines else f'exit code {run.returncode}'}"
-    return json.loads(run.stdout)
+    return jax_device.answer(__name__, task, _thread_settings(threads))
 
 
 def _thread_settings(threads: int) -> dict[str, str]:

@@ -18,9 +18,10 @@ from ...components.wheel import Velocity, in_wheel_frame, smooth_slip_angle
 from ...model import Model, NoDisturbance
 from ...ops import atan, cos, pow, sin
 from ...record import extended
-from ...units import J, N, kg, kg_m2, m, m_s, m_s2, non_negative, one, positive, rad, rad_s
+from ...units import J, kg, kg_m2, m, m_s, m_s2, non_negative, one, positive, rad, rad_s
 from .body import dynamic_bicycle_body
 from .factory import CONTROL, CommonRoadFactory
+from .records import AxleOutputs as Outputs
 from .records import BicycleInput, BicycleParams
 from .sets import BMW_3_SERIES
 
@@ -64,27 +65,6 @@ class Params(BicycleParams):
     """Rolling speed below which slip angles have a smooth floor; upstream has none. The fastest
     motion at rest then decays with 480 1/s (760 1/s under the largest acceleration), which RK4
     follows in steps of 5 ms (3.5 ms)."""
-
-
-class Outputs(NamedTuple):
-    """Accelerations, slip and forces."""
-
-    a_x: m_s2
-    """Acceleration of the centre of mass over ground, along the car."""
-    a_y: m_s2
-    """Acceleration of the centre of mass over ground, across the car, positive to the left."""
-    alpha_f: rad
-    """Slip angle of the front wheel, positive when its tyre pushes to the left."""
-    alpha_r: rad
-    """Slip angle of the rear wheel, positive when its tyre pushes to the left."""
-    F_y_f: N
-    """Lateral force at the front, in the axes of the wheel."""
-    F_y_r: N
-    """Lateral force at the rear."""
-    F_z_f: N
-    """Load on the front axle."""
-    F_z_r: N
-    """Load on the rear axle."""
 
 
 class Axles(NamedTuple):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated, NamedTuple
 
-from ...units import Allowed, m, m_s, m_s2, non_negative, positive, rad, rad_s
+from ...units import Allowed, N, m, m_s, m_s2, non_negative, positive, rad, rad_s
 from .sets import BMW_3_SERIES, BMW_320I
 
 
@@ -21,9 +21,9 @@ class CarInput(NamedTuple):
     """Commands of the cars of commonroad-vehicle-models; see `components.commonroad_limits`."""
 
     steer_rate: rad_s = 0.0
-    """Request rate of the steering angle, positive to the left."""
+    """Wanted rate of the steering angle, positive to the left."""
     a: m_s2 = 0.0
-    """Request acceleration along the car, forward positive."""
+    """Wanted acceleration along the car, forward positive."""
 
 
 class CarParams(NamedTuple):
@@ -70,3 +70,24 @@ class BicycleParams(NamedTuple):
     """Length of the body; it does not influence the motion."""
     width: Annotated[m, positive] = BMW_3_SERIES["width"]
     """Width of the body; it does not influence the motion."""
+
+
+class AxleOutputs(NamedTuple):
+    """Accelerations, slip and forces of a front and a rear axle."""
+
+    a_x: m_s2
+    """Acceleration of the centre of mass over ground, along the car."""
+    a_y: m_s2
+    """Acceleration of the centre of mass over ground, across the car, positive to the left."""
+    alpha_f: rad
+    """Slip angle of the front axle, positive when its tyres push to the left."""
+    alpha_r: rad
+    """Slip angle of the rear axle, positive when its tyres push to the left."""
+    F_y_f: N
+    """Lateral force of the front tyres, in the axes of the wheels."""
+    F_y_r: N
+    """Lateral force of the rear tyres."""
+    F_z_f: N
+    """Load on the front axle."""
+    F_z_r: N
+    """Load on the rear axle."""

@@ -39,6 +39,7 @@ from ...units import (
 )
 from .body import seen_from_the_mass, slipping_body
 from .factory import VEHICLE_MODELS, CommonRoadFactory
+from .records import AxleOutputs as Outputs
 from .records import CarInput, CarParams
 from .sets import BMW_320I
 from .upstream import rolling_rate as upstream_rolling_rate
@@ -85,27 +86,6 @@ class Params(CarParams):
     """Speed from which it follows its tyre forces alone; above v_kin."""
     t_kin: Annotated[s, positive] = 0.02
     """Time in which the yaw rate of a slow car gets into line with its wheels."""
-
-
-class Outputs(NamedTuple):
-    """Accelerations, slip and forces."""
-
-    a_x: m_s2
-    """Acceleration of the centre of mass over ground, along the car."""
-    a_y: m_s2
-    """Acceleration of the centre of mass over ground, across the car, positive to the left."""
-    alpha_f: rad
-    """Slip angle of the front axle, positive when its tyres push to the left."""
-    alpha_r: rad
-    """Slip angle of the rear axle, positive when its tyres push to the left."""
-    F_y_f: N
-    """Lateral force at the front."""
-    F_y_r: N
-    """Lateral force at the rear."""
-    F_z_f: N
-    """Load on the front axle."""
-    F_z_r: N
-    """Load on the rear axle."""
 
 
 class Forces(NamedTuple):
