@@ -22,7 +22,7 @@ from skidpad.compile.cpu import (
     CpuAdjoint,
     CpuMap,
     CpuRollout,
-    Given,
+    RolloutArrays,
     swept_arrays,
 )
 from skidpad.compile.cuda_text import NATIVE
@@ -64,7 +64,7 @@ def cost(name: str) -> sp.Cost:
     return CAR_COST if name == "four_wheel" else COST
 
 
-def driving(made: Plant, precision: str) -> Given:
+def driving(made: Plant, precision: str) -> RolloutArrays:
     """Start states, streamed inputs, calm air and parameters of its own for every vehicle."""
     assert made.vehicle is not None
     x0, u = starts(made.vehicle, COUNT), inputs(made.vehicle, STEPS, COUNT)
@@ -72,7 +72,7 @@ def driving(made: Plant, precision: str) -> Given:
     spread = np.random.default_rng(3).uniform(0.95, 1.0, (COUNT, record.size(made.Params)))
     p = spread * np.array(record.flatten(made.params))
     given = (x0[None], u, np.tile(calm, (1, 1, 1)), p[None])
-    return Given(*(a.astype(precision) for a in given))
+    return RolloutArrays(*(a.astype(precision) for a in given))
 
 
 class Rolled:
@@ -93,7 +93,7 @@ class Rolled:
         source = cuda.emit(lowered, precision, timed=lengths is not None)
         self.launch = cuda_harness.kernel(source, "rollout", folder)
 
-    def by_llvm(self, given: Given, out: np.ndarray, every: int) -> np.ndarray:
+    def by_llvm(self, given: RolloutArrays, out: np.ndarray, every: int) -> np.ndarray:
         engine = CpuRollout(
             self.plant.step,
             dt=self.dt,
@@ -106,7 +106,7 @@ class Rolled:
         return engine.run(given, out, every, lengths=self.lengths)
 
     def by_text(
-        self, given: Given, out: np.ndarray, every: int, pieces: Sequence[int] = ()
+        self, given: RolloutArrays, out: np.ndarray, every: int, pieces: Sequence[int] = ()
     ) -> np.ndarray:
         kind = np.dtype(self.precision).type
         dt = kind(self.dt / self.substeps)
@@ -126,7 +126,7 @@ class Rolled:
             launch(begin, end)
         return launch.health
 
-    def agree(self, given: Given, every: int, layout: str = "aos") -> tuple[Any, Any]:
+    def agree(self, given: RolloutArrays, every: int, layout: str = "aos") -> tuple[Any, Any]:
         """Samples and health, after checking that both ways give the same bytes."""
         results = []
         for run in (self.by_llvm, self.by_text):
@@ -139,7 +139,7 @@ class Rolled:
         return got, own_health
 
 
-def empty(samples: int, given: Given, layout: str) -> np.ndarray:
+def empty(samples: int, given: RolloutArrays, layout: str) -> np.ndarray:
     """Room for samples; what is not written there stays NaN."""
     count, size = max(a.shape[1] for a in given), given.x.shape[2]
     shape = (samples, count, size) if layout == "aos" else (samples, size, count)

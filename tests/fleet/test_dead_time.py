@@ -12,7 +12,7 @@ import pytest
 import skidpad as sp
 from compile import cuda_harness
 from skidpad.compile import cuda
-from skidpad.compile.cpu import Given, Late
+from skidpad.compile.cpu import Late, RolloutArrays
 from skidpad.compile.launches import RolloutLaunch
 from skidpad.compile.lower import lower
 from skidpad.compile.plant import Plant
@@ -261,13 +261,13 @@ def test_the_cuda_text_reads_the_same_rows(work: Work, tmp_path: Path) -> None:
     p[:, 1], p[:, 2] = work.params["push_delay"], work.params["brake_delay"]
     steps = whole_steps(ages(channels, p[None], DT))
     pending = np.random.default_rng(5).normal(size=(9, VEHICLES, 3))
-    given = Given(work.x0[None], work.u, np.zeros((1, 1, 0)), p[None])
+    arrays = RolloutArrays(work.x0[None], work.u, np.zeros((1, 1, 0)), p[None])
     wanted = sp.Fleet(cart(), DT).rollout(*work.given(), params=work.params, pending=pending)
     for pieces in ([0, STEPS], [0, 1, 4, STEPS]):
         out = np.empty((STEPS + 1, VEHICLES, 2))
         out[0] = work.x0
         numbers = {"substeps": 1, "dt": np.float64(DT), "tolerance": np.float64(1.0)}
-        rollout = RolloutLaunch(launch, np, given, out, 1, Late(pending, steps), **numbers)
+        rollout = RolloutLaunch(launch, np, arrays, out, 1, Late(pending, steps), **numbers)
         for begin, end in pairwise(pieces):
             rollout(begin, end)
         assert out.tobytes() == wanted.tobytes()

@@ -11,7 +11,7 @@ import skidpad as sp
 from fleet.driving import inputs, starts
 from skidpad.compile import host, pipeline
 from skidpad.compile.adjoint import adjoint_program
-from skidpad.compile.cpu import Backward, CpuAdjoint, CpuRollout, Given
+from skidpad.compile.cpu import Backward, CpuAdjoint, CpuRollout, RolloutArrays
 from skidpad.integrate import get
 from skidpad.progress import watching
 from skidpad.workers import NEVER, Stop
@@ -32,13 +32,13 @@ def engine() -> CpuRollout:
     )
 
 
-def arrays(steps: int = STEPS) -> tuple[Given, np.ndarray]:
+def arrays(steps: int = STEPS) -> tuple[RolloutArrays, np.ndarray]:
     vehicle = sp.vehicles.kinematic_bicycle()
     x0, u = starts(vehicle, COUNT), inputs(vehicle, steps, COUNT)
     p = np.array(sp.record.flatten(vehicle.params))[None, None]
     out = np.full((steps // 100 + 1, *x0.shape), np.nan)
     out[0] = x0
-    return Given(x0[None], u, np.zeros((1, 1, 0)), p), out
+    return RolloutArrays(x0[None], u, np.zeros((1, 1, 0)), p), out
 
 
 def test_a_rollout_tells_how_far_it_is(engine: CpuRollout) -> None:

@@ -16,7 +16,7 @@ from fleet.driving import starts
 from policy.drivers import CLOCK, FOLLOW
 from skidpad import record
 from skidpad.compile import cuda
-from skidpad.compile.cpu import Given
+from skidpad.compile.cpu import RolloutArrays
 from skidpad.compile.launches import RolloutLaunch
 from skidpad.compile.lower import lower
 from skidpad.errors import InvalidValue
@@ -116,7 +116,7 @@ def test_the_cuda_text_has_the_bits_of_the_lanes(tmp_path: Path, substeps: int) 
     p = np.array(record.flatten(closed.plant.params)).reshape(1, 1, -1)
     out = np.full_like(wanted, np.nan)
     out[0] = x0
-    given = Given(x0[None], references, np.zeros((1, 1, 0)), p)
+    arrays = RolloutArrays(x0[None], references, np.zeros((1, 1, 0)), p)
     numbers = {"dt": np.float64(2e-3 / substeps), "tolerance": np.float64(1.0)}
-    RolloutLaunch(launch, np, given, out, 10, substeps=substeps, **numbers)(0, 30)
+    RolloutLaunch(launch, np, arrays, out, 10, substeps=substeps, **numbers)(0, 30)
     assert out.tobytes() == wanted.tobytes()

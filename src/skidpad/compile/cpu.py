@@ -14,7 +14,7 @@ from .bound import BoundRollout
 from .program import Program
 
 
-class Given(NamedTuple):
+class RolloutArrays(NamedTuple):
     """What goes into a rollout, each (step or 1, vehicle or 1, field)."""
 
     x: AnyArray
@@ -69,7 +69,7 @@ class CpuRollout:
 
     def run(
         self,
-        arrays: Given,
+        arrays: RolloutArrays,
         out: AnyArray,
         every: int,
         late: Late | None = None,
@@ -108,7 +108,9 @@ class CpuRollout:
         )  # fmt: skip
         return health
 
-    def bound(self, arguments: Given, out: AnyArray, late: Late | None = None) -> BoundRollout:
+    def bound(
+        self, arguments: RolloutArrays, out: AnyArray, late: Late | None = None
+    ) -> BoundRollout:
         """`run` for the same arrays over and over, a sample after every step, on one thread.
 
         Every array has a row per vehicle, shared ones too. It is for few steps: nothing can

@@ -13,7 +13,7 @@ from ..errors import InvalidValue, MissingExtra
 from ..extras import require
 from ..progress import Progress
 from . import cuda
-from .cpu import Backward, Given, Late, Swept, swept_arrays
+from .cpu import Backward, Late, RolloutArrays, Swept, swept_arrays
 from .cuda_text import NATIVE
 from .launches import AdjointLaunch, Pieces, RolloutLaunch
 from .lower import lower
@@ -76,7 +76,7 @@ class CudaRollout:
 
     def run(
         self,
-        arrays: Given,
+        arrays: RolloutArrays,
         out: Any,
         every: int,
         late: Late | None = None,

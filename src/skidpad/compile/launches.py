@@ -12,7 +12,7 @@ from time import perf_counter
 from typing import Any
 
 from ..progress import Progress
-from .cpu import HEALTH, Backward, Given, Late, Swept
+from .cpu import HEALTH, Backward, Late, RolloutArrays, Swept
 
 Launch = Callable[[int, Sequence[Any], Sequence[Any]], object]
 """`launch(count, arrays, tail)`: one thread per vehicle, with views of arrays (step, vehicle,
@@ -41,7 +41,7 @@ class RolloutLaunch:
         self,
         launch: Launch,
         xp: Any,
-        arrays: Given,
+        arrays: RolloutArrays,
         out: Any,
         every: int,
         late: Late | None = None,

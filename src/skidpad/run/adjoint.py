@@ -16,7 +16,7 @@ import numpy as np
 
 from ..arrays import AnyArray
 from ..compile import adjoint
-from ..compile.cpu import Backward, Given, Swept
+from ..compile.cpu import Backward, RolloutArrays, Swept
 from ..compile.plant import Plant, SavedCost
 from ..compile.program import Port, Program
 from ..compile.trace import without_dead_code
@@ -52,7 +52,7 @@ class Sweep:
 
     def gradient(
         self,
-        arguments: Given,
+        arguments: RolloutArrays,
         references: AnyArray,
         steps: int,
         cost: Cost | SavedCost,
@@ -80,7 +80,13 @@ class Sweep:
         return value, total._replace(p=total.p + end_p)
 
     def vjp(
-        self, arguments: Given, steps: int, every: int, cotangents: AnyArray, *, with_params: bool
+        self,
+        arguments: RolloutArrays,
+        steps: int,
+        every: int,
+        cotangents: AnyArray,
+        *,
+        with_params: bool,
     ) -> Swept:
         """Derivatives of the sum of samples times cotangents (steps / every + 1, B, nx)."""
         if steps % every:
@@ -101,7 +107,7 @@ class Sweep:
     def _swept_segment(
         self,
         engine: AdjointEngine,
-        arguments: Given,
+        arguments: RolloutArrays,
         references: AnyArray,
         segment: Segment,
         lam: Any,
@@ -138,11 +144,11 @@ class Sweep:
         inputs = total.u + swept.u if held else space.xp.concatenate([swept.u, total.u])
         return Swept(swept.x, inputs, total.p + swept.p, total.value + swept.value)
 
-    def work(self, arguments: Given, steps: int) -> int:
+    def work(self, arguments: RolloutArrays, steps: int) -> int:
         """Steps of all vehicles to be made, forwards and backwards."""
         return arguments.vehicles * (2 * steps + self._marks(arguments, steps)[-1])
 
-    def _marks(self, arguments: Given, steps: int) -> range:
+    def _marks(self, arguments: RolloutArrays, steps: int) -> range:
         """Where segments begin."""
         length = steps
         if steps * arguments.vehicles * arguments.x.shape[2] > _MOST_NUMBERS:
@@ -150,7 +156,7 @@ class Sweep:
         return range(0, steps, length)
 
     def _segments(
-        self, arguments: Given, steps: int, progress: Progress | None = None
+        self, arguments: RolloutArrays, steps: int, progress: Progress | None = None
     ) -> Iterator[Segment]:
         """Segments of states from the last to the first, each recomputed from its checkpoint."""
         marks = self._marks(arguments, steps)
@@ -164,7 +170,7 @@ class Sweep:
             yield Segment(begin, self._states(part, count, 1, progress))
 
     def _states(
-        self, arguments: Given, steps: int, every: int, progress: Progress | None
+        self, arguments: RolloutArrays, steps: int, every: int, progress: Progress | None
     ) -> AnyArray:
         # The vehicle last in memory, as the sweep reads it fastest.
         return self.runner.samples(arguments, steps, every, "soa", progress=progress)
@@ -226,9 +232,9 @@ def without_output(program: Program, name: str) -> Program:
     return without_dead_code(replace(program, outputs=outputs, results=results))
 
 
-def _part(arguments: Given, start: AnyArray, begin: int, steps: int) -> Given:
+def _part(arguments: RolloutArrays, start: AnyArray, begin: int, steps: int) -> RolloutArrays:
     rows = slice(begin, begin + steps)
-    return Given(start, _rows(arguments.u, rows), _rows(arguments.w, rows), arguments.p)
+    return RolloutArrays(start, _rows(arguments.u, rows), _rows(arguments.w, rows), arguments.p)
 
 
 def _rows(array: AnyArray, rows: slice) -> AnyArray:

@@ -13,7 +13,7 @@ import numpy as np
 
 from ..arrays import AnyArray
 from ..checks import steps_of, whole
-from ..compile.cpu import Given, Late, Swept
+from ..compile.cpu import Late, RolloutArrays, Swept
 from ..compile.plant import SavedCost
 from ..cost import Cost
 from ..errors import InvalidValue
@@ -104,7 +104,7 @@ class Derivatives:
         """Derivatives of the last states; every vehicle is run once per state."""
         work = self._work(rollout, steps)
         nx, count = work.acting.x.shape[2], work.acting.vehicles
-        per_state = Given(*(_repeated(a, nx) for a in work.acting))
+        per_state = RolloutArrays(*(_repeated(a, nx) for a in work.acting))
         c = self.space.xp.zeros((2, count * nx, nx), self.space.dtype)
         c[1] = np.tile(self.space.xp.eye(nx, dtype=self.space.dtype), (count, 1))
         if work.queue is not None:
@@ -155,7 +155,7 @@ class Derivatives:
 class _Work(NamedTuple):
     """A rollout to be differentiated."""
 
-    acting: Given
+    acting: RolloutArrays
     """Its arguments with inputs as they act."""
     queue: Late | None
     """The delayed commands it starts with."""

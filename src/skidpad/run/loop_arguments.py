@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..arrays import AnyArray
-from ..compile.cpu import Given
+from ..compile.cpu import RolloutArrays
 from ..compile.plant import Plant
 from ..errors import InvalidValue
 from ..policy import Policy
@@ -33,7 +33,7 @@ class LoopArguments(NamedTuple):
 
 def loop_arrays(
     plant: Plant, policy: Policy, arguments: LoopArguments, space: Space, layout: str
-) -> Given:
+) -> RolloutArrays:
     """The arguments, checked, as arrays (step, vehicle, field); `plant` is the vehicle alone."""
     x0, references, params, disturbances, memory, policy_params = arguments
     x = batch.states(plant.State, x0, space, layout)
@@ -46,7 +46,7 @@ def loop_arrays(
     except InvalidValue as error:
         raise InvalidValue(f"policy_params: {error}") from error
     batch.batch_size(x0=x, memory=m, references=u, disturbances=w, params=p, policy_params=own)
-    return Given(_beside(x, m, space), u, w, _beside(p, own, space))
+    return RolloutArrays(_beside(x, m, space), u, w, _beside(p, own, space))
 
 
 def _memory(policy: Policy, memory: Any, space: Space, layout: str) -> AnyArray:

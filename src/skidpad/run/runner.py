@@ -15,7 +15,7 @@ from ..arrays import AnyArray
 from ..checks import must_be_policy
 from ..compile.bound import BoundRollout
 from ..compile.closed_loop import closed_loop, policy_of
-from ..compile.cpu import CpuRollout, Given, Late
+from ..compile.cpu import CpuRollout, Late, RolloutArrays
 from ..compile.plant import Plant
 from ..errors import InvalidValue
 from ..policy import Policy
@@ -48,10 +48,10 @@ class Runner:
 
     def arguments(
         self, x0: Any, controls: Any, params: Any, disturbances: Any, layout: str = "aos"
-    ) -> Given:
+    ) -> RolloutArrays:
         """The arguments of a rollout, checked, as arrays (step, vehicle, field)."""
         plant, space, inputs = self.plant, self.space, self.engines.inputs
-        arrays = Given(
+        arrays = RolloutArrays(
             x=batch.states(plant.State, x0, space, layout),
             u=batch.series(plant.Input, inputs, controls, space, layout),
             w=batch.series(plant.Disturbance, "disturbances", disturbances, space, layout),
@@ -74,7 +74,9 @@ class Runner:
         """Delays in steps with the plant's parameters, worked out once: a GPU need not be asked."""
         return delay.ages(self.engines.channels, self.own_params, self.settings.dt)
 
-    def queue(self, arguments: Given, pending: Any = None, layout: str = "aos") -> Late | None:
+    def queue(
+        self, arguments: RolloutArrays, pending: Any = None, layout: str = "aos"
+    ) -> Late | None:
         """The queue of delayed commands that a rollout starts with; None if nothing is delayed."""
         channels = self.engines.channels
         if not channels:
@@ -97,7 +99,7 @@ class Runner:
 
     def samples(
         self,
-        arguments: Given,
+        arguments: RolloutArrays,
         steps: int,
         every: int,
         layout: str = "aos",
@@ -119,7 +121,7 @@ class Runner:
         verdict.judge(self.engines, arguments, out, every, health, queue, lengths)
         return out
 
-    def acting_over(self, arguments: Given, lengths: AnyArray) -> Given:
+    def acting_over(self, arguments: RolloutArrays, lengths: AnyArray) -> RolloutArrays:
         """The arguments of a model with dead time with inputs as they act in steps that differ in
         length: (step,), in s."""
         channels, dt = self.engines.channels, self.settings.dt
@@ -127,7 +129,9 @@ class Runner:
         u = delay.acting_over(channels, arguments.u, ages, lengths / dt, self.space)
         return arguments._replace(u=u)
 
-    def bound(self, arguments: Given, out: AnyArray, queue: Late | None = None) -> BoundRollout:
+    def bound(
+        self, arguments: RolloutArrays, out: AnyArray, queue: Late | None = None
+    ) -> BoundRollout:
         """Steps of these arrays over and over, on the caller's thread; see `CpuRollout.bound`.
 
         What is written into the arrays is what the next call gets. `judge` says whether a call went
@@ -138,7 +142,7 @@ class Runner:
         return engine.bound(arguments, out, queue)
 
     def judge(
-        self, arguments: Given, out: AnyArray, health: AnyArray, queue: Late | None = None
+        self, arguments: RolloutArrays, out: AnyArray, health: AnyArray, queue: Late | None = None
     ) -> None:
         """Raise for what went wrong in steps of bound arrays, or mask it."""
         verdict.judge(self.engines, arguments, out, 1, health, queue)
@@ -200,6 +204,6 @@ class Runner:
         return Runner(looped, self.settings.replace(substeps=substeps))
 
 
-def vehicles(arguments: Given, queue: Late | None) -> int:
+def vehicles(arguments: RolloutArrays, queue: Late | None) -> int:
     """How many a rollout has."""
     return max(array.shape[1] for array in (*arguments, *(queue or ())))

@@ -6,7 +6,7 @@ import numpy as np
 
 from .. import record
 from ..arrays import AnyArray
-from ..compile.cpu import Given, Late
+from ..compile.cpu import Late, RolloutArrays
 from ..errors import InvalidValue, SimulationDiverged, StepNotConverged
 from . import batch, delay
 from .engines import Engines
@@ -14,7 +14,7 @@ from .engines import Engines
 
 def judge(
     engines: Engines,
-    arguments: Given,
+    arguments: RolloutArrays,
     out: AnyArray,
     every: int,
     health: AnyArray,
@@ -43,7 +43,7 @@ def judge(
 def _failure(
     engines: Engines,
     failed: AnyArray,
-    arguments: Given,
+    arguments: RolloutArrays,
     out: AnyArray,
     every: int,
     queue: Late | None,
@@ -57,12 +57,12 @@ def _failure(
     states[0, 0] = out[bad - 1, v]
     if queue is not None:
         arguments = arguments._replace(u=_acting(engines, arguments, queue, v, begin + every))
-    alone = Given(states[:1], *(_only(a, v, begin, every) for a in arguments[1:]))
+    alone = RolloutArrays(states[:1], *(_only(a, v, begin, every) for a in arguments[1:]))
     own = None if lengths is None else lengths[begin : begin + every]
     engines.undelayed.run(alone, states, 1, lengths=own)
     last = _first_bad(states[:, 0]) - 1
     own = None if own is None else own[last : last + 1]
-    residual = _residual(engines, Given(states[last : last + 1], *alone[1:]), last, own)
+    residual = _residual(engines, RolloutArrays(states[last : last + 1], *alone[1:]), last, own)
     time = (begin + last) * engines.settings.dt
     if lengths is not None:
         time = float(lengths[: begin + last].sum())
@@ -85,16 +85,18 @@ def _failure(
     )
 
 
-def _acting(engines: Engines, arguments: Given, queue: Late, vehicle: int, steps: int) -> AnyArray:
+def _acting(
+    engines: Engines, arguments: RolloutArrays, queue: Late, vehicle: int, steps: int
+) -> AnyArray:
     """What acts on one vehicle at each of so many steps, (step, 1, field)."""
     own = _only(arguments.u, vehicle, 0, steps)
     only = delay.of_vehicle(queue, vehicle)
     return delay.acting(own, only, engines.channels.fields, steps, engines.space)
 
 
-def _residual(engines: Engines, alone: Given, step: int, length: AnyArray | None) -> float:
+def _residual(engines: Engines, alone: RolloutArrays, step: int, length: AnyArray | None) -> float:
     """The Newton residual of one step of one vehicle, of this length (1,) if it is not dt."""
-    arguments = Given(alone.x, *(_only(a, 0, step, 1) for a in alone[1:]))
+    arguments = RolloutArrays(alone.x, *(_only(a, 0, step, 1) for a in alone[1:]))
     after = batch.empty(2, 1, alone.x.shape[2], engines.space, "aos")
     return float(engines.undelayed.run(arguments, after, 1, lengths=length)[2, 0])
 

@@ -12,7 +12,7 @@ import numpy as np
 
 from ... import record
 from ...arrays import Array
-from ...compile.cpu import Given
+from ...compile.cpu import RolloutArrays
 from ...compile.plant import Plant
 from ...errors import InvalidValue, SkidpadError, StepNotConverged
 from ...integrate.base import Integrator
@@ -125,7 +125,7 @@ class _Batch:
         inputs = np.zeros((1, vehicles, nu))
         self.disturbances = np.tile(nominal, (1, vehicles, 1))
         params = np.tile(np.array(record.flatten(plant.params)), (1, vehicles, 1))
-        arrays = Given(self.states[:1], inputs, self.disturbances, params)
+        arrays = RolloutArrays(self.states[:1], inputs, self.disturbances, params)
         self.run = runner.bound(arrays, self.states)
         # Numbers are packed: assigning a tuple to an array takes longer than a step.
         self._start, self._held = struct.Struct(f"{nx}d"), struct.Struct(f"{vehicles * nu}d")

@@ -11,7 +11,7 @@ import numpy as np
 from ... import integrate, record
 from ...arrays import AnyArray
 from ...compile.bound import BoundRollout
-from ...compile.cpu import Given, Late
+from ...compile.cpu import Late, RolloutArrays
 from ...compile.plant import Plant
 from ...model import Vehicle
 from ...run import batch
@@ -55,7 +55,7 @@ class Group:
         self.state[:] = _rows(model.State, [record.build(model.State)] * count)
         # Views: what is written into the arrays is what the next step gets.
         rows = (self.state, self.inputs, self.disturbances, self.params)
-        self._arrays = Given(*(array[None] for array in rows))
+        self._arrays = RolloutArrays(*(array[None] for array in rows))
         self._queue = self._own_queue()
         self.dt = dt
         """Length of a step in s."""
