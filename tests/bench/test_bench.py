@@ -21,7 +21,7 @@ from skidpad.bench import budget, report, work
 from skidpad.bench.clock import best_rate, typical
 from skidpad.bench.entry import RATE, TIME, Entry, Measured
 from skidpad.bench.machine import environment
-from skidpad.bench.peers import jax_scan
+from skidpad.bench.peers import jax_device, jax_scan
 from skidpad.cli import main
 
 TINY = budget.Budget(
@@ -194,7 +194,7 @@ def test_the_options_choose_group_budget_and_form(
 
 
 def test_a_missing_peer_is_absent_with_its_reason(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(jax_scan, "find_spec", lambda name: None)
+    monkeypatch.setattr(jax_device, "find_spec", lambda name: None)
     jax_scan.results.cache_clear()
     assert jax_scan.results(TINY, 1) == "not installed"
     jax_scan.results.cache_clear()
@@ -205,8 +205,8 @@ def test_a_peer_that_fails_is_absent_with_its_last_word(
 ) -> None:
     (tmp_path / "jax.py").write_text("raise ImportError('this jax is broken')")
     found_first = environment(PYTHONPATH=os.pathsep.join([str(tmp_path), *PATH]))
-    monkeypatch.setattr(jax_scan, "find_spec", lambda name: object())
-    monkeypatch.setattr(jax_scan, "environment", lambda **settings: found_first)
+    monkeypatch.setattr(jax_device, "find_spec", lambda name: object())
+    monkeypatch.setattr(jax_device, "environment", lambda **settings: found_first)
     jax_scan.results.cache_clear()
     assert jax_scan.results(TINY, 1) == "failed: ImportError: this jax is broken"
     jax_scan.results.cache_clear()
