@@ -67,7 +67,7 @@ def run(
     models: ModelFolder = None,
 ) -> None:
     """Run a world, a vehicle or a demo and report on every vehicle; Ctrl-C ends the run early."""
-    from .run_targets import Wanted, demo_list, show_of
+    from .run_targets import Request, demo_list, show_of
 
     if target is None:
         from rich.console import Console
@@ -77,14 +77,14 @@ def run(
     _check_numbers(duration, rate)
     if not no_record:
         require_extras("recording", purpose="skidpad run without --no-record")
-    wanted = Wanted(
+    request = Request(
         target,
         seed,
         {"controller": controller, "track": track, "speed": speed},
         reading_options(compat, variables, limit, allow_shell, allow_download, models),
         quiet,
     )
-    name, show = show_of(wanted)
+    name, show = show_of(request)
     _performed(name, show, duration, rate, out, seed, not no_record, not no_page, quiet)
 
 

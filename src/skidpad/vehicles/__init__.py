@@ -1,4 +1,4 @@
-"""The vehicles, by name. To add one, write its file, import its factory, list it in `__all__`."""
+"""The vehicles, by name. To add one, write its file, import its factory and list it here."""
 
 from __future__ import annotations
 
@@ -26,6 +26,21 @@ from .formula_student import formula_student
 from .four_wheel import four_wheel
 from .kinematic_bicycle import kinematic_bicycle
 
+_LISTED = (
+    ackermann_truck,
+    brains2,
+    commonroad_dynamic_bicycle,
+    commonroad_kinematic_bicycle,
+    commonroad_ks,
+    commonroad_kst,
+    commonroad_mb,
+    commonroad_st,
+    commonroad_std,
+    double_integrator,
+    formula_student,
+    four_wheel,
+    kinematic_bicycle,
+)
 _FACTORIES: dict[str, VehicleFactory] = {}
 
 
@@ -74,6 +89,9 @@ def register(factory: VehicleFactory) -> VehicleFactory:
     return factory
 
 
+for _factory in _LISTED:
+    register(_factory)
+
 __all__ = [
     "ackermann_truck",
     "autoware",
@@ -95,7 +113,3 @@ __all__ = [
     "register",
     "wheeled",
 ]
-
-for _name in __all__:
-    if isinstance(globals()[_name], VehicleFactory):
-        register(globals()[_name])
