@@ -122,6 +122,7 @@ def test_calls_come_with_all_forms_of_arrays(entries: dict[str, dict[str, Any]])
         assert found["details"][form] > 0.0
 
 
+@pytest.mark.slow
 def test_the_reference_gradient_agrees_with_the_adjoint_and_with_jax() -> None:
     """Central differences, the discrete adjoint and JAX know nothing of each other."""
     jax = pytest.importorskip("jax")
@@ -138,6 +139,7 @@ def test_the_reference_gradient_agrees_with_the_adjoint_and_with_jax() -> None:
     np.testing.assert_allclose(found, own.controls, rtol=1e-9, atol=1e-15)
 
 
+@pytest.mark.slow
 def test_jax_makes_the_same_call_in_a_process_of_its_own() -> None:
     pytest.importorskip("jax")
     job = work.fleet_work(3, work.RK4_DT, 10, 2)

@@ -33,6 +33,8 @@ from skidpad.run.adjoint import adjoint_of, terminal_of
 from skidpad.run.settings import Settings
 
 COUNT, STEPS = 37, 12
+ONE_OR_BOTH = ["float64", pytest.param("float32", marks=pytest.mark.slow)]
+"""Precisions, where a shorter test compares both: the texts differ in types and constants."""
 CASES = [
     ("kinematic_bicycle", "rk4", 1e-3, 1),
     ("four_wheel", "rk4", 1e-3, 1),
@@ -162,7 +164,7 @@ def test_rollouts_have_the_bits_of_llvm(
     assert canonical(ends[-1]) != canonical(samples[-1])
 
 
-@pytest.mark.parametrize("precision", PRECISIONS)
+@pytest.mark.parametrize("precision", ONE_OR_BOTH)
 @pytest.mark.parametrize("case", CASES, ids=lambda c: f"{c[0]}-{c[1]}")
 def test_steps_of_different_lengths(
     case: tuple[str, str, float, int], precision: str, tmp_path: Path
@@ -181,24 +183,30 @@ def test_steps_of_different_lengths(
     assert canonical(both.agree(given, every=3)[0]) == canonical(equal.agree(given, every=3)[0])
 
 
-@pytest.mark.parametrize("pieces", [(1,), (5, 6, 7), (3, 6, 9), (11,), tuple(range(1, STEPS))])
+PIECES = [(1,), (5, 6, 7), (3, 6, 9), (11,), tuple(range(1, STEPS))]
+"""Where a rollout is cut."""
+
+
 @pytest.mark.parametrize("case", CASES, ids=lambda c: f"{c[0]}-{c[1]}")
 def test_a_rollout_in_pieces_has_the_bits_of_one_launch(
-    case: tuple[str, str, float, int], pieces: tuple[int, ...], tmp_path: Path
+    case: tuple[str, str, float, int], tmp_path: Path
 ) -> None:
     both = Rolled(case, "float64", tmp_path)
     given = driving(both.plant, "float64")
     given.u[5, 2, 0] = np.nan
     for every in (1, 3, STEPS):
-        results = []
-        for split in ((), pieces):
-            out = empty(STEPS // every + 1, given, "aos")
-            out[0] = given.x[0]
-            results.append((out, both.by_text(given, out, every, split)))
-        (whole, health), (split, split_health) = results
-        assert canonical(split) == canonical(whole)
-        assert canonical(split_health) == canonical(health)
+        (whole, health), *others = (rolled(both, given, every, cuts) for cuts in ((), *PIECES))
         assert np.isnan(health[1, 2])
+        for split, split_health in others:
+            assert canonical(split) == canonical(whole)
+            assert canonical(split_health) == canonical(health)
+
+
+def rolled(both: Rolled, arrays: Any, every: int, cuts: tuple[int, ...]) -> tuple[Any, Any]:
+    """Samples and health of a rollout by the text, in launches that begin at the cuts."""
+    out = empty(STEPS // every + 1, arrays, "aos")
+    out[0] = arrays.x[0]
+    return out, both.by_text(arrays, out, every, cuts)
 
 
 def test_a_bad_input_and_a_lost_vehicle_are_reported_for_that_vehicle_alone(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ctypes
 import importlib.util
 from functools import cache
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -28,6 +29,10 @@ SMALL = ("kinematic_bicycle", "four_wheel")
 Of the others one width, and C built without optimisation: large functions take gcc long, and what
 it does to small ones it does to them as well. The slow tests have all of it.
 """
+CASES = [
+    pytest.param(n, p, marks=[pytest.mark.slow] if p == "float32" and n not in SMALL else [])
+    for n, p in product(NAMES, PRECISIONS)
+]
 COUNT = 37
 STEPS = {"formula_student": "euler", "commonroad_mb": "euler", "commonroad_std": "euler"}
 """The method whose step is compared, where it is not RK4: gcc takes long for large functions."""
@@ -115,8 +120,7 @@ def programs(name: str, precision: str) -> list[Program]:
 
 
 @pytest.mark.usefixtures("plain_c")
-@pytest.mark.parametrize("precision", PRECISIONS)
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize(("name", "precision"), CASES)
 def test_lanes_against_c(name: str, precision: str, tmp_path: Path) -> None:
     data = driving(sp.vehicles.get(name)())
     for program in programs(name, precision):
@@ -144,8 +148,7 @@ def test_every_width_against_optimised_c(name: str, precision: str, tmp_path: Pa
 
 
 @pytest.mark.usefixtures("plain_c")
-@pytest.mark.parametrize("precision", PRECISIONS)
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize(("name", "precision"), CASES)
 def test_steps_against_c(name: str, precision: str, tmp_path: Path) -> None:
     vehicle = sp.vehicles.get(name)()
     program = pipeline.step_program(vehicle, STEPS.get(name, "rk4"), precision)

@@ -93,6 +93,7 @@ def test_children_of_a_busy_parent_work() -> None:
 
 
 @forks
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "compiles",
     [

@@ -143,7 +143,7 @@ def test_central_differences(name: str, method: str) -> None:
         assert_close(found[port] * scale, wanted * scale, 1e-6)
 
 
-@pytest.mark.parametrize("method", ["euler", "rk4"])
+@pytest.mark.parametrize("method", ["euler", pytest.param("rk4", marks=pytest.mark.slow)])
 @pytest.mark.parametrize("name", VEHICLES)
 def test_jax(name: str, method: str) -> None:
     """JAX's reverse mode of the same step function, in double precision."""

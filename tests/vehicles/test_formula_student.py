@@ -107,6 +107,7 @@ def test_stiffness_is_bounded_down_to_standstill() -> None:
     assert 300.0 < worst < 400.0
 
 
+@pytest.mark.slow
 def test_jax_gradient_at_rest_is_that_of_casadi() -> None:
     jax = pytest.importorskip("jax")
     jax.config.update("jax_enable_x64", True)

@@ -118,7 +118,10 @@ def test_a_car_without_a_trailer_needs_one_to_pull() -> None:
     assert vehicles.commonroad_kst({"l_trailer": 4.5}, parameters=2).params.l_trailer == 4.5
 
 
-@pytest.mark.parametrize("name", UPSTREAM)
+LARGEST = pytest.param("commonroad_mb", marks=pytest.mark.slow)
+
+
+@pytest.mark.parametrize("name", [LARGEST if n == "commonroad_mb" else n for n in UPSTREAM])
 def test_what_reproduces_upstream_says_which_checks_it_fails(name: str) -> None:
     car = vehicles.get(name)(compat="upstream")
     with np.errstate(all="ignore"):
