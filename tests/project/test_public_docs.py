@@ -7,6 +7,7 @@ shows: which names are public, and units and meanings of the fields of vehicles.
 from __future__ import annotations
 
 import inspect
+import re
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -91,6 +92,32 @@ def test_the_page_of_public_names_is_current() -> None:
     tool = Path(__file__).parents[2] / "tools" / "make_api_page.py"
     check = subprocess.run([sys.executable, str(tool), "--check"], capture_output=True, text=True)
     assert check.returncode == 0, check.stdout + check.stderr
+
+
+ARRAYS = re.compile(r"\b(Array|AnyArray|ArrayLike|NDArray|Mask)\b")
+SHAPE = re.compile(r"\([^()]+,[^()]*\)")
+"""As in (n, 2) or (samples,)."""
+
+
+def functions() -> Iterator[tuple[str, Any]]:
+    """Public functions, and public methods and properties of public classes."""
+    for path, value in public():
+        if isinstance(value, FunctionType):
+            yield path, value
+        elif isinstance(value, type):
+            for name, member in members(value):
+                function = member.fget if isinstance(member, property) else member
+                yield f"{path}.{name}", inspect.unwrap(getattr(function, "__func__", function))
+
+
+def test_arrays_have_a_shape() -> None:
+    shapeless = [
+        path
+        for path, function in functions()
+        if any(ARRAYS.search(str(kind)) for kind in inspect.get_annotations(function).values())
+        and not SHAPE.search(function.__doc__ or "")
+    ]
+    assert not shapeless
 
 
 def test_vehicle_fields_have_unit_and_meaning() -> None:

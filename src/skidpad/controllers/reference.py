@@ -76,7 +76,7 @@ class Reference:
         v: ArrayLike | None = None,
         a: ArrayLike | None = None,
     ) -> Reference:
-        """From times in s and positions in m; what is not given follows from these.
+        """From times in s and positions in m, each (n,); what is not given follows from these.
 
         While the position does not change, heading and curvature are those of the point before.
         """
@@ -167,21 +167,21 @@ class Reference:
         return Line(self.s[moves], *(column[moves] for column in self.points[:4]))
 
     def at_time(self, t: ArrayLike) -> Point:
-        """The reference at a time, or at many, in s."""
+        """The reference at a time, or at many (n,), in s."""
         moments = _numbers("t", t)
         inside = np.clip(moments, self.t[0], self.t[-1])
         point = self._between(self.t, inside)
         return _numeric(_continued(point, (moments - inside) * point.v, moments != inside))
 
     def at_distance(self, s: ArrayLike) -> Point:
-        """The reference at a distance along its line, or at many, in m."""
+        """The reference at a distance along its line, or at many (n,), in m."""
         distances = _numbers("s", s)
         inside = np.clip(distances, 0.0, self.length)
         point = self._between(self.s, inside)
         return _numeric(_continued(point, distances - inside, distances != inside))
 
     def distance_at(self, t: ArrayLike) -> Any:
-        """Distance along the line where the reference is at a time, or at many, m."""
+        """Distance along the line where the reference is at a time, or at many (n,), in m."""
         moments = _numbers("t", t)
         inside = np.clip(moments, self.t[0], self.t[-1])
         speed = np.interp(inside, self.t, self.points.v)
@@ -190,7 +190,7 @@ class Reference:
     def nearest(self, x: ArrayLike, y: ArrayLike) -> Nearest:
         """Distance along the line to the point nearest to a place, and how far left of it that is.
 
-        Places may be arrays of one shape. The line goes on straight before its start and after its
+        Places may be arrays (n,). The line goes on straight before its start and after its
         end, so that distances may be negative, or larger than its length.
         """
         first, second = np.broadcast_arrays(_numbers("x", x), _numbers("y", y))
@@ -199,13 +199,16 @@ class Reference:
         return Nearest(*(_plain(column.reshape(first.shape)) for column in feet))
 
     def offset(self, x: ArrayLike, y: ArrayLike) -> Any:
-        """How far left of the line a place is, in m; negative to its right."""
+        """How far left of the line a place is, or many (n,), in m; negative to its right."""
         return self.nearest(x, y).left
 
     def ahead(
         self, x: ArrayLike, y: ArrayLike, *, distance: float = 0.0, time: float = 0.0
     ) -> Point:
-        """The reference a distance in m, and a time in s at its own speed, beyond the nearest."""
+        """The reference a distance in m, and a time in s at its own speed, beyond the nearest.
+
+        Places may be arrays (n,).
+        """
         s = np.asarray(self.nearest(x, y).s)
         here = np.clip(s, 0.0, self.length)
         moment = np.interp(here, self.s, self.t)

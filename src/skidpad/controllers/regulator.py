@@ -89,7 +89,7 @@ class Design:
 
 
 def gain(A: ArrayLike, B: ArrayLike, Q: ArrayLike, R: ArrayLike) -> Array:
-    """The gain K of u = -K e that minimises the sum of e'Qe + u'Ru for e⁺ = A e + B u."""
+    """The gain K (nu, nx) of u = -K e that minimises the sum of e'Qe + u'Ru for e⁺ = A e + B u."""
     from scipy.linalg import LinAlgError, solve_discrete_are
 
     a, b, q, r = (np.atleast_2d(np.asarray(part, dtype=float)) for part in (A, B, Q, R))

@@ -88,7 +88,7 @@ def divided(points: Array, parts: int) -> Array:
 
 
 def directions(points: Array, *, closed: bool = False) -> tuple[Array, Array]:
-    """Heading in rad, continuous along the line, and curvature in 1/m at each point.
+    """Heading in rad, continuous along the line, and curvature in 1/m at points (n, 2), each (n,).
 
     Of a closed line there is one more: the first point again, a lap on.
     """

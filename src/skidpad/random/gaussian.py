@@ -65,7 +65,7 @@ class Gaussian(UncertaintyModel):
 
     @property
     def std_deviations(self) -> Array:
-        """Another name of `std`."""
+        """Another name of `std`, (size,)."""
         return self._std
 
     @property
@@ -76,7 +76,7 @@ class Gaussian(UncertaintyModel):
         return self._covariance
 
     def sample(self, draw: Draw, memory: Any = None, x: Array | None = None) -> tuple[Array, Any]:
-        """Mean plus the spread times standard normal numbers."""
+        """Mean plus the spread times standard normal numbers, (runs, size)."""
         drawn = draw.normal(self.dim)
         if self._factor is None:
             drawn *= self._std

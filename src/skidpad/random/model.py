@@ -106,7 +106,7 @@ class _Own:
 def sampled(
     model: UncertaintyModel, draw: Draw, memory: Any = None, x: Array | None = None
 ) -> tuple[Array, Any]:
-    """`model.sample`, checked: the rows must be finite and of the right shape."""
+    """`model.sample`, checked: the rows (runs, size) must be finite and as many as drawn."""
     rows, memory = model.sample(draw, memory, x)
     expected = (draw.count, model.dim)
     if np.shape(rows) != expected:

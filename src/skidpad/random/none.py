@@ -28,5 +28,5 @@ class NoUncertainty(UncertaintyModel):
         super().__init__(dim, nominal_value, fields=fields)
 
     def sample(self, draw: Draw, memory: Any = None, x: Array | None = None) -> tuple[Array, Any]:
-        """The nominal value in every row."""
+        """The nominal value in every row, (runs, size)."""
         return np.tile(self.nominal_value, (draw.count, 1)), None

@@ -46,11 +46,11 @@ class Recorded(UncertaintyModel):
 
     @property
     def values(self) -> Array:
-        """The recording."""
+        """The recording, (rows, size)."""
         return self._values
 
     def sample(self, draw: Draw, memory: Any = None, x: Array | None = None) -> tuple[Array, Any]:
-        """The row of the step of the draw."""
+        """The row of the step of the draw, (runs, size)."""
         row = self._values[self._row(draw.step)]
         if row.ndim == 1:
             return np.tile(row, (draw.count, 1)), None

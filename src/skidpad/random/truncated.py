@@ -73,7 +73,7 @@ class Truncated(UncertaintyModel):
         return self._upper
 
     def sample(self, draw: Draw, memory: Any = None, x: Array | None = None) -> tuple[Array, Any]:
-        """Values within the bounds."""
+        """Values within the bounds, (runs, size)."""
         u = draw.uniform(self.dim)
         drawn = np.empty_like(u)
         for k, between in enumerate(self._between):

@@ -52,7 +52,7 @@ class Uniform(UncertaintyModel):
         return self._upper
 
     def sample(self, draw: Draw, memory: Any = None, x: Array | None = None) -> tuple[Array, Any]:
-        """A point of the box between the bounds."""
+        """A point of the box between the bounds, (runs, size)."""
         u = draw.uniform(self.dim)
         # Each end with its weight: their difference may be beyond the largest number.
         drawn = (1.0 - u) * self._lower + u * self._upper

@@ -76,7 +76,7 @@ class OrnsteinUhlenbeck(UncertaintyModel):
         return self._time_constant
 
     def sample(self, draw: Draw, memory: Any = None, x: Array | None = None) -> tuple[Array, Gust]:
-        """The values at the time of the draw; `memory` is a `Gust`, None at the first step."""
+        """The values (runs, size) at the time of the draw; `memory` is a `Gust`, None at first."""
         deviation = draw.normal(self.dim)
         if memory is None:
             deviation *= self._std

@@ -136,7 +136,7 @@ class Gnss(Sensor):
         return seen
 
     def completed(self, read: Array, truth: Any, elapsed: Array, own: Any) -> tuple[Array, Any]:
-        """The fix with its place on the globe, which follows from the position measured."""
+        """The fixes (n, fields) with their place on the globe, which follows from the position."""
         position: list[Any] = [read[:, :, k] for k in range(3)]
         place = place_in_world(self.origin, *position)
         return np.concatenate([read, np.stack(place, axis=-1)], axis=-1), None

@@ -271,7 +271,10 @@ class LidarRunner:
         twist: Sequence[float] = AT_REST,
         movers: ArrayLike | None = None,
     ) -> Scan | None:
-        """Show the pose x, y, yaw at time t in s; returns a scan if one comes out, else None."""
+        """Show the pose x, y, yaw at time t in s; returns a scan if one comes out, else None.
+
+        `movers` are segments (m, 4) of what else moves, in m.
+        """
 
         def take(number: int, now: float) -> Scan:
             ranges = self.lidar.scan(

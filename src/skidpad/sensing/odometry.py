@@ -177,7 +177,7 @@ class Odometry(Sensor):
         return [part / _not_zero(elapsed) for part in parts]
 
     def completed(self, read: Array, truth: Any, elapsed: Array, own: Any) -> tuple[Array, Any]:
-        """Twist, increment and pose; the pose is what carries over."""
+        """Twist, increment and pose, (n, fields); the pose is what carries over."""
         start = np.zeros((read.shape[1], 3)) if own is None else own
         change = change_of(Step._make(read[:, :, k] * elapsed for k in range(3)))
         yaw = _summed(start[:, 2], change.yaw)

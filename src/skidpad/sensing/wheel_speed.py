@@ -162,7 +162,7 @@ class WheelSpeed(Sensor):
         return [0.5 * (a + b) for a, b in zip(now, self.measure(before), strict=False)]
 
     def completed(self, read: Array, truth: Any, elapsed: Array, own: Any) -> tuple[Array, Any]:
-        """Speeds and pulses; the angle turned is what carries over."""
+        """Speeds and pulses, (n, fields); the angle turned is what carries over."""
         if self.ticks is None:
             return np.concatenate([read, np.zeros_like(read)], axis=-1), None
         start = np.zeros(read.shape[1:]) if own is None else own

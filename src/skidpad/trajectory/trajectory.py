@@ -162,7 +162,7 @@ class Trajectory(CommonRoadTrajectory):
         return Sample(float(moments[0]), values)
 
     def resample(self, times: ArrayLike | None = None, *, dt: float | None = None) -> Trajectory:
-        """The same motion at other times, given as an array or as a spacing dt, in s.
+        """The same motion at other times, an array (n,) or a spacing dt, in s.
 
         States and outputs are interpolated linearly, inputs and disturbances held. Times outside
         raise InvalidValue.

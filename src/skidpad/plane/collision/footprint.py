@@ -58,7 +58,7 @@ class Footprint:
         return float(max(np.hypot(part[:, 0], part[:, 1]).max() for part in self.parts))
 
     def at(self, pose: Any) -> tuple[Array, ...]:
-        """Corners of the parts in the world for a pose x, y, yaw."""
+        """Corners (n, 2) of each part in the world for a pose x, y, yaw."""
         place, *_ = poses_of("pose", pose)
         return tuple(points_to_world(place, part) for part in self.parts)
 

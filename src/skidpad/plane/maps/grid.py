@@ -92,11 +92,11 @@ class Grid:
         return x0, y0, x1, y1
 
     def to_world(self, points: Array) -> Array:
-        """World coordinates of points given in m from the origin along the grid's axes."""
+        """World coordinates of points (n, 2) given in m from the origin along the grid's axes."""
         return points_to_world(self.origin, points)
 
     def to_grid(self, points: Array) -> Array:
-        """Coordinates in m from the origin along the grid's axes, of points in the world."""
+        """Coordinates in m from the origin along the grid's axes, of points (n, 2) in the world."""
         return points_to_body(self.origin, points)
 
     def cell_of(self, points: Any) -> NDArray[np.int64]:
@@ -105,11 +105,11 @@ class Grid:
         return np.floor(local[:, ::-1] / self.resolution).astype(np.int64)
 
     def at(self, points: Any) -> Mask:
-        """Which points of the world lie in an occupied cell; none do outside of the grid."""
+        """Which points (n, 2) of the world lie in an occupied cell; none do outside of the grid."""
         return self._looked_up(self.occupied, points)
 
     def unknown_at(self, points: Any) -> Mask:
-        """Which points of the world lie in a cell of which nothing is known."""
+        """Which points (n, 2) of the world lie in a cell of which nothing is known."""
         if self.unknown is None:
             return np.zeros(len(points_of("points", points)), dtype=np.bool_)
         return self._looked_up(self.unknown, points)

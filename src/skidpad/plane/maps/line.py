@@ -77,7 +77,7 @@ class CentreLine:
         return np.column_stack([distances, *self.line.at(distances), width])
 
     def laps(self, before: int = 1, after: int = 1) -> Array:
-        """The rows of several laps in a row, with s = 0 at the start of the middle one.
+        """The rows (n, 6) of several laps in a row, with s = 0 at the start of the middle one.
 
         This is how brains2 stores a line: the lap before, this one and the next.
         """

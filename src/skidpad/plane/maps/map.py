@@ -205,7 +205,10 @@ class Map:
         return Nearest(*self.nearby.search(points_of("points", points)))
 
     def distance(self, points: Any) -> Array:
-        """Distance to the nearest wall or border in m; negative inside of what is solid."""
+        """Distance (n,) in m of points (n, 2) to the nearest wall; negative inside what is solid.
+
+        The border of the map is a wall too.
+        """
         places = points_of("points", points)
         return np.where(self.occupied(places), -1.0, 1.0) * self.nearest(places).distance
 

@@ -62,7 +62,7 @@ def steering_response(
     input: str = "steer",
     inputs: Mapping[str, float] | None = None,
 ) -> Response:
-    """Answers to steering in straight driving at `speed` in m/s, at frequencies in Hz.
+    """Answers to steering in straight driving at `speed` in m/s, at frequencies (n,) in Hz.
 
     `input` is what moves: "steer", the angle of the wheels, or "u_steer", the command, where the
     two differ by an actuator. `inputs` replaces those of steady driving.

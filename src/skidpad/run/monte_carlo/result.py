@@ -90,7 +90,7 @@ class MonteCarlo:
 
     @property
     def t(self) -> Array:
-        """Time of each sample in s."""
+        """Time of each sample in s, (samples,)."""
         steps = np.arange(self._experiment.steps + 1, dtype=np.float64)
         return self._experiment.dt * steps
 
@@ -160,7 +160,7 @@ class MonteCarlo:
         return self._tally.unit(name)
 
     def along(self, name: str, run: Trajectory) -> Array:
-        """A quantity along a run that was replayed, one value per sample."""
+        """A quantity along a run that was replayed, (samples,)."""
         self._of(self._tally.mean, name, "quantity")
         return self._tally.along(name, run)
 
