@@ -8,6 +8,7 @@ from typing import Any
 from ..body import Geometry, GroundUnder, Limits, Outline, Wish, box, four_wheels
 from ..components.actuator import limited
 from ..components.car_bodies import sliding_car
+from ..components.resistance import resistance
 from ..ops import clip, where
 from ..units import Nm, m, m_s, m_s2, one
 from .car_state import Input, State
@@ -56,9 +57,10 @@ def open_wheeler(front: m, rear: m, track: m) -> tuple[Outline, ...]:
     )
 
 
-def torque_for(a: m_s2, p: Any) -> Nm:
-    """Torque at each of four wheels for an acceleration along the car."""
-    return a * p.m / (4.0 * p.C_m0)
+def torque_for(a: m_s2, v_x: m_s, p: Any) -> Nm:
+    """Torque at each of four wheels for an acceleration along the car, in spite of resistance."""
+    against = resistance(v_x, p.C_r0, p.C_r1, p.C_r2, p.v_0)
+    return (a * p.m - against) / (4.0 * p.C_m0)
 
 
 def limits(p: Any) -> Limits:
@@ -82,7 +84,7 @@ def limits_of_actuators(p: Any) -> Limits:
 
 def command(x: State, wish: Wish, p: Any) -> Input:
     """All wheels drive and brake alike; the handbrake locks the rear ones."""
-    tau = limited(torque_for(wish.a, p), p.tau_max)
+    tau = limited(torque_for(wish.a, x.v_x, p), p.tau_max)
     hand = wish.handbrake * p.tau_max * clip(x.v_x * (1.0 / CREEP), -1.0, 1.0)
     rear = limited(tau - hand, p.tau_max)
     return Input(limited(wish.steer, p.steer_max), tau, tau, rear, rear)

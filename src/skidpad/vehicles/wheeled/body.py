@@ -111,11 +111,11 @@ class WheeledBody:
         steer = limited(wish.steer, p.steer_max)
         if Input is FrontSteerInput:
             return FrontSteerInput(wish.v, steer)
-        tau = self._torque(wish.a, p)
+        tau = self._torque(_undamped(x, wish.a, p), p)
         return MotorTorque(tau, steer) if Input is MotorTorque else Input(tau, tau, steer)
 
     def _torque(self, a: m_s2, p: Any) -> Nm:
-        """At each driven wheel, or of the one motor, for an acceleration."""
+        """At each driven wheel, or of the one motor, for an acceleration by its force alone."""
         wheels = self.parts.wheels(p)
         return a * total_mass(p, wheels) * wheels[0].radius * (1.0 / self.parts.kind.driven)
 
@@ -125,8 +125,13 @@ class WheeledBody:
         faster: rad_s = wish.omega - x.omega
         # As fast as it gets to speed, half the track away from its middle.
         turn = self._torque(half * faster * (1.0 / TURN_TIME), p)
-        tau = self._torque(wish.a, p)
+        tau = self._torque(_undamped(x, wish.a, p), p)
         return SideTorques(tau - turn, tau + turn)
+
+
+def _undamped(x: Any, a: m_s2, p: Any) -> m_s2:
+    """Acceleration to ask of the wheels for one in spite of the damping of the body."""
+    return a + p.body.linear_damping * x.v_x
 
 
 def _around(wheels: tuple[Wheel, ...]) -> Outline:
