@@ -110,7 +110,8 @@ def test_a_policy_sees_the_length_of_each_step(drive: Any) -> None:
     ("dt", "message"),
     [
         ([DT] * 3, r"number of steps = 3 and 24"),
-        (np.full((STEPS, 1), DT), r"dt has shape \(24, 1\); expected \(24,\)"),
+        (np.full((STEPS, 1), DT), r"dt has shape \(24, 1\); expected \(T,\)"),
+        (DT, r"dt has shape \(\); expected \(T,\)"),
         ([DT] * 5 + [0.0] + [DT] * 18, "dt of step 5 is 0.0 s; it must be finite and greater"),
         ([-DT] * STEPS, "dt of step 0 is -0.001 s"),
         ([DT] * 23 + [np.nan], "dt of step 23 is nan s"),

@@ -213,6 +213,16 @@ def test_a_policy_in_a_simulator() -> None:
     assert controller.memory.integral == pytest.approx(memories[-1, 0, 0], rel=1e-12)
 
 
+def test_a_policy_runs_in_a_simulator_as_it_is() -> None:
+    runs = []
+    for controls in (FOLLOW, FOLLOW.controller(2e-3)):
+        sim = sp.Simulator(BICYCLE, 2e-3)
+        sim.reset(v_x=5.0)
+        runs.append(sim.run(controls, steps=50))
+    assert runs[0].same_data(runs[1])
+    assert runs[0].v_x[-1] != 5.0
+
+
 def test_outputs_of_a_closed_loop_include_the_commands() -> None:
     fleet = sp.Fleet(sp.vehicles.four_wheel(), 1e-3, threads=1)
     closed = fleet.closed_loop(FOLLOW)

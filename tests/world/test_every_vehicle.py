@@ -12,6 +12,7 @@ import pytest
 
 import skidpad as sp
 from skidpad.vehicles import wheeled
+from skidpad.world.scene.scene import Pose, Scene, VehicleSpec
 from world.grounds import grade
 from world.worlds import world
 
@@ -216,3 +217,15 @@ def test_what_a_body_computes_is_read_and_written_too(kind: str) -> None:
             (moved[k, 3] / speed * 0.5 * speed, 9 * k + 0.5 * moved[k, 4]), abs=0.3
         )
         assert moved[k, 2] == pytest.approx(yaw, abs=1e-6)
+
+
+def test_what_is_no_scene_or_no_vehicle_is_told_so() -> None:
+    car = sp.vehicles.commonroad_ks()
+    with pytest.raises(sp.InvalidValue, match=r"got a str: World\.load reads a file"):
+        sp.World("car_park.world.xml")  # pyright: ignore[reportArgumentType]
+    spec = VehicleSpec("a", Pose(0.0, 0.0), sp.vehicles.commonroad_ks)  # pyright: ignore[reportArgumentType]
+    with pytest.raises(sp.InvalidValue, match=r"call it: commonroad_ks\(\)"):
+        sp.World(Scene(vehicles=(spec,)))
+    twice = (VehicleSpec("a", Pose(0.0, 0.0), car), VehicleSpec("a", Pose(9.0, 0.0), car))
+    with pytest.raises(sp.InvalidValue, match="two vehicles are named 'a'"):
+        Scene(vehicles=twice)

@@ -242,6 +242,11 @@ class Fleet(Generic[X, U, P, Y, W]):
             runner = self._runner.loop(policy)
             loop = LoopArguments(x0, controls, params, disturbances, memory, policy_params)
             arrays = loop_arrays(self.plant, policy, loop, runner.space, layout)
+        if dt is not None and np.ndim(dt) != 1:
+            raise InvalidValue(
+                f"dt has shape {np.shape(dt)}; expected (T,), the length of each step in s: one "
+                "length for all steps is given to Fleet(dt=...)"
+            )
         steps = np.size(dt) if steps is None and dt is not None else steps
         total = steps_of(steps, controls, disturbances)
         every = whole("every", every, f"at least 1 and divide the {total} steps")

@@ -19,6 +19,7 @@ from ..errors import InvalidValue, SimulatorInUse, SkidpadError
 from ..integrate.base import Integrator
 from ..integrate.scipy_ivp import ScipyMethod
 from ..model import P, U, Vehicle, W, X, Y
+from ..policy import Policy
 from ..progress import Choice, Progress, watching
 from ..trajectory.trajectory import Trajectory
 from .commands import Commands
@@ -211,7 +212,7 @@ class Simulator(Generic[X, U, P, Y, W]):
 
     def run(
         self,
-        controls: Callable[[float, X], Any] | U | Numbers = None,
+        controls: Callable[[float, X], Any] | Policy | U | Numbers = None,
         *,
         duration: float | None = None,
         steps: int | None = None,
@@ -220,8 +221,9 @@ class Simulator(Generic[X, U, P, Y, W]):
         """Run from the present state and return what happened, outputs included.
 
         Args:
-            controls: a function `controls(t, x)`, an array (T, nu) of one row per step, or one
-                input (record, mapping) held throughout.
+            controls: a function `controls(t, x)`, a policy, an array (T, nu) of one row per step,
+                or one input (record, mapping) held throughout. A policy starts with the memory and
+                the reference that it has by default; `Policy.controller` takes others.
             duration: time to run in s, rounded to whole steps; or `steps`. An array needs neither.
             progress: how far it is: None, True, False or a function, see `skidpad.progress`.
 
@@ -229,6 +231,8 @@ class Simulator(Generic[X, U, P, Y, W]):
         leave the simulator as it was before `run`. If the state diverges or a step fails, the
         trajectory up to there is returned, with the exception in `trajectory.error` and a warning.
         """
+        if isinstance(controls, Policy):
+            controls = controls.controller(self.dt)
         count = self._step_count(controls, duration, steps)
         start, thread = self.snapshot(), threading.get_ident()
         user = self._user

@@ -42,6 +42,9 @@ class World:
     """
 
     def __init__(self, scene: Scene, *, seed: int = 0) -> None:
+        if not isinstance(scene, Scene):
+            hint = ": World.load reads a file" if isinstance(scene, (str, os.PathLike)) else ""
+            raise InvalidValue(f"scene must be a Scene, got a {type(scene).__qualname__}{hint}")
         self.scene, self.seed = scene, seed
         self._user: int | None = None
         self.dt = scene.timestep

@@ -9,6 +9,7 @@ from typing import NamedTuple
 
 from ... import vehicles
 from ...body import Geometry, Outline, Point, Wheel, body_of
+from ...checks import vehicle_of
 from ...model import Vehicle
 from ...plane.outline import cleaned, convex_parts
 from ...plane.pose import moved
@@ -98,8 +99,8 @@ def built_vehicle(spec: VehicleSpec, compat: str | None, gravity: m_s2) -> Built
 
 def _own(dynamics: OwnDynamics | Vehicle, compat: str | None, gravity: m_s2) -> Vehicle:
     """One of skidpad's own vehicles, in the gravity of the world; any other as it is."""
-    if isinstance(dynamics, Vehicle):
-        body_of(dynamics, "a world")
+    if not isinstance(dynamics, OwnDynamics):
+        body_of(vehicle_of(dynamics), "a world")
         return dynamics
     name, params = dynamics.name, dict(dynamics.parameters)
     if name in COMMAND_DRIVEN:

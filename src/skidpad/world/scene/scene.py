@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from typing import Annotated, Literal
 
 from ...body import Outline, Point
+from ...errors import InvalidValue
 from ...units import Allowed, kg, m, m_s, m_s2, non_negative, one, per_s, positive, rad, s
 from .elements import (
     Element,
@@ -228,6 +229,13 @@ class Scene:
     """What was read but is not simulated, and what was not understood."""
     compat: Literal["upstream"] | None = None
     file: str = ""
+
+    def __post_init__(self) -> None:
+        for kind in ("vehicles", "blocks", "actors"):
+            names = [spec.name for spec in getattr(self, kind)]
+            twice = next((name for name in names if names.count(name) > 1), None)
+            if twice is not None:
+                raise InvalidValue(f"two {kind} are named {twice!r}; names must differ")
 
     @property
     def timestep(self) -> s:
