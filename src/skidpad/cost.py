@@ -19,6 +19,8 @@ from . import record
 from .errors import InvalidValue
 from .signature import Constant, arguments, pickled_fields
 
+__all__ = ["STAGE_ARGUMENTS", "TERMINAL_ARGUMENTS", "Cost", "NoReference"]
+
 STAGE_ARGUMENTS = ("x", "u", "p", "r")
 """What a stage cost may ask for: state, input, parameters, reference."""
 TERMINAL_ARGUMENTS = ("x", "p", "r")

@@ -4,6 +4,17 @@ from __future__ import annotations
 
 from typing import Any
 
+__all__ = [
+    "InvalidValue",
+    "MissingExtra",
+    "SimulationDiverged",
+    "SimulatorInUse",
+    "SkidpadError",
+    "StepNotConverged",
+    "TraceError",
+    "UnknownOperation",
+]
+
 
 class SkidpadError(Exception):
     """Base of every error raised on purpose by skidpad."""

@@ -45,6 +45,16 @@ else:  # a TypeVar has a default from Python 3.13 on
 
     X, U, P, Y, W = map(TypeVar, "XUPYW")
 
+__all__ = [
+    "Model",
+    "NoDisturbance",
+    "NoOutputs",
+    "Vehicle",
+    "VehicleFactory",
+    "built_once",
+    "made_by",
+]
+
 
 class NoDisturbance(NamedTuple):
     """The disturbance record of a model that takes none."""

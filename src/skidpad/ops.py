@@ -26,6 +26,45 @@ import numpy as np
 
 from .errors import InvalidValue
 
+__all__ = [
+    "abs",
+    "acos",
+    "asin",
+    "atan",
+    "atan2",
+    "clip",
+    "cos",
+    "cosh",
+    "equal",
+    "exp",
+    "floor",
+    "greater",
+    "greater_equal",
+    "hypot",
+    "less",
+    "less_equal",
+    "log",
+    "logical_and",
+    "logical_not",
+    "logical_or",
+    "lookup",
+    "lookup2",
+    "maximum",
+    "minimum",
+    "not_equal",
+    "pow",
+    "sign",
+    "sin",
+    "sinh",
+    "smooth_abs",
+    "smooth_hypot",
+    "smooth_step",
+    "sqrt",
+    "tan",
+    "tanh",
+    "where",
+]
+
 T = TypeVar("T")
 
 _PLAIN: dict[type, bool] = {float: True, int: True, bool: True}

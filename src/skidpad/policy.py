@@ -27,6 +27,8 @@ from . import record
 from .errors import InvalidValue
 from .signature import Constant, arguments, pickled_fields
 
+__all__ = ["ARGUMENTS", "Controller", "Nothing", "Policy"]
+
 ARGUMENTS = ("x", "m", "r", "p", "dt")
 """What a policy may ask for: state, memory, reference, parameters, step."""
 

@@ -35,6 +35,8 @@ from typing import Any, Protocol, TypeAlias
 
 from .errors import InvalidValue
 
+__all__ = ["Choice", "Progress", "Report", "interactive", "watching"]
+
 Report: TypeAlias = Callable[[float, float], object]
 """`report(done, total)`"""
 Choice: TypeAlias = bool | Report | None

@@ -25,6 +25,21 @@ from .errors import InvalidValue
 from .extension import outer
 from .units import Allowed, Unit
 
+__all__ = [
+    "Field",
+    "build",
+    "check",
+    "define",
+    "extended",
+    "fields",
+    "flatten",
+    "is_record_type",
+    "names",
+    "size",
+    "unflatten",
+    "unknown_name",
+]
+
 NO_UNIT = Unit("1")
 R = TypeVar("R")
 

@@ -9,6 +9,39 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Annotated
 
+__all__ = [
+    "Allowed",
+    "J",
+    "N",
+    "N_Nm",
+    "N_m",
+    "N_rad",
+    "N_s2_m2",
+    "N_s_m",
+    "Nm",
+    "Nm_s",
+    "Unit",
+    "kg",
+    "kg_m2",
+    "m",
+    "m2",
+    "m_N",
+    "m_s",
+    "m_s2",
+    "m_s3",
+    "non_negative",
+    "one",
+    "per_m",
+    "per_m2",
+    "per_m_s",
+    "per_s",
+    "positive",
+    "rad",
+    "rad_s",
+    "rad_s2",
+    "s",
+]
+
 
 @dataclass(frozen=True)
 class Unit:

@@ -28,7 +28,7 @@ class Block(NamedTuple):
 
 
 def blocks(page: str) -> list[Block]:
-    found: list[Block] = []
+    complete: list[Block] = []
     current: Block | None = None
     indent = 0
     for number, line in enumerate(page.splitlines(), start=1):
@@ -37,11 +37,11 @@ def blocks(page: str) -> list[Block]:
             indent = len(fence["indent"])
             current = Block(fence["info"].strip(), number + 1, [])
         elif fence and current is not None:
-            found.append(current)
+            complete.append(current)
             current = None
         elif current is not None:
             current.text.append(line[indent:])
-    return found
+    return complete
 
 
 def python_blocks(page: str) -> list[Block]:
@@ -77,7 +77,8 @@ def test_python_blocks_run(page: Path, tmp_path: Path) -> None:
     path = os.pathsep.join(filter(None, [str(ROOT / "src"), os.environ.get("PYTHONPATH")]))
     try:
         run = subprocess.run(
-            [sys.executable, str(copy)],
+            # A warning too: else a run that ended early would pass for one that went well.
+            [sys.executable, "-W", "error::UserWarning", str(copy)],
             cwd=work,
             env={**os.environ, "PYTHONPATH": path, "MPLBACKEND": "Agg"},
             capture_output=True,
@@ -121,10 +122,10 @@ def test_internal_links_resolve(page: Path) -> None:
                 continue
             name, _, anchor = target.partition("#")
             file = (page.parent / name).resolve() if name else page
-            found = file.exists() and (
+            resolves = file.exists() and (
                 not anchor or (file.suffix == ".md" and anchor in anchors(file.read_text("utf-8")))
             )
-            if not found:
+            if not resolves:
                 broken.append(f"{relative(page)}:{number} {target}")
     assert not broken
 

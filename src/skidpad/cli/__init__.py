@@ -27,6 +27,7 @@ app = typer.Typer(
     add_completion=False,
     pretty_exceptions_enable=False,
 )
+"""The command line, for Typer."""
 
 
 def main(arguments: Sequence[str] | None = None) -> None:

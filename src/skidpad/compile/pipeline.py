@@ -14,6 +14,8 @@ from .program import Port, Program
 from .schedule import scheduled
 from .trace import trace
 
+__all__ = ["derivative_program", "outputs_program", "step_program"]
+
 LANES = (1, 4, 8, 16, 32)
 """Vehicles per instruction a kernel can be built for."""
 

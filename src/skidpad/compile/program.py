@@ -21,6 +21,8 @@ from typing import Any, NamedTuple
 
 from ..errors import InvalidValue
 
+__all__ = ["Instruction", "Port", "Program"]
+
 FORMAT = "skidpad-program"
 FORMAT_VERSION = 2
 """Version 1 had no functions; a Program without them is still written as version 1."""

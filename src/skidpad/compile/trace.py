@@ -20,6 +20,8 @@ from .dead_code import without_dead_code
 from .functions import with_loops
 from .program import Instruction, Port, Program
 
+__all__ = ["trace"]
+
 _SIMPLE = {
     "OP_ADD": "add",
     "OP_SUB": "sub",

@@ -7,6 +7,8 @@ from typing import Any
 from ..ops import clip
 from ..units import s
 
+__all__ = ["lag", "limited", "limited_lag", "outside_dead_band", "rate_limited_lag", "servo_rate"]
+
 
 def limited(value: Any, limit: Any) -> Any:
     """The value within ±`limit`."""

@@ -15,6 +15,16 @@ from .rigid_body import Acceleration as PlaneAcceleration
 from .rigid_body import body_acceleration
 from .single_track import yaw_rate
 
+__all__ = [
+    "pose",
+    "rolling_car",
+    "sliding_acceleration",
+    "sliding_car",
+    "sliding_placed",
+    "sliding_velocity",
+    "steer",
+]
+
 CENTRE_OF_MASS, REAR_AXLE = "centre of mass", "middle of the rear axle"
 ShapeOf = Callable[[Any], Geometry]
 LimitsOf = Callable[[Any], Limits]

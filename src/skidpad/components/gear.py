@@ -7,6 +7,16 @@ from enum import IntEnum
 from ..ops import logical_or, where
 from ..units import m_s, m_s2, one
 
+__all__ = [
+    "Gear",
+    "driven_acceleration",
+    "drives_nowhere",
+    "forbids",
+    "is_locked",
+    "is_neutral",
+    "is_reverse",
+]
+
 
 class Gear(IntEnum):
     """Gear selector positions; the numbers are those of autoware_vehicle_msgs/GearCommand."""

@@ -13,6 +13,20 @@ from ..units import N, kg, m, m_s2
 from .axle import AxleFriction, AxleLoad, Force
 from .rigid_body import Acceleration
 
+__all__ = [
+    "AxleLoadLaw",
+    "CarLoad",
+    "ForceLaw",
+    "LoadLaw",
+    "accelerations",
+    "axle_load",
+    "rigid_load_law",
+    "tyre_force_x",
+    "tyre_force_y",
+    "under_force",
+    "wheel_loads",
+]
+
 
 class AxleLoadLaw(NamedTuple):
     """The load of an axle as an affine function of acceleration.

@@ -10,6 +10,8 @@ from typing import Any, NamedTuple
 from ..ops import abs, logical_and, sign, where
 from ..units import s
 
+__all__ = ["Approach", "approach", "landed"]
+
 
 class Approach(NamedTuple):
     """How a value moves towards its goal during one step."""

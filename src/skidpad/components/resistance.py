@@ -5,6 +5,8 @@ from __future__ import annotations
 from ..ops import abs, tanh
 from ..units import N, N_s2_m2, N_s_m, m_s
 
+__all__ = ["downforce", "resistance"]
+
 
 def resistance(v_x: m_s, C_r0: N, C_r1: N_s_m, C_r2: N_s2_m2, v_0: m_s) -> N:
     """Force along body x that opposes `v_x`, odd in `v_x`.

@@ -7,6 +7,15 @@ from typing import NamedTuple
 from ..plane.pose import rotated
 from ..units import J, kg, kg_m2, m_s, m_s2, rad, rad_s
 
+__all__ = [
+    "Acceleration",
+    "PoseRate",
+    "body_acceleration",
+    "kinetic_energy",
+    "pose_rate",
+    "velocity_rate",
+]
+
 
 class PoseRate(NamedTuple):
     """Time derivative of a planar pose, in the world frame."""

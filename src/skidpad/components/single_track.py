@@ -9,6 +9,8 @@ from ..ops import cos, sin
 from ..units import m, m_s, rad, rad_s
 from .rigid_body import PoseRate, pose_rate
 
+__all__ = ["rolling", "yaw_rate"]
+
 
 def yaw_rate(v_x: m_s, steer: rad, wheel_base: m) -> rad_s:
     """Yaw rate of a car that rolls at `v_x` with its front wheels at `steer`."""

@@ -15,6 +15,8 @@ from .. import record
 from ..ops import clip
 from ..units import one
 
+__all__ = ["Curve", "NoTable", "at_column", "at_row", "table", "table_type"]
+
 Units = tuple[Any, Any, Any]
 """Units of the row coordinates, the column coordinates and the values, as of record fields."""
 

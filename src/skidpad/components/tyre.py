@@ -12,6 +12,8 @@ from typing import Annotated, Any, NamedTuple
 from ..ops import atan, clip, maximum, sin, sqrt
 from ..units import Allowed, N, N_rad, non_negative, one, positive, rad
 
+__all__ = ["MagicFormula", "Use", "cornering_stiffness", "friction", "rough_use", "use"]
+
 
 class MagicFormula(NamedTuple):
     """Lateral Magic Formula coefficients, constant over load and without offsets.

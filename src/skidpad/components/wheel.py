@@ -8,6 +8,16 @@ from ..ops import abs, atan2, maximum, minimum
 from ..plane.pose import turned_back
 from ..units import m, m_s, one, rad, rad_s
 
+__all__ = [
+    "ContactVelocities",
+    "Velocity",
+    "contact_velocities",
+    "floored_speed",
+    "in_wheel_frame",
+    "slip_angle",
+    "smooth_slip_angle",
+]
+
 
 class Velocity(NamedTuple):
     """A velocity over ground; x along and y to the left of the frame it is given in."""

@@ -47,6 +47,20 @@ from ..units import (
 )
 from .actuator import limited
 
+__all__ = [
+    "Contact",
+    "Ellipse",
+    "Friction",
+    "Hub",
+    "Law",
+    "Surface",
+    "Traction",
+    "WardIagnemma",
+    "swivelling",
+    "traction",
+    "upstream_traction",
+]
+
 Nm_s_rad = Annotated[float, Unit("N·m·s/rad", length=2, mass=1, time=-1)]
 s_m = Annotated[float, Unit("s/m", length=-1, time=1)]
 share = Annotated[one, Allowed(0.0, 1.0)]

@@ -14,6 +14,8 @@ from typing import Any, NamedTuple
 from ..ops import maximum
 from ..units import N, kg, m, m_s2, one, per_m
 
+__all__ = ["LoadShare", "Place", "dynamic_loads", "grounded", "load_shares", "static_loads"]
+
 LEAST_LOAD: one = 1e-9
 """Part of its weight that a vehicle is taken to press on the ground with at least."""
 

@@ -9,6 +9,8 @@ from ..body import body_of
 from ..model import Vehicle
 from ..units import m, m_s, m_s2, one, rad, rad_s
 
+__all__ = ["Abilities", "abilities_of"]
+
 _GRIP: m_s2 = 0.8 * 9.81
 """Of a vehicle whose model sets no limit."""
 _DRIVE_SHARE, _BRAKE_SHARE, _TURN_SHARE = 0.55, 0.75, 0.85

@@ -18,6 +18,8 @@ from ..ops import cos, sin
 from ..units import m, m_s, positive, rad, rad_s, s
 from .line import Motion
 
+__all__ = ["Car", "Geometry", "after", "car_of", "front_axle", "push", "rear_axle"]
+
 STEER_MAX: rad = 0.6
 """Largest steering angle asked for of a vehicle that has no limit of its own."""
 

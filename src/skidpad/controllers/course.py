@@ -14,6 +14,8 @@ from ..units import m, m_s, s
 from .reference import Point
 from .speed_profile import Grip, speed_profile
 
+__all__ = ["Course"]
+
 
 @dataclass(frozen=True, eq=False)
 class Course:

@@ -13,6 +13,16 @@ from ..body import Velocity, Wish
 from ..units import m_s, m_s2, one, rad, s
 from .abilities import Abilities
 
+__all__ = [
+    "Axes",
+    "Memory",
+    "brake_acceleration",
+    "pedal_acceleration",
+    "steering",
+    "wish_of_keys",
+    "wish_to_stop",
+]
+
 AHEAD_TIME: s = 0.1
 """In which a key goes from nothing to full drive, and back."""
 LEFT_TIME: s = 0.12

@@ -17,6 +17,8 @@ from ..errors import InvalidValue
 from ..units import Nm, m_s, m_s2, per_m, rad, rad_s
 from .wheeled import FrontSteerInput, FrontTorques, MotorTorque, SideTorques, TwistInput
 
+__all__ = ["Steps", "pressed", "steps_of"]
+
 KEYS = ("w", "s", "a", "d", " ")
 DEGREE: rad = pi / 180.0
 

@@ -40,6 +40,8 @@ from .reference import Point, Reference
 from .regulator import weights
 from .state_conversion import signed_speed, unwrapped
 
+__all__ = ["Nmpc", "NmpcController", "Plan", "prediction_state"]
+
 FEASIBLE = 1e-4
 """Largest violation of a constraint, in SI units, with which a plan is still used."""
 EARLY = 1e-6

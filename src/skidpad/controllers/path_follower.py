@@ -14,6 +14,8 @@ from ..ops import atan2, clip, maximum, sqrt
 from ..units import m, m_s, non_negative, one, per_m, positive, rad
 from .line import Deviation
 
+__all__ = ["Params", "kinematic_steer", "steer"]
+
 LEAST_COS2 = 1e-4
 """Floor on the squared cosine of the slip angle: finite gradients for turns that are too tight."""
 

@@ -16,6 +16,8 @@ from ..errors import InvalidValue
 from ..ops import exp, where
 from ..units import N, Nm, Unit, m_s, non_negative, one, per_s, positive, s
 
+__all__ = ["Answer", "Form", "Gains", "answer", "forgotten", "memory_type", "within"]
+
 Nm_s_m = Annotated[float, Unit("N·m/(m/s)", length=1, mass=1, time=-1)]
 kg_m = Annotated[float, Unit("N·m/(m/s²)", length=1, mass=1)]
 

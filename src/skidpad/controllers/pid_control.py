@@ -12,6 +12,8 @@ from ..checks import finite
 from ..units import non_negative, one, per_s, positive, s
 from .pid_long_lat import SpeedGains, answer, at_start
 
+__all__ = ["PIDControl", "PIDLongLat", "Settings"]
+
 
 class Settings(NamedTuple):
     """Settings of a PID controller whose error and output have any unit."""

@@ -20,6 +20,21 @@ from .line import deviation
 from .reference import Point
 from .state_conversion import upstream
 
+__all__ = [
+    "Command",
+    "Gains",
+    "Memory",
+    "OffsetGains",
+    "OffsetMemory",
+    "PolicyParams",
+    "SpeedGains",
+    "SpeedMemory",
+    "answer",
+    "at_start",
+    "command",
+    "policy",
+]
+
 per_s2 = Annotated[float, Unit("1/s²", time=-2)]
 per_m_s2 = Annotated[float, Unit("1/(m·s²)", length=-1, time=-2)]
 

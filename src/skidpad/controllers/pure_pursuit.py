@@ -20,6 +20,8 @@ from .car import Car, rear_axle
 from .following import Law, View, follower
 from .reference import KNOTS, Reference
 
+__all__ = ["LookAhead", "arc", "policy", "steer"]
+
 
 class LookAhead(NamedTuple):
     """How far ahead the goal is."""

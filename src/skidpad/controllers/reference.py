@@ -26,6 +26,8 @@ from ..plane.line import Line, Nearest, arc_length, directions, vertices
 from ..plane.polygon import frozen
 from ..units import Unit, m, m_s, m_s2, per_m, rad
 
+__all__ = ["Point", "Reference"]
+
 per_m2 = Annotated[float, Unit("1/m²", length=-2)]
 
 STANDS = 1e-6

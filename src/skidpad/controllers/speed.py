@@ -7,6 +7,8 @@ from typing import Annotated, NamedTuple
 from ..ops import clip, logical_and, logical_or, where
 from ..units import N, Nm, Unit, m_s, non_negative, s
 
+__all__ = ["Memory", "Params", "torque"]
+
 Nm_s_m = Annotated[float, Unit("N·m/(m/s)", length=1, mass=1, time=-1)]
 """Torque per speed error."""
 

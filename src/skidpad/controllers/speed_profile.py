@@ -16,6 +16,8 @@ from ..arrays import Array
 from ..plane.line import Line
 from ..units import m_s, m_s2
 
+__all__ = ["Grip", "speed_profile"]
+
 
 class Grip(NamedTuple):
     """What the driver asks of the car."""

@@ -16,6 +16,20 @@ from ..errors import InvalidValue
 from ..ops import atan2, cos, floor, sign, sin, sqrt, where
 from ..units import m, m_s, rad, rad_s
 
+__all__ = [
+    "BodyVelocity",
+    "dynamic_state",
+    "kinematic_state",
+    "rolling_velocity",
+    "signed_speed",
+    "slip_of_velocity",
+    "speed_at_centre",
+    "speed_at_rear",
+    "unwrapped",
+    "upstream",
+    "wrapped",
+]
+
 
 class BodyVelocity(NamedTuple):
     """Motion of the centre of mass in the car's frame."""

@@ -25,6 +25,23 @@ from ..units import Nm, m, m_s, rad, rad_s, s
 from . import pid
 from .pid import Form, Gains
 
+__all__ = [
+    "Command",
+    "Controller",
+    "FrontSteerInput",
+    "FrontTorques",
+    "MotorTorque",
+    "NoGains",
+    "NoMemory",
+    "Seen",
+    "SideTorques",
+    "TwistInput",
+    "ackermann_controller",
+    "differential_controller",
+    "drivetrain_controller",
+    "speed_torques",
+]
+
 
 class TwistInput(NamedTuple):
     """Set-points of a twist controller."""

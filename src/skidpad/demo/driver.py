@@ -13,6 +13,8 @@ from ..vehicles.car_state import Input, State
 from ..vehicles.formula_student import Params as Car
 from .figure_of_eight import SKIDPAD, Eight, lap_length, mean_curvature, point
 
+__all__ = ["Memory", "Params", "drive", "driven_by", "driver_of", "duration"]
+
 SPEED_WIDTH: m_s = 0.01
 """Rounds the corner of the speed at standstill, where its gradient would be undefined."""
 

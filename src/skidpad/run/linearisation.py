@@ -25,6 +25,16 @@ from ..linear import Continuous, Discrete, LinearAcceleration, NormalisedAcceler
 from ..model import Vehicle
 from .differentiated import KEPT, Function, differentiated
 
+__all__ = [
+    "AccelerationLimits",
+    "ContinuousLinearisation",
+    "Linearisation",
+    "linearise",
+    "linearise_acceleration",
+    "linearise_continuous",
+    "normalised_acceleration",
+]
+
 PAIRS = (("a_long", "a_lat"), ("a_x", "a_y"))
 """Outputs that are accelerations along and across a vehicle, in the order they are looked for."""
 

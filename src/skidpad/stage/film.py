@@ -34,6 +34,8 @@ from ..errors import InvalidValue
 from ..extension import outer
 from . import Stage
 
+__all__ = ["Film", "ScanAt"]
+
 MAGIC = b"skidfilm"
 VERSION = 1
 POSE_BITS = 22

@@ -19,6 +19,8 @@ from .layout import POSE, Named, Rows
 from .shapes import BodyShape, drawn_wheels, shape_of
 from .trailers import Trailers
 
+__all__ = ["trajectory_stage"]
+
 
 def trajectory_stage(
     runs: Mapping[str, Trajectory],

@@ -25,6 +25,8 @@ from .shapes import BodyShape, drawn_wheels, shape_of
 from .standing import still_life
 from .trailers import Trailers
 
+__all__ = ["WorldStage"]
+
 _POSE = (Named("x", "m", "state"), Named("y", "m", "state"), Named("yaw", "rad", "state"))
 _ATTITUDE = (
     Named("z", "m", "output"),

@@ -10,6 +10,8 @@ from ..components.rigid_body import Acceleration, kinetic_energy, pose_rate, vel
 from ..ops import minimum
 from ..units import J, N, Nm, Nm_s, m, m_s, m_s2, non_negative, one, rad, rad_s, rad_s2
 
+__all__ = ["External", "Input", "Outputs", "State"]
+
 
 class State(NamedTuple):
     """Pose, velocity and actuator positions of a car. ISO 8855: x forward, y left, z up."""

@@ -57,6 +57,8 @@ from .car_state import (
     wheel_outputs,
 )
 
+__all__ = ["MODEL", "Params", "derivative", "four_wheel", "outputs"]
+
 
 @extended
 class Params(TyreCarParams):
@@ -184,5 +186,6 @@ MODEL = Model(
     body=CAR,
     summary="Dynamic car on four tyres with load transfer; above walking pace",
 )
+"""The equations and records of the car, without numbers for its parameters."""
 
 four_wheel = VehicleFactory(MODEL)

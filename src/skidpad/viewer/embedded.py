@@ -15,6 +15,8 @@ from ..stage.trajectory_stage import trajectory_stage
 from ..trajectory.trajectory import Trajectory
 from .html import html_of
 
+__all__ = ["EmbeddedPage", "show_film", "show_trajectory"]
+
 
 class EmbeddedPage(NamedTuple):
     """A page that a notebook shows where it is the last value of a cell."""

@@ -15,6 +15,8 @@ from ..stage import Stage
 from ..stage.film import Film, ScanAt
 from . import page_files
 
+__all__ = ["html_of", "write_html"]
+
 FPS = 60.0
 """Pictures a second of the film's own time, where there is room for them."""
 LEAST_FPS = 10.0

@@ -14,6 +14,8 @@ from ...checks import one_of
 from ...errors import InvalidValue
 from .inverse_table import InverseTable, MapSource, falling, rising
 
+__all__ = ["ActuationStatus", "actuation_status"]
+
 
 class ActuationStatus:
     """Pedal positions from acceleration and speed, through the inverse of the pedal maps.

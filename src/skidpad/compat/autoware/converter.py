@@ -25,6 +25,8 @@ from .inverse_table import MapSource, falling, rising
 from .messages import ActuationCommand
 from .steering_feedback import Memory, SteerFeedback, feedback
 
+__all__ = ["CommandConverter", "SteerMap", "SteeringWheel", "TyreAngle"]
+
 LONGEST_PAUSE: s = 1.0
 """A longer time between two calls is taken for an interruption."""
 AFTER_A_PAUSE: s = 0.1

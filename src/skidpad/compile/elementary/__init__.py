@@ -40,4 +40,6 @@ RULES: dict[str, Callable[..., int]] = {
     "acosh": acosh,
     "atanh": atanh,
 }
+"""How each elementary function is written in IEEE operations."""
 LONE: dict[str, Callable[..., int]] = {"sin": lone_sin}
+"""Shorter forms, for a sine whose cosine is not wanted."""

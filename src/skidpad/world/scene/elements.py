@@ -109,6 +109,7 @@ class PropertyRegion:
 
 
 Element = OccupancyGrid | ElevationMap | HorizontalPlane | VerticalPlane | PropertyRegion
+"""What a `<element>` of a world file may be."""
 
 
 @dataclass(frozen=True)
