@@ -119,7 +119,8 @@ def inside(module: str) -> bool:
 def kind(thing: Any) -> str:
     """What sort of thing it is, in a word."""
     if inspect.isclass(thing) and get_origin(thing) is None:
-        return "exception" if issubclass(thing, BaseException) else "class"
+        sorts = {Warning: "warning", BaseException: "exception", object: "class"}
+        return next(word for base, word in sorts.items() if issubclass(thing, base))
     if inspect.isroutine(inspect.unwrap(thing)):
         return "function"
     if isinstance(thing, VehicleFactory):
@@ -131,7 +132,7 @@ def kind(thing: Any) -> str:
 def text_of(module: ModuleType, name: str, thing: Any) -> str:
     """What a name is, in a sentence; of a value without a description, the value."""
     sort = kind(thing)
-    if sort in ("class", "exception", "function"):
+    if sort in ("class", "exception", "warning", "function"):
         return first_sentence(inspect.getdoc(thing) or "")
     if sort == "vehicle":
         return first_sentence(thing.model.summary)
