@@ -73,7 +73,11 @@ def _no_outputs(x: Any, u: Any, w: Any, p: Any) -> NoOutputs:
     return NoOutputs()
 
 
-@dataclass(frozen=True)
+MOST_SHOWN = 6
+"""Parameters that the text of a vehicle lists: those that are not as usual."""
+
+
+@dataclass(frozen=True, repr=False)
 class Model(Constant, Generic[X, U, P, Y, W]):
     """The equations of a vehicle and the records they use; see the module text for the contract."""
 
@@ -137,6 +141,10 @@ class Model(Constant, Generic[X, U, P, Y, W]):
                 "allowed are at_least, nearest"
             )
 
+    def __repr__(self) -> str:
+        sizes = f"{record.size(self.State)} states, {record.size(self.Input)} inputs"
+        return f"<model {self.name}: {sizes}, {record.size(self.Params)} parameters>"
+
     @property
     def continuous(self) -> bool:
         """Whether the model gives a derivative and so needs an integrator."""
@@ -152,7 +160,7 @@ class Model(Constant, Generic[X, U, P, Y, W]):
         return u if self.hold is None else self.hold(x, u, w, p)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Vehicle(Constant, Generic[X, U, P, Y, W]):
     """A model with its parameters: what `Simulator` and `Fleet` take."""
 
@@ -170,6 +178,12 @@ class Vehicle(Constant, Generic[X, U, P, Y, W]):
                 f"got {type(self.params).__qualname__}"
             )
         record.check(self.params)
+
+    def __repr__(self) -> str:
+        leaves = zip(record.fields(self.model.Params), record.flatten(self.params), strict=True)
+        own = [f"{leaf.name}={value:.6g}" for leaf, value in leaves if value != leaf.default]
+        shown = own if len(own) <= MOST_SHOWN else [*own[:MOST_SHOWN], "..."]
+        return f"{self.name}({', '.join(shown)})"
 
     @property
     def name(self) -> str:
@@ -290,7 +304,7 @@ def built_once(build: Callable[..., Model]) -> Callable[..., Model]:
     return once
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class VehicleFactory(Generic[X, U, P, Y, W]):
     """Makes vehicles of one model: `four_wheel(m=240.0)`. The listed vehicles are such
     factories."""
@@ -299,6 +313,9 @@ class VehicleFactory(Generic[X, U, P, Y, W]):
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "__doc__", self.model.summary)
+
+    def __repr__(self) -> str:
+        return f"<vehicles of {self.model.name}: {self.model.summary or 'call it to make one'}>"
 
     @property
     def models(self) -> tuple[Model, ...]:

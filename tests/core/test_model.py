@@ -126,3 +126,22 @@ def test_a_discrete_model_has_no_derivative() -> None:
     assert not model.continuous
     with pytest.raises(InvalidValue, match="'jump' is a discrete model"):
         Vehicle(model, Params()).derivative(State(), Input())
+
+
+@pytest.mark.parametrize("name", sp.vehicles.names())
+def test_texts_of_vehicles_are_short(name: str) -> None:
+    factory = sp.vehicles.get(name)
+    vehicle = factory()
+    texts = [repr(item) for item in (factory, factory.model, vehicle, sp.Fleet(vehicle, 1e-3))]
+    assert all(name in text and len(text) < 160 and " at 0x" not in text for text in texts), texts
+
+
+def test_the_text_of_a_vehicle_says_what_is_not_as_usual() -> None:
+    assert repr(sp.vehicles.four_wheel()) == "four_wheel()"
+    car = sp.vehicles.four_wheel({"tyre.D": 1.5}, m=240.0)
+    assert repr(car) == "four_wheel(m=240, tyre.D=1.5)"
+    sim = sp.Simulator(car, dt=0.002)
+    sim.step()
+    assert repr(sim) == (
+        "<Simulator of four_wheel(m=240, tyre.D=1.5): rk4, dt = 0.002 s, float64, at t = 0.002 s>"
+    )

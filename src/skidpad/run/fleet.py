@@ -140,6 +140,11 @@ class Fleet(Generic[X, U, P, Y, W]):
         vars(self).update(state)
         self._use(runner)
 
+    def __repr__(self) -> str:
+        vehicle = self.plant.name if self.plant.vehicle is None else repr(self.plant.vehicle)
+        how = f"{self.plant.integrator}, dt = {self.dt:g} s, {self.precision}"
+        return f"<Fleet of {vehicle}: {how}, on {self.device}>"
+
     def save(self, path: str | Path, *, cost: Any = None) -> None:
         """Write vehicle, parameters, integrator and dt to one portable file; see `load`.
 

@@ -114,6 +114,10 @@ class Simulator(Generic[X, U, P, Y, W]):
         self._get_ready()
         self.restore(moment)
 
+    def __repr__(self) -> str:
+        how = f"{self.integrator.name}, dt = {self.dt:g} s, {self.precision}"
+        return f"<Simulator of {self.vehicle!r}: {how}, at t = {self.time:.6g} s>"
+
     @property
     def state(self) -> X:
         """The present state, a State record."""

@@ -19,7 +19,7 @@ CONTROL = "commonroad-control (commit 0b672f9)"
 """The program that the bicycles and the double integrator reproduce."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class CommonRoadFactory(VehicleFactory):
     """Makes vehicles of one of CommonRoad's models: `commonroad_st(parameters=3, m=1500.0)`."""
 
