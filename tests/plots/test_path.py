@@ -177,7 +177,7 @@ def test_bad_requests_are_refused():
     with pytest.raises(InvalidValue, match="draws 10001 vehicles"):
         sp.plots.path(run, car, every=0.001)
     bare = sp.Trajectory(run.t, tuple(c for c in run.columns if c.name != "yaw"))
-    with pytest.raises(InvalidValue, match="yaw is missing"):
+    with pytest.raises(InvalidValue, match="to draw a vehicle yaw"):
         sp.plots.path(bare, car)
     with pytest.raises(InvalidValue, match="needs the columns x and y"):
         sp.plots.path(sp.Trajectory(run.t, run.columns[2:]), car)

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ...model import Vehicle
 from ...trajectory.columns import Column
 from ...trajectory.trajectory import Trajectory
 from ..layout import (
@@ -20,6 +21,7 @@ from ..layout import (
     room,
 )
 from ..numbers.differences import aligned, common_columns, difference
+from ..numbers.motion import with_motions
 from ..numbers.thin import thinned
 from ..style import COLOURS, DASHES, INK
 from ..words import literal, on_screen, titled
@@ -34,6 +36,7 @@ Looks = Mapping[str, Mapping[str, Any]]
 
 def compare(
     *runs: Trajectory,
+    vehicle: Vehicle | Sequence[Vehicle] | None = None,
     names: Sequence[str] | None = None,
     columns: Sequence[str] | None = None,
     align: str = "time",
@@ -45,15 +48,16 @@ def compare(
 ) -> Figure:
     """Runs over each other, and below each quantity how far the others are from the first.
 
-    `names` are shown in the legend; the runs' own if None. `columns` are shown instead of the usual
-    ones and the path. With align="start" all runs begin at 0 s. Differences are taken at the times
-    of the first run within both, the other run interpolated.
+    With `vehicle`, one for all or one for each run, the motion is what its body tells, whatever its
+    states are called. `names` are shown in the legend; the runs' own if None. `columns` are shown
+    instead of the usual ones and the path. With align="start" all runs begin at 0 s. Differences
+    are taken at the times of the first run within both, the other run interpolated.
     """
     check(path, backend, size)
-    named_runs = aligned(runs, names, align)
+    named_runs = aligned(with_motions(runs, vehicle), names, align)
     shown = common_columns(named_runs, columns)
     looks = {name: _look(k) for k, name in enumerate(named_runs)}
-    with_path = columns is None and all({"x", "y"} <= set(run.names) for run in runs)
+    with_path = columns is None and all({"x", "y"} <= set(run.names) for run in named_runs.values())
     stacks = 2 if len(shown) > 2 else 1
     levels = -(-len(shown) // stacks)
     heights = np.array([1.35, 0.8] * levels if differences else [1.7] * levels)

@@ -24,7 +24,7 @@ from ..layout import (
 )
 from ..numbers.differences import run_names
 from ..numbers.grip import Limit, density, limit_of
-from ..numbers.motion import accelerations
+from ..numbers.motion import accelerations, with_motions
 from ..numbers.motion import speed as speed_of
 from ..numbers.tyre_laws import G
 from ..style import COLOURS, DASHES, DOTS, GREY, INK
@@ -43,6 +43,7 @@ _RING = np.linspace(0.0, 2.0 * np.pi, 361)
 
 def gg(
     *runs: Trajectory,
+    vehicle: Vehicle | Sequence[Vehicle] | None = None,
     names: Sequence[str] | None = None,
     limit: Vehicle | float | tuple[float, float] | None = None,
     colour: str = "speed",
@@ -54,14 +55,17 @@ def gg(
     """The g-g diagram of one or more runs: longitudinal over lateral acceleration.
 
     `limit` draws a dashed circle: a radius in m/s², two of an ellipse (along, across), or a vehicle
-    whose tyres' friction sets it. One run is coloured by "speed" or "density", or not ("none").
+    whose tyres' friction sets it. Accelerations that were not recorded are those that the body of
+    `vehicle` tells, one for all or one for each run; if None, that of the limit. One run is
+    coloured by "speed" or "density", or not ("none").
     """
     check(path, backend, size)
     if colour not in get_args(Colour):
         raise InvalidValue(
             f"colour = {colour!r} is unknown; allowed are {', '.join(get_args(Colour))}"
         )
-    named_runs = run_names(runs, names)
+    own = limit if vehicle is None and isinstance(limit, Vehicle) else vehicle
+    named_runs = run_names(with_motions(runs, own), names)
     bound = None if limit is None else limit_of(limit)
     pairs = {name: accelerations(run) for name, run in named_runs.items()}
     reach = max(float(np.nanmax(np.hypot(*pair), initial=0.0)) for pair in pairs.values())
@@ -75,7 +79,7 @@ def gg(
         )
         _draw_rings(axes, radius)
         if coloured:
-            _draw_coloured(axes, runs[0], colour, radius)
+            _draw_coloured(axes, next(iter(named_runs.values())), colour, radius)
         else:
             for k, (name, pair) in enumerate(pairs.items()):
                 along, across = map(_some, pair)

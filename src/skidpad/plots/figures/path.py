@@ -25,7 +25,7 @@ from ..layout import (
     room,
 )
 from ..numbers.bodies import placed_along
-from ..numbers.motion import moments, speed, travelled
+from ..numbers.motion import moments, speed, travelled, with_motion
 from ..style import BLUE, INK
 from .map import draw_map
 from .scenery import draw_bodies, draw_stage, stage_extent
@@ -39,6 +39,8 @@ MOST_PIECES = 4000
 """Pieces of a coloured path; longer recordings are thinned."""
 DARTS = 7
 """Marks along the path where the vehicle points, at equal distances."""
+ABOVE_BODIES = 3.5
+"""Of the path, which vehicles close to each other would hide."""
 _DART = np.array([[-0.7, -0.6], [1.0, 0.0], [-0.7, 0.6], [-0.3, 0.0], [-0.7, -0.6]])
 
 
@@ -57,7 +59,8 @@ def path(
     """The path over ground, coloured by speed, with the vehicle as it was at intervals.
 
     The vehicle is drawn every so many seconds, or `count` times at equal distances; its shape comes
-    from its parameters. `map` draws walls and cones: a `Map`, or what stands still on a `Stage`.
+    from its parameters, and its place from its body; without it the columns x and y are taken.
+    `map` draws walls and cones: a `Map`, or what stands still on a `Stage`.
     """
     check(path, backend, size)
     with new_figure((7.0,), (7.0,), size) as (figure, grid):
@@ -84,11 +87,9 @@ def draw_path(
 ) -> None:
     """Map, path and vehicles on axes with equal scales, x to the right and y up; start and end are
     marked. Without a vehicle small darts show where it points. `most` bounds the pieces."""
-    if not {"x", "y"} <= set(run.names):
-        raise InvalidValue(f"a path needs the columns x and y; there are {', '.join(run.names)}")
-    if vehicle is not None and "yaw" not in run:
-        raise InvalidValue("a vehicle is drawn where it points: the column yaw is missing")
-    bodies = [] if vehicle is None else placed_along(run, vehicle, moments(run, every, count))
+    recorded, run = run, with_motion(run, vehicle)
+    _check_place(run, vehicle)
+    bodies = [] if vehicle is None else placed_along(recorded, vehicle, moments(run, every, count))
     x, y = run["x"], run["y"]
     seen = [np.column_stack([x, y]), *(o for body in bodies for o in body.outlines)]
     if ground is not None:
@@ -108,6 +109,16 @@ def draw_path(
     legend_above(axes)
 
 
+def _check_place(run: Trajectory, vehicle: Vehicle | BodyShape | None) -> None:
+    needed = {"x", "y"} if vehicle is None else {"x", "y", "yaw"}
+    if not needed <= set(run.names):
+        raise InvalidValue(
+            "a path needs the columns x and y, and to draw a vehicle yaw; or else the vehicle that "
+            "the run was recorded with, and all of its states and inputs in the run; there are "
+            f"{', '.join(run.names) or 'none'}"
+        )
+
+
 def _draw_line(axes: Axes, x: Array, y: Array, speeds: Array | None, most: int) -> None:
     """The line, coloured by speed where that changes by more than a per cent, which is ripple."""
     from matplotlib.collections import LineCollection
@@ -116,11 +127,11 @@ def _draw_line(axes: Axes, x: Array, y: Array, speeds: Array | None, most: int) 
     known = np.empty(0) if speeds is None else speeds[np.isfinite(speeds)]
     span = 1e-2 * max(1.0, float(np.abs(known).max(initial=0.0)))
     if speeds is None or rows.size < 2 or not known.size or np.ptp(known) < span:
-        axes.plot(x[rows], y[rows], color=BLUE, linewidth=2.2, zorder=2.0)
+        axes.plot(x[rows], y[rows], color=BLUE, linewidth=2.2, zorder=ABOVE_BODIES)
         return
     points, values = np.column_stack([x, y])[rows], speeds[rows]
     line = LineCollection(
-        list(np.stack([points[:-1], points[1:]], axis=1)), linewidth=2.2, zorder=2.0
+        list(np.stack([points[:-1], points[1:]], axis=1)), linewidth=2.2, zorder=ABOVE_BODIES
     )
     line.set_array(0.5 * (values[:-1] + values[1:]))
     line.set_clim(float(known.min()), float(known.max()))
@@ -140,7 +151,7 @@ def _draw_darts(axes: Axes, run: Trajectory) -> None:
     for k in np.searchsorted(covered, covered[-1] * (np.arange(DARTS) + 0.5) / DARTS):
         turned = Affine2D().rotate(float(run["yaw"][k]))
         dart = MarkerStyle(_DART, transform=turned)
-        axes.plot(run["x"][k], run["y"][k], marker=dart, ms=9.0, mew=0.0, color=INK, zorder=3.0)
+        axes.plot(run["x"][k], run["y"][k], marker=dart, ms=9.0, mew=0.0, color=INK, zorder=3.6)
 
 
 def _extent(ground: Map | Stage) -> Array:

@@ -12,6 +12,7 @@ from ...plane.maps import Map
 from ...stage import BodyShape, Stage
 from ...trajectory.trajectory import Trajectory
 from ..layout import FilePath, Size, check, finished, headings, legend_above, new_figure, room
+from ..numbers.motion import with_motion
 from ..numbers.panels import Panel, chosen_panels, panels
 from ..numbers.thin import MOST_POINTS, thinned
 from ..style import DASHES
@@ -38,11 +39,14 @@ def trajectory(
 ) -> Figure:
     """A run: its path, as `plots.path` has it, beside panels of what was recorded.
 
+    With the vehicle, its motion is what its body tells, whatever its states are called.
+
     `columns` shows panels of these in place of the usual ones, with the path only where there is a
     vehicle or a map.
     """
     check(path, backend, size)
-    shown = panels(run) if columns is None else chosen_panels(run, columns)
+    moving = with_motion(run, vehicle)
+    shown = panels(moving) if columns is None else chosen_panels(moving, columns)
     with_path = columns is None and {"x", "y"} <= set(run.names)
     with_path = with_path or vehicle is not None or map is not None
     if not shown and not with_path:

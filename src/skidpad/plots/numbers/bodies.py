@@ -45,10 +45,7 @@ def placed_along(run: Trajectory, vehicle: Vehicle | BodyShape, times: Array) ->
     """A vehicle and its trailer at some times of a run, in s."""
     if not len(times):
         return []
-    columns = [c for c in run.columns if c.name in ("x", "y", "yaw", "steer", "hitch")
-               or c.name.startswith("steer_")]  # fmt: skip
-    samples = Trajectory(run.t, tuple(columns), run.name).resample(times)
-    stage, _, rows = trajectory_stage({"car": samples}, vehicle)
+    stage, _, rows = trajectory_stage({"car": run.resample(times)}, vehicle)
     return [body for row in rows for body in placed(stage, row)]
 
 

@@ -71,7 +71,9 @@ def common_columns(runs: Mapping[str, Trajectory], columns: Sequence[str] | None
             said = ", ".join(f"{symbol} in {label!r}" for label, symbol in symbols.items())
             raise InvalidValue(f"column {name!r} has different units: {said}")
     if not shown:
-        raise InvalidValue("the trajectories have no column in common: name some with columns=")
+        raise InvalidValue(
+            "the trajectories have no column in common: name some with columns=, or give vehicle="
+        )
     return shown[:MOST_USUAL] if columns is None else shown
 
 

@@ -2,17 +2,69 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import replace
+
 import numpy as np
 
+from ... import record
 from ...arrays import Array
 from ...errors import InvalidValue
+from ...model import Vehicle
 from ...plane.line import arc_length
+from ...sensing.motion import Motion, motion_along
+from ...stage import BodyShape
+from ...trajectory.columns import PREFIXES, Column, Role
 from ...trajectory.trajectory import Trajectory
 
 ACCELERATIONS = (("a_x", "a_y"), ("a_long", "a_lat"))
 """Columns that are accelerations along and across, in the order they are looked for."""
+_OF_STATE = ("x", "y", "yaw", "v_x", "v_y", "omega")
 MOST_MOMENTS = 400
 """Vehicles on one path; more could not be told apart."""
+
+
+def with_motion(run: Trajectory, vehicle: Vehicle | BodyShape | None) -> Trajectory:
+    """A run with the pose, velocity, acceleration and steering that the vehicle's body tells.
+
+    They are columns named as the fields of `Motion`, in place of those that are so named. The run
+    is as it was recorded where there is no vehicle, or one that the run was not recorded with.
+    """
+    if not isinstance(vehicle, Vehicle) or not _recorded_with(run, vehicle):
+        return run
+    body, motion = vehicle.model.body, motion_along(run, vehicle)
+    # The run does not hold the disturbances and the ground, of which recorded accelerations know.
+    names = list(_OF_STATE)
+    if not set(ACCELERATIONS[0]) <= set(run.names):
+        names += ACCELERATIONS[0]
+    if body is not None and body.steer is not None:
+        names.append("steer")
+    units = {field.name: field.unit for field in record.fields(Motion)}
+    columns = {column.name: column for column in run.columns}
+    for name in names:
+        role: Role = "output" if name.startswith("a_") else "state"
+        columns[name] = Column(name, units[name], role, getattr(motion, name))
+    return replace(run, columns=tuple(columns.values()), State=None)
+
+
+def with_motions(
+    runs: Sequence[Trajectory], vehicle: Vehicle | Sequence[Vehicle] | None
+) -> list[Trajectory]:
+    """Runs with the motion of their vehicles: one vehicle for all of them, or one each."""
+    vehicles = [vehicle] * len(runs) if vehicle is None or isinstance(vehicle, Vehicle) else vehicle
+    if len(vehicles) != len(runs):
+        raise InvalidValue(f"vehicle: {len(vehicles)} vehicles for {len(runs)} trajectories")
+    return [with_motion(run, one) for run, one in zip(runs, vehicles, strict=True)]
+
+
+def _recorded_with(run: Trajectory, vehicle: Vehicle) -> bool:
+    """Whether a run has the states and inputs of a vehicle, which has a body."""
+    kinds: dict[Role, type] = {"state": vehicle.State, "input": vehicle.Input}
+    return vehicle.model.body is not None and all(
+        [column.name for column in run.columns if column.role == role]
+        == [PREFIXES[role] + name for name in record.names(kind)]
+        for role, kind in kinds.items()
+    )
 
 
 def speed(run: Trajectory) -> Array | None:
@@ -34,7 +86,8 @@ def accelerations(run: Trajectory) -> tuple[Array, Array]:
     if pair is None:
         raise InvalidValue(
             f"{run.name or 'the trajectory'} has no accelerations; needed are the columns a_x and "
-            f"a_y, and there are {', '.join(run.names) or 'none'}"
+            "a_y, or vehicle=, with which it was recorded; there are "
+            f"{', '.join(run.names) or 'none'}"
         )
     return run[pair[0]], run[pair[1]]
 

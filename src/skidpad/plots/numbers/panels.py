@@ -35,7 +35,10 @@ class Panel(NamedTuple):
 
 
 def panels(trajectory: Trajectory) -> list[Panel]:
-    """The standard panels of a run; those without data are left out."""
+    """The standard panels of a run; those without data are left out.
+
+    A run that has none of these quantities shows its states, or whatever it has.
+    """
     candidates = (
         _speeds(trajectory),
         _panel(trajectory, "Acceleration", ("a_x", "a_y")),
@@ -44,7 +47,10 @@ def panels(trajectory: Trajectory) -> list[Panel]:
         _by_wheel(trajectory, "Torque", "tau", "N·m"),
         _by_wheel(trajectory, "Wheel load", "F_z", "N"),
     )
-    return [panel for panel in candidates if panel.lines]
+    states = [column.name for column in trajectory.columns if column.role == "state"]
+    return [panel for panel in candidates if panel.lines] or chosen_panels(
+        trajectory, states or trajectory.names
+    )
 
 
 def chosen_panels(trajectory: Trajectory, names: Sequence[str]) -> list[Panel]:
