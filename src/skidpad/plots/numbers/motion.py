@@ -19,7 +19,7 @@ from ...trajectory.trajectory import Trajectory
 
 ACCELERATIONS = (("a_x", "a_y"), ("a_long", "a_lat"))
 """Columns that are accelerations along and across, in the order they are looked for."""
-_OF_STATE = ("x", "y", "yaw", "v_x", "v_y", "omega")
+_OF_STATE: tuple[str, ...] = ("x", "y", "yaw", "v_x", "v_y", "omega")
 MOST_MOMENTS = 400
 """Vehicles on one path; more could not be told apart."""
 
@@ -34,7 +34,7 @@ def with_motion(run: Trajectory, vehicle: Vehicle | BodyShape | None) -> Traject
         return run
     body, motion = vehicle.model.body, motion_along(run, vehicle)
     # The run does not hold the disturbances and the ground, of which recorded accelerations know.
-    names = list(_OF_STATE)
+    names = list[str](_OF_STATE)
     if not set(ACCELERATIONS[0]) <= set(run.names):
         names += ACCELERATIONS[0]
     if body is not None and body.steer is not None:
