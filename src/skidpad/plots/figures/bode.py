@@ -51,16 +51,14 @@ def bode(
     hertz = np.geomspace(low, high, _POINTS)
     responses = [steering_response(vehicle, v, hertz, input=input, inputs=inputs) for v in speeds]
     labels = [f"{v:g} m/s" for v in speeds]
-    across = [r.lateral_acceleration for r in responses if r.lateral_acceleration is not None]
-    columns = 2 if len(across) == len(responses) else 1
-    with new_figure((4.3,) * columns, (2.5, 1.9), size) as (figure, grid):
+    with new_figure((4.3, 4.3), (2.5, 1.9), size) as (figure, grid):
         axes: Any = grid.subplots(sharex=True, squeeze=False)
         turning = [r.yaw_rate for r in responses]
         axes[0, 0].set_title("Yaw rate per steering angle")
         lines = _draw(axes[:, 0], hertz, turning, labels, 1.0, "gain [1/s]")
-        if columns == 2:
-            axes[0, 1].set_title("Lateral acceleration per steering angle")
-            _draw(axes[:, 1], hertz, across, labels, PER_DEGREE, "gain [(m/s²)/°]")
+        across = [r.lateral_acceleration for r in responses]
+        axes[0, 1].set_title("Lateral acceleration per steering angle")
+        _draw(axes[:, 1], hertz, across, labels, PER_DEGREE, "gain [(m/s²)/°]")
         own = f"Steering response of {vehicle.name}"
         headings(figure, own if title is None else title, lines)
     return finished(figure, path)
