@@ -68,66 +68,52 @@ def steering_response(
     two differ by an actuator. `inputs` replaces those of steady driving. The answers are those of
     the reference point of the vehicle's body.
     """
-    system = steering_system(vehicle, *straight(vehicle, speed, inputs), input)
+    if input not in ("steer", "u_steer"):
+        raise InvalidValue(f"input = {input!r} is unknown; allowed are steer and u_steer")
+    system, angles = steering_system(vehicle, *straight(vehicle, speed, inputs))
+    if input == "u_steer" and not angles:
+        raise InvalidValue(
+            f"input = 'u_steer': no input of {vehicle.name!r} is the angle to steer to; it has "
+            f"{', '.join(record.names(vehicle.Input))}"
+        )
     hertz = np.atleast_1d(np.asarray(frequency, dtype=float))
     if not (hertz.size and np.isfinite(hertz).all() and (hertz > 0.0).all()):
         raise InvalidValue("frequency must be finite and greater than 0 Hz")
-    v_y, omega = system.response(hertz)
+    v_y, omega, steer = system.response(hertz)
+    # Whatever moves the wheels: a motion per angle is that per command over the angle per command.
+    per = steer if input == "steer" else 1.0
     # a_y = v_y' + v_x omega, where v_x is steady.
-    return Response(hertz, omega, 2j * np.pi * hertz * v_y + speed * omega)
+    return Response(hertz, omega / per, (2j * np.pi * hertz * v_y + speed * omega) / per)
 
 
-def steering_system(vehicle: Vehicle, x: Any, u: Any, input: str = "steer") -> LinearSystem:
-    """The vehicle around a state and input, from steering to the body's `v_y` and `omega`."""
+def steering_system(vehicle: Vehicle, x: Any, u: Any) -> tuple[LinearSystem, bool]:
+    """The vehicle around a state and input, from the command for a steering angle to `v_y`,
+    `omega` and the angle of its wheels, and whether what is commanded is an angle."""
     if not vehicle.model.continuous:
         raise InvalidValue(f"{vehicle.name!r} is a discrete model: it has no linearisation in time")
-    (A, B), (C, D), (angle_x, angle_u), by_wish = _derivatives(vehicle, x, u)
-    states = np.flatnonzero(angle_x)
-    if input == "steer" and len(states) == 1:
-        # The wheels' angle is prescribed: its own equation, the actuator's, drops out.
-        at = states[0]
-        rest = np.delete(np.arange(len(A)), at)
-        per_angle = 1.0 / angle_x[at]
-        columns = A[rest, at] * per_angle, C[:, rest], C[:, at] * per_angle
-        return _reduced(LinearSystem(A[np.ix_(rest, rest)], *columns, ("v_y", "omega")))
-    column = _per_angle(angle_u) if input == "steer" else by_wish
+    A, B, C, D, by_wish = _derivatives(vehicle, x, u)
     units = [field.unit.symbol for field in record.fields(vehicle.Input)]
-    angles = all(units[k] == "rad" for k in np.flatnonzero(column))
-    if input not in ("steer", "u_steer") or not angles or not column.any():
-        raise InvalidValue(
-            f"input = {input!r}: {vehicle.name!r} has no such steering; allowed are steer (the "
-            "angle of its wheels, where its body has one) and u_steer (where an input commands "
-            f"that angle), of the inputs {', '.join(record.names(vehicle.Input))}"
-        )
-    return _reduced(LinearSystem(A, B @ column, C, D @ column, ("v_y", "omega")))
+    angles = all(units[k] == "rad" for k in np.flatnonzero(by_wish))
+    return _reduced(LinearSystem(A, B @ by_wish, C, D @ by_wish, ("v_y", "omega", "steer"))), angles
 
 
-def _per_angle(angle_u: Array) -> Array:
-    """The change of the one input that is the angle of the wheels, per rad of it."""
-    moving = angle_u != 0.0
-    return np.where(moving, 1.0 / np.where(moving, angle_u, 1.0), 0.0) * (moving.sum() == 1)
-
-
-def _derivatives(vehicle: Vehicle, x: Any, u: Any) -> tuple[Any, Any, Any, Array]:
-    """Derivatives by state and input of the state's rate, of the body's `v_y` and `omega` and of
-    the angle of its wheels, and that of the commanded input by the wish for that angle."""
+def _derivatives(vehicle: Vehicle, x: Any, u: Any) -> list[Array]:
+    """Derivatives by state and input of the state's rate, then of the body's `v_y`, `omega` and
+    angle of the wheels; and that of the commanded input (nu,) by the wish for that angle."""
     import casadi as ca
 
     body, (columns, x_symbols, u_symbols, p, rate) = body_of(vehicle, "steering"), symbols(vehicle)
     if body.steer is None:
         raise InvalidValue(f"{vehicle.name!r} does not steer: its body tells no angle of wheels")
     velocity = body.velocity(x_symbols, u_symbols, p)
-    angle = body.steer(x_symbols, u_symbols, p)
+    answers = ca.vertcat(velocity.v_y, velocity.omega, body.steer(x_symbols, u_symbols, p))
     wish = type(columns[0]).sym("steer")
     command = ca.vertcat(*record.flatten(body.command(x_symbols, Wish(steer=wish), p)))
-    values = rate, ca.vertcat(velocity.v_y, velocity.omega), angle
-    jacobians = [ca.jacobian(value, column) for value in values for column in columns[:2]]
-    function = ca.Function(
-        "derivatives", [*columns, wish], [*jacobians, ca.jacobian(command, wish)]
-    )
+    jacobians = [ca.jacobian(value, column) for value in (rate, answers) for column in columns[:2]]
+    function = ca.Function("derivatives", [*columns, wish], [*jacobians, ca.jacobian(command, wish)])
     rows = (np.array(record.flatten(part), dtype=float) for part in (x, u, vehicle.params))
-    A, B, C, D, *angles, by_wish = (np.asarray(value) for value in function(*rows, 0.0))
-    return (A, B), (C, D), tuple(row.ravel() for row in angles), by_wish.ravel()
+    *matrices, by_wish = (np.asarray(value) for value in function(*rows, 0.0))
+    return [*matrices, by_wish.ravel()]
 
 
 def _reduced(system: LinearSystem) -> LinearSystem:
