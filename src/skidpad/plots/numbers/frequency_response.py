@@ -80,6 +80,8 @@ def steering_response(
     if not (hertz.size and np.isfinite(hertz).all() and (hertz > 0.0).all()):
         raise InvalidValue("frequency must be finite and greater than 0 Hz")
     v_y, omega, steer = system.response(hertz)
+    if not steer.all():
+        raise InvalidValue(f"the wheels of {vehicle.name!r} do not follow what its body commands")
     # Whatever moves the wheels: a motion per angle is that per command over the angle per command.
     per = steer if input == "steer" else 1.0
     # a_y = v_y' + v_x omega, where v_x is steady.
@@ -110,7 +112,9 @@ def _derivatives(vehicle: Vehicle, x: Any, u: Any) -> list[Array]:
     wish = type(columns[0]).sym("steer")
     command = ca.vertcat(*record.flatten(body.command(x_symbols, Wish(steer=wish), p)))
     jacobians = [ca.jacobian(value, column) for value in (rate, answers) for column in columns[:2]]
-    function = ca.Function("derivatives", [*columns, wish], [*jacobians, ca.jacobian(command, wish)])
+    function = ca.Function(
+        "derivatives", [*columns, wish], [*jacobians, ca.jacobian(command, wish)]
+    )
     rows = (np.array(record.flatten(part), dtype=float) for part in (x, u, vehicle.params))
     *matrices, by_wish = (np.asarray(value) for value in function(*rows, 0.0))
     return [*matrices, by_wish.ravel()]

@@ -63,12 +63,8 @@ def straight(
         raise InvalidValue(f"{vehicle.name!r} cannot be set in motion at {speed:g} m/s")
     if model.settle is not None:
         x = model.settle(x, p)
-    held_inputs = dict(inputs or {})
-    if model.continuous:
-        x, a = _balance(vehicle, x, speed, held_inputs)
-    else:
-        a = 0.0
-    u = record.build(model.Input, held_inputs, base=body.command(x, Wish(a=a, v=speed), p))
+    x, a = _balance(vehicle, x, speed, inputs or {}) if model.continuous else (x, 0.0)
+    u = record.build(model.Input, inputs or {}, base=body.command(x, Wish(a=a, v=speed), p))
     return record.build(model.State, x), u
 
 
