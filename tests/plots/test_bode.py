@@ -175,7 +175,7 @@ def test_held_inputs_are_left_alone():
     assert car.derivative(x, u).v_x < -1.0
     x, u = straight(car, 20.0, {"tau_fl": 0.0, "tau_fr": 0.0})
     assert u.tau_rl == pytest.approx(2.0 * straight(car, 20.0)[1].tau_rl, rel=1e-9)
-    with pytest.raises(InvalidValue, match="nothing holds"):
+    with pytest.raises(InvalidValue, match="nothing that its body commands holds"):
         straight(car, 300.0)
 
 

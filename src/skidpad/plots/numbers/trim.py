@@ -37,12 +37,12 @@ def symbols(vehicle: Vehicle) -> Symbols:
 
     traced, model = vehicle.casadi(), vehicle.model
     columns = traced.x, traced.u, traced.p
-    records = (
+    x, u, p = (
         record.unflatten(kind, ca.vertsplit(column) if column.numel() else [])
         for kind, column in zip((model.State, model.Input, model.Params), columns, strict=True)
     )
     calm = ca.DM(list(record.flatten(record.build(model.Disturbance))))
-    return Symbols(columns, *records, ca.substitute(traced.f_expl, traced.w, calm))
+    return Symbols(columns, x, u, p, ca.substitute(traced.f_expl, traced.w, calm))
 
 
 def straight(
@@ -82,14 +82,17 @@ def _balance(
             break
         # Least squares, as a steering angle that nothing brings back has no balance of its own.
         step = np.linalg.lstsq(by_values, -left.ravel(), rcond=None)[0]
-        if np.abs(step).max(initial=0.0) <= _SMALLEST * (1.0 + np.abs(row[inner]).max(initial=a)):
+        if np.abs(step).max(initial=0.0) <= _SMALLEST * (
+            1.0 + np.abs(row[inner]).max(initial=abs(a))
+        ):
             if np.abs(left[len(inner) :]).max(initial=0.0) < TOLERANCE:
                 return record.unflatten(vehicle.State, row.tolist()), a
             break
         row[inner] += step[: len(inner)]
         a += float(step[len(inner) :].sum())
     raise InvalidValue(
-        f"nothing holds {vehicle.name!r} at {speed:g} m/s: give the inputs or another speed"
+        f"nothing that its body commands holds {vehicle.name!r} at {speed:g} m/s: give the inputs "
+        "or another speed"
     )
 
 
