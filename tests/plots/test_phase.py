@@ -7,6 +7,7 @@ import pytest
 
 import skidpad as sp
 from plots.drawn import diagrams, keys, labelled
+from plots.renamed import renamed
 from skidpad import record
 from skidpad.errors import InvalidValue
 from skidpad.plots.numbers.fixed_points import fixed_points
@@ -59,6 +60,14 @@ def test_rates_are_those_of_the_vehicle():
         assert (x.v_x, x.v_y, x.omega, x.steer, x.tau_rl) == (15.0, *point, 0.03, 5.0)
         rate = CAR.derivative(x, CAR.Input(steer=0.03, tau_rl=5.0))
         np.testing.assert_allclose(rates, [rate.v_y, rate.omega], rtol=1e-11, atol=1e-11)
+
+
+def test_names_of_the_states_do_not_matter_where_the_body_has_them():
+    points = np.array([[0.1, 0.2], [-0.2, 0.4]])
+    for names in (("v_y", "omega"), ("beta", "omega")):
+        wanted, plane = (Plane(c, names, speed=15.0, steer=0.03) for c in (CAR, renamed(CAR)))
+        np.testing.assert_allclose(plane.rates(points), wanted.rates(points), rtol=1e-11)
+        assert [plane.unit(name) for name in names] == [wanted.unit(name) for name in names]
 
 
 def test_slip_angle_and_lateral_velocity_tell_the_same_motion():

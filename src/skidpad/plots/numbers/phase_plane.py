@@ -9,12 +9,12 @@ the compiled derivative.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
 
 import numpy as np
 
 from ... import record
 from ...arrays import Array
+from ...body import Velocity, own_fields
 from ...compile import pipeline
 from ...compile.cpu import CpuMap
 from ...errors import InvalidValue
@@ -57,7 +57,7 @@ class Plane:
         if not np.isfinite(steer):
             raise InvalidValue(f"steer = {steer} rad must be finite")
         self.vehicle, self.names, self.speed, self.steer = vehicle, names, speed, steer
-        self._fields = {name: k for k, name in enumerate(record.names(model.State))}
+        self._fields = _places(vehicle)
         self._check_names()
         self._set(state or {}, inputs or {})
         self._derivative = CpuMap(pipeline.derivative_program(vehicle), "float64", 1)
@@ -80,7 +80,8 @@ class Plane:
     def _set(self, state: Mapping[str, float], inputs: Mapping[str, float]) -> None:
         model = self.vehicle.model
         x, u = straight(self.vehicle, self.speed, inputs)
-        held = {"steer": self.steer} if "steer" in self._fields else {}
+        states = record.names(model.State)
+        held = {states[self._fields["steer"]]: self.steer} if "steer" in self._fields else {}
         driven = {"steer": self.steer} if "steer" in record.names(model.Input) else {}
         x = record.build(model.State, {**held, **state}, base=x)
         self._base = np.array(record.flatten(x), dtype=float)
@@ -131,7 +132,25 @@ class Plane:
 
     def unit(self, name: str) -> str:
         """Unit symbol of one of the two quantities."""
-        fields: dict[str, Any] = {f.name: f for f in record.fields(self.vehicle.State)}
-        if name in fields:
-            return fields[name].unit.symbol
+        if name in self._fields:
+            return record.fields(self.vehicle.State)[self._fields[name]].unit.symbol
         return {"v_y": "m/s", "beta": "rad"}[name]
+
+
+def _places(vehicle: Vehicle) -> dict[str, int]:
+    """Places of the states by their names, and of those that are the velocity or the steering angle
+    of the body by the names of these."""
+    places = {name: k for k, name in enumerate(record.names(vehicle.State))}
+    body, u, p = vehicle.model.body, record.build(vehicle.Input), vehicle.params
+    if body is None:
+        return places
+    own = dict(
+        zip(
+            Velocity._fields,
+            own_fields(vehicle.State, lambda x: body.velocity(x, u, p)),
+            strict=True,
+        )
+    )
+    if (steer := body.steer) is not None:
+        (own["steer"],) = own_fields(vehicle.State, lambda x: (steer(x, u, p),))
+    return places | {name: places[field] for name, field in own.items() if field is not None}
