@@ -139,7 +139,10 @@ def test_on_a_circle_the_rear_axle_follows_exactly() -> None:
 def test_cruise_control_takes_up_drag_and_does_not_wind_up() -> None:
     road = Reference.along([[0.0, 0.0], [2000.0, 0.0]], 12.0)
     policy = stanley.policy(TORQUES, speed={"k_i": 0.5, "limit": 6.0})
-    x = sp.Fleet(TORQUES, 0.02).rollout({"v_x": 2.0}, road.rows(1500, 0.02), policy=policy)[:, 0, 3]
+    unknown = {f"geometry.vehicle.{name}": 0.0 for name in ("C_r0", "C_r1", "C_r2")}
+    x = sp.Fleet(TORQUES, 0.02).rollout(
+        {"v_x": 2.0}, road.rows(1500, 0.02), policy=policy, policy_params=unknown
+    )[:, 0, 3]
     assert x.max() < 12.3, "the limit is reached on the way, but the integral lets go"
     assert x[-1] == pytest.approx(12.0, abs=0.01)
 
@@ -229,12 +232,16 @@ def test_any_vehicle_with_a_body_follows_a_line(make: Any, law: Any) -> None:
     place = (rear_axle if law is pure_pursuit else front_axle)(Motion(*poses, 0.0, 0.0), g)
     offset = np.abs(road.offset(*place))
     assert offset[0] == pytest.approx(0.2, abs=0.15)
-    assert offset[-200:].max() < 0.02
+    # Torques bring about a yaw rate with a lag, which at this speed is worth 2 cm.
+    assert offset[-200:].max() < 0.025
     assert road.nearest(*(column[-1] for column in place)).s > 0.9 * v * 0.01 * steps
 
 
 def test_what_a_controller_believes_of_its_vehicle_is_a_parameter() -> None:
-    """Who believes the car heavier asks for more torque; nothing is compiled for it."""
+    """Who believes the car heavier asks for more torque; nothing is compiled for it.
+
+    Twice the force for twice the mass, beside that against the driving resistance.
+    """
     policy = stanley.policy(TORQUES)
     state = TORQUES.State(v_x=5.0)
     told = Point(v=8.0)
@@ -245,5 +252,7 @@ def test_what_a_controller_believes_of_its_vehicle_is_a_parameter() -> None:
             record.build(policy.Params, {"geometry.vehicle.m": 460.0}, base=policy.params),
         )
     )
-    assert light > 0.0
-    assert heavy == pytest.approx(2.0 * light)
+    p = TORQUES.params
+    against = (p.C_r0 + 5.0 * p.C_r1 + 25.0 * p.C_r2) / (4.0 * p.C_m0)
+    assert light > against
+    assert heavy - against == pytest.approx(2.0 * (light - against))

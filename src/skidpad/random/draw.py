@@ -22,7 +22,7 @@ from numpy.typing import ArrayLike, NDArray
 from ..arrays import Array
 from ..checks import not_negative, whole
 from ..errors import InvalidValue
-from ..workers import checked_threads, spread
+from ..workers import alone, checked_threads, spread
 from . import seeds
 from .streams import checked_vehicles, key_of
 
@@ -69,6 +69,11 @@ def numbers(
 
 @cache
 def _fill() -> Any:
+    # An interrupt within the import would leave half of numba behind.
+    return alone(_kernel)
+
+
+def _kernel() -> Any:
     # numba comes in with the first number that is drawn.
     from .kernel import fill
 

@@ -84,7 +84,9 @@ def limits_of_actuators(p: Any) -> Limits:
 
 def command(x: State, wish: Wish, p: Any) -> Input:
     """All wheels drive and brake alike; the handbrake locks the rear ones."""
-    tau = limited(torque_for(wish.a, x.v_x, p), p.tau_max)
+    # Who pulls the handbrake does not want the other wheels to keep up the speed.
+    v_x = where(wish.handbrake > 0.0, 0.0, x.v_x)
+    tau = limited(torque_for(wish.a, v_x, p), p.tau_max)
     hand = wish.handbrake * p.tau_max * clip(x.v_x * (1.0 / CREEP), -1.0, 1.0)
     rear = limited(tau - hand, p.tau_max)
     return Input(limited(wish.steer, p.steer_max), tau, tau, rear, rear)
