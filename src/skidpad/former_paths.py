@@ -8,9 +8,15 @@ from __future__ import annotations
 import sys
 from collections.abc import Sequence
 from importlib import import_module
-from importlib.abc import Loader, MetaPathFinder
 from importlib.machinery import ModuleSpec
 from types import ModuleType
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from importlib.abc import Loader, MetaPathFinder
+else:
+    # To import these takes as long as all the rest of `import skidpad`.
+    Loader = MetaPathFinder = object
 
 HOMES = {
     "additive": "components.additive_disturbance",
@@ -51,6 +57,9 @@ def present_path(name: str) -> str | None:
 
 
 class _Loader(Loader):
+    def create_module(self, spec: ModuleSpec) -> ModuleType | None:
+        return None
+
     def exec_module(self, module: ModuleType) -> None:
         home = present_path(module.__name__)
         assert home is not None
