@@ -232,8 +232,9 @@ def test_any_vehicle_with_a_body_follows_a_line(make: Any, law: Any) -> None:
     place = (rear_axle if law is pure_pursuit else front_axle)(Motion(*poses, 0.0, 0.0), g)
     offset = np.abs(road.offset(*place))
     assert offset[0] == pytest.approx(0.2, abs=0.15)
-    # Torques bring about a yaw rate with a lag, which at this speed is worth 2 cm.
-    assert offset[-200:].max() < 0.025
+    # Torques of the sides bring about a yaw rate with a lag, which at this speed is worth 2 cm.
+    by_torques = "tau_left" in record.names(vehicle.Input)
+    assert offset[-200:].max() < (0.025 if by_torques else 0.02)
     assert road.nearest(*(column[-1] for column in place)).s > 0.9 * v * 0.01 * steps
 
 

@@ -46,10 +46,16 @@ def environment(**variables: str) -> dict[str, str]:
     return {**os.environ, "PYTHONPATH": str(Path(skidpad.__file__).parents[1]), **variables}
 
 
-def run(*parts: str, **variables: str) -> str:
-    """What a program prints; it must end well and in time."""
+def run(*parts: str, file: Path | None = None, **variables: str) -> str:
+    """What a program prints; it must end well and in time.
+
+    As a file, where one is named: processes that are spawned import the program by it.
+    """
+    text = program(*parts)
+    if file is not None:
+        file.write_text(text)
     done = subprocess.run(
-        [sys.executable, "-X", "faulthandler", "-c", program(*parts)],
+        [sys.executable, "-X", "faulthandler", *(["-c", text] if file is None else [str(file)])],
         env=environment(**variables),
         capture_output=True,
         text=True,

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
-from fleet.scripts import FLEET, PATIENCE, SCENE, environment, program, run
+from fleet.scripts import FLEET, PATIENCE, SCENE, run
 
 forks = pytest.mark.skipif(sys.platform == "win32", reason="there is no fork")
 
@@ -133,15 +132,5 @@ def test_a_pool_of_processes_works(method: str, tmp_path: Path) -> None:
             assert there == 4 * [here]
             print("fine")
     """
-    file = tmp_path / "work.py"
-    file.write_text(program(f"METHOD, PATIENCE = {method!r}, {PATIENCE}", FLEET, work))
-    done = subprocess.run(
-        [sys.executable, str(file)],
-        env=environment(),
-        capture_output=True,
-        text=True,
-        timeout=PATIENCE,
-        check=False,
-    )
-    assert done.returncode == 0, done.stderr
-    assert done.stdout == "fine\n"
+    parts = (f"METHOD, PATIENCE = {method!r}, {PATIENCE}", FLEET, work)
+    assert run(*parts, file=tmp_path / "work.py") == "fine"

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
-from fleet.scripts import PATIENCE, environment, program, run
+from fleet.scripts import PATIENCE, run
 
 METHODS = [
     pytest.param(
@@ -107,18 +106,8 @@ def test_a_pool_works_on_vehicles_simulators_and_fleets(method: str, tmp_path: P
                     check(list(executor.map(drive, some, timeout=PATIENCE / 2)))
             print("fine")
     """
-    file = tmp_path / "work.py"
-    file.write_text(program(f"METHOD, PATIENCE = {method!r}, {PATIENCE}", OBJECTS, work))
-    done = subprocess.run(
-        [sys.executable, str(file)],
-        env=environment(),
-        capture_output=True,
-        text=True,
-        timeout=PATIENCE,
-        check=False,
-    )
-    assert done.returncode == 0, done.stderr
-    assert done.stdout == "fine\n"
+    parts = (f"METHOD, PATIENCE = {method!r}, {PATIENCE}", OBJECTS, work)
+    assert run(*parts, file=tmp_path / "work.py") == "fine"
 
 
 def test_a_process_that_knows_nothing_of_the_script_gets_what_it_needs(tmp_path: Path) -> None:
