@@ -139,7 +139,10 @@ def test_examples_run(capsys: pytest.CaptureFixture[str], name: str) -> None:
 # What `skidpad demo` runs is run by its own test.
 @pytest.mark.parametrize(
     "name",
-    [pytest.param(n, marks=pytest.mark.slow) if n in demo.BEST else n for n in demo.DEMOS],
+    [
+        pytest.param(n, marks=pytest.mark.slow) if n in (*demo.BEST, "eight") else n
+        for n in demo.DEMOS
+    ],
 )
 def test_every_demo_leaves_a_recording_and_a_page(
     capsys: pytest.CaptureFixture[str], name: str, monkeypatch: pytest.MonkeyPatch

@@ -41,6 +41,13 @@ CASES = [
     ("brains2", "heun", 1e-2, 10),  # samples its input at the start of a step of ten sub-steps
     ("kinematic_bicycle", "radau", 1e-2, 1),
 ]
+SMALL_OR_HELD = [
+    case
+    if case[0] != "four_wheel" and case[1] != "radau"
+    else pytest.param(case, marks=pytest.mark.slow)
+    for case in CASES
+]
+"""Cases where shorter tests have the others."""
 BACKWARD = [("kinematic_bicycle", "rk4", 1e-3), ("four_wheel", "rk4", 1e-3)]
 BACKWARD += [("kinematic_bicycle", "radau", 1e-2)]
 COST = sp.Cost(
@@ -165,7 +172,7 @@ def test_rollouts_have_the_bits_of_llvm(
 
 
 @pytest.mark.parametrize("precision", ONE_OR_BOTH)
-@pytest.mark.parametrize("case", CASES, ids=lambda c: f"{c[0]}-{c[1]}")
+@pytest.mark.parametrize("case", SMALL_OR_HELD, ids=lambda c: f"{c[0]}-{c[1]}")
 def test_steps_of_different_lengths(
     case: tuple[str, str, float, int], precision: str, tmp_path: Path
 ) -> None:
@@ -187,7 +194,7 @@ PIECES = [(1,), (5, 6, 7), (3, 6, 9), (11,), tuple(range(1, STEPS))]
 """Where a rollout is cut."""
 
 
-@pytest.mark.parametrize("case", CASES, ids=lambda c: f"{c[0]}-{c[1]}")
+@pytest.mark.parametrize("case", SMALL_OR_HELD, ids=lambda c: f"{c[0]}-{c[1]}")
 def test_a_rollout_in_pieces_has_the_bits_of_one_launch(
     case: tuple[str, str, float, int], tmp_path: Path
 ) -> None:
@@ -253,7 +260,7 @@ def test_programs_applied_once_have_the_bits_of_llvm(
 
 
 @pytest.mark.parametrize("precision", PRECISIONS)
-@pytest.mark.parametrize(("name", "integrator", "dt"), BACKWARD)
+@pytest.mark.parametrize(("name", "integrator", "dt"), smallest_first(BACKWARD))
 def test_adjoint_sweeps_have_the_bits_of_llvm(
     name: str, integrator: str, dt: float, precision: str, tmp_path: Path
 ) -> None:

@@ -89,7 +89,7 @@ def test_a_fleet_drives_as_a_simulator(name: str) -> None:
     assert (np.abs(driven.states - states[:, 2]) <= 1e-10 * scale).all()
 
 
-@pytest.mark.parametrize("name", ["ks", "st", "std"])
+@pytest.mark.parametrize("name", ["ks", "st", pytest.param("std", marks=pytest.mark.slow)])
 def test_commonroads_cars_change_the_lane(name: str) -> None:
     """By rear axle and speed, or by centre of mass with a slip angle."""
     car = sp.vehicles.get(f"commonroad_{name}")()

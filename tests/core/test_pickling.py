@@ -87,7 +87,13 @@ def test_copies_of_a_vehicle_are_the_vehicle() -> None:
         assert copy.deepcopy(value) is value
 
 
-@pytest.mark.parametrize("name", sp.vehicles.names())
+@pytest.mark.parametrize(
+    "name",
+    [
+        pytest.param(n, marks=pytest.mark.slow) if n in ("formula_student", "commonroad_mb") else n
+        for n in sp.vehicles.names()
+    ],
+)
 def test_closures_have_the_same_programs_elsewhere(name: str) -> None:
     """Equal Programs are equal bits, whatever runs them."""
     model = closures(sp.vehicles.get(name).model)

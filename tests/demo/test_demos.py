@@ -210,6 +210,7 @@ def test_the_robots_have_scans_in_the_recording(tmp_path: Path) -> None:
     assert 0.5 < np.nanmin(near) < 1.5
 
 
+@pytest.mark.slow
 def test_the_fan_opens_with_less_grip(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(fan, "RUNS", 60)
     run = performed("fan", tmp_path)

@@ -18,7 +18,7 @@ CASES = [
     ("kinematic_bicycle", "dopri5", 2e-3),
     ("kinematic_bicycle", "radau", 1e-2),
     ("four_wheel", "rk4", 1e-3),
-    ("four_wheel", "radau2", 1e-2),
+    pytest.param("four_wheel", "radau2", 1e-2, marks=pytest.mark.slow),
     ("brains2", "heun", 1e-3),
     ("formula_student", "euler", 1e-3),
 ]

@@ -35,7 +35,7 @@ def fleet(**options: Any) -> sp.Fleet:
     [
         {},
         {"precision": "float32", "lanes": 4},
-        {"integrator": "radau2", "threads": 2},
+        pytest.param({"integrator": "radau2", "threads": 2}, marks=pytest.mark.slow),
         {"substeps": 3, "lanes": 1},
     ],
 )

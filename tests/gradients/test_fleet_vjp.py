@@ -29,9 +29,9 @@ from skidpad.units import one
 CASES = [
     ("kinematic_bicycle", "rk4"),
     ("four_wheel", "rk4"),
-    ("formula_student", "rk4"),
     ("kinematic_bicycle", "radau"),
-    ("four_wheel", "radau"),
+    pytest.param("formula_student", "rk4", marks=pytest.mark.slow),
+    pytest.param("four_wheel", "radau", marks=pytest.mark.slow),
 ]
 PARTS = ("x0", "controls", "params")
 

@@ -16,6 +16,7 @@ def is_png(file: Path) -> bool:
     return file.read_bytes()[:8] == b"\x89PNG\r\n\x1a\n"
 
 
+@pytest.mark.slow
 def test_the_car_parks(example: Loader, tmp_path: Path) -> None:
     parking = example("park_with_opti")
     out = tmp_path / "park.png"

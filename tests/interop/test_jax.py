@@ -71,7 +71,7 @@ def test_gradients_agree_with_central_differences() -> None:
 def test_gradients_are_finite_at_standstill() -> None:
     model = vehicles.formula_student().jax()
     rest, u = np.zeros(11), np.zeros(5)
-    jacobian = jax.jacfwd(lambda x: model.derivative(x, u))(rest)
+    jacobian = jax.jit(jax.jacfwd(lambda x: model.derivative(x, u)))(rest)
     assert np.isfinite(jacobian).all()
 
 

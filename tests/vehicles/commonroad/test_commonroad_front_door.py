@@ -118,10 +118,10 @@ def test_a_car_without_a_trailer_needs_one_to_pull() -> None:
     assert vehicles.commonroad_kst({"l_trailer": 4.5}, parameters=2).params.l_trailer == 4.5
 
 
-LARGEST = pytest.param("commonroad_mb", marks=pytest.mark.slow)
+LARGE = {n: pytest.param(n, marks=pytest.mark.slow) for n in ("commonroad_mb", "commonroad_std")}
 
 
-@pytest.mark.parametrize("name", [LARGEST if n == "commonroad_mb" else n for n in UPSTREAM])
+@pytest.mark.parametrize("name", [LARGE.get(n, n) for n in UPSTREAM])
 def test_what_reproduces_upstream_says_which_checks_it_fails(name: str) -> None:
     car = vehicles.get(name)(compat="upstream")
     with np.errstate(all="ignore"):
