@@ -232,8 +232,15 @@ if importlib.util.find_spec("jax") is not None:
     DIRECT.append(by_jax)
 
 
-@pytest.mark.parametrize("directly", DIRECT, ids=lambda f: f.__name__)
-@pytest.mark.parametrize("name", CONTINUOUS)
+@pytest.mark.parametrize(
+    ("name", "directly"),
+    [
+        # JAX takes seconds for large models; `conformance` compares it with floats on each.
+        pytest.param(n, f, marks=[pytest.mark.slow] if f is by_jax and n not in SMALL else [])
+        for n, f in product(CONTINUOUS, DIRECT)
+    ],
+    ids=lambda value: getattr(value, "__name__", value),
+)
 def test_direct_calls_of_the_derivative(name: str, directly: Any) -> None:
     vehicle, data, compiled = driven(name)
     got = directly(vehicle, data)

@@ -184,7 +184,11 @@ ROBOTS = [name for name in COMBINATIONS if "-" in name]
 """Every kind with every controller, and every friction."""
 
 
-@pytest.mark.parametrize("name", ROBOTS)
+@pytest.mark.parametrize(
+    # The friction of a wheel does not change the body; each kind with each controller stays.
+    "name",
+    [pytest.param(n, marks=pytest.mark.slow) if n.count("-") > 1 else n for n in ROBOTS],
+)
 def test_wheeled_robots_have_sound_bodies(name: str) -> None:
     conformance.check(wheeled.vehicle(COMBINATIONS[name]), CHECKS).raise_if_failed()
 

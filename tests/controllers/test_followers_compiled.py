@@ -205,7 +205,7 @@ def _robot(control: str) -> sp.Vehicle:
 
 
 @pytest.mark.filterwarnings("ignore")
-@pytest.mark.parametrize("law", [pure_pursuit, stanley])
+@pytest.mark.parametrize("law", [pure_pursuit, pytest.param(stanley, marks=pytest.mark.slow)])
 @pytest.mark.parametrize(
     "make",
     [

@@ -233,6 +233,7 @@ def test_the_fan_opens_with_less_grip(tmp_path: Path, monkeypatch: pytest.Monkey
     assert "band" in lines
 
 
+@pytest.mark.slow
 def test_the_runs_of_the_fan_are_those_of_the_study(monkeypatch: pytest.MonkeyPatch) -> None:
     car = sp.vehicles.formula_student()
     road = sp.controllers.Reference.along(fan.bend(), fan.SPEED)

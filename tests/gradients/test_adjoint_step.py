@@ -144,7 +144,10 @@ def test_central_differences(name: str, method: str) -> None:
 
 
 @pytest.mark.parametrize("method", ["euler", pytest.param("rk4", marks=pytest.mark.slow)])
-@pytest.mark.parametrize("name", VEHICLES)
+@pytest.mark.parametrize(
+    "name",
+    [n if n == "kinematic_bicycle" else pytest.param(n, marks=pytest.mark.slow) for n in VEHICLES],
+)
 def test_jax(name: str, method: str) -> None:
     """JAX's reverse mode of the same step function, in double precision."""
     jax = pytest.importorskip("jax")

@@ -309,7 +309,11 @@ def test_single_precision(name: str, method: str) -> None:
     ("name", "method", "count"),
     # The slip angles of four_wheel at rest are too stiff for an explicit step, and jump when the
     # wheels turn backwards.
-    [("kinematic_bicycle", "rk4", 4), ("formula_student", "rk4", 4), ("four_wheel", "radau", 3)],
+    [
+        ("kinematic_bicycle", "rk4", 4),
+        ("formula_student", "rk4", 4),
+        pytest.param("four_wheel", "radau", 3, marks=pytest.mark.slow),
+    ],
 )
 def test_finite_through_standstill(name: str, method: str, count: int) -> None:
     """Standing, setting off, and braking to a stop and back; the wheels steered."""

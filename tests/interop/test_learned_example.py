@@ -15,6 +15,7 @@ STEER = 7
 """Column of the tyre angle in a motion."""
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("library", ["jax", "torch"])
 def test_the_network_steers_like_what_it_was_trained_on(
     library: str, example: Loader, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
