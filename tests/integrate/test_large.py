@@ -345,6 +345,7 @@ def test_c_has_the_same_bits(tmp_path: Path, masses: int) -> None:
     assert [canonical(out) for out in results] == [canonical(out) for out in expected]
 
 
+@pytest.mark.slow
 @MASSES
 def test_neighbours_do_not_matter_in_a_fleet(masses: int) -> None:
     fleet = sp.Fleet(chain(masses), dt=0.01, integrator="radau", threads=1)
@@ -358,6 +359,7 @@ def test_neighbours_do_not_matter_in_a_fleet(masses: int) -> None:
         )
 
 
+@pytest.mark.slow
 @MASSES
 def test_single_precision_follows_double(masses: int) -> None:
     x = states(masses, 10)

@@ -39,7 +39,14 @@ def test_the_fleet_runs_the_same_equations(model: str, compat: str | None) -> No
 CHECKS = ("purity", "frame", "gradients", "rest")
 
 
-@pytest.mark.parametrize("model", COMPILED)
+@pytest.mark.parametrize(
+    "model",
+    # The pedals and columns of the others are components with tests of their own.
+    [
+        pytest.param(m, marks=pytest.mark.slow) if m.startswith("ACTUATION_CMD_") else m
+        for m in COMPILED
+    ],
+)
 def test_a_model_conforms(model: str) -> None:
     vehicle = Recording(f"{model}__s01_step_steer").vehicle(None)
     checks = [*CHECKS]
