@@ -13,6 +13,7 @@ from .kernels import begin_kernel, number_from_bits
 from .llvm import Body
 from .memory import SLOTS, Group, View, word
 from .program import Program
+from .rounding import entered
 
 ADJOINT_VIEWS = ("x", "u", "w", "p", "r", "lam", "seed", "grad_x", "grad_u", "grad_p", "value")
 """Arrays of `adjoint`: the states at the start of every step, inputs, disturbances, parameters,
@@ -59,4 +60,4 @@ def adjoint_module(program: Program, lanes: int) -> ir.Module:
         views["grad_p"].store(b, group, loop.after[nx:split])
         views["value"].store(b, group, loop.after[split:])
     b.ret_void()
-    return module
+    return entered(module, "adjoint")

@@ -17,6 +17,7 @@ from .late import LateInputs, LateViews
 from .llvm import I32, I64, POINTER, Body, Target, finite_check
 from .memory import SLOTS, Group, View, word
 from .program import Program
+from .rounding import INNER, entered
 
 ROLLOUT_VIEWS = ("x", "u", "w", "p", "out", "health")
 """Arrays of `rollout`: start states, inputs, disturbances, parameters, samples, and the health of
@@ -93,7 +94,7 @@ def rollout_module(
             pass_on([*state, *start, bad, bad_input, worst, sample, due])
         views["health"].store(b, group, loop.after[-5:-2])
     b.ret_void()
-    return module
+    return entered(module, "rollout")
 
 
 def _sampled(b: Any, target: Target, now: list[Any], before: list[Any], substep: Any) -> list[Any]:
@@ -134,7 +135,7 @@ def apply_module(program: Program, lanes: int) -> ir.Module:
         for k in range(len(program.outputs)):
             views[n + k].store(b, group, body.results(k))
     b.ret_void()
-    return module
+    return entered(module, "apply")
 
 
 def tick_module(program: Program) -> ir.Module:
@@ -155,7 +156,7 @@ def tick_module(program: Program) -> ir.Module:
     target = Target(module, str(program.precision), 1)
     sizes = [len(port.fields) for port in program.inputs]
     substep = _substep(target, program, sizes)
-    tick = ir.Function(module, ir.FunctionType(I64, [POINTER]), "tick")
+    tick = ir.Function(module, ir.FunctionType(I64, [POINTER]), "tick" + INNER)
     tick.attributes.add("noinline")
     b, block = ir.IRBuilder(tick.append_basic_block()), tick.args[0]
     nx, nu, limit_at = sizes[0], sizes[1], sum(sizes[:5])
@@ -179,7 +180,7 @@ def tick_module(program: Program) -> ir.Module:
     b.ret(word(TICK_OK))
     _tick_of(target, tick, sizes)
     _drive(target, tick, sizes)
-    return module
+    return entered(module, "tick", "tick_of", "drive")
 
 
 def _clock(target: Target, b: Any, block: Any, sizes: list[int]) -> list[Any]:
@@ -190,9 +191,8 @@ def _clock(target: Target, b: Any, block: Any, sizes: list[int]) -> list[Any]:
 
 
 def _tick_of(target: Target, tick: ir.Function, sizes: list[int]) -> None:
-    function = ir.Function(
-        target.module, ir.FunctionType(I64, [POINTER, _DOUBLE, _DOUBLE, _DOUBLE]), "tick_of"
-    )
+    kind = ir.FunctionType(I64, [POINTER, _DOUBLE, _DOUBLE, _DOUBLE])
+    function = ir.Function(target.module, kind, "tick_of" + INNER)
     block, dt, time, age = function.args
     b = ir.IRBuilder(function.append_basic_block())
     dt_at = sum(sizes[:4])
@@ -230,7 +230,7 @@ def _substep(target: Target, program: Program, sizes: list[int]) -> ir.Function:
 
 def _drive(target: Target, tick: ir.Function, sizes: list[int]) -> None:
     kind = ir.FunctionType(I64, [POINTER, POINTER, POINTER, I64, POINTER])
-    drive = ir.Function(target.module, kind, "drive")
+    drive = ir.Function(target.module, kind, "drive" + INNER)
     block, inputs, samples, steps, code = drive.args
     b = ir.IRBuilder(drive.append_basic_block())
     nx, nu = sizes[0], sizes[1]
@@ -249,10 +249,10 @@ def _drive(target: Target, tick: ir.Function, sizes: list[int]) -> None:
 
 
 def begin_kernel(name: str, program: Program, lanes: int) -> tuple[Any, Target, Any, Any]:
-    """A module with an empty kernel NAME(block): module, target, builder, block."""
+    """A module with an empty kernel NAME.inner(block): module, target, builder, block."""
     module = ir.Module(name)
     target = Target(module, str(program.precision), lanes)
-    function = ir.Function(module, ir.FunctionType(ir.VoidType(), [POINTER]), name)
+    function = ir.Function(module, ir.FunctionType(ir.VoidType(), [POINTER]), name + INNER)
     return module, target, ir.IRBuilder(function.append_basic_block()), function.args[0]
 
 
