@@ -13,6 +13,7 @@ from typing import Any, NamedTuple, get_type_hints
 
 from .. import integrate, record
 from ..errors import InvalidValue
+from ..integrate.as_written import as_written
 from ..integrate.base import Integrator
 from ..model import Model, Vehicle
 from ..policy import Policy
@@ -54,7 +55,8 @@ class _Loop(NamedTuple):
 
     def command(self, x: Any, m: Any, r: Any, p: Any, dt: Any) -> tuple[Any, Any]:
         """The vehicle's input and the next memory."""
-        u, following = self.policy.command(x, m, r, p, dt)
+        with as_written(dt):
+            u, following = self.policy.command(x, m, r, p, dt)
         if not isinstance(u, self.model.Input):
             raise InvalidValue(
                 f"policy {self.policy.name!r} must command {self.model.name!r} with its Input "

@@ -13,6 +13,8 @@ from collections import Counter
 from collections.abc import Callable
 from dataclasses import replace
 
+import numpy as np
+
 from ..errors import InvalidValue, UnknownOperation
 from .builder import Builder
 from .dead_code import without_dead_code
@@ -80,7 +82,7 @@ class _Lowering:
     def _value(self, k: int) -> int:
         i, b = self.code[k], self.b
         if i.op == "const":
-            return b.const(i.imm)
+            return b.const(self._in_range(i.imm))
         if i.op == "input":
             return b.emit("input", imm=i.imm)
         args = [self.place[a] for a in i.args]
@@ -106,6 +108,18 @@ class _Lowering:
         if rule is None:
             raise UnknownOperation(f"{self.name}: no rule to lower the operation {i.op!r}")
         return rule(b, *args)
+
+    def _in_range(self, value: float) -> float:
+        """A constant of the model, if the precision has it."""
+        with np.errstate(all="ignore"):
+            rounded = float(self.b.dtype.type(value))
+        if math.isinf(rounded) != math.isinf(value) or (rounded == 0.0) != (value == 0.0):
+            what = "too large" if math.isinf(rounded) else "too small"
+            raise InvalidValue(
+                f"{self.name} has the constant {value:g}, which is {what} for {self.b.precision}: "
+                "it would become infinite or zero. Take float64, or another constant"
+            )
+        return value
 
     def _sum(self, op: str, traced: tuple[int, ...], args: list[int]) -> int:
         """A sum or difference; a product that only sums use goes into an fma."""

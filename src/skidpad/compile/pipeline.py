@@ -7,6 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 from .. import integrate, record
+from ..integrate.as_written import as_written
 from ..integrate.base import Integrator
 from ..model import Model, Vehicle
 from .lower import lower
@@ -85,7 +86,8 @@ def _outputs(model: Model) -> Program:
     def function(*ports: tuple[Any, ...]) -> tuple[Any, ...]:
         x, u, w, p = _records(model, (ports[0], *ports[2:]))
         start = record.unflatten(model.State, ports[1])
-        return (record.flatten(model.outputs(x, model.held_input(start, u, w, p), w, p)),)
+        with as_written(next(iter(ports[0]), None)):
+            return (record.flatten(model.outputs(x, model.held_input(start, u, w, p), w, p)),)
 
     x, u, w, p = _ports(model)
     outputs = (Port("y", record.names(model.Outputs)),)
@@ -102,7 +104,8 @@ def derivative_program(vehicle: Vehicle | Model, precision: str | None = None) -
     def function(*ports: tuple[Any, ...]) -> tuple[Any, ...]:
         x, u, w, p = _records(model, (ports[0], *ports[2:]))
         start = record.unflatten(model.State, ports[1])
-        return (record.flatten(derivative(x, model.held_input(start, u, w, p), w, p)),)
+        with as_written(next(iter(ports[0]), None)):
+            return (record.flatten(derivative(x, model.held_input(start, u, w, p), w, p)),)
 
     x, u, w, p = _ports(model)
     inputs = (x, Port("start", x.fields), u, w, p)

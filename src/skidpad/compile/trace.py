@@ -16,6 +16,7 @@ from functools import cache
 from typing import Any
 
 from ..errors import TraceError, UnknownOperation
+from ..integrate.as_written import as_written
 from .dead_code import without_dead_code
 from .functions import with_loops
 from .program import Instruction, Port, Program
@@ -98,7 +99,8 @@ def trace(
             )
     # Free symbols are allowed here only to be named below.
     options = {"cse": True, "allow_free": True}
-    graph = ca.Function("traced", [ca.vertcat(*s) for s in symbols], columns, options)
+    with as_written(ca.SX()):  # what finds common expressions would make them anew
+        graph = ca.Function("traced", [ca.vertcat(*s) for s in symbols], columns, options)
     if graph.has_free():
         raise TraceError(f"{name} uses symbols that are not its arguments: {graph.get_free()}")
     functions = Functions()

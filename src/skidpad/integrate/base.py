@@ -20,6 +20,7 @@ from typing import Any, Protocol
 from .. import record
 from ..errors import InvalidValue
 from ..model import Model
+from .as_written import as_written
 
 Scalars = tuple[Any, ...]
 """A flat tuple of floats, NumPy arrays, CasADi or JAX values."""
@@ -75,10 +76,12 @@ def discretise(model: Model, integrator: Integrator) -> Update:
     assert derivative is not None
 
     def update(x: Any, u: Any, w: Any, p: Any, dt: Any, start: Any = None) -> tuple[Any, Any]:
-        held = model.held_input(x if start is None else start, u, w, p)
+        with as_written(dt):
+            held = model.held_input(x if start is None else start, u, w, p)
 
         def f(leaves: Scalars) -> Scalars:
-            return record.flatten(derivative(record.unflatten(model.State, leaves), held, w, p))
+            with as_written(dt):
+                return record.flatten(derivative(record.unflatten(model.State, leaves), held, w, p))
 
         after, residual = method.step(f, record.flatten(x), dt)
         return record.unflatten(model.State, after), residual
@@ -91,7 +94,8 @@ def _own_update(model: Model) -> Update:
     assert own is not None
 
     def update(x: Any, u: Any, w: Any, p: Any, dt: Any, start: Any = None) -> tuple[Any, Any]:
-        return own(x, u, w, p, dt), 0.0
+        with as_written(dt):
+            return own(x, u, w, p, dt), 0.0
 
     return update
 

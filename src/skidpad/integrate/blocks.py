@@ -15,6 +15,7 @@ from typing import Any
 import casadi as ca
 import numpy as np
 
+from .as_written import as_written
 from .jacobian import linearised
 from .symbolic import SX, column
 
@@ -160,8 +161,20 @@ def _pick(vector: SX, indices: Sequence[int]) -> SX:
     return column(vector[i] for i in indices)
 
 
+class _Function:
+    """A CasADi function of what a user wrote, made and called without simplifying it."""
+
+    def __init__(self, inputs: list[SX], outputs: list[SX]) -> None:
+        with as_written(ca.SX()):
+            self._function = ca.Function("block", inputs, outputs, {"cse": True})
+
+    def call(self, arguments: list[SX]) -> list[SX]:
+        with as_written(ca.SX()):
+            return self._function.call(arguments)
+
+
 def _function(inputs: list[SX], outputs: list[SX]) -> Any:
-    return ca.Function("block", inputs, outputs, {"cse": True})
+    return _Function(inputs, outputs)
 
 
 def _kind(jacobian: SX, own: SX, *, corners: bool = True) -> Kind:

@@ -65,6 +65,7 @@ class _Graph:
         Of equal ones the later goes first, which took the fewest operations on the cars.
         """
         inputs = self.size[1]
+        self._forget_constants()
         queue = [(self._cost(v), -v) for v in self.before if v >= inputs]
         heapq.heapify(queue)
         while queue:
@@ -74,6 +75,19 @@ class _Graph:
                 self._remove(v)
             else:
                 heapq.heappush(queue, (self._cost(v), -v))
+
+    def _forget_constants(self) -> None:
+        """Drop operations that do not change with the inputs, as 0 x does not, and what is left of
+        those that only they would have changed."""
+        inputs = self.size[1]
+        constant = [v for v in self.after if v >= inputs and not self.before.get(v)]
+        while constant:
+            v = constant.pop()
+            self.before.pop(v, None)
+            for end in self.after.pop(v, ()):
+                self.before[end].pop(v)
+                if not self.before[end] and end >= inputs:
+                    constant.append(end)
 
     def _cost(self, v: int) -> int:
         """Multiplications that removing the vertex takes."""

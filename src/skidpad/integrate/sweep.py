@@ -17,6 +17,7 @@ from typing import NamedTuple
 
 import casadi as ca
 
+from .as_written import as_written
 from .partials import FLAT, partials, product
 from .symbolic import SX, column, reciprocal, symbols_besides
 
@@ -52,7 +53,8 @@ class Tape:
         """The outputs by the values on the tape."""
         self.numbers: list[int | None] = [None] * outputs.numel()
         """For each output the number of its value; None where it does not depend on the inputs."""
-        self._record(outputs, inputs, apply)
+        with as_written(ca.SX()):  # values are made anew, as they were
+            self._record(outputs, inputs, apply)
 
     def _record(self, outputs: SX, inputs: SX, apply: Callable[[int, list[SX]], SX]) -> None:
         free = symbols_besides(outputs, inputs)
