@@ -26,6 +26,8 @@ def vehicle_of(vehicle: Any) -> Vehicle:
 def positive_step(dt: float, precision: str) -> float:
     """dt as a float; raises unless it is a finite number above 0 in this precision, in s."""
     try:
+        if isinstance(dt, (bool, np.bool_, str, bytes)):
+            raise TypeError
         value = float(dt)
     except (TypeError, ValueError, OverflowError) as error:
         raise InvalidValue(f"dt = {dt!r} must be a number of seconds") from error

@@ -43,12 +43,16 @@ class SimulatorInUse(SkidpadError, RuntimeError):
 class StepNotConverged(SkidpadError, ArithmeticError):
     """An implicit step left a Newton residual above its tolerance, so its result is not used."""
 
-    def __init__(self, message: str, *, time: float, residual: float) -> None:
+    def __init__(
+        self, message: str, *, time: float, residual: float, trajectory: Any = None
+    ) -> None:
         super().__init__(message)
         self.time = time
         """Time at the start of the step that failed, in s."""
         self.residual = residual
         """Newton residual of that step, relative (see `integrate.radau`)."""
+        self.trajectory = trajectory
+        """What was driven up to there, if `Simulator.run` raised it: a `Trajectory`."""
 
     def __reduce__(self) -> Any:
         return _restored, (type(self), self.args[0], vars(self))
@@ -58,7 +62,13 @@ class SimulationDiverged(SkidpadError, ArithmeticError):
     """A state became NaN or infinite. The last finite state and its time are kept here."""
 
     def __init__(
-        self, message: str, *, time: float, last_state: Any, vehicles: tuple[int, ...] = ()
+        self,
+        message: str,
+        *,
+        time: float,
+        last_state: Any,
+        vehicles: tuple[int, ...] = (),
+        trajectory: Any = None,
     ) -> None:
         super().__init__(message)
         self.time = time
@@ -67,6 +77,8 @@ class SimulationDiverged(SkidpadError, ArithmeticError):
         """The last finite state, a State record."""
         self.vehicles = vehicles
         """In a fleet: the indices of the vehicles that diverged."""
+        self.trajectory = trajectory
+        """What was driven up to there, if `Simulator.run` raised it: a `Trajectory`."""
 
     def __reduce__(self) -> Any:
         return _restored, (type(self), self.args[0], vars(self))

@@ -169,6 +169,9 @@ class Vehicle(Constant, Generic[X, U, P, Y, W]):
     outlines: tuple[Outline, ...] | None = None
     """What it looks like from above, where that is not in its parameters: takes the place of the
     outlines of its body's geometry."""
+    clips_inputs: bool = False
+    """Whether steering angles far beyond what its actuator can do are taken, the actuator stopping
+    at its end; else they are refused, since they may be degrees. See `with_clipped_inputs`."""
 
     def __post_init__(self) -> None:
         Params: type = self.model.Params
@@ -178,6 +181,7 @@ class Vehicle(Constant, Generic[X, U, P, Y, W]):
                 f"got {type(self.params).__qualname__}"
             )
         record.check(self.params)
+        record.check_normal(self.params)
 
     def __repr__(self) -> str:
         leaves = zip(record.fields(self.model.Params), record.flatten(self.params), strict=True)
@@ -217,13 +221,18 @@ class Vehicle(Constant, Generic[X, U, P, Y, W]):
         return self.body.limits(self.params)
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return _vehicle, (type(self), self.model, record.flatten(self.params), self.outlines)
+        leaves = record.flatten(self.params)
+        return _vehicle, (type(self), self.model, leaves, self.outlines, self.clips_inputs)
 
     def with_params(self, params: Any = None, /, **values: Any) -> Self:
         """The same vehicle with some parameters replaced; nested ones by record or dotted name."""
         return replace(
             self, params=record.build(self.model.Params, params, base=self.params, **values)
         )
+
+    def with_clipped_inputs(self) -> Self:
+        """The same vehicle, whose actuators stop at their ends whatever angle is asked of them."""
+        return replace(self, clips_inputs=True)
 
     def derivative(self, x: Any, u: Any, w: Any = None, p: Any = None) -> X:
         """Time derivative of the state, called directly on floats, NumPy, CasADi or JAX values.
@@ -250,7 +259,7 @@ class Vehicle(Constant, Generic[X, U, P, Y, W]):
         return outer("Vehicle.jax")(self, integrator)
 
     def linearise(
-        self, x: Any, u: Any, dt: float, integrator: Any = "rk4", *, w: Any = None
+        self, x: Any, u: Any, dt: float, integrator: Any = "auto", *, w: Any = None
     ) -> Discrete:
         """One step of dt in s from a state with the input held, and its exact Jacobians:
         (x_next, A, B). See `skidpad.linearise`."""
@@ -282,9 +291,9 @@ class Vehicle(Constant, Generic[X, U, P, Y, W]):
         return w, self.params if p is None else p
 
 
-def _vehicle(kind: type[Any], model: Model, leaves: tuple[float, ...], outlines: Any) -> Any:
+def _vehicle(kind: type[Any], model: Model, leaves: tuple[float, ...], *rest: Any) -> Any:
     """A pickled vehicle; its parameters as numbers, since their class belongs to the model."""
-    return kind(model, record.unflatten(model.Params, leaves), outlines)
+    return kind(model, record.unflatten(model.Params, leaves), *rest)
 
 
 def made_by(build: Callable[..., Model], *arguments: Any, model: Model) -> Model:

@@ -12,6 +12,7 @@ import ast
 import difflib
 import inspect
 import math
+import sys
 import textwrap
 from collections import namedtuple
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -298,6 +299,29 @@ def check(record: Any) -> None:
         if leaf.allowed is not None and value not in leaf.allowed:
             raise InvalidValue(
                 f"{_label(kind)}.{leaf.name} = {value:g} {leaf.unit} must be {leaf.allowed}"
+            )
+
+
+def at_rest(kind: type) -> Any:
+    """A record of its defaults, zero where a field has none."""
+    return unflatten(kind, [leaf.default or 0.0 for leaf in fields(kind)])
+
+
+SMALLEST = sys.float_info.min
+"""The smallest number with all its digits; the reciprocal of smaller ones may be infinite."""
+
+
+def check_normal(record: Any) -> None:
+    """Raise if a leaf is not zero and yet so small that one over it is infinite.
+
+    Compiled code divides by a parameter as a product with its reciprocal, worked out once.
+    """
+    kind = type(record)
+    for leaf, value in zip(fields(kind), flatten(record), strict=True):
+        if 0.0 < abs(value) < SMALLEST:
+            raise InvalidValue(
+                f"{_label(kind)}.{leaf.name} = {value:g} {leaf.unit} must be 0 or at least "
+                f"{SMALLEST:.3g} in size"
             )
 
 

@@ -68,12 +68,16 @@ class Allowed:
     low: float = float("-inf")
     high: float = float("inf")
     open_low: bool = False
+    whole: bool = False
+    """Whether only whole numbers count, as of gears."""
 
     def __contains__(self, value: float) -> bool:
         above = value > self.low if self.open_low else value >= self.low
-        return bool(above and value <= self.high)
+        return bool(above and value <= self.high and not (self.whole and value % 1.0))
 
     def __str__(self) -> str:
+        if self.whole:
+            return f"a whole number from {self.low:g} to {self.high:g}"
         if self.high == float("inf"):
             return f"{'greater than' if self.open_low else 'at least'} {self.low:g}"
         if self.low == float("-inf"):

@@ -218,21 +218,21 @@ def test_where_it_is(
 
 def test_compiled_code_is_found_by_content(place: Path) -> None:
     car = sp.vehicles.kinematic_bicycle()
-    first = sp.Simulator(car, dt=0.01, integrator="euler").step(tau_rl=10.0)
+    first = sp.Simulator(car, dt=0.001, integrator="euler").step(tau_rl=10.0)
     one = entries(place)
     # Neither parameters nor the step are part of the code; the integrator is.
-    sp.Simulator(car.with_params(m=300.0), dt=0.02, integrator="euler")
+    sp.Simulator(car.with_params(m=300.0), dt=0.002, integrator="euler")
     assert entries(place) == one
-    sp.Simulator(car, dt=0.01, integrator="heun")
+    sp.Simulator(car, dt=0.001, integrator="heun")
     assert len(entries(place)) == len(one) + 1
     for path in entries(place):
         path.write_bytes(path.read_bytes()[:-7])
-    assert sp.Simulator(car, dt=0.01, integrator="euler").step(tau_rl=10.0) == first
+    assert sp.Simulator(car, dt=0.001, integrator="euler").step(tau_rl=10.0) == first
 
 
 SCRIPT = """
 import sys, numpy as np, skidpad as sp
-fleet = sp.Fleet(sp.vehicles.kinematic_bicycle(), dt=0.01, integrator="euler", lanes=4)
+fleet = sp.Fleet(sp.vehicles.kinematic_bicycle(), dt=0.001, integrator="euler", lanes=4)
 x0 = np.zeros((5, 11)); x0[:, 3] = 3.0
 sys.stdout.write(fleet.rollout(x0, {"steer": 0.1}, steps=20).tobytes().hex())
 """

@@ -16,6 +16,7 @@ from skidpad.controllers.path_follower import kinematic_steer
 from skidpad.controllers.reference import Point
 from skidpad.controllers.regulator import steady
 from skidpad.errors import InvalidValue
+from unstable import unstable_fleet
 
 DT = 0.05
 R = {"a": 0.5, "steer_rate": 20.0}
@@ -71,15 +72,17 @@ def test_poles_are_inside_the_unit_circle(car: sp.Vehicle, v: float) -> None:
 def test_the_compiled_loop_has_the_poles_of_the_design(car: sp.Vehicle) -> None:
     """By differences of one step of the closed loop about straight driving."""
     v = 20.0
-    design = lqr.design(car, v, DT, Q[car.name], R)
-    policy = lqr.policy(car, DT, v, Q[car.name], R)
+    # The step of the fleet has the slopes of RK4, so the design takes these too.
+    design = lqr.design(car, v, DT, Q[car.name], R, integrator="rk4")
+    policy = lqr.policy(car, DT, v, Q[car.name], R, integrator="rk4")
     size = record.size(car.State)
     start = np.zeros((2 * size + 1, size))
     start[:, 2] = v  # v or v_x
     h = 1e-5
     start[1 : size + 1] += h * np.eye(size)
     start[size + 1 :] -= h * np.eye(size)
-    end = sp.Fleet(car, DT).rollout(start, Point(v=v), steps=1, policy=policy)[-1]
+    fleet = unstable_fleet(car, DT, "rk4")
+    end = fleet.rollout(start, Point(v=v), steps=1, policy=policy)[-1]
     slope = (end[1 : size + 1] - end[size + 1 :]).T / (2.0 * h)
     got, wanted = (
         np.sort_complex(np.linalg.eigvals(a)) for a in (slope, design.A - design.B @ design.K)

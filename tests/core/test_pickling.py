@@ -274,6 +274,7 @@ def test_a_simulator_is_not_pickled_while_another_thread_runs_it() -> None:
     def controller(t: float, x: Any) -> Any:
         errors.append(raised_elsewhere(lambda: pickle.dumps(sim)))
         errors.append(raised_elsewhere(lambda: copy.copy(sim)))
+        return {}
 
     sim.run(controller, steps=1)
     assert [type(error) for error in errors] == [SimulatorInUse] * 2

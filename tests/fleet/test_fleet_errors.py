@@ -12,6 +12,7 @@ import skidpad as sp
 from fleet.driving import inputs, starts
 from skidpad import record
 from skidpad.errors import InvalidValue, SimulationDiverged, StepNotConverged
+from unstable import unstable_fleet, unstable_simulator
 
 BAD = [np.nan, np.inf, -np.inf]
 
@@ -21,7 +22,7 @@ BAD = [np.nan, np.inf, -np.inf]
     [
         ({"precision": "float16"}, "precision = 'float16' is unknown; allowed are float64, float3"),
         ({"device": "gpu"}, "device = 'gpu' is unknown; allowed are cpu"),
-        ({"on_diverge": "ignore"}, "on_diverge = 'ignore' is unknown; allowed are raise, mask"),
+        ({"on_diverge": "ignore"}, "'ignore' is unknown; allowed are raise, mask, return"),
         ({"lanes": 3}, "lanes = 3 is unknown; allowed are 1, 4, 8, 16, 32"),
         ({"threads": 0}, "threads = 0 must be at least 1"),
         ({"threads": 1.5}, "threads = 1.5 must be a whole number"),
@@ -163,7 +164,7 @@ def test_too_large_for_float32(bicycle: sp.Vehicle) -> None:
 
 def unstable(bicycle: sp.Vehicle, **settings: Any) -> tuple[sp.Fleet, np.ndarray, np.ndarray]:
     """Torque lags of 1 ms in steps of 50 ms: vehicles 2 and 5, which have torques, blow up."""
-    fleet = sp.Fleet(bicycle, 0.05, "heun", lanes=4, threads=2, **settings)
+    fleet = unstable_fleet(bicycle, 0.05, "heun", lanes=4, threads=2, **settings)
     x0, u = np.zeros((7, 11)), np.zeros((7, 5))
     x0[:, 3] = 3.0
     u[2, 1] = 1e-3
@@ -185,7 +186,7 @@ def test_vehicles_that_diverge_are_named(bicycle: sp.Vehicle) -> None:
     error = e.value
     assert error.vehicles == (2, 5)
     # A simulator, step by step, fails at the same time from the same state.
-    simulator = sp.Simulator(bicycle, 0.05, "heun")
+    simulator = unstable_simulator(bicycle, 0.05, "heun")
     simulator.reset(x0[2])
     with pytest.raises(SimulationDiverged) as alone:
         _step_until_it_fails(simulator, u[2])

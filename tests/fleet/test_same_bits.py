@@ -45,7 +45,7 @@ def test_simulator_and_every_lane_width(
     x0, u = starts(vehicle, 11), inputs(vehicle, STEPS, 11)
     if vehicle.model.settle is not None:
         # Only a simulator settles its start; here both shall begin at the same place.
-        simulator = sp.Simulator(vehicle, dt, "euler")
+        simulator = sp.Simulator(vehicle, dt, integrator)
         x0 = np.array([simulator.reset(start) for start in x0])
     # All widths where the program is small, the ends and the middle where compiling takes longer.
     widths = LANES if integrator in ("rk4", "radau") and name == "kinematic_bicycle" else (1, 8)

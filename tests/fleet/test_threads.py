@@ -109,7 +109,7 @@ def test_vehicles_are_built_and_compiled_by_several_threads() -> None:
     def run(name: str) -> Callable[[], bytes]:
         def work() -> bytes:
             vehicle = sp.vehicles.get(name)()
-            fleet = sp.Fleet(vehicle, dt=0.01, integrator="euler")
+            fleet = sp.Fleet(vehicle, dt=0.005, integrator="euler")
             sizes = (record.size(vehicle.State), record.size(vehicle.Input))
             x0, u = (np.full((5, n), 0.1) for n in sizes)
             return fleet.rollout(x0, u, steps=10).tobytes()

@@ -84,7 +84,7 @@ def test_a_policy_that_passes_its_reference_on_is_the_open_loop(
 def test_the_policy_acts_once_per_step_whatever_the_sub_steps() -> None:
     dt, steps = 0.01, 30
     runs = []
-    for substeps in (1, 5):
+    for substeps in (6, 30):
         fleet = sp.Fleet(BICYCLE, dt, "euler", substeps=substeps)
         states, memories = fleet.rollout(
             {"v_x": 5.0}, steps=steps, policy=CLOCK, return_memory=True, every=10
@@ -92,7 +92,7 @@ def test_the_policy_acts_once_per_step_whatever_the_sub_steps() -> None:
         assert memories[:, 0, 0].tolist() == [0.0, 10.0, 20.0, 30.0]
         np.testing.assert_allclose(memories[:, 0, 1], [0.0, 0.1, 0.2, 0.3], rtol=1e-14)
         runs.append(states[-1, 0])
-    # Five sub-steps integrate better, under the very same commands.
+    # More sub-steps integrate better, under the very same commands.
     assert 0.0 < np.abs(runs[0] - runs[1]).max() < 0.02
 
 

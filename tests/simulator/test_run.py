@@ -9,6 +9,7 @@ import pytest
 
 import skidpad as sp
 from skidpad.errors import InvalidValue, SimulationDiverged, StepNotConverged
+from unstable import unstable_simulator
 
 BICYCLE = sp.vehicles.kinematic_bicycle()
 DT = 0.001
@@ -135,9 +136,9 @@ def test_a_controller_that_returns_nonsense_changes_nothing(sim: sp.Simulator) -
     assert sim.snapshot() == before
 
 
-def blown_up(integrator: str = "heun") -> sp.Simulator:
+def blown_up(integrator: str = "heun", **options: Any) -> sp.Simulator:
     """Torque lags of 1 ms in steps of 50 ms grow without bound."""
-    simulator = sp.Simulator(BICYCLE, 0.05, integrator)
+    simulator = unstable_simulator(BICYCLE, 0.05, integrator, **options)
     simulator.reset(v_x=4.0)
     return simulator
 
@@ -168,7 +169,7 @@ def test_run_returns_what_it_had(kind: str) -> None:
         "held": {"tau_rl": 1.0},
         "controller": lambda t, x: {"tau_rl": 1.0},
     }
-    simulator = blown_up()
+    simulator = blown_up(on_diverge="return")
     with pytest.warns(UserWarning, match="run ended at t = .*NaN or infinite"):
         trajectory = simulator.run(controls[kind], steps=400)
     assert isinstance(trajectory.error, SimulationDiverged)
@@ -182,7 +183,7 @@ def test_run_returns_what_it_had(kind: str) -> None:
 
 def test_a_step_that_does_not_converge() -> None:
     car = sp.vehicles.four_wheel()
-    simulator = sp.Simulator(car, 2.0, "radau2")
+    simulator = sp.Simulator(car, 2.0, "radau2", on_diverge="return")
     simulator.reset(v_x=20.0, v_y=5.0)
     before = simulator.state, simulator.time, simulator.input
     with pytest.raises(

@@ -7,6 +7,7 @@ gets back their own class and not one that looks like it.
 from __future__ import annotations
 
 import math
+from dataclasses import astuple
 from importlib import import_module
 from typing import Annotated, Any, NamedTuple
 from uuid import uuid4
@@ -102,7 +103,7 @@ def described(kind: type) -> list[list[Any]]:
     rows: list[list[Any]] = []
     for leaf in record.fields(kind):
         allowed = leaf.allowed
-        bounds = None if allowed is None else [allowed.low, allowed.high, allowed.open_low]
+        bounds = None if allowed is None else list(astuple(allowed))
         if bounds:
             bounds = [b if isinstance(b, bool) or math.isfinite(b) else str(b) for b in bounds]
         unit = leaf.unit
@@ -134,5 +135,5 @@ def _annotated(symbol: str, dimension: list[float], bounds: list[Any] | None) ->
     unit = Unit(symbol, *dimension)
     if bounds is None:
         return Annotated[float, unit]
-    low, high, open_low = bounds
-    return Annotated[float, unit, Allowed(float(low), float(high), open_low)]
+    low, high, *marks = bounds
+    return Annotated[float, unit, Allowed(float(low), float(high), *map(bool, marks))]

@@ -17,6 +17,7 @@ from .. import record
 from ..errors import InvalidValue
 from ..integrate.base import Integrator
 from ..model import Vehicle
+from ..units import m_s, s
 from . import pipeline
 from .described import KnownRecord, described, known_record, record_type
 from .program import Program
@@ -24,6 +25,17 @@ from .program import Program
 FORMAT = "skidpad-plant"
 FORMAT_VERSION = 1
 KINDS = ("State", "Input", "Disturbance", "Params", "Outputs")
+
+
+class StableStep(NamedTuple):
+    """How long a step of an explicit method may be in straight driving at one speed."""
+
+    speed: m_s | None
+    """None of a vehicle without a body: where its state starts."""
+    longest: s
+    """Infinite where every step is stable."""
+    eigenvalue: complex
+    """Of the mode that grows in longer steps, in 1/s."""
 
 
 class SavedCost(NamedTuple):
@@ -60,6 +72,10 @@ class Plant:
     dead_times: Mapping[str, str] = field(default_factory=dict[str, str])
     """Inputs that act late, each with the parameter that holds its delay in s."""
     dead_time_rule: str = "at_least"
+    reproduces: str = ""
+    """As of the model: what is too long for it is warned about, not refused."""
+    stable_steps: tuple[StableStep, ...] = ()
+    """How long its steps may be; of a plant that was loaded, the others can tell anew."""
     loaded_outputs: Program | None = None
     saved_cost: SavedCost | None = None
     """The cost whose derivatives a loaded plant brings along."""
@@ -84,6 +100,7 @@ class Plant:
             method=integrator,
             dead_times=model.dead_times,
             dead_time_rule=model.dead_time_rule,
+            reproduces=model.reproduces,
         )
 
     @cached_property
@@ -121,6 +138,12 @@ class Plant:
         if self.dead_times:
             document["dead_times"] = dict(self.dead_times)
             document["dead_time_rule"] = self.dead_time_rule
+        if self.stable_steps:
+            document["reproduces"] = self.reproduces
+            document["stable_steps"] = [
+                [at.speed, at.longest.hex(), at.eigenvalue.real.hex(), at.eigenvalue.imag.hex()]
+                for at in self.stable_steps
+            ]
         return document
 
     def __reduce__(self) -> tuple[Any, ...]:
@@ -171,9 +194,17 @@ def _decoded(
         saved_cost=_saved_cost(document["cost"], where),
         dead_times=document.get("dead_times", {}),
         dead_time_rule=document.get("dead_time_rule", "at_least"),
+        reproduces=document.get("reproduces", ""),
+        stable_steps=tuple(map(_stable_step, document.get("stable_steps", ()))),
         **kinds,
     )
     return plant, float.fromhex(document["dt"])
+
+
+def _stable_step(entry: Any) -> StableStep:
+    speed, *numbers = entry
+    longest, real, imaginary = map(float.fromhex, numbers)
+    return StableStep(None if speed is None else float(speed), longest, complex(real, imaginary))
 
 
 def _cost_document(cost: SavedCost) -> dict[str, Any]:

@@ -45,7 +45,7 @@ def policy(
     *,
     path: Reference | None = None,
     knots: int = KNOTS,
-    integrator: str = "rk4",
+    integrator: str = "exact",
     limits: dict[str, float] | None = None,
     car: Car | None = None,
 ) -> Policy:

@@ -23,6 +23,7 @@ from ..checks import positive_step, vehicle_of, whole
 from ..components.centre_track import drift
 from ..errors import InvalidValue, SkidpadError
 from ..ops import cos, sin
+from ..run.stability import chosen
 from ..units import m_s, rad, s
 from .car import car_of, push
 from .nmpc_problem import (
@@ -109,26 +110,28 @@ class Nmpc:
         integrator: str = "rk4",
         options: Mapping[str, Any] | None = None,
     ) -> None:
-        vehicle = vehicle_of(vehicle)
+        vehicle, dt = vehicle_of(vehicle), positive_step(dt, "float64")
+        constrained = _accelerations(vehicle, accelerations)
+        method = chosen(vehicle, integrator, dt)
         states, inputs = record.names(vehicle.State), record.names(vehicle.Input)
         q = weights("Q", states, Q)
         self.formulation = Formulation(
             vehicle=vehicle,
-            dt=positive_step(dt, "float64"),
+            dt=dt,
             horizon=whole("horizon", horizon, "at least 1"),
             Q=q,
             R=weights("R", inputs, R),
             Q_final=q if Q_final is None else weights("Q_final", states, Q_final),
             input_bounds=bounds(vehicle.Input, "input_bounds", input_bounds),
             state_bounds=bounds(vehicle.State, "state_bounds", state_bounds),
-            accelerations=_accelerations(vehicle, accelerations),
-            integrator=integrator,
+            accelerations=constrained,
+            integrator=method,
         )
         problem = program(self.formulation)
         self._limits = problem.limits
         limit = whole("max_iterations", max_iterations, "at least 1")
         self._solver = solver_of(problem, solver, limit, options or {})
-        model = vehicle.casadi(integrator)
+        model = vehicle.casadi(method)
         self._step: Callable[..., Any] = model.step
         self.plan: Plan | None = None
         """The last plan; None before the first solve."""

@@ -22,6 +22,7 @@ import numpy as np
 from .. import record
 from ..arrays import Array
 from ..errors import InvalidValue, MissingExtra
+from ..integrate.base import Integrator
 from ..units import s
 
 SOLVERS = ("ipopt", "fatrop", "sqpmethod")
@@ -47,7 +48,7 @@ class Formulation:
     """Lower and upper, (nu,) each; infinite where there is none."""
     state_bounds: tuple[Array, Array]
     accelerations: Accelerations | None
-    integrator: str
+    integrator: Integrator
 
     @property
     def nx(self) -> int:

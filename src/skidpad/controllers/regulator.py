@@ -112,7 +112,7 @@ def design(
     Q: Any,
     R: Any,
     *,
-    integrator: str = "rk4",
+    integrator: str = "exact",
 ) -> Design:
     """The regulator of a vehicle for one speed.
 
@@ -124,6 +124,7 @@ def design(
             A field without one that nothing else depends on is no part of the error: the distance
             ahead, if it has none.
         R: weights of the input's difference from the steady one, likewise; all greater than 0.
+        integrator: how the linear motion becomes a step; as in `skidpad.linearise`.
     """
     from ..run.linearisation import linearise, linearise_continuous
 

@@ -50,17 +50,17 @@ def on_host(array: Any) -> AnyArray:
 
 def states(kind: type, values: Any, space: Space, layout: str) -> AnyArray:
     """Start states as (1, B, n); one state is a batch of one."""
-    return _finite(kind, "x0", _shaped(kind, "x0", values, space, layout, timed=False))
+    return finite(kind, "x0", _shaped(kind, "x0", values, space, layout, timed=False))
 
 
 def parameters(kind: type, base: Any, values: Any, space: Space) -> AnyArray:
     """Parameters as (1, B or 1, n): the vehicle's own, or per vehicle by array or by name."""
     row = numbers("params", record.flatten(base), space)
     if values is None:
-        return _finite(kind, "params", row.reshape(1, 1, -1))
+        return _normal(kind, finite(kind, "params", row.reshape(1, 1, -1)))
     if not isinstance(values, Mapping):
         table = _shaped(kind, "params", values, space, "aos", timed=False)
-        return in_range(kind, "params", _finite(kind, "params", table))
+        return _normal(kind, in_range(kind, "params", finite(kind, "params", table)))
     columns: dict[str, AnyArray] = {}
     for name, value in values.items():
         if name not in record.names(kind):
@@ -74,7 +74,20 @@ def parameters(kind: type, base: Any, values: Any, space: Space) -> AnyArray:
         if len(column) not in (1, count):
             raise InvalidValue(f"params[{name!r}] has {len(column)} values, others {count}")
         table[:, record.names(kind).index(name)] = column
-    return in_range(kind, "params", _finite(kind, "params", table[None]))
+    return _normal(kind, in_range(kind, "params", finite(kind, "params", table[None])))
+
+
+def _normal(kind: type, array: AnyArray) -> AnyArray:
+    """Parameters (1, B, n), if one over each is finite: compiled code multiplies with that."""
+    smallest = float(np.finfo(array.dtype).tiny)
+    tiny = (array != 0.0) & (np.abs(array) < smallest)
+    if bool(tiny.any()):
+        _, vehicle, field = np.argwhere(tiny)[0].tolist()
+        raise InvalidValue(
+            f"params: {record.names(kind)[field]} of vehicle {vehicle} is "
+            f"{float(array[0, vehicle, field]):g}; it must be 0 or at least {smallest:.3g} in size"
+        )
+    return array
 
 
 def series(kind: type, what: str, values: Any, space: Space, layout: str) -> AnyArray:
@@ -118,7 +131,7 @@ def rows(
         ) from None
     # Not -1: without fields there is nothing to count by.
     array = array.reshape(1, math.prod(shape), n)
-    return array if masked else in_range(kind, what, _finite(kind, what, array))
+    return array if masked else in_range(kind, what, finite(kind, what, array))
 
 
 def lengths(values: Any, steps: int, precision: str) -> AnyArray:
@@ -194,7 +207,8 @@ def _shape(values: Any) -> tuple[int, ...]:
     return tuple(values.shape) if hasattr(values, "shape") else np.shape(values)
 
 
-def _finite(kind: type, what: str, array: AnyArray) -> AnyArray:
+def finite(kind: type, what: str, array: AnyArray) -> AnyArray:
+    """The array (step, vehicle, field), if all of it is finite."""
     if not np.isfinite(array).all():
         raise InvalidValue(not_finite(kind, what, array))
     return array
@@ -216,7 +230,8 @@ def in_range(kind: type, what: str, array: AnyArray) -> AnyArray:
             continue
         column = array[:, :, k]
         low = column <= allowed.low if allowed.open_low else column < allowed.low
-        bad = np.argwhere(low | (column > allowed.high))
+        outside = low | (column > allowed.high)
+        bad = np.argwhere(outside | (column % 1.0 != 0.0) if allowed.whole else outside)
         if len(bad):
             step, vehicle = bad[0].tolist()
             value = float(column[step, vehicle])

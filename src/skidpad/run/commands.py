@@ -2,22 +2,80 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
-from typing import Any
+from math import inf
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from .. import record
 from ..arrays import AnyArray
 from ..errors import InvalidValue
+from ..model import Vehicle
+from ..units import rad
 from . import batch
+
+FAR_BEYOND = 2.0
+"""An angle this often the actuator's end is a mistake, of units as a rule; up to there it is a
+controller that wants all there is."""
+
+
+class AngleEnd(NamedTuple):
+    """An input that is an angle, and where its actuator ends."""
+
+    place: int
+    name: str
+    end: rad
+    """Of the larger side."""
+
+    def mistake(self, value: float, where: str = "") -> InvalidValue:
+        """The error for an angle far beyond the end."""
+        return InvalidValue(
+            f"{self.name} = {value:g} rad{where} is far beyond ±{self.end:g} rad, where the "
+            f"actuator ends: were degrees meant? {value:g}° are {math.radians(value):.4g} rad. To "
+            "let the actuator stop at its end, take vehicle.with_clipped_inputs()"
+        )
+
+
+def angle_ends(vehicle: Vehicle | None) -> tuple[AngleEnd, ...]:
+    """The angles among a vehicle's inputs that must not be far beyond the ends of their actuators;
+    none of a vehicle that clips them, or reproduces a program that does."""
+    if vehicle is None or vehicle.clips_inputs or vehicle.model.reproduces:
+        return ()
+    if vehicle.model.body is None:
+        return ()
+    ranges = vehicle.limits.inputs
+    return tuple(
+        AngleEnd(k, leaf.name, max(map(abs, ranges[leaf.name])))
+        for k, leaf in enumerate(record.fields(vehicle.Input))
+        if leaf.unit.symbol == "rad" and leaf.name in ranges
+    )
+
+
+def check_angles(ends: tuple[AngleEnd, ...], what: str, array: AnyArray) -> None:
+    """Raise for the first angle of an array (step, vehicle, field) that is far beyond its end."""
+    for angle in ends:
+        column, most = array[:, :, angle.place], FAR_BEYOND * angle.end
+        if not column.size:
+            continue
+        # Two reductions: they need no room, as large arrays come here. What is infinite is said by
+        # others.
+        if most < float(column.max()) < inf or -inf < float(column.min()) < -most:
+            step, vehicle = np.argwhere(np.abs(column) > most)[0].tolist()
+            place = f" of vehicle {vehicle}" + (f", step {step}" if len(column) > 1 else "")
+            raise angle._replace(name=f"{what}: {angle.name}").mistake(
+                float(column[step, vehicle]), place
+            )
 
 
 class Commands:
-    """Reads inputs of one record class, in one precision."""
+    """Reads inputs of one vehicle, in one precision."""
 
-    def __init__(self, Input: type, precision: str) -> None:
-        self.Input = Input
+    def __init__(self, vehicle: Vehicle, precision: str) -> None:
+        self.Input = Input = vehicle.Input
+        self.angles = angle_ends(vehicle)
+        """Those that are refused far beyond the ends of their actuators."""
         self.defaults = record.flatten(record.build(Input))
         self._flat = len(self.defaults) == len(Input._fields)
         self._places = {name: k for k, name in enumerate(record.names(Input))}
@@ -50,7 +108,14 @@ class Commands:
         return row
 
     def check_ranges(self, row: Any) -> None:
-        """Raise where a number is out of the range of its field."""
+        """Raise where a number is out of the range of its field, or an angle far beyond its end."""
+        for place, name, end in self.angles:
+            try:
+                value = float(row[place])
+            except (TypeError, ValueError, IndexError, OverflowError):  # said by who reads the row
+                continue
+            if FAR_BEYOND * end < abs(value) < inf:
+                raise AngleEnd(place, f"Input.{name}", end).mistake(value)
         for k, allowed in self.ranges:
             if k < len(row) and not isinstance(row[k], str) and row[k] not in allowed:
                 record.check(record.unflatten(self.Input, row))
@@ -71,4 +136,5 @@ class Commands:
         if not np.isfinite(table).all():
             raise InvalidValue(batch.not_finite(self.Input, "controls", table[:, None]))
         batch.in_range(self.Input, "controls", table[:, None])
+        check_angles(self.angles, "controls", table[:, None])
         return np.ascontiguousarray(table[:count])

@@ -126,6 +126,31 @@ class Staged:
         return [after[:, 0], after[:, 1 : 1 + nx], after[:, 1 + nx :], np.zeros(1)]
 
 
+class ExactlyHeld:
+    """The linearised motion over a step with the input held, from a derivative with its slopes.
+
+    The matrix exponential of [[A, B, rate], [0, 0, 0]] dt has all three solutions in its first rows
+    (C. Van Loan, *IEEE Trans. Automatic Control* 23 (1978) 395).
+    """
+
+    def __init__(self, rate: Function) -> None:
+        self._rate = rate
+
+    def __call__(self, *rows: Any) -> list[AnyArray]:
+        """The state after dt, its derivatives with respect to state and input, and residual 0."""
+        from scipy.linalg import expm
+
+        x, u, w, p, (dt,) = rows
+        rate, A, B = self._rate(x, u, w, p)[:3]
+        nx, nu = B.shape
+        motion = np.zeros((nx + nu + 1, nx + nu + 1))
+        motion[:nx, :nx], motion[:nx, nx:-1], motion[:nx, -1] = A, B, rate
+        if not np.isfinite(motion).all():
+            return [np.full(nx, np.nan), A, B, np.zeros(1)]
+        after = expm(dt * motion)[:nx]
+        return [np.asarray(x) + after[:, -1], after[:, :nx], after[:, nx:-1], np.zeros(1)]
+
+
 def _ahead(
     start: AnyArray, weights: Sequence[float], slopes: list[AnyArray], dt: float
 ) -> AnyArray:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Generic, Self
@@ -27,8 +28,10 @@ from . import batch, delay
 from .adjoint import saved_cost
 from .gradient import WRT, Derivatives, Gradient, Jacobian
 from .loop_arguments import LoopArguments, loop_arrays
+from .modes import stable_steps
 from .runner import Runner, vehicles
 from .settings import Settings
+from .stability import check_plant, chosen
 
 if TYPE_CHECKING:
     from ..random import UncertaintyModel
@@ -60,13 +63,14 @@ class Fleet(Generic[X, U, P, Y, W]):
     Args:
         vehicle: what to simulate; its parameters are the default for every vehicle of a rollout.
         dt: step in s.
-        integrator: "rk4", "radau", ...; see `skidpad.integrate.names()`.
+        integrator: "auto", "rk4", "radau", ...; see `Simulator` and `skidpad.integrate.names()`.
         precision: "float64" or "float32".
         device: "cpu", or "cuda" for an NVIDIA GPU (needs CuPy). On the GPU arrays may be NumPy,
             CuPy or anything with DLPack; the result is on the GPU if any of them is.
         threads: threads to use; all processors if None.
         on_diverge: "raise" names the vehicles whose state became NaN or infinite; "mask" returns
-            NaN for them from the first sample that is not finite and carries on with the others.
+            NaN for them from the first sample that is not finite and carries on with the others;
+            "return" gives the samples before the first of them failed, with a warning.
         lanes: vehicles per instruction (1, 4, 8, 16 or 32); chosen from the size of the program
             if None.
         fast: on the GPU, use its own elementary functions and contract products with sums. Faster,
@@ -79,7 +83,7 @@ class Fleet(Generic[X, U, P, Y, W]):
         self,
         vehicle: Vehicle[X, U, P, Y, W],
         dt: float,
-        integrator: str | Integrator = "rk4",
+        integrator: str | Integrator = "auto",
         *,
         precision: str = "float64",
         device: str = "cpu",
@@ -89,11 +93,10 @@ class Fleet(Generic[X, U, P, Y, W]):
         fast: bool = False,
         substeps: int | None = None,
     ) -> None:
-        method = compiled_integrator(integrator)
-        settings = Settings(
-            dt, method, precision, device, threads, lanes, fast, substeps, on_diverge
-        )
-        self._use(Runner(Plant.of(vehicle_of(vehicle), method), settings))
+        settings = Settings(dt, None, precision, device, threads, lanes, fast, substeps, on_diverge)
+        vehicle = vehicle_of(vehicle)
+        method = compiled_integrator(chosen(vehicle, integrator, settings.dt, settings.substeps))
+        self._use(Runner(Plant.of(vehicle, method), settings.replace(integrator=method)))
 
     @classmethod
     def load(
@@ -115,6 +118,7 @@ class Fleet(Generic[X, U, P, Y, W]):
         settings = Settings(
             step, None, precision, device, threads, lanes, fast, substeps, on_diverge
         )
+        check_plant(plant, settings.dt, settings.substeps or plant.substeps)
         return cls._of(Runner(plant, settings))
 
     @classmethod
@@ -154,7 +158,10 @@ class Fleet(Generic[X, U, P, Y, W]):
         if cost is not None:
             self._runner.must_be_open("a cost")
             programs = saved_cost(self.plant, cost)
-        self.plant.save(path, dt=self.dt, cost=programs)
+        plant = self.plant
+        if plant.vehicle is not None and plant.method is not None:
+            plant = replace(plant, stable_steps=stable_steps(plant.vehicle, plant.method))
+        plant.save(path, dt=self.dt, cost=programs)
 
     @property
     def vehicle(self) -> Vehicle[X, U, P, Y, W]:
@@ -258,6 +265,8 @@ class Fleet(Generic[X, U, P, Y, W]):
         if total % every:
             raise InvalidValue(f"every = {every} must be at least 1 and divide the {total} steps")
         lengths = None if dt is None else batch.lengths(dt, total, self.precision)
+        if lengths is not None:
+            check_plant(self.plant, float(lengths.max()), self.substeps)
         queue = self._runner.queue(arrays, pending, layout)
         if queue is None and return_pending:
             raise self._runner.no_dead_time()
@@ -271,8 +280,16 @@ class Fleet(Generic[X, U, P, Y, W]):
         work = total * vehicles(arrays, queue)
         with watching(work, "steps", "rollout", progress) as watch:
             out = runner.samples(
-                arrays, total, every, layout, queue, lengths=lengths, progress=watch
+                arrays,
+                total,
+                every,
+                layout,
+                queue,
+                lengths=lengths,
+                progress=watch,
+                may_end_early=True,
             )
+        total = (len(out) - 1) * every
         nx = record.size(self.plant.State)
         callers = (x0, controls, params, disturbances)
         states = self._laid_out(out[..., :nx], layout, *callers)

@@ -7,6 +7,11 @@
 The derivatives are exact: those of the expressions that the simulator itself steps. They are
 compiled once for a model and an integrator; after that a call takes some ten microseconds, and less
 through a `Linearisation` that is kept. An input with dead time counts as the one that acts.
+
+The step is one of RK4, and the derivatives are those of that step. Where that would be unstable at
+every speed of the vehicle ("auto"), or on demand ("exact"), the linear motion is followed exactly
+instead: with the input held, x' = rate + A dx + B du has a closed solution, the exponential of its
+matrix, which no step is too long for.
 """
 
 from __future__ import annotations
@@ -23,7 +28,8 @@ from ..integrate import compiled_integrator
 from ..integrate.base import Integrator
 from ..linear import Continuous, Discrete, LinearAcceleration, NormalisedAcceleration
 from ..model import Vehicle
-from .differentiated import KEPT, Function, differentiated
+from .differentiated import KEPT, ExactlyHeld, Function, differentiated
+from .stability import AUTO, EXPLICIT, automatic, check_step, takes
 
 __all__ = [
     "AccelerationLimits",
@@ -35,6 +41,8 @@ __all__ = [
     "normalised_acceleration",
 ]
 
+EXACT = "exact"
+"""In place of an integrator: the solution of the linear motion with the input held."""
 PAIRS = (("a_long", "a_lat"), ("a_x", "a_y"))
 """Outputs that are accelerations along and across a vehicle, in the order they are looked for."""
 
@@ -76,11 +84,21 @@ class Linearisation(_Around):
     x_next, A, B = around(x, u)
     """
 
-    def __init__(self, vehicle: Vehicle, dt: float, integrator: str | Integrator = "rk4") -> None:
-        method = compiled_integrator(integrator)
-        super().__init__(vehicle_of(vehicle), differentiated(vehicle, "step", method))
-        self.dt = positive_step(dt, "float64")
-        self._implicit = vehicle.model.continuous and method.implicit
+    def __init__(self, vehicle: Vehicle, dt: float, integrator: str | Integrator = AUTO) -> None:
+        self.dt, model = positive_step(dt, "float64"), vehicle_of(vehicle).model
+        if integrator == AUTO:
+            integrator = EXPLICIT if takes(vehicle, EXPLICIT, self.dt) else EXACT
+        if integrator == EXACT and model.continuous and model.hold is None:
+            super().__init__(vehicle, ExactlyHeld(differentiated(vehicle, "derivative")))
+            self._implicit = False
+            return
+        # What a model samples at the start of a step is not part of a motion with a derivative.
+        method = automatic(vehicle, self.dt, model.substeps)
+        if integrator != EXACT:
+            method = compiled_integrator(integrator)
+            check_step(vehicle, method, self.dt, model.substeps, some_speeds=False)
+        super().__init__(vehicle, differentiated(vehicle, "step", method))
+        self._implicit = model.continuous and method.implicit
 
     def __call__(self, x: Any, u: Any, w: Any = None) -> Discrete:
         """The step from `x` with `u` held, given as records, mappings or arrays; `w` as well."""
@@ -181,13 +199,15 @@ def linearise(
     x: Any,
     u: Any,
     dt: float,
-    integrator: str | Integrator = "rk4",
+    integrator: str | Integrator = AUTO,
     *,
     w: Any = None,
 ) -> Discrete:
     """One step of `dt` in s from `x` with `u` held, and its derivatives A and B.
 
-    State, input and disturbance are records, mappings or arrays; without `w` nothing disturbs.
+    State, input and disturbance are records, mappings or arrays; without `w` nothing disturbs. The
+    step is the vehicle's own by an `integrator`, or with "exact" that of the linearised motion,
+    solved exactly; "auto" is RK4, and exact where that is unstable at every speed.
     """
     return _kept(Linearisation, vehicle, dt, integrator)(x, u, w)
 

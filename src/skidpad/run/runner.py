@@ -5,24 +5,29 @@ Everything that runs many vehicles composes it: `Fleet`, Monte Carlo, the groups
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Mapping
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 
+from .. import record
 from ..arrays import AnyArray
 from ..checks import must_be_policy
 from ..compile.bound import BoundRollout
 from ..compile.closed_loop import closed_loop, policy_of
 from ..compile.cpu import CpuRollout, Late, RolloutArrays
 from ..compile.plant import Plant
-from ..errors import InvalidValue
+from ..errors import InvalidValue, SimulationDiverged, StepNotConverged
 from ..policy import Policy
 from ..progress import Progress
 from . import batch, delay, verdict
+from .commands import angle_ends, check_angles
 from .engines import Engines
 from .settings import Settings
+from .stability import check_spread
+from .start import check_start
 
 
 class Runner:
@@ -45,6 +50,10 @@ class Runner:
             )
         self.space = self.engines.space
         self._loops: dict[Any, Runner] = {}
+        self._angles = angle_ends(plant.vehicle)
+        own = np.array(record.flatten(plant.params), dtype=float)
+        self._looked_at = (own, own)
+        """Least and most of each parameter whose longest step is known to be long enough."""
 
     def arguments(
         self, x0: Any, controls: Any, params: Any, disturbances: Any, layout: str = "aos"
@@ -57,6 +66,12 @@ class Runner:
             w=batch.series(plant.Disturbance, "disturbances", disturbances, space, layout),
             p=self.own_params if params is None else self._parameters(params),
         )
+        check_angles(self._angles, inputs, arrays.u)
+        if self.engines.channels:
+            # The kernel looks at what acts; here the last ones act in a later rollout.
+            batch.finite(plant.Input, inputs, arrays.u)
+        if plant.vehicle is not None and params is None:
+            check_start(plant.vehicle, arrays.x[0], " of vehicle {}")
         series = {"x0": arrays.x, inputs: arrays.u, "disturbances": arrays.w}
         batch.batch_size(**series, params=arrays.p)
         return arrays
@@ -67,7 +82,21 @@ class Runner:
         return self._parameters(None)
 
     def _parameters(self, params: Any) -> AnyArray:
-        return batch.parameters(self.plant.Params, self.plant.params, params, self.space)
+        rows = batch.parameters(self.plant.Params, self.plant.params, params, self.space)
+        if params is not None:
+            self._check_steps_of(rows)
+        return rows
+
+    def _check_steps_of(self, params: AnyArray) -> None:
+        """Whether the steps are short enough for parameters (1, B, np); for those that lie within
+        what was looked at before, no more."""
+        low, high = (batch.on_host(f(params[0], axis=0)) for f in (np.min, np.max))
+        seen_low, seen_high = self._looked_at
+        if (low >= seen_low).all() and (high <= seen_high).all():
+            return
+        rows = batch.on_host(params[0])
+        check_spread(self.plant, self.settings.dt, self.engines.substeps, rows)
+        self._looked_at = (np.minimum(low, seen_low), np.maximum(high, seen_high))
 
     @cached_property
     def _own_ages(self) -> AnyArray:
@@ -107,18 +136,26 @@ class Runner:
         *,
         lengths: AnyArray | None = None,
         progress: Progress | None = None,
+        may_end_early: bool = False,
     ) -> AnyArray:
         """Samples (sample, vehicle, field) of a rollout that went well, or masked.
 
         Without a queue the inputs act at once; `lengths` (step,) are those of steps in s that
-        differ. The progress is advanced by the steps of all vehicles.
+        differ. The progress is advanced by the steps of all vehicles. Where it may end early, and
+        the settings say "return", a rollout that fails gives the samples before, with a warning.
         """
         count = vehicles(arguments, queue)
         out = batch.empty(steps // every + 1, count, arguments.x.shape[2], self.space, layout)
         out[0] = arguments.x[0]
         engine = self.engines.undelayed if queue is None else self.engines.rollout
         health = engine.run(arguments, out, every, queue, lengths=lengths, progress=progress)
-        verdict.judge(self.engines, arguments, out, every, health, queue, lengths)
+        try:
+            verdict.judge(self.engines, arguments, out, every, health, queue, lengths)
+        except (SimulationDiverged, StepNotConverged) as error:
+            if not may_end_early or self.settings.on_diverge != "return":
+                raise
+            out = out[: verdict.good_samples(out)]
+            warnings.warn(f"rollout ended after {len(out)} samples: {error}", stacklevel=3)
         return out
 
     def acting_over(self, arguments: RolloutArrays, lengths: AnyArray) -> RolloutArrays:

@@ -14,7 +14,9 @@ from ..integrate.base import Integrator
 
 PRECISIONS = ("float64", "float32")
 DEVICES = ("cpu", "cuda")
-ON_DIVERGE = ("raise", "mask")
+ON_DIVERGE = ("raise", "mask", "return")
+"""What becomes of a run in which a state diverges or a step fails: an exception, NaN from there on,
+or what there is up to there, with a warning."""
 
 
 @dataclass(frozen=True)

@@ -9,24 +9,32 @@ from typing import Any, Generic
 
 import numpy as np
 
-from .. import integrate, record
+from .. import record
 from ..arrays import AnyArray
 from ..checks import positive_step, vehicle_of, whole
 from ..compile import pipeline
 from ..compile.cpu import CpuMap
 from ..compile.plant import Plant
-from ..errors import InvalidValue, SimulatorInUse, SkidpadError
+from ..errors import (
+    InvalidValue,
+    SimulationDiverged,
+    SimulatorInUse,
+    SkidpadError,
+    StepNotConverged,
+)
 from ..integrate.base import Integrator
 from ..integrate.scipy_ivp import ScipyMethod
 from ..model import P, U, Vehicle, W, X, Y
 from ..policy import Policy
 from ..progress import Choice, Progress, watching
 from ..trajectory.trajectory import Trajectory
-from .commands import Commands
+from .commands import FAR_BEYOND, Commands
 from .delay_line import DelayLine, Waiting
 from .failures import foreign_snapshot, not_numbers
 from .scipy_stepper import ScipyStepper
 from .settings import Settings
+from .stability import check_step, chosen
+from .start import check_start
 from .stepper import CompiledStepper
 
 Numbers = Mapping[str, Any] | Sequence[float] | AnyArray | None
@@ -43,7 +51,9 @@ _READY = frozenset(
         "_advance",
         "_user",
         "_outputs",
+        "_params",
         "_settled_start",
+        "_longest_checked",
         "__orig_class__",
     ]
 )
@@ -59,11 +69,17 @@ class Simulator(Generic[X, U, P, Y, W]):
     Args:
         vehicle: what to simulate.
         dt: step in s.
-        integrator: "rk4", "radau", ... or "scipy:RK45" and the like; see
-            `skidpad.integrate.names()`.
+        integrator: "auto", which takes "rk4" where dt is short enough for it at every speed of
+            the vehicle and else "radau"; one of these, ... or "scipy:RK45" and the like; see
+            `skidpad.integrate.names()`. An explicit method is refused where its steps make the
+            vehicle's modes grow at every speed, and warned about where they do at some.
         precision: "float64" or "float32", for compiled integrators.
         substeps: steps of the integrator within one step of dt, over which the input and what the
             model samples (`Model.hold`) stay constant; as the model says if None, mostly 1.
+        on_diverge: what `run` does where the state becomes NaN or infinite or a step cannot be
+            solved: "raise" the error, which carries the trajectory up to there and leaves the
+            simulator as it was before; "return" that trajectory with a warning, the error in
+            `trajectory.error`; or "mask" what comes after with NaN, as a `Fleet` does.
         **options: passed to the integrator, such as rtol and atol of a scipy method.
     """
 
@@ -71,15 +87,19 @@ class Simulator(Generic[X, U, P, Y, W]):
         self,
         vehicle: Vehicle[X, U, P, Y, W],
         dt: float = 0.01,
-        integrator: str | Integrator = "rk4",
+        integrator: str | Integrator = "auto",
         *,
         precision: str = "float64",
         substeps: int | None = None,
+        on_diverge: str = "raise",
         **options: Any,
     ) -> None:
-        method = integrate.get(integrator, **options)
-        settings = Settings(dt, method, precision, threads=1, substeps=substeps)
-        self.vehicle, self.integrator = vehicle_of(vehicle), method
+        settings = Settings(
+            dt, None, precision, threads=1, substeps=substeps, on_diverge=on_diverge
+        )
+        self.vehicle = vehicle_of(vehicle)
+        method = chosen(self.vehicle, integrator, settings.dt, settings.substeps, **options)
+        self.integrator, settings = method, settings.replace(integrator=method)
         self.dt, self.precision, self._settings = settings.dt, precision, settings
         self._get_ready()
         self.reset()
@@ -92,15 +112,17 @@ class Simulator(Generic[X, U, P, Y, W]):
             self._stepper = ScipyStepper(vehicle, self.dt, method)
         else:
             self._stepper = CompiledStepper(Plant.of(vehicle, method), settings)
-        self._commands = Commands(vehicle.Input, self.precision)
+        self._commands = Commands(vehicle, self.precision)
         self._line = DelayLine.of(vehicle.model, vehicle.params, self.dt)
         # Bound once: looking them up costs as much as a tenth of the step.
         self._row = self._commands.row
         simple = self._line is None and not self._commands.ranges
-        self._advance = self._stepper.step if simple else self._checked_step
+        self._advance = self._guarded_step() if simple else self._checked_step
         self._user: int | None = None
         self._outputs: CpuMap | None = None
+        self._params = np.array([record.flatten(vehicle.params)], dtype=self.precision)
         self._settled_start = record.build(vehicle.State)
+        self._longest_checked = self.dt
 
     def __getstate__(self) -> dict[str, Any]:
         """For `pickle` and `copy`: how it steps, and this moment."""
@@ -161,6 +183,7 @@ class Simulator(Generic[X, U, P, Y, W]):
         )
         if not np.isfinite(time):
             raise InvalidValue(f"time = {time} must be finite")
+        check_start(self.vehicle, start)
         if model.settle is not None:
             start = record.build(model.State, model.settle(start, self.vehicle.params))
         self._must_be_free()
@@ -187,6 +210,26 @@ class Simulator(Generic[X, U, P, Y, W]):
         finally:
             self._user = user
 
+    def _guarded_step(self) -> Callable[[Any], Any]:
+        """One step of a model whose inputs act at once, at most one of them an angle that may be a
+        mistake: as few operations as that takes."""
+        step, check, angles = self._stepper.step, self._commands.check_ranges, self._commands.angles
+        if len(angles) != 1:
+            return self._checked_step if angles else step
+        (angle,) = angles
+        place, most = angle.place, FAR_BEYOND * angle.end
+
+        def advance(row: Any) -> Any:
+            try:
+                fine = -most <= row[place] <= most
+            except (TypeError, IndexError):  # said by the step
+                fine = True
+            if not fine:
+                check(row)
+            return step(row)
+
+        return advance
+
     def _checked_step(self, row: Any) -> Any:
         """One step of a model whose inputs have ranges or act late."""
         self._commands.check_ranges(row)
@@ -195,6 +238,9 @@ class Simulator(Generic[X, U, P, Y, W]):
     def _step_of(self, row: Any, dt: float) -> Any:
         """One step of another length."""
         dt = positive_step(dt, self.precision)
+        if dt > self._longest_checked:
+            check_step(self.vehicle, self.integrator, dt, self._settings.substeps or 1)
+            self._longest_checked = dt
         # Some models count updates, whatever their length.
         age = 1.0 if self.vehicle.model.dead_time_rule == "nearest" else dt / self.dt
         self._commands.check_ranges(row)
@@ -232,8 +278,8 @@ class Simulator(Generic[X, U, P, Y, W]):
             progress: how far it is: None, True, False or a function, see `skidpad.progress`.
 
         A controller that raises or returns something unusable, and an interrupt such as Ctrl-C,
-        leave the simulator as it was before `run`. If the state diverges or a step fails, the
-        trajectory up to there is returned, with the exception in `trajectory.error` and a warning.
+        leave the simulator as it was before `run`. If the state diverges or a step fails, what
+        comes of it is up to `on_diverge`.
         """
         if isinstance(controls, Policy):
             controls = controls.controller(self.dt)
@@ -263,17 +309,31 @@ class Simulator(Generic[X, U, P, Y, W]):
         acted = held
         if self._line is not None and waiting is not None:
             acted = self._line.acting_rows(held, waiting, clock)
-        if error is not None:
-            warnings.warn(f"run ended at t = {times[-1]:g} s: {error}", stacklevel=3)
-        return Trajectory.from_arrays(
+        outputs = self._outputs_along(rows, acted)
+        if error is not None and self._settings.on_diverge == "mask":
+            times = begin + self.dt * np.arange(count + 1)
+            rows, held, outputs = (_masked(part, count + 1) for part in (rows, held, outputs))
+        trajectory = Trajectory.from_arrays(
             times,
             states=(self.vehicle.State, rows),
             inputs=(self.vehicle.Input, held),
-            outputs=(self.vehicle.model.Outputs, self._outputs_along(rows, acted)),
+            outputs=(self.vehicle.model.Outputs, outputs),
             name=self.vehicle.name,
             meta={"dt": self.dt, "integrator": self.integrator.name},
             error=error,
         )
+        if error is not None:
+            self._fail(error, trajectory)
+        return trajectory
+
+    def _fail(self, error: SkidpadError, trajectory: Trajectory) -> None:
+        """Raise what ended a run early, or warn."""
+        if self._settings.on_diverge == "raise":
+            if isinstance(error, (SimulationDiverged, StepNotConverged)):
+                error.trajectory = trajectory
+            raise error
+        if self._settings.on_diverge == "return":
+            warnings.warn(f"run ended at t = {trajectory.t[-1]:g} s: {error}", stacklevel=4)
 
     def _no_inputs(self) -> AnyArray:
         return np.array([record.flatten(self.input)])
@@ -315,7 +375,13 @@ class Simulator(Generic[X, U, P, Y, W]):
         error = None
         for _ in range(count):
             try:
-                row = self._row(controls(self.time, self.state))
+                command = controls(self.time, self.state)
+                if command is None:
+                    raise InvalidValue(
+                        f"controls returned None at t = {self.time:g} s instead of an input: a "
+                        "`return` may be missing"
+                    )
+                row = self._row(command)
                 state = self._advance(row)
             except InvalidValue:
                 raise
@@ -349,8 +415,8 @@ class Simulator(Generic[X, U, P, Y, W]):
         if self._outputs is None:
             program = pipeline.outputs_program(self.vehicle)
             self._outputs = CpuMap(program, self.precision, 1)
-        rest = (record.flatten(self.disturbance), record.flatten(self.vehicle.params))
-        shared = (np.array([row]) for row in rest)
+        acting = np.array([record.flatten(self.disturbance)])
+        shared = (acting, self._params)
         ports = [np.asarray(a, self.precision)[None] for a in (states, before, inputs, *shared)]
         return self._outputs.run(ports, len(states))[0][0].astype(float)
 
@@ -386,3 +452,8 @@ class Simulator(Generic[X, U, P, Y, W]):
             "this simulator is in use by another thread: take one simulator for each thread, or a "
             "lock around the calls of this one"
         )
+
+
+def _masked(rows: AnyArray, count: int) -> AnyArray:
+    """Rows (count, n) that begin with these and go on with NaN."""
+    return np.vstack([rows, np.full((count - len(rows), rows.shape[1]), np.nan)])

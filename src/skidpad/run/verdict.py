@@ -34,10 +34,16 @@ def judge(
             what, kind, array = "disturbances", engines.plant.Disturbance, arguments.w
         raise InvalidValue(batch.not_finite(kind, what, array))
     failed = np.flatnonzero(diverged)
-    if len(failed) and engines.settings.on_diverge == "raise":
+    if len(failed) and engines.settings.on_diverge != "mask":
         raise _failure(engines, failed, arguments, out, every, queue, lengths)
     for vehicle in failed.tolist():
         out[_first_bad(out[:, vehicle]) :, vehicle] = np.nan
+
+
+def good_samples(out: AnyArray) -> int:
+    """How many samples (sample, vehicle, field) come before any vehicle's fails."""
+    fine = batch.on_host(np.isfinite(out).all(axis=(1, 2)))
+    return len(out) if fine.all() else int(np.argmin(fine))
 
 
 def _failure(

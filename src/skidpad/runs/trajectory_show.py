@@ -178,7 +178,9 @@ def driven(
     """
     simulators: dict[str, Simulator] = {}
     for name, one in drivers.items():
-        simulators[name] = Simulator(one.vehicle, dt, integrator, substeps=substeps)
+        simulators[name] = Simulator(
+            one.vehicle, dt, integrator, substeps=substeps, on_diverge="return"
+        )
         simulators[name].reset(one.start)
 
     def advanced(steps: int) -> Mapping[str, Trajectory]:

@@ -169,7 +169,7 @@ def test_the_standing_multi_body_car_carries_its_weight() -> None:
 @pytest.mark.parametrize("name", [*DYNAMIC, "commonroad_ks", "commonroad_kst"])
 def test_at_rest_it_rests(name: str) -> None:
     car = vehicles.get(name)()
-    sim = sp.Simulator(car, dt=1e-3, integrator="rk4")
+    sim = sp.Simulator(car, dt=5e-4, integrator="rk4")
     first = sim.reset(x=1.0, y=-2.0, yaw=0.7, steer=0.4)
     for _ in range(300):
         sim.step()

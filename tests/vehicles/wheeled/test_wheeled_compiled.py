@@ -30,7 +30,7 @@ def some_inputs(vehicle: sp.Vehicle) -> np.ndarray:
 
 @pytest.mark.parametrize(("name", "compat"), CASES)
 def test_the_fleet_runs_the_same_equations(name: str, compat: str | None) -> None:
-    vehicle = wheeled.vehicle(COMBINATIONS[name], compat)
+    vehicle = wheeled.vehicle(COMBINATIONS[name], compat).with_clipped_inputs()
     controls = some_inputs(vehicle)
     x = record.build(vehicle.State, x=1.0, y=-2.0, yaw=0.4, v_x=0.6, v_y=0.05, omega=-0.2)
     w = record.build(vehicle.model.Disturbance, slope_x=0.05, slope_y=-0.03, F_x=3.0, M_z=0.5)
@@ -50,7 +50,7 @@ def test_the_fleet_runs_the_same_equations(name: str, compat: str | None) -> Non
 
 @pytest.mark.parametrize("name", ["differential-twist_pid", "torsen_4wd", "ackermann-full"])
 def test_the_simulator_has_the_bits_of_the_fleet(name: str) -> None:
-    vehicle = wheeled.vehicle(COMBINATIONS[name])
+    vehicle = wheeled.vehicle(COMBINATIONS[name]).with_clipped_inputs()
     controls = some_inputs(vehicle)
     sim = sp.Simulator(vehicle, dt=DT)
     sim.reset(v_x=0.3)

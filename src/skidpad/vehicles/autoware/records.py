@@ -12,7 +12,7 @@ from ...components.mechanical_steering import Column
 from ...record import extended
 from ...units import Allowed, m, m_s, m_s2, one, rad, rad_s
 
-gear = Annotated[one, Allowed(min(Gear).value, max(Gear).value)]
+gear = Annotated[one, Allowed(min(Gear).value, max(Gear).value, whole=True)]
 """A gear selector position by its number; see `skidpad.components.gear.Gear`."""
 
 

@@ -1,0 +1,124 @@
+"""Inputs that mean something else than was meant are refused, and nothing has changed then."""
+
+from __future__ import annotations
+
+import math
+import pickle
+from typing import Any
+
+import numpy as np
+import pytest
+
+import skidpad as sp
+from skidpad import InvalidValue, record
+
+CAR = sp.vehicles.four_wheel()
+
+
+@pytest.fixture
+def sim() -> sp.Simulator:
+    sim = sp.Simulator(CAR, 0.001)
+    sim.reset(v_x=5.0)
+    return sim
+
+
+@pytest.mark.parametrize("steer", [5.0, -5.0, 20.0, 1.01])
+def test_an_angle_far_beyond_the_actuator_may_be_degrees(sim: sp.Simulator, steer: float) -> None:
+    before = sim.snapshot()
+    row = CAR.Input(steer=steer)
+    wanted = rf"steer = {steer:g} rad.*±0\.5 rad.*degrees.*with_clipped_inputs"
+    for call in (
+        lambda: sim.step(steer=steer),
+        lambda: sim.step(row),
+        lambda: sim.step(np.array(row)),
+        lambda: sim.step({"steer": steer}),
+        lambda: sim.run({"steer": steer}, steps=3),
+        lambda: sim.run(np.array([row] * 3)),
+        lambda: sim.run(lambda t, x: row, steps=3),
+        lambda: sp.Fleet(CAR, 0.001).rollout({}, np.tile(row, (2, 4, 1))),
+    ):
+        with pytest.raises(InvalidValue, match=wanted):
+            call()
+        assert sim.snapshot() == before
+
+
+def test_the_place_in_a_fleet_is_named() -> None:
+    controls = np.zeros((3, 4, 5))
+    controls[2, 1, 0] = 30.0
+    with pytest.raises(InvalidValue, match=r"controls: steer = 30 rad of vehicle 1, step 2"):
+        sp.Fleet(CAR, 0.001).rollout({}, controls)
+
+
+def test_all_there_is_may_be_wished_for(sim: sp.Simulator) -> None:
+    for steer in (0.5, -0.5, 0.9, 0.0):
+        sim.step(steer=steer)
+
+
+def test_a_vehicle_that_clips_stops_at_its_end() -> None:
+    ends = []
+    for car, steer in ((CAR.with_clipped_inputs(), 7.0), (CAR, 0.5)):
+        sim = sp.Simulator(car, 0.001)
+        sim.reset(v_x=5.0)
+        ends.append(sim.run({"steer": steer}, steps=500).states[-1])
+    np.testing.assert_array_equal(*ends)
+    assert pickle.loads(pickle.dumps(CAR.with_clipped_inputs())).clips_inputs
+    assert not pickle.loads(pickle.dumps(CAR)).clips_inputs
+
+
+def test_what_reproduces_a_program_takes_what_it_takes() -> None:
+    car = sp.vehicles.commonroad_ks(compat="upstream")
+    sp.Simulator(car, 0.01).step(steer_rate=9.0)
+
+
+def test_a_controller_without_a_return_is_named(sim: sp.Simulator) -> None:
+    before = sim.snapshot()
+    with pytest.raises(InvalidValue, match=r"controls returned None at t = 0 s.*return"):
+        sim.run(lambda t, x: None, steps=3)
+    assert sim.snapshot() == before
+
+
+GEARED = sp.vehicles.autoware("DELAY_STEER_ACC_GEARED")
+
+
+@pytest.mark.parametrize("gear", [20.4, 2.5, -1.0, 25.0])
+def test_a_gear_is_a_whole_number_with_a_name(gear: float) -> None:
+    wanted = r"gear = .* must be a whole number from 0 to 24"
+    with pytest.raises(InvalidValue, match=wanted):
+        sp.Simulator(GEARED, 0.03).step(gear=gear)
+    rows = np.tile(record.flatten(GEARED.Input()), (2, 3, 1))
+    rows[1, 2, record.names(GEARED.Input).index("gear")] = gear
+    with pytest.raises(InvalidValue, match=wanted):
+        sp.Fleet(GEARED, 0.03).rollout({}, rows)
+
+
+@pytest.mark.parametrize("wrong", [math.nan, math.inf])
+def test_a_command_that_has_not_acted_yet_must_be_a_number_too(wrong: float) -> None:
+    rows = np.tile(record.flatten(GEARED.Input()), (40, 3, 1))
+    rows[-1, 1, record.names(GEARED.Input).index("steer")] = wrong
+    fleet = sp.Fleet(GEARED, 0.03)
+    with pytest.raises(InvalidValue, match=r"controls: steer of vehicle 1, step 39 is (nan|inf)"):
+        fleet.rollout({}, rows)
+
+
+@pytest.mark.parametrize(
+    ("make", "start", "wanted"),
+    [
+        (sp.vehicles.four_wheel, {"steer": 0.7}, r"steering angle of 0\.7 rad.*from -0\.5 to 0\.5"),
+        (sp.vehicles.commonroad_ks, {"v": 60.0}, r"velocity .* of 60 m/s.*to 50\.8 m/s"),
+        (sp.vehicles.commonroad_ks, {"v": -20.0}, r"velocity .* of -20 m/s.*from -13\.9"),
+    ],
+)
+def test_a_start_beyond_the_range_is_refused(make: Any, start: Any, wanted: str) -> None:
+    car = make()
+    sim = sp.Simulator(car, 0.001)
+    before = sim.snapshot()
+    with pytest.raises(InvalidValue, match=wanted):
+        sim.reset(**start)
+    assert sim.snapshot() == before
+    with pytest.raises(InvalidValue, match=wanted):
+        sp.Fleet(car, 0.001).rollout(start, {}, steps=1)
+    x0 = np.tile(record.flatten(record.build(car.State)), (3, 1))
+    for name, value in start.items():
+        x0[1, record.names(car.State).index(name)] = value
+    with pytest.raises(InvalidValue, match=f"the start of vehicle 1 has a {wanted}"):
+        sp.Fleet(car, 0.001).rollout(x0, {}, steps=1)
