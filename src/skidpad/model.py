@@ -20,6 +20,7 @@ Outputs, Disturbance: a `Simulator[State, Input]` steps to a `State`. What is le
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cache, wraps
@@ -73,6 +74,15 @@ def _no_outputs(x: Any, u: Any, w: Any, p: Any) -> NoOutputs:
     return NoOutputs()
 
 
+_ARGUMENTS = {
+    "derivative": ("x", "u", "w", "p"),
+    "update": ("x", "u", "w", "p", "dt"),
+    "outputs": ("x", "u", "w", "p"),
+    "hold": ("x", "u", "w", "p"),
+    "settle": ("x", "p"),
+    "energy": ("x", "p"),
+}
+"""What the functions of a model are called with, in order."""
 MOST_SHOWN = 6
 """Parameters that the text of a vehicle lists: those that are not as usual."""
 
@@ -123,11 +133,29 @@ class Model(Constant, Generic[X, U, P, Y, W]):
         if (self.derivative is None) == (self.update is None):
             raise InvalidValue(f"model {self.name!r} needs exactly one of derivative and update")
         self._check_dead_times()
+        self._check_arguments()
         if self.exempt and not self.reproduces:
             raise InvalidValue(
                 f"model {self.name!r} is exempt from {', '.join(self.exempt)} but names no program "
                 "that it reproduces; only such a model may be exempt"
             )
+
+    def _check_arguments(self) -> None:
+        """Raise for a function that cannot be called as the contract says."""
+        for name, wanted in _ARGUMENTS.items():
+            function = getattr(self, name)
+            if function is None:
+                continue
+            try:
+                signature = inspect.signature(function)
+            except (TypeError, ValueError):  # one that does not tell
+                continue
+            try:
+                signature.bind(*wanted)
+            except TypeError:
+                raise InvalidValue(
+                    f"model {self.name!r}: {name} must take ({', '.join(wanted)}), got {signature}"
+                ) from None
 
     def _check_dead_times(self) -> None:
         known = {"Input": record.names(self.Input), "Params": record.names(self.Params)}

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import math
 import pickle
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pytest
 
 import skidpad as sp
 from skidpad import InvalidValue, record
+from skidpad.units import m
 
 CAR = sp.vehicles.four_wheel()
 
@@ -122,3 +123,38 @@ def test_a_start_beyond_the_range_is_refused(make: Any, start: Any, wanted: str)
         x0[1, record.names(car.State).index(name)] = value
     with pytest.raises(InvalidValue, match=f"the start of vehicle 1 has a {wanted}"):
         sp.Fleet(car, 0.001).rollout(x0, {}, steps=1)
+
+
+class Level(NamedTuple):
+    h: m = 0.0
+
+
+class Flow(NamedTuple):
+    q: m = 0.0
+
+
+def tank(derivative: Any) -> sp.Vehicle:
+    return sp.Vehicle(sp.Model("tank", Level, Flow, Level, derivative=derivative), Level(1.0))
+
+
+@pytest.mark.parametrize("integrator", ["auto", "rk4", "radau"])
+@pytest.mark.parametrize("result", [None, 0.0, [0.0]])
+def test_a_derivative_that_returns_no_record_is_named(integrator: str, result: Any) -> None:
+    with pytest.raises(sp.TraceError, match=r"derivative of 'tank' must return a Level record"):
+        sp.Simulator(tank(lambda x, u, w, p: result), 0.01, integrator)
+
+
+def test_a_function_of_other_arguments_is_named() -> None:
+    wanted = r"model 'tank': derivative must take \(x, u, w, p\), got \(x, u\)"
+    with pytest.raises(InvalidValue, match=wanted):
+        tank(lambda x, u: Level())
+
+
+def test_an_uncertainty_model_of_other_fields_is_refused() -> None:
+    car = sp.vehicles.commonroad_kinematic_bicycle()
+    fleet = sp.Fleet(car, 0.05)
+    names = ["a", "b", "c", "d", "e"]
+    other = sp.uncertainty.Gaussian(np.zeros(5), np.full(5, 0.1), fields=names)
+    for arguments in ({"x0": other}, {"x0": {}, "disturbance": other}):
+        with pytest.raises(InvalidValue, match=r"is a model of a, b, c, d, e, but .* x, y, v, yaw"):
+            fleet.monte_carlo(controls={}, runs=3, steps=2, **arguments)

@@ -88,6 +88,8 @@ def trace(
     """
     import casadi as ca
 
+    # NumPy's functions of symbols work; newer releases warn that this may change one day.
+    getattr(ca.GlobalOptions, "setNumpyMode", int)(-1)
     symbols = [[ca.SX.sym(f"{p.name}.{f}") for f in p.fields] for p in inputs]
     results = _call(name, function, symbols)
     columns = [ca.vertcat(*(_scalar(name, v) for v in values)) for values in results]

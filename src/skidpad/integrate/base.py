@@ -18,7 +18,7 @@ from collections.abc import Callable
 from typing import Any, Protocol
 
 from .. import record
-from ..errors import InvalidValue
+from ..errors import InvalidValue, TraceError
 from ..model import Model
 from .as_written import as_written
 
@@ -81,7 +81,8 @@ def discretise(model: Model, integrator: Integrator) -> Update:
 
         def f(leaves: Scalars) -> Scalars:
             with as_written(dt):
-                return record.flatten(derivative(record.unflatten(model.State, leaves), held, w, p))
+                rates = derivative(record.unflatten(model.State, leaves), held, w, p)
+            return flat_result(model, "derivative", rates)
 
         after, residual = method.step(f, record.flatten(x), dt)
         return record.unflatten(model.State, after), residual
@@ -95,9 +96,22 @@ def _own_update(model: Model) -> Update:
 
     def update(x: Any, u: Any, w: Any, p: Any, dt: Any, start: Any = None) -> tuple[Any, Any]:
         with as_written(dt):
-            return own(x, u, w, p, dt), 0.0
+            after = own(x, u, w, p, dt)
+        flat_result(model, "update", after)
+        return after, 0.0
 
     return update
+
+
+def flat_result(model: Model, what: str, value: Any) -> Scalars:
+    """The leaves of what a function of a model returned; raises unless that is a record."""
+    if not isinstance(value, tuple):
+        hint = ": a `return` may be missing" if value is None else ""
+        raise TraceError(
+            f"{what} of {model.name!r} must return a {model.State.__qualname__} record, got "
+            f"{value!r}{hint}"
+        )
+    return record.flatten(value)
 
 
 def same_length(f: Derivative, x: Scalars) -> Scalars:

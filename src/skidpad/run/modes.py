@@ -11,7 +11,8 @@ from .. import record
 from ..arrays import Array
 from ..body import Velocity, Wish
 from ..compile.plant import StableStep
-from ..integrate.base import Integrator
+from ..errors import InvalidValue
+from ..integrate.base import Integrator, flat_result
 from ..integrate.stability import longest_step
 from ..model import Model, Vehicle
 from ..units import m_s
@@ -111,7 +112,13 @@ class _Jacobian:
         )
         assert model.derivative is not None
         rate = model.derivative(x, model.held_input(start, u, w, p), w, p)
-        leaves = ca.vertcat(*(ca.SX(leaf) for leaf in record.flatten(rate)))
+        rates = flat_result(model, "derivative", rate)
+        if len(rates) != columns[0].numel():
+            raise InvalidValue(
+                f"the derivative of {model.name!r} has {len(rates)} values for "
+                f"{columns[0].numel()} states"
+            )
+        leaves = ca.vertcat(*(ca.SX(leaf) for leaf in rates))
         self._function = ca.Function("jacobian", columns, [ca.jacobian(leaves, columns[0])])
         self._calm = record.flatten(record.at_rest(model.Disturbance))
 

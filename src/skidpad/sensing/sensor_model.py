@@ -249,6 +249,10 @@ def _check_noise(noise: Any, names: tuple[str, ...]) -> None:
             f"noise has dim = {noise.dim}; allowed is {len(names)}, one value for each of "
             f"{', '.join(names)}"
         )
+    if noise.fields is not None and tuple(noise.fields) != tuple(names):
+        raise InvalidValue(
+            f"noise is a model of {', '.join(noise.fields)}; it is added to {', '.join(names)}"
+        )
 
 
 def _rows(state: Any, draw: Draw) -> Array:

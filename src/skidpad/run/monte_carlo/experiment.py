@@ -179,6 +179,11 @@ def checked_model(name: str, model: Any, kind: type, what: str) -> UncertaintyMo
             f"{name} has {model.dim} numbers, but {what} has {size}: "
             + ", ".join(record.names(kind))
         )
+    if model.fields is not None and tuple(model.fields) != record.names(kind):
+        raise InvalidValue(
+            f"{name} is a model of {', '.join(model.fields)}, but {what} has "
+            + ", ".join(record.names(kind))
+        )
     return model
 
 
