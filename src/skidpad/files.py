@@ -1,14 +1,28 @@
-"""Files: texts that can be read, and files that are either whole or not there."""
+"""Files: read with errors that name them, and written so that they are whole or not there.
+
+A file may come from anyone. What is not what it should be raises `InvalidValue` (`MissingFile` if
+there is none), with the file and the place, whatever the library that reads it raises; what would
+grow without bound is refused.
+"""
 
 from __future__ import annotations
 
+import json
 import os
 import secrets
 from collections.abc import Generator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
-from .errors import InvalidValue
+from .errors import InvalidValue, MissingFile, SkidpadError
+
+LARGEST = 1 << 30
+"""Bytes of the largest file that is read as a whole."""
+LARGEST_YAML = 1 << 20
+"""Bytes of the largest YAML file: they hold settings, and reading them is slow."""
+MOST_YAML_NODES = 100_000
+"""Values of a YAML file, each counted as often as aliases repeat it."""
 
 
 @contextmanager
@@ -32,11 +46,108 @@ def replacing(path: str | os.PathLike[str]) -> Generator[Path]:
         raise
 
 
-def text_of(file: Path) -> str:
+@contextmanager
+def reading(file: str | os.PathLike[str], fault: str) -> Generator[None]:
+    """Whatever the block raises becomes an error that begins with the file and `fault`, as in
+    "is not YAML".
+
+    For blocks that call a library, which may raise anything for bytes it does not expect.
+    """
+    try:
+        yield
+    except SkidpadError as error:
+        if type(error) is not InvalidValue or os.fspath(file) in str(error):
+            raise
+        raise InvalidValue(f"{os.fspath(file)} {fault}: {error}") from error
+    except FileNotFoundError as error:
+        raise MissingFile(f"{os.fspath(file)} does not exist") from error
+    except OSError as error:
+        raise InvalidValue(
+            f"{os.fspath(file)} cannot be read: {error.strerror or error}"
+        ) from error
+    except RecursionError as error:
+        raise InvalidValue(f"{os.fspath(file)} {fault}: nested too deeply") from error
+    except Exception as error:
+        reason = f"{type(error).__name__}: {error}"
+        raise InvalidValue(f"{os.fspath(file)} {fault}: {reason:.500}") from error
+
+
+def bytes_of(file: str | os.PathLike[str]) -> bytes:
+    """The content of a file; raises for one that cannot be read or is too large."""
+    path = Path(file)
+    with reading(path, "cannot be read"):
+        size = path.stat().st_size
+        if size > LARGEST:
+            raise InvalidValue(f"{path} has {size} bytes; allowed are {LARGEST}")
+        return path.read_bytes()
+
+
+def text_of(file: str | os.PathLike[str], kind: str = "a text file") -> str:
     """The text of a file in UTF-8; raises for one that cannot be read or is not text."""
     try:
-        return file.read_text(encoding="utf-8-sig")
-    except OSError as error:
-        raise InvalidValue(f"{file} cannot be read: {error.strerror or error}") from error
+        return bytes_of(file).decode("utf-8-sig")
     except UnicodeDecodeError as error:
-        raise InvalidValue(f"{file} is not a text file in UTF-8: {error}") from error
+        raise InvalidValue(
+            f"{os.fspath(file)} is not {kind}: not text in UTF-8: {error}"
+        ) from error
+
+
+def json_of(file: str | os.PathLike[str], kind: str = "JSON") -> Any:
+    """What a JSON file holds."""
+    return parsed_json(text_of(file, kind), os.fspath(file), kind)
+
+
+def parsed_json(text: str | bytes, source: str, kind: str = "JSON") -> Any:
+    """What a JSON text holds; `source` begins the errors."""
+    try:
+        with reading(source, f"is not {kind}"):
+            return json.loads(text)
+    except InvalidValue as error:
+        cause = error.__cause__
+        if not isinstance(cause, json.JSONDecodeError):
+            raise
+        raise InvalidValue(
+            f"{source}, line {cause.lineno}, column {cause.colno}: not {kind}: {cause.msg}"
+        ) from cause
+
+
+def yaml_of(file: str | os.PathLike[str]) -> Any:
+    """What a YAML file holds: plain values only, and none that aliases make large."""
+    import yaml
+
+    path = Path(file)
+    text = text_of(path)
+    if len(text) > LARGEST_YAML:
+        raise InvalidValue(f"{path} has {len(text)} characters of YAML; allowed are {LARGEST_YAML}")
+    try:
+        with reading(path, "is not YAML"):
+            loader = yaml.SafeLoader(text)
+            try:
+                node = loader.get_single_node()
+                if node is None:
+                    return None
+                if _expanded(node, {}) > MOST_YAML_NODES:
+                    raise InvalidValue(
+                        f"{path} has more than {MOST_YAML_NODES} values of YAML, aliases included"
+                    )
+                return loader.construct_document(node)
+            finally:
+                loader.dispose()
+    except InvalidValue as error:
+        cause = error.__cause__
+        if not isinstance(cause, yaml.MarkedYAMLError) or cause.problem_mark is None:
+            raise
+        line = cause.problem_mark.line + 1
+        raise InvalidValue(f"{path}, line {line}: not YAML: {cause.problem}") from cause
+
+
+def _expanded(node: Any, sizes: dict[int, int]) -> int:
+    """Values of a YAML node with all that is below it, repetitions by aliases included."""
+    if isinstance(node.value, str):
+        return 1
+    if id(node) in sizes:
+        return sizes[id(node)]
+    sizes[id(node)] = MOST_YAML_NODES + 1  # as long as it is open: what holds itself has no end
+    parts = (part for entry in node.value for part in (entry if type(entry) is tuple else (entry,)))
+    sizes[id(node)] = 1 + sum(_expanded(part, sizes) for part in parts)
+    return sizes[id(node)]
