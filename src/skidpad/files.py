@@ -16,9 +16,12 @@ from pathlib import Path
 from typing import Any
 
 from .errors import InvalidValue, MissingFile, SkidpadError
+from .extras import require
 
 LARGEST = 1 << 30
 """Bytes of the largest file that is read as a whole."""
+LARGEST_BLOCK = 512 << 20
+"""Bytes that a compressed block of a file may hold."""
 LARGEST_YAML = 1 << 20
 """Bytes of the largest YAML file: they hold settings, and reading them is slow."""
 MOST_YAML_NODES = 100_000
@@ -59,12 +62,11 @@ def reading(file: str | os.PathLike[str], fault: str) -> Generator[None]:
         if type(error) is not InvalidValue or os.fspath(file) in str(error):
             raise
         raise InvalidValue(f"{os.fspath(file)} {fault}: {error}") from error
-    except FileNotFoundError as error:
-        raise MissingFile(f"{os.fspath(file)} does not exist") from error
     except OSError as error:
-        raise InvalidValue(
-            f"{os.fspath(file)} cannot be read: {error.strerror or error}"
-        ) from error
+        kind = MissingFile if isinstance(error, FileNotFoundError) else InvalidValue
+        # One without a number is a library's word about the content.
+        fault = fault if fault.startswith("cannot be read") or not error.errno else "cannot be read"
+        raise kind(f"{os.fspath(file)} {fault}: {error.strerror or error}") from error
     except RecursionError as error:
         raise InvalidValue(f"{os.fspath(file)} {fault}: nested too deeply") from error
     except Exception as error:
@@ -82,14 +84,12 @@ def bytes_of(file: str | os.PathLike[str]) -> bytes:
         return path.read_bytes()
 
 
-def text_of(file: str | os.PathLike[str], kind: str = "a text file") -> str:
+def text_of(file: str | os.PathLike[str], kind: str = "a text file in UTF-8") -> str:
     """The text of a file in UTF-8; raises for one that cannot be read or is not text."""
     try:
         return bytes_of(file).decode("utf-8-sig")
     except UnicodeDecodeError as error:
-        raise InvalidValue(
-            f"{os.fspath(file)} is not {kind}: not text in UTF-8: {error}"
-        ) from error
+        raise InvalidValue(f"{os.fspath(file)} is not {kind}: {error}") from error
 
 
 def json_of(file: str | os.PathLike[str], kind: str = "JSON") -> Any:
@@ -111,34 +111,71 @@ def parsed_json(text: str | bytes, source: str, kind: str = "JSON") -> Any:
         ) from cause
 
 
+def unpacked(data: bytes, compression: str, size: int) -> bytes:
+    """A block of an MCAP file that says that it holds so many bytes; raises ValueError if not."""
+    if size > LARGEST_BLOCK:
+        raise ValueError(f"it claims to hold {size} bytes; at most {LARGEST_BLOCK} are read")
+    if compression == "zstd":
+        zstandard = require("zstandard", purpose="A recording")
+        # The frame says for itself how much it holds, and the decompressor believes it.
+        if zstandard.frame_content_size(data) not in (-1, size):
+            raise ValueError("it holds another number of bytes than it says")
+        data = zstandard.ZstdDecompressor().decompress(data, max_output_size=size)
+    elif compression == "lz4":
+        import lz4.frame
+
+        decompressor: Any = lz4.frame.LZ4FrameDecompressor()
+        data = decompressor.decompress(data, max_length=size + 1)
+    elif compression:
+        raise ValueError(f"its compression {compression!r} is unknown")
+    if len(data) != size:
+        raise ValueError("it holds another number of bytes than it says")
+    return data
+
+
 def yaml_of(file: str | os.PathLike[str]) -> Any:
     """What a YAML file holds: plain values only, and none that aliases make large."""
     import yaml
 
-    path = Path(file)
-    text = text_of(path)
+    text = yaml_text_of(file)
+    with reading_yaml(file):
+        loader = yaml.SafeLoader(text)
+        try:
+            node = loader.get_single_node()
+            if node is not None and _expanded(node, {}) > MOST_YAML_NODES:
+                raise InvalidValue(
+                    f"{os.fspath(file)} has more than {MOST_YAML_NODES} values of YAML, aliases "
+                    "included"
+                )
+            return None if node is None else loader.construct_document(node)
+        finally:
+            loader.dispose()
+
+
+def yaml_text_of(file: str | os.PathLike[str]) -> str:
+    """The text of a YAML file, if it is small enough to be one of settings."""
+    text = text_of(file)
     if len(text) > LARGEST_YAML:
-        raise InvalidValue(f"{path} has {len(text)} characters of YAML; allowed are {LARGEST_YAML}")
+        raise InvalidValue(
+            f"{os.fspath(file)} has {len(text)} characters of YAML; allowed are {LARGEST_YAML}"
+        )
+    return text
+
+
+@contextmanager
+def reading_yaml(file: str | os.PathLike[str]) -> Generator[None]:
+    """`reading`, for a block that calls PyYAML: its errors have their line."""
+    import yaml
+
     try:
-        with reading(path, "is not YAML"):
-            loader = yaml.SafeLoader(text)
-            try:
-                node = loader.get_single_node()
-                if node is None:
-                    return None
-                if _expanded(node, {}) > MOST_YAML_NODES:
-                    raise InvalidValue(
-                        f"{path} has more than {MOST_YAML_NODES} values of YAML, aliases included"
-                    )
-                return loader.construct_document(node)
-            finally:
-                loader.dispose()
+        with reading(file, "is not YAML"):
+            yield
     except InvalidValue as error:
         cause = error.__cause__
         if not isinstance(cause, yaml.MarkedYAMLError) or cause.problem_mark is None:
             raise
         line = cause.problem_mark.line + 1
-        raise InvalidValue(f"{path}, line {line}: not YAML: {cause.problem}") from cause
+        raise InvalidValue(f"{os.fspath(file)}, line {line}: not YAML: {cause.problem}") from cause
 
 
 def _expanded(node: Any, sizes: dict[int, int]) -> int:

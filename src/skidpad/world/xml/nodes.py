@@ -22,7 +22,9 @@ FALSE = ("n", "no", "false", "off")
 """Conditions that do not, besides 0; so do others, which are warned of."""
 _LEADING_INTEGER = re.compile(r"[+-]?\d+", re.ASCII)
 MOST_REPEATS = 100_000
-"""Rounds of loops in a world, if no other limit is given."""
+"""Rounds of loops in a world, and includes, if no other limit is given."""
+MOST_ELEMENTS = 5_000_000
+"""Elements of a world, those of loops and includes counted as often as they come."""
 
 
 @dataclass
@@ -41,6 +43,10 @@ class Context:
     """What to warn of, by kind and subject."""
     repeats: int = 0
     """Rounds of loops so far."""
+    includes: int = 0
+    """Files included so far, each as often as it is."""
+    elements: int = 0
+    """Elements read so far, those of loops and includes as often as they come."""
     open_files: list[Path] = field(default_factory=list[Path])
     documents: dict[Path, Document] = field(default_factory=dict[Path, Document])
     """Files that were read."""
@@ -159,6 +165,9 @@ class Node:
     def _carried_out(self, elements: list[Element]) -> Iterator[Node]:
         for element in elements:
             node = Node(element, self.scope, self.context)
+            self.context.elements += 1
+            if self.context.elements > MOST_ELEMENTS:
+                raise node.error(f"more than {MOST_ELEMENTS} elements in this world")
             try:
                 if element.tag == "include":
                     yield from node.included()
@@ -183,6 +192,9 @@ class Node:
             raise self.error(f"the file {file} does not exist")
         values = {k: v for k, v in self.element.attributes.items() if k != "file"}
         scope = Scope(file.absolute().parent, {k: (v, self.scope) for k, v in values.items()})
+        context.includes += 1
+        if context.includes > context.limit:
+            raise self.error(f"more than limit = {context.limit} includes in this world")
         context.open_files.append(file)
         try:
             roots = context.document(file).roots
@@ -200,7 +212,7 @@ class Node:
         if self.context.upstream:
             # Upstream reads the digits before anything else.
             whole = _LEADING_INTEGER.match(text)
-            return whole is not None and int(whole[0]) != 0
+            return whole is not None and whole[0].strip("+-0") != ""
         try:
             return float(text) != 0.0
         except ValueError:
