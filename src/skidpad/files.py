@@ -62,6 +62,8 @@ def reading(file: str | os.PathLike[str], fault: str) -> Generator[None]:
         if type(error) is not InvalidValue or os.fspath(file) in str(error):
             raise
         raise InvalidValue(f"{os.fspath(file)} {fault}: {error}") from error
+    except Warning:  # that the user's filters turn into an error
+        raise
     except OSError as error:
         kind = MissingFile if isinstance(error, FileNotFoundError) else InvalidValue
         # One without a number is a library's word about the content.

@@ -17,7 +17,7 @@ from __future__ import annotations
 
 import math
 import os
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from difflib import get_close_matches
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
@@ -39,6 +39,8 @@ Unknown = Literal["free", "occupied"]
 UNKNOWN = ("free", "occupied")
 FORMATS = ("PNG", "PPM", "BMP")
 """Images that can be read, by Pillow's names; PPM stands for PGM too, plain and binary."""
+_STRIP = 1 << 20
+"""Pixels that are looked at together."""
 
 
 class Reading(NamedTuple):
@@ -150,8 +152,8 @@ def _number(file: Path, name: str, value: Any) -> float:
 
 
 def _grid(file: Path, reading: Reading, unknown: Unknown) -> Grid:
-    colours, opacity = _pixels(file)
-    occupied, is_unknown = _judged(colours, opacity, reading)
+    strips = [_judged(*pixels, reading) for pixels in _pixels(file)]
+    occupied, is_unknown = (np.concatenate(parts) for parts in zip(*strips, strict=True))
     if unknown == "occupied":
         occupied = occupied | is_unknown
     # Images begin at the top.
@@ -177,8 +179,12 @@ def _judged(colours: Array, opacity: Array | None, reading: Reading) -> tuple[An
     return occupied & ~unknown, unknown
 
 
-def _pixels(file: Path) -> tuple[Array, Array | None]:
-    """Colours from 0 to 1, shape (rows, columns, 1 or 3), and opacities where there are some."""
+def _pixels(file: Path) -> Iterator[tuple[Array, Array | None]]:
+    """Strips of an image from above: colours from 0 to 1, shape (rows, columns, 1 or 3), and
+    opacities where there are some.
+
+    As numbers, a large image takes 30 times the memory of the map that it becomes.
+    """
     Image = require("PIL.Image", purpose=f"Reading {file}")
     with (
         reading(file, "cannot be read as an image"),
@@ -188,7 +194,9 @@ def _pixels(file: Path) -> tuple[Array, Array | None]:
             raise InvalidValue(
                 f"{file} has {image.width} x {image.height} pixels; allowed are {MOST_CELLS}"
             )
-        return _bands(image)
+        rows = max(_STRIP // max(image.width, 1), 1)
+        for top in range(0, image.height, rows):
+            yield _bands(image.crop((0, top, image.width, min(top + rows, image.height))))
 
 
 def _bands(image: Any) -> tuple[Array, Array | None]:

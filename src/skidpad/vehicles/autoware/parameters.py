@@ -14,7 +14,7 @@ import math
 import numbers
 import os
 import warnings
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -77,6 +77,12 @@ def gather(source: Any, name: str | None = None, compat: str | None = None) -> d
         if isinstance(values[path], Table):
             values[path] = None
     return values
+
+
+def written_in_files(source: Any, names: Collection[str]) -> list[str]:
+    """Where files among the sources give one of these parameters that nothing later overrides."""
+    last = {ALIASES.get(item.name, item.name): item for item in flatten(source) if not item.stray}
+    return sorted({last[n].place for n in names if n in last and last[n].folder is not None})
 
 
 def period(values: Mapping[str, Any]) -> float:

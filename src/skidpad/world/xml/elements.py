@@ -162,7 +162,7 @@ def _scattered(
     points = table(node, node.path(node.text()), 3)[:, :3] + np.array(offset)
     lowest = points[:, :2].min(axis=0)
     sides = np.ceil((points[:, :2].max(axis=0) - lowest) / resolution)
-    if not (sides.min() >= 2 and sides.prod() <= MOST_HEIGHTS):
+    if not (sides.min() >= 2 and math.prod(sides.tolist()) <= MOST_HEIGHTS):
         raise node.error(
             f"resolution = {resolution:g} m makes {sides[0]:g} x {sides[1]:g} heights of the file; "
             f"allowed are 2 x 2 and more, and {MOST_HEIGHTS} in all"

@@ -83,7 +83,7 @@ class Reader:
                 note_unknown(node, "mvsim_world", [*self._tags, *FLOW])
         except WorldError as error:
             self._context.report(error)
-        except (MissingExtra, UserWarning):
+        except (MissingExtra, Warning):
             raise
         # Numbers that a file may hold and that something made of them cannot be.
         except Exception as error:
