@@ -44,9 +44,10 @@ def read_csv(path: Path) -> dict[str, Cells]:
 
 
 def _heading(text: str) -> tuple[str, str]:
-    match = re.fullmatch(r"\s*(?P<name>.*?)\s*(\[(?P<unit>[^\[\]]*)\])?\s*", text)
-    assert match is not None
-    return match["name"], (match["unit"] or "").strip()
+    name, bracket, unit = text.strip().rpartition("[")
+    if bracket and unit.endswith("]") and "]" not in unit[:-1]:
+        return name.strip(), unit[:-1].strip()
+    return text.strip(), ""
 
 
 def _parsed(cells: tuple[str, ...], unit: str) -> Cells:

@@ -179,10 +179,10 @@ def _numbers(name: str, table: Any) -> Array:
 
 
 def _heading(source: Path, text: str, units: Mapping[str, Unit]) -> tuple[str, Unit]:
-    match = re.fullmatch(r"\s*(?P<name>[^\[\]]+?)\s*\[(?P<unit>[^\[\]]*)\]\s*", text)
-    if match is None:
+    match = re.fullmatch(r"(?P<name>[^\[\]]+)\[(?P<unit>[^\[\]]*)\]", text.strip())
+    if match is None or not match["name"].strip():
         raise InvalidValue(f"{source}: column heading {text!r} must be of the form 'name [unit]'")
-    name, symbol = match["name"], match["unit"].strip()
+    name, symbol = match["name"].strip(), match["unit"].strip()
     if name in units:
         return name, units[name]
     known = known_units()

@@ -145,6 +145,6 @@ def _loader() -> Any:
                 raise ComposerError(None, None, "aliases are not allowed", mark)
             return super().compose_node(parent, index)
 
-    number = re.compile(r"[-+]?([0-9]+\.?[0-9]*|\.[0-9]+)[eE][-+]?[0-9]+$")
+    number = re.compile(r"[-+]?([0-9]+(\.[0-9]*)?|\.[0-9]+)[eE][-+]?[0-9]+$")
     Loader.add_implicit_resolver("tag:yaml.org,2002:float", number, list("-+.0123456789"))
     return Loader
