@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+import skidpad as sp
 from files.kinds import DATA, MAP_YAML, OSM, WORLD
 from skidpad import files
 from skidpad.compat.autoware.lanelet2 import read_lanelets
@@ -254,3 +255,29 @@ def test_a_road_of_too_many_parts_is_refused(tmp_path: Path) -> None:
     file.write_text(OSM)
     with pytest.raises(InvalidValue, match=r"lanelet 20 is .* more than 1000000 parts"):
         read_lanelets(file, spacing=1e-6)
+
+
+def _world_of(element: str) -> str:
+    return WORLD.replace("</mvsim_world>", f"{element}</mvsim_world>")
+
+
+BLOCK = '<block name="odd"><init_pose>9 9 0</init_pose><shape>{}</shape></block>'
+PLANE = '<element class="vertical_plane"><x0>0</x0><y0>0</y0><x1>{}</x1><y1>0</y1></element>'
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize(
+    ("element", "message"),
+    [
+        (BLOCK.format("<pt>1e9 0</pt><pt>1e9 1</pt><pt>1000000001 1</pt>"), "odd: a part of"),
+        (BLOCK.format("<pt>0 0</pt><pt>1e-5 0</pt><pt>1e-5 1e-5</pt>"), "odd"),
+        (PLANE.format("1e9"), "allowed are 500000 m"),
+        (PLANE.format("1e15"), "allowed are 500000 m"),
+    ],
+)
+def test_a_world_of_sizes_that_cannot_collide_is_refused(
+    element: str, message: str, tmp_path: Path
+) -> None:
+    (tmp_path / "w.xml").write_text(_world_of(element))
+    with pytest.raises(InvalidValue, match=message):
+        sp.World.load(tmp_path / "w.xml").step()
