@@ -261,6 +261,7 @@ def _program(*code: Instruction, precision: str | None = None, **more: Any) -> P
 
 
 X, CALL = Instruction("input", (), (0, 0)), Instruction("call", (0,), (0, 1))
+SAME = _program(X)
 DOUBLE = _program(X, Instruction("add", (0, 0)))
 LOOP = (X, Instruction("call", (0,), (0, 10**6)), Instruction("item", (1,), 0))
 TWICE = Program(
@@ -278,6 +279,7 @@ TWICE = Program(
         _program(X, CALL, Instruction("item", (0,), 0), functions=(DOUBLE,)),
         _program(X, CALL._replace(imm=(1, 1)), Instruction("item", (1,), 0), functions=(DOUBLE,)),
         _program(*LOOP[:1], LOOP[1]._replace(imm=(1, 10**6)), LOOP[2], functions=(DOUBLE, TWICE)),
+        _program(X, LOOP[1]._replace(imm=(0, 10**12)), LOOP[2], functions=(SAME,)),
         _program(X, Instruction("const", (), float("nan"))),
         _program(X, Instruction("sin", (0,), "imm")),
         _program(X, Instruction("select", (0, 0, 0)), precision="float64"),

@@ -36,7 +36,7 @@ class Kind(NamedTuple):
     make: Callable[[Path], Any]
     """Writes a valid file to a path, and what it refers to beside it."""
     read: Callable[[Path], Any]
-    count: int = 150
+    tries: int = 150
     """Mutations that are tried in every run of the tests."""
 
 
@@ -207,7 +207,7 @@ KINDS = (
     Kind("geojson", "m.geojson", _written(GEOJSON), maps.Map.load),
     Kind("cones", "m.csv", _written(CONES), maps.Map.load),
     Kind("centre-line", "m.csv", _written(CENTRE), maps.Map.load),
-    Kind("truck-model", "m.yaml", _model_yaml, truck_model, 60),
+    Kind("truck-model", "m.yaml", _model_yaml, truck_model, 30),
     Kind("truck-walls", "m.json", _written(RINGS), walls.load),
     Kind("autoware-parameters", "p.yaml", _written(PARAMETERS), _gathered),
     Kind("autoware-map", "m.csv", _written(TABLE), read_table),

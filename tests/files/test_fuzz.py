@@ -38,7 +38,7 @@ def test_damaged_files_raise_only_errors_of_skidpad(kind: Kind, seed: int, tmp_p
     kind.make(path)
     content = path.read_bytes()
     generator = random.Random(zlib.crc32(f"{kind.name} {seed}".encode()))
-    for k in range(kind.count):
+    for k in range(kind.tries):
         damaged = mutated(content, generator)
         path.write_bytes(damaged)
         try:

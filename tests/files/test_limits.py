@@ -20,6 +20,9 @@ from skidpad.errors import InvalidValue, MissingFile, SkidpadError
 from skidpad.identify.log import read_log
 from skidpad.plane.maps import Map, occupancy
 from skidpad.recording import read
+from skidpad.trajectory import files as trajectory_files
+from skidpad.trajectory.columns import Column
+from skidpad.units import Unit
 from skidpad.vehicles.autoware.parameters import gather
 from skidpad.world import xml
 from skidpad.world.errors import WorldError
@@ -64,6 +67,18 @@ def test_a_large_file_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     monkeypatch.setattr(files, "LARGEST", 5)
     with pytest.raises(InvalidValue, match=r"m\.json has 9 bytes; allowed are 5"):
         files.json_of(file)
+
+
+def test_a_table_of_too_many_numbers_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Equal numbers take next to nothing in the file."""
+    same = Column("x", Unit("m", length=1), "state", np.zeros(1000))
+    sp.Trajectory(np.arange(1000.0), (same,)).to_parquet(tmp_path / "t.parquet")
+    monkeypatch.setattr(trajectory_files, "MOST_VALUES", 1999)
+    for reader in (sp.Trajectory.from_parquet, read_log):
+        with pytest.raises(InvalidValue, match=r"t\.parquet .* 2000 values; allowed are 1999"):
+            reader(tmp_path / "t.parquet")
 
 
 def test_a_missing_file_is_both_kinds_of_error(tmp_path: Path) -> None:
@@ -270,7 +285,7 @@ PLANE = '<element class="vertical_plane"><x0>0</x0><y0>0</y0><x1>{}</x1><y1>0</y
     ("element", "message"),
     [
         (BLOCK.format("<pt>1e9 0</pt><pt>1e9 1</pt><pt>1000000001 1</pt>"), "odd: a part of"),
-        (BLOCK.format("<pt>0 0</pt><pt>1e-5 0</pt><pt>1e-5 1e-5</pt>"), "odd"),
+        (BLOCK.format("<pt>0 0</pt><pt>1e-12 0</pt><pt>2 1</pt><pt>0 2</pt>"), "odd: a part of"),
         (PLANE.format("1e9"), "allowed are 500000 m"),
         (PLANE.format("1e15"), "allowed are 500000 m"),
     ],

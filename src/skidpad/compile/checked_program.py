@@ -16,7 +16,7 @@ from .operations import BOOL_OPS, CALL_OPS, LOWERED_OPS, TRACED_OPS, Instruction
 MOST_INSTRUCTIONS = 5_000_000
 """Instructions of a Program with its functions."""
 MOST_EXECUTED = 1_000_000_000
-"""Operations that one run of a Program may take, loops included."""
+"""Instructions that one run of a Program may take, loops included."""
 MOST_FIELDS = 100_000
 """Fields of a port."""
 
@@ -35,11 +35,19 @@ def check_program(program: Program, where: str) -> None:
     for k, function in enumerate(functions):
         _Check(function, functions[:k], where).all()
     _Check(program, functions, where).all()
-    if program.executed > MOST_EXECUTED:
+    if _work(program) > MOST_EXECUTED:
         raise InvalidValue(
-            f"{where} has a program that runs {program.executed:.3g} operations at a time; "
-            f"allowed are {MOST_EXECUTED:.3g}"
+            f"{where} has a program that runs more than {MOST_EXECUTED} instructions at a time"
         )
+
+
+def _work(program: Program) -> int:
+    """Instructions that one run takes, those of what it calls included."""
+    work: list[int] = []
+    for part in (*program.functions, program):
+        calls = sum((work[i.imm[0]] + 1) * i.imm[1] for i in part.code if i.op == "call")
+        work.append(len(part.code) + calls)
+    return work[-1]
 
 
 class _Check:

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 T = TypeVar("T", bound=Table)
 
-MOST_VALUES = 1_000_000_000
+MOST_VALUES = 500_000_000
 """Numbers of a table that is read from a Parquet file, whatever they take there."""
 FORMAT = 1
 """Version of the metadata layout in Parquet files."""
@@ -77,7 +77,9 @@ def parquet_table(path: str | os.PathLike[str], purpose: str) -> Any:
     """The Arrow table of a Parquet file, if its numbers fit into memory."""
     parquet = require("pyarrow.parquet", purpose=purpose)
     with reading(path, "is not a readable Parquet file"), parquet.ParquetFile(path) as file:
-        values = file.metadata.num_rows * file.metadata.num_columns
+        about = file.metadata
+        groups = (about.row_group(k).num_rows for k in range(about.num_row_groups))
+        values = max(about.num_rows, sum(groups)) * about.num_columns
         if values > MOST_VALUES:
             raise InvalidValue(
                 f"{Path(path)} says it has {values} values; allowed are {MOST_VALUES}"
