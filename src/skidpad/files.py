@@ -177,7 +177,7 @@ def reading_yaml(file: str | os.PathLike[str]) -> Generator[None]:
         if not isinstance(cause, yaml.MarkedYAMLError) or cause.problem_mark is None:
             raise
         line = cause.problem_mark.line + 1
-        raise InvalidValue(f"{os.fspath(file)}, line {line}: not YAML: {cause.problem}") from cause
+        raise InvalidValue(f"{os.fspath(file)}, line {line}: {cause.problem}") from cause
 
 
 def _expanded(node: Any, sizes: dict[int, int]) -> int:

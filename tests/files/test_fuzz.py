@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import random
 import warnings
 import zlib
@@ -22,6 +23,39 @@ def silence() -> Iterator[None]:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         yield
+
+
+BY_NAME = {kind.name: kind for kind in KINDS}
+FOUND = [
+    ("plant", b'"dt":"', b'"dt":%s,"x":"' % (b"9" * 5000)),
+    ("program", b'"code":[', b'"code":[' + b"[" * 2000),
+    ("trajectory-csv", b"0.125", b"\xb7"),
+    ("log-csv", b"x [m]", b"a" + b" " * 20_000 + b"b ]"),
+    ("map-yaml", b"0.65", b"9" * 5000),
+    ("map-yaml", b"0.65", b"2026-02-31"),
+    ("map-yaml", b"trinary", b"{a: " * 2000),
+    ("truck-model", b"0.08421", b"[" * 2000),
+    ("truck-walls", b"[[[0", b'{"a":' * 2000 + b"[[[0"),
+    ("osm", b'k="local_y" v="4.0"', b'k="local_y" v="1e308"'),
+    ("osm", b'k="local_x" v="20.0"', b'k="local_x" v="1e30"'),
+    ("world", b"90</init_pose>", b"$f{inf%2}</init_pose>"),
+    ("world", b"90</init_pose>", b"$f{randomize(inf)}</init_pose>"),
+    ("autoware-parameters", b"50.0", b"9" * 400),
+    ("autoware-parameters", b"50.0", b"1" * 100_000 + b"x"),
+]
+"""What was found: a kind of file, and what stands there instead of what."""
+
+
+@pytest.mark.parametrize(("name", "there", "instead"), FOUND)
+def test_found_cases(name: str, there: bytes, instead: bytes, tmp_path: Path) -> None:
+    kind = BY_NAME[name]
+    path = tmp_path / kind.file
+    kind.make(path)
+    content = path.read_bytes()
+    assert there in content
+    path.write_bytes(content.replace(there, instead, 1))
+    with contextlib.suppress(SkidpadError):
+        kind.read(path)
 
 
 @pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.name)

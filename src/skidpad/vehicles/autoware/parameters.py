@@ -213,7 +213,7 @@ def _typed(parameter: Parameter, item: Entry) -> Any:
     elif kind == "integer" and isinstance(value, int):
         return value
     elif kind == "double" and isinstance(value, numbers.Real):
-        return _finite(item, float(value))
+        return _finite(item, value)
     raise InvalidValue(
         f"{item.place}: {item.name} must be {_TYPES[kind]}, got {value!r} ({type(value).__name__})"
     )
@@ -229,10 +229,14 @@ _TYPES = {
 }
 
 
-def _finite(item: Entry, value: float) -> float:
-    if not math.isfinite(value):
-        raise InvalidValue(f"{item.place}: {item.name} = {value} must be finite")
-    return value
+def _finite(item: Entry, value: Any) -> float:
+    try:
+        number = float(value)
+    except OverflowError:  # a whole number of hundreds of digits
+        number = math.inf
+    if not math.isfinite(number):
+        raise InvalidValue(f"{item.place}: {item.name} = {number} must be finite")
+    return number
 
 
 def _milliseconds(item: Entry) -> float:
