@@ -50,6 +50,7 @@ if TYPE_CHECKING:
     from .errors import (
         InvalidValue,
         MissingExtra,
+        MissingFile,
         SimulationDiverged,
         SimulatorInUse,
         SkidpadError,
@@ -82,6 +83,7 @@ __all__ = [
     "Limits",
     "Map",
     "MissingExtra",
+    "MissingFile",
     "Model",
     "PlanningSimulator",
     "Policy",
@@ -165,6 +167,7 @@ _HOMES = {
     "Limits": "body",
     "Map": "plane.maps",
     "MissingExtra": "errors",
+    "MissingFile": "errors",
     "Model": "model",
     "PlanningSimulator": "compat.autoware",
     "Policy": "policy",

@@ -7,6 +7,7 @@ from typing import Any
 __all__ = [
     "InvalidValue",
     "MissingExtra",
+    "MissingFile",
     "SimulationDiverged",
     "SimulatorInUse",
     "SkidpadError",
@@ -22,6 +23,10 @@ class SkidpadError(Exception):
 
 class InvalidValue(SkidpadError, ValueError):
     """A value that cannot be used: wrong field, shape, sign, unit range, NaN or infinity."""
+
+
+class MissingFile(InvalidValue, FileNotFoundError):
+    """A file that is to be read does not exist."""
 
 
 class TraceError(SkidpadError, TypeError):

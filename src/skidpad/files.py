@@ -1,14 +1,31 @@
-"""Files: texts that can be read, and files that are either whole or not there."""
+"""Files: read with errors that name them, and written so that they are whole or not there.
+
+A file may come from anyone. What is not what it should be raises `InvalidValue` (`MissingFile` if
+there is none), with the file and the place, whatever the library that reads it raises; what would
+grow without bound is refused.
+"""
 
 from __future__ import annotations
 
+import json
 import os
 import secrets
 from collections.abc import Generator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
-from .errors import InvalidValue
+from .errors import InvalidValue, MissingFile, SkidpadError
+from .extras import require
+
+LARGEST = 1 << 30
+"""Bytes of the largest file that is read as a whole."""
+LARGEST_BLOCK = 512 << 20
+"""Bytes that a compressed block of a file may hold."""
+LARGEST_YAML = 1 << 20
+"""Bytes of the largest YAML file: they hold settings, and reading them is slow."""
+MOST_YAML_NODES = 100_000
+"""Values of a YAML file, each counted as often as aliases repeat it."""
 
 
 @contextmanager
@@ -32,11 +49,144 @@ def replacing(path: str | os.PathLike[str]) -> Generator[Path]:
         raise
 
 
-def text_of(file: Path) -> str:
+@contextmanager
+def reading(file: str | os.PathLike[str], fault: str) -> Generator[None]:
+    """Whatever the block raises becomes an error that begins with the file and `fault`, as in
+    "is not YAML".
+
+    For blocks that call a library, which may raise anything for bytes it does not expect.
+    """
+    try:
+        yield
+    except SkidpadError as error:
+        if type(error) is not InvalidValue or os.fspath(file) in str(error):
+            raise
+        raise InvalidValue(f"{os.fspath(file)} {fault}: {error}") from error
+    except Warning:  # that the user's filters turn into an error
+        raise
+    except OSError as error:
+        kind = MissingFile if isinstance(error, FileNotFoundError) else InvalidValue
+        # One without a number is a library's word about the content.
+        fault = fault if fault.startswith("cannot be read") or not error.errno else "cannot be read"
+        raise kind(f"{os.fspath(file)} {fault}: {error.strerror or error}") from error
+    except RecursionError as error:
+        raise InvalidValue(f"{os.fspath(file)} {fault}: nested too deeply") from error
+    except Exception as error:
+        reason = f"{type(error).__name__}: {error}"
+        raise InvalidValue(f"{os.fspath(file)} {fault}: {reason:.500}") from error
+
+
+def bytes_of(file: str | os.PathLike[str]) -> bytes:
+    """The content of a file; raises for one that cannot be read or is too large."""
+    path = Path(file)
+    with reading(path, "cannot be read"):
+        size = path.stat().st_size
+        if size > LARGEST:
+            raise InvalidValue(f"{path} has {size} bytes; allowed are {LARGEST}")
+        return path.read_bytes()
+
+
+def text_of(file: str | os.PathLike[str], kind: str = "a text file in UTF-8") -> str:
     """The text of a file in UTF-8; raises for one that cannot be read or is not text."""
     try:
-        return file.read_text(encoding="utf-8-sig")
-    except OSError as error:
-        raise InvalidValue(f"{file} cannot be read: {error.strerror or error}") from error
+        return bytes_of(file).decode("utf-8-sig")
     except UnicodeDecodeError as error:
-        raise InvalidValue(f"{file} is not a text file in UTF-8: {error}") from error
+        raise InvalidValue(f"{os.fspath(file)} is not {kind}: {error}") from error
+
+
+def json_of(file: str | os.PathLike[str], kind: str = "JSON") -> Any:
+    """What a JSON file holds."""
+    return parsed_json(text_of(file, kind), os.fspath(file), kind)
+
+
+def parsed_json(text: str | bytes, source: str, kind: str = "JSON") -> Any:
+    """What a JSON text holds; `source` begins the errors."""
+    try:
+        with reading(source, f"is not {kind}"):
+            return json.loads(text)
+    except InvalidValue as error:
+        cause = error.__cause__
+        if not isinstance(cause, json.JSONDecodeError):
+            raise
+        raise InvalidValue(
+            f"{source}, line {cause.lineno}, column {cause.colno}: not {kind}: {cause.msg}"
+        ) from cause
+
+
+def unpacked(data: bytes, compression: str, size: int) -> bytes:
+    """A block of an MCAP file that says that it holds so many bytes; raises ValueError if not."""
+    if size > LARGEST_BLOCK:
+        raise ValueError(f"it claims to hold {size} bytes; at most {LARGEST_BLOCK} are read")
+    if compression == "zstd":
+        zstandard = require("zstandard", purpose="A recording")
+        # The frame says for itself how much it holds, and the decompressor believes it.
+        if zstandard.frame_content_size(data) not in (-1, size):
+            raise ValueError("it holds another number of bytes than it says")
+        data = zstandard.ZstdDecompressor().decompress(data, max_output_size=size)
+    elif compression == "lz4":
+        import lz4.frame
+
+        decompressor: Any = lz4.frame.LZ4FrameDecompressor()
+        data = decompressor.decompress(data, max_length=size + 1)
+    elif compression:
+        raise ValueError(f"its compression {compression!r} is unknown")
+    if len(data) != size:
+        raise ValueError("it holds another number of bytes than it says")
+    return data
+
+
+def yaml_of(file: str | os.PathLike[str]) -> Any:
+    """What a YAML file holds: plain values only, and none that aliases make large."""
+    import yaml
+
+    text = yaml_text_of(file)
+    with reading_yaml(file):
+        loader = yaml.SafeLoader(text)
+        try:
+            node = loader.get_single_node()
+            if node is not None and _expanded(node, {}) > MOST_YAML_NODES:
+                raise InvalidValue(
+                    f"{os.fspath(file)} has more than {MOST_YAML_NODES} values of YAML, aliases "
+                    "included"
+                )
+            return None if node is None else loader.construct_document(node)
+        finally:
+            loader.dispose()
+
+
+def yaml_text_of(file: str | os.PathLike[str]) -> str:
+    """The text of a YAML file, if it is small enough to be one of settings."""
+    text = text_of(file)
+    if len(text) > LARGEST_YAML:
+        raise InvalidValue(
+            f"{os.fspath(file)} has {len(text)} characters of YAML; allowed are {LARGEST_YAML}"
+        )
+    return text
+
+
+@contextmanager
+def reading_yaml(file: str | os.PathLike[str]) -> Generator[None]:
+    """`reading`, for a block that calls PyYAML: its errors have their line."""
+    import yaml
+
+    try:
+        with reading(file, "is not YAML"):
+            yield
+    except InvalidValue as error:
+        cause = error.__cause__
+        if not isinstance(cause, yaml.MarkedYAMLError) or cause.problem_mark is None:
+            raise
+        line = cause.problem_mark.line + 1
+        raise InvalidValue(f"{os.fspath(file)}, line {line}: {cause.problem}") from cause
+
+
+def _expanded(node: Any, sizes: dict[int, int]) -> int:
+    """Values of a YAML node with all that is below it, repetitions by aliases included."""
+    if isinstance(node.value, str):
+        return 1
+    if id(node) in sizes:
+        return sizes[id(node)]
+    sizes[id(node)] = MOST_YAML_NODES + 1  # as long as it is open: what holds itself has no end
+    parts = (part for entry in node.value for part in (entry if type(entry) is tuple else (entry,)))
+    sizes[id(node)] = 1 + sum(_expanded(part, sizes) for part in parts)
+    return sizes[id(node)]

@@ -13,7 +13,7 @@ from skidpad import Program
 from skidpad.compile import llvm, native
 from skidpad.compile.builder import Builder
 from skidpad.compile.kernels import apply_module
-from skidpad.compile.program import BOOL_OPS, LOWERED_OPS, Instruction, Port
+from skidpad.compile.operations import BOOL_OPS, LOWERED_OPS, Instruction, Port
 from skidpad.errors import UnknownOperation
 
 EVERYWHERE = [(p, n) for p in PRECISIONS for n in LANES]

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from fleet.scripts import run
-from skidpad.compile import cache
+from skidpad.compile import cache, loops
 from skidpad.compile.loops import loop
 
 
@@ -127,6 +127,26 @@ def test_a_full_disk_means_compiling_again(folder: Path, monkeypatch: pytest.Mon
     monkeypatch.setattr(os, "replace", full)
     assert use() == COMPILED
     assert list(folder.iterdir()) == []
+
+
+@pytest.mark.parametrize("error", [MemoryError, OSError, pickle.PicklingError, TypeError])
+def test_what_cannot_be_pickled_is_compiled_again(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, error: type[Exception]
+) -> None:
+    def refuse(_: Any) -> bytes:
+        raise error("cannot be pickled")
+
+    entry_of(folder).unlink()
+    monkeypatch.setattr(loops, "dumps", refuse)
+    assert use() == use() == COMPILED
+    assert list(folder.iterdir()) == []
+
+
+def test_a_folder_in_the_place_of_an_entry_means_compiling_again(folder: Path) -> None:
+    entry = entry_of(folder)
+    entry.unlink()
+    entry.mkdir()
+    assert use() == use() == COMPILED
 
 
 def test_a_folder_that_cannot_be_used_means_compiling_again(

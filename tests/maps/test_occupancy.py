@@ -127,7 +127,7 @@ def test_numbers_as_ros_writes_them(tmp_path: Path) -> None:
         (YAML + "mode: binary\n", "mode = 'binary' is unknown; allowed are trinary, scale, raw"),
         (YAML.replace("map.pgm", "other.pgm"), "other.pgm cannot be read as an image"),
         (YAML.replace("image: map.pgm", "image: 3"), "image = 3 must be the path of an image"),
-        ("image: [", "not YAML"),
+        ("image: [", "line 1: expected the node content"),
         ("just text", "holds no map"),
     ],
 )

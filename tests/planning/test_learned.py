@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+import skidpad as sp
 from planning import sub_models
 from skidpad.compat.autoware.learned import INTERFACE, LearnedMotion
 from skidpad.errors import InvalidValue
@@ -225,6 +226,31 @@ def test_it_is_made_of_parameters_by_name() -> None:
     assert math.isnan(model.motion.a_x)
     with pytest.raises(InvalidValue, match="needs the parameters model_class_names"):
         LearnedMotion.of(values | {"model_class_names": None}, 0.02)
+
+
+def test_a_file_may_name_modules_only_if_that_is_allowed(tmp_path: Path) -> None:
+    trace = tmp_path / "imported"
+    (tmp_path / "planted_sub_model.py").write_text(f"open({str(trace)!r}, 'w').close()")
+    file = tmp_path / "p.yaml"
+    file.write_text(
+        "/**:\n  ros__parameters:\n    vehicle_model_type: LEARNED_STEER_VEL\n"
+        "    model_module_paths: [planted_sub_model]\n    model_param_paths: ['']\n"
+        "    model_class_names: [SteerLag]\n"
+    )
+    with pytest.MonkeyPatch.context() as patch:
+        patch.syspath_prepend(str(tmp_path))
+        for arguments in ([file], ["LEARNED_STEER_VEL", file], ["LEARNED_STEER_VEL", [file, {}]]):
+            with pytest.raises(InvalidValue, match=r"p\.yaml, line .*allow_import=True"):
+                sp.PlanningSimulator(*arguments)
+        with pytest.raises(InvalidValue, match=r"p\.yaml, line 5: .*allow_import=True"):
+            sp.PlanningSimulator(file, model_module_paths=[MODULE], model_class_names=["SteerLag"])
+        assert not trace.exists()
+        own = {"model_module_paths": [MODULE], "model_class_names": ["SteerLag"]}
+        sp.PlanningSimulator([file, own], model_param_paths=[""])
+        assert not trace.exists()
+        with pytest.raises(InvalidValue, match="is no class of"):
+            sp.PlanningSimulator(file, allow_import=True)
+        assert trace.exists()
 
 
 def test_unequal_lengths_are_named() -> None:

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from .program import BOOL_OPS, Instruction
+from .operations import BOOL_OPS, Instruction
 
 MAGIC = {"float64": 1.5 * 2.0**52, "float32": 1.5 * 2.0**23}
 """Adding this to a number of moderate size rounds it to an integer, which then stands in the low

@@ -28,7 +28,8 @@ from typing import NamedTuple
 from ..errors import InvalidValue, MissingExtra, SkidpadError, UnknownOperation
 from .builder import MAGIC
 from .functions import skipped_by
-from .program import BOOL_OPS, INFIX, Instruction, Program
+from .operations import BOOL_OPS, Instruction
+from .program import INFIX, Program
 
 FLAGS = ("-std=c99", "-O2", "-ffp-contract=off", "-fno-fast-math")
 """Compiler flags under which the emitted source keeps its bits."""

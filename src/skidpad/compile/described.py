@@ -14,6 +14,7 @@ from uuid import uuid4
 from weakref import WeakValueDictionary
 
 from .. import record
+from ..errors import InvalidValue
 from ..units import Allowed, Unit
 
 Place = tuple[str, str]
@@ -115,6 +116,7 @@ def record_type(name: str, rows: list[list[Any]]) -> type:
     """A record class from its described leaves; dotted names become nested records."""
     groups: dict[str, list[list[Any]]] = {}
     for row in rows:
+        _check_row(row)
         groups.setdefault(row[0].partition(".")[0], []).append(row)
     hints: dict[str, Any] = {}
     defaults: dict[str, Any] = {}
@@ -129,6 +131,20 @@ def record_type(name: str, rows: list[list[Any]]) -> type:
         hints[entry] = _annotated(symbol, dimension, bounds)
         defaults[entry] = default
     return record.define(name, hints, defaults, docs)
+
+
+def _check_row(row: Any) -> None:
+    """Raise unless a row is one that `described` could have written; it may come from a file."""
+    name, symbol, dimension, default, bounds, doc = row
+    texts = all(isinstance(text, str) for text in (name, symbol, doc))
+    numbers = [*dimension, *(() if default is None else (default,))]
+    plain = all(type(n) in (int, float) and math.isfinite(n) for n in numbers)
+    if not (texts and plain and len(dimension) == 3):
+        raise InvalidValue(f"{row!r:.200} describes no field of a record")
+    if bounds is not None:
+        low, high, open_low = bounds
+        if type(open_low) is not bool or not float(low) <= float(high):
+            raise InvalidValue(f"{name}: {bounds!r:.200} is no range")
 
 
 def _annotated(symbol: str, dimension: list[float], bounds: list[Any] | None) -> Any:

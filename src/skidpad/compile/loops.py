@@ -8,6 +8,7 @@ user's own, checked before it is unpickled, and compiled again if anything is wr
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import hashlib
 import pickle
@@ -57,8 +58,8 @@ class _OnDisk:
     def load_overload(self, sig: Any, target_context: Any) -> Any:
         """The compiled function for arguments of some types, or None."""
         target_context.refresh()
-        body = cache.load(self._entry(sig, target_context.codegen()))
         try:
+            body = cache.load(self._entry(sig, target_context.codegen()))
             return body and _rebuilt(target_context, *pickle.loads(body))
         except Exception:
             # Whatever is wrong with an entry, the function can be compiled.
@@ -66,7 +67,10 @@ class _OnDisk:
 
     def save_overload(self, sig: Any, data: Any) -> None:
         """Keep a compiled function, if it does not depend on addresses in this process."""
-        if not data.library.has_dynamic_globals:
+        if data.library.has_dynamic_globals:
+            return
+        # What cannot be kept is compiled again next time; the function itself is ready.
+        with contextlib.suppress(Exception):
             cache.store(self._entry(sig, data.codegen), dumps(data._reduce()))
 
     def _entry(self, sig: Any, codegen: Any) -> str:

@@ -19,7 +19,8 @@ from ..errors import InvalidValue, UnknownOperation
 from .builder import Builder
 from .dead_code import without_dead_code
 from .elementary import LONE, RULES, forward_atan2
-from .program import CALL_OPS, Instruction, Program
+from .operations import CALL_OPS, Instruction
+from .program import Program
 
 PRECISIONS = ("float32", "float64")
 
@@ -65,6 +66,7 @@ class _Lowering:
         self.fused = _fusable_products(program)
         self.paired = _paired_angles(program)
         self.held = program.held
+        self.positive = _never_negative(program.code)
         self.place: list[int] = []
         for k in range(len(program.code)):
             self.place.append(self._value(k))
@@ -101,7 +103,7 @@ class _Lowering:
             return RULES["pow"](b, args[0], i.imm)
         if i.op in self.native:
             return b.emit(i.op, *args)
-        if i.op == "atan2" and _never_negative(self.code, i.args[1]):
+        if i.op == "atan2" and self.positive[i.args[1]]:
             return forward_atan2(b, *args)
         lone = LONE.get(i.op) if i.args[0] not in self.paired else None
         rule = lone or _DIRECT.get(i.op) or RULES.get(i.op)
@@ -147,8 +149,9 @@ class _Lowering:
     def _surely_finite(self, k: int) -> bool:
         """Whether a value is a constant or a held input, which is checked, or that with a sign."""
         i = self.code[k]
-        if i.op in ("neg", "abs"):
-            return self._surely_finite(i.args[0])
+        while i.op in ("neg", "abs"):
+            k = i.args[0]
+            i = self.code[k]
         return i.op == "const" or (i.op == "input" and self.held[k])
 
 
@@ -198,14 +201,17 @@ def _fusable_products(program: Program) -> set[int]:
     return products
 
 
-def _never_negative(code: tuple[Instruction, ...], k: int) -> bool:
-    """Whether a value is positive, +0 or NaN, as far as its operation tells."""
-    i = code[k]
-    if i.op == "const":
-        return math.copysign(1.0, i.imm) > 0.0
-    if i.op == "max":
-        return any(_never_negative(code, a) for a in i.args)
-    return i.op in ("abs", "exp", "cosh")
+def _never_negative(code: tuple[Instruction, ...]) -> list[bool]:
+    """For each value whether it is positive, +0 or NaN, as far as its operation tells."""
+    known: list[bool] = []
+    for i in code:
+        if i.op == "const":
+            known.append(math.copysign(1.0, i.imm) > 0.0)
+        elif i.op == "max":
+            known.append(any(known[a] for a in i.args))
+        else:
+            known.append(i.op in ("abs", "exp", "cosh"))
+    return known
 
 
 def _paired_angles(program: Program) -> set[int]:

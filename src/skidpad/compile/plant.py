@@ -15,10 +15,12 @@ from typing import Any, NamedTuple
 
 from .. import record
 from ..errors import InvalidValue
+from ..files import json_of, reading
 from ..integrate.base import Integrator
 from ..model import Vehicle
 from ..units import m_s, s
 from . import pipeline
+from .checked_plant import check_plant
 from .described import KnownRecord, described, known_record, record_type
 from .program import Program
 
@@ -156,10 +158,7 @@ class Plant:
     @classmethod
     def load(cls, path: str | Path) -> tuple[Plant, float]:
         """A plant and its dt from a file that `save` wrote."""
-        try:
-            document = json.loads(Path(path).read_text("utf-8"))
-        except (UnicodeDecodeError, json.JSONDecodeError) as error:
-            raise InvalidValue(f"{path} is not a skidpad plant file: {error}") from error
+        document = json_of(path, "a skidpad plant file")
         if not isinstance(document, dict) or document.get("format") != FORMAT:
             raise InvalidValue(f"{path} is not a skidpad plant file (no format {FORMAT!r})")
         if document.get("version") != FORMAT_VERSION:
@@ -167,10 +166,8 @@ class Plant:
                 f"{path} has plant format version {document.get('version')!r}; "
                 f"this skidpad reads version {FORMAT_VERSION}"
             )
-        try:
+        with reading(path, "is a damaged plant file"):
             return _decoded(cls, document, str(path))
-        except (KeyError, TypeError, ValueError, IndexError) as error:
-            raise InvalidValue(f"{path} is a damaged plant file: {error!r}") from error
 
 
 def _unpickled(document: dict[str, Any], records: dict[str, KnownRecord]) -> Plant:
@@ -198,6 +195,7 @@ def _decoded(
         stable_steps=tuple(map(_stable_step, document.get("stable_steps", ()))),
         **kinds,
     )
+    check_plant(plant)
     return plant, float.fromhex(document["dt"])
 
 

@@ -1,8 +1,8 @@
 """Program: a flat list of operations in single-assignment form, traced or lowered.
 
 The tracer writes Programs of elementary operations (`sin`, `pow`, ...); the lowering turns them
-into Programs of IEEE operations only (`LOWERED_OPS`), which every target can emit with the same
-bits.
+into Programs of IEEE operations only (`operations.LOWERED_OPS`), which every target can emit with
+the same bits.
 
 A large Program may have functions: Programs of one input and one output port that its code calls,
 so that what is run several times is written once. They stand in one list, each after those that it
@@ -17,9 +17,12 @@ from collections import Counter
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 from ..errors import InvalidValue
+from ..files import json_of, reading
+from .checked_program import check_program
+from .operations import CALL_OPS, Instruction, Port
 
 __all__ = ["Instruction", "Port", "Program"]
 
@@ -27,78 +30,12 @@ FORMAT = "skidpad-program"
 FORMAT_VERSION = 2
 """Version 1 had no functions; a Program without them is still written as version 1."""
 
-FLOAT_OPS = {
-    "const": 0,
-    "input": 0,
-    "add": 2,
-    "sub": 2,
-    "mul": 2,
-    "div": 2,
-    "fma": 3,
-    "neg": 1,
-    "abs": 1,
-    "sqrt": 1,
-    "rint": 1,
-    "floor": 1,
-    "copysign": 2,
-    "select": 3,
-    "pow2": 1,
-    "mantissa": 1,
-    "exponent": 1,
-}
-"""Lowered operations that give a number, with their operand counts.
-
-`fma(a, b, c)` is a*b + c rounded once; `rint` rounds to nearest, ties to even; `copysign(a, b)` has
-the magnitude of a; `select(q, a, b)` is a where the boolean q holds. Three work on the bits of a
-number: `pow2(n)` is 2**n for integral n with a normal result (any other n gives some number, never
-a trap); `mantissa(x)` is x with its sign cleared and its exponent set to 0, in [1, 2) for normal x;
-`exponent(x)` is the unbiased exponent field of x as a number.
-"""
-
-BOOL_OPS = {
-    "lt": 2,
-    "le": 2,
-    "eq": 2,
-    "ne": 2,
-    "and": 2,
-    "or": 2,
-    "xor": 2,
-    "not": 1,
-    "testbit": 1,
-}
-"""Lowered operations that give a boolean. Comparisons with NaN are false, but `ne` is true.
-`testbit(x; k)` is bit k of the IEEE representation of x."""
-
-LOWERED_OPS = FLOAT_OPS | BOOL_OPS
-
-CALL_OPS = ("call", "item")
-"""Operations of traced and lowered Programs alike: `call(a, b, ...; k, n)` runs function k on as
-many numbers as it has inputs, n times, each time with the results of the time before as its first
-arguments; `item(c; j)` is result j of the call c."""
-
 NOT_RUN = frozenset({"const", "input", *CALL_OPS})
 """Instructions that are no operations of their own."""
 
 HELD_PORTS = frozenset({"p", "dt"})
 """Input ports whose values stay the same over a whole rollout. They are checked to be finite before
 it starts, and what depends on them alone is computed once."""
-
-
-class Instruction(NamedTuple):
-    """One operation. `args` are indices of earlier instructions."""
-
-    op: str
-    args: tuple[int, ...] = ()
-    imm: Any = None
-    """The number of a `const`; (port, field) of an `input`; the bit of a `testbit`; the exponent of
-    a `pow`; function and number of times of a `call`; the result of an `item`."""
-
-
-class Port(NamedTuple):
-    """A named group of scalars that enters or leaves a Program."""
-
-    name: str
-    fields: tuple[str, ...]
 
 
 @dataclass(frozen=True)
@@ -167,11 +104,7 @@ class Program:
     @classmethod
     def load(cls, path: str | Path) -> Program:
         """Read a Program written by `save`."""
-        try:
-            document = json.loads(Path(path).read_text("utf-8"))
-        except (UnicodeDecodeError, json.JSONDecodeError) as error:
-            raise InvalidValue(f"{path} is not a skidpad program file: {error}") from error
-        return cls.from_document(document, str(path))
+        return cls.from_document(json_of(path, "a skidpad program file"), str(path))
 
     def __str__(self) -> str:
         return "\n".join(_lines(self, self.functions))
@@ -209,17 +142,11 @@ def _decode(document: Any, where: str) -> Program:
             f"{where} has program format version {document.get('version')!r}; "
             f"this skidpad reads versions 1 and {FORMAT_VERSION}"
         )
-    try:
+    with reading(where, "is a damaged program file"):
         functions = tuple(_program(entry) for entry in document.get("functions", ()))
         program = replace(_program(document), meta=document.get("meta", {}), functions=functions)
-        for k, function in enumerate(functions):
-            _check(function, functions[:k], where)
-        _check(program, functions, where)
+        check_program(program, where)
         sound = document["digest"] == program.digest
-    except (KeyError, TypeError, ValueError, OverflowError) as error:
-        if isinstance(error, InvalidValue):
-            raise
-        raise InvalidValue(f"{where} is a damaged program file: {error!r}") from error
     if not sound:
         raise InvalidValue(f"{where} is a damaged program file: its digest does not match")
     return program
@@ -243,45 +170,6 @@ def _instruction(op: str, args: list[int], imm: Any) -> Instruction:
     elif op in ("input", "call"):
         imm = (int(imm[0]), int(imm[1]))
     return Instruction(op, tuple(args), imm)
-
-
-def _check(program: Program, functions: tuple[Program, ...], where: str) -> None:
-    """Raise unless every operand comes before its use and every input and result exists.
-
-    `functions` are those that the code may call.
-    """
-    if program.precision not in (None, "float32", "float64"):
-        raise InvalidValue(f"{where} is for an unknown precision, {program.precision!r}")
-    for k, i in enumerate(program.code):
-        known = program.precision is None or len(i.args) == LOWERED_OPS.get(i.op, -1)
-        if i.op in CALL_OPS:
-            known = _sound_call(program, functions, i)
-        in_order = all(isinstance(a, int) and 0 <= a < k for a in i.args)
-        if i.op == "input":
-            port, index = i.imm
-            in_order = 0 <= port < len(program.inputs)
-            in_order = in_order and 0 <= index < len(program.inputs[port].fields)
-        if not (known and in_order):
-            raise InvalidValue(f"{where} is a damaged program file: instruction {k} {i}")
-    for port, result in zip(program.outputs, program.results, strict=True):
-        if len(port.fields) != len(result) or any(not 0 <= r < len(program.code) for r in result):
-            raise InvalidValue(f"{where} is a damaged program file: output {port.name}")
-
-
-def _sound_call(program: Program, functions: tuple[Program, ...], i: Instruction) -> bool:
-    """Whether a `call` or an `item` fits the function that it is about."""
-    if i.op == "item":
-        source = program.code[i.args[0]]
-        return source.op == "call" and 0 <= i.imm < len(functions[source.imm[0]].results[0])
-    number, times = i.imm
-    function = functions[number] if 0 <= number < len(functions) else None
-    return (
-        function is not None
-        and (times == 1 or (times > 1 and len(function.results[0]) <= len(i.args)))
-        and function.precision == program.precision
-        and len(function.inputs) == len(function.outputs) == 1
-        and len(i.args) == len(function.inputs[0].fields)
-    )
 
 
 INFIX = {

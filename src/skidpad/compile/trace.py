@@ -19,6 +19,7 @@ from ..errors import TraceError, UnknownOperation
 from ..integrate.as_written import as_written
 from .dead_code import without_dead_code
 from .functions import with_loops
+from .operations import TRACED_OPS
 from .program import Instruction, Port, Program
 
 __all__ = ["trace"]
@@ -64,9 +65,6 @@ _SIMPLE = {
     "OP_OR": "or",
 }
 """CasADi operations that have an operation of the same meaning here."""
-
-TRACED_OPS = frozenset({*_SIMPLE.values(), "const", "input", "select", "pow"})
-"""Operations a traced Program may hold."""
 
 
 @cache

@@ -8,14 +8,16 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
-from typing import Any, NamedTuple, cast
+from typing import Any, BinaryIO, NamedTuple, cast
 
 import numpy as np
 
 from ..arrays import Array
 from ..errors import InvalidValue
 from ..extras import require
+from ..files import reading, unpacked
 from .flat_message import FlatMessage, flat_message
 
 Signals = dict[str, tuple[Array, Array]]
@@ -38,26 +40,50 @@ class _Channel(NamedTuple):
 
 def read_mcap(path: Path) -> tuple[Signals, dict[str, str]]:
     """The numbers of a file, and the topics that have none with the reason."""
-    reading = require("mcap.reader", purpose=f"Reading {path}")
     not_mcap = require("mcap.exceptions", purpose=f"Reading {path}").InvalidMagic
     values: dict[str, dict[int, float]] = {}
     unread: dict[str, str] = {}
     channels: dict[int, _Channel] = {}
     try:
-        with path.open("rb") as file:
-            # Not by the index at the end: a recording that was cut short has none.
-            reader = reading.NonSeekingReader(file, validate_crcs=True)
-            for schema, channel, message in reader.iter_messages(log_time_order=False):
+        with reading(path, "is damaged"), path.open("rb") as file:
+            for schema, channel, message in _messages(file, path):
                 if channel.id not in channels:
                     channels[channel.id] = _channel(channel, schema)
                 _take(channels[channel.id], message, values, unread)
-    except not_mcap as error:
-        raise InvalidValue(f"{path} is not an MCAP file") from error
-    except OSError:
+            return _in_order(values), unread
+    except InvalidValue as error:
+        if isinstance(error.__cause__, not_mcap):
+            raise InvalidValue(f"{path} is not an MCAP file") from error.__cause__
         raise
-    except Exception as error:  # of the format, of either decompressor, or of the bytes within
-        raise InvalidValue(f"{path} is damaged: {error}") from error
-    return _in_order(values), unread
+
+
+def _messages(file: BinaryIO, path: Path) -> Iterator[tuple[Any, Any, Any]]:
+    """Schema, channel and message of all messages, in the order of the file.
+
+    Not by the index at the end: a recording that was cut short has none. Nor by the reader of the
+    package, which believes what a chunk says of its size.
+    """
+    streams = require("mcap.stream_reader", purpose=f"Reading {path}")
+    records = require("mcap.records", purpose=f"Reading {path}")
+    schemas: dict[int, Any] = {}
+    channels: dict[int, Any] = {}
+    reader = streams.StreamReader(
+        file, emit_chunks=True, validate_crcs=True, record_size_limit=path.stat().st_size
+    )
+    for whole in reader.records:
+        parts = [whole]
+        if isinstance(whole, records.Chunk):
+            data = unpacked(whole.data, whole.compression, whole.uncompressed_size)
+            plain = replace(whole, compression="", data=data)
+            parts = streams.breakup_chunk(plain, validate_crc=True)
+        for record in parts:
+            if isinstance(record, records.Schema):
+                schemas[record.id] = record
+            elif isinstance(record, records.Channel):
+                channels[record.id] = record
+            elif isinstance(record, records.Message):
+                channel = channels[record.channel_id]
+                yield schemas.get(channel.schema_id), channel, record
 
 
 def _channel(channel: Any, schema: Any) -> _Channel:
@@ -79,7 +105,7 @@ def _take(
     else:
         try:
             numbers = dict(_leaves(json.loads(message.data), ""))
-        except ValueError:
+        except (ValueError, RecursionError, OverflowError):
             unread[channel.topic] = "a message is not JSON"
             return
     for name, value in numbers.items():

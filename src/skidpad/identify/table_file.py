@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import csv
-import re
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -12,6 +10,8 @@ import numpy as np
 from ..arrays import Array
 from ..errors import InvalidValue
 from ..extras import require
+from ..files import reading
+from ..trajectory.files import csv_rows, parquet_table
 
 
 class Cells(NamedTuple):
@@ -27,11 +27,7 @@ class Cells(NamedTuple):
 
 def read_csv(path: Path) -> dict[str, Cells]:
     """The columns of a text table with headings `name` or `name [unit]`."""
-    try:
-        with path.open(encoding="utf-8-sig", newline="") as file:
-            header, *rows = [row for row in csv.reader(file) if row] or [[]]
-    except (UnicodeDecodeError, csv.Error) as error:
-        raise InvalidValue(f"{path} is not a text table in UTF-8: {error}") from error
+    header, *rows = [row for row in csv_rows(path) if row] or [[]]
     if not header:
         raise InvalidValue(f"{path} is empty: a heading with names of columns is expected")
     for line, row in enumerate(rows, start=2):
@@ -47,9 +43,10 @@ def read_csv(path: Path) -> dict[str, Cells]:
 
 
 def _heading(text: str) -> tuple[str, str]:
-    match = re.fullmatch(r"\s*(?P<name>.*?)\s*(\[(?P<unit>[^\[\]]*)\])?\s*", text)
-    assert match is not None
-    return match["name"], (match["unit"] or "").strip()
+    name, bracket, unit = text.strip().rpartition("[")
+    if bracket and unit.endswith("]") and "]" not in unit[:-1]:
+        return name.strip(), unit[:-1].strip()
+    return text.strip(), ""
 
 
 def _parsed(cells: tuple[str, ...], unit: str) -> Cells:
@@ -68,13 +65,9 @@ def _parsed(cells: tuple[str, ...], unit: str) -> Cells:
 def read_parquet(path: Path) -> dict[str, Cells]:
     """The columns of a Parquet file; moments in time become s."""
     arrow = require("pyarrow", purpose=f"Reading {path}")
-    parquet = require("pyarrow.parquet", purpose=f"Reading {path}")
-    try:
-        with parquet.ParquetFile(path) as file:
-            table = file.read()
-    except arrow.ArrowInvalid as error:
-        raise InvalidValue(f"{path} is not a readable Parquet file: {error}") from error
-    return {part.name: _of_arrow(part, table.column(part.name), arrow) for part in table.schema}
+    with reading(path, "is not a readable Parquet file"):
+        table = parquet_table(path, f"Reading {path}")
+        return {part.name: _of_arrow(part, table.column(part.name), arrow) for part in table.schema}
 
 
 def _of_arrow(part: Any, column: Any, arrow: Any) -> Cells:

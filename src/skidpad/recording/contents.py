@@ -23,9 +23,10 @@ from numpy.lib.stride_tricks import sliding_window_view
 from numpy.typing import NDArray
 
 from ..errors import InvalidValue, SkidpadError
+from ..files import unpacked
 from . import libraries
 from .checksums import Damaged, intact
-from .mcap_file import LARGEST_CHUNK, MAGIC
+from .mcap_file import MAGIC
 
 if TYPE_CHECKING:
     from mcap.records import Channel, Chunk, Schema, Statistics
@@ -101,7 +102,7 @@ class Contents:
         """The messages of a chunk; raises `Damaged` if they are not what they were."""
         chunk = self.chunk(place)
         try:
-            data = _unpacked(chunk)
+            data = unpacked(chunk.data, chunk.compression, chunk.uncompressed_size)
         except Exception as error:  # each library has errors of its own
             raise Damaged(
                 f"the chunk at byte {place.offset} cannot be unpacked: {error}"
@@ -221,9 +222,9 @@ def opened(path: Path) -> Generator[Contents]:
             contents = Contents(path, data)
             contents.follow()
             yield contents
-        except SkidpadError:
+        except (SkidpadError, OSError):
             raise
-        except (struct.error, LookupError, ValueError) as error:
+        except Exception as error:  # of the format, of JSON, or of what is made of either
             raise InvalidValue(
                 f"{path} is damaged: {error}; `skidpad recover` keeps what is whole"
             ) from error
@@ -238,23 +239,3 @@ def _mapped(path: Path) -> mmap.mmap:
             return mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
     except OSError as error:
         raise InvalidValue(f"cannot read {path}: {error.strerror or error}") from error
-
-
-def _unpacked(chunk: Chunk) -> bytes:
-    size = chunk.uncompressed_size
-    if size > LARGEST_CHUNK:
-        raise Damaged(f"it claims to hold {size} bytes; at most {LARGEST_CHUNK} are read")
-    if chunk.compression == "zstd":
-        zstandard = libraries.zstandard
-        # The frame says for itself how much it holds, and the decompressor believes it.
-        if zstandard.frame_content_size(chunk.data) not in (-1, size):
-            raise Damaged("it holds another number of bytes than it says")
-        return zstandard.ZstdDecompressor().decompress(chunk.data, max_output_size=size)
-    if chunk.compression == "lz4":
-        import lz4.frame
-
-        decompressor: Any = lz4.frame.LZ4FrameDecompressor()
-        return decompressor.decompress(chunk.data, max_length=size + 1)
-    if chunk.compression:
-        raise Damaged(f"its compression {chunk.compression!r} is unknown")
-    return chunk.data

@@ -24,6 +24,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import SkidpadError
+from ..files import LARGEST_BLOCK
 from . import libraries
 
 if TYPE_CHECKING:
@@ -31,7 +32,7 @@ if TYPE_CHECKING:
 
 MAGIC = b"\x89MCAP0\r\n"
 """At the beginning and at the end of a file."""
-LARGEST_CHUNK = 512 << 20
+LARGEST_CHUNK = LARGEST_BLOCK
 """Bytes of messages in a chunk that is read: a few bytes may claim to be any number of them. What
 is recorded has some megabytes, and as many as the occupancy grids of its stage."""
 _LEVEL = -5

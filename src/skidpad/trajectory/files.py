@@ -6,6 +6,7 @@ pyarrow and pandas are imported by the functions that need them, as they are slo
 from __future__ import annotations
 
 import csv
+import io
 import json
 import os
 import re
@@ -20,7 +21,7 @@ from .. import units as unit_aliases
 from ..arrays import Array
 from ..errors import InvalidValue, SkidpadError
 from ..extras import require
-from ..files import replacing
+from ..files import reading, replacing, text_of
 from ..units import Unit
 from .columns import Column, Role
 from .table import SECOND, Table
@@ -30,6 +31,8 @@ if TYPE_CHECKING:
 
 T = TypeVar("T", bound=Table)
 
+MOST_VALUES = 500_000_000
+"""Numbers of a table that is read from a Parquet file, whatever they take there."""
 FORMAT = 1
 """Version of the metadata layout in Parquet files."""
 
@@ -66,13 +69,25 @@ def to_parquet(trajectory: Table, path: str | os.PathLike[str]) -> None:
 
 def from_parquet(kind: type[T], path: str | os.PathLike[str]) -> T:
     """See `Trajectory.from_parquet`. Columns without our metadata become plain-number states."""
-    arrow = require("pyarrow", purpose="Trajectory.from_parquet")
-    parquet = require("pyarrow.parquet", purpose="Trajectory.from_parquet")
-    try:
-        with parquet.ParquetFile(path) as file:
-            table = file.read()
-    except arrow.ArrowInvalid as error:
-        raise InvalidValue(f"{Path(path)} is not a readable Parquet file: {error}") from error
+    with reading(path, "is not a readable Parquet file"):
+        return _of_table(kind, path, parquet_table(path, "Trajectory.from_parquet"))
+
+
+def parquet_table(path: str | os.PathLike[str], purpose: str) -> Any:
+    """The Arrow table of a Parquet file, if its numbers fit into memory."""
+    parquet = require("pyarrow.parquet", purpose=purpose)
+    with reading(path, "is not a readable Parquet file"), parquet.ParquetFile(path) as file:
+        about = file.metadata
+        groups = (about.row_group(k).num_rows for k in range(about.num_row_groups))
+        values = max(about.num_rows, sum(groups)) * about.num_columns
+        if values > MOST_VALUES:
+            raise InvalidValue(
+                f"{Path(path)} says it has {values} values; allowed are {MOST_VALUES}"
+            )
+        return file.read()
+
+
+def _of_table(kind: type[T], path: str | os.PathLike[str], table: Any) -> T:
     if "t" not in table.column_names:
         raise InvalidValue(
             f"{Path(path)} has no column 't' (time in s); it has {', '.join(table.column_names)}"
@@ -104,8 +119,7 @@ def to_csv(trajectory: Table, path: str | os.PathLike[str]) -> None:
 def from_csv(kind: type[T], path: str | os.PathLike[str], units: Mapping[str, Unit]) -> T:
     """See `Trajectory.from_csv`."""
     source = Path(path)
-    with source.open(encoding="utf-8", newline="") as file:
-        header, *rows = list(csv.reader(file)) or [[]]
+    header, *rows = csv_rows(source) or [[]]
     heads = [_heading(source, text, units) for text in header]
     names = [name for name, _ in heads]
     if names[:1] != ["t"]:
@@ -119,6 +133,15 @@ def from_csv(kind: type[T], path: str | os.PathLike[str], units: Mapping[str, Un
         for (name, unit), column in zip(heads[1:], values[1:], strict=True)
     )
     return kind(values[0], columns, name=source.stem)
+
+
+def csv_rows(file: Path) -> list[list[str]]:
+    """The rows of a CSV file, also those without a cell."""
+    reader = csv.reader(io.StringIO(text_of(file, "a text table"), newline=""))
+    try:
+        return list(reader)
+    except csv.Error as error:
+        raise InvalidValue(f"{file}, line {reader.line_num}: not CSV: {error}") from error
 
 
 def column_notes(column: Column) -> dict[str, str]:
@@ -158,10 +181,10 @@ def _numbers(name: str, table: Any) -> Array:
 
 
 def _heading(source: Path, text: str, units: Mapping[str, Unit]) -> tuple[str, Unit]:
-    match = re.fullmatch(r"\s*(?P<name>[^\[\]]+?)\s*\[(?P<unit>[^\[\]]*)\]\s*", text)
-    if match is None:
+    match = re.fullmatch(r"(?P<name>[^\[\]]+)\[(?P<unit>[^\[\]]*)\]", text.strip())
+    if match is None or not match["name"].strip():
         raise InvalidValue(f"{source}: column heading {text!r} must be of the form 'name [unit]'")
-    name, symbol = match["name"], match["unit"].strip()
+    name, symbol = match["name"].strip(), match["unit"].strip()
     if name in units:
         return name, units[name]
     known = known_units()

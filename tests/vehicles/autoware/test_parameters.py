@@ -240,7 +240,7 @@ def test_a_wrong_type_in_a_mapping_is_named(given: Any, said: str) -> None:
         ("vel_lim: !!python/object/apply:os.getcwd []\n", "could not determine a constructor"),
         ("- 1\n- 2\n", "holds no parameters"),
         ("", "holds no parameters"),
-        ("\0", "cannot be understood"),
+        ("\0", "is not YAML"),
         ("[" * 5000, "nested too deeply"),
         ("a: 1\n---\nb: 2\n", "line 2"),
     ],

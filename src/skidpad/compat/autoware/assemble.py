@@ -7,9 +7,10 @@ from typing import Any, NamedTuple
 
 from ... import record
 from ...errors import InvalidValue
-from ...vehicles.autoware.parameters import gather
-from ...vehicles.autoware.schema import ALIASES, NAMES, PARAMETERS
+from ...vehicles.autoware.parameters import gather, written_in_files
+from ...vehicles.autoware.schema import ALIASES, LEARNED, NAMES, PARAMETERS
 from . import settings as node
+from .learned import LISTS
 from .motion_model import MotionModel
 
 
@@ -23,7 +24,14 @@ class Parts(NamedTuple):
     model: MotionModel
 
 
-def parts(model: Any, parameters: Any, compat: str | None, overrides: Mapping[str, Any]) -> Parts:
+def parts(
+    model: Any,
+    parameters: Any,
+    compat: str | None,
+    overrides: Mapping[str, Any],
+    *,
+    allow_import: bool = False,
+) -> Parts:
     """The parts for the arguments of `PlanningSimulator`; raises `InvalidValue`."""
     if hasattr(model, "set_input"):
         return _around(model, parameters, compat, overrides)
@@ -34,13 +42,27 @@ def parts(model: Any, parameters: Any, compat: str | None, overrides: Mapping[st
                 f"names are {', '.join(NAMES)}"
             )
         model, parameters = None, model if parameters is None else parameters
-    values = gather(_sources(parameters, overrides), model, compat)
+    sources = _sources(parameters, overrides)
+    values = gather(sources, model, compat)
+    if values["vehicle_model_type"] in LEARNED and not allow_import:
+        _refuse_imports(sources, values)
     chosen = node.settings(values, compat)
     # The compiler comes in here, not with the records.
     from .motion import motion_model
 
     name = values["vehicle_model_type"]
     return Parts(values, chosen, motion_model(name, values, chosen.period, compat))
+
+
+def _refuse_imports(sources: list[Any], values: Mapping[str, Any]) -> None:
+    """Raise where a file, and not the caller, says which Python code to run."""
+    places = written_in_files(sources, LISTS)
+    if places:
+        modules = ", ".join(values["model_module_paths"])
+        raise InvalidValue(
+            f"{'; '.join(places)}: the file would import and call {modules}; pass "
+            "allow_import=True if you trust the file"
+        )
 
 
 def _around(

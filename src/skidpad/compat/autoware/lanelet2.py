@@ -11,7 +11,7 @@ import os
 from collections.abc import Collection, Iterable, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
-from xml.etree.ElementTree import Element, ParseError
+from xml.etree.ElementTree import Element
 
 import numpy as np
 
@@ -19,6 +19,7 @@ from ...arrays import Array
 from ...checks import positive
 from ...errors import InvalidValue
 from ...extras import require
+from ...files import bytes_of, reading
 from ...plane.geodesy import MilitaryGrid
 from ...plane.line import divided, lengths
 from ...plane.polygon import signed_area
@@ -27,6 +28,10 @@ from .road import Lane, Road, without_repeats
 
 SPACING: m = 5.0
 """Largest distance of the points of a centre line, as in Autoware's map loader."""
+FARTHEST: m = 1e8
+"""Largest coordinate of a node; no two places on Earth are half as far apart."""
+MOST_PARTS = 1_000_000
+"""Parts of the centre line of a lanelet."""
 _BOUNDS = ("left", "right")
 
 
@@ -70,18 +75,12 @@ def read_lanelets(
 
 def _parsed(file: Path) -> _Source:
     defused = require("defusedxml", purpose=f"Reading {file}")
-    parse = require("defusedxml.ElementTree", purpose=f"Reading {file}").parse
-    try:
-        root = parse(file).getroot()
-    except OSError as error:
-        raise InvalidValue(f"{file} cannot be read: {error.strerror or error}") from error
-    except ParseError as error:
-        raise InvalidValue(f"{file} is not XML: {error}") from error
-    except defused.DefusedXmlException as error:
-        raise InvalidValue(f"{file} holds XML entities, which no map needs: {error}") from error
-    # An encoding that is unknown, or that the bytes do not follow.
-    except (LookupError, ValueError) as error:
-        raise InvalidValue(f"{file} is not XML: {error}") from error
+    parse = require("defusedxml.ElementTree", purpose=f"Reading {file}").fromstring
+    with reading(file, "is not XML"):
+        try:
+            root = parse(bytes_of(file))
+        except defused.DefusedXmlException as error:
+            raise InvalidValue(f"{file} holds XML entities, which no map needs: {error}") from error
     if root is None or root.tag != "osm":
         raise InvalidValue(
             f"{file} is not an OpenStreetMap file: its first element is "
@@ -167,6 +166,12 @@ def _places(source: _Source, nodes: Iterable[str]) -> dict[str, tuple[m, m, m]]:
                 x, y = grid.project(*degrees)
             except InvalidValue as error:
                 raise InvalidValue(f"{source.file}: node {node}: {error}") from error
+        far = max(abs(x), abs(y), abs(z))
+        if far > FARTHEST:
+            raise InvalidValue(
+                f"{source.file}: node {node} is {far:g} m from the origin; allowed are "
+                f"{FARTHEST:g} m"
+            )
         places[node] = (x, y, z)
     return places
 
@@ -204,6 +209,10 @@ def _lane(source: _Source, number: str, lines: Mapping[str, Array], spacing: m) 
     centre = lines.get("centerline")
     if centre is None:
         longer = max(lengths(left).sum(), lengths(right).sum())
+        if longer / spacing > MOST_PARTS:
+            raise InvalidValue(
+                f"{name} is {longer:g} m long, more than {MOST_PARTS} parts of {spacing:g} m"
+            )
         parts = max(math.ceil(longer / spacing), 1)
         centre = without_repeats((divided(left, parts) + divided(right, parts)) / 2.0)
     elif np.sum((centre[-1] - centre[0]) * (left[-1] + right[-1] - left[0] - right[0])) < 0.0:

@@ -80,6 +80,8 @@ class PlanningSimulator:
         compat: None for the repaired models, "upstream" to reproduce the program.
         seed: of the measurement noise; None draws one, which `seed` then tells.
         road: gives the pitch; None is a level road.
+        allow_import: whether a file may name the Python modules of LEARNED_STEER_VEL, which are
+            imported and called. Names that are given here, in a mapping or by keyword, need none.
         **overrides: single parameters by name, winning over the files.
 
     Every method checks what it is given. A rejected call raises `InvalidValue`, changes nothing and
@@ -95,11 +97,12 @@ class PlanningSimulator:
         compat: str | None = None,
         seed: int | None = None,
         road: Ground | None = None,
+        allow_import: bool = False,
         **overrides: Any,
     ) -> None:
         one_of("compat", compat, (None, "upstream"))
         self.compat = compat
-        assembly = parts(model, parameters, compat, overrides)
+        assembly = parts(model, parameters, compat, overrides, allow_import=allow_import)
         self.parameters = assembly.parameters
         """All parameters by name."""
         self.settings = assembly.settings

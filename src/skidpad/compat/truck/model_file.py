@@ -13,9 +13,8 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-import yaml
-
 from ...errors import InvalidValue
+from ...files import reading, yaml_of
 from ...units import m, rad
 from ...vehicles.ackermann_truck import Params
 from .frames import Frames, Link, Transform
@@ -77,11 +76,8 @@ def truck_model(source: str | Path | Mapping[str, Any] | TruckModel | None = Non
             f"model = {source!r} must be the path of a YAML file, a mapping with the same keys, "
             "or None"
         )
-    try:
-        content = yaml.safe_load(Path(source).read_text("utf-8"))
-    except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
-        raise InvalidValue(f"model file {source} cannot be read: {error}") from error
-    return _read(Section(str(source), content))
+    with reading(source, "is not a model of the truck"):
+        return _read(Section(str(source), yaml_of(source)))
 
 
 def _read(file: Section) -> TruckModel:

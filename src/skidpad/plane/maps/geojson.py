@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 from ...arrays import Array
 from ...checks import one_of
 from ...errors import InvalidValue
-from ...files import text_of
+from ...files import parsed_json, reading, text_of
 from ..polygon import line_of, ring_of
 from .areas import INSIDE, Inside, Polygon
 from .map import Map, from_shapes
@@ -48,18 +48,12 @@ def parse_geojson(
 ) -> Map:
     """The map in a text; `source` begins the errors."""
     one_of("inside", inside, INSIDE)
-    try:
-        content = json.loads(text)
-    except json.JSONDecodeError as error:
-        raise InvalidValue(
-            f"{source}, line {error.lineno}, column {error.colno}: not JSON: {error.msg}"
-        ) from error
-    except (RecursionError, ValueError) as error:  # nested too deeply; absurdly long integers
-        raise InvalidValue(f"{source} cannot be understood: {error}") from error
+    content = parsed_json(text, source)
     polygons: list[Polygon] = []
     lines: list[Array] = []
-    for geometry in _geometries(content, source):
-        _collect(geometry, polygons, lines)
+    with reading(source, "cannot be understood"):
+        for geometry in _geometries(content, source):
+            _collect(geometry, polygons, lines)
     if not polygons and not lines:
         raise InvalidValue(f"{source} holds no polygon and no line")
     return from_shapes(polygons, lines, inside=inside, name=name)

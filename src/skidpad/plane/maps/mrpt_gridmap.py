@@ -12,13 +12,13 @@ import gzip
 import math
 import os
 import struct
-import zlib
 from pathlib import Path
 from typing import BinaryIO, NamedTuple
 
 import numpy as np
 
 from ...errors import InvalidValue
+from ...files import reading
 from .grid import MOST_CELLS, Grid
 from .map import Map
 
@@ -49,13 +49,11 @@ def read_gridmap(path: str | os.PathLike[str]) -> Map:
 
 def read_grid(file: Path) -> Grid:
     """The grid in a file. Raises `InvalidValue` for one that is not a map."""
-    try:
+    with reading(file, "cannot be read"):
         with file.open("rb") as stream:
             packed = stream.read(2) == b"\x1f\x8b"
         with gzip.open(file) if packed else file.open("rb") as stream:
             return _grid(stream, file)  # pyright: ignore[reportArgumentType]
-    except (OSError, EOFError, zlib.error) as error:
-        raise InvalidValue(f"{file} cannot be read: {error}") from None
 
 
 def _grid(stream: BinaryIO, file: Path) -> Grid:

@@ -17,9 +17,7 @@ from __future__ import annotations
 
 import math
 import os
-import struct
-import zlib
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from difflib import get_close_matches
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
@@ -30,7 +28,7 @@ from ...arrays import Array
 from ...checks import one_of, positive
 from ...errors import InvalidValue
 from ...extras import require
-from ...files import text_of
+from ...files import reading, yaml_of
 from ...units import m, one, rad
 from .grid import MOST_CELLS, Grid
 from .map import Map
@@ -41,6 +39,8 @@ Unknown = Literal["free", "occupied"]
 UNKNOWN = ("free", "occupied")
 FORMATS = ("PNG", "PPM", "BMP")
 """Images that can be read, by Pillow's names; PPM stands for PGM too, plain and binary."""
+_STRIP = 1 << 20
+"""Pixels that are looked at together."""
 
 
 class Reading(NamedTuple):
@@ -99,15 +99,7 @@ def read_image(
 
 
 def _entries(file: Path) -> Mapping[str, Any]:
-    import yaml
-
-    try:
-        content = yaml.safe_load(text_of(file))
-    except yaml.MarkedYAMLError as error:
-        line = f", line {error.problem_mark.line + 1}" if error.problem_mark else ""
-        raise InvalidValue(f"{file}{line}: not YAML: {error.problem}") from error
-    except (yaml.YAMLError, RecursionError) as error:
-        raise InvalidValue(f"{file} is not YAML: {error}") from error
+    content = yaml_of(file)
     if not isinstance(content, dict):
         raise InvalidValue(f"{file} holds no map: a mapping with image, resolution and origin")
     known = ("image", *Reading._fields)
@@ -160,8 +152,8 @@ def _number(file: Path, name: str, value: Any) -> float:
 
 
 def _grid(file: Path, reading: Reading, unknown: Unknown) -> Grid:
-    colours, opacity = _pixels(file)
-    occupied, is_unknown = _judged(colours, opacity, reading)
+    strips = [_judged(*pixels, reading) for pixels in _pixels(file)]
+    occupied, is_unknown = (np.concatenate(parts) for parts in zip(*strips, strict=True))
     if unknown == "occupied":
         occupied = occupied | is_unknown
     # Images begin at the top.
@@ -187,31 +179,24 @@ def _judged(colours: Array, opacity: Array | None, reading: Reading) -> tuple[An
     return occupied & ~unknown, unknown
 
 
-def _pixels(file: Path) -> tuple[Array, Array | None]:
-    """Colours from 0 to 1, shape (rows, columns, 1 or 3), and opacities where there are some."""
+def _pixels(file: Path) -> Iterator[tuple[Array, Array | None]]:
+    """Strips of an image from above: colours from 0 to 1, shape (rows, columns, 1 or 3), and
+    opacities where there are some.
+
+    As numbers, a large image takes 30 times the memory of the map that it becomes.
+    """
     Image = require("PIL.Image", purpose=f"Reading {file}")
-    try:
-        with Image.open(file, formats=FORMATS) as image:
-            if image.width * image.height > MOST_CELLS:
-                raise InvalidValue(
-                    f"{file} has {image.width} x {image.height} pixels; allowed are {MOST_CELLS}"
-                )
-            return _bands(image)
-    except InvalidValue:
-        raise
-    except OSError as error:
-        reason = error.strerror or str(error)
-        raise InvalidValue(f"{file} cannot be read as an image: {reason}") from error
-    # What Pillow raises for broken files depends on the format and on where they are broken.
-    except (
-        SyntaxError,
-        ValueError,
-        EOFError,
-        struct.error,
-        zlib.error,
-        Image.DecompressionBombError,
-    ) as error:
-        raise InvalidValue(f"{file} cannot be read as an image: {error}") from error
+    with (
+        reading(file, "cannot be read as an image"),
+        Image.open(file, formats=FORMATS) as image,
+    ):
+        if image.width * image.height > MOST_CELLS:
+            raise InvalidValue(
+                f"{file} has {image.width} x {image.height} pixels; allowed are {MOST_CELLS}"
+            )
+        rows = max(_STRIP // max(image.width, 1), 1)
+        for top in range(0, image.height, rows):
+            yield _bands(image.crop((0, top, image.width, min(top + rows, image.height))))
 
 
 def _bands(image: Any) -> tuple[Array, Array | None]:

@@ -14,7 +14,7 @@ import math
 import numbers
 import os
 import warnings
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -77,6 +77,12 @@ def gather(source: Any, name: str | None = None, compat: str | None = None) -> d
         if isinstance(values[path], Table):
             values[path] = None
     return values
+
+
+def written_in_files(source: Any, names: Collection[str]) -> list[str]:
+    """Where files among the sources give one of these parameters that nothing later overrides."""
+    last = {ALIASES.get(item.name, item.name): item for item in flatten(source) if not item.stray}
+    return sorted({last[n].place for n in names if n in last and last[n].folder is not None})
 
 
 def period(values: Mapping[str, Any]) -> float:
@@ -207,7 +213,7 @@ def _typed(parameter: Parameter, item: Entry) -> Any:
     elif kind == "integer" and isinstance(value, int):
         return value
     elif kind == "double" and isinstance(value, numbers.Real):
-        return _finite(item, float(value))
+        return _finite(item, value)
     raise InvalidValue(
         f"{item.place}: {item.name} must be {_TYPES[kind]}, got {value!r} ({type(value).__name__})"
     )
@@ -223,10 +229,14 @@ _TYPES = {
 }
 
 
-def _finite(item: Entry, value: float) -> float:
-    if not math.isfinite(value):
-        raise InvalidValue(f"{item.place}: {item.name} = {value} must be finite")
-    return value
+def _finite(item: Entry, value: Any) -> float:
+    try:
+        number = float(value)
+    except OverflowError:  # a whole number of hundreds of digits
+        number = math.inf
+    if not math.isfinite(number):
+        raise InvalidValue(f"{item.place}: {item.name} = {number} must be finite")
+    return number
 
 
 def _milliseconds(item: Entry) -> float:

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from ...errors import InvalidValue
-from ...files import text_of
+from ...files import reading_yaml, yaml_text_of
 from .schema import ALIASES, MAPS
 
 ROOT = "ros__parameters"
@@ -100,26 +100,16 @@ def _of_mapping(mapping: Mapping[Any, Any], above: tuple[str, ...]) -> Iterator[
 def _of_file(file: Path) -> Iterator[_Leaf]:
     import yaml
 
-    text = text_of(file)
-    try:
+    text = yaml_text_of(file)
+    with reading_yaml(file):
         loader = _loader()(text)
         try:
             top = loader.get_single_node()
             if not isinstance(top, yaml.MappingNode):
                 raise InvalidValue(f"{file} holds no parameters: a mapping of names is expected")
-            leaves = list(_of_node(loader, file, top, ()))
+            return iter(list(_of_node(loader, file, top, ())))
         finally:
             loader.dispose()
-    except yaml.MarkedYAMLError as error:
-        raise InvalidValue(f"{file}{_line(error.problem_mark)}: {error.problem}") from error
-    # Bytes no YAML may hold, and values such as `2026-02-31`.
-    except (yaml.YAMLError, ValueError) as error:
-        if isinstance(error, InvalidValue):
-            raise
-        raise InvalidValue(f"{file} cannot be understood: {error}") from error
-    except RecursionError as error:
-        raise InvalidValue(f"{file} cannot be understood: nested too deeply") from error
-    return iter(leaves)
 
 
 def _of_node(loader: Any, file: Path, node: Any, above: tuple[str, ...]) -> Iterator[_Leaf]:
@@ -136,10 +126,6 @@ def _of_node(loader: Any, file: Path, node: Any, above: tuple[str, ...]) -> Iter
             yield from _of_node(loader, file, value_node, (*above, key))
         else:
             yield _Leaf((*above, key), loader.construct_object(value_node, deep=True), line)
-
-
-def _line(mark: Any) -> str:
-    return "" if mark is None else f", line {mark.line + 1}"
 
 
 @cache
@@ -159,6 +145,6 @@ def _loader() -> Any:
                 raise ComposerError(None, None, "aliases are not allowed", mark)
             return super().compose_node(parent, index)
 
-    number = re.compile(r"[-+]?([0-9]+\.?[0-9]*|\.[0-9]+)[eE][-+]?[0-9]+$")
+    number = re.compile(r"[-+]?([0-9]+(\.[0-9]*)?|\.[0-9]+)[eE][-+]?[0-9]+$")
     Loader.add_implicit_resolver("tag:yaml.org,2002:float", number, list("-+.0123456789"))
     return Loader

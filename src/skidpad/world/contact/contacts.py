@@ -16,6 +16,7 @@ from typing import Any
 
 import numpy as np
 
+from ...errors import InvalidValue
 from ...extras import require
 from ...plane.polygon import signed_area
 from ...plane.pose import turned
@@ -168,16 +169,19 @@ class Contacts:
         kind, others = (_CLIMBED, _ALL - _VEHICLE) if climbed else (_THING, _ALL)
         fixtures: list[Any] = []
         for part in parts:
-            shape = self._box2d.b2PolygonShape(vertices=[tuple(p) for p in part.outline])
-            shape.radius = part.surface.skin
-            fixture = body.CreateFixture(
-                shape=shape,
-                density=density,
-                friction=part.surface.friction,
-                restitution=part.surface.restitution,
-                categoryBits=kind,
-                maskBits=others,
-            )
+            try:
+                shape = self._box2d.b2PolygonShape(vertices=[tuple(p) for p in part.outline])
+                shape.radius = part.surface.skin
+                fixture = body.CreateFixture(
+                    shape=shape,
+                    density=density,
+                    friction=part.surface.friction,
+                    restitution=part.surface.restitution,
+                    categoryBits=kind,
+                    maskBits=others,
+                )
+            except AssertionError as error:
+                raise InvalidValue(_no_shape(body.userData, part, error)) from error
             fixtures.append(fixture)
         return fixtures
 
@@ -326,3 +330,15 @@ class Contacts:
             useRadii=True,
         )
         return measured.distance
+
+
+def _no_shape(name: str, part: Part, error: AssertionError) -> str:
+    """Why Box2D, whose polygons are in single precision, refuses one."""
+    corners = np.array([tuple(p) for p in part.outline])
+    width, height = np.ptp(corners, axis=0).tolist()
+    far = float(np.abs(corners).max())
+    return (
+        f"{name}: a part of {width:g} m x {height:g} m, up to {far:g} m from its origin, cannot "
+        f"collide: its corners must be some mm apart, and not so far away that single precision "
+        f"cannot tell them apart ({error})"
+    )

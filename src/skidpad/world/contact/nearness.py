@@ -11,12 +11,15 @@ from numpy.typing import NDArray
 from scipy.spatial import KDTree
 
 from ...arrays import Array
+from ...errors import InvalidValue
 from ...units import m
 
 MARGIN = 0.1
 """In m: what is nearer counts as near. Covers the solver's own margin and a step of slow motion."""
 REACH = 3.0
 """In m: how far around a vehicle is looked; more means looking less often and finding more."""
+MOST_POINTS = 10_000_000
+"""On the outlines of what stands still."""
 _FRESH = 0.25 * MARGIN
 """In m: who has moved less since it was looked at is not looked at again."""
 _NOBODY = np.empty(0, dtype=np.int64)
@@ -133,7 +136,13 @@ def _lengths(vectors: Array) -> Array:
 def _points_along(segments: Array, spacing: m) -> Array:
     """Points on segments so dense that none is farther than half a spacing from one."""
     start, end = segments[:, :2], segments[:, 2:]
-    pieces = np.maximum(np.ceil(_lengths(end - start) / spacing), 1.0).astype(np.int64)
+    spans = np.maximum(np.ceil(_lengths(end - start) / spacing), 1.0)
+    if not spans.sum() <= MOST_POINTS:
+        raise InvalidValue(
+            f"the outlines of all that stands are {spans.sum() * spacing:.4g} m long; allowed are "
+            f"{MOST_POINTS * spacing:g} m, where vehicles are to collide with them"
+        )
+    pieces = spans.astype(np.int64)
     each = pieces + 1
     number = np.arange(each.sum()) - np.repeat(np.cumsum(each) - each, each)
     share = (number / np.repeat(pieces, each))[:, None]

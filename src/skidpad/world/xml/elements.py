@@ -11,6 +11,7 @@ import numpy as np
 from ...arrays import Array
 from ...errors import InvalidValue
 from ...extras import require
+from ...files import reading
 from ...units import positive
 from ..scene.elements import (
     Element,
@@ -40,6 +41,8 @@ _SURFACE = (
     *("debug_show_contact_points", "skip_elevation_adjust", "publish", "show_collisions"),
 )
 """Tags that only change the picture."""
+MOST_HEIGHTS = 25_000_000
+"""Heights of an elevation map."""
 _EDGES = ("x_min", "x_max", "y_min", "y_max")
 
 
@@ -134,11 +137,16 @@ def _picture_heights(node: Node, low: float, high: float) -> Array:
     if not file.is_file():
         raise node.error(f"the file {file} does not exist")
     try:
-        with Image.open(file) as picture:
+        with reading(file, "cannot be read as an image"), Image.open(file) as picture:
+            if picture.width * picture.height > MOST_HEIGHTS:
+                raise InvalidValue(
+                    f"{file} has {picture.width} x {picture.height} pixels; allowed are "
+                    f"{MOST_HEIGHTS}"
+                )
             mode = "I" if picture.mode.startswith("I") else "L"
             shades = np.asarray(picture.convert(mode), dtype=np.float64)
-    except (OSError, ValueError, SyntaxError, Image.DecompressionBombError) as error:
-        raise node.error(f"{file} cannot be read as an image: {error}") from None
+    except InvalidValue as error:
+        raise node.error(error) from None
     span = shades.max() - shades.min()
     if span == 0.0:
         raise node.error(f"{file} has one shade only, so that it says nothing about heights")
@@ -153,12 +161,13 @@ def _scattered(
 
     points = table(node, node.path(node.text()), 3)[:, :3] + np.array(offset)
     lowest = points[:, :2].min(axis=0)
-    counts = np.ceil((points[:, :2].max(axis=0) - lowest) / resolution).astype(int)
-    if counts.min() < 2 or counts.prod() > 25_000_000:
+    sides = np.ceil((points[:, :2].max(axis=0) - lowest) / resolution)
+    if not (sides.min() >= 2 and math.prod(sides.tolist()) <= MOST_HEIGHTS):
         raise node.error(
-            f"resolution = {resolution:g} m makes {counts[0]} x {counts[1]} heights of the file; "
-            "allowed are 2 x 2 and more, and 25 million in all"
+            f"resolution = {resolution:g} m makes {sides[0]:g} x {sides[1]:g} heights of the file; "
+            f"allowed are 2 x 2 and more, and {MOST_HEIGHTS} in all"
         )
+    counts = sides.astype(int)
     x, y = ((0.5 + np.arange(count)) * resolution for count in counts)
     nodes = np.stack(np.meshgrid(x, y, indexing="ij"), axis=-1).reshape(-1, 2)
     nearest = KDTree(points[:, :2] - lowest).query(nodes)[1]

@@ -214,8 +214,10 @@ class _Evaluation:
                 left = left * right
             elif right == 0.0:
                 raise self._error("division by zero")
+            elif word == "/":
+                left = left / right
             else:
-                left = left / right if word == "/" else math.fmod(left, right)
+                left = self._called("mod", math.fmod, [left, right])
         return left
 
     def _signed(self) -> float:
@@ -279,7 +281,7 @@ class _Evaluation:
         if small in ("rand", "randn", "unifrnd", "randomize"):
             needed = {"unifrnd": 2, "randomize": 1}.get(small, 0)
             self._check_count(name, needed, len(arguments))
-            return getattr(self._draws, small)(*arguments)
+            return self._called(name, getattr(self._draws, small), arguments)
         if small not in FUNCTIONS:
             known = sorted([*FUNCTIONS, "if", "rand", "randn", "unifrnd", "randomize"])
             raise self._error(f"the function {name} is unknown{_nearest(small, known)}")

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import os
 import warnings
-from collections.abc import Mapping
+from collections.abc import Generator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import Any, Literal
 
 from ...errors import InvalidValue
+from ...files import reading
 from ..errors import WorldError, WorldWarning
 from ..scene.scene import Scene
 from .markup import Document, parse
@@ -77,7 +79,9 @@ def load(path: str | os.PathLike[str], **options: Any) -> Scene:
     file = Path(path)
     chosen = _options(options)
     context = chosen.context(collecting=False)
-    return _warned(_read(_document(context, file), context, chosen))
+    with _reading(file):
+        scene = _read(_document(context, file), context, chosen)
+    return _warned(scene)
 
 
 def loads(text: str, *, folder: str | os.PathLike[str] = ".", **options: Any) -> Scene:
@@ -99,10 +103,23 @@ def examined(path: str | os.PathLike[str], **options: Any) -> tuple[list[WorldEr
     context = chosen.context(collecting=True)
     scene: Scene | None = None
     try:
-        scene = _read(_document(context, Path(path)), context, chosen)
+        with _reading(path):
+            scene = _read(_document(context, Path(path)), context, chosen)
     except WorldError as error:
         context.report(error)
     return _by_place(context.errors), None if context.errors else scene
+
+
+@contextmanager
+def _reading(file: str | os.PathLike[str]) -> Generator[None]:
+    """Whatever goes wrong with a file is a `WorldError`."""
+    try:
+        with reading(file, "cannot be used"):
+            yield
+    except WorldError:
+        raise
+    except InvalidValue as error:
+        raise WorldError(str(error)) from error
 
 
 def _by_place(errors: list[WorldError]) -> list[WorldError]:

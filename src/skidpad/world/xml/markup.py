@@ -14,6 +14,8 @@ from bisect import bisect_right
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from ...errors import InvalidValue
+from ...files import bytes_of
 from ..errors import WorldError
 from ..scene.fields import Source
 
@@ -58,9 +60,9 @@ class Document:
 def read(file: Path) -> Document:
     """The tree in a file; raises for one that cannot be read."""
     try:
-        content = file.read_bytes()
-    except OSError as error:
-        raise WorldError(f"{file} cannot be read: {error.strerror or error}") from error
+        content = bytes_of(file)
+    except InvalidValue as error:
+        raise WorldError(str(error)) from error
     declared = _DECLARED.match(content.removeprefix(b"\xef\xbb\xbf"))
     encoding = "utf-8-sig" if declared is None else declared[1].decode("ascii")
     if content[:2] in (b"\xff\xfe", b"\xfe\xff"):
@@ -79,6 +81,8 @@ def read(file: Path) -> Document:
             'another encoding is declared as in <?xml version="1.0" encoding="latin-1"?>',
             source=Source(str(file), line, column),
         ) from None
+    except (UnicodeError, ValueError) as error:  # of codecs that are not for text
+        raise WorldError(f"the text of {file} is not {encoding}: {error}") from None
     return parse(text, file)
 
 
@@ -199,9 +203,12 @@ class _Parser:
         def character(match: re.Match[str]) -> str:
             name = match[1]
             try:
-                if name.startswith("#"):
-                    return chr(int(name[2:], 16) if name[1] in "xX" else int(name[1:]))
-                return _CHARACTERS[name]
+                if not name.startswith("#"):
+                    return _CHARACTERS[name]
+                letter = chr(int(name[2:], 16) if name[1] in "xX" else int(name[1:]))
+                if _CONTROL.match(letter) or "\ud800" <= letter <= "\udfff":
+                    raise ValueError("no character of a text")
+                return letter
             except (KeyError, ValueError, OverflowError):
                 raise self._error(
                     f"the entity &{name}; is not defined, and entities of files are refused",

@@ -16,6 +16,7 @@ from ...arrays import Array
 from ...body import Outline
 from ...errors import InvalidValue, MissingExtra
 from ...extras import require
+from ...files import bytes_of
 from ...plane.outline import rounded_hull
 from ...plane.polygon import signed_area
 from ...units import m
@@ -114,7 +115,9 @@ def _head(file: Path) -> str:
 
 
 def _check_text(file: Path) -> None:
-    if "<!ENTITY" in _head(file) or "<!DOCTYPE" in _head(file):
+    content = bytes_of(file)
+    # All of it: a long comment may come first. One with zeros is in another encoding.
+    if b"<!ENTITY" in content or b"<!DOCTYPE" in content or b"\0" in content:
         raise NoMesh(f"{file.name} defines XML entities, which are refused")
 
 

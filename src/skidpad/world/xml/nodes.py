@@ -22,7 +22,15 @@ FALSE = ("n", "no", "false", "off")
 """Conditions that do not, besides 0; so do others, which are warned of."""
 _LEADING_INTEGER = re.compile(r"[+-]?\d+", re.ASCII)
 MOST_REPEATS = 100_000
-"""Rounds of loops in a world, if no other limit is given."""
+"""Rounds of loops in a world, and includes, if no other limit is given."""
+MOST_OPEN = 50
+"""Files that include one another in a chain."""
+MOST_ELEMENTS = 5_000_000
+"""Elements of a world, those of loops and includes counted as often as they come."""
+
+
+class TooLarge(WorldError):
+    """A world that grows beyond a limit; its reading does not go on to find more errors."""
 
 
 @dataclass
@@ -41,9 +49,14 @@ class Context:
     """What to warn of, by kind and subject."""
     repeats: int = 0
     """Rounds of loops so far."""
+    includes: int = 0
+    """Files included so far, each as often as it is."""
+    elements: int = 0
+    """Elements read so far, those of loops and includes as often as they come."""
     open_files: list[Path] = field(default_factory=list[Path])
     documents: dict[Path, Document] = field(default_factory=dict[Path, Document])
     """Files that were read."""
+    _resolved: dict[Path, Path] = field(default_factory=dict[Path, Path])
 
     @property
     def upstream(self) -> bool:
@@ -61,9 +74,15 @@ class Context:
         """Keep something to warn of at the end; with `whom`, the subject leads up to a name."""
         self.notes.setdefault((kind, subject), []).append(Note(source, whom))
 
+    def resolved(self, file: Path) -> Path:
+        """The file without links, looked up once: files may be included many times."""
+        if file not in self._resolved:
+            self._resolved[file] = file.resolve()
+        return self._resolved[file]
+
     def document(self, file: Path) -> Document:
         """The tree of a file, read once."""
-        key = file.resolve()
+        key = self.resolved(file)
         if key not in self.documents:
             tree = read(file)
             self.documents[key] = tree
@@ -159,6 +178,11 @@ class Node:
     def _carried_out(self, elements: list[Element]) -> Iterator[Node]:
         for element in elements:
             node = Node(element, self.scope, self.context)
+            self.context.elements += 1
+            if self.context.elements > MOST_ELEMENTS:
+                raise TooLarge(
+                    f"more than {MOST_ELEMENTS} elements in this world", source=node.source
+                )
             try:
                 if element.tag == "include":
                     yield from node.included()
@@ -169,6 +193,8 @@ class Node:
                     yield from node.repeated()
                 else:
                     yield node
+            except TooLarge:
+                raise
             except WorldError as error:
                 self.context.report(error)
 
@@ -176,13 +202,22 @@ class Node:
         """The elements of the file an `<include>` names."""
         file = self.path(self.needed("file"))
         context = self.context
-        if file.resolve() in [other.resolve() for other in context.open_files]:
+        if context.resolved(file) in map(context.resolved, context.open_files):
             chain = " -> ".join(str(other) for other in [*context.open_files, file])
             raise self.error(f"files include one another without end: {chain}")
         if not file.is_file():
             raise self.error(f"the file {file} does not exist")
         values = {k: v for k, v in self.element.attributes.items() if k != "file"}
         scope = Scope(file.absolute().parent, {k: (v, self.scope) for k, v in values.items()})
+        if len(context.open_files) > MOST_OPEN:
+            raise TooLarge(
+                f"more than {MOST_OPEN} files that include one another", source=self.source
+            )
+        context.includes += 1
+        if context.includes > context.limit:
+            raise TooLarge(
+                f"more than limit = {context.limit} includes in this world", source=self.source
+            )
         context.open_files.append(file)
         try:
             roots = context.document(file).roots
@@ -200,7 +235,7 @@ class Node:
         if self.context.upstream:
             # Upstream reads the digits before anything else.
             whole = _LEADING_INTEGER.match(text)
-            return whole is not None and int(whole[0]) != 0
+            return whole is not None and whole[0].strip("+-0") != ""
         try:
             return float(text) != 0.0
         except ValueError:

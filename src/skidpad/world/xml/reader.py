@@ -6,6 +6,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import TypeVar
 
+from ...errors import MissingExtra
 from ...units import s
 from ..errors import WorldError
 from ..scene.elements import Element, WallSpec
@@ -27,6 +28,8 @@ from .walls import walls
 
 Named = TypeVar("Named", BlockSpec, ActorSpec, WallSpec)
 FLOW = ("include", "for", "if")
+MOST_VARIABLES = 5_000
+"""Variables of a world."""
 SHORTEST: s = 1e-6
 """Least length of a step."""
 SETTINGS = tuple(how.tags[0] for how in written(Settings).values())
@@ -80,6 +83,13 @@ class Reader:
                 note_unknown(node, "mvsim_world", [*self._tags, *FLOW])
         except WorldError as error:
             self._context.report(error)
+        except (MissingExtra, Warning):
+            raise
+        # Numbers that a file may hold and that something made of them cannot be.
+        except Exception as error:
+            found = node.error(f"cannot be used: {type(error).__name__}: {error}")
+            found.__cause__ = error
+            self._context.report(found)
 
     def scene(self, file: str) -> Scene:
         """The parts put together."""
@@ -157,7 +167,11 @@ class Reader:
         self._sensors.append(sensor_of(node, "", {sensor.name for sensor in self._sensors}))
 
     def _variable(self, node: Node) -> None:
-        self._context.values.world[node.needed("name")] = node.needed("value")
+        name, value = node.needed("name"), node.needed("value")
+        known = self._context.values.world
+        if name not in known and len(known) >= MOST_VARIABLES:
+            raise node.error(f"more than {MOST_VARIABLES} variables in this world")
+        known[name] = value
 
     def _place(self, node: Node) -> None:
         fields = Fields.of(node)

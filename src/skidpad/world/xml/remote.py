@@ -87,6 +87,9 @@ def _unpacked(archive: Path, inside: str) -> Path:
                     raise OSError(f"{archive} unpacks to more than {LARGEST} bytes")
                 # `extractall` drops what would lead out of the folder.
                 content.extractall(folder)
-        except zipfile.BadZipFile as error:
-            raise OSError(f"{archive} is not an archive: {error}") from error
+        except OSError:
+            raise
+        # Damaged, with a password, or packed as nobody does: each has an exception of its own.
+        except Exception as error:
+            raise OSError(f"{archive} is not an archive that can be read: {error}") from error
     return target

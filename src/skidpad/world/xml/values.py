@@ -17,6 +17,10 @@ DIRECTORY = "MVSIM_CURRENT_FILE_DIRECTORY"
 """Built-in variable: the folder of the file in which it is written."""
 LONGEST_COMMAND = 10.0
 """Time in s after which a command is given up."""
+LONGEST_TEXT = 100_000
+"""Characters of a text after its variables are replaced."""
+MOST_REPLACED = 20_000
+"""Variables and expressions of one text, with those that stand in them."""
 _DEEPEST = 50
 """Most variables that refer to one another."""
 _BEGIN = re.compile(r"\$(?:env\{|f\{|\{|\()")
@@ -51,21 +55,31 @@ class Values:
         self._draws = Draws(seed)
         self._allow_shell = allow_shell
         self._upstream = upstream
+        self._replaced = 0
 
     def expand(self, text: str, scope: Scope, depth: int = 0) -> str:
         """The text with everything that begins with `$` replaced."""
         if "$" not in text:
             return text
         if depth > _DEEPEST:
-            raise InvalidValue(f"the variables in {text!r} refer to one another without end")
+            raise InvalidValue(f"the variables in {text!r:.200} refer to one another without end")
+        self._replaced = self._replaced * (depth > 0)
         parts: list[str] = []
         at = 0
         while begin := _BEGIN.search(text, at):
             parts.append(text[at : begin.start()])
             stop = _closing(text, begin.end())
+            self._replaced += 1
+            if self._replaced > MOST_REPLACED:
+                raise InvalidValue(f"{text!r:.200} needs more than {MOST_REPLACED} values")
             parts.append(self._value(begin[0], text[begin.end() : stop], scope, depth))
             at = stop + 1
-        return "".join([*parts, text[at:]])
+        parts.append(text[at:])
+        if sum(map(len, parts)) > LONGEST_TEXT:
+            raise InvalidValue(
+                f"{text!r:.200} becomes longer than {LONGEST_TEXT} characters with its variables"
+            )
+        return "".join(parts)
 
     def _value(self, kind: str, inside: str, scope: Scope, depth: int) -> str:
         if kind == "${":

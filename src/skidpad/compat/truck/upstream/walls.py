@@ -5,27 +5,25 @@ Reading a file that it rejects leaves upstream without a map.
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from ....errors import InvalidValue
+from ....files import json_of, reading
 from ....plane.maps import Map
 
 
 def load(path: str | Path) -> Map:
     """The edges between the positions of all rings; a ring that is not closed stays open."""
-    try:
-        content = json.loads(Path(path).read_text("utf-8"))
+    with reading(path, "is not a map of the truck's"):
+        content = json_of(path)
         rings = [
             np.array(ring, dtype=float)[:, :2]
             for feature in content["features"]
             for ring in feature["geometry"]["coordinates"]
         ]
-    except (OSError, ValueError, LookupError, TypeError) as error:
-        raise InvalidValue(f"map {path} cannot be read: {error!r}") from error
     for ring in rings:
         _check(path, ring)
     edges = [np.hstack([ring[:-1], ring[1:]]) for ring in rings]
