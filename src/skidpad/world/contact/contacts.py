@@ -3,30 +3,35 @@
 Vehicles integrate themselves. A vehicle that is near something is put into Box2D for the step, at
 the pose before it with the velocity that its own model gives; Box2D moves it on, and what it did to
 the velocity goes back into the vehicle's state. Blocks and what hangs on joints live in Box2D all
-the time. It computes in single precision.
+the time. It computes in single precision, so its origin goes along with what is in it (`origin`),
+and a step in which something moves far compared with its own width is made in several parts.
 """
 
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from math import cos, hypot, pi, remainder, sin
+from math import ceil, cos, hypot, inf, pi, remainder, sin
 from typing import Any
 
 import numpy as np
 
 from ...extras import require
+from ...plane.outline import width_of
 from ...plane.polygon import signed_area
 from ...plane.pose import turned
 from ...units import m, m_s2, per_s, rad, s
 from ..inventory import Inventory
 from .joints import Ends, Joints, Span
+from .origin import Origin
 from .solids import PLAIN, Inertia, Moving, Part, Point, Points, Pushed, Square, Surface
 from .touches import ContactEvent, Touches, listener
 
 OBSTACLE = "steep ground"
 """Name of obstacles of a moment."""
+MOST_PARTS = 1000
+"""In which one step is made."""
 LEAP = 0.5
 """In m or rad: what moves on by more in a step leaps."""
 _THING, _VEHICLE, _CLIMBED, _ALL = 0x1, 0x2, 0x4, 0xFFFF
@@ -41,6 +46,8 @@ class _Body:
     """Whether it is in the solver only while it is near something."""
     parts: list[Any] = field(default_factory=list[Any])
     """Its shapes, in the order in which they were given."""
+    stride: m = inf
+    """How far it may move in one part of a step."""
 
     def __post_init__(self) -> None:
         # Views of Box2D's own memory: asking for them costs more than reading them.
@@ -68,15 +75,16 @@ class Contacts:
         self._box2d: Any = Box2D
         self._world: Any = Box2D.b2World(gravity=(0.0, 0.0), doSleep=True)
         self._ground: Any = self._world.CreateStaticBody(userData="ground")
+        self._origin = Origin(self._world)
         self._gravity = gravity
         self._iterations = velocity_iterations, position_iterations
         self._bodies: Inventory[_Body] = Inventory("body")
-        self._pushed: list[Any] = []
+        self._pushed: list[_Body] = []
         self._obstacles: dict[str, Any] = {}
-        self._goals: list[tuple[Any, Moving]] = []
+        self._goals: list[tuple[_Body, Moving]] = []
         self._inside: set[str] = set()
         self._joints = Joints(self._world)
-        self.touches = Touches(deque() if events is None else events)
+        self.touches = Touches(deque() if events is None else events, self._origin.to_world)
         """What touches what."""
         # Box2D does not keep it alive.
         self._listener = listener(Box2D, self.touches)
@@ -103,13 +111,21 @@ class Contacts:
         Vehicles do not collide with what is `climbed`: it is ground to them.
         """
         create = self._world.CreateKinematicBody if driven else self._world.CreateStaticBody
-        body = create(position=(pose.x, pose.y), angle=pose.yaw, userData=name)
-        self._bodies[name] = _Body(body, parts=self._shapes(body, parts, 0.0, climbed))
+        at = self._origin.to_engine(pose.x, pose.y)
+        body = create(position=at, angle=pose.yaw, userData=name)
+        self._origin.keep(body, pose)
+        shapes = self._shapes(body, parts, 0.0, climbed)
+        self._bodies[name] = _Body(body, parts=shapes, stride=_stride(parts))
 
     def add_walls(self, name: str, segments: Any, surface: Surface = PLAIN) -> None:
         """Segments (n, 4) without thickness, in the world."""
-        body = self._world.CreateStaticBody(userData=name)
-        for x0, y0, x1, y1 in np.asarray(segments, dtype=float).tolist():
+        lines = np.asarray(segments, dtype=float).reshape(-1, 4)
+        middle = (
+            self._origin.whole(*lines.reshape(-1, 2).mean(axis=0)) if len(lines) else (0.0, 0.0)
+        )
+        body = self._world.CreateStaticBody(position=self._origin.to_engine(*middle), userData=name)
+        self._origin.keep(body, Moving(*middle, 0.0))
+        for x0, y0, x1, y1 in (lines - np.tile(middle, 2)).tolist():
             body.CreateEdgeFixture(
                 vertices=[(x0, y0), (x1, y1)],
                 friction=surface.friction,
@@ -129,8 +145,9 @@ class Contacts:
         body = self._dynamic(name, pose, pushed.linear_damping, pushed.angular_damping)
         ground = sum(signed_area(part.outline) for part in parts)
         shapes = self._shapes(body, parts, pushed.mass / ground, climbed)
-        self._bodies[name] = _Body(body, tuple(body.localCenter), parts=shapes)
-        self._pushed.append(body)
+        kept = _Body(body, tuple(body.localCenter), parts=shapes, stride=_stride(parts))
+        self._bodies[name] = kept
+        self._pushed.append(kept)
         self.put(name, pose)
         hold = 0.5 * pushed.ground_friction * pushed.mass * self._gravity
         for x in (-pushed.radius, pushed.radius):
@@ -150,12 +167,12 @@ class Contacts:
         com = (inertia.com_x, inertia.com_y)
         about_origin = inertia.I_z + inertia.mass * (com[0] * com[0] + com[1] * com[1])
         body.massData = self._box2d.b2MassData(mass=inertia.mass, center=com, I=about_origin)
-        self._bodies[name] = _Body(body, com, guest=True, parts=shapes)
+        self._bodies[name] = _Body(body, com, guest=True, parts=shapes, stride=_stride(parts))
         self._admit(name, within=False)
 
     def _dynamic(self, name: str, pose: Moving, linear: per_s, angular: per_s) -> Any:
         return self._world.CreateDynamicBody(
-            position=(pose.x, pose.y),
+            position=self._origin.to_engine(pose.x, pose.y),
             angle=pose.yaw,
             linearDamping=linear,
             angularDamping=angular,
@@ -188,7 +205,11 @@ class Contacts:
             body = self._obstacles[owner] = self._world.CreateStaticBody(userData=OBSTACLE)
         for fixture in body.fixtures:
             body.DestroyFixture(fixture)
+        body.transform = (0.0, 0.0), 0.0
+        away = self._origin.to_world(0.0, 0.0)
         for x, y, half, surface in squares:
+            # Seen from the body, which goes along when the origin does.
+            x, y = x - away[0], y - away[1]
             corners = [(x - half, y - half), (x + half, y - half), (x + half, y + half)]
             self._shapes(body, [Part([*corners, (x - half, y + half)], surface)], 0.0)
 
@@ -222,14 +243,15 @@ class Contacts:
     @property
     def restless(self) -> bool:
         """Whether a block moves, or may."""
-        return any(body.awake for body in self._pushed)
+        return any(kept.body.awake for kept in self._pushed)
 
     def put(self, name: str, moving: Moving) -> None:
         """Move a body without regard to what is in its way."""
         kept = self._bodies[name]
         x, y, yaw, v_x, v_y, omega = moving
         body = kept.body
-        body.transform = (x, y), yaw
+        body.transform = self._origin.to_engine(x, y), yaw
+        self._origin.keep_again(body, moving)
         if body.type != self._box2d.b2_staticBody:
             r_x, r_y = turned(cos(yaw), sin(yaw), *kept.com)
             body.linearVelocity = v_x - omega * r_y, v_y + omega * r_x
@@ -241,19 +263,22 @@ class Contacts:
         What it meets is pushed on with its velocity. A leap is none: the body is put there.
         """
         kept = self._bodies[name]
-        d_x, d_y = goal.x - kept.place.x, goal.y - kept.place.y
+        x, y = self._origin.to_engine(goal.x, goal.y)
+        d_x, d_y = x - kept.place.x, y - kept.place.y
         turn = remainder(goal.yaw - kept.body.angle, 2.0 * pi)
         leaps = hypot(d_x, d_y) > LEAP or abs(turn) > LEAP
         if leaps or kept.body.type != self._box2d.b2_kinematicBody:
             self.put(name, goal)
             return
         kept.body.linearVelocity, kept.body.angularVelocity = (d_x / dt, d_y / dt), turn / dt
-        self._goals.append((kept.body, goal))
+        self._goals.append((kept, goal))
 
     def _arrive(self) -> None:
         """Put what is driven exactly where it goes."""
-        for body, goal in self._goals:
-            body.transform = (goal.x, goal.y), goal.yaw
+        for kept, goal in self._goals:
+            body = kept.body
+            body.transform = self._origin.to_engine(goal.x, goal.y), goal.yaw
+            self._origin.keep_again(body, goal)
         self._goals.clear()
 
     def at(self, name: str) -> Moving:
@@ -261,12 +286,18 @@ class Contacts:
         kept = self._bodies[name]
         place, v, yaw, omega = kept.place, kept.velocity, kept.body.angle, kept.body.angularVelocity
         r_x, r_y = turned(cos(yaw), sin(yaw), *kept.com)
-        return Moving(place.x, place.y, yaw, v.x + omega * r_y, v.y - omega * r_x, omega)
+        x, y = self._origin.to_world(place.x, place.y)
+        return Moving(x, y, yaw, v.x + omega * r_y, v.y - omega * r_x, omega)
 
     def places(self, names: Sequence[str]) -> list[Point]:
         """Positions x, y of bodies."""
         them = [self._bodies[name].place for name in names]
-        return [(place.x, place.y) for place in them]
+        return [self._origin.to_world(place.x, place.y) for place in them]
+
+    def ways(self, names: Sequence[str], dt: s) -> list[Point]:
+        """How far bodies have come in a step that they are about to make, or have made."""
+        them = [self._bodies[name].velocity for name in names]
+        return [(dt * v.x, dt * v.y) for v in them]
 
     def step(self, dt: s, guests: Mapping[str, Moving], time: s = 0.0) -> dict[str, Moving]:
         """One step with these vehicles in it, which ends at a time; returns where they are then."""
@@ -277,13 +308,28 @@ class Contacts:
         for name in sorted(guests.keys() - self._inside):
             self._admit(name, within=True)
         self._inside = set(guests)
+        self._origin.follow(guests.values())
         for name, moving in guests.items():
             self.put(name, moving)
-        self._joints.prepare(dt)
-        self._world.Step(dt, *self._iterations)
+        count = self._parts_of_step(dt, guests)
+        for _ in range(count):
+            self._joints.prepare(dt / count)
+            self._world.Step(dt / count, *self._iterations)
         self._arrive()
         self.touches.settle(time)
         return {name: self.at(name) for name in guests}
+
+    def _parts_of_step(self, dt: s, guests: Iterable[str]) -> int:
+        """In how many parts a step is made, so that nothing gets past anything in between.
+
+        Box2D's own continuous collision does not notice skins as thin as ours.
+        """
+        most = 1.0
+        them = (self._bodies[name] for name in guests)
+        for kept in (*them, *self._pushed, *(kept for kept, _ in self._goals)):
+            v = kept.velocity
+            most = max(most, dt * hypot(v.x, v.y) / kept.stride)
+        return min(ceil(most - 1e-6), MOST_PARTS)
 
     def rest(self, time: s) -> None:
         """In place of a step in which no vehicle is near anything and no block moves."""
@@ -326,3 +372,8 @@ class Contacts:
             useRadii=True,
         )
         return measured.distance
+
+
+def _stride(parts: Sequence[Part]) -> m:
+    """A quarter of the width of the widest part: its middle is not past what it has just met."""
+    return 0.25 * max(width_of(part.outline) for part in parts)

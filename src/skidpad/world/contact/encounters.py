@@ -120,7 +120,7 @@ class Encounters:
         `before` are the states of the groups before the step; their present ones, to which the
         vehicles have come by themselves, are changed as contacts and joints want it.
         """
-        near = self._near()
+        near = self._near(before, dt)
         if not near and not (self._stirred or self._contacts.restless):
             self._contacts.rest(time)
             return
@@ -135,14 +135,19 @@ class Encounters:
             names = self._bodies[k].group.names
             self._bodies[k].put(rows, [moved[names[row]] for row in rows])
 
-    def _near(self) -> list[int]:
+    def _near(self, before: Sequence[AnyArray], dt: s) -> list[int]:
         """Numbers of the vehicles that may touch something, counted through all groups."""
         if len(self._always) == self._count:
             return self._always
-        places = [bodies.places for bodies in self._bodies]
+        at = _joined([bodies.places for bodies in self._bodies])
         others = np.array(self._contacts.places(self.movable)) if self.movable else _NOTHING
-        at = places[0] if len(places) == 1 else np.concatenate(places)
-        near = self._nearness.near(at, others).tolist()
+
+        def begin() -> AnyArray:
+            then = [b.places_in(states) for b, states in zip(self._bodies, before, strict=True)]
+            ways = np.array(self._contacts.ways(self.movable, dt)).reshape(-1, 2)
+            return _joined([*then, others - ways])
+
+        near = self._nearness.near(at, others, begin).tolist()
         if self._always or self._stopped:
             near = sorted({*near, *self._always, *self._stopped})
         return near
@@ -186,3 +191,9 @@ class Encounters:
         for name, moving in them.items():
             self._contacts.put(name, moving)
         self._contacts.touches.restore(touches)
+        self._nearness.forget()
+
+
+def _joined(tables: Sequence[AnyArray]) -> AnyArray:
+    """Tables below each other."""
+    return tables[0] if len(tables) == 1 else np.concatenate(tables)

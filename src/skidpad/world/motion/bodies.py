@@ -72,6 +72,13 @@ class Bodies:
         velocities = self._velocities.now()
         return np.hypot(velocities[:, 0], velocities[:, 1])
 
+    def places_in(self, states: AnyArray) -> Array:
+        """Positions x, y (B, 2) in other states (B, nx) of the same vehicles."""
+        if self._places.columns is not None:
+            return states[:, self._places.columns]
+        x = _record(self.group.model.State, states)
+        return _stacked(self.body.pose(x, self.p)[:2])
+
     def moving(self, rows: Sequence[int], before: AnyArray) -> list[Moving]:
         """Poses before the step with the velocities after it, of some vehicles in world axes."""
         if self._poses.columns is not None:
