@@ -95,7 +95,8 @@ def test_round_blocks_keep_their_mass_and_are_pushed() -> None:
     block = f"""<block name="disc"><mass>4</mass><ground_friction>0</ground_friction>
       <init_pose>50 50 0</init_pose><init_vel>1 0 0</init_vel><linear_damping>0</linear_damping>
       <shape>{polygon(0.3, 60)}</shape></block>
-      <block name="box"><mass>4</mass><ground_friction>0</ground_friction><restitution>1</restitution>
+      <block name="box"><mass>4</mass><ground_friction>0</ground_friction>
+      <restitution>1</restitution>
       <init_pose>51 50 0</init_pose><linear_damping>0</linear_damping>
       <shape><pt>-.3 -.3</pt><pt>.3 -.3</pt><pt>.3 .3</pt><pt>-.3 .3</pt></shape></block>"""
     world = robot_before_wall(0.0, 0.0, others=block)

@@ -2,7 +2,7 @@
 
 It computes in single precision: 5 km from its origin a place is known to half a millimetre, and its
 own margins are a few. So the origin goes along with the vehicles that are in the solver. It lies on
-a coarse lattice of whole metres and begins at that of the world: near to it nothing is ever shifted.
+a coarse lattice of whole metres and begins at that of the world: near to it nothing is shifted.
 """
 
 from __future__ import annotations
