@@ -139,11 +139,11 @@ class World:
         end = (self._steps + 1) * self.dt
         self._following.command(self.time)
         self._encounters.animate(self.time, self.dt)
-        if self._ground.differs:
-            self._ground.act(self.time)
-        if not self._ground.level:
+        if self._ground.differs and self._ground.act(self.time) and not self._ground.level:
             self._encounters.look_at(self._ground)
         before = [group.step() for group in self._groups]
+        for bodies, states in zip(self._bodies, before, strict=True):
+            bodies.project(states)
         self._encounters.solve(before, self.dt, end)
         self._steps, self.time = self._steps + 1, end
         self.sensing.sense(self)

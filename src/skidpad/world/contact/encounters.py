@@ -113,6 +113,9 @@ class Encounters:
     def look_at(self, ground: Ground) -> None:
         """Find who is before ground that is too steep, in the step that begins."""
         self._stopped = self._steep.look(ground, self._contacts)
+        if self._stopped:
+            # The obstacles move with those before them.
+            ground.forget()
 
     def solve(self, before: Sequence[AnyArray], dt: s, time: s) -> None:
         """Let things touch in a step that ends at a time.
