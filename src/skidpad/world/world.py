@@ -28,6 +28,7 @@ from .motion.bodies import Bodies
 from .motion.build import BuiltVehicle, built_vehicle
 from .motion.following import Following
 from .motion.groups import Group, grouped
+from .motion.overlaps import warn_of_overlaps
 from .motion.placing import initial_motion
 from .scene.scene import Scene, VehicleSpec
 from .sensing.sensing import Sensing
@@ -57,6 +58,7 @@ class World:
             spec.name: built_vehicle(spec, scene.compat, g) for spec in scene.vehicles
         }
         self._set_up()
+        warn_of_overlaps(scene, self._built, self._encounters.may_meet)
 
     @classmethod
     def load(cls, path: str | os.PathLike[str], *, seed: int = 0, **options: Any) -> World:
@@ -84,6 +86,9 @@ class World:
         self.contact_events.clear()
         self._encounters = Encounters(scene, self._built, self._bodies, self.contact_events)
         self._ground = Ground(scene, self._bodies, self._built, self.block)
+        # To upstream all things are in one plane, however high they are.
+        if not self._ground.level and scene.compat != "upstream":
+            self._encounters.part_floors(self._ground)
         self._following = Following(scene, self.vehicles)
         self._start()
         self.sensing = Sensing(scene, self.seed)

@@ -26,6 +26,7 @@ from ..inventory import Inventory
 from .joints import Ends, Joints, Span
 from .origin import Origin
 from .solids import PLAIN, Inertia, Moving, Part, Point, Points, Pushed, Square, Surface
+from .storeys import Obstacle, Storeys, contact_filter
 from .touches import ContactEvent, Touches, listener
 
 OBSTACLE = "steep ground"
@@ -81,6 +82,7 @@ class Contacts:
         self._bodies: Inventory[_Body] = Inventory("body")
         self._pushed: list[_Body] = []
         self._obstacles: dict[str, Any] = {}
+        self._storeys, self._filter = Storeys(), None
         self._goals: list[tuple[_Body, Moving]] = []
         self._inside: set[str] = set()
         self._joints = Joints(self._world)
@@ -91,6 +93,24 @@ class Contacts:
         self._world.contactListener = self._listener
         self._within = Box2D.b2Filter(categoryBits=_VEHICLE, maskBits=_ALL - _CLIMBED)
         self._without = Box2D.b2Filter(categoryBits=_VEHICLE, maskBits=0)
+
+    def may_meet(self, a: str, b: str) -> bool:
+        """Whether two bodies are at the same height, as far as that is known."""
+        return self._storeys.meet(a, b)
+
+    def tell_heights(self, spans: Mapping[str, tuple[m, m]]) -> None:
+        """Let bodies from now on touch only what is at their own height; see `Storeys`.
+
+        Who was told before and is not named stays where it was.
+        """
+        if self._filter is None:
+            # Box2D does not keep it alive.
+            self._filter = contact_filter(self._box2d, self._storeys)
+            self._world.contactFilter = self._filter
+        self._storeys.spans |= spans
+        for name in spans:
+            for fixture in self._bodies[name].parts if name in self._bodies else ():
+                fixture.Refilter()
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -202,7 +222,8 @@ class Contacts:
         """Put squares along the world's axes in place of those put for the same owner before."""
         body = self._obstacles.get(owner)
         if body is None:
-            body = self._obstacles[owner] = self._world.CreateStaticBody(userData=OBSTACLE)
+            name = Obstacle(OBSTACLE, owner)
+            body = self._obstacles[owner] = self._world.CreateStaticBody(userData=name)
         for fixture in body.fixtures:
             body.DestroyFixture(fixture)
         body.transform = (0.0, 0.0), 0.0

@@ -59,6 +59,8 @@ class TurningParts:
 
 
 _NOTHING = np.empty((0, 2))
+_RISE: m = 0.01
+"""By how much a vehicle may rise before it is told to those that it could touch."""
 
 
 class Encounters:
@@ -84,14 +86,18 @@ class Encounters:
         )
         fill(self._contacts, scene, built)
         self._bodies = tuple(bodies)
+        names = [name for b in bodies for name in b.group.names]
         self._turning = [TurningParts(them, built, self._contacts) for them in bodies]
+        self._heights = np.array([built[name].height for name in names])
+        self._lifted = np.full(len(names), np.nan)
+        self._floors = False
+        self._names = names
         self._steep = SteepGround(bodies, built, upstream=scene.compat == "upstream")
         self._animated = [b for b in scene.blocks if b.animation and not b.intangible]
         self._actors = scene.actors
         solid = [b for b in scene.blocks if not b.intangible and (b.animation or not b.static)]
         self.movable = (*(b.name for b in solid), *(actor.name for actor in scene.actors))
         """Names of the blocks and actors that move."""
-        names = [name for b in bodies for name in b.group.names]
         radii = np.array([built[name].radius for name in names])
         others = [b.shape.radius for b in solid] + [a.collision_radius for a in scene.actors]
         self._nearness = Nearness(radii, standing_segments(scene), np.array(others))
@@ -110,8 +116,30 @@ class Encounters:
         for actor in self._actors:
             self._contacts.drive(actor.name, actor_pose(actor, time + dt), dt)
 
+    def part_floors(self, ground: Ground) -> None:
+        """Let things touch only what is at their own height; vehicles are where they stand."""
+        self._contacts.tell_heights(ground.spans())
+        self._floors = bool(self._names)
+        if self._floors:
+            self._lift(ground)
+
+    def may_meet(self, a: str, b: str) -> bool:
+        """Whether two things are at the same height, as far as that is known."""
+        return self._contacts.may_meet(a, b)
+
+    def _lift(self, ground: Ground) -> None:
+        """Tell the contacts how high the vehicles are that have risen or sunk."""
+        z = np.concatenate([ground.lying(k)[0] for k in range(len(self._bodies))])
+        rows = np.flatnonzero(~(np.abs(z - self._lifted) <= _RISE)).tolist()
+        if rows:
+            low, high = z.tolist(), (z + self._heights).tolist()
+            self._contacts.tell_heights({self._names[k]: (low[k], high[k]) for k in rows})
+            self._lifted[rows] = z[rows]
+
     def look_at(self, ground: Ground) -> None:
-        """Find who is before ground that is too steep, in the step that begins."""
+        """Find who is before ground that is too steep, in the step that begins, and how high."""
+        if self._floors:
+            self._lift(ground)
         self._stopped = self._steep.look(ground, self._contacts)
         if self._stopped:
             # The obstacles move with those before them.

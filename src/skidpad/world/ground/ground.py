@@ -17,6 +17,7 @@ from ..errors import WorldWarning
 from ..motion.bodies import Bodies
 from ..motion.build import BuiltVehicle
 from ..scene.scene import Scene, VehicleSpec
+from .floors import spans
 from .footing import Footing
 from .regions import Regions
 from .stillness import Stillness
@@ -83,7 +84,7 @@ class Ground:
         self._friction = Regions(scene, "friction_mu")
         self._rolling = Regions(scene, "friction_C_rr")
         self._regions = bool(self._friction) or bool(self._rolling)
-        self._terrain = Terrain(scene)
+        self._terrain, self._scene = Terrain(scene), scene
         # Upstream looks for regions where the wheels would be if the ground were at z = 0.
         self._flat_regions = scene.compat == "upstream"
         self._gravity = scene.settings.gravity
@@ -120,6 +121,10 @@ class Ground:
     def level(self) -> bool:
         """Whether it is at z = 0 everywhere, for ever."""
         return self._terrain.level
+
+    def spans(self) -> dict[str, tuple[m, m]]:
+        """Lowest and highest points of what stands or lies on it, vehicles aside."""
+        return spans(self._scene, self._terrain)
 
     def heights_at(self, x: Array, y: Array, reach: Array, *, solid: bool = False) -> Array:
         """Heights of the ground at points of the world, as far as it is not above `reach`.
