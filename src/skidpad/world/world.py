@@ -178,6 +178,18 @@ class World:
         return self._encounters.movable
 
     @property
+    def uncommanded(self) -> tuple[str, ...]:
+        """Names of the vehicles that nothing moves: at rest, no path, all inputs as by default."""
+        paths = {spec.name for spec in self.scene.vehicles if spec.path is not None}
+        return tuple(
+            name
+            for name, it in self.vehicles.items()
+            if name not in paths
+            and it.input == type(it.input)()
+            and not any(it.bodies.motion(it.row)[1])
+        )
+
+    @property
     def uneven(self) -> bool:
         """Whether the ground has heights, so that vehicles tilt."""
         return not self._ground.level

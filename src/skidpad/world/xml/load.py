@@ -7,14 +7,14 @@ import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 from ...errors import InvalidValue
 from ..errors import WorldError, WorldWarning
 from ..scene.scene import Scene
 from .markup import Document, parse
 from .nodes import MOST_REPEATS, Context, Node
-from .notes import unknown_attributes
+from .notes import summaries, unknown_attributes
 from .reader import Reader
 from .remote import cache_folder
 from .shapes import Models
@@ -95,6 +95,23 @@ def problems(path: str | os.PathLike[str], **options: Any) -> list[WorldError]:
 
 def examined(path: str | os.PathLike[str], **options: Any) -> tuple[list[WorldError], Scene | None]:
     """Everything that is wrong with a world file, and the scene if nothing is."""
+    found = reviewed(path, **options)
+    return list(found.errors), found.scene
+
+
+class Review(NamedTuple):
+    """What is to be said about a world file."""
+
+    errors: tuple[WorldError, ...]
+    """By file and place."""
+    warnings: tuple[str, ...]
+    """What was not understood or is not simulated; also where there are errors."""
+    scene: Scene | None
+    """None if there are errors."""
+
+
+def reviewed(path: str | os.PathLike[str], **options: Any) -> Review:
+    """Everything that is wrong with a world file, and what its reader warns of."""
     chosen = _options(options)
     context = chosen.context(collecting=True)
     scene: Scene | None = None
@@ -102,10 +119,11 @@ def examined(path: str | os.PathLike[str], **options: Any) -> tuple[list[WorldEr
         scene = _read(_document(context, Path(path)), context, chosen)
     except WorldError as error:
         context.report(error)
-    return _by_place(context.errors), None if context.errors else scene
+    notes = summaries(context.notes)
+    return Review(_by_place(context.errors), notes, None if context.errors else scene)
 
 
-def _by_place(errors: list[WorldError]) -> list[WorldError]:
+def _by_place(errors: list[WorldError]) -> tuple[WorldError, ...]:
     """Errors by file, in the order in which files first have one, then by line and column."""
     files = list(dict.fromkeys(e.source.file for e in errors if e.source is not None))
 
@@ -113,7 +131,7 @@ def _by_place(errors: list[WorldError]) -> list[WorldError]:
         source = error.source
         return (-1, 0, 0) if source is None else (files.index(source.file), *source[1:])
 
-    return sorted(errors, key=place)
+    return tuple(sorted(errors, key=place))
 
 
 def _options(options: dict[str, Any]) -> Options:
