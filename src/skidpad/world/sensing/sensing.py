@@ -218,7 +218,8 @@ class _AtWork:
             # Nothing is nearer than the sensor; what is not seen stays so.
             noise = like.range_std_noise * self._noise("range", lasers, count)
             ranges = np.maximum(ranges + noise, 0.0)
-        return [Scan(row, self._world.time) for row in ranges]
+        angles.flags.writeable = False
+        return [Scan(row, self._world.time, angles) for row in ranges]
 
     def _noise(self, of: str, lasers: list[tuple[str, specs.Laser]], count: int) -> Array:
         """Normal numbers (B, rays) for the readings of lasers that differ only in their owners."""
