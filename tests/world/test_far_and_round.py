@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pickle
 from math import cos, pi, sin
 
 import pytest
@@ -80,6 +81,23 @@ def test_blocks_ropes_and_grounds_go_along_when_the_origin_moves() -> None:
     assert abs(vehicle.truth.x - 1.7) < SLACK
     world.restore(pushed)
     assert world.block("far").x > 10_001.2
+
+
+@pytest.mark.parametrize("away", [6e3, 5e6])
+def test_blocks_far_away_start_and_come_back_where_they_are(away: float) -> None:
+    block = f"""<block name="crate"><mass>4</mass><init_pose>{away + 1.013!r} 0.017 0</init_pose>
+      <shape>{polygon(0.3, 6)}</shape></block>"""
+    world = robot_before_wall(away, 0.0, others=block)
+    assert world.block("crate").x - away == pytest.approx(1.013, abs=1e-3)
+    world.vehicles["r"].command(v=0.5)
+    world.run(1.5)
+    pushed = world.block("crate").x
+    assert 1.2 < pushed - away < 1.5
+    again = pickle.loads(pickle.dumps(world))
+    assert again.block("crate").x == pytest.approx(pushed, abs=1e-3)
+    world.run(0.5)
+    again.run(0.5)
+    assert again.block("crate").x == pytest.approx(world.block("crate").x, abs=5e-3)
 
 
 @pytest.mark.parametrize("corners", [16, 17, 40, 200])

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from ...arrays import Array
+from ...arrays import AnyArray, Array
 from ...units import m
 from ..line import lengths
 from .tracks import line_rows
@@ -71,7 +71,7 @@ _Edge = tuple[int, int]
 """A blue and a yellow cone."""
 
 
-def _neighbours(triangles: Array, is_blue: Array, sides: Array) -> dict[_Edge, list[_Edge]]:
+def _neighbours(triangles: AnyArray, is_blue: AnyArray, sides: Array) -> dict[_Edge, list[_Edge]]:
     """For each edge between colours, those that share a triangle with it."""
     pairs: list[tuple[_Edge, _Edge]] = []
     for corners in triangles.tolist():

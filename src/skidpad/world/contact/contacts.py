@@ -1,4 +1,4 @@
-"""Contacts and joints, solved by Box2D: with `joints` and `touches` all that knows it.
+"""Contacts and joints, solved by Box2D: with the files beside it all that knows it.
 
 Vehicles integrate themselves. A vehicle that is near something is put into Box2D for the step, at
 the pose before it with the velocity that its own model gives; Box2D moves it on, and what it did to
@@ -11,14 +11,12 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
-from math import ceil, cos, hypot, inf, pi, remainder, sin
+from math import ceil, cos, hypot, pi, remainder, sin
 from typing import Any
 
 import numpy as np
 
 from ...extras import require
-from ...plane.outline import width_of
 from ...plane.polygon import signed_area
 from ...plane.pose import turned
 from ...units import m, m_s2, per_s, rad, s
@@ -26,6 +24,7 @@ from ..inventory import Inventory
 from .joints import Ends, Joints, Span
 from .origin import Origin
 from .solids import PLAIN, Inertia, Moving, Part, Point, Points, Pushed, Square, Surface
+from .solver_bodies import ALL, CLIMBED, VEHICLE, SolverBody, fixtures_of, is_close, stride_of
 from .storeys import Obstacle, Storeys, contact_filter
 from .touches import ContactEvent, Touches, listener
 
@@ -35,25 +34,6 @@ MOST_PARTS = 1000
 """In which one step is made."""
 LEAP = 0.5
 """In m or rad: what moves on by more in a step leaps."""
-_THING, _VEHICLE, _CLIMBED, _ALL = 0x1, 0x2, 0x4, 0xFFFF
-"""Kinds of bodies, and all of them, as Box2D filters collisions."""
-
-
-@dataclass
-class _Body:
-    body: Any
-    com: Point = (0.0, 0.0)
-    guest: bool = False
-    """Whether it is in the solver only while it is near something."""
-    parts: list[Any] = field(default_factory=list[Any])
-    """Its shapes, in the order in which they were given."""
-    stride: m = inf
-    """How far it may move in one part of a step."""
-
-    def __post_init__(self) -> None:
-        # Views of Box2D's own memory: asking for them costs more than reading them.
-        self.place: Any = self.body.position
-        self.velocity: Any = self.body.linearVelocity
 
 
 class Contacts:
@@ -61,6 +41,7 @@ class Contacts:
 
     Args:
         events: where beginnings and ends of contacts are noted.
+        middle: where the world is; the solver begins near it.
         gravity: for the friction of blocks on the ground, in m/s².
         velocity_iterations, position_iterations: of the solver.
     """
@@ -68,6 +49,7 @@ class Contacts:
     def __init__(
         self,
         events: deque[ContactEvent] | None = None,
+        middle: Point = (0.0, 0.0),
         gravity: m_s2 = 9.81,
         velocity_iterations: int = 8,
         position_iterations: int = 3,
@@ -77,13 +59,14 @@ class Contacts:
         self._world: Any = Box2D.b2World(gravity=(0.0, 0.0), doSleep=True)
         self._ground: Any = self._world.CreateStaticBody(userData="ground")
         self._origin = Origin(self._world)
+        self._origin.follow([Moving(*middle, 0.0)])
         self._gravity = gravity
         self._iterations = velocity_iterations, position_iterations
-        self._bodies: Inventory[_Body] = Inventory("body")
-        self._pushed: list[_Body] = []
+        self._bodies: Inventory[SolverBody] = Inventory("body")
+        self._pushed: list[SolverBody] = []
         self._obstacles: dict[str, Any] = {}
         self._storeys, self._filter = Storeys(), None
-        self._goals: list[tuple[_Body, Moving]] = []
+        self._goals: list[tuple[SolverBody, Moving]] = []
         self._inside: set[str] = set()
         self._joints = Joints(self._world)
         self.touches = Touches(deque() if events is None else events, self._origin.to_world)
@@ -91,8 +74,8 @@ class Contacts:
         # Box2D does not keep it alive.
         self._listener = listener(Box2D, self.touches)
         self._world.contactListener = self._listener
-        self._within = Box2D.b2Filter(categoryBits=_VEHICLE, maskBits=_ALL - _CLIMBED)
-        self._without = Box2D.b2Filter(categoryBits=_VEHICLE, maskBits=0)
+        self._within = Box2D.b2Filter(categoryBits=VEHICLE, maskBits=ALL - CLIMBED)
+        self._without = Box2D.b2Filter(categoryBits=VEHICLE, maskBits=0)
 
     def may_meet(self, a: str, b: str) -> bool:
         """Whether two bodies are at the same height, as far as that is known."""
@@ -134,8 +117,8 @@ class Contacts:
         at = self._origin.to_engine(pose.x, pose.y)
         body = create(position=at, angle=pose.yaw, userData=name)
         self._origin.keep(body, pose)
-        shapes = self._shapes(body, parts, 0.0, climbed)
-        self._bodies[name] = _Body(body, parts=shapes, stride=_stride(parts))
+        shapes = fixtures_of(self._box2d, body, parts, 0.0, climbed)
+        self._bodies[name] = SolverBody(body, parts=shapes, stride=stride_of(parts))
 
     def add_walls(self, name: str, segments: Any, surface: Surface = PLAIN) -> None:
         """Segments (n, 4) without thickness, in the world."""
@@ -164,8 +147,8 @@ class Contacts:
         """A block that can be pushed; the ground holds it with friction at two points."""
         body = self._dynamic(name, pose, pushed.linear_damping, pushed.angular_damping)
         ground = sum(signed_area(part.outline) for part in parts)
-        shapes = self._shapes(body, parts, pushed.mass / ground, climbed)
-        kept = _Body(body, tuple(body.localCenter), parts=shapes, stride=_stride(parts))
+        shapes = fixtures_of(self._box2d, body, parts, pushed.mass / ground, climbed)
+        kept = SolverBody(body, tuple(body.localCenter), parts=shapes, stride=stride_of(parts))
         self._bodies[name] = kept
         self._pushed.append(kept)
         self.put(name, pose)
@@ -183,11 +166,13 @@ class Contacts:
     def add_vehicle(self, name: str, parts: Sequence[Part], pose: Moving, inertia: Inertia) -> None:
         """A vehicle, which damps and drives itself."""
         body = self._dynamic(name, pose, 0.0, 0.0)
-        shapes = self._shapes(body, parts, 1.0)
+        shapes = fixtures_of(self._box2d, body, parts, 1.0)
         com = (inertia.com_x, inertia.com_y)
         about_origin = inertia.I_z + inertia.mass * (com[0] * com[0] + com[1] * com[1])
         body.massData = self._box2d.b2MassData(mass=inertia.mass, center=com, I=about_origin)
-        self._bodies[name] = _Body(body, com, guest=True, parts=shapes, stride=_stride(parts))
+        self._bodies[name] = SolverBody(
+            body, com, guest=True, parts=shapes, stride=stride_of(parts)
+        )
         self._admit(name, within=False)
 
     def _dynamic(self, name: str, pose: Moving, linear: per_s, angular: per_s) -> Any:
@@ -198,25 +183,6 @@ class Contacts:
             angularDamping=angular,
             userData=name,
         )
-
-    def _shapes(
-        self, body: Any, parts: Sequence[Part], density: float, climbed: bool = False
-    ) -> list[Any]:
-        kind, others = (_CLIMBED, _ALL - _VEHICLE) if climbed else (_THING, _ALL)
-        fixtures: list[Any] = []
-        for part in parts:
-            shape = self._box2d.b2PolygonShape(vertices=[tuple(p) for p in part.outline])
-            shape.radius = part.surface.skin
-            fixture = body.CreateFixture(
-                shape=shape,
-                density=density,
-                friction=part.surface.friction,
-                restitution=part.surface.restitution,
-                categoryBits=kind,
-                maskBits=others,
-            )
-            fixtures.append(fixture)
-        return fixtures
 
     def obstruct(self, owner: str, squares: Sequence[Square]) -> None:
         """Put squares along the world's axes in place of those put for the same owner before."""
@@ -232,7 +198,7 @@ class Contacts:
             # Seen from the body, which goes along when the origin does.
             x, y = x - away[0], y - away[1]
             corners = [(x - half, y - half), (x + half, y - half), (x + half, y + half)]
-            self._shapes(body, [Part([*corners, (x - half, y + half)], surface)], 0.0)
+            fixtures_of(self._box2d, body, [Part([*corners, (x - half, y + half)], surface)], 0.0)
 
     def reshape(self, name: str, part: int, outline: Points) -> None:
         """Give a part of a body another outline; mass and inertia stay. Takes effect with `put`."""
@@ -265,6 +231,15 @@ class Contacts:
     def restless(self) -> bool:
         """Whether a block moves, or may."""
         return any(kept.body.awake for kept in self._pushed)
+
+    @property
+    def origin(self) -> Point:
+        """Where the solver has its origin; what is set here changes digits only."""
+        return self._origin.place
+
+    @origin.setter
+    def origin(self, place: Point) -> None:
+        self._origin.move(*place)
 
     def put(self, name: str, moving: Moving) -> None:
         """Move a body without regard to what is in its way."""
@@ -376,25 +351,4 @@ class Contacts:
 
     def close(self, name: str, gap: m) -> bool:
         """Whether a body touches another one or is nearer to it than `gap`."""
-        for edge in self._bodies[name].body.contacts:
-            contact = edge.contact
-            if contact.touching or self._gap(contact) < gap:
-                return True
-        return False
-
-    def _gap(self, contact: Any) -> m:
-        """Distance between the two shapes of a pair, skins included."""
-        a, b = contact.fixtureA, contact.fixtureB
-        measured = self._box2d.b2Distance(
-            shapeA=a.shape,
-            shapeB=b.shape,
-            transformA=a.body.transform,
-            transformB=b.body.transform,
-            useRadii=True,
-        )
-        return measured.distance
-
-
-def _stride(parts: Sequence[Part]) -> m:
-    """A quarter of the width of the widest part: its middle is not past what it has just met."""
-    return 0.25 * max(width_of(part.outline) for part in parts)
+        return is_close(self._box2d, self._bodies[name].body, gap)

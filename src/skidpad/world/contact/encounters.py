@@ -82,7 +82,11 @@ class Encounters:
     ) -> None:
         settings = scene.settings
         self._contacts = Contacts(
-            events, settings.gravity, settings.velocity_iterations, settings.position_iterations
+            events,
+            _middle(scene),
+            settings.gravity,
+            settings.velocity_iterations,
+            settings.position_iterations,
         )
         fill(self._contacts, scene, built)
         self._bodies = tuple(bodies)
@@ -209,7 +213,7 @@ class Encounters:
     def snapshot(self) -> Any:
         """Everything that changes."""
         them = {name: self._contacts.at(name) for name in self._contacts.names}
-        return them, self._contacts.touches.snapshot()
+        return them, self._contacts.touches.snapshot(), self._contacts.origin
 
     def check(self, snapshot: Any) -> None:
         """Raise if a snapshot is not of this world."""
@@ -218,11 +222,18 @@ class Encounters:
 
     def restore(self, snapshot: Any) -> None:
         """Put back what `snapshot` gave."""
-        them, touches = snapshot
+        them, touches, self._contacts.origin = snapshot
         for name, moving in them.items():
             self._contacts.put(name, moving)
         self._contacts.touches.restore(touches)
         self._nearness.forget()
+
+
+def _middle(scene: Scene) -> tuple[m, m]:
+    """Between the vehicles at the start, or between the blocks if there are none."""
+    poses = [spec.pose for spec in (scene.vehicles or scene.blocks)]
+    x, y = [pose.x for pose in poses] or [0.0], [pose.y for pose in poses] or [0.0]
+    return 0.5 * (min(x) + max(x)), 0.5 * (min(y) + max(y))
 
 
 def _joined(tables: Sequence[AnyArray]) -> AnyArray:
