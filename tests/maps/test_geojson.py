@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import warnings
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +11,7 @@ import numpy as np
 import pytest
 
 from skidpad.errors import InvalidValue
-from skidpad.plane.maps import Map
+from skidpad.plane.maps import Map, MapWarning
 from skidpad.plane.maps.geojson import parse_geojson
 
 SQUARE = [[0, 0], [4, 0], [4, 4], [0, 4], [0, 0]]
@@ -199,3 +200,51 @@ def test_options_are_checked(tmp_path: Path) -> None:
         Map.load(tmp_path)
     with pytest.raises(InvalidValue, match=r"suffix \.txt is not that of a map"):
         Map.load(tmp_path / "yard.txt")
+
+
+YARD = [[-10, -10], [30, -10], [30, 10], [-10, 10], [-10, -10]]
+ACROSS = [[28, 0], [32, 0], [32, 1], [28, 1], [28, 0]]
+THROUGH = [[-15, 0], [35, 0], [35, 1], [-15, 1], [-15, 0]]
+PROBES = np.array([[x, y] for x in np.arange(-14.3, 34, 0.9) for y in np.arange(-12.1, 12, 0.7)])
+
+
+def redrawn(ring: list[list[float]]) -> list[list[list[float]]]:
+    """The same ring from another corner, the other way round, and with a corner on an edge."""
+    opened = ring[:-1]
+    middle = [(opened[0][k] + opened[1][k]) / 2 for k in (0, 1)]
+    return [ring, opened[2:] + opened[:2], ring[::-1], [opened[0], middle, *opened[1:]]]
+
+
+@pytest.mark.parametrize("twice", range(3))
+@pytest.mark.parametrize("how", range(4))
+def test_what_is_drawn_twice_counts_once(twice: int, how: int) -> None:
+    """A fence, an obstacle and an island in a lake: none of them changes sides."""
+    rings: list[Any] = [polygon(YARD), polygon(SQUARE, INNER), polygon(FAR)]
+    once = read(collection(*rings))
+    again = polygon(redrawn(rings[twice]["coordinates"][0])[how], *rings[twice]["coordinates"][1:])
+    for order in ([*rings, again], [again, *rings]):
+        both = read(collection(*order))
+        np.testing.assert_array_equal(both.occupied(PROBES), once.occupied(PROBES))
+        assert len(both.fences) == len(once.fences)
+
+
+def test_an_area_that_fills_a_hole_is_solid() -> None:
+    filled = read(collection(polygon(YARD), polygon(SQUARE, INNER), polygon(INNER)))
+    assert filled.occupied([[1.5, 1.5]]).tolist() == [True]
+
+
+@pytest.mark.parametrize("ring", [ACROSS, THROUGH])
+def test_outlines_that_cross_are_solid_and_said(ring: Any) -> None:
+    with pytest.warns(MapWarning, match="outlines cross near .* inside='free'"):
+        crossed = read(collection(polygon(YARD), polygon(ring)))
+    assert crossed.occupied([[0.0, 5.0]]).tolist() == [True]
+
+
+def test_a_fence_that_something_crosses_stays_one_if_it_is_around_others() -> None:
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        yard = read(collection(polygon(YARD), polygon(SQUARE), polygon(ACROSS)))
+        # What only touches does not cross, nor what is told.
+        read(collection(polygon(SQUARE), polygon([[4, 0], [6, 0], [6, 4], [4, 4]])))
+        read(collection(polygon(YARD), polygon(ACROSS)), inside="solid")
+    assert yard.occupied([[10.0, 5.0], [2.0, 2.0], [29.0, 0.5]]).tolist() == [False, True, True]

@@ -259,3 +259,24 @@ def test_readings_come_back_and_unknown_names_are_refused() -> None:
         made.sensing.of("r")["radar"]
     with pytest.raises(sp.InvalidValue, match="nobody"):
         made.sensing.of("nobody")
+
+
+def test_a_scan_carries_its_angles() -> None:
+    """What each ray meets lies at its range along its angle: here on a wall 4 m ahead."""
+    eye = (
+        "<sensor class='laser' name='scan'><fov_degrees>90</fov_degrees><nrays>31</nrays>"
+        "<range_std_noise>0</range_std_noise><angle_std_noise_deg>0</angle_std_noise_deg></sensor>"
+    )
+    carrier = (
+        f"<vehicle name='r'><init_pose>0 0 0</init_pose><dynamics class='differential'/>{eye}"
+        "</vehicle>"
+    )
+    wall = "<walls><shape><pt>4.05 -9</pt><pt>4.05 9</pt></shape></walls>"
+    made = sp.World(world(carrier + wall))
+    made.run(0.3)
+    scan = made.vehicles["r"].sensors["scan"]
+    assert scan.angles.shape == scan.ranges.shape
+    assert scan.angles[0] == pytest.approx(-np.pi / 4.0)
+    np.testing.assert_allclose(scan.ranges * np.cos(scan.angles), 4.0, atol=1e-9)
+    with pytest.raises(ValueError, match="read-only"):
+        scan.angles[0] = 1.0

@@ -213,7 +213,7 @@ def test_the_order_of_elements_does_not_show() -> None:
     robots = [
         robot(ALL, name=n, pose=p, control=IDEAL) for n, p in (("r", "0 0 0"), ("b", "0 -3 0"))
     ]
-    rest = [ROOM, GEO, OBSTACLES["block"].replace("0 -4 0", "2 2 0")]
+    rest = [WALL, GEO, OBSTACLES["block"].replace("0 -4 0", "-5 6 0")]
     one, other = built(*robots, *rest), built(*rest[::-1], *robots[::-1])
     for made in (one, other):
         made.run(1.0)

@@ -10,9 +10,11 @@ import numpy as np
 import pytest
 
 import skidpad as sp
+from skidpad.world.contact.solids import Moving
 from skidpad.world.errors import WorldWarning
 from skidpad.world.ground.ground import down
-from world.grounds import axes, grade
+from skidpad.world.ground.terrain import Terrain
+from world.grounds import axes, grade, plane
 from world.worlds import world
 
 COASTING = "<C_r0>0</C_r0><C_r1>0</C_r1><C_r2>0</C_r2>"
@@ -129,3 +131,94 @@ def test_those_that_can_be_told_are_not_named() -> None:
     (text,) = {str(one.message) for one in caught}
     assert "deaf (brains2)" in text
     assert "told" not in text
+
+
+@pytest.mark.parametrize("heading", [0.0, 35.0, 90.0, 200.0])
+@pytest.mark.parametrize("grades", [(0.3, 0.0), (-0.2, 0.15)])
+def test_speed_is_along_the_slope_and_the_map_shows_less(
+    grades: tuple[float, float], heading: float
+) -> None:
+    """A robot that drives 1 m/s comes 1 m far in space, up or down or across."""
+    robot = (
+        f"<vehicle name='r'><init_pose>0 0 {heading}</init_pose><dynamics class='differential'>"
+        "<controller class='twist_ideal'/></dynamics></vehicle>"
+    )
+    made = sp.World(world(robot + grade(*grades)))
+    made.vehicles["r"].command(v=1.0)
+    made.step()
+    start = made.vehicles["r"].truth
+    made.run(2.0)
+    end = made.vehicles["r"].truth
+    way = math.dist((start.x, start.y, start.z), (end.x, end.y, end.z))
+    assert way == pytest.approx(2.0, rel=1e-6)
+    assert end.v_x == pytest.approx(1.0)
+
+
+@pytest.mark.parametrize("name", ["four_wheel", "formula_student"])
+@pytest.mark.parametrize("slope", [0.1, 0.3])
+def test_a_car_that_coasts_up_a_slope_keeps_its_energy(name: str, slope: float) -> None:
+    made = sp.World(world(car(name, COASTING) + grade(slope, 0.0, 60.0)))
+    vehicle = made.vehicles["c"]
+    vehicle.bodies.put([0], [Moving(0.0, 0.0, 0.0, 10.0 * math.cos(math.atan(slope)))])
+
+    def energy() -> float:
+        """Per mass."""
+        return 0.5 * vehicle.truth.v_x**2 + 9.81 * vehicle.truth.z
+
+    before = energy()
+    made.run(1.0)
+    assert vehicle.truth.z > 0.8
+    assert energy() == pytest.approx(before, rel=2e-3)
+
+
+def test_upstream_takes_the_way_on_the_map_for_the_one_along_the_slope() -> None:
+    robot = (
+        "<vehicle name='r'><init_pose>0 0 0</init_pose><dynamics class='differential'>"
+        "<controller class='twist_ideal'/></dynamics></vehicle>"
+    )
+    made = sp.World(world(robot + grade(0.3, 0.0), compat="upstream"))
+    made.vehicles["r"].command(v=1.0)
+    made.run(0.1)
+    start = made.vehicles["r"].truth.x
+    made.run(1.0)
+    assert made.vehicles["r"].truth.x - start > 0.995
+
+
+def test_the_contact_solver_keeps_the_speed_along_a_slope() -> None:
+    robot = (
+        "<vehicle name='r'><init_pose>0 0 0</init_pose><dynamics class='differential'>"
+        "<controller class='twist_ideal'/></dynamics></vehicle>"
+    )
+    wall = "<walls><shape><pt>-9 0.72</pt><pt>9 0.72</pt></shape></walls>"
+    made = sp.World(world(robot + wall + grade(0.3, 0.0)))
+    made.vehicles["r"].command(v=1.0)
+    made.run(2.0)
+    # Beside the wall it is in the solver all the time, and still 1 m/s along the ground.
+    truth = made.vehicles["r"].truth
+    assert math.hypot(truth.x, truth.z) == pytest.approx(2.0, rel=2e-3)
+    assert truth.v_x == pytest.approx(1.0, rel=1e-3)
+
+
+def test_a_flat_floor_off_zero_is_looked_at_once() -> None:
+    """Ground that cannot change is not looked up in every step, and edges are not missed."""
+    floor = plane(0.2, (-9.0, 9.0, -9.0, 9.0))
+    robot = (
+        "<vehicle name='r'><init_pose>0 0 0.2 0 0 0</init_pose><dynamics class='differential'>"
+        "<controller class='twist_ideal'/></dynamics></vehicle>"
+    )
+    made = sp.World(world(robot + floor))
+    looked: list[float] = []
+    height = Terrain.height
+
+    def counted(self: Terrain, *args: Any, **kwargs: Any) -> Any:
+        looked.append(made.time)
+        return height(self, *args, **kwargs)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(Terrain, "height", counted)
+        made.vehicles["r"].command(v=1.0)
+        made.run(2.0)
+        assert len(looked) <= 4
+    assert made.vehicles["r"].truth.z == 0.2
+    made.run(8.5)
+    assert made.vehicles["r"].truth.z == 0.0

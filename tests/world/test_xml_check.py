@@ -100,3 +100,41 @@ def test_joined_bodies_of_the_examples_meet_at_their_anchors() -> None:
         b = places[joint.body_b].x + joint.anchor_b[0]
         gap = joint.max_length if joint.kind == "distance" else 0.0
         assert abs(a - b) <= gap + 1e-9
+
+
+def test_warnings_stand_beside_errors_and_do_not_count(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    file = tmp_path / "w.xml"
+    bad = "<gravity>x</gravity>"
+    text = "<mvsim_world><blok/><joystick_enabled>true</joystick_enabled>{}</mvsim_world>"
+    file.write_text(text.format(bad))
+    code, out, _ = check(capsys, str(file))
+    assert code == 1
+    assert f"{file}: 1 problem" in out
+    assert "note: unknown tags: <blok> in <mvsim_world>, did you mean <block>?" in out
+    assert "joystick_enabled" in out
+    file.write_text(text.format(""))
+    code, out, _ = check(capsys, str(file))
+    assert code == 0
+    assert "<blok>" in out
+
+
+def test_what_shows_only_when_a_world_is_made_is_reported(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    file = tmp_path / "w.xml"
+    bot = (
+        "<vehicle name='{}'><init_pose>0 0 0</init_pose><dynamics class='differential'/></vehicle>"
+    )
+    two = bot.format("a") + bot.format("b")
+    region = (
+        "<element class='property_region'><property_name>friction_mu</property_name>"
+        "<value_double>-1</value_double></element>"
+    )
+    file.write_text(f"<mvsim_world>{two}</mvsim_world>")
+    code, out, _ = check(capsys, str(file))
+    assert (code, "a and b by" in out) == (0, True)
+    file.write_text(f"<mvsim_world>{two}{region}</mvsim_world>")
+    code, out, _ = check(capsys, str(file))
+    assert (code, "friction_mu = -1.0 must be" in out) == (1, True)

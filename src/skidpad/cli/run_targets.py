@@ -18,6 +18,7 @@ from ..errors import InvalidValue
 
 if TYPE_CHECKING:
     from ..runs import Show
+    from ..world.world import World
 
 NOT_GIVEN: tuple[Any, ...] = (None, False, {})
 
@@ -64,15 +65,32 @@ def _world(file: Path, request: Request) -> Show:
     """The world of a file, with a note on stderr for each thing in it that is not simulated."""
     from ..runs import WorldShow
     from ..world.world import World
-    from ..world.xml import WorldWarning
+    from ..world.xml import WorldWarning, load
 
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", WorldWarning)
-        world = World.load(file, seed=request.seed, **request.of_world)
+        scene = load(file, seed=request.seed, **request.of_world)
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always", WorldWarning)
+        world = World(scene, seed=request.seed)
     console = Console(stderr=True, soft_wrap=True, quiet=request.quiet)
-    for line in world.scene.warnings:
+    later = [str(w.message) for w in caught if issubclass(w.category, WorldWarning)]
+    for line in (*scene.warnings, *later, *_idle(world)):
         console.print(Text(f"note: {line}", "yellow"))
     return WorldShow(world)
+
+
+def _idle(world: World) -> list[str]:
+    """A sentence on the vehicles that nothing commands and that therefore stand still."""
+    idle = world.uncommanded
+    if not idle:
+        return []
+    names = ", ".join(idle[:12]) + (f" and {len(idle) - 12} more" if len(idle) > 12 else "")
+    return [
+        f"nothing commands {names}: they stay where they are unless something pushes them. A file "
+        "commands with <V>, <W> in a <controller> or with a trajectory, Python with "
+        "world.vehicles[name].command(...), skidpad serve with keys"
+    ]
 
 
 def _refuse(options: Mapping[str, Any], owner: str) -> None:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from ..errors import InvalidValue
+from ..errors import InvalidValue, MissingExtra, SkidpadError
 
 if TYPE_CHECKING:
     from ..world.scene.scene import Scene
@@ -42,24 +43,50 @@ def check(
     allow_download: Download = False,
     models: ModelFolder = None,
 ) -> None:
-    """Report everything that is wrong with a world file; exit code 1 if anything is."""
+    """Report everything that is wrong with a world file; exit code 1 if anything is.
+
+    Notes, of what is not understood or not simulated, leave it at 0.
+    """
     from rich.console import Console
     from rich.text import Text
 
-    from ..world.xml import examined
+    from ..world.xml import reviewed
 
     options = reading_options(compat, variables, limit, allow_shell, allow_download, models)
-    errors, scene = examined(file, **options)
+    errors, notes, scene = reviewed(file, **options)
+    faults = [str(error) for error in errors]
+    if scene is not None:
+        more, later = _built(scene)
+        faults, notes = [*faults, *more], (*notes, *later)
     console = Console(soft_wrap=True)
-    for error in errors:
-        console.print(Text(str(error), "red"))
-    if scene is None:
-        count = "1 problem" if len(errors) == 1 else f"{len(errors)} problems"
+    for fault in faults:
+        console.print(Text(fault, "red"))
+    if faults or scene is None:
+        count = "1 problem" if len(faults) == 1 else f"{len(faults)} problems"
         typer.echo(f"{file}: {count}")
-        raise typer.Exit(1)
-    typer.echo(f"{file}: {_summary(scene)}")
-    for line in scene.warnings:
+    else:
+        typer.echo(f"{file}: {_summary(scene)}")
+    for line in notes:
         console.print(Text(f"note: {line}", "yellow"))
+    if faults:
+        raise typer.Exit(1)
+
+
+def _built(scene: Scene) -> tuple[list[str], list[str]]:
+    """What shows only when the world is made: errors and warnings."""
+    from ..world.world import World
+    from ..world.xml import WorldWarning
+
+    faults: list[str] = []
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        try:
+            World(scene)
+        except MissingExtra as error:
+            return [], [f"not built: {error}"]
+        except SkidpadError as error:
+            faults.append(str(error))
+    return faults, [str(w.message) for w in caught if issubclass(w.category, WorldWarning)]
 
 
 def reading_options(

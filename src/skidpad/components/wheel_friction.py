@@ -12,6 +12,7 @@ robots on outdoor terrain", IEEE Transactions on Robotics 24 (2008).
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from math import pi
 from typing import Annotated, Any, NamedTuple
 
@@ -53,6 +54,7 @@ __all__ = [
     "Friction",
     "Hub",
     "Law",
+    "SpeedLoop",
     "Surface",
     "Traction",
     "WardIagnemma",
@@ -134,6 +136,27 @@ class Hub(NamedTuple):
     """About the axle."""
 
 
+class SpeedLoop(NamedTuple):
+    """A torque that a controller gives by the speed of the wheel itself.
+
+    Over a step it is that of the spin at the end of the step: a wheel that slides has little
+    inertia, and a loop that looks back would throw its spin to and fro from step to step.
+    """
+
+    torque: Nm
+    """At the spin at the start of the step, before limits."""
+    gain: Nm_s_rad
+    """How much less it is per spin that the wheel gains; not negative."""
+    limit: Callable[[Nm], Nm]
+    """What the motor gives when so much is asked for; monotonic, of slope 1 or 0."""
+    share: one = 1.0
+    """How much of it reaches the wheel."""
+
+    def at(self, gained: rad_s) -> Nm:
+        """The torque at the wheel when it has gained so much spin."""
+        return self.share * self.limit(self.torque - self.gain * gained)
+
+
 class Contact(NamedTuple):
     """What a wheel meets at the start of a step."""
 
@@ -153,6 +176,8 @@ class Contact(NamedTuple):
     """Weight along a slope that pulls at this share, along the wheel."""
     s_y: N = 0.0
     """Weight along a slope that pulls at this share, across the wheel."""
+    loop: SpeedLoop | None = None
+    """What gives the torque by the spin, in place of `torque`."""
 
 
 class Surface(NamedTuple):
@@ -188,8 +213,10 @@ def traction(
     With `circle` the limit holds for the whole force, not along and across each on its own; an
     `Ellipse` has its own way for that.
     """
-    torque = c.torque - p.C_damping * c.spin - _resistance(c, hub, ground, p, dt)
+    drag = p.C_damping * c.spin + _resistance(c, hub, ground, p, dt)
     by_radius, by_dt = 1.0 / hub.radius, 1.0 / dt
+    gained = c.u_x * by_radius - c.spin
+    torque = (c.torque if c.loop is None else c.loop.at(gained)) - drag
     # Spin at the end of the step if there were no ground, less that of rolling.
     excess = c.spin + torque * dt * (1.0 / hub.inertia) - c.u_x * by_radius
     wanted_x = (hub.inertia * by_dt) * excess * by_radius
@@ -197,7 +224,19 @@ def traction(
     limit = _limits(c, excess * hub.radius, -wanted_y * dt * (1.0 / c.mass), ground, p)
     together = circle and not isinstance(p, Ellipse)
     F_x, F_y = (_within_circle if together else _within_box)(wanted_x, wanted_y, limit)
-    return Traction(F_x, F_y, c.spin + dt * (torque - hub.radius * F_x) * (1.0 / hub.inertia))
+    load = hub.radius * F_x
+    if c.loop is not None:
+        torque = _torque_at_end(c.loop, drag + load, hub, dt) - drag
+    return Traction(F_x, F_y, c.spin + dt * (torque - load) * (1.0 / hub.inertia))
+
+
+def _torque_at_end(loop: SpeedLoop, against: Nm, hub: Hub, dt: s) -> Nm:
+    """The torque that fits to the spin that it brings about itself.
+
+    The limit cuts off what a straight line would give, so that it may be put on the solution of it.
+    """
+    softer = hub.inertia + dt * loop.share * loop.gain
+    return loop.at(dt * (loop.share * loop.torque - against) / softer)
 
 
 def _resistance(c: Contact, hub: Hub, ground: Surface, p: Law, dt: s) -> Nm:

@@ -16,7 +16,17 @@ from ..errors import InvalidValue
 from ..ops import exp, where
 from ..units import N, Nm, Unit, m_s, non_negative, one, per_s, positive, s
 
-__all__ = ["Answer", "Form", "Gains", "answer", "forgotten", "memory_type", "within"]
+__all__ = [
+    "Answer",
+    "Form",
+    "Gains",
+    "LoopAnswer",
+    "answer",
+    "forgotten",
+    "loop_answer",
+    "memory_type",
+    "within",
+]
 
 Nm_s_m = Annotated[float, Unit("N·m/(m/s)", length=1, mass=1, time=-1)]
 kg_m = Annotated[float, Unit("N·m/(m/s²)", length=1, mass=1)]
@@ -105,10 +115,29 @@ class Answer(NamedTuple):
     """The speed that it steered to: the one asked for after the filters."""
 
 
+class LoopAnswer(NamedTuple):
+    """The same for one who solves for the speed at the end of the step."""
+
+    torque: Nm
+    memory: Any
+    reference: m_s
+    wanted: Nm
+    """The torque before its limit."""
+    gain: Nm_s_m
+    """How much less it would be per speed that the vehicle had more."""
+
+
 def answer(
     p: Gains, form: Form, memory: Any, asked: m_s, actual: m_s, dt: s, feed_forward: Nm = 0.0
 ) -> Answer:
     """Torque for the coming dt and the memory after it."""
+    return Answer(*loop_answer(p, form, memory, asked, actual, dt, feed_forward)[:3])
+
+
+def loop_answer(
+    p: Gains, form: Form, memory: Any, asked: m_s, actual: m_s, dt: s, feed_forward: Nm = 0.0
+) -> LoopAnswer:
+    """`answer`, and how the torque depends on the speed."""
     changed: dict[str, Any] = {}
     reference = _filtered_reference(p, form, memory, asked, dt, changed)
     error = reference - actual
@@ -120,7 +149,14 @@ def answer(
         back = active * p.KI * (1.0 / where(p.KP > LEAST_KP, p.KP, 1.0)) * dt
         integral = integral + back * (torque - (rest + integral))
         torque = within(rest + integral, p)
-    return Answer(torque, memory._replace(integral=integral, **changed), reference)
+    after = memory._replace(integral=integral, **changed)
+    return LoopAnswer(torque, after, reference, rest + integral, _gain(p, form, memory, dt))
+
+
+def _gain(p: Gains, form: Form, memory: Any, dt: s) -> Nm_s_m:
+    """Slope of the torque over the speed, of all actions together."""
+    by_rate = p.N if form.filtered_derivative else memory.started * (1.0 / dt)
+    return p.KP + p.KI * dt + p.KD * by_rate
 
 
 def within(torque: Nm, p: Gains) -> Nm:

@@ -16,6 +16,7 @@ from functools import cache
 from typing import Any, NamedTuple
 
 from ..components.ackermann import FrontWheels
+from ..components.wheel_friction import SpeedLoop
 from ..components.wheel_load import Place
 from ..components.wheel_odometry import Twist
 from ..components.wheeled_steering import steer_of_twist
@@ -35,6 +36,7 @@ __all__ = [
     "NoMemory",
     "Seen",
     "SideTorques",
+    "SpeedTorques",
     "TwistInput",
     "ackermann_controller",
     "differential_controller",
@@ -129,6 +131,17 @@ class Command(NamedTuple):
     steer: rad = 0.0
     twist: Twist | None = None
     """The motion to impose on the vehicle, if any."""
+    loops: tuple[SpeedLoop, ...] = ()
+    """How each torque follows the speed that it is controlled by, per m/s; empty: it is as it is
+    for the whole step."""
+
+
+class SpeedTorques(NamedTuple):
+    """Torques that speeds are controlled with."""
+
+    torques: tuple[Nm, ...]
+    memory: Any
+    loops: tuple[SpeedLoop, ...]
 
 
 Act = Callable[[Seen, Any, Any, Any, s], Command]
@@ -154,7 +167,7 @@ def speed_torques(
     p: Gains,
     form: Form,
     dt: s,
-) -> tuple[tuple[Nm, ...], Any]:
+) -> SpeedTorques:
     """Torque for each of some speeds, with the rule for stopping, and the memory."""
     ff = p.feedforward_gain * seen.slope_torque if form.feed_forward else 0.0
     # Upstream lets go, and needs no brake: its slopes do not pull at wheels that grip.
@@ -163,12 +176,20 @@ def speed_torques(
     stopped = logical_and(stops, _all([abs(v) < p.stop_threshold for v in actual]))
     torques: list[Nm] = []
     memories: list[Any] = []
+    loops: list[SpeedLoop] = []
     for target, v, before in zip(asked, actual, memory, strict=True):
-        answer = pid.answer(p, form, before, target, v, dt, ff)
+        answer = pid.loop_answer(p, form, before, target, v, dt, ff)
+
+        def limit(torque: Nm, v: m_s = v) -> Nm:
+            most = pid.within(torque, p)
+            return where(stopped, torque, where(stops, _braking(most, v), most))
+
         torque = where(stops, _braking(answer.torque, v), answer.torque)
         torques.append(where(stopped, holding, torque))
         memories.append(pid.forgotten(answer.memory, stopped))
-    return tuple(torques), type(memory)(*memories)
+        wanted, gain = where(stopped, holding, answer.wanted), where(stopped, 0.0, answer.gain)
+        loops.append(SpeedLoop(wanted, gain, limit))
+    return SpeedTorques(tuple(torques), type(memory)(*memories), tuple(loops))
 
 
 def _braking(torque: Nm, v: m_s) -> Nm:
@@ -222,7 +243,9 @@ def _differential_twist(form: Form) -> Act:
     def act(seen: Seen, u: TwistInput, memory: Any, p: Gains, dt: s) -> Command:
         asked = _by_side(Twist(u.v, u.omega), seen.track)
         actual = _by_side(seen.odometry, seen.track)
-        return Command(*speed_torques(seen, asked, actual, memory, p, form, dt))
+        demand = speed_torques(seen, asked, actual, memory, p, form, dt)
+        loops = () if form.upstream else demand.loops
+        return Command(demand.torques, demand.memory, loops=loops)
 
     return act
 
@@ -235,17 +258,20 @@ def _along(twist: Twist, place: Place, angle: rad) -> m_s:
 
 def _front_torques(
     seen: Seen, twist: Twist, steer: rad, memory: Any, p: Gains, form: Form, dt: s
-) -> tuple[tuple[Nm, ...], Any]:
-    """Torques of the front wheels; each follows its own speed in the turn."""
+) -> SpeedTorques:
+    """Torques of the front wheels; each follows its own speed in the turn.
+
+    The speed is told by the rear wheels, whatever the driven ones do: there is no loop over these.
+    """
     angles = seen.angles_of(steer)
     asked = [_along(twist, *wheel) for wheel in zip(seen.front, angles, strict=True)]
     actual = [_along(seen.odometry, *wheel) for wheel in zip(seen.front, seen.angles, strict=True)]
-    return speed_torques(seen, asked, actual, memory, p, form, dt)
+    return speed_torques(seen, asked, actual, memory, p, form, dt)._replace(loops=())
 
 
 def _motor_torque(
     seen: Seen, twist: Twist, steer: rad, memory: Any, p: Gains, form: Form, dt: s
-) -> tuple[tuple[Nm, ...], Any]:
+) -> SpeedTorques:
     """Torque of the one motor, by the speed of the vehicle."""
     return speed_torques(seen, [twist.v], [seen.odometry.v], memory, p, form, dt)
 
@@ -254,8 +280,8 @@ def _twist_front_steer(form: Form, torques: Callable[..., Any]) -> Act:
     def act(seen: Seen, u: TwistInput, memory: Any, p: Gains, dt: s) -> Command:
         steer = steer_of_twist(u.v, u.omega, seen.wheel_base)
         twist = Twist(u.v, u.omega)
-        demand, after = torques(seen, twist, steer, memory, p, form, dt)
-        return Command(demand, after, steer)
+        demand = torques(seen, twist, steer, memory, p, form, dt)
+        return _steered(demand, steer, form)
 
     return act
 
@@ -263,10 +289,15 @@ def _twist_front_steer(form: Form, torques: Callable[..., Any]) -> Act:
 def _front_steer(form: Form, torques: Callable[..., Any]) -> Act:
     def act(seen: Seen, u: FrontSteerInput, memory: Any, p: Gains, dt: s) -> Command:
         twist = Twist(u.v, u.v * tan(u.steer) * (1.0 / seen.wheel_base))
-        demand, after = torques(seen, twist, u.steer, memory, p, form, dt)
-        return Command(demand, after, u.steer)
+        demand = torques(seen, twist, u.steer, memory, p, form, dt)
+        return _steered(demand, u.steer, form)
 
     return act
+
+
+def _steered(demand: SpeedTorques, steer: rad, form: Form) -> Command:
+    loops = () if form.upstream else demand.loops
+    return Command(demand.torques, demand.memory, steer, loops=loops)
 
 
 DIFFERENTIAL = ("raw", "twist_pid", "twist_ideal")

@@ -106,6 +106,27 @@ def rounded_hull(points: Sequence[Point], most: int = MOST_CORNERS) -> Outline:
     return hull([(x, y) for x, y in corners])
 
 
+def width_of(outline: Sequence[Point]) -> m:
+    """The least width of a convex outline: its smallest extent across one of its edges."""
+    extents: list[m] = []
+    for (a_x, a_y), (b_x, b_y) in pairwise([*outline, outline[0]]):
+        length = math.hypot(b_x - a_x, b_y - a_y)
+        if length > 0.0:
+            n_x, n_y = (a_y - b_y) / length, (b_x - a_x) / length
+            across = [n_x * x + n_y * y for x, y in outline]
+            extents.append(max(across) - min(across))
+    return min(extents)
+
+
+def with_few_corners(outline: Outline, most: int = MOST_CORNERS) -> tuple[Outline, ...]:
+    """Pieces of a convex outline with at most so many corners each, by cutting it into halves."""
+    if len(outline) <= most:
+        return (outline,)
+    half = len(outline) // 2
+    halves = outline[: half + 1], (*outline[half:], outline[0])
+    return tuple(piece for part in halves for piece in with_few_corners(part, most))
+
+
 def convex_parts(outline: Outline) -> tuple[Outline, ...]:
     """Convex pieces of a clean outline: triangles of clipped ears, joined where that stays convex.
 

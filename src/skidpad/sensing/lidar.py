@@ -246,6 +246,10 @@ def outlines(shapes: Sequence[ArrayLike], poses: ArrayLike) -> Array:
     return np.concatenate([np.empty((0, 4)), *edges])
 
 
+NO_ANGLES: Array = np.empty(0)
+"""Of a scan whose rays are not told."""
+
+
 class Scan(NamedTuple):
     """One scan of one lidar."""
 
@@ -253,6 +257,8 @@ class Scan(NamedTuple):
     """Distances in m, one per beam; inf, -inf and nan as the module says."""
     stamp: s
     """When it was taken; of a distorted scan, when its last beam was."""
+    angles: Array = NO_ANGLES
+    """Of the beams from the sensor's x axis in rad, positive to the left, read-only."""
 
 
 class LidarRunner:
@@ -287,6 +293,6 @@ class LidarRunner:
                 vehicles=[self.vehicle],
                 threads=1,
             )
-            return Scan(ranges[0], now)
+            return Scan(ranges[0], now, self.lidar.angles)
 
         return self._sampler.step(t, take)

@@ -137,7 +137,10 @@ class WorldVehicle:
 
     @property
     def sensors(self) -> Mapping[str, Any]:
-        """Latest readings of its sensors by name; None of one that has none yet."""
+        """Latest readings of its sensors by name; None of one that has none yet.
+
+        A sensor that is not simulated shows a `NotSimulated`, which is false and says why.
+        """
         return self._world.readings(self.name)
 
     @property

@@ -28,6 +28,7 @@ from .motion.bodies import Bodies
 from .motion.build import BuiltVehicle, built_vehicle
 from .motion.following import Following
 from .motion.groups import Group, grouped
+from .motion.overlaps import warn_of_overlaps
 from .motion.placing import initial_motion
 from .scene.scene import Scene, VehicleSpec
 from .sensing.sensing import Sensing
@@ -57,6 +58,7 @@ class World:
             spec.name: built_vehicle(spec, scene.compat, g) for spec in scene.vehicles
         }
         self._set_up()
+        warn_of_overlaps(scene, self._built, self._encounters.may_meet)
 
     @classmethod
     def load(cls, path: str | os.PathLike[str], *, seed: int = 0, **options: Any) -> World:
@@ -84,6 +86,9 @@ class World:
         self.contact_events.clear()
         self._encounters = Encounters(scene, self._built, self._bodies, self.contact_events)
         self._ground = Ground(scene, self._bodies, self._built, self.block)
+        # To upstream all things are in one plane, however high they are.
+        if not self._ground.level and scene.compat != "upstream":
+            self._encounters.part_floors(self._ground)
         self._following = Following(scene, self.vehicles)
         self._start()
         self.sensing = Sensing(scene, self.seed)
@@ -139,11 +144,11 @@ class World:
         end = (self._steps + 1) * self.dt
         self._following.command(self.time)
         self._encounters.animate(self.time, self.dt)
-        if self._ground.differs:
-            self._ground.act(self.time)
-        if not self._ground.level:
+        if self._ground.differs and self._ground.act(self.time) and not self._ground.level:
             self._encounters.look_at(self._ground)
         before = [group.step() for group in self._groups]
+        for bodies, states in zip(self._bodies, before, strict=True):
+            bodies.project(states)
         self._encounters.solve(before, self.dt, end)
         self._steps, self.time = self._steps + 1, end
         self.sensing.sense(self)
@@ -171,6 +176,18 @@ class World:
     def movable(self) -> tuple[str, ...]:
         """Names of the blocks and actors that move; `block` says where they are."""
         return self._encounters.movable
+
+    @property
+    def uncommanded(self) -> tuple[str, ...]:
+        """Names of the vehicles that nothing moves: at rest, no path, all inputs as by default."""
+        paths = {spec.name for spec in self.scene.vehicles if spec.path is not None}
+        return tuple(
+            name
+            for name, it in self.vehicles.items()
+            if name not in paths
+            and it.input == type(it.input)()
+            and not any(it.bodies.motion(it.row)[1])
+        )
 
     @property
     def uneven(self) -> bool:

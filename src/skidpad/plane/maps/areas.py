@@ -3,22 +3,31 @@
 A polygon is an obstacle for one author and the yard a car drives in for another. The rule for files
 that do not say it goes by which ring lies in which: an outermost ring around others, or one that is
 alone in its map, is a fence, free on both sides; inside of a fence solid and free areas alternate
-from ring to ring; outermost rings beside others, around nothing, are solid.
+from ring to ring; outermost rings beside others, around nothing, are solid. A polygon that is drawn
+twice counts once. Where outermost rings cross, the rule cannot tell a yard with something across
+its fence from two obstacles: they are solid, and a `MapWarning` says so.
 """
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Sequence
 from typing import Literal, NamedTuple
 
 import numpy as np
 
 from ...arrays import Array, Mask
-from ..polygon import enclosed
+from ..polygon import enclosed, ring_edges
 
 Inside = Literal["auto", "solid", "free"]
 INSIDE: tuple[Inside, ...] = ("auto", "solid", "free")
 """What the area of a polygon, within its outline and without its holes, can be."""
+_TOUCH = 1e-9
+"""Share of an edge: what meets nearer to its end touches it."""
+
+
+class MapWarning(UserWarning):
+    """Something in a map that can be read in more than one way."""
 
 
 class Polygon(NamedTuple):
@@ -48,10 +57,14 @@ def areas(polygons: Sequence[Polygon], inside: Inside) -> Areas:
 
 
 def _by_nesting(polygons: Sequence[Polygon]) -> Areas:
+    polygons = _without_repeats(polygons)
     rings = [ring for polygon in polygons for ring in (polygon.outline, *polygon.holes)]
     around = _nesting(polygons, rings)
     full = {k for outer in around for k in outer}
     fences = {k for k, outer in enumerate(around) if not outer and (k in full or len(rings) == 1)}
+    _warn_of_crossings(
+        [k for k, outer in enumerate(around) if not outer and k not in fences], rings
+    )
     levels = [len(outer - fences) for outer in around]
     is_solid = [k not in fences and level % 2 == 0 for k, level in enumerate(levels)]
     holes: dict[int, list[Array]] = {}
@@ -66,6 +79,71 @@ def _by_nesting(polygons: Sequence[Polygon]) -> Areas:
             is_solid[k] = True
     solids = (Polygon(ring, tuple(holes.get(k, ()))) for k, ring in enumerate(rings) if is_solid[k])
     return Areas(tuple(solids), tuple(rings[k] for k in sorted(fences)))
+
+
+def _without_repeats(polygons: Sequence[Polygon]) -> list[Polygon]:
+    """Polygons of which no two have the same outline; one drawn twice would lie in itself."""
+    kept: dict[tuple[tuple[float, float], ...], int] = {}
+    result: list[Polygon] = []
+    for polygon in polygons:
+        k = kept.setdefault(_cycle(polygon.outline), len(result))
+        if k == len(result):
+            result.append(polygon)
+        elif not polygon.holes:
+            # What one of them has as a hole the other fills.
+            result[k] = polygon
+    return result
+
+
+def _cycle(ring: Array) -> tuple[tuple[float, float], ...]:
+    """The corners of a ring from the same one on and the same way round, however it was drawn."""
+    before, after = np.roll(ring, 1, axis=0), np.roll(ring, -1, axis=0)
+    (a, b), (c, d) = (ring - before).T, (after - ring).T
+    bends = ring[(a * d != b * c) | (a * c + b * d < 0.0)]
+    corners = [(float(x), float(y)) for x, y in (bends if len(bends) else ring)]
+    first = corners.index(min(corners))
+    ahead = tuple(corners[first:] + corners[:first])
+    return min(ahead, (ahead[0], *ahead[:0:-1]))
+
+
+def _warn_of_crossings(numbers: Sequence[int], rings: Sequence[Array]) -> None:
+    """Name the outermost rings that cross each other."""
+    pairs: list[str] = []
+    boxes = {k: (rings[k].min(axis=0), rings[k].max(axis=0)) for k in numbers}
+    order = sorted(numbers, key=lambda k: boxes[k][0][0])
+    for at, k in enumerate(order):
+        for j in order[at + 1 :]:
+            if boxes[j][0][0] > boxes[k][1][0]:
+                break
+            if boxes[j][0][1] <= boxes[k][1][1] and boxes[k][0][1] <= boxes[j][1][1]:
+                where = _crossing(rings[k], rings[j])
+                if where is not None:
+                    pairs.append(f"near ({where[0]:g}, {where[1]:g})")
+    if pairs:
+        more = f" and at {len(pairs) - 3} places more" if len(pairs) > 3 else ""
+        warnings.warn(
+            MapWarning(
+                f"outlines cross {', '.join(pairs[:3])}{more}: all of them count as solid. If one "
+                "of them is a fence to drive in, say inside='free'; if not, inside='solid'"
+            ),
+            stacklevel=5,
+        )
+
+
+def _crossing(a: Array, b: Array) -> Array | None:
+    """A point where the edges of two rings cross, touching aside; None: there is none."""
+    p, q = ring_edges(a)[:, None], ring_edges(b)[None]
+    u, v, w = p[..., 2:] - p[..., :2], q[..., 2:] - q[..., :2], q[..., :2] - p[..., :2]
+    across = u[..., 0] * v[..., 1] - u[..., 1] * v[..., 0]
+    with np.errstate(divide="ignore", invalid="ignore"):
+        s = (w[..., 0] * v[..., 1] - w[..., 1] * v[..., 0]) / across
+        t = (w[..., 0] * u[..., 1] - w[..., 1] * u[..., 0]) / across
+        hits = (s > _TOUCH) & (s < 1.0 - _TOUCH) & (t > _TOUCH) & (t < 1.0 - _TOUCH)
+    where = np.argwhere(hits & (across != 0.0))
+    if not len(where):
+        return None
+    row, column = where[0]
+    return p[row, 0, :2] + s[row, column] * u[row, 0]
 
 
 def _nesting(polygons: Sequence[Polygon], rings: Sequence[Array]) -> list[set[int]]:

@@ -21,6 +21,7 @@ from ...units import m
 from ..line import Line
 from ..polygon import line_edges
 from .areas import Polygon
+from .cone_line import line_between
 from .line import one_lap
 from .map import Map, from_shapes
 from .parts import LINE_COLUMNS
@@ -41,7 +42,8 @@ def read_cones(
     """The cones in a file, each a solid octagon of radius `cone_radius`; 0: none is an obstacle.
 
     Without a radius they have the sizes of Formula Student. The centre line is read from the file
-    `..._center_line.csv` beside it, if there is one; give a path to read another, None for none.
+    `..._center_line.csv` beside it, if there is one, and else is the one between blue and yellow
+    cones, if these make a track; give a path to read another, None for none.
     """
     file = Path(path)
     table = read_table(file)
@@ -57,13 +59,12 @@ def read_cones(
             )
     positions = np.column_stack([table.numbers("x"), table.numbers("y")])
     solids = from_shapes(_outlines(positions, colours, cone_radius), inside="solid", name=file.stem)
-    line_file = _line_file(file, centre_line)
     return Map(
         segments=solids.segments,
         polygons=solids.polygons,
         cones=positions,
         colours=tuple(colours),
-        centre_line=None if line_file is None else _line_rows(line_file),
+        centre_line=_line_of(file, centre_line, positions, colours),
         name=file.stem,
     )
 
@@ -119,10 +120,11 @@ def _outlines(positions: Array, colours: list[str], radius: m | None) -> list[Po
     return [Polygon(at + r * circle) for at, r in zip(positions, radii, strict=True)]
 
 
-def _line_file(file: Path, centre_line: Any) -> Path | None:
-    if centre_line is None:
+def _line_of(file: Path, chosen: Any, cones: Array, colours: list[str]) -> Array | None:
+    """The rows of the centre line of a track; None: it has none."""
+    if chosen is None:
         return None
-    if centre_line != "auto":
-        return Path(centre_line)
+    if chosen != "auto":
+        return _line_rows(Path(chosen))
     beside = file.with_name(f"{file.stem}_center_line.csv")
-    return beside if beside.is_file() else None
+    return _line_rows(beside) if beside.is_file() else line_between(cones, colours)

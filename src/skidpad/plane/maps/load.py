@@ -16,6 +16,7 @@ from .map import Map
 from .mrpt_gridmap import read_gridmap
 from .occupancy import read_image, read_occupancy
 from .tables import read_table
+from .tracks import POINT_HEADER, TUM_HEADER, read_points, read_tum
 
 Reader = Callable[..., Map]
 READERS: dict[str, Reader] = {
@@ -39,8 +40,8 @@ def load(path: str | os.PathLike[str], **options: Any) -> Map:
 
     `.geojson`, `.json`: `read_geojson`. `.yaml`, `.yml`: `read_occupancy`, the file beside an
     image; `.png`, `.pgm`, `.bmp`: `read_image`, an image alone; `.gridmap`, `.gridmap.gz`:
-    `read_gridmap`. `.csv`: `read_cones` or `read_centre_line`, by the header. `.xml`, `.pb`:
-    `read_commonroad`.
+    `read_gridmap`. `.csv`: `read_cones`, `read_centre_line`, `read_tum` or `read_points`, by the
+    header. `.xml`, `.pb`: `read_commonroad`.
     """
     file = Path(path)
     if file.is_dir():
@@ -70,9 +71,13 @@ def _reader_of_table(file: Path) -> Reader:
         return read_cones
     if header >= set(LINE_HEADER):
         return read_centre_line
+    if header >= set(TUM_HEADER):
+        return read_tum
+    if header == set(POINT_HEADER):
+        return read_points
     raise InvalidValue(
-        f"{file}, line 1: neither cones (color,X,Y) nor a centre line (s,X,Y,phi,kappa,w); the "
-        f"header is {','.join(sorted(header))}"
+        f"{file}, line 1: neither cones (color,X,Y) nor a centre line (s,X,Y,phi,kappa,w "
+        f"or x_m,y_m,w_tr_right_m,w_tr_left_m or x,y); the header is {','.join(sorted(header))}"
     )
 
 

@@ -1,4 +1,8 @@
-"""CSV files with a header: columns by name, errors by file, line and cell."""
+"""CSV files: columns by name, errors by file, line and cell.
+
+The names stand in the first line, or in a comment (#) above the numbers. Numbers without names are
+points x, y, or with four columns those of TUM's race tracks.
+"""
 
 from __future__ import annotations
 
@@ -45,6 +49,10 @@ class Table(NamedTuple):
         return number
 
 
+UNNAMED = {2: ("x", "y"), 4: ("x_m", "y_m", "w_tr_right_m", "w_tr_left_m")}
+"""Names of columns of files without names, by how many there are."""
+
+
 def read_table(file: Path) -> Table:
     """The table in a file."""
     # `strict` makes the reader refuse what it would otherwise guess at, such as an open quote.
@@ -53,9 +61,11 @@ def read_table(file: Path) -> Table:
         rows = [(reader.line_num, tuple(row)) for row in reader if any(c.strip() for c in row)]
     except csv.Error as error:
         raise InvalidValue(f"{file}, line {reader.line_num}: not CSV: {error}") from error
+    comments = [row for row in rows if row[1][0].startswith("#")]
+    rows = [row for row in rows if not row[1][0].startswith("#")]
     if not rows:
         raise InvalidValue(f"{file} is empty: the first line must name the columns")
-    (_, names), *body = rows
+    names, body = _named(rows, comments)
     header = tuple(name.strip().lower() for name in names)
     for line, row in body:
         if len(row) != len(header):
@@ -63,3 +73,26 @@ def read_table(file: Path) -> Table:
                 f"{file}, line {line}: {len(row)} cells, but the header has {len(header)}"
             )
     return Table(file, header, tuple(row for _, row in body), tuple(line for line, _ in body))
+
+
+_Row = tuple[int, tuple[str, ...]]
+"""Number of a line and its cells."""
+
+
+def _named(rows: list[_Row], comments: list[_Row]) -> tuple[tuple[str, ...], list[_Row]]:
+    """Names of the columns and the rows below them."""
+    line, first = rows[0]
+    if not all(_is_number(cell) for cell in first):
+        return first, rows[1:]
+    above = [cells for number, cells in comments if number < line and len(cells) == len(first)]
+    if above:
+        return (above[-1][0].lstrip("#"), *above[-1][1:]), rows
+    return UNNAMED.get(len(first), first), rows
+
+
+def _is_number(text: str) -> bool:
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return True

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 from ...components.drivetrain import Corners, torque_shares
 from ...components.rigid_body import kinetic_energy
-from ...components.wheel_friction import Contact, Hub, Surface, swivelling
+from ...components.wheel_friction import Contact, Hub, SpeedLoop, Surface, swivelling
 from ...components.wheel_load import Place
 from ...components.wheel_odometry import SpinningWheel, Twist, estimated_twist
 from ...controllers.wheeled import Command, Controller, NoGains, NoMemory, Seen
@@ -47,6 +47,8 @@ class Drive(NamedTuple):
 
     torques: list[Nm]
     """Of each wheel, positive drives forward."""
+    loops: list[SpeedLoop | None]
+    """How these follow the spin of each wheel; None: they do not."""
     angles: list[rad]
     """Of each wheel, positive to the left."""
     steered: tuple[rad, ...]
@@ -98,7 +100,8 @@ class Assembly:
         steered = tuple(seen.angles_of(command.steer)) if self.kind.steered else ()
         fixed = self.wheels(p)[: len(self.kind.wheels) - len(steered)]
         angles = [*(wheel.yaw for wheel in fixed), *steered]
-        return Drive(self._torques(command, x, p), angles, steered, command)
+        torques, loops = self._torques(command, x, p), self._loops(command, x, p)
+        return Drive(torques, loops, angles, steered, command)
 
     def _seen(self, x: Any, w: Any, p: Any) -> Seen:
         wheels = self.wheels(p)
@@ -129,6 +132,23 @@ class Assembly:
             shares = torque_shares(self.drivetrain, Corners(*self.spins(x)), p.drivetrain)
             return [share * command.torques[0] for share in shares]
         return [0.0 if side is None else command.torques[side] for side in self.kind.drives]
+
+    def _loops(self, command: Command, x: Any, p: Any) -> list[SpeedLoop | None]:
+        """Loops over each wheel; those of one torque are alike, so that all of them count."""
+        wheels, loops = self.wheels(p), command.loops
+        if not loops or (self.drivetrain or "").endswith("front"):
+            # Odometry listens to the rear wheels.
+            return [None for _ in wheels]
+        if self.drivetrain is not None:
+            shares = torque_shares(self.drivetrain, Corners(*self.spins(x)), p.drivetrain)
+            return [
+                loops[0]._replace(gain=loops[0].gain * wheel.radius, share=share)
+                for wheel, share in zip(wheels, shares, strict=True)
+            ]
+        return [
+            None if side is None else loops[side]._replace(gain=loops[side].gain * wheel.radius)
+            for wheel, side in zip(wheels, self.kind.drives, strict=True)
+        ]
 
     def pushes(self, x: Any, w: Any, p: Any, drive: Drive, dt: s) -> list[Push]:
         """What each wheel does to the body; nothing where the motion is imposed."""
@@ -168,7 +188,9 @@ class Assembly:
         c, s = cos(angle), sin(angle)
         s_x, s_y = w.slope_x * weight, w.slope_y * weight
         down = turned_back(c, s, s_x, s_y)
-        contact = Contact(*turned_back(c, s, v_x, v_y), spin, drive.torques[k], *load, *down)
+        contact = Contact(
+            *turned_back(c, s, v_x, v_y), spin, drive.torques[k], *load, *down, drive.loops[k]
+        )
         forces = self.rules.traction(
             contact, angle, _hub(wheel), ground, p.friction, dt, self.circle
         )

@@ -1,52 +1,39 @@
-"""Contacts and joints, solved by Box2D: with `joints` and `touches` all that knows it.
+"""Contacts and joints, solved by Box2D: with the files beside it all that knows it.
 
 Vehicles integrate themselves. A vehicle that is near something is put into Box2D for the step, at
 the pose before it with the velocity that its own model gives; Box2D moves it on, and what it did to
 the velocity goes back into the vehicle's state. Blocks and what hangs on joints live in Box2D all
-the time. It computes in single precision.
+the time. It computes in single precision, so its origin goes along with what is in it (`origin`),
+and a step in which something moves far compared with its own width is made in several parts.
 """
 
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
-from math import cos, hypot, pi, remainder, sin
+from collections.abc import Iterable, Mapping, Sequence
+from math import ceil, cos, hypot, pi, remainder, sin
 from typing import Any
 
 import numpy as np
 
-from ...errors import InvalidValue
 from ...extras import require
 from ...plane.polygon import signed_area
 from ...plane.pose import turned
 from ...units import m, m_s2, per_s, rad, s
 from ..inventory import Inventory
 from .joints import Ends, Joints, Span
+from .origin import Origin
 from .solids import PLAIN, Inertia, Moving, Part, Point, Points, Pushed, Square, Surface
+from .solver_bodies import ALL, CLIMBED, VEHICLE, SolverBody, fixtures_of, is_close, stride_of
+from .storeys import Obstacle, Storeys, contact_filter
 from .touches import ContactEvent, Touches, listener
 
 OBSTACLE = "steep ground"
 """Name of obstacles of a moment."""
+MOST_PARTS = 1000
+"""In which one step is made."""
 LEAP = 0.5
 """In m or rad: what moves on by more in a step leaps."""
-_THING, _VEHICLE, _CLIMBED, _ALL = 0x1, 0x2, 0x4, 0xFFFF
-"""Kinds of bodies, and all of them, as Box2D filters collisions."""
-
-
-@dataclass
-class _Body:
-    body: Any
-    com: Point = (0.0, 0.0)
-    guest: bool = False
-    """Whether it is in the solver only while it is near something."""
-    parts: list[Any] = field(default_factory=list[Any])
-    """Its shapes, in the order in which they were given."""
-
-    def __post_init__(self) -> None:
-        # Views of Box2D's own memory: asking for them costs more than reading them.
-        self.place: Any = self.body.position
-        self.velocity: Any = self.body.linearVelocity
 
 
 class Contacts:
@@ -54,6 +41,7 @@ class Contacts:
 
     Args:
         events: where beginnings and ends of contacts are noted.
+        middle: where the world is; the solver begins near it.
         gravity: for the friction of blocks on the ground, in m/s².
         velocity_iterations, position_iterations: of the solver.
     """
@@ -61,6 +49,7 @@ class Contacts:
     def __init__(
         self,
         events: deque[ContactEvent] | None = None,
+        middle: Point = (0.0, 0.0),
         gravity: m_s2 = 9.81,
         velocity_iterations: int = 8,
         position_iterations: int = 3,
@@ -69,21 +58,42 @@ class Contacts:
         self._box2d: Any = Box2D
         self._world: Any = Box2D.b2World(gravity=(0.0, 0.0), doSleep=True)
         self._ground: Any = self._world.CreateStaticBody(userData="ground")
+        self._origin = Origin(self._world)
+        self._origin.follow([Moving(*middle, 0.0)])
         self._gravity = gravity
         self._iterations = velocity_iterations, position_iterations
-        self._bodies: Inventory[_Body] = Inventory("body")
-        self._pushed: list[Any] = []
+        self._bodies: Inventory[SolverBody] = Inventory("body")
+        self._pushed: list[SolverBody] = []
         self._obstacles: dict[str, Any] = {}
-        self._goals: list[tuple[Any, Moving]] = []
+        self._storeys, self._filter = Storeys(), None
+        self._goals: list[tuple[SolverBody, Moving]] = []
         self._inside: set[str] = set()
         self._joints = Joints(self._world)
-        self.touches = Touches(deque() if events is None else events)
+        self.touches = Touches(deque() if events is None else events, self._origin.to_world)
         """What touches what."""
         # Box2D does not keep it alive.
         self._listener = listener(Box2D, self.touches)
         self._world.contactListener = self._listener
-        self._within = Box2D.b2Filter(categoryBits=_VEHICLE, maskBits=_ALL - _CLIMBED)
-        self._without = Box2D.b2Filter(categoryBits=_VEHICLE, maskBits=0)
+        self._within = Box2D.b2Filter(categoryBits=VEHICLE, maskBits=ALL - CLIMBED)
+        self._without = Box2D.b2Filter(categoryBits=VEHICLE, maskBits=0)
+
+    def may_meet(self, a: str, b: str) -> bool:
+        """Whether two bodies are at the same height, as far as that is known."""
+        return self._storeys.meet(a, b)
+
+    def tell_heights(self, spans: Mapping[str, tuple[m, m]]) -> None:
+        """Let bodies from now on touch only what is at their own height; see `Storeys`.
+
+        Who was told before and is not named stays where it was.
+        """
+        if self._filter is None:
+            # Box2D does not keep it alive.
+            self._filter = contact_filter(self._box2d, self._storeys)
+            self._world.contactFilter = self._filter
+        self._storeys.spans |= spans
+        for name in spans:
+            for fixture in self._bodies[name].parts if name in self._bodies else ():
+                fixture.Refilter()
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -104,13 +114,21 @@ class Contacts:
         Vehicles do not collide with what is `climbed`: it is ground to them.
         """
         create = self._world.CreateKinematicBody if driven else self._world.CreateStaticBody
-        body = create(position=(pose.x, pose.y), angle=pose.yaw, userData=name)
-        self._bodies[name] = _Body(body, parts=self._shapes(body, parts, 0.0, climbed))
+        at = self._origin.to_engine(pose.x, pose.y)
+        body = create(position=at, angle=pose.yaw, userData=name)
+        self._origin.keep(body, pose)
+        shapes = fixtures_of(self._box2d, body, parts, 0.0, climbed)
+        self._bodies[name] = SolverBody(body, parts=shapes, stride=stride_of(parts))
 
     def add_walls(self, name: str, segments: Any, surface: Surface = PLAIN) -> None:
         """Segments (n, 4) without thickness, in the world."""
-        body = self._world.CreateStaticBody(userData=name)
-        for x0, y0, x1, y1 in np.asarray(segments, dtype=float).tolist():
+        lines = np.asarray(segments, dtype=float).reshape(-1, 4)
+        middle = (
+            self._origin.whole(*lines.reshape(-1, 2).mean(axis=0)) if len(lines) else (0.0, 0.0)
+        )
+        body = self._world.CreateStaticBody(position=self._origin.to_engine(*middle), userData=name)
+        self._origin.keep(body, Moving(*middle, 0.0))
+        for x0, y0, x1, y1 in (lines - np.tile(middle, 2)).tolist():
             body.CreateEdgeFixture(
                 vertices=[(x0, y0), (x1, y1)],
                 friction=surface.friction,
@@ -129,9 +147,10 @@ class Contacts:
         """A block that can be pushed; the ground holds it with friction at two points."""
         body = self._dynamic(name, pose, pushed.linear_damping, pushed.angular_damping)
         ground = sum(signed_area(part.outline) for part in parts)
-        shapes = self._shapes(body, parts, pushed.mass / ground, climbed)
-        self._bodies[name] = _Body(body, tuple(body.localCenter), parts=shapes)
-        self._pushed.append(body)
+        shapes = fixtures_of(self._box2d, body, parts, pushed.mass / ground, climbed)
+        kept = SolverBody(body, tuple(body.localCenter), parts=shapes, stride=stride_of(parts))
+        self._bodies[name] = kept
+        self._pushed.append(kept)
         self.put(name, pose)
         hold = 0.5 * pushed.ground_friction * pushed.mass * self._gravity
         for x in (-pushed.radius, pushed.radius):
@@ -147,54 +166,39 @@ class Contacts:
     def add_vehicle(self, name: str, parts: Sequence[Part], pose: Moving, inertia: Inertia) -> None:
         """A vehicle, which damps and drives itself."""
         body = self._dynamic(name, pose, 0.0, 0.0)
-        shapes = self._shapes(body, parts, 1.0)
+        shapes = fixtures_of(self._box2d, body, parts, 1.0)
         com = (inertia.com_x, inertia.com_y)
         about_origin = inertia.I_z + inertia.mass * (com[0] * com[0] + com[1] * com[1])
         body.massData = self._box2d.b2MassData(mass=inertia.mass, center=com, I=about_origin)
-        self._bodies[name] = _Body(body, com, guest=True, parts=shapes)
+        self._bodies[name] = SolverBody(
+            body, com, guest=True, parts=shapes, stride=stride_of(parts)
+        )
         self._admit(name, within=False)
 
     def _dynamic(self, name: str, pose: Moving, linear: per_s, angular: per_s) -> Any:
         return self._world.CreateDynamicBody(
-            position=(pose.x, pose.y),
+            position=self._origin.to_engine(pose.x, pose.y),
             angle=pose.yaw,
             linearDamping=linear,
             angularDamping=angular,
             userData=name,
         )
 
-    def _shapes(
-        self, body: Any, parts: Sequence[Part], density: float, climbed: bool = False
-    ) -> list[Any]:
-        kind, others = (_CLIMBED, _ALL - _VEHICLE) if climbed else (_THING, _ALL)
-        fixtures: list[Any] = []
-        for part in parts:
-            try:
-                shape = self._box2d.b2PolygonShape(vertices=[tuple(p) for p in part.outline])
-                shape.radius = part.surface.skin
-                fixture = body.CreateFixture(
-                    shape=shape,
-                    density=density,
-                    friction=part.surface.friction,
-                    restitution=part.surface.restitution,
-                    categoryBits=kind,
-                    maskBits=others,
-                )
-            except AssertionError as error:
-                raise InvalidValue(_no_shape(body.userData, part, error)) from error
-            fixtures.append(fixture)
-        return fixtures
-
     def obstruct(self, owner: str, squares: Sequence[Square]) -> None:
         """Put squares along the world's axes in place of those put for the same owner before."""
         body = self._obstacles.get(owner)
         if body is None:
-            body = self._obstacles[owner] = self._world.CreateStaticBody(userData=OBSTACLE)
+            name = Obstacle(OBSTACLE, owner)
+            body = self._obstacles[owner] = self._world.CreateStaticBody(userData=name)
         for fixture in body.fixtures:
             body.DestroyFixture(fixture)
+        body.transform = (0.0, 0.0), 0.0
+        away = self._origin.to_world(0.0, 0.0)
         for x, y, half, surface in squares:
+            # Seen from the body, which goes along when the origin does.
+            x, y = x - away[0], y - away[1]
             corners = [(x - half, y - half), (x + half, y - half), (x + half, y + half)]
-            self._shapes(body, [Part([*corners, (x - half, y + half)], surface)], 0.0)
+            fixtures_of(self._box2d, body, [Part([*corners, (x - half, y + half)], surface)], 0.0)
 
     def reshape(self, name: str, part: int, outline: Points) -> None:
         """Give a part of a body another outline; mass and inertia stay. Takes effect with `put`."""
@@ -226,14 +230,24 @@ class Contacts:
     @property
     def restless(self) -> bool:
         """Whether a block moves, or may."""
-        return any(body.awake for body in self._pushed)
+        return any(kept.body.awake for kept in self._pushed)
+
+    @property
+    def origin(self) -> Point:
+        """Where the solver has its origin; what is set here changes digits only."""
+        return self._origin.place
+
+    @origin.setter
+    def origin(self, place: Point) -> None:
+        self._origin.move(*place)
 
     def put(self, name: str, moving: Moving) -> None:
         """Move a body without regard to what is in its way."""
         kept = self._bodies[name]
         x, y, yaw, v_x, v_y, omega = moving
         body = kept.body
-        body.transform = (x, y), yaw
+        body.transform = self._origin.to_engine(x, y), yaw
+        self._origin.keep_again(body, moving)
         if body.type != self._box2d.b2_staticBody:
             r_x, r_y = turned(cos(yaw), sin(yaw), *kept.com)
             body.linearVelocity = v_x - omega * r_y, v_y + omega * r_x
@@ -245,19 +259,22 @@ class Contacts:
         What it meets is pushed on with its velocity. A leap is none: the body is put there.
         """
         kept = self._bodies[name]
-        d_x, d_y = goal.x - kept.place.x, goal.y - kept.place.y
+        x, y = self._origin.to_engine(goal.x, goal.y)
+        d_x, d_y = x - kept.place.x, y - kept.place.y
         turn = remainder(goal.yaw - kept.body.angle, 2.0 * pi)
         leaps = hypot(d_x, d_y) > LEAP or abs(turn) > LEAP
         if leaps or kept.body.type != self._box2d.b2_kinematicBody:
             self.put(name, goal)
             return
         kept.body.linearVelocity, kept.body.angularVelocity = (d_x / dt, d_y / dt), turn / dt
-        self._goals.append((kept.body, goal))
+        self._goals.append((kept, goal))
 
     def _arrive(self) -> None:
         """Put what is driven exactly where it goes."""
-        for body, goal in self._goals:
-            body.transform = (goal.x, goal.y), goal.yaw
+        for kept, goal in self._goals:
+            body = kept.body
+            body.transform = self._origin.to_engine(goal.x, goal.y), goal.yaw
+            self._origin.keep_again(body, goal)
         self._goals.clear()
 
     def at(self, name: str) -> Moving:
@@ -265,12 +282,18 @@ class Contacts:
         kept = self._bodies[name]
         place, v, yaw, omega = kept.place, kept.velocity, kept.body.angle, kept.body.angularVelocity
         r_x, r_y = turned(cos(yaw), sin(yaw), *kept.com)
-        return Moving(place.x, place.y, yaw, v.x + omega * r_y, v.y - omega * r_x, omega)
+        x, y = self._origin.to_world(place.x, place.y)
+        return Moving(x, y, yaw, v.x + omega * r_y, v.y - omega * r_x, omega)
 
     def places(self, names: Sequence[str]) -> list[Point]:
         """Positions x, y of bodies."""
         them = [self._bodies[name].place for name in names]
-        return [(place.x, place.y) for place in them]
+        return [self._origin.to_world(place.x, place.y) for place in them]
+
+    def ways(self, names: Sequence[str], dt: s) -> list[Point]:
+        """How far bodies have come in a step that they are about to make, or have made."""
+        them = [self._bodies[name].velocity for name in names]
+        return [(dt * v.x, dt * v.y) for v in them]
 
     def step(self, dt: s, guests: Mapping[str, Moving], time: s = 0.0) -> dict[str, Moving]:
         """One step with these vehicles in it, which ends at a time; returns where they are then."""
@@ -281,13 +304,28 @@ class Contacts:
         for name in sorted(guests.keys() - self._inside):
             self._admit(name, within=True)
         self._inside = set(guests)
+        self._origin.follow(guests.values())
         for name, moving in guests.items():
             self.put(name, moving)
-        self._joints.prepare(dt)
-        self._world.Step(dt, *self._iterations)
+        count = self._parts_of_step(dt, guests)
+        for _ in range(count):
+            self._joints.prepare(dt / count)
+            self._world.Step(dt / count, *self._iterations)
         self._arrive()
         self.touches.settle(time)
         return {name: self.at(name) for name in guests}
+
+    def _parts_of_step(self, dt: s, guests: Iterable[str]) -> int:
+        """In how many parts a step is made, so that nothing gets past anything in between.
+
+        Box2D's own continuous collision does not notice skins as thin as ours.
+        """
+        most = 1.0
+        them = (self._bodies[name] for name in guests)
+        for kept in (*them, *self._pushed, *(kept for kept, _ in self._goals)):
+            v = kept.velocity
+            most = max(most, dt * hypot(v.x, v.y) / kept.stride)
+        return min(ceil(most - 1e-6), MOST_PARTS)
 
     def rest(self, time: s) -> None:
         """In place of a step in which no vehicle is near anything and no block moves."""
@@ -313,32 +351,4 @@ class Contacts:
 
     def close(self, name: str, gap: m) -> bool:
         """Whether a body touches another one or is nearer to it than `gap`."""
-        for edge in self._bodies[name].body.contacts:
-            contact = edge.contact
-            if contact.touching or self._gap(contact) < gap:
-                return True
-        return False
-
-    def _gap(self, contact: Any) -> m:
-        """Distance between the two shapes of a pair, skins included."""
-        a, b = contact.fixtureA, contact.fixtureB
-        measured = self._box2d.b2Distance(
-            shapeA=a.shape,
-            shapeB=b.shape,
-            transformA=a.body.transform,
-            transformB=b.body.transform,
-            useRadii=True,
-        )
-        return measured.distance
-
-
-def _no_shape(name: str, part: Part, error: AssertionError) -> str:
-    """Why Box2D, whose polygons are in single precision, refuses one."""
-    corners = np.array([tuple(p) for p in part.outline])
-    width, height = np.ptp(corners, axis=0).tolist()
-    far = float(np.abs(corners).max())
-    return (
-        f"{name}: a part of {width:g} m x {height:g} m, up to {far:g} m from its origin, cannot "
-        f"collide: its corners must be some mm apart, and not so far away that single precision "
-        f"cannot tell them apart ({error})"
-    )
+        return is_close(self._box2d, self._bodies[name].body, gap)

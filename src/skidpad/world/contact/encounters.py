@@ -59,6 +59,8 @@ class TurningParts:
 
 
 _NOTHING = np.empty((0, 2))
+_RISE: m = 0.01
+"""By how much a vehicle may rise before it is told to those that it could touch."""
 
 
 class Encounters:
@@ -80,18 +82,26 @@ class Encounters:
     ) -> None:
         settings = scene.settings
         self._contacts = Contacts(
-            events, settings.gravity, settings.velocity_iterations, settings.position_iterations
+            events,
+            _middle(scene),
+            settings.gravity,
+            settings.velocity_iterations,
+            settings.position_iterations,
         )
         fill(self._contacts, scene, built)
         self._bodies = tuple(bodies)
+        names = [name for b in bodies for name in b.group.names]
         self._turning = [TurningParts(them, built, self._contacts) for them in bodies]
+        self._heights = np.array([built[name].height for name in names])
+        self._lifted = np.full(len(names), np.nan)
+        self._floors = False
+        self._names = names
         self._steep = SteepGround(bodies, built, upstream=scene.compat == "upstream")
         self._animated = [b for b in scene.blocks if b.animation and not b.intangible]
         self._actors = scene.actors
         solid = [b for b in scene.blocks if not b.intangible and (b.animation or not b.static)]
         self.movable = (*(b.name for b in solid), *(actor.name for actor in scene.actors))
         """Names of the blocks and actors that move."""
-        names = [name for b in bodies for name in b.group.names]
         radii = np.array([built[name].radius for name in names])
         others = [b.shape.radius for b in solid] + [a.collision_radius for a in scene.actors]
         self._nearness = Nearness(radii, standing_segments(scene), np.array(others))
@@ -110,9 +120,34 @@ class Encounters:
         for actor in self._actors:
             self._contacts.drive(actor.name, actor_pose(actor, time + dt), dt)
 
+    def part_floors(self, ground: Ground) -> None:
+        """Let things touch only what is at their own height; vehicles are where they stand."""
+        self._contacts.tell_heights(ground.spans())
+        self._floors = bool(self._names)
+        if self._floors:
+            self._lift(ground)
+
+    def may_meet(self, a: str, b: str) -> bool:
+        """Whether two things are at the same height, as far as that is known."""
+        return self._contacts.may_meet(a, b)
+
+    def _lift(self, ground: Ground) -> None:
+        """Tell the contacts how high the vehicles are that have risen or sunk."""
+        z = np.concatenate([ground.lying(k)[0] for k in range(len(self._bodies))])
+        rows = np.flatnonzero(~(np.abs(z - self._lifted) <= _RISE)).tolist()
+        if rows:
+            low, high = z.tolist(), (z + self._heights).tolist()
+            self._contacts.tell_heights({self._names[k]: (low[k], high[k]) for k in rows})
+            self._lifted[rows] = z[rows]
+
     def look_at(self, ground: Ground) -> None:
-        """Find who is before ground that is too steep, in the step that begins."""
+        """Find who is before ground that is too steep, in the step that begins, and how high."""
+        if self._floors:
+            self._lift(ground)
         self._stopped = self._steep.look(ground, self._contacts)
+        if self._stopped:
+            # The obstacles move with those before them.
+            ground.forget()
 
     def solve(self, before: Sequence[AnyArray], dt: s, time: s) -> None:
         """Let things touch in a step that ends at a time.
@@ -120,7 +155,7 @@ class Encounters:
         `before` are the states of the groups before the step; their present ones, to which the
         vehicles have come by themselves, are changed as contacts and joints want it.
         """
-        near = self._near()
+        near = self._near(before, dt)
         if not near and not (self._stirred or self._contacts.restless):
             self._contacts.rest(time)
             return
@@ -135,14 +170,19 @@ class Encounters:
             names = self._bodies[k].group.names
             self._bodies[k].put(rows, [moved[names[row]] for row in rows])
 
-    def _near(self) -> list[int]:
+    def _near(self, before: Sequence[AnyArray], dt: s) -> list[int]:
         """Numbers of the vehicles that may touch something, counted through all groups."""
         if len(self._always) == self._count:
             return self._always
-        places = [bodies.places for bodies in self._bodies]
+        at = _joined([bodies.places for bodies in self._bodies])
         others = np.array(self._contacts.places(self.movable)) if self.movable else _NOTHING
-        at = places[0] if len(places) == 1 else np.concatenate(places)
-        near = self._nearness.near(at, others).tolist()
+
+        def begin() -> AnyArray:
+            then = [b.places_in(states) for b, states in zip(self._bodies, before, strict=True)]
+            ways = np.array(self._contacts.ways(self.movable, dt)).reshape(-1, 2)
+            return _joined([*then, others - ways])
+
+        near = self._nearness.near(at, others, begin).tolist()
         if self._always or self._stopped:
             near = sorted({*near, *self._always, *self._stopped})
         return near
@@ -173,7 +213,7 @@ class Encounters:
     def snapshot(self) -> Any:
         """Everything that changes."""
         them = {name: self._contacts.at(name) for name in self._contacts.names}
-        return them, self._contacts.touches.snapshot()
+        return them, self._contacts.touches.snapshot(), self._contacts.origin
 
     def check(self, snapshot: Any) -> None:
         """Raise if a snapshot is not of this world."""
@@ -182,7 +222,20 @@ class Encounters:
 
     def restore(self, snapshot: Any) -> None:
         """Put back what `snapshot` gave."""
-        them, touches = snapshot
+        them, touches, self._contacts.origin = snapshot
         for name, moving in them.items():
             self._contacts.put(name, moving)
         self._contacts.touches.restore(touches)
+        self._nearness.forget()
+
+
+def _middle(scene: Scene) -> tuple[m, m]:
+    """Between the vehicles at the start, or between the blocks if there are none."""
+    poses = [spec.pose for spec in (scene.vehicles or scene.blocks)]
+    x, y = [pose.x for pose in poses] or [0.0], [pose.y for pose in poses] or [0.0]
+    return 0.5 * (min(x) + max(x)), 0.5 * (min(y) + max(y))
+
+
+def _joined(tables: Sequence[AnyArray]) -> AnyArray:
+    """Tables below each other."""
+    return tables[0] if len(tables) == 1 else np.concatenate(tables)

@@ -6,6 +6,8 @@ others have moved so far that this could have changed, nothing has to be looked 
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 from numpy.typing import NDArray
 from scipy.spatial import KDTree
@@ -41,22 +43,36 @@ class Nearness:
         self._seen: Array | None = None
         self._room = 0.0
 
-    def near(self, places: Array, others: Array) -> NDArray[np.int64]:
+    def near(
+        self, places: Array, others: Array, begin: Callable[[], Array] | None = None
+    ) -> NDArray[np.int64]:
         """Numbers of the vehicles at `places` (B, 2) that are near a wall, another vehicle, or one
-        of the `others` (m, 2)."""
+        of the `others` (m, 2), or have been on their way.
+
+        `begin` gives where all of these were before the step.
+        """
         everyone = np.concatenate([places, others]) if len(others) else places
         if self._seen is not None:
             moved = (everyone - self._seen).ravel()
             # Nobody has moved farther than all together.
             if moved.dot(moved) < self._room:
                 return _NOBODY
-        return self._looked(places, everyone)
+        return self._looked(places, everyone, begin)
 
-    def _looked(self, places: Array, everyone: Array) -> NDArray[np.int64]:
-        clear = np.full(len(places), REACH)
-        for around, them in ((self._standing, places), (self._traffic, everyone)):
-            if around is not None:
-                clear = np.minimum(clear, around.clearance(them))
+    def forget(self) -> None:
+        """Look anew next time: things have been put elsewhere."""
+        self._seen = None
+
+    def _looked(
+        self, places: Array, everyone: Array, begin: Callable[[], Array] | None
+    ) -> NDArray[np.int64]:
+        clear, count = np.full(len(places), REACH), len(places)
+        way = np.zeros(len(everyone)) if begin is None else _lengths(everyone - begin())
+        if self._standing is not None:
+            clear = np.minimum(clear, self._standing.clearance(places, way[:count]) - way[:count])
+        if self._traffic is not None:
+            ways = way[:count] + way.max()
+            clear = np.minimum(clear, self._traffic.clearance(everyone, ways) - ways)
         near = np.flatnonzero(clear < MARGIN)
         self._seen = None
         if not len(near):
@@ -75,11 +91,14 @@ class _Standing:
         self._seen = np.full((len(radii), 2), np.inf)
         self._clear = np.zeros(len(radii))
 
-    def clearance(self, places: Array) -> Array:
-        """At least so far is each vehicle from everything, (B,), in m and not more than `REACH`."""
+    def clearance(self, places: Array, ways: Array) -> Array:
+        """At least so far is each vehicle from everything, (B,), in m and not more than `REACH`.
+
+        It is looked up where it may be less than `ways` (B,) and a margin.
+        """
         moved = _lengths(places - self._seen)
         clear = self._clear - moved
-        near = clear < MARGIN
+        near = clear < MARGIN + ways
         if (near & (moved > _FRESH)).any():
             # All that seem near: one question about many costs little more than one about one.
             rows = np.flatnonzero(near)
@@ -104,15 +123,16 @@ class _Traffic:
         self._seen = np.full((len(radii), 2), np.inf)
         self._clear = np.zeros(vehicles)
 
-    def clearance(self, places: Array) -> Array:
+    def clearance(self, places: Array, ways: Array) -> Array:
         """At least so far is each vehicle from everything, (B,), in m and not more than `REACH`.
 
-        `places` are those of the vehicles, then those of the others.
+        `places` are those of the vehicles, then those of the others. It is looked up where it may
+        be less than `ways` (B,) and a margin.
         """
         moved = _lengths(places - self._seen)
         moved = moved[: self._count] + moved.max()
         clear = self._clear - moved
-        if ((clear < MARGIN) & (moved > 2.0 * _FRESH)).any():
+        if ((clear < MARGIN + ways) & (moved > 2.0 * _FRESH)).any():
             clear = self._look(places)
         return clear
 

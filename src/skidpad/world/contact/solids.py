@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
+from ...plane.outline import with_few_corners
 from ...units import kg, kg_m2, m, m_s, one, per_s, rad, rad_s
 
 Point = tuple[float, float]
@@ -39,6 +40,16 @@ class Part(NamedTuple):
 
     outline: Points
     surface: Surface = PLAIN
+
+
+MOST_CORNERS = 16
+"""Corners that the solver takes of one convex polygon."""
+
+
+def solid_parts(outlines: Iterable[Points], surface: Surface) -> list[Part]:
+    """Parts of convex outlines; those with too many corners are cut into pieces."""
+    pieces = (piece for o in outlines for piece in with_few_corners(tuple(o), MOST_CORNERS))
+    return [Part(piece, surface) for piece in pieces]
 
 
 class Inertia(NamedTuple):

@@ -13,7 +13,7 @@ from ...plane.polygon import edges_at
 from ...plane.pose import to_world
 from ..ground.block_tops import CLIMBABLE
 from ..scene.scene import BlockSpec, OccupancyGrid, Scene, VerticalPlane
-from .solids import Moving, Part, Surface
+from .solids import Moving, Part, Surface, solid_parts
 
 WALL = Surface(friction=0.5, restitution=0.01)
 
@@ -31,18 +31,29 @@ def is_climbed(block: BlockSpec, scene: Scene) -> bool:
 def standing_parts(scene: Scene) -> Iterator[tuple[str, list[Part], Moving]]:
     """Names, convex polygons and poses of everything solid that does not move on its own."""
     for wall in scene.walls:
-        yield wall.name, [Part(wall.outline, WALL)], Moving(0.0, 0.0, 0.0)
+        yield wall.name, *_from_their_middle([Part(wall.outline, WALL)])
     for block in scene.blocks:
         if block.static and not block.intangible:
             surface = Surface(block.lateral_friction, block.restitution)
-            parts = [Part(p, surface) for p in block.shape.parts]
+            parts = solid_parts(block.shape.parts, surface)
             yield block.name, parts, Moving(block.pose.x, block.pose.y, block.pose.yaw)
     for k, element in enumerate(scene.elements):
         if isinstance(element, VerticalPlane):
             surface = Surface(0.5, element.restitution)
             parts = [Part(p, surface) for p in plane_parts(element)]
             if parts:
-                yield f"vertical_plane_{k}", parts, Moving(0.0, 0.0, 0.0)
+                yield f"vertical_plane_{k}", *_from_their_middle(parts)
+
+
+def _from_their_middle(parts: list[Part]) -> tuple[list[Part], Moving]:
+    """Parts given in the world, seen from their middle: solvers of few digits want small numbers.
+
+    The middle is rounded to whole metres, so that the corners keep theirs.
+    """
+    corners = [corner for part in parts for corner in part.outline]
+    x, y = (float(round(sum(c[k] for c in corners) / len(corners))) for k in (0, 1))
+    seen = [Part([(a - x, b - y) for a, b in p.outline], p.surface) for p in parts]
+    return seen, Moving(x, y, 0.0)
 
 
 def plane_parts(plane: VerticalPlane) -> list[tuple[tuple[float, float], ...]]:

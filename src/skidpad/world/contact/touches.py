@@ -8,7 +8,7 @@ together by the names of the bodies. An impulse is what the contact did to the m
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Collection
+from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from math import hypot
 from typing import Any, Literal, NamedTuple
@@ -16,6 +16,8 @@ from typing import Any, Literal, NamedTuple
 from ...units import m, one, s
 
 Pair = tuple[str, str]
+ToWorld = Callable[[m, m], tuple[m, m]]
+"""From coordinates of the solver to those of the world."""
 MOST_EVENTS = 10_000
 """Events that are kept; the oldest make room for new ones."""
 
@@ -90,7 +92,9 @@ class _Meeting:
     n_y: float = 0.0
     weight: float = 0.0
 
-    def add(self, contact: Any, pressing: tuple[float, ...], flipped: bool) -> None:
+    def add(
+        self, contact: Any, pressing: tuple[float, ...], flipped: bool, to_world: ToWorld
+    ) -> None:
         """Take in the points of a manifold."""
         # The normal is a view into the manifold, which has to stay.
         manifold = contact.worldManifold
@@ -99,6 +103,7 @@ class _Meeting:
         for (x, y), impulse in zip(points, pressing or (0.0,) * len(points), strict=False):
             # What does not press counts a little: it says where they are.
             weight = impulse + 1e-9
+            x, y = to_world(x, y)
             self.x, self.y = self.x + weight * x, self.y + weight * y
             self.n_x += weight * side * normal.x
             self.n_y += weight * side * normal.y
@@ -129,15 +134,20 @@ class _Open(NamedTuple):
         return _Open(self.since, self.where, impulse, total)
 
 
+def _as_it_is(x: m, y: m) -> tuple[m, m]:
+    return x, y
+
+
 class Touches:
     """The contacts of a world, told by Box2D's listener.
 
     `begin`, `end` and `solved` are called while Box2D steps, `settle` after each step.
     """
 
-    def __init__(self, events: deque[ContactEvent]) -> None:
+    def __init__(self, events: deque[ContactEvent], to_world: ToWorld = _as_it_is) -> None:
         self.events = events
         """Where beginnings and ends are noted."""
+        self._to_world = to_world
         self._shapes: dict[int, tuple[Pair, bool]] = {}
         """Pairs of shapes that touch, as Box2D has them now, and whether they are the other way
         round than the names."""
@@ -152,7 +162,7 @@ class Touches:
         pair = (second, first) if flipped else (first, second)
         self._shapes[int(contact.this)] = pair, flipped
         if pair not in self._open:
-            self._new.setdefault(pair, _Meeting()).add(contact, (), flipped)
+            self._new.setdefault(pair, _Meeting()).add(contact, (), flipped, self._to_world)
 
     def end(self, contact: Any) -> None:
         """Two shapes cease to touch."""
@@ -170,7 +180,7 @@ class Touches:
         rubbing = sum(impulse.tangentImpulses)
         self._impulses[pair] = _Impulse(normal + sum(pressing), tangential - rubbing)
         if pair not in self._open:
-            self._new.setdefault(pair, _Meeting()).add(contact, pressing, flipped)
+            self._new.setdefault(pair, _Meeting()).add(contact, pressing, flipped, self._to_world)
 
     def settle(self, time: s, gone: Collection[str] = ()) -> None:
         """Note what began and ended in a step that ends at a time.

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from ...arrays import Array
-from ...plane.polygon import edges_at
+from ...plane.polygon import edges_at, moved_edges
 from ...plane.pose import to_body
 from ...units import m, s
 from ..contact.contacts import Moving
@@ -83,6 +83,18 @@ class BlockTops:
     def sloping(self) -> bool:
         """Whether one of them is not flat."""
         return any(_is_climbable(top.block) for top in self._tops)
+
+    @property
+    def edges(self) -> Array | None:
+        """Edges (n, 4) of all tops in the world; None if one is not flat or may move."""
+        if self.sloping or any(top.moves for top in self._tops):
+            return None
+        pieces = [
+            moved_edges(edges, np.array([self._pose(top, 0.0)[:3]] * len(edges)))
+            for top in self._tops
+            for edges in top.edges
+        ]
+        return np.concatenate([np.empty((0, 4)), *pieces])
 
     @property
     def solid(self) -> bool:

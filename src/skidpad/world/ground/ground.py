@@ -17,8 +17,10 @@ from ..errors import WorldWarning
 from ..motion.bodies import Bodies
 from ..motion.build import BuiltVehicle
 from ..scene.scene import Scene, VehicleSpec
+from .floors import spans
 from .footing import Footing
 from .regions import Regions
+from .stillness import Stillness
 from .terrain import Terrain
 
 
@@ -82,7 +84,7 @@ class Ground:
         self._friction = Regions(scene, "friction_mu")
         self._rolling = Regions(scene, "friction_C_rr")
         self._regions = bool(self._friction) or bool(self._rolling)
-        self._terrain = Terrain(scene)
+        self._terrain, self._scene = Terrain(scene), scene
         # Upstream looks for regions where the wheels would be if the ground were at z = 0.
         self._flat_regions = scene.compat == "upstream"
         self._gravity = scene.settings.gravity
@@ -91,6 +93,11 @@ class Ground:
         if at is not None:
             self._terrain.follow(at)
         self._footings = [Footing(them, start) for them in bodies]
+        names = [name for them in bodies for name in them.group.names]
+        edges = None if self._regions else self._terrain.edges
+        self._still = Stillness(bodies, np.array([built[name].radius for name in names]), edges)
+        # To upstream the way along a slope is the one on the map.
+        self._projects = scene.compat != "upstream"
         if self._terrain.sloping:
             warn_of_those_not_told(bodies)
         self._at = {
@@ -114,6 +121,10 @@ class Ground:
     def level(self) -> bool:
         """Whether it is at z = 0 everywhere, for ever."""
         return self._terrain.level
+
+    def spans(self) -> dict[str, tuple[m, m]]:
+        """Lowest and highest points of what stands or lies on it, vehicles aside."""
+        return spans(self._scene, self._terrain)
 
     def heights_at(self, x: Array, y: Array, reach: Array, *, solid: bool = False) -> Array:
         """Heights of the ground at points of the world, as far as it is not above `reach`.
@@ -152,11 +163,15 @@ class Ground:
         z, pitch, roll = (float(v[0]) for v in footing.lying(heights, rows))
         return z, pitch, roll
 
-    def act(self, time: s) -> None:
-        """Set what the ground does to every vehicle in the step that begins at a time."""
+    def act(self, time: s) -> bool:
+        """Set what the ground does to every vehicle in the step that begins at a time.
+
+        Returns whether it may be another than in the step before.
+        """
         self._time = time
-        if not self.differs:
-            return
+        if not self.differs or self._still.holds:
+            return False
+        self._still.note()
         for footing in self._footings:
             poses = footing.poses
             under = GroundUnder(self._gravity)
@@ -164,9 +179,12 @@ class Ground:
                 footing.heights[:] = footing.heights_under(self._terrain, self._time, poses)
                 _, pitch, roll = footing.lying(footing.heights)
                 under = under._replace(down=down(pitch, roll))
+                if self._projects:
+                    footing.bodies.lie(pitch, roll)
             if self._regions and footing.wheels:
                 under = self._with_friction(under, footing, poses)
             tell(footing.bodies, under)
+        return True
 
     def _with_friction(self, under: GroundUnder, footing: Footing, poses: Array) -> GroundUnder:
         x, y = footing.wheel_places(poses)
@@ -178,6 +196,10 @@ class Ground:
         )
         return under._replace(mu=mu, rolling=rolling)
 
+    def forget(self) -> None:
+        """Look anew at the next step, wherever vehicles are."""
+        self._still.forget()
+
     def snapshot(self) -> tuple[Any, ...]:
         """Copies of everything that changes."""
         return self._time, *(footing.heights.copy() for footing in self._footings)
@@ -187,3 +209,4 @@ class Ground:
         self._time, *heights = snapshot
         for footing, kept in zip(self._footings, heights, strict=True):
             footing.heights[:] = kept
+        self._still.forget()

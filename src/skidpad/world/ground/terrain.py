@@ -15,6 +15,8 @@ from typing import Protocol
 import numpy as np
 
 from ...arrays import Array
+from ...plane.outline import rectangle
+from ...plane.polygon import edges_at
 from ...units import m, s
 from ..contact.contacts import Moving
 from ..motion.animation import keyframe_height, keyframe_pose
@@ -41,6 +43,7 @@ class Terrain:
             if isinstance(e, ElevationMap)
         ]
         planes = [e for e in scene.elements if isinstance(e, HorizontalPlane)]
+        self._planes = planes
         self._at_zero = all(e.z + e.pose.z == 0.0 and not e.animation for e in planes)
         self._solid = [] if upstream else lattices
         self._over: list[Surface] = [Plane(e) for e in planes]
@@ -58,6 +61,18 @@ class Terrain:
     def level(self) -> bool:
         """Whether the ground is at z = 0 everywhere, for ever."""
         return self._at_zero and not self.sloping and not self._tops
+
+    @property
+    def edges(self) -> Array | None:
+        """Edges (n, 4) of the flat pieces that it is made of; None if it is not, or if one moves.
+
+        Between them the ground is the same everywhere, for ever.
+        """
+        tops = self._tops.edges
+        moves = any(e.animation for e in self._planes)
+        if self.sloping or moves or tops is None:
+            return None
+        return np.concatenate([tops, *(plane_edges(e) for e in self._planes)])
 
     def follow(self, at: Callable[[str], Moving]) -> None:
         """Ask from now on where blocks are that can be pushed."""
@@ -130,6 +145,13 @@ class Lattice:
             z = near + a * (z10 + b * (z11 - z10) - near)
         inside = (u >= 0.0) & (u <= nx - 1) & (v >= 0.0) & (v <= ny - 1)
         return np.where(inside, z, np.nan)
+
+
+def plane_edges(element: HorizontalPlane) -> Array:
+    """Edges (4, 4) of a horizontal plane in the world."""
+    e = element
+    corners = rectangle(e.x_min, e.x_max, e.y_min, e.y_max)
+    return edges_at([corners], (e.pose.x, e.pose.y, e.pose.yaw))
 
 
 class Plane:

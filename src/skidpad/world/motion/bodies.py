@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from math import cos, sin
 from operator import itemgetter
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -46,6 +46,35 @@ class Bodies:
             *table, lambda: (*body.pose(self.x, self.p), *body.velocity(self.x, self.u, self.p))
         )
         self._written = self._fields_written()
+        self._lean: _Lean | None = None
+
+    def lie(self, pitch: Array, roll: Array) -> None:
+        """Let the vehicles lie on ground of these slopes, (B,) each, from the next step on.
+
+        Their velocities are along the ground; on the map they get less far.
+        """
+        level = not (pitch.any() or roll.any())
+        self._lean = None if level else _Lean(np.cos(pitch), np.sin(pitch) * np.sin(roll), roll)
+
+    def project(self, before: AnyArray) -> None:
+        """Shorten the way that a step made from states (B, nx) to the one on the map."""
+        lean, at = self._lean, self._map_columns
+        if lean is None or at is None:
+            return
+        poses = _stacked(self.body.pose(_record(self.group.model.State, before), self.p))
+        yaw = poses[:, 2]
+        c, s = np.cos(yaw), np.sin(yaw)
+        way = self.places - poses[:, :2]
+        ahead, left = turned_back(c, s, way[:, 0], way[:, 1])
+        x, y = turned(c, s, *lean.on_map(ahead, left))
+        self.group.state[:, at[0]] += x - way[:, 0]
+        self.group.state[:, at[1]] += y - way[:, 1]
+
+    @property
+    def _map_columns(self) -> tuple[int, int] | None:
+        """Columns of the state with its position, by the names that all vehicles share."""
+        fields = self.group.fields
+        return (fields["x"], fields["y"]) if "x" in fields and "y" in fields else None
 
     @property
     def poses(self) -> Array:
@@ -72,6 +101,13 @@ class Bodies:
         velocities = self._velocities.now()
         return np.hypot(velocities[:, 0], velocities[:, 1])
 
+    def places_in(self, states: AnyArray) -> Array:
+        """Positions x, y (B, 2) in other states (B, nx) of the same vehicles."""
+        if self._places.columns is not None:
+            return states[:, self._places.columns]
+        x = _record(self.group.model.State, states)
+        return _stacked(self.body.pose(x, self.p)[:2])
+
     def moving(self, rows: Sequence[int], before: AnyArray) -> list[Moving]:
         """Poses before the step with the velocities after it, of some vehicles in world axes."""
         if self._poses.columns is not None:
@@ -80,12 +116,21 @@ class Bodies:
             x = _record(self.group.model.State, before[rows])
             p = _record(self.group.model.Params, self.group.params[rows])
             then = _stacked(self.body.pose(x, p)).tolist()
-        now = self._velocities.now()[rows].tolist()
+        velocities = self._velocities.now()[rows]
+        if self._lean is not None:
+            ahead, left = self._lean.of(rows).on_map(velocities[:, 0], velocities[:, 1])
+            velocities = _stacked([ahead, left, velocities[:, 2]])
+        now = velocities.tolist()
         return [_in_world(*a, *b) for a, b in zip(then, now, strict=True)]
 
     def put(self, rows: Sequence[int], movings: Iterable[Moving]) -> None:
         """Write poses and velocities in world axes into the states of some vehicles."""
         state, motions = self.group.state, [_in_body(*moving) for moving in movings]
+        if self._lean is not None and motions:
+            table = np.array(motions)
+            lean = self._lean.of(rows)
+            table[:, 3], table[:, 4] = lean.along_ground(table[:, 3], table[:, 4])
+            motions = table.tolist()
         if self._written is not None:
             columns, chosen = self._written
             # Row by row: up to some twenty vehicles that is faster than one write of all.
@@ -131,6 +176,32 @@ class Bodies:
         ]
         columns, sources = zip(*pairs, strict=True)
         return None if None in sources else (columns_at(columns), itemgetter(*sources))
+
+
+class _Lean(NamedTuple):
+    """How vehicles lie: what a way along their axes is on the map, in axes turned by the yaw.
+
+    The axes of a vehicle are turned by yaw, pitch and roll in this order.
+    """
+
+    ahead: Array
+    """Way ahead on the map for one ahead along the ground."""
+    aside: Array
+    """Way ahead on the map for one to the left along the ground."""
+    roll: Array
+
+    def of(self, rows: Sequence[int]) -> _Lean:
+        """That of some vehicles."""
+        return _Lean(*(values[rows] for values in self))
+
+    def on_map(self, ahead: Array, left: Array) -> tuple[Array, Array]:
+        """From along the ground to the map."""
+        return self.ahead * ahead + self.aside * left, np.cos(self.roll) * left
+
+    def along_ground(self, ahead: Array, left: Array) -> tuple[Array, Array]:
+        """From the map to along the ground."""
+        left = left / np.cos(self.roll)
+        return (ahead - self.aside * left) / self.ahead, left
 
 
 class _Table:

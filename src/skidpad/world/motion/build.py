@@ -16,7 +16,7 @@ from ...plane.pose import moved
 from ...units import m, m_s2, rad
 from ...vehicles import wheeled
 from ...vehicles.autoware import NAMES as COMMAND_DRIVEN
-from ..contact.solids import Inertia, Part, Surface
+from ..contact.solids import Inertia, Part, Surface, solid_parts
 from ..scene.scene import OwnDynamics, Shape, VehicleSpec
 
 CHASSIS = Surface(friction=0.0, restitution=0.01)
@@ -79,7 +79,7 @@ def built_vehicle(spec: VehicleSpec, compat: str | None, gravity: m_s2) -> Built
     if shape is not None:
         vehicle = replace(vehicle, outlines=(shape.outline,))
     geometry = vehicle.geometry
-    parts = [Part(outline, CHASSIS) for outline in _chassis(geometry, shape)]
+    parts = solid_parts(_chassis(geometry, shape), CHASSIS)
     turning = [*_turning(geometry, len(parts))]
     parts += [Part(_wheel_outline(wheel), WHEEL) for wheel in geometry.wheels]
     parts += [Part(part.outline(0.0), CHASSIS) for part in turning if part.trails]
@@ -132,8 +132,9 @@ def _turning(geometry: Geometry, first: int) -> Iterator[TurningPart]:
     wheels = (_wheel_outline(wheel) for wheel in trailer.wheels)
     for outline in (*trailer.outlines, *wheels):
         behind = tuple((x - trailer.drawbar, y) for x, y in outline)
-        for piece in convex_parts(cleaned(behind)):
-            yield TurningPart(trailer.angle, number, (trailer.hitch_x, 0.0), piece, trails=True)
+        for piece, _ in solid_parts(convex_parts(cleaned(behind)), CHASSIS):
+            corners = tuple(piece)
+            yield TurningPart(trailer.angle, number, (trailer.hitch_x, 0.0), corners, trails=True)
             number += 1
 
 

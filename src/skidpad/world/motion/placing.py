@@ -14,7 +14,7 @@ from ...plane.maps.contour import border_segments
 from ...plane.pose import rotated
 from ..contact.contacts import Contacts
 from ..contact.joints import Span
-from ..contact.solids import Moving, Part, Pushed, Surface
+from ..contact.solids import Moving, Part, Pushed, Surface, solid_parts
 from ..contact.standing import is_climbed, standing_parts
 from ..scene.scene import BlockSpec, JointSpec, OccupancyGrid, Scene, VehicleSpec
 from .animation import actor_pose
@@ -47,7 +47,7 @@ def fill(contacts: Contacts, scene: Scene, built: Mapping[str, BuiltVehicle]) ->
     for block in sorted(scene.blocks, key=lambda block: block.name):
         if not (block.intangible or block.static):
             surface = Surface(block.lateral_friction, block.restitution)
-            parts = [Part(outline, surface) for outline in block.shape.parts]
+            parts = solid_parts(block.shape.parts, surface)
             start, pushed = initial_motion(block), _pushed(block)
             contacts.add_block(block.name, parts, start, pushed, climbed=block.name in climbed)
     for actor in sorted(scene.actors, key=lambda actor: actor.name):

@@ -30,6 +30,7 @@ from ..scene import sensors as specs
 from ..scene.scene import Scene
 from .dead_reckoning import DeadReckoning, factors_of
 from .instruments import Bumper, Instruments, WheelOdometry
+from .not_simulated import not_simulated
 from .sight import Sight, poses_of
 
 ALWAYS = ("odometry", "bumper")
@@ -84,6 +85,8 @@ class Sensing:
             for owner, one in owned
         }
         """Which of those that every vehicle has, by owner and name; empty: none of them."""
+        stand_ins = {(o, one.name): not_simulated(o, one, ALWAYS) for o, one in owned}
+        self._missing = {key: it for key, it in stand_ins.items() if it is not None}
         self._at_work: _AtWork | None = None
 
     def sense(self, world: Surroundings) -> None:
@@ -130,7 +133,9 @@ class Sensing:
         return self._names[vehicle]
 
     def latest(self, vehicle: str, sensor: str) -> Any:
-        """The latest reading of a sensor, None if there is none yet."""
+        """The latest reading of a sensor, None if there is none yet; see `NotSimulated`."""
+        if (vehicle, sensor) in self._missing:
+            return self._missing[vehicle, sensor]
         kind = self._kinds.get((vehicle, sensor), sensor)
         if self._at_work is None or kind not in ALWAYS or not vehicle:
             return self._latest.get((vehicle, sensor))
@@ -213,7 +218,8 @@ class _AtWork:
             # Nothing is nearer than the sensor; what is not seen stays so.
             noise = like.range_std_noise * self._noise("range", lasers, count)
             ranges = np.maximum(ranges + noise, 0.0)
-        return [Scan(row, self._world.time) for row in ranges]
+        angles.flags.writeable = False
+        return [Scan(row, self._world.time, angles) for row in ranges]
 
     def _noise(self, of: str, lasers: list[tuple[str, specs.Laser]], count: int) -> Array:
         """Normal numbers (B, rays) for the readings of lasers that differ only in their owners."""

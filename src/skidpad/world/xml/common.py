@@ -10,6 +10,7 @@ from .fields import Fields, as_numbers, as_switch, one_of
 from .nodes import Context, Node
 
 RENDERED = "not simulated, as they need a renderer"
+NOT_DONE = "read and not done: nothing is written, published or asked for while a world runs"
 """Kind of the note on what is only shown."""
 
 
@@ -141,6 +142,8 @@ def publish(fields: Fields, name: str) -> Publish | None:
         )
         inner.ignore(("publish_topic",))
         inner.finish()
+        if topics.enabled:
+            node.context.note(NOT_DONE, "publish of", node.source, name)
         return topics
     finally:
         values.named = around

@@ -8,7 +8,7 @@ from collections.abc import Generator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field, fields
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 from ...errors import InvalidValue
 from ...files import reading
@@ -16,7 +16,7 @@ from ..errors import WorldError, WorldWarning
 from ..scene.scene import Scene
 from .markup import Document, parse
 from .nodes import MOST_REPEATS, Context, Node
-from .notes import unknown_attributes
+from .notes import summaries, unknown_attributes
 from .reader import Reader
 from .remote import cache_folder
 from .shapes import Models
@@ -99,6 +99,23 @@ def problems(path: str | os.PathLike[str], **options: Any) -> list[WorldError]:
 
 def examined(path: str | os.PathLike[str], **options: Any) -> tuple[list[WorldError], Scene | None]:
     """Everything that is wrong with a world file, and the scene if nothing is."""
+    found = reviewed(path, **options)
+    return list(found.errors), found.scene
+
+
+class Review(NamedTuple):
+    """What is to be said about a world file."""
+
+    errors: tuple[WorldError, ...]
+    """By file and place."""
+    warnings: tuple[str, ...]
+    """What was not understood or is not simulated; also where there are errors."""
+    scene: Scene | None
+    """None if there are errors."""
+
+
+def reviewed(path: str | os.PathLike[str], **options: Any) -> Review:
+    """Everything that is wrong with a world file, and what its reader warns of."""
     chosen = _options(options)
     context = chosen.context(collecting=True)
     scene: Scene | None = None
@@ -107,7 +124,8 @@ def examined(path: str | os.PathLike[str], **options: Any) -> tuple[list[WorldEr
             scene = _read(_document(context, Path(path)), context, chosen)
     except WorldError as error:
         context.report(error)
-    return _by_place(context.errors), None if context.errors else scene
+    notes = summaries(context.notes)
+    return Review(_by_place(context.errors), notes, None if context.errors else scene)
 
 
 @contextmanager
@@ -122,7 +140,7 @@ def _reading(file: str | os.PathLike[str]) -> Generator[None]:
         raise WorldError(str(error)) from error
 
 
-def _by_place(errors: list[WorldError]) -> list[WorldError]:
+def _by_place(errors: list[WorldError]) -> tuple[WorldError, ...]:
     """Errors by file, in the order in which files first have one, then by line and column."""
     files = list(dict.fromkeys(e.source.file for e in errors if e.source is not None))
 
@@ -130,7 +148,7 @@ def _by_place(errors: list[WorldError]) -> list[WorldError]:
         source = error.source
         return (-1, 0, 0) if source is None else (files.index(source.file), *source[1:])
 
-    return sorted(errors, key=place)
+    return tuple(sorted(errors, key=place))
 
 
 def _options(options: dict[str, Any]) -> Options:

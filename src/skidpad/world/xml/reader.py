@@ -16,7 +16,7 @@ from ..scene.sensors import Sensor
 from ..scene.vehicle import OwnDynamics, VehicleSpec
 from .actors import actor, joint
 from .blocks import block
-from .common import RENDERED, Names, free_name
+from .common import NOT_DONE, RENDERED, Names, free_name
 from .elements import element
 from .fields import Fields, note_unknown, one_of
 from .nodes import Context, Node
@@ -32,6 +32,8 @@ MOST_VARIABLES = 5_000
 """Variables of a world."""
 SHORTEST: s = 1e-6
 """Least length of a step."""
+UNDONE = ("save_to_rawlog", "save_ground_truth_trajectory", "joystick_enabled")
+"""Settings that are read and lead to nothing."""
 SETTINGS = tuple(how.tags[0] for how in written(Settings).values())
 """Tags of the world's own parameters."""
 
@@ -124,6 +126,8 @@ class Reader:
         if 0.0 < settings.timestep < SHORTEST:
             text = node.text()
             raise node.error(f"{node.tag} = {text} must be 0 or at least {SHORTEST:g} s")
+        if node.tag in UNDONE and getattr(settings, node.tag):
+            self._context.note(NOT_DONE, node.tag, node.source)
         self._settings = settings
 
     def _class(self, node: Node) -> None:

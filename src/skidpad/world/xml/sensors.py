@@ -8,12 +8,14 @@ from dataclasses import replace
 from ..errors import WorldError
 from ..scene.sensors import CAMERA_POSE, SENSORS, Laser, OwnSensor, RgbdCamera, Sensor
 from ..scene.shapes import Pose
-from .common import RENDERED
+from .common import NOT_DONE, RENDERED
 from .fields import Fields, as_number, as_pose, as_switch, one_of
 from .nodes import Node
 
 OWN = "skidpad:"
 """Begins the names of classes that upstream does not have."""
+ALWAYS = ("odometry", "bumper")
+"""Sensors of skidpad's own."""
 SEEN = ("lidar3d", "camera", "rgbd_camera")
 """Classes that need a renderer."""
 _PICTURE = (
@@ -100,7 +102,13 @@ def _topic(fields: Fields) -> str:
     topic = inner.string("publish_topic")
     inner.finish()
     enabled = node.attribute("enabled")
-    return topic if enabled is None or as_switch(node, "enabled", enabled) else ""
+    if enabled is not None and not as_switch(node, "enabled", enabled):
+        return ""
+    named = node.context.values.named
+    if topic:
+        whom = " of ".join(n for n in (named.get("NAME"), named.get("PARENT_NAME")) if n)
+        node.context.note(NOT_DONE, "publish of", node.source, whom)
+    return topic
 
 
 def _own(node: Node, kind: str, name: str) -> OwnSensor:
@@ -111,4 +119,8 @@ def _own(node: Node, kind: str, name: str) -> OwnSensor:
     topic = _topic(fields)
     known = ("pose", "pose_3d", "sensor_period", "publish", "visual")
     others = {child.tag: child.text() for child in node.children() if child.tag not in known}
+    if kind.removeprefix(OWN) not in ALWAYS:
+        node.context.note(
+            "sensors of classes that skidpad does not have", f"{kind} {name}", node.source
+        )
     return OwnSensor(name, pose, period, topic, node.source, kind.removeprefix(OWN), others)

@@ -13,6 +13,7 @@ from ...vehicles.wheeled import Description
 from ..scene.shapes import Shape, Visual
 from ..scene.vehicle import Odometry, OwnDynamics, TimedPath, TimedPoint, VehicleSpec
 from .common import (
+    NOT_DONE,
     Names,
     class_of,
     initial_pose,
@@ -90,6 +91,9 @@ def vehicle(node: Node, classes: Mapping[str, Node], names: Names, models: Model
             node.source,
         )
         note_lights(fields)
+        for tag in ("log_path", "auto_start_recording"):
+            if getattr(spec, tag):
+                node.context.note(NOT_DONE, f"{tag} of", node.source, name)
         fields.finish()
         return spec
     finally:
