@@ -120,7 +120,7 @@ def steered_actuation(x: State, c: SteerCommand, p: Params, dt: s) -> Actuation:
 
 
 def driven(x: State, c: RearCommand, p: Params, dt: s) -> State:
-    """The state after `dt` under a command of the rear axle, on its goals where they are reached."""
+    """The state after `dt` under a command of the rear axle, on the goals that it reaches."""
     act = actuation(x, c, p, dt)
     after = rolled(x, act, p, dt)
     return after._replace(
