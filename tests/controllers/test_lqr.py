@@ -210,6 +210,26 @@ def test_limits() -> None:
 
 
 @BOTH
+def test_without_limits_of_the_user_those_of_the_body_hold(car: sp.Vehicle) -> None:
+    """Far from the line every input is at an end of its range, as the body tells it."""
+    far = car.State(y=90.0)._replace(
+        **{lqr.design(car, 15.0, DT, by_path(car), R).roles.speed: 5.0}
+    )
+    law = lqr.policy(car, DT, 15.0, by_path(car), R)
+    u, _ = law.command(far, law.Memory(), Point(v=150.0), law.params, DT)
+    ranges = car.limits.inputs
+    assert set(ranges) == {"steer_rate", "a"}
+    assert u.steer_rate == ranges["steer_rate"][0]
+    assert u.a == ranges["a"][1]
+    free = lqr.policy(
+        car, DT, 15.0, by_path(car), R, limits={"a": math.inf, "steer_rate": math.inf}
+    )
+    u, _ = free.command(far, free.Memory(), Point(v=150.0), free.params, DT)
+    assert u.a > ranges["a"][1]
+    assert u.steer_rate < ranges["steer_rate"][0]
+
+
+@BOTH
 def test_slopes_are_finite(car: sp.Vehicle) -> None:
     law = lqr.policy(car, DT, [10.0, 20.0], by_path(car), R)
     x = ca.SX.sym("x", record.size(car.State))

@@ -215,3 +215,54 @@ def test_its_arrays_cannot_be_changed() -> None:
 def test_bad_input_is_named(make: object, message: str) -> None:
     with pytest.raises(InvalidValue, match=message):
         make()  # type: ignore[operator]
+
+
+def ring(radius: float = 20.0, count: int = 60) -> np.ndarray:
+    angle = np.linspace(0.0, 2.0 * np.pi, count, endpoint=False)
+    return radius * np.column_stack([np.sin(angle), 1.0 - np.cos(angle)])
+
+
+@pytest.mark.parametrize("repeated", [False, True])
+@pytest.mark.parametrize("spacing", [None, 0.5])
+def test_a_closed_reference_goes_round(repeated: bool, spacing: float | None) -> None:
+    line = ring()
+    if repeated:
+        line = np.vstack([line, line[:1]])
+    road = Reference.along(line, v=8.0, closed=True, spacing=spacing)
+    lap, around = road.duration, road.length
+    for t in (0.3, 0.5 * lap, lap - 1e-3):
+        first = road.at_time(t)
+        for laps in (-1, 1, 3):
+            again = road.at_time(t + laps * lap)
+            turned = first._replace(heading=first.heading + 2.0 * np.pi * laps)
+            np.testing.assert_allclose(again, turned, atol=1e-9)
+            np.testing.assert_allclose(
+                road.at_distance(road.distance_at(t) + laps * around), turned, atol=1e-9
+            )
+        assert road.distance_at(t + 2.0 * lap) == pytest.approx(road.distance_at(t) + 2.0 * around)
+    # Nothing jumps where the line closes, and the curvature is that of the circle there too.
+    seam = road.at_distance(np.linspace(around - 0.01, around + 0.01, 21))
+    assert np.ptp(np.diff(seam.heading)) < 1e-5
+    np.testing.assert_allclose(seam.curvature, 1.0 / 20.0, rtol=1e-6)
+    assert road.nearest(0.0, -0.5).s == pytest.approx(0.0, abs=1e-9)
+    assert road.ahead(0.0, 0.0, distance=-5.0).x == pytest.approx(-5.0, abs=0.1)
+
+
+def test_a_compiled_in_closed_line_goes_round() -> None:
+    road = Reference.along(ring(), v=8.0, closed=True)
+    table = road.table(120)
+    for s in (-30.0, 0.0, 40.0, 200.0, 999.0):
+        there, told = road.at_distance(s), table(s)
+        assert np.hypot(there.x - told.x, there.y - told.y) < 0.06
+        assert told.heading == pytest.approx(there.heading, abs=1e-6)
+        assert told.v == 8.0
+
+
+def test_a_closed_speed_profile_closes_too() -> None:
+    line = ring()
+    speeds = 8.0 + np.sin(np.arange(len(line)) * 2.0 * np.pi / len(line))
+    road = Reference.along(line, v=speeds, closed=True)
+    assert road.points.v[0] == road.points.v[-1]
+    assert road.points.a[0] == road.points.a[-1]
+    with pytest.raises(InvalidValue, match="closed line has at least 3 points"):
+        Reference.along([[0.0, 0.0], [1.0, 0.0]], v=1.0, closed=True)

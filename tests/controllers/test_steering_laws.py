@@ -112,7 +112,7 @@ def test_the_offset_of_the_front_axle_falls_as_published(
     kappa: float, left: float, turned: float
 ) -> None:
     """e' = -v sin(atan(k e / (k_soft + v))), v being the speed of the front axle."""
-    p, v = stanley.Gains(k=2.5, k_soft=1.0), 8.0
+    p, v = stanley.Gains(k=2.5, k_soft=1.0, k_yaw=0.0), 8.0
     line = Point(0.0, 0.0, 0.0, kappa)
     steer = stanley_steer(p, line, 0.0, left, turned, v)
     rates = (
@@ -133,7 +133,7 @@ def test_the_offset_of_the_front_axle_falls_as_published(
 
 @pytest.mark.parametrize(("v", "kappa"), [(3.0, 0.0), (12.0, 0.0), (12.0, 0.01)])
 def test_a_small_offset_dies_out_exponentially(v: float, kappa: float) -> None:
-    p, line = stanley.Gains(k=2.0, k_soft=1e-9), Point(0.0, 0.0, 0.0, kappa)
+    p, line = stanley.Gains(k=2.0, k_soft=1e-9, k_yaw=0.0), Point(0.0, 0.0, 0.0, kappa)
     yaw = -math.asin(G.l_f * kappa)
     x, y, dt = -G.l_f * math.cos(yaw), 0.05 - G.l_f * math.sin(yaw), 1e-3
     offsets = []
@@ -151,7 +151,7 @@ def test_a_small_offset_dies_out_exponentially(v: float, kappa: float) -> None:
 
 def test_stanley_softens_at_standstill() -> None:
     view = View(Motion(0.0, 1.0, 0.0, 0.0, 0.0), 0.0, seen_from(Point(), G.l_f, 1.0), None)  # type: ignore[arg-type]
-    p = stanley.Gains(k=2.5, k_soft=1.0)
+    p = stanley.Gains(k=2.5, k_soft=1.0, k_yaw=0.0)
     assert stanley.steer(p, G, view) == pytest.approx(-math.atan(2.5), abs=1e-3)
 
 
@@ -162,7 +162,7 @@ def test_stanleys_additions_have_their_signs() -> None:
     view = View(motion, 0.3, seen_from(line, 0.0, 0.0), None)  # type: ignore[arg-type]
     plain, damped, slipping = (
         stanley.steer(stanley.Gains(**more), G, view)
-        for more in ({}, {"k_yaw": 0.5}, {"k_ag": 0.004})
+        for more in ({"k_yaw": 0.0}, {"k_yaw": 0.5}, {"k_yaw": 0.0, "k_ag": 0.004})
     )
     assert damped - plain == pytest.approx(-0.5 * (0.3 - 0.2))
     assert slipping - plain == pytest.approx(0.004 * 10.0 * 0.2)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 import pytest
 
@@ -21,6 +23,47 @@ def test_a_run_of_the_program_is_repeated(name: str) -> None:
             np.testing.assert_allclose(got.state[column], want, rtol=0, atol=1e-9, err_msg=column)
     thrown = [op["op"][0] for op in run.meta["ops"] if op.get("threw")]
     assert got.rejected == thrown
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_the_steering_of_the_program_is_repeated_to_the_bit(name: str) -> None:
+    """Whether it is exactly straight decides whether the program's IMU shows NaN."""
+    run = recording(name)
+    got = replay(run.scenario, compat="upstream")
+    assert (got.state["steering"] == run.state[:, run.columns.index("steering")]).all()
+
+
+def summed_steering(angle: float, step: float, rate_max: float, precision: float) -> float:
+    """The angle at which the program's sums leave wheels that are to be straight."""
+    while abs(angle) > precision:
+        rate = -math.copysign(rate_max, angle)
+        after = angle + rate * step
+        reached = after - precision < 0.0 if angle > 0.0 else after + precision > 0.0
+        rate = (0.0 - angle) * (1.0 / step) if reached else rate
+        angle = angle + (rate + 2 * rate + 2 * rate + rate) * (step / 6)
+    return angle
+
+
+@pytest.mark.parametrize("step", [1e-3, 2e-3, 7e-4])
+def test_wheels_come_back_to_straight_as_the_programs_sum_does(step: float) -> None:
+    from skidpad.compat.truck import Engine
+
+    engine = Engine(compat="upstream", integration_step=step)
+    ends = []
+    for angle in np.random.default_rng(5).uniform(-0.6, 0.6, 60).tolist():
+        engine.reset_base((0.0, 0.0, 0.0), angle, 0.3)
+        engine.set_base_control(0.3, 0.0)
+        engine.advance(0.5)
+        ends.append(summed_steering(angle, step, engine.params.steer_rate_max, engine.precision))
+        assert engine.rear.steer == ends[-1]
+        force = engine.state().accel_linear_acceleration
+        assert all(math.isnan(f) == (ends[-1] == 0.0) for f in force)
+    assert 0 < sum(end == 0.0 for end in ends) < len(ends)
+    repaired = Engine(integration_step=step)
+    repaired.reset_base((0.0, 0.0, 0.0), 0.31, 0.3)
+    repaired.set_base_control(0.3, 0.0)
+    repaired.advance(0.5)
+    assert repaired.rear.steer == 0.0
 
 
 @pytest.mark.parametrize("name", [n for n in NAMES if "scan" in recording(n).arrays and n != NOISY])

@@ -192,3 +192,62 @@ def test_bad_input_changes_nothing() -> None:
     assert model.motion == before
     model.step(0.025)
     assert model.motion.v_x == 3.0
+
+
+@pytest.mark.parametrize("tick", [0.3, 0.5, 1.0])
+@pytest.mark.parametrize("constant", [0.03, 0.1, 0.27])
+def test_long_ticks_keep_to_the_limits_and_to_the_commands(tick: float, constant: float) -> None:
+    """Steering and acceleration are first-order lags: they approach a step and never pass it."""
+    given = {
+        "wheel_base": 2.79, "steer_time_constant": constant, "acc_time_constant": constant,
+        "steer_time_delay": 0.0, "acc_time_delay": 0.0, "steer_rate_lim": 0.4, "vel_rate_lim": 7.0,
+    }  # fmt: skip
+    model = motion_model("DELAY_STEER_ACC_GEARED", gather(given, "DELAY_STEER_ACC_GEARED"), 0.025)
+    model.set_state(0.0, 0.0, 0.0, 0.0)
+    model.set_input([2.0, 0.5, 2.0])
+    time, before = 0.0, model.motion
+    for _ in range(8):
+        model.step(tick)
+        time += tick
+        now = model.motion
+        assert before.steer <= now.steer <= 0.5 + 1e-12
+        assert now.steer - before.steer <= 0.4 * tick + 1e-12
+        assert before.a_x <= now.a_x <= 2.0 + 1e-12
+        before = now
+    assert before.v_x == pytest.approx(2.0 * (time - constant), rel=0.02)
+
+
+def test_a_long_tick_that_fails_changes_nothing() -> None:
+    model = delayed(None)
+    model.set_state(0.0, 0.0, 0.0, 1.0)
+    model.step(0.025)
+    before, state = model.motion, model._stepper.snapshot()
+    stepped, calls = model._stepper.step_of, [0]
+
+    def failing(row: Any, dt: float, age: float = 1.0) -> Any:
+        calls[0] += 1
+        if calls[0] == 5:
+            raise KeyboardInterrupt
+        return stepped(row, dt, age)
+
+    model._stepper.step_of = failing  # type: ignore[method-assign]
+    with pytest.raises(KeyboardInterrupt):
+        model.step(0.5)
+    assert calls[0] == 5
+    assert model.motion == before
+    assert model._stepper.snapshot() == state
+
+
+def test_a_reset_is_no_acceleration() -> None:
+    """The ideal car reports the command as its velocity, before a reset and after."""
+    values = gather({"wheel_base": 2.79}, "IDEAL_STEER_VEL")
+    for compat in (None, "upstream"):
+        model = motion_model("IDEAL_STEER_VEL", values, 0.025, compat)
+        model.set_state(0.0, 0.0, 0.0, 0.0)
+        model.set_input([5.0, 0.0])
+        model.step(0.025)
+        model.set_state(3.0, 0.0, 0.0, 0.0)
+        velocity = model.motion.v_x
+        model.step(0.025)
+        assert model.motion.a_x == pytest.approx((model.motion.v_x - velocity) / 0.025)
+        assert model.motion.x == pytest.approx(3.0 + 5.0 * 0.025)

@@ -241,6 +241,27 @@ def test_gears_outside_the_enumeration(method: str, bad: Any) -> None:
     assert simulator.rejected == {method: 1}
 
 
+@pytest.mark.parametrize("model", ["DELAY_STEER_ACC_GEARED", "IDEAL_STEER_ACC_GEARED"])
+def test_upstream_stops_in_a_gear_without_a_name(model: str) -> None:
+    simulator = PlanningSimulator(
+        model, wheel_base=2.79, compat="upstream", initialize_source="ORIGIN",
+        initial_engage_state=True,
+    )  # fmt: skip
+    simulator.gear(Gear.DRIVE)
+    simulator.command(acceleration=2.0)
+    moving = [simulator.tick(0.025 * k) for k in range(80)][-1]
+    assert moving.odometry is not None
+    assert moving.odometry.v_x > 1.0
+    simulator.gear(25)
+    stopped = [simulator.tick(2.0 + 0.025 * k) for k in range(3)][-1]
+    assert stopped.odometry is not None
+    assert stopped.gear is not None
+    assert (stopped.odometry.v_x, stopped.gear.gear) == (0.0, 25)
+    for bad in (-1, 256, 2.5, "OVERDRIVE", None, math.nan):
+        with pytest.raises(InvalidValue, match=r"Gear = .* is unknown"):
+            simulator.gear(bad)
+
+
 @pytest.mark.parametrize("gear", list(Gear))
 def test_every_gear_by_number_and_name(gear: Gear) -> None:
     simulator = around()

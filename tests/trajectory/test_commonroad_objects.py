@@ -177,3 +177,112 @@ def test_goals_given_by_lanelets_need_the_network_for_a_margin(drive):
     assert drive.reached(region, margin=1.0, lanelet_network=network)
     assert not drive.reached(region, margin=0.4, lanelet_network=network)
     assert drive.check_goal_reached(PlanningProblem(1, problem().initial_state, region), network)
+
+
+def test_acceleration_is_the_rate_of_the_speed_along_the_path():
+    """A car on a circle that slides: its speed grows by 2 m/s², whatever a_x is."""
+    t = np.linspace(0.0, 1.0, 101)
+    speed, beta = 5.0 + 2.0 * t, 0.2 * np.sin(3.0 * t)
+    points = [
+        Sliding(0.0, 0.0, float(v * math.cos(b)), float(v * math.sin(b)), 0.0, 0.0, 0.0)
+        for v, b in zip(speed, beta, strict=True)
+    ]
+    for sign in (1.0, -1.0):
+        moved = [p._replace(v_x=sign * p.v_x, v_y=sign * p.v_y) for p in points]
+        states = Trajectory.from_points(moved, delta_t=0.01).to_commonroad_states()
+        inner = [s.acceleration for s in states[1:-1]]
+        np.testing.assert_allclose(inner, sign * 2.0, rtol=2e-3)
+        velocities = np.array([s.velocity for s in states])
+        np.testing.assert_allclose(np.gradient(velocities, t)[1:-1], inner, rtol=2e-3)
+
+
+def test_a_car_that_turns_round_decelerates_all_the_way():
+    points = [Rolling(0.0, 0.0, 1.0 - 0.5 * k, 0.0, 0.0) for k in range(5)]
+    states = Trajectory.from_points(points, delta_t=0.1).to_commonroad_states()
+    assert [s.acceleration for s in states] == pytest.approx([-5.0] * 5)
+
+
+def test_uneven_steps_are_refused():
+    uneven = Trajectory.from_arrays([0.0, 0.1, 0.35], (Rolling, np.array(ROLLING[:3])))
+    for export in (
+        uneven.to_commonroad_states,
+        uneven.to_commonroad_trajectory,
+        lambda: uneven.to_commonroad_dynamic_obstacle(1.8, 4.5, 1),
+    ):
+        with pytest.raises(InvalidValue, match=r"not one number: .*`resample` makes it even"):
+            export()
+
+
+@pytest.mark.parametrize("name", ["commonroad_ks", "commonroad_st", "four_wheel"])
+def test_an_obstacle_lies_where_the_body_of_the_vehicle_is(name):
+    import shapely
+
+    import skidpad as sp
+    from skidpad.body import body_of
+
+    vehicle = sp.vehicles.get(name)()
+    body = body_of(vehicle, "a test")
+    sim = sp.Simulator(vehicle, dt=0.02, integrator="radau")
+    start = body.placed(
+        sim.state, sp.Pose(3.0, -2.0, 0.8), sp.Velocity(8.0, 0.0, 0.0), vehicle.params
+    )
+    sim.reset(start)
+    driven = sim.run(
+        lambda t, x: body.command(x, sp.Wish(steer=0.1, a=0.5), vehicle.params), duration=2.0
+    )
+    obstacle = driven.to_commonroad_dynamic_obstacle(id=3, vehicle=vehicle)
+    for k in (0, 50, len(driven) - 1):
+        pose = body.pose(driven.point(k), vehicle.params)
+        c, s = math.cos(pose.yaw), math.sin(pose.yaw)
+        outline = shapely.MultiPoint(
+            [
+                (pose.x + c * x - s * y, pose.y + s * x + c * y)
+                for piece in body.geometry(vehicle.params).outlines
+                for x, y in piece
+            ]
+        )
+        area = obstacle.occupancy_at_time(k)
+        shape = getattr(area, "shape", area).shapely_object
+        assert shape.distance(outline) == 0.0
+        assert shape.buffer(1e-9).contains(outline)
+        assert shape.area == pytest.approx(outline.minimum_rotated_rectangle.area, rel=1e-6)
+    # The states are those of the middle: positions and speeds agree.
+    states = obstacle.prediction.trajectory.state_list
+    moved = np.diff([s.position for s in states], axis=0)
+    speeds = [s.velocity for s in states]
+    mean = 0.5 * (np.array(speeds[1:]) + speeds[:-1])
+    np.testing.assert_allclose(np.hypot(*moved.T) / 0.02, mean, rtol=2e-3)
+
+
+def test_what_was_exported_comes_back(drive):
+    for source in (
+        drive.to_commonroad_trajectory(3),
+        drive.to_commonroad_states(3),
+        drive.to_commonroad_dynamic_obstacle(1.8, 4.5, 42, initial_time_step=3),
+    ):
+        back = Trajectory.from_commonroad(source, 0.1)
+        np.testing.assert_allclose(back.t, 0.3 + 0.1 * np.arange(4))
+        for name in ("x", "y", "yaw", "v", "steer"):
+            if name in back:
+                np.testing.assert_allclose(back[name], drive[name], atol=1e-12)
+        assert back.delta_t == pytest.approx(0.1)
+
+
+def test_imported_headings_go_on_and_what_is_no_number_is_refused():
+    states = [
+        CustomState(time_step=k, position=np.array([k, 0.0]), orientation=o, velocity=1.0)
+        for k, o in enumerate([3.0, -3.1, -2.9])
+    ]
+    path = Trajectory.from_commonroad(states, 0.2, name="round")
+    assert path.name == "round"
+    assert (np.diff(path["yaw"]) > 0.0).all()
+    assert "steer" not in path
+    with pytest.raises(InvalidValue, match=r"dt = 0"):
+        Trajectory.from_commonroad(states, 0.0)
+    with pytest.raises(InvalidValue, match="time_step = 0 follows 2; time steps must increase"):
+        Trajectory.from_commonroad(states[::-1][:1] + states[:1], 0.1)
+    states[1].velocity = Interval(0.0, 2.0)
+    with pytest.raises(InvalidValue, match=r"state 1 has velocity = .*not a range"):
+        Trajectory.from_commonroad(states, 0.1)
+    with pytest.raises(InvalidValue, match="no CommonRoad state"):
+        Trajectory.from_commonroad([], 0.1)

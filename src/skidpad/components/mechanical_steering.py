@@ -1,7 +1,7 @@
 """A steering column driven by a torque: PID controller, assist polynomial, inertia and friction.
 
 It repeats the mechanical controller of Autoware's simple_planning_simulator, with one point to know
-about: the delay of the torque does not act on the torque. A queue of past torques only decides
+about: the delay of the torque does not act on the torque. The age of the first torque only decides
 whether the column may move, so the delay postpones the first motion after a reset.
 """
 
@@ -62,7 +62,7 @@ class MechanicalSteering(NamedTuple):
     steering_torque_limit: Annotated[Nm, non_negative]
     """Largest torque, either direction."""
     torque_delay_time: Annotated[s, non_negative]
-    """Age that the oldest torque must have before the column may move."""
+    """Age that the first torque must have before the column may move."""
     least_dt: Annotated[s, positive] = 1e-6
     """Step below which the rate of the error counts as 0."""
 
@@ -81,7 +81,8 @@ class Column(NamedTuple):
     clock: s = 0.0
     """Time since the reset."""
     front: s = -1.0
-    """Time of the oldest torque in the queue; -1 while it is empty."""
+    """Time of the torque whose age lets the column move: the first one, or the oldest that is
+    queued; -1 before there is any."""
 
 
 class _Turning(NamedTuple):
@@ -122,9 +123,20 @@ def _is_negative(x: float) -> bool:
 
 
 def steered(
-    angle: rad, target: rad, speed: m_s, before: Column, dt: s, p: MechanicalSteering
+    angle: rad,
+    target: rad,
+    speed: m_s,
+    before: Column,
+    dt: s,
+    p: MechanicalSteering,
+    *,
+    queued: bool = False,
 ) -> tuple[rad, Column]:
-    """The angle and the controller after `dt`, held to a `target` that is already limited."""
+    """The angle and the controller after `dt`, held to a `target` that is already limited.
+
+    `queued` takes a torque from upstream's queue in every step that moves, as if the steps had all
+    one length. The age of the next one is then subject to rounding, upstream's too.
+    """
     now = before.clock + dt
     empty = before.front < 0.0
     ready = logical_and(logical_not(empty), now - before.front >= p.torque_delay_time)
@@ -154,12 +166,13 @@ def steered(
     # Time runs from 0 to 1 over the step, so that error and torque end up as their means.
     after = rk4(rates, _Turning(angle, before.rate, 0.0, 0.0), 1.0)
     rate = limited(after.rate, p.rate_limit)
+    front = where(ready, before.front + dt, before.front) if queued else before.front
     column = Column(
         rate=rate,
         integral=before.integral + after.error * dt,
         error=after.error,
         stuck=where(is_stuck(rate, was_stuck, after.torque, p), 1.0, 0.0),
         clock=now,
-        front=where(empty, now, where(ready, before.front + dt, before.front)),
+        front=where(empty, now, front),
     )
     return limited(after.angle, p.angle_limit), column

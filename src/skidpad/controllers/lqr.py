@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from math import inf
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -18,6 +19,9 @@ from .reference import KNOTS, Point, Reference
 from .regulator import Design, design, gain
 
 __all__ = ["Design", "Memory", "Params", "command", "design", "gain", "policy", "scheduled"]
+
+Bound = tuple[float, float] | None
+"""Lowest and highest value of an input."""
 
 
 class Memory(NamedTuple):
@@ -46,7 +50,7 @@ def policy(
     path: Reference | None = None,
     knots: int = KNOTS,
     integrator: str = "exact",
-    limits: dict[str, float] | None = None,
+    limits: Mapping[str, float] | None = None,
     car: Car | None = None,
 ) -> Policy:
     """A regulator with gains for each of some speeds, linear between them.
@@ -56,7 +60,8 @@ def policy(
         speeds: one speed in m/s for fixed gains, or several, increasing.
         path: the line, compiled in; without it the policy is told by `reference.rows(steps, dt)`.
         knots: points of the compiled-in line.
-        limits: largest magnitude of inputs by name; what is not named has none.
+        limits: largest magnitude of inputs by name; what is not named keeps to the range that the
+            vehicle's body gives it. `math.inf` is no limit.
         car: how to read and command the vehicle; by its body if None.
 
     With a weight for the distance ahead (`x`) in Q the car keeps to the times of the reference, so
@@ -76,12 +81,12 @@ def scheduled(
     *,
     path: Reference | None = None,
     knots: int = KNOTS,
-    limits: dict[str, float] | None = None,
+    limits: Mapping[str, float] | None = None,
     car: Car | None = None,
 ) -> Policy:
     """The policy of regulators for increasing speeds; see `policy`."""
     known = car or car_of(vehicle)
-    bounds = _bounds(designs[0].inputs, limits or {})
+    bounds = _bounds(vehicle, designs[0].inputs, limits or {})
     if path is None:
         return Policy(
             _told(vehicle, designs, known, bounds), Reference=Point, Params=Params, name="lqr"
@@ -94,7 +99,7 @@ def scheduled(
 
 
 def _told(
-    vehicle: Any, designs: Sequence[Design], car: Car, bounds: Sequence[float | None]
+    vehicle: Any, designs: Sequence[Design], car: Car, bounds: Sequence[Bound]
 ) -> Callable[..., Any]:
     def act(x: Any, r: Point, p: Params) -> Any:
         seen = seen_from(r, *designs[0].roles.place(x))
@@ -107,7 +112,7 @@ def _followed(
     vehicle: Any,
     designs: Sequence[Design],
     car: Car,
-    bounds: Sequence[float | None],
+    bounds: Sequence[Bound],
     line: Callable[[Any], Point],
 ) -> Callable[..., Any]:
     def act(x: Any, m: Memory, p: Params) -> tuple[Any, Memory]:
@@ -120,7 +125,7 @@ def _followed(
 def command(
     designs: Sequence[Design],
     car: Car,
-    bounds: Sequence[float | None],
+    bounds: Sequence[Bound],
     x: Any,
     seen: Seen,
     p: Params,
@@ -138,7 +143,7 @@ def command(
         back = _sum(k * e for k, e in zip(row, error, strict=True))
         bend = seen.curvature * turn[i] + seen.sharpness * seen.v * swing[i]
         value = straight[i] + ahead[i] + p.feed_forward * bend - p.strength * back
-        values.append(value if bound is None else clip(value, -bound, bound))
+        values.append(value if bound is None else clip(value, *bound))
     return values
 
 
@@ -181,9 +186,15 @@ def _sum(values: Any) -> Any:
     return first
 
 
-def _bounds(inputs: Sequence[str], limits: dict[str, float]) -> list[float | None]:
+def _bounds(vehicle: Any, inputs: Sequence[str], limits: Mapping[str, float]) -> list[Bound]:
+    """Lowest and highest value of each input; None where it has no limit."""
+    own = {} if vehicle.model.body is None else vehicle.limits.inputs
+    bounds: dict[str, tuple[float, float]] = {name: own[name] for name in inputs if name in own}
     for name, value in limits.items():
         if name not in inputs:
             raise InvalidValue(f"limits: {name!r} is no input; allowed are {', '.join(inputs)}")
-        positive(f"limits[{name!r}]", value)
-    return [limits.get(name) for name in inputs]
+        if value != inf:
+            positive(f"limits[{name!r}]", value)
+        bounds[name] = (-float(value), float(value))
+    free = (-inf, inf)
+    return [None if bounds.get(name, free) == free else bounds[name] for name in inputs]

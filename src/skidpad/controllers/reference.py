@@ -1,8 +1,9 @@
 """Reference: where a vehicle is to be, when and how fast, for controllers that follow it.
 
 A reference is a line with a time at each of its points. Between them everything is linear; before
-the first and after the last point it goes on straight at the speed it has there. It is driven
-forwards: headings are those of the line, which a car that slips does not point along.
+the first and after the last point it goes on straight at the speed it has there, and a closed one
+goes round, lap after lap. It is driven forwards: headings are those of the line, which a car that
+slips does not point along.
 
 A controller meets it in one of three ways: as `Point` records by time or by distance, as rows for
 the references of a compiled policy (`rows`), or as a pure function of distance (`table`).
@@ -65,6 +66,8 @@ class Reference:
     """Distance along the line to each point in m, never decreasing."""
     points: Any
     """What the reference is at each of them: a `Point` of arrays."""
+    closed: bool = False
+    """Whether the last point is the first again, a lap and its turns on."""
 
     @classmethod
     def from_arrays(
@@ -118,9 +121,18 @@ class Reference:
 
     @classmethod
     def along(
-        cls, line: ArrayLike, v: Any, *, t_0: float = 0.0, spacing: float | None = None
+        cls,
+        line: ArrayLike,
+        v: Any,
+        *,
+        t_0: float = 0.0,
+        spacing: float | None = None,
+        closed: bool = False,
     ) -> Reference:
         """Along a line of points (n, 2), at a speed profile.
+
+        A `closed` line goes on from its last point to its first and round again; whether the first
+        is repeated at the end does not matter.
 
         `v` is one speed in m/s, one for each point, or a function of the distance in m that takes
         and returns arrays. Between points the acceleration is constant. With `spacing` in m the
@@ -128,11 +140,14 @@ class Reference:
         varying speed needs that, as everything is linear in time between points.
         """
         points = vertices(line, "line")
+        if closed:
+            points = _loop(points)
+        columns = np.vstack([points.T, *_directions(points, closed)])
         s = arc_length(points)
-        columns = np.vstack([points.T, *directions(points)])
+        v = v if callable(v) else _speeds(v, s, closed)
         if spacing is not None:
             finer = _finer(s, spacing)
-            v = v if callable(v) else np.interp(finer, s, _profile(v, s))
+            v = v if callable(v) else np.interp(finer, s, v)
             columns = np.array([np.interp(finer, s, column) for column in columns])
             s = finer
         speed = _profile(v, s)
@@ -145,12 +160,13 @@ class Reference:
         t = t_0 + np.concatenate([[0.0], np.cumsum(np.diff(s) / mean)])
         # Of the piece that follows; the last point has that of the piece before it.
         rate = np.diff(speed) / np.diff(t)
-        return cls._of(t, s, *columns, speed, np.append(rate, rate[-1]), _slope(columns[3], s))
+        rate = np.append(rate, rate[0] if closed else rate[-1])
+        return cls._of(t, s, *columns, speed, rate, _slope(columns[3], s), closed=closed)
 
     @classmethod
-    def _of(cls, t: Array, s: Array, *points: Any) -> Reference:
+    def _of(cls, t: Array, s: Array, *points: Any, closed: bool = False) -> Reference:
         columns = [frozen(np.ascontiguousarray(c, dtype=float)) for c in (t, s, *points)]
-        return cls(columns[0], columns[1], _point(columns[2:]))
+        return cls(columns[0], columns[1], _point(columns[2:]), closed)
 
     @property
     def duration(self) -> float:
@@ -166,33 +182,35 @@ class Reference:
     def line(self) -> Line:
         """The line itself, each point at which the reference stands once."""
         moves = np.concatenate([[True], np.diff(self.s) > 0.0])
-        return Line(self.s[moves], *(column[moves] for column in self.points[:4]))
+        x, y, heading, curvature = (column[moves] for column in self.points[:4])
+        return Line(self.s[moves], x, y, heading, curvature, self.closed)
 
     def at_time(self, t: ArrayLike) -> Point:
         """The reference at a time, or at many (n,), in s."""
-        moments = _numbers("t", t)
+        moments, laps = self._lap(self.t, _numbers("t", t))
         inside = np.clip(moments, self.t[0], self.t[-1])
-        point = self._between(self.t, inside)
+        point = self._between(self.t, inside, laps)
         return _numeric(_continued(point, (moments - inside) * point.v, moments != inside))
 
     def at_distance(self, s: ArrayLike) -> Point:
         """The reference at a distance along its line, or at many (n,), in m."""
-        distances = _numbers("s", s)
+        distances, laps = self._lap(self.s, _numbers("s", s))
         inside = np.clip(distances, 0.0, self.length)
-        point = self._between(self.s, inside)
+        point = self._between(self.s, inside, laps)
         return _numeric(_continued(point, distances - inside, distances != inside))
 
     def distance_at(self, t: ArrayLike) -> Any:
         """Distance along the line where the reference is at a time, or at many (n,), in m."""
-        moments = _numbers("t", t)
+        moments, laps = self._lap(self.t, _numbers("t", t))
         inside = np.clip(moments, self.t[0], self.t[-1])
         speed = np.interp(inside, self.t, self.points.v)
-        return _plain(np.interp(inside, self.t, self.s) + (moments - inside) * speed)
+        here = np.interp(inside, self.t, self.s) + (moments - inside) * speed
+        return _plain(here + laps * self.length)
 
     def nearest(self, x: ArrayLike, y: ArrayLike) -> Nearest:
         """Distance along the line to the point nearest to a place, and how far left of it that is.
 
-        Places may be arrays (n,). The line goes on straight before its start and after its
+        Places may be arrays (n,). An open line goes on straight before its start and after its
         end, so that distances may be negative, or larger than its length.
         """
         first, second = np.broadcast_arrays(_numbers("x", x), _numbers("y", y))
@@ -236,13 +254,16 @@ class Reference:
         """The reference as a pure function of the distance, to be compiled into a policy.
 
         It is an arc of the line's own curvature between `knots` points at equal distances; what it
-        costs grows with their number.
+        costs grows with their number. Of a closed one distances go on growing lap by lap.
         """
         at = np.linspace(0.0, self.length, whole("knots", knots, "at least 2", least=2))
         columns: list[Any] = [np.asarray(column).tolist() for column in self.at_distance(at)]
-        places, spacing = at.tolist(), float(at[1])
+        places, spacing, lap = at.tolist(), float(at[1]), self.length
+        closed, turn = self.closed, self._turn
 
         def point(s: Any) -> Point:
+            laps = floor(s * (1.0 / lap)) if closed else 0.0
+            s = s - laps * lap
             inside = clip(s, 0.0, places[-1])
             chord = Point(*(lookup(inside, places, column) for column in columns))
             share = inside * (1.0 / spacing) - floor(inside * (1.0 / spacing))
@@ -251,12 +272,27 @@ class Reference:
             arc = chord._replace(
                 x=chord.x + right * sin(chord.heading), y=chord.y - right * cos(chord.heading)
             )
+            if closed:
+                return arc._replace(heading=arc.heading + laps * turn)
             return _continued(arc, s - inside, logical_or(s < 0.0, s > places[-1]))
 
         return point
 
-    def _between(self, knots: Array, at: Array) -> Point:
-        return _point(np.interp(at, knots, column) for column in self.points)
+    @property
+    def _turn(self) -> float:
+        """Change of the heading over a lap, in rad."""
+        return float(self.points.heading[-1] - self.points.heading[0])
+
+    def _lap(self, knots: Array, at: Array) -> tuple[Array, Array]:
+        """Times or distances within the first lap, and laps before; of an open line all as is."""
+        if not self.closed:
+            return at, np.zeros(at.shape)
+        laps = np.floor((at - knots[0]) / (knots[-1] - knots[0]))
+        return at - laps * (knots[-1] - knots[0]), laps
+
+    def _between(self, knots: Array, at: Array, laps: Array) -> Point:
+        point = _point(np.interp(at, knots, column) for column in self.points)
+        return point._replace(heading=point.heading + laps * self._turn)
 
 
 def _continued(point: Point, distance: Any, outside: Any) -> Point:
@@ -270,6 +306,27 @@ def _continued(point: Point, distance: Any, outside: Any) -> Point:
         where(outside, 0.0, point.a),
         where(outside, 0.0, point.sharpness),
     )
+
+
+def _loop(points: Array) -> Array:
+    """The points of a closed line with the first again at the end."""
+    if len(points) > 3 and (points[0] == points[-1]).all():
+        return points
+    if len(points) < 3:
+        raise InvalidValue(f"a closed line has at least 3 points, got {len(points)}")
+    return np.vstack([points, points[:1]])
+
+
+def _directions(points: Array, closed: bool) -> tuple[Array, Array]:
+    return directions(points[:-1], closed=True) if closed else directions(points)
+
+
+def _speeds(v: Any, s: Array, closed: bool) -> Array:
+    """Speeds at distances s; of a closed line the last may be left out, as it is the first."""
+    speeds = _numbers("v", v)
+    if closed and speeds.shape == (len(s) - 1,):
+        speeds = np.append(speeds, speeds[0])
+    return _profile(speeds, s)
 
 
 def _moving(places: Array) -> NDArray[np.bool_]:

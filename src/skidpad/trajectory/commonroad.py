@@ -6,7 +6,7 @@ the other methods do not.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -116,8 +116,9 @@ class CommonRoadTrajectory(Points):
     def to_commonroad_states(self, initial_time_step: int = 0) -> list[Any]:
         """A CommonRoad `CustomState` per point, with time steps counted from the given one.
 
-        The speed is negative in reverse, the slip angle seen in the direction of travel, the
-        orientation wrapped to ±π. What was not recorded (acceleration, yaw rate) is zero.
+        The speed is negative in reverse, the acceleration its rate along the path, the slip angle
+        seen in the direction of travel, the orientation wrapped to ±π. A yaw rate that was not
+        recorded is zero. Points must be equally far apart in time, as CommonRoad counts steps.
         """
         self._must_hold_states("to_commonroad_states")
         from . import commonroad_objects as commonroad
@@ -133,21 +134,38 @@ class CommonRoadTrajectory(Points):
 
     def to_commonroad_dynamic_obstacle(
         self,
-        width: float,
-        length: float,
-        id: int,
+        width: float | None = None,
+        length: float | None = None,
+        id: int = 1,
         *,
+        vehicle: Any = None,
         kind: str = "car",
         initial_time_step: int = 0,
     ) -> Any:
         """A CommonRoad `DynamicObstacle`: a rectangle of this size in m around each position.
 
-        `kind` is one of CommonRoad's obstacle types.
+        Positions are those of the states, which of `commonroad_ks` and Autoware's models is the
+        rear axle. With the `vehicle` that was driven the rectangle lies around the middle of its
+        body, whose motion the states have then, and its size need not be given. `kind` is one of
+        CommonRoad's obstacle types.
         """
         self._must_hold_states("to_commonroad_dynamic_obstacle")
         from . import commonroad_objects as commonroad
 
-        return commonroad.dynamic_obstacle(self, width, length, id, kind, initial_time_step)
+        return commonroad.dynamic_obstacle(
+            self, width, length, id, kind, initial_time_step, vehicle
+        )
+
+    @classmethod
+    def from_commonroad(cls, source: Any, dt: float, *, name: str = "") -> Self:
+        """From a CommonRoad trajectory, a dynamic obstacle or a list of states, each step dt in s.
+
+        Its states have x, y, yaw (continuous) and v, and of steer, beta, omega and a what all of
+        the CommonRoad states have; the time is that of their time steps.
+        """
+        from .commonroad_states import read
+
+        return read(cls, source, dt, name)
 
     def _must_hold_states(self, what: str) -> None:
         if self.mode is not TrajectoryMode.State:

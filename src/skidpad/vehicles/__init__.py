@@ -25,6 +25,7 @@ from .commonroad import (
 from .formula_student import formula_student
 from .four_wheel import four_wheel
 from .kinematic_bicycle import kinematic_bicycle
+from .smooth_limits import with_smooth_limits
 
 _LISTED = (
     ackermann_truck,
@@ -112,4 +113,5 @@ __all__ = [
     "names",
     "register",
     "wheeled",
+    "with_smooth_limits",
 ]

@@ -25,7 +25,7 @@ from ..components.rate_limit import Approach, approach, landed
 from ..components.runge_kutta import rk4
 from ..components.single_track import rolling
 from ..model import Model, NoDisturbance, VehicleFactory
-from ..ops import abs, clip, logical_and, logical_or, minimum, where
+from ..ops import abs, clip, logical_and, logical_or, maximum, minimum, where
 from ..plane.pose import to_world
 from ..units import m, m_s, m_s2, per_m, rad, rad_s, s
 from .ackermann_truck_body import TRUCK
@@ -43,6 +43,19 @@ class RearCommand(NamedTuple):
     """Magnitude of the acceleration while the speed falls."""
     curvature: per_m = 0.0
     """Curvature of the path asked for, positive to the left."""
+
+
+class SteerCommand(NamedTuple):
+    """The same with the angle that gives the curvature."""
+
+    velocity: m_s = 0.0
+    """As in `RearCommand`."""
+    acceleration: m_s2 = 0.0
+    """As in `RearCommand`."""
+    deceleration: m_s2 = 0.0
+    """As in `RearCommand`."""
+    steer: rad = 0.0
+    """Angle asked for of a wheel in the middle of the front axle, positive to the left."""
 
 
 class Actuation(NamedTuple):
@@ -74,6 +87,17 @@ def rear_command(u: Input, p: Params) -> RearCommand:
 
 
 def actuation(x: State, c: RearCommand, p: Params, dt: s) -> Actuation:
+    """What speed and steering do in the step of `dt` that starts at `x`."""
+    return steered_actuation(x, steer_command(c, p), p, dt)
+
+
+def steer_command(c: RearCommand, p: Params) -> SteerCommand:
+    """A command of the rear axle with an angle in place of the curvature."""
+    steer = steer_of(c.curvature, p.wheel_base)
+    return SteerCommand(c.velocity, c.acceleration, c.deceleration, steer)
+
+
+def steered_actuation(x: State, c: SteerCommand, p: Params, dt: s) -> Actuation:
     """What speed and steering do in the step of `dt` that starts at `x`.
 
     To reverse its direction the truck first stops.
@@ -87,31 +111,35 @@ def actuation(x: State, c: RearCommand, p: Params, dt: s) -> Actuation:
     growth = abs(v_goal) - abs(x.v_x)
     slower = where(growth < -near, c.deceleration, 0.0)
     limit = where(growth >= near, c.acceleration, slower)
-    steer_goal = steer_of(c.curvature, p.wheel_base)
     return Actuation(
         approach(x.v_x, v_goal, limit, dt, near),
         v_goal,
-        approach(x.steer, steer_goal, p.steer_rate_max, dt, p.steer_tolerance),
-        steer_goal,
+        approach(x.steer, c.steer, p.steer_rate_max, dt, p.steer_tolerance),
+        c.steer,
     )
 
 
 def driven(x: State, c: RearCommand, p: Params, dt: s) -> State:
-    """The state after `dt` under a command of the rear axle; one step of classical Runge-Kutta.
+    """The state after `dt` under a command of the rear axle, on the goals that it reaches."""
+    act = actuation(x, c, p, dt)
+    after = rolled(x, act, p, dt)
+    return after._replace(
+        steer=landed(after.steer, act.steer_goal, act.steer.lands),
+        v_x=landed(after.v_x, act.v_x_goal, act.v_x.lands),
+    )
+
+
+def rolled(x: State, act: Actuation, p: Params, dt: s) -> State:
+    """The state after one step of classical Runge-Kutta; it reaches its goals up to rounding.
 
     The rates of speed and steering are those of the start of the step.
     """
-    act = actuation(x, c, p, dt)
 
     def rates(at: State) -> State:
         pose = rolling(at.yaw, at.v_x, at.steer, p.wheel_base)
         return State(*pose, act.steer.rate, act.v_x.rate)
 
-    after = rk4(rates, x, dt)
-    return after._replace(
-        steer=landed(after.steer, act.steer_goal, act.steer.lands),
-        v_x=landed(after.v_x, act.v_x_goal, act.v_x.lands),
-    )
+    return rk4(rates, x, dt)
 
 
 def update(x: State, u: Input, w: NoDisturbance, p: Params, dt: s) -> State:
@@ -192,4 +220,34 @@ REAR_MODEL = Model(
     Params=Params,
     update=_rear_update,
     summary="The truck under commands of its rear axle, worked out once per command",
+)
+
+
+def _summed_update(x: State, u: SteerCommand, w: NoDisturbance, p: Params, dt: s) -> State:
+    act = steered_actuation(x, u, p, dt)
+    return rolled(x, act, p, dt)._replace(
+        steer=_summed(x.steer, act.steer_goal, act.steer, dt),
+        v_x=_summed(x.v_x, act.v_x_goal, act.v_x, dt),
+    )
+
+
+def _summed(value: Any, goal: Any, way: Approach, dt: s) -> Any:
+    """The value after a step, with upstream's roundings.
+
+    It multiplies by the reciprocal of the step, which `maximum` keeps from becoming a quotient, and
+    fuses no product with a sum, which `where` prevents.
+    """
+    rate = where(way.lands, (goal - value) * maximum(1.0 / dt, 0.0), way.rate)
+    still = rate == 0.0
+    total = where(still, 0.0, 3.0 * rate) + 2.0 * rate + rate
+    return value + where(still, 0.0, total * (dt / 6.0))
+
+
+SUMMED_MODEL = Model(
+    name="ackermann_truck_summed",
+    State=State,
+    Input=SteerCommand,
+    Params=Params,
+    update=_summed_update,
+    summary="The truck with the rounding of upstream's sums, which its IMU shows",
 )

@@ -125,14 +125,15 @@ def actuator_rates(x: State, u: Input, p: Any) -> ActuatorRates:
     """How the actuators follow their targets, within their limits.
 
     `p` has t_steer, steer_max, steer_rate_max, t_tau and tau_max. The limits act on the rate, so
-    they hold whatever the step size.
+    they hold whatever the step size. If `p` has a limit_width they are smooth (`smooth_limits`).
     """
+    width = getattr(p, "limit_width", None)
     return ActuatorRates(
-        rate_limited_lag(x.steer, u.steer, p.t_steer, p.steer_max, p.steer_rate_max),
-        limited_lag(x.tau_fl, u.tau_fl, p.t_tau, p.tau_max),
-        limited_lag(x.tau_fr, u.tau_fr, p.t_tau, p.tau_max),
-        limited_lag(x.tau_rl, u.tau_rl, p.t_tau, p.tau_max),
-        limited_lag(x.tau_rr, u.tau_rr, p.t_tau, p.tau_max),
+        rate_limited_lag(x.steer, u.steer, p.t_steer, p.steer_max, p.steer_rate_max, width),
+        limited_lag(x.tau_fl, u.tau_fl, p.t_tau, p.tau_max, width),
+        limited_lag(x.tau_fr, u.tau_fr, p.t_tau, p.tau_max, width),
+        limited_lag(x.tau_rl, u.tau_rl, p.t_tau, p.tau_max, width),
+        limited_lag(x.tau_rr, u.tau_rr, p.t_tau, p.tau_max, width),
     )
 
 

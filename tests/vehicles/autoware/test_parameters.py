@@ -368,6 +368,38 @@ def test_without_a_pedal_map_upstream_turns_the_conversion_off(tmp_path: Path) -
     assert values["convert_accel_cmd"] is True
 
 
+@pytest.mark.parametrize(
+    ("text", "used"),
+    [
+        ("", False),
+        ("label\n1\n", False),
+        ("label,0,5\n-1,-2\n1,1,1\n", False),
+        ("label,0,5\n-1,x\n1,1,1\n", False),  # upstream counts cells before it reads numbers
+        ("label,0,5\n-1,x,2\n1,1,1\n", None),
+        ("label,0\n-1,-2\n1,1\n", None),
+        ("label,0,5\n-1,-2,-1\n", None),
+        ("label,5,0\n-1,-2,-1\n1,1,1\n", None),
+        ("label,0,5\n1,-2,-1\n-1,1,1\n", None),
+    ],
+)
+@pytest.mark.parametrize("key", ["accel_map_path", "brake_map_path"])
+def test_upstream_goes_on_only_without_a_map_that_is_no_table(
+    tmp_path: Path, text: str, used: bool | None, key: str
+) -> None:
+    """Anything else that is wrong with a map ends the upstream program."""
+    file = saved(tmp_path, text, "bad.csv")
+    given = {k: v for k, v in ACTUATION.items() if k != key.removesuffix("_path")}
+    given[key] = str(file)
+    with pytest.raises(InvalidValue, match=rf"{key}: .*bad\.csv"):
+        gather(given, "ACTUATION_CMD")
+    if used is None:
+        with pytest.raises(InvalidValue, match=rf"{key}: .*bad\.csv"):
+            gather(given, "ACTUATION_CMD", "upstream")
+    else:
+        values = gather(given, "ACTUATION_CMD", "upstream")
+        assert values[key.removesuffix("_path")] is None
+
+
 def test_without_a_steering_map_upstream_stops_too(tmp_path: Path) -> None:
     given = {**ACTUATION, "steer_map_path": str(tmp_path / "none.csv")}
     with pytest.raises(InvalidValue, match="steer_map_path"):

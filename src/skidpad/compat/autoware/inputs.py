@@ -10,14 +10,14 @@ from ...units import m_s2
 from .messages import ActuationCommand, ControlCommand, Gear, single
 
 Row = tuple[float, ...]
-Translation = Callable[[Any, Gear, m_s2], Row]
+Translation = Callable[[Any, Gear | int, m_s2], Row]
 """From (command, gear, acceleration by slope) to the numbers of a model's input, in its order."""
 
 # Looked up once: members of an enumeration are slow to find, and this runs at every tick.
 _NONE, _REVERSE, _REVERSE_2 = Gear.NONE, Gear.REVERSE, Gear.REVERSE_2
 
 
-def signed_acceleration(acceleration: m_s2, gear: Gear, slope: m_s2) -> m_s2:
+def signed_acceleration(acceleration: m_s2, gear: Gear | int, slope: m_s2) -> m_s2:
     """Acceleration along the x axis of the vehicle, gravity included, as a 32-bit float.
 
     A command counts in the direction of the gear. In gear NONE nothing acts, gravity neither. The
@@ -29,24 +29,24 @@ def signed_acceleration(acceleration: m_s2, gear: Gear, slope: m_s2) -> m_s2:
     return single((-acceleration if backward else acceleration) + slope)
 
 
-def _velocity(command: ControlCommand, gear: Gear, slope: m_s2) -> Row:
+def _velocity(command: ControlCommand, gear: Gear | int, slope: m_s2) -> Row:
     return command[0], command[2]
 
 
-def _acceleration(command: ControlCommand, gear: Gear, slope: m_s2) -> Row:
+def _acceleration(command: ControlCommand, gear: Gear | int, slope: m_s2) -> Row:
     return signed_acceleration(command[1], gear, slope), command[2]
 
 
-def _geared(command: ControlCommand, gear: Gear, slope: m_s2) -> Row:
+def _geared(command: ControlCommand, gear: Gear | int, slope: m_s2) -> Row:
     return signed_acceleration(command[1], gear, slope), command[2], gear
 
 
-def _pedal(command: ControlCommand, gear: Gear, slope: m_s2) -> Row:
+def _pedal(command: ControlCommand, gear: Gear | int, slope: m_s2) -> Row:
     # The model turns the sign by the gear itself, and the slope is not part of the dead time.
     return command[1], command[2], gear, slope
 
 
-def _actuation(command: ActuationCommand, gear: Gear, slope: m_s2) -> Row:
+def _actuation(command: ActuationCommand, gear: Gear | int, slope: m_s2) -> Row:
     return *command, gear, slope
 
 

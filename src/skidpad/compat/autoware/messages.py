@@ -131,6 +131,19 @@ def _plain(kind: Any, message: Any, fields: Mapping[str, Any]) -> Any:
     )
 
 
+def gear_number(value: Any) -> Gear | int:
+    """The gear by number, name or itself, or any other number that fits the message (0 to 255).
+
+    The program takes a number without a name for a gear that drives nowhere.
+    """
+    try:
+        return member(Gear, value)
+    except InvalidValue:
+        if isinstance(value, int) and 0 <= value <= 255:
+            return int(value)
+        raise
+
+
 def member(kind: type[IntEnum], value: Any) -> Any:
     """The member of an enumeration by number, name or itself; raises `InvalidValue`."""
     try:

@@ -20,6 +20,11 @@ from ...vehicles.autoware import assembled
 from .actuation_status import ActuationStatus
 from .learned import LearnedMotion
 from .motion_model import Motion, MotionModel
+from .torque_queue import TorqueQueue
+
+LONGEST_UPDATE = 0.03
+"""Longest update in s of the repaired models, the least time constant that they have: a step of the
+steering, which is one of Euler's, overshoots if it is longer. Longer ticks are several of them."""
 
 
 class CompiledMotion:
@@ -41,9 +46,15 @@ class CompiledMotion:
         self._stepper = CompiledStepper(Plant.of(vehicle, method), Settings(period, method))
         self._stepper.reset(record.flatten(record.build(model.State)), 0.0)
         self._row = record.flatten(record.build(model.Input))
+        self._velocity_is_commanded = self.inputs[0] == "velocity" and not model.dead_times
+        self._lags = hasattr(vehicle.params, "least_time_constant")
         self._status = status
         self._line = DelayLine.of(model, vehicle.params, period)
         self._period, self._clock = period, 0.0
+        column = getattr(vehicle.params, "mechanical_params", None)
+        self._torques = None
+        if column is not None and model.reproduces:
+            self._torques = TorqueQueue(column.torque_delay_time)
         self._undefined: float | None = None
         """Acceleration after an update that took no time, where upstream divides by it."""
 
@@ -65,8 +76,13 @@ class CompiledMotion:
             for n in model.reset_keeps
             if n in model.State._fields
         }
+        if self._velocity_is_commanded and not model.reproduces:
+            # It reports the command as its velocity, so that is what the next update changes.
+            kept["v_x"] = self._row[0]
         state = record.build(model.State, {**known, **kept})
         self._stepper.reset(record.flatten(state), 0.0)
+        if self._torques is not None:
+            self._torques.clear()
 
     def set_input(self, row: Sequence[float]) -> None:
         """The latest command, in the order of `inputs`; finite numbers."""
@@ -79,7 +95,11 @@ class CompiledMotion:
         self._row = tuple(row)
 
     def step(self, dt: float) -> None:
-        """One update of dt in s with the latest command; a step that fails changes nothing."""
+        """One update of dt in s with the latest command; a step that fails changes nothing.
+
+        The repaired models with time constants make as many updates of a long dt as keep each
+        within `LONGEST_UPDATE`.
+        """
         if not (math.isfinite(dt) and dt >= 0.0):
             raise InvalidValue(f"dt = {dt} s must be finite and not negative")
         model, acting = self.vehicle.model, self._row
@@ -89,10 +109,32 @@ class CompiledMotion:
             acting = self._line.acting(self._row, self._clock, after)
         if dt == 0.0 and model.reproduces:
             self._step_of_no_time(acting)
+        elif dt > LONGEST_UPDATE and self._lags and not model.reproduces:
+            self._step_in_parts(acting, dt)
         else:
             self._stepper.step_of(acting, dt)
             self._undefined = None
+        if self._torques is not None:
+            self._queue_torque(self._torques)
         self._clock = after
+
+    def _step_in_parts(self, row: Sequence[float], dt: float) -> None:
+        before = self._stepper.snapshot()
+        parts = math.ceil(dt / LONGEST_UPDATE)
+        try:
+            for _ in range(parts):
+                self._stepper.step_of(row, dt / parts)
+        except BaseException:
+            self._stepper.restore(before)
+            raise
+
+    def _queue_torque(self, torques: TorqueQueue) -> None:
+        """Tell the column the oldest torque of upstream's queue; its own holds for equal steps."""
+        x = self._stepper.state
+        front = torques.front_after(x.column.clock)
+        if front != x.column.front:
+            state = x._replace(column=x.column._replace(front=front))
+            self._stepper.reset(record.flatten(state), 0.0)
 
     def _step_of_no_time(self, row: Sequence[float]) -> None:
         """Upstream's first update: it divides by zero, but only the acceleration suffers."""

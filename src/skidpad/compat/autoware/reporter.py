@@ -45,7 +45,7 @@ class Switches(NamedTuple):
     """What is reported besides the motion."""
 
     control_mode: ControlMode
-    gear: Gear
+    gear: Gear | int
     turn_indicators: TurnIndicators | None
     hazard_lights: HazardLights | None
     actuation_status: tuple[float, float] | None

@@ -110,7 +110,8 @@ class GearReport(NamedTuple):
     """The gear the model is in."""
 
     stamp: s
-    gear: Gear
+    gear: Gear | int
+    """A number where it has no name, which only compat="upstream" lets in."""
 
 
 class TurnIndicatorsReport(NamedTuple):

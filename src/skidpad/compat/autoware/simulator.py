@@ -48,6 +48,7 @@ from .messages import (
     TurnIndicators,
     actuation_command,
     control_command,
+    gear_number,
     member,
 )
 from .messages import initial_pose as checked_pose
@@ -118,7 +119,8 @@ class PlanningSimulator:
         self._takes_actuation = takes_actuation(self.model.inputs)
         idle = ActuationCommand() if self._takes_actuation else ControlCommand()
         self._command = self._manual_command = idle
-        self._gear, self._manual_gear = Gear.NONE, Gear.PARK
+        self._gear: Gear | int = Gear.NONE
+        self._manual_gear: Gear | int = Gear.PARK
         self._turn_indicators: TurnIndicators | None = None
         self._hazard_lights: HazardLights | None = None
         self._mode: ControlMode = _AUTONOMOUS
@@ -187,12 +189,15 @@ class PlanningSimulator:
         return self._manual_command
 
     def gear(self, gear: Gear | int | str) -> None:
-        """The gear that counts in autonomous mode, by member, number or name."""
-        self._gear = self._accept("gear", member, Gear, gear)
+        """The gear that counts in autonomous mode, by member, number or name.
+
+        Under compat="upstream" a number without a name (25 to 255) is a gear that drives nowhere.
+        """
+        self._gear = self._accept("gear", self._checked_gear, gear)
 
     def manual_gear(self, gear: Gear | int | str) -> None:
         """The gear that counts in manual mode."""
-        self._manual_gear = self._accept("manual_gear", member, Gear, gear)
+        self._manual_gear = self._accept("manual_gear", self._checked_gear, gear)
 
     def turn_indicators(self, command: TurnIndicators | int | str) -> None:
         """Set the direction indicators; they are reported from now on."""
@@ -361,6 +366,9 @@ class PlanningSimulator:
         self.model.set_state(pose.x, pose.y, pose.yaw, v_x)
         self._last = self.model.motion
         self._ready = True
+
+    def _checked_gear(self, gear: Any) -> Gear | int:
+        return gear_number(gear) if self.compat else member(Gear, gear)
 
     def _checked_command(self, message: Any, fields: Mapping[str, Any]) -> Any:
         return (actuation_command if self._takes_actuation else control_command)(message, fields)

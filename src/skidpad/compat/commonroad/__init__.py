@@ -1,5 +1,6 @@
 """Simulation: a vehicle under uncertainty, nominal and perturbed; see docs/simulation.md."""
 
+from .scenario import Lane, Obstacle, Scenario, read_scenario
 from .simulation import Setup, Simulation
 
-__all__ = ["Setup", "Simulation"]
+__all__ = ["Lane", "Obstacle", "Scenario", "Setup", "Simulation", "read_scenario"]

@@ -9,11 +9,11 @@ import numpy as np
 from ... import integrate, record
 from ...arrays import AnyArray
 from ...compile.plant import Plant
-from ...model import Vehicle
+from ...model import Model, Vehicle
 from ...run.settings import Settings
 from ...run.stepper import CompiledStepper
 from ...units import s
-from ...vehicles.ackermann_truck import REAR_MODEL, Params, RearCommand, State
+from ...vehicles.ackermann_truck import Params, State
 
 BLOCK = 1000
 """Steps computed at a time; their states are kept to look along the way."""
@@ -22,11 +22,11 @@ BLOCK = 1000
 class Drive:
     """Steps one truck. The state is that of the middle of its rear axle."""
 
-    def __init__(self, params: Params, step: s) -> None:
+    def __init__(self, model: Model, params: Params, step: s) -> None:
         method = integrate.get("rk4")
-        plant = Plant.of(Vehicle(REAR_MODEL, params), method)
+        plant = Plant.of(Vehicle(model, params), method)
         self._stepper = CompiledStepper(plant, Settings(step, method))
-        self._commands = np.zeros((BLOCK, record.size(RearCommand)))
+        self._commands = np.zeros((BLOCK, record.size(model.Input)))
         self.put(State())
 
     @property
@@ -38,8 +38,8 @@ class Drive:
         """Go on from this state, a record or a row of numbers."""
         self._stepper.reset(tuple(state), 0.0)
 
-    def hold(self, command: RearCommand) -> None:
-        """Let a command of the rear axle act from now on."""
+    def hold(self, command: tuple[float, ...]) -> None:
+        """Let an input of the model act from now on."""
         self._commands[:] = command
 
     def run(self, steps: int) -> AnyArray:

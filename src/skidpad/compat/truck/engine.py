@@ -81,7 +81,7 @@ class Engine:
             v_tolerance=self.precision, steer_tolerance=self.precision
         )
         """Parameters of the truck."""
-        self._drive = Drive(self.params, self.integration_step)
+        self._drive = Drive(self._rules.model, self.params, self.integration_step)
         self._noise = NoiseSource(sensor_noise(noise), seed)
         self._imu = self._rules.imu(self.model)
         self._status = Status.IN_PROGRESS
@@ -283,7 +283,7 @@ class Engine:
     def _keep(self, command: Any) -> None:
         self._command = command
         self._asked = self._rules.rear(command, self.params)
-        self._drive.hold(self._asked)
+        self._drive.hold(self._rules.held(self._asked, self.params))
 
     def _loaded(self, map: str | Path | Map) -> Map:
         if isinstance(map, Map):

@@ -12,10 +12,20 @@ from pathlib import Path
 from typing import Any
 
 from ...components.ackermann import Twist, curvature_of, speed_ratio
+from ...model import Model
 from ...plane.maps import Map
 from ...plane.pose import rotated
 from ...units import m_s, m_s2, per_m, rad, s
-from ...vehicles.ackermann_truck import Input, Params, RearCommand, State, rear_command
+from ...vehicles.ackermann_truck import (
+    REAR_MODEL,
+    SUMMED_MODEL,
+    Input,
+    Params,
+    RearCommand,
+    State,
+    rear_command,
+    steer_command,
+)
 from ...vehicles.ackermann_truck_records import steer_limit
 from . import imu, surroundings, upstream
 from .clock import CarryingClock, Clock
@@ -32,6 +42,10 @@ class Rules:
 
     clock: Callable[[s], Clock]
     """Time and inner steps, from the length of a step."""
+    model: Model
+    """How the truck moves under its input."""
+    held: Callable[[RearCommand, Params], tuple[float, ...]]
+    """That input, from what the rear axle is asked."""
     nothing: Any
     """The command before the first one."""
     kept: Callable[[m_s, m_s2 | None, per_m, State, Params], Any]
@@ -90,6 +104,8 @@ def _upstream_velocity(x: State, base: Twist, p: Params) -> Velocity:
 
 REPAIRED = Rules(
     clock=CarryingClock,
+    model=REAR_MODEL,
+    held=lambda c, p: c,
     nothing=Input(),
     kept=_kept,
     rear=rear_command,
@@ -107,6 +123,8 @@ REPAIRED = Rules(
 )
 UPSTREAM = Rules(
     clock=upstream.TruncatingClock,
+    model=SUMMED_MODEL,
+    held=steer_command,
     nothing=RearCommand(),
     kept=commands.stored_command,
     rear=lambda u, p: u,

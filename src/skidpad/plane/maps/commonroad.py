@@ -22,17 +22,27 @@ def read_commonroad(path: str | os.PathLike[str], *, boundaries: Boundaries = "r
     "road" leaves out those between adjacent lanelets, which are markings to drive over; "lanelets"
     takes them all. Where lanelets cross, as on junctions, their boundaries cross too.
     """
-    one_of("boundaries", boundaries, BOUNDARIES)
     file = Path(path)
+    one_of("boundaries", boundaries, BOUNDARIES)
+    return road_of(file, opened(file)[0], boundaries)
+
+
+def opened(file: Path) -> tuple[Any, Any]:
+    """The scenario and the planning problems in a file, as CommonRoad's own objects."""
     reader = require("commonroad.common.file_reader", purpose=f"Reading {file}")
     if not file.is_file():
         raise InvalidValue(f"{file} cannot be read: no such file")
     try:
-        scenario, _ = reader.CommonRoadFileReader(str(file)).open()
-        lanelets = list(scenario.lanelet_network.lanelets)
+        return reader.CommonRoadFileReader(str(file)).open()
     # The reader lets out whatever its parsers and checks raise, assertions included.
     except Exception as error:
         raise InvalidValue(f"{file} is not a CommonRoad scenario: {error!r}") from error
+
+
+def road_of(file: Path, scenario: Any, boundaries: Boundaries) -> Map:
+    """The boundaries of the lanelets of a scenario as walls; see `read_commonroad`."""
+    one_of("boundaries", boundaries, BOUNDARIES)
+    lanelets = list(scenario.lanelet_network.lanelets)
     if not lanelets:
         raise InvalidValue(f"{file} has no lanelets")
     lines = [line for lanelet in lanelets for line in _walls(file, lanelet, boundaries)]

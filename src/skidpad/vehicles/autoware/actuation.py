@@ -143,7 +143,15 @@ def mechanical(Params: type, rules: Rules) -> Model:
         after = _driven(x, u, p, dt, lambda at: 0.0)
         asked = tyre_target(after.v_x, x.steer, u.steer, p.vgr_coef_a, p.vgr_coef_b, p.vgr_coef_c)
         target = limited_target(asked, x.steer_target, dt, p.mechanical_params)
-        steer, column = steered(x.steer, target, abs(after.v_x), x.column, dt, p.mechanical_params)
+        steer, column = steered(
+            x.steer,
+            target,
+            abs(after.v_x),
+            x.column,
+            dt,
+            p.mechanical_params,
+            queued=rules.upstream,
+        )
         after = _limited(after._replace(steer=steer), p)
         state = MechanicalState(*after)._replace(steer_target=asked, column=column)
         return guarded(x, state, u.gear, dt, p, rules)

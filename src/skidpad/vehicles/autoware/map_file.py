@@ -20,10 +20,14 @@ from ...files import text_of
 from ...ops import lookup2
 from ...record import unknown_name
 
-__all__ = ["Table", "read_table"]
+__all__ = ["NoTableInFile", "Table", "read_table"]
 
 Place = Callable[[int], str]
 """How to name a line of a table in an error; line 0 holds the column coordinates."""
+
+
+class NoTableInFile(InvalidValue):
+    """A file that cannot be read or holds no rectangle of cells; its cells were not looked at."""
 
 
 @dataclass(frozen=True)
@@ -76,16 +80,39 @@ class Table:
 
 
 def read_table(path: str | os.PathLike[str]) -> Table:
-    """The table in a CSV file of Autoware. Spaces, blank lines and CRLF are allowed."""
+    """The table in a CSV file of Autoware. Spaces, blank lines and CRLF are allowed.
+
+    Raises `NoTableInFile` where upstream's reader finds no table, and `InvalidValue` for what it
+    reads and cannot use.
+    """
     file = Path(path)
-    text = text_of(file)
+    try:
+        text = text_of(file)
+    except InvalidValue as error:
+        raise NoTableInFile(str(error)) from error
     lines = [(number, line) for number, line in enumerate(text.splitlines(), 1) if line.strip()]
     cells = [_cells(line) for _, line in lines]
 
     def place(line: int) -> str:
         return f"{file}, line {lines[line][0]}" if line < len(lines) else f"{file}"
 
+    _check_rectangle(cells, place)
     return _from_lines(cells, place)
+
+
+def _check_rectangle(cells: Sequence[Sequence[str]], place: Place) -> None:
+    if not cells:
+        raise NoTableInFile(f"{place(0)}: 0 rows; the file is empty")
+    width = len(cells[0])
+    if width < 2:
+        raise NoTableInFile(f"{place(0)}: no column coordinates; a table has at least 2")
+    for number, line in enumerate(cells):
+        if len(line) != width:
+            raise NoTableInFile(_ragged(place(number), len(line), width))
+
+
+def _ragged(place: str, cells: int, width: int) -> str:
+    return f"{place}: {cells} cells, but the first line has {width}"
 
 
 def _cells(line: str) -> list[str]:
@@ -144,9 +171,7 @@ def _check(grid: Sequence[Sequence[float]], place: Place) -> None:
         raise InvalidValue(f"{place(0)}: {width - 1} column coordinates; a table has at least 2")
     for number, line in enumerate(grid):
         if len(line) != width:
-            raise InvalidValue(
-                f"{place(number)}: {len(line)} cells, but the first line has {width}"
-            )
+            raise InvalidValue(_ragged(place(number), len(line), width))
         for k, value in enumerate(line, start=1):
             if not math.isfinite(value):
                 raise InvalidValue(f"{place(number)}, cell {k}: {value} must be finite")

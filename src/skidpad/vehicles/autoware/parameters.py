@@ -21,7 +21,7 @@ from typing import Any
 from ...errors import InvalidValue
 from ...files import replacing
 from ...record import unknown_name
-from .map_file import Table, read_table
+from .map_file import NoTableInFile, Table, read_table
 from .schema import ALIASES, LEARNED, MAPS, NAMES, PARAMETERS, SILENT, Parameter, table
 from .sources import ROOT, Entry, files, flatten
 
@@ -54,8 +54,9 @@ def gather(source: Any, name: str | None = None, compat: str | None = None) -> d
     uses no such map or its conversion is off. Paths of maps lead from the folder of the YAML file,
     those in a mapping from the working folder.
 
-    With `compat="upstream"` an unreadable acceleration, accel or brake map counts as none, as in
-    the upstream program.
+    With `compat="upstream"` an acceleration, accel or brake map counts as none, as in the upstream
+    program, if its file cannot be read or its lines have unequal or too few cells. Any other map
+    that is wrong ends that program, and is an error here.
     """
     if compat not in (None, UPSTREAM):
         raise InvalidValue(f"compat = {compat!r} is unknown; allowed are None and {UPSTREAM!r}")
@@ -287,7 +288,8 @@ def _map(item: Entry, where: str | Table, compat: str | None) -> Table | None:
     try:
         return read_table(where)
     except InvalidValue as error:
-        if compat == UPSTREAM and ALIASES.get(item.name, item.name) in _FORGIVEN:
+        forgiven = ALIASES.get(item.name, item.name) in _FORGIVEN
+        if compat == UPSTREAM and forgiven and isinstance(error, NoTableInFile):
             return None
         raise InvalidValue(f"{item.place}: {item.name}: {error}") from error
 
