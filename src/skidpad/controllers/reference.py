@@ -19,6 +19,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ..arrays import Array
+from ..brief import brief_repr
 from ..checks import positive, whole
 from ..errors import InvalidValue
 from ..ops import clip, cos, floor, logical_or, lookup, sin, where
@@ -65,6 +66,8 @@ class Reference:
     """Distance along the line to each point in m, never decreasing."""
     points: Any
     """What the reference is at each of them: a `Point` of arrays."""
+
+    __repr__ = brief_repr
 
     @classmethod
     def from_arrays(

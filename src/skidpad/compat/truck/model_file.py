@@ -15,6 +15,7 @@ from typing import Any
 
 import yaml
 
+from ...brief import brief_repr
 from ...errors import InvalidValue
 from ...units import m, rad
 from ...vehicles.ackermann_truck import Params
@@ -54,6 +55,8 @@ class TruckModel:
     frames: Frames
     servo_home_angles: tuple[rad, rad]
     """Angles of the left and the right servo at which the wheels are straight; not used."""
+
+    __repr__ = brief_repr
 
     @cached_property
     def placed_frames(self) -> Frames:
