@@ -340,6 +340,8 @@ def request(server: LiveServer, headers: dict[str, str]) -> str:
         ({"Host": "localhost"}, b"101"),
         ({"Origin": "http://evil.example"}, b"403"),
         ({"Origin": "null"}, b"403"),
+        ({"Origin": "http://["}, b"403"),
+        ({"Origin": "http://[::1"}, b"403"),
         ({"Host": "evil.example"}, b"403"),
         ({"Host": "evil.example", "Origin": "http://evil.example"}, b"403"),
     ],

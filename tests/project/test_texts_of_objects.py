@@ -61,7 +61,7 @@ def plain(hint: Any) -> bool:
 
 def hints(cls: type) -> dict[str, Any]:
     """Types of the fields of a record; any where a name is only there for type checkers."""
-    names = [f.name for f in fields(cls)] if is_dataclass(cls) else cls._fields  # type: ignore
+    names = [f.name for f in fields(cls)] if is_dataclass(cls) else cls._fields
     try:
         known = typing.get_type_hints(cls, include_extras=True)
     except NameError:
