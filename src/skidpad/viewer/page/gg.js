@@ -1,4 +1,4 @@
-// The g-g diagram: what the tyres gave so far, and where the vehicle is now.
+// The g-g diagram: how the vehicle was accelerated so far, and where the vehicle is now.
 //
 // As seen from above the vehicle: driving up, braking down, to the left left.
 
@@ -28,8 +28,8 @@ export class GG {
     }).observe(this.element);
   }
 
-  setBody(body) {
-    this.own = body && accelerationsOf(body);
+  setBody(body, stage) {
+    this.own = body && accelerationsOf(body, stage);
     this.element.hidden = !this.own;
     this.cloudOf = "";
     this.most = 0;
