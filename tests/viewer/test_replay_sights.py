@@ -112,7 +112,7 @@ def test_all_vehicles_can_be_seen_in_the_plots(opened: Open) -> None:
         "Yaw rate",
         "Wheel load",
         "Friction use",
-    ]  # noqa: E501
+    ]
 
 
 def test_one_vehicle_has_nobody_to_be_compared_with(opened: Open, tmp_path: Path) -> None:
@@ -250,3 +250,21 @@ def test_lines_do_not_count_as_walls(opened: Open, tmp_path: Path) -> None:
     )
     page = page_of(film, opened, tmp_path)
     page.locator("#figures div", has_text="Along").locator("b", has_text="1.00").wait_for()
+
+
+def test_regions_say_what_is_so_in_them() -> None:
+    from skidpad.stage.standing import still_life
+    from skidpad.viewer.live.playground import playground
+    from skidpad.world.scene.elements import PropertyRegion
+
+    names = [p.name for p in still_life(playground().scene)["polygons"] if p.kind == "region"]
+    assert names == ["friction 0.25"]
+    scene = replace(
+        playground().scene,
+        elements=(
+            PropertyRegion("gps_no_coverage", True, 0.0, 1.0, 0.0, 1.0),
+            PropertyRegion("mud", "deep", 0.0, 1.0, 0.0, 1.0),
+        ),
+    )
+    shown = [p.name for p in still_life(scene)["polygons"] if p.kind == "region"]
+    assert shown == ["no GNSS", "mud deep"]

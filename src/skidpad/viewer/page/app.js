@@ -300,8 +300,7 @@ export class App {
 function comparable(bodies, chosen) {
   const others = bodies.vehicles.filter((k) => k !== chosen);
   const shown = (chosen < 0 ? others : [chosen, ...others]).slice(0, MOST_COMPARED);
-  // Each in its colour on the ground, unless those are alike.
-  const colours = shown.map((k) => bodies.colours[k].given || bodies.colours[k].number % MOST_COMPARED);
-  const different = new Set(colours).size === colours.length;
-  return shown.map((k, place) => ({ body: bodies.list[k], colour: different ? colours[place] : place }));
+  // Each in its colour on the ground; colours that a film gives may be shades of one.
+  const given = shown.some((k) => bodies.colours[k].given);
+  return shown.map((k, place) => ({ body: bodies.list[k], colour: given ? place : bodies.colours[k].number }));
 }

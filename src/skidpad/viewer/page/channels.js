@@ -72,7 +72,7 @@ function felt(label, { v_x, v_y, omega }, along) {
 
 /** Whether there is something to run into: then forces of tyres alone do not say how a body moves. */
 export function hasObstacles(stage) {
-  const walls = stage.polygons.some(({ kind }) => kind !== "region");
+  const walls = stage.polygons.some(({ kind }) => kind === "wall" || kind === "block");
   return walls || stage.bodies.some(({ kind }) => kind === "block" || kind === "actor");
 }
 

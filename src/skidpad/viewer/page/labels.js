@@ -5,7 +5,7 @@ import { theme } from "skidpad/colours.js";
 /** No names in a crowd. */
 const MOST = 40;
 /** Vehicles smaller than this on screen, in px, have no name. */
-const LEAST = 12;
+const LEAST = 4;
 /** Of a name, in px. */
 const HEIGHT = 13;
 
