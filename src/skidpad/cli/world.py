@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from ..brief import counted
 from ..errors import InvalidValue
 
 if TYPE_CHECKING:
@@ -48,14 +49,15 @@ def check(
 
     from ..world.xml import examined
 
+    if not file.is_file():
+        raise InvalidValue(f"there is no file {file}")
     options = reading_options(compat, variables, limit, allow_shell, allow_download, models)
     errors, scene = examined(file, **options)
     console = Console(soft_wrap=True)
     for error in errors:
         console.print(Text(str(error), "red"))
     if scene is None:
-        count = "1 problem" if len(errors) == 1 else f"{len(errors)} problems"
-        typer.echo(f"{file}: {count}")
+        typer.echo(f"{file}: {counted(len(errors), 'problem')}")
         raise typer.Exit(1)
     typer.echo(f"{file}: {_summary(scene)}")
     for line in scene.warnings:
@@ -102,5 +104,5 @@ def _summary(scene: Scene) -> str:
         "actor": len(scene.actors),
         "sensor": len(scene.sensors) + sum(len(v.sensors) for v in scene.vehicles),
     }
-    parts = [f"{n} {kind}{'' if n == 1 else 's'}" for kind, n in counts.items() if n]
+    parts = [counted(n, kind) for kind, n in counts.items() if n]
     return f"{', '.join(parts) or 'an empty world'}, step {scene.timestep * 1e3:g} ms"

@@ -12,7 +12,6 @@ from ..world.contact.standing import standing_parts
 from ..world.scene.scene import OccupancyGrid, PropertyRegion, Scene
 from .description import Grid, Outline, Polygon
 
-
 _PROPERTIES = {"friction_mu": "friction", "friction_C_rr": "rolling resistance"}
 
 
