@@ -20,6 +20,15 @@ X = "skidpad.poseOf('car').x"
 SPEED = "skidpad.film.series.get(skidpad.app.stage.bodies[0].channels.v_x, skidpad.film.series.count - 1)"  # noqa: E501
 
 
+TOASTS = """window.said = [];
+document.addEventListener("DOMContentLoaded", () => {
+  const note = (changes) => {
+    for (const { addedNodes } of changes) for (const node of addedNodes) window.said.push(node.textContent);
+  };
+  new MutationObserver(note).observe(document.getElementById("toasts"), { childList: true, subtree: true });
+});"""  # noqa: E501
+
+
 @pytest.fixture
 def session() -> Session:
     return Session(arena(CAR, ROBOT, WALL))
@@ -43,6 +52,7 @@ def visit(browser: Any) -> Generator[Open]:
         contexts.append(context)
         page = context.new_page()
         page.on("pageerror", lambda error: complaints.append(str(error)))
+        page.add_init_script(TOASTS)
         page.goto(url)
         until(page, "(window.skidpad?.film.series?.count ?? 0) > 3")
         return page
@@ -62,7 +72,8 @@ def until(page: Any, wanted: str) -> None:
 
 
 def toast(page: Any, text: str) -> None:
-    page.locator("#toasts", has_text=text).wait_for()
+    """Wait until something was said; it may be gone again by now."""
+    until(page, f"window.said.some((text) => text.includes({text!r}))")
 
 
 def test_keys_drive_the_car_into_the_wall_and_out_again(
