@@ -10,8 +10,6 @@ from __future__ import annotations
 import asyncio
 from typing import Any
 
-from uvicorn.protocols.http.h11_impl import H11Protocol
-
 from ...units import s
 
 MOST_CONNECTIONS = 512
@@ -76,13 +74,17 @@ class Gate:
 
 def _watches(transport: asyncio.Transport) -> bool:
     """Whether a connection is a WebSocket by now; strangers' are closed when they become one."""
-    return not isinstance(transport.get_protocol(), H11Protocol)
+    return not getattr(transport.get_protocol(), "asks", False)
 
 
 def guarded_protocol(gate: Gate) -> type[asyncio.Protocol]:
     """The class of uvicorn's connections that pass a gate."""
+    from uvicorn.protocols.http.h11_impl import H11Protocol
 
     class Guarded(H11Protocol):
+        asks = True
+        """No WebSocket, which has another class."""
+
         def connection_made(self, transport: Any) -> None:
             super().connection_made(transport)
             gate.enter(transport)
