@@ -20,19 +20,36 @@ import pytest
 
 import skidpad as sp
 from skidpad.brief import brief_repr, counted, listed, shortened
+from skidpad.compile.plant import Plant
 from skidpad.controllers.nmpc import Plan
+from skidpad.demo.track import Track
+from skidpad.plane.line import Line as PlaneLine
 from skidpad.recording import Recorder, read
 from skidpad.stage.film import Film, ScanAt
 from skidpad.trajectory.columns import Column
+from skidpad.world.scene.scene import ActorSpec, BlockSpec, VehicleSpec
 
 LONGEST = 300
+HANDED_OUT = (
+    Film,
+    ScanAt,
+    Column,
+    Plan,
+    Plant,
+    Track,
+    PlaneLine,
+    BlockSpec,
+    ActorSpec,
+    VehicleSpec,
+)
+"""Not public by name, but what public objects hold and functions give."""
 
 
 def public_classes() -> list[type]:
     packages = [m.name for m in walk_packages(sp.__path__, "skidpad.") if m.ispkg]
     modules = [import_module(name) for name in ("skidpad", *packages)]
     named = [getattr(module, n) for module in modules for n in getattr(module, "__all__", ())]
-    classes = {cls for cls in (*named, Film, ScanAt, Column, Plan) if inspect.isclass(cls)}
+    classes = {cls for cls in (*named, *HANDED_OUT) if inspect.isclass(cls)}
     return sorted(
         (
             cls

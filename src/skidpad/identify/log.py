@@ -37,6 +37,8 @@ class Series(NamedTuple):
     unit: str = ""
     """Unit as the log gives it; empty if it does not."""
 
+    __repr__ = brief_repr
+
 
 @dataclass(frozen=True)
 class Log:

@@ -147,6 +147,8 @@ class BlockSpec:
     class_name: str = ""
     source: Source = field(default=NOWHERE, compare=False)
 
+    __repr__ = brief_repr
+
 
 @dataclass(frozen=True)
 class Waypoint:
@@ -180,6 +182,8 @@ class ActorSpec:
     visuals: tuple[Visual, ...] = ()
     class_name: str = ""
     source: Source = field(default=NOWHERE, compare=False)
+
+    __repr__ = brief_repr
 
 
 @dataclass(frozen=True)
