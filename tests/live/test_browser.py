@@ -20,6 +20,10 @@ X = "skidpad.poseOf('car').x"
 SPEED = "skidpad.film.series.get(skidpad.app.stage.bodies[0].channels.v_x, skidpad.film.series.count - 1)"  # noqa: E501
 
 
+ALONG = """Number([...document.querySelectorAll('#figures div')]
+  .find((tile) => tile.firstChild?.textContent === 'Along')
+  .querySelector('b').textContent.replace('−', '-'))"""
+"""What the page shows as acceleration along the car, in g."""
 TOASTS = """window.said = [];
 document.addEventListener("DOMContentLoaded", () => {
   const note = (changes) => {
@@ -86,6 +90,7 @@ def test_keys_drive_the_car_into_the_wall_and_out_again(
     page.get_by_text("You drive").wait_for()
     until(page, f"{X} > 20 && {SPEED} < 0.5")
     assert page.evaluate(X) < 24.5, "the wall holds"
+    until(page, f"Math.abs({ALONG}) < 0.1")
     touched = [{event.a, event.b} for event in session.arena.world.contact_events]
     assert {"car", "wall"} in touched
     page.keyboard.up("ArrowUp")
