@@ -268,3 +268,17 @@ def test_regions_say_what_is_so_in_them() -> None:
     )
     shown = [p.name for p in still_life(scene)["polygons"] if p.kind == "region"]
     assert shown == ["no GNSS", "mud deep"]
+
+
+def test_a_crash_does_not_squeeze_the_diagram_of_accelerations(
+    opened: Open, tmp_path: Path
+) -> None:
+    """From 20 m/s to 0 between two samples of 20 ms: 100 g, which no tyre gives."""
+    t = np.arange(0.0, 4.0, 0.02)
+    v = np.where(t < 2.0, 10.0 * t, 0.0)
+    car = {"x": t, "y": 0.0 * t, "yaw": 0.0 * t, "v_x": v, "v_y": 0.0 * t, "omega": 0.0 * t}
+    car |= {"a_x": 0.0 * t + 10.0, "a_y": 0.0 * t}
+    wall = (Polygon(((50.0, 0.0), (51.0, 0.0), (51.0, 1.0))),)
+    page = page_of(film_of({"car": car}, t, polygons=wall), opened, tmp_path)
+    page.wait_for_function("skidpad.app.figures.gg.half > 0")
+    assert page.evaluate("skidpad.app.figures.gg.half") <= 8.0
