@@ -31,6 +31,7 @@ from math import inf
 from typing import Any, NamedTuple
 
 from . import record
+from .brief import brief_repr
 from .errors import InvalidValue
 from .units import kg, kg_m2, m, m_s, m_s2, one, rad, rad_s, rad_s2
 
@@ -179,6 +180,8 @@ class Trailer:
     wheels: tuple[Wheel, ...] = ()
     """Seen from the middle of the trailer's axle."""
 
+    __repr__ = brief_repr
+
 
 @dataclass(frozen=True)
 class Geometry:
@@ -198,6 +201,8 @@ class Geometry:
     """Yaw inertia about the centre of mass."""
     centre_of_mass: Point = (0.0, 0.0)
     trailer: Trailer | None = None
+
+    __repr__ = brief_repr
 
     @property
     def wheel_base(self) -> m:
@@ -236,6 +241,8 @@ class Limits:
     )
     """Lowest and highest value of inputs that have a range, by their names."""
 
+    __repr__ = brief_repr
+
 
 @dataclass(frozen=True)
 class Body:
@@ -255,6 +262,8 @@ class Body:
     speed: Callable[[Any, Any], m_s] | None = None
     gravity: str = ""
     """The parameter that is the gravity of the world it stands in, if it has one."""
+
+    __repr__ = brief_repr
 
     def speed_of(self, x: Any, u: Any, p: Any) -> m_s:
         """The speed that references and set-points mean."""

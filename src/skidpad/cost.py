@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from . import record
+from .brief import brief_repr
 from .errors import InvalidValue
 from .signature import Constant, arguments, pickled_fields
 
@@ -41,6 +42,8 @@ class Cost(Constant):
     """Cost of the state that the last step leads to."""
     Reference: type = NoReference
     """The record `r`, a NamedTuple; there is one for every step and one for the end."""
+
+    __repr__ = brief_repr
 
     def __post_init__(self) -> None:
         if self.stage is None and self.terminal is None:

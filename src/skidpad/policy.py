@@ -24,6 +24,7 @@ from functools import cached_property
 from typing import Any, NamedTuple
 
 from . import record
+from .brief import brief_repr
 from .errors import InvalidValue
 from .signature import Constant, arguments, pickled_fields
 
@@ -53,6 +54,8 @@ class Policy(Constant):
     """A `Params` record, or a mapping of those that differ from their defaults."""
     name: str = "policy"
     """Name in error messages and files."""
+
+    __repr__ = brief_repr
 
     def __post_init__(self) -> None:
         records = {"m": self.Memory, "r": self.Reference, "p": self.Params}

@@ -165,7 +165,10 @@ class Line:
     def __init__(self, label: str, unit: str, done: float, total: float, elapsed: float) -> None:
         self.label, self.unit = label, unit
         self.done, self.total, self.elapsed = done, total, elapsed
-        self.fraction = min(1.0, done / total) if total > 0 else 1.0
+        # Times are sums of steps: a hair below the total is all of it.
+        self.whole = done >= total * (1.0 - 1e-9)
+        """Whether all is done."""
+        self.fraction = 1.0 if self.whole or not total > 0 else done / total
 
     def words(self) -> list[str]:
         """What stands behind the bar, from the long form to the short one."""
@@ -177,13 +180,14 @@ class Line:
         rate = f"{speed:.3g} times real time"
         if self.unit != "s":
             rate = f"{_short(speed)} {self.unit}/s"
-        left = f"{_time((self.total - self.done) / speed)} left"
+        left = f"{_time(max(self.total - self.done, 0.0) / speed)} left"
         return [f"{count}, {rate}, {left}", f"{percent}, {left}", percent]
 
     def finished(self) -> list[str]:
-        """What stands behind the bar when the work is done."""
+        """What stands behind the bar when the work has ended."""
         took = _time(self.elapsed)
-        return [f"{self._number(self.done)} {self.unit} in {took}", took]
+        of = "" if self.whole else f" of {self._number(self.total)}"
+        return [f"{self._number(self.done)}{of} {self.unit} in {took}", took]
 
     def drawn(self, width: int, *, finished: bool = False) -> str:
         """The line in at most so many characters."""
@@ -192,7 +196,7 @@ class Line:
         for text in words:
             cells = min(_WIDEST, width - len(head) - len(text) - 3)
             if cells >= 5:
-                filled = math.floor(cells * (1.0 if finished else self.fraction))
+                filled = math.floor(cells * self.fraction)
                 return f"{head}[{'#' * filled}{'.' * (cells - filled)}] {text}"
         return words[-1][: max(width, 0)]
 
@@ -277,7 +281,7 @@ class _NotebookBar:
         self._put(line.fraction, line.label, line.words()[0])
 
     def finish(self, line: Line) -> None:
-        self._put(1.0, line.label, line.finished()[0])
+        self._put(line.fraction, line.label, line.finished()[0])
 
     def clear(self) -> None:
         if self._handle is not None:

@@ -288,3 +288,16 @@ def _world(folder: Path) -> Path:
         '<mvsim_world version="1.0"><simul_timestep>0.01</simul_timestep></mvsim_world>'
     )
     return file
+
+
+def test_a_bar_is_full_when_all_is_done_and_only_then() -> None:
+    """Simulated time is a sum of steps and may end a hair below or above what was asked for."""
+    for done in (42.8, 42.8 - 1e-12, 42.8 + 1e-12):
+        line = progress.Line("run", "s", done, 42.8, 2.0)
+        assert "." not in line.drawn(79, finished=True).partition("]")[0]
+        assert "100 %" in line.drawn(79)
+        assert "#]" in line.drawn(79)
+        assert "0.0 s left" in line.drawn(79)
+    stopped = progress.Line("run", "s", 10.7, 42.8, 2.0).drawn(79, finished=True)
+    assert stopped.partition("]")[0].count("#") == stopped.partition("]")[0].count(".") // 3
+    assert stopped.endswith("10.7 of 42.8 s in 2.0 s")

@@ -9,9 +9,7 @@ import textwrap
 from pathlib import Path
 
 import skidpad
-
-PATIENCE = 240.0
-"""Time in s after which a program hangs: many times what it takes on a busy machine."""
+from waiting import PATIENCE as PATIENCE
 
 FLEET = """
     import numpy as np, skidpad as sp

@@ -14,7 +14,8 @@ from fleet.scripts import FLEET, PATIENCE, SCENE, environment, program, run
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="signals are a POSIX matter")
 
 BOUND = 2.0
-"""Most time in s from Ctrl-C to the exception; it takes some 20 ms unless the machine is busy."""
+"""Most time of the processors in s from Ctrl-C to the exception, where some 20 ms are usual. Not of
+the clock on the wall: on a busy machine that goes on while nothing is done here."""
 
 INTERRUPT = f"""
     import os, signal, threading, time
@@ -24,14 +25,14 @@ INTERRUPT = f"""
     from skidpad import workers
 
     def interrupted(work, delay=0.0):
-        '''Seconds from Ctrl-C, sent while threads are at work, to the exception.'''
+        '''Seconds of work from Ctrl-C, sent while threads are at work, to the exception.'''
         sent = []
 
         def send():
             while not workers._pool.at_work:
                 time.sleep(0.001)
             time.sleep(delay)
-            sent.append(time.perf_counter())
+            sent.append(time.process_time())
             os.kill(os.getpid(), signal.SIGINT)
 
         sender = threading.Thread(target=send)
@@ -40,14 +41,14 @@ INTERRUPT = f"""
             while True:
                 work()
         except KeyboardInterrupt:
-            took = time.perf_counter() - sent[0]
+            took = time.process_time() - sent[0]
         sender.join()
         assert took < {BOUND}, took
         return took
 
     def quiet():
         '''Whether no thread is at work; one that came late may take a moment to see that.'''
-        end = time.monotonic() + 5.0
+        end = time.monotonic() + {PATIENCE / 2}
         while workers._pool.at_work and time.monotonic() < end:
             time.sleep(0.001)
         return not workers._pool.at_work

@@ -13,9 +13,8 @@ import skidpad as sp
 from fleet.driving import inputs, starts
 from skidpad import record
 from skidpad.plane.raycast.scene import Scene
+from waiting import PATIENCE
 
-PATIENCE = 240.0
-"""Time in s after which something hangs."""
 COUNT, STEPS = 100, 400
 
 

@@ -29,7 +29,19 @@ def test_a_website_that_points_its_name_here_does_not(host: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "origin", ["http://evil.example", "http://localhost:9999", "null", "https://127.0.0.1"]
+    "origin",
+    [
+        "http://evil.example",
+        "http://localhost:9999",
+        "null",
+        "https://127.0.0.1",
+        "http://[",
+        "http://[::1",
+        "",
+        "//",
+        "http://127.0.0.1:8000@evil.example",
+        "http://\N{FULLWIDTH SOLIDUS}",
+    ],
 )
 def test_a_page_from_elsewhere_does_not(origin: str) -> None:
     assert "not from this server" in (refused(LOCAL, "127.0.0.1:8000", origin) or "")

@@ -127,7 +127,20 @@ def test_a_trajectory_shows_its_figures():
     # Half of 10 s at 0.5 rad/s on a circle of 10 m: 50 m, by chords a little less.
     assert float(texts[texts.index("distance") + 1]) == pytest.approx(50.0, rel=1e-4)
     assert texts[texts.index("top speed") + 1] == "6"
-    assert texts[texts.index("largest acceleration to the side") + 1] == "3"
+    assert texts[texts.index("acceleration to the left") + 1] == "2.5 to 3"
+
+
+@pytest.mark.parametrize("sign", [1.0, -1.0])
+def test_accelerations_keep_their_signs(sign: float):
+    """Of a run that brakes harder than it speeds up, and of its mirror in time."""
+    changed = [
+        c._replace(values=sign * np.linspace(-3.06, 1.5, c.values.size)) if c.name == "a_x" else c
+        for c in lap().columns
+    ]
+    run = sp.Trajectory(lap().t, tuple(changed))
+    texts = shown(run).texts
+    expected = "−3.06 to 1.5" if sign > 0.0 else "−1.5 to 3.06"
+    assert texts[texts.index("acceleration forward") + 1] == expected
 
 
 @pytest.mark.parametrize(

@@ -157,7 +157,7 @@ def test_a_recording_is_shown_in_a_line(path: Path, tmp_path: Path) -> None:
         f"Recording({str(path)!r}: 4 bodies, 50 samples from 0 to 4.9 s, complete)"
     )
     Recorder(tmp_path / "none.mcap", small_stage()).close()
-    assert repr(read(tmp_path / "none.mcap")).endswith("none.mcap': 1 bodies, 0 samples, complete)")
+    assert repr(read(tmp_path / "none.mcap")).endswith("none.mcap': 1 body, 0 samples, complete)")
     assert len(repr(info(path))) < 600
 
 

@@ -15,6 +15,7 @@ import pytest
 
 from record_io.stages import Array, full_stage, same_bits, small_stage, some_rows, surroundings
 from skidpad.recording import Recorder, RecordingFailed, info, read, recorder, recover
+from waiting import PATIENCE
 
 STAGE = full_stage()
 COUNT = 400
@@ -176,7 +177,7 @@ writer.close()
 def test_a_child_leaves_the_file_alone(tmp_path: Path, how: str) -> None:
     path = tmp_path / "run.mcap"
     command = [sys.executable, "-c", FORKING, path, how]
-    subprocess.run(command, check=True, env=surroundings(), timeout=60)
+    subprocess.run(command, check=True, env=surroundings(), timeout=PATIENCE)
     recording = read(path)
     assert recording.complete
     assert recording.meta == {}

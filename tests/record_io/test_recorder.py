@@ -170,9 +170,11 @@ def test_whoever_is_faster_than_the_disk_waits(
         rows, times = some_rows(stage, 4000), np.arange(4000) / 1000.0
         adding = threading.Thread(target=writer.add_rows, args=(times, rows))
         adding.start()
-        adding.join(0.3)
+        waiting, limit = writer._thread._queue, time.monotonic() + PATIENCE
+        while not waiting.full() and time.monotonic() < limit:
+            time.sleep(0.01)
         assert adding.is_alive(), "there is more than may wait"
-        most = writer._thread._queue.qsize()
+        most = waiting.qsize()
         may_write.set()
         adding.join()
     assert most == writer_thread.WAITING

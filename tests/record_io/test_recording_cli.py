@@ -70,7 +70,7 @@ def test_a_torn_file_is_told_and_mended(path: Path, capsys: pytest.CaptureFixtur
     samples = read(path).times.size
     text = said(capsys, "recover", str(path))
     assert f"run.recovered.mcap: {samples} samples" in text
-    assert "left out: 0 chunks that were damaged" in text
+    assert "left out: 0 damaged chunks, " in text
     mended = path.with_suffix(".recovered.mcap")
     assert "state complete" in said(capsys, "info", str(mended))
     other = path.with_name("other.mcap")

@@ -55,7 +55,9 @@ def opened(browser: Any, page_file: Path) -> Generator[Callable[..., Any]]:
             complaints.append(f"asked for {request.url}")
 
     def open_page(path: Path | None = None, before: str = "", **options: Any) -> Any:
-        options = {"viewport": {"width": 1280, "height": 800}, **options}
+        # A page for those who want less motion stands still until a test lets it play.
+        still = {"viewport": {"width": 1280, "height": 800}, "reduced_motion": "reduce"}
+        options = {**still, **options}
         context = browser.new_context(**options)
         context.set_default_timeout(1000.0 * PATIENCE)
         contexts.append(context)

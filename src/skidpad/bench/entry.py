@@ -7,6 +7,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
+from ..brief import brief_repr
+
 RATE = "steps/s"
 TIME = "s"
 REAL_TIME = "times real time"
@@ -37,6 +39,8 @@ class Entry:
     """Peers that could not be measured, and why."""
     details: Mapping[str, Any] = field(default_factory=dict[str, Any])
     """What else a reader may want to know: sizes, step, lanes, scaling."""
+
+    __repr__ = brief_repr
 
     def ratio(self, peer: str) -> float:
         """How many times as fast as the peer; below 1 the peer is faster."""

@@ -10,7 +10,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any, NoReturn
 
 import typer
 
@@ -30,17 +30,36 @@ app = typer.Typer(
 """The command line, for Typer."""
 
 
+# Of click, or of the copy of it that newer versions of Typer have.
+_UsageError: Any = typer.BadParameter.__mro__[1]
+
+
 def main(arguments: Sequence[str] | None = None) -> None:
     """Run the command line on `arguments`, by default those of the process, and exit."""
     try:
-        app(args=arguments, prog_name="skidpad")
+        code = app(args=arguments, prog_name="skidpad", standalone_mode=False)
     except SkidpadError as error:
-        from rich.console import Console
-        from rich.text import Text
+        _fail(str(error))
+    except _UsageError as error:
+        if type(error).__name__ == "NoArgsIsHelpError":
+            error.show()
+            sys.exit(error.exit_code)
+        command = error.ctx.command_path if error.ctx is not None else "skidpad"
+        text = error.format_message().rstrip(".")
+        _fail(f"{text[:1].lower()}{text[1:]}; {command} --help tells more")
+    except typer.Abort:
+        _fail("ended by Ctrl-C", 130)
+    sys.exit(code if isinstance(code, int) else 0)
 
-        line = Text.assemble(("error: ", "bold"), str(error), style="red")
-        Console(stderr=True, soft_wrap=True).print(line)
-        sys.exit(2)
+
+def _fail(text: str, code: int = 2) -> NoReturn:
+    """One line on stderr, of whatever kind the error is."""
+    from rich.console import Console
+    from rich.text import Text
+
+    line = Text.assemble(("error: ", "bold"), text, style="red")
+    Console(stderr=True, soft_wrap=True).print(line)
+    sys.exit(code)
 
 
 def _print_version(wanted: bool) -> None:

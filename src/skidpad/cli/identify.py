@@ -17,9 +17,10 @@ if TYPE_CHECKING:
     from rich.console import RenderableType
 
 Log = Annotated[Path, typer.Argument(help="Recorded run: a .parquet, .csv or .mcap file.")]
-Model = Annotated[str, typer.Option(help="Name of the model, as in DELAY_STEER_ACC_GEARED.")]
+Model = Annotated[str, typer.Option(help="Name of the model, as in IDEAL_STEER_ACC.")]
 Params = Annotated[
-    list[Path], typer.Option(help="Parameter file in YAML; of several the later ones win.")
+    list[Path],
+    typer.Option(metavar="FILE", help="Parameter file in YAML; of several the later ones win."),
 ]
 Compat = Annotated[
     str | None, typer.Option(help='"upstream": as the upstream program, errors included.')
@@ -63,7 +64,9 @@ def fit(
     out: Annotated[Path, typer.Option(help="Parameter file to write.")],
     free: Annotated[
         list[str] | None,
-        typer.Option(help="Parameter to estimate; by default every time, bias and factor."),
+        typer.Option(
+            metavar="NAME", help="Parameter to estimate; by default every time, bias and factor."
+        ),
     ] = None,
     compat: Compat = None,
     names: Names = None,

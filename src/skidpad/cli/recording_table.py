@@ -1,4 +1,4 @@
-"""What is inside a recording, as it looks on a screen of 80 columns or more."""
+"""What is inside a recording, as it looks on a screen."""
 
 from __future__ import annotations
 
@@ -9,20 +9,24 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
+from ..brief import counted
 from ..recording import Info, Topic
 from ..recording.topics import LOST
 from ..stage import Body
 
+WIDE = 80
+"""Columns of a screen on which everything has room."""
 _SHOWN = 2
 """Names that are listed of things alike."""
 
 
-def recording_sheet(info: Info, *, every: bool = False) -> RenderableType:
-    """Facts, bodies, topics (one line per kind, or `every` one) and notes."""
+def recording_sheet(info: Info, *, every: bool = False, width: int = WIDE) -> RenderableType:
+    """Facts, bodies, topics (one line per kind, or `every` one) and notes; on a screen of less than
+    80 columns without the types of the topics, whose long words would be broken."""
     parts: list[RenderableType] = [_facts(info), "", _bodies(info)]
     if info.stage.scans:
         parts += ["", _lidars(info)]
-    parts += ["", _topics(info.topics, every)]
+    parts += ["", _topics(info.topics, every, with_types=width >= WIDE)]
     if info.notes:
         parts += ["", _notes(info)]
     return Group(*parts)
@@ -36,7 +40,7 @@ def _facts(info: Info) -> Table:
     table.add_row("file", Text(str(info.path)))
     table.add_row("duration", f"{info.duration:g} s, from {info.start:g} to {info.end:g} s")
     table.add_row("samples", f"{info.samples} of {len(info.stage.channels)} numbers")
-    table.add_row("messages", f"{info.messages} in {info.chunks} chunks")
+    table.add_row("messages", f"{info.messages} in {counted(info.chunks, 'chunk')}")
     packed = f", {_size(info.unpacked)} of messages before {info.compression}"
     table.add_row("size", _size(info.size) + (packed if info.chunks else ""))
     table.add_row("written by", f"{info.program}, format {info.format}")
@@ -48,8 +52,8 @@ def _state(info: Info) -> Text:
     if info.complete:
         return Text("complete", "green")
     if LOST in info.notes:
-        return Text(f"failed: {info.notes[LOST]['count']} samples are lost", "red")
-    behind = f", {info.lost} bytes behind its last chunk" if info.lost else ""
+        return Text(f"failed: {counted(info.notes[LOST]['count'], 'sample')} lost", "red")
+    behind = f", {counted(info.lost, 'byte')} behind its last chunk" if info.lost else ""
     return Text(f"cut off{behind}; skidpad recover makes it whole", "yellow")
 
 
@@ -78,8 +82,9 @@ def _lidars(info: Info) -> Table:
     return table
 
 
-def _topics(topics: Sequence[Topic], every: bool) -> Table:
-    table = _table("topics", "type", "messages", "rate", "names")
+def _topics(topics: Sequence[Topic], every: bool, *, with_types: bool) -> Table:
+    types = ("type",) if with_types else ()
+    table = _table("topics", *types, "messages", "rate", "names")
     alike: dict[tuple[str, ...], list[Topic]] = {}
     for topic in topics:
         key = (topic.schema, topic.role, topic.name if every else "")
@@ -88,7 +93,7 @@ def _topics(topics: Sequence[Topic], every: bool) -> Table:
         rates = [topic.rate for topic in those]
         table.add_row(
             str(len(those)),
-            schema,
+            *((schema,) if with_types else ()),
             str(sum(topic.messages for topic in those)),
             f"{max(rates):.3g} Hz" if max(rates) > 0.0 else "",
             _listed([topic.name for topic in those]),

@@ -7,6 +7,8 @@ from typing import Annotated
 
 import typer
 
+from ..brief import counted
+
 File = Annotated[Path, typer.Argument(help="Recording: an .mcap file.", show_default=False)]
 
 
@@ -22,7 +24,8 @@ def info(
     from ..recording import info as look
     from .recording_table import recording_sheet
 
-    Console().print(recording_sheet(look(file), every=topics))
+    console = Console()
+    console.print(recording_sheet(look(file), every=topics, width=console.width))
 
 
 def recover(
@@ -41,14 +44,9 @@ def recover(
     if recovery.was_complete:
         typer.echo(f"{file} was complete")
     typer.echo(
-        f"{recovery.path}: {mended.samples} samples, {mended.duration:g} s, "
-        f"{_chunks(recovery.chunks)} kept"
+        f"{recovery.path}: {counted(mended.samples, 'sample')}, {mended.duration:g} s, "
+        f"{counted(recovery.chunks, 'chunk')} kept"
     )
     if recovery.damaged or recovery.lost:
-        typer.echo(
-            f"left out: {_chunks(recovery.damaged)} that were damaged, {recovery.lost} bytes behind"
-        )
-
-
-def _chunks(count: int) -> str:
-    return "1 chunk" if count == 1 else f"{count} chunks"
+        damaged = counted(recovery.damaged, "damaged chunk")
+        typer.echo(f"left out: {damaged}, {counted(recovery.lost, 'byte')} behind the last")

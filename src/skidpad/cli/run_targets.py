@@ -23,6 +23,14 @@ if TYPE_CHECKING:
 NOT_GIVEN: tuple[Any, ...] = (None, False, {})
 
 
+_OTHERS = {
+    ".mcap": "a recording: skidpad replay {0} shows it",
+    ".py": "a Python program, not a world file: python {0} runs it",
+    ".html": "a page: open it in a browser",
+}
+"""What files are that are not worlds, by their suffix."""
+
+
 class Request(NamedTuple):
     """What was asked for."""
 
@@ -55,8 +63,9 @@ def show_of(request: Request) -> tuple[str, Show]:
     file = Path(target)
     if not file.is_file():
         raise InvalidValue(_unknown(target))
-    if file.suffix == ".mcap":
-        raise InvalidValue(f"{target} is a recording: skidpad replay {target} shows it")
+    other = _OTHERS.get(file.suffix)
+    if other is not None:
+        raise InvalidValue(f"{target} is {other.format(target)}")
     _refuse(request.of_vehicle, "a vehicle")
     return file.name.split(".")[0], _world(file, request)
 
@@ -109,8 +118,13 @@ def _vehicles() -> list[str]:
 
 def _unknown(target: str) -> str:
     path = Path(target)
+    if path.is_dir():
+        return f"{target} is a folder; skidpad run takes a world file in it"
     if path.suffix or path.name != target:
-        return f"there is no file {target}"
+        takes = "skidpad run takes world files (.xml), vehicles and demos"
+        folder = path.parent
+        missing = f"nor the folder {folder}" if not folder.is_dir() else ""
+        return f"there is no file {target}{missing and f', {missing}'}; {takes}"
     close = difflib.get_close_matches(target, [*demo.DEMOS, *_vehicles()], n=1)
     hint = f"did you mean {close[0]!r}? " if close else ""
     return (
@@ -129,7 +143,7 @@ def demo_list() -> RenderableType:
     hints = (
         "",
         "skidpad run lap             a demo",
-        "skidpad run four_wheel      a vehicle with a controller on a circuit",
+        "skidpad run four_wheel      a vehicle on a circuit",
         "skidpad run FILE.world.xml  a world file",
     )
     return Group(table, *(Text(hint, "dim") for hint in hints))

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from ..brief import counted
 from ..errors import InvalidValue, MissingExtra, SkidpadError
 
 if TYPE_CHECKING:
@@ -52,6 +53,8 @@ def check(
 
     from ..world.xml import reviewed
 
+    if not file.is_file():
+        raise InvalidValue(f"there is no file {file}")
     options = reading_options(compat, variables, limit, allow_shell, allow_download, models)
     errors, notes, scene = reviewed(file, **options)
     faults = [str(error) for error in errors]
@@ -62,8 +65,7 @@ def check(
     for fault in faults:
         console.print(Text(fault, "red"))
     if faults or scene is None:
-        count = "1 problem" if len(faults) == 1 else f"{len(faults)} problems"
-        typer.echo(f"{file}: {count}")
+        typer.echo(f"{file}: {counted(len(faults), 'problem')}")
     else:
         typer.echo(f"{file}: {_summary(scene)}")
     for line in notes:
@@ -129,5 +131,5 @@ def _summary(scene: Scene) -> str:
         "actor": len(scene.actors),
         "sensor": len(scene.sensors) + sum(len(v.sensors) for v in scene.vehicles),
     }
-    parts = [f"{n} {kind}{'' if n == 1 else 's'}" for kind, n in counts.items() if n]
+    parts = [counted(n, kind) for kind, n in counts.items() if n]
     return f"{', '.join(parts) or 'an empty world'}, step {scene.timestep * 1e3:g} ms"

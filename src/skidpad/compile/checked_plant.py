@@ -41,6 +41,10 @@ def _check_numbers(plant: Plant) -> None:
     fine = type(n) is int and 1 <= n <= MOST_SUBSTEPS
     _must(fine, "substeps", n, f"a whole number from 1 to {MOST_SUBSTEPS}")
     record.check(plant.params)
+    record.check_normal(plant.params)
+    _must(isinstance(plant.reproduces, str), "reproduces", plant.reproduces, "a text")
+    for at in plant.stable_steps:
+        _must(at.longest >= 0.0, "stable_steps", at.longest, "times in s, not negative")
 
 
 def _check_dead_times(plant: Plant) -> None:

@@ -142,8 +142,9 @@ def _check_row(row: Any) -> None:
     if not (texts and plain and len(dimension) == 3):
         raise InvalidValue(f"{row!r:.200} describes no field of a record")
     if bounds is not None:
-        low, high, open_low = bounds
-        if type(open_low) is not bool or not float(low) <= float(high):
+        low, high, *marks = bounds
+        marked = len(marks) in (1, 2) and all(type(mark) is bool for mark in marks)
+        if not marked or not float(low) <= float(high):
             raise InvalidValue(f"{name}: {bounds!r:.200} is no range")
 
 

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from .. import record
+from ..brief import brief_repr
 from ..errors import InvalidValue
 from ..files import json_of, reading
 from ..integrate.base import Integrator
@@ -81,6 +82,8 @@ class Plant:
     loaded_outputs: Program | None = None
     saved_cost: SavedCost | None = None
     """The cost whose derivatives a loaded plant brings along."""
+
+    __repr__ = brief_repr
 
     @classmethod
     def of(cls, vehicle: Vehicle, integrator: Integrator) -> Plant:

@@ -19,6 +19,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
+from ..brief import brief_repr
 from ..errors import InvalidValue
 from ..files import json_of, reading
 from .checked_program import check_program
@@ -53,6 +54,8 @@ class Program:
     """What a user of the file needs besides the code (units, defaults); not part of the digest."""
     functions: tuple[Program, ...] = ()
     """What its code and the code of later functions may call; a function's own list is empty."""
+
+    __repr__ = brief_repr
 
     @property
     def counts(self) -> Counter[str]:

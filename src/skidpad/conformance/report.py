@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from .. import record
+from ..brief import brief_repr
 from ..errors import InvalidValue, SkidpadError
 
 Status = Literal["passed", "failed", "exempt", "not applicable"]
@@ -49,6 +50,8 @@ class Report:
 
     vehicle: str
     results: tuple[Result, ...]
+
+    __repr__ = brief_repr
 
     @property
     def passed(self) -> bool:

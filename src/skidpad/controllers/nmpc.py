@@ -19,6 +19,7 @@ import numpy as np
 from .. import record
 from ..arrays import Array
 from ..body import Pose, Velocity
+from ..brief import brief_repr
 from ..checks import positive_step, vehicle_of, whole
 from ..components.centre_track import drift
 from ..errors import InvalidValue, SkidpadError
@@ -72,6 +73,8 @@ class Plan:
     seconds: s
     """Wall time of the solve."""
 
+    __repr__ = brief_repr
+
 
 class Nmpc:
     """A model predictive controller; it keeps its last plan, which the next solve starts from.
@@ -92,6 +95,8 @@ class Nmpc:
         integrator: of the prediction.
         options: passed to `casadi.nlpsol` over the ones set here.
     """
+
+    __repr__ = brief_repr
 
     def __init__(
         self,
@@ -258,6 +263,8 @@ class NmpcController:
 
     `plans` keeps what every solve gave.
     """
+
+    __repr__ = brief_repr
 
     def __init__(self, nmpc: Nmpc, reference: Reference) -> None:
         self.nmpc, self.reference = nmpc, reference

@@ -8,6 +8,7 @@ from __future__ import annotations
 from typing import Annotated, Any, NamedTuple
 
 from .. import record
+from ..brief import brief_repr
 from ..checks import finite
 from ..units import non_negative, one, per_s, positive, s
 from .pid_long_lat import SpeedGains, answer, at_start
@@ -49,6 +50,9 @@ class PIDControl:
         self._start = at_start(compat).longitudinal
         self._memory: Any = self._start
 
+    def __repr__(self) -> str:
+        return f"PIDControl{tuple(self._settings)[:4]}"
+
     @property
     def kp(self) -> float:
         """Output per error."""
@@ -89,6 +93,8 @@ class PIDControl:
 
 class PIDLongLat:
     """Speed and lateral offset by two controllers, called as commonroad-control calls them."""
+
+    __repr__ = brief_repr
 
     def __init__(
         self,

@@ -20,6 +20,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ..arrays import Array
+from ..brief import brief_repr
 from ..checks import positive, whole
 from ..errors import InvalidValue
 from ..ops import clip, cos, floor, logical_or, lookup, sin, where
@@ -68,6 +69,8 @@ class Reference:
     """What the reference is at each of them: a `Point` of arrays."""
     closed: bool = False
     """Whether the last point is the first again, a lap and its turns on."""
+
+    __repr__ = brief_repr
 
     @classmethod
     def from_arrays(

@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from ..arrays import Array
+from ..brief import brief_repr
 from ..errors import InvalidValue
 from ..plane.line import Line, directions, divided, lengths, smooth_loop
 from ..plane.polygon import signed_area
@@ -44,6 +45,8 @@ class Track:
     """Points of its centre line (n, 2) at equal distances, driven counter-clockwise, in m; the
     first follows the last. The start line lies across the first."""
     half_width: m = 1.9
+
+    __repr__ = brief_repr
 
     @cached_property
     def line(self) -> Line:

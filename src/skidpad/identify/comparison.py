@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from ..arrays import Array
+from ..brief import brief_repr
 from ..errors import InvalidValue, SimulationDiverged
 from ..model import Vehicle
 from ..trajectory.trajectory import Trajectory
@@ -53,6 +54,8 @@ class Comparison:
     dt: float
     """Period of the samples in s."""
     notes: tuple[str, ...]
+
+    __repr__ = brief_repr
 
     def __getitem__(self, channel: str) -> Error:
         """The error of a channel."""

@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from ..brief import brief_repr
 from ..checks import positive
 from ..errors import InvalidValue
 from ..model import Model
@@ -62,6 +63,8 @@ class Fit:
     parameters: Mapping[str, Any]
     """All parameters of the model and the simulator, the estimated ones in their place."""
     notes: tuple[str, ...]
+
+    __repr__ = brief_repr
 
     def __getitem__(self, name: str) -> Estimate:
         """The estimate of a parameter."""

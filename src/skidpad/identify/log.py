@@ -16,6 +16,7 @@ from typing import NamedTuple, TypeVar
 import numpy as np
 
 from ..arrays import Array
+from ..brief import brief_repr
 from ..errors import InvalidValue
 from ..trajectory.trajectory import Trajectory
 from .mcap_file import read_mcap
@@ -36,6 +37,8 @@ class Series(NamedTuple):
     unit: str = ""
     """Unit as the log gives it; empty if it does not."""
 
+    __repr__ = brief_repr
+
 
 @dataclass(frozen=True)
 class Log:
@@ -46,6 +49,8 @@ class Log:
     series: Mapping[str, Series]
     unread: Mapping[str, str] = field(default_factory=dict[str, str])
     """What else the log holds, each with the reason why it cannot be used."""
+
+    __repr__ = brief_repr
 
     def __contains__(self, name: object) -> bool:
         return name in self.series

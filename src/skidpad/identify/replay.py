@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from .. import record
 from ..arrays import Array
+from ..brief import brief_repr
 from ..errors import InvalidValue
 from ..model import Vehicle
 from ..run.fleet import Fleet
@@ -35,6 +36,8 @@ class Curve(NamedTuple):
     recorded: Array
     replayed: Array
     error: Array
+
+    __repr__ = brief_repr
 
 
 class Replay:

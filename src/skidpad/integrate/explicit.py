@@ -8,6 +8,7 @@ from fractions import Fraction
 from typing import Any
 
 from .. import record
+from ..brief import brief_repr
 from ..errors import InvalidValue
 from ..model import Model
 from .base import Derivative, Integrator, Scalars, same_length
@@ -24,6 +25,8 @@ class ExplicitRungeKutta:
     tableau: Tableau
     implicit: bool = field(default=False, init=False, repr=False)
     adaptive: bool = field(default=False, init=False, repr=False)
+
+    __repr__ = brief_repr
 
     def __post_init__(self) -> None:
         if not self.tableau.explicit:
@@ -102,6 +105,8 @@ class SemiImplicitEuler:
     order: int = field(default=1, init=False, repr=False)
     implicit: bool = field(default=False, init=False, repr=False)
     adaptive: bool = field(default=False, init=False, repr=False)
+
+    __repr__ = brief_repr
 
     def bind(self, model: Model) -> Integrator:
         """With the pose fields of the model's state, also nested ones, as positions."""

@@ -15,6 +15,7 @@ from fractions import Fraction
 from functools import cache
 from itertools import combinations_with_replacement
 
+from ..brief import brief_repr
 from ..errors import InvalidValue
 
 Coefficient = Fraction | float
@@ -36,6 +37,8 @@ class Tableau:
     b: tuple[Coefficient, ...]
     c: tuple[Coefficient, ...]
     """Time of each stage as a fraction of the step."""
+
+    __repr__ = brief_repr
 
     def __post_init__(self) -> None:
         if not len(self.a) == len(self.b) == len(self.c):

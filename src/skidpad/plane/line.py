@@ -19,6 +19,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ..arrays import Array
+from ..brief import brief_repr
 from ..errors import InvalidValue
 from ..ops import cos, sin, where
 from ..units import m, per_m, rad
@@ -160,6 +161,8 @@ class Line:
     curvature: Array
     """Curvature at each point in 1/m, shape (n,)."""
     closed: bool = False
+
+    __repr__ = brief_repr
 
     @classmethod
     def through(cls, points: ArrayLike, *, closed: bool = False, name: str = "points") -> Line:

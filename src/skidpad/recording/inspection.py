@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from ..brief import brief_repr
 from ..stage import Stage
 from .checksums import Damaged
 from .contents import Contents, opened
@@ -53,6 +54,8 @@ class Info:
     """Bytes of the messages before compression."""
     compression: str
     topics: tuple[Topic, ...] = field(repr=False)
+
+    __repr__ = brief_repr
 
     @property
     def duration(self) -> float:

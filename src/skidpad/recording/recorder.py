@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ..arrays import AnyArray, Array
+from ..brief import brief_repr
 from ..errors import InvalidValue
 from ..stage import Stage
 from .checksums import with_checksum
@@ -54,6 +55,8 @@ class Recorder:
             `WorldRecorder`.
         width: numbers of what is added in place of a row.
     """
+
+    __repr__ = brief_repr
 
     def __init__(
         self,

@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..arrays import Array
+from ..brief import brief_repr, counted
 from ..errors import InvalidValue
 from ..stage import Channel, Stage
 from ..stage.film import Film, ScanAt
@@ -31,6 +32,8 @@ class ImuLog(NamedTuple):
     """(n,) in s."""
     values: Array
     """(n, 6): rates x, y, z in rad/s, then forces x, y, z in m/s², along its own axes."""
+
+    __repr__ = brief_repr
 
 
 @dataclass(frozen=True, eq=False)
@@ -53,7 +56,8 @@ class Recording:
     path: Path
 
     def __repr__(self) -> str:
-        samples = f"{len(self.stage.bodies)} bodies, {self.times.size} samples"
+        bodies = counted(len(self.stage.bodies), "body", "bodies")
+        samples = f"{bodies}, {counted(self.times.size, 'sample')}"
         span = f" from {self.times[0]:g} to {self.times[-1]:g} s" if self.times.size else ""
         state = "complete" if self.complete else "not complete"
         return f"Recording({str(self.path)!r}: {samples}{span}, {state})"

@@ -6,6 +6,7 @@ import os
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from ..brief import brief_repr
 from ..stage.description import Line
 from ..stage.world_stage import WorldStage
 from ..world.scene import sensors
@@ -37,6 +38,8 @@ class WorldRecorder(Recorder):
         title: of the stage; the name of the world's file if empty.
         lines: on the ground, besides what the world has.
     """
+
+    __repr__ = brief_repr
 
     def __init__(
         self,

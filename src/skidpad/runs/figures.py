@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..arrays import Array
+from ..brief import brief_repr
 from ..plane.pose import unrotated
 from ..units import m, m_s, m_s2, one, s
 from .laps import Laps
@@ -41,9 +42,13 @@ class Figures(NamedTuple):
     pose: tuple[float, float, float]
     """At the end: x and y in m, yaw in rad."""
 
+    __repr__ = brief_repr
+
 
 class Tally:
     """Sums and extremes of a run; arrays have one number per vehicle, in the order of the show."""
+
+    __repr__ = brief_repr
 
     def __init__(self, show: Show, first: Segment) -> None:
         count = len(show.vehicles)

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..arrays import Array
+from ..brief import brief_repr
 from ..plane.pose import to_body
 from ..units import m, rad, s
 
@@ -42,6 +43,8 @@ class Laps:
 
     Whoever goes back over the line has to cross it forwards once more before the next one counts.
     """
+
+    __repr__ = brief_repr
 
     def __init__(self, vehicles: Sequence[str], lines: Mapping[str, StartLine]) -> None:
         self._lines = {k: lines[name] for k, name in enumerate(vehicles) if name in lines}

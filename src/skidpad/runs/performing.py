@@ -15,6 +15,7 @@ from pathlib import Path
 from time import perf_counter
 from typing import Any
 
+from ..brief import brief_repr
 from ..errors import InvalidValue, SkidpadError
 from ..extras import require_extras
 from ..units import per_s, s
@@ -44,6 +45,8 @@ class Outcome:
     """How long that took, of wall time; without the first step, which may have to compile."""
     error: SkidpadError | None
     """Why it could not go on."""
+
+    __repr__ = brief_repr
 
     @property
     def stopped(self) -> bool:
@@ -140,6 +143,8 @@ class Performance:
     outcome: Outcome
     recording: Path | None
     page: Path | None
+
+    __repr__ = brief_repr
 
 
 def perform_into(

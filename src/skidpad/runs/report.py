@@ -1,4 +1,4 @@
-"""What `skidpad run` prints while it runs and at the end, from 80 columns up."""
+"""What `skidpad run` prints while it runs and at the end."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from rich.console import Console, Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
+from ..brief import counted
 from ..progress import interactive, watching
 from ..units import s
 from .figures import Figures
@@ -56,6 +57,8 @@ COLUMNS = (
 )
 LAPS = ("laps", "best\nlap")
 """Columns that are left out where nobody drives laps."""
+LEAST = ("effort", "\nacross", "peak acc.\nalong", "laps", "colli-\nsions", "top\nspeed")
+"""Columns that are left out where there is no room for all, the first of them first."""
 POSES = (
     Column("ends at\nx", "m", lambda one: f"{one.pose[0]:.2f}"),
     Column("\ny", "m", lambda one: f"{one.pose[1]:.2f}"),
@@ -69,6 +72,9 @@ def run_table(outcome: Outcome, listed: Sequence[str], width: int = 80) -> Rende
     every = {one.name: one for one in outcome.tally.figures()}
     figures = [every[name] for name in listed[:MOST_ROWS]]
     columns = _columns(figures, width)
+    while _needed(figures, columns) > width and len(columns) > 1:
+        least = next((name for name in LEAST if name in [one.name for one in columns]), None)
+        columns = [one for one in columns if one.name != least] if least else columns[:-1]
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False, padding=(0, 1, 0, 0))
     table.add_column("vehicle", style="bold cyan", overflow="fold", min_width=7)
     for one in columns:
@@ -87,12 +93,22 @@ def _columns(figures: Sequence[Figures], width: int) -> list[Column]:
     return [*shown, *POSES] if width >= WIDE else shown
 
 
+def _needed(figures: Sequence[Figures], columns: Sequence[Column]) -> int:
+    """Characters that a table takes without a word being broken."""
+    widest = max(len("vehicle"), *(len(one.name) for one in figures)) if figures else 7
+    cells = [
+        [*column.name.split("\n"), column.unit, *(column.cell(one) for one in figures)]
+        for column in columns
+    ]
+    # A space before and one behind each column, but not around the table.
+    return min(widest, 20) + sum(2 + max(map(len, texts)) for texts in cells)
+
+
 def _summary(outcome: Outcome, vehicles: int) -> str:
     done, elapsed = outcome.done, outcome.elapsed
     how = f"stopped at {done:.3f} s of {outcome.wanted:g} s" if outcome.stopped else f"{done:.3f} s"
     factor = f": {done / elapsed:.3g} times real time" if done and elapsed > 0.0 else ""
-    count = f"{vehicles} vehicle{'' if vehicles == 1 else 's'}"
-    return f"{how} in {elapsed:.3f} s{factor}, {count}"
+    return f"{how} in {elapsed:.3f} s{factor}, {counted(vehicles, 'vehicle')}"
 
 
 @contextmanager

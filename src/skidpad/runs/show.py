@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from .. import record
 from ..arrays import Array
+from ..brief import brief_repr
 from ..errors import SkidpadError
 from ..model import Vehicle
 from ..recording.recording import Recording
@@ -34,6 +35,8 @@ class InputColumn(NamedTuple):
     """Inputs of one name and model are compared with each other."""
     span: float | None
     """From its lowest to its highest value; None where the vehicle's limits do not say."""
+
+    __repr__ = brief_repr
 
 
 def input_columns(vehicle: Vehicle, owner: int) -> list[InputColumn]:
@@ -63,6 +66,8 @@ class Segment(NamedTuple):
     """(S, channels of the stage); inputs are those that led to the sample."""
     scans: Sequence[ScanAt] = ()
     """What lidars saw."""
+
+    __repr__ = brief_repr
 
 
 class Show(Protocol):

@@ -13,6 +13,7 @@ import numpy as np
 
 from .. import record
 from ..arrays import Array
+from ..brief import brief_repr
 from ..errors import InvalidValue, SkidpadError
 from ..model import Vehicle
 from ..plane.pose import rotated
@@ -38,6 +39,8 @@ class Driver(NamedTuple):
     start: Any = None
     """State at the beginning: a record or a mapping; zero if None."""
 
+    __repr__ = brief_repr
+
 
 Source = Callable[[int], Mapping[str, Trajectory]]
 """The next so many steps of each vehicle; the first sample is the last of before."""
@@ -60,6 +63,8 @@ class TrajectoryShow:
         still: lines, polygons and discs on the ground, by the fields of `Stage`. Vehicles that
             touch discs are said to collide with them.
     """
+
+    __repr__ = brief_repr
 
     def __init__(
         self,

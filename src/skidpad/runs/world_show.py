@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from ..arrays import Array
+from ..brief import brief_repr
 from ..errors import SkidpadError
 from ..recording.world_recorder import WorldRecorder
 from ..stage.film import ScanAt
@@ -42,6 +43,8 @@ class WorldShow:
 
     error: SkidpadError | None
     picture: Picture | None = None
+
+    __repr__ = brief_repr
 
     def __init__(
         self,

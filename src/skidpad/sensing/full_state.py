@@ -8,6 +8,7 @@ from functools import cached_property
 from typing import Annotated, Any, NamedTuple
 
 from .. import record
+from ..brief import brief_repr
 from ..errors import InvalidValue
 from ..model import Vehicle
 from ..record import is_record_type
@@ -30,6 +31,8 @@ class FullState(Sensor):
     """The channel of each field, in the order of the reading."""
     units: Mapping[str, Unit] = field(default_factory=dict[str, Unit])
     """Units of the fields, for the record and the columns; pure numbers where not given."""
+
+    __repr__ = brief_repr
 
     def __post_init__(self) -> None:
         if not self.fields:

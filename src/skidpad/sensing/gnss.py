@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..arrays import Array
+from ..brief import brief_repr
 from ..errors import InvalidValue
 from ..plane.geodesy import NULL_ISLAND, Origin, check_origin, degree, place_in_world
 from ..plane.rotation import Vector, turned
@@ -90,6 +91,8 @@ class Gnss(Sensor):
     """Where there is reception, as a function of x and y in m; None for everywhere."""
     outages: tuple[tuple[float, float], ...] = ()
     """Times without reception, each (from, to) in s, the ends included."""
+
+    __repr__ = brief_repr
 
     def __post_init__(self) -> None:
         checked_mounting("Gnss", self.mounting)

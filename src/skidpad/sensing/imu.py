@@ -10,6 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import NamedTuple
 
+from ..brief import brief_repr
 from ..checks import must_be
 from ..errors import InvalidValue
 from ..ops import cos, sin
@@ -82,6 +83,8 @@ class Imu(Sensor):
     """Errors in rad/s: density in rad/s/√Hz, walk in rad/s/√s, which is rad/s²/√Hz."""
     g: float = STANDARD_GRAVITY
     """Gravity in m/s²; 0 for readings of a program that leaves it out."""
+
+    __repr__ = brief_repr
 
     def __post_init__(self) -> None:
         checked_mounting("Imu", self.mounting)

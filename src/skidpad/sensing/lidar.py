@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ..arrays import Array
+from ..brief import brief_repr
 from ..checks import must_be
 from ..errors import InvalidValue
 from ..plane.polygon import edges_at
@@ -81,6 +82,8 @@ class Lidar:
     distorted: bool = False
     """Whether the beams of a scan are cast one after the other over 1/rate, the last one at its
     time stamp, from where the moving vehicle is then; needs a rate."""
+
+    __repr__ = brief_repr
 
     def __post_init__(self) -> None:
         check_knobs("Lidar", self.rate, self.delay, self.dropout)
@@ -260,9 +263,13 @@ class Scan(NamedTuple):
     angles: Array = NO_ANGLES
     """Of the beams from the sensor's x axis in rad, positive to the left, read-only."""
 
+    __repr__ = brief_repr
+
 
 class LidarRunner:
     """One lidar on one vehicle, step by step."""
+
+    __repr__ = brief_repr
 
     def __init__(self, lidar: Lidar, scene: Scene, seed: int = 0, vehicle: int = 0) -> None:
         self.lidar, self.seed, self.vehicle = lidar, seed, vehicle

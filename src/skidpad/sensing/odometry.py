@@ -14,6 +14,7 @@ from typing import Annotated, Any, NamedTuple
 import numpy as np
 
 from ..arrays import Array
+from ..brief import brief_repr
 from ..errors import InvalidValue
 from ..ops import abs, cos, floor, sin, sqrt, where
 from ..plane.pose import Pose, relative, rotated, unrotated
@@ -126,6 +127,8 @@ class Odometry(Sensor):
     """Errors of omega in rad/s."""
     growth: Growth = NO_GROWTH
     """Errors that grow with the way."""
+
+    __repr__ = brief_repr
 
     def __post_init__(self) -> None:
         checked_mounting("Odometry", self.mounting)

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..arrays import Array
+from ..brief import brief_repr
 from ..errors import InvalidValue
 from ..record import unknown_name
 
@@ -29,6 +30,8 @@ class Readings:
     """The readings, (n, vehicles, fields)."""
     valid: NDArray[np.bool_]
     """Whether a vehicle got the sample, (n, vehicles)."""
+
+    __repr__ = brief_repr
 
     def __getitem__(self, name: str) -> Array:
         if name not in self.names:

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
+from ..brief import brief_repr
 from ..checks import must_be
 from ..errors import InvalidValue
 from ..random.streams import checked_vehicles
@@ -97,6 +98,8 @@ class Runner:
     What it gives depends on the seed, the number of the vehicle, the name of the sensor and what it
     is shown, and not on other sensors or vehicles.
     """
+
+    __repr__ = brief_repr
 
     def __init__(self, sensor: Sampled, seed: int, vehicle: int) -> None:
         if checked_vehicles(vehicle).size != 1 or np.ndim(vehicle):

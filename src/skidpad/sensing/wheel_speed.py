@@ -15,6 +15,7 @@ import numpy as np
 
 from ..arrays import Array
 from ..body import body_of
+from ..brief import brief_repr
 from ..checks import must_be
 from ..components.wheel import contact_velocities, in_wheel_frame
 from ..errors import InvalidValue
@@ -91,6 +92,8 @@ class WheelSpeed(Sensor):
     """Pulses per turn of an encoder; None for a speed that is not counted."""
     channel: Channel = PERFECT
     """Errors of each wheel, independent of each other, in rad/s; before the encoder counts."""
+
+    __repr__ = brief_repr
 
     def __post_init__(self) -> None:
         must_be("WheelSpeed.radius", self.radius, positive, "m")

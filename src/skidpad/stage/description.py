@@ -12,6 +12,7 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
+from ..brief import brief_repr
 from ..errors import InvalidValue
 
 VERSION = 1
@@ -80,6 +81,8 @@ class Body:
     model: str = ""
     """Name of its vehicle model."""
 
+    __repr__ = brief_repr
+
 
 @dataclass(frozen=True)
 class Scan:
@@ -108,6 +111,8 @@ class Polygon:
     name: str = ""
     colour: str = ""
 
+    __repr__ = brief_repr
+
 
 @dataclass(frozen=True)
 class Line:
@@ -117,6 +122,8 @@ class Line:
     kind: str = "line"
     """"line", "boundary", "centre", "reference", "band"."""
     colour: str = ""
+
+    __repr__ = brief_repr
 
 
 @dataclass(frozen=True)
@@ -142,6 +149,8 @@ class Grid:
     cells: bytes
     """One byte per cell: 255 occupied, 0 free, between unknown."""
 
+    __repr__ = brief_repr
+
 
 @dataclass(frozen=True)
 class Stage:
@@ -155,6 +164,8 @@ class Stage:
     lines: tuple[Line, ...] = ()
     discs: tuple[Disc, ...] = ()
     grids: tuple[Grid, ...] = ()
+
+    __repr__ = brief_repr
 
     def body(self, name: str) -> Body:
         """A body by its name."""

@@ -30,6 +30,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from ..brief import brief_repr
 from ..errors import InvalidValue
 from ..extension import outer
 from . import Stage
@@ -53,6 +54,8 @@ class ScanAt(NamedTuple):
     ranges: NDArray[np.float32]
     """In m, from the first ray on; not finite or the largest range where nothing was hit."""
 
+    __repr__ = brief_repr
+
 
 @dataclass(frozen=True, eq=False)
 class Film:
@@ -67,6 +70,8 @@ class Film:
     """In the order of their times."""
     note: str = ""
     """Shown under the title: what was left out, where a recording ends early."""
+
+    __repr__ = brief_repr
 
     def __post_init__(self) -> None:
         times = np.ascontiguousarray(self.times, np.float64)

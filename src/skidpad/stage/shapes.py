@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 
 from ..body import Outline, body_of
 from ..body import Wheel as BodyWheel
+from ..brief import brief_repr
 from ..model import Vehicle
 from .description import Wheel
 
@@ -25,6 +26,8 @@ class BodyShape(NamedTuple):
     """From the hitch back to the trailer's axle."""
     hitch: str = ""
     """The field of the state with the trailer's heading from the vehicle's."""
+
+    __repr__ = brief_repr
 
 
 def shape_of(vehicle: Vehicle) -> BodyShape:

@@ -12,6 +12,8 @@ from ..world.contact.standing import standing_parts
 from ..world.scene.scene import OccupancyGrid, PropertyRegion, Scene
 from .description import Grid, Outline, Polygon
 
+_PROPERTIES = {"friction_mu": "friction", "friction_C_rr": "rolling resistance"}
+
 
 def still_life(scene: Scene) -> dict[str, Any]:
     """Polygons and grids of a stage, by the names of its fields."""
@@ -26,9 +28,18 @@ def still_life(scene: Scene) -> dict[str, Any]:
     for element in scene.elements:
         # One without ends would be drawn over everything.
         if isinstance(element, PropertyRegion) and np.isfinite(_box(element)).all():
-            polygons.append(Polygon(_box(element), "region", element.name))
+            polygons.append(Polygon(_box(element), "region", _words(element)))
     grids = [_grid(e) for e in scene.elements if isinstance(e, OccupancyGrid)]
     return {"polygons": tuple(polygons), "grids": tuple(grids)}
+
+
+def _words(region: PropertyRegion) -> str:
+    """What is so in a region, for those who look at it."""
+    value = region.value
+    if region.name == "gps_no_coverage" and isinstance(value, bool):
+        return "no GNSS" if value else "GNSS"
+    shown = f"{value:g}" if isinstance(value, (int, float)) else str(value)
+    return f"{_PROPERTIES.get(region.name, region.name)} {shown}"
 
 
 def _placed(outline: Any, pose: Moving) -> Outline:

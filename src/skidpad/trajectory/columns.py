@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from .. import record
 from ..arrays import Array
+from ..brief import brief_repr, shortened
 from ..errors import InvalidValue
 from ..units import Unit
 
@@ -36,6 +37,8 @@ class Column(NamedTuple):
     role: Role
     values: Array
     """One value per sample, read-only. May hold NaN: a recording keeps what happened."""
+
+    __repr__ = brief_repr
 
 
 class Sample(Mapping[str, float]):
@@ -69,7 +72,7 @@ class Sample(Mapping[str, float]):
 
     def __repr__(self) -> str:
         values = ", ".join(f"{name}={value:g}" for name, value in self._values.items())
-        return f"Sample(t={self.t:g}, {values})"
+        return shortened(f"Sample(t={self.t:g}, {values})")
 
 
 Group = tuple[type, ArrayLike]

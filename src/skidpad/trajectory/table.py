@@ -10,6 +10,7 @@ import numpy as np
 
 from .. import record
 from ..arrays import Array
+from ..brief import counted, listed, shortened
 from ..errors import InvalidValue
 from ..units import Unit
 from .columns import PREFIXES, ROLES, Column, Role, Sample, check_time, checked, frozen, span
@@ -169,14 +170,15 @@ class Table:
         return type(self), kept
 
     def __repr__(self) -> str:
-        lines = [f"{self.name or 'Trajectory'}: {len(self)} samples, {span(self.t)}"]
+        count = counted(len(self), "sample")
+        lines = [f"{self.name or 'Trajectory'}: {count}, {span(self.t)}"]
+        if self.error is not None:
+            lines.append(f"ended early: {type(self.error).__name__}: {self.error}")
         for role in ROLES:
             shown = [f"{c.name} [{c.unit}]" for c in self.columns if c.role == role]
             if shown:
-                lines.append(f"{role}s: {', '.join(shown)}")
-        if self.error is not None:
-            lines.append(f"ended early: {type(self.error).__name__}: {self.error}")
-        return f"<{'; '.join(lines)}>"
+                lines.append(f"{role}s: {listed(shown)}")
+        return shortened(f"<{'; '.join(lines)}>")
 
     def same_data(self, other: Table) -> bool:
         """Whether time, names, units, roles and every bit of every value agree."""

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from ..brief import counted
 from ..controllers import keyboard
 from ..errors import InvalidValue, SimulatorInUse
 from ..extension import outer
@@ -281,7 +282,8 @@ class World:
 
     def __repr__(self) -> str:
         return (
-            f"<World of {len(self.vehicles)} vehicles, {len(self.scene.blocks)} blocks, "
+            f"<World of {counted(len(self.vehicles), 'vehicle')}, "
+            f"{counted(len(self.scene.blocks), 'block')}, "
             f"t = {self.time:.3f} s, steps of {self.dt * 1000:g} ms>"
         )
 

@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ...arrays import AnyArray
+from ...brief import brief_repr
 
 __all__ = ["Advance", "Drive", "in_threads"]
 
@@ -30,6 +31,8 @@ class Drive(NamedTuple):
     """Make a step with a row; the state stays inside."""
     state: Callable[[], Any]
     """The state reached."""
+
+    __repr__ = brief_repr
 
 
 def in_threads(advance: Advance, threads: int) -> Advance:

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+from ...brief import brief_repr
 from ...units import m_s, m_s2, one, rad, rad_s, s
 from .messages import ControlMode, Gear, HazardLights, TurnIndicators
 from .pose import Pose, Quaternion
@@ -42,6 +43,8 @@ class Odometry(NamedTuple):
     twist_covariance: Covariance
     """All zero."""
 
+    __repr__ = brief_repr
+
 
 class PoseReport(NamedTuple):
     """The pose of the odometry with the covariance of a scan matcher."""
@@ -50,6 +53,8 @@ class PoseReport(NamedTuple):
     frame: str
     pose: Pose
     covariance: Covariance
+
+    __repr__ = brief_repr
 
 
 class VelocityReport(NamedTuple):
@@ -82,6 +87,8 @@ class AccelerationReport(NamedTuple):
     """Centripetal: v_x * omega, positive to the left."""
     covariance: Covariance
 
+    __repr__ = brief_repr
+
 
 class ImuReport(NamedTuple):
     """An ideal inertial unit: no gravity, no noise but that of the orientation."""
@@ -97,6 +104,8 @@ class ImuReport(NamedTuple):
     orientation_covariance: Covariance
     omega_covariance: Covariance
     acceleration_covariance: Covariance
+
+    __repr__ = brief_repr
 
 
 class ControlModeReport(NamedTuple):
@@ -148,6 +157,8 @@ class Transform(NamedTuple):
     pose: Pose
     """`pose.x`, `pose.y`, `pose.z` are the translation, `pose.orientation` the rotation."""
 
+    __repr__ = brief_repr
+
 
 class Reports(NamedTuple):
     """Everything reported at one tick; None for what is not published then.
@@ -174,3 +185,5 @@ class Reports(NamedTuple):
     """Only for `ACTUATION_CMD...` models that have a map."""
     rejected: int = 0
     """Commands, requests and ticks rejected so far; see `PlanningSimulator.rejected`."""
+
+    __repr__ = brief_repr

@@ -21,6 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...arrays import Array
+from ...brief import brief_repr
 from ...checks import positive
 from ...errors import InvalidValue
 from ...plane.line import lengths
@@ -60,6 +61,8 @@ class Lane:
     name: str = "lane"
     """Begins the errors."""
 
+    __repr__ = brief_repr
+
     def __post_init__(self) -> None:
         centre = _points(f"{self.name} centre line", self.centre, 3, 2)
         still = np.flatnonzero(lengths(centre[:, :2]) < SAME_PLACE)
@@ -78,6 +81,8 @@ class Lane:
 
 class Road:
     """Lanes, and the pitch of a vehicle that stands on them."""
+
+    __repr__ = brief_repr
 
     def __init__(self, lanes: Iterable[Lane]) -> None:
         self.lanes = tuple(lanes)

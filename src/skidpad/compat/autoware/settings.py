@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from typing import Any
 
+from ...brief import brief_repr
 from ...checks import finite
 from ...errors import InvalidValue
 from ...units import m, m_s, rad
@@ -42,6 +43,8 @@ class Settings:
     """Whether gravity acts along a sloping road. The pitch is reported either way."""
     enable_pub_steer: bool = True
     """Whether the steering angle is reported."""
+
+    __repr__ = brief_repr
 
     @property
     def period(self) -> float:

@@ -32,6 +32,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
+from ...brief import brief_repr
 from ...checks import finite, flag, one_of, whole
 from ...errors import InvalidValue, SimulationDiverged
 from ...units import m, m_s, rad, s
@@ -88,6 +89,8 @@ class PlanningSimulator:
     Every method checks what it is given. A rejected call raises `InvalidValue`, changes nothing and
     is counted in `rejected`.
     """
+
+    __repr__ = brief_repr
 
     def __init__(
         self,

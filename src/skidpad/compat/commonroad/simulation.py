@@ -13,6 +13,7 @@ import numpy as np
 
 from ... import record
 from ...arrays import Array
+from ...brief import brief_repr, shortened
 from ...checks import one_of
 from ...errors import InvalidValue
 from ...integrate.base import Integrator
@@ -45,6 +46,8 @@ class Setup(NamedTuple):
     steps: int
     substeps: int
     """Steps of the integrator within dt."""
+
+    __repr__ = brief_repr
 
 
 class _Call(NamedTuple):
@@ -116,6 +119,10 @@ class Simulation:
         self._motions: dict[Any, Motion] = {}
         self._last: tuple[_Call, Outcome | None] | None = None
         self.reset(seeds.fresh() if seed is None else seed)
+
+    def __repr__(self) -> str:
+        models = f"{type(self._disturbance).__name__}, {type(self._sensor).__name__}"
+        return shortened(f"<Simulation of {self._vehicle!r}: {models}, seed {self._seed}>")
 
     @property
     def vehicle_model(self) -> Vehicle:

@@ -13,6 +13,7 @@ from typing import Any, overload
 
 import numpy as np
 
+from ...brief import brief_repr
 from ...checks import must_be, one_of
 from ...components.ackermann import (
     Twist,
@@ -57,6 +58,8 @@ class Engine:
     The base point stands at the origin at first, at rest and with straight wheels. A rejected call
     raises `InvalidValue` and changes nothing.
     """
+
+    __repr__ = brief_repr
 
     def __init__(
         self,

@@ -13,6 +13,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
+from ...brief import brief_repr
 from ...errors import InvalidValue
 from ...files import reading, yaml_of
 from ...units import m, rad
@@ -53,6 +54,8 @@ class TruckModel:
     frames: Frames
     servo_home_angles: tuple[rad, rad]
     """Angles of the left and the right servo at which the wheels are straight; not used."""
+
+    __repr__ = brief_repr
 
     @cached_property
     def placed_frames(self) -> Frames:

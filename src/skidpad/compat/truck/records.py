@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 
 from numpy.typing import NDArray
 
+from ...brief import brief_repr
 from ...components.ackermann import Twist, WheelSpin
 from ...units import m, m_s, m_s2, per_s, rad, rad_s, s
 
@@ -99,3 +100,5 @@ class EngineState(NamedTuple):
     """What the gyroscope of the IMU shows, with its noise."""
     accel_linear_acceleration: SpecificForce
     """What the accelerometer of the IMU shows, with its noise."""
+
+    __repr__ = brief_repr

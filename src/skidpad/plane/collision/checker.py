@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...arrays import Array, Mask
+from ...brief import brief_repr
 from ...errors import InvalidValue
 from ...workers import spread
 from ..maps.map import Map
@@ -37,6 +38,8 @@ class Checker:
     areas and occupied cells include their borders and what is inside. No shape is approximated;
     coordinates are rounded to float64, which at 1 km from the origin is 1e-13 m.
     """
+
+    __repr__ = brief_repr
 
     def __init__(self, map_: Map) -> None:
         if not isinstance(map_, Map):

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...arrays import Array
+from ...brief import brief_repr
 from ...checks import finite, positive
 from ...errors import InvalidValue
 from ...units import m
@@ -28,6 +29,8 @@ class Footprint:
 
     parts: tuple[Array, ...]
     """Corners of each part, counter-clockwise, shape (k, 2); parts may overlap."""
+
+    __repr__ = brief_repr
 
     def __post_init__(self) -> None:
         parts = tuple(_convex(f"part {k}", part) for k, part in enumerate(self.parts))

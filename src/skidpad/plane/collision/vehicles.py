@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...arrays import Array
+from ...brief import brief_repr
 from ...errors import InvalidValue
 from .footprint import Footprint, poses_of
 
@@ -23,6 +24,8 @@ class Contacts(NamedTuple):
     """Numbers i < j of the two, shape (P, 2)."""
     fractions: Array
     """Where in the motion, 0 to 1, each pair first touches, shape (P,)."""
+
+    __repr__ = brief_repr
 
 
 class _Shapes(NamedTuple):

@@ -17,6 +17,7 @@ from typing import Literal, NamedTuple
 import numpy as np
 
 from ...arrays import Array, Mask
+from ...brief import brief_repr
 from ..polygon import enclosed, ring_edges
 
 Inside = Literal["auto", "solid", "free"]
@@ -35,6 +36,8 @@ class Polygon(NamedTuple):
 
     outline: Array
     holes: tuple[Array, ...] = ()
+
+    __repr__ = brief_repr
 
 
 class Areas(NamedTuple):

@@ -9,6 +9,7 @@ from typing import Any, cast
 import numpy as np
 
 from ...arrays import Array
+from ...brief import brief_repr
 from ...units import m, rad
 from ..polygon import frozen, points_of
 from ..pose import points_to_body
@@ -28,6 +29,8 @@ class DistanceField:
     """Edge of a cell in m."""
     origin: tuple[m, m, rad]
     """Pose (x, y, yaw) of the lower left corner of the lower left cell."""
+
+    __repr__ = brief_repr
 
     def at(self, points: Any) -> Array:
         """Distances at points (x, y) in m, linear between the middles of cells; edge values beyond.

@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ...arrays import Array
+from ...brief import brief_repr
 from ...errors import InvalidValue
 from ...units import m
 from ..line import Line, lengths
@@ -38,6 +39,8 @@ class CentreLine:
 
     rows: Array
     """One row per point; on a closed track the last is the first one again, a lap further."""
+
+    __repr__ = brief_repr
 
     @classmethod
     def of(cls, map_: Map) -> CentreLine:

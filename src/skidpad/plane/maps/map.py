@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...arrays import Array, Mask
+from ...brief import counted, shortened
 from ...checks import not_negative, one_of, positive, whole
 from ...errors import InvalidValue
 from ...extension import outer
@@ -303,13 +304,13 @@ class Map:
 
     def __repr__(self) -> str:
         parts = [
-            f"{len(self.segments)} segments",
-            f"{len(self.polygons)} solid areas" if self.polygons else "",
+            counted(len(self.segments), "segment"),
+            counted(len(self.polygons), "solid area") if self.polygons else "",
             repr(self.grid) if self.grid is not None else "",
-            f"{len(self.cones)} cones" if len(self.cones) else "",
+            counted(len(self.cones), "cone") if len(self.cones) else "",
             "a centre line" if self.centre_line is not None else "",
         ]
-        return f"<Map {self.name!r}: {', '.join(part for part in parts if part)}>"
+        return shortened(f"<Map {self.name!r}: {', '.join(part for part in parts if part)}>")
 
 
 def from_shapes(

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ...brief import brief_repr
 from ...errors import InvalidValue
 from ..polygon import frozen
 
@@ -40,6 +41,8 @@ class Fan:
     """As `VIEW`, of a sensor at 0; None if the angles are not evenly spaced."""
     backwards: bool
     """Whether the angles fall, so that the blocks are in reverse order."""
+
+    __repr__ = brief_repr
 
     def __len__(self) -> int:
         return len(self.angles)

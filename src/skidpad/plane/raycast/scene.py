@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...arrays import Array
+from ...brief import brief_repr
 from ...extension import outer
 from ...workers import spread
 from ..maps.contour import border_segments
@@ -39,6 +40,8 @@ class Scene:
     gap. A ray along a segment meets its nearer end. A sensor on a segment, or within an occupied
     cell of a grid, has range 0 along every ray. Segments without length are not seen.
     """
+
+    __repr__ = brief_repr
 
     def __init__(self, segments: Any = (), grid: Grid | None = None) -> None:
         rows = with_hidden_backs(rows_of(segments_of(segments)))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from ...brief import counted
 from ...run.monte_carlo import MonteCarlo
 from ..figures.fan import draw_fans
 from ..layout import new_figure
@@ -17,14 +18,16 @@ MOST_FANS = 3
 
 def monte_carlo_html(study: MonteCarlo) -> str:
     """The page of a Monte Carlo."""
-    about = f"{study.runs} runs of {study.t[-1]:g} s, seed {study.seed}"
+    about = f"{counted(study.runs, 'run')} of {study.t[-1]:g} s, seed {study.seed}"
     lost = study.diverged
     return page(
         heading("Monte Carlo", about),
         _fans(study),
         _events(study),
-        warning(f"{len(lost)} runs diverged and do not count after that") if lost else "",
-        folded(f"{len(study.quantities)} quantities at the end", _ends(study)),
+        warning(f"{counted(len(lost), 'run')} diverged: not counted after that") if lost else "",
+        folded(
+            counted(len(study.quantities), "quantity", "quantities") + " at the end", _ends(study)
+        ),
     )
 
 

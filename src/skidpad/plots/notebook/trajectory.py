@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from ...brief import counted
 from ...trajectory.columns import ROLES, span
 from ...trajectory.trajectory import Trajectory
 from ..figures.path import draw_path
@@ -23,10 +24,10 @@ def trajectory_html(run: Trajectory) -> str:
     """The page of a trajectory."""
     ended = "" if run.error is None else warning(f"ended early: {run.error}")
     return page(
-        heading(run.name or "trajectory", f"{len(run)} samples, {span(run.t)}"),
+        heading(run.name or "trajectory", f"{counted(len(run), 'sample')}, {span(run.t)}"),
         beside(_drawing(run), table((), _figures(run), [1])),
         ended,
-        folded(f"{len(run.columns)} columns", _columns(run)),
+        folded(counted(len(run.columns), "column"), _columns(run)),
     )
 
 
@@ -40,9 +41,11 @@ def _figures(run: Trajectory) -> list[tuple[str, str, str]]:
     whole = speed(run)
     if whole is not None:
         figures.append(("top speed", short(_most(whole)), "m/s"))
-    for name, words in (("a_x", "acceleration forward"), ("a_y", "acceleration to the side")):
+    # Least and most with their signs: a car that only brakes has no acceleration forward.
+    for name, words in (("a_x", "acceleration forward"), ("a_y", "acceleration to the left")):
         if name in run:
-            figures.append((f"largest {words}", short(_most(np.abs(run[name]))), "m/s²"))
+            least, most = -_most(-run[name]), _most(run[name])
+            figures.append((words, f"{short(least)} to {short(most)}", "m/s²"))
     return figures
 
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ...arrays import Array
+from ...brief import counted
 from ...stage import Stage
 from ...stage.world_stage import WorldStage
 from ...world.world import World
@@ -29,7 +30,8 @@ def world_html(world: World) -> str:
     """The page of a world."""
     scene = world.scene
     about = (
-        f"{len(world.vehicles)} vehicles, {len(scene.blocks)} blocks, t = {world.time:.3f} s, "
+        f"{counted(len(world.vehicles), 'vehicle')}, {counted(len(scene.blocks), 'block')}, "
+        f"t = {world.time:.3f} s, "
         f"steps of {1000.0 * world.dt:g} ms"
     )
     stage = WorldStage(world).stage

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from ... import record
 from ...arrays import Array
+from ...brief import counted, shortened
 from ...errors import InvalidValue
 from ...extension import outer
 from ...progress import Choice, watching
@@ -231,11 +232,11 @@ class MonteCarlo:
         return kept[name]
 
     def __repr__(self) -> str:
-        lines = [f"Monte Carlo: {self.runs} runs of {self.t[-1]:g} s, seed {self.seed}"]
+        lines = [f"Monte Carlo: {counted(self.runs, 'run')} of {self.t[-1]:g} s, seed {self.seed}"]
         for name in self.quantities:
             low, high = self._tally.quantiles[name][-1][[0, -1]]
             lines.append(f"{name}: {low:.4g} to {high:.4g} at the end")
         lines += [f"{name}: {self.probability(name)}" for name in self.events]
         if self.diverged:
-            lines.append(f"{len(self.diverged)} runs diverged")
-        return f"<{'; '.join(lines)}>"
+            lines.append(f"{counted(len(self.diverged), 'run')} diverged")
+        return shortened(f"<{'; '.join(lines)}>")

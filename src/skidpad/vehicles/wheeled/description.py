@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from ... import record
+from ...brief import brief_repr
 from ...checks import finite, must_be
 from ...components.drivetrain import DRIVETRAINS, Splits
 from ...components.wheel_friction import Ellipse, Friction, Law, WardIagnemma
@@ -75,6 +76,8 @@ class Chassis:
     angular_damping: float | None = None
     """Resistance to turning per inertia in 1/s; 0.1 if None."""
 
+    __repr__ = brief_repr
+
     def __post_init__(self) -> None:
         must_be("chassis mass", self.mass, positive)
         if len(self.shape) < 3:
@@ -117,6 +120,8 @@ class Control:
     set_point: Mapping[str, float] = field(default_factory=dict[str, float])
     """What it is told before anyone commands it, by names of its input."""
 
+    __repr__ = brief_repr
+
 
 @dataclass(frozen=True)
 class Description:
@@ -140,6 +145,8 @@ class Description:
     """Friction limits the whole force of a wheel, not along and across each on its own."""
     loads: str = "dynamic"
     """"dynamic": acceleration moves load between the wheels; "static": it does not."""
+
+    __repr__ = brief_repr
 
     def __post_init__(self) -> None:
         if self.kind not in KINDS:

@@ -44,7 +44,7 @@ class Access:
         if not self._answers_to(_name(host)):
             return f"this server does not go by the name {host[:80]!r}"
         origin = headers.get("origin")
-        if origin is not None and urlsplit(origin).netloc != host:
+        if origin is not None and _place(origin) != host:
             return "the page that asks is not from this server"
         if self.token is not None:
             token = query.get("token") or cookies.get(COOKIE) or ""
@@ -55,6 +55,14 @@ class Access:
     def _answers_to(self, name: str) -> bool:
         # With a token a foreign name is no danger, and nobody knows all names of this machine.
         return name in (*_HERE, self.host.strip("[]")) or self.token is not None
+
+
+def _place(origin: str) -> str | None:
+    """Name and port in an Origin header; None of one that is none."""
+    try:
+        return urlsplit(origin).netloc
+    except ValueError:
+        return None
 
 
 def _name(host: str) -> str:

@@ -43,6 +43,7 @@ class LiveServer:
         import uvicorn
 
         from .app import application
+        from .gate import Gate, guarded_protocol
 
         if token is None and not is_local(host):
             token = new_token()
@@ -50,10 +51,12 @@ class LiveServer:
         self.host, self.port = host, int(self._listener.getsockname()[1])
         self.token = token
         """What others need to come in; None: nothing."""
+        self._gate = Gate()
         config = uvicorn.Config(
             application(session, Access(host, token)),
             log_level="warning",
             access_log=False,
+            http=guarded_protocol(self._gate),
             ws="websockets-sansio",
             # Frames are floats that hardly shrink, and packing them once per viewer is dear.
             ws_per_message_deflate=False,
@@ -63,6 +66,11 @@ class LiveServer:
         )
         self._server: Any = uvicorn.Server(config)
         self._thread: threading.Thread | None = None
+
+    @property
+    def connections(self) -> int:
+        """How many are open, of viewers and of strangers."""
+        return self._gate.count
 
     @property
     def url(self) -> str:
@@ -84,6 +92,11 @@ class LiveServer:
             if not self._thread.is_alive():
                 raise InvalidValue(f"the server at {self.url} did not start")
             time.sleep(0.01)
+
+    @property
+    def running(self) -> bool:
+        """Whether a server that was started has not ended."""
+        return self._thread is not None and self._thread.is_alive()
 
     def stop(self) -> None:
         """End a server that was started."""

@@ -11,6 +11,7 @@ import { Figures } from "skidpad/figures.js";
 import { CAMERAS, Follower } from "skidpad/follow.js";
 import { listenToGestures } from "skidpad/gestures.js";
 import { listenToKeys, showHelp } from "skidpad/keys.js";
+import { LapTable } from "skidpad/lap_table.js";
 import { Plots } from "skidpad/plots.js";
 import { Scene } from "skidpad/scene.js";
 import { Transport } from "skidpad/transport.js";
@@ -19,6 +20,8 @@ import { View } from "skidpad/view.js";
 
 /** Numbers beside the picture are renewed this often, in ms: faster than one reads. */
 const SIDE_EVERY = 50;
+/** Curves in one plot: more cannot be told apart. */
+const MOST_COMPARED = 8;
 
 export class App {
   constructor() {
@@ -53,7 +56,8 @@ export class App {
       speed: (value) => this.setSpeed(value), start: () => this.seek(this.clock.begin),
       loop: () => { this.clock.loop = !this.clock.loop; this.changed(); }, changed: wake,
     });
-    tabControl(this.plots, wake);
+    this.lapTable = new LapTable(byId("laps"), (time) => this.seek(time));
+    this.offerTabs = tabControl(this.plots, wake);
     this.toggleTheme = themeControl(wake);
     byId("help-button").replaceChildren(icon("help"));
     byId("help-button").addEventListener("click", () => showHelp(Boolean(this.live)));
@@ -120,6 +124,7 @@ export class App {
     const many = bodies.vehicles.length;
     const long = this.live || many > 6 || series.end - series.begin > 120;
     this.scene.trailSeconds = many > 300 ? 2 : many > 50 ? 4 : long ? 15 : Infinity;
+    this.scene.wholePaths = !this.live;
     this.scene.layers.labels = many > 1 && many <= 40;
     this.scene.resize();
     this.fit(false);
@@ -132,9 +137,11 @@ export class App {
     const { bodies } = this.scene;
     const body = k < 0 ? null : bodies.list[k];
     this.vehicleList.show(bodies, k);
+    this.plots.vehicles = comparable(bodies, k);
     this.figures.setBody(this.stage, body);
     this.plots.setBody(this.stage, body);
     this.values.setBody(this.stage, body, this.plots.own);
+    this.offerTabs(!this.live && this.lapTable.setBody(body, this.series));
     this.transport.stripOf = k;
     this.speed = body && speedOf(body);
     if (this.follower.mode !== "free") this.setCamera(this.follower.mode);
@@ -287,4 +294,13 @@ export class App {
 
   /** Pictures per second while something moves. */
   fps() { return this.frameTime ? 1 / this.frameTime : 0; }
+}
+
+/** The vehicles whose curves can be shown together, the chosen one first. */
+function comparable(bodies, chosen) {
+  const others = bodies.vehicles.filter((k) => k !== chosen);
+  const shown = (chosen < 0 ? others : [chosen, ...others]).slice(0, MOST_COMPARED);
+  // Each in its colour on the ground; colours that a film gives may be shades of one.
+  const given = shown.some((k) => bodies.colours[k].given);
+  return shown.map((k, place) => ({ body: bodies.list[k], colour: given ? place : bodies.colours[k].number }));
 }

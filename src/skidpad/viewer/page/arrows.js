@@ -15,7 +15,7 @@ export class ArrowPainter {
     this.own = bodies.vehicles.map((k) => {
       const body = stage.bodies[k];
       const wheels = body.wheels.filter((w) => w.F_x !== null || w.F_y !== null);
-      return { k, wheels, acceleration: accelerationsOf(body), scale: 0 };
+      return { k, wheels, acceleration: accelerationsOf(body, stage), scale: 0 };
     }).filter((one) => one.wheels.length || one.acceleration);
     this.any = this.own.length > 0;
   }

@@ -2,6 +2,9 @@
 
 import { roundStep } from "skidpad/ground.js";
 
+/** Numbers so small, in the unit of the screen, are the rounding of 0. */
+const FLAT = 1e-4;
+
 /** Round ends and a step for values from low to high, about `parts` steps apart. */
 export function niceRange(low, high, parts, { zero = false, floor = -Infinity } = {}) {
   let a = Number.isFinite(low) ? low : 0;
@@ -10,9 +13,10 @@ export function niceRange(low, high, parts, { zero = false, floor = -Infinity } 
     a = Math.min(a, 0);
     b = Math.max(b, 0);
   }
-  // A constant gets a span that does not blow up its rounding.
-  const least = Math.max(1e-6, 0.05 * Math.max(Math.abs(a), Math.abs(b)));
-  if (b - a < least) [a, b] = [a - least, b + least];
+  // A constant gets a span that does not blow up its rounding, and nothing at all one of 1.
+  const size = Math.max(Math.abs(a), Math.abs(b));
+  const least = size < FLAT ? 1 : 0.05 * size;
+  if (b - a < (size < FLAT ? FLAT : least)) [a, b] = [zero && a === 0 ? 0 : a - least, b + least];
   const step = roundStep((b - a) / parts);
   return { low: Math.floor(a / step + 1e-6) * step, high: Math.ceil(b / step - 1e-6) * step, step };
 }

@@ -46,12 +46,47 @@ export function speedOf(body) {
   return one === undefined ? null : derived("speed", "m/s", [one], (x) => Math.abs(x));
 }
 
+/** Least time over which velocities are compared, in s: the numbers of a film are rounded. */
+const OVER = 0.03;
+
+/** The acceleration of the body itself: the change of its velocity, walls and pushes included. */
+function felt(label, { v_x, v_y, omega }, along) {
+  const get = (s, i) => {
+    let a = i, b = i;
+    while (s.times[b] - s.times[a] < OVER && (a > 0 || b < s.count - 1)) {
+      if (a > 0) a--;
+      if (b < s.count - 1 && s.times[b] - s.times[a] < OVER) b++;
+    }
+    const dt = s.times[b] - s.times[a];
+    if (!(dt > 0)) return 0;
+    const change = (channel) => (s.get(channel, b) - s.get(channel, a)) / dt;
+    const turn = s.get(omega, i);
+    return (along ? change(v_x) - turn * s.get(v_y, i) : change(v_y) + turn * s.get(v_x, i)) / GRAVITY;
+  };
+  const at = (s) => {
+    const here = get(s, s.row);
+    return s.share === 0 || s.row + 1 >= s.count ? here : here + s.share * (get(s, s.row + 1) - here);
+  };
+  return { label, unit: "g", held: false, role: "derived", get, at };
+}
+
+/** Whether there is something to run into: then forces of tyres alone do not say how a body moves. */
+export function hasObstacles(stage) {
+  const walls = stage.polygons.some(({ kind }) => kind === "wall" || kind === "block");
+  return walls || stage.bodies.some(({ kind }) => kind === "block" || kind === "actor");
+}
+
 /** Acceleration along and across the body in g, or null. */
-export function accelerationsOf(body) {
+export function accelerationsOf(body, stage) {
   // Kinematic models give a_x, a_y of another frame beside a_long, a_lat; the latter are the body's.
   const ax = body.channels.a_long ?? body.channels.a_x;
   const ay = body.channels.a_lat ?? body.channels.a_y;
   if (ax === undefined || ay === undefined) return null;
+  const { v_x, v_y, omega } = body.channels;
+  const whole = v_x !== undefined && v_y !== undefined && omega !== undefined;
+  if (whole && stage && hasObstacles(stage)) {
+    return { x: felt("a_x", body.channels, true), y: felt("a_y", body.channels, false) };
+  }
   const inG = (a) => a / GRAVITY;
   return { x: derived("a_x", "g", [ax], inG), y: derived("a_y", "g", [ay], inG) };
 }
@@ -74,11 +109,16 @@ export function frictionUse(stage, body) {
     const places = along === undefined ? [across, across, load] : [along, across ?? along, load];
     // One force alone stands for both places above; it is then taken once.
     const force = along === undefined || across === undefined ? (a) => Math.abs(a) : Math.hypot;
-    return [derived(wheel, "F/F_z", places, (a, b, n) => (n > 1 ? force(a, b) / n : 0))];
+    return [derived(wheel, "× load", places, (a, b, n) => (n > 1 ? force(a, b) / n : 0))];
   });
 }
 
 /** The name of a channel as it is read: u_steer is the target of steer. */
 export function targetOf(body, name) {
   return body.channels[`u_${name}`];
+}
+
+/** A quantity in g as one in m/s². */
+export function inMetres(q) {
+  return { ...q, unit: "m/s²", get: (s, i) => GRAVITY * q.get(s, i), at: (s) => GRAVITY * q.at(s) };
 }

@@ -99,7 +99,7 @@ function storedTheme(name) {
 
 /** Tabs of the side and the stretch of time of the plots. */
 export function tabControl(plots, changed) {
-  const tabs = [["plots", "Plots"], ["values", "Values"]].map(([id, label]) => {
+  const tabs = [["plots", "Plots"], ["values", "Values"], ["laps", "Laps"]].map(([id, label]) => {
     const attributes = { type: "button", role: "tab", "aria-controls": id, "aria-selected": "false" };
     return make("button", { ...attributes, click: () => open(id) }, label);
   });
@@ -110,17 +110,28 @@ export function tabControl(plots, changed) {
     plots.stretch = Number(stretch.value);
     changed();
   });
-  byId("tabs").replaceChildren(...tabs, make("label", { class: "stretch" }, "show ", stretch));
+  const all = make("input", { type: "checkbox", id: "compare" });
+  all.addEventListener("change", () => plots.compare(all.checked));
+  const compare = make("label", { class: "stretch", title: "Curves of every vehicle in each plot" }, all, " all vehicles");
+  byId("tabs").replaceChildren(...tabs, compare, make("label", { class: "stretch" }, "show ", stretch));
   function open(id) {
     for (const tab of tabs) {
       const own = tab.getAttribute("aria-controls");
       tab.setAttribute("aria-selected", String(own === id));
       byId(own).hidden = own !== id;
     }
-    stretch.parentElement.hidden = id !== "plots";
+    stretch.parentElement.hidden = compare.hidden = id !== "plots";
+    compare.hidden ||= plots.vehicles.length < 2;
     changed();
   }
   open("plots");
+  /** Offer what there is: laps to look at, vehicles to compare. */
+  return (laps) => {
+    const [, , own] = tabs;
+    own.hidden = !laps;
+    const shown = tabs.find((tab) => tab.getAttribute("aria-selected") === "true");
+    open(shown === own && !laps ? "plots" : shown.getAttribute("aria-controls"));
+  };
 }
 
 /** The scale of the trails' colours. */

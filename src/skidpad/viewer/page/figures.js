@@ -14,7 +14,7 @@ export class Figures {
   }
 
   setBody(stage, body) {
-    this.gg.setBody(body);
+    this.gg.setBody(body, stage);
     this.tiles = body ? tilesOf(stage, body) : [];
     this.grid.replaceChildren(...this.tiles.map((tile) => tile.element));
     this.holder.hidden = !this.tiles.length && !this.gg.own;
@@ -42,7 +42,7 @@ function tilesOf(stage, body) {
     add("Speed", "m/s", (s) => fixed(speed.at(s), 1), true);
     add("", "km/h", (s) => fixed(3.6 * speed.at(s), 0));
   }
-  const a = accelerationsOf(body);
+  const a = accelerationsOf(body, stage);
   if (a) {
     add("Along", "g", (s) => fixed(a.x.at(s), 2));
     add("Across", "g", (s) => fixed(a.y.at(s), 2));

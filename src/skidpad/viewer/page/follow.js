@@ -25,7 +25,11 @@ export class Follower {
   begin(mode, pose) {
     this.mode = pose ? mode : "free";
     this.view.goal = null;
-    if (this.mode === "free") return;
+    if (this.mode === "free") {
+      // Without a vehicle to turn with, up is north again; a hand that drags ends the turn.
+      if (this.view.angle !== 0) this.view.goTo({ angle: 0 });
+      return;
+    }
     this.offX = this.view.x - pose.x;
     this.offY = this.view.y - pose.y;
   }

@@ -1,4 +1,4 @@
-// The g-g diagram: what the tyres gave so far, and where the vehicle is now.
+// The g-g diagram: how the vehicle was accelerated so far, and where the vehicle is now.
 //
 // As seen from above the vehicle: driving up, braking down, to the left left.
 
@@ -12,6 +12,8 @@ const MARGIN = 13;
 /** The bright part of the trail, in s. */
 const TRAIL = 2;
 const MOST_DOTS = 6000;
+/** End of the scale in g: no tyres and wings of vehicles on the ground give more. */
+const MOST = 6;
 
 export class GG {
   constructor(changed) {
@@ -28,8 +30,8 @@ export class GG {
     }).observe(this.element);
   }
 
-  setBody(body) {
-    this.own = body && accelerationsOf(body);
+  setBody(body, stage) {
+    this.own = body && accelerationsOf(body, stage);
     this.element.hidden = !this.own;
     this.cloudOf = "";
     this.most = 0;
@@ -60,7 +62,8 @@ export class GG {
     for (let i = from; i < series.count; i += stride) {
       most = Math.max(most, Math.abs(this.own.x.get(series, i)) || 0, Math.abs(this.own.y.get(series, i)) || 0);
     }
-    this.most = most;
+    // A crash is off the scale: all that came before and comes after would be a dot.
+    this.most = most = Math.min(most, MOST);
     this.step = roundStep(Math.max(most, 0.1) / 4);
     this.half = Math.max(this.step, Math.ceil((most * 1.02) / this.step) * this.step);
   }

@@ -3,10 +3,10 @@
 // A scan is drawn from where its lidar was when it was taken, so that walls stand still while the
 // vehicle moves on.
 
-import { theme } from "skidpad/colours.js";
+import { lineColour, theme } from "skidpad/colours.js";
 
-/** Lidars up to which the seen field is filled; beyond, only points are drawn. */
-const MOST_FANS = 40;
+/** Lidars up to which every seen field is filled; of more, that of the chosen vehicle is. */
+const MOST_FANS = 1;
 
 export class LidarPainter {
   constructor(stage, bodies) {
@@ -33,8 +33,17 @@ export class LidarPainter {
       this.#place(lidar, series, store.times[scan]);
       const own = lidar.body === chosen;
       if (own || this.lidars.length <= MOST_FANS) this.#fan(context, view, lidar, store, scan, own);
+      context.fillStyle = this.lidars.length <= MOST_FANS ? theme.echo : this.#colourOf(lidar.body);
+      context.globalAlpha = own || this.lidars.length <= MOST_FANS ? 1 : 0.6;
       this.#points(context, view, lidar, store, scan, size);
+      context.globalAlpha = 1;
     }
+  }
+
+  /** Of several lidars each has the colour of its vehicle. */
+  #colourOf(body) {
+    const { given, number } = this.bodies.colours[body];
+    return given || lineColour(number);
   }
 
   /** Where the lidar was at a time. */
@@ -79,7 +88,6 @@ export class LidarPainter {
     const { origin } = this;
     const begin = scan * store.rays;
     const half = size / 2;
-    context.fillStyle = theme.echo;
     for (let i = 0; i < store.rays; i++) {
       const r = store.ranges[begin + i];
       if (!(r > 0 && r < lidar.reach)) continue;

@@ -15,7 +15,8 @@ export class LivePanel {
     this.record = iconButton("record", "Record", on.record, { id: "record", "aria-pressed": "false" });
     this.places = new Map(["cone", "box"].map((kind) => {
       const attributes = { "aria-pressed": "false", "data-drop": kind };
-      return [kind, iconButton(kind, `Drop obstacles by clicking: ${kind}`, () => on.place(kind), attributes)];
+      const button = iconButton(kind, `Drop obstacles by clicking: ${kind}`, () => on.place(kind), attributes);
+      return [kind, worded(button, kind)];
     }));
     this.params = make("div", { class: "params" });
     this.details = make("details", { open: window.innerWidth > 860 }, make("summary", {}, "Parameters"), this.params);
@@ -25,7 +26,8 @@ export class LivePanel {
       make("div", { class: "row" }, this.wheel, this.who),
       make("div", { class: "row" },
         make("label", { class: "controller" }, "driven by ", this.controller), make("span", { class: "space" }),
-        ...this.places.values(), this.record, iconButton("reset", "Reset the world", on.reset, { id: "reset" })),
+        ...this.places.values(), worded(this.record, "record"),
+        worded(iconButton("reset", "Reset the world", on.reset, { id: "reset" }), "reset")),
       this.details,
     );
     byId("stage").append(this.now);
@@ -96,6 +98,13 @@ export class LivePanel {
     slider.value = now;
     value.textContent = figure(now);
   }
+}
+
+/** A button with a word below its icon. */
+function worded(button, word) {
+  button.classList.add("worded");
+  button.append(make("small", {}, word));
+  return button;
 }
 
 /** The line at the top: connection, times real time, and ms from a key to its effect. */

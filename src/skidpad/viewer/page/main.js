@@ -12,6 +12,9 @@ async function openFilm() {
   element.remove();
   const app = new App();
   app.setStage(film);
+  // Who asked their system for less motion starts the film themselves.
+  if (!matchMedia("(prefers-reduced-motion: reduce)").matches) app.clock.play();
+  app.changed();
   return app;
 }
 

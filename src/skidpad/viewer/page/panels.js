@@ -1,6 +1,6 @@
 // Which time plots a vehicle gets: only those whose channels it has.
 
-import { frictionUse, quantity, speedOf, starting, targetOf } from "skidpad/channels.js";
+import { accelerationsOf, frictionUse, hasObstacles, inMetres, quantity, speedOf, starting, targetOf } from "skidpad/channels.js";
 
 /** Front left, front right, rear left, rear right always have the same colours. */
 const WHEEL_COLOURS = { fl: 0, fr: 1, rl: 2, rr: 3, f: 0, r: 2, left: 0, right: 1, l: 0 };
@@ -10,7 +10,7 @@ export function panelsOf(stage, body) {
   const make = (title, lines, extra = {}) => ({ title, unit: lines[0]?.quantity.unit ?? "", lines, ...extra });
   const found = [
     make("Speed", speeds(stage, body), { zero: true }),
-    make("Acceleration", named(stage, body, ["a_x", "a_y"])),
+    make("Acceleration", accelerations(stage, body)),
     make("Steering", steering(stage, body)),
     make("Yaw rate", named(stage, body, ["omega"])),
     make("Slip angle", [...byWheel(stage, body, "alpha", "rad"), ...named(stage, body, ["beta"], 6)]),
@@ -32,6 +32,23 @@ function dotted(of, colour) {
   return { quantity: of, colour, dashed: true };
 }
 
+/** The panels of one of several bodies with the first line of each of them, in its own colour. */
+export function comparedPanels(stage, body, others) {
+  return panelsOf(stage, body).flatMap((panel) => {
+    const shown = panel.title === "Acceleration" ? panel.lines.filter((line) => !line.dashed) : panel.lines.slice(0, 1);
+    return shown.map((line) => {
+      const { label } = line.quantity;
+      const lines = others.flatMap(({ body: other, colour }) => {
+        const alike = panelsOf(stage, other).find(({ title }) => title === panel.title);
+        const own = alike?.lines.find((one) => !one.dashed && one.quantity.label === label);
+        return own ? [{ quantity: { ...own.quantity, label: other.name }, colour, dashed: false }] : [];
+      });
+      const same = panel.lines.length < 2 || label.toLowerCase() === panel.title.toLowerCase();
+      return { ...panel, title: same ? panel.title : `${panel.title}, ${label}`, lines };
+    });
+  }).filter((panel) => panel.lines.length);
+}
+
 /** One channel as a panel of its own, chosen from the table of values. */
 export function panelOf(stage, body, name) {
   const place = body.channels[name];
@@ -49,6 +66,12 @@ function speeds(stage, body) {
     lines.push(dotted(quantity(stage, target, "target"), 0));
   }
   return lines;
+}
+
+function accelerations(stage, body) {
+  const own = hasObstacles(stage) && accelerationsOf(body, stage);
+  if (!own) return named(stage, body, ["a_x", "a_y"]);
+  return [own.x, own.y].map((one, k) => solid(inMetres(one), k));
 }
 
 function steering(stage, body) {

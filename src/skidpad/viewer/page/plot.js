@@ -20,8 +20,8 @@ export class TimePlot {
     this.values = panel.lines.map(() => make("b"));
     this.keys = panel.lines.map((line) => make("i", { class: line.dashed ? "key dashed" : "key" }));
     const legend = make("div", { class: "legend-row" }, ...panel.lines.map(({ quantity }, k) => {
-      const name = panel.lines.length > 1 || quantity.label === "target" ? quantity.label : "";
-      return make("span", {}, this.keys[k], name, this.values[k]);
+      const name = !panel.unnamed && (panel.lines.length > 1 || quantity.label === "target") ? quantity.label : "";
+      return make("span", { title: quantity.label }, this.keys[k], name, this.values[k]);
     }));
     const heading = make("h3", {}, panel.title, panel.unit ? make("em", {}, panel.unit) : null);
     const attributes = { type: "button", class: "remove", "aria-label": `Remove ${panel.title}`, click: remove };
@@ -58,7 +58,7 @@ export class TimePlot {
     context.rect(LEFT, 0, this.width - LEFT - RIGHT, this.height);
     context.clip();
     this.panel.lines.forEach((line, k) => {
-      this.keys[k].style.setProperty("--key", lineColour(line.colour));
+      this.keys[k].style.setProperty("--key", colourOf(line.colour));
       this.#drawLine(context, series, line, first, last, begin, end);
     });
     context.restore();
@@ -120,7 +120,7 @@ export class TimePlot {
   }
 
   #drawLine(context, series, { quantity, colour, dashed }, first, last, begin, end) {
-    context.strokeStyle = lineColour(colour);
+    context.strokeStyle = colourOf(colour);
     context.lineWidth = dashed ? 1 : 1.4;
     context.globalAlpha = dashed ? 0.85 : 1;
     context.lineJoin = "round";
@@ -189,6 +189,11 @@ export class TimePlot {
     const share = (clientX - box.left - LEFT) / (box.width - LEFT - RIGHT);
     return begin + Math.min(Math.max(share, 0), 1) * (end - begin);
   }
+}
+
+/** A colour by its number, or as it is. */
+function colourOf(colour) {
+  return typeof colour === "string" ? colour : lineColour(colour);
 }
 
 function bar(context, x, low, high, previous) {

@@ -4,7 +4,7 @@ import { tickText } from "skidpad/axis.js";
 import { make } from "skidpad/dom.js";
 import { roundStep } from "skidpad/ground.js";
 import { LEFT, RIGHT, TimePlot } from "skidpad/plot.js";
-import { panelOf, panelsOf } from "skidpad/panels.js";
+import { comparedPanels, panelOf, panelsOf } from "skidpad/panels.js";
 
 /** Stretches of time that can be chosen, in s. */
 export const STRETCHES = [Infinity, 60, 20, 5];
@@ -21,6 +21,9 @@ export class Plots {
     this.plots = [];
     /** Channels that were picked from the table of values, for every vehicle that has them. */
     this.own = [];
+    /** Whether curves of all vehicles are shown, and those that there are: [{body, colour}]. */
+    this.comparing = false;
+    this.vehicles = [];
     this.stretch = Infinity;
     this.begin = 0;
     this.end = 1;
@@ -47,7 +50,11 @@ export class Plots {
     this.observer.disconnect();
     this.sizes.disconnect();
     const own = body ? this.own.map((name) => panelOf(stage, body, name)).filter(Boolean) : [];
-    const panels = body ? [...own, ...panelsOf(stage, body)] : [];
+    const many = this.comparing && this.vehicles.length > 1;
+    const usual = !body ? [] : many ? comparedPanels(stage, body, this.vehicles) : panelsOf(stage, body);
+    // The names of all vehicles stand once; a colour means the same vehicle everywhere.
+    if (many) for (const panel of usual.slice(1)) panel.unnamed = true;
+    const panels = [...own, ...usual];
     this.plots = panels.map((panel) => new TimePlot(panel, panel.own ? () => this.togglePanel(panel.own) : null));
     this.axis = make("div", { class: "axis", "aria-hidden": "true" });
     const empty = panels.length ? null : make("p", { class: "empty" }, "Nothing of this vehicle to plot.");
@@ -59,6 +66,13 @@ export class Plots {
     }
     this.sizes.observe(this.axis);
     this.axisOf = "";
+  }
+
+  /** Show the curves of all vehicles on top of each other, or of the chosen one alone. */
+  compare(on) {
+    this.comparing = on;
+    this.setBody(this.stage, this.body);
+    this.changed();
   }
 
   /** Add a channel as a plot of its own, or take it away; says whether it is there now. */

@@ -8,6 +8,7 @@ import { theme } from "skidpad/colours.js";
 import { drawGround, updateScale } from "skidpad/ground.js";
 import { drawLabels } from "skidpad/labels.js";
 import { LidarPainter } from "skidpad/lidar.js";
+import { drawPaths } from "skidpad/paths.js";
 import { StillLife } from "skidpad/still.js";
 import { TrailPainter } from "skidpad/trails.js";
 import { BodyPainter } from "skidpad/vehicles.js";
@@ -21,6 +22,8 @@ export class Scene {
     this.ratio = 1;
     this.layers = { trails: true, forces: true, lidar: true, labels: true };
     this.trailSeconds = Infinity;
+    /** Whether what comes is known, too: in a film, not in a live world. */
+    this.wholePaths = false;
     this.backDrawn = "";
   }
 
@@ -67,7 +70,7 @@ export class Scene {
   /** Draw a moment; the series is located there and the bodies are placed. */
   draw(series, scans, time, chosen) {
     const { view, ratio, layers, bodies } = this;
-    this.#drawBack();
+    this.#drawBack(series);
     const { canvas, context } = this.front;
     context.setTransform(1, 0, 0, 1, 0, 0);
     context.clearRect(0, 0, canvas.width, canvas.height);
@@ -76,12 +79,13 @@ export class Scene {
     if (layers.trails) this.trails.draw(context, view, ratio, series, time, this.trailSeconds, chosen);
     this.painter.draw(context, view, ratio, series, chosen);
     if (layers.forces) this.arrows.draw(context, view, ratio, series);
-    if (layers.labels) drawLabels(context, view, ratio, bodies, chosen);
+    this.labelled = !layers.labels ? [] : drawLabels(context, view, ratio, bodies, chosen);
   }
 
-  #drawBack() {
+  #drawBack(series) {
     const { view } = this;
-    const state = `${view.revision} ${theme.revision}`;
+    const paths = this.wholePaths && this.layers.trails;
+    const state = `${view.revision} ${theme.revision} ${paths}`;
     if (state === this.backDrawn) return;
     this.backDrawn = state;
     const { canvas, context } = this.back;
@@ -90,6 +94,7 @@ export class Scene {
     context.fillRect(0, 0, canvas.width, canvas.height);
     drawGround(context, view, this.ratio);
     this.still.draw(context, view, this.ratio);
+    if (paths) drawPaths(context, view, this.ratio, this.bodies, series);
     updateScale(this.scale, view);
   }
 }

@@ -18,6 +18,8 @@ export class StillLife {
       .sort((a, b) => ORDER.indexOf(a.kind) - ORDER.indexOf(b.kind));
     this.lines = gathered(stage.lines, (l) => `${l.kind} ${l.colour}`, linePath);
     this.discs = gathered(stage.discs, (d) => `${d.kind} ${d.colour}`, () => null);
+    /** Areas that are not what they look like have their names in them. */
+    this.regions = stage.polygons.filter(({ kind, name }) => kind === "region" && name);
     this.box = boxOf(stage);
   }
 
@@ -27,6 +29,8 @@ export class StillLife {
     for (const group of this.polygons) drawPolygons(context, view, group);
     for (const group of this.lines) drawLines(context, view, group);
     for (const group of this.discs) drawDiscs(context, view, group);
+    context.setTransform(ratio, 0, 0, ratio, 0, 0);
+    for (const region of this.regions) drawName(context, view, region);
   }
 }
 
@@ -78,6 +82,17 @@ function drawPolygons(context, view, { kind, colour, path }) {
     context.setLineDash([]);
   }
   context.globalAlpha = 1;
+}
+
+function drawName(context, view, { points, name }) {
+  const middle = (k) => (Math.min(...points.map((p) => p[k])) + Math.max(...points.map((p) => p[k]))) / 2;
+  const width = (Math.max(...points.map((p) => p[0])) - Math.min(...points.map((p) => p[0]))) * view.zoom;
+  context.font = "500 11px system-ui, sans-serif";
+  if (context.measureText(name).width > width) return;
+  context.textAlign = "center";
+  context.textBaseline = "middle";
+  context.fillStyle = theme.muted;
+  context.fillText(name, view.screenX(middle(0), middle(1)), view.screenY(middle(0), middle(1)));
 }
 
 const LINES = {

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...body import Outline, Point
+from ...brief import brief_repr
 from ...plane.maps import Grid
 from ...units import m, non_negative, one, positive
 from .fields import NOWHERE, READ, Source
@@ -38,6 +39,8 @@ class ElevationMap:
     """Least x and y."""
     source: Source = NOWHERE
 
+    __repr__ = brief_repr
+
 
 @dataclass(frozen=True)
 class HorizontalPlane:
@@ -52,6 +55,8 @@ class HorizontalPlane:
     """Moves the rectangle."""
     animation: tuple[Keyframe, ...] = ()
     source: Source = field(default=NOWHERE, compare=False)
+
+    __repr__ = brief_repr
 
 
 @dataclass(frozen=True)
@@ -82,6 +87,8 @@ class VerticalPlane:
     restitution: Annotated[one, READ, non_negative] = 0.01
     openings: tuple[Opening, ...] = ()
     source: Source = field(default=NOWHERE, compare=False)
+
+    __repr__ = brief_repr
 
 
 @dataclass(frozen=True)

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from typing import Annotated, Literal
 
 from ...body import Outline, Point
+from ...brief import brief_repr
 from ...errors import InvalidValue
 from ...units import Allowed, kg, m, m_s, m_s2, non_negative, one, per_s, positive, rad, s
 from .elements import (
@@ -146,6 +147,8 @@ class BlockSpec:
     class_name: str = ""
     source: Source = field(default=NOWHERE, compare=False)
 
+    __repr__ = brief_repr
+
 
 @dataclass(frozen=True)
 class Waypoint:
@@ -179,6 +182,8 @@ class ActorSpec:
     visuals: tuple[Visual, ...] = ()
     class_name: str = ""
     source: Source = field(default=NOWHERE, compare=False)
+
+    __repr__ = brief_repr
 
 
 @dataclass(frozen=True)
@@ -229,6 +234,8 @@ class Scene:
     """What was read but is not simulated, and what was not understood."""
     compat: Literal["upstream"] | None = None
     file: str = ""
+
+    __repr__ = brief_repr
 
     def __post_init__(self) -> None:
         for kind in ("vehicles", "blocks", "actors"):

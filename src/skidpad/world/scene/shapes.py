@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from typing import Literal, NamedTuple
 
 from ...body import Outline
+from ...brief import brief_repr
 from ...units import m, m_s, rad, rad_s, s
 from .fields import NOWHERE, Source
 
@@ -68,6 +69,8 @@ class Shape:
     z_max: m
     made_from: Literal["shape", "geometry", "mesh", "stand-in", "default"] = "default"
     """Where the outline comes from; a stand-in replaces a mesh that could not be read."""
+
+    __repr__ = brief_repr
 
     @property
     def radius(self) -> m:

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Annotated, NamedTuple
 
+from ...brief import brief_repr
 from ...model import Vehicle
 from ...units import m, non_negative, one, positive, rad_s, s
 from ...vehicles.wheeled import Description
@@ -21,6 +22,8 @@ class OwnDynamics:
     name: str
     parameters: Mapping[str, float] = field(default_factory=dict[str, float])
     """Parameters that differ from the defaults, by dotted name."""
+
+    __repr__ = brief_repr
 
 
 @dataclass(frozen=True)
@@ -53,6 +56,8 @@ class TimedPath:
     omega_max: Annotated[rad_s, Tag("max_angular_speed"), non_negative] = 2.0
     """Largest yaw rate, for which the vehicle slows down; 0: none."""
 
+    __repr__ = brief_repr
+
 
 @dataclass(frozen=True)
 class VehicleSpec:
@@ -79,3 +84,5 @@ class VehicleSpec:
     path: TimedPath | None = None
     """What it follows, whatever it is commanded; None: commands."""
     source: Source = field(default=NOWHERE, compare=False)
+
+    __repr__ = brief_repr

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
+from ...brief import brief_repr
 from ...errors import InvalidValue
 from ...files import reading
 from ..errors import WorldError, WorldWarning
@@ -43,6 +44,8 @@ class Options:
     """Whether models at remote addresses may be downloaded."""
     models: str | os.PathLike[str] | None = None
     """Folder in which remote models are looked up; None: upstream's cache."""
+
+    __repr__ = brief_repr
 
     def __post_init__(self) -> None:
         if self.compat not in (None, "upstream"):

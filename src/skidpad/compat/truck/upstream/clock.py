@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from ....brief import brief_repr
 from ....units import s
 
 
 class TruncatingClock:
     """Counts each advance for itself: T = 0.0005 s moves the clock but not the truck."""
+
+    __repr__ = brief_repr
 
     def __init__(self, step: s) -> None:
         self._steps_per_second = 1.0 / step

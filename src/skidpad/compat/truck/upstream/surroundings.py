@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ....arrays import Array
+from ....brief import brief_repr
 from ....errors import InvalidValue
 from ....plane.maps import Map
 from ....vehicles.ackermann_truck import Params, State, body_point
@@ -64,6 +65,8 @@ def _within(a: Array, b: Array, points: Array) -> Array:
 
 class UpstreamSurroundings:
     """The segments of a map."""
+
+    __repr__ = brief_repr
 
     def __init__(self, map: Map, model: TruckModel, tolerance: float) -> None:
         if map.grid is not None:

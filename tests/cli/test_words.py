@@ -1,0 +1,143 @@
+"""What the command line says: one style of errors, and nothing broken on narrow terminals."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from record_io.stages import full_stage, some_rows
+from skidpad.cli import app, main
+from skidpad.recording import Recorder
+
+
+@pytest.fixture(autouse=True)
+def plain(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("NO_COLOR", "1")
+    monkeypatch.setenv("COLUMNS", "60")
+    monkeypatch.setenv("TERMINAL_WIDTH", "60")
+    monkeypatch.chdir(tmp_path)
+
+
+def said(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, str, str]:
+    with pytest.raises(SystemExit) as stop:
+        main(arguments)
+    out, err = capsys.readouterr()
+    return int(stop.value.code or 0), out, err
+
+
+COMMANDS = [command.callback.__name__ for command in app.registered_commands if command.callback]
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["nonsense"],
+        ["--nonsense"],
+        ["run", "--bad"],
+        ["run", "lap", "--duration", "x"],
+        ["run", "lap", "--duration", "-1"],
+        ["run", "lap", "--seed", "-1"],
+        ["run", "./x.py"],
+        ["run", "nowhere/x.world.xml"],
+        ["run", "lapp"],
+        ["run", "."],
+        ["fit"],
+        ["html", "/nope"],
+        ["info", "/nope.mcap"],
+        ["replay", "/nope.mcap"],
+        ["recover", "/nope.mcap"],
+        ["check", "/nope.xml"],
+        ["models", "four_whel"],
+        ["serve", "/nope.xml"],
+    ],
+    ids=" ".join,
+)
+def test_errors_are_one_line_of_one_style(
+    capsys: pytest.CaptureFixture[str], arguments: list[str]
+) -> None:
+    code, out, err = said(capsys, *arguments)
+    assert (code, out) == (2, "")
+    assert err.startswith("error: ")
+    assert len(err.splitlines()) == 1
+
+
+def test_wrong_usage_says_where_help_is(capsys: pytest.CaptureFixture[str]) -> None:
+    assert said(capsys, "run", "--bad")[2].endswith("skidpad run --help tells more\n")
+    assert "nonsense" in said(capsys, "nonsense")[2]
+
+
+def test_without_arguments_there_is_help(capsys: pytest.CaptureFixture[str]) -> None:
+    _, out, err = said(capsys)
+    assert "Commands" in out + err
+    assert "error:" not in out + err
+
+
+def test_run_says_what_a_file_is_that_it_does_not_take(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    Path("x.py").write_text("print(1)")
+    assert (
+        "a Python program, not a world file: python ./x.py runs it"
+        in said(capsys, "run", "./x.py")[2]
+    )
+    Path("x.py").unlink()
+    text = said(capsys, "run", "./x.py")[2]
+    assert "there is no file ./x.py; skidpad run takes world files" in text
+    assert "nor the folder nowhere" in said(capsys, "run", "nowhere/x.xml")[2]
+    assert "is a folder" in said(capsys, "run", str(tmp_path))[2]
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_help_fits_and_names_no_types_of_python(
+    capsys: pytest.CaptureFixture[str], command: str
+) -> None:
+    code, out, _ = said(capsys, command, "--help")
+    assert code == 0
+    assert "list[" not in out
+    assert "…" not in out
+    assert max(map(len, out.splitlines())) <= 60
+
+
+def words(text: str) -> set[str]:
+    return set(re.findall(r"[\w./-]{4,}", text))
+
+
+@pytest.mark.parametrize("narrow", ["60", "72"])
+def test_tables_break_no_word(
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+    narrow: str,
+) -> None:
+    """Every word on a narrow terminal is one of those on a wide one."""
+    stage = full_stage()
+    with Recorder("a.mcap", stage) as recorder:
+        recorder.add_rows(np.arange(5) / 10.0, some_rows(stage, 5))
+    run = ["run", "lap", "--duration", "1", "--no-record", "--no-page", "--quiet"]
+    for arguments in (["info", "a.mcap"], ["run"], ["models"], run):
+        monkeypatch.setenv("COLUMNS", "200")
+        _, whole, _ = said(capsys, *arguments)
+        monkeypatch.setenv("COLUMNS", narrow)
+        _, out, _ = said(capsys, *arguments)
+        assert "…" not in out
+        assert max(map(len, out.splitlines())) <= int(narrow)
+        # Times that it took differ from run to run.
+        broken = {word for word in words(out) - words(whole) if not re.search(r"\d\.\d", word)}
+        assert not broken, arguments
+
+
+def test_the_name_of_a_vehicle_stays_on_a_narrow_terminal(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    _, out, _ = said(capsys, "run", "lap", "--duration", "1", "--no-record", "--no-page", "--quiet")
+    assert any(line.startswith("car ") for line in out.splitlines())
+
+
+def test_one_of_something_is_one(capsys: pytest.CaptureFixture[str]) -> None:
+    stage = full_stage()
+    with Recorder("a.mcap", stage) as recorder:
+        recorder.add_rows(np.arange(1) / 10.0, some_rows(stage, 1))
+    _, out, _ = said(capsys, "info", "a.mcap")
+    assert "in 1 chunk\n" in re.sub(r" +\n", "\n", out)
