@@ -9,6 +9,7 @@ import shutil
 import sys
 import tempfile
 
+import pytest
 from hypothesis import settings
 
 # Set before anything imports the libraries: no window, no search for accelerators.
@@ -44,3 +45,21 @@ def pytest_collection_finish() -> None:
     gc.collect()
     gc.freeze()
     gc.set_threshold(20_000, 20, 20)
+
+
+LARGE = ("commonroad_mb", "commonroad_std", "formula_student")
+"""Vehicles that take seconds to compile, whatever is done with them."""
+LARGE_IN = ("recordings", "recorded", "conformance", "motion")
+"""Parts of the names of tests that look at their equations: there they are not slow."""
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Tests of what all vehicles share have the large ones among the slow: smaller ones show it."""
+    for item in items:
+        call = getattr(item, "callspec", None)
+        large = call is not None and any(
+            isinstance(value, str) and value.endswith(LARGE) for value in call.params.values()
+        )
+        if large and not any(part in item.path.as_posix() for part in LARGE_IN):
+            item.add_marker(pytest.mark.slow)

@@ -24,6 +24,7 @@ def example() -> ModuleType:
     return module
 
 
+@pytest.mark.slow
 def test_it_changes_the_lane_and_draws_it(
     example: ModuleType,
     tmp_path: Path,

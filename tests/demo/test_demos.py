@@ -189,6 +189,7 @@ def test_trailers_end_in_their_docks_and_nothing_is_hit(tmp_path: Path) -> None:
     assert 0.9 * train.distance < last.distance < train.distance
 
 
+@pytest.mark.slow
 def test_robots_work_without_running_into_each_other() -> None:
     show = demo.get("warehouse").show(1)
     outcome = perform(show, duration=40.0)
