@@ -127,7 +127,7 @@ def fit(
     problem = search.problem
     _refuse_unknown(untold(problem, best), [*late, *(f.name for f in others)], recorded.name)
     starts = {**own, **{f.name: f.start for f in others}}
-    estimates = _together([_estimates(*way, starts) for way in ways])
+    estimates = _together([_estimates(*way, starts, way[0].dt < replay.dt) for way in ways])
     notes = (*recorded.notes, *_step_notes(ways, replay.dt))
     fitted = {e.name: e.value for e in estimates}
     order = {name: k for k, name in enumerate(field_names(vehicle.model.Params))}
@@ -185,10 +185,13 @@ def _step_notes(ways: list[Way], own: float) -> list[str]:
     ]
 
 
-def _estimates(search: DeadTimes, best: Solution, starts: Mapping[str, float]) -> list[Estimate]:
+def _estimates(
+    search: DeadTimes, best: Solution, starts: Mapping[str, float], fine: bool
+) -> list[Estimate]:
     """Values with intervals: of dead times by profile, of the others by covariance.
 
     Where several numbers of steps are likely, the intervals of the others cover what each gives.
+    `fine` says that the steps stand for a car without any.
     """
     problem = search.problem
     sure = spread(problem, best)
@@ -206,7 +209,7 @@ def _estimates(search: DeadTimes, best: Solution, starts: Mapping[str, float]) -
     spreads = [spread(problem, solution).half for solution in likely]
     # Euler's steps of h have a time constant that is up to h / 2 off that of a car without steps,
     # and what a dead time in whole steps leaves over, up to h / 2, is taken up by it.
-    rounding = search.dt if search.dt < recorded.dt else 0.0
+    rounding = search.dt if fine else 0.0
     for k, f in enumerate(problem.free):
         if f.name.endswith("_time_constant"):
             for half in spreads:
