@@ -31,6 +31,8 @@ WINDOW = 10.0
 """Length of the windows in s, unless the user says otherwise."""
 LONGEST = 1.0
 """Longest dead time that is tried, in s, unless the user says otherwise."""
+CONTINUOUS = 0.005
+"""Step in s in which a car is replayed that does not move in steps of the simulator."""
 _UNKNOWN_SPAN = 0.5
 """Part of the tried dead times that an interval may have; one that is wider says nothing."""
 
@@ -120,8 +122,16 @@ def fit(
     search = DeadTimes(problem, late, longest)
     _refuse_constant(vehicle.model, recorded, late, [f.name for f in others])
     best = search.settle(search.rough(problem.first(own)))
+    ways = [(search, best)]
+    if compat is None and replay.dt > CONTINUOUS:
+        fine = DeadTimes(problem.finer(CONTINUOUS, window, ahead), late, longest)
+        ways = _likely(ways[0], (fine, fine.settle(best.point)))
+    (search, best), *_ = ways
+    problem = search.problem
     _refuse_unknown(untold(problem, best), [*late, *(f.name for f in others)], recorded.name)
-    estimates = _estimates(search, best, {**own, **{f.name: f.start for f in others}})
+    starts = {**own, **{f.name: f.start for f in others}}
+    estimates = _together([_estimates(*way, starts, way[0].dt < replay.dt) for way in ways])
+    notes = (*recorded.notes, *_step_notes(ways, replay.dt))
     fitted = {e.name: e.value for e in estimates}
     order = {name: k for k, name in enumerate(field_names(vehicle.model.Params))}
     return Fit(
@@ -129,18 +139,62 @@ def fit(
         model,
         tuple(sorted(estimates, key=lambda e: order[e.name])),
         compared(replay),
-        compared(replay, fitted),
+        compared(problem.replay, fitted),
         replay.windows,
         recorded.dt,
         {**gathered, **fitted},
-        recorded.notes,
+        notes,
     )
 
 
-def _estimates(search: DeadTimes, best: Solution, starts: Mapping[str, float]) -> list[Estimate]:
+Way = tuple[DeadTimes, Solution]
+"""Steps in which the log was replayed, and the best that was found with them."""
+
+
+def _likely(own: Way, fine: Way) -> list[Way]:
+    """Whether the car moves in steps of the simulator or without, as the log tells; both if it
+    does not, the simulator's first.
+
+    Samples with uneven times are compared at those times by the fine steps only.
+    """
+    (search, best), (_, other) = own, fine
+    if search.problem.replay.recorded.samples:
+        return [fine]
+    least = CHI_SQUARE_95 * spread(search.problem, best).excess
+    better = best.loss - other.loss
+    return [fine] if better > least else [own] if better < -least else [own, fine]
+
+
+def _together(fits: list[list[Estimate]]) -> list[Estimate]:
+    """The first estimates, with intervals that hold what each of the fits gives."""
+    return [
+        each[0]._replace(low=min(e.low for e in each), high=max(e.high for e in each))
+        for each in zip(*fits, strict=True)
+    ]
+
+
+def _step_notes(ways: list[Way], own: float) -> list[str]:
+    """What the steps of the replay mean for the parameters, if they are not the simulator's."""
+    if len(ways) > 1:
+        return [
+            "the log does not tell whether the car moves in steps of the simulator or without; the "
+            "intervals hold for either"
+        ]
+    if ways[0][0].dt == own:
+        return []
+    return [
+        f"replayed in steps of {1e3 * ways[0][0].dt:.3g} ms: the parameters are those of a car "
+        f"that does not move in the simulator's steps of {1e3 * own:.3g} ms"
+    ]
+
+
+def _estimates(
+    search: DeadTimes, best: Solution, starts: Mapping[str, float], fine: bool
+) -> list[Estimate]:
     """Values with intervals: of dead times by profile, of the others by covariance.
 
     Where several numbers of steps are likely, the intervals of the others cover what each gives.
+    `fine` says that the steps stand for a car without any.
     """
     problem = search.problem
     sure = spread(problem, best)
@@ -156,7 +210,13 @@ def _estimates(search: DeadTimes, best: Solution, starts: Mapping[str, float]) -
         value = best.point.late[name]
         estimates.append(Estimate(name, "s", starts[name], value, max(low, 0.0), high))
     spreads = [spread(problem, solution).half for solution in likely]
+    # Euler's steps of h have a time constant that is up to h / 2 off that of a car without steps,
+    # and what a dead time in whole steps leaves over, up to h / 2, is taken up by it.
+    rounding = search.dt if fine else 0.0
     for k, f in enumerate(problem.free):
+        if f.name.endswith("_time_constant"):
+            for half in spreads:
+                half[k] += rounding
         lows = [s.point.values[k] - h[k] for s, h in zip(likely, spreads, strict=True)]
         highs = [s.point.values[k] + h[k] for s, h in zip(likely, spreads, strict=True)]
         value = float(best.point.values[k])

@@ -72,6 +72,11 @@ class Problem:
         """What is compared, in the order of the rows."""
         return tuple(self.replay.measured)
 
+    def finer(self, period: float, window: float, ahead: float) -> Problem:
+        """The same with steps of at most a period in s."""
+        own = self.replay
+        return Problem(Replay(own.vehicle, own.recorded, period, window, ahead), self.free)
+
     def first(self, late: Mapping[str, float]) -> Point:
         """The guess that the user starts from."""
         values = np.array([f.start for f in self.free])

@@ -10,6 +10,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 import numpy as np
+from numpy.typing import NDArray
 
 from .. import record
 from ..arrays import Array
@@ -61,9 +62,44 @@ class Recording:
     """Begin and end of stretches without samples, in s."""
     notes: tuple[str, ...] = field(default=())
     """What the reader of a result should know about the log."""
+    given: tuple[Series | None, ...] = field(default=())
+    """The commands with their own times, in the order of `commands`; None for one at its default.
+    Nothing at all for a log with even times, whose rows they are."""
+    whole: tuple[bool, ...] = field(default=())
+    """Which of these are numbers of something, such as gears."""
+    samples: dict[str, Series] = field(default_factory=dict[str, Series])
+    """The measurements with their own times; none for a log with even times."""
 
     def __len__(self) -> int:
         return len(self.commands)
+
+    def nearest(self, name: str, rows: NDArray[np.int64]) -> tuple[Array, Array]:
+        """The sample of a channel nearest to each of some rows, and its time in s after row 0."""
+        series = self.samples[name]
+        values = np.unwrap(series.values) if name == "yaw" else series.values
+        times = self.t0 + self.dt * rows
+        after = np.clip(np.searchsorted(series.t, times), 1, len(series.t) - 1)
+        before = times - series.t[after - 1] < series.t[after] - times
+        sample = np.where(before, after - 1, after)
+        return values[sample], series.t[sample] - self.t0
+
+    def split(self, rows: NDArray[np.int64], parts: int) -> Array:
+        """Commands (parts len(rows), ..., inputs) in equal parts of the periods after some rows.
+
+        Each is the mean of what was given over its part, by the commands' own times: a lag that
+        gets the mean ends where it would with the command itself, to second order. Gears, which
+        have no mean, are those that were given last.
+        """
+        table = np.repeat(self.commands[rows], parts, axis=0)
+        if parts == 1 or not self.given:
+            return table
+        shares = np.arange(parts).reshape(1, parts, *[1] * (rows.ndim - 1)) / parts
+        times = self.t0 + self.dt * (rows[:, None] + shares).reshape(-1, *rows.shape[1:])
+        for k, (series, whole) in enumerate(zip(self.given, self.whole, strict=True)):
+            if series is not None:
+                part = 0.0 if whole else self.dt / parts
+                table[..., k] = _mean(series, times, part)
+        return table
 
     @property
     def t(self) -> Array:
@@ -102,6 +138,9 @@ def recording(log: Log, model: Model) -> Recording:
         0.0 if even else jitter,
         tuple(gaps),
         tuple(notes),
+        () if even else tuple(commands.get(f"u_{n}") for n in record.names(model.Input)),
+        tuple(n == "gear" for n in record.names(model.Input)),
+        {} if even else measured,
     )
 
 
@@ -214,6 +253,22 @@ def _held(series: Series, times: Array, even: bool) -> Array:
     slack = _EVEN * (times[1] - times[0])
     rows = np.searchsorted(series.t, times + slack, side="right") - 1
     return series.values[np.maximum(rows, 0)]
+
+
+def _mean(series: Series, times: Array, part: float) -> Array:
+    """The mean of a held series over the parts after some times; its value there if they are 0."""
+    if part == 0.0:
+        last = np.searchsorted(series.t, times, side="right") - 1
+        return series.values[np.maximum(last, 0)]
+    total = np.concatenate([[0.0], np.cumsum(series.values[:-1] * np.diff(series.t))])
+
+    def up_to(t: Array) -> Array:
+        before = (t - series.t[0]) * series.values[0]
+        after = total[-1] + (t - series.t[-1]) * series.values[-1]
+        inside = np.interp(t, series.t, total)
+        return np.where(t < series.t[0], before, np.where(t > series.t[-1], after, inside))
+
+    return (up_to(times + part) - up_to(times)) / part
 
 
 def _linear(name: str, series: Series, times: Array, even: bool) -> Array:

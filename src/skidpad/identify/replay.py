@@ -49,6 +49,9 @@ class Replay:
         period: longest step in s; the model makes several within a period of a slower log.
         window: length of the windows in s; None for the whole log.
         longest: longest dead time of any candidate in s; what the vehicle has if None.
+
+    With a `period` much shorter than that of the log commands act at the times they were given at,
+    to that period, and dead times may be as fine.
     """
 
     def __init__(
@@ -75,11 +78,12 @@ class Replay:
         self.rows: NDArray[np.int64] = rows
         """Rows of the recording (steps + 1, windows)."""
         self.measured = {name: values[rows] for name, values in recorded.measured.items()}
+        self._places = self._own_times(rows)
         self.start = self._starts()
         """Start states (windows, nx); measured, so steering has its bias still in it."""
-        self._commands = self._per_step(recorded.commands[rows[:-1]])
+        self._commands = recorded.split(rows[:-1], self.split)
         before = self.begins[None, :] + np.arange(-self._lead, 0)[:, None]
-        self._pending = self._per_step(recorded.commands[before]) if self._lead else None
+        self._pending = recorded.split(before, self.split) if self._lead else None
         led_there = np.maximum(rows - 1, 0)
         self._reporting = recorded.commands[led_there]
 
@@ -116,8 +120,20 @@ class Replay:
             )
         return begins[fine], steps
 
-    def _per_step(self, rows: Array) -> Array:
-        return np.repeat(rows, self.split, axis=0)
+    def _own_times(self, rows: NDArray[np.int64]) -> dict[str, Array]:
+        """Where samples with uneven times lie, in steps after the begin of their window.
+
+        These are compared with what the replay has at their own times. Between rows of the log it
+        would be too coarse, so steps as long as those take samples put on even times instead.
+        """
+        places: dict[str, Array] = {}
+        if self.split > 1:
+            for name in self.recorded.samples:
+                values, times = self.recorded.nearest(name, rows)
+                self.measured[name] = values
+                steps = (times - self.recorded.dt * self.begins) / self.dt
+                places[name] = np.clip(steps, 0.0, float(self.steps * self.split))
+        return places
 
     def _starts(self) -> Array:
         """The measured state at the begin of each window; what was not measured is guessed."""
@@ -190,14 +206,17 @@ class Replay:
         states = self.fleet.rollout(
             x0.reshape(vehicles, -1),
             np.tile(self._commands, (1, count, 1)),
-            every=self.split,
+            every=1 if self._places else self.split,
             pending=late,
             **more,
         )
-        reports = self.fleet.outputs(states, np.tile(self._reporting, (1, count, 1)), **more)
-        shape = (self.steps + 1, count, self.windows)
+        reporting = self._reporting
+        if self._places:
+            reporting = np.concatenate([reporting[:1], self._commands])
+        reports = self.fleet.outputs(states, np.tile(reporting, (1, count, 1)), **more)
+        shape = (len(states), count, self.windows)
         fields = record.names(self.vehicle.State), record.names(self.vehicle.model.Outputs)
-        return {
+        channels = {
             name: (
                 states[..., fields[0].index(name)]
                 if name in _POSE
@@ -206,6 +225,19 @@ class Replay:
             for name in CHANNELS
             if name in self.measured
         }
+        return {name: self._sampled(name, values) for name, values in channels.items()}
+
+    def _sampled(self, name: str, values: Array) -> Array:
+        """A channel (steps, candidates, windows) at the rows of the log, or at its own times."""
+        if name not in self._places:
+            return values
+        places = self._places[name]
+        low = np.minimum(places.astype(int), len(values) - 2)
+        share = (places - low)[:, None]
+        window = np.arange(self.windows)[None]
+        ends = (values[row, :, window].transpose(0, 2, 1) for row in (low, low + 1))
+        before, after = ends
+        return before + share * (after - before)
 
 
 def _pedal(measured: Mapping[str, Array], inputs: Mapping[str, Array]) -> Array:

@@ -20,7 +20,7 @@ from ...files import text_of
 from ...ops import lookup2
 from ...record import unknown_name
 
-__all__ = ["NoTableInFile", "Table", "read_table"]
+__all__ = ["Table", "read_table"]
 
 Place = Callable[[int], str]
 """How to name a line of a table in an error; line 0 holds the column coordinates."""
