@@ -171,6 +171,26 @@ def test_a_car_that_coasts_up_a_slope_keeps_its_energy(name: str, slope: float) 
     assert energy() == pytest.approx(before, rel=2e-3)
 
 
+@pytest.mark.parametrize(
+    "name", ["four_wheel", "kinematic_bicycle", "double_integrator", "brains2"]
+)
+def test_every_kind_of_state_is_projected(name: str) -> None:
+    """Fields of the position differ in their names, and bodies in the point that they show."""
+    slope = 0.3
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", WorldWarning)
+        made = sp.World(world(car(name) + grade(slope, 0.0, 60.0)))
+    vehicle = made.vehicles["c"]
+    vehicle.bodies.put([0], [Moving(0.0, 0.0, 0.0, 4.0)])
+    made.step()
+    before = vehicle.truth
+    made.step()
+    after = vehicle.truth
+    speed = 0.5 * (before.v_x + after.v_x)
+    way = math.dist((before.x, before.z), (after.x, after.z))
+    assert way == pytest.approx(speed * made.dt, rel=0.02)
+
+
 def test_upstream_takes_the_way_on_the_map_for_the_one_along_the_slope() -> None:
     robot = (
         "<vehicle name='r'><init_pose>0 0 0</init_pose><dynamics class='differential'>"

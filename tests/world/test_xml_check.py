@@ -138,3 +138,19 @@ def test_what_shows_only_when_a_world_is_made_is_reported(
     file.write_text(f"<mvsim_world>{two}{region}</mvsim_world>")
     code, out, _ = check(capsys, str(file))
     assert (code, "friction_mu = -1.0 must be" in out) == (1, True)
+
+
+def test_a_vehicle_without_dynamics_has_its_other_problems_told(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    file = tmp_path / "w.xml"
+    file.write_text(
+        "<mvsim_world><vehicle name='a'><dynamics class='diferential'/><friction/>"
+        "<sensor class='laser'><nrays>x</nrays></sensor></vehicle></mvsim_world>"
+    )
+    code, out, _ = check(capsys, str(file))
+    assert code == 1
+    assert f"{file}: 3 problems" in out
+    for words in ("did you mean 'differential'", "<init_pose3d> is missing", "nrays = 'x'"):
+        assert words in out
+    assert "note" not in out

@@ -93,5 +93,5 @@ def with_blocks(world: World, blocks: Sequence[BlockSpec]) -> World:
 
 def _joined(fresh: Any, kept: Any) -> Any:
     """A snapshot in which what is new stands as at its start and all else as it was."""
-    steps, groups, (bodies, touches), ground, sensing = kept
-    return steps, groups, ({**fresh[2][0], **bodies}, touches), ground, sensing
+    steps, groups, (bodies, *contacts), ground, sensing = kept
+    return steps, groups, ({**fresh[2][0], **bodies}, *contacts), ground, sensing

@@ -7,6 +7,7 @@ asking the body about the columns of the state themselves. Only what it computes
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
+from functools import cached_property
 from math import cos, sin
 from operator import itemgetter
 from typing import Any, NamedTuple
@@ -70,10 +71,14 @@ class Bodies:
         self.group.state[:, at[0]] += x - way[:, 0]
         self.group.state[:, at[1]] += y - way[:, 1]
 
-    @property
+    @cached_property
     def _map_columns(self) -> tuple[int, int] | None:
-        """Columns of the state with its position, by the names that all vehicles share."""
+        """Columns of the state with its position: what the body reads, or by the usual names."""
         fields = self.group.fields
+        if self._places.columns is not None:
+            x, y = np.arange(len(fields))[self._places.columns].tolist()
+            return x, y
+        # A body seen from elsewhere moves on the map as the point that its state is about.
         return (fields["x"], fields["y"]) if "x" in fields and "y" in fields else None
 
     @property

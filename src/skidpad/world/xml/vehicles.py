@@ -9,7 +9,7 @@ from itertools import pairwise
 
 from ...errors import InvalidValue
 from ...record import fields as leaves
-from ...vehicles.wheeled import Description
+from ...vehicles.wheeled import Description, differential
 from ..scene.shapes import Shape, Visual
 from ..scene.vehicle import Odometry, OwnDynamics, TimedPath, TimedPoint, VehicleSpec
 from .common import (
@@ -71,7 +71,10 @@ def vehicle(node: Node, classes: Mapping[str, Node], names: Names, models: Model
     around, values.named = values.named, {**values.named, "NAME": name}
     try:
         pictures = visuals(fields.all("visual"))
-        moved_by, shape = _dynamics(fields, name, pictures, models)
+        # Where it is wrong the rest is read all the same: all problems are told at once.
+        moved_by, shape = fields.kept(
+            lambda: _dynamics(fields, name, pictures, models), (differential(), None)
+        )
         spec = VehicleSpec(
             name,
             initial_pose(fields),
