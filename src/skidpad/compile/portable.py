@@ -19,6 +19,7 @@ from weakref import WeakValueDictionary
 from .. import record
 from ..body import Acceleration, Body, Pose, Velocity, Wish
 from ..errors import InvalidValue, TraceError
+from ..integrate.as_written import as_written
 from ..model import Model
 from .described import SCRIPTS, KnownRecord, at, importable, known_record, place_of
 from .evaluate import evaluate
@@ -173,7 +174,9 @@ class _Packing:
 
         def flat(*ports: Sequence[Any]) -> Any:
             pairs = zip(kinds, ports, strict=False)
-            result = function(*(p[0] if k is None else record.unflatten(k, p) for k, p in pairs))
+            given = [p[0] if k is None else record.unflatten(k, p) for k, p in pairs]
+            with as_written(next((leaf for port in ports for leaf in port), None)):
+                result = function(*given)
             return (record.flatten(result) if isinstance(result, tuple) else (result,),)
 
         *inputs, output = (

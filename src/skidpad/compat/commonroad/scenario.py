@@ -18,6 +18,7 @@ from typing import Any
 import numpy as np
 
 from ...arrays import Array
+from ...brief import brief_repr
 from ...errors import InvalidValue
 from ...plane.maps import Map
 from ...plane.maps.commonroad import Boundaries, opened, road_of
@@ -28,9 +29,11 @@ from ...units import m, s
 __all__ = ["Lane", "Obstacle", "Scenario", "read_scenario"]
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Lane:
     """A lanelet: its borders and its middle as lines (n, 2) in m, in the direction of travel."""
+
+    __repr__ = brief_repr
 
     id: int
     left: Array
@@ -42,9 +45,11 @@ class Lane:
     right_neighbour: int | None
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Obstacle:
     """Something on the road, parked or on its way."""
+
+    __repr__ = brief_repr
 
     id: int
     kind: str
@@ -57,9 +62,11 @@ class Obstacle:
     """Its states at the scenario's time steps; a single one if it does not move."""
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Scenario:
     """What a file holds."""
+
+    __repr__ = brief_repr
 
     name: str
     dt: s

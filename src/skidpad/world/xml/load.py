@@ -116,6 +116,8 @@ class Review(NamedTuple):
     scene: Scene | None
     """None if there are errors."""
 
+    __repr__ = brief_repr
+
 
 def reviewed(path: str | os.PathLike[str], **options: Any) -> Review:
     """Everything that is wrong with a world file, and what its reader warns of."""
