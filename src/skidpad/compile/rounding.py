@@ -9,7 +9,7 @@ it back at its end.
 from __future__ import annotations
 
 import platform
-from typing import Any
+from typing import Any, Protocol
 
 from llvmlite import ir
 
@@ -21,8 +21,6 @@ X86_USUAL, X86_STATUS = 0x1F80, 0x3F
 control but note what has happened (Intel, *Software Developer's Manual*, volume 1, 10.2.3)."""
 ARM_USUAL = 0
 """FPCR likewise (Arm, *Architecture Reference Manual*, C5.2)."""
-
-
 INNER = ".inner"
 """Behind the name of a function that `entered` makes callable."""
 
@@ -61,26 +59,26 @@ def _enter(module: ir.Module, name: str, register: _Register | None) -> None:
         b.ret(result)
 
 
-class _Register:
+class _Register(Protocol):
     """The control register of a processor's floating-point unit."""
 
     usual: Any
 
     def read(self, b: ir.IRBuilder) -> Any:
         """Its content."""
-        raise NotImplementedError
+        ...
 
     def write(self, b: ir.IRBuilder, value: Any) -> None:
         """Give it another content."""
-        raise NotImplementedError
+        ...
 
     def is_usual(self, b: ir.IRBuilder, value: Any) -> Any:
         """Whether this content rounds as it should."""
-        raise NotImplementedError
+        ...
 
 
-class _Mxcsr(_Register):
-    usual = ir.Constant(I32, X86_USUAL)
+class _Mxcsr:
+    usual: Any = ir.Constant(I32, X86_USUAL)
 
     def __init__(self, module: ir.Module) -> None:
         kind = ir.FunctionType(ir.VoidType(), [POINTER])
@@ -103,8 +101,8 @@ class _Mxcsr(_Register):
         return b.icmp_unsigned("==", control, self.usual)
 
 
-class _Fpcr(_Register):
-    usual = ir.Constant(I64, ARM_USUAL)
+class _Fpcr:
+    usual: Any = ir.Constant(I64, ARM_USUAL)
 
     def __init__(self, module: ir.Module) -> None:
         self._get = ir.Function(module, ir.FunctionType(I64, []), "llvm.aarch64.get.fpcr")
