@@ -29,6 +29,8 @@ class Client:
             compression=None,
             max_size=None,
             open_timeout=PATIENCE,
+            # One that reads nothing for a while does not answer pings either.
+            ping_interval=None,
             # A client with unread frames never hears the farewell of the server.
             close_timeout=0.2,
             **options,

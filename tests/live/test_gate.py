@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import asyncio
 import socket
 import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, suppress
+from typing import Any
 
 import httpx
 import pytest
@@ -103,6 +105,41 @@ def test_strangers_do_not_lock_the_server(
             second.frames(2)
         first.frames(2)
         assert ends(strangers[0]), "the oldest make room"
+
+
+def test_many_who_come_at_once_put_out_as_many(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Sockets close only when the loop comes round: each must choose somebody else till then."""
+    monkeypatch.setattr(gate, "MOST_CONNECTIONS", FEW)
+    doors, counts, gone = gate.Gate(), list[int](), list[Exception | None]()
+
+    class Stranger(asyncio.Protocol):
+        asks = True
+
+        def connection_made(self, transport: Any) -> None:
+            doors.enter(transport)
+            counts.append(doors.count)
+
+        def connection_lost(self, exc: Exception | None) -> None:
+            gone.append(exc)
+
+    async def crowd(stack: ExitStack) -> None:
+        listener = await asyncio.get_running_loop().create_server(Stranger, "127.0.0.1", 0)
+        address = listener.sockets[0].getsockname()
+        # All of them stand in the queue of the socket before the loop sees the first.
+        for _ in range(3 * FEW):
+            stack.enter_context(socket.create_connection(address, timeout=PATIENCE))
+        async with asyncio.timeout(PATIENCE):
+            while len(gone) < 2 * FEW:
+                await asyncio.sleep(0)
+            assert len(counts) == 3 * FEW
+            stack.close()
+            while len(gone) < 3 * FEW:
+                await asyncio.sleep(0)
+        listener.close()
+
+    with ExitStack() as stack:
+        asyncio.run(crowd(stack))
+    assert counts == [*range(1, FEW), *(FEW for _ in range(2 * FEW + 1))]
 
 
 def test_more_viewers_than_there_is_room_for_are_turned_away(

@@ -32,44 +32,53 @@ class Gate:
 
     @property
     def count(self) -> int:
-        """Connections that are open, those included that are being closed."""
+        """Connections that are open, those included whose last bytes are on their way."""
         return len(self._since)
 
     def enter(self, transport: asyncio.Transport) -> None:
         """Somebody comes; if that is one too many, somebody goes."""
         loop = asyncio.get_running_loop()
         self._forget_closed()
-        if len(self._since) >= MOST_CONNECTIONS:
-            strangers = (one for one in self._since if not _watches(one))
-            next(strangers, transport).abort()
         self._since[transport] = loop.time()
+        if len(self._since) > MOST_CONNECTIONS:
+            self._end(next(one for one in self._since if not _watches(one)))
         if self._looking is None:
             self._looking = loop.call_later(_LOOK, self._look)
 
     def ask(self, transport: asyncio.Transport) -> None:
         """A request is complete: the patience begins again."""
-        self._since[transport] = asyncio.get_running_loop().time()
+        if transport in self._since:
+            self._since[transport] = asyncio.get_running_loop().time()
 
     def _look(self) -> None:
         loop = asyncio.get_running_loop()
         now = loop.time()
         self._forget_closed()
-        for transport, since in self._since.items():
+        for transport, since in list(self._since.items()):
             if transport.is_closing() and transport not in self._closing:
                 self._closing.add(transport)
                 self._since[transport] = now
             elif transport in self._closing:
                 if now - since > LINGER:
-                    transport.abort()
+                    self._end(transport)
             elif now - since > ASKING and not _watches(transport):
-                transport.abort()
+                self._end(transport)
         self._looking = loop.call_later(_LOOK, self._look) if self._since else None
 
     def _forget_closed(self) -> None:
         gone = [one for one in self._since if one.get_extra_info("socket").fileno() < 0]
         for transport in gone:
-            del self._since[transport]
-            self._closing.discard(transport)
+            self._forget(transport)
+
+    def _end(self, transport: asyncio.Transport) -> None:
+        transport.abort()
+        # Its socket closes only when the loop comes round: until then others may come, and each
+        # of them must put out somebody else.
+        self._forget(transport)
+
+    def _forget(self, transport: asyncio.Transport) -> None:
+        del self._since[transport]
+        self._closing.discard(transport)
 
 
 def _watches(transport: asyncio.Transport) -> bool:
