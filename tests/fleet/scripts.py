@@ -34,6 +34,10 @@ SCENE = """
 """A scene, poses and what a few scans give."""
 
 
+HUNG = f"import faulthandler; faulthandler.dump_traceback_later({0.8 * PATIENCE}, exit=True)"
+"""Whoever waits for ever says where, rather than to be stopped without a word."""
+
+
 def program(*parts: str) -> str:
     """The text of a program of several indented parts."""
     return "\n".join(textwrap.dedent(part) for part in parts)
@@ -49,7 +53,7 @@ def run(*parts: str, file: Path | None = None, **variables: str) -> str:
 
     As a file, where one is named: processes that are spawned import the program by it.
     """
-    text = program(*parts)
+    text = program(HUNG, *parts)
     if file is not None:
         file.write_text(text)
     done = subprocess.run(

@@ -115,6 +115,33 @@ def test_a_child_of_a_compiling_parent_works(compiles: str, tmp_path: Path) -> N
     assert run(FLEET, SCENE, CHILD, beside, SKIDPAD_CACHE=str(tmp_path)) == "fine"
 
 
+@forks
+def test_a_fork_beside_a_thread_that_traces_and_frees_machine_code_ends() -> None:
+    """Garbage is collected wherever Python likes, and LLVM's takes a lock to be freed."""
+    beside = """
+        import casadi
+        from skidpad.compile import native
+        from skidpad.integrate.as_written import as_written
+        inside = threading.Event()
+
+        def trace():
+            with as_written(casadi.SX.sym("x")):
+                inside.set()
+                time.sleep(0.2)  # by then the other thread waits at its fork
+                with native.MEMORY_LOCK:
+                    pass
+
+        check()
+        other = threading.Thread(target=trace)
+        other.start()
+        inside.wait()
+        assert fork() == 0
+        other.join()
+        print("fine")
+    """
+    assert run(FLEET, SCENE, CHILD, beside) == "fine"
+
+
 @pytest.mark.parametrize("method", [pytest.param("fork", marks=forks), "spawn"])
 def test_a_pool_of_processes_works(method: str, tmp_path: Path) -> None:
     """With the parent's threads there already, and its fleet where it is inherited."""

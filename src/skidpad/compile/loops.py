@@ -22,6 +22,7 @@ from numba.core.compiler import CompileResult
 from numba.core.compiler_lock import global_compiler_lock
 from numba.core.serialize import dumps
 
+from ..forks import LOOPS, MEMORY, guard
 from ..workers import alone
 from . import cache, native
 
@@ -31,8 +32,8 @@ FOLDERS = ("plane", "plane/index", "plane/collision", "plane/raycast", "random")
 _JIT: Any = numba.njit
 _LOCK: Any = global_compiler_lock
 
-# numba takes its lock before those that its use of LLVM takes.
-native.LOCKS.insert(0, _LOCK)
+guard(_LOCK, LOOPS)
+guard(native.MEMORY_LOCK, MEMORY)
 
 
 @functools.cache

@@ -3,38 +3,25 @@
 from __future__ import annotations
 
 import ctypes
-import os
 import threading
-from contextlib import ExitStack, nullcontext
+from contextlib import nullcontext
 from functools import cache
 from typing import Any
 
 import llvmlite
 import llvmlite.binding as llvm
 
+from ..forks import MACHINE_CODE, MEMORY, guard
+
 _LOCK = threading.RLock()
 """LLVM's context is shared by the process; one thread builds or loads at a time."""
 _LIBRARY: Any = llvm.ffi.lib
 
-LOCKS: list[Any] = [_LOCK, getattr(_LIBRARY, "_lock", nullcontext())]
-"""Locks of compilers in the order in which they are taken; the last is llvmlite's own, which it
-also takes to free what nobody uses any more."""
+MEMORY_LOCK: Any = getattr(_LIBRARY, "_lock", nullcontext())
+"""llvmlite's own, which it also takes to free what nobody uses any more."""
 
-_forking = ExitStack()
-
-
-def _wait_for_compilers() -> None:
-    """Let no thread be within a compiler at a fork: a child would find it half way, and hang."""
-    for lock in LOCKS:
-        _forking.enter_context(lock)
-
-
-if hasattr(os, "register_at_fork"):
-    os.register_at_fork(
-        before=_wait_for_compilers,
-        after_in_parent=_forking.close,
-        after_in_child=_forking.close,
-    )
+guard(_LOCK, MACHINE_CODE)
+guard(MEMORY_LOCK, MEMORY)
 
 
 @cache

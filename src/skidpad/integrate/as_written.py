@@ -8,21 +8,17 @@ their Jacobians are full of zeros.
 
 from __future__ import annotations
 
-import os
 import sys
 import threading
 from collections.abc import Generator
 from contextlib import contextmanager
 from typing import Any
 
+from ..forks import TRACING, guard
+
 _LOCK = threading.RLock()
 """The switch is the whole process's: one thread at a time."""
-
-if hasattr(os, "register_at_fork"):
-    # A child must not find it taken by a thread that it has not.
-    os.register_at_fork(
-        before=_LOCK.acquire, after_in_parent=_LOCK.release, after_in_child=_LOCK.release
-    )
+guard(_LOCK, TRACING)
 
 
 @contextmanager
