@@ -125,6 +125,47 @@ def test_a_start_beyond_the_range_is_refused(make: Any, start: Any, wanted: str)
         sp.Fleet(car, 0.001).rollout(x0, {}, steps=1)
 
 
+FAST_CAR = sp.vehicles.commonroad_ks()
+COASTING = sp.Policy(lambda x: FAST_CAR.Input(), name="coasting")
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda fleet, start: fleet.rollout(start, steps=2, policy=COASTING),
+        lambda fleet, start: fleet.closed_loop(COASTING).rollout(start, steps=2),
+        lambda fleet, start: fleet.gradient(start, {}, lambda x: x.v, steps=2),
+        lambda fleet, start: fleet.monte_carlo(start, {}, runs=3, steps=2),
+        lambda fleet, start: fleet.monte_carlo(start, runs=3, steps=2, policy=COASTING),
+    ],
+    ids=["policy", "closed loop", "gradient", "monte carlo", "monte carlo of a policy"],
+)
+def test_whatever_runs_looks_at_its_start(call: Any) -> None:
+    fleet = sp.Fleet(FAST_CAR, 0.01)
+    call(fleet, {"v": 50.0})
+    with pytest.raises(InvalidValue, match=r"the start of vehicle 0 has a velocity .* of 60 m/s"):
+        call(fleet, {"v": 60.0})
+
+
+def test_only_the_start_of_a_run_is_looked_at() -> None:
+    """Wind from behind may make it faster than its engine does."""
+    wind = np.zeros(5)
+    wind[3] = 10.0
+    runs = sp.Fleet(FAST_CAR, 0.01).monte_carlo(
+        {"v": 50.0}, {}, runs=3, steps=50, disturbance=sp.uncertainty.NoUncertainty(5, wind)
+    )
+    assert runs.replay(0)["v"][-1] == pytest.approx(55.0)
+
+
+@pytest.mark.parametrize("policy", [None, COASTING])
+def test_parameters_too_fast_for_the_steps_are_refused_with_a_policy_too(policy: Any) -> None:
+    fleet = sp.Fleet(CAR, 0.001, "rk4")
+    policy = policy and sp.Policy(lambda x: CAR.Input(), name="rolling")
+    params = {"t_tau": np.array([0.01, 1e-5])}
+    with pytest.raises(InvalidValue, match=r"rk4 with dt = 0.001 s is unstable"):
+        fleet.rollout({"v_x": 5.0}, None, steps=2, params=params, policy=policy)
+
+
 class Level(NamedTuple):
     h: m = 0.0
 

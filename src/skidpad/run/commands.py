@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import math
+import operator
 from collections.abc import Mapping
+from functools import reduce
 from math import inf
 from typing import Any, NamedTuple
 
@@ -55,18 +57,25 @@ def angle_ends(vehicle: Vehicle | None) -> tuple[AngleEnd, ...]:
 
 def check_angles(ends: tuple[AngleEnd, ...], what: str, array: AnyArray) -> None:
     """Raise for the first angle of an array (step, vehicle, field) that is far beyond its end."""
-    for angle in ends:
-        column, most = array[:, :, angle.place], FAR_BEYOND * angle.end
-        if not column.size:
-            continue
-        # Two reductions: they need no room, as large arrays come here. What is infinite is said by
-        # others.
-        if most < float(column.max()) < inf or -inf < float(column.min()) < -most:
-            step, vehicle = np.argwhere(np.abs(column) > most)[0].tolist()
-            place = f" of vehicle {vehicle}" + (f", step {step}" if len(column) > 1 else "")
-            raise angle._replace(name=f"{what}: {angle.name}").mistake(
-                float(column[step, vehicle]), place
-            )
+    if not ends or not array.size:
+        return
+    # Reductions need no room, as large arrays come here; and a GPU is asked once for all of them.
+    # What is infinite is said by others.
+    worst = [_beyond(angle, array) for angle in ends]
+    if not bool(reduce(operator.or_, worst)):
+        return
+    angle = next(angle for angle, bad in zip(ends, worst, strict=True) if bool(bad))
+    column = array[:, :, angle.place]
+    step, vehicle = np.argwhere(np.abs(column) > FAR_BEYOND * angle.end)[0].tolist()
+    place = f" of vehicle {vehicle}" + (f", step {step}" if len(column) > 1 else "")
+    named = angle._replace(name=f"{what}: {angle.name}")
+    raise named.mistake(float(column[step, vehicle]), place)
+
+
+def _beyond(angle: AngleEnd, array: AnyArray) -> Any:
+    column, most = array[:, :, angle.place], FAR_BEYOND * angle.end
+    high, low = column.max(), column.min()
+    return ((high > most) & (high < inf)) | ((low < -most) & (low > -inf))
 
 
 class Commands:

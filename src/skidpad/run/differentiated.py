@@ -8,8 +8,8 @@ derivatives of its stages, which is the same chain rule with far less to compile
 from __future__ import annotations
 
 import threading
-from collections import OrderedDict
 from collections.abc import Sequence
+from functools import partial
 from typing import Any, Protocol
 
 import numpy as np
@@ -20,15 +20,14 @@ from ..compile.program import Port
 from ..compile.trace import trace
 from ..integrate import ExplicitRungeKutta, Tableau
 from ..integrate.base import Integrator
-from ..model import Model, Vehicle
+from ..model import Vehicle
+from .kept import Kept
 
 WHOLE_STEP = 6_000
 """Operations up to which a step is one function; compiling that takes seconds."""
 LARGEST = 30_000
 """Operations beyond which a function is left to CasADi's interpreter: compiling more takes longer
 than the calls of a session would save."""
-KEPT = 64
-"""Functions kept for models in use."""
 
 
 class Function(Protocol):
@@ -162,7 +161,7 @@ def _ahead(
     return ahead
 
 
-_KEPT: OrderedDict[tuple[Any, ...], tuple[Model, Function]] = OrderedDict()
+_FUNCTIONS: Kept[Function] = Kept()
 
 
 def differentiated(vehicle: Vehicle, what: str, integrator: Integrator | None = None) -> Function:
@@ -170,16 +169,8 @@ def differentiated(vehicle: Vehicle, what: str, integrator: Integrator | None = 
 
     It is made once for a model: parameters are arguments.
     """
-    model = vehicle.model
-    # Models hold mappings and so have no hash; the model itself is kept with its entry, so that no
-    # other one can get its address.
-    key = (id(model), what, integrator)
-    entry = _KEPT.get(key)
-    if entry is None:
-        entry = _KEPT[key] = (model, _function(vehicle, what, integrator))
-        while len(_KEPT) > KEPT:
-            _KEPT.popitem(last=False)
-    return entry[1]
+    make = partial(_function, vehicle, what, integrator)
+    return _FUNCTIONS.get(vehicle.model, (what, integrator), make)
 
 
 def _function(vehicle: Vehicle, what: str, integrator: Integrator | None) -> Function:

@@ -254,6 +254,7 @@ class Fleet(Generic[X, U, P, Y, W]):
             runner = self._runner.loop(policy)
             loop = LoopArguments(x0, controls, params, disturbances, memory, policy_params)
             arrays = loop_arrays(self.plant, policy, loop, runner.space, layout)
+        runner.plausible.check(arrays, own_params=params is None)
         if dt is not None and np.ndim(dt) != 1:
             raise InvalidValue(
                 f"dt has shape {np.shape(dt)}; expected (T,), the length of each step in s: one "

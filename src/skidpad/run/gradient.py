@@ -122,8 +122,9 @@ class Derivatives:
 
     def _work(self, rollout: tuple[Any, Any, Any, Any], steps: int | None) -> _Work:
         """The arguments, checked, with inputs as they act."""
-        _, controls, _, disturbances = rollout
+        _, controls, params, disturbances = rollout
         arguments = self.runner.arguments(*rollout)
+        self.runner.plausible.check(arguments, own_params=params is None)
         total = steps_of(steps, controls, disturbances)
         held = arguments.u.shape[0] == 1 and np.ndim(controls) != 3
         queue = self.runner.queue(arguments)

@@ -28,7 +28,8 @@ from ..integrate import compiled_integrator
 from ..integrate.base import Integrator
 from ..linear import Continuous, Discrete, LinearAcceleration, NormalisedAcceleration
 from ..model import Vehicle
-from .differentiated import KEPT, ExactlyHeld, Function, differentiated
+from .differentiated import ExactlyHeld, Function, differentiated
+from .kept import Kept
 from .stability import AUTO, EXPLICIT, automatic, check_step, takes
 
 __all__ = [
@@ -176,22 +177,12 @@ def _limit(vehicle: Vehicle, name: str, value: float | None) -> float:
     return number
 
 
-_LAST: dict[tuple[Any, ...], tuple[Vehicle, Any]] = {}
+_LINEARISATIONS: Kept[Any] = Kept()
 
 
 def _kept(kind: Any, vehicle: Vehicle, *options: Any) -> Any:
     """The linearisation of this kind and vehicle, made once while few are in use."""
-    # The vehicle is kept with its entry, so that no other one can get its address.
-    key = (kind, id(vehicle), *options)
-    try:
-        entry = _LAST.get(key)
-    except TypeError:  # an option that cannot be looked up, and will be refused
-        return kind(vehicle, *options)
-    if entry is None:
-        if len(_LAST) >= KEPT:
-            _LAST.clear()
-        entry = _LAST[key] = (vehicle, kind(vehicle, *options))
-    return entry[1]
+    return _LINEARISATIONS.get(vehicle, (kind, *options), lambda: kind(vehicle, *options))
 
 
 def linearise(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import OrderedDict
 from typing import Any
 
 import numpy as np
@@ -16,32 +15,16 @@ from ..integrate.base import Integrator, flat_result
 from ..integrate.stability import longest_step
 from ..model import Model, Vehicle
 from ..units import m_s
+from .kept import Kept
 
 SPEEDS = (1.0, 2.0, 5.0, 10.0, 20.0, 30.0, 50.0)
 """In m/s, as far as the vehicle goes; slower, slip angles are as stiff as one likes."""
 SHARES = (0.1, 0.25, 0.5, 1.0)
 """Of the top speed of a vehicle that is slower than the second of these speeds."""
-KEPT = 64
-"""Tables kept for vehicles in use."""
 
 
-class _Kept:
-    """What was made for models, the last ones."""
-
-    def __init__(self) -> None:
-        self._entries: OrderedDict[Any, tuple[Model, Any]] = OrderedDict()
-
-    def get(self, model: Model, key: Any, make: Any) -> Any:
-        # The model is kept with its entry, so that no other one can get its address.
-        entry = self._entries.get((id(model), key))
-        if entry is None:
-            entry = self._entries[id(model), key] = (model, make())
-            while len(self._entries) > KEPT:
-                self._entries.popitem(last=False)
-        return entry[1]
-
-
-_TABLES, _JACOBIANS = _Kept(), _Kept()
+_TABLES: Kept[tuple[StableStep, ...]] = Kept()
+_JACOBIANS: Kept[_Jacobian] = Kept()
 
 
 def stable_steps(vehicle: Vehicle, method: Integrator) -> tuple[StableStep, ...]:
@@ -59,7 +42,7 @@ def stable_steps(vehicle: Vehicle, method: Integrator) -> tuple[StableStep, ...]
 
 def _table(vehicle: Vehicle, method: Integrator) -> list[StableStep]:
     model = vehicle.model
-    jacobian: _Jacobian = _JACOBIANS.get(model, None, lambda: _Jacobian(model))
+    jacobian = _JACOBIANS.get(model, None, lambda: _Jacobian(model))
     rows: list[StableStep] = []
     for speed in _speeds(vehicle):
         matrix = jacobian(vehicle, *_straight(vehicle, speed))

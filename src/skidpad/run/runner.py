@@ -12,7 +12,6 @@ from typing import Any
 
 import numpy as np
 
-from .. import record
 from ..arrays import AnyArray
 from ..checks import must_be_policy
 from ..compile.bound import BoundRollout
@@ -23,11 +22,9 @@ from ..errors import InvalidValue, SimulationDiverged, StepNotConverged
 from ..policy import Policy
 from ..progress import Progress
 from . import batch, delay, verdict
-from .commands import angle_ends, check_angles
 from .engines import Engines
+from .plausible import Plausible
 from .settings import Settings
-from .stability import check_spread
-from .start import check_start
 
 
 class Runner:
@@ -37,9 +34,16 @@ class Runner:
         plant: what to run: a vehicle alone, or with its policy compiled in.
         settings: how.
         inputs: what the caller calls the inputs, for errors; what a fleet calls them if None.
+        plausible: what looks at arguments, if the plant itself cannot tell.
     """
 
-    def __init__(self, plant: Plant, settings: Settings, inputs: str | None = None) -> None:
+    def __init__(
+        self,
+        plant: Plant,
+        settings: Settings,
+        inputs: str | None = None,
+        plausible: Plausible | None = None,
+    ) -> None:
         self.plant, self.settings = plant, settings
         own = "controls" if policy_of(plant) is None else "references"
         self.engines = Engines(plant, settings, inputs or own)
@@ -50,28 +54,25 @@ class Runner:
             )
         self.space = self.engines.space
         self._loops: dict[Any, Runner] = {}
-        self._angles = angle_ends(plant.vehicle)
-        own = np.array(record.flatten(plant.params), dtype=float)
-        self._looked_at = (own, own)
-        """Least and most of each parameter whose longest step is known to be long enough."""
+        self.plausible = plausible or Plausible(
+            plant, settings.dt, self.engines.substeps, self.engines.inputs
+        )
 
     def arguments(
         self, x0: Any, controls: Any, params: Any, disturbances: Any, layout: str = "aos"
     ) -> RolloutArrays:
-        """The arguments of a rollout, checked, as arrays (step, vehicle, field)."""
+        """The arguments of a rollout as arrays (step, vehicle, field) of numbers that can be used;
+        `plausible` tells whether they can be meant."""
         plant, space, inputs = self.plant, self.space, self.engines.inputs
         arrays = RolloutArrays(
             x=batch.states(plant.State, x0, space, layout),
             u=batch.series(plant.Input, inputs, controls, space, layout),
             w=batch.series(plant.Disturbance, "disturbances", disturbances, space, layout),
-            p=self.own_params if params is None else self._parameters(params),
+            p=self.own_params if params is None else self.parameters(params),
         )
-        check_angles(self._angles, inputs, arrays.u)
         if self.engines.channels:
             # The kernel looks at what acts; here the last ones act in a later rollout.
             batch.finite(plant.Input, inputs, arrays.u)
-        if plant.vehicle is not None and params is None:
-            check_start(plant.vehicle, arrays.x[0], " of vehicle {}")
         series = {"x0": arrays.x, inputs: arrays.u, "disturbances": arrays.w}
         batch.batch_size(**series, params=arrays.p)
         return arrays
@@ -79,24 +80,11 @@ class Runner:
     @cached_property
     def own_params(self) -> AnyArray:
         """The plant's parameters (1, 1, np) where the rollouts run: checked and put there once."""
-        return self._parameters(None)
+        return self.parameters(None)
 
-    def _parameters(self, params: Any) -> AnyArray:
-        rows = batch.parameters(self.plant.Params, self.plant.params, params, self.space)
-        if params is not None:
-            self._check_steps_of(rows)
-        return rows
-
-    def _check_steps_of(self, params: AnyArray) -> None:
-        """Whether the steps are short enough for parameters (1, B, np); for those that lie within
-        what was looked at before, no more."""
-        low, high = (batch.on_host(f(params[0], axis=0)) for f in (np.min, np.max))
-        seen_low, seen_high = self._looked_at
-        if (low >= seen_low).all() and (high <= seen_high).all():
-            return
-        rows = batch.on_host(params[0])
-        check_spread(self.plant, self.settings.dt, self.engines.substeps, rows)
-        self._looked_at = (np.minimum(low, seen_low), np.maximum(high, seen_high))
+    def parameters(self, params: Any) -> AnyArray:
+        """Parameters (1, B or 1, np) where the rollouts run, checked."""
+        return batch.parameters(self.plant.Params, self.plant.params, params, self.space)
 
     @cached_property
     def _own_ages(self) -> AnyArray:
@@ -238,7 +226,8 @@ class Runner:
                 "only be compiled with a model; make the closed loop first and save that"
             )
         looped = closed_loop(plant.vehicle, plant.method, policy, substeps)
-        return Runner(looped, self.settings.replace(substeps=substeps))
+        settings = self.settings.replace(substeps=substeps)
+        return Runner(looped, settings, plausible=self.plausible.driven())
 
 
 def vehicles(arguments: RolloutArrays, queue: Late | None) -> int:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any
+import operator
+from functools import reduce
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -30,22 +32,35 @@ def check_start(vehicle: Vehicle, start: Any, of: str = "") -> None:
     x = record.unflatten(model.State, list(start.T)) if many else start
     u, limits = record.at_rest(model.Input), vehicle.limits
     speed, ends = model.body.speed_of(x, u, p), (limits.v_min, limits.v_max)
-    _within("velocity along the vehicle", "m/s", speed, of, *ends, SLACK)
+    looks = [_Look("velocity along the vehicle", "m/s", speed, *ends, SLACK)]
     if model.body.steer is not None:
         angle, end = model.body.steer(x, u, p), limits.steer_max
-        _within("steering angle", "rad", angle, of, -end, end, INNER_WHEEL)
+        looks.append(_Look("steering angle", "rad", angle, -end, end, INNER_WHEEL))
+    # A GPU is asked once for all of them.
+    if bool(np.any(reduce(operator.or_, (look.outside for look in looks)))):
+        raise next(look for look in looks if bool(np.any(look.outside))).mistake(of)
 
 
-def _within(
-    what: str, unit: str, value: Any, of: str, low: float, high: float, slack: float
-) -> None:
-    # Arrays of a GPU have these operations too; only the verdict is fetched.
-    outside = (value < low - slack * abs(low)) | (value > high + slack * abs(high))
-    if not bool(np.any(outside) if isinstance(outside, (bool, np.ndarray)) else outside.any()):
-        return
-    place = int(np.argmax(outside)) if np.ndim(outside) else 0
-    bad = float(np.atleast_1d(value)[place])
-    raise InvalidValue(
-        f"the start{of.format(place)} has a {what} of {bad:g} {unit}; allowed is from {low:g} to "
-        f"{high:g} {unit}"
-    )
+class _Look(NamedTuple):
+    """Something about a start, or about each of many, that must lie between two ends."""
+
+    what: str
+    unit: str
+    value: Any
+    low: float
+    high: float
+    slack: float
+
+    @property
+    def outside(self) -> Any:
+        low = self.low - self.slack * abs(self.low)
+        return (self.value < low) | (self.value > self.high + self.slack * abs(self.high))
+
+    def mistake(self, of: str) -> InvalidValue:
+        """The error for the first that is outside."""
+        place = int(np.argmax(self.outside)) if np.ndim(self.value) else 0
+        bad = float(np.atleast_1d(self.value)[place])
+        return InvalidValue(
+            f"the start{of.format(place)} has a {self.what} of {bad:g} {self.unit}; allowed is "
+            f"from {self.low:g} to {self.high:g} {self.unit}"
+        )

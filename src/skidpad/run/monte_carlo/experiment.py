@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from ... import record
 from ...arrays import Array, Mask
+from ...compile.cpu import RolloutArrays
 from ...errors import InvalidValue, SimulationDiverged
 from ...random import Draw, UncertaintyModel
 from ...random.model import sampled as drawn
@@ -67,6 +68,7 @@ class Experiment:
     def moments(self, runs: Runs) -> Iterator[Moment]:
         """The start, and the runs after every step."""
         x, pending, params = self._start_states(runs), None, self.parameters(runs)
+        self._check(x, params)
         disturbance_memory, noise_memory = self.disturbance.start(len(runs)), None
         if self.noise is not None:
             noise_memory = self.noise.start(len(runs))
@@ -85,6 +87,13 @@ class Experiment:
             except SimulationDiverged as error:
                 raise self._named(error, runs, step) from error
         yield Moment(self.steps, x, None, None)
+
+    def _check(self, x: Array, params: dict[str, Array] | None) -> None:
+        """Raise for a start, inputs or parameters that cannot be meant."""
+        p = self.runner.own_params if params is None else self.runner.parameters(params)
+        arrays = RolloutArrays(x.T[None], self.inputs, np.empty((1, 1, 0)), p)
+        own = params is None or all(name.startswith("policy.") for name in params)
+        self.runner.plausible.check(arrays, own_params=own)
 
     def draw(self, channel: str, runs: Runs, step: int) -> Draw:
         """What one step of these runs may draw."""
