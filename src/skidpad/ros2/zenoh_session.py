@@ -1,4 +1,4 @@
-"""How a session of zenoh is opened: the settings of rmw_zenoh, and the variables that change them."""
+"""How a session of zenoh is opened: settings of rmw_zenoh, and variables that change them."""
 
 from __future__ import annotations
 
