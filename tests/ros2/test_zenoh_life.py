@@ -42,32 +42,40 @@ def no_reply(_data: bytes, _reply: Reply) -> None:
     """For services that nobody asks."""
 
 
-def alive(session: zenoh.Session) -> list[str]:
+class Tokens:
     """The tokens that others see, without the ids of sessions."""
-    replies = session.liveliness().get(f"@ros2_lv/{DOMAIN}/**", timeout=PATIENCE)
-    tokens = [str(reply.ok.key_expr) for reply in replies if reply.ok is not None]
-    return sorted("/".join(token.split("/")[3:]) for token in tokens)
+
+    def __init__(self, session: zenoh.Session) -> None:
+        self.alive: set[str] = set()
+        self._subscriber = session.liveliness().declare_subscriber(
+            f"@ros2_lv/{DOMAIN}/**", self._change, history=True
+        )
+
+    def _change(self, sample: zenoh.Sample) -> None:
+        token = "/".join(str(sample.key_expr).split("/")[3:])
+        change = self.alive.add if sample.kind == zenoh.SampleKind.PUT else self.alive.discard
+        change(token)
 
 
 def test_the_graph_shows_what_was_announced_until_it_is_closed(port: int) -> None:
     transport = ZenohTransport(Identity("sim", "/robot"))
     with peer(port) as outsider:
+        tokens = Tokens(outsider)
         transport.publisher("/robot/odom", STRING, DEFAULT)
         transport.subscribe("/map", STRING, LATCHED, print)
-        assert alive(outsider) == []
         transport.announce()
         transport.serve("/robot/reset", TRIGGER, no_reply)
         transport.announce()
         hashes = [endpoint("/", kind).type_hash for kind in (STRING, TRIGGER)]
-        expected = [
+        expected = {
             "0/0/NN/%/%robot/sim",
             f"0/1/MP/%/%robot/sim/%robot%odom/std_msgs::msg::dds_::String_/{hashes[0]}/::,10:,:,:,,",
             f"0/2/MS/%/%robot/sim/%map/std_msgs::msg::dds_::String_/{hashes[0]}/:1:,1:,:,:,,",
             f"0/3/SS/%/%robot/sim/%robot%reset/std_srvs::srv::dds_::Trigger_/{hashes[1]}/::,10:,:,:,,",
-        ]
-        until(lambda: alive(outsider) == expected)
+        }
+        until(lambda: tokens.alive == expected)
         transport.close()
-        until(lambda: alive(outsider) == [])
+        until(lambda: not tokens.alive)
 
 
 def test_readers_are_those_that_are_there(port: int) -> None:
@@ -236,6 +244,7 @@ def test_a_process_may_end_without_closing(port: int, end: str) -> None:
         [str(Path(skidpad.__file__).parents[1]), os.environ.get("PYTHONPATH", "")]
     )
     with peer(port) as outsider:
+        tokens = Tokens(outsider)
         # Messages come while the interpreter ends.
         done = threading.Event()
 
@@ -258,4 +267,4 @@ def test_a_process_may_end_without_closing(port: int, end: str) -> None:
             done.set()
             talker.join()
         assert (run.returncode, run.stderr) == ((0, "") if end == "well" else (1, "as asked\n"))
-        until(lambda: alive(outsider) == [])
+        until(lambda: not tokens.alive)

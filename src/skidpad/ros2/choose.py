@@ -5,12 +5,10 @@ from __future__ import annotations
 import os
 from importlib import import_module
 from importlib.util import find_spec
-from typing import Literal, get_args
 
 from ..errors import InvalidValue, MissingExtra
 from .transport import Identity, Transport
 
-Kind = Literal["auto", "cyclonedds", "zenoh", "rclpy"]
 _CLASSES = {
     "cyclonedds": ("cyclone", "CycloneTransport"),
     "zenoh": ("zenoh", "ZenohTransport"),
@@ -26,14 +24,14 @@ _OF_IMPLEMENTATION = {
 }
 
 
-def transport(kind: Kind, identity: Identity) -> Transport:
-    """The connection of a node to others.
+def transport(kind: str, identity: Identity) -> Transport:
+    """The connection of a node to others: "auto", "cyclonedds", "zenoh" or "rclpy".
 
     "auto" is what speaks with the peers that `RMW_IMPLEMENTATION` names, and without it what is
     installed: Cyclone DDS, else zenoh, else the rclpy of a sourced ROS 2.
     """
-    if kind not in get_args(Kind):
-        raise InvalidValue(f"transport {kind!r}: must be one of {', '.join(get_args(Kind))}")
+    if kind not in ("auto", *_CLASSES):
+        raise InvalidValue(f"middleware {kind!r}: must be one of auto, {', '.join(_CLASSES)}")
     # Imported here: each brings its library.
     module, name = _CLASSES[_chosen() if kind == "auto" else kind]
     return getattr(import_module(f".{module}", __package__), name)(identity)

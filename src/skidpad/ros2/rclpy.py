@@ -48,6 +48,8 @@ class RclpyTransport:
             context=self._context,
             namespace=identity.namespace,
             use_global_arguments=False,
+            # Logs and parameters are the business of the node on top of this, as everywhere.
+            enable_rosout=False,
             start_parameter_services=False,
         )
         self.identity = identity

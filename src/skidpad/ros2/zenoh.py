@@ -101,6 +101,7 @@ class ZenohTransport:
         self._unsaid: deque[str] = deque()
         self._said: set[str] = set()
         self._unannounced: list[str] = [self._tokens.node]
+        self._announced: list[zenoh.LivelinessToken] = []
         self._numbers = count(1)
         self._requests: dict[int, zenoh.Query] = {}
         self._kept: list[Any] = []
@@ -189,7 +190,7 @@ class ZenohTransport:
         """Tell the graph of the node and its endpoints; again after any were added."""
         while self._unannounced:
             token = self._session.liveliness().declare_token(self._unannounced[0])
-            self._kept.append(token)
+            self._announced.append(token)
             del self._unannounced[0]
 
     def warnings(self) -> list[str]:
@@ -209,6 +210,8 @@ class ZenohTransport:
         while self._requests:
             with suppress(KeyError):
                 self._requests.popitem()[1].drop()
+        for token in reversed(self._announced):
+            token.undeclare()
         self._session.close()
         self._kept.clear()
         for thread in self._threads:
