@@ -1,7 +1,8 @@
 """The transport over rclpy, where a ROS 2 installation is sourced.
 
 It takes whatever middleware that installation has, and its message packages. rclpy cannot be had
-outside of ROS, so this file is tested against a stand-in with rclpy's documented signatures only.
+outside of ROS, so this file is tested against a stand-in with its signatures and rules only
+(github.com/ros2/rclpy, December 2024).
 """
 
 from __future__ import annotations
@@ -16,6 +17,9 @@ from typing import Any
 from ..errors import InvalidValue, MissingExtra
 from ..ros_messages import MessageType, ServiceType
 from .transport import Data, Identity, Qos, Reply
+
+_PATIENCE = 0.5
+"""How long the thread waits before it looks whether it should end, in s."""
 
 
 class RclpyPublisher:
@@ -82,10 +86,13 @@ class RclpyTransport:
         """Hand every request of a service to a function, with what sends its response."""
         kind = _class(type_.name)
         serialization, future = _imported("rclpy.serialization"), _imported("rclpy.task").Future
+        # In the usual group everything else would wait until the response is there.
+        group = _imported("rclpy.callback_groups").ReentrantCallbackGroup()
 
-        # A coroutine, so that the thread goes on with others until the response is there.
         async def take(request: Any, _: Any) -> Any:
-            answer = future(executor=self._executor)
+            answer = future()
+            # The thread looks at what waits only when something arrives, or it is woken.
+            answer.add_done_callback(lambda _: self._executor.wake())
 
             def reply(cdr: Data) -> None:
                 if not (self.closed or answer.done()):
@@ -95,7 +102,7 @@ class RclpyTransport:
             self._guarded(name, handler, serialization.serialize_message(request), reply)
             return await answer
 
-        self._node.create_service(kind, name, take)
+        self._node.create_service(kind, name, take, callback_group=group)
 
     def announce(self) -> None:
         """Nothing: rclpy tells of every endpoint when it is made."""
@@ -116,16 +123,18 @@ class RclpyTransport:
         if self.closed:
             return
         self.closed = True
-        self._executor.shutdown()
+        self._executor.wake()
         if threading.current_thread() is not self._thread:
             self._thread.join()
+        self._executor.shutdown()
         self._node.destroy_node()
         self._context.try_shutdown()
 
     def _spin(self) -> None:
         # Whoever shuts the context down from outside ends this too.
         with suppress(_imported("rclpy.executors").ExternalShutdownException):
-            self._executor.spin()
+            while not self.closed:
+                self._executor.spin_once(timeout_sec=_PATIENCE)
 
     def _profile(self, qos: Qos) -> Any:
         module = _imported("rclpy.qos")
