@@ -233,6 +233,18 @@ def test_requests_that_wait_end_when_the_node_leaves(node: Open, outsider: zenoh
     replies[0](RESPONSE)
 
 
+def test_a_request_that_is_forgotten_ends_for_its_client(
+    node: Open, outsider: zenoh.Session
+) -> None:
+    server, asked = node("server"), []
+    server.serve("/reset", TRIGGER, lambda data, _: asked.append(data))
+    # Without the end of the query it would wait for minutes.
+    answers = until(
+        lambda: asked, each=lambda: call(outsider, REQUEST, attachment(1, 2, bytes(16)))
+    )
+    assert answers == [REQUEST]
+
+
 def test_nothing_malformed_reaches_the_node(node: Open, outsider: zenoh.Session) -> None:
     listener, heard = node("listener"), []
     listener.subscribe("/a", STRING, Qos(depth=10_000), heard.append)

@@ -103,7 +103,6 @@ class ZenohTransport:
         self._unannounced: list[str] = [self._tokens.node]
         self._announced: list[zenoh.LivelinessToken] = []
         self._numbers = count(1)
-        self._requests: dict[int, zenoh.Query] = {}
         self._kept: list[Any] = []
         """What zenoh would undeclare if nobody held it."""
         self._threads: list[threading.Thread] = []
@@ -159,7 +158,6 @@ class ZenohTransport:
         end = endpoint(name, type_)
         key = end.key(self.domain)
         channel = self._zenoh.handlers.RingChannel(_REQUESTS)
-        numbers = count()
 
         def take(query: zenoh.Query) -> None:
             data = query.payload.to_bytes() if query.payload is not None else b""
@@ -169,16 +167,13 @@ class ZenohTransport:
                 with query:
                     query.reply_err(str(error))
                 raise
-            number = next(numbers)
-            self._requests[number] = query
+            # Held by the reply alone: who forgets it leaves the client without waiting for more.
+            open_query = [query]
 
             def reply(cdr: Data) -> None:
-                # Taken out by whoever comes first; a second reply or one after the end is none.
-                asked = self._requests.pop(number, None)
-                if asked is None:
-                    return
                 about = attachment(sender.sequence, time.time_ns(), sender.gid)
-                with suppress(self.error), asked:
+                # A second reply or one after the end is none.
+                with suppress(IndexError, self.error), open_query.pop() as asked:
                     asked.reply(key, bytes(cdr), attachment=about)
 
             handler(data, reply)
@@ -207,9 +202,6 @@ class ZenohTransport:
             return
         self.closed = True
         atexit.unregister(self.close)
-        while self._requests:
-            with suppress(KeyError):
-                self._requests.popitem()[1].drop()
         for token in reversed(self._announced):
             token.undeclare()
         self._session.close()
