@@ -24,6 +24,8 @@ _CONSTANT = re.compile(r"[A-Za-z]\w*(<=\d+)?\s+[A-Za-z]\w*\s*=.*", re.ASCII)
 _NAME = re.compile(r"[A-Za-z]\w*/(msg|srv|action)/[A-Za-z]\w*", re.ASCII)
 _LONGEST_ARRAY = 1 << 20
 """Values of a field of fixed size: a few letters may claim any number."""
+_DEEPEST = 32
+"""Messages within messages."""
 _MOST_FIELDS = 10_000
 """Of a message with all that is nested in it."""
 
@@ -45,6 +47,8 @@ class Definitions:
             raise InvalidValue(f"message type {shortened(name)!r} is not known; known are: {known}")
         if name in within:
             raise InvalidValue(f"message type {name} contains itself")
+        if len(within) > _DEEPEST:
+            raise InvalidValue(f"message type {within[0]} nests more than {_DEEPEST} others")
         return self._types.setdefault(name, self.read(name, self._lines[name], within))
 
     def read(self, name: str, text: str, within: tuple[str, ...] = ()) -> MessageType:
