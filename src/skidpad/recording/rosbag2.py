@@ -8,7 +8,7 @@ import os
 import struct
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, Protocol, Self
+from typing import Any, NamedTuple, Protocol, Self
 
 import numpy as np
 import yaml
@@ -50,6 +50,17 @@ class Quality(Protocol):
     def depth(self) -> int:
         """How many messages are kept."""
         ...
+
+
+class _Usual(NamedTuple):
+    """What ROS 2 offers if nothing else is said."""
+
+    reliable: bool = True
+    latched: bool = False
+    depth: int = 10
+
+
+_USUAL = _Usual()
 
 
 class _Topic:
@@ -98,8 +109,9 @@ class BagWriter:
         self._thread = WriterThread(self._write_batch, self._failed, self._full)
         atexit.register(self._close_at_exit)
 
-    def topic(self, name: str, type_: MessageType, qos: Quality) -> None:
-        """A topic that messages may be written to; the same again is nothing new."""
+    def topic(self, name: str, type_: MessageType, qos: Quality = _USUAL) -> None:
+        """A topic that messages may be written to, with the quality of service to play it with;
+        the same again is nothing new."""
         self._check_open()
         known = self._topics.get(name)
         if known is not None and (known.type.name, known.profile) != (type_.name, _profile(qos)):
