@@ -74,6 +74,19 @@ def test_a_cut_file_is_refused(name: str, tmp_path: Path) -> None:
         read_log(cut)
 
 
+def test_a_file_that_ends_behind_a_record_is_read(tmp_path: Path) -> None:
+    """As a program that was killed leaves it: without the record of the end and what follows."""
+    whole = (DATA / FILES[0]).read_bytes()
+    data_end = b"\x0f" + (4).to_bytes(8, "little")
+    cut = tmp_path / "cut.mcap"
+    cut.write_bytes(whole[: whole.index(data_end)])
+    for name, series in read_log(DATA / FILES[0]).series.items():
+        np.testing.assert_array_equal(read_log(cut).series[name].values, series.values)
+    cut.write_bytes(whole[: whole.index(data_end) - 1])
+    with pytest.raises(sp.InvalidValue, match="is damaged"):
+        read_log(cut)
+
+
 def test_a_file_with_other_bytes_in_a_chunk_is_refused(tmp_path: Path) -> None:
     broken = bytearray((DATA / "drive_zstd.mcap").read_bytes())
     broken[400:500] = bytes(100)

@@ -56,7 +56,7 @@ def _messages(file: BinaryIO, path: Path) -> Iterator[tuple[Any, Any, Any]]:
     reader = streams.StreamReader(
         file, emit_chunks=True, validate_crcs=True, record_size_limit=path.stat().st_size
     )
-    for whole in reader.records:
+    for whole in _whole_records(reader, file, path):
         parts = [whole]
         if isinstance(whole, records.Chunk):
             data = unpacked(whole.data, whole.compression, whole.uncompressed_size)
@@ -70,6 +70,19 @@ def _messages(file: BinaryIO, path: Path) -> Iterator[tuple[Any, Any, Any]]:
             elif isinstance(record, records.Message):
                 channel = channels[record.channel_id]
                 yield schemas.get(channel.schema_id), channel, record
+
+
+def _whole_records(reader: Any, file: BinaryIO, path: Path) -> Iterator[Any]:
+    """All records; a file may end behind any of them, as a program that was killed leaves it."""
+    ended = require("mcap.exceptions", purpose=f"Reading {path}").EndOfFile
+    end = 0
+    try:
+        for record in reader.records:
+            end = file.tell()
+            yield record
+    except ended:
+        if end != path.stat().st_size:
+            raise
 
 
 def _channel(channel: Any, schema: Any) -> _Channel:
