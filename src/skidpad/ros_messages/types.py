@@ -14,6 +14,7 @@ from ..errors import InvalidValue
 from .definitions import HUMBLE, MESSAGES, SERVICES
 from .fields import DUMMY, PRIMITIVES, Field, Shape
 from .interfaces import MessageType, ServiceType
+from .records import attribute
 
 _LINE = re.compile(
     r"(?P<base>[A-Za-z][\w/]*)(<=(?P<text>\d{1,9}))?(\[(?P<most><=)?(?P<size>\d{0,9})\])?"
@@ -59,7 +60,7 @@ class Definitions:
             for line in lines
             if line and not _CONSTANT.fullmatch(line)
         )
-        if len({field.name for field in fields}) < len(fields):
+        if len({attribute(field) for field in fields}) < len(fields):
             raise InvalidValue(f"message type {name} has two fields of one name")
         count = sum(self._counts.get(field.base, 1) for field in fields)
         if count > _MOST_FIELDS:
