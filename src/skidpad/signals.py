@@ -39,6 +39,10 @@ class Deferred:
         self._came = False
         self._usual(signal.SIGINT, None)
 
+    def forget(self) -> None:
+        """Take an interrupt as answered: what it was to end has ended."""
+        self._came = False
+
     def __exit__(self, kind: Any, *_: object) -> None:
         if self._usual is not None:
             signal.signal(signal.SIGINT, self._usual)

@@ -1,0 +1,40 @@
+"""The time of a node: that of the machine, that of `/clock`, or that which it simulates itself."""
+
+from __future__ import annotations
+
+import time
+from typing import Any
+
+from ..ros_messages import message_type
+from ..units import s
+
+SECOND = 1_000_000_000
+
+
+def stamp(nanoseconds: int) -> Any:
+    """A moment as messages have it: a `builtin_interfaces/Time`."""
+    return message_type("builtin_interfaces/msg/Time").Record(*divmod(nanoseconds, SECOND))
+
+
+class Clock:
+    """What time it is, in ns.
+
+    Args:
+        wall: whether the machine's clock counts; else the time is whatever was set last.
+    """
+
+    def __init__(self, *, wall: bool) -> None:
+        self.wall = wall
+        self._set = 0
+
+    def now(self) -> int:
+        """The time in ns."""
+        return time.time_ns() if self.wall else self._set
+
+    def set(self, nanoseconds: int) -> None:
+        """Another time, of a clock that is not the machine's."""
+        self._set = nanoseconds
+
+    def advance(self, period: s) -> None:
+        """Later by so much."""
+        self._set += round(period * SECOND)

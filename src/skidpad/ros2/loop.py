@@ -1,0 +1,166 @@
+"""What makes a node go on: ticks in real time, or one for every command.
+
+Every node has the services `~/pause` (`std_srvs/SetBool`), `~/step` and `~/reset`
+(`std_srvs/Trigger`). A tick that fails is logged and pauses the node; a reset lets it go on.
+"""
+
+from __future__ import annotations
+
+import time
+from typing import Any, Protocol
+
+from ..errors import InvalidValue, SkidpadError
+from ..ros_messages import Prepared, service_type
+from ..signals import Deferred
+from ..units import one, s
+from ..viewer.live.pace import Pace
+from .clock import SECOND
+from .node import Node
+from .transport import CLOCK
+
+_LONGEST_WAIT: s = 0.1
+"""After which the loop looks whether it is to end."""
+
+
+class Program(Protocol):
+    """What a node simulates. It makes its topics and services when it is made."""
+
+    period: s
+    """Of one tick, in simulated time."""
+
+    def tick(self) -> None:
+        """Advance by a period and publish what there is to tell."""
+        ...
+
+    def reset(self) -> None:
+        """Begin anew."""
+        ...
+
+
+class Loop:
+    """Runs a program.
+
+    Args:
+        node: its node. A clock that is neither the machine's nor followed is advanced by the ticks
+            and published on `/clock`.
+        program: what it simulates.
+        lock_step: whether time stands still until every topic of commands has a new one, or a step
+            is asked for. Then the same commands give the same bits, however fast they come.
+        followed: whether the node's clock is set by somebody else's `/clock`.
+    """
+
+    def __init__(
+        self, node: Node, program: Program, *, lock_step: bool = False, followed: bool = False
+    ) -> None:
+        self.node, self.program, self.lock_step = node, program, lock_step
+        self.ticks = 0
+        self.paused = False
+        self.ending = False
+        """Set it to end `run`, from whatever thread."""
+        factor = node.parameters.declare(
+            "realtime_factor", 1.0, "Times real time.", dynamic=True, check=_must_be_positive
+        )
+        self._followed = followed
+        self._pace = Pace(program.period, self._now(), factor)
+        node.parameters.changed.append(self._changed)
+        self._clock = None
+        if not node.clock.wall and not followed:
+            self._clock = node.publisher("/clock", "rosgraph_msgs/msg/Clock", CLOCK)
+            message = Prepared(self._clock.type, self._clock.type.Record())
+            self._time, self._put_time = message, message.patcher("clock.sec", "clock.nanosec")
+        elif followed:
+            node.subscribe("/clock", "rosgraph_msgs/msg/Clock", self._follow, CLOCK)
+        self._trigger = service_type("std_srvs/srv/Trigger").response.Record
+        node.serve("~/pause", "std_srvs/srv/SetBool", self._pause)
+        node.serve("~/step", "std_srvs/srv/Trigger", self._step)
+        node.serve("~/reset", "std_srvs/srv/Trigger", self._reset)
+
+    def run(self) -> None:
+        """Go on until `ending` is set or Ctrl-C comes."""
+        self._pace.restart(self._now())
+        with Deferred() as interrupt:
+            while not (self.ending or interrupt):
+                self.turn()
+            # It did what it was to do: the program ends without an error.
+            interrupt.forget()
+
+    def turn(self) -> None:
+        """Handle what has arrived, do the ticks that are due, wait a little."""
+        if self.lock_step:
+            while self.node.handle(1):
+                self._follow_commands()
+            self.node.wait(_LONGEST_WAIT)
+            return
+        self.node.handle()
+        if self.paused:
+            self._pace.restart(self._now())
+            self.node.wait(_LONGEST_WAIT)
+            return
+        due = self._pace.due(self._now())
+        for _ in range(due):
+            self.tick()
+            self.node.handle()
+            if self.paused or self.ending:
+                break
+        self._pace.done(due, self._now())
+        self.node.wait(min(self._pace.wait(self._now()), _LONGEST_WAIT))
+
+    def tick(self) -> None:
+        """One tick; an error is logged and pauses."""
+        if self._clock is not None:
+            self.node.clock.advance(self.program.period)
+            self._put_time(*divmod(self.node.clock.now(), SECOND))
+            self._clock.write(self._time.data)
+        try:
+            self.program.tick()
+        except SkidpadError as error:
+            self.paused = True
+            self.node.log("error", f"{error}; paused until {self.node.name('~/reset')} is called")
+        self.ticks += 1
+
+    def _follow_commands(self) -> None:
+        commanded = self.node.commanded
+        if not self.paused and commanded and all(commanded.values()):
+            for topic in commanded:
+                commanded[topic] -= 1
+            self.tick()
+
+    def _now(self) -> s:
+        return self.node.clock.now() / SECOND if self._followed else time.monotonic()
+
+    def _follow(self, message: Any) -> None:
+        now = message.clock.sec * SECOND + message.clock.nanosec
+        if now < self.node.clock.now():
+            self.node.log("warn", "/clock went back: the simulation was started again")
+            self._pace.restart(now / SECOND)
+        self.node.clock.set(now)
+
+    def _changed(self, name: str, value: Any) -> None:
+        if name == "realtime_factor":
+            self._pace.restart(self._now(), value)
+
+    def _pause(self, request: Any) -> Any:
+        self.paused = bool(request.data)
+        self._pace.restart(self._now())
+        return service_type("std_srvs/srv/SetBool").response.Record(
+            success=True, message="paused" if self.paused else "running"
+        )
+
+    def _step(self, request: Any) -> Any:
+        if not (self.paused or self.lock_step):
+            return self._trigger(success=False, message="running: pause it first")
+        paused, self.paused = self.paused, False
+        self.tick()
+        failed, self.paused = self.paused, paused or self.paused
+        return self._trigger(success=not failed, message=f"tick {self.ticks}")
+
+    def _reset(self, request: Any) -> Any:
+        self.program.reset()
+        self.paused = False
+        self._pace.restart(self._now())
+        return self._trigger(success=True, message="reset")
+
+
+def _must_be_positive(value: one) -> None:
+    if not value > 0.0:
+        raise InvalidValue(f"realtime_factor = {value:g} must be greater than 0")

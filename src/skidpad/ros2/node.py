@@ -1,0 +1,245 @@
+"""A node: topics, services, parameters and time, whatever carries the bytes.
+
+Everything here runs in the thread that simulates. What arrives waits in an inbox until `handle`.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from typing import Any, Protocol
+
+from ..errors import SkidpadError
+from ..ros_messages import MessageType, ServiceType, message_type, service_type
+from ..units import s
+from .arguments import RosArguments
+from .clock import SECOND, Clock, stamp
+from .inbox import Channel, Inbox
+from .names import remapped
+from .parameters import Parameters
+from .transport import DEFAULT, LATCHED, Data, Identity, Publisher, Qos, Reply, Transport
+
+_LEVELS = {"debug": 10, "info": 20, "warn": 30, "error": 40}
+_LOOK: s = 1.0
+"""Between two looks at what the transport has to tell."""
+
+
+class Bag(Protocol):
+    """Where messages are recorded."""
+
+    def topic(self, name: str, type_: MessageType, qos: Qos) -> None:
+        """Add a topic."""
+        ...
+
+    def write(self, name: str, time: int, cdr: Data) -> None:
+        """Record a message, at a time in ns."""
+        ...
+
+
+class Topic:
+    """Publishes messages of one type; `write` takes bytes, `send` a record."""
+
+    def __init__(
+        self, node: Node, name: str, type_: MessageType, publisher: Publisher, qos: Qos
+    ) -> None:
+        self.name, self.type, self.qos = name, type_, qos
+        self._node, self._publisher = node, publisher
+
+    @property
+    def readers(self) -> int:
+        """How many subscriptions there are."""
+        return self._publisher.readers
+
+    def send(self, record: Any) -> None:
+        """Publish a record of the type."""
+        self.write(self.type.encode(record))
+
+    def write(self, cdr: Data) -> None:
+        """Publish bytes; they may change after it returns."""
+        self._publisher.write(cdr)
+        if self._node.bag is not None:
+            self._node.bag.write(self.name, self._node.clock.now(), cdr)
+
+
+class Node:
+    """One node.
+
+    Args:
+        identity: who it is.
+        transport: what carries its messages; it is closed with the node.
+        arguments: remaps and parameters of the user.
+        clock: its time; that of the machine if None.
+    """
+
+    def __init__(
+        self,
+        identity: Identity,
+        transport: Transport,
+        arguments: RosArguments | None = None,
+        clock: Clock | None = None,
+    ) -> None:
+        self.identity, self.transport = identity, transport
+        self.arguments = arguments or RosArguments()
+        self.clock = clock or Clock(wall=True)
+        self.parameters = Parameters(self.arguments.parameters_of(identity))
+        self.bag: Bag | None = None
+        self.tf: Topic | None = None
+        """What publishes to `/tf`, once something does."""
+        self.commanded: dict[str, int] = {}
+        """How many commands came by each topic of such since they were last counted."""
+        self._inbox = Inbox()
+        self._topics: list[Topic] = []
+        self._heard: list[tuple[str, MessageType, Qos]] = []
+        self._subscribed: dict[str, list[Channel]] = {}
+        self._log: Topic | None = None
+        self._looked = 0
+
+    def name(self, name: str) -> str:
+        """A name of a topic or service as others see it."""
+        return remapped(name, self.identity, self.arguments.names())
+
+    def stamp(self) -> Any:
+        """The time, for headers."""
+        return stamp(self.clock.now())
+
+    def publisher(self, topic: str, type_name: str, qos: Qos = DEFAULT) -> Topic:
+        """What publishes to a topic."""
+        name, type_ = self.name(topic), message_type(type_name)
+        made = Topic(self, name, type_, self.transport.publisher(name, type_, qos), qos)
+        self._topics.append(made)
+        if self.bag is not None:
+            self.bag.topic(name, type_, qos)
+        return made
+
+    def subscribe(
+        self,
+        topic: str,
+        type_name: str,
+        function: Callable[[Any], None],
+        qos: Qos = DEFAULT,
+    ) -> None:
+        """Hand the messages of a topic to a function, as records, when `handle` is called."""
+        name, type_ = self.name(topic), message_type(type_name)
+
+        def handle(data: bytes) -> None:
+            if self.bag is not None:
+                self.bag.write(name, self.clock.now(), data)
+            function(type_.decode(data))
+
+        channel = Channel(handle, qos.depth)
+        self._heard.append((name, type_, qos))
+        if self.bag is not None:
+            self.bag.topic(name, type_, qos)
+        # One subscription a topic, however many functions listen.
+        channels = self._subscribed.setdefault(name, [])
+        channels.append(channel)
+        if len(channels) == 1:
+            self.transport.subscribe(name, type_, qos, lambda data: self._arrived(name, data))
+
+    def obey(
+        self, topic: str, type_name: str, function: Callable[[Any], None], qos: Qos = DEFAULT
+    ) -> None:
+        """Subscribe to commands: those that time waits for in lock-step."""
+        name = self.name(topic)
+        self.commanded[name] = 0
+
+        def count(message: Any) -> None:
+            function(message)
+            self.commanded[name] += 1
+
+        self.subscribe(topic, type_name, count, qos)
+
+    def _arrived(self, name: str, data: bytes) -> None:
+        for channel in self._subscribed[name]:
+            self._inbox.put(channel, data)
+
+    def serve(self, name: str, type_name: str, function: Callable[[Any], Any]) -> None:
+        """Answer requests with what a function of the request record returns.
+
+        A function that raises is logged; the response then is the type's default, in which
+        `success` is false.
+        """
+        full, type_ = self.name(name), service_type(type_name)
+        channel = Channel(lambda request: self._answer(full, type_, function, *request), 1000)
+        self.transport.serve(
+            full, type_, lambda data, reply: self._inbox.put(channel, (data, reply))
+        )
+
+    def _answer(
+        self,
+        name: str,
+        type_: ServiceType,
+        function: Callable[[Any], Any],
+        data: bytes,
+        reply: Reply,
+    ) -> None:
+        response = type_.response.Record()
+        try:
+            response = function(type_.request.decode(data))
+        except SkidpadError as error:
+            self.log("error", f"{name}: {error}")
+            if "message" in response._fields:
+                response = response._replace(message=str(error))
+        reply(type_.response.encode(response))
+
+    def handle(self, most: int = 1000) -> int:
+        """Hand out what has arrived, oldest first; gives how many there were."""
+        count = 0
+        while count < most and (taken := self._inbox.take()) is not None:
+            channel, data = taken
+            try:
+                channel.handle(data)
+            except SkidpadError as error:
+                self.log("error", str(error))
+            count += 1
+        self._look()
+        return count
+
+    def wait(self, timeout: s) -> bool:
+        """Wait until something arrives, at most so long; says whether something has."""
+        return self._inbox.wait(timeout)
+
+    def _look(self) -> None:
+        now = self.clock.now()
+        if abs(now - self._looked) >= _LOOK * SECOND:
+            self._looked = now
+            for text in self.transport.warnings():
+                self.log("warn", text)
+
+    def announce(self) -> None:
+        """Tell others of the node, when all its topics and services are there."""
+        self.transport.announce()
+        for name in self.parameters.undeclared():
+            self.log("warn", f"parameter {name} was given, but this node has none of that name")
+
+    def record(self, bag: Bag) -> None:
+        """Write everything that is published and heard from now on to a bag too."""
+        self.bag = bag
+        for topic in self._topics:
+            bag.topic(topic.name, topic.type, topic.qos)
+        for heard in self._heard:
+            bag.topic(*heard)
+
+    def publish_log(self) -> None:
+        """Put what is logged on `/rosout` too, as every node of ROS 2 does."""
+        self._log = self.publisher(
+            "/rosout", "rcl_interfaces/msg/Log", LATCHED._replace(depth=1000)
+        )
+
+    def log(self, level: str, text: str) -> None:
+        """One line on stderr, as nodes of ROS 2 write them, and on `/rosout`."""
+        wanted = _LEVELS.get(self.arguments.log_level, 20)
+        if _LEVELS[level] < wanted:
+            return
+        now = self.clock.now()
+        name = self.identity.full.strip("/").replace("/", ".")
+        print(
+            f"[{level.upper()}] [{now / SECOND:.9f}] [{name}]: {text}", file=sys.stderr, flush=True
+        )
+        if self._log is not None:
+            record = self._log.type.Record(stamp(now), _LEVELS[level], name, text)
+            self._log.send(record)
+
+    def close(self) -> None:
+        """Leave the graph."""
+        self.transport.close()

@@ -1,0 +1,152 @@
+"""Transforms between frames: published on `/tf` and `/tf_static`, and heard there."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ..arrays import Array
+from ..ros_messages import Prepared, message_type
+from .node import Node, Topic
+from .transport import TF, TF_STATIC
+
+MOST_FRAMES = 10_000
+"""That are remembered of what others tell."""
+
+
+class Rigid(NamedTuple):
+    """Where a frame lies in another: translation in m and unit quaternion x, y, z, w."""
+
+    translation: tuple[float, float, float] = (0.0, 0.0, 0.0)
+    rotation: tuple[float, float, float, float] = (0.0, 0.0, 0.0, 1.0)
+
+    @classmethod
+    def planar(cls, x: float, y: float, yaw: float, z: float = 0.0) -> Rigid:
+        """A pose in the plane."""
+        return cls((x, y, z), (0.0, 0.0, float(np.sin(0.5 * yaw)), float(np.cos(0.5 * yaw))))
+
+    def __matmul__(self, other: Rigid) -> Rigid:
+        """Where `other`, which lies in this frame, is in the frame that this one lies in."""
+        moved = _rotated(self.rotation, np.array(other.translation))
+        place = tuple(float(v) for v in np.add(self.translation, moved))
+        return Rigid(place, _product(self.rotation, other.rotation))  # type: ignore[arg-type]
+
+    def inverse(self) -> Rigid:
+        """The other frame in this one."""
+        x, y, z, w = self.rotation
+        back = (-x, -y, -z, w)
+        place = tuple(float(-v) for v in _rotated(back, np.array(self.translation)))
+        return Rigid(place, back)  # type: ignore[arg-type]
+
+
+def _product(a: Sequence[float], b: Sequence[float]) -> tuple[float, float, float, float]:
+    ax, ay, az, aw = a
+    bx, by, bz, bw = b
+    return (
+        aw * bx + ax * bw + ay * bz - az * by,
+        aw * by - ax * bz + ay * bw + az * bx,
+        aw * bz + ax * by - ay * bx + az * bw,
+        aw * bw - ax * bx - ay * by - az * bz,
+    )
+
+
+def _rotated(q: Sequence[float], v: Array) -> Array:
+    axis, w = np.array(q[:3]), q[3]
+    t = 2.0 * np.cross(axis, v)
+    return v + w * t + np.cross(axis, t)
+
+
+class Broadcaster:
+    """Publishes where some frames are, all in one message.
+
+    Args:
+        node: whose `/tf` it is.
+        frames: pairs of a frame and the one that lies in it.
+    """
+
+    def __init__(self, node: Node, frames: Sequence[tuple[str, str]]) -> None:
+        self._topic = tf_topic(node)
+        self._message = Prepared(self._topic.type, _tf([(*pair, Rigid()) for pair in frames]))
+        names = ["header.stamp.sec", "header.stamp.nanosec"]
+        names += [f"transform.translation.{axis}" for axis in "xyz"]
+        names += [f"transform.rotation.{axis}" for axis in "xyzw"]
+        self._put = [
+            self._message.patcher(*(f"transforms[{k}].{name}" for name in names))
+            for k in range(len(frames))
+        ]
+
+    def send(self, stamp: Any, *transforms: Rigid) -> None:
+        """Publish where the frames are, in the order in which they were named."""
+        for put, (translation, rotation) in zip(self._put, transforms, strict=True):
+            put(*stamp, *translation, *rotation)
+        self._topic.write(self._message.data)
+
+
+def tf_topic(node: Node) -> Topic:
+    """The node's publisher of `/tf`, the one of them."""
+    if node.tf is None:
+        node.tf = node.publisher("/tf", "tf2_msgs/msg/TFMessage", TF)
+    return node.tf
+
+
+def send_static(node: Node, frames: Sequence[tuple[str, str, Rigid]]) -> None:
+    """Publish frames that never move: parent, child, and where the child lies. Once for a node."""
+    topic = node.publisher("/tf_static", "tf2_msgs/msg/TFMessage", TF_STATIC)
+    topic.send(_tf(frames, node.stamp()))
+
+
+def _tf(frames: Sequence[tuple[str, str, Rigid]], stamp: Any = None) -> Any:
+    Header = message_type("std_msgs/msg/Header").Record
+    Stamped = message_type("geometry_msgs/msg/TransformStamped").Record
+    Transform = message_type("geometry_msgs/msg/Transform").Record
+    Vector = message_type("geometry_msgs/msg/Vector3").Record
+    Quaternion = message_type("geometry_msgs/msg/Quaternion").Record
+    stamp = message_type("builtin_interfaces/msg/Time").Record() if stamp is None else stamp
+    return message_type("tf2_msgs/msg/TFMessage").Record(
+        [
+            Stamped(Header(stamp, parent), child, Transform(Vector(*place), Quaternion(*turn)))
+            for parent, child, (place, turn) in frames
+        ]
+    )
+
+
+class Listener:
+    """What others tell on `/tf` and `/tf_static`: the latest place of every frame."""
+
+    def __init__(self, node: Node) -> None:
+        self._parent: dict[str, tuple[str, Rigid]] = {}
+        for topic, qos in (("/tf", TF), ("/tf_static", TF_STATIC._replace(depth=100))):
+            node.subscribe(topic, "tf2_msgs/msg/TFMessage", self._hear, qos)
+
+    def _hear(self, message: Any) -> None:
+        for one in message.transforms:
+            t, q = one.transform.translation, one.transform.rotation
+            size = float(np.hypot(np.hypot(q.x, q.y), np.hypot(q.z, q.w)))
+            numbers = (t.x, t.y, t.z, q.x, q.y, q.z, q.w)
+            if not np.isfinite(numbers).all() or size < 1e-6 or len(self._parent) > MOST_FRAMES:
+                continue
+            turn = (q.x / size, q.y / size, q.z / size, q.w / size)
+            parent = one.header.frame_id.strip("/")
+            self._parent[one.child_frame_id.strip("/")] = (parent, Rigid((t.x, t.y, t.z), turn))
+
+    def where(self, frame: str, within: str) -> Rigid | None:
+        """Where a frame lies within another, or None as long as nobody has told."""
+        frame, within = frame.strip("/"), within.strip("/")
+        up, down = self._chain(frame), self._chain(within)
+        for ancestor, place in up.items():
+            if ancestor in down:
+                return down[ancestor].inverse() @ place
+        return None
+
+    def _chain(self, frame: str) -> dict[str, Rigid]:
+        """The frame and all that it lies in, with its place in each."""
+        chain = {frame: Rigid()}
+        while frame in self._parent:
+            parent, place = self._parent[frame]
+            if parent in chain:
+                break
+            chain[parent] = place @ chain[frame]
+            frame = parent
+        return chain
