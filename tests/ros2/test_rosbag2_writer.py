@@ -15,6 +15,7 @@ from ros2.samples import random_record
 from skidpad.errors import InvalidValue
 from skidpad.identify import read_log
 from skidpad.recording import BagWriter, RecordingFailed
+from skidpad.recording.mcap_file import McapFile
 from skidpad.ros2.transport import DEFAULT, LATCHED, SENSOR
 from skidpad.ros_messages import MessageType, message_type
 from skidpad.ros_messages.definition_text import definition_text, type_of_text
@@ -148,6 +149,51 @@ def test_what_was_flushed_is_there_when_the_program_is_killed(tmp_path: Path) ->
         program.wait(PATIENCE)
     log = read_log(tmp_path / "bag")
     assert log.series["/number.data"].values.tolist() == [float(k) for k in range(100)]
+
+
+def test_a_full_disk_is_told_and_what_was_written_stays(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    odometry, qos = TOPICS["/odom"]
+    data = odometry.encode(odometry.Record())
+    bag = BagWriter(tmp_path / "bag")
+    bag.topic("/odom", odometry, qos)
+    bag.write("/odom", 1, data)
+    bag.flush()
+
+    def full(*_: object) -> None:
+        raise RecordingFailed("cannot record to bag: No space left on device")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(McapFile, "add_messages", full)
+        bag.write("/odom", 2, data)
+        with pytest.raises(RecordingFailed, match="No space left"):
+            bag.flush()
+    for attempt in (lambda: bag.write("/odom", 3, data), bag.flush, bag.close):
+        with pytest.raises(RecordingFailed, match="No space left"):
+            attempt()
+    bag.close()
+    with rosbag2.Reader(tmp_path / "bag") as reader:
+        assert [time for _, time, _ in reader.messages()] == [1]
+        assert reader.message_count == 1
+        assert reader.topics["/odom"].msgcount == 1
+
+
+def test_a_child_of_the_program_leaves_the_bag_alone(tmp_path: Path) -> None:
+    odometry, qos = TOPICS["/odom"]
+    data = odometry.encode(odometry.Record())
+    bag = BagWriter(tmp_path / "bag")
+    bag.topic("/odom", odometry, qos)
+    bag.write("/odom", 1, data)
+    bag._process += 1  # pyright: ignore[reportPrivateUsage]  as in a child
+    bag.write("/odom", 2, data)
+    bag.topic("/other", odometry, qos)
+    bag.close()
+    bag._process -= 1  # pyright: ignore[reportPrivateUsage]
+    bag.close()
+    with rosbag2.Reader(tmp_path / "bag") as reader:
+        assert [(c.topic, time) for c, time, _ in reader.messages()] == [("/odom", 1)]
+        assert len(reader.connections) == 1
 
 
 def test_what_is_refused_changes_nothing(tmp_path: Path) -> None:

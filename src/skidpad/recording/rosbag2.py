@@ -190,12 +190,15 @@ class BagWriter:
         data = bytearray()
         places: dict[int, list[tuple[int, int]]] = {}
         for number, time, values in batch.readings:
-            topic, size = topics[number], _HEAD.size - 9 + values.size
-            places.setdefault(number, []).append((int(time), len(data)))
-            data += _HEAD.pack(_MESSAGE, size, number, topic.count & 0xFFFFFFFF, time, time)
+            own = places.setdefault(number, [])
+            sequence = (topics[number].count + len(own)) & 0xFFFFFFFF
+            own.append((int(time), len(data)))
+            size = _HEAD.size - 9 + values.size
+            data += _HEAD.pack(_MESSAGE, size, number, sequence, time, time)
             data += values.data
-            topic.count += 1
         self._file.add_messages(memoryview(data), [_index(*item) for item in places.items()])
+        for number, own in places.items():
+            topics[number].count += len(own)
         times = [*self._span, *(int(reading.time) for reading in batch.readings)]
         self._span = [min(times), max(times)]
 
