@@ -125,7 +125,7 @@ def parsed_value(text: str, what: str) -> Any:
     if len(text) > 100_000:
         raise InvalidValue(f"{what} has {len(text)} characters; at most 100000 are taken")
     try:
-        return yaml.load(text, Loader=yaml_loader())  # noqa: S506
+        return yaml.load(text, Loader=yaml_loader())
     except (yaml.YAMLError, RecursionError, ValueError) as error:
         raise InvalidValue(f"{what}: {text[:80]!r} is not YAML") from error
 

@@ -119,7 +119,7 @@ class Planning:
         node.subscribe(
             "input/initialpose",
             "geometry_msgs/msg/PoseWithCovarianceStamped",
-            lambda message: self._ask("initialpose", message, self._initial_pose),
+            self._initial_pose_message,
         )
         node.subscribe("input/initialtwist", "geometry_msgs/msg/TwistStamped", self._initial_twist)
         if actuation and self._converter is None:
@@ -255,6 +255,9 @@ class Planning:
 
     def _ask(self, kind: str, message: Any, put: Any) -> bool:
         return self._placing.ask(kind, message.header, message.pose.pose, put)
+
+    def _initial_pose_message(self, message: Any) -> None:
+        self._ask("initialpose", message, self._initial_pose)
 
     def _initial_pose(self, pose: InitialPose) -> None:
         self._last_pose = self.simulator.initial_pose(pose)

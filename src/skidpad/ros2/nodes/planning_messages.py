@@ -158,9 +158,9 @@ class ReportTopics:
             self._actuation.send(*stamp, status.accel, status.brake, status.steer)
 
     def _send_motion(self, stamp: tuple[int, int], reports: Reports) -> None:
-        odometry, velocity, imu = reports.odometry, reports.velocity, reports.imu
-        acceleration = reports.acceleration
-        assert odometry and velocity and imu and acceleration
+        # What there is of the motion there is all together.
+        motion: Any = (reports.odometry, reports.velocity, reports.acceleration, reports.imu)
+        odometry, velocity, acceleration, imu = motion
         x, y, z, turn = odometry.pose
         self._odometry.send(*stamp, x, y, z, *turn, odometry.v_x, odometry.omega)
         self._pose.send(*stamp, x, y, z, *turn)

@@ -62,15 +62,15 @@ def declare_all(node: Node, effective: Mapping[str, Any]) -> None:
     """Show every parameter that the model has, and what was given besides."""
     wanted, model = node.parameters.wanted, effective["vehicle_model_type"]
     for name, parameter in PARAMETERS.items():
-        value = effective[name]
+        value: Any = effective[name]
         used = (not parameter.models or model in parameter.models) and not parameter.unread
         if value is None or not (used or name in wanted):
             continue
-        if parameter.kind == "double":
-            value = float(value)
+        # Declared as what they are: a whole number is a real one here, a tuple a list.
+        typed = {"double": float, "strings": list}.get(parameter.kind, lambda same: same)
         node.parameters.declare(
             name,
-            list(value) if parameter.kind == "strings" else value,
+            typed(value),
             f"{parameter.meaning}, {parameter.unit}",
             dynamic=name in _DYNAMIC,
             check=_deviation(name) if name in _DYNAMIC else None,
