@@ -343,7 +343,7 @@ def test_a_type_of_ones_own_is_declared_once() -> None:
     made = declare("my_msgs/msg/Cart", text)
     assert declare("my_msgs/Cart", text) is made is message_type("my_msgs/msg/Cart")
     assert message_type("my_msgs/msg/Cart", humble=True) == made
-    sent = made.Record(v_x=1.5, tau=[1.0, 2.0, 3.0, 4.0])
+    sent = made.Record(v_x=1.5, tau=np.arange(4.0))
     assert same(made.decode(made.encode(sent)), sent)
     assert made.hash.startswith("RIHS01_")
     for name, lines, message in (

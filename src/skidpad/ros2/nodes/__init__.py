@@ -1,3 +1,3 @@
-"""What the nodes simulate and publish; each knows names and messages, and no middleware."""
+"""Nodes that stand in for those of other programs; see docs/ros2.md."""
 
 __all__: list[str] = []

@@ -33,9 +33,15 @@ class HotTopic:
     def __init__(
         self, node: Node, topic: str, type_name: str, paths: Any, qos: Qos = DEFAULT, **fields: Any
     ) -> None:
+        self._node = node
         self.topic = node.publisher(topic, type_name, qos)
         self.message = Prepared(self.topic.type, self.topic.type.Record(**fields))
         self._patch = self.message.patcher(*paths)
+
+    @property
+    def wanted(self) -> bool:
+        """Whether anybody would get it: for what takes long to work out."""
+        return self._node.bag is not None or self.topic.readers > 0
 
     def send(self, *numbers: Any) -> None:
         """Publish the message with these numbers."""
