@@ -87,9 +87,9 @@ class Loop:
     def turn(self) -> None:
         """Handle what has arrived, do the ticks that are due, wait a little."""
         if self.lock_step:
+            self.node.wait(_LONGEST_WAIT)
             while self.node.handle(1):
                 self._follow_commands()
-            self.node.wait(_LONGEST_WAIT)
             return
         self.node.handle()
         if self.paused:
