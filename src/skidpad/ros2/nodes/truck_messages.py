@@ -20,7 +20,8 @@ _SPEED_VARIANCE = 1e-4
 _PLACE = tuple(f"pose.position.{axis}" for axis in "xy")
 _TURN = tuple(f"pose.orientation.{axis}" for axis in "zw")
 _GYRO, _FORCE = (
-    tuple(f"{name}.{axis}" for axis in "xyz") for name in ("angular_velocity", "linear_acceleration")
+    tuple(f"{name}.{axis}" for axis in "xyz")
+    for name in ("angular_velocity", "linear_acceleration")
 )
 _STEERING = tuple(
     f"{moment}_{side}_steering" for moment in ("current", "target") for side in ("left", "right")
