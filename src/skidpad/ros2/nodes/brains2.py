@@ -21,7 +21,7 @@ from ...vehicles.brains2 import brains2
 from ...vehicles.car_state import Input, State
 from ...vehicles.formula_student import formula_student
 from ..node import Node
-from .brains2_messages import CarMessages, Diagnostics, Pictures, controls_of
+from .brains2_messages import CarMessages, Diagnostics, Pictures
 from .car_constants import car_constants
 from .cone_track import START, cone_track
 from .laps import LapClock
@@ -103,9 +103,14 @@ class Brains2:
         self.laps.restart(self.simulator.time, pose.x, pose.y)
 
     def _command(self, message: Any) -> None:
-        names = ("delta", *Input._fields[1:])
-        values = zip(names, controls_of(message), strict=True)
-        self._input = Input(*(finite(name, value) for name, value in values))
+        limits = self.simulator.vehicle.params
+        self._input = Input(
+            _within("delta", message.delta, limits.steer_max),
+            _within("tau_fl", message.tau_fl, limits.tau_max),
+            _within("tau_fr", message.tau_fr, limits.tau_max),
+            _within("tau_rl", message.tau_rl, limits.tau_max),
+            _within("tau_rr", message.tau_rr, limits.tau_max),
+        )
         self._watchdog.heard()
 
     def _stop(self) -> None:
@@ -130,6 +135,10 @@ class Brains2:
 def program(node: Node, *, compat: str | None = None) -> Brains2:
     """The program of `skidpad ros2 brains2`."""
     return Brains2(node, compat=compat)
+
+
+def _within(name: str, target: float, most: float) -> float:
+    return max(-most, min(most, finite(name, target)))
 
 
 def _must_be_rate(value: float) -> None:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from ...body import Geometry
 from ...errors import SkidpadError
 from ...ros_messages import Prepared, message_type
@@ -120,8 +118,3 @@ class Pictures:
         """Publish the cones."""
         self._shown = self._node.clock.now()
         self._topic.write(self._cones)
-
-
-def controls_of(message: Any) -> tuple[float, ...]:
-    """Targets of steering and torques in a `brains2/Controls`, in the order of an Input."""
-    return message.delta, message.tau_fl, message.tau_fr, message.tau_rl, message.tau_rr
