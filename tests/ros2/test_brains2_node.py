@@ -126,7 +126,7 @@ def test_a_lap_takes_as_long_as_a_turn(database: str, capsys: Any) -> None:
     """On a circle through the start line: the time of a lap is a whole turn over the yaw rate."""
     node = rig({"track_database": database})
     node.publish(COMMAND, controls(0.15, [30.0] * 4))
-    node.tick(4000)
+    node.tick(3000)
     last = node.all(VELOCITY)[-500:]
     rates = [v.omega for v in last]
     assert max(rates) - min(rates) < 1e-3

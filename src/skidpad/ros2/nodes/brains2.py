@@ -28,6 +28,8 @@ from .laps import LapClock
 from .set_pose import serve_set_pose
 from .watchdog import Watchdog
 
+__all__ = ["NAME", "Brains2", "program"]
+
 NAME = "sim_node"
 """What upstream calls its node."""
 _EMPTY = "std_srvs/srv/Empty"

@@ -19,6 +19,8 @@ from .set_pose import serve_set_pose
 from .truck_messages import WORLD, TruckMessages
 from .watchdog import Watchdog
 
+__all__ = ["NAME", "Truck", "program"]
+
 NAME = "simulator"
 """What upstream calls its node."""
 _WAITING_COMMANDS = 100
