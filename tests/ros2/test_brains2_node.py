@@ -69,7 +69,7 @@ def told(node: Rig, k: int = -1) -> tuple[float, ...]:
 def test_messages_are_what_the_simulator_says() -> None:
     """A drive to the limit, each message of each tick, to the bit."""
     node = rig()
-    car = sp.Simulator(sp.vehicles.formula_student(), 0.01)
+    car = sp.Simulator(sp.vehicles.formula_student(), 0.01, substeps=10)
     car.reset(yaw=pi / 2)
     rng = np.random.default_rng(0)
     for k in range(300):
@@ -126,7 +126,7 @@ def test_a_lap_takes_as_long_as_a_turn(database: str, capsys: Any) -> None:
     """On a circle through the start line: the time of a lap is a whole turn over the yaw rate."""
     node = rig({"track_database": database})
     node.publish(COMMAND, controls(0.15, [30.0] * 4))
-    node.tick(3000)
+    node.tick(4500)
     last = node.all(VELOCITY)[-500:]
     rates = [v.omega for v in last]
     assert max(rates) - min(rates) < 1e-3
@@ -269,6 +269,20 @@ def test_steering_far_beyond_its_end_is_cut_to_it() -> None:
         node.tick(100)
         assert not node.loop.paused
         assert node.last(ACTUATORS).delta == pytest.approx(0.5, abs=1e-6)
+
+
+@pytest.mark.parametrize("freq", [100.0, 20.0])
+def test_no_command_stops_the_simulation(freq: float) -> None:
+    """From one end of steering and torques to the other with every tick, at any speed."""
+    node = rig({"freq": freq})
+    rng = np.random.default_rng(2)
+    for k in range(1500):
+        forwards = 276.75 if k % 500 < 200 else -276.75
+        torques = rng.choice([forwards, 276.75, -276.75], 4)
+        node.publish(COMMAND, controls(rng.choice([-0.5, 0.5]), torques))
+        node.tick()
+        assert not node.loop.paused
+    assert np.isfinite(told(node)).all()
 
 
 def test_old_commands_let_the_car_roll_if_asked_for(capsys: Any) -> None:

@@ -8,6 +8,7 @@ for.
 from __future__ import annotations
 
 import time
+from math import ceil
 from typing import Any
 
 from ...body import Pose
@@ -33,6 +34,8 @@ __all__ = ["NAME", "Brains2", "program"]
 NAME = "sim_node"
 """What upstream calls its node."""
 _EMPTY = "std_srvs/srv/Empty"
+_STEP: s = 1.0001e-3
+"""Longest inner step, upstream's but for rounding: whatever is commanded, it can be solved."""
 
 
 class Brains2:
@@ -58,7 +61,9 @@ class Brains2:
             declare(name, default, "Without effect: markers are boxes and cylinders.")
         constants = declare("car_constants", "", "A car_constants.yaml; the shipped car if empty.")
         car = _car(constants, upstream=upstream)
-        self.simulator = Simulator(car, self.period, "radau4" if upstream else "auto")
+        self.simulator = Simulator(
+            car, self.period, "radau4" if upstream else "auto", substeps=ceil(self.period / _STEP)
+        )
         """What is simulated."""
         self._input = Input()
         self.laps = LapClock(self.track.line)
