@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from enum import IntEnum
@@ -35,7 +34,6 @@ _ARRAYS = {
 }  # fmt: skip
 _ELEMENTS = {array: one for one, array in _ARRAYS.items()}
 _LARGEST = 1 << 63
-_POWER = re.compile(r"[-+]?\d+[eE][-+]?\d+")
 
 
 def kind_of(value: Any) -> Kind:
@@ -51,17 +49,10 @@ def kind_of(value: Any) -> Kind:
         return _ARRAYS[kind]
     for kind, python in _PYTHON.items():
         if type(value) is python:
-            if python is int and not -_LARGEST <= int(value) < _LARGEST:
+            if python is int and not -_LARGEST <= value < _LARGEST:
                 raise InvalidValue(f"{value} does not fit into 64 bits")
             return kind
     raise InvalidValue(f"{value!r:.80} is no value of a parameter: bool, int, float, str or a list")
-
-
-def _with_powers_of_ten(value: Any) -> Any:
-    """1e-3 as the number that ROS 2 reads; Python's YAML takes it for a word without a point."""
-    if isinstance(value, (list, tuple)):
-        return [_with_powers_of_ten(entry) for entry in value]
-    return float(value) if isinstance(value, str) and _POWER.fullmatch(value) else value
 
 
 @dataclass(frozen=True)
@@ -78,8 +69,6 @@ class Parameter:
 
     def converted(self, value: Any) -> Any:
         """The value with the declared type; whole numbers are taken for real ones."""
-        if self.kind in (Kind.DOUBLE, Kind.DOUBLE_ARRAY):
-            value = _with_powers_of_ten(value)
         kind = kind_of(value)
         if kind is not self.kind and self.kind in (Kind.DOUBLE, Kind.DOUBLE_ARRAY):
             if kind is Kind.INTEGER and self.kind is Kind.DOUBLE:
