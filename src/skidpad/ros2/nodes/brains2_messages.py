@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from ...body import Geometry
 from ...errors import SkidpadError
-from ...ros_messages import Prepared, message_type
+from ...ros_messages import message_type
 from ...units import s
 from ...vehicles.car_state import State
 from ..clock import SECOND
 from ..node import Node
-from ..report import STAMP, Report
 from ..transforms import Broadcaster, Rigid
 from .cone_track import ConeTrack
+from .hot_topic import ORIENTATION, STAMP, HotTopic, inside
 from .laps import LapClock
 from .markers import STEERED, car_markers, cone_markers, wheel_rotation
 
@@ -26,15 +26,13 @@ class CarMessages:
     def __init__(self, node: Node) -> None:
         self._node = node
 
-        def report(topic: str, kind: str, *fields: str) -> Report:
-            name = f"brains2/msg/{kind}"
-            record = message_type(name).Record()
-            return Report(node.publisher(f"/brains2/{topic}", name), record, *fields)
+        def hot(topic: str, kind: str, *fields: str) -> HotTopic:
+            return HotTopic(node, f"/brains2/{topic}", f"brains2/msg/{kind}", (*STAMP, *fields))
 
-        self._pose = report("pose", "Pose", "x", "y", "phi")
-        self._velocity = report("velocity", "Velocity", "v_x", "v_y", "omega")
-        self._acceleration = report("acceleration", "Acceleration", "a_x", "a_y")
-        self._controls = report(
+        self._pose = hot("pose", "Pose", "x", "y", "phi")
+        self._velocity = hot("velocity", "Velocity", "v_x", "v_y", "omega")
+        self._acceleration = hot("acceleration", "Acceleration", "a_x", "a_y")
+        self._controls = hot(
             "current_controls", "Controls", "delta", "tau_fl", "tau_fr", "tau_rl", "tau_rr"
         )
         self._frame = Broadcaster(node, [("world", "car")])
@@ -42,10 +40,10 @@ class CarMessages:
     def send(self, x: State, a_x: float, a_y: float) -> None:
         """Publish a state, with the acceleration that belongs to it."""
         stamp = self._node.stamp()
-        self._pose.send(stamp, x.x, x.y, x.yaw)
-        self._velocity.send(stamp, x.v_x, x.v_y, x.omega)
-        self._acceleration.send(stamp, a_x, a_y)
-        self._controls.send(stamp, x.steer, x.tau_fl, x.tau_fr, x.tau_rl, x.tau_rr)
+        self._pose.send(*stamp, x.x, x.y, x.yaw)
+        self._velocity.send(*stamp, x.v_x, x.v_y, x.omega)
+        self._acceleration.send(*stamp, a_x, a_y)
+        self._controls.send(*stamp, x.steer, x.tau_fl, x.tau_fr, x.tau_rl, x.tau_rr)
         self._frame.send(stamp, Rigid.planar(x.x, x.y, x.yaw))
 
 
@@ -91,16 +89,20 @@ class Pictures:
 
     def __init__(self, node: Node, car: Geometry, track: ConeTrack, *, always: bool) -> None:
         self._node, self._always = node, always
-        self._topic = node.publisher("/brains2/viz/sim", "visualization_msgs/msg/MarkerArray")
         shapes = car_markers(car)
-        numbers = range(len(shapes.markers))
-        self._car = Report(
-            self._topic,
-            shapes,
-            *(f"markers[{k}].pose.orientation.{axis}" for k in STEERED for axis in "xyzw"),
-            stamps=tuple(f"markers[{k}].{part}" for k in numbers for part in STAMP),
+        self._count = len(shapes)
+        self._car = HotTopic(
+            node,
+            "/brains2/viz/sim",
+            "visualization_msgs/msg/MarkerArray",
+            (
+                *(path for k in range(self._count) for path in inside(f"markers[{k}]", *STAMP)),
+                *(path for k in STEERED for path in inside(f"markers[{k}].pose", *ORIENTATION)),
+            ),
+            markers=shapes,
         )
-        self._cones = Prepared(self._topic.type, cone_markers(track.cones)).data
+        self._topic = self._car.topic
+        self._cones = self._topic.type.encode(self._topic.type.Record(cone_markers(track.cones)))
         self._shown, self._readers = -SECOND, 0
 
     def send(self, steer: float) -> None:
@@ -112,7 +114,7 @@ class Pictures:
             self.send_cones()
         self._readers = readers
         turn = wheel_rotation(steer)
-        self._car.send(self._node.stamp(), *turn, *turn)
+        self._car.send(*self._node.stamp() * self._count, *turn, *turn)
 
     def send_cones(self) -> None:
         """Publish the cones."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from ...checks import finite
 from ...errors import InvalidValue
 from ...files import yaml_of
 
@@ -36,8 +37,4 @@ def _number(file: str, content: Any, key: str) -> float:
         if not isinstance(content, Mapping) or part not in content:
             raise InvalidValue(f"{file}: {key} is missing")
         content = content[part]
-    try:
-        # YAML 1.1 takes 1e-3 for a word.
-        return float(content)
-    except (TypeError, ValueError) as error:
-        raise InvalidValue(f"{file}: {key} = {content!r:.60} must be a number") from error
+    return finite(f"{file}: {key}", content)

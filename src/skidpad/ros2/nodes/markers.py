@@ -26,8 +26,8 @@ STEERED = (1, 2)
 """Which markers of a car are its front wheels."""
 
 
-def cone_markers(cones: Mapping[str, Array]) -> Any:
-    """A `visualization_msgs/MarkerArray` of all cones, in the frame "world"."""
+def cone_markers(cones: Mapping[str, Array]) -> list[Any]:
+    """A `visualization_msgs/Marker` for every cone, in the frame "world"."""
     markers: list[Any] = []
     for colour, places in cones.items():
         width, height = _LARGE if colour == "orange" else _SMALL
@@ -36,11 +36,11 @@ def cone_markers(cones: Mapping[str, Array]) -> Any:
             size = (width, width, height)
             space = f"{colour}_cones"
             markers.append(_marker("world", space, number, CYLINDER, place, size, colour))
-    return message_type("visualization_msgs/msg/MarkerArray").Record(markers)
+    return markers
 
 
-def car_markers(car: Geometry) -> Any:
-    """A `visualization_msgs/MarkerArray` of a car in the frame "car": its tub, then its wheels in
+def car_markers(car: Geometry) -> list[Any]:
+    """Every `visualization_msgs/Marker` of a car, in the frame "car": its tub, then its wheels in
     the order front left, front right, rear left, rear right."""
     xs = [x for outline in car.outlines for x, _ in outline]
     front, rear = max(xs), min(xs)
@@ -54,7 +54,7 @@ def car_markers(car: Geometry) -> Any:
         place = (wheel.x, wheel.y, wheel.radius)
         turn = wheel_rotation(0.0)
         markers.append(_marker("car", "tires", number, CYLINDER, place, size, "dark_gray", turn))
-    return message_type("visualization_msgs/msg/MarkerArray").Record(markers)
+    return markers
 
 
 def wheel_rotation(steer: rad) -> tuple[float, float, float, float]:

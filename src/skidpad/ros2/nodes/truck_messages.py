@@ -10,9 +10,9 @@ from ...plane.pose import unrotated
 from ...ros_messages import message_type
 from ...units import s
 from ..node import Node
-from ..report import Report
 from ..transforms import Broadcaster, Listener, Rigid
 from ..transport import Qos
+from .hot_topic import STAMP, HotTopic, inside
 
 WORLD, ODOM, BASE = "world", "odom_ekf", "base"
 _SPEED_VARIANCE = 1e-4
@@ -23,6 +23,7 @@ _GYRO, _FORCE = (
     tuple(f"{name}.{axis}" for axis in "xyz")
     for name in ("angular_velocity", "linear_acceleration")
 )
+_TWIST = ("linear.x", "linear.y", "angular.z")
 _STEERING = tuple(
     f"{moment}_{side}_steering" for moment in ("current", "target") for side in ("left", "right")
 )
@@ -47,37 +48,54 @@ class TruckMessages:
         self, node: Node, lidar: LidarModel, rays: int, period: s, qos: Qos, *, upstream: bool
     ) -> None:
         self._node, self._upstream = node, upstream
-        odometry = message_type("nav_msgs/msg/Odometry").Record
-        self._localization = Report(
-            node.publisher("/simulator/localization", "nav_msgs/msg/Odometry", qos),
-            odometry(_header(WORLD), BASE),
-            *(f"pose.{path}" for path in (*_PLACE, *_TURN)),
-            *("twist.twist.linear.x", "twist.twist.linear.y", "twist.twist.angular.z"),
+        self._localization = HotTopic(
+            node,
+            "/simulator/localization",
+            "nav_msgs/msg/Odometry",
+            (*STAMP, *inside("pose", *_PLACE, *_TURN), *inside("twist.twist", *_TWIST)),
+            qos,
+            header=_header(WORLD),
+            child_frame_id=BASE,
         )
-        self._wheels = Report(
-            node.publisher("/hardware/wheel/odometry", "nav_msgs/msg/Odometry", qos),
-            odometry(_header(BASE), "" if upstream else BASE, twist=_speed_covariance()),
-            "twist.twist.linear.x",
+        self._wheels = HotTopic(
+            node,
+            "/hardware/wheel/odometry",
+            "nav_msgs/msg/Odometry",
+            (*STAMP, "twist.twist.linear.x"),
+            qos,
+            header=_header(BASE),
+            child_frame_id="" if upstream else BASE,
+            twist=_speed_covariance(),
         )
-        self._telemetry = Report(
-            node.publisher("/hardware/telemetry", "truck_msgs/msg/HardwareTelemetry", qos),
-            message_type("truck_msgs/msg/HardwareTelemetry").Record(_header(BASE)),
-            *("current_rps", "target_rps", *_STEERING, *_SPINS),
+        self._telemetry = HotTopic(
+            node,
+            "/hardware/telemetry",
+            "truck_msgs/msg/HardwareTelemetry",
+            (*STAMP, "current_rps", "target_rps", *_STEERING, *_SPINS),
+            qos,
+            header=_header(BASE),
         )
-        self._state = Report(
-            node.publisher("/simulator/state", "truck_msgs/msg/SimulationState", qos),
-            message_type("truck_msgs/msg/SimulationState").Record(_header(BASE)),
-            *("speed", "steering", "collision", *_PLACE, *_TURN),
-            *(f"gyro_{path}" for path in _GYRO),
-            *(f"accel_{path}" for path in _FORCE),
+        gyro, force = (f"gyro_{path}" for path in _GYRO), (f"accel_{path}" for path in _FORCE)
+        self._state = HotTopic(
+            node,
+            "/simulator/state",
+            "truck_msgs/msg/SimulationState",
+            (*STAMP, "speed", "steering", "collision", *_PLACE, *_TURN, *gyro, *force),
+            qos,
+            header=_header(BASE),
         )
-        self._scan = Report(
-            node.publisher("/lidar/scan", "sensor_msgs/msg/LaserScan", qos),
-            _scan(lidar, rays, period, upstream=upstream),
-        )
-        self._ranges = self._scan.array("ranges")
-        self._imu = Report(
-            node.publisher("/camera/imu", "sensor_msgs/msg/Imu", qos), _imu(), *_GYRO, *_FORCE
+        scan = _scan(lidar, rays, period, upstream=upstream)
+        self._scan = HotTopic(node, "/lidar/scan", "sensor_msgs/msg/LaserScan", STAMP, qos, **scan)
+        self._ranges = self._scan.message.array("ranges")
+        self._imu = HotTopic(
+            node,
+            "/camera/imu",
+            "sensor_msgs/msg/Imu",
+            (*STAMP, *_GYRO, *_FORCE),
+            qos,
+            header=_header("camera_imu_optical_frame"),
+            # -1 says that there is no orientation.
+            orientation_covariance=[-1.0] + [0.0] * 8,
         )
         self._broadcaster = Broadcaster(node, [(WORLD, ODOM)])
         self._listener = Listener(node)
@@ -92,15 +110,15 @@ class TruckMessages:
             # The twist of an Odometry is in the axes of its child frame.
             velocity = unrotated(*velocity, pose.yaw)
         gyro, force = state.gyro_angular_velocity, state.accel_linear_acceleration
-        self._localization.send(stamp, *place, *turn, *velocity, state.base_angular_velocity)
-        self._wheels.send(stamp, speed if self._upstream else velocity[0])
+        self._localization.send(*stamp, *place, *turn, *velocity, state.base_angular_velocity)
+        self._wheels.send(*stamp, speed if self._upstream else velocity[0])
         self._send_transform(stamp, Rigid.planar(*pose))
-        self._telemetry.send(stamp, *_telemetry(state))
+        self._telemetry.send(*stamp, *_telemetry(state))
         middle, hit = state.current_steering.middle, state.status is Status.COLLISION
-        self._state.send(stamp, speed, middle, hit, *place, *turn, *gyro, *force)
+        self._state.send(*stamp, speed, middle, hit, *place, *turn, *gyro, *force)
         self._ranges[:] = state.lidar_ranges
-        self._scan.send(stamp)
-        self._imu.send(stamp, *gyro, *force)
+        self._scan.send(*stamp)
+        self._imu.send(*stamp, *gyro, *force)
 
     def _send_transform(self, stamp: Any, base: Rigid) -> None:
         """Where the odometry's frame is, if somebody tells where the base is in it."""
@@ -124,23 +142,15 @@ def _speed_covariance() -> Any:
     return message_type("geometry_msgs/msg/TwistWithCovariance").Record(covariance=covariance)
 
 
-def _imu() -> Any:
-    # -1 says that there is no orientation.
-    unknown = [-1.0] + [0.0] * 8
-    return message_type("sensor_msgs/msg/Imu").Record(
-        _header("camera_imu_optical_frame"), orientation_covariance=unknown
-    )
-
-
-def _scan(lidar: LidarModel, rays: int, period: s, *, upstream: bool) -> Any:
+def _scan(lidar: LidarModel, rays: int, period: s, *, upstream: bool) -> dict[str, Any]:
     last = lidar.angle_min + (rays - 1) * lidar.angle_increment
-    return message_type("sensor_msgs/msg/LaserScan").Record(
-        _header("lidar_link"),
-        angle_min=lidar.angle_min,
-        angle_max=lidar.angle_max if upstream else last,
-        angle_increment=lidar.angle_increment,
-        scan_time=period,
-        range_min=lidar.range_min,
-        range_max=lidar.range_max,
-        ranges=[0.0] * rays,
-    )
+    return {
+        "header": _header("lidar_link"),
+        "angle_min": lidar.angle_min,
+        "angle_max": lidar.angle_max if upstream else last,
+        "angle_increment": lidar.angle_increment,
+        "scan_time": period,
+        "range_min": lidar.range_min,
+        "range_max": lidar.range_max,
+        "ranges": [0.0] * rays,
+    }
