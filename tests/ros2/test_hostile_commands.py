@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 import time
 from collections.abc import Callable, Iterator
@@ -134,6 +135,19 @@ def test_a_flood_of_frames_does_not_push_out_what_is_told_again() -> None:
     rig.tick()
     (told,) = rig.last("/tf").transforms
     assert told.transform.translation.x == pytest.approx(-5.0)
+
+
+def test_a_chain_of_frames_is_followed_so_far_and_no_farther() -> None:
+    """Else each tick would walk through ten thousand."""
+    rig = CASES["truck"].make()
+    names = ["base", *(f"frame_{k}" for k in range(200))]
+    for child, parent in itertools.pairwise(names):
+        rig.publish("/tf", transform(parent, child, 1.0, 0.0, 0.0))
+    listener = rig.program._messages._listener
+    near = listener.where("base", "frame_49")
+    assert near is not None
+    assert near.translation == (50.0, 0.0, 0.0)
+    assert listener.where("base", "frame_150") is None
 
 
 def test_a_transform_without_end_is_not_passed_on() -> None:

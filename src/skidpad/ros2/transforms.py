@@ -14,6 +14,8 @@ from .transport import TF, TF_STATIC
 
 MOST_FRAMES = 10_000
 """That are remembered of what others tell."""
+_DEEPEST = 100
+"""Frames one within the other that are followed: to look up more takes long."""
 _FARTHEST = 1e12
 """In m: products of what is nearer, however many, are finite."""
 
@@ -149,7 +151,7 @@ class Listener:
     def _chain(self, frame: str) -> dict[str, Rigid]:
         """The frame and all that it lies in, with its place in each."""
         chain = {frame: Rigid()}
-        while frame in self._parent:
+        while frame in self._parent and len(chain) < _DEEPEST:
             parent, place = self._parent[frame]
             if parent in chain:
                 break

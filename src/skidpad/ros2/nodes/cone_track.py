@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 from math import atan2, hypot, pi
 from pathlib import Path
 
@@ -69,6 +70,7 @@ def _recorded(folder: Path, name: str) -> ConeTrack:
     return _track(name, {colour: scene.cones[colours == colour] for colour in COLOURS})
 
 
+@lru_cache(maxsize=8)
 def _made_up(seed: int) -> ConeTrack:
     track = demo.random_track(seed)
     start = track.line.at(-_RUN_UP)[:3]
