@@ -7,7 +7,7 @@ import struct
 from typing import Any
 
 from ros2.dds import ENVIRONMENT, wait_for
-from skidpad.ros2.cyclone_participant import Participant
+from skidpad.ros2.cyclone_participant import Participant, pairs_of
 from skidpad.ros2.dds_settings import settings_of
 from skidpad.ros2.dds_types import sample_type
 from skidpad.ros2.transport import Qos
@@ -50,6 +50,15 @@ class Client:
             self._writer.get_matched_subscriptions()
             and (self._reader is None or self._reader.get_matched_publications())
         )
+
+    def service_ids(self) -> list[str]:
+        """What the endpoints of the service have as `serviceid`."""
+        (reader,) = self._writer.get_matched_subscriptions()
+        (writer,) = self._reader.get_matched_publications()
+        return [
+            pairs_of(self._writer.get_matched_subscription_data(reader))["serviceid"],
+            pairs_of(self._reader.get_matched_publication_data(writer))["serviceid"],
+        ]
 
     def ask(self, cdr: bytes) -> int:
         """Send a request; returns its number."""

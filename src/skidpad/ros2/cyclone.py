@@ -170,14 +170,17 @@ class CycloneTransport:
             if self.closed or self._process != os.getpid():
                 return
             self.closed = True
+            for service in self._services:
+                service.closed = True
         atexit.unregister(self.close)
         self._waiting.close()
         self._participant.close()
 
     def _retry(self) -> bool:
         """Send replies that wait; true while there are some."""
-        waiting = [service.retry() for service in tuple(self._services)]
-        return any(waiting) and not self.closed
+        for service in tuple(self._services):
+            self._guarded(service.name, service.send_waiting)()
+        return not self.closed and any(service.waiting for service in tuple(self._services))
 
     def _guarded(self, name: str, take: Callable[[], None]) -> Callable[[], None]:
         """What takes, so that no fault of one topic ends the thread for all of them."""

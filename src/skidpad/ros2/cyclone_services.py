@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 
 from ..errors import InvalidValue
 from ..ros_messages import ServiceType
+from .cyclone_library import cyclone
 from .cyclone_participant import Participant, pairs_of
 from .dds_names import FAST_DDS, endpoint_id, reply_name, request_name
 from .dds_types import LITTLE_ENDIAN, SERVICE_HEADER, sample_type
@@ -46,7 +47,9 @@ class Service:
         notices: Notices,
         wake: Callable[[], None],
     ) -> None:
-        self.name, self._handler, self._notices, self._wake = name, handler, notices, wake
+        self.name, self._type, self._handler = name, type_, handler
+        self._notices, self._wake = notices, wake
+        self.closed = False
         self._Request = sample_type(type_.request, service=True)
         self._Response = sample_type(type_.response, service=True)
         pairs = {"serviceid": endpoint_id(participant.guid, number), **type_hash(type_)}
@@ -63,20 +66,22 @@ class Service:
                 data, writer = sample.data, sample.sample_info.publication_handle
                 self._handler(data[:4] + data[_BODY:], self._reply(data[4:_BODY], writer))
 
-    def retry(self) -> bool:
-        """Send the replies whose clients are there now; true while some wait."""
+    @property
+    def waiting(self) -> bool:
+        """Whether there are replies whose clients have not been found."""
+        return bool(self._pending)
+
+    def send_waiting(self) -> None:
+        """Send the replies whose clients are there now, and forget those that waited too long."""
         if not self._pending:
-            return False
+            return
         now, there = time.monotonic(), self._clients()
         with self._lock:
-            waiting, self._pending = self._pending, []
-        for pending in waiting:
-            if pending.client in there:
-                self._send(pending.data)
-            elif now < pending.until:
-                with self._lock:
-                    self._pending.append(pending)
-        return bool(self._pending)
+            pending = [one for one in self._pending if now < one.until]
+            self._pending = [one for one in pending if one.client not in there]
+        for one in pending:
+            if one.client in there:
+                self._send(one.data)
 
     def look(self) -> None:
         """Notice clients that cannot be answered."""
@@ -117,19 +122,31 @@ class Service:
 
     def _answer(self, writer: int, data: bytes) -> None:
         """Send a reply if the reader of its client is there, and else keep it for a while."""
-        endpoint = self.reader.get_matched_publication_data(writer)
-        if endpoint is None:
-            return  # The client has left.
-        client = pairs_of(endpoint).get("clientid")
-        if client is None or client in self._clients():
+        try:
+            endpoint = self.reader.get_matched_publication_data(writer)
+            client = pairs_of(endpoint).get("clientid") if endpoint is not None else None
+            there = endpoint is not None and (client is None or client in self._clients())
+        except cyclone("core").DDSException:
+            if self.closed:
+                return
+            raise
+        if there:
             self._send(data)
-            return
-        with self._lock:
-            self._pending.append(_Pending(client, data, time.monotonic() + LONGEST_WAIT))
-        self._wake()
+        elif client is not None:
+            with self._lock:
+                self._pending.append(_Pending(client, data, time.monotonic() + LONGEST_WAIT))
+            self._wake()
 
     def _send(self, data: bytes) -> None:
-        self.writer.write(self._Response(data))
+        try:
+            self.writer.write(self._Response(data))
+        except cyclone("core").DDSException as error:
+            if self.closed:
+                return
+            raise InvalidValue(
+                f"service {self.name}: {len(data) - SERVICE_HEADER} bytes are no CDR of "
+                f"{self._type.response.name}"
+            ) from error
 
     def _clients(self) -> set[str]:
         """Clients whose readers of replies have been found."""
