@@ -105,6 +105,9 @@ static void apply(const std::string& letters, Policies& qos) {
     qos.durability().kind = latched ? TRANSIENT_LOCAL_DURABILITY_QOS : VOLATILE_DURABILITY_QOS;
     qos.history().kind = KEEP_LAST_HISTORY_QOS;
     qos.history().depth = std::stoi(letters.substr(letters.find_first_of("0123456789")));
+    qos.resource_limits().max_samples = 2 * qos.history().depth + 100;
+    qos.resource_limits().max_samples_per_instance = qos.resource_limits().max_samples;
+    qos.resource_limits().allocated_samples = 0;
     qos.data_sharing().off();
     qos.endpoint().history_memory_policy =
         eprosima::fastrtps::rtps::PREALLOCATED_WITH_REALLOC_MEMORY_MODE;
@@ -146,11 +149,12 @@ int main(int count, char** arguments) {
             qos.publish_mode().kind = SYNCHRONOUS_PUBLISH_MODE;
             Publisher* publisher = participant->create_publisher(PUBLISHER_QOS_DEFAULT);
             writer = publisher->create_datawriter(topic, qos, &writing);
+            if (writer == nullptr) return 2;
         } else {
             DataReaderQos qos = DATAREADER_QOS_DEFAULT;
             apply(arguments[k + 3], qos);
             Subscriber* subscriber = participant->create_subscriber(SUBSCRIBER_QOS_DEFAULT);
-            subscriber->create_datareader(topic, qos, &reading);
+            if (subscriber->create_datareader(topic, qos, &reading) == nullptr) return 2;
         }
     }
     say("ready");
