@@ -7,14 +7,19 @@ import threading
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 from ros2.dds import DOMAIN, ENVIRONMENT, STRING, program, string, transport, wait_for
+from ros2.samples import random_record
 from skidpad.errors import InvalidValue
 from skidpad.ros2.cyclone import CycloneTransport
+from skidpad.ros2.cyclone_participant import Participant
 from skidpad.ros2.dds_settings import settings_of
+from skidpad.ros2.dds_types import sample_type
 from skidpad.ros2.transport import DEFAULT, LATCHED, SENSOR, Identity, Qos
 from skidpad.ros_messages import message_type
+from skidpad.ros_messages.definitions import MESSAGES
 from waiting import PATIENCE
 
 pytest.importorskip("cyclonedds", reason="DDS is not tested: cyclonedds is not installed")
@@ -109,6 +114,48 @@ def test_what_is_no_message_of_its_type_is_refused() -> None:
         for data in (b"", b"\x00\x01\x00\x00", b"\x00\x01\x00\x00\xff\x00\x00\x00hi\x00\x00"):
             with pytest.raises(InvalidValue, match=r"/topic: \d+ bytes .* std_msgs/msg/String"):
                 publisher.write(data)
+
+
+@pytest.mark.parametrize("name", sorted(MESSAGES))
+def test_every_type_has_a_form_on_dds(name: str) -> None:
+    """The library checks the bytes against the structure, on their way in and out."""
+    type_, rng = message_type(name), np.random.default_rng(1)
+    messages = [type_.encode(random_record(type_, rng)) for _ in range(5)]
+    deep = Qos(latched=True, depth=10)
+    with transport() as here:
+        heard: list[bytes] = []
+        here.subscribe("/topic", type_, deep, heard.append)
+        publisher = here.publisher("/topic", type_, deep)
+        for message in messages:
+            publisher.write(message)
+        wait_for(lambda: len(heard) == len(messages), "all messages")
+        assert heard == [message + bytes(-len(message) % 4) for message in messages]
+        assert [*map(type_.encode, map(type_.decode, heard))] == messages
+        # Nothing that a type needs may be missing.
+        if len(messages[0]) > 8:
+            with pytest.raises(InvalidValue, match=name):
+                publisher.write(messages[0][:8])
+
+
+def test_another_definition_of_a_type_is_told_of() -> None:
+    with transport() as here:
+        here.subscribe("/topic", STRING, DEFAULT, lambda data: None)
+        publisher = here.publisher("/topic", STRING, DEFAULT)
+        other = Participant(settings_of(ENVIRONMENT))
+        try:
+            pairs = {"typehash": "RIHS01_" + 64 * "0"}
+            other.writer("rt/topic", sample_type(STRING), DEFAULT, pairs)
+            other.reader("rt/topic", sample_type(STRING), DEFAULT, pairs)
+            wait_for(lambda: publisher.readers == 2, "the other")
+            told: list[str] = []
+            wait_for(lambda: told.extend(here.warnings()) or len(told) == 2, "word of both")
+            assert all("std_msgs/msg/String" in text and "RIHS01_000" in text for text in told)
+            assert [("publisher" in text, "subscription" in text) for text in told] == [
+                (False, True),
+                (True, False),
+            ]
+        finally:
+            other.close()
 
 
 @pytest.mark.parametrize("name", ["topic", "/topic/", "//topic", "/1", "/a b", "", "/ä"])

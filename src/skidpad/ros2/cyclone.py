@@ -15,7 +15,7 @@ from .cyclone_graph import Graph
 from .cyclone_library import cyclone
 from .cyclone_participant import Participant
 from .cyclone_peers import Peers
-from .cyclone_services import Service, type_hash
+from .cyclone_services import Service
 from .cyclone_waiting import Waiting
 from .dds_names import topic_name
 from .dds_settings import settings_of
@@ -98,18 +98,17 @@ class CycloneTransport:
 
     def publisher(self, topic: str, type_: MessageType, qos: Qos) -> CyclonePublisher:
         """What writes to a topic: a full name, "/a/b"."""
-        pairs = type_hash(type_)
+        pairs = {"typehash": type_.hash}
         writer = self._participant.writer(topic_name(topic), sample_type(type_), qos, pairs)
         with self._lock:
-            peers = Peers(topic, pairs.get("typehash"), self.notices)
-            self._publishers.append((writer, peers))
+            self._publishers.append((writer, Peers(topic, type_, self.notices)))
         return CyclonePublisher(self, topic, type_, writer)
 
     def subscribe(
         self, topic: str, type_: MessageType, qos: Qos, callback: Callable[[bytes], None]
     ) -> None:
         """Hand the bytes of every message of a topic to a function, in the thread that waits."""
-        Sample, pairs = sample_type(type_), type_hash(type_)
+        Sample, pairs = sample_type(type_), {"typehash": type_.hash}
         reader = self._participant.reader(topic_name(topic), Sample, qos, pairs)
         most = min(qos.depth, _AT_ONCE)
 
@@ -126,8 +125,7 @@ class CycloneTransport:
                     )
 
         with self._lock:
-            peers = Peers(topic, pairs.get("typehash"), self.notices)
-            self._subscriptions.append((reader, peers))
+            self._subscriptions.append((reader, Peers(topic, type_, self.notices)))
         self._waiting.add(reader, self._guarded(topic, take))
 
     def serve(self, name: str, type_: ServiceType, handler: Callable[[bytes, Reply], None]) -> None:

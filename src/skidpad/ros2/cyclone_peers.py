@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from ..ros_messages import MessageType
 from .cyclone_participant import pairs_of
 from .notices import Notices
 
@@ -17,8 +18,8 @@ _POLICIES = {
 class Peers:
     """Those on the other side of one endpoint, looked at once each."""
 
-    def __init__(self, topic: str, own_hash: str | None, notices: Notices) -> None:
-        self._topic, self._hash, self._notices = topic, own_hash, notices
+    def __init__(self, topic: str, type_: MessageType, notices: Notices) -> None:
+        self._topic, self._type, self._notices = topic, type_, notices
         self._seen: set[int] = set()
 
     def look_at_readers(self, writer: Any) -> None:
@@ -51,12 +52,12 @@ class Peers:
             )
 
     def _check_type(self, endpoint: Any, who: str) -> None:
-        if endpoint is None or self._hash is None:
-            return
-        other = pairs_of(endpoint).get("typehash", self._hash)
-        if other != self._hash:
+        """Compare definitions where the other side tells its own, as ROS 2 does since Iron."""
+        own = self._type.hash
+        other = pairs_of(endpoint).get("typehash", own) if endpoint is not None else own
+        if other != own:
             self._notices.tell(
                 ("type", who, self._topic),
-                f"{who} {self._topic} has another definition of {endpoint.type_name} "
-                f"({other} there, {self._hash} here): its messages are dropped or wrong",
+                f"{who} {self._topic} has another definition of {self._type.name} ({other} there, "
+                f"{own} here): messages are dropped or wrong",
             )

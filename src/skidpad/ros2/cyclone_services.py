@@ -52,7 +52,7 @@ class Service:
         self.closed = False
         self._Request = sample_type(type_.request, service=True)
         self._Response = sample_type(type_.response, service=True)
-        pairs = {"serviceid": endpoint_id(participant.guid, number), **type_hash(type_)}
+        pairs = {"serviceid": endpoint_id(participant.guid, number), "typehash": type_.hash}
         # The writer first: who sees the reader may ask at once.
         self.writer = participant.writer(reply_name(name), self._Response, QOS, pairs)
         self.reader = participant.reader(request_name(name), self._Request, QOS, pairs)
@@ -156,9 +156,3 @@ class Service:
             for reader in readers
             if reader is not None and "clientid" in pairs_of(reader)
         }
-
-
-def type_hash(type_: Any) -> dict[str, str]:
-    """The pair of user data that tells the definition of a type, since Iron."""
-    text = getattr(type_, "hash", None)
-    return {"typehash": text} if text else {}

@@ -11,6 +11,7 @@ from typing import Any
 
 from ..errors import InvalidValue
 from ..ros_messages import Field, MessageType, Shape
+from ..ros_messages.fields import Structure
 from .cyclone_library import cyclone
 
 SERVICE_HEADER = 16
@@ -73,7 +74,7 @@ def _from_bytes(kind: Any, data: bytes, **_form: Any) -> Any:
 
 
 @cache
-def _nested(type_: MessageType) -> Any:
+def _nested(type_: Structure) -> Any:
     return _structure(type_.dds_name, {field.name: _annotation(field) for field in type_.fields})
 
 
