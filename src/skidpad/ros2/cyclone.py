@@ -23,8 +23,6 @@ from .dds_types import LITTLE_ENDIAN, sample_type
 from .notices import Notices
 from .transport import Data, Identity, Qos, Reply
 
-__all__ = ["CyclonePublisher", "CycloneTransport"]
-
 _AT_ONCE = 100
 """Samples taken before others have their turn."""
 
