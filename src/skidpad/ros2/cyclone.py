@@ -87,10 +87,14 @@ class CycloneTransport:
         self._numbers = count(1)
         self._lock = threading.Lock()
         self._process = os.getpid()
-        distribution = environment.get("ROS_DISTRO", "").strip()
-        self._graph = Graph(self._participant, identity, distribution, self.notices)
-        self._waiting = Waiting(self._participant.entity, self._retry)
-        self._waiting.add(self._graph.reader, self._guarded("the graph", self._graph.take))
+        try:
+            distribution = environment.get("ROS_DISTRO", "").strip()
+            self._graph = Graph(self._participant, identity, distribution, self.notices)
+            self._waiting = Waiting(self._participant.entity, self._retry)
+            self._waiting.add(self._graph.reader, self._guarded("the graph", self._graph.take))
+        except BaseException:
+            self._participant.close()
+            raise
         # Threads of the library that outlive the interpreter would call into it.
         atexit.register(self.close)
 
@@ -113,7 +117,7 @@ class CycloneTransport:
         def take() -> None:
             for sample in reader.take(most):
                 # A sample without data says that a writer has left.
-                if not isinstance(sample, Sample):
+                if self.closed or not isinstance(sample, Sample):
                     continue
                 if sample.data[:2] == LITTLE_ENDIAN:
                     callback(sample.data)
@@ -162,8 +166,10 @@ class CycloneTransport:
 
     def close(self) -> None:
         """Leave; tells the others. A second time does nothing."""
+        if self._process != os.getpid():
+            return  # A fork has none of the threads, and the connection is its parent's.
         with self._lock:
-            if self.closed or self._process != os.getpid():
+            if self.closed:
                 return
             self.closed = True
             for service in self._services:

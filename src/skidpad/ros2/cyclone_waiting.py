@@ -9,6 +9,7 @@ from __future__ import annotations
 import ctypes
 import threading
 from collections.abc import Callable
+from itertools import count
 from typing import Any
 
 from .cyclone_library import calls, cyclone, delete
@@ -29,6 +30,7 @@ class Waiting:
         self._wake = core.GuardCondition(participant)
         self._takers: dict[int, Callable[[], None]] = {}
         self._conditions: list[Any] = [self._wake]
+        self._numbers = count(1)
         calls().attach(self._set._ref, self._wake._ref, 0)
         self._ended = False
         self._thread = threading.Thread(target=self._run, name="skidpad-dds", daemon=True)
@@ -39,9 +41,9 @@ class Waiting:
         core = cyclone("core")
         states = core.SampleState.NotRead | core.ViewState.Any | core.InstanceState.Any
         condition = core.ReadCondition(reader, states)
-        number = len(self._conditions)
-        self._conditions.append(condition)
+        number = next(self._numbers)
         self._takers[number] = take
+        self._conditions.append(condition)
         calls().attach(self._set._ref, condition._ref, number)
         self.wake()
 
@@ -64,12 +66,12 @@ class Waiting:
         while not self._ended:
             room = len(self._conditions)
             due = (ctypes.c_ssize_t * room)()
-            count = wait(wait_set, due, room, patience)
-            if count < 0:
+            many = wait(wait_set, due, room, patience)
+            if many < 0:
                 return
             # Before anything is looked at: what is asked for from now on wakes it again.
             wake.set(False)
-            for number in due[: min(count, room)]:
+            for number in due[: min(many, room)]:
                 taker = self._takers.get(number)
                 if taker is not None and not self._ended:
                     taker()
