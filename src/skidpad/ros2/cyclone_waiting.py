@@ -33,6 +33,7 @@ class Waiting:
         self._numbers = count(1)
         calls().attach(self._set._ref, self._wake._ref, 0)
         self._ended = False
+        self._lock = threading.Lock()
         self._thread = threading.Thread(target=self._run, name="skidpad-dds", daemon=True)
         self._thread.start()
 
@@ -40,21 +41,28 @@ class Waiting:
         """Call a function whenever a reader has what it must take; it takes some of it."""
         core = cyclone("core")
         states = core.SampleState.NotRead | core.ViewState.Any | core.InstanceState.Any
-        condition = core.ReadCondition(reader, states)
-        number = next(self._numbers)
-        self._takers[number] = take
-        self._conditions.append(condition)
-        calls().attach(self._set._ref, condition._ref, number)
-        self.wake()
+        with self._lock:
+            # A callback may have closed it meanwhile, and the reader with it.
+            if self._ended:
+                return
+            condition = core.ReadCondition(reader, states)
+            number = next(self._numbers)
+            self._takers[number] = take
+            self._conditions.append(condition)
+            calls().attach(self._set._ref, condition._ref, number)
+            self._wake.set(True)
 
     def wake(self) -> None:
         """Let the thread look at what there is to do."""
-        self._wake.set(True)
+        with self._lock:
+            if not self._ended:
+                self._wake.set(True)
 
     def close(self) -> None:
         """End the thread and wait for it, unless it is the one that closes."""
-        self._ended = True
-        self.wake()
+        with self._lock:
+            self._ended = True
+            self._wake.set(True)
         if threading.current_thread() is not self._thread:
             self._thread.join()
         for entity in (self._set, *self._conditions):
