@@ -33,7 +33,7 @@ def test_it_can_be_closed_from_a_callback_and_hears_no_more() -> None:
 
 @pytest.mark.skipif(os.name == "nt", reason="Windows cannot stop a process")
 def test_a_process_that_stops_holds_nobody_up() -> None:
-    """Twice as much as Cyclone would let a writer have outstanding, and more than sockets hold."""
+    """With more outstanding than Cyclone's watermark, 500 kB, and than sockets hold."""
     with transport() as here, program("echo_node.py", "closed") as process:
         publisher = here.publisher("/ping", STRING, TF)
         heard: list[bytes] = []

@@ -44,7 +44,10 @@ class CyclonePublisher:
         try:
             self._write(self._Sample(bytes(cdr) if isinstance(cdr, memoryview) else cdr))
         except self._failure as error:
-            self._explain(error, len(cdr))
+            if not self._transport.closed:
+                raise InvalidValue(
+                    f"topic {self._topic}: {len(cdr)} bytes are no CDR of {self._type.name}"
+                ) from error
 
     @property
     def readers(self) -> int:
@@ -52,21 +55,6 @@ class CyclonePublisher:
         if self._transport.closed:
             return 0
         return int(self._writer.get_publication_matched_status().current_count)
-
-    def _explain(self, error: Any, size: int) -> None:
-        if self._transport.closed:
-            return
-        if error.code == error.DDS_RETCODE_TIMEOUT:
-            # Only with watermarks of the user's own, see dds_settings.
-            self._transport.notices.tell(
-                ("slow", self._topic),
-                f"messages on {self._topic} are dropped: a reliable subscription is too slow for "
-                "the Watermarks in CYCLONEDDS_URI",
-            )
-            return
-        raise InvalidValue(
-            f"topic {self._topic}: {size} bytes are no CDR of {self._type.name}"
-        ) from error
 
 
 class CycloneTransport:
