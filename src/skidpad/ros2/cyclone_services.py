@@ -121,7 +121,11 @@ class Service:
         def reply(cdr: Data) -> None:
             if not used.acquire(blocking=False):
                 raise InvalidValue(f"service {self.name}: this request has been answered")
-            self._answer(writer, bytes(cdr[:4]) + header + bytes(cdr[4:]))
+            try:
+                self._answer(writer, bytes(cdr[:4]) + header + bytes(cdr[4:]))
+            except InvalidValue:
+                used.release()
+                raise
 
         return reply
 
