@@ -9,6 +9,7 @@ import sys
 from collections.abc import Callable
 from typing import Any, Protocol
 
+from ..brief import brief_repr
 from ..errors import SkidpadError
 from ..ros_messages import MessageType, ServiceType, message_type, service_type
 from ..units import s
@@ -70,6 +71,8 @@ class Node:
         arguments: remaps and parameters of the user.
         clock: its time; that of the machine if None.
     """
+
+    __repr__ = brief_repr
 
     def __init__(
         self,
