@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import platform
 import sys
 from collections.abc import Mapping
 from typing import Any
@@ -19,14 +20,22 @@ EXTRAS: Mapping[str, tuple[str, ...]] = {
     "parquet": ("pyarrow",),
     "plots": ("matplotlib",),
     "recording": ("mcap", "zstandard"),
+    "ros2": ("cyclonedds",),
     "torch": ("torch",),
     "viewer": ("starlette", "uvicorn", "websockets"),
     "world": ("Box2D",),
+    "zenoh": ("zenoh",),
 }
 """The extras of `pyproject.toml` and what each brings, by the names under which it is imported."""
 _EXTRA_OF = {package: extra for extra, packages in EXTRAS.items() for package in packages}
-_NO_WHEEL_FROM = {"Box2D": (3, 14)}
-"""The first Python for which a package has no wheel; its extra leaves it out from there on."""
+_FIRST_WITHOUT_WHEEL = (3, 14)
+"""The Python from which on these have no wheel; their extras leave them out there."""
+_INSTEAD = {
+    "Box2D": "take an older Python, or build it with pip install box2d, which needs a C++ compiler "
+    "and SWIG",
+    "cyclonedds": "take Zenoh in its place, or an x86_64 with an older Python",
+}
+"""What those can do for whom a package has no wheel."""
 
 
 def require(module: str, *, purpose: str) -> Any:
@@ -49,11 +58,17 @@ def _imported(module: str, purpose: str, extras: str) -> Any:
 
 
 def _remedy(package: str, extras: str) -> str:
-    bound = _NO_WHEEL_FROM.get(package)
-    if bound is None or sys.version_info < bound:
-        return f'which is not installed: pip install "skidpad[{extras}]"'
-    version = ".".join(map(str, bound))
-    return (
-        f"which has no wheel for Python {version} and newer: take an older Python, or build it "
-        f"with pip install {package.lower()}, which needs a C++ compiler and SWIG"
-    )
+    place = _without_wheel(package)
+    if place:
+        return f"which has no wheel for {place}: {_INSTEAD[package]}"
+    return f'which is not installed: pip install "skidpad[{extras}]"'
+
+
+def _without_wheel(package: str) -> str:
+    """For what a package has no wheel that is the case here; its extra leaves it out there."""
+    if package in _INSTEAD and sys.version_info >= _FIRST_WITHOUT_WHEEL:
+        return f"Python {'.'.join(map(str, _FIRST_WITHOUT_WHEEL))} and newer"
+    machine = platform.machine()
+    if package == "cyclonedds" and sys.platform == "linux" and machine != "x86_64":
+        return f"Linux on {machine}"
+    return ""

@@ -55,8 +55,8 @@ SERVICES: dict[str, tuple[str, str]] = {
         "bool success",
     ),
     "tier4_external_api_msgs/srv/InitializePose": (_POSE, "ResponseStatus status"),
-    "robot_localization/srv/SetPose": (_POSE, ""),
     "nav2_msgs/srv/SetInitialPose": (_POSE, ""),
+    "robot_localization/srv/SetPose": (_POSE, ""),
     "simulation_interfaces/srv/StepSimulation": ("uint64 steps 1", _RESULT),
     "simulation_interfaces/srv/SetEntityState": (
         "string entity\nEntityState state\nbool set_pose\nbool set_twist\nbool set_acceleration",
