@@ -59,9 +59,11 @@ def automatic(vehicle: Vehicle, dt: s, substeps: int = 1) -> Integrator:
         return explicit
     # Actuators are as fast at every speed. Where the fast modes are those of tyres, they change
     # within a step, and the iterations have further to go.
-    tyres = max(longest) > SAME * min(longest)
-    more = {"iterations": MORE_ITERATIONS} if tyres or dt / substeps > LONG else {}
-    return integrate.get(IMPLICIT, **more)
+    if max(longest) > SAME * min(longest):
+        return integrate.get(IMPLICIT, iterations=MORE_ITERATIONS)
+    return integrate.get(
+        IMPLICIT, **({"iterations": MORE_ITERATIONS} if dt / substeps > LONG else {})
+    )
 
 
 def takes(vehicle: Vehicle, integrator: str, dt: s) -> bool:
