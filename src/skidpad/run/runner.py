@@ -25,6 +25,7 @@ from . import batch, delay, verdict
 from .engines import Engines
 from .plausible import Plausible
 from .settings import Settings
+from .start import settled
 
 
 class Runner:
@@ -64,11 +65,12 @@ class Runner:
         """The arguments of a rollout as arrays (step, vehicle, field) of numbers that can be used;
         `plausible` tells whether they can be meant."""
         plant, space, inputs = self.plant, self.space, self.engines.inputs
+        p = self.own_params if params is None else self.parameters(params)
         arrays = RolloutArrays(
-            x=batch.states(plant.State, x0, space, layout),
+            x=batch.states(plant.State, settled(plant.vehicle, x0, p, layout), space, layout),
             u=batch.series(plant.Input, inputs, controls, space, layout),
             w=batch.series(plant.Disturbance, "disturbances", disturbances, space, layout),
-            p=self.own_params if params is None else self.parameters(params),
+            p=p,
         )
         if self.engines.channels:
             # The kernel looks at what acts; here the last ones act in a later rollout.
