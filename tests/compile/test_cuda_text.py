@@ -241,7 +241,9 @@ def test_an_implicit_step_above_the_tolerance_leaves_nan(tmp_path: Path) -> None
 
 
 @pytest.mark.parametrize("precision", PRECISIONS)
-@pytest.mark.parametrize("name", ["kinematic_bicycle", "four_wheel"])
+@pytest.mark.parametrize(
+    "name", ["kinematic_bicycle", pytest.param("four_wheel", marks=pytest.mark.slow)]
+)
 def test_programs_applied_once_have_the_bits_of_llvm(
     name: str, precision: str, tmp_path: Path
 ) -> None:
@@ -301,7 +303,7 @@ def test_fast_text_computes_the_same_function(tmp_path: Path) -> None:
 
 
 @needs_nvcc
-@pytest.mark.parametrize("precision", PRECISIONS)
+@pytest.mark.parametrize("precision", ONE_OR_BOTH)
 @pytest.mark.parametrize(("name", "integrator"), smallest_first([case[:2] for case in CASES]))
 def test_nvcc_builds_rollouts(name: str, integrator: str, precision: str, tmp_path: Path) -> None:
     step = plant(name, integrator).step
@@ -310,7 +312,7 @@ def test_nvcc_builds_rollouts(name: str, integrator: str, precision: str, tmp_pa
 
 
 @needs_nvcc
-@pytest.mark.parametrize("precision", PRECISIONS)
+@pytest.mark.parametrize("precision", ONE_OR_BOTH)
 @pytest.mark.parametrize(("name", "integrator"), smallest_first([case[:2] for case in BACKWARD]))
 def test_nvcc_builds_adjoints_and_maps(
     name: str, integrator: str, precision: str, tmp_path: Path
