@@ -190,7 +190,10 @@ class Runner:
             before,
             batch.rows(plant.Input, self.engines.inputs, controls, space, shape),
             batch.rows(plant.Disturbance, "disturbances", w, space, shape),
-            p if p.shape[1] == 1 else batch.rows(plant.Params, "params", p[0], space, shape),
+            # Looked at already, and once per vehicle, not per state: not to be looked at again.
+            p
+            if p.shape[1] == 1
+            else batch.rows(plant.Params, "params", p[0], space, shape, masked=True),
         ]
         # A closed loop asks its policy for the command, and that may depend on the step.
         if plant.outputs.inputs[-1].name == "dt":
