@@ -62,17 +62,20 @@ def public_classes() -> list[type]:
     )
 
 
-def plain(hint: Any) -> bool:
-    """Whether a field holds a number or a name: what has a short text of its own."""
+def plain(hint: Any, within: tuple[Any, ...] = ()) -> bool:
+    """Whether a field holds a number or a name: what has a short text of its own.
+
+    What may contain its own kind is none.
+    """
     origin = typing.get_origin(hint)
     if origin is typing.Annotated:
-        return plain(typing.get_args(hint)[0])
+        return plain(typing.get_args(hint)[0], within)
     if origin is not None:
-        return origin is Literal or all(plain(part) for part in typing.get_args(hint))
-    if inspect.isclass(hint) and issubclass(hint, tuple) and hasattr(hint, "_fields"):
-        return all(plain(inner) for inner in hints(hint).values())
-    if inspect.isclass(hint) and is_dataclass(hint):
-        return all(plain(inner) for inner in hints(hint).values())
+        return origin is Literal or all(plain(part, within) for part in typing.get_args(hint))
+    record = inspect.isclass(hint) and issubclass(hint, tuple) and hasattr(hint, "_fields")
+    if record or (inspect.isclass(hint) and is_dataclass(hint)):
+        inner = hints(hint).values()
+        return hint not in within and all(plain(one, (*within, hint)) for one in inner)
     return inspect.isclass(hint) and issubclass(hint, (float, int, str, Enum, Path, type(None)))
 
 

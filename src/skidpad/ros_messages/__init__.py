@@ -1,5 +1,16 @@
 """Messages of ROS 2 without ROS: types, records, CDR, type hashes."""
 
-from .types import Field, MessageType, ServiceType, Shape, message_type, service_type
+from .fields import Field, Shape
+from .interfaces import MessageType, ServiceType
+from .prepared import Prepared
+from .types import message_type, service_type
 
-__all__ = ["Field", "MessageType", "ServiceType", "Shape", "message_type", "service_type"]
+__all__ = [
+    "Field",
+    "MessageType",
+    "Prepared",
+    "ServiceType",
+    "Shape",
+    "message_type",
+    "service_type",
+]

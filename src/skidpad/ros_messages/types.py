@@ -1,156 +1,129 @@
-"""Message and service types of ROS 2 as data: names, fields, order.
+"""Message and service types of ROS 2 from the lines of interface files.
 
-A type is declared once, as the lines of its interface file (`definitions`); records, CDR, type
-hashes, schemas of bags and the types of every middleware are made from that.
+A type is declared once, in `definitions` or in the text of a bag; records, CDR, type hashes,
+schemas of bags and the types of every middleware are made from that.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
-from enum import Enum
-from functools import cache, cached_property
 
-from ..brief import brief_repr
+from ..brief import listed, shortened
 from ..errors import InvalidValue
-from .definitions import MESSAGES, SERVICES
-
-PRIMITIVES = {
-    "bool": 1, "byte": 1, "char": 1, "int8": 1, "uint8": 1, "int16": 2, "uint16": 2,
-    "int32": 4, "uint32": 4, "float32": 4, "int64": 8, "uint64": 8, "float64": 8,
-}  # fmt: skip
-"""Bytes of each, which is also what they are aligned to."""
-DUMMY = "structure_needs_at_least_one_member"
-"""The field of a structure without any."""
+from .definitions import HUMBLE, MESSAGES, SERVICES
+from .fields import DUMMY, PRIMITIVES, Field, Shape
+from .interfaces import MessageType, ServiceType
 
 _LINE = re.compile(
-    r"(?P<base>[\w/]+)(<=(?P<text>\d+))?(\[(?P<most><=)?(?P<size>\d*)\])? +(?P<name>\w+)"
+    r"(?P<base>[A-Za-z][\w/]*)(<=(?P<text>\d{1,9}))?(\[(?P<most><=)?(?P<size>\d{0,9})\])?"
+    r"\s+(?P<name>[A-Za-z]\w*)(\s+(?P<default>.*))?",
+    re.ASCII,
 )
+_CONSTANT = re.compile(r"[A-Za-z]\w*(<=\d+)?\s+[A-Za-z]\w*\s*=.*", re.ASCII)
+_NAME = re.compile(r"[A-Za-z]\w*/(msg|srv|action)/[A-Za-z]\w*", re.ASCII)
+_LONGEST_ARRAY = 1 << 20
+"""Values of a field of fixed size: a few letters may claim any number."""
+_MOST_FIELDS = 10_000
+"""Of a message with all that is nested in it."""
 
 
-class Shape(Enum):
-    """How many values a field has."""
+class Definitions:
+    """Types by name, made from lines when they are asked for."""
 
-    ONE = "one"
-    ARRAY = "array"
-    """A number that is part of the type."""
-    BOUNDED = "bounded"
-    """Any number up to one that is part of the type."""
-    SEQUENCE = "sequence"
-    """Any number."""
+    def __init__(self, lines: Mapping[str, str]) -> None:
+        self._lines = lines
+        self._types: dict[str, MessageType] = {}
+        self._counts: dict[str, int] = {}
 
+    def find(self, name: str, within: tuple[str, ...] = ()) -> MessageType:
+        """The type of a full name; `within` are the types that need it."""
+        if name in self._types:
+            return self._types[name]
+        if name not in self._lines or not _NAME.fullmatch(name):
+            known = listed(sorted(self._lines), 400)
+            raise InvalidValue(f"message type {shortened(name)!r} is not known; known are: {known}")
+        if name in within:
+            raise InvalidValue(f"message type {name} contains itself")
+        return self._types.setdefault(name, self.read(name, self._lines[name], within))
 
-@dataclass(frozen=True)
-class Field:
-    """One field of a message."""
+    def read(self, name: str, text: str, within: tuple[str, ...] = ()) -> MessageType:
+        """A type of these lines."""
+        lines = [line.partition("#")[0].strip() for line in text.splitlines()]
+        fields = tuple(
+            self._field(name, line, (*within, name))
+            for line in lines
+            if line and not _CONSTANT.fullmatch(line)
+        )
+        if len({field.name for field in fields}) < len(fields):
+            raise InvalidValue(f"message type {name} has two fields of one name")
+        count = sum(self._counts.get(field.base, 1) for field in fields)
+        if count > _MOST_FIELDS:
+            raise InvalidValue(f"message type {name} has {count} fields, more than {_MOST_FIELDS}")
+        self._counts[name] = max(count, 1)
+        return MessageType(name, fields or (Field(DUMMY, "uint8"),))
 
-    name: str
-    base: str
-    """A primitive, "string", or the full name of a message: "geometry_msgs/msg/Point"."""
-    shape: Shape = Shape.ONE
-    size: int = 0
-    """Of an array; the most of a bounded sequence."""
-    text_size: int = 0
-    """The most characters of a string; 0 if any number."""
-
-    @property
-    def nested(self) -> MessageType | None:
-        """The type of its values if they are messages."""
-        return message_type(self.base) if "/" in self.base else None
-
-
-@dataclass(frozen=True)
-class MessageType:
-    """A message: its full name, as "nav_msgs/msg/Odometry", and its fields in order."""
-
-    name: str
-    fields: tuple[Field, ...]
-
-    __repr__ = brief_repr
-
-    @property
-    def dds_name(self) -> str:
-        """As the middlewares know it: "nav_msgs::msg::dds_::Odometry_"."""
-        package, kind, name = self.name.split("/")
-        return f"{package}::{kind}::dds_::{name}_"
-
-    @cached_property
-    def referenced(self) -> tuple[MessageType, ...]:
-        """Every other type within it, sorted by name."""
-        found: dict[str, MessageType] = {}
-        waiting = [field.nested for field in self.fields]
-        while waiting:
-            nested = waiting.pop()
-            if nested is not None and nested.name not in found:
-                found[nested.name] = nested
-                waiting += [field.nested for field in nested.fields]
-        return tuple(found[name] for name in sorted(found))
+    def _field(self, owner: str, line: str, within: tuple[str, ...]) -> Field:
+        found = _LINE.fullmatch(line)
+        if found is None:
+            raise InvalidValue(f"message type {owner}: {shortened(line)!r} is no field")
+        base, nested = found["base"], None
+        if base == "wstring":
+            raise InvalidValue(f"message type {owner}: {line!r}: wstring is not supported")
+        if base not in PRIMITIVES and base != "string":
+            base = full_name(base if "/" in base else f"{owner.split('/')[0]}/{base}", "msg")
+            nested = self.find(base, within)
+        shape, size = Shape.ONE, int(found["size"] or 0)
+        if found["size"] is not None:
+            fixed = Shape.ARRAY if found["size"] else Shape.SEQUENCE
+            shape = Shape.BOUNDED if found["most"] else fixed
+            if shape is not Shape.SEQUENCE and not 0 < size <= _LONGEST_ARRAY:
+                raise InvalidValue(f"message type {owner}: size in {line!r} is out of range")
+        default = _number(found["default"]) if shape is Shape.ONE and base in PRIMITIVES else 0.0
+        return Field(found["name"], base, shape, size, int(found["text"] or 0), default, nested)
 
 
-@dataclass(frozen=True)
-class ServiceType:
-    """A service: its full name, as "std_srvs/srv/Trigger", and what goes there and back."""
-
-    name: str
-    request: MessageType
-    response: MessageType
-
-    __repr__ = brief_repr
-
-    @property
-    def dds_name(self) -> str:
-        """As rmw_zenoh knows it; on DDS there are only request and response."""
-        package, kind, name = self.name.split("/")
-        return f"{package}::{kind}::dds_::{name}_"
+def _number(text: str | None) -> float:
+    """A default value; 0 if it is none."""
+    words = {"true": 1.0, "false": 0.0}
+    try:
+        return words.get((text or "0").lower()) or float(text or 0.0)
+    except ValueError:
+        return 0.0
 
 
-@cache
-def message_type(name: str) -> MessageType:
-    """The type of a message by its full name, or without the "msg" in the middle."""
-    name = _full(name, "msg")
-    if name not in MESSAGES:
-        raise InvalidValue(f"message type {name!r} is not known; known are: {_listed(MESSAGES)}")
-    return MessageType(name, _fields(name, MESSAGES[name]))
+_TABLE, _TABLE_HUMBLE = Definitions(MESSAGES), Definitions(MESSAGES | HUMBLE)
+_services: dict[str, ServiceType] = {}
 
 
-@cache
+def message_type(name: str, *, humble: bool = False) -> MessageType:
+    """The type of a message by its full name, or without the "msg" in the middle.
+
+    `humble` gives those as they were in Humble and before: `rmw_dds_common/msg/Gid` had 24 bytes.
+    """
+    return (_TABLE_HUMBLE if humble else _TABLE).find(full_name(name, "msg"))
+
+
 def service_type(name: str) -> ServiceType:
     """The type of a service by its full name, or without the "srv" in the middle."""
-    name = _full(name, "srv")
+    name = full_name(name, "srv")
     if name not in SERVICES:
-        raise InvalidValue(f"service type {name!r} is not known; known are: {_listed(SERVICES)}")
-    request, response = SERVICES[name]
+        raise InvalidValue(
+            f"service type {name!r} is not known; known are: {', '.join(sorted(SERVICES))}"
+        )
+    if name not in _services:
+        _services[name] = service_of(name, *SERVICES[name])
+    return _services[name]
+
+
+def service_of(name: str, request: str, response: str) -> ServiceType:
+    """A service of these lines."""
     return ServiceType(
-        name,
-        MessageType(f"{name}_Request", _fields(name, request)),
-        MessageType(f"{name}_Response", _fields(name, response)),
+        name, _TABLE.read(f"{name}_Request", request), _TABLE.read(f"{name}_Response", response)
     )
 
 
-def _full(name: str, kind: str) -> str:
+def full_name(name: str, kind: str) -> str:
+    """The name with what kind of interface it is: "pkg/A" is "pkg/msg/A"."""
     parts = name.split("/")
     return f"{parts[0]}/{kind}/{parts[1]}" if len(parts) == 2 else name
-
-
-def _listed(table: Mapping[str, object]) -> str:
-    return ", ".join(sorted(table))
-
-
-def _fields(owner: str, text: str) -> tuple[Field, ...]:
-    lines = [line.strip() for line in text.strip().splitlines()]
-    fields = tuple(_field(owner, line) for line in lines if line)
-    return fields or (Field(DUMMY, "uint8"),)
-
-
-def _field(owner: str, line: str) -> Field:
-    found = _LINE.fullmatch(line)
-    if found is None:
-        raise InvalidValue(f"{owner}: {line!r} is no field")
-    base = found["base"]
-    if base not in PRIMITIVES and base != "string":
-        base = _full(base if "/" in base else f"{owner.split('/')[0]}/{base}", "msg")
-    shape = Shape.ONE
-    if found["size"] is not None:
-        shape = Shape.BOUNDED if found["most"] else Shape.ARRAY if found["size"] else Shape.SEQUENCE
-    return Field(found["name"], base, shape, int(found["size"] or 0), int(found["text"] or 0))

@@ -1,0 +1,55 @@
+"""Random records of any message type."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from skidpad.ros_messages.fields import DTYPES, DUMMY, Field, Shape, Structure
+from skidpad.ros_messages.records import attribute, record_class
+
+LETTERS = "ab/_ 0é漢🙂"
+
+
+def random_record(structure: Structure, rng: np.random.Generator) -> Any:
+    """A record with every field drawn, sequences of up to 4 values."""
+    values = {attribute(field): _field(field, rng) for field in structure.fields}
+    return record_class(structure)(**values)
+
+
+def _field(field: Field, rng: np.random.Generator) -> Any:
+    if field.shape is Shape.ONE:
+        return _one(field, rng)
+    most = min(field.size, 4) if field.shape is Shape.BOUNDED else 4
+    count = field.size if field.shape is Shape.ARRAY else int(rng.integers(most + 1))
+    if field.base in DTYPES:
+        return np.array([_one(field, rng) for _ in range(count)], DTYPES[field.base])
+    return tuple(_one(field, rng) for _ in range(count))
+
+
+def _one(field: Field, rng: np.random.Generator) -> Any:
+    if field.nested is not None:
+        return random_record(field.nested, rng)
+    if field.base == "string":
+        most = 8 if not field.text_size else min(8, field.text_size // 4)
+        return "".join(rng.choice(list(LETTERS), int(rng.integers(most + 1))))
+    if field.name == DUMMY:
+        return 0
+    dtype = np.dtype(DTYPES[field.base])
+    if dtype.kind == "f":
+        return dtype.type(rng.normal(scale=1e3)).item()
+    if dtype.kind == "b":
+        return bool(rng.integers(2))
+    limits = np.iinfo(dtype)
+    return int(rng.integers(limits.min, limits.max, dtype=dtype, endpoint=True))
+
+
+def same(one: Any, other: Any) -> bool:
+    """Whether two records hold the same values of the same kinds."""
+    if isinstance(one, np.ndarray):
+        return one.dtype == other.dtype and np.array_equal(one, other)
+    if isinstance(one, tuple):
+        pairs = zip(one, other, strict=True)
+        return type(one).__name__ == type(other).__name__ and all(same(a, b) for a, b in pairs)
+    return type(one) is type(other) and one == other
