@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
+import itertools
 import threading
-from collections import deque
+from collections import OrderedDict, deque
 from collections.abc import Callable
 from typing import Any
 
 from ..units import s
-
-_Entry = list[Any]
-"""Channel and data; data is None once newer ones have taken its place."""
 
 
 class Channel:
@@ -23,7 +21,8 @@ class Channel:
 
     def __init__(self, handle: Callable[[Any], None], depth: int) -> None:
         self.handle, self.depth = handle, depth
-        self.waiting: deque[_Entry] = deque()
+        self.waiting: deque[int] = deque()
+        """Numbers of its entries in the inbox."""
 
 
 class Inbox:
@@ -33,34 +32,36 @@ class Inbox:
     """
 
     def __init__(self) -> None:
-        self._entries: deque[_Entry] = deque()
+        self._entries: OrderedDict[int, tuple[Channel, Any]] = OrderedDict()
+        self._numbers = itertools.count()
         self._change = threading.Condition()
         self.dropped = 0
         """How many were pushed out by newer ones."""
 
+    @property
+    def size(self) -> int:
+        """How many wait."""
+        return len(self._entries)
+
     def put(self, channel: Channel, data: Any) -> None:
         """Add what arrived."""
-        entry: _Entry = [channel, data]
         with self._change:
             if len(channel.waiting) >= channel.depth:
-                channel.waiting.popleft()[1] = None
+                del self._entries[channel.waiting.popleft()]
                 self.dropped += 1
-            channel.waiting.append(entry)
-            self._entries.append(entry)
-            # A flood must not grow the queue by what was pushed out.
-            while self._entries and self._entries[0][1] is None:
-                self._entries.popleft()
+            number = next(self._numbers)
+            channel.waiting.append(number)
+            self._entries[number] = (channel, data)
             self._change.notify()
 
     def take(self) -> tuple[Channel, Any] | None:
         """The oldest, or None."""
         with self._change:
-            while self._entries:
-                channel, data = self._entries.popleft()
-                if data is not None:
-                    channel.waiting.popleft()
-                    return channel, data
-        return None
+            if not self._entries:
+                return None
+            _, (channel, data) = self._entries.popitem(last=False)
+            channel.waiting.popleft()
+            return channel, data
 
     def wait(self, timeout: s) -> bool:
         """Wait until something is there or the time is over; says whether something is."""
