@@ -55,6 +55,7 @@ SERVICES: dict[str, tuple[str, str]] = {
         "bool success",
     ),
     "tier4_external_api_msgs/srv/InitializePose": (_POSE, "ResponseStatus status"),
+    "nav2_msgs/srv/SetInitialPose": (_POSE, ""),
     "robot_localization/srv/SetPose": (_POSE, ""),
     "simulation_interfaces/srv/StepSimulation": ("uint64 steps 1", _RESULT),
     "simulation_interfaces/srv/SetEntityState": (

@@ -1,0 +1,67 @@
+"""Messages that are patched and written again and again, as long as somebody listens."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any, Protocol
+
+from ...ros_messages import Prepared
+from ...units import s
+from ..node import Node, Topic
+
+LOOK: s = 0.25
+"""Within which it is noticed that somebody listens, or no longer does."""
+
+
+class Audience(Protocol):
+    """Something that is published only as long as somebody listens."""
+
+    topic: Topic
+    wanted: bool
+    """Whether anybody would get it."""
+
+
+class Stream:
+    """A topic with the message that goes to it.
+
+    Args:
+        topic: where it goes.
+        record: the message, with the texts and lengths that stay.
+        paths: numbers that `send` changes, behind the seconds and nanoseconds of the stamp.
+    """
+
+    def __init__(self, topic: Topic, record: Any, *paths: str) -> None:
+        self.topic = topic
+        self.message = Prepared(topic.type, record)
+        self.put = self.message.patcher("header.stamp.sec", "header.stamp.nanosec", *paths)
+        """Writes the numbers into the message."""
+        self.wanted = True
+        """Whether anybody would get it."""
+
+    def send(self, *numbers: float) -> None:
+        """Publish the message with these numbers."""
+        self.put(*numbers)
+        self.topic.write(self.message.data)
+
+
+class Attention:
+    """Keeps `wanted` up to date, of a few streams at a time: asking costs too.
+
+    Args:
+        node: theirs.
+        streams: of any number; those that are latched are for who comes later, and always wanted.
+        period: between two calls of `look`.
+    """
+
+    def __init__(self, node: Node, streams: Iterable[Audience], period: s) -> None:
+        self._node = node
+        self._streams = [stream for stream in streams if not stream.topic.qos.latched]
+        self._count = max(1, round(len(self._streams) * period / LOOK))
+        self._next = 0
+
+    def look(self) -> None:
+        """Ask of the next few."""
+        for _ in range(self._count if self._streams else 0):
+            stream = self._streams[self._next]
+            stream.wanted = self._node.bag is not None or stream.topic.readers > 0
+            self._next = (self._next + 1) % len(self._streams)
