@@ -25,7 +25,7 @@ pytest = $(check_types) & types=$$!; \
 	$(BIN)/python -m pytest -m $(1) $(PYTEST_ARGS) || { wait $$types; exit 1; }; \
 	wait $$types || $(call stop,basedpyright has errors: see above)
 
-.PHONY: help venv demo test test-all test-gpu lint style format bench clean compiler chromium
+.PHONY: help venv demo test test-all test-gpu lint style format bench clean compiler chromium fast-dds
 
 help: ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*## /\1|/p' Makefile | awk -F'|' '{ printf "  make %-10s %s\n", $$1, $$2 }'
@@ -33,10 +33,10 @@ help: ## list the targets
 demo: $(READY) ## run the best demos; leaves recordings, replay pages and pictures in out/
 	@$(BIN)/skidpad demo
 
-test: style compiler chromium ## lint and run every test that needs no GPU and is not marked slow
+test: style compiler chromium fast-dds ## lint and run every test that needs no GPU and is not marked slow
 	@$(call pytest,"not gpu and not slow")
 
-test-all: style compiler chromium ## lint and run every test that needs no GPU
+test-all: style compiler chromium fast-dds ## lint and run every test that needs no GPU
 	@$(call pytest,"not gpu")
 
 test-gpu: $(READY) ## the tests that need a CUDA device
@@ -83,3 +83,8 @@ chromium:
 	@{ command -v chromium || command -v chromium-browser || command -v google-chrome || [ -n "$$SKIDPAD_CHROMIUM" ]; } \
 		>/dev/null 2>&1 || { $(call apt,chromium); } \
 		|| echo "the pages are not tested: there is no Chromium (on Debian and Ubuntu: apt install chromium)" >&2
+
+# ROS 2 over DDS is tested against Fast DDS; without it those tests say so and are skipped.
+fast-dds: compiler
+	@echo '#include <fastrtps/utils/IPLocator.h>' | g++ -E -x c++ - >/dev/null 2>&1 || { $(call apt,libfastrtps-dev); } \
+		|| echo "DDS is not tested against Fast DDS: it is not installed (on Debian and Ubuntu: apt install libfastrtps-dev)" >&2

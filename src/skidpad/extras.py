@@ -19,14 +19,21 @@ EXTRAS: Mapping[str, tuple[str, ...]] = {
     "parquet": ("pyarrow",),
     "plots": ("matplotlib",),
     "recording": ("mcap", "zstandard"),
+    "ros2": ("cyclonedds",),
     "torch": ("torch",),
     "viewer": ("starlette", "uvicorn", "websockets"),
     "world": ("Box2D",),
 }
 """The extras of `pyproject.toml` and what each brings, by the names under which it is imported."""
 _EXTRA_OF = {package: extra for extra, packages in EXTRAS.items() for package in packages}
-_NO_WHEEL_FROM = {"Box2D": (3, 14)}
-"""The first Python for which a package has no wheel; its extra leaves it out from there on."""
+_FIRST_WITHOUT_WHEEL = (3, 14)
+"""The Python from which on these have no wheel; their extras leave them out there."""
+_INSTEAD = {
+    "Box2D": "take an older Python, or build it with pip install box2d, which needs a C++ compiler "
+    "and SWIG",
+    "cyclonedds": "take an older Python, or Zenoh in its place",
+}
+"""What those can do who have a Python for which a package has no wheel."""
 
 
 def require(module: str, *, purpose: str) -> Any:
@@ -49,11 +56,7 @@ def _imported(module: str, purpose: str, extras: str) -> Any:
 
 
 def _remedy(package: str, extras: str) -> str:
-    bound = _NO_WHEEL_FROM.get(package)
-    if bound is None or sys.version_info < bound:
+    if package not in _INSTEAD or sys.version_info < _FIRST_WITHOUT_WHEEL:
         return f'which is not installed: pip install "skidpad[{extras}]"'
-    version = ".".join(map(str, bound))
-    return (
-        f"which has no wheel for Python {version} and newer: take an older Python, or build it "
-        f"with pip install {package.lower()}, which needs a C++ compiler and SWIG"
-    )
+    version = ".".join(map(str, _FIRST_WITHOUT_WHEEL))
+    return f"which has no wheel for Python {version} and newer: {_INSTEAD[package]}"

@@ -94,13 +94,19 @@ def test_without_extras_the_base_works_and_one_sentence_says_what_to_install(
     assert set(",".join(said).split(",")) == set(EXTRAS) - {"mesh"}
 
 
-def test_where_a_package_has_no_wheel_the_sentence_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
-    (requirement,) = DECLARED["world"]
-    assert requirement.endswith("; python_version < '3.14'")
-    monkeypatch.setitem(sys.modules, "Box2D", None)
+@pytest.mark.parametrize(
+    ("package", "extra", "instead"),
+    [("Box2D", "world", "pip install box2d"), ("cyclonedds", "ros2", "Zenoh")],
+)
+def test_where_a_package_has_no_wheel_the_sentence_says_so(
+    package: str, extra: str, instead: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (requirement,) = DECLARED[extra]
+    assert "; python_version < '3.14'" in requirement
+    monkeypatch.setitem(sys.modules, package, None)
     monkeypatch.setattr(sys, "version_info", (3, 14, 0))
-    with pytest.raises(MissingExtra, match=r"no wheel for Python 3\.14 .* pip install box2d"):
-        require("Box2D", purpose="A world")
+    with pytest.raises(MissingExtra, match=rf"no wheel for Python 3\.14 .*{instead}"):
+        require(package, purpose="A test")
     monkeypatch.setattr(sys, "version_info", (3, 13, 9))
-    with pytest.raises(MissingExtra, match=r'pip install "skidpad\[world\]"'):
-        require("Box2D", purpose="A world")
+    with pytest.raises(MissingExtra, match=rf'pip install "skidpad\[{extra}\]"'):
+        require(package, purpose="A test")

@@ -45,6 +45,8 @@ import skidpad as sp  # noqa: E402
 from skidpad.cli import main  # noqa: E402
 from skidpad.compat.autoware.lanelet2 import read_lanelets  # noqa: E402
 from skidpad.recording import Recorder, info, read, recover  # noqa: E402
+from skidpad.ros2.cyclone import CycloneTransport  # noqa: E402
+from skidpad.ros2.transport import Identity  # noqa: E402
 from skidpad.stage.trajectory_stage import trajectory_stage  # noqa: E402
 from skidpad.viewer.live.server import LiveServer  # noqa: E402
 from skidpad.world.scene.scene import Scene  # noqa: E402
@@ -144,6 +146,7 @@ def needing_an_extra(run: sp.Trajectory) -> dict[str, list[Callable[[], Any]]]:
             lambda: read_lanelets("road.osm"),
         ],
         "commonroad": [lambda: sp.Map.load("road.xml"), run.to_commonroad_states],
+        "ros2": [lambda: CycloneTransport(Identity("car"))],
         "jax": [car.jax],
         "torch": [fleet.as_torch],
         "cuda": [

@@ -1,8 +1,8 @@
 """Recordings as MCAP files, for skidpad and for the viewers that read the format.
 
 `Recorder` and `WorldRecorder` write them while a run goes on, `read` gives a `Recording` back,
-`info` says what is inside, `recover` mends one that was cut off. To use them takes the packages of
-the extra `recording`, to import them does not.
+`info` says what is inside, `recover` mends one that was cut off. `BagWriter` writes bags of ROS 2.
+To use them takes the packages of the extra `recording`, to import them does not.
 """
 
 from __future__ import annotations
@@ -18,9 +18,11 @@ from .recovery import Recovered, recover
 from .topics import ImuMount
 
 if TYPE_CHECKING:
+    from .rosbag2 import BagWriter
     from .world_recorder import WorldRecorder
 
 __all__ = [
+    "BagWriter",
     "ImuLog",
     "ImuMount",
     "Info",
@@ -37,7 +39,11 @@ __all__ = [
 
 
 def __getattr__(name: str) -> Any:
-    """`WorldRecorder` when it is asked for: it needs the compiler, which reading does not."""
+    """What is not needed for reading, when it is asked for: the compiler, messages of ROS 2."""
+    if name == "BagWriter":
+        from .rosbag2 import BagWriter
+
+        return BagWriter
     if name == "WorldRecorder":
         from .world_recorder import WorldRecorder
 

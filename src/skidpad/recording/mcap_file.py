@@ -63,9 +63,10 @@ class McapFile:
 
     Args:
         path: where; what is there is replaced.
-        schemas, channels: all that there will be.
+        schemas, channels: those that are known; `add_channel` adds others.
         metadata: records at the beginning, by name.
         library: the program that writes it.
+        profile: what its messages have in common, as MCAP registers it.
     """
 
     def __init__(
@@ -76,9 +77,10 @@ class McapFile:
         metadata: Mapping[str, Mapping[str, str]],
         *,
         library: str,
+        profile: str = "",
     ) -> None:
         self.path = path
-        self._schemas, self._channels = schemas, channels
+        self._schemas, self._channels = [*schemas], [*channels]
         self._compressor = libraries.zstandard.ZstdCompressor(level=_LEVEL, write_checksum=True)
         # As bytes: the indexes of a day are a hundred times as large as objects.
         self._chunk_indexes: list[bytes] = []
@@ -91,13 +93,20 @@ class McapFile:
         except OSError as error:
             raise RecordingFailed(_reason(path, error)) from error
         try:
-            header = libraries.records.Header("", library)
+            header = libraries.records.Header(profile, library)
             self._write(MAGIC, _encoded(header, *schemas, *channels))
             for name, values in metadata.items():
                 self.add_metadata(name, values)
         except RecordingFailed:
             self.close()
             raise
+
+    def add_channel(self, channel: Channel, schema: Schema | None = None) -> None:
+        """A channel that messages may be on from now on, with its schema if that is new."""
+        added = [schema] if schema is not None else []
+        self._write(_encoded(*added, channel))
+        self._schemas += added
+        self._channels.append(channel)
 
     def add_metadata(self, name: str, values: Mapping[str, str]) -> None:
         """Texts by name."""

@@ -18,7 +18,7 @@ class MessageType(Structure):
 
     __repr__ = brief_repr
 
-    @property
+    @cached_property
     def Record(self) -> Any:
         """The class of its messages, a NamedTuple; what is not given is zero, empty, or as its
         interface file says. See `skidpad.ros_messages.records`."""

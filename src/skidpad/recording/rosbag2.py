@@ -1,0 +1,294 @@
+"""Bags of rosbag2: messages of ROS 2 in an MCAP file, with the metadata that `ros2 bag` reads."""
+
+from __future__ import annotations
+
+import atexit
+import contextlib
+import os
+import struct
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, Protocol, Self
+
+import numpy as np
+import yaml
+
+from ..brief import brief_repr
+from ..errors import InvalidValue
+from ..files import replacing
+from ..ros_messages import MessageType
+from ..ros_messages.definition_text import definition_text
+from . import libraries
+from .mcap_file import McapFile, MessageIndexes, RecordingFailed
+from .recorder import CHUNK_SIZE
+from .writer_thread import Batch, Reading, WriterThread
+
+VERSION = 9
+"""Of metadata.yaml, that of Jazzy and later."""
+_HEAD = struct.Struct("<BQHIQQ")
+"""Of a message record: opcode, length, channel, sequence number, time of log and of publication."""
+_MESSAGE = 5
+"""Opcode."""
+_LARGEST_MESSAGE = 256 << 20
+_FOREVER = {"sec": 9223372036, "nsec": 854775807}
+
+
+class Quality(Protocol):
+    """Quality of service, as `skidpad.ros2.transport.Qos`."""
+
+    @property
+    def reliable(self) -> bool:
+        """Whether lost messages are sent again."""
+        ...
+
+    @property
+    def latched(self) -> bool:
+        """Whether late readers get the last messages."""
+        ...
+
+    @property
+    def depth(self) -> int:
+        """How many messages are kept."""
+        ...
+
+
+class _Topic:
+    """A channel of the file and what has been written to it."""
+
+    def __init__(self, number: int, name: str, type_: MessageType, qos: Quality) -> None:
+        self.number, self.name, self.type = number, name, type_
+        self.profile = _profile(qos)
+        self.count = 0
+
+
+class BagWriter:
+    """Writes CDR to a bag: a folder with an MCAP file and metadata.yaml.
+
+    Writing only copies; a thread compresses and writes. At most a second of wall time later it is
+    in the file, which can be read up to there whatever happens to the program. Closing makes the
+    bag complete; a `with` block closes it, also after an error.
+
+    Args:
+        folder: of the bag; it must not exist, or be empty.
+    """
+
+    __repr__ = brief_repr
+
+    def __init__(self, folder: str | os.PathLike[str]) -> None:
+        from .. import __version__
+
+        self.folder = Path(folder)
+        if self.folder.exists() and (not self.folder.is_dir() or any(self.folder.iterdir())):
+            raise InvalidValue(f"{self.folder} exists; a bag needs a folder that is new or empty")
+        try:
+            self.folder.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise RecordingFailed(f"cannot record to {self.folder}: {error.strerror}") from error
+        self._process = os.getpid()
+        self._topics: dict[str, _Topic] = {}
+        self._waiting: list[_Topic] = []
+        """Topics that are not in the file yet: the thread writes them before its next chunk."""
+        self._schemas: dict[str, int] = {}
+        self._span: list[int] = []
+        """First and last time in ns."""
+        self._closed = False
+        path = self.folder / f"{self.folder.resolve().name}_0.mcap"
+        self._file = McapFile(path, (), (), {}, library=f"skidpad {__version__}", profile="ros2")
+        self._write_metadata()
+        self._thread = WriterThread(self._write_batch, self._failed, self._full)
+        atexit.register(self._close_at_exit)
+
+    def topic(self, name: str, type_: MessageType, qos: Quality) -> None:
+        """A topic that messages may be written to; the same again is nothing new."""
+        self._check_open()
+        known = self._topics.get(name)
+        if known is not None and (known.type.name, known.profile) != (type_.name, _profile(qos)):
+            raise InvalidValue(f"topic {name} is there already, of type {known.type.name}")
+        if not name.startswith("/"):
+            raise InvalidValue(f"topic {name!r} must be a full name, such as /odom")
+        if known is None and not self._elsewhere:
+            topic = _Topic(len(self._topics) + 1, name, type_, qos)
+            self._waiting.append(topic)
+            self._topics[name] = topic
+
+    def write(self, name: str, time_ns: int, cdr: bytes | bytearray | memoryview) -> None:
+        """A message at a time in ns since 1970, or since the beginning of simulated time."""
+        if self._elsewhere:
+            return
+        topic = self._topics.get(name)
+        if topic is None:
+            there = ", ".join(self._topics) or "none"
+            raise InvalidValue(f"there is no topic {name!r} in the bag; there are {there}")
+        self._check_open()
+        if not 0 <= time_ns < 1 << 63:
+            raise InvalidValue(f"time_ns = {time_ns} of {name} must be within 0 to 2^63 - 1")
+        if not 4 <= len(cdr) <= _LARGEST_MESSAGE:
+            raise InvalidValue(f"a message of {name} has {len(cdr)} bytes; CDR has 4 or more")
+        # A batch holds arrays; this one keeps the copy.
+        self._thread.add_reading(Reading(topic.number, time_ns, np.frombuffer(bytes(cdr), "u1")))
+
+    def flush(self) -> None:
+        """Wait until everything that was written is in the file."""
+        if not self._elsewhere:
+            self._thread.flush()
+
+    def close(self) -> None:
+        """Write what waits and make the bag complete. Nothing happens the second time."""
+        if self._closed or self._elsewhere:
+            return
+        try:
+            self._thread.close()
+        except Exception:
+            self._forget()
+            raise
+        self._forget()
+        self._end_file()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, kind: object, error: object, trace: object) -> None:
+        self.close()
+
+    @property
+    def _elsewhere(self) -> bool:
+        """Whether this is a child of the process that opened the file."""
+        return os.getpid() != self._process
+
+    def _check_open(self) -> None:
+        if self._closed:
+            raise InvalidValue(f"the bag {self.folder} is closed")
+
+    def _forget(self) -> None:
+        self._closed = True
+        atexit.unregister(self._close_at_exit)
+
+    def _close_at_exit(self) -> None:
+        # Whoever recorded has been told of a failure, or has stopped listening.
+        with contextlib.suppress(Exception):
+            self.close()
+
+    def _full(self, batch: Batch) -> bool:
+        return batch.reading_size > CHUNK_SIZE
+
+    def _write_batch(self, batch: Batch) -> None:
+        """In the thread: a batch as a chunk."""
+        self._add_channels()
+        topics = {topic.number: topic for topic in self._topics.values()}
+        data = bytearray()
+        places: dict[int, list[tuple[int, int]]] = {}
+        for number, time, values in batch.readings:
+            topic, size = topics[number], _HEAD.size - 9 + values.size
+            places.setdefault(number, []).append((int(time), len(data)))
+            data += _HEAD.pack(_MESSAGE, size, number, topic.count & 0xFFFFFFFF, time, time)
+            data += values.data
+            topic.count += 1
+        self._file.add_messages(memoryview(data), [_index(*item) for item in places.items()])
+        times = [*self._span, *(int(reading.time) for reading in batch.readings)]
+        self._span = [min(times), max(times)]
+
+    def _add_channels(self) -> None:
+        records = libraries.records
+        while self._waiting:
+            topic, schema = self._waiting[0], None
+            name = topic.type.name
+            number = self._schemas.get(name, len(self._schemas) + 1)
+            if name not in self._schemas:
+                text = definition_text(topic.type).encode()
+                schema = records.Schema(id=number, data=text, encoding="ros2msg", name=name)
+            metadata = {
+                "offered_qos_profiles": _yaml([topic.profile]),
+                "topic_type_hash": topic.type.hash,
+            }
+            channel = records.Channel(
+                id=topic.number,
+                topic=topic.name,
+                message_encoding="cdr",
+                metadata=metadata,
+                schema_id=number,
+            )
+            self._file.add_channel(channel, schema)
+            self._schemas[name] = number
+            self._waiting.pop(0)
+
+    def _failed(self, error: BaseException, lost: Sequence[float]) -> None:
+        """In the thread: end the file, which may fit where a chunk did not."""
+        with contextlib.suppress(RecordingFailed):
+            self._end_file()
+
+    def _end_file(self) -> None:
+        try:
+            self._add_channels()
+            self._file.add_metadata("rosbag2", {"serialized_metadata": _yaml(self._metadata())})
+            self._file.finish()
+        finally:
+            self._file.close()
+        self._write_metadata()
+
+    def _write_metadata(self) -> None:
+        try:
+            with replacing(self.folder / "metadata.yaml") as path:
+                text = _yaml({"rosbag2_bagfile_information": self._metadata()})
+                path.write_text(text, "utf-8")
+        except OSError as error:
+            raise RecordingFailed(
+                f"cannot record to {self.folder}: {error.strerror or error}"
+            ) from error
+
+    def _metadata(self) -> dict[str, Any]:
+        start, end = self._span or (0, 0)
+        count = sum(topic.count for topic in self._topics.values())
+        span = {
+            "starting_time": {"nanoseconds_since_epoch": start},
+            "duration": {"nanoseconds": end - start},
+            "message_count": count,
+        }
+        name = self._file.path.name
+        return {
+            "version": VERSION,
+            "storage_identifier": "mcap",
+            "relative_file_paths": [name],
+            **span,
+            "topics_with_message_count": [_listed(topic) for topic in self._topics.values()],
+            "compression_format": "",
+            "compression_mode": "",
+            "files": [{"path": name, **span}],
+            "custom_data": None,
+            "ros_distro": "skidpad",
+        }
+
+
+def _listed(topic: _Topic) -> dict[str, Any]:
+    """A topic in metadata.yaml."""
+    about = {
+        "name": topic.name,
+        "type": topic.type.name,
+        "serialization_format": "cdr",
+        "offered_qos_profiles": [topic.profile],
+        "type_description_hash": topic.type.hash,
+    }
+    return {"topic_metadata": about, "message_count": topic.count}
+
+
+def _profile(qos: Quality) -> dict[str, Any]:
+    return {
+        "history": "keep_last",
+        "depth": qos.depth,
+        "reliability": "reliable" if qos.reliable else "best_effort",
+        "durability": "transient_local" if qos.latched else "volatile",
+        "deadline": dict(_FOREVER),
+        "lifespan": dict(_FOREVER),
+        "liveliness": "automatic",
+        "liveliness_lease_duration": dict(_FOREVER),
+        "avoid_ros_namespace_conventions": False,
+    }
+
+
+def _index(channel: int, messages: Sequence[tuple[int, int]]) -> MessageIndexes:
+    """Of the times and places of the messages of one channel."""
+    table = np.array(messages, np.uint64)
+    return MessageIndexes(np.array([channel], np.uint16), table[:, 0], table[None, :, 1])
+
+
+def _yaml(value: Any) -> str:
+    return yaml.safe_dump(value, sort_keys=False)

@@ -1,0 +1,111 @@
+"""A participant of Cyclone DDS: makes writers and readers with the quality of service of rmw."""
+
+from __future__ import annotations
+
+import threading
+from typing import Any
+
+from ..errors import InvalidValue
+from .cyclone_domain import enter_domain, leave_domain
+from .cyclone_library import cyclone, delete
+from .dds_names import user_data, user_pairs
+from .dds_settings import Settings
+from .transport import Qos
+
+
+class Participant:
+    """One per node. Its writers and readers live until `close`."""
+
+    def __init__(self, settings: Settings) -> None:
+        self.domain = settings.domain
+        enter_domain(settings)
+        qos = cyclone("qos")
+        enclave = qos.Qos(qos.Policy.Userdata(data=user_data({"enclave": "/"})))
+        try:
+            self.entity = cyclone("domain").DomainParticipant(settings.domain, enclave)
+        except cyclone("core").DDSException as error:
+            leave_domain(settings.domain)
+            raise InvalidValue(
+                f"there is no room for one more participant in domain {settings.domain} "
+                f"({error}): take another ROS_DOMAIN_ID"
+            ) from error
+        self.guid: bytes = self.entity.guid.bytes
+        self._topics: dict[str, Any] = {}
+        self._endpoints: list[Any] = []
+        self._lock = threading.Lock()
+
+    def writer(self, name: str, sample_type: Any, qos: Qos, pairs: dict[str, str]) -> Any:
+        """A writer to a topic of DDS, with user data."""
+        policies = [cyclone("qos").Policy.WriterDataLifecycle(autodispose=False)]
+        return self._endpoint(cyclone("pub").DataWriter, name, sample_type, qos, pairs, policies)
+
+    def reader(self, name: str, sample_type: Any, qos: Qos, pairs: dict[str, str]) -> Any:
+        """A reader of a topic of DDS, with user data."""
+        return self._endpoint(cyclone("sub").DataReader, name, sample_type, qos, pairs, [])
+
+    def close(self) -> None:
+        """Delete everything, which the others are told."""
+        with self._lock:
+            if self.entity is None:
+                return
+            for entity in (*self._endpoints, *self._topics.values(), self.entity):
+                delete(entity)
+            self._endpoints.clear()
+            self._topics.clear()
+            self.entity = None
+            leave_domain(self.domain)
+
+    def _endpoint(
+        self,
+        kind: Any,
+        name: str,
+        sample_type: Any,
+        qos: Qos,
+        pairs: dict[str, str],
+        policies: list[Any],
+    ) -> Any:
+        data = cyclone("qos").Policy.Userdata(data=user_data(pairs))
+        with self._lock:
+            if self.entity is None:
+                raise InvalidValue(f"{name}: the node is closed")
+            topic = self._topic(name, sample_type)
+            made = kind(self.entity, topic, dds_qos(qos, data, *policies))
+            self._endpoints.append(made)
+        return made
+
+    def _topic(self, name: str, sample_type: Any) -> Any:
+        topic = self._topics.get(name)
+        if topic is None:
+            topic = self._topics[name] = cyclone("topic").Topic(self.entity, name, sample_type)
+        if topic.data_type is not sample_type:
+            raise InvalidValue(
+                f"{name} has the type {topic.data_type.__idl_typename__} in this node, "
+                f"not {sample_type.__idl_typename__}"
+            )
+        return topic
+
+
+def dds_qos(qos: Qos, *more: Any) -> Any:
+    """Quality of service in the terms of DDS, as rmw has it."""
+    library = cyclone("qos")
+    policy = library.Policy
+    if qos.depth < 1:
+        raise InvalidValue(f"depth is {qos.depth}, but must be at least 1")
+    last = policy.History.KeepLast(qos.depth)
+    policies = [
+        # Nothing to wait for: what has no room takes the place of what was there.
+        policy.Reliability.Reliable(0) if qos.reliable else policy.Reliability.BestEffort,
+        policy.Durability.TransientLocal if qos.latched else policy.Durability.Volatile,
+        policy.DataRepresentation(use_cdrv0_representation=True),
+        last,
+    ]
+    if qos.latched:
+        # How many who come later get; the default is one.
+        policies.append(policy.DurabilityService(0, last, -1, -1, -1))
+    return library.Qos(*policies, *more)
+
+
+def pairs_of(endpoint: Any) -> dict[str, str]:
+    """The user data of somebody's endpoint."""
+    data = endpoint.qos[cyclone("qos").Policy.Userdata]
+    return user_pairs(data.data) if data is not None else {}

@@ -1,0 +1,319 @@
+"""Topics over DDS: between two nodes of one process, and of two."""
+
+from __future__ import annotations
+
+import re
+import threading
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from ros2.dds import DOMAIN, ENVIRONMENT, STRING, program, string, transport, wait_for
+from ros2.samples import random_record
+from skidpad.errors import InvalidValue
+from skidpad.ros2.cyclone import CycloneTransport
+from skidpad.ros2.cyclone_participant import Participant
+from skidpad.ros2.dds_settings import settings_of
+from skidpad.ros2.dds_types import sample_type
+from skidpad.ros2.transport import DEFAULT, LATCHED, SENSOR, Identity, Qos
+from skidpad.ros_messages import message_type
+from skidpad.ros_messages.definitions import MESSAGES
+from waiting import PATIENCE
+
+pytest.importorskip("cyclonedds", reason="DDS is not tested: cyclonedds is not installed")
+
+
+def test_messages_arrive_in_order_as_they_were_sent() -> None:
+    with transport("a") as here, transport("b") as there:
+        heard: list[bytes] = []
+        there.subscribe("/topic", STRING, Qos(depth=100), heard.append)
+        publisher = here.publisher("/topic", STRING, Qos(depth=100))
+        wait_for(lambda: publisher.readers == 1, "the subscription")
+        for text in map(str, range(50)):
+            publisher.write(string(text))
+        wait_for(lambda: len(heard) == 50, "all messages")
+        assert heard == [string(str(k)) for k in range(50)]
+    assert publisher.readers == 0
+
+
+@pytest.mark.parametrize("kind", [bytes, bytearray, memoryview])
+def test_what_was_written_may_change(kind: Any) -> None:
+    with transport("a") as here, transport("b") as there:
+        heard: list[bytes] = []
+        there.subscribe("/topic", STRING, LATCHED, heard.append)
+        buffer = bytearray(string("kept"))
+        here.publisher("/topic", STRING, LATCHED).write(kind(buffer))
+        buffer[:] = string("lost")
+        wait_for(lambda: heard, "the message")
+        assert heard == [string("kept")]
+
+
+def test_another_process_hears_and_answers() -> None:
+    with transport() as here, program("echo_node.py", "closed") as process:
+        heard: list[bytes] = []
+        latched: list[bytes] = []
+        here.subscribe("/pong", STRING, DEFAULT, heard.append)
+        here.subscribe("/latched", STRING, LATCHED, latched.append)
+        ping = here.publisher("/ping", STRING, DEFAULT)
+        wait_for(lambda: ping.readers, "the other process")
+        # Its publisher may find our subscription later than we find its own.
+        wait_for(lambda: ping.write(string("hello")) or heard, "the echo")
+        wait_for(lambda: latched, "what was written before")
+        assert set(heard) == {string("hello")}
+        assert latched == [string("kept")]
+        assert process.stdin is not None
+        process.stdin.close()
+        assert process.wait(PATIENCE) == 0
+        wait_for(lambda: not ping.readers, "its leaving")
+
+
+def test_who_comes_later_gets_as_many_as_the_depth() -> None:
+    deep = Qos(latched=True, depth=3)
+    with transport("a") as here, transport("b") as there:
+        publisher = here.publisher("/topic", STRING, deep)
+        for text in "abcde":
+            publisher.write(string(text))
+        heard: list[bytes] = []
+        there.subscribe("/topic", STRING, deep, heard.append)
+        publisher.write(string("end"))
+        wait_for(lambda: string("end") in heard, "the newest")
+        assert heard[-4:] in (
+            [string(text) for text in ("c", "d", "e", "end")],
+            [string(text) for text in ("d", "e", "end")],
+        )
+
+
+@pytest.mark.parametrize(
+    ("offered", "asked", "reason"),
+    [(SENSOR, DEFAULT, "best effort"), (DEFAULT, LATCHED, "transient local")],
+)
+def test_a_publisher_that_offers_too_little_is_not_heard_and_told_of(
+    offered: Qos, asked: Qos, reason: str
+) -> None:
+    with transport("a") as here, transport("b") as there:
+        fitting: list[bytes] = []
+        too_much: list[bytes] = []
+        publisher = here.publisher("/topic", STRING, offered)
+        there.subscribe("/topic", STRING, asked, too_much.append)
+        there.subscribe("/topic", STRING, SENSOR, fitting.append)
+        wait_for(lambda: publisher.readers == 1, "the subscription that fits")
+        wait_for(lambda: publisher.write(string("x")) or len(fitting) > 3, "messages")
+        assert not too_much
+        (told,) = here.warnings()
+        assert "/topic" in told
+        assert reason in told
+        assert here.warnings() == []
+        assert [reason in text for text in there.warnings()] == [True]
+
+
+def test_what_is_no_message_of_its_type_is_refused() -> None:
+    with transport() as here:
+        publisher = here.publisher("/topic", STRING, DEFAULT)
+        for data in (b"", b"\x00\x01\x00\x00", b"\x00\x01\x00\x00\xff\x00\x00\x00hi\x00\x00"):
+            with pytest.raises(InvalidValue, match=r"/topic: \d+ bytes .* std_msgs/msg/String"):
+                publisher.write(data)
+
+
+@pytest.mark.parametrize("name", sorted(MESSAGES))
+def test_every_type_has_a_form_on_dds(name: str) -> None:
+    """The library checks the bytes against the structure, on their way in and out."""
+    type_, rng = message_type(name), np.random.default_rng(1)
+    messages = [type_.encode(random_record(type_, rng)) for _ in range(5)]
+    deep = Qos(latched=True, depth=10)
+    with transport() as here:
+        heard: list[bytes] = []
+        here.subscribe("/topic", type_, deep, heard.append)
+        publisher = here.publisher("/topic", type_, deep)
+        for message in messages:
+            publisher.write(message)
+        wait_for(lambda: len(heard) == len(messages), "all messages")
+        assert heard == [message + bytes(-len(message) % 4) for message in messages]
+        assert [*map(type_.encode, map(type_.decode, heard))] == messages
+        # Nothing that a type needs may be missing.
+        if len(messages[0]) > 8:
+            with pytest.raises(InvalidValue, match=name):
+                publisher.write(messages[0][:8])
+
+
+def test_another_definition_of_a_type_is_told_of() -> None:
+    with transport() as here:
+        here.subscribe("/topic", STRING, DEFAULT, lambda data: None)
+        publisher = here.publisher("/topic", STRING, DEFAULT)
+        other = Participant(settings_of(ENVIRONMENT))
+        try:
+            pairs = {"typehash": "RIHS01_" + 64 * "0"}
+            other.writer("rt/topic", sample_type(STRING), DEFAULT, pairs)
+            other.reader("rt/topic", sample_type(STRING), DEFAULT, pairs)
+            wait_for(lambda: publisher.readers == 2, "the other")
+            told: list[str] = []
+            wait_for(lambda: told.extend(here.warnings()) or len(told) == 2, "word of both")
+            assert all("std_msgs/msg/String" in text and "RIHS01_000" in text for text in told)
+            assert [("publisher" in text, "subscription" in text) for text in told] == [
+                (False, True),
+                (True, False),
+            ]
+        finally:
+            other.close()
+
+
+@pytest.mark.parametrize("name", ["topic", "/topic/", "//topic", "/1", "/a b", "", "/ä"])
+def test_what_is_no_full_name_is_refused(name: str) -> None:
+    with transport() as here, pytest.raises(InvalidValue, match=re.escape(repr(name))):
+        here.publisher(name, STRING, DEFAULT)
+
+
+def test_a_topic_has_one_type_in_a_node() -> None:
+    with transport() as here:
+        here.publisher("/topic", STRING, DEFAULT)
+        with pytest.raises(InvalidValue, match=r"rt/topic has the type .*String_.*Header_"):
+            here.publisher("/topic", message_type("std_msgs/Header"), DEFAULT)
+
+
+def test_a_callback_that_fails_ends_nothing() -> None:
+    with transport("a") as here, transport("b") as there:
+        heard: list[bytes] = []
+
+        def callback(data: bytes) -> None:
+            heard.append(data)
+            raise RuntimeError("full")
+
+        there.subscribe("/topic", STRING, DEFAULT, callback)
+        publisher = here.publisher("/topic", STRING, DEFAULT)
+        wait_for(lambda: publisher.readers == 1, "the subscription")
+        for _ in range(3):
+            count = len(heard)
+            publisher.write(string("x"))
+            wait_for(lambda count=count: len(heard) > count, "the message")
+        wait_for(lambda: "full" in "".join(there.warnings()), "word of it")
+
+
+def test_it_can_be_closed_from_a_callback_and_twice() -> None:
+    with transport("a") as here:
+        there = CycloneTransport(Identity("b"), ENVIRONMENT)
+        closed = threading.Event()
+        there.subscribe("/topic", STRING, LATCHED, lambda _: there.close() or closed.set())
+        publisher = here.publisher("/topic", STRING, LATCHED)
+        publisher.write(string("end"))
+        assert closed.wait(PATIENCE)
+        there.close()
+        wait_for(lambda: not publisher.readers, "its leaving")
+
+
+def test_after_closing_nothing_is_sent_and_nothing_can_be_added() -> None:
+    with transport() as here:
+        publisher = here.publisher("/topic", STRING, DEFAULT)
+    publisher.write(string("late"))
+    here.announce()
+    assert here.warnings() == []
+    with pytest.raises(InvalidValue, match="closed"):
+        here.publisher("/other", STRING, DEFAULT)
+
+
+def test_fifty_come_and_go_while_one_speaks() -> None:
+    with transport("speaker") as here:
+        publisher = here.publisher("/topic", STRING, DEFAULT)
+        ended = threading.Event()
+
+        def speak() -> None:
+            while not ended.is_set():
+                publisher.write(string("x"))
+                ended.wait(0.001)
+
+        speaker = threading.Thread(target=speak)
+        speaker.start()
+        try:
+            for number in range(50):
+                heard: list[bytes] = []
+                with transport(f"listener_{number}") as there:
+                    there.subscribe("/topic", STRING, DEFAULT, heard.append)
+                    there.announce()
+                    wait_for(lambda heard=heard: heard, "a message")
+        finally:
+            ended.set()
+            speaker.join()
+    assert not [thread for thread in threading.enumerate() if thread.name == "skidpad-dds"]
+
+
+@pytest.mark.parametrize("kind", ["closed", "left"])
+def test_processes_end_without_a_word_under_traffic(kind: str) -> None:
+    with transport() as here:
+        publisher = here.publisher("/ping", STRING, DEFAULT)
+        for _ in range(5):
+            with program("echo_node.py", kind) as process:
+                wait_for(lambda: publisher.readers, "the other process")
+                assert process.stdout is not None
+                assert process.stdout.readline() == "ready\n"
+                assert process.stdin is not None
+                process.stdin.close()
+                wait_for(
+                    lambda p=process: publisher.write(string("x")) or p.poll() is not None,
+                    "its end",
+                )
+                assert process.returncode == 0
+                assert process.stderr is not None
+                assert process.stderr.read() == ""
+            wait_for(lambda: not publisher.readers, "its leaving")
+
+
+@pytest.mark.parametrize(
+    ("variable", "value"),
+    [
+        ("ROS_DOMAIN_ID", "x"),
+        ("ROS_DOMAIN_ID", "-1"),
+        ("ROS_DOMAIN_ID", "233"),
+        ("ROS_DOMAIN_ID", "1.5"),
+        ("ROS_DOMAIN_ID", "٣"),
+        ("ROS_LOCALHOST_ONLY", "yes"),
+        ("ROS_AUTOMATIC_DISCOVERY_RANGE", "localhost"),
+        ("CYCLONEDDS_URI", "<Nonsense/>"),
+        ("CYCLONEDDS_URI", "file:///nowhere/at/all.xml"),
+        ("CYCLONEDDS_URI", "<ä/>"),
+    ],
+)
+def test_variables_that_cannot_be_used_are_named(variable: str, value: str) -> None:
+    with pytest.raises(InvalidValue, match=f"{variable} is {re.escape(repr(value))}"):
+        CycloneTransport(Identity("car"), {**ENVIRONMENT, variable: value})
+    with transport() as here:
+        assert here.domain == DOMAIN
+
+
+def test_variables_that_are_empty_are_not_set() -> None:
+    names = ("ROS_DOMAIN_ID", "ROS_LOCALHOST_ONLY", "ROS_AUTOMATIC_DISCOVERY_RANGE")
+    assert settings_of(dict.fromkeys((*names, "CYCLONEDDS_URI"), "")) == settings_of({})
+    assert settings_of({}).domain == 0
+
+
+def test_both_variables_for_this_machine_alone_mean_the_same() -> None:
+    humble = settings_of({"ROS_LOCALHOST_ONLY": "1"})
+    assert settings_of({"ROS_AUTOMATIC_DISCOVERY_RANGE": "LOCALHOST"}) == humble
+    assert settings_of({"ROS_AUTOMATIC_DISCOVERY_RANGE": "SUBNET"}) == settings_of({}) != humble
+
+
+def test_the_users_settings_come_behind_ours(tmp_path: Path) -> None:
+    """Cyclone writes the settings that it took into its trace, if asked to."""
+    trace = tmp_path / "trace.log"
+    users = (
+        "<CycloneDDS><Domain><Tracing><Verbosity>config</Verbosity>"
+        f"<OutputFile>{trace}</OutputFile></Tracing>"
+        "<Discovery><SPDPInterval>7s</SPDPInterval></Discovery></Domain></CycloneDDS>"
+    )
+    with transport(CYCLONEDDS_URI=users):
+        pass
+    taken = trace.read_text()
+    for setting in (
+        "Compatibility/IgnoreTypeInformation/#text: 1.15",
+        "Discovery/SPDPInterval/#text: 7 s",
+        "NetworkInterface[@address]: 127.0.0.1",
+        "Discovery/MaxAutoParticipantIndex/#text: 32",
+    ):
+        assert setting in taken
+
+
+def test_a_domain_has_one_set_of_settings_in_a_process() -> None:
+    with transport(), pytest.raises(InvalidValue, match="other settings"):
+        CycloneTransport(Identity("b"), {**ENVIRONMENT, "ROS_LOCALHOST_ONLY": "0"})
+    # And another one when nobody is left in it.
+    wide = {**ENVIRONMENT, "ROS_AUTOMATIC_DISCOVERY_RANGE": "OFF", "ROS_LOCALHOST_ONLY": "0"}
+    CycloneTransport(Identity("b"), wide).close()

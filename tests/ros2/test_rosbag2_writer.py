@@ -1,0 +1,201 @@
+"""Bags as rosbags reads them back: messages, types, quality of service; and after a crash."""
+
+from __future__ import annotations
+
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from ros2.samples import random_record
+from skidpad.errors import InvalidValue
+from skidpad.recording import BagWriter, RecordingFailed
+from skidpad.ros2.transport import DEFAULT, LATCHED, SENSOR
+from skidpad.ros_messages import MessageType, message_type
+from skidpad.ros_messages.definition_text import definition_text, type_of_text
+from skidpad.ros_messages.definitions import MESSAGES
+from waiting import PATIENCE
+
+rosbag2 = pytest.importorskip("rosbags.rosbag2")
+typesys = pytest.importorskip("rosbags.typesys")
+TOPICS = {
+    "/odom": (message_type("nav_msgs/Odometry"), DEFAULT),
+    "/scan": (message_type("sensor_msgs/LaserScan"), SENSOR),
+    "/map": (message_type("nav_msgs/OccupancyGrid"), LATCHED),
+    "/control/command/control_cmd": (message_type("autoware_control_msgs/Control"), DEFAULT),
+    "/other/odom": (message_type("nav_msgs/Odometry"), DEFAULT),
+}
+
+
+def written(folder: Path, count: int = 50) -> list[tuple[str, int, bytes]]:
+    """A bag of random messages, and what is in it."""
+    rng = np.random.default_rng(1)
+    messages: list[tuple[str, int, bytes]] = []
+    with BagWriter(folder) as bag:
+        for name, (type_, qos) in TOPICS.items():
+            bag.topic(name, type_, qos)
+        for k in range(count):
+            for name, (type_, _) in TOPICS.items():
+                messages.append((name, 10**18 + k * 10**7, type_.encode(random_record(type_, rng))))
+                bag.write(*messages[-1])
+    return messages
+
+
+def test_rosbags_reads_what_was_written(tmp_path: Path) -> None:
+    messages = written(tmp_path / "bag")
+    with rosbag2.Reader(tmp_path / "bag") as reader:
+        there = [(c.topic, t, bytes(data)) for c, t, data in reader.messages()]
+        assert sorted(there) == sorted(messages)
+        assert reader.message_count == len(messages)
+        assert reader.duration == 49 * 10**7 + 1
+        for connection in reader.connections:
+            type_, qos = TOPICS[connection.topic]
+            assert connection.msgtype == type_.name
+            assert connection.digest == type_.hash
+            (offered,) = connection.ext.offered_qos_profiles
+            assert offered.depth == qos.depth
+            assert offered.reliability.name == ("RELIABLE" if qos.reliable else "BEST_EFFORT")
+            assert offered.durability.name == ("TRANSIENT_LOCAL" if qos.latched else "VOLATILE")
+            known = typesys.get_types_from_msg(connection.msgdef.data, connection.msgtype)
+            assert type_.name in known
+
+
+def test_the_definitions_in_the_bag_suffice_to_decode(tmp_path: Path) -> None:
+    written(tmp_path / "bag", 3)
+    store = typesys.get_typestore(typesys.Stores.EMPTY)
+    with rosbag2.Reader(tmp_path / "bag") as reader:
+        for connection in reader.connections:
+            types = typesys.get_types_from_msg(connection.msgdef.data, connection.msgtype)
+            store.register({k: v for k, v in types.items() if k not in store.fielddefs})
+        for connection, _, data in reader.messages():
+            theirs = store.deserialize_cdr(data, connection.msgtype)
+            ours = TOPICS[connection.topic][0].decode(data)
+            if connection.topic == "/odom":
+                assert ours.pose.pose.position.x == theirs.pose.pose.position.x
+
+
+@pytest.mark.parametrize("name", sorted(MESSAGES))
+def test_texts_of_definitions_are_read_back(name: str) -> None:
+    type_ = message_type(name)
+    text = definition_text(type_)
+    assert type_of_text(name, text) == type_
+    known = typesys.get_types_from_msg(text, name)
+    assert known.keys() == {name, *(nested.name for nested in type_.referenced)}
+
+
+def test_metadata_is_that_of_version_9(tmp_path: Path) -> None:
+    import yaml
+
+    written(tmp_path / "bag", 2)
+    about = yaml.safe_load((tmp_path / "bag/metadata.yaml").read_text())
+    about = about["rosbag2_bagfile_information"]
+    assert about["version"] == 9
+    assert about["storage_identifier"] == "mcap"
+    assert about["relative_file_paths"] == ["bag_0.mcap"]
+    assert about["message_count"] == 10
+    hashes = {
+        entry["topic_metadata"]["name"]: entry["topic_metadata"]["type_description_hash"]
+        for entry in about["topics_with_message_count"]
+    }
+    assert hashes == {name: type_.hash for name, (type_, _) in TOPICS.items()}
+
+
+def test_an_empty_bag_and_topics_that_come_late_can_be_read(tmp_path: Path) -> None:
+    with BagWriter(tmp_path / "empty") as bag:
+        bag.topic("/odom", *TOPICS["/odom"])
+    with rosbag2.Reader(tmp_path / "empty") as reader:
+        assert [c.topic for c in reader.connections] == ["/odom"]
+        assert reader.message_count == 0
+    odometry, qos = TOPICS["/odom"]
+    data = odometry.encode(odometry.Record())
+    with BagWriter(tmp_path / "late") as bag:
+        bag.topic("/odom", odometry, qos)
+        bag.write("/odom", 5, data)
+        bag.flush()
+        bag.topic("/late", odometry, qos)
+        bag.topic("/late", odometry, qos)
+        bag.write("/late", 3, data)
+    with rosbag2.Reader(tmp_path / "late") as reader:
+        assert [(c.topic, t) for c, t, _ in reader.messages()] == [("/late", 3), ("/odom", 5)]
+
+
+KILLED = """
+import sys, time
+from skidpad.recording import BagWriter
+from skidpad.ros2.transport import DEFAULT
+from skidpad.ros_messages import message_type
+text = message_type("std_msgs/String")
+bag = BagWriter(sys.argv[1])
+bag.topic("/text", text, DEFAULT)
+for k in range(100):
+    bag.write("/text", k, text.encode(text.Record(str(k))))
+bag.flush()
+print("there", flush=True)
+time.sleep(600)
+"""
+
+
+def test_what_was_flushed_is_there_when_the_program_is_killed(tmp_path: Path) -> None:
+    from skidpad.recording.contents import opened
+
+    command = [sys.executable, "-c", KILLED, str(tmp_path / "bag")]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as program:
+        assert program.stdout is not None
+        assert program.stdout.readline() == "there\n"
+        program.send_signal(signal.SIGKILL)
+        program.wait(PATIENCE)
+    with opened(tmp_path / "bag/bag_0.mcap") as contents:
+        data = contents.messages(contents.chunks[0])
+        assert len(contents.places(data)[1].times) == 100
+    assert (tmp_path / "bag/metadata.yaml").exists()
+
+
+def test_what_is_refused_changes_nothing(tmp_path: Path) -> None:
+    odometry, qos = TOPICS["/odom"]
+    (tmp_path / "full").mkdir()
+    (tmp_path / "full/file").write_text("mine")
+    with pytest.raises(InvalidValue, match="exists; a bag needs a folder that is new or empty"):
+        BagWriter(tmp_path / "full")
+    (tmp_path / "file").write_text("mine")
+    with pytest.raises(RecordingFailed, match="cannot record to"):
+        BagWriter(tmp_path / "file/bag")
+    with BagWriter(tmp_path / "bag") as bag:
+        bag.topic("/odom", odometry, qos)
+        data = odometry.encode(odometry.Record())
+        for name, when, cdr, message in [
+            ("/other", 1, data, "there is no topic '/other' in the bag; there are /odom"),
+            ("/odom", -1, data, "time_ns = -1 of /odom must be within"),
+            ("/odom", 1 << 63, data, "must be within 0 to"),
+            ("/odom", 1, b"", "has 0 bytes; CDR has 4 or more"),
+        ]:
+            with pytest.raises(InvalidValue, match=message):
+                bag.write(name, when, cdr)
+        with pytest.raises(InvalidValue, match="is there already, of type nav_msgs/msg/Odometry"):
+            bag.topic("/odom", TOPICS["/scan"][0], qos)
+        with pytest.raises(InvalidValue, match="must be a full name"):
+            bag.topic("odom", odometry, qos)
+    with pytest.raises(InvalidValue, match="is closed"):
+        bag.write("/odom", 1, data)
+    bag.close()
+    with rosbag2.Reader(tmp_path / "bag") as reader:
+        assert reader.message_count == 0
+
+
+def test_many_types(tmp_path: Path) -> None:
+    """Every type in one bag, each decoded from the bag alone by rosbags."""
+    rng = np.random.default_rng(2)
+    records: dict[str, tuple[MessageType, bytes]] = {}
+    with BagWriter(tmp_path / "bag") as bag:
+        for name in sorted(MESSAGES):
+            type_ = message_type(name)
+            topic = "/" + name
+            records[topic] = type_, type_.encode(random_record(type_, rng))
+            bag.topic(topic, type_, DEFAULT)
+            bag.write(topic, time.time_ns(), records[topic][1])
+    with rosbag2.Reader(tmp_path / "bag") as reader:
+        there = {c.topic: (c.msgtype, bytes(data)) for c, _, data in reader.messages()}
+    assert there == {topic: (type_.name, data) for topic, (type_, data) in records.items()}
