@@ -25,7 +25,7 @@ from skidpad.ros2.in_process import Exchange, InProcess
 from skidpad.ros2.node import Node
 from skidpad.ros2.nodes.world import program
 from skidpad.ros2.transforms import Listener
-from skidpad.ros2.transport import Identity
+from skidpad.ros2.transport import LATCHED, Identity
 
 
 def test_topics_have_upstreams_names_and_types() -> None:
@@ -188,3 +188,28 @@ def test_the_file_may_be_a_parameter(tmp_path: Path) -> None:
     node = Node(identity, InProcess(identity, Exchange()), clock=Clock(wall=False))
     with pytest.raises(InvalidValue, match="give a world file"):
         program(node)
+
+
+def test_frames_lead_to_the_robots_on_level_ground_too() -> None:
+    stand = Stand(scene(*TWO))
+    tf = stand.heard("/r1/tf")
+    stand.twist("/r1/cmd_vel", 0.8, 0.9)
+    stand.run(90)
+    placed, reckoned = (one.transform for one in tf[-1].transforms)
+    true = stand.world.vehicles["r1"].truth
+    turn = yaw_of(placed.rotation)
+    c, s = np.cos(turn), np.sin(turn)
+    x, y, _ = reckoned.translation
+    at = (placed.translation.x + c * x - s * y, placed.translation.y + s * x + c * y)
+    assert at == pytest.approx((true.x, true.y), abs=1e-12)
+    assert turn + yaw_of(reckoned.rotation) == pytest.approx(true.yaw, abs=1e-12)
+    # The factors of odometry are not 1 by default, so that there is something to correct.
+    assert abs(turn - np.pi / 4) > 1e-4
+
+
+def test_localisation_is_there_for_who_comes_later() -> None:
+    stand = Stand(scene(robot("r1", "1 2 0")))
+    stand.run(100)
+    (late,) = stand.heard("/amcl_pose", LATCHED)
+    age = stand.node.clock.now() - late.header.stamp.sec * SECOND - late.header.stamp.nanosec
+    assert 0 <= age <= 250_000_000

@@ -10,7 +10,8 @@ from ...units import s
 from ..node import Node, Topic
 
 LOOK: s = 0.25
-"""Within which it is noticed that somebody listens, or no longer does."""
+"""Within which it is noticed that somebody listens, or no longer does; and how old what is latched
+may be to who comes then."""
 
 
 class Audience(Protocol):
@@ -49,19 +50,30 @@ class Attention:
 
     Args:
         node: theirs.
-        streams: of any number; those that are latched are for who comes later, and always wanted.
+        streams: of any number. What is latched is wanted now and then, for who comes later.
         period: between two calls of `look`.
     """
 
     def __init__(self, node: Node, streams: Iterable[Audience], period: s) -> None:
         self._node = node
-        self._streams = [stream for stream in streams if not stream.topic.qos.latched]
+        self._streams = list(streams)
+        self._kept = [stream for stream in self._streams if stream.topic.qos.latched]
+        self._every, self._looks = max(1, round(LOOK / period)), 0
         self._count = max(1, round(len(self._streams) * period / LOOK))
         self._next = 0
 
     def look(self) -> None:
-        """Ask of the next few."""
+        """Ask of the next few, before everything is published that is wanted."""
         for _ in range(self._count if self._streams else 0):
-            stream = self._streams[self._next]
-            stream.wanted = self._node.bag is not None or stream.topic.readers > 0
+            self._ask(self._streams[self._next])
             self._next = (self._next + 1) % len(self._streams)
+        turn = self._looks % self._every
+        self._looks += 1
+        for stream in self._kept if turn <= 1 else ():
+            if turn == 0:
+                stream.wanted = True
+            else:
+                self._ask(stream)
+
+    def _ask(self, stream: Audience) -> None:
+        stream.wanted = self._node.bag is not None or stream.topic.readers > 0

@@ -14,6 +14,7 @@ from ...plane.pose import unrotated
 from ...world.world import World
 
 Rows = list[list[float]]
+_ORIGIN = (0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 1.0)
 
 
 class Numbers(NamedTuple):
@@ -30,15 +31,25 @@ class Numbers(NamedTuple):
 def numbers_of(world: World, *, corrected: bool) -> Numbers:
     """The numbers of this moment; not `corrected`, `odom` lies at the origin of the map."""
     motion, odometry = world.motion(), world.odometry()
-    lying = world.attitudes() if world.uneven else np.zeros((len(motion), 3))
-    yaw = motion[:, 2]
-    turn = quaternions(lying[:, 2], lying[:, 1], yaw)
-    ahead, left = unrotated(motion[:, 3], motion[:, 4], yaw)
-    truth = np.column_stack([motion[:, :2], lying[:, 0], turn, ahead, left, motion[:, 5]])
+    count, yaw = len(motion), motion[:, 2]
+    truth = np.zeros((count, 10))
+    truth[:, :2], truth[:, 9] = motion[:, :2], motion[:, 5]
+    truth[:, 7], truth[:, 8] = unrotated(motion[:, 3], motion[:, 4], yaw)
+    if world.uneven:
+        z, pitch, roll = world.attitudes().T
+        truth[:, 2], truth[:, 3:7] = z, quaternions(roll, pitch, yaw)
+    else:
+        truth[:, 5], truth[:, 6] = np.sin(0.5 * yaw), np.cos(0.5 * yaw)
     half = 0.5 * odometry[:, 2]
-    z, w = np.sin(half), np.cos(half)
-    reckoned = np.column_stack([odometry[:, :2], z, w, odometry[:, 3:]])
-    at = _correction(truth, odometry, z, w) if corrected else _origins(len(truth))
+    reckoned = np.empty((count, 6))
+    reckoned[:, :2], reckoned[:, 4:] = odometry[:, :2], odometry[:, 3:]
+    reckoned[:, 2], reckoned[:, 3] = np.sin(half), np.cos(half)
+    if not corrected:
+        at = np.tile(_ORIGIN, (count, 1))
+    elif world.uneven:
+        at = _correction(truth, reckoned)
+    else:
+        at = _level_correction(truth, reckoned)
     return Numbers(truth.tolist(), reckoned.tolist(), at.tolist())
 
 
@@ -58,15 +69,27 @@ def quaternions(roll: Array, pitch: Array, yaw: Array) -> Array:
     )
 
 
-def _correction(truth: Array, odometry: Array, z: Array, w: Array) -> Array:
+def _level_correction(truth: Array, reckoned: Array) -> Array:
+    """As `_correction`, of vehicles that lie level."""
+    x, y, z, w = reckoned.T[:4]
+    q_z, q_w = truth[:, 5] * w - truth[:, 6] * z, truth[:, 6] * w + truth[:, 5] * z
+    cosine, sine = q_w * q_w - q_z * q_z, 2.0 * q_z * q_w
+    at = np.zeros((len(truth), 7))
+    at[:, 0] = truth[:, 0] - (cosine * x - sine * y)
+    at[:, 1] = truth[:, 1] - (sine * x + cosine * y)
+    at[:, 5], at[:, 6] = q_z, q_w
+    return at
+
+
+def _correction(truth: Array, reckoned: Array) -> Array:
     """Where `odom` must lie on the map for the vehicle to be where it is."""
+    x, y, z, w = reckoned.T[:4]
     q_x, q_y, q_z, q_w = truth[:, 3:7].T
     # The vehicle's turn, less the one about z that the odometry tells.
     turn = np.stack(
         [q_x * w - q_y * z, q_y * w + q_x * z, q_z * w - q_w * z, q_w * w + q_z * z], axis=1
     )
     a, b, c, d = turn.T
-    x, y = odometry[:, 0], odometry[:, 1]
     place = truth[:, :3] - np.stack(
         [
             (1.0 - 2.0 * (b * b + c * c)) * x + 2.0 * (a * b - c * d) * y,
@@ -76,7 +99,3 @@ def _correction(truth: Array, odometry: Array, z: Array, w: Array) -> Array:
         axis=1,
     )
     return np.column_stack([place, turn])
-
-
-def _origins(count: int) -> Array:
-    return np.tile([0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 1.0], (count, 1))
