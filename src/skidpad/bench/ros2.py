@@ -6,7 +6,7 @@ import os
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from threading import Event
@@ -170,7 +170,7 @@ def _odometry_record() -> Any:
 
 
 @contextmanager
-def _node(kind: str) -> Iterator[tuple[subprocess.Popen[str], Any]]:
+def _node(kind: str) -> Generator[tuple[subprocess.Popen[str], Any]]:
     """A node in a process of its own, and a transport of this process that hears it."""
     from ..ros2.cyclone import CycloneTransport
     from ..ros2.transport import Identity

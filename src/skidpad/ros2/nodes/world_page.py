@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Generator
 from contextlib import contextmanager
 
 from ...viewer.live.server import LiveServer
@@ -17,7 +17,7 @@ def page_of(
     host: str = "127.0.0.1",
     port: int | None = None,
     token: str | None = None,
-) -> Iterator[str]:
+) -> Generator[str]:
     """Serve the page as long as the context lasts; gives its address.
 
     To be entered in the thread that ticks. The page only watches: robots are driven by topics.
