@@ -9,9 +9,11 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import secrets
 from collections.abc import Generator
 from contextlib import contextmanager
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -135,13 +137,27 @@ def unpacked(data: bytes, compression: str, size: int) -> bytes:
     return data
 
 
-def yaml_of(file: str | os.PathLike[str]) -> Any:
-    """What a YAML file holds: plain values only, and none that aliases make large."""
+@cache
+def yaml_loader() -> Any:
+    """PyYAML's safe loader, for which `1e-4` is a number.
+
+    YAML 1.1 has no such number without a point; YAML 1.2, ROS and people have.
+    """
     import yaml
 
+    class Loader(yaml.SafeLoader):
+        pass
+
+    number = re.compile(r"[-+]?([0-9]+(\.[0-9]*)?|\.[0-9]+)[eE][-+]?[0-9]+$")
+    Loader.add_implicit_resolver("tag:yaml.org,2002:float", number, list("-+.0123456789"))
+    return Loader
+
+
+def yaml_of(file: str | os.PathLike[str]) -> Any:
+    """What a YAML file holds: plain values only, and none that aliases make large."""
     text = yaml_text_of(file)
     with reading_yaml(file):
-        loader = yaml.SafeLoader(text)
+        loader = yaml_loader()(text)
         try:
             node = loader.get_single_node()
             if node is not None and _expanded(node, {}) > MOST_YAML_NODES:

@@ -12,7 +12,7 @@ import pytest
 
 from ros2.samples import random_record, same
 from skidpad.errors import InvalidValue
-from skidpad.ros_messages import message_type, service_type
+from skidpad.ros_messages import declare, message_type, service_type
 from skidpad.ros_messages.definitions import MESSAGES, SERVICES
 from skidpad.ros_messages.fields import DUMMY, PRIMITIVES, Shape, Structure
 from skidpad.ros_messages.layout import leaves
@@ -336,3 +336,23 @@ def test_a_count_beyond_the_end_allocates_nothing(base: str) -> None:
         assert tracemalloc.get_traced_memory()[1] < 1 << 20
     finally:
         tracemalloc.stop()
+
+
+def test_a_type_of_ones_own_is_declared_once() -> None:
+    text = "std_msgs/Header header\nfloat64 v_x  # m/s\nfloat64[4] tau"
+    made = declare("my_msgs/msg/Cart", text)
+    assert declare("my_msgs/Cart", text) is made is message_type("my_msgs/msg/Cart")
+    assert message_type("my_msgs/msg/Cart", humble=True) == made
+    sent = made.Record(v_x=1.5, tau=np.arange(4.0))
+    assert same(made.decode(made.encode(sent)), sent)
+    assert made.hash.startswith("RIHS01_")
+    for name, lines, message in (
+        ("my_msgs/msg/Cart", "float64 v_x", "declared already"),
+        ("std_msgs/msg/String", "int8 data", "declared already"),
+        ("nonsense", "float64 v_x", "PACKAGE/msg/TYPE"),
+        ("my_msgs/msg/Other", "float64 1x", "is no field"),
+    ):
+        with pytest.raises(InvalidValue, match=message):
+            declare(name, lines)
+    with pytest.raises(InvalidValue, match="is not known"):
+        message_type("my_msgs/msg/Other")

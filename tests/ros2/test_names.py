@@ -151,3 +151,12 @@ def test_bad_files_of_parameters_are_named(tmp_path: Path, text: str, message: s
 def test_without_arguments_nothing_changes() -> None:
     assert RosArguments().identity("sim") == Identity("sim", "/")
     assert parsed([]).parameters_of(ME) == {}
+
+
+def test_numbers_with_an_exponent_are_numbers_as_in_ros(tmp_path: Path) -> None:
+    file = tmp_path / "p.yaml"
+    file.write_text("/**: {ros__parameters: {a: 1e-4, b: [1E3, .5e+1], c: 1e-4x, d: '1e-4'}}")
+    words = ["--ros-args", "--params-file", str(file), "-p", "e:=-2e-3"]
+    assert parsed(words).parameters_of(ME) == {
+        "a": 1e-4, "b": [1000.0, 5.0], "c": "1e-4x", "d": "1e-4", "e": -0.002,
+    }  # fmt: skip

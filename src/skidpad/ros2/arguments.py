@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from ..errors import InvalidValue
-from ..files import yaml_of
+from ..files import yaml_loader, yaml_of
 from .names import Remap, namespace, node_name
 from .transport import Identity
 
@@ -125,7 +125,7 @@ def parsed_value(text: str, what: str) -> Any:
     if len(text) > 100_000:
         raise InvalidValue(f"{what} has {len(text)} characters; at most 100000 are taken")
     try:
-        return yaml.safe_load(text)
+        return yaml.load(text, Loader=yaml_loader())
     except (yaml.YAMLError, RecursionError, ValueError) as error:
         raise InvalidValue(f"{what}: {text[:80]!r} is not YAML") from error
 

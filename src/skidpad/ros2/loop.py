@@ -7,7 +7,7 @@ Every node has the services `~/pause` (`std_srvs/SetBool`), `~/step` and `~/rese
 from __future__ import annotations
 
 import time
-from typing import Any, Protocol
+from typing import Any, Protocol, runtime_checkable
 
 from ..errors import InvalidValue, SkidpadError
 from ..ros_messages import Prepared, service_type
@@ -34,6 +34,15 @@ class Program(Protocol):
 
     def reset(self) -> None:
         """Begin anew."""
+        ...
+
+
+@runtime_checkable
+class Interruptible(Protocol):
+    """A program that reads the node's clock, which goes on in a pause."""
+
+    def interrupted(self) -> None:
+        """Take a period for gone by at the next tick, whatever the clock says."""
         ...
 
 
@@ -87,9 +96,9 @@ class Loop:
     def turn(self) -> None:
         """Handle what has arrived, do the ticks that are due, wait a little."""
         if self.lock_step:
+            self.node.wait(_LONGEST_WAIT)
             while self.node.handle(1):
                 self._follow_commands()
-            self.node.wait(_LONGEST_WAIT)
             return
         self.node.handle()
         if self.paused:
@@ -107,6 +116,8 @@ class Loop:
 
     def tick(self) -> None:
         """One tick; an error is logged and pauses."""
+        if self.lock_step:
+            self._interrupt()
         if self._clock is not None:
             self.node.clock.advance(self.program.period)
             self._put_time(*divmod(self.node.clock.now(), SECOND))
@@ -117,6 +128,10 @@ class Loop:
             self.paused = True
             self.node.log("error", f"{error}; paused until {self.node.name('~/reset')} is called")
         self.ticks += 1
+
+    def _interrupt(self) -> None:
+        if isinstance(self.program, Interruptible):
+            self.program.interrupted()
 
     def _follow_commands(self) -> None:
         commanded = self.node.commanded
@@ -141,6 +156,7 @@ class Loop:
 
     def _pause(self, request: Any) -> Any:
         self.paused = bool(request.data)
+        self._interrupt()
         self._pace.restart(self._now())
         return service_type("std_srvs/srv/SetBool").response.Record(
             success=True, message="paused" if self.paused else "running"
@@ -150,6 +166,7 @@ class Loop:
         if not (self.paused or self.lock_step):
             return self._trigger(success=False, message="running: pause it first")
         paused, self.paused = self.paused, False
+        self._interrupt()
         self.tick()
         failed, self.paused = self.paused, paused or self.paused
         return self._trigger(success=not failed, message=f"tick {self.ticks}")

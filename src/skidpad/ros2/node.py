@@ -6,6 +6,7 @@ Everything here runs in the thread that simulates. What arrives waits in an inbo
 from __future__ import annotations
 
 import sys
+import time
 from collections.abc import Callable
 from typing import Any, Protocol
 
@@ -22,6 +23,8 @@ from .transport import DEFAULT, LATCHED, Data, Identity, Publisher, Qos, Reply, 
 _LEVELS = {"debug": 10, "info": 20, "warn": 30, "error": 40}
 _LOOK: s = 1.0
 """Between two looks at what the transport has to tell."""
+_MOST_COMPLAINTS = 5
+"""About the messages of a topic, within that time."""
 
 
 class Bag(Protocol):
@@ -93,6 +96,7 @@ class Node:
         self._subscribed: dict[str, list[Channel]] = {}
         self._log: Topic | None = None
         self._looked = 0
+        self._complaints: dict[Channel, tuple[s, int]] = {}
 
     def name(self, name: str) -> str:
         """A name of a topic or service as others see it."""
@@ -190,10 +194,22 @@ class Node:
             try:
                 channel.handle(data)
             except SkidpadError as error:
-                self.log("error", str(error))
+                self._complain(channel, str(error))
             count += 1
         self._look()
         return count
+
+    def _complain(self, channel: Channel, text: str) -> None:
+        """Log what is wrong with a message; a few times a second for a topic, as many may come."""
+        now = time.monotonic()
+        began, count = self._complaints.get(channel, (now, 0))
+        if now - began >= _LOOK:
+            left = count - _MOST_COMPLAINTS
+            text = f"{text} ({left} more were not told)" if left > 0 else text
+            began, count = now, 0
+        self._complaints[channel] = (began, count + 1)
+        if count < _MOST_COMPLAINTS:
+            self.log("error", text)
 
     def wait(self, timeout: s) -> bool:
         """Wait until something arrives, at most so long; says whether something has."""

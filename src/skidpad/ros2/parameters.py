@@ -49,7 +49,7 @@ def kind_of(value: Any) -> Kind:
         return _ARRAYS[kind]
     for kind, python in _PYTHON.items():
         if type(value) is python:
-            if python is int and not -_LARGEST <= value < _LARGEST:
+            if python is int and not -_LARGEST <= int(value) < _LARGEST:
                 raise InvalidValue(f"{value} does not fit into 64 bits")
             return kind
     raise InvalidValue(f"{value!r:.80} is no value of a parameter: bool, int, float, str or a list")

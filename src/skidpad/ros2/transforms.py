@@ -14,6 +14,10 @@ from .transport import TF, TF_STATIC
 
 MOST_FRAMES = 10_000
 """That are remembered of what others tell."""
+_DEEPEST = 100
+"""Frames one within the other that are followed: to look up more takes long."""
+_FARTHEST = 1e12
+"""In m: products of what is nearer, however many, are finite."""
 
 
 class Rigid(NamedTuple):
@@ -128,11 +132,15 @@ class Listener:
             t, q = one.transform.translation, one.transform.rotation
             size = float(np.hypot(np.hypot(q.x, q.y), np.hypot(q.z, q.w)))
             numbers = (t.x, t.y, t.z, q.x, q.y, q.z, q.w)
-            if not np.isfinite(numbers).all() or size < 1e-6 or len(self._parent) > MOST_FRAMES:
+            if not (np.abs(numbers) < _FARTHEST).all() or size < 1e-6:
                 continue
             turn = (q.x / size, q.y / size, q.z / size, q.w / size)
-            parent = one.header.frame_id.strip("/")
-            self._parent[one.child_frame_id.strip("/")] = (parent, Rigid((t.x, t.y, t.z), turn))
+            parent, child = one.header.frame_id.strip("/"), one.child_frame_id.strip("/")
+            # Those told last come last: too many push out what nobody speaks of any more.
+            self._parent.pop(child, None)
+            self._parent[child] = (parent, Rigid((t.x, t.y, t.z), turn))
+            if len(self._parent) > MOST_FRAMES:
+                del self._parent[next(iter(self._parent))]
 
     def where(self, frame: str, within: str) -> Rigid | None:
         """Where a frame lies within another, or None as long as nobody has told."""
@@ -146,7 +154,7 @@ class Listener:
     def _chain(self, frame: str) -> dict[str, Rigid]:
         """The frame and all that it lies in, with its place in each."""
         chain = {frame: Rigid()}
-        while frame in self._parent:
+        while frame in self._parent and len(chain) < _DEEPEST:
             parent, place = self._parent[frame]
             if parent in chain:
                 break

@@ -3,7 +3,7 @@
 from .fields import Field, Shape
 from .interfaces import MessageType, ServiceType
 from .prepared import Prepared
-from .types import message_type, service_type
+from .types import declare, message_type, service_type
 
 __all__ = [
     "Field",
@@ -11,6 +11,7 @@ __all__ = [
     "Prepared",
     "ServiceType",
     "Shape",
+    "declare",
     "message_type",
     "service_type",
 ]

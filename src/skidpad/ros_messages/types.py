@@ -32,9 +32,16 @@ class Definitions:
     """Types by name, made from lines when they are asked for."""
 
     def __init__(self, lines: Mapping[str, str]) -> None:
-        self._lines = lines
+        self._lines = dict(lines)
         self._types: dict[str, MessageType] = {}
         self._counts: dict[str, int] = {}
+
+    def __contains__(self, name: str) -> bool:
+        return name in self._lines
+
+    def add(self, name: str, lines: str) -> None:
+        """Add what a type is made from when it is asked for."""
+        self._lines[name] = lines
 
     def find(self, name: str, within: tuple[str, ...] = ()) -> MessageType:
         """The type of a full name; `within` are the types that need it."""
@@ -102,6 +109,24 @@ def message_type(name: str, *, humble: bool = False) -> MessageType:
     `humble` gives those as they were in Humble and before: `rmw_dds_common/msg/Gid` had 24 bytes.
     """
     return (_TABLE_HUMBLE if humble else _TABLE).find(full_name(name, "msg"))
+
+
+def declare(name: str, text: str) -> MessageType:
+    """Add a message type of one's own, from the text of its interface file.
+
+    The same type again is the one that is there; another under a name that is taken raises.
+    """
+    name = full_name(name, "msg")
+    if not _NAME.fullmatch(name):
+        raise InvalidValue(f"message type {shortened(name)!r} must be named as PACKAGE/msg/TYPE")
+    made = _TABLE.read(name, text)
+    if name in _TABLE:
+        if _TABLE.find(name) != made:
+            raise InvalidValue(f"message type {name} is declared already, with other fields")
+        return _TABLE.find(name)
+    _TABLE.add(name, text)
+    _TABLE_HUMBLE.add(name, text)
+    return _TABLE.find(name)
 
 
 def service_type(name: str) -> ServiceType:

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any, Protocol
 
-from ...ros_messages import Prepared
 from ...units import s
 from ..node import Node, Topic
+from ..transport import Qos
+from .hot_topic import STAMP, HotTopic
 
 LOOK: s = 0.25
 """Within which it is noticed that somebody listens, or no longer does; and how old what is latched
@@ -23,26 +24,18 @@ class Audience(Protocol):
 
 
 class Stream:
-    """A topic with the message that goes to it.
+    """A topic that is published only as long as somebody listens; arguments as of `HotTopic`.
 
-    Args:
-        topic: where it goes.
-        record: the message, with the texts and lengths that stay.
-        paths: numbers that `send` changes, behind the seconds and nanoseconds of the stamp.
+    `send` takes the seconds and nanoseconds of the stamp first.
     """
 
-    def __init__(self, topic: Topic, record: Any, *paths: str) -> None:
-        self.topic = topic
-        self.message = Prepared(topic.type, record)
-        self.put = self.message.patcher("header.stamp.sec", "header.stamp.nanosec", *paths)
-        """Writes the numbers into the message."""
+    def __init__(
+        self, node: Node, topic: str, type_name: str, paths: Iterable[str], qos: Qos, **fields: Any
+    ) -> None:
+        hot = HotTopic(node, topic, type_name, (*STAMP, *paths), qos, **fields)
+        self.topic, self.message, self.send = hot.topic, hot.message, hot.send
         self.wanted = True
-        """Whether anybody would get it."""
-
-    def send(self, *numbers: float) -> None:
-        """Publish the message with these numbers."""
-        self.put(*numbers)
-        self.topic.write(self.message.data)
+        """Whether anybody would get it, as `Attention` has found."""
 
 
 class Attention:

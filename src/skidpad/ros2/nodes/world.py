@@ -5,13 +5,11 @@ docs/ros2_nav2.md has the topics and what differs from upstream.
 
 from __future__ import annotations
 
-from functools import partial
 from pathlib import Path
 from typing import Any, Protocol
 
 from ...body import Pose
 from ...errors import InvalidValue
-from ...ros_messages import service_type
 from ...units import s
 from ...world.scene.scene import Scene
 from ...world.sensing.not_simulated import NotSimulated
@@ -20,7 +18,7 @@ from ..clock import SECOND
 from ..node import Node
 from ..transforms import Rigid, tf_message
 from ..transport import LATCHED, TF_STATIC, Qos
-from .set_pose import SERVICE, planar_pose
+from .set_pose import planar_pose, serve_set_pose
 from .stream import Attention, Audience
 from .world_commands import Commands
 from .world_map import map_message, map_of, polygon_message
@@ -30,6 +28,8 @@ from .world_numbers import numbers_of
 from .world_parameters import WorldParameters
 from .world_robot import Robot, Tree
 from .world_sensors import SensorTopic, rigid_of, sensor_topic
+
+__all__ = ["Watch", "WorldProgram", "program"]
 
 
 class Watch(Protocol):
@@ -128,20 +128,14 @@ class WorldProgram:
         return topics
 
     def _make_services(self, names: RobotNames, localised: bool) -> None:
-        service = f"~/{names.prefix}set_pose"
-        put = partial(self._put_by, names)
-        self.node.serve(service, SERVICE, put)
+        def put(pose: Pose) -> None:
+            self.world.place(names.vehicle, *pose)
+
+        serve_set_pose(self.node, MAP, put, f"~/{names.prefix}set_pose")
         if localised:
-            pose = "geometry_msgs/msg/PoseWithCovarianceStamped"
-            self.node.subscribe(names.topic("initialpose"), pose, partial(self._put, names))
-
-    def _put_by(self, names: RobotNames, request: Any) -> Any:
-        self._put(names, request.pose)
-        return service_type(SERVICE).response.Record()
-
-    def _put(self, names: RobotNames, message: Any) -> None:
-        pose: Pose = planar_pose(message, MAP)
-        self.world.place(names.vehicle, *pose)
+            type_name = "geometry_msgs/msg/PoseWithCovarianceStamped"
+            topic = names.topic("initialpose")
+            self.node.subscribe(topic, type_name, lambda message: put(planar_pose(message, MAP)))
 
     def _publish_once(self) -> None:
         """What stays: the map, outlines, and where things sit on the robots."""

@@ -9,6 +9,8 @@ from ...viewer.live.server import LiveServer
 from ...viewer.live.watched import WatchedWorld
 from .world import WorldProgram
 
+__all__ = ["page_of"]
+
 
 @contextmanager
 def page_of(

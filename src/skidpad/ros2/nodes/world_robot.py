@@ -9,11 +9,10 @@ from ...ros_messages import Prepared, message_type
 from ..node import Node
 from ..transforms import Rigid, tf_message
 from ..transport import LATCHED, TF, Qos
+from .hot_topic import ORIENTATION, POSITION, STAMP, inside
 from .stream import Stream
 from .world_names import MAP, RobotNames
 
-_POSITION = ("position.x", "position.y", "position.z")
-_TURN = ("orientation.x", "orientation.y", "orientation.z", "orientation.w")
 _TWIST = ("twist.twist.linear.x", "twist.twist.linear.y", "twist.twist.angular.z")
 
 
@@ -33,21 +32,26 @@ class Robot:
     ) -> None:
         self.names, self._upstream = names, upstream
         base, odom = names.frame("base_link"), names.frame("odom")
-        Odometry = message_type("nav_msgs/msg/Odometry").Record
+        pose = (*POSITION, *ORIENTATION)
         # Upstream says "odom" of places on the map.
         frame = odom if upstream else MAP
         self.odometry = Stream(
-            node.publisher(names.topic("odom"), "nav_msgs/msg/Odometry", qos),
-            Odometry(_header(odom), base),
-            *_within("pose.pose", (*_POSITION[:2], *_TURN[2:])),
-            _TWIST[0],
-            _TWIST[2],
+            node,
+            names.topic("odom"),
+            "nav_msgs/msg/Odometry",
+            (*inside("pose.pose", *POSITION[:2], *ORIENTATION[2:]), _TWIST[0], _TWIST[2]),
+            qos,
+            header=_header(odom),
+            child_frame_id=base,
         )
         self.truth = Stream(
-            node.publisher(names.topic("base_pose_ground_truth"), "nav_msgs/msg/Odometry", qos),
-            Odometry(_header(frame), base),
-            *_within("pose.pose", (*_POSITION, *_TURN)),
-            *_TWIST,
+            node,
+            names.topic("base_pose_ground_truth"),
+            "nav_msgs/msg/Odometry",
+            (*inside("pose.pose", *pose), *_TWIST),
+            qos,
+            header=_header(frame),
+            child_frame_id=base,
         )
         self.streams = [self.odometry, self.truth]
         if localised:
@@ -55,18 +59,26 @@ class Robot:
         self.collision = Collision(node, names, qos)
 
     def _localisation(self, node: Node, frame: str, qos: Qos) -> list[Stream]:
-        names, Array = self.names, message_type("geometry_msgs/msg/PoseArray").Record
-        pose = node.publisher(
-            names.topic("amcl_pose"), "geometry_msgs/msg/PoseWithCovarianceStamped", LATCHED
-        )
-        cloud = node.publisher(
-            names.topic("particlecloud"), "geometry_msgs/msg/PoseArray", qos._replace(depth=1)
-        )
+        names, paths = self.names, (*POSITION, *ORIENTATION)
         one = message_type("geometry_msgs/msg/Pose").Record()
-        paths = (*_POSITION, *_TURN)
         return [
-            Stream(pose, pose.type.Record(_header(frame)), *_within("pose.pose", paths)),
-            Stream(cloud, Array(_header(MAP), (one,)), *_within("poses[0]", paths)),
+            Stream(
+                node,
+                names.topic("amcl_pose"),
+                "geometry_msgs/msg/PoseWithCovarianceStamped",
+                inside("pose.pose", *paths),
+                LATCHED,
+                header=_header(frame),
+            ),
+            Stream(
+                node,
+                names.topic("particlecloud"),
+                "geometry_msgs/msg/PoseArray",
+                inside("poses[0]", *paths),
+                qos._replace(depth=1),
+                header=_header(MAP),
+                poses=(one,),
+            ),
         ]
 
     def publish(self, stamp: Sequence[int], truth: list[float], odometry: list[float]) -> None:
@@ -128,12 +140,11 @@ class Tree:
 
     def _paths(self, count: int) -> Iterable[list[str]]:
         """Of each robot, the numbers of its frames."""
-        stamp = ["header.stamp.sec", "header.stamp.nanosec"]
         place = [f"transform.translation.{axis}" for axis in "xyz"]
         turn = [f"transform.rotation.{axis}" for axis in "xyzw"]
         localised, reckoned = self._parts
-        kinds = [[*stamp, *place, *turn]] * localised
-        kinds += [[*stamp, *place[:2], *turn[2:]]] * reckoned
+        kinds = [[*STAMP, *place, *turn]] * localised
+        kinds += [[*STAMP, *place[:2], *turn[2:]]] * reckoned
         for first in range(0, count, max(len(kinds), 1)):
             yield [
                 f"transforms[{first + k}].{path}" for k, kind in enumerate(kinds) for path in kind
@@ -162,7 +173,3 @@ class Tree:
 
 def _header(frame: str) -> Any:
     return message_type("std_msgs/msg/Header").Record(frame_id=frame)
-
-
-def _within(owner: str, paths: Iterable[str]) -> list[str]:
-    return [f"{owner}.{path}" for path in paths]

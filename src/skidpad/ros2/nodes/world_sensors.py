@@ -14,6 +14,7 @@ from ...world.scene.scene import Pose
 from ..node import Node
 from ..transforms import Rigid
 from ..transport import Qos
+from .hot_topic import ORIENTATION, inside
 from .stream import Stream
 from .world_names import RobotNames
 from .world_numbers import quaternions
@@ -39,10 +40,14 @@ class LaserTopic:
     def __init__(
         self, node: Node, names: RobotNames, spec: specs.Laser, qos: Qos, upstream: bool
     ) -> None:
-        topic = node.publisher(names.topic(spec.name), "sensor_msgs/msg/LaserScan", qos)
         step = spec.fov / (spec.nrays - 1) if spec.nrays > 1 else 0.0
         first = -0.5 * spec.fov if spec.nrays > 1 else 0.0
-        record = topic.type.Record(
+        self.stream = Stream(
+            node,
+            names.topic(spec.name),
+            "sensor_msgs/msg/LaserScan",
+            (),
+            qos,
             header=_header(names.frame(spec.name)),
             angle_min=first,
             angle_max=-first,
@@ -51,7 +56,6 @@ class LaserTopic:
             range_max=spec.max_range,
             ranges=np.zeros(spec.nrays, np.float32),
         )
-        self.stream = Stream(topic, record)
         self._ranges = self.stream.message.array("ranges")
         # To upstream what is not seen is as far away as the lidar sees.
         self._farthest = spec.max_range if upstream else None
@@ -69,25 +73,26 @@ class ImuTopic:
     """Readings of an inertial unit; its attitude is that of the unit, from east and north."""
 
     def __init__(self, node: Node, names: RobotNames, spec: specs.Imu, qos: Qos, east: rad) -> None:
-        topic = node.publisher(names.topic(spec.name), "sensor_msgs/msg/Imu", qos)
         attitude = spec.orientation_std_noise**2 if spec.measure_orientation else 0.0
         orientation = _diagonal(attitude, attitude, attitude)
         if not spec.measure_orientation:
             orientation[0] = _NOT_MEASURED
-        record = topic.type.Record(
+        self.stream = Stream(
+            node,
+            names.topic(spec.name),
+            "sensor_msgs/msg/Imu",
+            (
+                *inside("angular_velocity", *"xyz"),
+                *inside("linear_acceleration", *"xyz"),
+                *ORIENTATION,
+            ),
+            qos,
             header=_header(names.frame(spec.name)),
             orientation_covariance=orientation,
             angular_velocity_covariance=_diagonal(*[spec.angular_velocity_white_noise**2] * 3),
             linear_acceleration_covariance=_diagonal(
                 *[spec.linear_acceleration_white_noise**2] * 3
             ),
-        )
-        self.stream = Stream(
-            topic,
-            record,
-            *(f"angular_velocity.{axis}" for axis in "xyz"),
-            *(f"linear_acceleration.{axis}" for axis in "xyz"),
-            *(f"orientation.{axis}" for axis in "xyzw"),
         )
         self._east = Rigid.planar(0.0, 0.0, east)
         self._mounting = rigid_of(spec.pose)
@@ -105,16 +110,19 @@ class GnssTopic:
     """Positions of a satellite receiver."""
 
     def __init__(self, node: Node, names: RobotNames, spec: specs.Gnss, qos: Qos) -> None:
-        topic = node.publisher(names.topic(spec.name), "sensor_msgs/msg/NavSatFix", qos)
         Status = message_type("sensor_msgs/msg/NavSatStatus").Record
         across, up = spec.horizontal_std_noise**2, spec.vertical_std_noise**2
-        record = topic.type.Record(
+        self.stream = Stream(
+            node,
+            names.topic(spec.name),
+            "sensor_msgs/msg/NavSatFix",
+            ("latitude", "longitude", "altitude"),
+            qos,
             header=_header(names.frame(spec.name)),
             status=Status(_FIX, _GPS),
             position_covariance=_diagonal(across, across, up),
             position_covariance_type=_DIAGONAL_KNOWN,
         )
-        self.stream = Stream(topic, record, "latitude", "longitude", "altitude")
 
     def send(self, stamp: tuple[int, int], reading: Any) -> None:
         """Publish a position."""

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import os
-import re
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from ...errors import InvalidValue
-from ...files import reading_yaml, yaml_text_of
+from ...files import reading_yaml, yaml_loader, yaml_text_of
 from .schema import ALIASES, MAPS
 
 ROOT = "ros__parameters"
@@ -130,21 +129,16 @@ def _of_node(loader: Any, file: Path, node: Any, above: tuple[str, ...]) -> Iter
 
 @cache
 def _loader() -> Any:
-    """PyYAML's safe loader with two habits of ROS 2's own reader.
-
-    `1e-4` is a number there (YAML 1.1 has no such number without a point), and aliases are not
-    allowed, which also keeps small files small.
-    """
+    """The loader of settings that allows no aliases, as ROS 2's own reader: it also keeps small
+    files small."""
     import yaml
     from yaml.composer import ComposerError
 
-    class Loader(yaml.SafeLoader):
+    class Loader(yaml_loader()):
         def compose_node(self, parent: Any, index: Any) -> Any:
             if self.check_event(yaml.AliasEvent):
                 mark = self.peek_event().start_mark
                 raise ComposerError(None, None, "aliases are not allowed", mark)
             return super().compose_node(parent, index)
 
-    number = re.compile(r"[-+]?([0-9]+(\.[0-9]*)?|\.[0-9]+)[eE][-+]?[0-9]+$")
-    Loader.add_implicit_resolver("tag:yaml.org,2002:float", number, list("-+.0123456789"))
     return Loader
