@@ -213,3 +213,21 @@ def test_localisation_is_there_for_who_comes_later() -> None:
     (late,) = stand.heard("/amcl_pose", LATCHED)
     age = stand.node.clock.now() - late.header.stamp.sec * SECOND - late.header.stamp.nanosec
     assert 0 <= age <= 250_000_000
+
+
+def test_every_number_of_a_log_has_a_topic_if_asked_for() -> None:
+    stand = Stand(scene(*TWO), "-p", "publish_log_topics:=true")
+    columns = ("q0x", "q1y", "q3yaw", "dqx", "dqw", "odo_yaw")
+    heard = {name: stand.heard(f"/r2/log/pose/{name}") for name in columns}
+    left, right = (stand.heard(f"/r2/log/wheel_{k}/velocity_x") for k in (1, 2))
+    stand.twist("/r2/cmd_vel", 0.5, 0.8)
+    stand.run(50)
+    true = stand.world.vehicles["r2"].truth
+    last = {name: messages[-1].data for name, messages in heard.items()}
+    assert [len(messages) for messages in heard.values()] == [50] * len(columns)
+    assert (last["q0x"], last["q1y"], last["q3yaw"]) == (true.x, true.y, true.yaw)
+    assert (last["dqx"], last["dqw"]) == (true.v_x, true.omega)
+    assert last["odo_yaw"] == stand.world.readings("r2")["odometry"].yaw
+    # Wheels half a metre to either side.
+    assert right[-1].data - left[-1].data == pytest.approx(true.omega * 1.0)
+    assert right[-1].data + left[-1].data == pytest.approx(2.0 * true.v_x)

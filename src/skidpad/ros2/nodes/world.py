@@ -21,6 +21,7 @@ from ..transport import LATCHED, TF_STATIC, Qos
 from .set_pose import planar_pose, serve_set_pose
 from .stream import Attention, Audience
 from .world_commands import Commands
+from .world_log import LogTopics
 from .world_map import map_message, map_of, polygon_message
 from .world_markers import Markers
 from .world_names import AHEAD, MAP, RobotNames, robot_names, tell_changed_names
@@ -100,12 +101,17 @@ class WorldProgram:
             Markers(node, names, k, world.vehicles[names.vehicle])
             for k, names in enumerate(self._names)
         ]
+        self._logs = [
+            LogTopics(node, names, world.vehicles[names.vehicle], self._qos)
+            for names in (self._names if asked.publish_log_topics else ())
+        ]
         for names in self._names:
             self._make_services(names, localised)
         streams: list[Audience] = [stream for robot in self._robots for stream in robot.streams]
         streams += [robot.collision for robot in self._robots]
         streams += [tree for tree, _ in self._trees]
         streams += [topic.stream for topic in self._sensors.values()]
+        streams += [number for log in self._logs for number in log.numbers]
         self._attention = Attention(node, streams, self._every * self.period)
 
     def _sensor_topics(self, upstream: bool) -> dict[tuple[str, str], SensorTopic]:
@@ -179,6 +185,9 @@ class WorldProgram:
                     topic = sensors.get((owner, name))
                     if topic is not None and topic.stream.wanted:
                         topic.send(stamp, reading)
+        if self._logs:
+            for log, odometry in zip(self._logs, world.odometry().tolist(), strict=True):
+                log.publish(world, odometry)
         self._ticks += 1
         if self._ticks % self._every == 0:
             self._publish(now)

@@ -11,10 +11,8 @@ _WITHOUT_EFFECT = {
     "headless": True,
     "gui_refresh_period": 50.0,
     "base_watchdog_timeout": 0.2,
-    "publish_log_topics": False,
 }
-"""Of upstream's: there is no window here, upstream does not use the watchdog either, and what it
-logs is in the other topics."""
+"""Of upstream's: there is no window here, and upstream does not use the watchdog either."""
 
 
 class WorldParameters:
@@ -45,6 +43,9 @@ class WorldParameters:
         )
         self.force_publish_vehicle_namespace: bool = declare(
             "force_publish_vehicle_namespace", False, "Topics under its name for one robot too."
+        )
+        self.publish_log_topics: bool = declare(
+            "publish_log_topics", False, "Motion of robots and wheels, a topic for each number."
         )
         self.shared_tf: bool = declare(
             "shared_tf", False, "One tree of frames for all robots, with their names in front."
