@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import platform
 import sys
 from collections.abc import Mapping
 from typing import Any
@@ -31,9 +32,9 @@ _FIRST_WITHOUT_WHEEL = (3, 14)
 _INSTEAD = {
     "Box2D": "take an older Python, or build it with pip install box2d, which needs a C++ compiler "
     "and SWIG",
-    "cyclonedds": "take an older Python, or Zenoh in its place",
+    "cyclonedds": "take Zenoh in its place, or an x86_64 with an older Python",
 }
-"""What those can do who have a Python for which a package has no wheel."""
+"""What those can do for whom a package has no wheel."""
 
 
 def require(module: str, *, purpose: str) -> Any:
@@ -56,7 +57,17 @@ def _imported(module: str, purpose: str, extras: str) -> Any:
 
 
 def _remedy(package: str, extras: str) -> str:
-    if package not in _INSTEAD or sys.version_info < _FIRST_WITHOUT_WHEEL:
-        return f'which is not installed: pip install "skidpad[{extras}]"'
-    version = ".".join(map(str, _FIRST_WITHOUT_WHEEL))
-    return f"which has no wheel for Python {version} and newer: {_INSTEAD[package]}"
+    place = _without_wheel(package)
+    if place:
+        return f"which has no wheel for {place}: {_INSTEAD[package]}"
+    return f'which is not installed: pip install "skidpad[{extras}]"'
+
+
+def _without_wheel(package: str) -> str:
+    """For what a package has no wheel that is the case here; its extra leaves it out there."""
+    if package in _INSTEAD and sys.version_info >= _FIRST_WITHOUT_WHEEL:
+        return f"Python {'.'.join(map(str, _FIRST_WITHOUT_WHEEL))} and newer"
+    machine = platform.machine()
+    if package == "cyclonedds" and sys.platform == "linux" and machine != "x86_64":
+        return f"Linux on {machine}"
+    return ""

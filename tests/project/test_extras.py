@@ -104,9 +104,20 @@ def test_where_a_package_has_no_wheel_the_sentence_says_so(
     (requirement,) = DECLARED[extra]
     assert "; python_version < '3.14'" in requirement
     monkeypatch.setitem(sys.modules, package, None)
+    monkeypatch.setattr("platform.machine", lambda: "x86_64")
     monkeypatch.setattr(sys, "version_info", (3, 14, 0))
     with pytest.raises(MissingExtra, match=rf"no wheel for Python 3\.14 .*{instead}"):
         require(package, purpose="A test")
     monkeypatch.setattr(sys, "version_info", (3, 13, 9))
     with pytest.raises(MissingExtra, match=rf'pip install "skidpad\[{extra}\]"'):
         require(package, purpose="A test")
+
+
+def test_on_boards_without_cyclone_the_sentence_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
+    (requirement,) = DECLARED["ros2"]
+    assert "platform_machine == 'x86_64'" in requirement
+    monkeypatch.setitem(sys.modules, "cyclonedds", None)
+    monkeypatch.setattr(sys, "platform", "linux")
+    monkeypatch.setattr("platform.machine", lambda: "aarch64")
+    with pytest.raises(MissingExtra, match=r"no wheel for Linux on aarch64: take Zenoh"):
+        require("cyclonedds", purpose="A test")

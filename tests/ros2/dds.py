@@ -48,10 +48,11 @@ def transport(name: str = "car", **more: str) -> Generator[CycloneTransport]:
 
 @contextmanager
 def program(name: str, *arguments: str, **more: str) -> Generator[subprocess.Popen[str]]:
-    """A program of this folder in another process and the same domain; ends with its stdin."""
+    """A program of this folder, or one given to "-c", in another process and the same domain."""
     path = os.pathsep.join([str(Path(skidpad.__file__).parents[1]), str(Path(__file__).parents[1])])
+    file = [str(Path(__file__).with_name(name))] if name.endswith(".py") else []
     with subprocess.Popen(
-        [sys.executable, str(Path(__file__).with_name(name)), *arguments],
+        [sys.executable, *(file or [name]), *arguments],
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,

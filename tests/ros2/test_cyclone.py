@@ -3,21 +3,18 @@
 from __future__ import annotations
 
 import re
-import threading
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
-from ros2.dds import DOMAIN, ENVIRONMENT, STRING, program, string, transport, wait_for
+from ros2.dds import ENVIRONMENT, STRING, program, string, transport, wait_for
 from ros2.samples import random_record
 from skidpad.errors import InvalidValue
-from skidpad.ros2.cyclone import CycloneTransport
 from skidpad.ros2.cyclone_participant import Participant
 from skidpad.ros2.dds_settings import settings_of
 from skidpad.ros2.dds_types import sample_type
-from skidpad.ros2.transport import DEFAULT, LATCHED, SENSOR, Identity, Qos
+from skidpad.ros2.transport import DEFAULT, LATCHED, SENSOR, Qos
 from skidpad.ros_messages import message_type
 from skidpad.ros_messages.definitions import MESSAGES
 from waiting import PATIENCE
@@ -189,131 +186,9 @@ def test_a_callback_that_fails_ends_nothing() -> None:
         wait_for(lambda: "full" in "".join(there.warnings()), "word of it")
 
 
-def test_it_can_be_closed_from_a_callback_and_twice() -> None:
-    with transport("a") as here:
-        there = CycloneTransport(Identity("b"), ENVIRONMENT)
-        closed = threading.Event()
-        there.subscribe("/topic", STRING, LATCHED, lambda _: there.close() or closed.set())
-        publisher = here.publisher("/topic", STRING, LATCHED)
-        publisher.write(string("end"))
-        assert closed.wait(PATIENCE)
-        there.close()
-        wait_for(lambda: not publisher.readers, "its leaving")
-
-
-def test_after_closing_nothing_is_sent_and_nothing_can_be_added() -> None:
+@pytest.mark.parametrize("depth", [0, -1])
+def test_a_history_without_room_is_refused_and_changes_nothing(depth: int) -> None:
     with transport() as here:
-        publisher = here.publisher("/topic", STRING, DEFAULT)
-    publisher.write(string("late"))
-    here.announce()
-    assert here.warnings() == []
-    with pytest.raises(InvalidValue, match="closed"):
-        here.publisher("/other", STRING, DEFAULT)
-
-
-def test_fifty_come_and_go_while_one_speaks() -> None:
-    with transport("speaker") as here:
-        publisher = here.publisher("/topic", STRING, DEFAULT)
-        ended = threading.Event()
-
-        def speak() -> None:
-            while not ended.is_set():
-                publisher.write(string("x"))
-                ended.wait(0.001)
-
-        speaker = threading.Thread(target=speak)
-        speaker.start()
-        try:
-            for number in range(50):
-                heard: list[bytes] = []
-                with transport(f"listener_{number}") as there:
-                    there.subscribe("/topic", STRING, DEFAULT, heard.append)
-                    there.announce()
-                    wait_for(lambda heard=heard: heard, "a message")
-        finally:
-            ended.set()
-            speaker.join()
-    assert not [thread for thread in threading.enumerate() if thread.name == "skidpad-dds"]
-
-
-@pytest.mark.parametrize("kind", ["closed", "left"])
-def test_processes_end_without_a_word_under_traffic(kind: str) -> None:
-    with transport() as here:
-        publisher = here.publisher("/ping", STRING, DEFAULT)
-        for _ in range(5):
-            with program("echo_node.py", kind) as process:
-                wait_for(lambda: publisher.readers, "the other process")
-                assert process.stdout is not None
-                assert process.stdout.readline() == "ready\n"
-                assert process.stdin is not None
-                process.stdin.close()
-                wait_for(
-                    lambda p=process: publisher.write(string("x")) or p.poll() is not None,
-                    "its end",
-                )
-                assert process.returncode == 0
-                assert process.stderr is not None
-                assert process.stderr.read() == ""
-            wait_for(lambda: not publisher.readers, "its leaving")
-
-
-@pytest.mark.parametrize(
-    ("variable", "value"),
-    [
-        ("ROS_DOMAIN_ID", "x"),
-        ("ROS_DOMAIN_ID", "-1"),
-        ("ROS_DOMAIN_ID", "233"),
-        ("ROS_DOMAIN_ID", "1.5"),
-        ("ROS_DOMAIN_ID", "٣"),
-        ("ROS_LOCALHOST_ONLY", "yes"),
-        ("ROS_AUTOMATIC_DISCOVERY_RANGE", "localhost"),
-        ("CYCLONEDDS_URI", "<Nonsense/>"),
-        ("CYCLONEDDS_URI", "file:///nowhere/at/all.xml"),
-        ("CYCLONEDDS_URI", "<ä/>"),
-    ],
-)
-def test_variables_that_cannot_be_used_are_named(variable: str, value: str) -> None:
-    with pytest.raises(InvalidValue, match=f"{variable} is {re.escape(repr(value))}"):
-        CycloneTransport(Identity("car"), {**ENVIRONMENT, variable: value})
-    with transport() as here:
-        assert here.domain == DOMAIN
-
-
-def test_variables_that_are_empty_are_not_set() -> None:
-    names = ("ROS_DOMAIN_ID", "ROS_LOCALHOST_ONLY", "ROS_AUTOMATIC_DISCOVERY_RANGE")
-    assert settings_of(dict.fromkeys((*names, "CYCLONEDDS_URI"), "")) == settings_of({})
-    assert settings_of({}).domain == 0
-
-
-def test_both_variables_for_this_machine_alone_mean_the_same() -> None:
-    humble = settings_of({"ROS_LOCALHOST_ONLY": "1"})
-    assert settings_of({"ROS_AUTOMATIC_DISCOVERY_RANGE": "LOCALHOST"}) == humble
-    assert settings_of({"ROS_AUTOMATIC_DISCOVERY_RANGE": "SUBNET"}) == settings_of({}) != humble
-
-
-def test_the_users_settings_come_behind_ours(tmp_path: Path) -> None:
-    """Cyclone writes the settings that it took into its trace, if asked to."""
-    trace = tmp_path / "trace.log"
-    users = (
-        "<CycloneDDS><Domain><Tracing><Verbosity>config</Verbosity>"
-        f"<OutputFile>{trace}</OutputFile></Tracing>"
-        "<Discovery><SPDPInterval>7s</SPDPInterval></Discovery></Domain></CycloneDDS>"
-    )
-    with transport(CYCLONEDDS_URI=users):
-        pass
-    taken = trace.read_text()
-    for setting in (
-        "Compatibility/IgnoreTypeInformation/#text: 1.15",
-        "Discovery/SPDPInterval/#text: 7 s",
-        "NetworkInterface[@address]: 127.0.0.1",
-        "Discovery/MaxAutoParticipantIndex/#text: 32",
-    ):
-        assert setting in taken
-
-
-def test_a_domain_has_one_set_of_settings_in_a_process() -> None:
-    with transport(), pytest.raises(InvalidValue, match="other settings"):
-        CycloneTransport(Identity("b"), {**ENVIRONMENT, "ROS_LOCALHOST_ONLY": "0"})
-    # And another one when nobody is left in it.
-    wide = {**ENVIRONMENT, "ROS_AUTOMATIC_DISCOVERY_RANGE": "OFF", "ROS_LOCALHOST_ONLY": "0"}
-    CycloneTransport(Identity("b"), wide).close()
+        with pytest.raises(InvalidValue, match=f"depth is {depth}"):
+            here.publisher("/topic", STRING, Qos(depth=depth))
+        here.publisher("/topic", message_type("std_msgs/Header"), DEFAULT)

@@ -213,10 +213,13 @@ def test_who_asks_for_more_than_is_offered_is_told_of() -> None:
         assert peer.counts["readers"] == 0
 
 
-@pytest.mark.parametrize("qos", [DEFAULT, TF, LATCHED])
-@pytest.mark.parametrize("size", [100, 300_000])
+@pytest.mark.parametrize(("qos", "size"), [(DEFAULT, 100), (TF, 20_000), (LATCHED, 600_000)])
 def test_a_peer_that_stops_or_dies_holds_nobody_up(qos: Qos, size: int) -> None:
-    """While it is stopped all writes return; running again, it hears the newest."""
+    """While it is stopped all writes return; running again, it hears the newest.
+
+    The two larger ones have more outstanding than Cyclone's watermark, 500 kB, above which writers
+    with an unlimited history wait.
+    """
     with (
         transport() as here,
         fast_dds("read", *ARGUMENTS, LETTERS[qos]) as peer,

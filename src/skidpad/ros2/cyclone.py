@@ -44,7 +44,10 @@ class CyclonePublisher:
         try:
             self._write(self._Sample(bytes(cdr) if isinstance(cdr, memoryview) else cdr))
         except self._failure as error:
-            self._explain(error, len(cdr))
+            if not self._transport.closed:
+                raise InvalidValue(
+                    f"topic {self._topic}: {len(cdr)} bytes are no CDR of {self._type.name}"
+                ) from error
 
     @property
     def readers(self) -> int:
@@ -52,21 +55,6 @@ class CyclonePublisher:
         if self._transport.closed:
             return 0
         return int(self._writer.get_publication_matched_status().current_count)
-
-    def _explain(self, error: Any, size: int) -> None:
-        if self._transport.closed:
-            return
-        if error.code == error.DDS_RETCODE_TIMEOUT:
-            # Only with watermarks of the user's own, see dds_settings.
-            self._transport.notices.tell(
-                ("slow", self._topic),
-                f"messages on {self._topic} are dropped: a reliable subscription is too slow for "
-                "the Watermarks in CYCLONEDDS_URI",
-            )
-            return
-        raise InvalidValue(
-            f"topic {self._topic}: {size} bytes are no CDR of {self._type.name}"
-        ) from error
 
 
 class CycloneTransport:
@@ -87,10 +75,14 @@ class CycloneTransport:
         self._numbers = count(1)
         self._lock = threading.Lock()
         self._process = os.getpid()
-        distribution = environment.get("ROS_DISTRO", "").strip()
-        self._graph = Graph(self._participant, identity, distribution, self.notices)
-        self._waiting = Waiting(self._participant.entity, self._retry)
-        self._waiting.add(self._graph.reader, self._guarded("the graph", self._graph.take))
+        try:
+            distribution = environment.get("ROS_DISTRO", "").strip()
+            self._graph = Graph(self._participant, identity, distribution, self.notices)
+            self._waiting = Waiting(self._participant.entity, self._retry)
+            self._waiting.add(self._graph.reader, self._guarded("the graph", self._graph.take))
+        except BaseException:
+            self._participant.close()
+            raise
         # Threads of the library that outlive the interpreter would call into it.
         atexit.register(self.close)
 
@@ -113,7 +105,7 @@ class CycloneTransport:
         def take() -> None:
             for sample in reader.take(most):
                 # A sample without data says that a writer has left.
-                if not isinstance(sample, Sample):
+                if self.closed or not isinstance(sample, Sample):
                     continue
                 if sample.data[:2] == LITTLE_ENDIAN:
                     callback(sample.data)
@@ -162,8 +154,10 @@ class CycloneTransport:
 
     def close(self) -> None:
         """Leave; tells the others. A second time does nothing."""
+        if self._process != os.getpid():
+            return  # A fork has none of the threads, and the connection is its parent's.
         with self._lock:
-            if self.closed or self._process != os.getpid():
+            if self.closed:
                 return
             self.closed = True
             for service in self._services:

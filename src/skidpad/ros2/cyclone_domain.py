@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from ..errors import InvalidValue
-from .cyclone_library import cyclone, delete, silence
+from .cyclone_library import cyclone, delete, leave_to_the_parent, silence
 from .dds_settings import Settings
 
 
@@ -54,6 +54,7 @@ def leave_domain(number: int) -> None:
 
 def _open(settings: Settings) -> Any:
     silence()
+    leave_to_the_parent()
     try:
         return cyclone("domain").Domain(settings.domain, settings.xml)
     except cyclone("core").DDSException as error:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import os
 from functools import cache
 from typing import Any, NamedTuple
 
@@ -38,6 +39,14 @@ def calls() -> Calls:
         *(ctypes.c_size_t, ctypes.c_int64),
     ]
     return Calls(attach, wait)
+
+
+@cache
+def leave_to_the_parent() -> None:
+    """Let forks delete nothing when they end: they would wait for threads that they have not."""
+    entities = cyclone("core").Entity._entities
+    if hasattr(os, "register_at_fork"):
+        os.register_at_fork(after_in_child=entities.clear)
 
 
 def silence() -> None:

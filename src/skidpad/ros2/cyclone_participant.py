@@ -65,11 +65,11 @@ class Participant:
         policies: list[Any],
     ) -> Any:
         data = cyclone("qos").Policy.Userdata(data=user_data(pairs))
+        all_policies = dds_qos(qos, data, *policies)
         with self._lock:
             if self.entity is None:
                 raise InvalidValue(f"{name}: the node is closed")
-            topic = self._topic(name, sample_type)
-            made = kind(self.entity, topic, dds_qos(qos, data, *policies))
+            made = kind(self.entity, self._topic(name, sample_type), all_policies)
             self._endpoints.append(made)
         return made
 

@@ -9,7 +9,7 @@ from .cyclone_participant import pairs_of
 from .notices import Notices
 
 _POLICIES = {
-    2: "one of the two is latched (transient local) and the publisher is not",
+    2: "the subscription asks for latched (transient local) and the publisher offers volatile",
     11: "the subscription asks for reliable and the publisher offers best effort",
 }
 """Reasons by the numbers that the DDS standard gives to policies."""
@@ -47,8 +47,8 @@ class Peers:
             reason = _POLICIES.get(number, f"policy {number} of DDS does not fit")
             self._notices.tell(
                 ("policy", who, self._topic, number),
-                f"{who} {self._topic} gets nothing through to here, because its quality of "
-                f"service does not fit: {reason}",
+                f"{who} {self._topic} is not connected, because its quality of service does not "
+                f"fit: {reason}",
             )
 
     def _check_type(self, endpoint: Any, who: str) -> None:

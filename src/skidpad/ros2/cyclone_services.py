@@ -57,11 +57,14 @@ class Service:
         self.writer = participant.writer(reply_name(name), self._Response, QOS, pairs)
         self.reader = participant.reader(request_name(name), self._Request, QOS, pairs)
         self._pending: list[_Pending] = []
+        self._seen: set[int] = set()
         self._lock = threading.Lock()
 
     def take(self) -> None:
         """Hand requests to the handler."""
         for sample in self.reader.take(100):
+            if self.closed:
+                return
             if isinstance(sample, self._Request) and self._understood(sample):
                 data, writer = sample.data, sample.sample_info.publication_handle
                 self._handler(data[:4] + data[_BODY:], self._reply(data[4:_BODY], writer))
@@ -85,10 +88,12 @@ class Service:
 
     def look(self) -> None:
         """Notice clients that cannot be answered."""
-        for handle in self.reader.get_matched_publications():
+        handles = set(self.reader.get_matched_publications())
+        for handle in handles - self._seen:
             endpoint = self.reader.get_matched_publication_data(handle)
             if endpoint is not None:
                 self._notice(endpoint)
+        self._seen = handles
 
     def _understood(self, sample: Any) -> bool:
         """Whether a request has the header; where it came from a stranger, it has none."""
@@ -116,7 +121,11 @@ class Service:
         def reply(cdr: Data) -> None:
             if not used.acquire(blocking=False):
                 raise InvalidValue(f"service {self.name}: this request has been answered")
-            self._answer(writer, bytes(cdr[:4]) + header + bytes(cdr[4:]))
+            try:
+                self._answer(writer, bytes(cdr[:4]) + header + bytes(cdr[4:]))
+            except InvalidValue:
+                used.release()
+                raise
 
         return reply
 

@@ -16,12 +16,6 @@ LARGEST_DOMAIN = 232
 _COMPATIBILITY = (
     "<Compatibility><IgnoreTypeInformation>1.15</IgnoreTypeInformation></Compatibility>"
 )
-# A writer waits when more than this is not acknowledged. Histories here are short, so a reader
-# that has stopped leaves less than this, and no write waits for it.
-_NO_THROTTLE = (
-    "<Internal><Watermarks><WhcLow>500 MB</WhcLow><WhcHigh>1 GB</WhcHigh>"
-    "<WhcHighInit>1 GB</WhcHighInit><WhcAdaptive>false</WhcAdaptive></Watermarks></Internal>"
-)
 # Processes on this machine are found by messages to each port that one may have, as ROS 2 does
 # since Iron, and by multicast on the loopback interface, as Fast DDS of Humble does.
 _LOOPBACK = (
@@ -55,8 +49,7 @@ class Settings(NamedTuple):
 def settings_of(environment: Mapping[str, str]) -> Settings:
     """The settings that environment variables ask for."""
     places = _PLACES[_range(environment)]
-    domain = f"{places}{_NO_THROTTLE}{_COMPATIBILITY}"
-    own = f'<CycloneDDS><Domain id="any">{domain}</Domain></CycloneDDS>'
+    own = f'<CycloneDDS><Domain id="any">{places}{_COMPATIBILITY}</Domain></CycloneDDS>'
     users = environment.get("CYCLONEDDS_URI", "").strip()
     if not users.isascii():
         raise InvalidValue(f"CYCLONEDDS_URI is {users!r}: Cyclone DDS takes ASCII characters only")
