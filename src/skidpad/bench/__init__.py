@@ -39,6 +39,7 @@ GROUPS = {
     "world": Group(".world", "cpu"),
     "uncertainty": Group(".uncertainty", "cpu"),
     "viewer": Group(".viewer", "cpu"),
+    "ros2": Group(".ros2", "cpu"),
     "gpu": Group(".gpu", "cuda"),
 }
 """The groups by name."""

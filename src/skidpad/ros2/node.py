@@ -35,8 +35,8 @@ class Bag(Protocol):
         """Add a topic."""
         ...
 
-    def write(self, name: str, time: int, cdr: Data) -> None:
-        """Record a message, at a time in ns."""
+    def write(self, name: str, time_ns: int, cdr: Data) -> None:
+        """Record a message."""
         ...
 
 

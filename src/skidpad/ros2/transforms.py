@@ -72,7 +72,9 @@ class Broadcaster:
 
     def __init__(self, node: Node, frames: Sequence[tuple[str, str]]) -> None:
         self._topic = tf_topic(node)
-        self._message = Prepared(self._topic.type, _tf([(*pair, Rigid()) for pair in frames]))
+        self._message = Prepared(
+            self._topic.type, tf_message([(*pair, Rigid()) for pair in frames])
+        )
         names = ["header.stamp.sec", "header.stamp.nanosec"]
         names += [f"transform.translation.{axis}" for axis in "xyz"]
         names += [f"transform.rotation.{axis}" for axis in "xyzw"]
@@ -98,10 +100,11 @@ def tf_topic(node: Node) -> Topic:
 def send_static(node: Node, frames: Sequence[tuple[str, str, Rigid]]) -> None:
     """Publish frames that never move: parent, child, and where the child lies. Once for a node."""
     topic = node.publisher("/tf_static", "tf2_msgs/msg/TFMessage", TF_STATIC)
-    topic.send(_tf(frames, node.stamp()))
+    topic.send(tf_message(frames, node.stamp()))
 
 
-def _tf(frames: Sequence[tuple[str, str, Rigid]], stamp: Any = None) -> Any:
+def tf_message(frames: Sequence[tuple[str, str, Rigid]], stamp: Any = None) -> Any:
+    """A `tf2_msgs/TFMessage`: parent, child, and where the child lies."""
     Header = message_type("std_msgs/msg/Header").Record
     Stamped = message_type("geometry_msgs/msg/TransformStamped").Record
     Transform = message_type("geometry_msgs/msg/Transform").Record

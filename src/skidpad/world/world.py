@@ -168,6 +168,22 @@ class World:
                 if interrupt:
                     interrupt.answer()
 
+    def place(self, name: str, x: m, y: m, yaw: rad) -> None:
+        """Put a vehicle elsewhere, at rest, whatever is there; commands and odometry stay.
+
+        One that hangs on a joint cannot be put.
+        """
+        if not all(np.isfinite((x, y, yaw))):
+            raise InvalidValue(f"pose of {name}: x, y, yaw = {x}, {y}, {yaw} must be finite")
+        self._alone(lambda: self._place(self.vehicles[name], Moving(x, y, yaw)))
+
+    def _place(self, vehicle: WorldVehicle, moving: Moving) -> None:
+        name = vehicle.name
+        self._encounters.put(name, moving)
+        vehicle.bodies.restart(vehicle.row, moving)
+        self._ground.put(name, vehicle.built.height)
+        self.sensing.carry(self, name)
+
     @property
     def groups(self) -> tuple[Group, ...]:
         """The vehicles by model, as they are stepped."""
@@ -223,6 +239,13 @@ class World:
     def attitude(self, name: str) -> tuple[m, rad, rad]:
         """Height, pitch and roll of a vehicle on its ground."""
         return self._ground.attitude(name)
+
+    def odometry(self) -> Any:
+        """Where all vehicles think they are and how fast, (B, 5): x, y, yaw, v_x, omega.
+
+        Rows in the order of `vehicles`; the numbers of the sensor `odometry`, for all at once.
+        """
+        return self.sensing.odometry(self)
 
     def in_collision(self, name: str) -> bool:
         """Whether a vehicle or block touches something or is nearer than the file's threshold."""

@@ -16,14 +16,16 @@ _LEAST = 1e-6
 """Length of a quaternion below which it has no direction."""
 
 
-def serve_set_pose(node: Node, frame: str, put: Callable[[Pose], None]) -> None:
-    """Offer `~/set_pose`, for poses in one frame; `put` is given what was asked for."""
+def serve_set_pose(
+    node: Node, frame: str, put: Callable[[Pose], None], name: str = "~/set_pose"
+) -> None:
+    """Offer the service, for poses in one frame; `put` is given what was asked for."""
 
     def answer(request: Any) -> Any:
         put(planar_pose(request.pose, frame))
         return service_type(SERVICE).response.Record()
 
-    node.serve("~/set_pose", SERVICE, answer)
+    node.serve(name, SERVICE, answer)
 
 
 def planar_pose(message: Any, frame: str) -> Pose:

@@ -15,7 +15,7 @@ from starlette.websockets import WebSocket, WebSocketDisconnect
 from .. import page_files
 from .access import COOKIE, Access
 from .room import Room
-from .session import Session
+from .source import Source
 from .viewer import Viewer
 
 _HEADERS = {
@@ -31,7 +31,7 @@ _HEADERS = {
 _TICK = 0.5
 
 
-def application(session: Session, access: Access) -> Starlette:
+def application(session: Source, access: Access) -> Starlette:
     """The application that shows a session, which it starts and stops."""
     live = _Live(session, access)
     return Starlette(
@@ -45,7 +45,7 @@ def application(session: Session, access: Access) -> Starlette:
 
 
 class _Live:
-    def __init__(self, session: Session, access: Access) -> None:
+    def __init__(self, session: Source, access: Access) -> None:
         self._session, self._access = session, access
         self._room: Room | None = None
         self._senders: dict[int, asyncio.Task[None]] = {}

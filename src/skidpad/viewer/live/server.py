@@ -12,7 +12,7 @@ from ...errors import InvalidValue
 from ...extras import require_extras
 from .access import Access, is_local, new_token
 from .messages import MOST_BYTES
-from .session import Session
+from .source import Source
 
 PORT = 8000
 """Where a server listens that is not told a port."""
@@ -33,7 +33,7 @@ class LiveServer:
 
     def __init__(
         self,
-        session: Session,
+        session: Source,
         *,
         host: str = "127.0.0.1",
         port: int | None = None,

@@ -68,6 +68,8 @@ class Contacts:
         self._storeys, self._filter = Storeys(), None
         self._goals: list[tuple[SolverBody, Moving]] = []
         self._inside: set[str] = set()
+        self._carried: set[str] = set()
+        """Guests that were moved away since the last step."""
         self._joints = Joints(self._world)
         self.touches = Touches(deque() if events is None else events, self._origin.to_world)
         """What touches what."""
@@ -303,7 +305,7 @@ class Contacts:
             self._admit(name, within=False)
         for name in sorted(guests.keys() - self._inside):
             self._admit(name, within=True)
-        self._inside = set(guests)
+        self._inside, self._carried = set(guests), set()
         self._origin.follow(guests.values())
         for name, moving in guests.items():
             self.put(name, moving)
@@ -330,12 +332,12 @@ class Contacts:
     def rest(self, time: s) -> None:
         """In place of a step in which no vehicle is near anything and no block moves."""
         self._arrive()
-        if not self._inside:
+        if not (self._inside or self._carried):
             return
         for name in sorted(self._inside):
             self._admit(name, within=False)
-        self.touches.settle(time, gone=self._inside)
-        self._inside = set()
+        self.touches.settle(time, gone=self._inside | self._carried)
+        self._inside, self._carried = set(), set()
 
     def _admit(self, name: str, *, within: bool) -> None:
         """Let a guest touch things, or put it to rest where nothing touches it.
@@ -351,4 +353,22 @@ class Contacts:
 
     def close(self, name: str, gap: m) -> bool:
         """Whether a body touches another one or is nearer to it than `gap`."""
-        return is_close(self._box2d, self._bodies[name].body, gap)
+        kept = self._bodies[name]
+        # The solver forgets what a guest touched only in its next step, which may never come.
+        if kept.guest and name not in self._inside:
+            touches = self.touches.contacts
+            return name not in self._carried and any(name in (it.a, it.b) for it in touches)
+        return is_close(self._box2d, kept.body, gap)
+
+    def dismiss(self, name: str) -> None:
+        """Let a guest touch nothing until it is given to a step again."""
+        self._carried.discard(name)
+        if name in self._inside and self._bodies[name].guest:
+            self._admit(name, within=False)
+            self._inside.remove(name)
+
+    def carry(self, name: str, moving: Moving) -> None:
+        """Move a guest away from whatever it touched."""
+        self.dismiss(name)
+        self.put(name, moving)
+        self._carried.add(name)

@@ -197,6 +197,13 @@ class Encounters:
                 yield k, rows
             first = end
 
+    def put(self, name: str, moving: Moving) -> None:
+        """Move a vehicle without regard to what is in its way; raises for one on a joint."""
+        if self._contacts.always_in(name):
+            raise InvalidValue(f"{name} hangs on a joint and cannot be put elsewhere by itself")
+        self._contacts.carry(name, moving)
+        self._nearness.forget()
+
     @property
     def contacts(self) -> tuple[Contact, ...]:
         """What touched in the last step."""
@@ -224,6 +231,9 @@ class Encounters:
         """Put back what `snapshot` gave."""
         them, touches, self._contacts.origin = snapshot
         for name, moving in them.items():
+            # Who stays where it is keeps the impulses that the solver starts from.
+            if self._contacts.at(name)[:3] != moving[:3]:
+                self._contacts.dismiss(name)
             self._contacts.put(name, moving)
         self._contacts.touches.restore(touches)
         self._nearness.forget()

@@ -79,13 +79,19 @@ def plane_parts(plane: VerticalPlane) -> list[tuple[tuple[float, float], ...]]:
     return [(world(a, -half), world(b, -half), world(b, half), world(a, half)) for a, b in pieces]
 
 
-def standing_segments(scene: Scene) -> Array:
-    """Edges (n, 4) of all that stands still and stops vehicles, grids included, in the world."""
-    segments = [np.empty((0, 4))]
+def standing_solids(scene: Scene) -> Iterator[tuple[list[Part], Moving]]:
+    """Convex polygons and poses of all that stands still and stops vehicles, grids aside."""
     passed = {b.name for b in scene.blocks if b.animation or is_climbed(b, scene)}
     for name, parts, pose in standing_parts(scene):
         if name not in passed:
-            segments.append(edges_at([part.outline for part in parts], pose[:3]))
+            yield parts, pose
+
+
+def standing_segments(scene: Scene) -> Array:
+    """Edges (n, 4) of all that stands still and stops vehicles, grids included, in the world."""
+    segments = [np.empty((0, 4))]
+    for parts, pose in standing_solids(scene):
+        segments.append(edges_at([part.outline for part in parts], pose[:3]))
     for element in scene.elements:
         if isinstance(element, OccupancyGrid):
             segments.append(border_segments(element.grid))

@@ -16,7 +16,7 @@ from ..contact.contacts import Moving
 from ..errors import WorldWarning
 from ..motion.bodies import Bodies
 from ..motion.build import BuiltVehicle
-from ..scene.scene import Scene, VehicleSpec
+from ..scene.scene import Pose, Scene, VehicleSpec
 from .floors import spans
 from .footing import Footing
 from .regions import Regions
@@ -162,6 +162,14 @@ class Ground:
         heights = footing.heights_under(self._terrain, self._time, footing.poses[rows], rows)
         z, pitch, roll = (float(v[0]) for v in footing.lying(heights, rows))
         return z, pitch, roll
+
+    def put(self, name: str, height: m) -> None:
+        """Let a vehicle of a height stand on what is under it where it was put, as at the start."""
+        footing, row = self._at[name]
+        if not self._terrain.level:
+            x, y, yaw = footing.poses[row].tolist()
+            footing.heights[row] = self._terrain.start(Pose(x, y, yaw=yaw), height)
+        self._still.forget()
 
     def act(self, time: s) -> bool:
         """Set what the ground does to every vehicle in the step that begins at a time.

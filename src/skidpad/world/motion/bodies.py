@@ -148,6 +148,14 @@ class Bodies:
         after = self.body.placed(x, Pose(*pose), Velocity(v_x, v_y, omega), p)
         state[rows] = _stacked(record.flatten(after))
 
+    def restart(self, row: int, moving: Moving) -> None:
+        """Let a vehicle begin anew, with this pose and velocity in world axes."""
+        model, state = self.group.model, self.group.state
+        state[row] = record.flatten(record.build(model.State))
+        self.put([row], [moving])
+        if model.settle is not None:
+            state[row] = _stacked(record.flatten(model.settle(self.x, self.p)))[row]
+
     def settle(self) -> None:
         """Make dependent fields of all states consistent, as at the start of a run."""
         model, state = self.group.model, self.group.state

@@ -39,9 +39,18 @@ class DeadReckoning:
 
     def pose(self, row: int) -> tuple[float, float, float]:
         """Where a vehicle thinks it is: x, y, yaw from its start, yaw not wrapped."""
-        self._reckon()
-        x, y, yaw = self._pose[row].tolist()
+        x, y, yaw = self.poses()[row].tolist()
         return x, y, yaw
+
+    def poses(self) -> Array:
+        """Where all of them think they are, (B, 3), as they do now: not to be kept."""
+        self._reckon()
+        return self._pose
+
+    def carry(self, row: int, pose: Sequence[float]) -> None:
+        """Put a vehicle elsewhere without its noticing."""
+        self._reckon()
+        self._noted[-1][row] = pose
 
     def _reckon(self) -> None:
         if len(self._noted) < 2:

@@ -19,7 +19,7 @@ from ...sensing.motion import Motion
 from ...sensing.mounting import Mounting
 from ...units import m, m_s, m_s2, rad, rad_s, s
 from ..ground.regions import Regions
-from ..handle import Surroundings
+from ..handle import Surroundings, WorldVehicle
 from ..scene import sensors as specs
 from ..scene.scene import Scene
 
@@ -109,6 +109,11 @@ class Instruments:
         """Note how vehicles move at the end of a step, for the accelerations of the next."""
         if self._inertial:
             self.memory.motions = [bodies.motions for bodies in self._groups]
+
+    def carry(self, vehicle: WorldVehicle, motion: Array) -> None:
+        """Let a vehicle have moved so before too: it was put elsewhere, not accelerated."""
+        if self.memory.motions:
+            self.memory.motions[self._at[id(vehicle.bodies)]][vehicle.row] = motion
 
     def read(self, owner: str, one: specs.Sensor, count: int, elapsed: s) -> Any:
         """A reading; None where there is nothing to read.

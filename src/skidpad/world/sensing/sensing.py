@@ -88,12 +88,13 @@ class Sensing:
         stand_ins = {(o, one.name): not_simulated(o, one, ALWAYS) for o, one in owned}
         self._missing = {key: it for key, it in stand_ins.items() if it is not None}
         self._at_work: _AtWork | None = None
+        self.fresh: list[tuple[str, str, Any]] = []
+        """Vehicle, name and reading of the sensors that were read in the last step."""
 
     def sense(self, world: Surroundings) -> None:
         """Read the sensors whose turn it is, at the end of a step of the world."""
-        work = self._at_work
-        if work is None:
-            work = self._at_work = _AtWork(self._scene, self.seed, world)
+        work = self._working(world)
+        self.fresh = []
         for bodies, reckoning in work.reckoning:
             reckoning.note(bodies.poses)
         began = world.time - world.dt
@@ -103,6 +104,20 @@ class Sensing:
                 turn.last = began
                 turn.count += 1
         work.instruments.remember()
+
+    def _working(self, world: Surroundings) -> _AtWork:
+        if self._at_work is None:
+            self._at_work = _AtWork(self._scene, self.seed, world)
+        return self._at_work
+
+    def odometry(self, world: Surroundings) -> Array:
+        """Odometry x, y, yaw, v_x, omega of all vehicles, (B, 5), in the order of the world."""
+        return self._working(world).odometry_of_all()
+
+    def carry(self, world: Surroundings, vehicle: str) -> None:
+        """Let a vehicle have been put where it is now: wheels and inertial units felt
+        nothing of it."""
+        self._working(world).carry(vehicle)
 
     def _read(self, turn: _Turn, work: _AtWork, elapsed: s) -> None:
         lasers: dict[tuple[Any, ...], list[tuple[str, specs.Laser]]] = {}
@@ -114,10 +129,14 @@ class Sensing:
                 continue
             reading = work.instruments.read(owner, one, turn.count, elapsed)
             if reading is not None:
-                self._latest[owner, one.name] = reading
+                self._keep(owner, one.name, reading)
         for group in lasers.values():
             for (owner, one), scan in zip(group, work.scans(group, turn.count), strict=True):
-                self._latest[owner, one.name] = scan
+                self._keep(owner, one.name, scan)
+
+    def _keep(self, owner: str, name: str, reading: Any) -> None:
+        self._latest[owner, name] = reading
+        self.fresh.append((owner, name, reading))
 
     def of(self, vehicle: str) -> Mapping[str, Any]:
         """Latest readings of a vehicle's sensors by name; None of one that has none yet.
@@ -154,7 +173,7 @@ class Sensing:
         seed, turns, latest, work = snapshot
         for turn, (last, count) in zip(self._turns, turns, strict=True):
             turn.last, turn.count = last, count
-        self._latest = dict(latest)
+        self._latest, self.fresh = dict(latest), []
         if work is None or seed != self.seed:
             self._at_work = None
         self.seed = seed
@@ -246,6 +265,27 @@ class _AtWork:
         body = handle.bodies.body
         velocity = (body.odometry or body.velocity)(handle.state, handle.input, handle.params)
         return WheelOdometry(*pose, float(velocity.v_x), float(velocity.omega), self._world.time)
+
+    def odometry_of_all(self) -> Array:
+        """As `odometry`, of all vehicles at once, (B, 5)."""
+        rows = [np.empty((0, 5))]
+        for bodies, reckoning in self.reckoning:
+            body = bodies.body
+            velocity = (body.odometry or body.velocity)(bodies.x, bodies.u, bodies.p)
+            table = np.empty((len(bodies.group.names), 5))
+            table[:, :3] = reckoning.poses()
+            table[:, 3], table[:, 4] = velocity.v_x, velocity.omega
+            rows.append(table)
+        return np.concatenate(rows)
+
+    def carry(self, vehicle: str) -> None:
+        """Take where a vehicle is now as where it was before."""
+        handle = self._world.vehicles[vehicle]
+        motion = handle.bodies.motions[handle.row]
+        for bodies, reckoning in self.reckoning:
+            if bodies is handle.bodies:
+                reckoning.carry(handle.row, motion[:3])
+        self.instruments.carry(handle, motion)
 
     def snapshot(self) -> Any:
         """Everything that changes."""
