@@ -24,6 +24,8 @@ from .record_messages import declared, field_names, leaf_numbers
 
 _TO_SPEED: s = 0.3
 """In which the speed gets near what was asked for."""
+_TO_TRIM: s = 1.0
+"""In which resistance is made up for."""
 _COMMANDS = DEFAULT._replace(depth=100)
 """In lock-step every command counts, so none may push out another."""
 
@@ -51,6 +53,8 @@ class Commands:
         self._command: Any = record.at_rest(vehicle.Input)
         """An Input record, or an `Asked`."""
         self._heard: int | None = None
+        self._trim: m_s2 = 0.0
+        """Acceleration that makes up for what slows the vehicle down."""
         self._timeout = node.parameters.declare(
             "command_timeout",
             1.0,
@@ -131,9 +135,14 @@ class Commands:
         return body.command(x, Wish(asked.steer, a, asked.v, omega), p)
 
     def _acceleration(self, actual: m_s, asked: Asked) -> m_s2:
-        wanted = (asked.v - actual) / _TO_SPEED
+        missing = (asked.v - actual) / _TO_SPEED
+        wanted = missing + self._trim
         brakes = wanted * actual < 0.0
         limit = min(self._can.a_brake if brakes else self._can.a_drive, asked.most)
+        if asked.v == 0.0:
+            self._trim = 0.0
+        elif abs(wanted) < limit:  # At a limit nothing is to be learnt about resistance.
+            self._trim += missing * self._node.parameters["period"] / _TO_TRIM
         return min(max(wanted, -limit), limit)
 
     def _stop_if_late(self) -> None:
@@ -150,6 +159,7 @@ class Commands:
     def forget(self) -> None:
         """Go on as if nothing had been commanded: with the inputs at rest."""
         self._command, self._heard = record.at_rest(self._vehicle.Input), None
+        self._trim = 0.0
 
 
 def _must_be_an_age(value: s) -> None:
