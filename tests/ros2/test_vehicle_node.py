@@ -153,6 +153,7 @@ def test_it_goes_as_fast_and_turns_as_much_as_asked(name: str) -> None:
     d.ticks(800)
     moving = odom[-1].twist.twist
     assert math.hypot(moving.linear.x, moving.linear.y) == pytest.approx(v, rel=0.03)
+    assert max(m.twist.twist.linear.x for m in odom) < 1.03 * v, "no further than asked"
     assert moving.angular.z == pytest.approx(0.1 * v, rel=0.08)
     d.say("/drive", drive(0.5 * v, -0.1))
     d.ticks(800)

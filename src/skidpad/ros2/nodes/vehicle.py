@@ -94,6 +94,7 @@ class SingleVehicle:
             raise InvalidValue(f"{vehicle.name} has no body that could be put somewhere else")
         at_rest = Velocity(0.0, 0.0, 0.0)
         simulator.reset(body.placed(simulator.state, pose, at_rest, vehicle.params))
+        self._commands.interrupted()
 
 
 def program(node: Node, name: str, *, compat: str | None = None) -> SingleVehicle:
