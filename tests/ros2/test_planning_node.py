@@ -329,3 +329,19 @@ def test_lock_step_gives_the_same_bits_however_commands_come() -> None:
         return heard
 
     assert run(handle_each=True) == run(handle_each=False)
+
+
+def test_on_the_machines_clock_the_factor_multiplies_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    now = [1_700_000_000 * SECOND]
+    monkeypatch.setattr("skidpad.ros2.clock.time.time_ns", lambda: now[0])
+    ideal = {"initialize_source": "ORIGIN", "vehicle_model_type": "IDEAL_STEER_VEL"}
+    d = desk("-p", "realtime_factor:=4.0", parameters=ideal, wall=True)
+    odometry = d.hear("/output/odometry")
+    d.say(CONTROL, control(v=2.0))
+    d.ticks(1)
+    for _ in range(10):
+        now[0] += SECOND // 100
+        d.ticks(1)
+    assert d.program.simulator.motion.x == pytest.approx(2.0 * 4.0 * 0.1)
+    stamp = odometry[-1].header.stamp
+    assert stamp.sec * SECOND + stamp.nanosec == now[0]

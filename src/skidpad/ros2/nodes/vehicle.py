@@ -5,6 +5,8 @@ A vehicle with a body is also driven by `cmd_vel` and `drive` and tells `odom`, 
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from math import ceil
 from typing import Any
 
 from ... import record
@@ -38,7 +40,10 @@ class SingleVehicle:
         own = named(vehicle, compat=compat) if isinstance(vehicle, str) else vehicle
         declare = node.parameters.declare
         self.period: s = declare(
-            "period", 0.01, "Of a tick and of a step, in s.", check=_must_be_a_step
+            "period", 0.01, "Of a tick, in s.", check=_must_be_positive("period")
+        )
+        step = declare(
+            "step", 0.001, "Longest step of the integrator, in s.", check=_must_be_positive("step")
         )
         integrator = declare("integrator", "auto", "How a step is made.")
         frame = declare("odom_frame_id", "odom", "The frame in which it moves.")
@@ -51,7 +56,9 @@ class SingleVehicle:
         # Actuators stop at their ends: what comes over a network must not end the simulation.
         self.vehicle = own.with_params(_numbers(node, "params", own.params)).with_clipped_inputs()
         self._start = _numbers(node, "initial", record.build(self.vehicle.State))
-        self.simulator = Simulator(self.vehicle, self.period, integrator)
+        self.simulator = Simulator(
+            self.vehicle, self.period, integrator, substeps=_substeps(own, self.period, step)
+        )
         self.simulator.reset(self._start)
         self._commands = Commands(node, self.vehicle)
         self._records = RecordTopics(node, self.vehicle, base)
@@ -87,6 +94,7 @@ class SingleVehicle:
             raise InvalidValue(f"{vehicle.name} has no body that could be put somewhere else")
         at_rest = Velocity(0.0, 0.0, 0.0)
         simulator.reset(body.placed(simulator.state, pose, at_rest, vehicle.params))
+        self._commands.interrupted()
 
 
 def program(node: Node, name: str, *, compat: str | None = None) -> SingleVehicle:
@@ -105,5 +113,19 @@ def _numbers(node: Node, group: str, default: Any) -> dict[str, float]:
     }
 
 
-def _must_be_a_step(value: s) -> None:
-    positive("period", value, "s")
+def _substeps(vehicle: Vehicle, period: s, step: s) -> int | None:
+    """Steps of the integrator in a tick; a discrete model knows its own.
+
+    Short steps are explicit ones. An implicit one may have no solution where tyre forces turn
+    around, as in a car that stops and goes back, and takes long to compile.
+    """
+    if not vehicle.model.continuous:
+        return None
+    return max(vehicle.model.substeps, ceil(period / step - 1e-9))
+
+
+def _must_be_positive(name: str) -> Callable[[s], None]:
+    def check(value: s) -> None:
+        positive(name, value, "s")
+
+    return check

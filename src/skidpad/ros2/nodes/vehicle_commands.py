@@ -22,8 +22,10 @@ from ..node import Node
 from ..transport import DEFAULT
 from .record_messages import declared, field_names, leaf_numbers
 
-_TO_SPEED: s = 0.3
-"""In which the speed gets near what was asked for."""
+_TO_SPEED: s = 0.5
+"""In which the speed gets near what was asked for: long against dead times of drives."""
+_TO_TRIM: s = 2.0
+"""In which resistance is made up for."""
 _COMMANDS = DEFAULT._replace(depth=100)
 """In lock-step every command counts, so none may push out another."""
 
@@ -51,6 +53,10 @@ class Commands:
         self._command: Any = record.at_rest(vehicle.Input)
         """An Input record, or an `Asked`."""
         self._heard: int | None = None
+        self._trim: m_s2 = 0.0
+        """Acceleration that makes up for what slows the vehicle down."""
+        self._expected: tuple[m_s, m_s2] | None = None
+        """Speed at the last tick, and the acceleration that was to come of it."""
         self._timeout = node.parameters.declare(
             "command_timeout",
             1.0,
@@ -76,6 +82,12 @@ class Commands:
             node.subscribe("drive", kind, self._drive, _COMMANDS)
 
     def _take(self, command: Any) -> None:
+        before = self._command
+        if not (isinstance(command, Asked) and isinstance(before, Asked)) or (
+            command.v * before.v <= 0.0
+        ):
+            # Resistance turns around with the direction of travel.
+            self._trim = 0.0
         self._command, self._heard = command, self._node.clock.now()
         self._node.commanded[self._counted] += 1
 
@@ -122,6 +134,7 @@ class Commands:
         self._stop_if_late()
         asked = self._command
         if not isinstance(asked, Asked):
+            self._expected = None
             return asked
         body, p = self._vehicle.model.body, self._vehicle.params
         assert body is not None
@@ -131,10 +144,28 @@ class Commands:
         return body.command(x, Wish(asked.steer, a, asked.v, omega), p)
 
     def _acceleration(self, actual: m_s, asked: Asked) -> m_s2:
-        wanted = (asked.v - actual) / _TO_SPEED
+        self._learn_resistance(actual)
+        if asked.v == 0.0:
+            self._trim = 0.0
+        wanted = (asked.v - actual) / _TO_SPEED + self._trim
         brakes = wanted * actual < 0.0
         limit = min(self._can.a_brake if brakes else self._can.a_drive, asked.most)
-        return min(max(wanted, -limit), limit)
+        sent = min(max(wanted, -limit), limit)
+        self._expected = (actual, sent - self._trim)
+        return sent
+
+    def _learn_resistance(self, actual: m_s) -> None:
+        """Compare the acceleration that was to be expected with what has become of it."""
+        if self._expected is not None:
+            before, a = self._expected
+            gone = self._node.parameters["period"]
+            learnt = self._trim + (a - (actual - before) / gone) * gone / _TO_TRIM
+            self._trim = min(max(learnt, -self._can.a_drive), self._can.a_drive)
+            self._expected = None
+
+    def interrupted(self) -> None:
+        """The vehicle was put elsewhere: its speed says nothing about what was commanded."""
+        self._expected = None
 
     def _stop_if_late(self) -> None:
         if self._heard is None or self._timeout == 0.0:
@@ -150,6 +181,7 @@ class Commands:
     def forget(self) -> None:
         """Go on as if nothing had been commanded: with the inputs at rest."""
         self._command, self._heard = record.at_rest(self._vehicle.Input), None
+        self._trim, self._expected = 0.0, None
 
 
 def _must_be_an_age(value: s) -> None:
