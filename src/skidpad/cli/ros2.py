@@ -197,3 +197,19 @@ def vehicle(
 
     launch = _launch(context, middleware, record, lock_step, package)
     launch.run(name, lambda node: SingleVehicle(node, name, compat=compat), simulates_time=False)
+
+
+@ros2.command()
+def interfaces(
+    folder: Annotated[Path, typer.Argument(help="Where the package skidpad_msgs goes.")],
+    names: Annotated[
+        list[str] | None, typer.Argument(help="Vehicles; all that are listed if none is named.")
+    ] = None,
+) -> None:
+    """Write a package of ROS 2 with the message types of vehicles, for colcon."""
+    from ..ros2.nodes.record_messages import write_package
+    from ..vehicles import get
+    from ..vehicles import names as listed
+
+    files = write_package(folder, [get(name)() for name in names or listed()])
+    typer.echo(f"wrote {len(files)} files to {files[0].parents[1]}")
