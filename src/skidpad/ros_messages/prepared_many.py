@@ -26,9 +26,7 @@ class PreparedMany:
         each = [Prepared(type_, message) for message in messages]
         self._first = each[0]
         if any(one.layout != each[0].layout for one in each):
-            raise InvalidValue(
-                f"{type_.name}: messages differ in lengths of texts or sequences"
-            )
+            raise InvalidValue(f"{type_.name}: messages differ in lengths of texts or sequences")
         self._size = len(each[0].data)
         self._buffer = bytearray(b"".join(one.data for one in each))
         whole, size = memoryview(self._buffer), self._size
