@@ -3,7 +3,8 @@
 # The first interpreter that is new enough. Override with `make test PYTHON=/path/to/python`.
 PYTHON ?= $(shell for p in python3 python3.14 python3.13 python3.12 python3.11 python; do \
 	$$p -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && echo $$p && break; done)
-PYTEST_ARGS ?= -q -n auto --dist loadfile
+# Files go to the workers in the order of tests/conftest.py, the longest first.
+PYTEST_ARGS ?= -q -n auto --dist loadfile --no-loadscope-reorder
 BENCH_ARGS ?=
 
 VENV := .venv

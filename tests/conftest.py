@@ -8,6 +8,7 @@ import os
 import shutil
 import sys
 import tempfile
+from pathlib import Path
 
 import pytest
 from hypothesis import settings
@@ -49,13 +50,38 @@ def pytest_collection_finish() -> None:
 
 LARGE = ("commonroad_mb", "commonroad_std", "formula_student")
 """Vehicles that take seconds to compile, whatever is done with them."""
-LARGE_IN = ("recordings", "recorded", "conformance", "motion")
+LARGE_IN = ("recordings", "recorded", "conformance", "commonroad_motion")
 """Parts of the names of tests that look at their equations: there they are not slow."""
+
+
+LONGEST = (
+    *("docs/test_docs.py", "live/test_browser.py", "viewer/test_replay_page.py"),
+    *("conformance/test_registered_vehicles.py", "live/test_server.py", "fleet/test_interrupt.py"),
+    *("viewer/test_replay_sights.py", "identify/test_fit.py", "integrate/test_large.py"),
+    *("controllers/test_followers_compiled.py", "compile/test_parity.py", "bench/test_bench.py"),
+    *("compile/test_cuda_text.py", "demo/test_showcase.py", "demo/test_demos.py"),
+    *("fleet/test_fork.py", "viewer/test_broken_page.py", "live/test_gate.py"),
+)
+"""Files that take longest, of 10 s and more: a worker gets a file at a time, and one that began
+such a file last would keep the others waiting."""
+
+
+def pytest_xdist_auto_num_workers() -> int:
+    """One worker more than cores: a fifth of the time of a test goes into waiting for a browser, a
+    server or a process. All cores are used, whatever else; each worker needs 1 GB."""
+    known = hasattr(os, "sched_getaffinity")
+    return 1 + (len(os.sched_getaffinity(0)) if known else os.cpu_count() or 1)
 
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Tests of what all vehicles share have the large ones among the slow: smaller ones show it."""
+    """Tests of what all vehicles share have the large ones among the slow: smaller ones show it.
+
+    The longest files come first.
+    """
+    here = Path(__file__).parent
+    rank = {here / name: k for k, name in enumerate(LONGEST)}
+    items.sort(key=lambda item: rank.get(item.path, len(rank)))
     for item in items:
         call = getattr(item, "callspec", None)
         large = call is not None and any(

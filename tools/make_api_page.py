@@ -75,7 +75,8 @@ def declared() -> list[Declared]:
     names = [
         module_name(path)
         for path in PACKAGE.rglob("*.py")
-        if any("__all__" in assigned(statement) for statement in syntax(path).body)
+        if "__all__" in path.read_text("utf-8")
+        and any("__all__" in assigned(statement) for statement in syntax(path).body)
     ]
     modules = [Declared(users_path(name), import_module(name)) for name in names]
     return sorted(modules, key=lambda one: (one.path != "skidpad", one.path))

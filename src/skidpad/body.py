@@ -240,6 +240,9 @@ class Limits:
         default_factory=dict[str, tuple[float, float]]
     )
     """Lowest and highest value of inputs that have a range, by their names."""
+    not_kept: tuple[str, ...] = ()
+    """Of "steer" and "v", what the model itself may take beyond its limits: those are then for
+    whoever plans, and no start is refused for them."""
 
     __repr__ = brief_repr
 

@@ -24,6 +24,7 @@ EXTRAS: Mapping[str, tuple[str, ...]] = {
     "torch": ("torch",),
     "viewer": ("starlette", "uvicorn", "websockets"),
     "world": ("Box2D",),
+    "zenoh": ("zenoh",),
 }
 """The extras of `pyproject.toml` and what each brings, by the names under which it is imported."""
 _EXTRA_OF = {package: extra for extra, packages in EXTRAS.items() for package in packages}

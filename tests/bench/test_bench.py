@@ -286,7 +286,7 @@ def test_the_scale_of_the_weave_is_taken_along_the_way() -> None:
     assert 0.06 < reference.scale[steer] <= 0.08
 
 
-@pytest.mark.parametrize("job", ["step", "fleet"])
+@pytest.mark.parametrize("job", ["step", pytest.param("fleet", marks=pytest.mark.slow)])
 def test_first_calls_are_timed_without_imports(job: str, tmp_path: Path) -> None:
     code = (
         "import sys\n"

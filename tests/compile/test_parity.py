@@ -30,7 +30,7 @@ Of the others one width, and C built without optimisation: large functions take 
 it does to small ones it does to them as well. The slow tests have all of it.
 """
 CASES = [
-    pytest.param(n, p, marks=[pytest.mark.slow] if p == "float32" and n not in SMALL else [])
+    pytest.param(n, p, marks=[pytest.mark.slow] if p == "float32" and n != SMALL[0] else [])
     for n, p in product(NAMES, PRECISIONS)
 ]
 COUNT = 37

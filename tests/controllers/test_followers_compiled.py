@@ -56,7 +56,13 @@ def start(car: sp.Vehicle, count: int = 5) -> np.ndarray:
     return x
 
 
-@pytest.mark.parametrize("name", CASES)
+@pytest.mark.parametrize(
+    "name",
+    [
+        pytest.param(name, marks=pytest.mark.slow) if name in ("stanley path", "lqr path") else name
+        for name in CASES
+    ],
+)
 def test_a_fleet_drives_as_a_simulator(name: str) -> None:
     car, make, ahead = CASES[name]
     policy = make()
@@ -107,7 +113,7 @@ def test_commonroads_cars_change_the_lane(name: str) -> None:
     assert (g.l_r == 0.0) == (name == "ks")
 
 
-@pytest.mark.parametrize("law", [pure_pursuit, stanley])
+@pytest.mark.parametrize("law", [pure_pursuit, pytest.param(stanley, marks=pytest.mark.slow)])
 def test_a_truck_commanded_by_speed_and_curvature(law: Any) -> None:
     road = circle(2.0, 0.6)
     policy = law.policy(TRUCK, road, knots=40, **({"l_least": 0.4} if law is pure_pursuit else {}))
@@ -211,7 +217,7 @@ def _robot(control: str) -> sp.Vehicle:
     [
         lambda: sp.vehicles.autoware("IDEAL_STEER_ACC_GEARED"),
         lambda: sp.vehicles.autoware("IDEAL_STEER_VEL"),
-        lambda: _robot("twist_pid"),
+        pytest.param(lambda: _robot("twist_pid"), marks=pytest.mark.slow),
         lambda: _robot("raw"),
     ],
     ids=["acceleration and gear", "velocity", "twist", "torques of the sides"],

@@ -124,7 +124,9 @@ def test_the_torques_that_hold_a_car_against_its_drag_are_shared() -> None:
 
 
 @BOTH
-@pytest.mark.parametrize("kind", ["rows", "path", "scheduled"])
+@pytest.mark.parametrize(
+    "kind", ["rows", pytest.param("path", marks=pytest.mark.slow), "scheduled"]
+)
 def test_it_follows_a_circle_without_offset(car: sp.Vehicle, kind: str) -> None:
     road, v, steps = circle(100.0, 15.0, points=401), 15.0, 400
     speeds = [10.0, 15.0, 20.0] if kind == "scheduled" else v

@@ -91,7 +91,8 @@ def differences(function: Any, x: np.ndarray, h: float = 1e-6) -> np.ndarray:
 
 STEPPED = [
     ("four_wheel", "rk4", False),
-    ("four_wheel", "heun", False),
+    ("kinematic_bicycle", "heun", False),
+    pytest.param("four_wheel", "heun", False, marks=pytest.mark.slow),
     ("commonroad_st", "semi_implicit", False),
     ("kinematic_bicycle", "radau", False),
     ("commonroad_std", "rk4", True),

@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 import skidpad as sp
+from files.bags import write_bag, write_database
 from skidpad import Program
 from skidpad.compat.autoware.lanelet2 import read_lanelets
 from skidpad.compat.truck.model_file import DEFAULT, truck_model
@@ -195,6 +196,11 @@ KINDS = (
     Kind("log-parquet", "log.parquet", lambda p: _trajectory().to_parquet(p), read_log, 300),
     Kind("log-mcap", "log.mcap", _copied("identify", "drive_zstd.mcap"), read_log),
     Kind("log-mcap-lz4", "log.mcap", _copied("identify", "drive_lz4.mcap"), read_log),
+    Kind("log-mcap-plain", "log.mcap", _copied("identify", "drive_plain.mcap"), read_log),
+    Kind("bag-mcap", "b.mcap", lambda p: write_bag(p.parent / "made").replace(p), read_log),
+    Kind("bag-metadata", "metadata.yaml", lambda p: write_bag(p.parent),
+         lambda p: read_log(p.parent), 60),
+    Kind("bag-sqlite", "b.db3", write_database, read_log, 300),
     Kind("recording", "r.mcap", _copied("recordings", "format_1.mcap"), _recordings, 60),
     Kind("world", "w.xml", _written(WORLD), xml.load, 100),
     Kind("world-problems", "w.xml", _written(WORLD), xml.problems, 50),

@@ -88,7 +88,7 @@ WORK = {
 
 @pytest.mark.parametrize("name", WORK)
 def test_a_fleet_is_as_before_after_interrupts(name: str) -> None:
-    repeats = f"REPEATS = {20 if name in ('rollout', 'gradient') else 5}"
+    repeats = f"REPEATS = {10 if name in ('rollout', 'gradient') else 4}"
     assert run(repeats, INTERRUPT, FLEET, WORK[name], AGAIN).startswith("fine")
 
 
@@ -131,7 +131,7 @@ def test_an_impatient_user_does_no_harm() -> None:
 
 def test_scans_can_be_interrupted() -> None:
     work = "check, work = scan, lambda: scene.scan(poses, angles, threads=2)"
-    assert run("REPEATS = 20", INTERRUPT, SCENE, work, AGAIN).startswith("fine")
+    assert run("REPEATS = 10", INTERRUPT, SCENE, work, AGAIN).startswith("fine")
 
 
 def test_another_thread_goes_on_with_its_own_work() -> None:
@@ -144,8 +144,8 @@ def test_another_thread_goes_on_with_its_own_work() -> None:
                     wrong.append(1)
         other = threading.Thread(target=beside)
         other.start()
-        for k in range(20):
-            interrupted(lambda: fleet.rollout(x0, u, steps=4_000_000, every=2_000_000), 0.004 * k)
+        for k in range(10):
+            interrupted(lambda: fleet.rollout(x0, u, steps=4_000_000, every=2_000_000), 0.008 * k)
             assert check() == before
         ending.set()
         other.join()

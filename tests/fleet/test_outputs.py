@@ -98,6 +98,8 @@ def test_bad_arguments(cars: sp.Fleet, car: sp.Vehicle) -> None:
         cars.outputs(x, u, start=x[:2])
     with pytest.raises(InvalidValue, match="params has shape"):
         cars.outputs(x, u, params={"m": [200.0, 300.0]})
+    with pytest.raises(InvalidValue, match="params: m = -1 kg of vehicle 2 must be greater than 0"):
+        cars.outputs(x, u, params={"m": [200.0, 300.0, -1.0, 0.0]})
     with pytest.raises(InvalidValue, match="must be an array of numbers"):
         cars.outputs([[1.0], [1.0, 2.0]])
     u[2, 0] = np.nan

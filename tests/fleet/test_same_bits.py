@@ -12,16 +12,18 @@ from skidpad.compile.pipeline import LANES
 STEPS = 12
 CASES = [
     ("kinematic_bicycle", "rk4", 2e-3),
+    ("kinematic_bicycle", "radau", 1e-2),
     ("kinematic_bicycle", "heun", 1e-3),
     ("kinematic_bicycle", "euler", 1e-3),
     ("kinematic_bicycle", "semi_implicit", 1e-3),
     ("kinematic_bicycle", "dopri5", 2e-3),
-    ("kinematic_bicycle", "radau", 1e-2),
     ("four_wheel", "rk4", 1e-3),
-    pytest.param("four_wheel", "radau2", 1e-2, marks=pytest.mark.slow),
     ("brains2", "heun", 1e-3),
     ("formula_student", "euler", 1e-3),
 ]
+"""The first two in single precision, too; all of them among the slow."""
+LONG = [("four_wheel", "radau2", 1e-2)]
+PRECISIONS = ("float64", "float32")
 
 
 def by_simulator(
@@ -36,8 +38,15 @@ def by_simulator(
     return np.array(runs, dtype=precision).swapaxes(0, 1)
 
 
-@pytest.mark.parametrize(("name", "integrator", "dt"), CASES)
-@pytest.mark.parametrize("precision", ["float64", "float32"])
+@pytest.mark.parametrize(
+    ("name", "integrator", "dt", "precision"),
+    [
+        *((*case, "float64") for case in CASES),
+        *((*case, "float32") for case in CASES[:2]),
+        *(pytest.param(*case, "float32", marks=pytest.mark.slow) for case in CASES[2:]),
+        *(pytest.param(*case, p, marks=pytest.mark.slow) for case in LONG for p in PRECISIONS),
+    ],
+)
 def test_simulator_and_every_lane_width(
     name: str, integrator: str, dt: float, precision: str
 ) -> None:

@@ -28,9 +28,10 @@ from skidpad.model import Model
 VEHICLES = ("four_wheel", "formula_student", "kinematic_bicycle", "brains2")
 METHODS = ("euler", "semi_implicit", "rk4", "radau")
 LARGEST = ("formula_student", "radau")
-"""The case that takes longest; others have the same vehicle, and the same method."""
+LONG = (LARGEST, ("brains2", "radau"))
+"""Cases that take longest; others have the same vehicles, and the same method."""
 CASES = [
-    pytest.param(*case, marks=pytest.mark.slow) if case == LARGEST else case
+    pytest.param(*case, marks=pytest.mark.slow) if case in LONG else case
     for case in product(VEHICLES, METHODS)
 ]
 DT = {"radau": 0.01}
@@ -196,8 +197,7 @@ def test_adjoint_and_tangent_are_transposed(name: str, method: str) -> None:
     [
         "four_wheel",
         "kinematic_bicycle",
-        "brains2",
-        pytest.param(LARGEST[0], marks=pytest.mark.slow),
+        *(pytest.param(name, marks=pytest.mark.slow) for name, _ in LONG),
     ],
 )
 def test_two_newton_iterations_are_enough(name: str) -> None:

@@ -287,7 +287,8 @@ def test_the_forms_of_parameters_agree() -> None:
 @pytest.mark.parametrize(
     ("name", "method"),
     [
-        ("four_wheel", "rk4"),
+        ("kinematic_bicycle", "rk4"),
+        pytest.param("four_wheel", "rk4", marks=pytest.mark.slow),
         pytest.param("kinematic_bicycle", "radau", marks=pytest.mark.slow),
         pytest.param("four_wheel", "radau", marks=pytest.mark.slow),
     ],

@@ -55,7 +55,10 @@ def missed(found: Fit, truth: dict[str, float]) -> list[str]:
     return [n for n, value in truth.items() if not found[n].low <= value <= found[n].high]
 
 
-@pytest.mark.parametrize("jitter", [0.0, 0.01], ids=["even", "uneven"])
+@pytest.mark.parametrize(
+    "jitter",
+    [pytest.param(0.0, id="even", marks=pytest.mark.slow), pytest.param(0.01, id="uneven")],
+)
 def test_intervals_hold_the_truth_of_a_continuous_car(jitter: float) -> None:
     """The steering constant of 0.2 s was estimated as 0.2227 ± 0.0005 s."""
     misses: list[str] = []

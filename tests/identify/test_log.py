@@ -181,7 +181,7 @@ def test_another_unit_is_refused(tmp_path: Path) -> None:
         ("a.csv", "t,a\nnoon,2\n", "line 2 has 'noon'"),
         ("a.parquet", "t,a\n1,2\n", "not a readable Parquet file"),
         ("a.mcap", "t,a\n1,2\n", "not an MCAP file"),
-        ("a.xlsx", "t", r"must be a \.parquet, \.csv or \.mcap file"),
+        ("a.xlsx", "t", r"must be a \.parquet, \.csv, \.mcap or \.db3 file"),
     ],
 )
 def test_files_that_are_no_logs(tmp_path: Path, name: str, text: str, message: str) -> None:

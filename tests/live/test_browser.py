@@ -34,8 +34,8 @@ document.addEventListener("DOMContentLoaded", () => {
 
 
 @pytest.fixture
-def session() -> Session:
-    return Session(arena(CAR, ROBOT, WALL))
+def session(request: pytest.FixtureRequest) -> Session:
+    return Session(arena(CAR, ROBOT, WALL), factor=getattr(request, "param", 1.0))
 
 
 @pytest.fixture
@@ -80,6 +80,7 @@ def toast(page: Any, text: str) -> None:
     until(page, f"window.said.some((text) => text.includes({text!r}))")
 
 
+@pytest.mark.parametrize("session", [4.0], indirect=True, ids=["four times as fast"])
 def test_keys_drive_the_car_into_the_wall_and_out_again(
     server: LiveServer, session: Session, visit: Open
 ) -> None:

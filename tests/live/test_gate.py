@@ -21,7 +21,7 @@ from skidpad.viewer.live.session import Session
 from waiting import PATIENCE
 
 FEW = 6
-SHORT = 0.5
+SHORT = 0.2
 """In s: what the server waits for in vain."""
 
 

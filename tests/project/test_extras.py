@@ -26,6 +26,7 @@ DISTRIBUTIONS = {
     "collada": "pycollada",
     "commonroad": "commonroad-io",
     "cupy": "cupy-cuda13x",
+    "zenoh": "eclipse-zenoh",
 }
 """What is installed under another name than it is imported."""
 

@@ -27,6 +27,7 @@ CONFINED = {
     "rich": {"__main__", "runs", "cli", "bench", "demo"},
     "starlette": {"viewer"},
     "uvicorn": {"viewer"},
+    "zenoh": {"ros2"},
 }
 """Third-party packages and the only parts that may import them."""
 

@@ -152,8 +152,13 @@ def test_the_text_of_a_record_is_short_whatever_it_holds(cls: type) -> None:
         assert text.startswith(cls.__name__)
 
 
+def _simulator() -> Any:
+    # The vehicle with most names, by the method that is compiled soonest.
+    return sp.Simulator(sp.vehicles.get("commonroad_mb")(), dt=1e-4, integrator="euler")
+
+
 def _run() -> Any:
-    return sp.Simulator(sp.vehicles.get("commonroad_mb")(), dt=0.01).run(steps=2)
+    return _simulator().run(steps=2)
 
 
 def _study() -> Any:
@@ -167,7 +172,7 @@ OBJECTS: dict[str, Callable[[], Any]] = {
     "sample": lambda: _run()[0],
     "map": lambda: sp.Map(segments=np.ones((5000, 4)) * np.arange(4), name="m" * 5000),
     "grid": lambda: sp.maps.Grid(np.zeros((500, 500), bool), 0.1),
-    "simulator": lambda: sp.Simulator(sp.vehicles.get("commonroad_mb")(), dt=0.01),
+    "simulator": _simulator,
     "simulation": lambda: sp.Simulation(sp.vehicles.kinematic_bicycle()),
     "planning simulator": lambda: sp.PlanningSimulator("IDEAL_STEER_VEL"),
     "engine": sp.Engine,

@@ -47,6 +47,7 @@ from skidpad.compat.autoware.lanelet2 import read_lanelets  # noqa: E402
 from skidpad.recording import Recorder, info, read, recover  # noqa: E402
 from skidpad.ros2.cyclone import CycloneTransport  # noqa: E402
 from skidpad.ros2.transport import Identity  # noqa: E402
+from skidpad.ros2.zenoh import ZenohTransport  # noqa: E402
 from skidpad.stage.trajectory_stage import trajectory_stage  # noqa: E402
 from skidpad.viewer.live.server import LiveServer  # noqa: E402
 from skidpad.world.scene.scene import Scene  # noqa: E402
@@ -148,6 +149,7 @@ def needing_an_extra(run: sp.Trajectory) -> dict[str, list[Callable[[], Any]]]:
         "commonroad": [lambda: sp.Map.load("road.xml"), run.to_commonroad_states],
         "ros2": [lambda: CycloneTransport(Identity("car"))],
         "jax": [car.jax],
+        "zenoh": [lambda: ZenohTransport(Identity("node"))],
         "torch": [fleet.as_torch],
         "cuda": [
             lambda: sp.Fleet(car, dt=0.02, device="cuda"),

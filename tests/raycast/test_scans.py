@@ -35,7 +35,7 @@ def engine(request, monkeypatch):
 
 
 @pytest.mark.parametrize("angles", FANS.values(), ids=FANS)
-@pytest.mark.parametrize("count", [0, 3, 300])
+@pytest.mark.parametrize("count", [0, 3, 100, pytest.param(300, marks=pytest.mark.slow)])
 def test_every_range_is_exact(count, angles, engine) -> None:
     walls, poses = plain_rays.clutter(count), plain_rays.poses(4)
     scene = Scene(walls)

@@ -229,6 +229,9 @@ def test_bounds_hold_both_ways() -> None:
         ("std_msgs/Float32", {"data": 1e39}, "data = 1e.39 must be a number that float32 holds"),
         ("std_msgs/Float64", {"data": "x"}, "data = 'x' must be a number"),
         ("std_msgs/Byte", {"data": 256}, "data = 256 must be a whole number"),
+        ("std_msgs/Bool", {"data": "no"}, "data = 'no' must be true or false"),
+        ("std_msgs/Bool", {"data": []}, "data = .. must be true or false"),
+        ("std_msgs/Bool", {"data": 2}, "data = 2 must be true or false"),
         ("std_msgs/String", {"data": b"x"}, "data = b'x' must be a string"),
         ("std_msgs/String", {"data": "a\0"}, "data = 'a.x00' must not contain a zero byte"),
         ("std_msgs/String", {"data": "\ud800"}, "cannot be written as UTF-8"),
@@ -271,6 +274,19 @@ def test_numbers_of_other_kinds_are_taken() -> None:
     infinite = scan.decode(scan.encode(scan.Record(ranges=[np.inf, np.nan])))
     assert np.isinf(infinite.ranges[0])
     assert np.isnan(infinite.ranges[1])
+
+
+@pytest.mark.parametrize("value", [True, 1, 1.0, np.bool_(True), np.int64(1)])
+def test_truths_are_taken_from_whatever_equals_them(value: Any) -> None:
+    type_ = message_type("std_msgs/Bool")
+    assert type_.decode(type_.encode(type_.Record(value))).data is True
+
+
+def test_words_of_python_are_names_with_an_underscore() -> None:
+    type_ = Definitions({"a/msg/None": "int8 from\nint8 class"}).find("a/msg/None")
+    assert type_.decode(type_.encode(type_.Record(from_=1, class_=2))).class_ == 2
+    with pytest.raises(InvalidValue, match="two fields of one name"):
+        Definitions({"a/msg/A": "int8 from\nint8 from_"}).find("a/msg/A")
 
 
 def test_default_arrays_are_shared_and_so_cannot_be_changed() -> None:

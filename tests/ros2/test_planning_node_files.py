@@ -17,6 +17,7 @@ from skidpad.errors import InvalidValue
 from skidpad.ros2.clock import SECOND
 from skidpad.ros2.nodes.planning import Planning
 from skidpad.ros2.nodes.planning_names import MOTION_PUBLISH_MODES
+from skidpad.vehicles.autoware.schema import PARAMETERS as SCHEMA
 
 
 @pytest.mark.parametrize("mode", [*MOTION_PUBLISH_MODES])
@@ -249,3 +250,14 @@ def test_the_last_command_stays_as_upstream() -> None:
     d.say(CONTROL, control(v=2.0))
     d.ticks(401)
     assert d.program.simulator.motion.x == pytest.approx(20.0)
+
+
+def test_the_page_has_every_parameter_and_topic() -> None:
+    page = (Path(__file__).parents[2] / "docs" / "ros2_planning.md").read_text("utf-8")
+    for name, parameter in SCHEMA.items():
+        if not (parameter.unread or name.startswith("mechanical_params")):
+            assert f"| `{name}` | {parameter.kind} | " in page
+    for mode in MOTION_PUBLISH_MODES.values():
+        for relative, absolute in mode.items():
+            assert f"| `{relative}` |" in page
+            assert f"`{absolute}`" in page

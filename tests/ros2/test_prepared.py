@@ -93,6 +93,17 @@ def test_a_refused_value_changes_nothing() -> None:
     assert bytes(prepared.data) == before
 
 
+def test_truths_are_patched_as_such() -> None:
+    type_ = message_type("std_msgs/Bool")
+    prepared = Prepared(type_, type_.Record())
+    put = prepared.patcher("data")
+    put(True)
+    assert type_.decode(prepared.data).data
+    with pytest.raises(InvalidValue, match="data = 'no' must be true or false"):
+        put("no")
+    assert type_.decode(prepared.data).data
+
+
 @pytest.mark.parametrize(
     ("paths", "message"),
     [

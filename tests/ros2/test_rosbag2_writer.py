@@ -13,7 +13,9 @@ import pytest
 
 from ros2.samples import random_record
 from skidpad.errors import InvalidValue
+from skidpad.identify import read_log
 from skidpad.recording import BagWriter, RecordingFailed
+from skidpad.recording.mcap_file import McapFile
 from skidpad.ros2.transport import DEFAULT, LATCHED, SENSOR
 from skidpad.ros_messages import MessageType, message_type
 from skidpad.ros_messages.definition_text import definition_text, type_of_text
@@ -126,13 +128,12 @@ def test_an_empty_bag_and_topics_that_come_late_can_be_read(tmp_path: Path) -> N
 KILLED = """
 import sys, time
 from skidpad.recording import BagWriter
-from skidpad.ros2.transport import DEFAULT
 from skidpad.ros_messages import message_type
-text = message_type("std_msgs/String")
+number = message_type("std_msgs/Float64")
 bag = BagWriter(sys.argv[1])
-bag.topic("/text", text, DEFAULT)
+bag.topic("/number", number)
 for k in range(100):
-    bag.write("/text", k, text.encode(text.Record(str(k))))
+    bag.write("/number", k, number.encode(number.Record(k)))
 bag.flush()
 print("there", flush=True)
 time.sleep(600)
@@ -140,18 +141,59 @@ time.sleep(600)
 
 
 def test_what_was_flushed_is_there_when_the_program_is_killed(tmp_path: Path) -> None:
-    from skidpad.recording.contents import opened
-
     command = [sys.executable, "-c", KILLED, str(tmp_path / "bag")]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as program:
         assert program.stdout is not None
         assert program.stdout.readline() == "there\n"
         program.send_signal(signal.SIGKILL)
         program.wait(PATIENCE)
-    with opened(tmp_path / "bag/bag_0.mcap") as contents:
-        data = contents.messages(contents.chunks[0])
-        assert len(contents.places(data)[1].times) == 100
-    assert (tmp_path / "bag/metadata.yaml").exists()
+    log = read_log(tmp_path / "bag")
+    assert log.series["/number.data"].values.tolist() == [float(k) for k in range(100)]
+
+
+def test_a_full_disk_is_told_and_what_was_written_stays(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    odometry, qos = TOPICS["/odom"]
+    data = odometry.encode(odometry.Record())
+    bag = BagWriter(tmp_path / "bag")
+    bag.topic("/odom", odometry, qos)
+    bag.write("/odom", 1, data)
+    bag.flush()
+
+    def full(*_: object) -> None:
+        raise RecordingFailed("cannot record to bag: No space left on device")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(McapFile, "add_messages", full)
+        bag.write("/odom", 2, data)
+        with pytest.raises(RecordingFailed, match="No space left"):
+            bag.flush()
+    for attempt in (lambda: bag.write("/odom", 3, data), bag.flush, bag.close):
+        with pytest.raises(RecordingFailed, match="No space left"):
+            attempt()
+    bag.close()
+    with rosbag2.Reader(tmp_path / "bag") as reader:
+        assert [time for _, time, _ in reader.messages()] == [1]
+        assert reader.message_count == 1
+        assert reader.topics["/odom"].msgcount == 1
+
+
+def test_a_child_of_the_program_leaves_the_bag_alone(tmp_path: Path) -> None:
+    odometry, qos = TOPICS["/odom"]
+    data = odometry.encode(odometry.Record())
+    bag = BagWriter(tmp_path / "bag")
+    bag.topic("/odom", odometry, qos)
+    bag.write("/odom", 1, data)
+    bag._process += 1  # pyright: ignore[reportPrivateUsage]  as in a child
+    bag.write("/odom", 2, data)
+    bag.topic("/other", odometry, qos)
+    bag.close()
+    bag._process -= 1  # pyright: ignore[reportPrivateUsage]
+    bag.close()
+    with rosbag2.Reader(tmp_path / "bag") as reader:
+        assert [(c.topic, time) for c, time, _ in reader.messages()] == [("/odom", 1)]
+        assert len(reader.connections) == 1
 
 
 def test_what_is_refused_changes_nothing(tmp_path: Path) -> None:

@@ -98,6 +98,22 @@ def test_slices_by_sample(run):
     assert part.state(0) == run.state(2)
 
 
+def test_a_part_is_what_the_constructor_would_make_of_it(run):
+    part = run[2:7:2]
+    columns = tuple(c._replace(values=c.values[2:7:2]) for c in run.columns)
+    made = Trajectory(run.t[2:7:2], columns, run.name, run.meta, run.error, run.State, run.Point)
+    assert part.same_data(made)
+    assert {**vars(part), "t": 0, "columns": 0, "_index": 0} == {
+        **vars(made),
+        "t": 0,
+        "columns": 0,
+        "_index": 0,
+    }
+    assert part.meta is not run.meta
+    assert not any(c.values.flags.writeable for c in part.columns)
+    assert pickle.loads(pickle.dumps(part)).same_data(part)
+
+
 def test_between_includes_both_ends(run):
     assert run.between(1.0, 2.0).t.tolist() == [1.0, 1.5, 2.0]
     assert run.between(0.9, 1.1).t.tolist() == [1.0]

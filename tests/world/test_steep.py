@@ -63,7 +63,15 @@ def foremost(made: sp.World) -> float:
 
 @pytest.mark.parametrize("compat", [None, "upstream"])
 @pytest.mark.parametrize("kind", CONTROLLERS)
-@pytest.mark.parametrize(("v", "yaw"), [(0.8, 0.0), (3.0, 0.0), (1.0, 30.0), (2.0, -50.0)])
+@pytest.mark.parametrize(
+    ("v", "yaw"),
+    [
+        pytest.param(0.8, 0.0, marks=pytest.mark.slow),
+        (3.0, 0.0),
+        pytest.param(1.0, 30.0, marks=pytest.mark.slow),
+        (2.0, -50.0),
+    ],
+)
 def test_nobody_drives_up_a_cliff(kind: str, v: float, yaw: float, compat: str | None) -> None:
     made = driving(kind, v, yaw, plateau(0.5), compat=compat)
     for _ in range(round(3.0 / v / math.cos(math.radians(yaw)) / made.dt) + 300):

@@ -1,5 +1,5 @@
 """The command line: `skidpad models`, `demo`, `bench`, `compare`, `fit`, `check`, `run`, `replay`,
-`html`, `serve`, `info`, `recover`.
+`html`, `serve`, `ros2`, `info`, `recover`.
 
 Each command imports what it needs inside itself, so that `skidpad --help` answers at once. An error
 raised on purpose ends the program with one line on stderr and exit code 2, never with a traceback.
@@ -16,7 +16,7 @@ import typer
 
 from .. import __version__
 from ..errors import SkidpadError
-from . import identify, models, recordings, replay, run, serve, world
+from . import identify, models, recordings, replay, ros2, run, serve, world
 
 __all__ = ["app", "main"]
 
@@ -115,3 +115,4 @@ for _command in (
     *(run.run, serve.serve, world.check),
 ):
     app.command()(_command)
+app.add_typer(ros2.ros2)

@@ -16,7 +16,9 @@ from ..extras import require_extras
 if TYPE_CHECKING:
     from rich.console import RenderableType
 
-Log = Annotated[Path, typer.Argument(help="Recorded run: a .parquet, .csv or .mcap file.")]
+Log = Annotated[
+    Path, typer.Argument(help="Recorded run: a .parquet, .csv or .mcap file, or a bag.")
+]
 Model = Annotated[str, typer.Option(help="Name of the model, as in IDEAL_STEER_ACC.")]
 Params = Annotated[
     list[Path],

@@ -13,7 +13,10 @@ from ..errors import InvalidValue
 if TYPE_CHECKING:
     from ..stage.film import Film
 
-File = Annotated[Path, typer.Argument(help="Recording: an .mcap file.", show_default=False)]
+File = Annotated[
+    Path,
+    typer.Argument(help="Recording: an .mcap file; or a bag of ROS 2.", show_default=False),
+]
 LimitMb = Annotated[
     float,
     typer.Option(help="Size of the page in MB; beyond it, pictures are left out, then numbers."),
@@ -62,7 +65,10 @@ def _film(file: Path) -> Film:
     from dataclasses import replace
 
     from ..recording import read
+    from ..recording.bag_film import bag_film, is_bag
 
+    if is_bag(file):
+        return bag_film(file)
     recording = read(file)
     if not recording.times.size:
         raise InvalidValue(f"{file} has no samples: there is nothing to show")

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from ..errors import InvalidValue
+from .world import Compat, Download, Limit, ModelFolder, Shell, Variables, reading_options
 
 if TYPE_CHECKING:
     from ..ros2.launch import Launch
@@ -32,7 +33,9 @@ LockStep = Annotated[
 ]
 Packages = Annotated[
     list[str] | None,
-    typer.Option("--package", help="NAME=FOLDER: what $(find-pkg-share NAME) stands for."),
+    typer.Option(
+        "--package", metavar="NAME=FOLDER", help="What $(find-pkg-share NAME) stands for."
+    ),
 ]
 
 
@@ -63,7 +66,134 @@ def _package(text: str) -> tuple[str, Path]:
     return name, Path(folder)
 
 
-def _command(function: Any) -> Any:
-    """Behind the options that a command knows, those of ROS may stand."""
-    taking_all = {"allow_extra_args": True, "ignore_unknown_options": True}
-    return ros2.command(context_settings=taking_all)(function)
+_TAKING_ALL: dict[str, Any] = {"allow_extra_args": True, "ignore_unknown_options": True}
+"""Behind the options that a command knows, those of ROS may stand."""
+
+
+@ros2.command(context_settings=_TAKING_ALL)
+def planning(
+    context: typer.Context,
+    names: Annotated[
+        str | None,
+        typer.Option(
+            help="Topics named as by Autoware's launch file: full_motion or pose_only; else as the "
+            "node itself has them."
+        ),
+    ] = None,
+    converter: Annotated[
+        bool,
+        typer.Option(help="Models with pedals take control commands, as behind the converter."),
+    ] = True,
+    allow_import: Annotated[
+        bool, typer.Option("--allow-import", help="Let parameters name modules of learned models.")
+    ] = False,
+    seed: Annotated[int | None, typer.Option(help="Of the noise; drawn if not given.")] = None,
+    compat: Compat = None,
+    middleware: Middleware = "auto",
+    record: Record = None,
+    lock_step: LockStep = False,
+    package: Packages = None,
+) -> None:
+    """Autoware's simple_planning_simulator."""
+    from ..ros2.nodes.planning import NAME, NAMESPACE, Planning
+
+    def program(node: Any) -> Planning:
+        return Planning(
+            node,
+            compat=compat,
+            seed=seed,
+            motion_publish_mode=names,
+            convert=converter,
+            allow_import=allow_import,
+        )
+
+    launch = _launch(context, middleware, record, lock_step, package)
+    launch.run(NAME, program, simulates_time=False, namespace=NAMESPACE)
+
+
+@ros2.command(context_settings=_TAKING_ALL)
+def truck(
+    context: typer.Context,
+    compat: Compat = None,
+    middleware: Middleware = "auto",
+    record: Record = None,
+    lock_step: LockStep = False,
+    package: Packages = None,
+) -> None:
+    """The simulator of truck."""
+    from ..ros2.nodes.truck import NAME, Truck
+
+    launch = _launch(context, middleware, record, lock_step, package)
+    launch.run(NAME, lambda node: Truck(node, compat=compat), simulates_time=True)
+
+
+@ros2.command(context_settings=_TAKING_ALL)
+def brains2(
+    context: typer.Context,
+    compat: Compat = None,
+    middleware: Middleware = "auto",
+    record: Record = None,
+    lock_step: LockStep = False,
+    package: Packages = None,
+) -> None:
+    """The sim_node of brains2: a Formula Student car among cones."""
+    from ..ros2.nodes.brains2 import NAME, Brains2
+
+    launch = _launch(context, middleware, record, lock_step, package)
+    launch.run(NAME, lambda node: Brains2(node, compat=compat), simulates_time=False)
+
+
+@ros2.command(context_settings=_TAKING_ALL)
+def world(
+    context: typer.Context,
+    file: Annotated[
+        Path | None,
+        typer.Argument(help="World file; or the parameter world_file names it."),
+    ] = None,
+    page: Annotated[
+        bool, typer.Option("--page", help="Show the world live in a browser, to watch.")
+    ] = False,
+    port: Annotated[
+        int | None, typer.Option(help="Of the page; 8000 or the next free one.")
+    ] = None,
+    seed: Annotated[int, typer.Option(help="Of all random numbers.")] = 0,
+    compat: Compat = None,
+    variables: Variables = None,
+    limit: Limit = None,
+    allow_shell: Shell = False,
+    allow_download: Download = False,
+    models: ModelFolder = None,
+    middleware: Middleware = "auto",
+    record: Record = None,
+    lock_step: LockStep = False,
+    package: Packages = None,
+) -> None:
+    """MVSim's node: a world of robots, ready for Nav2."""
+    from ..ros2.nodes.world import program
+    from ..ros2.nodes.world_page import page_of
+
+    options = reading_options(compat, variables, limit, allow_shell, allow_download, models)
+    launch = _launch(context, middleware, record, lock_step, package)
+    launch.run(
+        "mvsim",
+        lambda node: program(node, file, seed=seed, **options),
+        simulates_time=True,
+        page=(lambda running: page_of(running, port=port)) if page else None,
+    )
+
+
+@ros2.command(context_settings=_TAKING_ALL)
+def vehicle(
+    context: typer.Context,
+    name: Annotated[str, typer.Argument(help="A vehicle that `skidpad models` lists.")],
+    compat: Compat = None,
+    middleware: Middleware = "auto",
+    record: Record = None,
+    lock_step: LockStep = False,
+    package: Packages = None,
+) -> None:
+    """Any vehicle: its inputs and states as topics."""
+    from ..ros2.nodes.vehicle import SingleVehicle
+
+    launch = _launch(context, middleware, record, lock_step, package)
+    launch.run(name, lambda node: SingleVehicle(node, name, compat=compat), simulates_time=False)

@@ -1,4 +1,4 @@
-"""A recorded run: named series over time, from Parquet, CSV or MCAP files or a Trajectory.
+"""A recorded run: named series over time, from tables, MCAP files, bags of ROS 2 or a Trajectory.
 
 Commands are `u_` and the name of the model's input (`u_steer`), as in a Trajectory; what was
 measured has plain names (`v_x`, `steer`). Other names are given by a mapping from the log's.
@@ -17,9 +17,9 @@ import numpy as np
 
 from ..arrays import Array
 from ..brief import brief_repr
-from ..errors import InvalidValue
+from ..errors import InvalidValue, MissingFile
 from ..trajectory.trajectory import Trajectory
-from .mcap_file import read_mcap
+from .bag import SUFFIXES, read_bag
 from .table_file import Cells, read_csv, read_parquet
 
 T = TypeVar("T")
@@ -59,10 +59,11 @@ class Log:
 def read_log(
     source: str | os.PathLike[str] | Trajectory | Log, names: Mapping[str, str] | None = None
 ) -> Log:
-    """The log in a file (.parquet, .csv or .mcap) or a Trajectory.
+    """The log in a file (.parquet, .csv or .mcap), a bag of ROS 2 (a folder, or one .mcap or .db3
+    of it) or a Trajectory.
 
     `names` maps columns of the log to the names used here: `{"steer_cmd": "u_steer"}`. A table has
-    its time in s in a column `t`; an MCAP file has its own.
+    its time in s in a column `t`; MCAP files and bags have their own.
     """
     if isinstance(source, Log):
         return _renamed(source, names or {})
@@ -74,12 +75,16 @@ def read_log(
     try:
         if path.suffix.lower() in readers:
             return _of_table(path.name, readers[path.suffix.lower()](path), names or {})
-        if path.suffix.lower() == ".mcap":
-            signals, unread = read_mcap(path)
+        if path.suffix.lower() in SUFFIXES or path.is_dir():
+            signals, unread = read_bag(path)
             return _renamed(Log(path.name, _of_signals(signals), unread), names or {})
+    except MissingFile:
+        raise
     except OSError as error:
         raise InvalidValue(f"{path} cannot be read: {error.strerror or error}") from error
-    raise InvalidValue(f"{path}: a log must be a .parquet, .csv or .mcap file")
+    raise InvalidValue(
+        f"{path}: a log must be a .parquet, .csv, .mcap or .db3 file, or the folder of a bag"
+    )
 
 
 def _of_signals(signals: Mapping[str, tuple[Array, Array]]) -> dict[str, Series]:

@@ -1,4 +1,4 @@
-"""Numbers in MCAP files: messages in JSON, and ROS 2 messages that are nothing but numbers.
+"""Numbers in MCAP files: messages in JSON, and messages of ROS 2 in CDR.
 
 A quantity is named after its topic and its field, `/steering.angle`; its times are the log times,
 in s.
@@ -12,45 +12,31 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, BinaryIO, NamedTuple, cast
 
-import numpy as np
-
-from ..arrays import Array
 from ..errors import InvalidValue
 from ..extras import require
 from ..files import reading, unpacked
-from .flat_message import FlatMessage, flat_message
-
-Signals = dict[str, tuple[Array, Array]]
-"""Times and values by name."""
+from .gathering import Gathering
+from .message_columns import RosTopic, ros_type
 
 
 class _Channel(NamedTuple):
     topic: str
-    encoding: str
-    layout: FlatMessage | None
+    messages: RosTopic | None
     """How to read its bytes, where they are not JSON."""
-
-    @property
-    def unreadable(self) -> str:
-        """Why its messages have no numbers; empty if they have."""
-        if self.encoding == "json" or self.layout is not None:
-            return ""
-        return f"its messages are {self.encoding or 'of unknown encoding'} and not plain numbers"
+    unreadable: str
+    """Why its messages have no numbers; empty if they have."""
 
 
-def read_mcap(path: Path) -> tuple[Signals, dict[str, str]]:
-    """The numbers of a file, and the topics that have none with the reason."""
+def gather_mcap(path: Path, found: Gathering) -> None:
+    """Add the numbers of a file, and note the topics that have none with the reason."""
     not_mcap = require("mcap.exceptions", purpose=f"Reading {path}").InvalidMagic
-    values: dict[str, dict[int, float]] = {}
-    unread: dict[str, str] = {}
     channels: dict[int, _Channel] = {}
     try:
         with reading(path, "is damaged"), path.open("rb") as file:
             for schema, channel, message in _messages(file, path):
                 if channel.id not in channels:
                     channels[channel.id] = _channel(channel, schema)
-                _take(channels[channel.id], message, values, unread)
-            return _in_order(values), unread
+                _take(channels[channel.id], message, found)
     except InvalidValue as error:
         if isinstance(error.__cause__, not_mcap):
             raise InvalidValue(f"{path} is not an MCAP file") from error.__cause__
@@ -70,7 +56,7 @@ def _messages(file: BinaryIO, path: Path) -> Iterator[tuple[Any, Any, Any]]:
     reader = streams.StreamReader(
         file, emit_chunks=True, validate_crcs=True, record_size_limit=path.stat().st_size
     )
-    for whole in reader.records:
+    for whole in _whole_records(reader, file, path):
         parts = [whole]
         if isinstance(whole, records.Chunk):
             data = unpacked(whole.data, whole.compression, whole.uncompressed_size)
@@ -86,30 +72,47 @@ def _messages(file: BinaryIO, path: Path) -> Iterator[tuple[Any, Any, Any]]:
                 yield schemas.get(channel.schema_id), channel, record
 
 
+def _whole_records(reader: Any, file: BinaryIO, path: Path) -> Iterator[Any]:
+    """All records; a file may end behind any of them, as a program that was killed leaves it."""
+    ended = require("mcap.exceptions", purpose=f"Reading {path}").EndOfFile
+    end = 0
+    try:
+        for record in reader.records:
+            end = file.tell()
+            yield record
+    except ended:
+        if end != path.stat().st_size:
+            raise
+
+
 def _channel(channel: Any, schema: Any) -> _Channel:
-    layout = None
-    if schema is not None and (channel.message_encoding, schema.encoding) == ("cdr", "ros2msg"):
-        layout = flat_message(schema.data.decode(errors="replace"))
-    return _Channel(channel.topic, channel.message_encoding, layout)
+    encoding = channel.message_encoding
+    if encoding == "json":
+        return _Channel(channel.topic, None, "")
+    if encoding != "cdr" or schema is None or schema.encoding != "ros2msg":
+        kind = f"{encoding} with a schema in {schema.encoding}" if schema is not None else encoding
+        return _Channel(channel.topic, None, f"its messages are {kind or 'of unknown encoding'}")
+    try:
+        type_ = ros_type(schema.name, schema.data.decode(errors="replace"))
+    except InvalidValue as error:
+        return _Channel(channel.topic, None, str(error))
+    return _Channel(channel.topic, RosTopic(channel.topic, type_), "")
 
 
-def _take(
-    channel: _Channel, message: Any, values: dict[str, dict[int, float]], unread: dict[str, str]
-) -> None:
+def _take(channel: _Channel, message: Any, found: Gathering) -> None:
     """Put the numbers of a message to the others."""
     if channel.unreadable:
-        unread[channel.topic] = channel.unreadable
-        return
-    if channel.layout is not None:
-        numbers = channel.layout.numbers(message.data)
+        found.unread[channel.topic] = channel.unreadable
+    elif channel.messages is not None:
+        channel.messages.add(message.log_time, message.data, found)
     else:
         try:
             numbers = dict(_leaves(json.loads(message.data), ""))
         except (ValueError, RecursionError, OverflowError):
-            unread[channel.topic] = "a message is not JSON"
+            found.unread[channel.topic] = "a message is not JSON"
             return
-    for name, value in numbers.items():
-        values.setdefault(channel.topic + name, {})[message.log_time] = value
+        for name, value in numbers.items():
+            found.add(channel.topic + name, message.log_time, value)
 
 
 def _leaves(value: Any, name: str) -> Iterator[tuple[str, float]]:
@@ -122,14 +125,3 @@ def _leaves(value: Any, name: str) -> Iterator[tuple[str, float]]:
             yield from _leaves(inner, f"{name}.{k}")
     elif isinstance(value, (bool, int, float)):
         yield name, float(value)
-
-
-def _in_order(values: dict[str, dict[int, float]]) -> Signals:
-    """Sorted by time, which begins with the first message of all; of equal times the last."""
-    begin = min((min(by_time) for by_time in values.values()), default=0)
-    signals: Signals = {}
-    for name, by_time in values.items():
-        times = sorted(by_time)
-        t = np.array([time - begin for time in times], dtype=float) * 1e-9
-        signals[name] = t, np.array([by_time[time] for time in times])
-    return signals

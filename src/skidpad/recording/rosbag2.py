@@ -8,7 +8,7 @@ import os
 import struct
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, Protocol, Self
+from typing import Any, NamedTuple, Protocol, Self
 
 import numpy as np
 import yaml
@@ -50,6 +50,17 @@ class Quality(Protocol):
     def depth(self) -> int:
         """How many messages are kept."""
         ...
+
+
+class _Usual(NamedTuple):
+    """What ROS 2 offers if nothing else is said."""
+
+    reliable: bool = True
+    latched: bool = False
+    depth: int = 10
+
+
+_USUAL = _Usual()
 
 
 class _Topic:
@@ -98,8 +109,9 @@ class BagWriter:
         self._thread = WriterThread(self._write_batch, self._failed, self._full)
         atexit.register(self._close_at_exit)
 
-    def topic(self, name: str, type_: MessageType, qos: Quality) -> None:
-        """A topic that messages may be written to; the same again is nothing new."""
+    def topic(self, name: str, type_: MessageType, qos: Quality = _USUAL) -> None:
+        """A topic that messages may be written to, with the quality of service to play it with;
+        the same again is nothing new."""
         self._check_open()
         known = self._topics.get(name)
         if known is not None and (known.type.name, known.profile) != (type_.name, _profile(qos)):
@@ -178,12 +190,15 @@ class BagWriter:
         data = bytearray()
         places: dict[int, list[tuple[int, int]]] = {}
         for number, time, values in batch.readings:
-            topic, size = topics[number], _HEAD.size - 9 + values.size
-            places.setdefault(number, []).append((int(time), len(data)))
-            data += _HEAD.pack(_MESSAGE, size, number, topic.count & 0xFFFFFFFF, time, time)
+            own = places.setdefault(number, [])
+            sequence = (topics[number].count + len(own)) & 0xFFFFFFFF
+            own.append((int(time), len(data)))
+            size = _HEAD.size - 9 + values.size
+            data += _HEAD.pack(_MESSAGE, size, number, sequence, time, time)
             data += values.data
-            topic.count += 1
         self._file.add_messages(memoryview(data), [_index(*item) for item in places.items()])
+        for number, own in places.items():
+            topics[number].count += len(own)
         times = [*self._span, *(int(reading.time) for reading in batch.readings)]
         self._span = [min(times), max(times)]
 

@@ -15,6 +15,8 @@ from ..files import yaml_loader, yaml_of
 from .names import Remap, namespace, node_name
 from .transport import Identity
 
+__all__ = ["RosArguments", "parsed"]
+
 _LEVELS = ("debug", "info", "warn", "error", "fatal", "unset")
 _WITHOUT_VALUE = re.compile(r"--(enable|disable)-(rosout-logs|stdout-logs|external-lib-logs)")
 _SUBSTITUTION = re.compile(r"\$\((?P<kind>[\w-]+)\s+(?P<of>[^()]*?)\s*\)")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from typing import Any
 
+from ..brief import brief_repr
 from ..ros_messages import message_type
 from ..units import s
 
@@ -22,6 +23,8 @@ class Clock:
     Args:
         wall: whether the machine's clock counts; else the time is whatever was set last.
     """
+
+    __repr__ = brief_repr
 
     def __init__(self, *, wall: bool) -> None:
         self.wall = wall

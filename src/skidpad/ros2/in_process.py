@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections import defaultdict, deque
 from collections.abc import Callable
 
+from ..brief import brief_repr
 from ..errors import InvalidValue
 from ..ros_messages import MessageType, ServiceType
 from .transport import Data, Identity, Qos, Reply
@@ -16,6 +17,8 @@ from .transport import Data, Identity, Qos, Reply
 
 class Exchange:
     """What connects transports of one process."""
+
+    __repr__ = brief_repr
 
     def __init__(self) -> None:
         self.readers: dict[str, list[tuple[Qos, Callable[[bytes], None]]]] = defaultdict(list)
@@ -66,6 +69,8 @@ def _match(offered: Qos, wanted: Qos) -> bool:
 
 class InProcess:
     """The transport of one node on an exchange."""
+
+    __repr__ = brief_repr
 
     def __init__(self, identity: Identity, exchange: Exchange) -> None:
         self._identity, self._exchange = identity, exchange

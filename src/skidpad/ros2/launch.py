@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from contextlib import ExitStack
+import signal
+import threading
+from collections.abc import Callable, Generator, Mapping, Sequence
+from contextlib import AbstractContextManager, ExitStack, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import TypeVar
 
 from ..recording.rosbag2 import BagWriter
 from .arguments import parsed
@@ -14,6 +17,8 @@ from .clock import Clock
 from .loop import Loop, Program
 from .node import Node
 from .parameter_services import ParameterServices
+
+P = TypeVar("P", bound=Program)
 
 
 @dataclass(frozen=True)
@@ -31,10 +36,10 @@ class Launch:
     lock_step: bool = False
     """Whether time waits for commands."""
 
-    def node(self, name: str, *, simulates_time: bool) -> Node:
+    def node(self, name: str, namespace: str, *, simulates_time: bool) -> Node:
         """The node, on its middleware, with the clock that its parameters ask for."""
         arguments = parsed(self.ros_arguments, self.packages)
-        identity = arguments.identity(name)
+        identity = arguments.identity(name, namespace)
         node = Node(identity, transport(self.middleware, identity), arguments)
         node.parameters.declare(
             "use_sim_time", False, "Whether the time is that of somebody else's /clock."
@@ -46,18 +51,19 @@ class Launch:
     def run(
         self,
         name: str,
-        program: Callable[[Node], Program],
+        program: Callable[[Node], P],
         *,
         simulates_time: bool,
-        ready: Callable[[Loop], None] | None = None,
+        namespace: str = "/",
+        page: Callable[[P], AbstractContextManager[str]] | None = None,
     ) -> None:
-        """Run a program as a node of that name until Ctrl-C.
+        """Run a program as a node of that name until Ctrl-C, or until it is told to end.
 
         `simulates_time` says that it is the source of time: its ticks are published on `/clock`.
-        `ready` is called when others can see the node.
+        `page` serves a page about the program and gives its address.
         """
         with ExitStack() as ending:
-            node = self.node(name, simulates_time=simulates_time)
+            node = self.node(name, namespace, simulates_time=simulates_time)
             ending.callback(node.close)
             node.publish_log()
             if self.record is not None:
@@ -66,11 +72,30 @@ class Launch:
                 node.record(bag)
             own = simulates_time or self.lock_step
             followed = bool(node.parameters["use_sim_time"]) and not own
-            loop = Loop(node, program(node), lock_step=self.lock_step, followed=followed)
+            running = program(node)
+            loop = Loop(node, running, lock_step=self.lock_step, followed=followed)
             parameters = ParameterServices(node)
             node.announce()
             parameters.announce()
-            node.log("info", f"{node.identity.full} is up")
-            if ready is not None:
-                ready(loop)
-            loop.run()
+            if page is not None:
+                node.log("info", f"its page is at {ending.enter_context(page(running))}")
+            node.log("info", f"{node.identity.full} is up; Ctrl-C ends it")
+            with _ended_by_others(loop):
+                loop.run()
+
+
+@contextmanager
+def _ended_by_others(loop: Loop) -> Generator[None]:
+    """What ends services and containers ends the loop as Ctrl-C does."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+
+    def end(*_: object) -> None:
+        loop.ending = True
+
+    usual = signal.signal(signal.SIGTERM, end)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, usual)

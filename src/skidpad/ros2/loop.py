@@ -9,6 +9,7 @@ from __future__ import annotations
 import time
 from typing import Any, Protocol, runtime_checkable
 
+from ..brief import brief_repr
 from ..errors import InvalidValue, SkidpadError
 from ..ros_messages import Prepared, service_type
 from ..signals import Deferred
@@ -57,6 +58,8 @@ class Loop:
             is asked for. Then the same commands give the same bits, however fast they come.
         followed: whether the node's clock is set by somebody else's `/clock`.
     """
+
+    __repr__ = brief_repr
 
     def __init__(
         self, node: Node, program: Program, *, lock_step: bool = False, followed: bool = False

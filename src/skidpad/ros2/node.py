@@ -10,6 +10,7 @@ import time
 from collections.abc import Callable
 from typing import Any, Protocol
 
+from ..brief import brief_repr
 from ..errors import SkidpadError
 from ..ros_messages import MessageType, ServiceType, message_type, service_type
 from ..units import s
@@ -34,8 +35,8 @@ class Bag(Protocol):
         """Add a topic."""
         ...
 
-    def write(self, name: str, time: int, cdr: Data) -> None:
-        """Record a message, at a time in ns."""
+    def write(self, name: str, time_ns: int, cdr: Data) -> None:
+        """Record a message."""
         ...
 
 
@@ -73,6 +74,8 @@ class Node:
         arguments: remaps and parameters of the user.
         clock: its time; that of the machine if None.
     """
+
+    __repr__ = brief_repr
 
     def __init__(
         self,

@@ -18,10 +18,10 @@ from . import faults
 from .array_bytes import array_bytes
 from .fields import DTYPES, PRIMITIVES, Field, Shape, Structure
 from .layout import MOST_BEHIND, byte_order
-from .packing import COUNT, HEADER, Item, block, number, packers
+from .packing import COUNT, HEADER, TRUTHS, Item, block, number, packers
 from .records import attribute, record_class
 
-_FAULTS = (struct.error, AttributeError, TypeError, ValueError, OverflowError, IndexError)
+_FAULTS = (struct.error, AttributeError, TypeError, ValueError, OverflowError, LookupError)
 _ZERO = b"\0"
 
 
@@ -66,7 +66,8 @@ class _Source:
     def __init__(self, head: str, order: str) -> None:
         self.lines = [head]
         self.order = order
-        self.names: dict[str, Any] = {"ZERO": _ZERO, "PAD": bytes(4), "array_bytes": array_bytes}
+        self.names: dict[str, Any] = {"ZERO": _ZERO, "PAD": bytes(4), "TRUTHS": TRUTHS}
+        self.names["array_bytes"] = array_bytes
         self.run: list[tuple[Item, str]] = []
         """Numbers that follow each other, with the expression or variable of each."""
 
@@ -105,7 +106,8 @@ def _write_fields(source: _Source, structure: Structure, record: str) -> None:
         elif field.base == "string":
             _write_text(source, field, value)
         else:
-            source.run.append((number(field), value))
+            truth = field.base == "bool"
+            source.run.append((number(field), f"TRUTHS[{value}]" if truth else value))
 
 
 def _write_many(source: _Source, field: Field, value: str) -> None:

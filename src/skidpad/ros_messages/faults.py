@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import struct
+from collections.abc import Hashable
 from typing import Any
 
 from ..brief import shortened
@@ -10,7 +11,7 @@ from ..errors import InvalidValue
 from .array_bytes import array_bytes
 from .fields import DTYPES, PRIMITIVES, Field, Shape, Structure
 from .layout import leaves
-from .packing import CODES
+from .packing import CODES, TRUTHS
 from .records import attribute
 
 
@@ -35,6 +36,10 @@ def of_record(structure: Structure, record: Any) -> InvalidValue:
 
 def number_fault(name: str, base: str, value: Any) -> InvalidValue | None:
     """The fault of one number; None if there is none."""
+    if base == "bool":
+        truth = isinstance(value, Hashable) and value in TRUTHS
+        text = f"{name} = {shortened(repr(value), 60)} must be true or false"
+        return None if truth else InvalidValue(text)
     try:
         struct.pack(f"<{CODES[base]}", value)
     except (struct.error, TypeError, OverflowError) as error:

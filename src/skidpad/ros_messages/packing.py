@@ -22,6 +22,10 @@ CODES = {
 """Of `struct`."""
 
 
+TRUTHS = {False: False, True: True}
+"""What a bool may be: `struct` takes anything for one."""
+
+
 class Item(NamedTuple):
     """A part of a run: a number, or an array as bytes."""
 

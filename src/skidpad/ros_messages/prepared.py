@@ -6,7 +6,7 @@ Strings and the lengths of sequences stay as they were; to change one, prepare t
 from __future__ import annotations
 
 import struct
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -18,9 +18,9 @@ from .faults import number_fault
 from .fields import DTYPES, PRIMITIVES
 from .interfaces import MessageType
 from .layout import Leaf, leaves
-from .packing import CODES
+from .packing import CODES, TRUTHS
 
-_FAULTS = (struct.error, TypeError, OverflowError)
+_FAULTS = (struct.error, TypeError, OverflowError, KeyError)
 
 
 class Prepared:
@@ -92,7 +92,7 @@ class Prepared:
 
 def _patch_function(data: bytearray, name: str, places: Sequence[Leaf]) -> Callable[..., None]:
     """Everything is packed before anything is written."""
-    names: dict[str, Any] = {"data": data, "FAULTS": _FAULTS}
+    names: dict[str, Any] = {"data": data, "FAULTS": _FAULTS, "TRUTHS": TRUTHS}
     names["explain"] = lambda *values: _explain(name, places, values)
     packed: list[str] = []
     written: list[str] = []
@@ -101,17 +101,19 @@ def _patch_function(data: bytearray, name: str, places: Sequence[Leaf]) -> Calla
         packer = struct.Struct(f"<{codes}")
         begin = places[run[0]].begin
         names[f"P{number}"] = packer.pack
-        packed.append(f"        b{number} = P{number}({_arguments(run)})")
+        values = ", ".join(_checked(index, places[index]) for index in run)
+        packed.append(f"        b{number} = P{number}({values})")
         written.append(f"    data[{begin}:{begin + packer.size}] = b{number}")
-    values = _arguments(range(len(places)))
+    values = ", ".join(f"v{index}" for index in range(len(places)))
     lines = [f"def patch({values}):", "    try:", *packed, "    except FAULTS as error:"]
     lines += [f"        raise explain({values}) from error", *written]
     exec(compile("\n".join(lines), f"<patch of {name}>", "exec"), names)
     return names["patch"]
 
 
-def _arguments(indices: Iterable[int]) -> str:
-    return ", ".join(f"v{index}" for index in indices)
+def _checked(index: int, leaf: Leaf) -> str:
+    """The argument of a number."""
+    return f"TRUTHS[v{index}]" if leaf.base == "bool" else f"v{index}"
 
 
 def _runs(places: Sequence[Leaf]) -> list[list[int]]:

@@ -24,13 +24,17 @@ def record_class(structure: Structure) -> Any:
     """The NamedTuple class of a structure."""
     names = [attribute(field) for field in structure.fields]
     defaults = [_default(field) for field in structure.fields]
-    name = structure.name.split("/")[-1]
+    name = _no_keyword(structure.name.split("/")[-1])
     return namedtuple(name, names, defaults=defaults)  # pyright: ignore[reportUntypedNamedTuple]
 
 
 def attribute(field: Field) -> str:
     """The name of a field in Python."""
-    return f"{field.name}_" if keyword.iskeyword(field.name) else field.name
+    return _no_keyword(field.name)
+
+
+def _no_keyword(name: str) -> str:
+    return f"{name}_" if keyword.iskeyword(name) else name
 
 
 def _default(field: Field) -> Any:

@@ -14,6 +14,7 @@ from ..errors import InvalidValue
 from .definitions import HUMBLE, MESSAGES, SERVICES
 from .fields import DUMMY, PRIMITIVES, Field, Shape
 from .interfaces import MessageType, ServiceType
+from .records import attribute
 
 _LINE = re.compile(
     r"(?P<base>[A-Za-z][\w/]*)(<=(?P<text>\d{1,9}))?(\[(?P<most><=)?(?P<size>\d{0,9})\])?"
@@ -24,6 +25,8 @@ _CONSTANT = re.compile(r"[A-Za-z]\w*(<=\d+)?\s+[A-Za-z]\w*\s*=.*", re.ASCII)
 _NAME = re.compile(r"[A-Za-z]\w*/(msg|srv|action)/[A-Za-z]\w*", re.ASCII)
 _LONGEST_ARRAY = 1 << 20
 """Values of a field of fixed size: a few letters may claim any number."""
+_DEEPEST = 32
+"""Messages within messages."""
 _MOST_FIELDS = 10_000
 """Of a message with all that is nested in it."""
 
@@ -52,6 +55,8 @@ class Definitions:
             raise InvalidValue(f"message type {shortened(name)!r} is not known; known are: {known}")
         if name in within:
             raise InvalidValue(f"message type {name} contains itself")
+        if len(within) > _DEEPEST:
+            raise InvalidValue(f"message type {within[0]} nests more than {_DEEPEST} others")
         return self._types.setdefault(name, self.read(name, self._lines[name], within))
 
     def read(self, name: str, text: str, within: tuple[str, ...] = ()) -> MessageType:
@@ -62,7 +67,7 @@ class Definitions:
             for line in lines
             if line and not _CONSTANT.fullmatch(line)
         )
-        if len({field.name for field in fields}) < len(fields):
+        if len({attribute(field) for field in fields}) < len(fields):
             raise InvalidValue(f"message type {name} has two fields of one name")
         count = sum(self._counts.get(field.base, 1) for field in fields)
         if count > _MOST_FIELDS:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
+from functools import cache
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -224,20 +225,26 @@ def not_finite(kind: type, what: str, array: AnyArray) -> str:
 
 def in_range(kind: type, what: str, array: AnyArray) -> AnyArray:
     """The array (step, vehicle, field), if every value is in the range its field allows."""
-    for k, leaf in enumerate(record.fields(kind)):
+    for k, leaf in _limited(kind):
         allowed = leaf.allowed
-        if allowed is None:
-            continue
         column = array[:, :, k]
-        low = column <= allowed.low if allowed.open_low else column < allowed.low
-        outside = low | (column > allowed.high)
-        bad = np.argwhere(outside | (column % 1.0 != 0.0) if allowed.whole else outside)
-        if len(bad):
-            step, vehicle = bad[0].tolist()
+        bad = column <= allowed.low if allowed.open_low else column < allowed.low
+        if allowed.high < math.inf:
+            bad |= column > allowed.high
+        if allowed.whole:
+            bad |= column % 1.0 != 0.0
+        if bool(bad.any()):
+            step, vehicle = np.argwhere(bad)[0].tolist()
             value = float(column[step, vehicle])
             where = f"{leaf.name} = {value:g} {leaf.unit} of vehicle {vehicle}"
             raise InvalidValue(f"{what}: {where} must be {allowed}")
     return array
+
+
+@cache
+def _limited(kind: type) -> tuple[tuple[int, Any], ...]:
+    """Places and fields of those of a record that allow not every number."""
+    return tuple((k, leaf) for k, leaf in enumerate(record.fields(kind)) if leaf.allowed)
 
 
 def batch_size(**arrays: AnyArray) -> int:

@@ -18,6 +18,7 @@ from ..errors import InvalidValue
 from ..policy import Policy
 from . import batch
 from .batch import Space
+from .start import settled
 
 
 class LoopArguments(NamedTuple):
@@ -36,10 +37,10 @@ def loop_arrays(
 ) -> RolloutArrays:
     """The arguments, checked, as arrays (step, vehicle, field); `plant` is the vehicle alone."""
     x0, references, params, disturbances, memory, policy_params = arguments
-    x = batch.states(plant.State, x0, space, layout)
     u = batch.series(policy.Reference, "references", references, space, layout)
     w = batch.series(plant.Disturbance, "disturbances", disturbances, space, layout)
     p = batch.parameters(plant.Params, plant.params, params, space)
+    x = batch.states(plant.State, settled(plant.vehicle, x0, p, layout), space, layout)
     m = _memory(policy, memory, space, layout)
     try:
         own = batch.parameters(policy.Params, policy.params, policy_params, space)

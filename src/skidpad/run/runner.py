@@ -25,6 +25,7 @@ from . import batch, delay, verdict
 from .engines import Engines
 from .plausible import Plausible
 from .settings import Settings
+from .start import settled
 
 
 class Runner:
@@ -64,11 +65,12 @@ class Runner:
         """The arguments of a rollout as arrays (step, vehicle, field) of numbers that can be used;
         `plausible` tells whether they can be meant."""
         plant, space, inputs = self.plant, self.space, self.engines.inputs
+        p = self.own_params if params is None else self.parameters(params)
         arrays = RolloutArrays(
-            x=batch.states(plant.State, x0, space, layout),
+            x=batch.states(plant.State, settled(plant.vehicle, x0, p, layout), space, layout),
             u=batch.series(plant.Input, inputs, controls, space, layout),
             w=batch.series(plant.Disturbance, "disturbances", disturbances, space, layout),
-            p=self.own_params if params is None else self.parameters(params),
+            p=p,
         )
         if self.engines.channels:
             # The kernel looks at what acts; here the last ones act in a later rollout.
@@ -188,7 +190,10 @@ class Runner:
             before,
             batch.rows(plant.Input, self.engines.inputs, controls, space, shape),
             batch.rows(plant.Disturbance, "disturbances", w, space, shape),
-            p if p.shape[1] == 1 else batch.rows(plant.Params, "params", p[0], space, shape),
+            # Looked at already, and once per vehicle, not per state: not to be looked at again.
+            p
+            if p.shape[1] == 1
+            else batch.rows(plant.Params, "params", p[0], space, shape, masked=True),
         ]
         # A closed loop asks its policy for the command, and that may depend on the step.
         if plant.outputs.inputs[-1].name == "dt":

@@ -28,6 +28,9 @@ EXPLICIT, IMPLICIT = "rk4", "radau"
 """What "auto" chooses between."""
 LONG: s = 0.02
 """Step above which the implicit method makes more iterations, as it starts further from the end."""
+MORE_ITERATIONS = 4
+SAME = 1.01
+"""Ratio of the longest steps at two speeds up to which they count as equal."""
 
 
 def chosen(
@@ -51,10 +54,16 @@ def chosen(
 def automatic(vehicle: Vehicle, dt: s, substeps: int = 1) -> Integrator:
     """RK4 where it is stable at every speed of the vehicle, else Radau IIA."""
     explicit = integrate.get(EXPLICIT)
-    shortest = min((at.longest for at in stable_steps(vehicle, explicit)), default=np.inf)
-    if dt / substeps <= shortest:
+    longest = [at.longest for at in stable_steps(vehicle, explicit)] or [np.inf]
+    if dt / substeps <= min(longest):
         return explicit
-    return integrate.get(IMPLICIT, **({"iterations": 4} if dt / substeps > LONG else {}))
+    # Actuators are as fast at every speed. Where the fast modes are those of tyres, they change
+    # within a step, and the iterations have further to go.
+    if max(longest) > SAME * min(longest):
+        return integrate.get(IMPLICIT, iterations=MORE_ITERATIONS)
+    return integrate.get(
+        IMPLICIT, **({"iterations": MORE_ITERATIONS} if dt / substeps > LONG else {})
+    )
 
 
 def takes(vehicle: Vehicle, integrator: str, dt: s) -> bool:

@@ -1,22 +1,50 @@
-"""Whether a vehicle can be in the state it is started in: its steering, and its speed."""
+"""Starts of a vehicle: what a few fields stand for, and whether it can be in such a state."""
 
 from __future__ import annotations
 
 import operator
+from collections.abc import Mapping
 from functools import reduce
+from math import isfinite
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from .. import record
+from ..arrays import AnyArray
 from ..errors import InvalidValue
 from ..model import Vehicle
+from ..units import m_s, s
+from . import batch
 
-SLACK = 1e-6
-"""Share of a limit that a start may be beyond it: single precision rounds by less."""
+OVERSHOOT: s = 0.1
+"""A step that begins below a limit of speed may end above it, by the acceleration over so long a
+step; and whatever a vehicle was simulated to it can be started from."""
+LITTLE: m_s = 0.1
+"""The same where no acceleration is known."""
 INNER_WHEEL = 0.25
-"""The same of steering, whose limit may be that of a wheel in the middle: the one on the inside of
-a bend is turned further."""
+"""Share of a limit of steering that a start may be beyond it: the limit may be that of a wheel in
+the middle, and the one on the inside of a bend is turned further."""
+
+
+def settled(vehicle: Vehicle | None, start: Any, params: AnyArray, layout: str = "aos") -> Any:
+    """What a start by names or as a record stands for, as in `Simulator.reset`: states with
+    dependent fields made consistent, (B, nx), or (nx, B) in the layout "soa", where the parameters
+    are (1, B, np).
+
+    Arrays are whole states, and taken as they are. A plant that was loaded knows no dependent
+    fields.
+    """
+    if vehicle is None or not isinstance(start, (Mapping, vehicle.State)):
+        return start
+    model = vehicle.model
+    start = record.build(model.State, start)
+    if model.settle is None:
+        return start
+    rows = batch.on_host(params)[0].astype(float)
+    p = record.unflatten(model.Params, list(rows.T))
+    columns = np.broadcast_arrays(*record.flatten(model.settle(start, p)), np.empty(len(rows)))
+    return np.stack(columns[:-1], axis=-1 if layout == "aos" else 0)
 
 
 def check_start(vehicle: Vehicle, start: Any, of: str = "") -> None:
@@ -31,11 +59,16 @@ def check_start(vehicle: Vehicle, start: Any, of: str = "") -> None:
     many = not isinstance(start, model.State)
     x = record.unflatten(model.State, list(start.T)) if many else start
     u, limits = record.at_rest(model.Input), vehicle.limits
-    speed, ends = model.body.speed_of(x, u, p), (limits.v_min, limits.v_max)
-    looks = [_Look("velocity along the vehicle", "m/s", speed, *ends, SLACK)]
-    if model.body.steer is not None:
+    looks: list[_Look] = []
+    if "v" not in limits.not_kept:
+        speed, ends = model.body.speed_of(x, u, p), (limits.v_min, limits.v_max)
+        slack = OVERSHOOT * limits.a_max if isfinite(limits.a_max) else LITTLE
+        looks.append(_Look("velocity along the vehicle", "m/s", speed, *ends, slack))
+    if model.body.steer is not None and "steer" not in limits.not_kept:
         angle, end = model.body.steer(x, u, p), limits.steer_max
-        looks.append(_Look("steering angle", "rad", angle, -end, end, INNER_WHEEL))
+        looks.append(_Look("steering angle", "rad", angle, -end, end, INNER_WHEEL * end))
+    if not looks:
+        return
     # A GPU is asked once for all of them.
     if bool(np.any(reduce(operator.or_, (look.outside for look in looks)))):
         raise next(look for look in looks if bool(np.any(look.outside))).mistake(of)
@@ -53,8 +86,7 @@ class _Look(NamedTuple):
 
     @property
     def outside(self) -> Any:
-        low = self.low - self.slack * abs(self.low)
-        return (self.value < low) | (self.value > self.high + self.slack * abs(self.high))
+        return (self.value < self.low - self.slack) | (self.value > self.high + self.slack)
 
     def mistake(self, of: str) -> InvalidValue:
         """The error for the first that is outside."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any, NamedTuple, Self, cast, overload
 
 import numpy as np
@@ -214,5 +214,17 @@ class Table:
                 f"slice {part.start}:{part.stop} takes none of the {len(self)} samples; "
                 "a trajectory has at least one"
             )
-        columns = tuple(c._replace(values=c.values[part]) for c in self.columns)
-        return replace(self, t=self.t[part], columns=columns)
+        columns = tuple(Column(*c[:3], c.values[part]) for c in self.columns)
+        # Whatever a part of a table could be refused for, the table would have been.
+        taken = object.__new__(type(self))
+        taken.__dict__.update(
+            t=self.t[part],
+            columns=columns,
+            name=self.name,
+            meta=dict(self.meta),
+            error=self.error,
+            State=self.State,
+            Point=self.Point,
+            _index={column.name: column for column in columns},
+        )
+        return taken

@@ -12,6 +12,7 @@ from math import ceil
 from typing import Any
 
 from ...body import Pose
+from ...brief import brief_repr
 from ...checks import finite, one_of, positive
 from ...errors import SkidpadError
 from ...model import Vehicle
@@ -45,6 +46,8 @@ class Brains2:
         node: its node.
         compat: None, or "upstream" to repeat the program, errors included.
     """
+
+    __repr__ = brief_repr
 
     def __init__(self, node: Node, *, compat: str | None = None) -> None:
         one_of("compat", compat, (None, "upstream"))

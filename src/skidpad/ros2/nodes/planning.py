@@ -29,8 +29,10 @@ from ..transport import DEFAULT, LATCHED
 from .hot_topic import STAMP, HotTopic, inside
 from .placing import Placing
 from .planning_messages import ONE, ReportTopics, header
-from .planning_names import launch_remaps
+from .planning_names import NAME, NAMESPACE, launch_remaps
 from .planning_parameters import converter_for, declare_all, simulator_maker
+
+__all__ = ["NAME", "NAMESPACE", "Planning", "program"]
 
 _COMMANDS = DEFAULT._replace(depth=100)
 """In lock-step every command counts, so none may push out another."""
@@ -297,3 +299,8 @@ def _command_of(message: Any) -> ControlCommand:
     return ControlCommand(
         longitudinal.velocity, longitudinal.acceleration, message.lateral.steering_tire_angle
     )
+
+
+def program(node: Node, **options: Any) -> Planning:
+    """The program of `skidpad ros2 planning`; for the options see `Planning`."""
+    return Planning(node, **options)

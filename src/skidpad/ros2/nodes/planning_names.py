@@ -8,8 +8,10 @@ from __future__ import annotations
 from ...checks import one_of
 from ..names import Remap
 
-NODE, NAMESPACE = "simple_planning_simulator", "/simulation"
-"""What the launch file calls the node."""
+NAME = "simple_planning_simulator"
+"""Of the node."""
+NAMESPACE = "/simulation"
+"""That the launch file puts it into."""
 
 _ALWAYS = {
     "input/vector_map": "/map/vector_map",

@@ -19,6 +19,8 @@ from ...files import replacing
 from ...model import Vehicle
 from ...ros_messages import MessageType, declare
 
+__all__ = ["PACKAGE", "field_names", "interface", "type_name", "write_package"]
+
 PACKAGE = "skidpad_msgs"
 """The package of these types."""
 PARTS = ("State", "Input", "Outputs")

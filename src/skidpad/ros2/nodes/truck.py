@@ -10,6 +10,7 @@ from math import sqrt
 from typing import Any
 
 from ...body import Pose
+from ...brief import brief_repr
 from ...checks import not_negative, one_of, positive
 from ...compat.truck import Engine, Noise
 from ...units import s
@@ -36,6 +37,8 @@ class Truck:
             machine's.
         compat: None, or "upstream" to repeat the program, errors included.
     """
+
+    __repr__ = brief_repr
 
     def __init__(self, node: Node, *, compat: str | None = None) -> None:
         one_of("compat", compat, (None, "upstream"))

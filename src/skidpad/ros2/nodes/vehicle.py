@@ -20,6 +20,8 @@ from .set_pose import planar_pose, serve_set_pose
 from .vehicle_commands import Commands
 from .vehicle_topics import BodyTopics, RecordTopics, stamp_of
 
+__all__ = ["SingleVehicle", "program"]
+
 
 class SingleVehicle:
     """The program of the node.
@@ -85,6 +87,11 @@ class SingleVehicle:
             raise InvalidValue(f"{vehicle.name} has no body that could be put somewhere else")
         at_rest = Velocity(0.0, 0.0, 0.0)
         simulator.reset(body.placed(simulator.state, pose, at_rest, vehicle.params))
+
+
+def program(node: Node, name: str, *, compat: str | None = None) -> SingleVehicle:
+    """The program of `skidpad ros2 vehicle NAME`."""
+    return SingleVehicle(node, name, compat=compat)
 
 
 def _numbers(node: Node, group: str, default: Any) -> dict[str, float]:

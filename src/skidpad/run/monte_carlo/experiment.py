@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ... import record
-from ...arrays import Array, Mask
+from ...arrays import AnyArray, Array, Mask
 from ...compile.cpu import RolloutArrays
 from ...errors import InvalidValue, SimulationDiverged
 from ...random import Draw, UncertaintyModel
@@ -67,8 +67,9 @@ class Experiment:
 
     def moments(self, runs: Runs) -> Iterator[Moment]:
         """The start, and the runs after every step."""
-        x, pending, params = self._start_states(runs), None, self.parameters(runs)
-        self._check(x, params)
+        x, pending, named = self._start_states(runs), None, self.parameters(runs)
+        params = None if named is None else self.runner.parameters(named)
+        self._check(x, named, params)
         disturbance_memory, noise_memory = self.disturbance.start(len(runs)), None
         if self.noise is not None:
             noise_memory = self.noise.start(len(runs))
@@ -88,11 +89,11 @@ class Experiment:
                 raise self._named(error, runs, step) from error
         yield Moment(self.steps, x, None, None)
 
-    def _check(self, x: Array, params: dict[str, Array] | None) -> None:
+    def _check(self, x: Array, named: Mapping[str, Array] | None, params: AnyArray | None) -> None:
         """Raise for a start, inputs or parameters that cannot be meant."""
-        p = self.runner.own_params if params is None else self.runner.parameters(params)
+        p = self.runner.own_params if params is None else params
         arrays = RolloutArrays(x.T[None], self.inputs, np.empty((1, 1, 0)), p)
-        own = params is None or all(name.startswith("policy.") for name in params)
+        own = named is None or all(name.startswith("policy.") for name in named)
         self.runner.plausible.check(arrays, own_params=own)
 
     def draw(self, channel: str, runs: Runs, step: int) -> Draw:
@@ -122,7 +123,7 @@ class Experiment:
         return columns or None
 
     def _advanced(
-        self, x: Array, u: Array, w: Array, params: dict[str, Array] | None, pending: Array | None
+        self, x: Array, u: Array, w: Array, params: AnyArray | None, pending: Array | None
     ) -> tuple[Array, Array | None]:
         """The states (nx, runs) after a step and the commands (rows, runs or 1, nu) that have not
         acted by then; runs that diverged before stay NaN."""
@@ -133,10 +134,14 @@ class Experiment:
         arguments = self.runner.arguments(
             x[:, rows],
             (u if len(u) == 1 else u[rows]).T,
-            params and {n: v if len(v) == 1 else v[rows] for n, v in params.items()},
+            None,
             w[rows].T if w.shape[1] else None,
             "soa",
         )
+        if params is not None:
+            some = params.shape[1] > 1 and not isinstance(rows, slice)
+            own = params[:, self.runner.space.xp.asarray(rows)] if some else params
+            arguments = arguments._replace(p=own)
         if pending is not None and pending.shape[1] > 1:
             pending = pending[:, rows]
         queue = self.runner.queue(arguments, pending)

@@ -21,6 +21,7 @@ from ...progress import Choice
 from ...random import NoUncertainty, UncertaintyModel
 from .. import batch
 from ..runner import Runner
+from ..start import settled
 from .experiment import Experiment, checked_model, input_rows
 from .result import MonteCarlo
 from .tally import Quantity, Tally
@@ -134,7 +135,9 @@ def _start(runner: Runner, x0: Any) -> Array | UncertaintyModel:
     State = runner.plant.State
     if isinstance(x0, UncertaintyModel):
         return checked_model("x0", x0, State, "the state")
-    return batch.states(State, x0, batch.Space.of("cpu", runner.settings.precision), "aos")[0]
+    # The parameters that differ between runs are drawn later; a start is that of the vehicle's own.
+    whole = settled(runner.plant.vehicle, x0, runner.own_params)
+    return batch.states(State, whole, batch.Space.of("cpu", runner.settings.precision), "aos")[0]
 
 
 def _memory(policy: Policy | None) -> Array:

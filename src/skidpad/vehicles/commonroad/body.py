@@ -90,9 +90,16 @@ def limits(p: Any) -> Limits:
     )
 
 
+def spinning_limits(p: Any) -> Limits:
+    """Of STD and MB: wheels that spin faster than the road passes go on pulling, and backwards
+    nothing keeps them from spinning."""
+    return replace(limits(p), not_kept=("v",))
+
+
 def bicycle_limits(p: Any) -> Limits:
     """Of the bicycles, which leave it to the controller to keep to them."""
     return Limits(
+        not_kept=("steer",),
         steer_max=p.steer_max,
         steer_rate_max=p.steer_rate_max,
         a_max=p.a_long_max,
@@ -213,6 +220,7 @@ def rolling_body() -> Body:
 def slipping_body(
     geometry: Callable[[Any], Geometry],
     velocity: Callable[[Any, Any, Any], Velocity] = slipping_velocity,
+    limits: Callable[[Any], Limits] = limits,
 ) -> Body:
     """The body of ST or STD."""
     return sliding_car(
@@ -246,7 +254,7 @@ def springs_body(velocity: Callable[[Any, Any, Any], Velocity] = springs_velocit
         acceleration=None,
         placed=springs_placed,
         geometry=springs_geometry,
-        limits=limits,
+        limits=spinning_limits,
         command=car_command,
         on_ground=on_slope("v_x", "v_y", "v_y_f", "v_y_r"),
         gravity="g",

@@ -12,7 +12,7 @@ from dataclasses import replace
 from ...components.additive_disturbance import additive
 from ...components.centre_track import path_acceleration
 from ...model import Model, NoDisturbance
-from .body import on_spinning_wheels, slipping_body
+from .body import on_spinning_wheels, slipping_body, spinning_limits
 from .factory import VEHICLE_MODELS, CommonRoadFactory
 from .records import CarInput
 from .std_motion import Motion, motion, rolling_wheels
@@ -44,7 +44,7 @@ def _model(move: Callable[[State, CarInput, Params], Motion]) -> Model:
             Outputs=Outputs,
             derivative=derivative,
             outputs=outputs,
-            body=slipping_body(on_spinning_wheels),
+            body=slipping_body(on_spinning_wheels, limits=spinning_limits),
             mirror_odd={"omega_f": False, "omega_r": False},
             summary="CommonRoad STD: single track with spinning wheels, drifts",
         )
@@ -54,7 +54,7 @@ def _model(move: Callable[[State, CarInput, Params], Motion]) -> Model:
 MODEL = replace(_model(motion), settle=rolling_wheels)
 UPSTREAM_MODEL = replace(
     _model(upstream_motion),
-    body=slipping_body(on_spinning_wheels, upstream_velocity),
+    body=slipping_body(on_spinning_wheels, upstream_velocity, spinning_limits),
     reproduces=VEHICLE_MODELS,
     exempt={
         "mirror": "one tyre per axle, which pulls to its side under drive or brake",

@@ -1,0 +1,180 @@
+"""The transport over rclpy, where a ROS 2 installation is sourced.
+
+It takes whatever middleware that installation has, and its message packages. rclpy cannot be had
+outside of ROS, so this file is tested against a stand-in with its signatures and rules only
+(github.com/ros2/rclpy, December 2024).
+"""
+
+from __future__ import annotations
+
+import importlib
+import threading
+from collections import deque
+from collections.abc import Callable
+from contextlib import suppress
+from typing import Any
+
+from ..errors import InvalidValue, MissingExtra
+from ..ros_messages import MessageType, ServiceType
+from .transport import Data, Identity, Qos, Reply
+
+_PATIENCE = 0.5
+"""How long the thread waits before it looks whether it should end, in s."""
+
+
+class RclpyPublisher:
+    """Writes messages of one type to one topic."""
+
+    def __init__(self, publisher: Any) -> None:
+        self._publisher = publisher
+
+    def write(self, cdr: Data) -> None:
+        """Send a message as the bytes it is."""
+        self._publisher.publish(bytes(cdr))
+
+    @property
+    def readers(self) -> int:
+        """How many subscriptions there are at the moment."""
+        return self._publisher.get_subscription_count()
+
+
+class RclpyTransport:
+    """A node of rclpy in a context of its own, with one thread that takes what arrives."""
+
+    def __init__(self, identity: Identity) -> None:
+        self._rclpy = _imported("rclpy")
+        self._context = _imported("rclpy.context").Context()
+        signals = _imported("rclpy.signals").SignalHandlerOptions
+        # No arguments: without a list rclpy would read those of the process.
+        self._rclpy.init(args=[], context=self._context, signal_handler_options=signals.NO)
+        self._node = self._rclpy.create_node(
+            identity.name,
+            context=self._context,
+            namespace=identity.namespace,
+            use_global_arguments=False,
+            # Logs and parameters are the business of the node on top of this, as everywhere.
+            enable_rosout=False,
+            start_parameter_services=False,
+        )
+        self.identity = identity
+        self.closed = False
+        self._unsaid: deque[str] = deque()
+        self._said: set[str] = set()
+        self._executor = _imported("rclpy.executors").SingleThreadedExecutor(context=self._context)
+        self._executor.add_node(self._node)
+        self._thread = threading.Thread(target=self._spin, name="rclpy", daemon=True)
+        self._thread.start()
+
+    def publisher(self, topic: str, type_: MessageType, qos: Qos) -> RclpyPublisher:
+        """What writes to a topic."""
+        return RclpyPublisher(
+            self._node.create_publisher(_class(type_.name), topic, self._profile(qos))
+        )
+
+    def subscribe(
+        self, topic: str, type_: MessageType, qos: Qos, callback: Callable[[bytes], None]
+    ) -> None:
+        """Hand the bytes of every message of a topic to a function, in the thread of rclpy."""
+
+        def take(data: bytes) -> None:
+            self._guarded(topic, callback, data)
+
+        profile = self._profile(qos)
+        self._node.create_subscription(_class(type_.name), topic, take, profile, raw=True)
+
+    def serve(self, name: str, type_: ServiceType, handler: Callable[[bytes, Reply], None]) -> None:
+        """Hand every request of a service to a function, with what sends its response."""
+        kind = _class(type_.name)
+        serialization, future = _imported("rclpy.serialization"), _imported("rclpy.task").Future
+        # In the usual group everything else would wait until the response is there.
+        group = _imported("rclpy.callback_groups").ReentrantCallbackGroup()
+
+        async def take(request: Any, _: Any) -> Any:
+            answer = future()
+            # The thread looks at what waits only when something arrives, or it is woken.
+            answer.add_done_callback(lambda _: self._executor.wake())
+
+            def reply(cdr: Data) -> None:
+                if not (self.closed or answer.done()):
+                    response = serialization.deserialize_message(bytes(cdr), kind.Response)
+                    answer.set_result(response)
+
+            self._guarded(name, handler, serialization.serialize_message(request), reply)
+            return await answer
+
+        self._node.create_service(kind, name, take, callback_group=group)
+
+    def announce(self) -> None:
+        """Nothing: rclpy tells of every endpoint when it is made."""
+
+    def warnings(self) -> list[str]:
+        """What a user should know and has not been told."""
+        if not self.closed:
+            own = (self.identity.name, self.identity.namespace)
+            if self._node.get_node_names_and_namespaces().count(own) > 1:
+                self._warn("another node", f"there is another node {self.identity.full}")
+        told: list[str] = []
+        while self._unsaid:
+            told.append(self._unsaid.popleft())
+        return told
+
+    def close(self) -> None:
+        """Leave; tells the others."""
+        if self.closed:
+            return
+        self.closed = True
+        self._executor.wake()
+        if threading.current_thread() is not self._thread:
+            self._thread.join()
+        self._executor.shutdown()
+        self._node.destroy_node()
+        self._context.try_shutdown()
+
+    def _spin(self) -> None:
+        # Whoever shuts the context down from outside ends this too.
+        with suppress(_imported("rclpy.executors").ExternalShutdownException):
+            while not self.closed:
+                self._executor.spin_once(timeout_sec=_PATIENCE)
+
+    def _profile(self, qos: Qos) -> Any:
+        module = _imported("rclpy.qos")
+        reliability, durability = module.ReliabilityPolicy, module.DurabilityPolicy
+        return module.QoSProfile(
+            history=module.HistoryPolicy.KEEP_LAST,
+            depth=qos.depth,
+            reliability=reliability.RELIABLE if qos.reliable else reliability.BEST_EFFORT,
+            durability=durability.TRANSIENT_LOCAL if qos.latched else durability.VOLATILE,
+        )
+
+    def _guarded(self, name: str, function: Callable[..., None], *arguments: Any) -> None:
+        # An exception would end the thread of rclpy and with it every other callback.
+        try:
+            function(*arguments)
+        except Exception as error:
+            self._warn(name, f"{name}: what takes its messages failed: {error!r}")
+
+    def _warn(self, about: str, text: str) -> None:
+        if about not in self._said:
+            self._said.add(about)
+            self._unsaid.append(text)
+
+
+def _imported(module: str) -> Any:
+    try:
+        return importlib.import_module(module)
+    except ImportError as error:
+        raise MissingExtra(
+            f"The transport rclpy needs {module}, which comes with ROS 2: source its setup file, "
+            "or take the transport cyclonedds or zenoh"
+        ) from error
+
+
+def _class(name: str) -> Any:
+    """The class that rclpy has for a type: "nav_msgs/msg/Odometry"."""
+    package, kind, title = name.split("/")
+    try:
+        return getattr(importlib.import_module(f"{package}.{kind}"), title)
+    except (ImportError, AttributeError) as error:
+        raise InvalidValue(
+            f"the sourced ROS 2 has no type {name}: install or source its package {package}"
+        ) from error

@@ -1,0 +1,308 @@
+"""The transport over zenoh, in the format of rmw_zenoh.
+
+Each subscription and service has a channel that keeps its last messages, as its quality of service
+says, and a thread that hands them on. So a flood is forgotten in the library and never grows.
+"""
+
+from __future__ import annotations
+
+import atexit
+import threading
+import time
+from collections import deque
+from collections.abc import Callable
+from contextlib import suppress
+from itertools import count
+from typing import TYPE_CHECKING, Any
+
+from ..brief import shortened
+from ..errors import InvalidValue
+from ..extras import require
+from ..ros_messages import MessageType, ServiceType
+from .transport import DEFAULT, Data, Identity, Qos, Reply
+from .zenoh_graph import Graph
+from .zenoh_names import (
+    NODE,
+    PUBLISHER,
+    SERVICE,
+    SUBSCRIPTION,
+    Endpoint,
+    Tokens,
+    attachment,
+    endpoint,
+    gid,
+    read_attachment,
+    shown,
+    tokens_of,
+)
+from .zenoh_session import domain_id, open_session, places, session_settings
+
+if TYPE_CHECKING:
+    import zenoh
+
+ROUTER_PATIENCE = 3.0
+"""How long a session may be alone before the user is told, in s."""
+_REQUESTS = 1000
+"""Requests of one service that wait at most; the oldest are forgotten."""
+_TOKENS = 10_000
+"""Tokens that wait to be read; zenoh waits when there are more."""
+_HEARTBEAT = 0.5
+"""How often late joiners are told of latched messages that they missed, in s; of rmw_zenoh."""
+_SMALLEST = 5
+"""Bytes of a message: four of header, and no message is empty."""
+
+
+class ZenohPublisher:
+    """Writes messages of one type to one topic."""
+
+    def __init__(
+        self, transport: ZenohTransport, publisher: Any, end: Endpoint, gid: bytes
+    ) -> None:
+        self._transport = transport
+        self._put = publisher.put
+        self._end = end
+        self._gid = gid
+        self._numbers = count(1)
+
+    def write(self, cdr: Data) -> None:
+        """Send a message; when the network is congested it is dropped."""
+        data = bytes(cdr) if isinstance(cdr, memoryview) else cdr
+        about = attachment(next(self._numbers), time.time_ns(), self._gid)
+        try:
+            self._put(data, attachment=about)
+        except self._transport.error:
+            if not self._transport.closed:
+                raise
+
+    @property
+    def readers(self) -> int:
+        """How many subscriptions of this topic and type there are, own ones too."""
+        return self._transport.graph.subscriptions(self._end)
+
+
+class ZenohTransport:
+    """A node's connection to others on zenoh. `ROS_DOMAIN_ID`, `ZENOH_SESSION_CONFIG_URI`,
+    `ZENOH_CONFIG_OVERRIDE` and `ROS_DISTRO` (for Humble's keys) are read when it is made."""
+
+    def __init__(self, identity: Identity) -> None:
+        self._zenoh = require("zenoh", purpose="The transport zenoh")
+        self.error: type[Exception] = self._zenoh.ZError
+        self.identity = identity
+        self.domain = domain_id()
+        self.closed = False
+        self.malformed = 0
+        """Messages and requests that were dropped because they were none."""
+        self.graph = Graph()
+        config = session_settings()
+        self._places = places(config)
+        self._session: zenoh.Session = open_session(config)
+        self._opened: float | None = time.monotonic()
+        self._tokens = Tokens(self.domain, str(self._session.zid()), identity)
+        self._unsaid: deque[str] = deque()
+        self._said: set[str] = set()
+        self._unannounced: list[str] = [self._tokens.node]
+        self._announced: list[zenoh.LivelinessToken] = []
+        self._numbers = count(1)
+        self._kept: list[Any] = []
+        """What zenoh would undeclare if nobody held it."""
+        self._threads: list[threading.Thread] = []
+        # A thread that waits in zenoh must not be there when the interpreter ends.
+        atexit.register(self.close)
+        channel = self._zenoh.handlers.FifoChannel(_TOKENS)
+        self._read(
+            self._session.liveliness().declare_subscriber(
+                tokens_of(self.domain), channel, history=True
+            ),
+            self._token_changed,
+        )
+
+    def publisher(self, topic: str, type_: MessageType, qos: Qos) -> ZenohPublisher:
+        """What writes to a topic."""
+        end = endpoint(topic, type_)
+        reliability = self._zenoh.Reliability
+        options: dict[str, Any] = {
+            "congestion_control": self._zenoh.CongestionControl.DROP,
+            "reliability": reliability.RELIABLE if qos.reliable else reliability.BEST_EFFORT,
+        }
+        key = end.key(self.domain)
+        if qos.latched:
+            publisher = self._latched_publisher(key, qos, options)
+        else:
+            publisher = self._session.declare_publisher(key, **options)
+        self._kept.append(publisher)
+        return ZenohPublisher(self, publisher, end, gid(self._token(PUBLISHER, end, qos)))
+
+    def subscribe(
+        self, topic: str, type_: MessageType, qos: Qos, callback: Callable[[bytes], None]
+    ) -> None:
+        """Hand the bytes of every message of a topic to a function, in a thread of its own."""
+        end = endpoint(topic, type_)
+        channel = self._zenoh.handlers.RingChannel(max(1, qos.depth))
+        key = end.key(self.domain)
+        if qos.latched:
+            subscriber = self._latched_subscriber(key, qos, channel)
+        else:
+            subscriber = self._session.declare_subscriber(key, channel)
+
+        def take(sample: zenoh.Sample) -> None:
+            if sample.kind == self._zenoh.SampleKind.PUT:
+                data = sample.payload.to_bytes()
+                _checked(data, sample.attachment)
+                callback(data)
+
+        self._read(subscriber, take, topic)
+        self._token(SUBSCRIPTION, end, qos)
+
+    def serve(self, name: str, type_: ServiceType, handler: Callable[[bytes, Reply], None]) -> None:
+        """Hand every request of a service to a function, with what sends its response."""
+        end = endpoint(name, type_)
+        key = end.key(self.domain)
+        channel = self._zenoh.handlers.RingChannel(_REQUESTS)
+
+        def take(query: zenoh.Query) -> None:
+            data = query.payload.to_bytes() if query.payload is not None else b""
+            try:
+                sender = _checked(data, query.attachment)
+            except InvalidValue as error:
+                with query:
+                    query.reply_err(str(error))
+                raise
+            # Held by the reply alone: who forgets it leaves the client without waiting for more.
+            open_query = [query]
+
+            def reply(cdr: Data) -> None:
+                about = attachment(sender.sequence, time.time_ns(), sender.gid)
+                # A second reply or one after the end is none.
+                with suppress(IndexError, self.error), open_query.pop() as asked:
+                    asked.reply(key, bytes(cdr), attachment=about)
+
+            handler(data, reply)
+
+        self._read(self._session.declare_queryable(key, channel, complete=True), take, name)
+        self._token(SERVICE, end, DEFAULT)
+
+    def announce(self) -> None:
+        """Tell the graph of the node and its endpoints; again after any were added."""
+        while self._unannounced:
+            token = self._session.liveliness().declare_token(self._unannounced[0])
+            self._announced.append(token)
+            del self._unannounced[0]
+
+    def warnings(self) -> list[str]:
+        """What a user should know and has not been told."""
+        self._look_for_router()
+        told: list[str] = []
+        while self._unsaid:
+            told.append(self._unsaid.popleft())
+        return told
+
+    def close(self) -> None:
+        """Leave; tells the others. Requests that wait are left without response."""
+        if self.closed:
+            return
+        self.closed = True
+        atexit.unregister(self.close)
+        for token in reversed(self._announced):
+            token.undeclare()
+        self._session.close()
+        self._kept.clear()
+        for thread in self._threads:
+            if thread is not threading.current_thread():
+                thread.join()
+
+    def _latched_publisher(self, key: str, qos: Qos, options: dict[str, Any]) -> Any:
+        ext = self._zenoh.ext
+        if qos.reliable:
+            options["sample_miss_detection"] = ext.MissDetectionConfig(
+                heartbeat=None, sporadic_heartbeat=_HEARTBEAT
+            )
+        cache = ext.CacheConfig(max_samples=max(1, qos.depth))
+        return ext.declare_advanced_publisher(
+            self._session, key, cache=cache, publisher_detection=True, **options
+        )
+
+    def _latched_subscriber(self, key: str, qos: Qos, channel: Any) -> Any:
+        ext = self._zenoh.ext
+        history = ext.HistoryConfig(detect_late_publishers=True, max_samples=max(1, qos.depth))
+        recovery = ext.RecoveryConfig(periodic_queries=None, heartbeat=True)
+        return ext.declare_advanced_subscriber(
+            self._session,
+            key,
+            channel,
+            history=history,
+            recovery=recovery if qos.reliable else None,
+            subscriber_detection=True,
+        )
+
+    def _token(self, kind: str, end: Endpoint, qos: Qos) -> str:
+        """The token of a new endpoint, which the next `announce` declares."""
+        text = self._tokens.endpoint(next(self._numbers), kind, end, qos)
+        self._unannounced.append(text)
+        return text
+
+    def _read(self, source: Any, take: Callable[[Any], None], name: str = "graph") -> None:
+        """Start the thread that hands what a channel gets to a function."""
+        # Not the methods of the source: they would lock it, and it could not be undeclared.
+        channel = source.handler
+        self._kept.append(source)
+
+        def run() -> None:
+            with suppress(self.error):
+                while True:
+                    item = channel.recv()
+                    # More that is there is taken without giving the interpreter away.
+                    while item is not None:
+                        self._take(take, item, name)
+                        item = channel.try_recv()
+
+        thread = threading.Thread(target=run, name=f"zenoh {name}", daemon=True)
+        self._threads.append(thread)
+        thread.start()
+
+    def _take(self, take: Callable[[Any], None], item: Any, name: str) -> None:
+        try:
+            take(item)
+        except InvalidValue as error:
+            self.malformed += 1
+            self._warn(name, f"{name}: a message was dropped, and so are others like it: {error}")
+        except Exception as error:
+            self._warn(f"{name} failed", f"{name}: what takes its messages failed: {error!r}")
+
+    def _token_changed(self, sample: zenoh.Sample) -> None:
+        alive = sample.kind == self._zenoh.SampleKind.PUT
+        token = self.graph.change(str(sample.key_expr), alive=alive)
+        if token is None or not alive or token.kind != NODE:
+            return
+        if token.identity.full == self.identity.full and token.session != self._tokens.session:
+            self._warn(
+                "another node",
+                f"there is another node {self.identity.full} in domain {self.domain}: give one of "
+                "them another name, or both get the commands and write the states",
+            )
+
+    def _look_for_router(self) -> None:
+        if self.closed or self._opened is None:
+            return
+        info = self._session.info
+        if info.routers_zid() or info.peers_zid():
+            self._opened = None
+        elif time.monotonic() > self._opened + ROUTER_PATIENCE:
+            self._opened = None
+            self._warn(
+                "router",
+                f"no zenoh router answers at {self._places}, so nobody hears this node; it keeps "
+                "trying. Start one: ros2 run rmw_zenoh_cpp rmw_zenohd",
+            )
+
+    def _warn(self, about: str, text: str) -> None:
+        """Put a warning into what is told; once about each thing."""
+        if about not in self._said:
+            self._said.add(about)
+            self._unsaid.append(shortened(text, 400))
+
+
+def _checked(data: bytes, about: zenoh.ZBytes | None) -> Any:
+    """Who sent a message; raises for what none of rmw_zenoh has sent."""
+    if len(data) < _SMALLEST:
+        raise InvalidValue(f"payload {shown(data)} has less than a header and a byte")
+    return read_attachment(None if about is None else about.to_bytes())

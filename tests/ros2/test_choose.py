@@ -1,0 +1,100 @@
+"""Which middleware is taken: what is asked for, what the peers speak, what is there."""
+
+from __future__ import annotations
+
+import sys
+from types import ModuleType
+from typing import Any
+
+import pytest
+
+from skidpad.errors import InvalidValue, MissingExtra
+from skidpad.ros2 import choose
+from skidpad.ros2.transport import Identity
+
+WHO = Identity("sim", "/robot")
+CLASSES = {"cyclone": "CycloneTransport", "zenoh": "ZenohTransport", "rclpy": "RclpyTransport"}
+ALL = {"cyclonedds", "zenoh", "rclpy"}
+
+
+@pytest.fixture(autouse=True)
+def noted(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Transports that are only noted; no variable is set."""
+    monkeypatch.delenv("RMW_IMPLEMENTATION", raising=False)
+    for module, name in CLASSES.items():
+        stand_in = ModuleType(module)
+        setattr(stand_in, name, lambda identity, module=module: (module, identity))
+        monkeypatch.setitem(sys.modules, f"skidpad.ros2.{module}", stand_in)
+
+
+def install(monkeypatch: pytest.MonkeyPatch, packages: set[str]) -> None:
+    """Let these be installed, and no others."""
+    monkeypatch.setattr(choose, "_is_installed", lambda package: package in packages)
+
+
+def taken(kind: str = "auto") -> Any:
+    """The module of the transport that is taken."""
+    module, identity = choose.transport(kind, WHO)  # pyright: ignore[reportGeneralTypeIssues]
+    assert identity == WHO
+    return module
+
+
+@pytest.mark.parametrize(
+    ("kind", "module"), [("cyclonedds", "cyclone"), ("zenoh", "zenoh"), ("rclpy", "rclpy")]
+)
+def test_what_is_asked_for_is_taken_whatever_else_is_said(
+    kind: str, module: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("RMW_IMPLEMENTATION", "rmw_connextdds")
+    assert taken(kind) == module
+
+
+@pytest.mark.parametrize(
+    ("implementation", "module"),
+    [
+        ("rmw_zenoh_cpp", "zenoh"),
+        ("rmw_cyclonedds_cpp", "cyclone"),
+        ("rmw_fastrtps_cpp", "cyclone"),
+        ("rmw_connextdds", "rclpy"),
+    ],
+)
+def test_the_variable_of_ros_decides(
+    implementation: str, module: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    install(monkeypatch, ALL)
+    monkeypatch.setenv("RMW_IMPLEMENTATION", implementation)
+    assert taken() == module
+
+
+@pytest.mark.parametrize(
+    ("packages", "module"),
+    [(ALL, "cyclone"), ({"zenoh", "rclpy"}, "zenoh"), ({"rclpy"}, "rclpy")],
+)
+def test_else_what_is_installed(
+    packages: set[str], module: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    install(monkeypatch, packages)
+    assert taken() == module
+
+
+def test_what_nobody_here_speaks_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    install(monkeypatch, {"cyclonedds", "zenoh"})
+    monkeypatch.setenv("RMW_IMPLEMENTATION", "rmw_connextdds")
+    with pytest.raises(InvalidValue, match=r"RMW_IMPLEMENTATION=rmw_connextdds.*rmw_zenoh_cpp"):
+        taken()
+
+
+def test_nothing_installed_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
+    install(monkeypatch, set())
+    with pytest.raises(MissingExtra, match=r'pip install "skidpad\[ros2\]"'):
+        taken()
+
+
+def test_other_names_are_refused() -> None:
+    with pytest.raises(InvalidValue, match="'dds': must be one of auto, cyclonedds, zenoh, rclpy"):
+        taken("dds")
+
+
+def test_packages_are_found_without_being_imported() -> None:
+    assert choose._is_installed("zenoh")
+    assert not choose._is_installed("no_such_package")
