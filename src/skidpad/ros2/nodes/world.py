@@ -5,12 +5,16 @@ docs/ros2_nav2.md has the topics and what differs from upstream.
 
 from __future__ import annotations
 
+import warnings
+from contextlib import suppress
+from math import ceil
 from pathlib import Path
 from typing import Any, Protocol
 
 from ...body import Pose
-from ...errors import InvalidValue
+from ...errors import InvalidValue, SkidpadError
 from ...units import s
+from ...world.errors import WorldWarning
 from ...world.scene.scene import Scene
 from ...world.sensing.not_simulated import NotSimulated
 from ...world.world import World
@@ -31,6 +35,8 @@ from .world_robots import Collision, OwnTrees, Robots, SharedTree
 from .world_sensors import SensorTopic, rigid_of, sensor_topic
 
 __all__ = ["Watch", "WorldProgram", "program"]
+
+_LONGEST_WARM_UP: s = 0.5
 
 
 class Watch(Protocol):
@@ -217,13 +223,26 @@ def program(node: Node, file: Path | None = None, *, seed: int = 0, **options: A
 
     Options are those of `world.xml.load`.
     """
-    return WorldProgram(node, _scene(node, file, seed, options), seed=seed)
+    scene = _scene(node, file, seed, options)
+    _warm_up(scene)
+    return WorldProgram(node, scene, seed=seed)
+
+
+def _warm_up(scene: Scene) -> None:
+    """Let everything be compiled that ticks need: a node that others see does not stall."""
+    periods = [one.period for spec in scene.vehicles for one in spec.sensors]
+    longest = min(max(periods, default=0.0), _LONGEST_WARM_UP)
+    # A world that cannot be made or stepped says so when it is the one that counts.
+    with warnings.catch_warnings(), suppress(SkidpadError):
+        warnings.simplefilter("ignore", WorldWarning)
+        world = World(scene)
+        for _ in range(ceil(longest / world.dt) + 2):
+            world.step()
+        numbers_of(world, corrected=True)
 
 
 def _scene(node: Node, file: Path | None, seed: int, options: dict[str, Any]) -> Scene:
-    import warnings
-
-    from ...world.xml import WorldWarning, load
+    from ...world.xml import load
 
     named = node.parameters.declare("world_file", "" if file is None else str(file), "World file.")
     path = Path(named) if file is None else file
