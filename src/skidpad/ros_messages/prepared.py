@@ -58,6 +58,16 @@ class Prepared:
         dtype = f"<{DTYPES[leaf.base]}"
         return np.frombuffer(self.data, dtype, leaf.length, leaf.begin if leaf.length else 0)
 
+    @property
+    def layout(self) -> tuple[Leaf, ...]:
+        """Where everything is that it holds."""
+        return tuple(self._leaves.values())
+
+    def place(self, path: str) -> tuple[int, str]:
+        """Where a number begins in the data, and its type as NumPy names it."""
+        leaf = self._place(path)
+        return leaf.begin, f"<{DTYPES[leaf.base]}"
+
     def _place(self, path: str) -> Leaf:
         """Where a number is; one of an array too."""
         whole, bracket, index = path.rpartition("[")

@@ -216,15 +216,17 @@ class World:
         """What touched in the last step, one for each two things."""
         return self._encounters.contacts
 
-    def motion(self) -> Any:
-        """Poses x, y, yaw and velocities v_x, v_y, omega of all vehicles in world axes, (B, 6).
+    def motion(self, *, in_world: bool = True) -> Any:
+        """Poses x, y, yaw and velocities v_x, v_y, omega of all vehicles, (B, 6).
 
-        Rows in the order of `vehicles`; the numbers of `WorldVehicle.truth`, for all at once.
+        Velocities are in world axes, or along the vehicles. Rows in the order of `vehicles`; the
+        numbers of `WorldVehicle.truth`, for all at once.
         """
         rows = [np.empty((0, 6))]
         for bodies in self._bodies:
             motion = bodies.motions
-            motion[:, 3], motion[:, 4] = rotated(motion[:, 3], motion[:, 4], motion[:, 2])
+            if in_world:
+                motion[:, 3], motion[:, 4] = rotated(motion[:, 3], motion[:, 4], motion[:, 2])
             rows.append(motion)
         return np.concatenate(rows)
 

@@ -10,7 +10,7 @@ from ..node import Node, Topic
 from ..transport import Qos
 from .hot_topic import STAMP, HotTopic
 
-LOOK: s = 0.25
+LOOK: s = 0.5
 """Within which it is noticed that somebody listens, or no longer does; and how old what is latched
 may be to who comes then."""
 

@@ -5,12 +5,16 @@ docs/ros2_nav2.md has the topics and what differs from upstream.
 
 from __future__ import annotations
 
+import warnings
+from contextlib import suppress
+from math import ceil
 from pathlib import Path
 from typing import Any, Protocol
 
 from ...body import Pose
-from ...errors import InvalidValue
+from ...errors import InvalidValue, SkidpadError
 from ...units import s
+from ...world.errors import WorldWarning
 from ...world.scene.scene import Scene
 from ...world.sensing.not_simulated import NotSimulated
 from ...world.world import World
@@ -19,7 +23,7 @@ from ..node import Node
 from ..transforms import Rigid, tf_message
 from ..transport import LATCHED, TF_STATIC, Qos
 from .set_pose import planar_pose, serve_set_pose
-from .stream import Attention, Audience
+from .stream import Attention
 from .world_commands import Commands
 from .world_log import LogTopics
 from .world_map import map_message, map_of, polygon_message
@@ -27,10 +31,12 @@ from .world_markers import Markers
 from .world_names import AHEAD, MAP, RobotNames, robot_names, tell_changed_names
 from .world_numbers import numbers_of
 from .world_parameters import WorldParameters
-from .world_robot import Robot, Tree
+from .world_robots import Collision, OwnTrees, Robots, SharedTree
 from .world_sensors import SensorTopic, rigid_of, sensor_topic
 
 __all__ = ["Watch", "WorldProgram", "program"]
+
+_LONGEST_WARM_UP: s = 0.5
 
 
 class Watch(Protocol):
@@ -83,16 +89,10 @@ class WorldProgram:
     def _make_topics(self, upstream: bool) -> None:
         node, asked, world = self.node, self._asked, self.world
         localised = asked.do_fake_localization
-        self._robots = [
-            Robot(node, names, self._qos, localised=localised, upstream=upstream)
-            for names in self._names
-        ]
-        groups = [self._names] if asked.shared_tf else [[names] for names in self._names]
-        self._trees = [
-            (Tree(node, them[0].tf, them, localised, asked.publish_tf_odom2baselink), len(them))
-            for them in groups
-            if them
-        ]
+        self._robots = Robots(node, self._names, self._qos, localised=localised, upstream=upstream)
+        self._collisions = [Collision(node, names, self._qos) for names in self._names]
+        Trees = SharedTree if asked.shared_tf else OwnTrees
+        self._trees = Trees(node, self._names, localised, asked.publish_tf_odom2baselink)
         self._commands = [
             Commands(node, names, world.vehicles[names.vehicle]) for names in self._names
         ]
@@ -107,9 +107,7 @@ class WorldProgram:
         ]
         for names in self._names:
             self._make_services(names, localised)
-        streams: list[Audience] = [stream for robot in self._robots for stream in robot.streams]
-        streams += [robot.collision for robot in self._robots]
-        streams += [tree for tree, _ in self._trees]
+        streams = [*self._robots.audiences, *self._trees.audiences, *self._collisions]
         streams += [topic.stream for topic in self._sensors.values()]
         streams += [number for log in self._logs for number in log.numbers]
         self._attention = Attention(node, streams, self._every * self.period)
@@ -197,19 +195,14 @@ class WorldProgram:
     def _publish(self, now: int) -> None:
         self._attention.look()
         stamp, ahead = divmod(now, SECOND), divmod(now + round(AHEAD * SECOND), SECOND)
-        truth, odometry, correction = numbers_of(self.world, corrected=self._corrected)
-        first = 0
-        for tree, count in self._trees:
-            part = slice(first, first + count)
-            tree.publish(stamp, ahead, correction[part], odometry[part])
-            first += count
-        touched, world = self._touched, self.world
-        for robot, at, reckoned in zip(self._robots, truth, odometry, strict=True):
-            robot.publish(stamp, at, reckoned)
-            if robot.collision.wanted:
-                name = robot.names.vehicle
-                robot.collision.publish(name in touched or world.in_collision(name))
-        touched.clear()
+        numbers = numbers_of(self.world, corrected=self._corrected)
+        self._trees.publish(stamp, ahead, numbers)
+        self._robots.publish(stamp, numbers)
+        for collision in self._collisions:
+            if collision.wanted:
+                name = collision.vehicle
+                collision.publish(name in self._touched or self.world.in_collision(name))
+        self._touched.clear()
         for markers in self._markers:
             markers.publish(now)
 
@@ -230,13 +223,26 @@ def program(node: Node, file: Path | None = None, *, seed: int = 0, **options: A
 
     Options are those of `world.xml.load`.
     """
-    return WorldProgram(node, _scene(node, file, seed, options), seed=seed)
+    scene = _scene(node, file, seed, options)
+    _warm_up(scene)
+    return WorldProgram(node, scene, seed=seed)
+
+
+def _warm_up(scene: Scene) -> None:
+    """Let everything be compiled that ticks need: a node that others see does not stall."""
+    periods = [one.period for spec in scene.vehicles for one in spec.sensors]
+    longest = min(max(periods, default=0.0), _LONGEST_WARM_UP)
+    # A world that cannot be made or stepped says so when it is the one that counts.
+    with warnings.catch_warnings(), suppress(SkidpadError):
+        warnings.simplefilter("ignore", WorldWarning)
+        world = World(scene)
+        for _ in range(ceil(longest / world.dt) + 2):
+            world.step()
+        numbers_of(world, corrected=True)
 
 
 def _scene(node: Node, file: Path | None, seed: int, options: dict[str, Any]) -> Scene:
-    import warnings
-
-    from ...world.xml import WorldWarning, load
+    from ...world.xml import load
 
     named = node.parameters.declare("world_file", "" if file is None else str(file), "World file.")
     path = Path(named) if file is None else file

@@ -10,31 +10,28 @@ from typing import NamedTuple
 import numpy as np
 
 from ...arrays import Array
-from ...plane.pose import unrotated
 from ...world.world import World
 
-Rows = list[list[float]]
 _ORIGIN = (0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 1.0)
 
 
 class Numbers(NamedTuple):
-    """Of one moment, in the order of the world's vehicles."""
+    """Of one moment, a row for each of the world's vehicles in their order."""
 
-    truth: Rows
+    truth: Array
     """Position x, y, z, quaternion x, y, z, w, then v_x, v_y and omega along the vehicle."""
-    odometry: Rows
+    odometry: Array
     """Position x, y, quaternion z, w, then v_x and omega."""
-    correction: Rows
+    correction: Array
     """Of the frame `odom` on the map: position x, y, z, quaternion x, y, z, w."""
 
 
 def numbers_of(world: World, *, corrected: bool) -> Numbers:
     """The numbers of this moment; not `corrected`, `odom` lies at the origin of the map."""
-    motion, odometry = world.motion(), world.odometry()
+    motion, odometry = world.motion(in_world=False), world.odometry()
     count, yaw = len(motion), motion[:, 2]
     truth = np.zeros((count, 10))
-    truth[:, :2], truth[:, 9] = motion[:, :2], motion[:, 5]
-    truth[:, 7], truth[:, 8] = unrotated(motion[:, 3], motion[:, 4], yaw)
+    truth[:, :2], truth[:, 7:] = motion[:, :2], motion[:, 3:]
     if world.uneven:
         z, pitch, roll = world.attitudes().T
         truth[:, 2], truth[:, 3:7] = z, quaternions(roll, pitch, yaw)
@@ -50,7 +47,7 @@ def numbers_of(world: World, *, corrected: bool) -> Numbers:
         at = _correction(truth, reckoned)
     else:
         at = _level_correction(truth, reckoned)
-    return Numbers(truth.tolist(), reckoned.tolist(), at.tolist())
+    return Numbers(truth, reckoned, at)
 
 
 def quaternions(roll: Array, pitch: Array, yaw: Array) -> Array:

@@ -57,15 +57,17 @@ class DeadReckoning:
             return
         poses = np.array(self._noted)
         self._noted = [poses[-1]]
-        dx, dy, turn = np.moveaxis(np.diff(poses, axis=0), 2, 0)
-        ahead, left = unrotated(dx, dy, poses[:-1, :, 2])
+        moved = poses[1:] - poses[:-1]
+        ahead, left = unrotated(moved[:, :, 0], moved[:, :, 1], poses[:-1, :, 2])
+        # Poses and steps below each other, added up one after the other, so that the bits do not
+        # depend on when somebody asks.
+        way = np.empty_like(poses)
+        way[0] = self._pose
         k_x, k_y, k_yaw = self._factors.T
-        ahead, left, turn = k_x * ahead, k_y * left, k_yaw * turn
-        # One after the other, so that the bits do not depend on when somebody asks.
-        yaw = np.cumsum(np.concatenate([self._pose[None, :, 2], turn]), axis=0)
-        steps = np.stack(rotated(ahead, left, yaw[:-1]), axis=2)
-        way = np.cumsum(np.concatenate([self._pose[None, :, :2], steps]), axis=0)
-        self._pose = np.column_stack([way[-1], yaw[-1]])
+        way[1:, :, 2] = k_yaw * moved[:, :, 2]
+        yaw = np.cumsum(way[:, :, 2], axis=0)
+        way[1:, :, 0], way[1:, :, 1] = rotated(k_x * ahead, k_y * left, yaw[:-1])
+        self._pose = np.cumsum(way, axis=0)[-1]
 
     def snapshot(self) -> Any:
         """Everything that changes."""
