@@ -28,10 +28,11 @@ from typing import TYPE_CHECKING, Any, Generic, NamedTuple, Self
 
 from . import record
 from .body import Body, Geometry, Limits, Outline, body_of
-from .errors import InvalidValue
+from .errors import InvalidValue, TraceError
 from .extension import outer
 from .linear import Continuous, Discrete, NormalisedAcceleration
 from .signature import Constant
+from .units import m_s
 
 if TYPE_CHECKING:
     from typing_extensions import TypeVar
@@ -114,6 +115,9 @@ class Model(Constant, Generic[X, U, P, Y, W]):
     reset_keeps: tuple[str, ...] = ()
     """State fields that a reset leaves as they are, and "pending" if it leaves the queue of delayed
     commands; for models that reproduce a program which does so."""
+    slowest: m_s = 0.0
+    """Speed from which the equations are meant. A tyre whose slip is a quotient by the speed is as
+    stiff as one likes towards rest: steps are judged from this speed on."""
     body: Body | None = None
     """How it moves, what shape it has and how it is driven, for worlds, pages, sensors and
     controllers; see `skidpad.body`. A model without one still simulates."""
@@ -185,7 +189,15 @@ class Model(Constant, Generic[X, U, P, Y, W]):
 
     def held_input(self, x: Any, u: Any, w: Any, p: Any) -> Any:
         """What stays constant over the step that starts at `x`: `hold(...)`, or `u` itself."""
-        return u if self.hold is None else self.hold(x, u, w, p)
+        if self.hold is None:
+            return u
+        held = self.hold(x, u, w, p)
+        if held is None:
+            raise TraceError(
+                f"hold of {self.name!r} returned None instead of what is held: a `return` may be "
+                "missing"
+            )
+        return held
 
 
 @dataclass(frozen=True, repr=False)
