@@ -15,7 +15,7 @@ The contract of an integrator, all a new method has to meet:
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, Protocol
+from typing import Any, Protocol, runtime_checkable
 
 from .. import record
 from ..errors import InvalidValue, TraceError
@@ -31,6 +31,7 @@ Update = Callable[..., tuple[Any, Any]]
 state at which `hold` samples, if that is not x: the one before the first of several sub-steps."""
 
 
+@runtime_checkable
 class Integrator(Protocol):
     """A one-step method; see the module text for the contract."""
 

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from ... import record
 from ...arrays import Array
-from ...checks import whole
+from ...checks import positive, steps_in, whole
 from ...compile.plant import Plant
 from ...errors import InvalidValue
 from ...policy import Policy
@@ -174,9 +174,7 @@ def _disturbance(plant: Plant, model: UncertaintyModel | None) -> UncertaintyMod
 def _step_count(dt: float, steps: int | None, duration: float | None, told: Array) -> int:
     counts = {len(told)} if len(told) > 1 else set[int]()
     if duration is not None:
-        if not (np.isfinite(duration) and duration > 0.0):
-            raise InvalidValue(f"duration = {duration} s must be finite and greater than 0")
-        counts.add(max(1, round(duration / dt)))
+        counts.add(steps_in(positive("duration", duration, "s"), dt))
     if steps is not None:
         counts.add(whole("steps", steps, "at least 1"))
     if len(counts) != 1:
