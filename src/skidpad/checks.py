@@ -124,6 +124,14 @@ def finite(name: str, value: Any, unit: str = "") -> float:
     return must_be(name, value, Allowed(), unit)
 
 
+def number(name: str, value: Any, unit: str = "") -> float:
+    """The value as a float; raises unless it is a number, which may be infinite."""
+    value = _as_float(name, value, unit)
+    if math.isnan(value):
+        raise InvalidValue(f"{_shown(name, value, unit)} must be a number")
+    return value
+
+
 def positive(name: str, value: Any, unit: str = "") -> float:
     """The value as a float; raises unless it is finite and greater than 0."""
     number = _as_float(name, value, unit)
@@ -155,7 +163,7 @@ def _as_float(name: str, value: Any, unit: str) -> float:
 
 
 def _number(value: Any) -> float:
-    """The value as a float; what Python would take as one too, but nobody means so, is no number."""
+    """The value as a float. Python makes one of a truth and of a text, too; nobody means that."""
     if isinstance(value, (bool, np.bool_, str, bytes, bytearray)) or np.ndim(value):
         raise TypeError("not a number")
     return float(value)

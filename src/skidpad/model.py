@@ -177,6 +177,10 @@ class Model(Constant, Generic[X, U, P, Y, W]):
         sizes = f"{record.size(self.State)} states, {record.size(self.Input)} inputs"
         return f"<model {self.name}: {sizes}, {record.size(self.Params)} parameters>"
 
+    def __hash__(self) -> int:
+        # Of what two that are equal have in common and mappings are no part of.
+        return hash((self.name, self.State, self.Input, self.Params, self.derivative, self.update))
+
     @property
     def continuous(self) -> bool:
         """Whether the model gives a derivative and so needs an integrator."""
@@ -214,6 +218,8 @@ class Vehicle(Constant, Generic[X, U, P, Y, W]):
     at its end; else they are refused, since they may be degrees. See `with_clipped_inputs`."""
 
     def __post_init__(self) -> None:
+        if not isinstance(self.model, Model):
+            raise InvalidValue(f"model must be a Model, got a {type(self.model).__qualname__}")
         Params: type = self.model.Params
         if not isinstance(self.params, Params):
             raise InvalidValue(
@@ -228,6 +234,9 @@ class Vehicle(Constant, Generic[X, U, P, Y, W]):
         own = [f"{leaf.name}={value:.6g}" for leaf, value in leaves if value != leaf.default]
         shown = own if len(own) <= MOST_SHOWN else [*own[:MOST_SHOWN], "..."]
         return f"{self.name}({', '.join(shown)})"
+
+    def __hash__(self) -> int:
+        return hash((self.model, self.params))
 
     @property
     def name(self) -> str:

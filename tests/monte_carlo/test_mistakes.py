@@ -45,7 +45,7 @@ def test_an_event_says_true_or_false(mistake: str) -> None:
 def test_a_missing_return_is_named() -> None:
     with pytest.raises(InvalidValue, match="gave None: a `return` may be missing"):
         study(events={"e": forgetful})
-    with pytest.raises(InvalidValue, match="quantity 'q' .* gave None: a `return` may be missing"):
+    with pytest.raises(InvalidValue, match=r"quantity 'q' .* gave None: a `return` may be missing"):
         study(quantities={"q": forgetful})
     with pytest.raises(InvalidValue, match="quantity 'q' must give a number per run"):
         study(quantities={"q": lambda x: "a"})
@@ -53,7 +53,7 @@ def test_a_missing_return_is_named() -> None:
 
 BRANCHES: dict[str, Any] = {
     "and": lambda x: x.x > 0.0 and x.v > 0.0,
-    "if": lambda x: True if x.x > 0.0 else False,
+    "if": lambda x: x.v if x.x > 0.0 else x.x,
     "max": lambda x: max(x.x, 1.0) > 0.0,
     "not": lambda x: not x.x > 0.0,
 }
@@ -63,7 +63,9 @@ BRANCHES: dict[str, Any] = {
 @pytest.mark.parametrize("what", ["event", "quantity"])
 def test_python_on_many_runs_at_once_is_named(what: str, mistake: str) -> None:
     options = {"events" if what == "event" else "quantities": {"e": BRANCHES[mistake]}}
-    with pytest.raises(InvalidValue, match=rf"{what} 'e' branches in Python .* write \(a\) & \(b\)"):
+    with pytest.raises(
+        InvalidValue, match=rf"{what} 'e' branches in Python .* write \(a\) & \(b\)"
+    ):
         study(**options)
 
 

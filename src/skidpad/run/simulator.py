@@ -292,9 +292,11 @@ class Simulator(Generic[X, U, P, Y, W]):
 
         Args:
             controls: a function `controls(t, x)`, a policy, an array (T, nu) of one row per step,
-                or one input (record, mapping) held throughout. A policy starts with the memory and
-                the reference that it has by default; `Policy.controller` takes others.
-            duration: time to run in s, a whole number of steps; or `steps`. An array needs neither.
+                one input (record, mapping) held throughout, or a trajectory whose steps are driven
+                again. A policy starts with the memory and the reference that it has by default;
+                `Policy.controller` takes others.
+            duration: time to run in s, a whole number of steps; or `steps`. An array or a
+                trajectory needs neither.
             progress: how far it is: None, True, False or a function, see `skidpad.progress`.
 
         A controller that raises or returns something unusable, and an interrupt such as Ctrl-C,
@@ -303,6 +305,8 @@ class Simulator(Generic[X, U, P, Y, W]):
         """
         if isinstance(controls, Policy):
             controls = controls.controller(self.dt)
+        if isinstance(controls, Trajectory):
+            controls = self._steps_of(controls)
         count = self._step_count(controls, duration, steps)
         self._must_fit(count)
         start, thread = self.snapshot(), threading.get_ident()
@@ -369,6 +373,23 @@ class Simulator(Generic[X, U, P, Y, W]):
         if np.ndim(controls) == 2:
             return len(controls)
         raise InvalidValue("say how long to run: duration= in s, steps=, or an array (T, nu)")
+
+    def _steps_of(self, run: Trajectory) -> AnyArray:
+        """The inputs of the steps of a run, (T, nu): one less than it has samples."""
+        wanted = tuple(f"u_{name}" for name in record.names(self.vehicle.Input))
+        names = tuple(column.name for column in run.columns if column.role == "input")
+        if names != wanted:
+            raise InvalidValue(
+                f"a run with the inputs {', '.join(names) or 'none'} cannot drive "
+                f"{self.vehicle.name!r}, which has {', '.join(wanted)}"
+            )
+        lengths = np.diff(run.t)
+        if not np.allclose(lengths, self.dt, rtol=1e-6, atol=0.0):
+            raise InvalidValue(
+                f"the run has steps of {lengths.min():g} to {lengths.max():g} s, the simulator of "
+                f"{self.dt:g} s: take run.resample(dt={self.dt:g})"
+            )
+        return run.inputs[:-1]
 
     def _must_fit(self, count: int) -> None:
         """Raise if there is no room for the samples of so many steps."""

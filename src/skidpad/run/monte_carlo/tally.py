@@ -116,7 +116,9 @@ def _numbers(name: str, quantity: Quantity, x: Any, runs: int) -> Array:
     """A quantity at a state of each run."""
     values = _per_run("quantity", name, quantity, x, runs)
     if values.dtype.kind not in "biuf":
-        raise InvalidValue(f"quantity {name!r} must give a number per run; it gave {_shown(values)}")
+        raise InvalidValue(
+            f"quantity {name!r} must give a number per run; it gave {_shown(values)}"
+        )
     return values.astype(float, copy=False)
 
 
