@@ -20,6 +20,12 @@ CAR = sp.vehicles.commonroad_st()
 RUN = sp.Simulator(CAR, 0.01).run({}, steps=10)
 NO_NUMBERS: list[Any] = ["a", b"1", True, np.True_, None, [1.0, 2.0], 1j, object(), float("nan")]
 
+
+
+def kind_of(value: Any) -> str:
+    return type(value).__name__
+
+
 NUMBERS: dict[str, Any] = {
     "Trajectory.at": RUN.at,
     "Trajectory.between": lambda v: RUN.between(v, 1.0),
@@ -47,7 +53,7 @@ NUMBERS: dict[str, Any] = {
 
 
 @pytest.mark.parametrize("who", NUMBERS)
-@pytest.mark.parametrize("value", NO_NUMBERS, ids=lambda v: type(v).__name__)
+@pytest.mark.parametrize("value", NO_NUMBERS, ids=kind_of)
 def test_what_is_no_number_is_refused(who: str, value: Any) -> None:
     with pytest.raises(InvalidValue, match=r" = .* must |resample takes"):
         NUMBERS[who](value)
@@ -69,7 +75,7 @@ THINGS: dict[str, Any] = {
 
 @pytest.mark.parametrize("who", THINGS)
 @pytest.mark.parametrize(
-    "value", [5, "a", None, [1.0, 2.0], object()], ids=lambda v: type(v).__name__
+    "value", [5, "a", None, [1.0, 2.0], object()], ids=kind_of
 )
 def test_what_is_no_such_thing_is_refused(who: str, value: Any) -> None:
     with pytest.raises(InvalidValue):
