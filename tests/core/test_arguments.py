@@ -21,7 +21,6 @@ RUN = sp.Simulator(CAR, 0.01).run({}, steps=10)
 NO_NUMBERS: list[Any] = ["a", b"1", True, np.True_, None, [1.0, 2.0], 1j, object(), float("nan")]
 
 
-
 def kind_of(value: Any) -> str:
     return type(value).__name__
 
@@ -74,9 +73,7 @@ THINGS: dict[str, Any] = {
 
 
 @pytest.mark.parametrize("who", THINGS)
-@pytest.mark.parametrize(
-    "value", [5, "a", None, [1.0, 2.0], object()], ids=kind_of
-)
+@pytest.mark.parametrize("value", [5, "a", None, [1.0, 2.0], object()], ids=kind_of)
 def test_what_is_no_such_thing_is_refused(who: str, value: Any) -> None:
     with pytest.raises(InvalidValue):
         THINGS[who](value)

@@ -156,7 +156,6 @@ class Derivatives:
             )
         )
 
-
     def _warn_of_corners(self, parts: Mapping[str, AnyArray]) -> None:
         """Warn of derivatives that are not finite, unless what diverges is masked anyway."""
         if self.runner.settings.on_diverge == "mask":

@@ -9,9 +9,9 @@ compiled once for a model and an integrator; after that a call takes some ten mi
 through a `Linearisation` that is kept. An input with dead time counts as the one that acts.
 
 The step is one of RK4, and the derivatives are those of that step. Where that would be unstable at
-every speed of the vehicle ("auto"), or on demand ("exact"), the linear motion is followed exactly
+every speed of driving ("auto"), or on demand ("exact"), the linear motion is followed exactly
 instead: with the input held, x' = rate + A dx + B du has a closed solution, the exponential of its
-matrix, which no step is too long for.
+matrix, which no step is too long for. The step of a simulator is that by `sim.integrator`.
 """
 
 from __future__ import annotations
@@ -202,7 +202,8 @@ def linearise(
 
     State, input and disturbance are records, mappings or arrays; without `w` nothing disturbs. The
     step is the vehicle's own by an `integrator`, or with "exact" that of the linearised motion,
-    solved exactly; "auto" is RK4, and exact where that is unstable at every speed.
+    solved exactly; "auto" is RK4, and exact where that is unstable at every speed of driving. That
+    of a simulator `sim` is its own by `sim.integrator`.
     """
     return _kept(Linearisation, vehicle, dt, integrator)(x, u, w)
 

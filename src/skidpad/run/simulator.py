@@ -216,8 +216,8 @@ class Simulator(Generic[X, U, P, Y, W]):
         """One step with the input held; returns the new State record.
 
         The input is an Input record, a mapping, an array, or keywords; fields that are not given
-        are zero. The step takes the simulator's dt, or this one in s. A rejected input leaves the
-        simulator as it was.
+        are zero, and a keyword goes before what the record says of its field. The step takes the
+        simulator's dt, or this one in s. A rejected input leaves the simulator as it was.
         """
         row = self._commands.with_fields(inputs, fields) if fields else self._row(inputs)
         user = self._user
