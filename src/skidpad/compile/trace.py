@@ -10,7 +10,7 @@ A call of a CasADi function that is not to be inlined becomes a function of the 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Generator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from functools import cache
@@ -116,7 +116,7 @@ def _call(name: str, function: Callable[..., Any], symbols: list[list[Any]]) -> 
 
 
 @contextmanager
-def explained(name: str) -> Iterator[None]:
+def explained(name: str) -> Generator[None]:
     """What a function of this name does to symbols that only works on numbers is a `TraceError`."""
     try:
         yield

@@ -161,7 +161,9 @@ class Derivatives:
         if self.runner.settings.on_diverge == "mask":
             return
         plant = self.runner.plant
-        kinds = dict(zip(WRT, (plant.State, plant.Input, plant.Params), strict=True))
+        kinds: dict[str, type] = dict(
+            zip(WRT, (plant.State, plant.Input, plant.Params), strict=True)
+        )
         for what, part in parts.items():
             # A GPU is asked once.
             finite = self.space.xp.isfinite(part)
