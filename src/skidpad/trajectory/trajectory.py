@@ -192,7 +192,9 @@ class Trajectory(CommonRoadTrajectory):
         one before it ended if the state is the same there: two runs of one simulator. That sample
         is kept once, with the input that was applied after it.
         """
-        wrong = f"concat needs trajectories, at least one, got {shortened(repr(parts))}"
+        wrong = (
+            f"concat needs at least one trajectory and nothing else, got {shortened(repr(parts))}"
+        )
         if not isinstance(parts, Iterable):
             raise InvalidValue(wrong)
         members = list(parts)
