@@ -24,6 +24,7 @@ import inspect
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cache, wraps
+from math import inf
 from typing import TYPE_CHECKING, Any, Generic, NamedTuple, Self
 
 from . import record
@@ -138,6 +139,10 @@ class Model(Constant, Generic[X, U, P, Y, W]):
             raise InvalidValue(f"model {self.name!r} needs exactly one of derivative and update")
         self._check_dead_times()
         self._check_arguments()
+        if not 0.0 <= self.slowest < inf:
+            raise InvalidValue(
+                f"model {self.name!r}: slowest = {self.slowest} m/s must be finite and at least 0"
+            )
         if self.exempt and not self.reproduces:
             raise InvalidValue(
                 f"model {self.name!r} is exempt from {', '.join(self.exempt)} but names no program "

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import math
 import warnings
+from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -100,3 +102,36 @@ def test_a_model_says_from_which_speed_it_is_meant() -> None:
     """`four_wheel` divides by the speed: at rest no explicit step is short enough."""
     assert sp.vehicles.four_wheel().model.slowest == 1.0
     assert sp.Simulator(sp.vehicles.four_wheel(), 0.001).integrator.name == "rk4"
+
+
+def test_a_model_without_a_floor_is_stepped_implicitly() -> None:
+    """A user's own bicycle that divides by its speed, body and all: NaN or an error at rest, as
+    stiff as one likes near it. Rolling without slip is the answer."""
+    car = sp.vehicles.commonroad_dynamic_bicycle()
+    model = car.model
+
+    def divided(x: Any, u: Any, w: Any, p: Any) -> Any:
+        """Slip angles of small angles, over the speed itself."""
+        front = x.steer - (x.v_y + p.l_f * x.omega) / x.v_x
+        rear = -(x.v_y - p.l_r * x.omega) / x.v_x
+        load = p.m * p.g / (p.l_f + p.l_r)
+        F_f, F_r = p.C_f * load * p.l_r * front, p.C_r * load * p.l_f * rear
+        return model.State(
+            x.v_x, x.v_y, 0.0, (F_f + F_r) / p.m - x.v_x * x.omega, x.omega,
+            (p.l_f * F_f - p.l_r * F_r) / p.I_z, u.steer_rate,
+        )  # fmt: skip
+
+    assert model.body is not None
+    body = replace(model.body, command=lambda x, wish, p: model.Input(a=0.0 / x.v_x))
+    own = sp.Model("own", model.State, model.Input, model.Params, derivative=divided, body=body)
+    sim = sp.Simulator(sp.Vehicle(own, car.params), 0.01)
+    assert sim.integrator.name == "radau"
+    sim.reset(v_x=0.3, steer=0.1)
+    yaw = sim.run({}, duration=3.0)["yaw"][-1]
+    assert yaw == pytest.approx(0.3 * 0.1 / (car.params.l_f + car.params.l_r) * 3.0, rel=0.02)
+    with pytest.warns(UserWarning, match=r"unstable for 'own' at 0.1, 0.2 m/s"):
+        sp.Simulator(sp.Vehicle(own, car.params), 0.005, "rk4")
+    with pytest.raises(sp.InvalidValue, match=r"slowest = -1.0 m/s must be finite and at least 0"):
+        replace(own, slowest=-1.0)
+    meant = sp.Vehicle(replace(own, slowest=5.0), car.params)
+    assert sp.Simulator(meant, 0.01).integrator.name == "rk4"

@@ -53,9 +53,11 @@ def _table(vehicle: Vehicle, method: Integrator) -> list[StableStep]:
     jacobian = _JACOBIANS.get(model, None, lambda: _Jacobian(model))
     rows: list[StableStep] = []
     for speed in _speeds(vehicle):
-        matrices = [jacobian(vehicle, x, u) for x, u in _moments(vehicle, speed)]
+        matrices = (jacobian(vehicle, x, u) for x, u in _moments(vehicle, speed))
+        # Brakes and drive do not change the modes of every model.
+        different = {matrix.tobytes(): matrix for matrix in matrices}.values()
         # A model need not have slopes everywhere; where it has none nothing can be said.
-        ends = [longest_step(method, matrix) for matrix in matrices if np.isfinite(matrix).all()]
+        ends = [longest_step(method, matrix) for matrix in different if np.isfinite(matrix).all()]
         if ends:
             dt, eigenvalue = min(ends, key=lambda end: end.dt)
             rows.append(StableStep(speed, dt, eigenvalue))
@@ -66,21 +68,19 @@ def _speeds(vehicle: Vehicle) -> tuple[m_s | None, ...]:
     if vehicle.model.body is None:
         return (None,)
     top, least = vehicle.limits.v_max, vehicle.model.slowest
-    if top < 2.0 * DRIVING:
-        return tuple(share * top for share in SHARES if share * top >= least)
-    return tuple(v for v in SPEEDS if least <= v <= top) or (min(least, top),)
+    speeds = tuple(share * top for share in SHARES) if top < 2.0 * DRIVING else SPEEDS
+    return tuple(v for v in speeds if least <= v <= top) or (min(least, top),)
 
 
 def _moments(vehicle: Vehicle, speed: m_s | None) -> Iterator[tuple[Any, Any]]:
     """States and inputs of driving at a speed, actuators at rest: straight on, with the wheels
     turned, and as hard on the drive and the brakes as the vehicle can be."""
     model, p = vehicle.model, vehicle.params
-    x, u = record.at_rest(model.State), record.at_rest(model.Input)
+    rest = record.at_rest(model.State)
     if speed is None or model.body is None:
-        yield x, u
+        yield rest, record.at_rest(model.Input)
         return
     body, limits = model.body, vehicle.limits
-    start = body.placed(x, body.pose(x, p), Velocity(speed, 0.0, 0.0), p)
     turned, angle = _steering(model, body, p), TURNED * limits.steer_max
     wishes = [Wish(v=speed), Wish(v=speed, a=limits.a_max), Wish(v=speed, a=limits.a_min)]
     if turned is not None:
@@ -88,20 +88,29 @@ def _moments(vehicle: Vehicle, speed: m_s | None) -> Iterator[tuple[Any, Any]]:
     for wish in wishes:
         if not all(map(isfinite, wish)):
             continue
-        x = start
-        if turned is not None and wish.steer:
-            x = record.build(model.State, {turned: angle}, base=start)
-        x = x if model.settle is None else model.settle(x, p)
-        yield x, body.command(x, wish, p)
+        try:
+            x = body.placed(rest, body.pose(rest, p), Velocity(speed, 0.0, 0.0), p)
+            if turned is not None:
+                x = _with_leaf(x, turned, wish.steer)
+            x = x if model.settle is None else model.settle(x, p)
+            yield x, body.command(x, wish, p)
+        except ArithmeticError:  # a body that divides by its speed says nothing at rest
+            continue
 
 
-def _steering(model: Model, body: Body, p: Any) -> str | None:
-    """The state field that is the angle of the front wheels, if one is."""
+def _with_leaf(x: Any, place: int, value: float) -> Any:
+    leaves = list(record.flatten(x))
+    leaves[place] = value
+    return record.unflatten(type(x), leaves)
+
+
+def _steering(model: Model, body: Body, p: Any) -> int | None:
+    """The place of the state that is the angle of the front wheels, if one is."""
     if body.steer is None:
         return None
     steer, u = body.steer, record.at_rest(model.Input)
     (name,) = own_fields(model.State, lambda x: (steer(x, u, p),))
-    return name
+    return None if name is None else record.names(model.State).index(name)
 
 
 class _Jacobian:
