@@ -61,7 +61,7 @@ def _flying_lap() -> _FlyingLap:
     sim = sp.Simulator(car, lap_demo.DT, "radau")
     sim.reset(x=start.x, y=start.y, yaw=start.heading)
     driver = lap_demo.RacingDriver(ideal, car.params, lap_demo.DT)
-    run = sim.run(driver, duration=lap_demo.LAPS * ideal.time + 3.0)
+    run = sim.run(driver, steps=round((lap_demo.LAPS * ideal.time + 3.0) / sim.dt))
     laps = Laps(["car"], {"car": StartLine(line.x, line.y, line.heading, 2.0 * track.half_width)})
     laps.add(run.t, np.column_stack([run["x"], run["y"]])[:, None])
     _, begin, end = laps.crossings[0][:3]

@@ -14,6 +14,11 @@ from .model import Vehicle, VehicleFactory
 from .policy import Policy
 from .units import Allowed
 
+ROUNDING = 1e-5
+"""Share of a time by which it may differ from a whole number of steps: 0.016667 s is a sixtieth."""
+MOST_STEPS = 2**53
+"""Beyond that not every whole number is a float."""
+
 
 def vehicle_of(vehicle: Any) -> Vehicle:
     """The vehicle; raises for anything else, such as a factory that was not called."""
@@ -26,16 +31,41 @@ def vehicle_of(vehicle: Any) -> Vehicle:
 def positive_step(dt: float, precision: str) -> float:
     """dt as a float; raises unless it is a finite number above 0 in this precision, in s."""
     try:
-        if isinstance(dt, (bool, np.bool_, str, bytes)):
-            raise TypeError
-        value = float(dt)
+        value = _number(dt)
     except (TypeError, ValueError, OverflowError) as error:
         raise InvalidValue(f"dt = {dt!r} must be a number of seconds") from error
     with np.errstate(all="ignore"):
         rounded = np.dtype(precision).type(value)
-    if not (np.isfinite(rounded) and rounded > 0.0):
-        raise InvalidValue(f"dt = {value} s must be finite and greater than 0 in {precision}")
+    # Of smaller numbers one over them is infinite.
+    least = float(np.finfo(precision).tiny)
+    if not (np.isfinite(rounded) and rounded >= least):
+        raise InvalidValue(
+            f"dt = {value} s must be finite and greater than 0 in {precision}, "
+            f"at least {least:.3g} s"
+        )
     return value
+
+
+def steps_in(duration: Any, dt: float, name: str = "duration") -> int:
+    """How many steps of dt in s a time has; raises unless they are a whole number.
+
+    Rounding decides what they are, never how long a run is: time that is lost in each of many short
+    runs would be missed by nobody.
+    """
+    length = not_negative(name, duration, "s")
+    ratio = length / dt
+    if not ratio <= MOST_STEPS:
+        raise InvalidValue(
+            f"{name} = {length:g} s has more steps of {dt:g} s than can be counted, {MOST_STEPS}"
+        )
+    count = round(ratio)
+    if abs(ratio - count) > ROUNDING * max(1.0, ratio):
+        few = math.floor(ratio)
+        raise InvalidValue(
+            f"{name} = {length:g} s is no whole number of steps of {dt:g} s: take "
+            f"{few * dt:.6g} s or {(few + 1) * dt:.6g} s"
+        )
+    return count
 
 
 def whole(name: str, value: Any, allowed: str = "", least: int | None = 1) -> int:
@@ -94,6 +124,14 @@ def finite(name: str, value: Any, unit: str = "") -> float:
     return must_be(name, value, Allowed(), unit)
 
 
+def number(name: str, value: Any, unit: str = "") -> float:
+    """The value as a float; raises unless it is a number, which may be infinite."""
+    value = _as_float(name, value, unit)
+    if math.isnan(value):
+        raise InvalidValue(f"{_shown(name, value, unit)} must be a number")
+    return value
+
+
 def positive(name: str, value: Any, unit: str = "") -> float:
     """The value as a float; raises unless it is finite and greater than 0."""
     number = _as_float(name, value, unit)
@@ -119,11 +157,16 @@ def flag(name: str, value: Any) -> bool:
 
 def _as_float(name: str, value: Any, unit: str) -> float:
     try:
-        if isinstance(value, (str, bool)):
-            raise TypeError("not a number")
-        return float(value)
+        return _number(value)
     except (TypeError, ValueError, OverflowError) as error:
         raise InvalidValue(f"{_shown(name, value, unit)} must be a number") from error
+
+
+def _number(value: Any) -> float:
+    """The value as a float. Python makes one of a truth and of a text, too; nobody means that."""
+    if isinstance(value, (bool, np.bool_, str, bytes, bytearray)) or np.ndim(value):
+        raise TypeError("not a number")
+    return float(value)
 
 
 def _shown(name: str, value: Any, unit: str) -> str:

@@ -24,14 +24,16 @@ import inspect
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cache, wraps
+from math import inf
 from typing import TYPE_CHECKING, Any, Generic, NamedTuple, Self
 
 from . import record
 from .body import Body, Geometry, Limits, Outline, body_of
-from .errors import InvalidValue
+from .errors import InvalidValue, TraceError
 from .extension import outer
 from .linear import Continuous, Discrete, NormalisedAcceleration
 from .signature import Constant
+from .units import m_s
 
 if TYPE_CHECKING:
     from typing_extensions import TypeVar
@@ -114,6 +116,9 @@ class Model(Constant, Generic[X, U, P, Y, W]):
     reset_keeps: tuple[str, ...] = ()
     """State fields that a reset leaves as they are, and "pending" if it leaves the queue of delayed
     commands; for models that reproduce a program which does so."""
+    slowest: m_s = 0.0
+    """Speed from which the equations are meant. A tyre whose slip is a quotient by the speed is as
+    stiff as one likes towards rest: steps are judged from this speed on."""
     body: Body | None = None
     """How it moves, what shape it has and how it is driven, for worlds, pages, sensors and
     controllers; see `skidpad.body`. A model without one still simulates."""
@@ -134,6 +139,10 @@ class Model(Constant, Generic[X, U, P, Y, W]):
             raise InvalidValue(f"model {self.name!r} needs exactly one of derivative and update")
         self._check_dead_times()
         self._check_arguments()
+        if not 0.0 <= self.slowest < inf:
+            raise InvalidValue(
+                f"model {self.name!r}: slowest = {self.slowest} m/s must be finite and at least 0"
+            )
         if self.exempt and not self.reproduces:
             raise InvalidValue(
                 f"model {self.name!r} is exempt from {', '.join(self.exempt)} but names no program "
@@ -173,6 +182,10 @@ class Model(Constant, Generic[X, U, P, Y, W]):
         sizes = f"{record.size(self.State)} states, {record.size(self.Input)} inputs"
         return f"<model {self.name}: {sizes}, {record.size(self.Params)} parameters>"
 
+    def __hash__(self) -> int:
+        # Of what two that are equal have in common and mappings are no part of.
+        return hash((self.name, self.State, self.Input, self.Params, self.derivative, self.update))
+
     @property
     def continuous(self) -> bool:
         """Whether the model gives a derivative and so needs an integrator."""
@@ -185,7 +198,15 @@ class Model(Constant, Generic[X, U, P, Y, W]):
 
     def held_input(self, x: Any, u: Any, w: Any, p: Any) -> Any:
         """What stays constant over the step that starts at `x`: `hold(...)`, or `u` itself."""
-        return u if self.hold is None else self.hold(x, u, w, p)
+        if self.hold is None:
+            return u
+        held = self.hold(x, u, w, p)
+        if held is None:
+            raise TraceError(
+                f"hold of {self.name!r} returned None instead of what is held: a `return` may be "
+                "missing"
+            )
+        return held
 
 
 @dataclass(frozen=True, repr=False)
@@ -202,6 +223,8 @@ class Vehicle(Constant, Generic[X, U, P, Y, W]):
     at its end; else they are refused, since they may be degrees. See `with_clipped_inputs`."""
 
     def __post_init__(self) -> None:
+        if not isinstance(self.model, Model):
+            raise InvalidValue(f"model must be a Model, got a {type(self.model).__qualname__}")
         Params: type = self.model.Params
         if not isinstance(self.params, Params):
             raise InvalidValue(
@@ -216,6 +239,9 @@ class Vehicle(Constant, Generic[X, U, P, Y, W]):
         own = [f"{leaf.name}={value:.6g}" for leaf, value in leaves if value != leaf.default]
         shown = own if len(own) <= MOST_SHOWN else [*own[:MOST_SHOWN], "..."]
         return f"{self.name}({', '.join(shown)})"
+
+    def __hash__(self) -> int:
+        return hash((self.model, self.params))
 
     @property
     def name(self) -> str:

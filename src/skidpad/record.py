@@ -281,7 +281,7 @@ def unknown_name(what: str, name: str, allowed: Sequence[str], noun: str = "fiel
 
 def _number(kind: type, name: str, value: Any) -> float:
     try:
-        if isinstance(value, str):  # `float` would read it
+        if isinstance(value, (str, bytes)):  # `float` would read it
             raise TypeError("text")
         return float(value)
     except (TypeError, ValueError, OverflowError) as error:

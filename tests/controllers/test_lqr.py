@@ -279,3 +279,23 @@ def test_bad_policies_are_named() -> None:
         lqr.policy(KINEMATIC, DT, 20.0, by_path(KINEMATIC), R, limits={"tau": 1.0})
     with pytest.raises(InvalidValue, match="must be a continuous model"):
         lqr.design(sp.vehicles.ackermann_truck(), 0.5, DT, {"y": 1.0}, [1.0, 1.0, 1.0])
+
+
+@pytest.mark.parametrize("name", ["commonroad_std", "commonroad_mb"])
+def test_cars_with_wheels_that_spin_and_springs_have_a_steady_motion(name: str) -> None:
+    """What the car itself says of it: nothing changes but the place, and the yaw in a bend."""
+    car = sp.vehicles.get(name)()
+    for v, curvature in ((5.0, 0.0), (10.0, 0.01), (10.0, -0.01), (30.0, 0.0)):
+        motion = steady(car, v, curvature)
+        x = record.unflatten(car.State, motion.x.tolist())
+        u = record.unflatten(car.Input, motion.u.tolist())
+        rates = dict(zip(record.names(car.State), car.derivative(x, u), strict=True))
+        assert rates.pop("x") == pytest.approx(v, rel=1e-6)
+        assert rates.pop("yaw") == pytest.approx(v * curvature, abs=1e-6)
+        assert max(map(abs, rates.values())) < 1e-6
+
+
+def test_a_car_with_wheels_that_spin_has_a_regulator() -> None:
+    car = sp.vehicles.commonroad_std()
+    d = lqr.design(car, 10.0, 0.01, {"y": 1.0, "yaw": 2.0, "v": 0.5}, R)
+    assert np.abs(np.linalg.eigvals(d.A - d.B @ d.K)).max() < 1.0

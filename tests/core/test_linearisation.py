@@ -249,3 +249,23 @@ def test_an_implicit_step_that_fails_says_so() -> None:
     car, x, u = at("kinematic_bicycle")
     with pytest.raises(StepNotConverged, match="Newton residual"):
         linearise(car, np.where(np.arange(len(x)) == 6, 1.55, x), u, 50.0, "radau")
+
+
+def test_what_is_linearised_where_rk4_is_unstable() -> None:
+    """A motor with 1 ms over 10 ms: exp(-10) exactly, R(-10) of Radau IIA by its name; the
+    simulator's own step is that of its integrator."""
+    car, dt = sp.vehicles.formula_student(), 0.01
+    motor = car.State._fields.index("tau_rl")
+    x, u = car.State(v_x=10.0), car.Input(tau_rl=10.0)
+    sim = sp.Simulator(car, dt)
+    with pytest.raises(InvalidValue, match="unstable"):
+        sp.linearise(car, x, u, dt, "rk4")
+    for integrator in ("auto", "exact"):
+        _, A, _ = sp.linearise(car, x, u, dt, integrator)
+        assert A[motor, motor] == pytest.approx(np.exp(-10.0), rel=1e-9)
+    z = -10.0
+    kept = (1.0 + 0.4 * z + z * z / 20.0) / (1.0 - 0.6 * z + 3.0 * z * z / 20.0 - z**3 / 60.0)
+    x_next, A, _ = sp.linearise(car, x, u, dt, sim.integrator)
+    assert A[motor, motor] == pytest.approx(kept, rel=1e-9)
+    sim.reset(x)
+    np.testing.assert_allclose(x_next, sim.step(u), rtol=1e-12, atol=1e-13)

@@ -199,3 +199,79 @@ def test_an_uncertainty_model_of_other_fields_is_refused() -> None:
     for arguments in ({"x0": other}, {"x0": {}, "disturbance": other}):
         with pytest.raises(InvalidValue, match=r"is a model of a, b, c, d, e, but .* x, y, v, yaw"):
             fleet.monte_carlo(controls={}, runs=3, steps=2, **arguments)
+
+
+BRANCHES = {
+    "if": lambda x: x.h if x.h > 0.0 else 0.0,
+    "min": lambda x: min(x.h, 1.0),
+    "int": lambda x: float(int(x.h)),
+    "and": lambda x: x.h > 0.0 and x.h,
+}
+"""What Python does to numbers and cannot do to a value that is only known at run time."""
+ROUTES = {
+    "simulator": lambda car: sp.Simulator(car, 0.01),
+    "rk4": lambda car: sp.Simulator(car, 0.01, "rk4"),
+    "radau": lambda car: sp.Simulator(car, 0.01, "radau"),
+    "scipy": lambda car: sp.Simulator(car, 0.01, "scipy:RK45"),
+    "fleet": lambda car: sp.Fleet(car, 0.01),
+    "linearise": lambda car: sp.linearise(car, {}, {}, 0.01),
+    "linearise_continuous": lambda car: car.linearise_continuous({}, {}),
+    "casadi": lambda car: car.casadi("rk4"),
+}
+"""Everything that traces a model."""
+
+
+@pytest.mark.parametrize("mistake", BRANCHES)
+@pytest.mark.parametrize("route", ROUTES)
+def test_python_on_a_traced_value_is_named_whoever_traces(route: str, mistake: str) -> None:
+    branch = BRANCHES[mistake]
+    with pytest.raises(sp.TraceError, match=r"skidpad\.ops"):
+        ROUTES[route](tank(lambda x, u, w, p: Level(branch(x))))
+
+
+class Pair(NamedTuple):
+    a: m = 0.0
+    b: m = 0.0
+
+
+class Swapped(NamedTuple):
+    b: m = 0.0
+    a: m = 0.0
+
+
+def paired(**functions: Any) -> sp.Vehicle:
+    functions = {"derivative": lambda x, u, w, p: Pair(0.0, x.b), **functions}
+    return sp.Vehicle(sp.Model("pair", Pair, Flow, Level, **functions), Level(1.0))
+
+
+OTHERS = {
+    "derivative": lambda x, u, w, p: Swapped(b=x.b, a=0.0),
+    "update": lambda x, u, w, p, dt: Swapped(b=x.b, a=0.0),
+    "outputs": lambda x, u, w, p: Swapped(b=x.b, a=0.0),
+}
+"""Records with the right number of fields, each at another's place."""
+
+
+@pytest.mark.parametrize("what", OTHERS)
+def test_a_record_of_other_fields_is_not_taken_by_position(what: str) -> None:
+    more: dict[str, Any] = {"Outputs": Pair} if what == "outputs" else {}
+    more |= {"derivative": None} if what == "update" else {}
+    car = paired(**{**more, what: OTHERS[what]})
+    wanted = rf"{what} of 'pair' must return a Pair record, got a Swapped with the fields b, a"
+    routes = [
+        lambda: sp.Simulator(car, 0.01).outputs(),
+        lambda: sp.Fleet(car, 0.01).outputs({"a": 1.0}, {}),
+        lambda: sp.Fleet(car, 0.01).rollout({"a": 1.0}, {}, steps=2),
+        lambda: car.casadi("rk4"),
+        lambda: sp.Simulator(car, 0.01, "scipy:RK45").run({}, steps=1),
+    ]
+    if what == "outputs":
+        del routes[2]  # a rollout has no outputs
+    for route in routes if what != "update" else routes[:4]:
+        with pytest.raises(sp.TraceError, match=wanted):
+            route()
+
+
+def test_a_hold_that_returns_nothing_is_named() -> None:
+    with pytest.raises(sp.TraceError, match=r"hold of 'pair' returned None"):
+        sp.Simulator(paired(hold=lambda x, u, w, p: None), 0.01)

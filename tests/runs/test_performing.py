@@ -206,9 +206,9 @@ def test_a_file_in_the_way_of_the_folder_is_an_error(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("given", "said"),
     [
-        ({"duration": -1.0}, "duration = -1 s must be"),
+        ({"duration": -1.0}, "duration = -1.0 s must be"),
         ({"duration": np.nan}, "duration = nan s must be"),
-        ({"rate": 0.0}, "rate = 0 Hz must be"),
+        ({"rate": 0.0}, "rate = 0.0 Hz must be"),
         ({"rate": np.inf}, "rate = inf Hz must be"),
     ],
 )

@@ -407,7 +407,7 @@ def test_disturbances_are_kept_as_a_trajectory():
 def test_setup_is_for_compiled_integrators():
     sim = Simulation(kinematic, delta_t_w=0.02)
     found = sim.setup(START, HELD, 0.1, "skidpad:radau")
-    assert (found.steps, found.substeps, found.integrator.name) == (5, 4, "radau")
+    assert (found.steps, found.substeps, found.integrator.name) == (5, 8, "radau")
     assert math.isclose(found.dt, 0.02)
     with pytest.raises(InvalidValue, match="'RK45' cannot be compiled, which a fleet needs"):
         sim.setup(START, HELD, 0.1, "RK45")

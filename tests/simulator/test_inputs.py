@@ -131,7 +131,7 @@ def test_too_large_for_float32() -> None:
         (((), {"v_x": "5"}), r"State\.v_x must be a number, got '5' \(str\)"),
         ((([1.0, 2.0],), {}), r"State takes 11 numbers \(x, y, yaw"),
         (((CAR.Input(),), {}), "expected a State record, got Input"),
-        (((), {"time": np.nan}), "time = nan must be finite"),
+        (((), {"time": np.nan}), "time = nan s must be finite"),
     ],
 )
 def test_bad_resets_change_nothing(sim: sp.Simulator, given: Any, message: str) -> None:
@@ -175,3 +175,13 @@ def test_a_gear_that_does_not_exist_is_refused() -> None:
     with pytest.raises(sp.InvalidValue, match="gear = 99"):
         sim.run(np.array([[0.0, 0.0, 2.0], [0.0, 0.0, 99.0]]))
     assert sim.time == 0.0
+
+
+def test_a_keyword_goes_before_what_it_stands_beside() -> None:
+    car = sp.vehicles.four_wheel()
+    moved = []
+    for inputs, fields in (({"steer": 0.1}, {"steer": 0.2}), (None, {"steer": 0.2})):
+        sim = sp.Simulator(car, 0.001)
+        sim.reset(v_x=5.0)
+        moved.append(sim.step(inputs, **fields))
+    assert moved[0] == moved[1]

@@ -108,7 +108,7 @@ def test_runs_join(sim: sp.Simulator) -> None:
     [
         ({}, "say how long to run"),
         ({"duration": 1.0, "steps": 3}, "duration or steps, not both"),
-        ({"duration": -1.0}, "duration = -1.0 s must be finite and not negative"),
+        ({"duration": -1.0}, "duration = -1.0 s must be finite and at least 0"),
         ({"duration": np.nan}, "duration = nan s"),
         ({"duration": np.inf}, "duration = inf s"),
         ({"steps": -1}, "steps = -1 must be not negative"),

@@ -225,7 +225,7 @@ def test_a_recording_may_hold_nan_but_not_in_time():
         (lambda run: run[5:5], "takes none of the 9 samples"),
         (lambda run: run[::-1], "step -1 is not allowed: time must increase"),
         (lambda run: run.at(4.1), "time 4.1 s is outside the trajectory, 0 to 4 s"),
-        (lambda run: run.at(float("nan")), "time nan s is outside"),
+        (lambda run: run.at(float("nan")), "t = nan s must be a number"),
         (lambda run: run.resample([0.0, -0.5]), "time -0.5 s is outside"),
         (lambda run: run.resample([1.0, 0.5]), r"t\[0\] = 1 s, then t\[1\] = 0.5 s"),
         (lambda run: run.resample(dt=0.0), "dt = 0.0 s must be finite and greater than 0"),

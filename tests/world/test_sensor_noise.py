@@ -224,7 +224,7 @@ def test_the_order_of_elements_does_not_show() -> None:
 @pytest.mark.parametrize("go_back", ["restore", "reset", "reset to another seed"])
 def test_readings_come_back(go_back: str) -> None:
     made = built(robot(ALL + MORE, control=IDEAL), ROOM, GEO)
-    made.run(0.31)
+    made.run(0.32)
     moment, then = made.snapshot(), seen(made)
     later: list[dict[str, str]] = []
     for _ in range(30):

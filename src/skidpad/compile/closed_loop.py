@@ -14,7 +14,7 @@ from typing import Any, NamedTuple, get_type_hints
 from .. import integrate, record
 from ..errors import InvalidValue
 from ..integrate.as_written import as_written
-from ..integrate.base import Integrator
+from ..integrate.base import Integrator, flat_result
 from ..model import Model, Vehicle
 from ..policy import Policy
 from .plant import Plant
@@ -158,7 +158,7 @@ def _outputs_program(loop: _Loop, kinds: _Records) -> Program:
         (car, own), w = loop.params(p), loop.disturbance(w)
         u, _ = loop.command(begun, memory, loop.reference(r), own, dt)
         y = model.outputs(x, model.held_input(begun, u, w, car), w, car)
-        return ((*record.flatten(y), *record.flatten(u)),)
+        return ((*flat_result(model, "outputs", y), *record.flatten(u)),)
 
     x, u, w, p = _ports(loop, kinds)
     inputs = (x, Port("start", x.fields), u, w, p, Port("dt", ("dt",)))

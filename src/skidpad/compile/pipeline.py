@@ -8,7 +8,7 @@ from typing import Any
 
 from .. import integrate, record
 from ..integrate.as_written import as_written
-from ..integrate.base import Integrator
+from ..integrate.base import Integrator, flat_result
 from ..model import Model, Vehicle
 from .lower import lower
 from .program import Port, Program
@@ -87,7 +87,8 @@ def _outputs(model: Model) -> Program:
         x, u, w, p = _records(model, (ports[0], *ports[2:]))
         start = record.unflatten(model.State, ports[1])
         with as_written(next(iter(ports[0]), None)):
-            return (record.flatten(model.outputs(x, model.held_input(start, u, w, p), w, p)),)
+            y = model.outputs(x, model.held_input(start, u, w, p), w, p)
+        return (flat_result(model, "outputs", y),)
 
     x, u, w, p = _ports(model)
     outputs = (Port("y", record.names(model.Outputs)),)
@@ -105,7 +106,8 @@ def derivative_program(vehicle: Vehicle | Model, precision: str | None = None) -
         x, u, w, p = _records(model, (ports[0], *ports[2:]))
         start = record.unflatten(model.State, ports[1])
         with as_written(next(iter(ports[0]), None)):
-            return (record.flatten(derivative(x, model.held_input(start, u, w, p), w, p)),)
+            rates = derivative(x, model.held_input(start, u, w, p), w, p)
+        return (flat_result(model, "derivative", rates),)
 
     x, u, w, p = _ports(model)
     inputs = (x, Port("start", x.fields), u, w, p)

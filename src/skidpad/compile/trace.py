@@ -10,7 +10,8 @@ A call of a CasADi function that is not to be inlined becomes a function of the 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Generator, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 from functools import cache
 from typing import Any
@@ -110,8 +111,15 @@ def trace(
 
 
 def _call(name: str, function: Callable[..., Any], symbols: list[list[Any]]) -> Any:
-    try:
+    with explained(name):
         return function(*(tuple(s) for s in symbols))
+
+
+@contextmanager
+def explained(name: str) -> Generator[None]:
+    """What a function of this name does to symbols that only works on numbers is a `TraceError`."""
+    try:
+        yield
     except RuntimeError as error:
         if "to_int" in str(error):
             raise TraceError(

@@ -22,7 +22,7 @@ from ..units import m, m_s, m_s2, one, per_m, rad, rad_s, s
 from .car import Car, car_of
 from .line import LinePoint, Motion, advance, deviation
 from .pid_long_lat import SpeedGains, SpeedMemory, answer
-from .reference import Point, Reference, per_m2
+from .reference import Point, Reference, per_m2, reference_of
 from .state_conversion import wrapped
 
 NEAREST_TO_CENTRE: one = 0.1
@@ -149,7 +149,7 @@ def follower(
     params = Params(known.geometry, gains, record.build(SpeedGains, speed, base=CRUISE))
     if path is None:
         return Policy(_told(law, known), SpeedMemory, Point, Params, params, name=name)
-    act = _followed(law, known, path.table(knots))
+    act = _followed(law, known, reference_of(path).table(knots))
     return Policy(act, PathMemory, Params=Params, params=params, name=name)
 
 

@@ -15,7 +15,7 @@ from ..policy import Policy
 from ..units import m, one, s
 from .car import Car, car_of, push
 from .following import Seen, heading_error, progressed, seen_from
-from .reference import KNOTS, Point, Reference
+from .reference import KNOTS, Point, Reference, reference_of
 from .regulator import Design, design, gain
 
 __all__ = ["Design", "Memory", "Params", "command", "design", "gain", "policy", "scheduled"]
@@ -94,7 +94,7 @@ def scheduled(
     ahead = designs[0].roles.ahead
     if ahead in designs[0].states:
         raise InvalidValue(f"Q weighs {ahead}: only references by time say where the car is to be")
-    act = _followed(vehicle, designs, known, bounds, path.table(knots))
+    act = _followed(vehicle, designs, known, bounds, reference_of(path).table(knots))
     return Policy(act, Memory, Params=Params, name="lqr")
 
 

@@ -298,6 +298,17 @@ class Reference:
         return point._replace(heading=point.heading + laps * self._turn)
 
 
+def reference_of(path: Any) -> Reference:
+    """The reference; raises for anything else, such as an array of points."""
+    if isinstance(path, Reference):
+        return path
+    kind = type(path).__qualname__
+    raise InvalidValue(
+        f"path must be a Reference, got a {kind}: Reference.along and Reference.from_trajectory "
+        "make one"
+    )
+
+
 def _continued(point: Point, distance: Any, outside: Any) -> Point:
     """Straight on by a distance, where outside."""
     return Point(

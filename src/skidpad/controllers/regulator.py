@@ -163,6 +163,8 @@ def steady(vehicle: Any, v: m_s, curvature: float) -> Steady:
     rates = dict.fromkeys(fields, 0.0)
     rates |= {roles.ahead: float(v), roles.heading: float(v) * curvature}
     start = record.build(vehicle.State, **{roles.speed: v})
+    if vehicle.model.settle is not None:  # wheels that roll, springs under their load
+        start = vehicle.model.settle(start, vehicle.params)
     guess = np.concatenate([record.flatten(start), record.flatten(record.build(vehicle.Input))])
     solution = _solved(vehicle, guess, np.array([rates[name] for name in fields]))
     if solution is None:

@@ -14,8 +14,8 @@ from ..units import m_s, one, rad, s
 from .drift_balance import DriftDriver, balance
 
 DT: s = 0.01
-SUBSTEPS = 25
-"""The wheels need steps of 0.4 ms with RK4."""
+SUBSTEPS = 26
+"""The wheels need steps below 0.4 ms with RK4."""
 GRIPS: tuple[one, ...] = (0.55, 0.7, 0.85, 1.0, 1.15)
 """Friction as a share of the standard tyre's."""
 SPEED: m_s = 10.0

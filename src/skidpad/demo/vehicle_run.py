@@ -37,7 +37,7 @@ from .track import (
 )
 
 DT: s = 0.01
-STEP: s = 4e-4
+STEP: s = 3.8e-4
 """Longest step of the integrator: the wheels of some models need it."""
 TRACKS = ("circuit", "lane_change")
 CONTROLLER = "path_follower"

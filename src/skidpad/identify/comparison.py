@@ -12,7 +12,8 @@ import numpy as np
 
 from ..arrays import Array
 from ..brief import brief_repr
-from ..errors import InvalidValue, SimulationDiverged
+from ..checks import positive
+from ..errors import SimulationDiverged
 from ..model import Vehicle
 from ..trajectory.trajectory import Trajectory
 from ..vehicles.autoware import autoware
@@ -88,8 +89,8 @@ def compare(
         names: columns of the log and what they are here, `{"steer_cmd": "u_steer"}`.
         window: start again from the measured state every so many s; None: only once.
     """
-    if window is not None and not (np.isfinite(window) and window > 0.0):
-        raise InvalidValue(f"window = {window} s must be finite and greater than 0, or None")
+    if window is not None:
+        window = positive("window", window, "s")
     vehicle, gathered = prepared(model, params, compat)
     recorded = recording(read_log(log, names), vehicle.model)
     return compared(Replay(vehicle, recorded, period(gathered), window))

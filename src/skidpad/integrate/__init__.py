@@ -59,6 +59,11 @@ def get(spec: str | Integrator, **options: Any) -> Integrator:
     Options: `iterations` for the Radau methods, `rtol` and `atol` for those of SciPy.
     """
     if not isinstance(spec, str):
+        if isinstance(spec, type) or not isinstance(spec, Integrator):
+            raise InvalidValue(
+                f"integrator = {spec!r} must be a name or an Integrator; names are "
+                f"{', '.join(names())}"
+            )
         if options:
             raise InvalidValue(
                 f"options {', '.join(options)} go with a name; {spec.name!r} is already made"

@@ -15,7 +15,7 @@ The contract of an integrator, all a new method has to meet:
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, Protocol
+from typing import Any, Protocol, runtime_checkable
 
 from .. import record
 from ..errors import InvalidValue, TraceError
@@ -31,6 +31,7 @@ Update = Callable[..., tuple[Any, Any]]
 state at which `hold` samples, if that is not x: the one before the first of several sub-steps."""
 
 
+@runtime_checkable
 class Integrator(Protocol):
     """A one-step method; see the module text for the contract."""
 
@@ -104,14 +105,34 @@ def _own_update(model: Model) -> Update:
 
 
 def flat_result(model: Model, what: str, value: Any) -> Scalars:
-    """The leaves of what a function of a model returned; raises unless that is a record."""
+    """The leaves of what a function of a model returned.
+
+    Raises unless that is the record it has to be, one with the same fields in the same order, or a
+    plain tuple: numbers go by their places from here on.
+    """
+    expected = model.Outputs if what == "outputs" else model.State
+    if type(value) is expected:
+        return record.flatten(value)
+    returned = f"{what} of {model.name!r} must return a {expected.__qualname__} record, got "
     if not isinstance(value, tuple):
         hint = ": a `return` may be missing" if value is None else ""
+        raise TraceError(f"{returned}{value!r}{hint}")
+    if record.is_record_type(type(value)) and _leaf_names(value) != record.names(expected):
         raise TraceError(
-            f"{what} of {model.name!r} must return a {model.State.__qualname__} record, got "
-            f"{value!r}{hint}"
+            f"{returned}a {type(value).__qualname__} with the fields "
+            f"{', '.join(_leaf_names(value)) or 'none'}; expected are "
+            f"{', '.join(record.names(expected)) or 'none'}, in this order"
         )
     return record.flatten(value)
+
+
+def _leaf_names(value: Any) -> tuple[str, ...]:
+    """The dotted names of a record's leaves, from the values themselves."""
+    names: list[str] = []
+    for name, part in zip(value._fields, value, strict=True):
+        inner = _leaf_names(part) if record.is_record_type(type(part)) else None
+        names += [name] if inner is None else [f"{name}.{below}" for below in inner]
+    return tuple(names)
 
 
 def same_length(f: Derivative, x: Scalars) -> Scalars:

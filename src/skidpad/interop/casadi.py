@@ -9,8 +9,9 @@ from typing import Any
 import casadi as ca
 
 from .. import integrate, record
+from ..compile.trace import explained
 from ..errors import InvalidValue
-from ..integrate.base import Integrator
+from ..integrate.base import Integrator, flat_result
 from ..model import Model, Vehicle
 from .flat import FlatModel, flat_fields
 
@@ -107,10 +108,13 @@ def casadi_model(vehicle: Vehicle, integrator: str | Integrator | None = None) -
         for name, kind in kinds.items()
     ]
     xdot, dt = _symbols("xdot", model.State), ca.SX.sym("dt")
-    f_expl = _column(vehicle.derivative(*records)) if model.continuous else None
-    f_disc, residual = None, None
-    if integrator is not None or not model.continuous:
-        f_disc, residual = _step(model, _compiled(integrator or "euler"), records, dt)
+    f_expl, f_disc, residual = None, None, None
+    with explained(model.name):
+        if model.continuous:
+            f_expl = _column(flat_result(model, "derivative", vehicle.derivative(*records)))
+        if integrator is not None or not model.continuous:
+            f_disc, residual = _step(model, _compiled(integrator or "euler"), records, dt)
+        y = _column(flat_result(model, "outputs", vehicle.outputs(*records)))
     return CasadiModel(
         **flat_fields(vehicle),
         **symbols,
@@ -120,7 +124,7 @@ def casadi_model(vehicle: Vehicle, integrator: str | Integrator | None = None) -
         f_impl=None if f_expl is None else xdot - f_expl,
         f_disc=f_disc,
         residual=residual,
-        y=_column(vehicle.outputs(*records)),
+        y=y,
     )
 
 
@@ -132,7 +136,7 @@ def _step(model: Model, method: Integrator, records: Sequence[Any], dt: SX) -> t
     for _ in range(model.substeps):
         state, left = update(state, *rest, dt / model.substeps, start)
         residual = ca.fmax(residual, left)
-    return _column(state), residual
+    return _column(record.flatten(state)), residual
 
 
 def _compiled(spec: str | Integrator) -> Integrator:
@@ -154,8 +158,8 @@ def _symbols(name: str, kind: type) -> SX:
     return _stacked(leaves)
 
 
-def _column(values: Any) -> SX:
-    return _stacked(ca.SX(value) for value in record.flatten(values))
+def _column(leaves: Iterable[Any]) -> SX:
+    return _stacked(ca.SX(value) for value in leaves)
 
 
 def _stacked(values: Iterable[SX]) -> SX:

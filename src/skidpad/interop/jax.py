@@ -13,7 +13,7 @@ from typing import Any
 from .. import integrate, record
 from ..errors import InvalidValue
 from ..extras import require
-from ..integrate.base import Integrator, Update
+from ..integrate.base import Integrator, Update, flat_result
 from ..model import Vehicle
 from .flat import FlatModel, flat_fields
 
@@ -40,7 +40,8 @@ class JaxModel(FlatModel):
     def derivative(self, x: Any, u: Any, w: Any = None, p: Any = None) -> Any:
         """x' at a state and input, (nx,)."""
         records = self._records(x, u, w, p)
-        return self._flat(self.vehicle.derivative(*records))
+        rates = self.vehicle.derivative(*records)
+        return self._flat(flat_result(self.vehicle.model, "derivative", rates))
 
     def step(self, x: Any, u: Any, dt: Any, w: Any = None, p: Any = None) -> Any:
         """The state after dt seconds with the input held, (nx,), in the model's sub-steps."""
@@ -51,12 +52,14 @@ class JaxModel(FlatModel):
             return self.update(state, *rest, dt / many, start)[0]
 
         # A loop keeps the compiled code as small as that of one sub-step.
-        return self._flat(once(0, start) if many == 1 else self.fori_loop(0, many, once, start))
+        end = once(0, start) if many == 1 else self.fori_loop(0, many, once, start)
+        return self._flat(record.flatten(end))
 
     def outputs(self, x: Any, u: Any, w: Any = None, p: Any = None) -> Any:
         """The outputs at a state and input, in the order of `y_names`."""
         records = self._records(x, u, w, p)
-        return self._flat(self.vehicle.outputs(*records))
+        y = self.vehicle.outputs(*records)
+        return self._flat(flat_result(self.vehicle.model, "outputs", y))
 
     def parameters(self, values: Mapping[str, Any]) -> Any:
         """The parameter vector with some values replaced, by traced ones too."""
@@ -83,8 +86,7 @@ class JaxModel(FlatModel):
         # One operation for all entries: indexing each made a gradient's compile time twice as long.
         return record.unflatten(kind, list(self.numpy.unstack(flat)))
 
-    def _flat(self, values: Any) -> Any:
-        leaves = record.flatten(values)
+    def _flat(self, leaves: Any) -> Any:
         return self.numpy.stack([self.numpy.asarray(leaf) for leaf in leaves])
 
 

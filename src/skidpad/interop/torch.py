@@ -24,9 +24,20 @@ PARTS = ("x0", "controls", "params")
 class DifferentiableFleet(Protocol):
     """What is needed of a `skidpad.Fleet`."""
 
-    plant: Any
-    precision: str
-    device: str
+    @property
+    def plant(self) -> Any:
+        """The vehicle as it is compiled."""
+        ...
+
+    @property
+    def precision(self) -> str:
+        """Of its numbers."""
+        ...
+
+    @property
+    def device(self) -> str:
+        """Where it runs."""
+        ...
 
     @property
     def rollout(self) -> Callable[..., Any]:

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from ..arrays import Array, Mask
+from ..checks import finite, number, positive
 from ..errors import InvalidValue
 from ..stage import Stage
 from ..stage.film import ScanAt
@@ -35,10 +36,12 @@ def read(
         start, end: only what lies between these times, in s.
         rate: at most so many samples per second of recorded time, in Hz; scans are all kept.
     """
-    if rate is not None and not (np.isfinite(rate) and rate > 0.0):
-        raise InvalidValue(f"rate = {rate} Hz must be finite and greater than 0")
-    low = 0.0 if start is None else start
-    high = float("inf") if end is None else end
+    if rate is not None:
+        rate = positive("rate", rate, "Hz")
+    low = 0.0 if start is None else finite("start", start, "s")
+    high = float("inf") if end is None else number("end", end, "s")
+    if not low <= high:
+        raise InvalidValue(f"start = {low:g} s must not be after end = {high:g} s")
     file = Path(path)
     with opened(file) as contents:
         stage = stage_of(contents)

@@ -16,6 +16,7 @@ from numpy.typing import ArrayLike
 
 from ..arrays import AnyArray, Array
 from ..brief import brief_repr
+from ..checks import positive
 from ..errors import InvalidValue
 from ..stage import Stage
 from .checksums import with_checksum
@@ -71,8 +72,8 @@ class Recorder:
     ) -> None:
         from .. import __version__
 
-        if rate is not None and not (np.isfinite(rate) and rate > 0.0):
-            raise InvalidValue(f"rate = {rate} Hz must be finite and greater than 0")
+        if rate is not None:
+            rate = positive("rate", rate, "Hz")
         self.path, self.stage, self.rate = Path(path), stage, rate
         self._process = os.getpid()
         self._imus = tuple(imus)

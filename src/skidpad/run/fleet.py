@@ -37,19 +37,7 @@ if TYPE_CHECKING:
     from ..random import UncertaintyModel
     from .monte_carlo.result import MonteCarlo
 
-_MADE_FROM_RUNNER = frozenset(
-    [
-        "_runner",
-        "plant",
-        "dt",
-        "precision",
-        "device",
-        "on_diverge",
-        "substeps",
-        "_derivatives",
-        "__orig_class__",
-    ]
-)
+_MADE_FROM_RUNNER = frozenset(["_runner", "_derivatives", "__orig_class__"])
 """What a fleet has from its runner; and what `typing` notes of its records, which may be classes
 that cannot be pickled."""
 
@@ -128,11 +116,7 @@ class Fleet(Generic[X, U, P, Y, W]):
         return fleet
 
     def _use(self, runner: Runner) -> None:
-        settings = runner.settings
-        self._runner, self.plant = runner, runner.plant
-        self.dt, self.precision = settings.dt, settings.precision
-        self.device, self.on_diverge = settings.device, settings.on_diverge
-        self.substeps = runner.engines.substeps
+        self._runner = runner
 
     def __getstate__(self) -> dict[str, Any]:
         """For `pickle` and `copy`: what it runs and how."""
@@ -162,6 +146,36 @@ class Fleet(Generic[X, U, P, Y, W]):
         if plant.vehicle is not None and plant.method is not None:
             plant = replace(plant, stable_steps=stable_steps(plant.vehicle, plant.method))
         plant.save(path, dt=self.dt, cost=programs)
+
+    @property
+    def plant(self) -> Plant:
+        """The vehicle as it is compiled."""
+        return self._runner.plant
+
+    @property
+    def dt(self) -> float:
+        """Step in s; another fleet has another."""
+        return self._runner.settings.dt
+
+    @property
+    def precision(self) -> str:
+        """Of its numbers."""
+        return self._runner.settings.precision
+
+    @property
+    def device(self) -> str:
+        """Where it runs."""
+        return self._runner.settings.device
+
+    @property
+    def on_diverge(self) -> str:
+        """What becomes of vehicles that diverge."""
+        return self._runner.settings.on_diverge
+
+    @property
+    def substeps(self) -> int:
+        """Steps of the integrator within one of dt."""
+        return self._runner.engines.substeps
 
     @property
     def vehicle(self) -> Vehicle[X, U, P, Y, W]:

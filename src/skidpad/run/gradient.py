@@ -6,11 +6,13 @@ derivatives become those of commands.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import warnings
+from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from .. import record
 from ..arrays import AnyArray
 from ..checks import steps_of, whole
 from ..compile.cpu import Late, RolloutArrays, Swept
@@ -118,6 +120,7 @@ class Derivatives:
             u[:, :, 0] if work.held else u,
             swept.p[0].reshape(count, nx, -1),
         )
+        self._warn_of_corners(dict(zip(WRT, parts, strict=True)))
         return Jacobian(*(batch.where_wanted(a, self.space, *rollout[:3]) for a in parts))
 
     def _work(self, rollout: tuple[Any, Any, Any, Any], steps: int | None) -> _Work:
@@ -145,12 +148,37 @@ class Derivatives:
         """The parts that are wanted, in the shapes and the place of what the caller gave."""
         u = self._of_commands(work, swept)
         parts = (swept.x[0], u[0] if work.held else u, swept.p[0])
+        self._warn_of_corners({n: a for n, a in zip(WRT, parts, strict=True) if n in names})
         return Gradient(
             *(
                 batch.where_wanted(part, self.space, *work.callers) if name in names else None
                 for name, part in zip(WRT, parts, strict=True)
             )
         )
+
+    def _warn_of_corners(self, parts: Mapping[str, AnyArray]) -> None:
+        """Warn of derivatives that are not finite, unless what diverges is masked anyway."""
+        if self.runner.settings.on_diverge == "mask":
+            return
+        plant = self.runner.plant
+        kinds: dict[str, type] = dict(
+            zip(WRT, (plant.State, plant.Input, plant.Params), strict=True)
+        )
+        for what, part in parts.items():
+            # A GPU is asked once.
+            finite = self.space.xp.isfinite(part)
+            if bool(finite.all()):
+                continue
+            place = np.argwhere(~batch.on_host(finite))[0].tolist()
+            field = record.names(kinds[what])[place[-1]]
+            warnings.warn(
+                f"the derivative by {what}.{field} is {float(part[tuple(place)])}, and it may not "
+                "be the only one: somewhere along the rollout the model or the cost has no finite "
+                "slope, as a square root has none at 0. "
+                "skidpad.ops.smooth_abs and smooth_hypot have one everywhere",
+                stacklevel=5,
+            )
+            return
 
 
 class _Work(NamedTuple):

@@ -12,8 +12,8 @@ MOST = 64
 
 
 class Kept(Generic[T]):
-    """The things made last, each for an owner that is told apart by identity: vehicles and models
-    hold mappings and so have no hash. Those asked for longest ago go first."""
+    """The things made last, each for an owner that is told apart by identity: two models that are
+    equal are compiled each for itself. Those asked for longest ago go first."""
 
     def __init__(self) -> None:
         # The owner is kept with what was made, so that no other one can get its address.

@@ -9,9 +9,9 @@ compiled once for a model and an integrator; after that a call takes some ten mi
 through a `Linearisation` that is kept. An input with dead time counts as the one that acts.
 
 The step is one of RK4, and the derivatives are those of that step. Where that would be unstable at
-every speed of the vehicle ("auto"), or on demand ("exact"), the linear motion is followed exactly
+every speed of driving ("auto"), or on demand ("exact"), the linear motion is followed exactly
 instead: with the input held, x' = rate + A dx + B du has a closed solution, the exponential of its
-matrix, which no step is too long for.
+matrix, which no step is too long for. The step of a simulator is that by `sim.integrator`.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ import numpy as np
 
 from .. import integrate, record
 from ..arrays import AnyArray
-from ..checks import positive_step, vehicle_of
+from ..checks import positive, positive_step, vehicle_of
 from ..errors import InvalidValue, StepNotConverged
 from ..integrate import compiled_integrator
 from ..integrate.base import Integrator
@@ -52,11 +52,16 @@ class _Around:
     """What the linearisations share: a vehicle, its compiled functions and its constants."""
 
     def __init__(self, vehicle: Vehicle, functions: Function) -> None:
-        self.vehicle, self._functions = vehicle, functions
+        self._vehicle, self._functions = vehicle, functions
         model = vehicle.model
         self._p = np.array(record.flatten(vehicle.params), dtype=float)
         self._w = np.array(record.flatten(record.build(model.Disturbance)), dtype=float)
         self._kinds = (model.State, model.Input, model.Disturbance)
+
+    @property
+    def vehicle(self) -> Vehicle:
+        """What is linearised."""
+        return self._vehicle
 
     def _evaluated(self, x: Any, u: Any, w: Any, *rest: Any) -> list[AnyArray]:
         State, Input, Disturbance = self._kinds
@@ -86,7 +91,7 @@ class Linearisation(_Around):
     """
 
     def __init__(self, vehicle: Vehicle, dt: float, integrator: str | Integrator = AUTO) -> None:
-        self.dt, model = positive_step(dt, "float64"), vehicle_of(vehicle).model
+        self._dt, model = positive_step(dt, "float64"), vehicle_of(vehicle).model
         if integrator == AUTO:
             integrator = EXPLICIT if takes(vehicle, EXPLICIT, self.dt) else EXACT
         if integrator == EXACT and model.continuous and model.hold is None:
@@ -100,6 +105,11 @@ class Linearisation(_Around):
             check_step(vehicle, method, self.dt, model.substeps, some_speeds=False)
         super().__init__(vehicle, differentiated(vehicle, "step", method))
         self._implicit = model.continuous and method.implicit
+
+    @property
+    def dt(self) -> float:
+        """Length of the step in s."""
+        return self._dt
 
     def __call__(self, x: Any, u: Any, w: Any = None) -> Discrete:
         """The step from `x` with `u` held, given as records, mappings or arrays; `w` as well."""
@@ -168,13 +178,7 @@ def _limit(vehicle: Vehicle, name: str, value: float | None) -> float:
     value = getattr(vehicle.params, name, None) if value is None else value
     if value is None:
         raise InvalidValue(f"{vehicle.name!r} has no parameter {name}: give {name}= in m/s²")
-    try:
-        number = float(value)
-    except (TypeError, ValueError) as error:
-        raise InvalidValue(f"{name} = {value!r} must be a number in m/s²") from error
-    if not (np.isfinite(number) and number > 0.0):
-        raise InvalidValue(f"{name} = {number} m/s² must be finite and greater than 0")
-    return number
+    return positive(name, value, "m/s²")
 
 
 _LINEARISATIONS: Kept[Any] = Kept()
@@ -198,7 +202,8 @@ def linearise(
 
     State, input and disturbance are records, mappings or arrays; without `w` nothing disturbs. The
     step is the vehicle's own by an `integrator`, or with "exact" that of the linearised motion,
-    solved exactly; "auto" is RK4, and exact where that is unstable at every speed.
+    solved exactly; "auto" is RK4, and exact where that is unstable at every speed of driving. That
+    of a simulator `sim` is its own by `sim.integrator`.
     """
     return _kept(Linearisation, vehicle, dt, integrator)(x, u, w)
 

@@ -1,15 +1,18 @@
-"""The modes of a vehicle in straight driving, and the longest stable step of a method with them."""
+"""The modes of a vehicle as it drives, and the longest stable step of a method with them."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from math import isfinite
 from typing import Any
 
 import numpy as np
 
 from .. import record
 from ..arrays import Array
-from ..body import Velocity, Wish
+from ..body import Body, Velocity, Wish, own_fields
 from ..compile.plant import StableStep
+from ..compile.trace import explained
 from ..errors import InvalidValue
 from ..integrate.base import Integrator, flat_result
 from ..integrate.stability import longest_step
@@ -17,10 +20,15 @@ from ..model import Model, Vehicle
 from ..units import m_s
 from .kept import Kept
 
-SPEEDS = (1.0, 2.0, 5.0, 10.0, 20.0, 30.0, 50.0)
-"""In m/s, as far as the vehicle goes; slower, slip angles are as stiff as one likes."""
-SHARES = (0.1, 0.25, 0.5, 1.0)
-"""Of the top speed of a vehicle that is slower than the second of these speeds."""
+DRIVING: m_s = 1.0
+"""Speed from which a vehicle is driven; slower, it starts or comes to rest."""
+SPEEDS = (0.0, 0.1, 0.2, 0.5, DRIVING, 1.5, 2.0, 3.0, 5.0, 10.0, 20.0, 30.0, 50.0)
+"""In m/s, as far as the vehicle goes and its model is meant (`Model.slowest`)."""
+SHARES = (0.0, 0.1, 0.25, 0.5, 1.0)
+"""Of the top speed of a vehicle that does not go twice as fast as `DRIVING`."""
+TURNED = 0.9
+"""Share of the largest steering angle at which the modes are looked at too; a model may have a
+corner at the whole of it."""
 
 
 _TABLES: Kept[tuple[StableStep, ...]] = Kept()
@@ -45,10 +53,13 @@ def _table(vehicle: Vehicle, method: Integrator) -> list[StableStep]:
     jacobian = _JACOBIANS.get(model, None, lambda: _Jacobian(model))
     rows: list[StableStep] = []
     for speed in _speeds(vehicle):
-        matrix = jacobian(vehicle, *_straight(vehicle, speed))
+        matrices = (jacobian(vehicle, x, u) for x, u in _moments(vehicle, speed))
+        # Brakes and drive do not change the modes of every model.
+        different = {matrix.tobytes(): matrix for matrix in matrices}.values()
         # A model need not have slopes everywhere; where it has none nothing can be said.
-        if np.isfinite(matrix).all():
-            dt, eigenvalue = longest_step(method, matrix)
+        ends = [longest_step(method, matrix) for matrix in different if np.isfinite(matrix).all()]
+        if ends:
+            dt, eigenvalue = min(ends, key=lambda end: end.dt)
             rows.append(StableStep(speed, dt, eigenvalue))
     return rows
 
@@ -56,22 +67,50 @@ def _table(vehicle: Vehicle, method: Integrator) -> list[StableStep]:
 def _speeds(vehicle: Vehicle) -> tuple[m_s | None, ...]:
     if vehicle.model.body is None:
         return (None,)
-    top = vehicle.limits.v_max
-    if top < SPEEDS[1]:
-        return tuple(share * top for share in SHARES)
-    return tuple(v for v in SPEEDS if v <= top)
+    top, least = vehicle.limits.v_max, vehicle.model.slowest
+    speeds = tuple(share * top for share in SHARES) if top < 2.0 * DRIVING else SPEEDS
+    return tuple(v for v in speeds if least <= v <= top) or (min(least, top),)
 
 
-def _straight(vehicle: Vehicle, speed: m_s | None) -> tuple[Any, Any]:
-    """State and input in straight driving at a speed, actuators at rest."""
+def _moments(vehicle: Vehicle, speed: m_s | None) -> Iterator[tuple[Any, Any]]:
+    """States and inputs of driving at a speed, actuators at rest: straight on, with the wheels
+    turned, and as hard on the drive and the brakes as the vehicle can be."""
     model, p = vehicle.model, vehicle.params
-    x, u = record.at_rest(model.State), record.at_rest(model.Input)
+    rest = record.at_rest(model.State)
     if speed is None or model.body is None:
-        return x, u
-    body = model.body
-    x = body.placed(x, body.pose(x, p), Velocity(speed, 0.0, 0.0), p)
-    x = x if model.settle is None else model.settle(x, p)
-    return x, body.command(x, Wish(v=speed), p)
+        yield rest, record.at_rest(model.Input)
+        return
+    body, limits = model.body, vehicle.limits
+    turned, angle = _steering(model, body, p), TURNED * limits.steer_max
+    wishes = [Wish(v=speed), Wish(v=speed, a=limits.a_max), Wish(v=speed, a=limits.a_min)]
+    if turned is not None:
+        wishes.append(Wish(v=speed, steer=angle))
+    for wish in wishes:
+        if not all(map(isfinite, wish)):
+            continue
+        try:
+            x = body.placed(rest, body.pose(rest, p), Velocity(speed, 0.0, 0.0), p)
+            if turned is not None:
+                x = _with_leaf(x, turned, wish.steer)
+            x = x if model.settle is None else model.settle(x, p)
+            yield x, body.command(x, wish, p)
+        except ArithmeticError:  # a body that divides by its speed says nothing at rest
+            continue
+
+
+def _with_leaf(x: Any, place: int, value: float) -> Any:
+    leaves = list(record.flatten(x))
+    leaves[place] = value
+    return record.unflatten(type(x), leaves)
+
+
+def _steering(model: Model, body: Body, p: Any) -> int | None:
+    """The place of the state that is the angle of the front wheels, if one is."""
+    if body.steer is None:
+        return None
+    steer, u = body.steer, record.at_rest(model.Input)
+    (name,) = own_fields(model.State, lambda x: (steer(x, u, p),))
+    return None if name is None else record.names(model.State).index(name)
 
 
 class _Jacobian:
@@ -94,7 +133,8 @@ class _Jacobian:
             for kind, column in zip(kinds, columns, strict=True)
         )
         assert model.derivative is not None
-        rate = model.derivative(x, model.held_input(start, u, w, p), w, p)
+        with explained(model.name):
+            rate = model.derivative(x, model.held_input(start, u, w, p), w, p)
         rates = flat_result(model, "derivative", rate)
         if len(rates) != columns[0].numel():
             raise InvalidValue(

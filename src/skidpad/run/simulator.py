@@ -11,7 +11,7 @@ import numpy as np
 
 from .. import record
 from ..arrays import AnyArray
-from ..checks import positive_step, vehicle_of, whole
+from ..checks import finite, positive_step, steps_in, vehicle_of, whole
 from ..compile import pipeline
 from ..compile.cpu import CpuMap
 from ..compile.plant import Plant
@@ -97,10 +97,11 @@ class Simulator(Generic[X, U, P, Y, W]):
         settings = Settings(
             dt, None, precision, threads=1, substeps=substeps, on_diverge=on_diverge
         )
-        self.vehicle = vehicle_of(vehicle)
-        method = chosen(self.vehicle, integrator, settings.dt, settings.substeps, **options)
-        self.integrator, settings = method, settings.replace(integrator=method)
-        self.dt, self.precision, self._settings = settings.dt, precision, settings
+        self._vehicle = vehicle_of(vehicle)
+        self._integrator = chosen(
+            self._vehicle, integrator, settings.dt, settings.substeps, **options
+        )
+        self._settings = settings.replace(integrator=self._integrator)
         self._get_ready()
         self.reset()
 
@@ -139,6 +140,26 @@ class Simulator(Generic[X, U, P, Y, W]):
     def __repr__(self) -> str:
         how = f"{self.integrator.name}, dt = {self.dt:g} s, {self.precision}"
         return f"<Simulator of {self.vehicle!r}: {how}, at t = {self.time:.6g} s>"
+
+    @property
+    def vehicle(self) -> Vehicle[X, U, P, Y, W]:
+        """What it steps."""
+        return self._vehicle
+
+    @property
+    def dt(self) -> float:
+        """Step in s; one of another length is `step(dt=...)`, another simulator has another."""
+        return self._settings.dt
+
+    @property
+    def integrator(self) -> Integrator:
+        """How a step is made."""
+        return self._integrator
+
+    @property
+    def precision(self) -> str:
+        """Of its numbers."""
+        return self._settings.precision
 
     @property
     def state(self) -> X:
@@ -181,13 +202,12 @@ class Simulator(Generic[X, U, P, Y, W]):
         start = start._replace(
             **{n: getattr(self.state, n) for n in model.reset_keeps if n in start._fields}
         )
-        if not np.isfinite(time):
-            raise InvalidValue(f"time = {time} must be finite")
+        time = finite("time", time, "s")
         check_start(self.vehicle, start)
         if model.settle is not None:
             start = record.build(model.State, model.settle(start, self.vehicle.params))
         self._must_be_free()
-        self._stepper.reset(record.flatten(start), float(time))
+        self._stepper.reset(record.flatten(start), time)
         if self._line is not None and "pending" not in model.reset_keeps:
             self._line.restore(None)
         return self.state
@@ -196,8 +216,8 @@ class Simulator(Generic[X, U, P, Y, W]):
         """One step with the input held; returns the new State record.
 
         The input is an Input record, a mapping, an array, or keywords; fields that are not given
-        are zero. The step takes the simulator's dt, or this one in s. A rejected input leaves the
-        simulator as it was.
+        are zero, and a keyword goes before what the record says of its field. The step takes the
+        simulator's dt, or this one in s. A rejected input leaves the simulator as it was.
         """
         row = self._commands.with_fields(inputs, fields) if fields else self._row(inputs)
         user = self._user
@@ -272,9 +292,11 @@ class Simulator(Generic[X, U, P, Y, W]):
 
         Args:
             controls: a function `controls(t, x)`, a policy, an array (T, nu) of one row per step,
-                or one input (record, mapping) held throughout. A policy starts with the memory and
-                the reference that it has by default; `Policy.controller` takes others.
-            duration: time to run in s, rounded to whole steps; or `steps`. An array needs neither.
+                one input (record, mapping) held throughout, or a trajectory whose steps are driven
+                again. A policy starts with the memory and the reference that it has by default;
+                `Policy.controller` takes others.
+            duration: time to run in s, a whole number of steps; or `steps`. An array or a
+                trajectory needs neither.
             progress: how far it is: None, True, False or a function, see `skidpad.progress`.
 
         A controller that raises or returns something unusable, and an interrupt such as Ctrl-C,
@@ -283,7 +305,10 @@ class Simulator(Generic[X, U, P, Y, W]):
         """
         if isinstance(controls, Policy):
             controls = controls.controller(self.dt)
+        if isinstance(controls, Trajectory):
+            controls = self._steps_of(controls)
         count = self._step_count(controls, duration, steps)
+        self._must_fit(count)
         start, thread = self.snapshot(), threading.get_ident()
         user = self._user
         if user is not None and user != thread:
@@ -340,16 +365,43 @@ class Simulator(Generic[X, U, P, Y, W]):
 
     def _step_count(self, controls: Any, duration: float | None, steps: int | None) -> int:
         if duration is not None and steps is not None:
-            raise InvalidValue(f"give duration or steps, not both (got {duration} s and {steps})")
+            raise InvalidValue(f"give duration or steps, not both (got {duration!r} s and {steps})")
         if duration is not None:
-            if not (np.isfinite(duration) and duration >= 0.0):
-                raise InvalidValue(f"duration = {duration} s must be finite and not negative")
-            return round(duration / self.dt)
+            return steps_in(duration, self.dt)
         if steps is not None:
             return whole("steps", steps, "not negative", least=0)
         if np.ndim(controls) == 2:
             return len(controls)
         raise InvalidValue("say how long to run: duration= in s, steps=, or an array (T, nu)")
+
+    def _steps_of(self, run: Trajectory) -> AnyArray:
+        """The inputs of the steps of a run, (T, nu): one less than it has samples."""
+        wanted = tuple(f"u_{name}" for name in record.names(self.vehicle.Input))
+        names = tuple(column.name for column in run.columns if column.role == "input")
+        if names != wanted:
+            raise InvalidValue(
+                f"a run with the inputs {', '.join(names) or 'none'} cannot drive "
+                f"{self.vehicle.name!r}, which has {', '.join(wanted)}"
+            )
+        lengths = np.diff(run.t)
+        if not np.allclose(lengths, self.dt, rtol=1e-6, atol=0.0):
+            raise InvalidValue(
+                f"the run has steps of {lengths.min():g} to {lengths.max():g} s, the simulator of "
+                f"{self.dt:g} s: take run.resample(dt={self.dt:g})"
+            )
+        return run.inputs[:-1]
+
+    def _must_fit(self, count: int) -> None:
+        """Raise if there is no room for the samples of so many steps."""
+        model = self.vehicle.model
+        width = sum(map(record.size, (model.State, model.Input, model.Outputs)))
+        try:
+            np.empty((count + 1, width))
+        except (MemoryError, ValueError, OverflowError) as error:
+            raise InvalidValue(
+                f"{count} steps of {self.vehicle.name!r} take {8e-9 * count * width:.3g} GB of "
+                "memory, more than there is: run it in parts"
+            ) from error
 
     def _drive_table(
         self, controls: Any, count: int, watch: Progress

@@ -1,10 +1,11 @@
 """Whether a step is too long for a vehicle, before it is made; and which method is not.
 
-The fastest modes of a vehicle come from its exact Jacobian in straight driving at several speeds.
-An explicit method whose step lets one of them grow at every speed would end in infinity, so it is
-refused; where it grows at some speeds, a warning says at which. `integrator="auto"` is RK4 where
-that is stable at all of them, else Radau IIA, which is stable with every step. The choice depends
-on the model, its parameters and dt alone.
+The fastest modes of a vehicle come from its exact Jacobian at speeds from rest on, straight ahead,
+with the wheels turned, under full drive and brakes. An explicit method whose step lets one of them
+grow at every speed of driving would end in infinity, so it is refused; where it grows at some
+speeds, a warning says at which. `integrator="auto"` is RK4 where that is stable at all of them,
+else Radau IIA, which is stable with every step. The choice depends on the model, its parameters and
+dt alone.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ from ..errors import InvalidValue
 from ..integrate.base import Integrator
 from ..model import Vehicle
 from ..units import s
-from .modes import stable_steps
+from .modes import DRIVING, stable_steps
 
 AUTO = "auto"
 EXPLICIT, IMPLICIT = "rk4", "radau"
@@ -69,7 +70,7 @@ def automatic(vehicle: Vehicle, dt: s, substeps: int = 1) -> Integrator:
 def takes(vehicle: Vehicle, integrator: str, dt: s) -> bool:
     """Whether a vehicle is stable at some speed with a method's steps of dt."""
     table = stable_steps(vehicle, integrate.get(integrator))
-    return not table or any(dt / vehicle.model.substeps <= at.longest for at in table)
+    return not table or any(dt / vehicle.model.substeps <= at.longest for at in _driving(table))
 
 
 def check_step(
@@ -78,8 +79,9 @@ def check_step(
     """Refuse a method whose steps of dt / substeps let the vehicle's modes grow at every speed;
     warn where it is some speeds, or if the model reproduces a program that does so."""
     table = stable_steps(vehicle, method)
+    judged = table if some_speeds else _driving(table)
     judge = any if some_speeds else all
-    if table and judge(dt / substeps > at.longest for at in table):
+    if table and judge(dt / substeps > at.longest for at in judged):
         way = f"integrator='auto' ({automatic(vehicle, dt, substeps).name} here)"
         subject = f"{method.name} with dt = {dt:g} s is unstable for {vehicle.name!r}"
         _complain(subject, table, dt, substeps, way, refuse=not vehicle.model.reproduces)
@@ -109,6 +111,11 @@ def check_spread(plant: Plant, dt: s, substeps: int, params: AnyArray) -> None:
         check_step(Vehicle(vehicle.model, values, vehicle.outlines), method, dt, substeps)
 
 
+def _driving(table: tuple[StableStep, ...]) -> tuple[StableStep, ...]:
+    """The rows at which it drives: a car that is stable at rest alone cannot be driven."""
+    return tuple(at for at in table if at.speed is None or at.speed >= DRIVING) or table
+
+
 def _complain(
     subject: str,
     table: tuple[StableStep, ...],
@@ -121,7 +128,7 @@ def _complain(
     broken = [at for at in table if dt / substeps > at.longest]
     worst = min(broken, key=lambda at: at.longest)
     where = "" if worst.speed is None else " at every speed"
-    if len(broken) < len(table):
+    if any(at not in broken for at in _driving(table)):
         where = f" at {', '.join(f'{at.speed:g}' for at in broken)} m/s"
     within = f" in {substeps} sub-steps" if substeps > 1 else ""
     ways, why = [way], "with every step"
@@ -133,7 +140,7 @@ def _complain(
         f"{subject}{within}{where}, because of its mode with the eigenvalue "
         f"{_written(worst.eigenvalue)} 1/s, {why}. Take {', or '.join(ways)}"
     )
-    if refuse and len(broken) == len(table):
+    if refuse and all(dt / substeps > at.longest for at in _driving(table)):
         raise InvalidValue(text)
     warnings.warn(text, stacklevel=5)
 

@@ -10,12 +10,12 @@ import threading
 from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
-from math import isfinite
 from pathlib import Path
 from time import perf_counter
 from typing import Any
 
 from ..brief import brief_repr
+from ..checks import not_negative, positive, steps_in
 from ..errors import InvalidValue, SkidpadError
 from ..extras import require_extras
 from ..units import per_s, s
@@ -71,11 +71,10 @@ def perform(
         keepers: called with every segment, the first moment too.
         watch: told the simulated time now and then.
     """
-    length = show.duration if duration is None else duration
-    if not (isfinite(length) and length >= 0.0):
-        raise InvalidValue(f"duration = {length:g} s must be finite and not negative")
+    # A show suggests a time, such as that of a lap, without looking at its steps.
+    suggested = not_negative("duration", show.duration, "s")
+    count = round(suggested / show.dt) if duration is None else steps_in(duration, show.dt)
     every = max(1, int(1.0 / (checked_rate(show.rate if rate is None else rate) * show.dt) + 1e-9))
-    count = round(length / show.dt)
     first = show.begin(every)
     tally = Tally(show, first)
     for keep in keepers:
@@ -196,6 +195,5 @@ def _make(folder: Path) -> None:
 
 def checked_rate(rate: per_s) -> per_s:
     """A rate of samples; raises if it is none."""
-    if not (isfinite(rate) and rate > 0.0):
-        raise InvalidValue(f"rate = {rate:g} Hz must be finite and greater than 0")
+    positive("rate", rate, "Hz")
     return float(rate)

@@ -136,7 +136,13 @@ class Lidar:
 
     def poses(self, body: ArrayLike) -> Array:
         """Poses (B, 3) of the sensor in the world, for poses x, y, yaw of the body point."""
-        x, y, yaw = np.atleast_2d(np.asarray(body, dtype=float)).T
+        try:
+            poses = np.atleast_2d(np.asarray(body, dtype=float))
+        except (TypeError, ValueError) as error:
+            raise InvalidValue(f"body = {body!r} must be poses x, y, yaw (B, 3)") from error
+        if poses.ndim != 2 or poses.shape[1] != 3:
+            raise InvalidValue(f"body has shape {np.shape(body)}; expected (B, 3): x, y, yaw")
+        x, y, yaw = poses.T
         return np.stack(pose_in_world(self.mounting, x, y, yaw), axis=1)
 
     def scan(

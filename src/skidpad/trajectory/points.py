@@ -205,7 +205,12 @@ class Points(Table):
     def _inside(self, times: Any) -> Array:
         """Times as an array; those off a sample by rounding moved to it. Raises for others
         outside."""
-        moments = np.atleast_1d(np.asarray(times, dtype=float))
+        try:
+            moments = np.atleast_1d(np.asarray(times, dtype=float))
+        except (TypeError, ValueError) as error:
+            raise InvalidValue(f"times = {times!r} must be numbers, in s") from error
+        if moments.ndim != 1:
+            raise InvalidValue(f"times have shape {moments.shape}; expected (n,), in s")
         near = snapped(self.t, moments)
         outside = ~((near >= self.t[0]) & (near <= self.t[-1]))
         if outside.any():

@@ -11,6 +11,7 @@ import numpy as np
 from .. import record
 from ..arrays import Array
 from ..brief import counted, listed, shortened
+from ..checks import whole
 from ..errors import InvalidValue
 from ..units import Unit
 from .columns import PREFIXES, ROLES, Column, Role, Sample, check_time, checked, frozen, span
@@ -202,6 +203,7 @@ class Table:
         return matrix
 
     def _position(self, i: int) -> int:
+        i = whole("sample", i, least=None)
         if not -len(self) <= i < len(self):
             raise InvalidValue(f"sample {i} does not exist; there are {len(self)} samples")
         return i % len(self)

@@ -15,7 +15,7 @@ Row i holds the state and the outputs at `t[i]`, and the input and the disturban
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -24,7 +24,8 @@ from numpy.typing import ArrayLike
 
 from .. import record
 from ..arrays import Array
-from ..checks import positive
+from ..brief import shortened
+from ..checks import finite, number, positive
 from ..errors import InvalidValue
 from ..extension import outer
 from ..units import Unit
@@ -94,7 +95,7 @@ class Trajectory(CommonRoadTrajectory):
         name: str = "",
     ) -> Trajectory:
         """From records of one class, delta_t apart in s, in order or by step from 0 on."""
-        positive("delta_t", delta_t, "s")
+        delta_t, t_0 = positive("delta_t", delta_t, "s"), finite("t_0", t_0, "s")
         kind, rows = _rows_of(points)
         try:
             role = TrajectoryMode(mode).value
@@ -120,7 +121,8 @@ class Trajectory(CommonRoadTrajectory):
 
     @property
     def inputs(self) -> Array:
-        """The input columns as one (samples, fields) array."""
+        """The input columns as one (samples, fields) array. The last sample has no step of its own
+        and repeats the input before it; `Simulator.run(trajectory)` drives the steps again."""
         return self._matrix("input")
 
     @property
@@ -148,7 +150,7 @@ class Trajectory(CommonRoadTrajectory):
 
     def between(self, t0: float, t1: float) -> Trajectory:
         """The samples with t0 <= t <= t1, in s; both ends included, also when off by rounding."""
-        rounding = slack(self.t)
+        rounding, t0, t1 = slack(self.t), number("t0", t0, "s"), number("t1", t1, "s")
         inside = (self.t >= t0 - rounding) & (self.t <= t1 + rounding)
         if not inside.any():
             raise InvalidValue(f"no sample between {t0:g} and {t1:g} s; there are {span(self.t)}")
@@ -157,7 +159,7 @@ class Trajectory(CommonRoadTrajectory):
 
     def at(self, t: float) -> Sample:
         """All columns at one time in s: states and outputs interpolated, the others as held."""
-        moments = self._inside([t])
+        moments = self._inside([number("t", t, "s")])
         values = {c.name: float(interpolated(c, self.t, moments)[0]) for c in self.columns}
         return Sample(float(moments[0]), values)
 
@@ -175,9 +177,11 @@ class Trajectory(CommonRoadTrajectory):
 
     def starting_at(self, t0: float) -> Trajectory:
         """The same samples with time shifted so that the first one is at t0, in s."""
-        return replace(self, t=self.t - self.t[0] + t0)
+        return replace(self, t=self.t - self.t[0] + finite("t0", t0, "s"))
 
     def __add__(self, other: Trajectory) -> Trajectory:
+        if not isinstance(other, Trajectory):
+            return NotImplemented
         return Trajectory.concat([self, other])
 
     @staticmethod
@@ -188,9 +192,15 @@ class Trajectory(CommonRoadTrajectory):
         one before it ended if the state is the same there: two runs of one simulator. That sample
         is kept once, with the input that was applied after it.
         """
-        if not parts:
-            raise InvalidValue("concat needs at least one trajectory, got none")
-        first, *others = parts
+        wrong = (
+            f"concat needs at least one trajectory and nothing else, got {shortened(repr(parts))}"
+        )
+        if not isinstance(parts, Iterable):
+            raise InvalidValue(wrong)
+        members = list(parts)
+        if not members or not all(isinstance(part, Trajectory) for part in members):
+            raise InvalidValue(wrong)
+        first, *others = members
         t, columns, meta, error = first.t, first.columns, dict(first.meta), first.error
         for part in others:
             t, columns = joined((t, columns), (part.t, part.columns))

@@ -82,6 +82,9 @@ def named(name: str, params: Any = None, *, compat: str | None = None) -> Vehicl
 
 def register(factory: VehicleFactory) -> VehicleFactory:
     """Add a vehicle under its model's name, so that `get`, `names` and the checks find it."""
+    if not isinstance(factory, VehicleFactory):
+        kind = type(factory).__qualname__
+        raise InvalidValue(f"factory must be a VehicleFactory of a model, got a {kind}")
     name = factory.model.name
     known = _FACTORIES.get(name)
     if known is not None and known.model is not factory.model:

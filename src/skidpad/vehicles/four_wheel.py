@@ -183,6 +183,7 @@ MODEL = Model(
     derivative=derivative,
     outputs=outputs,
     energy=energy,
+    slowest=1.0,
     body=CAR,
     summary="Dynamic car on four tyres with load transfer; above walking pace",
 )

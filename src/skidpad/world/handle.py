@@ -34,9 +34,15 @@ class Truth(NamedTuple):
 class Surroundings(Protocol):
     """What a vehicle and its sensors may ask of the world around them."""
 
-    time: s
-    dt: s
-    """Length of a step."""
+    @property
+    def time(self) -> s:
+        """Time since the start."""
+        ...
+
+    @property
+    def dt(self) -> s:
+        """Length of a step."""
+        ...
 
     @property
     def vehicles(self) -> Mapping[str, WorldVehicle]:

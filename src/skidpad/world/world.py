@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from ..brief import counted
+from ..checks import steps_in
 from ..controllers import keyboard
 from ..errors import InvalidValue, SimulatorInUse
 from ..extension import outer
@@ -47,10 +48,8 @@ class World:
         if not isinstance(scene, Scene):
             hint = ": World.load reads a file" if isinstance(scene, (str, os.PathLike)) else ""
             raise InvalidValue(f"scene must be a Scene, got a {type(scene).__qualname__}{hint}")
-        self.scene, self.seed = scene, seed
+        self._scene, self._seed, self._dt = scene, seed, scene.timestep
         self._user: int | None = None
-        self.dt = scene.timestep
-        """Length of a step in s."""
         self.contact_events: deque[ContactEvent] = deque(maxlen=MOST_EVENTS)
         """Beginnings and ends of contacts, the latest last. The oldest are dropped when there are
         too many; take them out with `popleft` or `clear`."""
@@ -68,9 +67,28 @@ class World:
 
         return cls(load(path, seed=seed, **options), seed=seed)
 
+    @property
+    def scene(self) -> Scene:
+        """What there is."""
+        return self._scene
+
+    @property
+    def seed(self) -> int:
+        """Of all random numbers; `reset` takes another."""
+        return self._seed
+
+    @property
+    def dt(self) -> s:
+        """Length of a step in s; the scene sets it."""
+        return self._dt
+
+    @property
+    def time(self) -> s:
+        """Time since the start in s."""
+        return self._steps * self.dt
+
     def _set_up(self) -> None:
         scene = self.scene
-        self.time: s = 0.0
         self._steps = 0
         self._groups = grouped({n: b.vehicle for n, b in self._built.items()}, self.dt)
         self._bodies = [Bodies(group) for group in self._groups]
@@ -151,14 +169,14 @@ class World:
         for bodies, states in zip(self._bodies, before, strict=True):
             bodies.project(states)
         self._encounters.solve(before, self.dt, end)
-        self._steps, self.time = self._steps + 1, end
+        self._steps += 1
         self.sensing.sense(self)
 
     def run(self, duration: s, *, progress: Choice = None) -> None:
-        """Advance by a time in s, rounded to whole steps; for `progress` see `skidpad.progress`."""
-        if not (np.isfinite(duration) and duration >= 0.0):
-            raise InvalidValue(f"duration = {duration} s must be finite and not negative")
-        self._alone(lambda: self._run(round(duration / self.dt), progress))
+        """Advance by a time in s, a whole number of steps; for `progress` see
+        `skidpad.progress`."""
+        count = steps_in(duration, self.dt)
+        self._alone(lambda: self._run(count, progress))
 
     def _run(self, count: int, progress: Choice) -> None:
         with Deferred() as interrupt, watching(count * self.dt, "s", "world", progress) as bar:
@@ -281,14 +299,14 @@ class World:
     def _restore(self, snapshot: Any) -> None:
         steps, groups, encounters, ground, sensing = snapshot
         self._encounters.check(encounters)
-        self._steps, self.time = steps, steps * self.dt
+        self._steps = steps
         for group, kept in zip(self._groups, groups, strict=True):
             group.restore(kept)
             group.steps = steps
         self._encounters.restore(encounters)
         self._ground.restore(ground)
         self.sensing.restore(sensing, self)
-        self.seed = self.sensing.seed
+        self._seed = self.sensing.seed
 
     def __reduce__(self) -> tuple[Any, ...]:
         """For `pickle` and `copy`: the scene and this moment, as `restore` brings it back."""
@@ -299,7 +317,7 @@ class World:
         self._alone(lambda: self._reset(self.seed if seed is None else seed))
 
     def _reset(self, seed: int) -> None:
-        self.seed = seed
+        self._seed = seed
         self._set_up()
 
     def _repr_html_(self) -> str:

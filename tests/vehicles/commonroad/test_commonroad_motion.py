@@ -13,7 +13,7 @@ from skidpad import vehicles
 from skidpad.vehicles.commonroad import start
 
 DYNAMIC = ["commonroad_dynamic_bicycle", "commonroad_st", "commonroad_std", "commonroad_mb"]
-STEPS = {"commonroad_std": 5e-4, "commonroad_mb": 1e-3}
+STEPS = {"commonroad_dynamic_bicycle": 2.5e-3, "commonroad_std": 2.5e-4, "commonroad_mb": 1e-3}
 """Steps in s that RK4 is stable with at any speed; 5 ms for the others."""
 
 
@@ -169,7 +169,7 @@ def test_the_standing_multi_body_car_carries_its_weight() -> None:
 @pytest.mark.parametrize("name", [*DYNAMIC, "commonroad_ks", "commonroad_kst"])
 def test_at_rest_it_rests(name: str) -> None:
     car = vehicles.get(name)()
-    sim = sp.Simulator(car, dt=5e-4, integrator="rk4")
+    sim = sp.Simulator(car, dt=2.5e-4, integrator="rk4")
     first = sim.reset(x=1.0, y=-2.0, yaw=0.7, steer=0.4)
     for _ in range(300):
         sim.step()

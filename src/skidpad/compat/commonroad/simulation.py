@@ -95,7 +95,7 @@ class Simulation:
         seed: int | None = None,
         rtol: Any = None,
         atol: Any = None,
-        substep: float = 0.005,
+        substep: float = 0.0025,
         compat: Literal["upstream"] | None = None,
     ) -> None:
         flags = {"random_disturbance": random_disturbance, "random_noise": random_noise}

@@ -15,7 +15,7 @@ from ...errors import InvalidValue
 from ...units import m
 from ..line import Line, lengths
 from .map import Map
-from .parts import LINE_COLUMNS
+from .parts import LINE_COLUMNS, centre_line_of
 
 _SAME: m = 1e-6
 """Points nearer than this are one."""
@@ -41,6 +41,9 @@ class CentreLine:
     """One row per point; on a closed track the last is the first one again, a lap further."""
 
     __repr__ = brief_repr
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "rows", centre_line_of(self.rows))
 
     @classmethod
     def of(cls, map_: Map) -> CentreLine:

@@ -47,7 +47,11 @@ def segments_of(values: Any) -> Array:
 
 def centre_line_of(rows: Any) -> Array:
     """Rows of `LINE_COLUMNS`, at least 2, finite, with s that rises."""
-    line = np.array(rows, dtype=np.float64)
+    try:
+        line = np.array(rows, dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        columns = ", ".join(LINE_COLUMNS)
+        raise InvalidValue(f"centre_line = {rows!r} must be rows of {columns}") from error
     if line.ndim != 2 or line.shape[1] != len(LINE_COLUMNS) or len(line) < 2:
         raise InvalidValue(
             f"centre_line has shape {line.shape}; allowed are at least 2 rows of "

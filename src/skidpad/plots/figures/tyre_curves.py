@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ...arrays import Array
+from ...checks import finite
 from ...errors import InvalidValue
 from ...model import Vehicle
 from ..layout import FilePath, Size, check, equal_axes, finished, headings, new_figure
@@ -43,7 +44,7 @@ def tyre_curves(
     Takes a vehicle or a record of tyre coefficients. `loads` in N, `alpha_max` in rad.
     """
     check(path, backend, size)
-    if not (np.isfinite(alpha_max) and 0.0 < alpha_max < 1.5):
+    if not 0.0 < finite("alpha_max", alpha_max, "rad") < 1.5:
         raise InvalidValue(f"alpha_max = {alpha_max} rad must be above 0 and below 1.5")
     laws = tyre_laws(vehicle)
     rows = [_diagrams(law, _loads(law, loads), alpha_max, len(laws) > 1) for law in laws]

@@ -9,6 +9,7 @@ import numpy as np
 
 from ... import record
 from ...arrays import Array
+from ...checks import positive
 from ...errors import InvalidValue
 from ...model import Vehicle
 from ...plane.line import arc_length
@@ -95,8 +96,7 @@ def accelerations(run: Trajectory) -> tuple[Array, Array]:
 def moments(run: Trajectory, every: float | None, count: int) -> Array:
     """Times in s at which the vehicle is drawn: so far apart, or at equal distances on the path."""
     if every is not None:
-        if not (np.isfinite(every) and every > 0.0):
-            raise InvalidValue(f"every = {every} s must be finite and greater than 0")
+        every = positive("every", every, "s")
         times = run.t[0] + every * np.arange(int(run.duration / every * (1.0 + 1e-12)) + 1)
     else:
         way = travelled(run)

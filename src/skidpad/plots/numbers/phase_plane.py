@@ -15,6 +15,7 @@ import numpy as np
 from ... import record
 from ...arrays import Array
 from ...body import Velocity, own_fields
+from ...checks import finite, positive
 from ...compile import pipeline
 from ...compile.cpu import CpuMap
 from ...errors import InvalidValue
@@ -52,10 +53,7 @@ class Plane:
             raise InvalidValue(
                 f"{vehicle.name!r} is a discrete model: it has no derivative to draw"
             )
-        if not (np.isfinite(speed) and speed > 0.0):
-            raise InvalidValue(f"speed = {speed} m/s must be finite and greater than 0")
-        if not np.isfinite(steer):
-            raise InvalidValue(f"steer = {steer} rad must be finite")
+        speed, steer = positive("speed", speed, "m/s"), finite("steer", steer, "rad")
         self.vehicle, self.names, self.speed, self.steer = vehicle, names, speed, steer
         self._fields = _places(vehicle)
         self._check_names()

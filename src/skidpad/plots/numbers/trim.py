@@ -9,6 +9,7 @@ import numpy as np
 
 from ... import record
 from ...body import Velocity, Wish, body_of
+from ...checks import positive, vehicle_of
 from ...errors import InvalidValue
 from ...model import Vehicle
 
@@ -54,8 +55,7 @@ def straight(
     pose nor velocity, as torques of actuators and turning wheels, is in balance. `inputs` says
     otherwise of some. Raises where nothing holds the speed.
     """
-    if not (np.isfinite(speed) and speed > 0.0):
-        raise InvalidValue(f"speed = {speed} m/s must be finite and greater than 0")
+    speed, vehicle = positive("speed", speed, "m/s"), vehicle_of(vehicle)
     model, body, p = vehicle.model, body_of(vehicle, "straight driving"), vehicle.params
     rest = record.build(model.State)
     x = body.placed(rest, body.pose(rest, p), Velocity(speed, 0.0, 0.0), p)

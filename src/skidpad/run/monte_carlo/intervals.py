@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+from ...checks import finite
 from ...errors import InvalidValue
 
 
@@ -37,7 +38,7 @@ def proportion(happened: int, runs: int, level: float = 0.95) -> Probability:
     # SciPy takes a tenth of a second to import, which `import skidpad` should not pay.
     from scipy.special import betaincinv
 
-    if not 0.0 < level < 1.0:
+    if not 0.0 < finite("level", level) < 1.0:
         raise InvalidValue(f"level = {level} must be between 0 and 1, such as 0.95")
     if runs < 1 or not 0 <= happened <= runs:
         raise InvalidValue(

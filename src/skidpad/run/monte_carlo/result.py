@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from ... import record
 from ...arrays import Array
 from ...brief import counted, shortened
+from ...checks import finite, whole
 from ...errors import InvalidValue
 from ...extension import outer
 from ...progress import Choice, watching
@@ -141,7 +142,7 @@ class MonteCarlo:
 
     def quantile(self, name: str, level: float) -> Array:
         """A quantile of a quantity over time, (T + 1,); one of the levels that were kept."""
-        levels = self._tally.levels
+        levels, level = self._tally.levels, finite("level", level)
         at = np.flatnonzero(np.isclose(levels, level, rtol=0.0, atol=1e-12))
         if not at.size:
             raise InvalidValue(
@@ -152,7 +153,7 @@ class MonteCarlo:
 
     def band(self, name: str, share: float = 0.9) -> tuple[Array, Array]:
         """Lower and upper end of the middle `share` of the runs over time, (T + 1,) each."""
-        tail = (1.0 - share) / 2.0
+        tail = (1.0 - finite("share", share)) / 2.0
         return self.quantile(name, tail), self.quantile(name, 1.0 - tail)
 
     def unit(self, name: str) -> str:
@@ -184,6 +185,7 @@ class MonteCarlo:
 
     def worst(self, name: str, count: int = 5, *, lowest: bool = False) -> tuple[Case, ...]:
         """The runs in which a quantity was highest at any time (or lowest), worst first."""
+        count = whole("count", count, "not negative", least=0)
         side = self._tally.lowest if lowest else self._tally.highest
         extreme: Extreme = self._of(side, name, "quantity")
         value = extreme.value
@@ -209,7 +211,7 @@ class MonteCarlo:
         policy was told; its commands are outputs (`command.steer`), and so are the disturbances
         (`w_v_x`).
         """
-        wanted = seed.seed if isinstance(seed, Case) else seed
+        wanted = seed.seed if isinstance(seed, Case) else whole("seed", seed, least=None)
         number = wanted - of_run(self.seed, 0)
         if number not in self._runs:
             raise InvalidValue(

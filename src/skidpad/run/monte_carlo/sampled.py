@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from operator import attrgetter
 from typing import Any
@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from ... import record
 from ...arrays import Array
-from ...checks import whole
+from ...checks import positive, steps_in, whole
 from ...compile.plant import Plant
 from ...errors import InvalidValue
 from ...policy import Policy
@@ -103,7 +103,7 @@ def sampled(
     tally = Tally(
         plant.State,
         _quantities(plant.State, quantities),
-        dict(events or {}),
+        _events(events),
         _levels(quantiles),
         experiment.steps + 1,
         len(numbers),
@@ -177,9 +177,7 @@ def _disturbance(plant: Plant, model: UncertaintyModel | None) -> UncertaintyMod
 def _step_count(dt: float, steps: int | None, duration: float | None, told: Array) -> int:
     counts = {len(told)} if len(told) > 1 else set[int]()
     if duration is not None:
-        if not (np.isfinite(duration) and duration > 0.0):
-            raise InvalidValue(f"duration = {duration} s must be finite and greater than 0")
-        counts.add(max(1, round(duration / dt)))
+        counts.add(steps_in(positive("duration", duration, "s"), dt))
     if steps is not None:
         counts.add(whole("steps", steps, "at least 1"))
     if len(counts) != 1:
@@ -209,7 +207,13 @@ def _quantities(State: type, quantities: Any) -> dict[str, Quantity]:
     names = record.names(State)
     if quantities is None:
         quantities = names
+    if isinstance(quantities, str):
+        quantities = (quantities,)
     if not isinstance(quantities, Mapping):
+        if not isinstance(quantities, Iterable):
+            raise InvalidValue(
+                f"quantities = {quantities!r} must be names of states, or functions by name"
+            )
         quantities = {name: name for name in quantities}
     functions: dict[str, Callable[[Any], Any]] = {}
     for name, quantity in quantities.items():
@@ -222,8 +226,26 @@ def _quantities(State: type, quantities: Any) -> dict[str, Quantity]:
     return functions
 
 
-def _levels(quantiles: Sequence[float]) -> Array:
-    levels = np.unique(np.asarray(quantiles, dtype=float))
+def _events(events: Any) -> dict[str, Quantity]:
+    """Functions of the state by name."""
+    if events is None:
+        return {}
+    if not isinstance(events, Mapping):
+        raise InvalidValue(
+            f"events = {events!r} must be functions of the state by name, as in "
+            "{'left the lane': lambda x: abs(x.y) > 0.3}"
+        )
+    for name, event in events.items():
+        if not callable(event):
+            raise InvalidValue(f"event {name!r} must be a function of the state, got {event!r}")
+    return dict(events)
+
+
+def _levels(quantiles: Any) -> Array:
+    try:
+        levels = np.unique(np.asarray(quantiles, dtype=float))
+    except (TypeError, ValueError) as error:
+        raise InvalidValue(f"quantiles = {quantiles!r} must be numbers from 0 to 1") from error
     if not levels.size or not ((levels >= 0.0) & (levels <= 1.0)).all():
-        raise InvalidValue(f"quantiles = {list(quantiles)} must lie between 0 and 1")
+        raise InvalidValue(f"quantiles = {quantiles!r} must lie between 0 and 1")
     return levels

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ... import record
-from ...arrays import Array
+from ...arrays import AnyArray, Array
 from ...errors import InvalidValue
 from ...trajectory.trajectory import Trajectory
 
@@ -53,15 +53,15 @@ class Tally:
             return
         x = record.unflatten(self._State, list(states))
         for name, quantity in self._quantities.items():
-            self._take_quantity(name, sample, _numbers(name, quantity(x), len(alive)), alive)
+            self._take_quantity(name, sample, _numbers(name, quantity, x, len(alive)), alive)
         for name, event in self._events.items():
-            self.happened[name] |= _numbers(name, event(x), len(alive)).astype(bool) & alive
+            self.happened[name] |= _truths(name, event, x, len(alive)) & alive
             self.share[name][sample] = self.happened[name][alive].mean()
 
     def along(self, name: str, run: Trajectory) -> Array:
         """A quantity at each sample of a trajectory with the states among its columns."""
         x = record.unflatten(self._State, [run[leaf] for leaf in record.names(self._State)])
-        return _numbers(name, self._quantities[name](x), len(run))
+        return _numbers(name, self._quantities[name], x, len(run))
 
     def unit(self, name: str) -> str:
         """Unit symbol of a quantity with the name of a state; empty for any other."""
@@ -100,10 +100,47 @@ class Extreme:
         return self._sign * self._most
 
 
-def _numbers(name: str, values: Any, runs: int) -> Array:
-    numbers = np.asarray(values)
-    if numbers.shape != (runs,) and numbers.shape != ():
+def _truths(name: str, event: Quantity, x: Any, runs: int) -> NDArray[np.bool_]:
+    """Whether an event happens at a state of each run. A number is no answer: any but 0 would be
+    "yes"."""
+    values = _per_run("event", name, event, x, runs)
+    if values.dtype != np.bool_:
         raise InvalidValue(
-            f"{name!r} must give one number per run, {runs} of them; it gave shape {numbers.shape}"
+            f"event {name!r} must say True or False, as `lambda x: abs(x.y) > 0.3` does; it gave "
+            f"{_shown(values)}"
         )
-    return np.broadcast_to(numbers, (runs,))
+    return values
+
+
+def _numbers(name: str, quantity: Quantity, x: Any, runs: int) -> Array:
+    """A quantity at a state of each run."""
+    values = _per_run("quantity", name, quantity, x, runs)
+    if values.dtype.kind not in "biuf":
+        raise InvalidValue(
+            f"quantity {name!r} must give a number per run; it gave {_shown(values)}"
+        )
+    return values.astype(float, copy=False)
+
+
+def _per_run(what: str, name: str, function: Quantity, x: Any, runs: int) -> AnyArray:
+    try:
+        values = np.asarray(function(x))
+    except ValueError as error:
+        if "truth value" not in str(error):
+            raise
+        raise InvalidValue(
+            f"{what} {name!r} branches in Python (`if`, `and`, `or`, `min`, `max`) on fields that "
+            "have a number per run; write (a) & (b), (a) | (b), or skidpad.ops.where, minimum, "
+            "maximum"
+        ) from error
+    if values.shape != (runs,) and values.shape != ():
+        raise InvalidValue(
+            f"{what} {name!r} must give one number per run, {runs} of them; it gave shape "
+            f"{values.shape}"
+        )
+    return np.broadcast_to(values, (runs,))
+
+
+def _shown(values: AnyArray) -> str:
+    first = values[0] if values.dtype == object else values.dtype
+    return "None: a `return` may be missing" if first is None else f"{first}"

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from ... import record
+from ...checks import finite, vehicle_of
 from ...errors import InvalidValue
 from ...model import Vehicle
 from ...ops import cos, sin
@@ -22,7 +23,8 @@ def start(
     springs; under `compat="upstream"` as upstream's `init_std` and `init_mb` put them: with wheels
     that follow v alone, and with springs that are not in balance yet.
     """
-    kind, p = vehicle.State, vehicle.params
+    kind, p = vehicle_of(vehicle).State, vehicle.params
+    v, beta = finite("v", v, "m/s"), finite("beta", beta, "rad")
     values: dict[str, float] = {
         "x": x, "y": y, "steer": steer, "yaw": yaw, "omega": omega, "hitch": hitch, "beta": beta,
         "v": v, "v_x": v * cos(beta), "v_y": v * sin(beta),

@@ -61,7 +61,7 @@ class Params(CarParams):
     """Speed up to which the car follows its wheels."""
     v_dyn: Annotated[m_s, positive] = 2.0
     """Speed from which it follows its tyre forces alone; above v_kin. The spin of the wheels then
-    settles with up to 7000 1/s, less at other speeds: RK4 needs steps of 0.4 ms, Radau does not."""
+    settles with up to 7000 1/s, less at other speeds: RK4 needs steps below 0.4 ms, Radau not."""
     t_kin: Annotated[s, positive] = 0.02
     """Time in which a slow car and its wheels get into line."""
     omega_lock: Annotated[rad_s, positive] = 3.0
