@@ -29,6 +29,7 @@ from .motion.bodies import Bodies
 from .motion.build import BuiltVehicle, built_vehicle
 from .motion.following import Following
 from .motion.groups import Group, grouped
+from .motion.long_steps import warn_of_long_steps
 from .motion.overlaps import warn_of_overlaps
 from .motion.placing import initial_motion
 from .scene.scene import Scene, VehicleSpec
@@ -60,6 +61,7 @@ class World:
         }
         self._set_up()
         warn_of_overlaps(scene, self._built, self._encounters.may_meet)
+        warn_of_long_steps(self._groups, self.dt)
 
     @classmethod
     def load(cls, path: str | os.PathLike[str], *, seed: int = 0, **options: Any) -> World:
