@@ -10,14 +10,15 @@ import difflib
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import NamedTuple, TypeVar
 
 import numpy as np
 
 from ..arrays import Array
 from ..brief import brief_repr
-from ..errors import InvalidValue
+from ..errors import InvalidValue, SkidpadError
+from ..extension import outer
+from ..files import path_of
 from ..trajectory.trajectory import Trajectory
 from .mcap_file import read_mcap
 from .table_file import Cells, read_csv, read_parquet
@@ -62,14 +63,18 @@ def read_log(
     """The log in a file (.parquet, .csv or .mcap) or a Trajectory.
 
     `names` maps columns of the log to the names used here: `{"steer_cmd": "u_steer"}`. A table has
-    its time in s in a column `t`; an MCAP file has its own.
+    its time in s in a column `t`; an MCAP file has its own. Of a recording of skidpad with several
+    vehicles, columns are called `vehicle.column`.
     """
     if isinstance(source, Log):
         return _renamed(source, names or {})
     if isinstance(source, Trajectory):
-        series = {c.name: Series(source.t, c.values, c.unit.symbol) for c in source.columns}
-        return _renamed(Log(source.name or "trajectory", series), names or {})
-    path = Path(source)
+        return _renamed(Log(source.name or "trajectory", _of_run(source)), names or {})
+    path = path_of(source, "log")
+    if path.suffix.lower() == ".mcap" and path.is_file():
+        runs = outer("Log.recorded_runs")(path)
+        if runs is not None:
+            return _renamed(Log(path.name, _of_runs(runs)), names or {})
     readers = {".parquet": read_parquet, ".csv": read_csv}
     try:
         if path.suffix.lower() in readers:
@@ -77,9 +82,22 @@ def read_log(
         if path.suffix.lower() == ".mcap":
             signals, unread = read_mcap(path)
             return _renamed(Log(path.name, _of_signals(signals), unread), names or {})
+    except SkidpadError:
+        raise
     except OSError as error:
         raise InvalidValue(f"{path} cannot be read: {error.strerror or error}") from error
     raise InvalidValue(f"{path}: a log must be a .parquet, .csv or .mcap file")
+
+
+def _of_run(run: Trajectory, before: str = "") -> dict[str, Series]:
+    return {before + c.name: Series(run.t, c.values, c.unit.symbol) for c in run.columns}
+
+
+def _of_runs(runs: Mapping[str, Trajectory]) -> dict[str, Series]:
+    """Of one vehicle by their own names, of several with the vehicle's before them."""
+    if len(runs) == 1:
+        return _of_run(next(iter(runs.values())))
+    return {k: one for body, run in runs.items() for k, one in _of_run(run, f"{body}.").items()}
 
 
 def _of_signals(signals: Mapping[str, tuple[Array, Array]]) -> dict[str, Series]:

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import json
 import os
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from ..arrays import Array, Mask
 from ..errors import InvalidValue
+from ..files import path_of
 from ..stage import Stage
 from ..stage.film import ScanAt
 from . import messages
@@ -39,7 +39,7 @@ def read(
         raise InvalidValue(f"rate = {rate} Hz must be finite and greater than 0")
     low = 0.0 if start is None else start
     high = float("inf") if end is None else end
-    file = Path(path)
+    file = path_of(path)
     with opened(file) as contents:
         stage = stage_of(contents)
         if contents.missing:

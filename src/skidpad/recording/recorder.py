@@ -8,7 +8,6 @@ import io
 import json
 import os
 from collections.abc import Callable, Mapping, Sequence
-from pathlib import Path
 from typing import Any, Self
 
 import numpy as np
@@ -17,6 +16,7 @@ from numpy.typing import ArrayLike
 from ..arrays import AnyArray, Array
 from ..brief import brief_repr
 from ..errors import InvalidValue
+from ..files import path_of
 from ..stage import Stage
 from .checksums import with_checksum
 from .chunk import ChunkEncoder, joined
@@ -73,7 +73,7 @@ class Recorder:
 
         if rate is not None and not (np.isfinite(rate) and rate > 0.0):
             raise InvalidValue(f"rate = {rate} Hz must be finite and greater than 0")
-        self.path, self.stage, self.rate = Path(path), stage, rate
+        self.path, self.stage, self.rate = path_of(path), stage, rate
         self._process = os.getpid()
         self._imus = tuple(imus)
         self._rows_of = rows_of

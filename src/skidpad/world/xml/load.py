@@ -12,8 +12,8 @@ from typing import Any, Literal, NamedTuple
 
 from ...brief import brief_repr
 from ...errors import InvalidValue
-from ...files import reading
-from ..errors import WorldError, WorldWarning
+from ...files import path_of, reading
+from ..errors import MissingWorld, WorldError, WorldWarning
 from ..scene.scene import Scene
 from .markup import Document, parse
 from .nodes import MOST_REPEATS, Context, Node
@@ -79,7 +79,7 @@ def load(path: str | os.PathLike[str], **options: Any) -> Scene:
     Raises `WorldError` for the first thing that is wrong. What was read but is not simulated, and
     what was not understood, is in `Scene.warnings` and said in one `WorldWarning`.
     """
-    file = Path(path)
+    file = path_of(path)
     chosen = _options(options)
     context = chosen.context(collecting=False)
     with _reading(file):
@@ -126,7 +126,7 @@ def reviewed(path: str | os.PathLike[str], **options: Any) -> Review:
     scene: Scene | None = None
     try:
         with _reading(path):
-            scene = _read(_document(context, Path(path)), context, chosen)
+            scene = _read(_document(context, path_of(path)), context, chosen)
     except WorldError as error:
         context.report(error)
     notes = summaries(context.notes)
@@ -168,7 +168,7 @@ def _document(context: Context, file: Path) -> Document:
     if file.is_dir():
         raise WorldError(f"{file} is a folder; a world is a file")
     if not file.is_file():
-        raise WorldError(f"the file {file} does not exist")
+        raise MissingWorld(f"the file {file} does not exist")
     document = context.document(file)
     context.open_files.append(file)
     return document
