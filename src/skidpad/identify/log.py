@@ -27,6 +27,8 @@ T = TypeVar("T")
 
 TIME = "t"
 """The column with the time of a row in s."""
+SLOWEST = 2.0
+"""Longest period of the rows of a table, in s: motors and steering need tenths of a second."""
 
 
 class Series(NamedTuple):
@@ -115,7 +117,10 @@ def _of_table(name: str, cells: Mapping[str, Cells], names: Mapping[str, str]) -
         )
     if time.values is None:
         raise InvalidValue(f"{name}: the time {TIME!r} is not a number: {time.problem}")
+    if time.unit not in ("", "s"):
+        raise InvalidValue(f"{name}: the time {TIME!r} is in {time.unit}; it must be in s")
     _check_time(name, time.values)
+    _check_period(name, time.values)
     series = {
         key: Series(time.values, c.values, c.unit)
         for key, c in renamed.items()
@@ -153,6 +158,16 @@ def how_to_name(name: str, there: tuple[str, ...]) -> str:
     near = difflib.get_close_matches(stem, there, n=1, cutoff=0.4)
     example = near[0] if near else "COLUMN"
     return f"say which one it is with --map {example}={name} (names={{{example!r}: {name!r}}})"
+
+
+def _check_period(where: str, t: Array) -> None:
+    """Raise where rows are so far apart that they cannot be those of a drive, in s."""
+    period = float(np.median(np.diff(t))) if len(t) > 1 else 0.0
+    if period > SLOWEST:
+        raise InvalidValue(
+            f"{where}: the rows are {period:g} s apart, by their time {TIME!r}, which is in s: "
+            f"is it in ms? A log has rows at most {SLOWEST:g} s apart"
+        )
 
 
 def _check_time(where: str, t: Array) -> None:

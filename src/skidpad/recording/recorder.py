@@ -73,6 +73,8 @@ class Recorder:
 
         if rate is not None and not (np.isfinite(rate) and rate > 0.0):
             raise InvalidValue(f"rate = {rate} Hz must be finite and greater than 0")
+        if not isinstance(stage, Stage):
+            raise InvalidValue(f"stage must be a Stage, got a {type(stage).__qualname__}")
         self.path, self.stage, self.rate = path_of(path), stage, rate
         self._process = os.getpid()
         self._imus = tuple(imus)

@@ -122,6 +122,13 @@ def to_csv(trajectory: Table, path: str | os.PathLike[str]) -> None:
 def from_csv(kind: type[T], path: str | os.PathLike[str], units: Mapping[str, Unit]) -> T:
     """See `Trajectory.from_csv`."""
     source = path_of(path)
+    text = text_of(source, "a text table")
+    if text and not text.endswith(("\n", "\r")):
+        # What is left of the last number would be read as another one.
+        raise InvalidValue(
+            f"{source}, line {len(text.splitlines()) or 1}: the line has no end, so that the file "
+            "may have been cut off in it; end the line, or take it away"
+        )
     header, *rows = csv_rows(source) or [[]]
     heads = [_heading(source, text, units) for text in header]
     names = [name for name, _ in heads]

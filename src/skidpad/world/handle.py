@@ -9,6 +9,7 @@ from typing import Any, NamedTuple, Protocol
 from .. import record
 from ..body import Wish
 from ..controllers import keyboard
+from ..errors import InvalidValue
 from ..model import Vehicle
 from ..run.commands import AngleEnd, angle_ends, check_row
 from ..units import m, m_s, rad, rad_s, s
@@ -127,6 +128,8 @@ class WorldVehicle:
 
     def drive(self, wish: Wish) -> Any:
         """Command what brings about a wish from where it is now; returns the Input record."""
+        if not isinstance(wish, Wish):
+            raise InvalidValue(f"wish must be a Wish, got a {type(wish).__qualname__}")
         return self.command(self.bodies.body.command(self.state, wish, self.params))
 
     def press(self, key: str) -> Any:

@@ -6,7 +6,7 @@ import os
 import threading
 from collections import deque
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -16,6 +16,7 @@ from ..errors import InvalidValue, SimulatorInUse
 from ..extension import outer
 from ..plane.pose import rotated
 from ..progress import Choice, watching
+from ..random.seeds import checked
 from ..signals import Deferred
 from ..units import m, rad, s
 from ..vehicles.wheeled import Description
@@ -36,6 +37,20 @@ from .scene.scene import Scene, VehicleSpec
 from .sensing.sensing import Sensing
 
 
+class Snapshot(NamedTuple):
+    """A moment of a world."""
+
+    steps: int
+    """Made since the start."""
+    groups: list[Any]
+    encounters: Any
+    ground: Any
+    sensing: Any
+
+    def __repr__(self) -> str:
+        return f"<Snapshot of a world after {counted(self.steps, 'step')}>"
+
+
 class World:
     """A scene in motion.
 
@@ -48,6 +63,7 @@ class World:
         if not isinstance(scene, Scene):
             hint = ": World.load reads a file" if isinstance(scene, (str, os.PathLike)) else ""
             raise InvalidValue(f"scene must be a Scene, got a {type(scene).__qualname__}{hint}")
+        seed = checked(seed)
         self.scene, self.seed = scene, seed
         self._user: int | None = None
         self.dt = scene.timestep
@@ -238,9 +254,9 @@ class World:
         """Latest readings of a vehicle's sensors by name; None of one that has none yet."""
         return self.sensing.of(name)
 
-    def snapshot(self) -> Any:
+    def snapshot(self) -> Snapshot:
         """Everything needed to come back to this moment; see `restore`."""
-        return (
+        return Snapshot(
             self._steps,
             [group.snapshot() for group in self._groups],
             self._encounters.snapshot(),
@@ -253,6 +269,9 @@ class World:
 
         What follows is the same up to the impulses that the contact solver starts from.
         """
+        if not isinstance(snapshot, Snapshot):
+            kind = type(snapshot).__qualname__
+            raise InvalidValue(f"snapshot must be what World.snapshot gave, got a {kind}")
         self._alone(lambda: self._restore(snapshot))
 
     def _restore(self, snapshot: Any) -> None:
@@ -273,7 +292,8 @@ class World:
 
     def reset(self, seed: int | None = None) -> None:
         """Start again, with the same random numbers or those of another seed."""
-        self._alone(lambda: self._reset(self.seed if seed is None else seed))
+        chosen = self.seed if seed is None else checked(seed)
+        self._alone(lambda: self._reset(chosen))
 
     def _reset(self, seed: int) -> None:
         self.seed = seed

@@ -11,8 +11,10 @@ from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
 from ...brief import brief_repr
+from ...checks import whole
 from ...errors import InvalidValue
 from ...files import path_of, reading
+from ...random.seeds import checked
 from ..errors import MissingWorld, WorldError, WorldWarning
 from ..scene.scene import Scene
 from .markup import Document, parse
@@ -50,8 +52,8 @@ class Options:
     def __post_init__(self) -> None:
         if self.compat not in (None, "upstream"):
             raise InvalidValue(f"compat = {self.compat!r} is unknown; allowed are None, 'upstream'")
-        if self.limit < 1:
-            raise InvalidValue(f"limit = {self.limit} must be at least 1")
+        checked(self.seed)
+        whole("limit", self.limit, "at least 1")
         for name, value in self.variables.items():
             if not isinstance(value, (str, int, float)):
                 raise InvalidValue(f"variables[{name!r}] = {value!r} must be a text or a number")
@@ -89,9 +91,11 @@ def load(path: str | os.PathLike[str], **options: Any) -> Scene:
 
 def loads(text: str, *, folder: str | os.PathLike[str] = ".", **options: Any) -> Scene:
     """The scene that a text describes; relative paths in it lead from the folder."""
+    if not isinstance(text, str):
+        raise InvalidValue(f"text must be the text of a world, got a {type(text).__qualname__}")
     chosen = _options(options)
     context = chosen.context(collecting=False)
-    document = parse(text, Path(folder) / "(text)")
+    document = parse(text, path_of(folder, "folder") / "(text)")
     return _warned(_read(document, context, chosen))
 
 
