@@ -82,7 +82,7 @@ def test_arrays_of_other_things_than_real_numbers(what: str, values: Any) -> Non
     fleet = sp.Fleet(car, dt=0.01)
     states = np.zeros((2, len(car.State._fields)))
     controls = np.zeros((3, 2, len(car.Input._fields)))
-    given = {"states": states, "controls": controls}
+    given: dict[str, Any] = {"states": states, "controls": controls}
     given[what] = np.full(given[what].shape, values)
     with pytest.raises(InvalidValue, match="real numbers"):
         fleet.rollout(given["states"], given["controls"])

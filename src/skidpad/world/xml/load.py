@@ -192,7 +192,9 @@ def _read(document: Document, context: Context, options: Options) -> Scene:
     reader = Reader(context, options.where())
     for node in top.each():
         reader.read(node)
-    for name, source in unknown_attributes([document, *context.documents.values()]):
+    documents = [document, *context.documents.values()]
+    failed = {error.source for error in context.errors}
+    for name, source in unknown_attributes(documents, failed):
         context.note("unknown attributes", name, source)
     return reader.scene(str(document.file))
 
