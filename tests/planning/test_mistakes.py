@@ -38,5 +38,5 @@ def test_it_shows_its_model(compat: str | None) -> None:
 
 
 def test_learned_models_need_their_modules() -> None:
-    with pytest.raises(InvalidValue, match=r"model_module_paths\[0\] is empty"):
+    with pytest.raises(InvalidValue, match=r"model_module_paths\[0\] = '' is empty"):
         sp.PlanningSimulator("LEARNED_STEER_VEL")

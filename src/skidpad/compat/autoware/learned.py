@@ -228,7 +228,7 @@ def _sub_model(k: int, module: str, params: str, class_name: str, period: float)
 def _instance(k: int, module: str, class_name: str) -> Any:
     if not module:
         raise InvalidValue(
-            f"model_module_paths[{k}] is empty: a learned model needs the names of its Python "
+            f"model_module_paths[{k}] = '' is empty: a learned model needs the names of its Python "
             "modules, and model_class_names those of the classes in them"
         )
     try:
