@@ -197,6 +197,7 @@ _HOMES = {
 _EXTENSIONS = {
     "Film.show": "viewer.embedded:show_film",
     "Film.to_html": "viewer.html:write_html",
+    "Log.recorded_runs": "recording.runs:recorded_runs",
     "Model.listed": "vehicles:listed",
     "Model.portable": "compile.portable:portable",
     "Map.load": "plane.maps.load:load",

@@ -265,6 +265,8 @@ class Body:
     speed: Callable[[Any, Any], m_s] | None = None
     gravity: str = ""
     """The parameter that is the gravity of the world it stands in, if it has one."""
+    imposed: bool = False
+    """Whether it moves as it is told, however it moved before."""
 
     __repr__ = brief_repr
 

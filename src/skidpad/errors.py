@@ -26,7 +26,7 @@ class InvalidValue(SkidpadError, ValueError):
 
 
 class MissingFile(InvalidValue, FileNotFoundError):
-    """A file that is to be read does not exist."""
+    """A file that is to be read does not exist, nor the folder of one that is to be written."""
 
 
 class TraceError(SkidpadError, TypeError):

@@ -13,6 +13,7 @@ import re
 import secrets
 from collections.abc import Generator
 from contextlib import contextmanager
+from errno import ENOENT
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -37,18 +38,41 @@ def replacing(path: str | os.PathLike[str]) -> Generator[Path]:
     The rename is atomic on one file system, so a crash leaves the old file or the new one. When the
     block raises, the temporary file is removed and `path` is as it was.
     """
-    target = Path(path)
-    if not target.parent.is_dir():
-        raise FileNotFoundError(f"cannot write {target}: folder {target.parent} does not exist")
+    target = target_of(path)
     # Not tempfile: that makes private files, and the result should have ordinary permissions.
     # The name keeps the suffix, as some writers choose the format by it.
     temporary = target.with_name(f".{target.stem}-{secrets.token_hex(6)}{target.suffix}")
     try:
         yield temporary
         os.replace(temporary, target)
-    except BaseException:
+    except BaseException as error:
         temporary.unlink(missing_ok=True)
+        if isinstance(error, OSError) and not isinstance(error, SkidpadError):
+            raise not_written(target, error) from error
         raise
+
+
+def path_of(path: Any, name: str = "path") -> Path:
+    """The path; raises for what is none."""
+    text = os.fspath(path) if isinstance(path, os.PathLike) else path
+    if not isinstance(text, str) or "\0" in text:
+        raise InvalidValue(f"{name} = {path!r} must be a path")
+    return Path(text)
+
+
+def target_of(path: Any) -> Path:
+    """The path of a file to be written; raises unless there is a folder to hold it."""
+    target = path_of(path)
+    if not target.parent.is_dir():
+        raise MissingFile(f"cannot write {target}: there is no folder {target.parent}")
+    if target.is_dir():
+        raise InvalidValue(f"cannot write {target}: it is a folder")
+    return target
+
+
+def not_written(path: Path, error: OSError) -> InvalidValue:
+    """The error for a file that the system does not let be written."""
+    return InvalidValue(f"cannot write {path}: {error.strerror or error}")
 
 
 @contextmanager
@@ -70,7 +94,9 @@ def reading(file: str | os.PathLike[str], fault: str) -> Generator[None]:
         kind = MissingFile if isinstance(error, FileNotFoundError) else InvalidValue
         # One without a number is a library's word about the content.
         fault = fault if fault.startswith("cannot be read") or not error.errno else "cannot be read"
-        raise kind(f"{os.fspath(file)} {fault}: {error.strerror or error}") from error
+        # Libraries repeat the path where they have no number.
+        reason = os.strerror(ENOENT) if kind is MissingFile else error.strerror or error
+        raise kind(f"{os.fspath(file)} {fault}: {reason}") from error
     except RecursionError as error:
         raise InvalidValue(f"{os.fspath(file)} {fault}: nested too deeply") from error
     except Exception as error:
@@ -80,7 +106,7 @@ def reading(file: str | os.PathLike[str], fault: str) -> Generator[None]:
 
 def bytes_of(file: str | os.PathLike[str]) -> bytes:
     """The content of a file; raises for one that cannot be read or is too large."""
-    path = Path(file)
+    path = path_of(file)
     with reading(path, "cannot be read"):
         size = path.stat().st_size
         if size > LARGEST:

@@ -238,7 +238,8 @@ class Vehicle(Constant, Generic[X, U, P, Y, W]):
         leaves = zip(record.fields(self.model.Params), record.flatten(self.params), strict=True)
         own = [f"{leaf.name}={value:.6g}" for leaf, value in leaves if value != leaf.default]
         shown = own if len(own) <= MOST_SHOWN else [*own[:MOST_SHOWN], "..."]
-        return f"{self.name}({', '.join(shown)})"
+        clipped = ".with_clipped_inputs()" if self.clips_inputs else ""
+        return f"{self.name}({', '.join(shown)}){clipped}"
 
     def __hash__(self) -> int:
         return hash((self.model, self.params))

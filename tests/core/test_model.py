@@ -145,3 +145,13 @@ def test_the_text_of_a_vehicle_says_what_is_not_as_usual() -> None:
     assert repr(sim) == (
         "<Simulator of four_wheel(m=240, tyre.D=1.5): rk4, dt = 0.002 s, float64, at t = 0.002 s>"
     )
+
+
+def test_texts_tell_what_changes_the_motion():
+    """Two that move otherwise do not look alike."""
+    car = sp.vehicles.four_wheel()
+    assert repr(car) != repr(car.with_clipped_inputs())
+    for made in (sp.Simulator, sp.Fleet):
+        one, four = made(car, 0.001), made(car, 0.001, substeps=4)
+        assert "sub-steps" not in repr(one)
+        assert "dt = 0.001 s in 4 sub-steps" in repr(four)

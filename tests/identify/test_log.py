@@ -201,3 +201,22 @@ def test_names_are_checked(run: sp.Trajectory) -> None:
         read_log(run, {"u_ster": "steer"})
     with pytest.raises(sp.InvalidValue, match="both to be 'steer'"):
         read_log(run, {"u_steer": "steer", "out_steer": "steer"})
+
+
+@pytest.mark.parametrize(
+    ("heading", "scale", "message"),
+    [
+        ("t [ms]", 1e3, "the time 't' is in ms"),
+        ("t", 1e3, "is it in ms"),
+        ("t", 1e6, "is it in ms"),
+    ],
+)
+def test_times_in_ms_are_refused(
+    run: sp.Trajectory, tmp_path: Path, heading: str, scale: float, message: str
+) -> None:
+    path = tmp_path / "log.csv"
+    rows = zip(run.t * scale, run["u_steer"], run["v_x"], strict=True)
+    lines = [",".join(map(repr, map(float, row))) for row in rows]
+    path.write_text("\n".join([f"{heading},u_steer,v_x", *lines]) + "\n")
+    with pytest.raises(sp.InvalidValue, match=message):
+        read_log(path)

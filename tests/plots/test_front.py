@@ -80,7 +80,7 @@ def test_files_are_refused_before_anything_is_computed(run, tmp_path):
     for suffix in ("bmp", "html"):
         with pytest.raises(InvalidValue, match=r"suffix must be \.png, \.svg, \.pdf; a page"):
             sp.plots.gg(run, limit="nothing", path=tmp_path / f"gg.{suffix}")
-    with pytest.raises(FileNotFoundError, match="does not exist"):
+    with pytest.raises(FileNotFoundError, match="there is no folder"):
         run.plot(tmp_path / "none" / "run.svg")
     assert list(tmp_path.iterdir()) == []
 

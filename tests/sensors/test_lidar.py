@@ -169,3 +169,13 @@ def test_a_runner_samples_at_its_rate_and_gives_after_its_delay() -> None:
 def test_settings_that_make_no_sense_are_refused(values: dict[str, object], message: str) -> None:
     with pytest.raises(sp.InvalidValue, match=message):
         Lidar(**values)
+
+
+@pytest.mark.parametrize(("column", "name"), [(0, "x"), (1, "y"), (2, "yaw")])
+@pytest.mark.parametrize("bad", [math.nan, inf])
+def test_what_is_no_pose_is_named(column: int, name: str, bad: float) -> None:
+    lidar = Lidar(rays=4, mounting=Mounting(1.0, 0.5, 0.8, yaw=0.2))
+    body = np.zeros((2, 3))
+    body[1, column] = bad
+    with pytest.raises(sp.InvalidValue, match=rf"^{name}\[1\] = {bad}"):
+        lidar.scan(ROOM, body)

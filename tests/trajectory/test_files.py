@@ -163,7 +163,7 @@ def test_a_failed_write_leaves_the_old_file_and_no_litter(tmp_path):
 
 
 def test_a_missing_folder_is_named(run, tmp_path):
-    with pytest.raises(FileNotFoundError, match=r"folder .*nowhere does not exist"):
+    with pytest.raises(FileNotFoundError, match=r"there is no folder .*nowhere"):
         run.to_csv(tmp_path / "nowhere" / "run.csv")
 
 
@@ -190,3 +190,17 @@ def test_importing_trajectories_loads_no_heavy_package():
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"
+
+
+def test_a_table_that_was_cut_off_is_refused_wherever(run, tmp_path):
+    """A number that lost its last digits is another number."""
+    path = tmp_path / "run.csv"
+    run.to_csv(path)
+    whole = path.read_text()
+    end = whole.rstrip().rindex("\n") + 1
+    for cut in range(end + 1, len(whole)):
+        path.write_text(whole[:cut])
+        with pytest.raises(InvalidValue, match=r"run\.csv"):
+            Trajectory.from_csv(path)
+    path.write_text(whole[:end])
+    assert len(Trajectory.from_csv(path)) == len(run) - 1

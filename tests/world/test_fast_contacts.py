@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import math
+
 import pytest
 
 import skidpad as sp
+from skidpad.body import Wheel
 from skidpad.world.xml import loads
 
 BOX = "<shape><pt>-.05 -.05</pt><pt>.05 -.05</pt><pt>.05 .05</pt><pt>-.05 .05</pt></shape>"
@@ -92,3 +95,43 @@ def test_a_fast_vehicle_that_passes_beside_something_is_not_touched() -> None:
     world.run(0.5)
     assert world.vehicles["a"].truth.x == pytest.approx(10.1)
     assert not world.contact_events
+
+
+@pytest.mark.parametrize("yaw", [0.0, 2.0, 25.0])
+@pytest.mark.parametrize("v", [1.0, 3.0, 10.0])
+@pytest.mark.parametrize(
+    ("kind", "control"),
+    [("differential", "twist_ideal"), ("differential", "twist_pid"), ("ackermann", "twist_ideal")],
+)
+def test_who_is_pressed_against_a_wall_stays_before_it(
+    kind: str, control: str, v: float, yaw: float
+) -> None:
+    """Its front comes to lie on the wall and stays so, no part of it deeper than some mm."""
+    robot = f"""<vehicle name="a"><init_pose>0 0 {yaw}</init_pose><dynamics class="{kind}">
+      <controller class="{control}"/></dynamics></vehicle>"""
+    wall = "<walls><shape><pt>2.6 -90</pt><pt>2.6 90</pt></shape></walls>"
+    world = scene(robot, wall, dt=0.005)
+    a = world.vehicles["a"]
+    a.command(v=v)
+    deepest, turned = 0.0, 0.0
+    for _ in range(int(3.0 / v / world.dt) + 400):
+        world.step()
+        corners = [
+            (x, y)
+            for outline in (
+                *a.built.geometry.outlines,
+                *(_corners(w) for w in a.built.geometry.wheels),
+            )
+            for x, y in outline
+        ]
+        c, s = math.cos(a.truth.yaw), math.sin(a.truth.yaw)
+        nose = a.truth.x + max(c * x - s * y for x, y in corners)
+        deepest = max(deepest, nose - 2.55)
+        turned = max(0.9 * turned, abs(a.truth.omega))
+    assert deepest < 0.005, deepest
+    assert turned < 0.1, turned
+
+
+def _corners(wheel: Wheel) -> list[tuple[float, float]]:
+    a, b = wheel.radius, 0.5 * wheel.width
+    return [(wheel.x + i * a, wheel.y + j * b) for i in (-1, 1) for j in (-1, 1)]

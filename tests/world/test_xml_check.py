@@ -8,7 +8,7 @@ import pytest
 
 from skidpad.cli import main
 from skidpad.vehicles import wheeled
-from skidpad.world.xml import load
+from skidpad.world.xml import load, reviewed
 from world.worlds import WORLDS
 
 EXAMPLES = sorted((Path(__file__).parents[2] / "examples" / "worlds").glob("*.world.xml"))
@@ -154,3 +154,28 @@ def test_a_vehicle_without_dynamics_has_its_other_problems_told(
     for words in ("did you mean 'differential'", "<init_pose3d> is missing", "nrays = 'x'"):
         assert words in out
     assert "note" not in out
+
+
+@pytest.mark.parametrize("missing", ["type", "body_a", "body_b", "anchor_a", "anchor_b"])
+def test_what_was_not_read_to_its_end_is_not_called_unknown(missing: str, tmp_path: Path) -> None:
+    """An element with an error: the attributes behind it were not looked at."""
+    joint = {
+        "type": "distance",
+        "body_a": "v",
+        "body_b": "w",
+        "anchor_a": "0 0",
+        "anchor_b": "0 0",
+        "max_length": "1",
+    }
+    written = " ".join(f'{k}="{v}"' for k, v in joint.items() if k != missing)
+    file = tmp_path / "a.world.xml"
+    file.write_text(f"<mvsim_world><joint {written}/><joint {written} colour='red'/></mvsim_world>")
+    errors, notes, _ = reviewed(file)
+    assert any(missing in str(error) for error in errors)
+    assert not any("body_" in note or "anchor_" in note or "length" in note for note in notes)
+
+
+def test_a_folder_is_called_one(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    code, _, err = check(capsys, str(tmp_path))
+    assert code != 0
+    assert "is a folder; a world is a file" in err

@@ -1,4 +1,4 @@
-"""How comparisons and fits look on a terminal, from 80 columns up."""
+"""How comparisons and fits look on a terminal."""
 
 from __future__ import annotations
 
@@ -9,6 +9,8 @@ from rich import box
 from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
+
+from .legible import Legible
 
 if TYPE_CHECKING:
     from ..identify import Comparison, Fit
@@ -28,7 +30,7 @@ def error_table(comparison: Comparison) -> RenderableType:
     first = next(iter(comparison.curves.values()))
     windows = f"{len(comparison.starts)} windows" if len(comparison.starts) > 1 else "one window"
     span = f"{first.t[0]:.6g} to {first.t[-1]:.6g} s every {1e3 * comparison.dt:.4g} ms, {windows}"
-    return Group(heading, Text(span, "dim"), table)
+    return Group(heading, Text(span, "dim"), Legible(table))
 
 
 def estimate_table(fit: Fit) -> RenderableType:
@@ -41,7 +43,7 @@ def estimate_table(fit: Fit) -> RenderableType:
     heading = Text.assemble((fit.model, "bold cyan"), " fitted to ", (fit.log, "bold"))
     windows = f"{fit.windows} windows" if fit.windows > 1 else "one window"
     about = f"{windows}; dead times to {1e3 * fit.resolution:.4g} ms, the period of the log"
-    return Group(heading, Text(about, "dim"), table)
+    return Group(heading, Text(about, "dim"), Legible(table))
 
 
 def change_table(fit: Fit) -> RenderableType:
@@ -49,7 +51,7 @@ def change_table(fit: Fit) -> RenderableType:
     table = _table("channel", "unit", "rmse before", "rmse after")
     for before, after in zip(fit.before.errors, fit.after.errors, strict=True):
         table.add_row(before.channel, before.unit, f"{before.rmse:.4g}", f"{after.rmse:.4g}")
-    return table
+    return Legible(table)
 
 
 def _table(first: str, second: str, *numbers: str) -> Table:

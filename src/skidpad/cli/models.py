@@ -19,8 +19,9 @@ def models(
         bool, typer.Option("--program", help="Print the traced step, one operation a line.")
     ] = False,
     integrator: Annotated[
-        str, typer.Option(help="The method that makes the step of the program.")
-    ] = "rk4",
+        str | None,
+        typer.Option(help="The method that makes the step of the program. [default: rk4]"),
+    ] = None,
     lowered: Annotated[
         bool, typer.Option("--lowered", help="The program lowered to IEEE operations, float64.")
     ] = False,
@@ -39,13 +40,15 @@ def models(
 
     lower = lowered or precision is not None
     wants_program = program or lower or save is not None
+    if integrator is not None and not wants_program:
+        raise InvalidValue(f"--integrator {integrator} belongs to a program: add --program")
     if name is None and wants_program:
         raise InvalidValue("a program belongs to one vehicle: give its name, as in four_wheel")
     if name is None:
         Console().print(vehicle_list([vehicles.named(one) for one in vehicles.names()]))
     elif wants_program:
         chosen = (precision or "float64") if lower else None
-        _write_program(vehicles.named(name), integrator, chosen, save)
+        _write_program(vehicles.named(name), integrator or "rk4", chosen, save)
     else:
         Console().print(vehicle_sheet(vehicles.named(name)))
 

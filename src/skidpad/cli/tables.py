@@ -1,4 +1,4 @@
-"""How vehicles look on a terminal, from 80 columns up."""
+"""How vehicles look on a terminal."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ from .. import record
 from ..model import Vehicle
 from ..units import Allowed
 from ..vehicles.autoware import NAMES
+from .legible import Legible
 
 SECTIONS = (
     ("State", "states"),
@@ -62,7 +63,7 @@ def vehicle_sheet(vehicle: Vehicle) -> RenderableType:
     width = max(len(name) for _, kind in kinds for name in record.names(kind))
     for word, kind in kinds:
         if record.size(kind):
-            parts += [Text(), _field_table(word, record.fields(kind), width)]
+            parts += [Text(), Legible(_field_table(word, record.fields(kind), width))]
     if model.reproduces:
         parts.append(Text(f"\nReproduces {model.reproduces}."))
     return Group(*parts)

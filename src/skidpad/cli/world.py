@@ -53,6 +53,8 @@ def check(
 
     from ..world.xml import reviewed
 
+    if file.is_dir():
+        raise InvalidValue(f"{file} is a folder; a world is a file")
     if not file.is_file():
         raise InvalidValue(f"there is no file {file}")
     options = reading_options(compat, variables, limit, allow_shell, allow_download, models)

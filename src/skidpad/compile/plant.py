@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 from .. import record
 from ..brief import brief_repr
 from ..errors import InvalidValue
-from ..files import json_of, reading
+from ..files import json_of, reading, replacing
 from ..integrate.base import Integrator
 from ..model import Vehicle
 from ..units import m_s, s
@@ -123,7 +123,8 @@ class Plant:
         """
         document = self._document(dt, cost)
         text = json.dumps(document, separators=(",", ":"), ensure_ascii=False)
-        Path(path).write_text(text, "utf-8")
+        with replacing(path) as temporary:
+            temporary.write_text(text, "utf-8")
 
     def _document(self, dt: float, cost: SavedCost | None) -> dict[str, Any]:
         document: dict[str, Any] = {

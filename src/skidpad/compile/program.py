@@ -21,7 +21,7 @@ from typing import Any
 
 from ..brief import brief_repr
 from ..errors import InvalidValue
-from ..files import json_of, reading
+from ..files import json_of, reading, replacing
 from .checked_program import check_program
 from .operations import CALL_OPS, Instruction, Port
 
@@ -93,7 +93,8 @@ class Program:
 
     def save(self, path: str | Path) -> None:
         """Write the Program to one portable text file (JSON, numbers as exact hexadecimal)."""
-        Path(path).write_bytes(_text(self.document()))
+        with replacing(path) as temporary:
+            temporary.write_bytes(_text(self.document()))
 
     def document(self) -> dict[str, Any]:
         """The Program as JSON values, with its digest, to be part of a file."""

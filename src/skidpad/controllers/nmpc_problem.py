@@ -74,6 +74,11 @@ def bounds(kind: type, name: str, limited: Mapping[str, Any] | None) -> tuple[Ar
         pair = np.asarray(limits, dtype=float)
         if pair.shape not in ((), (2,)) or np.isnan(pair).any():
             raise InvalidValue(f"{name}[{field!r}] = {limits!r} must be one number or a pair")
+        if pair.ndim == 0 and not pair > 0.0:
+            raise InvalidValue(
+                f"{name}[{field!r}] = {limits!r} is meant for both sides, ±, and must be greater "
+                "than 0; two different sides are given as a pair"
+            )
         least, most = (-pair, pair) if pair.ndim == 0 else pair
         if not least < most:
             raise InvalidValue(f"{name}[{field!r}]: {least:g} must be less than {most:g}")

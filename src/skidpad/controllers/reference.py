@@ -239,6 +239,7 @@ class Reference:
 
     def horizon(self, t: float, steps: int, dt: float) -> Point:
         """The reference at `steps` + 1 times from t on, dt apart, in s: what an MPC looks at."""
+        dt = positive("dt", dt, "s")
         return self.at_time(t + dt * np.arange(whole("steps", steps, "at least 1") + 1))
 
     def rows(self, steps: int, dt: float, *, t_0: float | None = None, ahead: float = 0.0) -> Array:
@@ -248,7 +249,7 @@ class Reference:
         `ahead`, in s, position, heading and curvature are of that much later; speed is not.
         """
         begin = self.t[0] if t_0 is None else t_0
-        moments = begin + dt * np.arange(whole("steps", steps, "at least 1"))
+        moments = begin + positive("dt", dt, "s") * np.arange(whole("steps", steps, "at least 1"))
         now = self.at_time(moments)
         told = self.at_time(moments + ahead)._replace(v=now.v, a=now.a)
         return np.stack(told, axis=-1)[:, None]

@@ -16,6 +16,7 @@ from functools import cache
 from typing import Any, NamedTuple
 
 from ..components.ackermann import FrontWheels
+from ..components.actuator import limited
 from ..components.wheel_friction import SpeedLoop
 from ..components.wheel_load import Place
 from ..components.wheel_odometry import Twist
@@ -278,9 +279,11 @@ def _motor_torque(
 
 def _twist_front_steer(form: Form, torques: Callable[..., Any]) -> Act:
     def act(seen: Seen, u: TwistInput, memory: Any, p: Gains, dt: s) -> Command:
-        steer = steer_of_twist(u.v, u.omega, seen.wheel_base)
-        twist = Twist(u.v, u.omega)
-        demand = torques(seen, twist, steer, memory, p, form, dt)
+        asked = steer_of_twist(u.v, u.omega, seen.wheel_base)
+        steer = _possible(asked, seen, form)
+        reached = abs(asked) <= seen.steer_max
+        omega = u.omega if form.upstream else where(reached, u.omega, _yaw_rate(u.v, steer, seen))
+        demand = torques(seen, Twist(u.v, omega), steer, memory, p, form, dt)
         return _steered(demand, steer, form)
 
     return act
@@ -288,11 +291,24 @@ def _twist_front_steer(form: Form, torques: Callable[..., Any]) -> Act:
 
 def _front_steer(form: Form, torques: Callable[..., Any]) -> Act:
     def act(seen: Seen, u: FrontSteerInput, memory: Any, p: Gains, dt: s) -> Command:
-        twist = Twist(u.v, u.v * tan(u.steer) * (1.0 / seen.wheel_base))
-        demand = torques(seen, twist, u.steer, memory, p, form, dt)
-        return _steered(demand, u.steer, form)
+        steer = _possible(u.steer, seen, form)
+        twist = Twist(u.v, _yaw_rate(u.v, steer, seen))
+        demand = torques(seen, twist, steer, memory, p, form, dt)
+        return _steered(demand, steer, form)
 
     return act
+
+
+def _possible(steer: rad, seen: Seen, form: Form) -> rad:
+    """The angle that the front wheels can reach: the wheels' speeds are those of that turn.
+
+    Upstream's are those of the turn asked for, so that a car at full lock is too fast.
+    """
+    return steer if form.upstream else limited(steer, seen.steer_max)
+
+
+def _yaw_rate(v: m_s, steer: rad, seen: Seen) -> rad_s:
+    return v * tan(steer) * (1.0 / seen.wheel_base)
 
 
 def _steered(demand: SpeedTorques, steer: rad, form: Form) -> Command:

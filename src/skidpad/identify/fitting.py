@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -13,6 +12,7 @@ import numpy as np
 from ..brief import brief_repr
 from ..checks import positive
 from ..errors import InvalidValue
+from ..files import target_of
 from ..model import Model
 from ..record import names as field_names
 from ..trajectory.trajectory import Trajectory
@@ -80,10 +80,7 @@ class Fit:
 
 def check_target(path: str | os.PathLike[str]) -> None:
     """Raise unless a file can be put there."""
-    if not Path(path).parent.is_dir():
-        raise InvalidValue(f"cannot write {Path(path)}: there is no folder {Path(path).parent}")
-    if Path(path).is_dir():
-        raise InvalidValue(f"cannot write {Path(path)}: it is a folder")
+    target_of(path)
 
 
 def fit(

@@ -10,14 +10,15 @@ import difflib
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import NamedTuple, TypeVar
 
 import numpy as np
 
 from ..arrays import Array
 from ..brief import brief_repr
-from ..errors import InvalidValue, MissingFile
+from ..errors import InvalidValue, SkidpadError
+from ..extension import outer
+from ..files import path_of
 from ..trajectory.trajectory import Trajectory
 from .bag import SUFFIXES, read_bag
 from .table_file import Cells, read_csv, read_parquet
@@ -26,6 +27,8 @@ T = TypeVar("T")
 
 TIME = "t"
 """The column with the time of a row in s."""
+SLOWEST = 2.0
+"""Longest period of the rows of a table, in s: motors and steering need tenths of a second."""
 
 
 class Series(NamedTuple):
@@ -63,14 +66,18 @@ def read_log(
     of it) or a Trajectory.
 
     `names` maps columns of the log to the names used here: `{"steer_cmd": "u_steer"}`. A table has
-    its time in s in a column `t`; MCAP files and bags have their own.
+    its time in s in a column `t`; MCAP files and bags have their own. Of a recording of skidpad
+    with several vehicles, columns are called `vehicle.column`.
     """
     if isinstance(source, Log):
         return _renamed(source, names or {})
     if isinstance(source, Trajectory):
-        series = {c.name: Series(source.t, c.values, c.unit.symbol) for c in source.columns}
-        return _renamed(Log(source.name or "trajectory", series), names or {})
-    path = Path(source)
+        return _renamed(Log(source.name or "trajectory", _of_run(source)), names or {})
+    path = path_of(source, "log")
+    if path.suffix.lower() == ".mcap" and path.is_file():
+        runs = outer("Log.recorded_runs")(path)
+        if runs is not None:
+            return _renamed(Log(path.name, _of_runs(runs)), names or {})
     readers = {".parquet": read_parquet, ".csv": read_csv}
     try:
         if path.suffix.lower() in readers:
@@ -78,13 +85,24 @@ def read_log(
         if path.suffix.lower() in SUFFIXES or path.is_dir():
             signals, unread = read_bag(path)
             return _renamed(Log(path.name, _of_signals(signals), unread), names or {})
-    except MissingFile:
+    except SkidpadError:
         raise
     except OSError as error:
         raise InvalidValue(f"{path} cannot be read: {error.strerror or error}") from error
     raise InvalidValue(
         f"{path}: a log must be a .parquet, .csv, .mcap or .db3 file, or the folder of a bag"
     )
+
+
+def _of_run(run: Trajectory, before: str = "") -> dict[str, Series]:
+    return {before + c.name: Series(run.t, c.values, c.unit.symbol) for c in run.columns}
+
+
+def _of_runs(runs: Mapping[str, Trajectory]) -> dict[str, Series]:
+    """Of one vehicle by their own names, of several with the vehicle's before them."""
+    if len(runs) == 1:
+        return _of_run(next(iter(runs.values())))
+    return {k: one for body, run in runs.items() for k, one in _of_run(run, f"{body}.").items()}
 
 
 def _of_signals(signals: Mapping[str, tuple[Array, Array]]) -> dict[str, Series]:
@@ -102,7 +120,10 @@ def _of_table(name: str, cells: Mapping[str, Cells], names: Mapping[str, str]) -
         )
     if time.values is None:
         raise InvalidValue(f"{name}: the time {TIME!r} is not a number: {time.problem}")
+    if time.unit not in ("", "s"):
+        raise InvalidValue(f"{name}: the time {TIME!r} is in {time.unit}; it must be in s")
     _check_time(name, time.values)
+    _check_period(name, time.values)
     series = {
         key: Series(time.values, c.values, c.unit)
         for key, c in renamed.items()
@@ -140,6 +161,16 @@ def how_to_name(name: str, there: tuple[str, ...]) -> str:
     near = difflib.get_close_matches(stem, there, n=1, cutoff=0.4)
     example = near[0] if near else "COLUMN"
     return f"say which one it is with --map {example}={name} (names={{{example!r}: {name!r}}})"
+
+
+def _check_period(where: str, t: Array) -> None:
+    """Raise where rows are so far apart that they cannot be those of a drive, in s."""
+    period = float(np.median(np.diff(t))) if len(t) > 1 else 0.0
+    if period > SLOWEST:
+        raise InvalidValue(
+            f"{where}: the rows are {period:g} s apart, by their time {TIME!r}, which is in s: "
+            f"is it in ms? A log has rows at most {SLOWEST:g} s apart"
+        )
 
 
 def _check_time(where: str, t: Array) -> None:

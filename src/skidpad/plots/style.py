@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..errors import InvalidValue
-from ..files import replacing
+from ..files import path_of, replacing
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -79,7 +79,7 @@ def shades(count: int) -> list[str]:
 
 def check_suffix(path: str | os.PathLike[str]) -> str:
     """The suffix of a file that a figure can be written to; raises for others."""
-    suffix = Path(path).suffix.lower()
+    suffix = path_of(path).suffix.lower()
     if suffix not in FORMATS:
         raise InvalidValue(
             f"cannot plot to {Path(path)}: the suffix must be {', '.join(FORMATS)}; "

@@ -22,7 +22,7 @@ import numpy as np
 from numpy.lib.stride_tricks import sliding_window_view
 from numpy.typing import NDArray
 
-from ..errors import InvalidValue, SkidpadError
+from ..errors import InvalidValue, MissingFile, SkidpadError
 from ..files import unpacked
 from . import libraries
 from .checksums import Damaged, intact
@@ -238,4 +238,5 @@ def _mapped(path: Path) -> mmap.mmap:
                 raise InvalidValue(f"{path} is not a recording: it has {size} bytes")
             return mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
     except OSError as error:
-        raise InvalidValue(f"cannot read {path}: {error.strerror or error}") from error
+        kind = MissingFile if isinstance(error, FileNotFoundError) else InvalidValue
+        raise kind(f"cannot read {path}: {error.strerror or error}") from error

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from ..brief import brief_repr
+from ..files import path_of
 from ..stage import Stage
 from .checksums import Damaged
 from .contents import Contents, opened
@@ -70,7 +71,7 @@ class Info:
 
 def info(path: str | os.PathLike[str]) -> Info:
     """What is inside a recording; raises if it is none."""
-    file = Path(path)
+    file = path_of(path)
     with opened(file) as contents:
         values, stage, notes = about(contents), stage_of(contents), notes_of(contents)
         counts, chunks = _counts(contents), contents.chunks

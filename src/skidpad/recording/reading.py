@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -12,6 +11,7 @@ import numpy as np
 from ..arrays import Array, Mask
 from ..checks import finite, number, positive
 from ..errors import InvalidValue
+from ..files import path_of
 from ..stage import Stage
 from ..stage.film import ScanAt
 from . import messages
@@ -42,7 +42,7 @@ def read(
     high = float("inf") if end is None else number("end", end, "s")
     if not low <= high:
         raise InvalidValue(f"start = {low:g} s must not be after end = {high:g} s")
-    file = Path(path)
+    file = path_of(path)
     with opened(file) as contents:
         stage = stage_of(contents)
         if contents.missing:

@@ -8,7 +8,6 @@ import io
 import json
 import os
 from collections.abc import Callable, Mapping, Sequence
-from pathlib import Path
 from typing import Any, Self
 
 import numpy as np
@@ -18,6 +17,7 @@ from ..arrays import AnyArray, Array
 from ..brief import brief_repr
 from ..checks import positive
 from ..errors import InvalidValue
+from ..files import path_of
 from ..stage import Stage
 from .checksums import with_checksum
 from .chunk import ChunkEncoder, joined
@@ -74,7 +74,9 @@ class Recorder:
 
         if rate is not None:
             rate = positive("rate", rate, "Hz")
-        self.path, self.stage, self.rate = Path(path), stage, rate
+        if not isinstance(stage, Stage):
+            raise InvalidValue(f"stage must be a Stage, got a {type(stage).__qualname__}")
+        self.path, self.stage, self.rate = path_of(path), stage, rate
         self._process = os.getpid()
         self._imus = tuple(imus)
         self._rows_of = rows_of

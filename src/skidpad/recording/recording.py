@@ -13,6 +13,7 @@ import numpy as np
 from ..arrays import Array
 from ..brief import brief_repr, counted
 from ..errors import InvalidValue
+from ..record import unknown_name
 from ..stage import Channel, Stage
 from ..stage.film import Film, ScanAt
 from ..trajectory.columns import ROLES, Column, Role
@@ -69,7 +70,10 @@ class Recording:
 
     def column(self, body: str, name: str) -> Array:
         """A channel of a body over time."""
-        return self.rows[:, self._places(body)[name]]
+        places = self._places(body)
+        if name not in places:
+            raise InvalidValue(unknown_name(body, name, list(places), "channel"))
+        return self.rows[:, places[name]]
 
     def film(self, fps: float | None = None) -> Film:
         """For the page; with at most `fps` pictures per second of recorded time if given.

@@ -10,10 +10,10 @@ from typing import NamedTuple
 import numpy as np
 
 from ..errors import InvalidValue
-from ..files import replacing
+from ..files import path_of, replacing
 from .checksums import Damaged, intact, with_checksum
 from .contents import ChunkPlace, Contents, opened
-from .mcap_file import McapFile, MessageIndexes, RecordingFailed
+from .mcap_file import McapFile, MessageIndexes
 from .reading import stage_of
 from .topics import NOTES
 
@@ -37,19 +37,16 @@ def recover(path: str | os.PathLike[str], out: str | os.PathLike[str] | None = N
 
     `out` is `NAME.recovered.mcap` beside the file if it is not given; the file itself is only read.
     """
-    source = Path(path)
-    target = source.with_suffix(".recovered.mcap") if out is None else Path(out)
+    source = path_of(path)
+    target = source.with_suffix(".recovered.mcap") if out is None else path_of(out, "out")
     with opened(source) as contents:
         texts = contents.metadata
         contents.metadata = [(name, values) for name, values in texts if intact(name, values)]
         stage_of(contents)
         if target.exists() and target.samefile(source):
             raise InvalidValue(f"{target} is the damaged file itself; give another name")
-        try:
-            with replacing(target) as temporary:
-                kept = _written(contents, temporary)
-        except OSError as error:
-            raise RecordingFailed(f"cannot write {target}: {error.strerror or error}") from error
+        with replacing(target) as temporary:
+            kept = _written(contents, temporary)
         return Recovered(
             target,
             kept,

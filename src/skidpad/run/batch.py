@@ -197,7 +197,10 @@ def numbers(what: str, values: Any, space: Space) -> AnyArray:
         with np.errstate(over="ignore"):  # too large for float32 becomes infinite, and is refused
             if space.device == "cuda":
                 return gpu.device_array(what, values, space.dtype)
-            return np.asarray(values, dtype=space.dtype)
+            array = np.asarray(values)
+            if array.dtype.kind in "cUS":
+                raise InvalidValue(f"{what} must be an array of real numbers, got {array.dtype}")
+            return np.asarray(array, dtype=space.dtype)
     except (TypeError, ValueError) as error:
         if isinstance(error, InvalidValue):
             raise

@@ -72,6 +72,17 @@ def check_angles(ends: tuple[AngleEnd, ...], what: str, array: AnyArray) -> None
     raise named.mistake(float(column[step, vehicle]), place)
 
 
+def check_row(ends: tuple[AngleEnd, ...], row: Any) -> None:
+    """Raise for the first angle of one input's numbers that is far beyond its end."""
+    for place, name, end in ends:
+        try:
+            value = float(row[place])
+        except (TypeError, ValueError, IndexError, OverflowError):  # said by who reads the row
+            continue
+        if FAR_BEYOND * end < abs(value) < inf:
+            raise AngleEnd(place, f"Input.{name}", end).mistake(value)
+
+
 def _beyond(angle: AngleEnd, array: AnyArray) -> Any:
     column, most = array[:, :, angle.place], FAR_BEYOND * angle.end
     high, low = column.max(), column.min()
@@ -118,13 +129,7 @@ class Commands:
 
     def check_ranges(self, row: Any) -> None:
         """Raise where a number is out of the range of its field, or an angle far beyond its end."""
-        for place, name, end in self.angles:
-            try:
-                value = float(row[place])
-            except (TypeError, ValueError, IndexError, OverflowError):  # said by who reads the row
-                continue
-            if FAR_BEYOND * end < abs(value) < inf:
-                raise AngleEnd(place, f"Input.{name}", end).mistake(value)
+        check_row(self.angles, row)
         for k, allowed in self.ranges:
             if k < len(row) and not isinstance(row[k], str) and row[k] not in allowed:
                 record.check(record.unflatten(self.Input, row))

@@ -130,7 +130,8 @@ class Fleet(Generic[X, U, P, Y, W]):
 
     def __repr__(self) -> str:
         vehicle = self.plant.name if self.plant.vehicle is None else repr(self.plant.vehicle)
-        how = f"{self.plant.integrator}, dt = {self.dt:g} s, {self.precision}"
+        within = f" in {self.substeps} sub-steps" if self.substeps > 1 else ""
+        how = f"{self.plant.integrator}, dt = {self.dt:g} s{within}, {self.precision}"
         return f"<Fleet of {vehicle}: {how}, on {self.device}>"
 
     def save(self, path: str | Path, *, cost: Any = None) -> None:

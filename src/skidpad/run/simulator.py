@@ -138,7 +138,9 @@ class Simulator(Generic[X, U, P, Y, W]):
         self.restore(moment)
 
     def __repr__(self) -> str:
-        how = f"{self.integrator.name}, dt = {self.dt:g} s, {self.precision}"
+        substeps = self._settings.substeps or self.vehicle.model.substeps
+        within = f" in {substeps} sub-steps" if substeps > 1 else ""
+        how = f"{self.integrator.name}, dt = {self.dt:g} s{within}, {self.precision}"
         return f"<Simulator of {self.vehicle!r}: {how}, at t = {self.time:.6g} s>"
 
     @property

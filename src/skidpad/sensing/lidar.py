@@ -168,9 +168,15 @@ class Lidar:
                 for all or one per body, and the numbers of the vehicles, 0, 1, ... if None.
             threads: threads to use; all processors if None.
         """
+        from ..plane.raycast.arguments import check_rays
+
+        bodies = np.atleast_2d(np.asarray(body, dtype=float))
+        if bodies.ndim == 2 and bodies.shape[1] == 3:
+            # Before they are mounted: a yaw that is no number would make places of none.
+            check_rays(*bodies.T)
         poses = self.poses(body)
         if self.distorted and twist is not None:
-            true = self._swept(scene, np.atleast_2d(np.asarray(body, dtype=float)), twist, movers)
+            true = self._swept(scene, bodies, twist, movers)
         else:
             true = scene.scan(
                 poses, self.angles, max_range=self.range_max, movers=movers, threads=threads

@@ -31,6 +31,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..brief import brief_repr
+from ..checks import positive
 from ..errors import InvalidValue
 from ..extension import outer
 from . import Stage
@@ -106,6 +107,7 @@ class Film:
 
     def thinned(self, fps: float = 60.0) -> Film:
         """The film with at most so many pictures a second of its own time; first and last stay."""
+        fps = positive("fps", fps, "1/s")
         # The first sample of each slot: whole parts of the recorded rate stay evenly spaced. The
         # small number keeps samples on the edge of a slot, which are not exact multiples, in it.
         slots = np.floor((self.times - self.times[0]) * fps + 1e-6)

@@ -21,7 +21,7 @@ from .. import units as unit_aliases
 from ..arrays import Array
 from ..errors import InvalidValue, SkidpadError
 from ..extras import require
-from ..files import reading, replacing, text_of
+from ..files import path_of, reading, replacing, text_of
 from ..units import Unit
 from .columns import Column, Role
 from .table import SECOND, Table
@@ -69,14 +69,17 @@ def to_parquet(trajectory: Table, path: str | os.PathLike[str]) -> None:
 
 def from_parquet(kind: type[T], path: str | os.PathLike[str]) -> T:
     """See `Trajectory.from_parquet`. Columns without our metadata become plain-number states."""
-    with reading(path, "is not a readable Parquet file"):
+    with reading(path_of(path), "is not a readable Parquet file"):
         return _of_table(kind, path, parquet_table(path, "Trajectory.from_parquet"))
 
 
 def parquet_table(path: str | os.PathLike[str], purpose: str) -> Any:
     """The Arrow table of a Parquet file, if its numbers fit into memory."""
     parquet = require("pyarrow.parquet", purpose=purpose)
-    with reading(path, "is not a readable Parquet file"), parquet.ParquetFile(path) as file:
+    with (
+        reading(path_of(path), "is not a readable Parquet file"),
+        parquet.ParquetFile(path) as file,
+    ):
         about = file.metadata
         groups = (about.row_group(k).num_rows for k in range(about.num_row_groups))
         values = max(about.num_rows, sum(groups)) * about.num_columns
@@ -118,7 +121,14 @@ def to_csv(trajectory: Table, path: str | os.PathLike[str]) -> None:
 
 def from_csv(kind: type[T], path: str | os.PathLike[str], units: Mapping[str, Unit]) -> T:
     """See `Trajectory.from_csv`."""
-    source = Path(path)
+    source = path_of(path)
+    text = text_of(source, "a text table")
+    if text and not text.endswith(("\n", "\r")):
+        # What is left of the last number would be read as another one.
+        raise InvalidValue(
+            f"{source}, line {len(text.splitlines()) or 1}: the line has no end, so that the file "
+            "may have been cut off in it; end the line, or take it away"
+        )
     header, *rows = csv_rows(source) or [[]]
     heads = [_heading(source, text, units) for text in header]
     names = [name for name, _ in heads]

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import zlib
 from dataclasses import replace
-from pathlib import Path
 
 import numpy as np
 
@@ -32,12 +31,8 @@ def write_html(film: Film, path: str | os.PathLike[str], *, limit_mb: float = 15
     The page is written beside `path` first and renamed, so that it is whole or not there.
     """
     page = html_of(film, limit_mb=limit_mb)
-    try:
-        with replacing(path) as temporary:
-            temporary.write_text(page, "utf-8")
-    except OSError as error:
-        reason = error.strerror or error
-        raise InvalidValue(f"cannot write {Path(path)}: {reason}") from error
+    with replacing(path) as temporary:
+        temporary.write_text(page, "utf-8")
 
 
 def html_of(film: Film, *, limit_mb: float = 15.0) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..errors import InvalidValue
+from ..errors import InvalidValue, MissingFile
 from .scene.fields import Source
 
 
@@ -23,6 +23,10 @@ class WorldError(InvalidValue):
 
     def __reduce__(self) -> Any:
         return _restored, (type(self), self.message, self.source, self.element)
+
+
+class MissingWorld(WorldError, MissingFile):
+    """A world file that does not exist."""
 
 
 class WorldWarning(UserWarning):

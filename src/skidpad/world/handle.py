@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import cached_property
 from typing import Any, NamedTuple, Protocol
 
 from .. import record
 from ..body import Wish
 from ..controllers import keyboard
+from ..errors import InvalidValue
 from ..model import Vehicle
+from ..run.commands import AngleEnd, angle_ends, check_row
 from ..units import m, m_s, rad, rad_s, s
 from .contact.solids import Moving
 from .motion.bodies import Bodies
@@ -88,6 +91,10 @@ class WorldVehicle:
         """Model and parameters, as the world began with them."""
         return self.built.vehicle
 
+    @cached_property
+    def _angles(self) -> tuple[AngleEnd, ...]:
+        return angle_ends(self.vehicle)
+
     @property
     def state(self) -> Any:
         """Its State record."""
@@ -114,14 +121,21 @@ class WorldVehicle:
         return record.unflatten(group.model.Input, group.inputs[self.row].tolist())
 
     def command(self, command: Any = None, /, **fields: float) -> Any:
-        """Command it from now on; returns the Input record. What is not named stays."""
+        """Command it from now on; returns the Input record. What is not named stays.
+
+        An angle of more than twice what its actuator can do is refused: degrees?
+        """
         group = self.bodies.group
         inputs = record.build(group.model.Input, command, base=self.input, **fields)
-        group.inputs[self.row] = record.flatten(inputs)
+        row = record.flatten(inputs)
+        check_row(self._angles, row)
+        group.inputs[self.row] = row
         return inputs
 
     def drive(self, wish: Wish) -> Any:
         """Command what brings about a wish from where it is now; returns the Input record."""
+        if not isinstance(wish, Wish):
+            raise InvalidValue(f"wish must be a Wish, got a {type(wish).__qualname__}")
         return self.command(self.bodies.body.command(self.state, wish, self.params))
 
     def press(self, key: str) -> Any:

@@ -6,7 +6,7 @@ import os
 import threading
 from collections import deque
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -17,6 +17,7 @@ from ..errors import InvalidValue, SimulatorInUse
 from ..extension import outer
 from ..plane.pose import rotated
 from ..progress import Choice, watching
+from ..random.seeds import checked
 from ..signals import Deferred
 from ..units import m, rad, s
 from ..vehicles.wheeled import Description
@@ -30,10 +31,25 @@ from .motion.bodies import Bodies
 from .motion.build import BuiltVehicle, built_vehicle
 from .motion.following import Following
 from .motion.groups import Group, grouped
+from .motion.long_steps import warn_of_long_steps
 from .motion.overlaps import warn_of_overlaps
 from .motion.placing import initial_motion
 from .scene.scene import Scene, VehicleSpec
 from .sensing.sensing import Sensing
+
+
+class Snapshot(NamedTuple):
+    """A moment of a world."""
+
+    steps: int
+    """Made since the start."""
+    groups: list[Any]
+    encounters: Any
+    ground: Any
+    sensing: Any
+
+    def __repr__(self) -> str:
+        return f"<Snapshot of a world after {counted(self.steps, 'step')}>"
 
 
 class World:
@@ -48,7 +64,7 @@ class World:
         if not isinstance(scene, Scene):
             hint = ": World.load reads a file" if isinstance(scene, (str, os.PathLike)) else ""
             raise InvalidValue(f"scene must be a Scene, got a {type(scene).__qualname__}{hint}")
-        self._scene, self._seed, self._dt = scene, seed, scene.timestep
+        self._scene, self._seed, self._dt = scene, checked(seed), scene.timestep
         self._user: int | None = None
         self.contact_events: deque[ContactEvent] = deque(maxlen=MOST_EVENTS)
         """Beginnings and ends of contacts, the latest last. The oldest are dropped when there are
@@ -59,6 +75,7 @@ class World:
         }
         self._set_up()
         warn_of_overlaps(scene, self._built, self._encounters.may_meet)
+        warn_of_long_steps(self._groups, self.dt)
 
     @classmethod
     def load(cls, path: str | os.PathLike[str], *, seed: int = 0, **options: Any) -> World:
@@ -279,9 +296,9 @@ class World:
         """Latest readings of a vehicle's sensors by name; None of one that has none yet."""
         return self.sensing.of(name)
 
-    def snapshot(self) -> Any:
+    def snapshot(self) -> Snapshot:
         """Everything needed to come back to this moment; see `restore`."""
-        return (
+        return Snapshot(
             self._steps,
             [group.snapshot() for group in self._groups],
             self._encounters.snapshot(),
@@ -294,6 +311,9 @@ class World:
 
         What follows is the same up to the impulses that the contact solver starts from.
         """
+        if not isinstance(snapshot, Snapshot):
+            kind = type(snapshot).__qualname__
+            raise InvalidValue(f"snapshot must be what World.snapshot gave, got a {kind}")
         self._alone(lambda: self._restore(snapshot))
 
     def _restore(self, snapshot: Any) -> None:
@@ -314,7 +334,8 @@ class World:
 
     def reset(self, seed: int | None = None) -> None:
         """Start again, with the same random numbers or those of another seed."""
-        self._alone(lambda: self._reset(self.seed if seed is None else seed))
+        chosen = self.seed if seed is None else checked(seed)
+        self._alone(lambda: self._reset(chosen))
 
     def _reset(self, seed: int) -> None:
         self._seed = seed

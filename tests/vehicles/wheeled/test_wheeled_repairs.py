@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
 
 import pytest
@@ -143,3 +144,36 @@ def test_a_chassis_with_a_notch_has_the_mass_where_it_is() -> None:
     # Square less triangle: the centroid of three quarters at -(1/4)(1/3) / (3/4), the wheels at 0.
     assert right.com_x == pytest.approx(-15.0 / 19.0 / 9.0)
     assert upstream.com_x == pytest.approx(0.0, abs=1e-12)
+
+
+@pytest.mark.parametrize("sign", [1.0, -1.0])
+@pytest.mark.parametrize("control", ["front_steer_pid", "twist_front_steer_pid"])
+def test_the_speed_is_kept_at_full_lock(control: str, sign: float) -> None:
+    """Upstream's front wheels get the speeds of the turn asked for, and drive it faster."""
+    d = wheeled.ackermann(control=Control(control), friction=Friction(C_damping=0.0))
+    d = replace(d, chassis=replace(d.chassis, linear_damping=0.0, angular_damping=0.0))
+    right, upstream = both(d)
+    reached: dict[float, tuple[float, float]] = {}
+    # Inside the lock, at it, beyond it; as a twist, what those angles make of the speed.
+    for steer in (0.3, 0.5235, 0.8, 1.0):
+        turn = {"steer": sign * steer}
+        if control == "twist_front_steer_pid":
+            turn = {"omega": sign * 2.0 * math.tan(steer) / 1.3}
+        for sim in (right, upstream):
+            sim.reset()
+            for _ in range(1500):
+                sim.step(v=2.0, **turn)
+        assert right.state.v_x == pytest.approx(2.0, rel=0.03), steer
+        reached[steer] = right.state.v_x, right.state.omega
+    assert reached[0.8] == pytest.approx(reached[0.5235], rel=1e-2)
+    assert reached[1.0] == pytest.approx(reached[0.8], rel=1e-6)
+    assert upstream.state.v_x > 2.2
+
+
+def test_a_car_told_to_turn_on_the_spot_stands() -> None:
+    right, upstream = both(wheeled.ackermann(control=Control("twist_front_steer_pid")))
+    for sim in (right, upstream):
+        for _ in range(400):
+            sim.step(omega=1.0)
+    assert (right.state.x, right.state.y, right.state.yaw) == pytest.approx((0.0, 0.0, 0.0))
+    assert upstream.state.v_x > 0.1

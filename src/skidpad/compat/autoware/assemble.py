@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 from ... import record
 from ...errors import InvalidValue
-from ...vehicles.autoware.parameters import gather, written_in_files
+from ...vehicles.autoware.parameters import AssumedParameter, gather, written_in_files
 from ...vehicles.autoware.schema import ALIASES, LEARNED, NAMES, PARAMETERS
 from . import settings as node
 from .learned import LISTS
@@ -44,6 +45,13 @@ def parts(
         model, parameters = None, model if parameters is None else parameters
     sources = _sources(parameters, overrides)
     values = gather(sources, model, compat)
+    if model is None and not sources:
+        warnings.warn(
+            f"no parameters are given; the model {values['vehicle_model_type']} with a wheel_base "
+            f"of {values['wheel_base']} m is used, as Autoware's defaults have it",
+            AssumedParameter,
+            stacklevel=3,
+        )
     if values["vehicle_model_type"] in LEARNED and not allow_import:
         _refuse_imports(sources, values)
     chosen = node.settings(values, compat)

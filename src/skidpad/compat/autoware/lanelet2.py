@@ -19,7 +19,7 @@ from ...arrays import Array
 from ...checks import positive
 from ...errors import InvalidValue
 from ...extras import require
-from ...files import bytes_of, reading
+from ...files import bytes_of, path_of, reading
 from ...plane.geodesy import MilitaryGrid
 from ...plane.line import divided, lengths
 from ...plane.polygon import signed_area
@@ -55,7 +55,7 @@ def read_lanelets(
     either way: it is driven with the left one on the left.
     """
     positive("spacing", spacing, "m")
-    source = _parsed(Path(path))
+    source = _parsed(path_of(path))
     lanelets = _lanelets(source, subtypes)
     lines = {
         way: _nodes_of(source, way, owner)

@@ -226,6 +226,11 @@ def _sub_model(k: int, module: str, params: str, class_name: str, period: float)
 
 
 def _instance(k: int, module: str, class_name: str) -> Any:
+    if not module:
+        raise InvalidValue(
+            f"model_module_paths[{k}] = '' is empty: a learned model needs the names of its Python "
+            "modules, and model_class_names those of the classes in them"
+        )
     try:
         imported = importlib.import_module(module)
     except Exception as error:  # a module may raise anything while it is imported

@@ -32,7 +32,6 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from ...brief import brief_repr
 from ...checks import finite, flag, one_of, whole
 from ...errors import InvalidValue, SimulationDiverged
 from ...units import m, m_s, rad, s
@@ -90,7 +89,11 @@ class PlanningSimulator:
     is counted in `rejected`.
     """
 
-    __repr__ = brief_repr
+    def __repr__(self) -> str:
+        moment = "not started" if self._now is None else f"at {self._now / 1e9:g} s"
+        compat = f", compat={self.compat!r}" if self.compat else ""
+        name = f"<PlanningSimulator of {self.model.name}"
+        return f"{name}: {moment}, ticks of {self.period:g} s{compat}>"
 
     def __init__(
         self,
@@ -115,8 +118,7 @@ class PlanningSimulator:
         """The model that is driven."""
         self.seed = fresh_seed() if seed is None else checked.seed(seed)
         """Seed of the measurement noise."""
-        self.road: Ground | None = road
-        """What the pitch comes from; may be exchanged at any time, as a map may arrive late."""
+        self.road = road
         self._slope_acts = self.settings.enable_road_slope_simulation
         self._translated = translation(self.model.inputs)
         self._takes_actuation = takes_actuation(self.model.inputs)
@@ -139,6 +141,20 @@ class PlanningSimulator:
         self._reporter = Reporter(self.settings, self.seed)
         if self.settings.initialize_source == "ORIGIN":
             self._put(InitialPose())
+
+    @property
+    def road(self) -> Ground | None:
+        """What the pitch comes from; may be exchanged at any time, as a map may arrive late."""
+        return self._road
+
+    @road.setter
+    def road(self, road: Ground | None) -> None:
+        if road is not None and not callable(getattr(road, "pitch", None)):
+            raise InvalidValue(
+                f"road = {road!r} must have a method pitch(x, y, yaw), as planning.road.Road has, "
+                "or be None"
+            )
+        self._road = road
 
     @property
     def period(self) -> s:

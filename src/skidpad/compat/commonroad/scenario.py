@@ -12,7 +12,6 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -20,6 +19,7 @@ import numpy as np
 from ...arrays import Array
 from ...brief import brief_repr
 from ...errors import InvalidValue
+from ...files import path_of
 from ...plane.maps import Map
 from ...plane.maps.commonroad import Boundaries, opened, road_of
 from ...plane.polygon import frozen
@@ -85,7 +85,7 @@ def read_scenario(path: str | os.PathLike[str], *, boundaries: Boundaries = "roa
     Obstacles whose shape is no rectangle have the size of the one around them. Obstacles without a
     trajectory (a set of places, a phantom) are left out.
     """
-    file = Path(path)
+    file = path_of(path)
     scenario, problems = opened(file)
     obstacles = [*scenario.static_obstacles, *scenario.dynamic_obstacles]
     return Scenario(

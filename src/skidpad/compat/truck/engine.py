@@ -145,10 +145,16 @@ class Engine:
         steer = must_be("middle_steering", middle_steering, _FINITE, "rad")
         velocity = must_be("linear_velocity", linear_velocity, _FINITE, "m/s")
         p, most = self.params, steer_limit(self.params)
-        if self._rules.checks_steering and abs(steer) > most + _ROUNDING:
+        if self._rules.checks_starts and abs(steer) > most + _ROUNDING:
             raise InvalidValue(
                 f"middle_steering = {steer} rad must be within {most:.6g} rad to either side: "
                 "the wheels turn no further"
+            )
+        if self._rules.checks_starts and not (
+            p.v_min - _ROUNDING <= velocity <= p.v_max + _ROUNDING
+        ):
+            raise InvalidValue(
+                f"linear_velocity = {velocity} m/s must be from {p.v_min:g} to {p.v_max:g} m/s"
             )
         v_x = must_be(
             "speed of the rear axle", self._rules.rear_speed(velocity, steer, p), _FINITE, "m/s"

@@ -69,8 +69,8 @@ class Rules:
     """Whether a map file that cannot be read takes the present map away."""
     along_the_way: bool
     """Whether the body is checked at every inner step, or only where an advance ends."""
-    checks_steering: bool
-    """Whether a reset beyond the steering limit is an error."""
+    checks_starts: bool
+    """Whether a reset beyond the limits of steering and speed is an error."""
     precision: float
     """Difference from its goal within which speed or steering stays, in m/s and rad; by default."""
 
@@ -118,7 +118,7 @@ REPAIRED = Rules(
     surroundings=surroundings.ExactSurroundings,
     empties_map=False,
     along_the_way=True,
-    checks_steering=True,
+    checks_starts=True,
     precision=0.0,
 )
 UPSTREAM = Rules(
@@ -137,6 +137,6 @@ UPSTREAM = Rules(
     surroundings=upstream.UpstreamSurroundings,
     empties_map=True,
     along_the_way=False,
-    checks_steering=False,
+    checks_starts=False,
     precision=1e-8,
 )

@@ -7,8 +7,9 @@ from pathlib import Path
 from typing import Any, Literal
 
 from ...checks import one_of
-from ...errors import InvalidValue
+from ...errors import InvalidValue, MissingFile
 from ...extras import require
+from ...files import path_of
 from ..polygon import line_of
 from .map import Map, from_shapes
 
@@ -22,7 +23,7 @@ def read_commonroad(path: str | os.PathLike[str], *, boundaries: Boundaries = "r
     "road" leaves out those between adjacent lanelets, which are markings to drive over; "lanelets"
     takes them all. Where lanelets cross, as on junctions, their boundaries cross too.
     """
-    file = Path(path)
+    file = path_of(path)
     one_of("boundaries", boundaries, BOUNDARIES)
     return road_of(file, opened(file)[0], boundaries)
 
@@ -31,7 +32,9 @@ def opened(file: Path) -> tuple[Any, Any]:
     """The scenario and the planning problems in a file, as CommonRoad's own objects."""
     reader = require("commonroad.common.file_reader", purpose=f"Reading {file}")
     if not file.is_file():
-        raise InvalidValue(f"{file} cannot be read: no such file")
+        if file.is_dir():
+            raise InvalidValue(f"{file} cannot be read: it is a folder")
+        raise MissingFile(f"{file} cannot be read: no such file")
     try:
         return reader.CommonRoadFileReader(str(file)).open()
     # The reader lets out whatever its parsers and checks raise, assertions included.

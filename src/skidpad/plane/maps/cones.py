@@ -17,6 +17,7 @@ import numpy as np
 from ...arrays import Array
 from ...checks import not_negative
 from ...errors import InvalidValue
+from ...files import path_of
 from ...units import m
 from ..line import Line
 from ..polygon import line_edges
@@ -45,7 +46,7 @@ def read_cones(
     `..._center_line.csv` beside it, if there is one, and else is the one between blue and yellow
     cones, if these make a track; give a path to read another, None for none.
     """
-    file = Path(path)
+    file = path_of(path)
     table = read_table(file)
     _need(table, CONE_HEADER)
     if not table.rows:
@@ -71,7 +72,7 @@ def read_cones(
 
 def read_centre_line(path: str | os.PathLike[str], *, walls: bool = False) -> Map:
     """The centre line in a file; with `walls` also walls at its width on both sides."""
-    file = Path(path)
+    file = path_of(path)
     rows = _line_rows(file)
     segments = np.concatenate([line_edges(side) for side in borders(rows)])
     return Map(segments=segments if walls else segments[:0], centre_line=rows, name=file.stem)

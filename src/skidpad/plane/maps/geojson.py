@@ -11,13 +11,12 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Iterator, Mapping
-from pathlib import Path
 from typing import Any, NamedTuple
 
 from ...arrays import Array
 from ...checks import one_of
 from ...errors import InvalidValue
-from ...files import parsed_json, reading, text_of
+from ...files import parsed_json, path_of, reading, text_of
 from ..polygon import line_of, ring_of
 from .areas import INSIDE, Inside, Polygon
 from .map import Map, from_shapes
@@ -39,7 +38,7 @@ class _Geometry(NamedTuple):
 
 def read_geojson(path: str | os.PathLike[str], *, inside: Inside = "auto") -> Map:
     """The map in a GeoJSON file; `inside` is explained at `skidpad.maps.areas`."""
-    file = Path(path)
+    file = path_of(path)
     return parse_geojson(text_of(file), source=str(file), name=file.stem, inside=inside)
 
 

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from ...errors import InvalidValue
+from ...files import path_of
 from .commonroad import read_commonroad
 from .cones import CONE_HEADER, LINE_HEADER, read_centre_line, read_cones
 from .geojson import read_geojson
@@ -43,7 +44,7 @@ def load(path: str | os.PathLike[str], **options: Any) -> Map:
     `read_gridmap`. `.csv`: `read_cones`, `read_centre_line`, `read_tum` or `read_points`, by the
     header. `.xml`, `.pb`: `read_commonroad`.
     """
-    file = Path(path)
+    file = path_of(path)
     if file.is_dir():
         raise InvalidValue(f"{file} is a folder; a map is a file")
     reader = _reader(file)

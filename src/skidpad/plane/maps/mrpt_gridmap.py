@@ -18,7 +18,7 @@ from typing import BinaryIO, NamedTuple
 import numpy as np
 
 from ...errors import InvalidValue
-from ...files import reading
+from ...files import path_of, reading
 from .grid import MOST_CELLS, Grid
 from .map import Map
 
@@ -43,7 +43,7 @@ class _Head(NamedTuple):
 
 def read_gridmap(path: str | os.PathLike[str]) -> Map:
     """The map in a file, which may be compressed whatever its name is."""
-    file = Path(path)
+    file = path_of(path)
     return Map(grid=read_grid(file), name=file.name.split(".")[0])
 
 

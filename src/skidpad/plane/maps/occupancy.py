@@ -28,7 +28,7 @@ from ...arrays import Array
 from ...checks import one_of, positive
 from ...errors import InvalidValue
 from ...extras import require
-from ...files import reading, yaml_of
+from ...files import path_of, reading, yaml_of
 from ...units import m, one, rad
 from .grid import MOST_CELLS, Grid
 from .map import Map
@@ -62,7 +62,7 @@ class Reading(NamedTuple):
 def read_occupancy(path: str | os.PathLike[str], *, unknown: Unknown = "free") -> Map:
     """The map in a YAML file and the image it names, relative to the file."""
     one_of("unknown", unknown, UNKNOWN)
-    file = Path(path)
+    file = path_of(path)
     entries = _entries(file)
     image = entries.get("image")
     if not isinstance(image, str) or not image:
@@ -82,7 +82,7 @@ def read_image(
 ) -> Map:
     """The map in an image without YAML file; other options are the fields of `Reading`."""
     one_of("unknown", unknown, UNKNOWN)
-    file = Path(path)
+    file = path_of(path)
     if resolution is None:
         raise InvalidValue(
             f"{file} is an image, which does not say how large it is: give resolution in m per "

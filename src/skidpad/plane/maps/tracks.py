@@ -8,13 +8,13 @@ from __future__ import annotations
 
 import math
 import os
-from pathlib import Path
 
 import numpy as np
 
 from ...arrays import Array
 from ...checks import positive
 from ...errors import InvalidValue
+from ...files import path_of
 from ...units import m
 from ..line import Line, arc_length, directions, lengths
 from ..polygon import line_edges
@@ -33,7 +33,7 @@ _STEPS = 1.5
 
 def read_tum(path: str | os.PathLike[str], *, walls: bool = False) -> Map:
     """The race track in a file of TUM's; with `walls` also walls at its borders."""
-    file = Path(path)
+    file = path_of(path)
     table = read_table(file)
     x, y, right, left = (np.array(table.numbers(name)) for name in TUM_HEADER)
     for name, widths in (("w_tr_right_m", right), ("w_tr_left_m", left)):
@@ -54,7 +54,7 @@ def read_points(
     path: str | os.PathLike[str], *, half_width: m = HALF_WIDTH, walls: bool = False
 ) -> Map:
     """A line through points x, y, with half the width of its track; with `walls` also borders."""
-    file = Path(path)
+    file = path_of(path)
     table = read_table(file)
     points = _points(table, *(np.array(table.numbers(name)) for name in POINT_HEADER))
     half = positive("half_width", half_width, "m")

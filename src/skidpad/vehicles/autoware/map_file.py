@@ -12,11 +12,10 @@ import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from pathlib import Path
 from typing import Any
 
 from ...errors import InvalidValue
-from ...files import text_of
+from ...files import path_of, text_of
 from ...ops import lookup2
 from ...record import unknown_name
 
@@ -85,7 +84,7 @@ def read_table(path: str | os.PathLike[str]) -> Table:
     Raises `NoTableInFile` where upstream's reader finds no table, and `InvalidValue` for what it
     reads and cannot use.
     """
-    file = Path(path)
+    file = path_of(path)
     try:
         text = text_of(file)
     except InvalidValue as error:

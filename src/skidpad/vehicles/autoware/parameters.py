@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any
 
 from ...errors import InvalidValue
-from ...files import replacing
+from ...files import path_of, replacing
 from ...record import unknown_name
 from .map_file import NoTableInFile, Table, read_table
 from .schema import ALIASES, LEARNED, MAPS, NAMES, PARAMETERS, SILENT, Parameter, table
@@ -101,7 +101,7 @@ def write(path: str | os.PathLike[str], values: Mapping[str, Any], name: str) ->
     import yaml
 
     _known(name)
-    target = Path(path)
+    target = path_of(path)
     for key in values:
         if key not in PARAMETERS and key not in ALIASES:
             raise InvalidValue(unknown_name("the parameter file", key, tuple(PARAMETERS)))

@@ -39,6 +39,7 @@ class WheeledBody:
             on_ground=self.on_ground,
             odometry=self.odometry,
             gravity="g",
+            imposed=self.parts.controller.ideal,
         )
 
     def steer(self, x: Any, u: Any, p: Any) -> rad:

@@ -5,13 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 from math import cos, hypot, pi, sin
-from typing import Any
 
 from ...errors import InvalidValue
 from ...record import unknown_name
 from ...units import m
 from ...world.scene.scene import BlockSpec, Outline, Pose, Scene, Shape
-from ...world.world import World
+from ...world.world import Snapshot, World
 
 MOST = 200
 """Dropped into one world."""
@@ -91,7 +90,7 @@ def with_blocks(world: World, blocks: Sequence[BlockSpec]) -> World:
     return grown
 
 
-def _joined(fresh: Any, kept: Any) -> Any:
+def _joined(fresh: Snapshot, kept: Snapshot) -> Snapshot:
     """A snapshot in which what is new stands as at its start and all else as it was."""
-    steps, groups, (bodies, *contacts), ground, sensing = kept
-    return steps, groups, ({**fresh[2][0], **bodies}, *contacts), ground, sensing
+    bodies, *contacts = kept.encounters
+    return kept._replace(encounters=({**fresh.encounters[0], **bodies}, *contacts))

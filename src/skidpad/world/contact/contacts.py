@@ -36,6 +36,12 @@ LEAP = 0.5
 """In m or rad: what moves on by more in a step leaps."""
 
 
+IN_SIGHT: m = 0.1
+"""How far away the solver knows what a body may meet next."""
+NEARLY: m = 0.005
+"""How far a body moves in one part of a step in which it meets something."""
+
+
 class Contacts:
     """The bodies of a world and what is between them.
 
@@ -44,6 +50,7 @@ class Contacts:
         middle: where the world is; the solver begins near it.
         gravity: for the friction of blocks on the ground, in m/s².
         velocity_iterations, position_iterations: of the solver.
+        careful: make the last millimetres before a contact in short parts of a step.
     """
 
     def __init__(
@@ -53,6 +60,8 @@ class Contacts:
         gravity: m_s2 = 9.81,
         velocity_iterations: int = 8,
         position_iterations: int = 3,
+        *,
+        careful: bool = True,
     ) -> None:
         Box2D = require("Box2D", purpose="A world")
         self._box2d: Any = Box2D
@@ -62,6 +71,7 @@ class Contacts:
         self._origin.follow([Moving(*middle, 0.0)])
         self._gravity = gravity
         self._iterations = velocity_iterations, position_iterations
+        self._careful = careful
         self._bodies: Inventory[SolverBody] = Inventory("body")
         self._pushed: list[SolverBody] = []
         self._obstacles: dict[str, Any] = {}
@@ -165,16 +175,26 @@ class Contacts:
                 maxTorque=0.0,
             )
 
-    def add_vehicle(self, name: str, parts: Sequence[Part], pose: Moving, inertia: Inertia) -> None:
-        """A vehicle, which damps and drives itself."""
+    def add_vehicle(
+        self,
+        name: str,
+        parts: Sequence[Part],
+        pose: Moving,
+        inertia: Inertia,
+        *,
+        imposed: bool = False,
+    ) -> None:
+        """A vehicle, which damps and drives itself; see `Body.imposed`."""
         body = self._dynamic(name, pose, 0.0, 0.0)
         shapes = fixtures_of(self._box2d, body, parts, 1.0)
         com = (inertia.com_x, inertia.com_y)
         about_origin = inertia.I_z + inertia.mass * (com[0] * com[0] + com[1] * com[1])
         body.massData = self._box2d.b2MassData(mass=inertia.mass, center=com, I=about_origin)
         self._bodies[name] = SolverBody(
-            body, com, guest=True, parts=shapes, stride=stride_of(parts)
+            body, com, guest=True, parts=shapes, stride=stride_of(parts), imposed=imposed
         )
+        if imposed and self._careful:
+            self.touches.pressing.add(name)
         self._admit(name, within=False)
 
     def _dynamic(self, name: str, pose: Moving, linear: per_s, angular: per_s) -> Any:
@@ -309,25 +329,50 @@ class Contacts:
         self._origin.follow(guests.values())
         for name, moving in guests.items():
             self.put(name, moving)
-        count = self._parts_of_step(dt, guests)
-        for _ in range(count):
-            self._joints.prepare(dt / count)
-            self._world.Step(dt / count, *self._iterations)
+        self._make(dt, self._in_motion(guests))
         self._arrive()
         self.touches.settle(time)
         return {name: self.at(name) for name in guests}
 
-    def _parts_of_step(self, dt: s, guests: Iterable[str]) -> int:
+    def _make(self, dt: s, moving: Sequence[SolverBody]) -> None:
+        """Make a step, in as many parts as it takes."""
+        told = [(kept, kept.motion) for kept in moving if kept.imposed and self._careful]
+        parts = self._parts_of_step(dt, moving)
+        for _ in range(parts):
+            fine = self._parts_before_contact(dt / parts, moving) if self._careful else 1
+            for _ in range(fine):
+                for kept, motion in told:
+                    kept.motion = motion
+                self._joints.prepare(dt / (parts * fine))
+                self._world.Step(dt / (parts * fine), *self._iterations)
+
+    def _in_motion(self, guests: Iterable[str]) -> list[SolverBody]:
+        them = (self._bodies[name] for name in guests)
+        return [*them, *self._pushed, *(kept for kept, _ in self._goals)]
+
+    def _parts_of_step(self, dt: s, moving: Iterable[SolverBody]) -> int:
         """In how many parts a step is made, so that nothing gets past anything in between.
 
         Box2D's own continuous collision does not notice skins as thin as ours.
         """
         most = 1.0
-        them = (self._bodies[name] for name in guests)
-        for kept in (*them, *self._pushed, *(kept for kept, _ in self._goals)):
-            v = kept.velocity
-            most = max(most, dt * hypot(v.x, v.y) / kept.stride)
+        for kept in moving:
+            stride = min(kept.stride, IN_SIGHT) if self._careful else kept.stride
+            most = max(most, kept.way(dt) / stride)
         return min(ceil(most - 1e-6), MOST_PARTS)
+
+    def _parts_before_contact(self, dt: s, moving: Iterable[SolverBody]) -> int:
+        """In how many parts a step is made, so that what meets something stops at it.
+
+        Box2D notices what touches at the end of a step: all the way of one may lie inside, and one
+        corner of two may be held alone.
+        """
+        most = 1.0
+        for kept in moving:
+            way = kept.way(dt)
+            if way > most * NEARLY and is_close(self._box2d, kept.body, way):
+                most = way / NEARLY
+        return ceil(min(most, IN_SIGHT / NEARLY) - 1e-6)
 
     def rest(self, time: s) -> None:
         """In place of a step in which no vehicle is near anything and no block moves."""

@@ -87,6 +87,8 @@ class Encounters:
             settings.gravity,
             settings.velocity_iterations,
             settings.position_iterations,
+            # Upstream's are stopped one step late, wherever they are then.
+            careful=scene.compat != "upstream",
         )
         fill(self._contacts, scene, built)
         self._bodies = tuple(bodies)

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from math import inf
+from math import hypot, inf
 from typing import Any
 
 import numpy as np
 
 from ...errors import InvalidValue
 from ...plane.outline import width_of
-from ...units import m
+from ...units import m, s
 from .solids import Part, Point
 
 THING, VEHICLE, CLIMBED, ALL = 0x1, 0x2, 0x4, 0xFFFF
@@ -30,11 +30,26 @@ class SolverBody:
     """Its shapes, in the order in which they were given."""
     stride: m = inf
     """How far it may move in one part of a step."""
+    imposed: bool = False
+    """Whether it goes on as it is told in every part of a step."""
 
     def __post_init__(self) -> None:
         # Views of Box2D's own memory: asking for them costs more than reading them.
         self.place: Any = self.body.position
         self.velocity: Any = self.body.linearVelocity
+
+    @property
+    def motion(self) -> tuple[Point, float]:
+        """Velocity of its centre of mass, in m/s, and yaw rate."""
+        return (self.velocity.x, self.velocity.y), self.body.angularVelocity
+
+    @motion.setter
+    def motion(self, motion: tuple[Point, float]) -> None:
+        self.body.linearVelocity, self.body.angularVelocity = motion
+
+    def way(self, dt: s) -> m:
+        """How far it moves in a time."""
+        return dt * hypot(self.velocity.x, self.velocity.y)
 
 
 def fixtures_of(

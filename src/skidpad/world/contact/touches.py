@@ -148,6 +148,8 @@ class Touches:
         self.events = events
         """Where beginnings and ends are noted."""
         self._to_world = to_world
+        self.pressing = set[str]()
+        """Those that bounce off nothing, as their motion is imposed."""
         self._shapes: dict[int, tuple[Pair, bool]] = {}
         """Pairs of shapes that touch, as Box2D has them now, and whether they are the other way
         round than the names."""
@@ -158,6 +160,9 @@ class Touches:
     def begin(self, contact: Any) -> None:
         """Two shapes begin to touch."""
         first, second = contact.fixtureA.body.userData, contact.fixtureB.body.userData
+        if first in self.pressing or second in self.pressing:
+            # A bounce would part what the next step presses together again, corner by corner.
+            contact.restitution = 0.0
         flipped = second < first
         pair = (second, first) if flipped else (first, second)
         self._shapes[int(contact.this)] = pair, flipped

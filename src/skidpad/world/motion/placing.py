@@ -10,6 +10,7 @@ from math import cos, sin
 
 import numpy as np
 
+from ...body import body_of
 from ...plane.maps.contour import border_segments
 from ...plane.pose import rotated
 from ..contact.contacts import Contacts
@@ -34,7 +35,9 @@ def fill(contacts: Contacts, scene: Scene, built: Mapping[str, BuiltVehicle]) ->
     """Put a scene into a world of contacts that has nothing in it yet."""
     for spec in sorted(scene.vehicles, key=lambda spec: spec.name):
         vehicle = built[spec.name]
-        contacts.add_vehicle(spec.name, vehicle.parts, initial_motion(spec), vehicle.inertia)
+        imposed = body_of(vehicle.vehicle, "a world").imposed
+        start = initial_motion(spec)
+        contacts.add_vehicle(spec.name, vehicle.parts, start, vehicle.inertia, imposed=imposed)
     climbed = {block.name for block in scene.blocks if is_climbed(block, scene)}
     # Upstream's animated blocks are put from place to place, and push nothing on.
     driven = {b.name for b in scene.blocks if b.animation and scene.compat != "upstream"}

@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 
 from ...arrays import Array
+from ...brief import listed
 from ...errors import InvalidValue
 from ...plane.pose import placed
 from ...random import streams
@@ -191,11 +192,23 @@ class _Readings(Mapping[str, Any]):
     def __getitem__(self, name: str) -> Any:
         names = self._sensing.names(self._vehicle)
         if name not in names:
-            raise KeyError(unknown_name(self._vehicle or "World", name, list(names), "sensor"))
+            raise InvalidValue(unknown_name(self._vehicle or "World", name, list(names), "sensor"))
         return self._sensing.latest(self._vehicle, name)
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._sensing.names(self._vehicle)
+
+    def get(self, name: str, default: Any = None) -> Any:
+        """The reading of a sensor, or the default if there is no such sensor."""
+        known = name in self._sensing.names(self._vehicle)
+        return self[name] if known else default
 
     def __iter__(self) -> Iterator[str]:
         return iter(self._sensing.names(self._vehicle))
+
+    def __repr__(self) -> str:
+        shown = (f"{name}: {type(reading).__name__}" for name, reading in self.items())
+        return f"<readings of {self._vehicle or 'the world'}: {listed(list(shown)) or 'none'}>"
 
     def __len__(self) -> int:
         return len(self._sensing.names(self._vehicle))

@@ -11,9 +11,11 @@ from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
 from ...brief import brief_repr
+from ...checks import whole
 from ...errors import InvalidValue
-from ...files import reading
-from ..errors import WorldError, WorldWarning
+from ...files import path_of, reading
+from ...random.seeds import checked
+from ..errors import MissingWorld, WorldError, WorldWarning
 from ..scene.scene import Scene
 from .markup import Document, parse
 from .nodes import MOST_REPEATS, Context, Node
@@ -50,8 +52,8 @@ class Options:
     def __post_init__(self) -> None:
         if self.compat not in (None, "upstream"):
             raise InvalidValue(f"compat = {self.compat!r} is unknown; allowed are None, 'upstream'")
-        if self.limit < 1:
-            raise InvalidValue(f"limit = {self.limit} must be at least 1")
+        checked(self.seed)
+        whole("limit", self.limit, "at least 1")
         for name, value in self.variables.items():
             if not isinstance(value, (str, int, float)):
                 raise InvalidValue(f"variables[{name!r}] = {value!r} must be a text or a number")
@@ -79,7 +81,7 @@ def load(path: str | os.PathLike[str], **options: Any) -> Scene:
     Raises `WorldError` for the first thing that is wrong. What was read but is not simulated, and
     what was not understood, is in `Scene.warnings` and said in one `WorldWarning`.
     """
-    file = Path(path)
+    file = path_of(path)
     chosen = _options(options)
     context = chosen.context(collecting=False)
     with _reading(file):
@@ -89,9 +91,11 @@ def load(path: str | os.PathLike[str], **options: Any) -> Scene:
 
 def loads(text: str, *, folder: str | os.PathLike[str] = ".", **options: Any) -> Scene:
     """The scene that a text describes; relative paths in it lead from the folder."""
+    if not isinstance(text, str):
+        raise InvalidValue(f"text must be the text of a world, got a {type(text).__qualname__}")
     chosen = _options(options)
     context = chosen.context(collecting=False)
-    document = parse(text, Path(folder) / "(text)")
+    document = parse(text, path_of(folder, "folder") / "(text)")
     return _warned(_read(document, context, chosen))
 
 
@@ -126,7 +130,7 @@ def reviewed(path: str | os.PathLike[str], **options: Any) -> Review:
     scene: Scene | None = None
     try:
         with _reading(path):
-            scene = _read(_document(context, Path(path)), context, chosen)
+            scene = _read(_document(context, path_of(path)), context, chosen)
     except WorldError as error:
         context.report(error)
     notes = summaries(context.notes)
@@ -168,7 +172,7 @@ def _document(context: Context, file: Path) -> Document:
     if file.is_dir():
         raise WorldError(f"{file} is a folder; a world is a file")
     if not file.is_file():
-        raise WorldError(f"the file {file} does not exist")
+        raise MissingWorld(f"the file {file} does not exist")
     document = context.document(file)
     context.open_files.append(file)
     return document
@@ -188,7 +192,9 @@ def _read(document: Document, context: Context, options: Options) -> Scene:
     reader = Reader(context, options.where())
     for node in top.each():
         reader.read(node)
-    for name, source in unknown_attributes([document, *context.documents.values()]):
+    documents = [document, *context.documents.values()]
+    failed = {error.source for error in context.errors}
+    for name, source in unknown_attributes(documents, failed):
         context.note("unknown attributes", name, source)
     return reader.scene(str(document.file))
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from difflib import get_close_matches
 from pathlib import Path
 from typing import NamedTuple
@@ -49,11 +49,18 @@ def _listed(words: Iterable[str], most: int) -> str:
     return ", ".join(different[:most]) + more
 
 
-def unknown_attributes(documents: Iterable[Document]) -> Iterator[tuple[str, Source]]:
-    """Attributes of elements that were read, but which nothing has asked for, and their places."""
+def unknown_attributes(
+    documents: Iterable[Document], failed: Collection[Source | None] = ()
+) -> Iterator[tuple[str, Source]]:
+    """Attributes of elements that were read, but which nothing has asked for, and their places.
+
+    Where something `failed`, its element and those around it were not read to their end.
+    """
     for document in documents:
         for element in _all(document.roots):
             if element.asked is None or element.tag == "include":
+                continue
+            if failed and any(part.source in failed for part in _all([element])):
                 continue
             for name in element.attributes:
                 if name not in element.asked and not name.startswith(_OF_XML):
