@@ -91,7 +91,6 @@ def test_one_fleet_is_used_by_many_threads(bicycle: sp.Vehicle) -> None:
         assert at_once(works) == alone
 
 
-@pytest.mark.slow
 def test_a_first_use_by_several_threads(car: sp.Vehicle) -> None:
     """What is compiled when it is needed may be compiled twice, and works."""
     fleet = sp.Fleet(car, dt=0.001, integrator="heun", threads=2)

@@ -17,7 +17,7 @@ from functools import cache
 from typing import Any
 
 from ..errors import TraceError, UnknownOperation
-from ..integrate.as_written import as_written
+from ..integrate.as_written import as_written, making_expressions
 from .dead_code import without_dead_code
 from .functions import with_loops
 from .operations import TRACED_OPS
@@ -75,6 +75,7 @@ def _operation_names() -> dict[int, str]:
     return {getattr(casadi, name): name for name in dir(casadi) if name.startswith("OP_")}
 
 
+@making_expressions()
 def trace(
     name: str,
     function: Callable[..., Sequence[Sequence[Any]]],

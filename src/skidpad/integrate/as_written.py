@@ -22,6 +22,14 @@ guard(_LOCK, TRACING)
 
 
 @contextmanager
+def making_expressions() -> Generator[None]:
+    """No other thread turns CasADi's simplification off or on within: it is the whole process's,
+    and half of an expression made without it has other bits."""
+    with _LOCK:
+        yield
+
+
+@contextmanager
 def as_written(leaf: Any) -> Generator[None]:
     """CasADi simplifies nothing within, if `leaf`, one of the arguments, is one of its symbols."""
     casadi = sys.modules.get("casadi")

@@ -11,6 +11,7 @@ import casadi as ca
 from .. import integrate, record
 from ..compile.trace import explained
 from ..errors import InvalidValue
+from ..integrate.as_written import making_expressions
 from ..integrate.base import Integrator, flat_result
 from ..model import Model, Vehicle
 from .flat import FlatModel, flat_fields
@@ -98,6 +99,7 @@ class CasadiModel(FlatModel):
         raise InvalidValue(f"the CasADi model of {self.name!r} has no {name}; {hint}")
 
 
+@making_expressions()
 def casadi_model(vehicle: Vehicle, integrator: str | Integrator | None = None) -> CasadiModel:
     """The vehicle as CasADi expressions; with an integrator also its discrete step."""
     model = vehicle.model

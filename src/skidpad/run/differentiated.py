@@ -19,6 +19,7 @@ from ..compile.bound import BoundMap
 from ..compile.program import Port
 from ..compile.trace import trace
 from ..integrate import ExplicitRungeKutta, Tableau
+from ..integrate.as_written import making_expressions
 from ..integrate.base import Integrator
 from ..model import Vehicle
 from .kept import Kept
@@ -44,6 +45,7 @@ class Function(Protocol):
 class Differentiated:
     """A `Function` from expressions of symbols."""
 
+    @making_expressions()
     def __init__(self, name: str, symbols: Sequence[Any], values: Any, more: Sequence[Any]) -> None:
         import casadi as ca
 

@@ -14,6 +14,7 @@ from ..body import Body, Velocity, Wish, own_fields
 from ..compile.plant import StableStep
 from ..compile.trace import explained
 from ..errors import InvalidValue
+from ..integrate.as_written import making_expressions
 from ..integrate.base import Integrator, flat_result
 from ..integrate.stability import longest_step
 from ..model import Model, Vehicle
@@ -120,6 +121,7 @@ class _Jacobian:
     do.
     """
 
+    @making_expressions()
     def __init__(self, model: Model) -> None:
         import casadi as ca
 
