@@ -50,7 +50,7 @@ def pytest_collection_finish() -> None:
 
 LARGE = ("commonroad_mb", "commonroad_std", "formula_student")
 """Vehicles that take seconds to compile, whatever is done with them."""
-LARGE_IN = ("recordings", "recorded", "conformance", "commonroad_motion")
+LARGE_IN = ("recordings", "recorded", "conformance")
 """Parts of the names of tests that look at their equations: there they are not slow."""
 
 

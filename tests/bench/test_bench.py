@@ -97,6 +97,7 @@ def entry(document: dict[str, Any], name: str) -> dict[str, Any]:
     return found
 
 
+@pytest.mark.slow
 def test_every_entry_is_there_with_a_positive_value_and_unit(document: dict[str, Any]) -> None:
     assert {e["name"] for e in document["entries"]} == NAMES
     assert len(document["entries"]) == len(NAMES)

@@ -15,6 +15,7 @@ from skidpad.world.world import World
 TINY = replace(budget.QUICK, repeats=1)
 
 
+@pytest.mark.slow
 def test_entries_have_their_names_and_what_they_measure(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(ros2, "SETTLING", 0.1)
     monkeypatch.setattr(ros2, "STRETCH", 3.0)

@@ -79,6 +79,7 @@ def test_many_vehicles() -> None:
     assert between(CAR, np.empty((0, 3))).shape == (0, 2)
 
 
+@pytest.mark.slow
 @given(pose, pose, pose, pose)
 def test_moving_pairs_by_dense_sampling(a0: Any, a1: Any, b0: Any, b1: Any) -> None:
     found = first_contacts([CAR, BALL], [a0, b0], [a1, b1])

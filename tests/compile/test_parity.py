@@ -148,6 +148,7 @@ def test_every_width_against_optimised_c(name: str, precision: str, tmp_path: Pa
 
 
 @pytest.mark.filterwarnings("ignore:euler with dt = 0.001 s is unstable for 'commonroad_")
+@pytest.mark.filterwarnings("ignore:rk4 with dt = 0.001 s is unstable for 'brains2'")
 @pytest.mark.usefixtures("plain_c")
 @pytest.mark.parametrize(("name", "precision"), CASES)
 def test_steps_against_c(name: str, precision: str, tmp_path: Path) -> None:

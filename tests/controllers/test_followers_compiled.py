@@ -153,6 +153,7 @@ def test_cruise_control_takes_up_drag_and_does_not_wind_up() -> None:
     assert x[-1] == pytest.approx(12.0, abs=0.01)
 
 
+@pytest.mark.slow
 def test_many_followers_as_fast_as_vehicles() -> None:
     """Gains differ between vehicles without compiling anew."""
     fleet = sp.Fleet(DYNAMIC, DT, substeps=4)

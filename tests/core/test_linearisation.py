@@ -251,6 +251,7 @@ def test_an_implicit_step_that_fails_says_so() -> None:
         linearise(car, np.where(np.arange(len(x)) == 6, 1.55, x), u, 50.0, "radau")
 
 
+@pytest.mark.slow
 def test_what_is_linearised_where_rk4_is_unstable() -> None:
     """A motor with 1 ms over 10 ms: exp(-10) exactly, R(-10) of Radau IIA by its name; the
     simulator's own step is that of its integrator."""

@@ -11,6 +11,7 @@ from skidpad import demo
 from skidpad.recording import read
 
 
+@pytest.mark.slow
 def test_it_leaves_a_recording_a_page_and_a_picture_of_each(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:

@@ -9,7 +9,7 @@ from skidpad.compat.truck import Engine
 from skidpad.errors import InvalidValue
 
 
-@pytest.mark.parametrize("beyond", [1.001, 2.0, 1e3])
+@pytest.mark.parametrize("beyond", [1.3, 2.0, 1e3])
 def test_it_is_not_put_faster_than_it_goes(beyond: float) -> None:
     engine = Engine()
     p = engine.params

@@ -66,6 +66,7 @@ def test_a_child_of_an_idle_parent_works(tmp_path: Path) -> None:
     assert list(tmp_path.iterdir())
 
 
+@pytest.mark.slow
 @forks
 def test_children_of_a_busy_parent_work() -> None:
     busy = """

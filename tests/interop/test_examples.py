@@ -104,6 +104,7 @@ def test_the_distance_from_the_circuit_is_that_of_the_nearest_point(example: Loa
         np.testing.assert_allclose(mppi.beside(circuit, x, y), offset, atol=0.06)
 
 
+@pytest.mark.slow
 def test_mppi_follows_the_line_and_the_plan_alone_does_not(example: Loader) -> None:
     mppi = example("mppi")
     task = mppi.Task(speed=12.0)

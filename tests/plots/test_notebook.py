@@ -218,6 +218,7 @@ def test_a_drawing_takes_ink_from_the_page_and_leaves_it_alone():
     assert not re.search(r"\bnan\b|\binf\b", text)
 
 
+@pytest.mark.slow
 def test_the_same_object_has_the_same_page(study):
     world = sp.World.load(WORLDS / "warehouse.world.xml")
     for thing in (lap(), sp.vehicles.four_wheel(), world, study):

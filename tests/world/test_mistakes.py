@@ -84,5 +84,5 @@ def test_arrays_of_other_things_than_real_numbers(what: str, values: Any) -> Non
     controls = np.zeros((3, 2, len(car.Input._fields)))
     given: dict[str, Any] = {"states": states, "controls": controls}
     given[what] = np.full(given[what].shape, values)
-    with pytest.raises(InvalidValue, match="real numbers"):
+    with pytest.raises(InvalidValue, match="array of numbers, real ones"):
         fleet.rollout(given["states"], given["controls"])

@@ -199,7 +199,9 @@ def numbers(what: str, values: Any, space: Space) -> AnyArray:
                 return gpu.device_array(what, values, space.dtype)
             array = np.asarray(values)
             if array.dtype.kind in "cUS":
-                raise InvalidValue(f"{what} must be an array of real numbers, got {array.dtype}")
+                raise InvalidValue(
+                    f"{what} must be an array of numbers, real ones, got {array.dtype}"
+                )
             return np.asarray(array, dtype=space.dtype)
     except (TypeError, ValueError) as error:
         if isinstance(error, InvalidValue):

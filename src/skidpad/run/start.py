@@ -42,9 +42,10 @@ def settled(vehicle: Vehicle | None, start: Any, params: AnyArray, layout: str =
     if model.settle is None:
         return start
     rows = batch.on_host(params)[0].astype(float)
-    p = record.unflatten(model.Params, list(rows.T))
-    columns = np.broadcast_arrays(*record.flatten(model.settle(start, p)), np.empty(len(rows)))
-    return np.stack(columns[:-1], axis=-1 if layout == "aos" else 0)
+    # Parameters that are the same for all leave a start that is one for all.
+    p = record.unflatten(model.Params, [c[0] if (c == c[0]).all() else c for c in rows.T])
+    columns = np.broadcast_arrays(*record.flatten(model.settle(start, p)))
+    return np.stack(columns, axis=0 if layout == "soa" and columns[0].ndim else -1)
 
 
 def check_start(vehicle: Vehicle, start: Any, of: str = "") -> None:

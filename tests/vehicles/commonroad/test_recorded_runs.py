@@ -36,6 +36,7 @@ def test_single_track_cars(name: str, manoeuvre: str, tolerance: float) -> None:
     assert np.max(np.abs(got - want)) <= tolerance
 
 
+@pytest.mark.slow
 def test_the_multi_body_car_accelerates() -> None:
     got, want = run("MB", "accelerating", 1e-4)
     # 265 rad/s of a spinning wheel included; the recording itself is good to about 1e-4.
@@ -53,6 +54,7 @@ def test_the_multi_body_car_brakes() -> None:
     assert np.max(np.delete(error, np.r_[WHEELS], axis=1)) <= 1e-2
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore:rk4 with dt = 0.001 s is unstable for 'commonroad_std'")
 @pytest.mark.parametrize("name", [n for n in sp.vehicles.names() if "commonroad" in n])
 def test_a_vehicle_of_a_fleet_has_the_bits_of_a_simulator(name: str) -> None:

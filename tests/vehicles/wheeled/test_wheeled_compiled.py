@@ -69,6 +69,7 @@ def test_vehicles_that_differ_in_numbers_share_a_model() -> None:
     assert one.model is not wheeled.vehicle(wheeled.differential(), compat="upstream").model
 
 
+@pytest.mark.slow
 def test_gradients_are_finite_at_rest() -> None:
     for name in (
         "differential-twist_pid",
