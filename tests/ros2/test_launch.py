@@ -135,6 +135,7 @@ def test_commands_move_a_vehicle_under_other_names_and_into_a_bag(tmp_path: Path
         (["vehicle", "four_wheel", "stray"], "unexpected argument 'stray'"),
         (["truck", "--package", "a"], "NAME=FOLDER"),
         (["world", "nowhere.world.xml"], "nowhere.world.xml"),
+        (["world", "nowhere.world.xml", "--page", "--port", "99999"], "--port 99999"),
     ],
 )
 def test_what_cannot_be_started_is_one_line(arguments: list[str], message: str) -> None:

@@ -159,7 +159,7 @@ def test_it_pauses_steps_and_begins_anew(exchange: Exchange) -> None:
         assert ask(exchange, node, "/sim/step", "std_srvs/srv/Trigger").success
     assert (counter.total, loop.paused) == (3.0, True)
     assert ask(exchange, node, "/sim/reset", "std_srvs/srv/Trigger").success
-    assert (counter.total, loop.paused) == (0.0, False)
+    assert (counter.total, loop.paused) == (0.0, True), "it was paused by the user"
 
 
 def test_what_fails_pauses_and_a_reset_goes_on(
@@ -201,15 +201,79 @@ def test_in_real_time_it_goes_on_by_itself(exchange: Exchange) -> None:
 
 
 def test_a_followed_clock_decides_when_ticks_are_due(exchange: Exchange) -> None:
+    """Each at its own time, from the first that was told on."""
     node = node_on(exchange)
-    loop = Loop(node, Counter(node), followed=True)
+    stamped = Stamped(node)
+    loop = Loop(node, stamped, followed=True)
     clock = node_on(exchange, "time").publisher("/clock", "rosgraph_msgs/msg/Clock")
     Time = message_type("builtin_interfaces/msg/Time").Record
-    for k in range(1, 9):
-        clock.send(clock.type.Record(Time(0, k * SECOND // 8)))
+    for sec, eighths in ((100, 1), (100, 3), (100, 7), (101, 1), (101, 5), (205, 0), (205, 2)):
+        clock.send(clock.type.Record(Time(sec, eighths * SECOND // 8)))
         loop.turn()
-    assert loop.ticks == 4
-    assert node.clock.now() == SECOND
+    ahead = [(stamp - 100 * SECOND) * 8 // SECOND for stamp in stamped.stamps]
+    assert ahead == [3, 5, 7, 9, 11, 13, 105 * 8 + 2], "a jump is not made up for"
+    assert node.clock.now() == 205 * SECOND + SECOND // 4
+
+
+class Stamped(Counter):
+    """Notes the time of every tick."""
+
+    def __init__(self, node: Node) -> None:
+        super().__init__(node)
+        self.stamps: list[int] = []
+
+    def tick(self) -> None:
+        self.stamps.append(self.node.clock.now())
+
+
+def test_faster_than_real_time_stamps_go_as_fast(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What moves at so many times the speed of the machine's clock is stamped by such a clock."""
+    now = [1_700_000_000 * SECOND]
+    monkeypatch.setattr("skidpad.ros2.clock.time.time_ns", lambda: now[0])
+    node = node_on(Exchange(), "sim", "--ros-args", "-p", "realtime_factor:=4.0", wall=True)
+    Loop(node, Counter(node))
+    assert node.clock.now() == now[0], "from the machine's time on"
+    now[0] += SECOND
+    assert node.clock.now() - 1_700_000_000 * SECOND == 4 * SECOND
+    node.parameters.set({"realtime_factor": 1.0})
+    now[0] += SECOND
+    assert node.clock.now() - 1_700_000_000 * SECOND == 5 * SECOND
+
+
+def test_a_command_does_not_grow_old_in_a_pause(exchange: Exchange) -> None:
+    node = node_on(exchange, wall=True)
+    loop = Loop(node, Counter(node))
+    loop.tick()
+    loop.paused = True
+    loop.turn()
+    assert node.elapsed == SECOND // 4
+
+
+class Bag:
+    """Keeps what would be written."""
+
+    def __init__(self) -> None:
+        self.rows: list[bytes] = []
+
+    def topic(self, name: str, type_: Any, qos: Any) -> None:
+        pass
+
+    def write(self, name: str, time_ns: int, cdr: Any) -> None:
+        self.rows.append(bytes(cdr))
+
+
+def test_a_node_that_hears_itself_is_in_the_bag_once(exchange: Exchange) -> None:
+    """And what is no message not at all."""
+    node, bag = node_on(exchange), Bag()
+    node.record(bag)
+    topic = node.publisher("/tf", "std_msgs/msg/String")
+    node.subscribe("/tf", "std_msgs/msg/String", lambda message: None)
+    topic.send(topic.type.Record("own"))
+    other = InProcess(Identity("x"), exchange).publisher("/tf", topic.type, Qos())
+    other.write(topic.type.encode(topic.type.Record("foreign")))
+    other.write(b"\0\1\0\0\xff\xff\xff\xff")
+    node.handle()
+    assert [topic.type.decode(cdr).data for cdr in bag.rows] == ["own", "foreign"]
 
 
 def test_parameters_are_seen_and_changed_by_others(exchange: Exchange) -> None:

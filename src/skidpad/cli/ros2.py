@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from ..errors import InvalidValue
+from .serve import must_be_port
 from .world import Compat, Download, Limit, ModelFolder, Shell, Variables, reading_options
 
 if TYPE_CHECKING:
@@ -172,6 +173,7 @@ def world(
     from ..ros2.nodes.world import program
     from ..ros2.nodes.world_page import page_of
 
+    must_be_port(port)
     options = reading_options(compat, variables, limit, allow_shell, allow_download, models)
     launch = _launch(context, middleware, record, lock_step, package)
     launch.run(

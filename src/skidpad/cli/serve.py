@@ -55,8 +55,7 @@ def serve(
     for name, value, allowed in (("factor", factor, FACTORS), ("rate", rate, RATES)):
         if not isfinite(value) or value not in allowed:
             raise InvalidValue(f"--{name} {value:g} must be {allowed}")
-    if port is not None and not 0 <= port <= 65535:
-        raise InvalidValue(f"--port {port} must be from 0 to 65535")
+    must_be_port(port)
     if token == "":
         raise InvalidValue("--token must not be empty")
     require_extras("viewer", "world", purpose="skidpad serve")
@@ -108,3 +107,9 @@ def _has_display() -> bool:
 def _say(text: str) -> None:
     typer.echo(text)
     sys.stdout.flush()
+
+
+def must_be_port(port: int | None) -> None:
+    """Raise for a number that no port has."""
+    if port is not None and not 0 <= port <= 65535:
+        raise InvalidValue(f"--port {port} must be from 0 to 65535")

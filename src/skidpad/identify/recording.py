@@ -235,7 +235,8 @@ def _grid(where: str, used: Iterable[Series]) -> tuple[Array, bool]:
     dt = float(np.median(np.diff(finest.t)))
     shared = all(s.t is finest.t or np.array_equal(s.t, finest.t) for s in series)
     steps = np.diff(finest.t)
-    if shared and np.abs(steps - dt).max() <= _EVEN * dt + 4.0 * np.spacing(np.abs(end)):
+    rounding = _EVEN * dt + 4.0 * np.spacing(np.abs(end))
+    if shared and np.abs(steps - dt).max() <= rounding:
         return finest.t, True
     count = int(np.floor((end - begin) / dt * (1.0 + _EVEN))) + 1
     if count < LEAST_ROWS:
@@ -243,7 +244,17 @@ def _grid(where: str, used: Iterable[Series]) -> tuple[Array, bool]:
             f"{where}: its columns have {max(end - begin, 0.0):.3g} s in common, less than "
             f"{LEAST_ROWS} periods of {dt:.3g} s"
         )
-    return begin + dt * np.arange(count), False
+    return begin + dt * np.arange(count), all(_on_grid(s.t, begin, dt, rounding) for s in series)
+
+
+def _on_grid(times: Array, begin: float, dt: float, rounding: float) -> bool:
+    """Whether times are some of an even grid, one after the other, such as those of the messages
+    of one loop: commands begin before what comes of them."""
+    steps = (times - begin) / dt
+    return bool(
+        np.abs(np.diff(times) - dt).max() <= rounding
+        and np.abs(steps - np.round(steps)).max() * dt <= len(times) * rounding
+    )
 
 
 def _held(series: Series, times: Array, even: bool) -> Array:
@@ -273,7 +284,7 @@ def _mean(series: Series, times: Array, part: float) -> Array:
 
 def _linear(name: str, series: Series, times: Array, even: bool) -> Array:
     values = np.unwrap(series.values) if name == "yaw" else series.values
-    return values if even else np.interp(times, series.t, values)
+    return values if even and len(values) == len(times) else np.interp(times, series.t, values)
 
 
 def _quality(used: dict[str, Series]) -> tuple[list[str], float, list[tuple[float, float]]]:

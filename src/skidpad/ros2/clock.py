@@ -7,7 +7,7 @@ from typing import Any
 
 from ..brief import brief_repr
 from ..ros_messages import message_type
-from ..units import s
+from ..units import one, s
 
 SECOND = 1_000_000_000
 
@@ -28,11 +28,22 @@ class Clock:
 
     def __init__(self, *, wall: bool) -> None:
         self.wall = wall
-        self._set = 0
+        self._set, self._since, self._factor = 0, 0, 1.0
 
     def now(self) -> int:
         """The time in ns."""
-        return time.time_ns() if self.wall else self._set
+        if not self.wall:
+            return self._set
+        now = time.time_ns()
+        if not self._since:
+            return now
+        return self._set + int((now - self._since) * self._factor)
+
+    def scale(self, factor: one) -> None:
+        """Go so many times as fast as the machine's clock from now on: what moves so fast must be
+        stamped so."""
+        if self.wall and (factor != 1.0 or self._since):
+            self._set, self._since, self._factor = self.now(), time.time_ns(), factor
 
     def set(self, nanoseconds: int) -> None:
         """Another time, of a clock that is not the machine's."""

@@ -21,6 +21,8 @@ from .transport import CLOCK
 
 _LONGEST_WAIT: s = 0.1
 """After which the loop looks whether it is to end."""
+_LONGEST_JUMP: s = 1.0
+"""Of a clock that is followed, up to which all ticks in between are done."""
 
 
 class Program(Protocol):
@@ -72,12 +74,17 @@ class Loop:
         factor = node.parameters.declare(
             "realtime_factor", 1.0, "Times real time.", dynamic=True, check=_must_be_positive
         )
-        self._followed = followed
+        self._followed, self._failed = followed, False
+        self._ticked = 0
+        """Time in ns of the last tick by a clock that is followed; 0 before the first."""
         self._pace = Pace(program.period, self._now(), factor)
+        node.clock.scale(factor)
         node.parameters.changed.append(self._changed)
         self._clock = None
         if not node.clock.wall and not followed:
-            self._clock = node.publisher("/clock", "rosgraph_msgs/msg/Clock", CLOCK)
+            # Those who want it reliable get it, and the others too.
+            reliable = CLOCK._replace(reliable=True)
+            self._clock = node.publisher("/clock", "rosgraph_msgs/msg/Clock", reliable)
             message = Prepared(self._clock.type, self._clock.type.Record())
             self._time, self._put_time = message, message.patcher("clock.sec", "clock.nanosec")
         elif followed:
@@ -108,6 +115,10 @@ class Loop:
             self._pace.restart(self._now())
             self.node.wait(_LONGEST_WAIT)
             return
+        if self._followed:
+            self._tick_by_clock()
+            self.node.wait(_LONGEST_WAIT)
+            return
         due = self._pace.due(self._now())
         for _ in range(due):
             self.tick()
@@ -117,8 +128,18 @@ class Loop:
         self._pace.done(due, self._now())
         self.node.wait(min(self._pace.wait(self._now()), _LONGEST_WAIT))
 
+    def _tick_by_clock(self) -> None:
+        """The ticks up to the time of the clock that is followed, each at its own."""
+        now, period = self.node.clock.now(), round(self.program.period * SECOND)
+        while self._ticked and self._ticked + period <= now and not (self.paused or self.ending):
+            self._ticked += period
+            self.node.clock.set(self._ticked)
+            self.tick()
+        self.node.clock.set(now)
+
     def tick(self) -> None:
         """One tick; an error is logged and pauses."""
+        self.node.elapsed += round(self.program.period * SECOND)
         if self.lock_step:
             self._interrupt()
         if self._clock is not None:
@@ -128,7 +149,7 @@ class Loop:
         try:
             self.program.tick()
         except SkidpadError as error:
-            self.paused = True
+            self.paused = self._failed = True
             self.node.log("error", f"{error}; paused until {self.node.name('~/reset')} is called")
         self.ticks += 1
 
@@ -148,18 +169,26 @@ class Loop:
 
     def _follow(self, message: Any) -> None:
         now = message.clock.sec * SECOND + message.clock.nanosec
-        if now < self.node.clock.now():
-            self.node.log("warn", "/clock went back: the simulation was started again")
-            self._pace.restart(now / SECOND)
+        before, self._ticked = self._ticked, self._ticked or now
+        if now < before:
+            self.node.log("warn", "/clock went back: ticks are counted from there")
+            self._ticked = now
+        elif now - before > _LONGEST_JUMP * SECOND and before:
+            self.node.log(
+                "warn", f"/clock jumped by {(now - before) / SECOND:g} s: not made up for"
+            )
+            self._ticked = now
         self.node.clock.set(now)
 
     def _changed(self, name: str, value: Any) -> None:
         if name == "realtime_factor":
             self._pace.restart(self._now(), value)
+            self.node.clock.scale(value)
 
     def _pause(self, request: Any) -> Any:
-        self.paused = bool(request.data)
+        self.paused, self._failed = bool(request.data), False
         self._interrupt()
+        self._ticked = self.node.clock.now() if self._ticked else 0
         self._pace.restart(self._now())
         return service_type("std_srvs/srv/SetBool").response.Record(
             success=True, message="paused" if self.paused else "running"
@@ -176,7 +205,8 @@ class Loop:
 
     def _reset(self, request: Any) -> Any:
         self.program.reset()
-        self.paused = False
+        # A user's own pause goes on.
+        self.paused, self._failed = self.paused and not self._failed, False
         self._pace.restart(self._now())
         return self._trigger(success=True, message="reset")
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import sys
 import time
+from collections import deque
 from collections.abc import Callable
 from typing import Any, Protocol
 
@@ -22,6 +23,8 @@ from .parameters import Parameters
 from .transport import DEFAULT, LATCHED, Data, Identity, Publisher, Qos, Reply, Transport
 
 _LEVELS = {"debug": 10, "info": 20, "warn": 30, "error": 40}
+_SAID = 32
+"""Messages of a topic by which a node tells that it hears itself."""
 _LOOK: s = 1.0
 """Between two looks at what the transport has to tell."""
 _MOST_COMPLAINTS = 5
@@ -48,6 +51,8 @@ class Topic:
     ) -> None:
         self.name, self.type, self.qos = name, type_, qos
         self._node, self._publisher = node, publisher
+        self.said: deque[bytes] = deque(maxlen=_SAID)
+        """The last messages, where they go to a bag."""
 
     @property
     def readers(self) -> int:
@@ -63,6 +68,7 @@ class Topic:
         self._publisher.write(cdr)
         if self._node.bag is not None:
             self._node.bag.write(self.name, self._node.clock.now(), cdr)
+            self.said.append(bytes(cdr))
 
 
 class Node:
@@ -91,6 +97,8 @@ class Node:
         self.bag: Bag | None = None
         self.tf: Topic | None = None
         """What publishes to `/tf`, once something does."""
+        self.elapsed = 0
+        """Time in ns that was simulated; it stands still in a pause."""
         self.commanded: dict[str, int] = {}
         """How many commands came by each topic of such since they were last counted."""
         self._inbox = Inbox()
@@ -129,9 +137,10 @@ class Node:
         name, type_ = self.name(topic), message_type(type_name)
 
         def handle(data: bytes) -> None:
-            if self.bag is not None:
+            message = type_.decode(data)
+            if self.bag is not None and not self._is_own(name, data):
                 self.bag.write(name, self.clock.now(), data)
-            function(type_.decode(data))
+            function(message)
 
         channel = Channel(handle, qos.depth)
         self._heard.append((name, type_, qos))
@@ -142,6 +151,11 @@ class Node:
         channels.append(channel)
         if len(channels) == 1:
             self.transport.subscribe(name, type_, qos, lambda data: self._arrived(name, data))
+
+    def _is_own(self, name: str, data: bytes) -> bool:
+        """Whether the node hears itself, as on `/tf`; what it says is in the bag already."""
+        own = (topic for topic in self._topics if topic.name == name)
+        return any(data.startswith(said) for topic in own for said in topic.said)
 
     def obey(
         self, topic: str, type_name: str, function: Callable[[Any], None], qos: Qos = DEFAULT

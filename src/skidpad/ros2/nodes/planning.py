@@ -1,9 +1,9 @@
 """Autoware's `simple_planning_simulator` as a node: topics, services and time around a
 `PlanningSimulator`.
 
-The vehicle advances by the time between ticks of the node's clock, as upstream's does, times the
-parameter `realtime_factor`; the first tick advances by 0 s, and so does one after the clock was set
-back. The tick after a pause and one that is asked for by `~/step` advance by a period.
+The vehicle advances by the time between ticks of the node's clock, as upstream's does; the first
+tick advances by 0 s, and so does one after the clock was set back. The tick after a pause and one
+that is asked for by `~/step` advance by a period.
 
 For models with pedals upstream starts a second node, `raw_vehicle_cmd_converter`. It is built in
 here: the control command is converted when it arrives, and published converted, too.
@@ -171,8 +171,7 @@ class Planning:
         if elapsed < 0:
             self._node.log("warn", f"the clock went back by {-elapsed / SECOND:g} s")
             return 0
-        factor = self._node.parameters.get("realtime_factor", 1.0)
-        return elapsed if factor == 1.0 or not self._node.clock.wall else round(elapsed * factor)
+        return elapsed
 
     def interrupted(self) -> None:
         """Take no time for gone by since the last tick: it was a pause."""

@@ -88,7 +88,7 @@ class Commands:
         ):
             # Resistance turns around with the direction of travel.
             self._trim = 0.0
-        self._command, self._heard = command, self._node.clock.now()
+        self._command, self._heard = command, self._node.elapsed
         self._node.commanded[self._counted] += 1
 
     def _input(self, message: Any) -> None:
@@ -170,7 +170,7 @@ class Commands:
     def _stop_if_late(self) -> None:
         if self._heard is None or self._timeout == 0.0:
             return
-        age = (self._node.clock.now() - self._heard) / SECOND
+        age = (self._node.elapsed - self._heard) / SECOND
         if age <= self._timeout:
             return
         self._node.log("warn", f"no command for {age:.3g} s: the vehicle is stopped")

@@ -14,7 +14,7 @@ class Watchdog:
     """Stops a vehicle when its last command is older than the parameter `command_timeout`.
 
     Args:
-        node: whose parameter and clock it is.
+        node: whose parameter and simulated time it is.
         stop: what to do then, once.
     """
 
@@ -31,7 +31,7 @@ class Watchdog:
 
     def heard(self) -> None:
         """A command came now."""
-        self._heard = self._node.clock.now()
+        self._heard = self._node.elapsed
 
     def forget(self) -> None:
         """There is no command that could grow old."""
@@ -42,7 +42,7 @@ class Watchdog:
         timeout = self._node.parameters["command_timeout"]
         if timeout == 0.0 or self._heard is None:
             return
-        age = (self._node.clock.now() - self._heard) / SECOND
+        age = (self._node.elapsed - self._heard) / SECOND
         if age > timeout:
             self._heard = None
             self._stop()

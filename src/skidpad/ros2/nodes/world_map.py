@@ -31,7 +31,8 @@ _WHEEL_COLOUR = (0.196, 0.196, 0.196, 1.0)
 
 
 def map_of(scene: Scene, resolution: m) -> Grid | None:
-    """Everything that stands still, as cells; None if there is nothing.
+    """Everything that stands still, as cells that the robots begin in too; None if there is
+    nothing.
 
     A world whose only obstacles are one grid is that grid as it is.
     """
@@ -46,7 +47,8 @@ def map_of(scene: Scene, resolution: m) -> Grid | None:
     corners = [*outlines, *(grid.corners for grid in grids)]
     if not corners:
         return None
-    ends = np.concatenate(corners)
+    robots = [[vehicle.pose[:2]] for vehicle in scene.vehicles]
+    ends = np.concatenate([*corners, *robots])
     bounds = (*ends.min(axis=0).tolist(), *ends.max(axis=0).tolist())
     cells = _cells(bounds, min([resolution, *(grid.resolution for grid in grids)]))
     occupied = np.zeros(cells.shape, dtype=np.bool_)

@@ -52,6 +52,7 @@ class LaserTopic:
             angle_min=first,
             angle_max=-first,
             angle_increment=step,
+            scan_time=0.0 if upstream else spec.period,
             range_min=NEAREST,
             range_max=spec.max_range,
             ranges=np.zeros(spec.nrays, np.float32),
