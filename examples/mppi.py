@@ -87,6 +87,8 @@ class Settings(NamedTuple):
     rollouts: int = 4096
     dt: float = 0.02
     """Step of the rollouts, s."""
+    substeps: int = 3
+    """Of RK4 within it, with which it is stable from rest on."""
     horizon: int = 60
     """Steps of a rollout."""
     held: int = 2
@@ -108,9 +110,14 @@ class Mppi:
 
     def __init__(self, car: Any, cost: Callable[[Array, Array], Array], s: Settings) -> None:
         # The motors' lag of 1 ms would force steps of 2 ms on RK4. The rollouts' car has one of
-        # 20 ms, like its steering: nothing that lasts as long as a bend notices.
+        # 20 ms, like its steering: nothing that lasts as long as a bend notices. Below 3 m/s its
+        # tyres are faster still, in the first moments of a drive; sub-steps make up for that.
         self.fleet = sp.Fleet(
-            car.with_params(t_tau=s.dt), dt=s.dt, precision="float32", on_diverge="mask"
+            car.with_params(t_tau=s.dt),
+            dt=s.dt,
+            precision="float32",
+            on_diverge="mask",
+            substeps=s.substeps,
         )
         self.cost, self.settings = cost, s
         self.limits = np.array([car.params.steer_max, *[car.params.tau_max] * 4], np.float32)

@@ -86,7 +86,10 @@ WORK = {
 }
 
 
-@pytest.mark.parametrize("name", WORK)
+@pytest.mark.parametrize(
+    "name",
+    [pytest.param(n, marks=[pytest.mark.slow] if n == "monte carlo" else []) for n in WORK],
+)
 def test_a_fleet_is_as_before_after_interrupts(name: str) -> None:
     repeats = f"REPEATS = {10 if name in ('rollout', 'gradient') else 4}"
     assert run(repeats, INTERRUPT, FLEET, WORK[name], AGAIN).startswith("fine")
