@@ -444,7 +444,7 @@ def test_gradient_of_a_fleet(masses: int) -> None:
 def test_multi_body_car() -> None:
     """CommonRoad's car of 29 states at 10 ms, against another solver, and at 5 ms."""
     car = sp.vehicles.commonroad_mb()
-    start = sp.Simulator(car, dt=0.01, integrator="rk4").reset(v_x=15.0)
+    start = sp.Simulator(car, dt=0.001, integrator="rk4").reset(v_x=15.0)
     x, u = ca.SX.sym("x", 29), ca.SX.sym("u", 2)
     given = record.unflatten(car.State, ca.vertsplit(x)), car.Input(*ca.vertsplit(u))
     rates = column(car.derivative(*given))
