@@ -52,6 +52,19 @@ def test_bodies_are_where_their_topics_say(tmp_path: Path) -> None:
     assert front == pytest.approx(0.6)  # of a body of 1 m, a twentieth of 20 m
 
 
+def test_the_pose_of_brains2_is_one_too(tmp_path: Path) -> None:
+    pose = message_type("brains2/Pose")
+    with BagWriter(tmp_path / "lap") as writer:
+        writer.topic("/brains2/pose", pose)
+        for k in range(11):
+            record = pose.Record(x=float(k), y=2.0, phi=0.1 * k)
+            writer.write("/brains2/pose", k * 10_000_000, pose.encode(record))
+    film = bag_film(tmp_path / "lap")
+    car = film.stage.body("/brains2/pose")
+    np.testing.assert_allclose(film.rows[:, car.x], np.arange(11), atol=1e-5)
+    np.testing.assert_allclose(film.rows[:, car.yaw], 0.1 * np.arange(11), atol=1e-5)
+
+
 def test_bags_are_told_from_recordings(tmp_path: Path) -> None:
     folder = bag(tmp_path / "drive")
     assert is_bag(folder)

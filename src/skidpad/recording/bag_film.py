@@ -17,12 +17,12 @@ from ..trajectory.files import known_units
 from ..trajectory.trajectory import Trajectory
 from .mcap_file import MAGIC
 
-_BODY = {
-    "x": ("m", ".position.x"),
-    "y": ("m", ".position.y"),
-    "yaw": ("rad", ".orientation.yaw"),
-}
-"""Unit and field of what places a body, behind the name of its pose."""
+_Fields = dict[str, tuple[str, str]]
+_BODIES: tuple[_Fields, ...] = (
+    {"x": ("m", ".position.x"), "y": ("m", ".position.y"), "yaw": ("rad", ".orientation.yaw")},
+    {"x": ("m", ".x"), "y": ("m", ".y"), "yaw": ("rad", ".phi")},
+)
+"""Unit and field of what places a body, behind the name of its pose: of ROS, and of brains2."""
 _MOTION = {
     "v_x": ("m/s", ".twist.twist.linear.x"),
     "v_y": ("m/s", ".twist.twist.linear.y"),
@@ -50,14 +50,7 @@ def is_bag(path: Path) -> bool:
 def bag_film(path: Path) -> Film:
     """The poses of a bag as a film; raises if it has none."""
     log = read_log(path)
-    ends = tuple(field for _, field in _BODY.values())
-    poses = [name.removesuffix(ends[0]) for name in log.series if name.endswith(ends[0])]
-    # Not those within sequences: they are places on a path, or of others.
-    runs = {
-        _topic(pose): _run(log, pose)
-        for pose in poses
-        if "[" not in pose and all(pose + end in log.series for end in ends)
-    }
+    runs = {name: run for fields in _BODIES for name, run in _runs(log, fields).items()}
     runs = {name: run for name, run in runs.items() if len(run)}
     if not runs:
         raise InvalidValue(f"{path} has no topic with a pose, such as nav_msgs/Odometry, to show")
@@ -66,13 +59,25 @@ def bag_film(path: Path) -> Film:
     return Film(stage, times, rows.astype(np.float32))
 
 
+def _runs(log: Log, fields: _Fields) -> dict[str, Trajectory]:
+    """What moves, of a log whose poses have these fields."""
+    ends = tuple(field for _, field in fields.values())
+    poses = [name.removesuffix(ends[0]) for name in log.series if name.endswith(ends[0])]
+    # Not those within sequences: they are places on a path, or of others.
+    return {
+        _topic(pose): _run(log, pose, fields)
+        for pose in poses
+        if "[" not in pose and all(pose + end in log.series for end in ends)
+    }
+
+
 def _topic(pose: str) -> str:
     return pose.removesuffix(".pose").removesuffix(".pose")
 
 
-def _run(log: Log, pose: str) -> Trajectory:
+def _run(log: Log, pose: str, fields: _Fields) -> Trajectory:
     """A body over the times of its pose."""
-    series = {name: (unit, log.series[pose + end]) for name, (unit, end) in _BODY.items()}
+    series = {name: (unit, log.series[pose + end]) for name, (unit, end) in fields.items()}
     for name, (unit, end) in _MOTION.items():
         motion = log.series.get(_topic(pose) + end)
         if motion is not None and len(motion.t) == len(series["x"][1].t):
