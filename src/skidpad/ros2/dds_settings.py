@@ -7,9 +7,7 @@ from collections.abc import Mapping
 from typing import NamedTuple
 
 from ..errors import InvalidValue
-
-LARGEST_DOMAIN = 232
-"""Beyond it the ports of DDS would be above 65535."""
+from .domain import domain_id
 
 # Fast DDS 3 announces its types in a form that Cyclone asks for, does not understand, and then
 # silently does not match; 1.15 is the vendor id of its maker, eProsima.
@@ -53,16 +51,7 @@ def settings_of(environment: Mapping[str, str]) -> Settings:
     users = environment.get("CYCLONEDDS_URI", "").strip()
     if not users.isascii():
         raise InvalidValue(f"CYCLONEDDS_URI is {users!r}: Cyclone DDS takes ASCII characters only")
-    return Settings(_domain(environment), f"{own},{users}" if users else own)
-
-
-def _domain(environment: Mapping[str, str]) -> int:
-    text = environment.get("ROS_DOMAIN_ID", "").strip() or "0"
-    if not (text.isascii() and text.isdigit() and int(text) <= LARGEST_DOMAIN):
-        raise InvalidValue(
-            f"ROS_DOMAIN_ID is {text!r}, but must be a whole number from 0 to {LARGEST_DOMAIN}"
-        )
-    return int(text)
+    return Settings(domain_id(environment), f"{own},{users}" if users else own)
 
 
 def _range(environment: Mapping[str, str]) -> str:

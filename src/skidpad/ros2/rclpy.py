@@ -9,13 +9,13 @@ from __future__ import annotations
 
 import importlib
 import threading
-from collections import deque
 from collections.abc import Callable
 from contextlib import suppress
 from typing import Any
 
 from ..errors import InvalidValue, MissingExtra
 from ..ros_messages import MessageType, ServiceType
+from .notices import Notices
 from .transport import Data, Identity, Qos, Reply
 
 _PATIENCE = 0.5
@@ -58,8 +58,7 @@ class RclpyTransport:
         )
         self.identity = identity
         self.closed = False
-        self._unsaid: deque[str] = deque()
-        self._said: set[str] = set()
+        self._notices = Notices()
         self._executor = _imported("rclpy.executors").SingleThreadedExecutor(context=self._context)
         self._executor.add_node(self._node)
         self._thread = threading.Thread(target=self._spin, name="rclpy", daemon=True)
@@ -112,11 +111,8 @@ class RclpyTransport:
         if not self.closed:
             own = (self.identity.name, self.identity.namespace)
             if self._node.get_node_names_and_namespaces().count(own) > 1:
-                self._warn("another node", f"there is another node {self.identity.full}")
-        told: list[str] = []
-        while self._unsaid:
-            told.append(self._unsaid.popleft())
-        return told
+                self._notices.tell("another node", f"there is another node {self.identity.full}")
+        return self._notices.take()
 
     def close(self) -> None:
         """Leave; tells the others."""
@@ -151,12 +147,7 @@ class RclpyTransport:
         try:
             function(*arguments)
         except Exception as error:
-            self._warn(name, f"{name}: what takes its messages failed: {error!r}")
-
-    def _warn(self, about: str, text: str) -> None:
-        if about not in self._said:
-            self._said.add(about)
-            self._unsaid.append(text)
+            self._notices.tell(name, f"{name}: what takes its messages failed: {error!r}")
 
 
 def _imported(module: str) -> Any:

@@ -9,7 +9,6 @@ from __future__ import annotations
 import atexit
 import threading
 import time
-from collections import deque
 from collections.abc import Callable
 from contextlib import suppress
 from itertools import count
@@ -19,6 +18,8 @@ from ..brief import shortened
 from ..errors import InvalidValue
 from ..extras import require
 from ..ros_messages import MessageType, ServiceType
+from .domain import domain_id
+from .notices import Notices
 from .transport import DEFAULT, Data, Identity, Qos, Reply
 from .zenoh_graph import Graph
 from .zenoh_names import (
@@ -35,7 +36,7 @@ from .zenoh_names import (
     shown,
     tokens_of,
 )
-from .zenoh_session import domain_id, open_session, places, session_settings
+from .zenoh_session import open_session, places, session_settings
 
 if TYPE_CHECKING:
     import zenoh
@@ -98,8 +99,7 @@ class ZenohTransport:
         self._session: zenoh.Session = open_session(config)
         self._opened: float | None = time.monotonic()
         self._tokens = Tokens(self.domain, str(self._session.zid()), identity)
-        self._unsaid: deque[str] = deque()
-        self._said: set[str] = set()
+        self._notices = Notices()
         self._unannounced: list[str] = [self._tokens.node]
         self._announced: list[zenoh.LivelinessToken] = []
         self._numbers = count(1)
@@ -191,10 +191,7 @@ class ZenohTransport:
     def warnings(self) -> list[str]:
         """What a user should know and has not been told."""
         self._look_for_router()
-        told: list[str] = []
-        while self._unsaid:
-            told.append(self._unsaid.popleft())
-        return told
+        return self._notices.take()
 
     def close(self) -> None:
         """Leave; tells the others. Requests that wait are left without response."""
@@ -264,9 +261,16 @@ class ZenohTransport:
             take(item)
         except InvalidValue as error:
             self.malformed += 1
-            self._warn(name, f"{name}: a message was dropped, and so are others like it: {error}")
+            self._notices.tell(
+                name,
+                shortened(
+                    f"{name}: a message was dropped, and so are others like it: {error}", 400
+                ),
+            )
         except Exception as error:
-            self._warn(f"{name} failed", f"{name}: what takes its messages failed: {error!r}")
+            self._notices.tell(
+                f"{name} failed", f"{name}: what takes its messages failed: {error!r}"
+            )
 
     def _token_changed(self, sample: zenoh.Sample) -> None:
         alive = sample.kind == self._zenoh.SampleKind.PUT
@@ -274,7 +278,7 @@ class ZenohTransport:
         if token is None or not alive or token.kind != NODE:
             return
         if token.identity.full == self.identity.full and token.session != self._tokens.session:
-            self._warn(
+            self._notices.tell(
                 "another node",
                 f"there is another node {self.identity.full} in domain {self.domain}: give one of "
                 "them another name, or both get the commands and write the states",
@@ -288,17 +292,11 @@ class ZenohTransport:
             self._opened = None
         elif time.monotonic() > self._opened + ROUTER_PATIENCE:
             self._opened = None
-            self._warn(
+            self._notices.tell(
                 "router",
                 f"no zenoh router answers at {self._places}, so nobody hears this node; it keeps "
                 "trying. Start one: ros2 run rmw_zenoh_cpp rmw_zenohd",
             )
-
-    def _warn(self, about: str, text: str) -> None:
-        """Put a warning into what is told; once about each thing."""
-        if about not in self._said:
-            self._said.add(about)
-            self._unsaid.append(shortened(text, 400))
 
 
 def _checked(data: bytes, about: zenoh.ZBytes | None) -> Any:

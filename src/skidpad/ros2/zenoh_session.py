@@ -27,16 +27,7 @@ SETTINGS: dict[str, Any] = {
     "queries_default_timeout": 600_000,
 }
 """Settings of rmw_zenoh (DEFAULT_RMW_ZENOH_SESSION_CONFIG.json5) that differ from zenoh's own."""
-_FILE, _OVERRIDE, _DOMAIN = "ZENOH_SESSION_CONFIG_URI", "ZENOH_CONFIG_OVERRIDE", "ROS_DOMAIN_ID"
-_LARGEST_DOMAIN = 232
-
-
-def domain_id() -> int:
-    """The domain that `ROS_DOMAIN_ID` says, else 0."""
-    text = os.environ.get(_DOMAIN, "").strip() or "0"
-    if not (text.isascii() and text.isdecimal() and int(text) <= _LARGEST_DOMAIN):
-        raise InvalidValue(f"{_DOMAIN}={text!r}: must be a number from 0 to {_LARGEST_DOMAIN}")
-    return int(text)
+_FILE, _OVERRIDE = "ZENOH_SESSION_CONFIG_URI", "ZENOH_CONFIG_OVERRIDE"
 
 
 def session_settings() -> zenoh.Config:

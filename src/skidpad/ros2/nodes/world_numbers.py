@@ -10,6 +10,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ...arrays import Array
+from ...recording.rotations import quaternions
 from ...world.world import World
 
 _ORIGIN = (0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 1.0)
@@ -34,7 +35,7 @@ def numbers_of(world: World, *, corrected: bool) -> Numbers:
     truth[:, :2], truth[:, 7:] = motion[:, :2], motion[:, 3:]
     if world.uneven:
         z, pitch, roll = world.attitudes().T
-        truth[:, 2], truth[:, 3:7] = z, quaternions(roll, pitch, yaw)
+        truth[:, 2], truth[:, 3:7] = z, quaternions(yaw, pitch, roll)
     else:
         truth[:, 5], truth[:, 6] = np.sin(0.5 * yaw), np.cos(0.5 * yaw)
     half = 0.5 * odometry[:, 2]
@@ -48,22 +49,6 @@ def numbers_of(world: World, *, corrected: bool) -> Numbers:
     else:
         at = _level_correction(truth, reckoned)
     return Numbers(truth, reckoned, at)
-
-
-def quaternions(roll: Array, pitch: Array, yaw: Array) -> Array:
-    """Quaternions x, y, z, w (n, 4) of a yaw, then a pitch, then a roll about the turned axes."""
-    (c_r, s_r), (c_p, s_p), (c_y, s_y) = (
-        (np.cos(0.5 * angle), np.sin(0.5 * angle)) for angle in (roll, pitch, yaw)
-    )
-    return np.stack(
-        [
-            s_r * c_p * c_y - c_r * s_p * s_y,
-            c_r * s_p * c_y + s_r * c_p * s_y,
-            c_r * c_p * s_y - s_r * s_p * c_y,
-            c_r * c_p * c_y + s_r * s_p * s_y,
-        ],
-        axis=1,
-    )
 
 
 def _level_correction(truth: Array, reckoned: Array) -> Array:

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from ...recording.rotations import quaternion
 from ...ros_messages import message_type
 from ...units import rad
 from ...world.scene import sensors as specs
@@ -17,7 +18,6 @@ from ..transport import Qos
 from .hot_topic import ORIENTATION, inside
 from .stream import Stream
 from .world_names import RobotNames
-from .world_numbers import quaternions
 
 NEAREST = 0.02
 """Range in m below which upstream calls a reading invalid."""
@@ -29,9 +29,7 @@ _DIAGONAL_KNOWN = 2
 
 def rigid_of(pose: Pose) -> Rigid:
     """Where a sensor sits on its vehicle, as a frame."""
-    angles = (np.array([angle]) for angle in (pose.roll, pose.pitch, pose.yaw))
-    x, y, z, w = quaternions(*angles)[0].tolist()
-    return Rigid((pose.x, pose.y, pose.z), (x, y, z, w))
+    return Rigid((pose.x, pose.y, pose.z), quaternion(pose.yaw, pose.pitch, pose.roll))
 
 
 class LaserTopic:
