@@ -20,6 +20,7 @@ __all__ = [
     "N_s_m",
     "Nm",
     "Nm_s",
+    "Pa",
     "Unit",
     "kg",
     "kg_m2",
@@ -115,6 +116,8 @@ N_s_m = Annotated[float, Unit("N·s/m", mass=1, time=-1)]
 N_s2_m2 = Annotated[float, Unit("N·s²/m²", length=-1, mass=1)]
 N_m = Annotated[float, Unit("N/m", mass=1, time=-2)]
 m_N = Annotated[float, Unit("m/N", mass=-1, time=2)]
+Pa = Annotated[float, Unit("Pa", length=-1, mass=1, time=-2)]
+"""Pressure."""
 J = Annotated[float, Unit("J", length=2, mass=1, time=-2)]
 Nm_s = Annotated[float, Unit("N·m/s", length=2, mass=1, time=-3)]
 """Torque per time."""
