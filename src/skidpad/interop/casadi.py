@@ -9,7 +9,8 @@ from typing import Any
 import casadi as ca
 
 from .. import integrate, record
-from ..compile.trace import explained
+from ..calls import inlined
+from ..compile.explained import explained
 from ..errors import InvalidValue
 from ..integrate.as_written import making_expressions
 from ..integrate.base import Integrator, flat_result
@@ -111,7 +112,7 @@ def casadi_model(vehicle: Vehicle, integrator: str | Integrator | None = None) -
     ]
     xdot, dt = _symbols("xdot", model.State), ca.SX.sym("dt")
     f_expl, f_disc, residual = None, None, None
-    with explained(model.name):
+    with explained(model.name), inlined():
         if model.continuous:
             f_expl = _column(flat_result(model, "derivative", vehicle.derivative(*records)))
         if integrator is not None or not model.continuous:

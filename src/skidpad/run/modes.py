@@ -12,7 +12,7 @@ from .. import record
 from ..arrays import Array
 from ..body import Body, Velocity, Wish, own_fields
 from ..compile.plant import StableStep
-from ..compile.trace import explained
+from ..compile.explained import explained
 from ..errors import InvalidValue
 from ..integrate.as_written import making_expressions
 from ..integrate.base import Integrator, flat_result
