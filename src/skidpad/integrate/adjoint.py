@@ -19,7 +19,6 @@ from typing import Any, NamedTuple
 import casadi as ca
 
 from .. import record
-from ..calls import inlined
 from ..errors import InvalidValue
 from ..model import Model
 from .base import Integrator, discretise
@@ -55,7 +54,6 @@ the change of the next state, a State."""
 def adjoint(model: Model, integrator: Integrator, stage_cost: StageCost | None = None) -> Adjoint:
     """The adjoint of one step of a model. It works on records of CasADi symbols only."""
 
-    @inlined()
     def gradients(x: Any, u: Any, w: Any, p: Any, dt: Any, r: Any, lam: Any) -> Gradients:
         arguments = Arguments(x, u, p)
         value = _cost(model, stage_cost, x, u, p, r)
@@ -75,7 +73,6 @@ def adjoint(model: Model, integrator: Integrator, stage_cost: StageCost | None =
     return gradients
 
 
-@inlined()
 def terminal_gradients(
     model: Model, terminal_cost: Callable[[Any, Any, Any], Any], x: Any, p: Any, r: Any
 ) -> tuple[Any, Any, Any]:
@@ -90,7 +87,6 @@ def terminal_gradients(
 def tangent(model: Model, integrator: Integrator) -> Tangent:
     """The tangent of one step of a model. It works on records of CasADi symbols only."""
 
-    @inlined()
     def change(x: Any, u: Any, w: Any, p: Any, dt: Any, dx: Any, du: Any, dp: Any) -> Any:
         symbols, direction = Arguments(x, u, p).symbols, column(_leaves(dx, du, dp))
         method = _implicit(model, integrator)

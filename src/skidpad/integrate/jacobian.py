@@ -14,6 +14,7 @@ from typing import NamedTuple
 
 import casadi as ca
 
+from .called_kernels import Call
 from .partials import apply, partials, product
 from .sweep import Tape
 from .symbolic import SX, column
@@ -46,7 +47,12 @@ class _Graph:
         self.after: dict[int, set[int]] = {i: set() for i in range(inputs.numel())}
         tape = Tape(outputs, inputs, apply)
         self.results = tape.results
-        for op, end, value, args, active in tape.operations:
+        for operation in tape.operations:
+            if isinstance(operation, Call):
+                for end, start, partial in operation.slopes():
+                    self._connect(end, start, partial)
+                continue
+            op, end, value, args, active = operation
             for start, partial in zip(active, partials(op, args, value), strict=True):
                 if start is not None and not partial.is_zero():
                     self._connect(end, start, partial)

@@ -8,7 +8,6 @@ from typing import Any
 
 import casadi as ca
 
-from ..calls import inlined
 from ..errors import TraceError
 from .base import Derivative, Scalars, same_length
 from .blocks import Block, find_blocks
@@ -50,8 +49,7 @@ def radau_stages(stages: int, iterations: int, f: Derivative, x: Scalars, dt: An
     """The stages of a step over `dt` with the Radau IIA method of that many stages."""
     start = traced_column(x)
     states = column(ca.SX.sym(f"stage_{i}") for i in range(len(x)))
-    with inlined():  # what is called would depend on all of its arguments
-        rates = column(ca.SX(rate) for rate in same_length(f, tuple(ca.vertsplit(states))))
+    rates = column(ca.SX(rate) for rate in same_length(f, tuple(ca.vertsplit(states))))
     free = symbols_besides(rates, states)
     method = Method.of(radau_tableau(stages), inverse_coefficients(stages), ca.SX(dt))
     blocks = find_blocks(rates, states, free)
