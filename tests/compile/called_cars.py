@@ -102,15 +102,16 @@ def car(call: Call = called, State: Any = Rolling, *, hold: bool = True) -> Vehi
     def wheels(x: Any, u: Any, p: Params) -> list[tuple[Forces, Any, Any, Any]]:
         found: list[tuple[Forces, Any, Any, Any]] = []
         places = [(p.l_f, p.half), (p.l_f, -p.half), (-p.l_r, p.half), (-p.l_r, -p.half)]
-        spins = x[7:] if len(x) > 7 else [None] * 4
+        spins: list[Any] = list(x[7:]) or [None] * 4
         for k, (a, b) in enumerate(places):
             angle = x.steer if k < 2 else 0.0 * x.steer
             c, s = cos(angle), sin(angle)
             v, w = x.v_x - b * x.omega, x.v_y + a * x.omega
             along, across = c * v + s * w, c * w - s * v
             speed = smooth_abs(along, 0.5) + 1.0
-            slip = 0.02 * u.torque / (p.m + 0.0 * speed) if spins[k] is None else 0.0
-            slip_x = (along - p.radius * spins[k]) / speed if spins[k] is not None else -slip
+            slip_x = -0.02 * u.torque / p.m
+            if spins[k] is not None:
+                slip_x = (along - p.radius * spins[k]) / speed
             F_z = 0.25 * p.m * 9.81 * (1.0 + 0.02 * b * x.omega)
             F = call(tyre, slip_x, across / speed, F_z, p.front if k < 2 else p.rear)
             found.append((F, c * F.F_x - s * F.F_y, s * F.F_x + c * F.F_y, (a, b)))

@@ -1,4 +1,4 @@
-"""A vehicle that calls its tyre is the vehicle that copies it, for everything that uses Programs."""
+"""A vehicle that calls its tyre is the vehicle that copies it, for all users of Programs."""
 
 from __future__ import annotations
 
@@ -82,7 +82,9 @@ def test_steps(method: str) -> None:
     program = pipeline.step_program(made(), method)
     assert {"tyre", "limited"} <= set(names(program))
     # Newton's last corrections differ by rounding times the slopes.
-    same(program, pipeline.step_program(made(copied), method), 1e-10 if "radau" in method else 1e-12)
+    same(
+        program, pipeline.step_program(made(copied), method), 1e-10 if "radau" in method else 1e-12
+    )
 
 
 @pytest.mark.slow
@@ -144,9 +146,7 @@ def test_gradients_of_a_cost_that_calls() -> None:
         return y * y + 0.01 * (v_x - 12.0) * (v_x - 12.0)
 
     def cost(call: Any) -> Cost:
-        return Cost(
-            stage=lambda x: call(off, x.y, x.v_x), terminal=lambda x: call(off, x.y, x.v_x)
-        )
+        return Cost(stage=lambda x: call(off, x.y, x.v_x), terminal=lambda x: call(off, x.y, x.v_x))
 
     found = []
     for call in (called, copied):
@@ -220,12 +220,14 @@ def test_programs_evaluated_and_traced_again_are_the_same() -> None:
     vehicle = made()
     program = pipeline.derivative_program(vehicle)
     rows = [row[0].tolist() for row in values(program)]
-    (ours,), (theirs,) = evaluate(program, rows), runner(lower(program, "float64"))(
-        *(np.array([row]) for row in rows)
+    (ours,), (theirs,) = (
+        evaluate(program, rows),
+        runner(lower(program, "float64"))(*(np.array([row]) for row in rows)),
     )
     np.testing.assert_allclose(ours, theirs[0], rtol=1e-12, atol=1e-12)
-    payload = portable._Packing(vehicle.model).payload()
-    again = portable.unpacked(pickle.loads(pickle.dumps(payload)))
+    _, (payload,) = portable.portable(vehicle.model)
+    elsewhere = payload._replace(mark="another process")
+    again = portable.unpacked(pickle.loads(pickle.dumps(elsewhere)))
     assert pipeline.step_program(again).digest == pipeline.step_program(vehicle).digest
     assert pipeline.outputs_program(again).digest == pipeline.outputs_program(vehicle).digest
 

@@ -88,7 +88,7 @@ def emit(program: Program, name: str) -> str:
         )
     if not name.isidentifier() or not name.isascii():
         raise InvalidValue(f"{name!r} is not a name for a C function")
-    kind = TYPES[program.precision]
+    kind, magic = TYPES[program.precision], MAGIC[program.precision]
     program = with_held_parts(program)
     return "\n".join(
         [
@@ -96,7 +96,7 @@ def emit(program: Program, name: str) -> str:
             "#include <stdint.h>",
             "#include <string.h>",
             "",
-            helpers(kind, MAGIC[program.precision]),
+            helpers(kind, magic),
             *(
                 line
                 for k, function in enumerate(program.functions)

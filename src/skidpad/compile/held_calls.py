@@ -142,9 +142,7 @@ def _copied(b: Builder, i: Instruction, args: Sequence[int], functions: _Functio
 class _Halves:
     """A function in two parts: what its held arguments decide alone, and the rest."""
 
-    def __init__(
-        self, function: Program, arguments: Sequence[bool], functions: _Functions
-    ) -> None:
+    def __init__(self, function: Program, arguments: Sequence[bool], functions: _Functions) -> None:
         self.function, self.arguments, self.functions = function, arguments, functions
         self.held = _held_values(function, arguments)
         self.first, self.rest = (Builder(str(function.precision)) for _ in range(2))

@@ -1,14 +1,15 @@
-"""Functions that are called within expressions: what they depend on, and their derivatives.
+"""Functions that are called within expressions: their bodies and what they depend on.
 
 The derivative of a call is a call again, of a function made from the body of the one that was
-called: of its Jacobian, of its pullback along weights of its results, of its pushforward along
-changes of its arguments. So a kernel that is called four times is differentiated once. CasADi takes
-every result of a call to depend on every argument; here it is what the body says.
+called: its Jacobian (see `jacobian`), its pullback along weights of its results or its pushforward
+along changes of its arguments (see `sweep`). So a kernel that is called four times is
+differentiated once. CasADi takes every result of a call to depend on every argument; here it is
+what the body says.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from functools import lru_cache
 from typing import Any, NamedTuple
 
@@ -139,74 +140,19 @@ class Call(NamedTuple):
     active: list[int | None]
     """For each argument its number; None where it does not depend on the inputs."""
 
-    def slopes(self) -> Iterator[tuple[int, int, SX]]:
-        """Number of a result, number of an argument, and the derivative, where it is not zero."""
-        mask = tuple(a is not None for a in self.active)
-        function, places = _slopes(self.kernel, mask)
-        numbers = [a for a in self.active if a is not None]
-        entries = function.call(self.args)
-        for (row, place), entry in zip(places, entries, strict=True):
-            target = self.targets[row]
-            if target is not None:
-                yield target, numbers[place], entry
+    @property
+    def mask(self) -> Mask:
+        """For each argument whether it depends on the inputs."""
+        return tuple(a is not None for a in self.active)
 
-    def pullback(self, gradient: dict[int, SX]) -> list[tuple[int, SX]]:
-        """The terms that weights of the results, taken from a gradient, add to it."""
-        weights = [None if t is None else gradient.pop(t, None) for t in self.targets]
-        given = [w for w in weights if w is not None]
-        if not given:
-            return []
-        mask = tuple(a is not None for a in self.active)
-        function = _pullback(self.kernel, mask, tuple(w is not None for w in weights))
-        terms = function.call([*self.args, *given])
-        return list(zip((a for a in self.active if a is not None), terms, strict=True))
-
-    def pushforward(self, change: dict[int, SX]) -> list[tuple[int, SX]]:
-        """The changes of the results for changes of the arguments."""
-        changes = [None if a is None else change.get(a) for a in self.active]
-        given = [c for c in changes if c is not None]
-        if not given:
-            return []
-        function = _pushforward(self.kernel, tuple(c is not None for c in changes))
-        moved = zip(self.targets, function.call([*self.args, *given]), strict=True)
-        return [(target, value) for target, value in moved if target is not None]
+    @property
+    def numbers(self) -> list[int]:
+        """The numbers of the arguments that do."""
+        return [a for a in self.active if a is not None]
 
 
-@lru_cache(KEPT)
-def _slopes(kernel: Kernel, mask: Mask) -> tuple[Kernel, list[tuple[int, int]]]:
-    """The entries of a kernel's Jacobian as a kernel, and their places."""
-    from .jacobian import linearised
-
-    symbols, results = kernel.body()
-    jacobian = linearised(results, _chosen(symbols, mask)).jacobian
-    rows, columns = jacobian.sparsity().get_triplet()
-    entries = called(f"{kernel.name}_slopes", [symbols], [column(jacobian.nonzeros())])
-    return Kernel(entries), list(zip(rows, columns, strict=True))
-
-
-@lru_cache(KEPT)
-def _pullback(kernel: Kernel, mask: Mask, weighted: Mask) -> Kernel:
-    from .sweep import pullback
-
-    symbols, results = kernel.body()
-    chosen = _chosen(results, weighted)
-    weights = column(ca.SX.sym(f"w{k}") for k in range(chosen.numel()))
-    gradient = pullback(chosen, weights, _chosen(symbols, mask))
-    return Kernel(called(f"{kernel.name}_pullback", [symbols, weights], [gradient]))
-
-
-@lru_cache(KEPT)
-def _pushforward(kernel: Kernel, mask: Mask) -> Kernel:
-    from .sweep import pushforward
-
-    symbols, results = kernel.body()
-    inputs = _chosen(symbols, mask)
-    direction = column(ca.SX.sym(f"d{k}") for k in range(inputs.numel()))
-    change = pushforward(results, inputs, direction)
-    return Kernel(called(f"{kernel.name}_pushforward", [symbols, direction], [change]))
-
-
-def _chosen(values: SX, mask: Mask) -> SX:
+def chosen(values: SX, mask: Mask) -> SX:
+    """Some of the values of a column."""
     return column(values[k] for k, wanted in enumerate(mask) if wanted)
 
 

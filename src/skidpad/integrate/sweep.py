@@ -13,12 +13,23 @@ traced operations than CasADi's reverse mode and, lowered, 111 instead of 145 di
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
+from functools import lru_cache
 from typing import NamedTuple
 
 import casadi as ca
 
 from .as_written import as_written
-from .called_kernels import Call, Kernel, applied, kernels_of, needed_arguments
+from .called_kernels import (
+    KEPT,
+    Call,
+    Kernel,
+    Mask,
+    applied,
+    called,
+    chosen,
+    kernels_of,
+    needed_arguments,
+)
 from .partials import FLAT, partials, product
 from .symbolic import SX, column, reciprocal, symbols_besides
 
@@ -93,9 +104,7 @@ class Tape:
         self.operations.append(Operation(op, number, value, args, active))
         return number
 
-    def _called(
-        self, kernel: Kernel, args: list[SX], active: list[int | None]
-    ) -> list[int | None]:
+    def _called(self, kernel: Kernel, args: list[SX], active: list[int | None]) -> list[int | None]:
         """Numbers for the results of a call; None for those that no active argument changes."""
         of_inputs = {k for k, number in enumerate(active) if number is not None}
         moved = [bool(needed & of_inputs) for needed in needed_arguments(kernel)]
@@ -123,7 +132,7 @@ def pullback(outputs: SX, weights: SX, inputs: SX, *, beside_jacobian: bool = Fa
             _add(gradient, number, weight)
     for operation in reversed(tape.operations):
         if isinstance(operation, Call):
-            for number, term in operation.pullback(gradient):
+            for number, term in _pulled_back(operation, gradient):
                 _add(gradient, number, term)
             continue
         weight = gradient.pop(operation.target, None)
@@ -141,13 +150,52 @@ def pushforward(outputs: SX, inputs: SX, direction: SX) -> SX:
     change: dict[int, SX] = dict(enumerate(ca.vertsplit(direction)))
     for operation in tape.operations:
         if isinstance(operation, Call):
-            change.update(operation.pushforward(change))
+            change.update(_pushed_forward(operation, change))
             continue
         slopes = partials(operation.op, operation.args, operation.value)
         for number, slope in zip(operation.active, slopes, strict=True):
             if number in change:
                 _add(change, operation.target, product(change[number], slope))
     return column(_dense(change, tape.numbers))
+
+
+def _pulled_back(call: Call, gradient: dict[int, SX]) -> list[tuple[int, SX]]:
+    """The terms that the weights of a call's results, taken from a gradient, add to it."""
+    weights = [None if t is None else gradient.pop(t, None) for t in call.targets]
+    known = [w for w in weights if w is not None]
+    if not known:
+        return []
+    function = _pullback_kernel(call.kernel, call.mask, tuple(w is not None for w in weights))
+    return list(zip(call.numbers, function.call([*call.args, *known]), strict=True))
+
+
+def _pushed_forward(call: Call, change: dict[int, SX]) -> list[tuple[int, SX]]:
+    """The changes of a call's results for changes of its arguments."""
+    changes = [None if a is None else change.get(a) for a in call.active]
+    known = [c for c in changes if c is not None]
+    if not known:
+        return []
+    function = _pushforward_kernel(call.kernel, tuple(c is not None for c in changes))
+    moved = zip(call.targets, function.call([*call.args, *known]), strict=True)
+    return [(target, value) for target, value in moved if target is not None]
+
+
+@lru_cache(KEPT)
+def _pullback_kernel(kernel: Kernel, mask: Mask, weighted: Mask) -> Kernel:
+    symbols, results = kernel.body()
+    outputs = chosen(results, weighted)
+    weights = column(ca.SX.sym(f"w{k}") for k in range(outputs.numel()))
+    gradient = pullback(outputs, weights, chosen(symbols, mask))
+    return Kernel(called(f"{kernel.name}_pullback", [symbols, weights], [gradient]))
+
+
+@lru_cache(KEPT)
+def _pushforward_kernel(kernel: Kernel, mask: Mask) -> Kernel:
+    symbols, results = kernel.body()
+    inputs = chosen(symbols, mask)
+    direction = column(ca.SX.sym(f"d{k}") for k in range(inputs.numel()))
+    change = pushforward(results, inputs, direction)
+    return Kernel(called(f"{kernel.name}_pushforward", [symbols, direction], [change]))
 
 
 def _add(sums: dict[int, SX], number: int, term: SX) -> None:
