@@ -337,3 +337,17 @@ def test_an_iteration_keeps_what_it_carries() -> None:
         assert canonical(runner(scheduled(split), lanes)(*ports)[0]) == expected
     roots = runner(split)(*ports)[0][2:, 1]
     assert roots == pytest.approx(np.sqrt(np.exp(p[0]) * (x[0] * x[0] + 1.0))[2:], rel=1e-5)
+
+
+def test_a_reciprocal_of_a_parameter_is_held_where_it_is_written() -> None:
+    """How a function rounds does not depend on what its callers hold, so a quotient stays one."""
+
+    def operations(kernel: Callable[..., Any]) -> set[str]:
+        def function(x: tuple[Any, ...], p: tuple[Any, ...]) -> Any:
+            return ((*(called(kernel, x[k], p[0]) for k in range(4)), 0.0),)
+
+        program = lower(trace("f", function, (STATE, PARAMS), (OUT,)), "float64")
+        return set(with_held_parts(program).functions[1].counts)
+
+    assert operations(lambda a, b: a / b) == {"div"}
+    assert operations(lambda a, b: a * (1.0 / b)) == {"mul"}

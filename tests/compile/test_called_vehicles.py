@@ -26,6 +26,7 @@ from skidpad.cost import Cost
 from skidpad.integrate import get
 from skidpad.integrate.blocks import find_blocks
 from skidpad.integrate.symbolic import column, symbols_besides
+from skidpad.run.differentiated import differentiated
 
 METHODS = ("euler", "semi_implicit", "heun", "rk4", "dopri5", "radau2", "radau")
 STATES = [Rolling, pytest.param(Spinning, marks=pytest.mark.slow)]
@@ -165,6 +166,12 @@ def test_linearisation() -> None:
         ours, theirs = (sp.linearise(made(call), x, u, 0.01, method) for call in (called, copied))
         np.testing.assert_allclose(ours.A, theirs.A, rtol=1e-9, atol=1e-12)
         np.testing.assert_allclose(ours.B, theirs.B, rtol=1e-9, atol=1e-12)
+
+
+def test_a_linearisation_differentiates_a_kernel_once() -> None:
+    step: Any = differentiated(made(), "step", get("rk4"))
+    reference: Any = differentiated(made(copied), "step", get("rk4"))
+    assert step.operations < 0.8 * reference.operations
 
 
 @pytest.mark.parametrize("method", ["rk4", "radau"])

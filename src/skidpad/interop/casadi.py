@@ -100,9 +100,18 @@ class CasadiModel(FlatModel):
         raise InvalidValue(f"the CasADi model of {self.name!r} has no {name}; {hint}")
 
 
-@making_expressions()
+@inlined()
 def casadi_model(vehicle: Vehicle, integrator: str | Integrator | None = None) -> CasadiModel:
-    """The vehicle as CasADi expressions; with an integrator also its discrete step."""
+    """The vehicle as CasADi expressions; with an integrator also its discrete step.
+
+    They are plain expressions, as acados and do-mpc take them: what a vehicle calls is copied.
+    """
+    return expressions(vehicle, integrator)
+
+
+@making_expressions()
+def expressions(vehicle: Vehicle, integrator: str | Integrator | None = None) -> CasadiModel:
+    """The same, with calls where they are taken by a tracer (see `skidpad.calls`)."""
     model = vehicle.model
     kinds = {"x": model.State, "u": model.Input, "w": model.Disturbance, "p": model.Params}
     symbols = {name: _symbols(name, kind) for name, kind in kinds.items()}
@@ -112,7 +121,7 @@ def casadi_model(vehicle: Vehicle, integrator: str | Integrator | None = None) -
     ]
     xdot, dt = _symbols("xdot", model.State), ca.SX.sym("dt")
     f_expl, f_disc, residual = None, None, None
-    with explained(model.name), inlined():
+    with explained(model.name):
         if model.continuous:
             f_expl = _column(flat_result(model, "derivative", vehicle.derivative(*records)))
         if integrator is not None or not model.continuous:
