@@ -153,6 +153,16 @@ def test_outside_of_a_trace_it_is_a_plain_call() -> None:
     assert ca.OP_CALL not in operations
 
 
+def test_jax_sees_a_plain_call() -> None:
+    jax = pytest.importorskip("jax")
+
+    def across(slip: Any) -> Any:
+        return called(tyre, slip, 3.0, Wheel()).across
+
+    rise = (tyre(0.1 + 1e-4, 3.0, Wheel()).across - tyre(0.1 - 1e-4, 3.0, Wheel()).across) / 2e-4
+    assert float(jax.grad(across)(0.1)) == pytest.approx(rise, rel=1e-2)
+
+
 def test_numbers_in_a_trace_are_computed() -> None:
     def function(x: tuple[Any, ...], p: tuple[Any, ...]) -> Any:
         force = called(tyre, 0.1, 3.0, Wheel())

@@ -100,13 +100,13 @@ class CasadiModel(FlatModel):
         raise InvalidValue(f"the CasADi model of {self.name!r} has no {name}; {hint}")
 
 
-@inlined()
 def casadi_model(vehicle: Vehicle, integrator: str | Integrator | None = None) -> CasadiModel:
     """The vehicle as CasADi expressions; with an integrator also its discrete step.
 
     They are plain expressions, as acados and do-mpc take them: what a vehicle calls is copied.
     """
-    return expressions(vehicle, integrator)
+    with inlined():
+        return expressions(vehicle, integrator)
 
 
 @making_expressions()
