@@ -24,6 +24,7 @@ import numpy as np
 
 from .errors import InvalidValue
 from .extension import outer
+from .shared_arrays import kept_number
 from .units import Allowed, Unit
 
 __all__ = [
@@ -128,7 +129,7 @@ def fields(kind: type) -> tuple[Field, ...]:
         marks: tuple[Any, ...] = getattr(hint, "__metadata__", ())
         unit = next((x for x in marks if isinstance(x, Unit)), NO_UNIT)
         allowed = next((x for x in marks if isinstance(x, Allowed)), None)
-        number = None if default is None else float(default)
+        number = None if default is None else kept_number(default)
         leaves.append(Field(name, unit, docs.get(name, ""), number, allowed))
     return tuple(leaves)
 
@@ -136,7 +137,7 @@ def fields(kind: type) -> tuple[Field, ...]:
 def _nested(name: str, kind: type, default: Any) -> Iterable[Field]:
     inner = flatten(default) if default is not None else (None,) * len(fields(kind))
     for leaf, value in zip(fields(kind), inner, strict=True):
-        number = leaf.default if value is None else float(value)
+        number = leaf.default if value is None else kept_number(value)
         yield leaf._replace(name=f"{name}.{leaf.name}", default=number)
 
 
@@ -283,7 +284,7 @@ def _number(kind: type, name: str, value: Any) -> float:
     try:
         if isinstance(value, (str, bytes)):  # `float` would read it
             raise TypeError("text")
-        return float(value)
+        return kept_number(value)
     except (TypeError, ValueError, OverflowError) as error:
         raise InvalidValue(
             f"{_label(kind)}.{name} must be a number, got {value!r} ({type(value).__name__})"

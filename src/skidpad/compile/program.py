@@ -77,6 +77,11 @@ class Program:
             times.append(calls + sum(i.op not in NOT_RUN for i in program.code))
         return times[-1]
 
+    @property
+    def reads_arrays(self) -> bool:
+        """Whether it reads shared arrays, itself or in a function."""
+        return any(i.op == "read" for part in (self, *self.functions) for i in part.code)
+
     @cached_property
     def held(self) -> tuple[bool, ...]:
         """For each instruction, whether it depends on nothing but constants and held ports."""
