@@ -247,6 +247,8 @@ def _start(kind: type, source: Any, base: Any) -> Sequence[Any]:
         flat = list(np.asarray(source, dtype=float).ravel()) if np.ndim(source) == 1 else None
     except (TypeError, ValueError):
         flat = None
+    if flat is not None and isinstance(source, (list, tuple)):
+        flat = [kept_number(value) for value in source]
     if flat is None or len(flat) != size(kind):
         raise InvalidValue(
             f"{_label(kind)} takes {size(kind)} numbers ({', '.join(names(kind))}), "

@@ -20,7 +20,7 @@ from ..calls import taken_by
 from ..errors import TraceError, UnknownOperation
 from ..integrate.as_written import as_written, making_expressions
 from ..ops.reading import casadi_reader
-from .calls import Calls
+from .calls import Calls, constant_array
 from .dead_code import without_dead_code
 from .explained import explained, scalar
 from .functions import with_loops
@@ -188,6 +188,17 @@ class _Reader:
                 return self.emit("select", q, no, yes)
         return self.emit("add", a, b)
 
+    def read(self, number: int, index: int) -> int:
+        """An element of a shared array, whose number must not be written into the Program."""
+        among, numbers = [number], list[int]()
+        while among:
+            k = among.pop()
+            among += self.code[k].args[1:] if self.code[k].op == "select" else ()
+            numbers.append(k)
+        if any(self.code[k].op == "const" for k in numbers):
+            raise constant_array(self.name)
+        return self.emit("read", number, index)
+
     def _half(self, k: int) -> tuple[int, int] | None:
         """(condition, value) if instruction k is `if_else_zero`."""
         i = self.code[k]
@@ -249,7 +260,7 @@ def _read(
         elif op == "OP_CALL":
             arguments = [registers[r] for r in source]
             if calls[k].__hash__() == casadi_reader().__hash__():
-                registers[target[0]] = reader.emit("read", *arguments)
+                registers[target[0]] = reader.read(*arguments)
                 continue
             number = functions.number(calls[k])
             call = reader.emit("call", *arguments, imm=(number, 1))
