@@ -57,6 +57,7 @@ def test_the_world_is_watched_while_its_node_runs() -> None:
             assert said == "/mvsim is a node of ROS 2: drive it by its topics"
             status = client.text("status")
             assert status["paused"] is False
+            assert status["watched"] == said
             before, done = stand.world.time, threading.Event()
             stand.exchange.call("/mvsim/reset", b"\0\1\0\0\0", lambda _: done.set())
             client.until(lambda it: isinstance(it, Moment) and it.time < before)
