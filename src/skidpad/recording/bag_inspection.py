@@ -36,6 +36,8 @@ class BagTopic(NamedTuple):
     """The offered quality of service, as the file has it: YAML."""
     type_hash: str = ""
 
+    __repr__ = brief_repr
+
 
 class BagFile(NamedTuple):
     """A file of a bag."""
@@ -47,6 +49,8 @@ class BagFile(NamedTuple):
     """Earliest time of a message in ns; 0 if there is none."""
     end: int
     topics: tuple[BagTopic, ...]
+
+    __repr__ = brief_repr
 
     @property
     def messages(self) -> int:

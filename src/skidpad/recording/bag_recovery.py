@@ -11,6 +11,7 @@ from typing import Any, NamedTuple, cast
 import numpy as np
 import yaml
 
+from ..brief import brief_repr
 from ..errors import InvalidValue
 from ..files import path_of, replacing, yaml_of
 from ..identify.bag import files_of_folder
@@ -47,6 +48,8 @@ class RecoveredBag(NamedTuple):
     files: tuple[Recovered, ...]
     metadata: str
     """What was wrong with metadata.yaml; empty if nothing was, or if it is a file alone."""
+
+    __repr__ = brief_repr
 
     @property
     def was_complete(self) -> bool:
