@@ -18,7 +18,6 @@ __all__ = [
     "Inputs",
     "Sections",
     "Tyre",
-    "inflation",
     "inputs",
     "pressure_change",
     "sections",
@@ -109,8 +108,7 @@ class Inputs(NamedTuple):
 def inputs(tyre: Tyre, at: Contact) -> Inputs:
     """A contact after limits, with everything that several equations need."""
     given = maximum(at.F_z, 0.0)
-    p = inflation(tyre, at.p)
-    raw = Slip(given, given, at.kappa, at.alpha, at.gamma, at.phi_t, p, 1.0, 1.0)
+    raw = Slip(given, given, at.kappa, at.alpha, at.gamma, at.phi_t, 1.0, 1.0)
     s = tyre.limits.limited(raw, at.v_x, tyre.model, tyre.ranges)
     n = s.F_z * (1.0 / (tyre.scaling.LFZO * tyre.vertical.FNOMIN))
     a, g, side = _angles(tyre.angles, s)
@@ -122,7 +120,7 @@ def inputs(tyre: Tyre, at: Contact) -> Inputs:
         F_given=given,
         n=n,
         dfz=n - 1.0,
-        dpi=pressure_change(tyre.operating, s.p),
+        dpi=pressure_change(tyre, at.p),
         a=a,
         side=side,
         g=g * y,
@@ -147,13 +145,12 @@ def _camber_factors(scaling: Any) -> tuple[one, one, one]:
     return 1.0, 1.0, 1.0
 
 
-def inflation(tyre: Tyre, p: Pa) -> Pa:
-    """A pressure as given, or that of the tyre for 0."""
-    return where(p > 0.0, p, tyre.operating.INFLPRES)
+def pressure_change(tyre: Tyre, p: Pa) -> one:
+    """Pressure within limits less nominal pressure, over it; 0 in MF 5.2, which knows none.
 
-
-def pressure_change(operating: Any, p: Pa) -> one:
-    """Pressure less nominal pressure, over nominal pressure; 0 in MF 5.2, which knows none."""
-    if isinstance(operating, r.Operating52):
+    A pressure of 0 stands for that of the tyre.
+    """
+    if isinstance(tyre.operating, r.Operating52):
         return 0.0
-    return p * (1.0 / operating.NOMPRES) - 1.0
+    own = where(p > 0.0, p, tyre.operating.INFLPRES)
+    return tyre.limits.pressure(own, tyre.ranges) * (1.0 / tyre.operating.NOMPRES) - 1.0

@@ -6,9 +6,9 @@ from typing import Any, NamedTuple
 
 from ....ops import abs as absolute
 from ....ops import atan, equal, log, logical_and, maximum, minimum, pow, sqrt, where
-from ....units import N, N_m, Pa, m, m_s, one, rad, rad_s
+from ....units import N, N_m, Pa, m, m_s, one, rad_s
 from ..contract import Radii
-from .inputs import Tyre, inflation, pressure_change, vertical_of
+from .inputs import Inputs, Tyre, pressure_change, vertical_of
 from .loaded_radius import Deflected, loaded_radius
 from .records import Vertical52
 
@@ -56,7 +56,7 @@ def rolling_spin(tyre: Tyre, F_z: N, kappa: one, v_x: m_s, p: Pa = 0.0) -> rad_s
     The rolling radius grows with the square of the spin: a cubic, solved by four steps of Newton's
     method from the spin on the radius at rest. A pressure of 0 stands for that of the tyre.
     """
-    dpi = pressure_change(tyre.operating, inflation(tyre, p))
+    dpi = pressure_change(tyre, p)
     v = v_x + kappa * absolute(v_x)
     at_rest = effective_radius(tyre, maximum(F_z, 0.0), 0.0, dpi)
     growth = free_radius(tyre, 1.0) - free_radius(tyre, 0.0)
@@ -74,13 +74,15 @@ class Standing(NamedTuple):
     deflection: m
 
 
-def radii(tyre: Tyre, F_z: N, omega: rad_s, dpi: one, gamma: rad, F_x: N, F_y: N) -> Standing:
-    """Radii under a load and the forces along and across, which soften the tyre."""
+def radii(tyre: Tyre, i: Inputs, omega: rad_s, F_x: N, F_y: N) -> Standing:
+    """Radii under a load and the forces along and across, which soften the tyre.
+
+    Limits hold for the deflection and not for the rolling radius, which spin was found with.
+    """
     free = free_radius(tyre, omega)
-    d: Deflected = loaded_radius(
-        tyre, free, F_z, omega, vertical_stiffness(tyre, dpi), gamma, F_x, F_y
-    )
-    effective = effective_radius(tyre, F_z, omega, dpi)
+    C_z = vertical_stiffness(tyre, i.dpi)
+    d: Deflected = loaded_radius(tyre, free, i.slip.F_z, omega, C_z, i.slip.gamma, F_x, F_y)
+    effective = effective_radius(tyre, i.F_given, omega, i.dpi)
     return Standing(Radii(free, d.radius, effective, d.stiffness), d.deflection)
 
 
