@@ -73,7 +73,7 @@ def _trail(tyre: Tyre, k: Sections, i: Inputs, slip: one, steep: one, spin: Spin
     B = B * (1.0 + z.QBZ4 * g + z.QBZ5 * absolute(g)) * steep
     arm = tyre.dimension.UNLOADED_RADIUS * (1.0 / (k.scaling.LFZO * tyre.vertical.FNOMIN))
     D = (z.QDZ1 + z.QDZ2 * dfz) * (1.0 - z.PPZ1 * i.dpi) * (1.0 + g * (z.QDZ3 + z.QDZ4 * g))
-    D = i.slip.F_moment * D * (arm * k.scaling.LTR) * spin.zeta5
+    D = i.slip.F_least * D * (arm * k.scaling.LTR) * spin.zeta5
     E = z.QEZ1 + dfz * (z.QEZ2 + z.QEZ3 * dfz)
     E = E * (1.0 + (z.QEZ4 + z.QEZ5 * i.g_z) * (i.side * TWO_BY_PI) * atan(B * z.QCZ1 * a))
     return D * cos_curve(_equivalent(tyre, a, slip), B, z.QCZ1, tyre.limits.curvature(E))
@@ -90,7 +90,7 @@ def _residual(
     )
     D = (z.QDZ6 + z.QDZ7 * dfz) * k.scaling.LRES * spin.zeta2
     D = D + lean * g * k.scaling.LKZC * spin.zeta0
-    D = i.slip.F_moment * D * (tyre.dimension.UNLOADED_RADIUS * k.scaling.LMUY * i.mu)
+    D = i.slip.F_least * D * (tyre.dimension.UNLOADED_RADIUS * k.scaling.LMUY * i.mu)
     D = D * (i.slip.direction * cos(i.a)) + spin.D_r
     return D * residual_decay(tyre, spin, f.weights.G_y, B * _equivalent(tyre, a, slip))
 

@@ -32,8 +32,8 @@ class Slip(NamedTuple):
     """A contact as the equations take it, after the limits."""
 
     F_z: N
-    F_moment: N
-    """Load in the aligning moment."""
+    F_least: N
+    """Load in the aligning moment and for the deflection."""
     kappa: one
     alpha: rad
     gamma: rad
@@ -88,7 +88,7 @@ class UsualLimits(NamedTuple):
         floor = where(load > 0.0, where(load < ranges.FZMIN, ranges.FZMIN, load), 0.0)
         return s._replace(
             F_z=load,
-            F_moment=floor,
+            F_least=floor,
             kappa=d * clip(d * s.kappa * slow, ranges.KPUMIN, ranges.KPUMAX),
             alpha=clip(alpha, ranges.ALPMIN, ranges.ALPMAX),
             gamma=clip(s.gamma, ranges.CAMMIN, ranges.CAMMAX),
