@@ -8,12 +8,13 @@ from ....ops import abs as absolute
 from ....ops import atan, cos, maximum, sqrt, tan
 from ....units import N, Nm, m, one, rad
 from .choices import Combined, FrictionEllipse, Uncombined
-from .coefficients import Aligning52
 from .combined import Weights
 from .curves import cos_curve
-from .inputs import Inputs, Sections, Tyre
+from .inputs import Inputs
 from .lateral import PureLateral, pure_lateral
 from .longitudinal import PureLongitudinal
+from .mf52 import Aligning52
+from .sections import Sections, Tyre
 from .turn_slip import NO_SPIN, Spin, residual_decay
 
 __all__ = ["Aligning", "aligning"]

@@ -8,9 +8,10 @@ from ....ops import atan, sin, sqrt
 from ....units import N, one
 from .choices import Combined, FrictionEllipse, Uncombined
 from .curves import cos_atan, cos_curve, without_zero
-from .inputs import Inputs, Sections, Tyre
+from .inputs import Inputs
 from .lateral import PureLateral
 from .longitudinal import PureLongitudinal
+from .sections import Sections, Tyre
 
 __all__ = ["Weights", "weights"]
 

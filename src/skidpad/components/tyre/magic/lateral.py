@@ -5,9 +5,10 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 from ....units import N, N_rad, one, rad
-from .coefficients import Lateral52
 from .curves import sign1, sin_curve, without_zero
-from .inputs import Inputs, Sections, Tyre
+from .inputs import Inputs
+from .mf52 import Lateral52
+from .sections import Sections, Tyre
 from .slopes import camber_stiffness, cornering_stiffness, lateral_friction
 from .turn_slip import Spin
 

@@ -7,7 +7,8 @@ from typing import NamedTuple
 from ....ops import sign
 from ....units import N, one
 from .curves import sin_curve, without_zero
-from .inputs import Inputs, Sections, Tyre
+from .inputs import Inputs
+from .sections import Sections, Tyre
 from .slopes import longitudinal_friction, slip_stiffness
 from .turn_slip import Spin
 

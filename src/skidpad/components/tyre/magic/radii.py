@@ -8,9 +8,10 @@ from ....ops import abs as absolute
 from ....ops import atan, equal, log, logical_and, maximum, minimum, pow, sqrt, where
 from ....units import N, N_m, Pa, m, m_s, one, rad_s
 from ..contract import Radii
-from .inputs import Inputs, Tyre, pressure_change, vertical_of
+from .inputs import Inputs, pressure_change
 from .loaded_radius import Deflected, loaded_radius
-from .records import Vertical52
+from .mf52 import Vertical52
+from .sections import Tyre, vertical_of
 
 __all__ = ["Patch", "contact_patch", "effective_radius", "free_radius", "radii", "rolling_spin"]
 
