@@ -49,9 +49,8 @@ def pure_lateral(tyre: Tyre, k: Sections, i: Inputs, g: one, spin: Spin) -> Pure
     C = y.PCY1 * scale.LCY
     B = K / without_zero(C * D)
     a = i.a + i.side * S_H
-    E = y.PEY1 + y.PEY2 * dfz
-    E = E * (1.0 + y.PEY5 * (g * g) - (y.PEY3 + y.PEY4 * g) * (i.side * sign1(a)))
-    E = tyre.limits.curvature(E * scale.LEY)
+    bend = 1.0 + y.PEY5 * (g * g) - (y.PEY3 + y.PEY4 * g) * (i.side * sign1(a))
+    E = tyre.limits.curvature((y.PEY1 + y.PEY2 * dfz) * bend * scale.LEY)
     F = sin_curve(a, B, C, D, E) + i.side * S_V
     return PureLateral(F, K, K_safe, B, C, D, mu, S_H, S_V)
 
