@@ -63,7 +63,7 @@ def _ellipse(i: Inputs, x: PureLongitudinal, y: PureLateral) -> Weights:
     Their cos and tan of an angle between the slips need no limits at zero slip then.
     """
     kappa = i.slip.kappa + x.S_H + x.S_V / without_zero(x.K)
-    sine = sin(i.a + i.side * (y.S_H + y.S_V / y.K_safe))
+    sine = sin(i.slip.alpha + i.side * (y.S_H + y.S_V / y.K_safe))
     along = _secant(x.F - x.S_V, kappa, x.K) * sine / without_zero(y.D)
     across = _secant(y.F - i.side * y.S_V, sine, y.K) * kappa / without_zero(x.D)
     return Weights(1.0 / sqrt(1.0 + along * along), 1.0 / sqrt(1.0 + across * across), 0.0)

@@ -4,9 +4,19 @@ from __future__ import annotations
 
 from typing import Any
 
-from ....ops import atan, cos, exp, log, maximum, sin, sqrt, where
+from ....ops import atan, cos, equal, exp, log, maximum, sin, sqrt, where
 
-__all__ = ["EPS", "cos_atan", "cos_curve", "power", "sign1", "sin_curve", "without_zero"]
+__all__ = [
+    "EPS",
+    "cos_atan",
+    "cos_curve",
+    "non_zero",
+    "power",
+    "reciprocal",
+    "sign1",
+    "sin_curve",
+    "without_zero",
+]
 
 EPS = 1e-6
 """What keeps divisions by a force, a stiffness or a speed finite, as in Pacejka's book."""
@@ -20,6 +30,11 @@ def sign1(x: Any) -> Any:
 def without_zero(x: Any) -> Any:
     """x moved away from 0 by `EPS`."""
     return x + where(x < 0.0, -EPS, EPS)
+
+
+def non_zero(x: Any) -> Any:
+    """x, or 1 in place of 0: for a divisor that a file may have left out."""
+    return where(equal(x, 0.0), 1.0, x)
 
 
 def cos_atan(x: Any) -> Any:

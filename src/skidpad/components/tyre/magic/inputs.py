@@ -9,7 +9,7 @@ from ....ops import cos, maximum, sin, tan, where
 from ....units import Pa, one, rad
 from ..contract import Contact
 from . import mf52
-from .choices import BookAngles, Slip
+from .choices import BookAngles, Slip, low_speed
 from .curves import EPS
 from .sections import Tyre
 
@@ -70,7 +70,7 @@ def inputs(tyre: Tyre, at: Contact) -> Inputs:
         g_z=g * z,
         g_z_plain=s.gamma * z,
         cos_alpha=s.direction * c_alpha * speed / (speed + EPS * c_alpha),
-        by_speed=c_alpha / maximum(speed, tyre.model.VXLOW * c_alpha),
+        by_speed=c_alpha / maximum(speed, low_speed(tyre.model) * c_alpha),
     )
 
 

@@ -60,7 +60,7 @@ def rolling_resistance(tyre: Tyre, k: Sections, i: Inputs, F_x: N, kappa: one, v
     sense = tyre.limits.rolling(v_x + kappa * absolute(v_x), v_x, tyre.model)
     share = (
         y.QSY1
-        + y.QSY2 * F_x * (1.0 / nominal)
+        + (y.QSY2 / nominal) * F_x
         + y.QSY3 * absolute(v)
         + y.QSY4 * (v2 * v2)
         + (y.QSY5 + y.QSY6 * n) * (i.slip.gamma * i.slip.gamma)
