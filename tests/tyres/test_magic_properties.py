@@ -173,6 +173,7 @@ def test_uncombined_forces_do_not_know_the_other_slip(name: str) -> None:
     whole = t.forces(CONTACT)
     np.testing.assert_array_equal(whole.F_x, t.forces(CONTACT._replace(alpha=0.0)).F_x)
     np.testing.assert_array_equal(whole.F_y, t.forces(CONTACT._replace(kappa=0.0)).F_y)
+    np.testing.assert_array_equal(whole.M_z, t.forces(CONTACT._replace(kappa=0.0)).M_z)
 
 
 @pytest.mark.parametrize("name", SETS)
