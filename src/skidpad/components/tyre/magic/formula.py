@@ -70,10 +70,15 @@ class Everything(NamedTuple):
     S_Vyk: N
     """Lateral force by longitudinal slip."""
     S_Hx: one
+    """Shift of longitudinal slip."""
     S_Vx: N
+    """Shift of the longitudinal force."""
     S_Hy: rad
+    """Shift of slip angle."""
     S_Vy: N
+    """Shift of the lateral force."""
     B_y: one
+    """Stiffness factor of the lateral force."""
     phi: per_m
     """Spin; 0 without turn slip."""
     zeta_2: one
