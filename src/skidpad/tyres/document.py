@@ -167,37 +167,23 @@ class Document:
         Remarks stay where they were as far as the new value leaves room. A key that is new comes
         last in its section, a section that is new at the end.
         """
-        document = self
-        for (section, key), text in texts.items():
-            place = (section.upper(), key.upper())
-            old = document._last.get(place)
-            if old is None:
-                document = document._added(*place, text)
-            else:
-                document = document._exchanged(old, text)
-        return document
-
-    def _exchanged(self, old: Entry, text: str) -> Document:
-        line = self.lines[old.line - 1]
-        head, tail = line[: old.begin], line[old.end :]
-        room = len(tail) - len(tail.lstrip(" "))
-        if tail[room : room + 1] in ("$", "!") and room:
-            tail = " " * max(1, room + old.end - old.begin - len(text)) + tail[room:]
-        lines = list(self.lines)
-        lines[old.line - 1] = head + text + tail
-        return Document(tuple(lines), self.encoding, self.source)
-
-    def _added(self, section: str, key: str, text: str) -> Document:
+        lines, added = list(self.lines), dict[str, list[str]]()
         end = self.line_end
-        lines = list(self.lines)
-        new = [f"{key:<{_KEY_WIDTH}}= {text}{end}"]
-        at = self._parts.sections.get(section)
-        if at is None:
-            at = len(lines)
-            new.insert(0, f"[{section}]{end}")
-        if at and not lines[at - 1].endswith(("\r", "\n")):
-            lines[at - 1] += end
-        lines[at:at] = new
+        for (section, key), text in texts.items():
+            section, key = section.upper(), key.upper()
+            old = self._last.get((section, key))
+            if old is not None:
+                lines[old.line - 1] = _exchanged(lines[old.line - 1], old, text)
+            else:
+                new = f"{key:<{_KEY_WIDTH}}= {text}{end}"
+                added.setdefault(section, [f"[{section}]{end}"]).append(new)
+        at = self._parts.sections
+        # From the last line up, so that the places of those before stay what they are.
+        for section in sorted(added, key=lambda name: -at.get(name, len(lines) + 1)):
+            place = at.get(section, len(lines))
+            if place and not lines[place - 1].endswith(("\r", "\n")):
+                lines[place - 1] += end
+            lines[place:place] = added[section][section in at :]
         return Document(tuple(lines), self.encoding, self.source)
 
     @property
@@ -218,6 +204,16 @@ class Document:
 
     def __getstate__(self) -> dict[str, Any]:
         return {name: getattr(self, name) for name in ("lines", "encoding", "source")}
+
+
+def _exchanged(line: str, old: Entry, text: str) -> str:
+    """A line with another value; a remark after it stays where it is if there is room."""
+    head, tail = line[: old.begin], line[old.end :]
+    room = len(tail) - len(tail.lstrip(" "))
+    if room and tail[room : room + 1] in ("$", "!"):
+        tail = " " * max(1, room + old.end - old.begin - len(text)) + tail[room:]
+    # A value where there was none stands right behind the sign.
+    return head + (" " if head.endswith("=") and line[old.begin :].strip() == "" else "") + text + tail
 
 
 def number_in(text: str) -> float | None:
