@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 from ....ops import abs as absolute
-from ....ops import clip, cos, minimum, where
+from ....ops import clip, cos, minimum, sin, where
 from ....units import N, one, rad
 from .curves import sign1
 from .records import Model, Ranges
@@ -79,7 +79,7 @@ class UsualLimits(NamedTuple):
         awake = where(low, 0.5 * (1.0 - cos(PI / model.VXLOW * v_x)), 1.0)
         d = sign1(v_x)
         cos_alpha = cos(s.alpha)
-        w = speed * (1.0 + absolute(_tangent(s.alpha, cos_alpha)))
+        w = speed * (1.0 + absolute(sin(s.alpha) / cos_alpha))
         alpha = s.alpha * where(w < model.VXLOW, w / model.VXLOW, 1.0)
         load = minimum(s.F_z, ranges.FZMAX)
         floor = where(load > 0.0, where(load < ranges.FZMIN, ranges.FZMIN, load), 0.0)
@@ -89,7 +89,7 @@ class UsualLimits(NamedTuple):
             kappa=d * clip(d * s.kappa * slow, ranges.KPUMIN, ranges.KPUMAX),
             alpha=clip(alpha, ranges.ALPMIN, ranges.ALPMAX),
             gamma=clip(s.gamma, ranges.CAMMIN, ranges.CAMMAX),
-            phi_t=s.phi_t * cos_alpha * slow * d,
+            phi_t=s.phi_t * cos_alpha * slow,
             p=clip(s.p, ranges.PRESMIN, ranges.PRESMAX),
             direction=d,
             awake=awake,
@@ -107,12 +107,6 @@ class UsualLimits(NamedTuple):
         backwards = -model.VXLOW - (model.VXLOW - 1.0) * absolute(v_x)
         ramp = minimum(forward, model.VXLOW) * (1.0 / model.VXLOW)
         return d * where(forward < backwards, -1.0, ramp)
-
-
-def _tangent(alpha: rad, cosine: one) -> one:
-    from ....ops import sin
-
-    return sin(alpha) / cosine
 
 
 class PlainAngles(NamedTuple):
