@@ -32,7 +32,7 @@ from ..components.tyre import (
     mounted,
 )
 from .document import Document
-from .evaluation import Evaluation, rolling_spin
+from .evaluation import Evaluation, MagicEvaluation, rolling_spin
 from .own_sets import get, names
 from .reading import read
 from .tyre import Tyre
@@ -45,6 +45,7 @@ __all__ = [
     "Document",
     "Evaluation",
     "FrictionEllipse",
+    "MagicEvaluation",
     "MagicFormula52",
     "MagicFormula61",
     "MagicFormula62",

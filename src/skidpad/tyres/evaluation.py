@@ -8,6 +8,8 @@ JAX go to the equations themselves.
 from __future__ import annotations
 
 import math
+import struct
+from collections.abc import Callable
 from functools import lru_cache
 from typing import Any, NamedTuple
 
@@ -28,12 +30,14 @@ from ..components.tyre.contract import (
     TyreForces,
     mounted,
 )
+from ..components.tyre.magic.formula import Everything, MagicFormulaTyre, evaluate
+from ..components.tyre.magic.radii import rolling_spin as magic_spin
 from ..errors import InvalidValue
 from ..ops import abs as absolute
 from ..ops import tan
 from ..units import rad_s
 
-__all__ = ["Evaluation", "Evaluator", "rolling_spin"]
+__all__ = ["Evaluation", "Evaluator", "MagicEvaluation", "rolling_spin"]
 
 
 class Evaluation(NamedTuple):
@@ -51,6 +55,25 @@ class Evaluation(NamedTuple):
     """Radii and vertical stiffness."""
     omega: rad_s
     """Spin of the wheel."""
+
+
+class MagicEvaluation(NamedTuple):
+    """All that a Magic Formula tyre answers at a contact."""
+
+    forces: TyreForces
+    """Forces and moments on the wheel."""
+    stiffness: SlipStiffness
+    """Slopes at small slip."""
+    peaks: Peaks
+    """Largest friction."""
+    relaxation: Relaxation
+    """Relaxation lengths."""
+    radii: Radii
+    """Radii and vertical stiffness."""
+    omega: rad_s
+    """Spin of the wheel."""
+    formula: Everything
+    """What all this is made of, as on the side on which the tyre was measured."""
 
 
 ANSWERS: dict[str, type] = {
@@ -74,11 +97,10 @@ _ARRAYS = (int, float, np.generic, np.ndarray, list, tuple)
 
 
 def rolling_spin(tyre: Any, at: Contact) -> rad_s:
-    """Spin of a wheel from its slip: omega R_e = (1 + kappa) v_x, where R_e depends on omega."""
-    own = getattr(tyre, "rolling_spin", None)
-    if own is not None:
-        return own(at)
-    speed = (1.0 + at.kappa) * at.v_x
+    """Spin of a wheel from its slip: omega R_e = v_x + kappa |v_x|, where R_e depends on omega."""
+    if isinstance(tyre, MagicFormulaTyre):
+        return magic_spin(tyre, at.F_z, at.kappa, at.v_x, at.p)
+    speed = at.v_x + at.kappa * absolute(at.v_x)
     omega = 0.0 * speed
     for _ in range(_ITERATIONS):
         omega = speed / tyre.radii(at._replace(omega=omega)).effective
@@ -100,7 +122,7 @@ def answer(name: str, tyre: Any, side: Any, values: tuple[Any, ...]) -> Any:
     own = _mirrored(at, s)
     if name != "evaluate":
         return getattr(tyre, name)(own)
-    return Evaluation(
+    answers = (
         mounted(tyre, at, side),
         tyre.stiffness(own),
         tyre.peaks(own),
@@ -108,6 +130,16 @@ def answer(name: str, tyre: Any, side: Any, values: tuple[Any, ...]) -> Any:
         tyre.radii(own),
         at.omega,
     )
+    if isinstance(tyre, MagicFormulaTyre):
+        return MagicEvaluation(*answers, evaluate(tyre, own))
+    return Evaluation(*answers)
+
+
+def kind_of_answer(name: str, kind: type) -> type:
+    """The record that a kind of tyre answers with."""
+    if name == "evaluate" and issubclass(kind, MagicFormulaTyre):
+        return MagicEvaluation
+    return ANSWERS[name]
 
 
 def _mirrored(at: Contact, s: Any) -> Contact:
@@ -124,7 +156,7 @@ def _program(kind: type, name: str, spinning: bool) -> Program:
 
     fields = (*FREE, "omega") if spinning else FREE
     inputs = (Port("at", fields), Port("tyre", record.names(kind)), Port("side", ("side",)))
-    outputs = (Port("answer", record.names(ANSWERS[name])),)
+    outputs = (Port("answer", record.names(kind_of_answer(name, kind))),)
     return trace(f"{kind.__name__}.{name}", function, inputs, outputs)
 
 
@@ -137,8 +169,10 @@ class _Bound(NamedTuple):
     """A kernel with its memory: for one call at a time."""
 
     call: BoundMap
-    at: Array
-    out: Array
+    put: Callable[..., None]
+    at: Any
+    take: Callable[..., tuple[float, ...]]
+    out: Any
 
 
 class Evaluator:
@@ -149,17 +183,16 @@ class Evaluator:
         self._leaves = np.array(record.flatten(tyre), dtype=float)
         # A list takes and gives its last item in one piece, so threads and signal handlers that
         # call the same tyre at the same time have a kernel each.
-        self._idle: dict[tuple[str, bool], list[_Bound]] = {}
+        self._idle: dict[tuple[str, int], list[_Bound]] = {}
 
     def __call__(self, name: str, values: tuple[Any, ...]) -> Any:
         """The answer at `values`, those of `FREE` and then the spin if it is known."""
-        for value in values:
-            if type(value) not in _PLAIN:
-                return self._of_others(name, values)
+        if not _PLAIN.issuperset(map(type, values)):
+            return self._of_others(name, values)
         return self._of_numbers(name, values)
 
     def _of_numbers(self, name: str, values: tuple[Any, ...]) -> Any:
-        key = (name, len(values) > len(FREE))
+        key = (name, len(values))
         try:
             total = sum(values)
         except OverflowError:  # a whole number beyond all floats
@@ -171,18 +204,21 @@ class Evaluator:
             bound = self._idle[key].pop()
         except (KeyError, IndexError):
             bound = self._bound(*key)
-        bound.at[:] = values
-        bound.call()
-        leaves = bound.out.tolist()
+        call, put, at, take, out = bound
+        put(at, 0, *values)
+        call()
+        leaves = take(out)
         self._idle[key].append(bound)
-        kind = ANSWERS[name]
-        return record.unflatten(kind, leaves) if kind is Evaluation else kind(*leaves)
+        kind: Any = kind_of_answer(name, self._kind) if name == "evaluate" else ANSWERS[name]
+        return record.unflatten(kind, leaves) if name == "evaluate" else kind._make(leaves)
 
-    def _bound(self, name: str, spinning: bool) -> _Bound:
-        program = _program(self._kind, name, spinning)
+    def _bound(self, name: str, count: int) -> _Bound:
+        program = _program(self._kind, name, count > len(FREE))
         at, out = (np.zeros(len(p.fields)) for p in (program.inputs[0], program.outputs[0]))
-        self._idle.setdefault((name, spinning), [])
-        return _Bound(BoundMap(program, (at, self._leaves, np.array([self._side])), (out,)), at, out)
+        self._idle.setdefault((name, count), [])
+        call = BoundMap(program, (at, self._leaves, np.array([self._side])), (out,))
+        put, take = (struct.Struct(f"{array.size}d") for array in (at, out))
+        return _Bound(call, put.pack_into, memoryview(at).cast("B"), take.unpack_from, memoryview(out).cast("B"))
 
     def _of_others(self, name: str, values: tuple[Any, ...]) -> Any:
         if not all(isinstance(value, _ARRAYS) for value in values):
@@ -203,7 +239,8 @@ class Evaluator:
     def _of_arrays(self, name: str, arrays: list[Array], shape: tuple[int, ...]) -> Any:
         count = math.prod(shape)
         if not count:
-            return record.unflatten(ANSWERS[name], [np.empty(shape)] * record.size(ANSWERS[name]))
+            kind = kind_of_answer(name, self._kind)
+            return record.unflatten(kind, [np.empty(shape)] * record.size(kind))
         at = np.empty((1, len(arrays), *shape))
         for k, array in enumerate(arrays):
             at[0, k] = array
@@ -211,7 +248,7 @@ class Evaluator:
         ports = [at.reshape(1, len(arrays), count).swapaxes(1, 2), self._leaves[None, None]]
         out = compiled.run([*ports, np.array([[[self._side]]])], count)[0][0]
         columns = [np.ascontiguousarray(out[:, k]).reshape(shape) for k in range(out.shape[1])]
-        return record.unflatten(ANSWERS[name], columns)
+        return record.unflatten(kind_of_answer(name, self._kind), columns)
 
     def _check(self, values: Any) -> None:
         """Raise for the first value that is no finite number or not allowed."""

@@ -132,18 +132,22 @@ def _kind(document: Document, version: str, mode: UseMode, options: Options) -> 
         int(version.replace(".", "")),
         limits=UsualLimits if options.limits else NoLimits,
         angles=BookAngles if options.book_angles else PlainAngles,
-        combination=combination_of(document, version, mode.combined),
+        combination=_combination(document, version, mode.combined, options),
         turn_slip=TurnSlip if spin else NoTurnSlip,
     )
 
 
-def combination_of(document: Document, version: str, combined: bool) -> type:
-    """How slips combine: by an ellipse in files of 5.2 that have no R coefficients."""
+def _combination(document: Document, version: str, combined: bool, options: Options) -> type:
     if not combined:
         return Uncombined
+    without = version == "5.2" and options.policy(version) != "reduced" and not weighs(document)
+    return FrictionEllipse if without else Combined
+
+
+def weighs(document: Document) -> bool:
+    """Whether a document has R coefficients; without any, a tyre of 5.2 has a friction ellipse."""
     parts = ("LONGITUDINAL_COEFFICIENTS", "LATERAL_COEFFICIENTS")
-    given = any(entry.key.startswith("R") for entry in document.entries if entry.section in parts)
-    return Combined if given or version != "5.2" else FrictionEllipse
+    return any(entry.key.startswith("R") for entry in document.entries if entry.section in parts)
 
 
 def leaf_values(

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
+from difflib import get_close_matches
 from functools import cached_property
 from typing import Any
 
@@ -59,6 +60,10 @@ class Tyre:
     def __post_init__(self) -> None:
         kept = record_of(self.record)
         records.check(kept)
+        if abs(kept.measured_on) != 1.0:
+            raise InvalidValue(
+                f"measured_on = {kept.measured_on!r} of a tyre record must be 1 (left) or -1 (right)"
+            )
         if not self.side:
             object.__setattr__(self, "side", "right" if kept.measured_on < 0 else "left")
         if self.side not in SIDES:
@@ -209,5 +214,8 @@ def _leaf(kind: type, name: str) -> str:
     found = [leaf for leaf in leaves if leaf.rpartition(".")[2] == name.upper()]
     found = found or [leaf for leaf in leaves if leaf.upper() == str(name).upper()]
     if len(found) != 1:
-        raise InvalidValue(records.unknown_name(kind.__name__, name, leaves))
+        names = {leaf.rpartition(".")[2]: leaf for leaf in leaves}
+        close = get_close_matches(str(name).rpartition(".")[2].upper(), names, n=3)
+        hint = f"; did you mean {' or '.join(close)}?" if close else ""
+        raise InvalidValue(f"{kind.__name__} has no key {name!r}{hint}")
     return found[0]

@@ -12,7 +12,7 @@ from ..files import replacing
 from .document import Document
 from .keys import SIDE, Key, keys_of
 from .model_section import UseMode, side_of, use_mode_of, version_in
-from .reading import Options, combination_of, entry_of, entries_by_key, leaf_values
+from .reading import Options, entries_by_key, entry_of, leaf_values, weighs
 from .tyre import Tyre
 from .unit_conversion import FileUnits, decimal_text
 
@@ -131,8 +131,7 @@ def _use_mode(tyre: Tyre, before: str) -> str:
 def _needed_weights(tyre: Tyre, document: Document) -> frozenset[Key]:
     """R coefficients that must be written, 0 or not, since without any there is an ellipse."""
     kind = type(tyre.record)
-    implied = combination_of(document, tyre.version, combined=True)
-    if _combination(kind) is not Combined or implied is not FrictionEllipse:
+    if tyre.version != "5.2" or _combination(kind) is not Combined or weighs(document):
         return frozenset()
     return frozenset(key for key in keys_of(kind) if _is_weight(key))
 
