@@ -31,7 +31,9 @@ def in_si(section: str, key: str, value: str, **units: str) -> float:
 def test_a_file_in_other_units() -> None:
     expected = json.loads((DATA / "units_61.json").read_text("utf-8"))["SI"]
     sections = values_in_si(Document.parsed((DATA / "units_61.tir").read_bytes()))
-    values = {key: v for name, keys in sections.items() if name != "UNITS" for key, v in keys.items()}
+    values = {
+        key: v for name, keys in sections.items() if name != "UNITS" for key, v in keys.items()
+    }
     for key, value in expected.items():
         # Exact fractions: the same double as that of the number in SI.
         assert values[key.removesuffix("_per_rad")] == pytest.approx(value, rel=3e-16), key
@@ -83,7 +85,7 @@ def test_an_unknown_unit_is_refused_with_what_there_is() -> None:
 
 @pytest.mark.parametrize("value", ["1e400", "1e308", "-1e999"])
 def test_a_number_too_large_is_refused(value: str) -> None:
-    with pytest.raises(InvalidValue, match="line 4: WIDTH = .* must be finite"):
+    with pytest.raises(InvalidValue, match=r"line 4: WIDTH = .* must be finite"):
         in_si("DIMENSION", "WIDTH", value, length="km")
 
 

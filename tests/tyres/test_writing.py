@@ -132,7 +132,9 @@ def test_a_changed_nominal_pressure_leaves_the_pressure_alone() -> None:
 
 
 def test_a_tyre_of_5_2_without_weights_stays_what_it_is() -> None:
-    text = "[MODEL]\nFITTYP=6\nLONGVL=15\n[DIMENSION]\nUNLOADED_RADIUS=0.3\n[VERTICAL]\nFNOMIN=4000\n"
+    text = (
+        "[MODEL]\nFITTYP=6\nLONGVL=15\n[DIMENSION]\nUNLOADED_RADIUS=0.3\n[VERTICAL]\nFNOMIN=4000\n"
+    )
     text += "VERTICAL_STIFFNESS=2e5\n"
     ellipse = tyre_of(Document.parsed(text.encode()))
     assert type(ellipse.record.combination) is tyres.FrictionEllipse

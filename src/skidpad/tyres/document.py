@@ -213,7 +213,9 @@ def _exchanged(line: str, old: Entry, text: str) -> str:
     if room and tail[room : room + 1] in ("$", "!"):
         tail = " " * max(1, room + old.end - old.begin - len(text)) + tail[room:]
     # A value where there was none stands right behind the sign.
-    return head + (" " if head.endswith("=") and line[old.begin :].strip() == "" else "") + text + tail
+    return (
+        head + (" " if head.endswith("=") and line[old.begin :].strip() == "" else "") + text + tail
+    )
 
 
 def number_in(text: str) -> float | None:
@@ -299,7 +301,9 @@ class _Parser:
         else:
             bare = re.split(r"[$!]", line[begin:], maxsplit=1)[0].rstrip(_SPACE)
             end, text = begin + len(bare), bare
-        return Entry(self._section, key.upper(), text, bool(quote) and quote in "'\"", number, begin, end)
+        return Entry(
+            self._section, key.upper(), text, bool(quote) and quote in "'\"", number, begin, end
+        )
 
     def _closing_quote(self, number: int, key: str, line: str, begin: int) -> int:
         """The column after the quote that ends a text."""

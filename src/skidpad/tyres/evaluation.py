@@ -214,11 +214,14 @@ class Evaluator:
 
     def _bound(self, name: str, count: int) -> _Bound:
         program = _program(self._kind, name, count > len(FREE))
-        at, out = (np.zeros(len(p.fields)) for p in (program.inputs[0], program.outputs[0]))
+        ports = (program.inputs[0], program.outputs[0])
+        arrays: list[Any] = [np.zeros(len(port.fields)) for port in ports]
+        at, out = arrays
         self._idle.setdefault((name, count), [])
         call = BoundMap(program, (at, self._leaves, np.array([self._side])), (out,))
-        put, take = (struct.Struct(f"{array.size}d") for array in (at, out))
-        return _Bound(call, put.pack_into, memoryview(at).cast("B"), take.unpack_from, memoryview(out).cast("B"))
+        put, take = (struct.Struct(f"{array.size}d") for array in arrays)
+        memory = [memoryview(array).cast("B") for array in arrays]
+        return _Bound(call, put.pack_into, memory[0], take.unpack_from, memory[1])
 
     def _of_others(self, name: str, values: tuple[Any, ...]) -> Any:
         if not all(isinstance(value, _ARRAYS) for value in values):
@@ -229,7 +232,9 @@ class Evaluator:
         try:
             shape = np.broadcast_shapes(*(array.shape for array in arrays))
         except ValueError as error:
-            shapes = ", ".join(f"{n} {a.shape}" for n, a in zip((*FREE, "omega"), arrays, strict=False) if a.shape)
+            shapes = ", ".join(
+                f"{n} {a.shape}" for n, a in zip((*FREE, "omega"), arrays, strict=False) if a.shape
+            )
             raise InvalidValue(f"shapes do not fit each other: {shapes}") from error
         self._check(arrays)
         if not shape:
@@ -258,7 +263,9 @@ class Evaluator:
             if wrong.any():
                 shown, unit = array[wrong].flat[0], _UNITS[field].removeprefix("1")
                 allowed = "finite and at least 0" if field == "mu" else "finite"
-                raise InvalidValue(f"{field} = {shown}{' ' if unit else ''}{unit} must be {allowed}")
+                raise InvalidValue(
+                    f"{field} = {shown}{' ' if unit else ''}{unit} must be {allowed}"
+                )
 
 
 def _array(field: str, value: Any) -> Array:
@@ -268,7 +275,9 @@ def _array(field: str, value: Any) -> Array:
             raise TypeError(array.dtype)
         return array.astype(float, copy=False)
     except (TypeError, ValueError) as error:
-        raise InvalidValue(f"{field} = {value!r:.60} must be a number or an array of them") from error
+        raise InvalidValue(
+            f"{field} = {value!r:.60} must be a number or an array of them"
+        ) from error
 
 
 def _symbolic(value: Any) -> bool:

@@ -50,9 +50,10 @@ OTHER_NAMES: Mapping[str, tuple[tuple[str, str], ...]] = {
 SIDE = "model.side"
 """The one leaf of a record that is no key: `TYRESIDE` is a text."""
 
-ASYMMETRIC = (
-    "RHX1 QSX1 PEY3 PHY1 PHY2 PVY1 PVY2 RBY3 RVY1 RVY2 QBZ4 QDZ3 QDZ6 QDZ7 QEZ4 QHZ1 QHZ2 SSZ1"
-).split()
+ASYMMETRIC = frozenset({
+    "RHX1", "QSX1", "PEY3", "PHY1", "PHY2", "PVY1", "PVY2", "RBY3", "RVY1", "RVY2", "QBZ4", "QDZ3",
+    "QDZ6", "QDZ7", "QEZ4", "QHZ1", "QHZ2", "SSZ1",
+})  # fmt: skip
 """Coefficients without which a tyre is its own mirror image."""
 
 REDUCED: Mapping[str, float] = {

@@ -44,8 +44,8 @@ def version_in(document: Document) -> str:
         )
     if form is not None and any(other in name for other in _OTHER_MODELS):
         raise InvalidValue(
-            f"{document.place(form.line)}: PROPERTY_FILE_FORMAT = {form.text!r} is no Magic Formula "
-            f"that skidpad knows; read are {_KNOWN}"
+            f"{document.place(form.line)}: PROPERTY_FILE_FORMAT = {form.text!r} is no Magic "
+            f"Formula that skidpad knows; read are {_KNOWN}"
         )
     entry = document.entry("MODEL", "FITTYP")
     if entry is None:
@@ -76,9 +76,7 @@ def _no_version(document: Document) -> str:
             f"{document.source} is no Magic Formula tyre: it has no section [MODEL] with FITTYP; "
             f"its sections are {named}"
         )
-    return (
-        f"{document.source} is no Magic Formula tyre: [MODEL] has no FITTYP; read are {_KNOWN}"
-    )
+    return f"{document.source} is no Magic Formula tyre: [MODEL] has no FITTYP; read are {_KNOWN}"
 
 
 def use_mode_of(document: Document, version: str) -> UseMode:

@@ -23,7 +23,7 @@ from ..components.tyre.contract import (
 )
 from ..errors import InvalidValue
 from .document import Document
-from .evaluation import Evaluation, Evaluator
+from .evaluation import Evaluation, Evaluator, MagicEvaluation
 from .keys import version_of
 
 __all__ = ["Tyre"]
@@ -61,9 +61,8 @@ class Tyre:
         kept = record_of(self.record)
         records.check(kept)
         if abs(kept.measured_on) != 1.0:
-            raise InvalidValue(
-                f"measured_on = {kept.measured_on!r} of a tyre record must be 1 (left) or -1 (right)"
-            )
+            sides = "1 (left) or -1 (right)"
+            raise InvalidValue(f"measured_on = {kept.measured_on!r} of a tyre must be {sides}")
         if not self.side:
             object.__setattr__(self, "side", "right" if kept.measured_on < 0 else "left")
         if self.side not in SIDES:
@@ -133,8 +132,11 @@ class Tyre:
         """Radii in m and vertical stiffness in N/m; arguments as of `forces`."""
         return self._asked("radii", contact)
 
-    def evaluate(self, **contact: Any) -> Evaluation:
-        """All of these at once; arguments as of `forces`."""
+    def evaluate(self, **contact: Any) -> Evaluation | MagicEvaluation:
+        """All of these at once, the same up to rounding; arguments as of `forces`.
+
+        Of a Magic Formula tyre it also has what they are made of, such as trail and contact patch.
+        """
         return self._asked("evaluate", contact)
 
     def _asked(self, name: str, contact: dict[str, Any]) -> Any:
