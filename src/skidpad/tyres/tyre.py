@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from .. import record as records
-from ..brief import listed
+from ..brief import listed, shortened
 from ..components.tyre import record_of
 from ..components.tyre.contract import (
     Contact,
@@ -197,7 +197,7 @@ class Tyre:
         parts += [kind, self.side] + ([] if self.transient else ["steady"])
         if self.filled:
             parts.append(f"filled: {listed(self.filled, 4)}")
-        return f"Tyre({', '.join(parts)})"
+        return shortened(f"Tyre({', '.join(parts)})")
 
 
 _USUAL: dict[str, Any] = {
