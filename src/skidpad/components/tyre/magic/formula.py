@@ -5,16 +5,17 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 from ....ops import abs as absolute
-from ....ops import maximum
+from ....ops import maximum, where
 from ....units import N, N_m, N_rad, Nm, Pa, m, one, per_m, rad
 from ..contract import Contact, Peaks, Radii, Relaxation, SlipStiffness, TyreForces
 from .aligning import Forces, aligning
 from .combined import Weights, weights
-from .inputs import Inputs, Sections, Tyre, inputs, sections
+from .inputs import Inputs, inputs
 from .lateral import PureLateral, pure_lateral
 from .longitudinal import PureLongitudinal, pure_longitudinal
 from .moments import overturning, rolling_resistance
 from .radii import contact_patch, radii
+from .sections import Sections, Tyre, sections
 from .slopes import cornering_stiffness, lateral_friction, longitudinal_friction, slip_stiffness
 from .stiffness import relaxed
 from .turn_slip import Spin, spin
@@ -37,7 +38,9 @@ class Everything(NamedTuple):
     s: m
     """Arm of the longitudinal force in the aligning moment."""
     mu_x: one
+    """Peak of the longitudinal force over load; 0 without load."""
     mu_y: one
+    """Peak of the lateral force over load; 0 without load."""
     K_x: N
     """Slope of the longitudinal force over slip."""
     K_y: N_rad
@@ -111,7 +114,7 @@ def evaluate(tyre: Tyre, at: Contact) -> Everything:
     """Everything that the Magic Formula says about a contact."""
     f = _steady(tyre, at)
     forces, turning = _moments(tyre, at, f)
-    standing = radii(tyre, f.i.F_given, at.omega, f.i.dpi, f.i.slip.gamma, f.F_x, f.F_y)
+    standing = radii(tyre, f.i, at.omega, f.F_x, f.F_y)
     patch = contact_patch(tyre, f.i.F_given, f.i.dpi)
     lag = relaxed(tyre, f.i, f.x.K, f.y.K)
     return Everything(
@@ -120,8 +123,8 @@ def evaluate(tyre: Tyre, at: Contact) -> Everything:
         t=turning.t,
         M_zr=turning.M_r,
         s=turning.s,
-        mu_x=f.x.mu,
-        mu_y=f.y.mu,
+        mu_x=where(f.i.slip.F_z > 0.0, f.x.mu, 0.0),
+        mu_y=where(f.i.slip.F_z > 0.0, f.y.mu, 0.0),
         K_x=f.x.K,
         K_y=f.y.K,
         rho=standing.deflection,
@@ -191,5 +194,4 @@ class MagicFormulaTyre:
     def radii(self, at: Contact) -> Radii:
         """Radii at the load, spin and pressure of this contact, softened by its forces."""
         f = _steady(self, at)
-        i = f.i
-        return radii(self, i.F_given, at.omega, i.dpi, i.slip.gamma, f.F_x, f.F_y).radii
+        return radii(self, f.i, at.omega, f.F_x, f.F_y).radii

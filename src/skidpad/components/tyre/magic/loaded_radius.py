@@ -8,14 +8,16 @@ from ....ops import abs as absolute
 from ....ops import clip, maximum, minimum, sqrt, tan, where
 from ....units import N, N_m, m, one, rad, rad_s
 from .curves import power, reciprocal
-from .inputs import Tyre, vertical_of
 from .records import Vertical62
+from .sections import Tyre, vertical_of
 
 __all__ = ["Deflected", "load_at", "loaded_radius"]
 
 NEWTON_STEPS = 10
+FLATTEST = 0.02
+"""Least slope of load over radius that the iteration trusts, over the stiffness."""
 SOFTEST = 0.2
-"""Least stiffness over that at nominal load: forces and an iteration stay within it."""
+"""Least stiffness over that at nominal load that forces leave."""
 
 
 class Deflected(NamedTuple):
@@ -79,7 +81,10 @@ class LoadAt(NamedTuple):
 def load_at(
     tyre: Tyre, radius: m, free: m, omega: rad_s, C_z: N_m, gamma: rad, F_x: N, F_y: N
 ) -> LoadAt:
-    """Load of an MF 6.2 tyre whose centre is at this height along the wheel."""
+    """Load of an MF 6.2 tyre whose centre is at this height along the wheel.
+
+    Below 0 where the lateral force takes all stiffness away; the load is 0 there.
+    """
     v, R, spring = tyre.vertical, tyre.dimension.UNLOADED_RADIUS, _spring(tyre, C_z)
     rho, rho_slope = _deflection(tyre, radius, free, gamma)
     r, r_slope = rho * (1.0 / R), rho_slope * (1.0 / R)
@@ -93,7 +98,7 @@ def load_at(
     firm = _stiffening(tyre, omega, F_x) - u * u
     line, line_slope = r * (spring.Q1 + spring.Q2 * r), (spring.Q1 + 2.0 * spring.Q2 * r) * r_slope
     return LoadAt(
-        maximum(spring.N_z * firm * line, 0.0),
+        spring.N_z * firm * line,
         spring.N_z * (firm * line_slope - 2.0 * u * u_slope * line),
         rho,
         spring.N_z * firm * (spring.Q1 + spring.Q2 * r) / R,
@@ -118,11 +123,14 @@ def _deflection(tyre: Tyre, radius: m, free: m, gamma: rad) -> tuple[m, one]:
 def _iterated(
     tyre: Tyre, free: m, F_z: N, omega: rad_s, C_z: N_m, gamma: rad, F_x: N, F_y: N
 ) -> Deflected:
-    """Newton's method from the linear spring, each step within the radius of the tyre."""
+    """Newton's method from the linear spring, with a least slope and a farthest radius.
+
+    A strongly cambered wheel may stand on its shoulder, higher than its free radius.
+    """
     radius = free - F_z / C_z
     for _ in range(NEWTON_STEPS):
         at = load_at(tyre, radius, free, omega, C_z, gamma, F_x, F_y)
-        step = (F_z - at.F_z) / minimum(at.slope, -SOFTEST * C_z)
-        radius = clip(radius + step, 0.2 * free, free)
+        step = (F_z - at.F_z) / minimum(at.slope, -FLATTEST * C_z)
+        radius = clip(radius + step, 0.2 * free, 1.25 * free)
     at = load_at(tyre, radius, free, omega, C_z, gamma, F_x, F_y)
     return Deflected(radius, at.deflection, at.stiffness)

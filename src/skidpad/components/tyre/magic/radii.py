@@ -6,11 +6,12 @@ from typing import Any, NamedTuple
 
 from ....ops import abs as absolute
 from ....ops import atan, equal, log, logical_and, maximum, minimum, pow, sqrt, where
-from ....units import N, N_m, Pa, m, m_s, one, rad, rad_s
+from ....units import N, N_m, Pa, m, m_s, one, rad_s
 from ..contract import Radii
-from .inputs import Tyre, inflation, pressure_change, vertical_of
+from .inputs import Inputs, pressure_change
 from .loaded_radius import Deflected, loaded_radius
-from .records import Vertical52
+from .mf52 import Vertical52
+from .sections import Tyre, vertical_of
 
 __all__ = ["Patch", "contact_patch", "effective_radius", "free_radius", "radii", "rolling_spin"]
 
@@ -33,9 +34,15 @@ def vertical_stiffness(tyre: Tyre, dpi: one) -> N_m:
 
 def free_radius(tyre: Tyre, omega: rad_s) -> m:
     """Radius of the tyre without load: it grows with spin."""
-    v, R = vertical_of(tyre), tyre.dimension.UNLOADED_RADIUS
-    rim = omega * (R / tyre.model.LONGVL)
-    return R * (v.Q_RE0 + v.Q_V1 * (rim * rim))
+    at_rest = tyre.dimension.UNLOADED_RADIUS * vertical_of(tyre).Q_RE0
+    return at_rest + _growth(tyre) * (omega * omega)
+
+
+def _growth(tyre: Tyre) -> Any:
+    """Growth of the free radius over the square of the spin."""
+    R = tyre.dimension.UNLOADED_RADIUS
+    by_spin = R / tyre.model.LONGVL
+    return R * vertical_of(tyre).Q_V1 * (by_spin * by_spin)
 
 
 def _sinking(tyre: Tyre, F_z: N, dpi: one) -> m:
@@ -56,11 +63,10 @@ def rolling_spin(tyre: Tyre, F_z: N, kappa: one, v_x: m_s, p: Pa = 0.0) -> rad_s
     The rolling radius grows with the square of the spin: a cubic, solved by four steps of Newton's
     method from the spin on the radius at rest. A pressure of 0 stands for that of the tyre.
     """
-    dpi = pressure_change(tyre.operating, inflation(tyre, p))
+    dpi = pressure_change(tyre, p)
     v = v_x + kappa * absolute(v_x)
     at_rest = effective_radius(tyre, maximum(F_z, 0.0), 0.0, dpi)
-    growth = free_radius(tyre, 1.0) - free_radius(tyre, 0.0)
-    omega = v / at_rest
+    growth, omega = _growth(tyre), v / at_rest
     for _ in range(NEWTON_STEPS):
         grown = growth * (omega * omega)
         omega = omega - (omega * (at_rest + grown) - v) / (at_rest + 3.0 * grown)
@@ -74,13 +80,15 @@ class Standing(NamedTuple):
     deflection: m
 
 
-def radii(tyre: Tyre, F_z: N, omega: rad_s, dpi: one, gamma: rad, F_x: N, F_y: N) -> Standing:
-    """Radii under a load and the forces along and across, which soften the tyre."""
+def radii(tyre: Tyre, i: Inputs, omega: rad_s, F_x: N, F_y: N) -> Standing:
+    """Radii under a load and the forces along and across, which soften the tyre.
+
+    Limits hold for the deflection and not for the rolling radius, which spin was found with.
+    """
     free = free_radius(tyre, omega)
-    d: Deflected = loaded_radius(
-        tyre, free, F_z, omega, vertical_stiffness(tyre, dpi), gamma, F_x, F_y
-    )
-    effective = effective_radius(tyre, F_z, omega, dpi)
+    C_z = vertical_stiffness(tyre, i.dpi)
+    d: Deflected = loaded_radius(tyre, free, i.slip.F_least, omega, C_z, i.slip.gamma, F_x, F_y)
+    effective = effective_radius(tyre, i.F_given, omega, i.dpi)
     return Standing(Radii(free, d.radius, effective, d.stiffness), d.deflection)
 
 
