@@ -50,7 +50,7 @@ def aligning(tyre: Tyre, k: Sections, i: Inputs, f: Forces, spin: Spin) -> Align
     """M_z about the middle of the contact patch."""
     z, s = k.aligning, i.slip
     slip = f.x.K / f.y.K_safe * s.kappa
-    steep = k.scaling.LKY / (k.scaling.LMUY * maximum(i.mu, LEAST_GRIP))
+    steep = k.scaling.LKY / maximum(k.scaling.LMUY * i.mu, LEAST_GRIP)
     t = _trail(tyre, k, i, slip, steep, spin) * i.cos_alpha * (k.scaling.LFZO * s.awake)
     M_r = _residual(tyre, k, i, f, slip, steep, spin) * s.awake
     by_nominal = 1.0 / tyre.vertical.FNOMIN
