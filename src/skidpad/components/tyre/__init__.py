@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from .brush import BrushTyre
+from .carcass import Carcass
 from .contract import (
     Contact,
     Peaks,
@@ -13,7 +15,9 @@ from .contract import (
     mounted,
     record_of,
 )
-from .proportional import MagicFormula, cornering_stiffness, friction
+from .linear import LinearTyre
+from .load_sensitive import LoadSensitiveLaw, LoadSensitiveTyre
+from .proportional import MagicFormula, ProportionalTyre, cornering_stiffness, friction
 from .relaxation import (
     LowSpeed,
     SlipState,
@@ -26,10 +30,16 @@ from .relaxation import (
 from .share import Use, rough_use, use
 
 __all__ = [
+    "BrushTyre",
+    "Carcass",
     "Contact",
+    "LinearTyre",
+    "LoadSensitiveLaw",
+    "LoadSensitiveTyre",
     "LowSpeed",
     "MagicFormula",
     "Peaks",
+    "ProportionalTyre",
     "Radii",
     "Relaxation",
     "SlipState",

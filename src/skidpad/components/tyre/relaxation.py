@@ -23,9 +23,9 @@ from __future__ import annotations
 
 from typing import Annotated, NamedTuple, TypeVar
 
-from ...ops import abs, maximum, smooth_step, sqrt, where
+from ...ops import maximum, smooth_step, sqrt
 from ...units import N, N_s_m, m_s, non_negative, one, per_s, positive
-from ..low_speed import held_sign
+from ..low_speed import above_zero, held_sign
 from .contract import Peaks, Relaxation, SlipStiffness
 
 __all__ = [
@@ -136,13 +136,8 @@ def felt_slip(
 
 
 def steady_slip(v_sx: m_s, v_sy: m_s, v_x: m_s, p: LowSpeed) -> SlipState:
-    """Slip of the moment: sliding speed over |v_x|, which counts as at least 3/8 of `v_low`.
-
-    The speed to divide by is v_low (3 + 6 t² - t⁴) / 8 with t = v_x / v_low, twice continuously
-    differentiable where it meets |v_x|.
-    """
-    t2 = v_x * v_x / (p.v_low * p.v_low)
-    speed = where(t2 < 1.0, p.v_low * (0.125 * (3.0 + t2 * (6.0 - t2))), abs(v_x))
+    """Slip of the moment: sliding speed over |v_x|, which counts as at least 3/8 of `v_low`."""
+    speed = above_zero(v_x, p.v_low)
     return SlipState(-v_sx / speed, v_sy / speed)
 
 
