@@ -6,7 +6,7 @@ from typing import Annotated, Any, NamedTuple, get_type_hints
 
 from .. import record
 from ..components.spinning_wheel import SteadySlip
-from ..components.tyre import MagicFormula
+from ..components.tyre import LoadSensitiveTyre
 from ..components.tyre.tyre_set import tyre_set
 from ..record import extended
 from ..units import (
@@ -135,7 +135,7 @@ class Outputs(car_state.Outputs):
 
 
 class Params(NamedTuple):
-    """A compact car with front drive: a Ford Escort on MagicFormula tyres, unless said otherwise.
+    """A compact car with front drive: a Ford Escort on `LoadSensitiveTyre`.
 
     Numbers are those of CommonRoad's vehicle 1 (`commonroad-vehicle-models` 3.0.2), or follow from
     them as said; what is an estimate says so.
@@ -212,7 +212,7 @@ class Params(NamedTuple):
     """The tyres."""
 
 
-DEFAULT_TYRES = tyre_set(MagicFormula())
+DEFAULT_TYRES = tyre_set(LoadSensitiveTyre())
 
 
 def params_type(tyres: type, slip: type) -> Any:
