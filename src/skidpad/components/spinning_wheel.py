@@ -9,10 +9,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import Annotated, Any, NamedTuple
 
-from ..ops import atan
-from ..units import N, Nm, kg_m2, m, m_s, one, per_s, positive, rad, rad_s, rad_s2
-from .driven_wheel import spin_rate
-from .low_speed import held_sign
+from ..ops import atan, clip
+from ..units import N, Nm, kg_m2, m, m_s, one, per_s, positive, rad, rad_s, rad_s2, s
 from .tyre.contract import Contact, mounted
 from .tyre.relaxation import LowSpeed, SlipState, felt_slip, full_slip, slip_rates, steady_slip
 from .wheel import floored_speed
@@ -152,13 +150,15 @@ def each_wheel(kernel: Callable[..., Any], *per_wheel: Iterable[Any]) -> list[An
 
 
 def wheel_spin_rate(
-    tau: Nm, brake: Nm, spin: rad_s, forces: WheelForces, omega_lock: rad_s, I_w: kg_m2
+    tau: Nm, brake: Nm, spin: rad_s, forces: WheelForces, t_hold: s, I_w: kg_m2
 ) -> rad_s2:
-    """Angular acceleration of a wheel under the torques of drive, brake and road.
+    """Angular acceleration of a wheel under the torques of drive, road and brake.
 
     The force of the road turns it at the effective radius: what a wheel takes from the car and
     gives to the road then differ by F_x times the sliding speed exactly, and no energy comes from
-    nowhere. A brake resists turning and holds: see `held_sign`.
+    nowhere. A brake gives what stops the wheel within `t_hold` and holds it against all other
+    torques, at most `brake`: of a wheel that turns faster that is all of it, against the spin.
     """
-    torque = tau - brake * held_sign(spin, omega_lock) + forces.M_y
-    return spin_rate(torque, forces.F_x, forces.R_e, I_w)
+    others = tau + forces.M_y - forces.R_e * forces.F_x
+    stopping = others + (I_w * (1.0 / t_hold)) * spin
+    return (others - clip(stopping, -brake, brake)) * (1.0 / I_w)

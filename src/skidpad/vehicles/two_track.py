@@ -154,7 +154,7 @@ def derivative(x: State, u: Input, w: External, p: Params) -> State:
     taus = (x.tau_fl, x.tau_fr, x.tau_rl, x.tau_rr)
     brakes = [clip(b, 0.0, p.brake_max) for b in (u.brake_fl, u.brake_fr, u.brake_rl, u.brake_rr)]
     columns = zip(taus, brakes, spins(x), now.wheels, strict=True)
-    spinning = [wheel_spin_rate(*wheel, p.omega_lock, p.I_w) for wheel in columns]
+    spinning = [wheel_spin_rate(*wheel, p.t_hold, p.I_w) for wheel in columns]
     by_t = 1.0 / p.t_load
     following = ((now.pushed.x - x.load_a_x) * by_t, (now.pushed.y - x.load_a_y) * by_t)
     rates = (

@@ -195,9 +195,8 @@ class Params(NamedTuple):
     """Largest steering target, either side (estimate)."""
     steer_rate_max: Annotated[rad_s, non_negative] = 0.8
     """Largest steering rate, either side (estimate)."""
-    omega_lock: Annotated[rad_s, positive] = 3.0
-    """Spin below which a brake holds its wheel rather than slows it. A held wheel creeps: its brake
-    is a stiff damper there."""
+    t_hold: Annotated[s, positive] = 0.002
+    """Time in which a brake that can hold its wheel stops it. Shorter is stiffer."""
     drive_front: share = FORD_ESCORT["engine_split"]
     """Share of the front wheels in the drive that a wish asks for."""
     brake_front: share = FORD_ESCORT["brake_split"]
