@@ -138,14 +138,14 @@ def on_body(
     wheels: list[WheelForces], headings: tuple[Heading, ...], p: Params
 ) -> tuple[Force, Nm]:
     """Force of all tyres in body axes, and their moment about the centre of mass."""
-    F_x: Any = 0.0
-    F_y: Any = 0.0
-    M_z: Any = 0.0
-    for f, heading, (forward, y) in zip(wheels, headings, places(p), strict=True):
-        along, across = turned(*heading, f.F_x, f.F_y)
-        F_x, F_y = F_x + along, F_y + across
-        M_z = M_z + (forward * across - y * along + f.M_z)
-    return Force(F_x, F_y), M_z
+    pairs = zip(wheels, headings, strict=True)
+    fl, fr, rl, rr = (Force(*turned(*heading, f.F_x, f.F_y)) for f, heading in pairs)
+    # Wheels of an axle taken together: what is alike on both sides cancels to the last bit.
+    front, rear = (Force(a.x + b.x, a.y + b.y) for a, b in ((fl, fr), (rl, rr)))
+    turning = (0.5 * p.track_f) * (fr.x - fl.x) + (0.5 * p.track_r) * (rr.x - rl.x)
+    aligning = (wheels[0].M_z + wheels[1].M_z) + (wheels[2].M_z + wheels[3].M_z)
+    moment = p.l_f * front.y - p.l_r * rear.y + turning + aligning
+    return Force(front.x + rear.x, front.y + rear.y), moment
 
 
 def derivative(x: State, u: Input, w: External, p: Params) -> State:
