@@ -251,20 +251,29 @@ class TwoTrackFactory(VehicleFactory):
         `tyre`, or `front` and `rear`, or `fl`, `fr`, `rl` and `rr` are tyre records or tyres that
         were read from a file; `slip` is a `SteadySlip` or a `FirstOrderSlip`.
         """
-        names = [name for name in (*TYRES[0], *TYRES[1], *TYRES[2]) if name in values]
-        if names and tuple(names) not in TYRES:
+        names = tuple(name for group in TYRES for name in group if name in values)
+        if names and names not in TYRES:
             raise InvalidValue(
                 f"tyres are given as {', '.join(names)}; allowed are tyre, or front and rear, or "
                 "fl, fr, rl and rr"
             )
-        given = [values.pop(name) for name in names]
-        tyres = tyre_set(*given) if given else DEFAULT_TYRES
-        if given:
-            values["tyres"] = tyres
+        # What is said of single numbers comes last, and so wins over whole records.
+        whole = dict[str, Any]()
+        if isinstance(params, tuple) and hasattr(params, "_asdict"):
+            whole, params = params._asdict(), None  # of a car on other tyres, too
+        if names:
+            whole["tyres"] = tyre_set(*(values.pop(name) for name in names))
         if slip is not None:
-            values["slip"] = slip
-        model = _model(type(slip or SteadySlip()), *map(type, tyres))
-        return Vehicle(model, record.build(model.Params, params, **values))
+            whole["slip"] = _checked_slip(slip)
+        tyres, law = whole.get("tyres", DEFAULT_TYRES), whole.get("slip", SteadySlip())
+        model = _model(type(law), *map(type, tyres))
+        return Vehicle(model, record.build(model.Params, params, **whole | values))
+
+
+def _checked_slip(slip: Any) -> Any:
+    if record.is_record_type(type(slip)) and all(hasattr(slip, n) for n in ("states", "felt")):
+        return slip
+    raise InvalidValue(f"slip must be a SteadySlip or a FirstOrderSlip record, got {slip!r}")
 
 
 two_track = TwoTrackFactory(_model(SteadySlip, *map(type, DEFAULT_TYRES)))
