@@ -17,7 +17,15 @@ from .contract import (
 )
 from .linear import LinearTyre
 from .load_sensitive import LoadSensitiveLaw, LoadSensitiveTyre
-from .proportional import MagicFormula, ProportionalTyre, cornering_stiffness, friction
+from .proportional import (
+    FrictionLaw,
+    MagicFormula,
+    ProportionalTyre,
+    cornering_stiffness,
+    friction,
+    friction_on_road,
+    softened_friction,
+)
 from .relaxation import (
     LowSpeed,
     SlipState,
@@ -33,6 +41,7 @@ __all__ = [
     "BrushTyre",
     "Carcass",
     "Contact",
+    "FrictionLaw",
     "LinearTyre",
     "LoadSensitiveLaw",
     "LoadSensitiveTyre",
@@ -51,11 +60,13 @@ __all__ = [
     "cornering_stiffness",
     "felt_slip",
     "friction",
+    "friction_on_road",
     "full_slip",
     "mounted",
     "record_of",
     "rough_use",
     "slip_rates",
+    "softened_friction",
     "steady_slip",
     "use",
 ]

@@ -8,15 +8,24 @@ both directions, for vehicles whose wheels spin.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from typing import Annotated, Any, NamedTuple
 
 from ...ops import atan, maximum, minimum, sin
 from ...units import Allowed, N, N_rad, Pa, m, non_negative, one, positive, rad
 from .carcass import Carcass
 from .contract import Contact, Peaks, Radii, Relaxation, SlipStiffness, TyreForces
-from .similarity import Direction, combined_friction, fading_trail, magic_curve, normal_slip
+from .similarity import TINY, Direction, combined_friction, fading_trail, magic_curve, normal_slip
 
-__all__ = ["MagicFormula", "ProportionalTyre", "cornering_stiffness", "friction"]
+__all__ = [
+    "FrictionLaw",
+    "MagicFormula",
+    "ProportionalTyre",
+    "cornering_stiffness",
+    "friction",
+    "friction_on_road",
+    "softened_friction",
+]
 
 QUARTER_TURN: rad = 1.5707963267948966
 
@@ -48,6 +57,25 @@ class MagicFormula(NamedTuple):
 def friction(alpha: rad, tyre: Any) -> one:
     """Lateral force per load at a slip angle, for any tyre."""
     return tyre.friction(alpha)
+
+
+FrictionLaw = Callable[[Sequence[rad], Any, one], list[one]]
+"""Lateral force per load at slip angles, of a tyre, on a road with so many times the grip."""
+
+
+def friction_on_road(alpha: Sequence[rad], tyre: Any, mu: one) -> list[one]:
+    """Lateral force per load at some slip angles on a road with `mu` times the grip.
+
+    Less grip lowers the peak and brings it to less slip; the slope at zero slip, which the tyre has
+    from its carcass, stays: mu f(alpha / mu).
+    """
+    by_mu = 1.0 / maximum(mu, TINY)
+    return [mu * friction(angle * by_mu, tyre) for angle in alpha]
+
+
+def softened_friction(alpha: Sequence[rad], tyre: Any, mu: one) -> list[one]:
+    """The whole curve times `mu`, its slope at zero slip too: what cars of version 0.1 had."""
+    return [mu * friction(angle, tyre) for angle in alpha]
 
 
 def cornering_stiffness(F_z: N, p: MagicFormula) -> N_rad:
