@@ -39,9 +39,7 @@ def test_understeer_gradient_by_weight_distribution(l_f: float, trail: float) ->
     tyre = SENSITIVE._replace(trail=trail)
     car = two_track(tyre=tyre, l_f=l_f, l_r=2.4 - l_f, C_drag=0.0)
     p, m_L = car.params, car.params.m / 2.4
-    C_f, C_r = (
-        2.0 * tyre.stiffness(Contact(F_z=0.5 * m_L * G * l)).K_y for l in (p.l_r, p.l_f)
-    )
+    C_f, C_r = (2.0 * tyre.stiffness(Contact(F_z=0.5 * m_L * G * l)).K_y for l in (p.l_r, p.l_f))
     want = m_L * ((p.l_r + trail) / C_f - (p.l_f - trail) / C_r)
     assert understeer(car, 0.1) / 0.1 == pytest.approx(want, rel=2e-3, abs=2e-6)
 
@@ -64,9 +62,7 @@ def test_the_roll_share_sets_the_balance_near_the_limit(roll_front: float) -> No
 
         return brentq(missing, 0.0, 0.15)
 
-    want = axle_angle(p.l_r, roll_front, p.track_f) - axle_angle(
-        p.l_f, 1.0 - roll_front, p.track_r
-    )
+    want = axle_angle(p.l_r, roll_front, p.track_f) - axle_angle(p.l_f, 1.0 - roll_front, p.track_r)
     assert understeer(car, a_y, v_x=40.0) == pytest.approx(want, abs=2e-4)
 
 

@@ -103,7 +103,7 @@ class FirstOrderSlip(NamedTuple):
     ) -> tuple[SlipState, SlipState]:
         """Slip that makes force while the patch slides with (v_sx, v_sy), and its rate."""
         stiffness = tyre.stiffness(at)
-        full = full_slip(stiffness, tyre.peaks(at), at.F_z)
+        full = full_slip(stiffness, tyre.peaks(at), at.F_z, self.low)
         rate = slip_rates(slip, v_sx, v_sy, at.v_x, tyre.relaxation(at), full, self.low)
         return felt_slip(slip, v_sx, v_sy, at.v_x, stiffness, self.low), rate
 

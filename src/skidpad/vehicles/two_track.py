@@ -121,11 +121,10 @@ def motion(x: State, w: External, p: Params) -> Motion:
     grip = (w.mu_fl, w.mu_fr, w.mu_rl, w.mu_rr)
     columns = zip(loads, velocities(x, headings, p), spins(x), cambers(p), grip, strict=True)
     moving = [
-        WheelMotion(F_z, v.x, v.y, spin, x.omega, camber, mu) for F_z, v, spin, camber, mu in columns
+        WheelMotion(F_z, v.x, v.y, spin, x.omega, camber, mu)
+        for F_z, v, spin, camber, mu in columns
     ]
-    wheels = each_wheel(
-        wheel_forces, each_tyre(p.tyres), (p.slip,) * 4, slips(x, p), moving, SIDES
-    )
+    wheels = each_wheel(wheel_forces, each_tyre(p.tyres), (p.slip,) * 4, slips(x, p), moving, SIDES)
     force, moment = on_body(wheels, headings, p)
     by_mass = 1.0 / p.m
     drag = (-0.5 * p.C_drag) * (x.v_x * abs(x.v_x))
@@ -243,9 +242,7 @@ def _model(slip: type, *tyres: type) -> Model:
 class TwoTrackFactory(VehicleFactory):
     """Makes cars on any tyres: `two_track(front=T1, rear=T2, m=1300.0)`."""
 
-    def __call__(
-        self, params: Any = None, /, *, slip: Any = None, **values: Any
-    ) -> Vehicle:
+    def __call__(self, params: Any = None, /, *, slip: Any = None, **values: Any) -> Vehicle:
         """A car with the default parameters, some of them replaced by keyword or mapping.
 
         `tyre`, or `front` and `rear`, or `fl`, `fr`, `rl` and `rr` are tyre records or tyres that
