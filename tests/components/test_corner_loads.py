@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import casadi as ca
 import numpy as np
@@ -76,7 +76,8 @@ def test_an_axle_with_a_lifted_wheel_passes_the_rest_on() -> None:
 
 def test_lifting_is_smooth() -> None:
     """No jump of load or slope where a wheel leaves the road."""
-    p, a = Car(roll_front=0.9), ca.SX.sym("a")
+    p = Car(roll_front=0.9)
+    a: Any = ca.SX.sym("a")
     load = corner_loads(standing(p), 0.0 * a, a, p).fl
     function = ca.Function("slope", [a], [load, ca.jacobian(load, a)])
     grid = np.linspace(6.0, 9.5, 3501)

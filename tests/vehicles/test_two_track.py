@@ -7,13 +7,13 @@ from typing import Any
 import casadi as ca
 import numpy as np
 import pytest
-from vehicles.two_track_turns import FREE, LINEAR
 
 import skidpad as sp
 from skidpad import record
 from skidpad.body import Down, GroundUnder
 from skidpad.components.tyre import BrushTyre, Contact
 from skidpad.vehicles.two_track import FirstOrderSlip
+from vehicles.two_track_turns import FREE, LINEAR
 
 two_track = sp.vehicles.two_track
 WHEELS = ("fl", "fr", "rl", "rr")
@@ -30,6 +30,13 @@ def brakes(front: float, rear: float) -> dict[str, float]:
 
 def settled(car: sp.Vehicle, **fields: float) -> Any:
     return car.model.settle(car.State(**fields), car.params)  # type: ignore[misc]
+
+
+def felt(car: sp.Vehicle, ground: GroundUnder) -> Any:
+    """What the car feels of a ground."""
+    assert car.body.on_ground is not None
+    x, u, w = car.State(), car.Input(), car.model.Disturbance()
+    return car.body.on_ground(x, u, w, ground, car.params)[1]
 
 
 def test_braking_straight_decelerates_by_the_forces_of_the_tyres() -> None:
@@ -52,7 +59,7 @@ def test_braking_straight_decelerates_by_the_forces_of_the_tyres() -> None:
 
 
 def test_air_drag_alone() -> None:
-    """1/v grows by C_drag / 2m per second; wheels that roll go along, so m is with their inertia."""
+    """1/v grows by C_drag / 2m per second, with the inertia of the wheels in m."""
     car = two_track(tyre=LINEAR, C_drag=2.0)
     p, R = car.params, LINEAR.carcass.radius
     sim = sp.Simulator(car, dt=0.01)
@@ -118,9 +125,7 @@ def test_parked_on_a_slope_with_first_order_slip_it_does_not_creep() -> None:
     """Deflected tyres and held wheels carry the weight along a slope of 20 %."""
     car = two_track(slip=FirstOrderSlip())
     down = Down(-0.196, 0.05)
-    _, w = car.body.on_ground(
-        car.State(), car.Input(), car.model.Disturbance(), GroundUnder(G, down), car.params
-    )
+    w = felt(car, GroundUnder(G, down))
     sim = sp.Simulator(car, dt=0.001)
     sim.disturb(w)
     run = sim.run(brakes(1000.0, 2000.0), duration=15.0)
@@ -210,14 +215,12 @@ def test_split_grip_brakes_and_turns_towards_the_better_side() -> None:
 def test_ground_gives_each_tyre_its_own_friction() -> None:
     """A ground of half the friction of a tyre is half the grip; a negative one is its own."""
     car = two_track()
-    w = car.model.Disturbance()
     own = [
         car.params.tyres.tyre.peaks(Contact(F_z=F)).mu_y
         for F in four(car.outputs(car.State(), car.Input()), "F_z")
     ]
     ground = GroundUnder(G, mu=(0.5 * own[0], -1.0, own[2], 0.0))
-    _, felt = car.body.on_ground(car.State(), car.Input(), w, ground, car.params)
-    assert four(felt, "mu") == pytest.approx([0.5, 1.0, 1.0, 0.0])
+    assert four(felt(car, ground), "mu") == pytest.approx([0.5, 1.0, 1.0, 0.0])
 
 
 @pytest.mark.parametrize("slip", [None, FirstOrderSlip()], ids=["steady", "first order"])

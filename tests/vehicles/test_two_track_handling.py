@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 from scipy.linalg import expm
 from scipy.optimize import brentq
-from vehicles.two_track_turns import LINEAR, SENSITIVE, steady_turn
 
 import skidpad as sp
 from skidpad.components.tyre import Contact
+from vehicles.two_track_turns import LINEAR, SENSITIVE, steady_turn
 
 two_track = sp.vehicles.two_track
 G = 9.81
@@ -39,7 +39,9 @@ def test_understeer_gradient_by_weight_distribution(l_f: float, trail: float) ->
     tyre = SENSITIVE._replace(trail=trail)
     car = two_track(tyre=tyre, l_f=l_f, l_r=2.4 - l_f, C_drag=0.0)
     p, m_L = car.params, car.params.m / 2.4
-    C_f, C_r = (2.0 * tyre.stiffness(Contact(F_z=0.5 * m_L * G * l)).K_y for l in (p.l_r, p.l_f))
+    C_f, C_r = (
+        2.0 * tyre.stiffness(Contact(F_z=0.5 * m_L * G * arm)).K_y for arm in (p.l_r, p.l_f)
+    )
     want = m_L * ((p.l_r + trail) / C_f - (p.l_f - trail) / C_r)
     assert understeer(car, 0.1) / 0.1 == pytest.approx(want, rel=2e-3, abs=2e-6)
 
@@ -60,7 +62,7 @@ def test_the_roll_share_sets_the_balance_near_the_limit(roll_front: float) -> No
             pair = (Contact(F_z=F_z, alpha=-angle) for F_z in (mean - shift, mean + shift))
             return sum(SENSITIVE.forces(at).F_y for at in pair) - p.m * a_y * arm / base
 
-        return brentq(missing, 0.0, 0.15)
+        return float(np.asarray(brentq(missing, 0.0, 0.15)))
 
     want = axle_angle(p.l_r, roll_front, p.track_f) - axle_angle(p.l_f, 1.0 - roll_front, p.track_r)
     assert understeer(car, a_y, v_x=40.0) == pytest.approx(want, abs=2e-4)
@@ -81,7 +83,7 @@ def linear_car(car: sp.Vehicle, v: float) -> tuple[np.ndarray, np.ndarray]:
     """
     p, tyre = car.params, car.params.tyres.tyre
     load = 0.5 * p.m * G / (p.l_f + p.l_r)
-    C_f, C_r = (2.0 * tyre.stiffness(Contact(F_z=load * l)).K_y for l in (p.l_r, p.l_f))
+    C_f, C_r = (2.0 * tyre.stiffness(Contact(F_z=load * arm)).K_y for arm in (p.l_r, p.l_f))
     turning = p.l_f * C_f - p.l_r * C_r
     halves = 2.0 * ((0.5 * p.track_f) ** 2 + (0.5 * p.track_r) ** 2)
     I_z = p.I_z + p.I_w * halves / tyre.carcass.radius**2

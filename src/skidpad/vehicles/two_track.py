@@ -1,7 +1,7 @@
 """`two_track`: a car on four spinning wheels, with any tyre on each.
 
-A planar body; wheels that drive and brakes turn, whose slip against the road makes the forces; wheel
-loads that follow these forces with the time constant of the springs. So forces depend on loads,
+A planar body on wheels that drive and brakes turn and whose slip against the road makes the forces;
+wheel loads follow these forces with the time constant of the springs. So forces depend on loads,
 loads on states, and each tyre is evaluated once. Equations: docs/vehicles.md.
 
     two_track()                                   # a compact car on default tyres
@@ -160,7 +160,7 @@ def derivative(x: State, u: Input, w: External, p: Params) -> State:
         *pose_rate(x.yaw, x.v_x, x.v_y, x.omega),
         *velocity_rate(now.a, x.v_x, x.v_y, x.omega),
         now.moment * (1.0 / p.I_z),
-        *actuator_rates(x, u, p),  # type: ignore[arg-type]
+        *actuator_rates(x, u, p),
         *spinning,
         *following,
     )
@@ -256,7 +256,7 @@ class TwoTrackFactory(VehicleFactory):
             )
         # What is said of single numbers comes last, and so wins over whole records.
         whole = dict[str, Any]()
-        if isinstance(params, tuple) and hasattr(params, "_asdict"):
+        if record.is_record_type(type(params)):
             whole, params = params._asdict(), None  # of a car on other tyres, too
         if names:
             whole["tyres"] = tyre_set(*(values.pop(name) for name in names))

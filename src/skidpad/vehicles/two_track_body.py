@@ -112,7 +112,7 @@ def command(x: State, wish: Wish, p: Params) -> Input:
     hand = wish.handbrake * p.brake_max
     brake_r = clip(0.5 * (1.0 - p.brake_front) * rear * brake + hand, 0.0, p.brake_max)
     steer = limited(wish.steer, p.steer_max)
-    return Input(steer, tau_f, tau_f, tau_r, tau_r, brake_f, brake_f, brake_r, brake_r)
+    return Input._make((steer, tau_f, tau_f, tau_r, tau_r, brake_f, brake_f, brake_r, brake_r))
 
 
 def on_ground(x: State, u: Input, w: Any, ground: GroundUnder, p: Params) -> tuple[Input, Any]:
