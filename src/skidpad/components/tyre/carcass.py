@@ -15,9 +15,6 @@ from .contract import Contact, Radii, Relaxation
 
 __all__ = ["Carcass"]
 
-V_ROLLING: m_s = 0.1
-"""Rolling speed from which rolling resistance is whole; below it fades, and at rest it is 0."""
-
 
 class Carcass(NamedTuple):
     """The tyre as a spring on which its wheel stands."""
@@ -32,6 +29,8 @@ class Carcass(NamedTuple):
     """Relaxation length across the wheel."""
     rolling: Annotated[one, non_negative] = 0.01
     """Rolling resistance over load."""
+    v_rolling: Annotated[m_s, positive] = 0.1
+    """Speed of the tread from which rolling resistance is whole; below it fades to 0 at rest."""
 
     def relaxation(self) -> Relaxation:
         """Relaxation lengths, the same under any load."""
@@ -51,4 +50,6 @@ class Carcass(NamedTuple):
     def resistance(self, at: Contact) -> Nm:
         """Moment of the rolling resistance; it always opposes the spin."""
         load = maximum(at.F_z, 0.0)
-        return -self.rolling * load * self.radius * held_sign(at.omega * self.radius, V_ROLLING)
+        return (
+            -self.rolling * load * self.radius * held_sign(at.omega * self.radius, self.v_rolling)
+        )

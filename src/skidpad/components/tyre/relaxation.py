@@ -8,7 +8,7 @@ slip is that of the moment. Which of the two it is chooses the equations; the ca
     v_sx = v_x - omega * radii.effective          # sliding speed of the patch, forward positive
     v_sy = v_y                                    # to the left positive
     stiffness = tyre.stiffness(at)
-    full = full_slip(stiffness, tyre.peaks(at), at.F_z)
+    full = full_slip(stiffness, tyre.peaks(at), at.F_z, p)
     rates = slip_rates(slip, v_sx, v_sy, v_x, tyre.relaxation(at), full, p)
     felt = felt_slip(slip, v_sx, v_sy, v_x, stiffness, p)
     tyre.forces(at._replace(kappa=felt.kappa, alpha=atan(felt.tan_alpha)))
@@ -37,11 +37,6 @@ __all__ = [
     "slip_rates",
     "steady_slip",
 ]
-
-LOAD_FLOOR: N = 1.0
-"""Load, and stiffness per slip, below which a tyre counts as off the road."""
-STIFFNESS_FLOOR: N = 1e3
-"""Stiffness per slip below which the damping near standstill fades, as of a wheel in the air."""
 
 
 class SlipState(NamedTuple):
@@ -73,17 +68,24 @@ class LowSpeed(NamedTuple):
     rate_max: Annotated[per_s, positive] = 500.0
     """Fastest change of slip, in full slips per second, of a wheel that slides near standstill. It
     takes a spinning wheel then at least 2 ms to break away, which a step of 1 ms can follow."""
+    F_floor: Annotated[N, positive] = 1.0
+    """Load, and stiffness per slip, below which a tyre counts as off the road."""
+    K_floor: Annotated[N, positive] = 1e3
+    """Stiffness per slip below which the damping near standstill fades, as of a wheel in the
+    air."""
 
 
-def full_slip(stiffness: SlipStiffness, peaks: Peaks, F_z: N) -> SlipState:
+def full_slip(
+    stiffness: SlipStiffness, peaks: Peaks, F_z: N, p: LowSpeed | None = None
+) -> SlipState:
     """Slip of each direction at which a tyre gives its largest force, for all that are usual.
 
     3 mu F_z / K: where a brush slides entirely, and Pacejka's 3 / (B C).
     """
-    load = maximum(F_z, 0.0)
+    load, floor = maximum(F_z, 0.0), (p or LowSpeed()).F_floor
     return SlipState(
-        (3.0 * peaks.mu_x * load + LOAD_FLOOR) / (stiffness.K_x + LOAD_FLOOR),
-        (3.0 * peaks.mu_y * load + LOAD_FLOOR) / (stiffness.K_y + LOAD_FLOOR),
+        (3.0 * peaks.mu_x * load + floor) / (stiffness.K_x + floor),
+        (3.0 * peaks.mu_y * load + floor) / (stiffness.K_y + floor),
     )
 
 
@@ -130,8 +132,8 @@ def felt_slip(
         return steady_slip(v_sx, v_sy, v_x, p)
     k = p.damping * (1.0 - smooth_step(v_x * v_x, 0.0, p.v_low * p.v_low))
     return SlipState(
-        state.kappa - k * v_sx / _above_floor(stiffness.K_x),
-        state.tan_alpha + k * v_sy / _above_floor(stiffness.K_y),
+        state.kappa - k * v_sx / _above_floor(stiffness.K_x, p.K_floor),
+        state.tan_alpha + k * v_sy / _above_floor(stiffness.K_y, p.K_floor),
     )
 
 
@@ -141,5 +143,5 @@ def steady_slip(v_sx: m_s, v_sy: m_s, v_x: m_s, p: LowSpeed) -> SlipState:
     return SlipState(-v_sx / speed, v_sy / speed)
 
 
-def _above_floor(K: N) -> N:
-    return sqrt(K * K + STIFFNESS_FLOOR * STIFFNESS_FLOOR)
+def _above_floor(K: N, floor: N) -> N:
+    return sqrt(K * K + floor * floor)
