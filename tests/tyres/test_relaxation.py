@@ -18,6 +18,7 @@ from skidpad.components.tyre import (
     LinearTyre,
     LoadSensitiveTyre,
     LowSpeed,
+    Peaks,
     ProportionalTyre,
     Relaxation,
     SlipState,
@@ -28,6 +29,7 @@ from skidpad.components.tyre import (
     slip_rates,
     steady_slip,
 )
+from skidpad.conformance.quantity import Quantity
 from skidpad.ops import atan
 
 DT = 1e-3
@@ -55,7 +57,7 @@ class Wheel:
     def __init__(self, tyre: Any, F_z: float = 4000.0, mu: float = 1.0) -> None:
         self.tyre, self.at = tyre, Contact(F_z, mu=mu)
         self.stiffness, self.relaxation = tyre.stiffness(self.at), tyre.relaxation(self.at)
-        self.full = full_slip(self.stiffness, tyre.peaks(self.at), F_z)
+        self.full = full_slip(self.stiffness, tyre.peaks(self.at), F_z, P)
 
     def rates(self, slip: Sequence[Any], v_sx: Any, v_sy: Any, v_x: Any) -> SlipState:
         return slip_rates(SlipState(*slip), v_sx, v_sy, v_x, self.relaxation, self.full, P)
@@ -198,7 +200,7 @@ def test_gradients_are_finite_at_rest(v_x: float) -> None:
     kappa, tan_alpha, v_sx, v_sy, v = casadi.vertsplit(at)
     tyre = BrushTyre()
     stiffness = tyre.stiffness(Contact(load))
-    full = full_slip(stiffness, tyre.peaks(Contact(load)), load)
+    full = full_slip(stiffness, tyre.peaks(Contact(load)), load, P)
     state, slides = SlipState(kappa, tan_alpha), (v_sx, v_sy, v)
     rates = slip_rates(state, *slides, Relaxation(0.2, 0.4), full, P)
     felt = felt_slip(state, *slides, stiffness, P)
@@ -222,6 +224,21 @@ def test_rates_have_no_jump_where_their_blends_begin_and_end() -> None:
     for seam in (0.0, P.v_round, 0.5 * P.v_low, P.v_low):
         before, after = (np.array(slope(seam + h)) for h in (-1e-9, 1e-9))
         np.testing.assert_allclose(before, after, atol=1e-4)
+
+
+def test_units_balance() -> None:
+    def with_units(value: Any) -> Any:
+        leaves = zip(record.fields(type(value)), value, strict=True)
+        return type(value)(*(Quantity(number, leaf.unit.dimension) for leaf, number in leaves))
+
+    slides = [Quantity(v, (1.0, 0.0, -1.0)) for v in (-0.3, 0.2, 1.0)]
+    stiffness, p = with_units(SlipStiffness(1e5, 8e4)), with_units(P)
+    full = full_slip(stiffness, with_units(Peaks(1.0, 1.0)), Quantity(4e3, (1.0, 1.0, -2.0)), p)
+    state = with_units(SlipState(0.02, 0.01))
+    felt = felt_slip(state, *slides, stiffness, p)
+    rates = slip_rates(state, *slides, with_units(Relaxation(0.2, 0.4)), full, p)
+    assert {slip.dimension for slip in (*full, *felt)} == {(0.0, 0.0, 0.0)}
+    assert {rate.dimension for rate in rates} == {(0.0, 0.0, -1.0)}
 
 
 def test_a_tyre_in_the_air_has_finite_rates() -> None:

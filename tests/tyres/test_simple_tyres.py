@@ -24,6 +24,7 @@ from skidpad.components.tyre import (
     mounted,
     record_of,
 )
+from skidpad.conformance.quantity import Quantity
 
 KINDS = (ProportionalTyre, LoadSensitiveTyre, LinearTyre, BrushTyre)
 
@@ -189,6 +190,24 @@ def test_gradients_are_finite_at_rest_and_in_the_air(kind: type, seed: int) -> N
                     contact = Contact(F_z, kappa, alpha, mu=mu)
                     values = function(record.flatten(drawn(kind, seed)), list(contact))
                     assert all(np.all(np.isfinite(np.array(part))) for part in values), contact
+
+
+def measured(value: Any) -> Any:
+    """A record of numbers that carry their units."""
+    leaves = zip(record.fields(type(value)), record.flatten(value), strict=True)
+    units = [Quantity(number, leaf.unit.dimension) for leaf, number in leaves]
+    return record.unflatten(type(value), units)
+
+
+@every_tyre
+def test_units_balance(kind: type, seed: int) -> None:
+    at = Contact(3000.0, 0.02, 0.05, v_x=10.0, v_y=0.5, omega=33.0)
+    tyre, contact = measured(drawn(kind, seed)), measured(at)
+    for name in ("forces", "stiffness", "peaks", "relaxation", "radii"):
+        found = getattr(tyre, name)(contact)
+        for leaf, value in zip(record.fields(type(found)), found, strict=True):
+            dimension = value.dimension if isinstance(value, Quantity) else (0.0, 0.0, 0.0)
+            assert dimension == leaf.unit.dimension, (name, leaf.name)
 
 
 @every_tyre

@@ -98,6 +98,16 @@ def test_the_former_car_is_listed(car: Any) -> None:
 
 
 @every_car
+def test_the_former_car_is_found_whatever_is_registered(car: Any) -> None:
+    former = car(compat=OLD)
+    sp.vehicles.register(sp.VehicleFactory(car.model))
+    try:
+        assert pickle.loads(pickle.dumps(former)).model is former.model
+    finally:
+        sp.vehicles.register(car)
+
+
+@every_car
 @pytest.mark.parametrize("check", conformance.checks())
 def test_the_former_car_conforms(car: Any, check: str) -> None:
     conformance.check(car(compat=OLD), [check]).raise_if_failed()

@@ -67,7 +67,8 @@ class BrushTyre(NamedTuple):
         F_x, F_y = force * x, -force * y
         left = 1.0 - t
         arm = self.half_length(load) * (left * left * left) / (3.0 + t * (t - 3.0))
-        return TyreForces(F_x, F_y, 0.0 * F_x, self.carcass.resistance(at), -arm * F_y)
+        moment = self.carcass.resistance(at)
+        return TyreForces(F_x, F_y, 0.0 * moment, moment, -arm * F_y)
 
     def half_length(self, F_z: N) -> m:
         """Half of the length of the patch under a load."""

@@ -50,7 +50,7 @@ class LinearTyre(NamedTuple):
         across = Direction(self.mu_y * load, saturating_curve)
         F_x, F_y = combined_friction(slip, along, across, at.mu)
         moment = self.carcass.resistance(at)
-        return TyreForces(F_x, F_y, 0.0 * F_x, moment, -fading_trail(self.trail, slip) * F_y)
+        return TyreForces(F_x, F_y, 0.0 * moment, moment, -fading_trail(self.trail, slip) * F_y)
 
     def stiffness(self, at: Contact) -> SlipStiffness:
         """In proportion to the load, whatever the grip of the road."""

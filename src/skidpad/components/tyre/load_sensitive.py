@@ -89,7 +89,7 @@ class LoadSensitiveTyre(NamedTuple):
             at.mu,
         )
         moment = self.carcass.resistance(at)
-        return TyreForces(F_x, F_y, 0.0 * F_x, moment, -fading_trail(self.trail, slip) * F_y)
+        return TyreForces(F_x, F_y, 0.0 * moment, moment, -fading_trail(self.trail, slip) * F_y)
 
     def stiffness(self, at: Contact) -> SlipStiffness:
         """Under this load, whatever the grip of the road."""
