@@ -56,10 +56,12 @@ class NoLimits(NamedTuple):
 
     def limited(self, s: Slip, v_x: Any, model: Model, _ranges: Ranges) -> Slip:
         """Nothing is cut. What changes sides with the direction of travel does so through 0,
-        by a quintic between -VXLOW and VXLOW."""
+        by a quintic between -VXLOW and VXLOW; what pulls a rolling wheel aside fades with its
+        square, so that a wheel at rest is left alone."""
         t = clip(v_x * (1.0 / low_speed(self, model)), -1.0, 1.0)
         t2 = t * t
-        return s._replace(direction=t * (1.875 + t2 * (0.375 * t2 - 1.25)))
+        direction = t * (1.875 + t2 * (0.375 * t2 - 1.25))
+        return s._replace(direction=direction, awake=direction * direction)
 
     def pressure(self, p: Pa, _ranges: Ranges) -> Pa:
         """Inflation pressure: as it is."""
