@@ -221,7 +221,7 @@ def test_rates_have_no_jump_where_their_blends_begin_and_end() -> None:
     acting = casadi.vertcat(
         *slip_of_forces(SlipState(0.05, 0.06), -1.0, 0.5, v, SlipStiffness(1e5, 8e4), P)
     )
-    out = casadi.vertcat(rates, felt)
+    out = casadi.vertcat(rates, acting)
     slope = casadi.Function("f", [v], [casadi.jacobian(out, v)])
     for seam in (0.0, P.v_round, 0.5 * P.v_low, P.v_low):
         before, after = (np.array(slope(seam + h)) for h in (-1e-9, 1e-9))
