@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import Annotated, Any, NamedTuple
 
-from ..ops import atan, clip
+from ..ops import atan, called, clip
 from ..units import N, Nm, kg_m2, m, m_s, one, per_s, positive, rad, rad_s, rad_s2, s
 from .tyre.contract import Contact, mounted
 from .tyre.relaxation import LowSpeed, SlipState, full_slip, slip_of_forces, slip_rates, steady_slip
@@ -146,7 +146,7 @@ def rolling_radius(tyre: Any, F_z: N, v_x: m_s) -> m:
 
 def each_wheel(kernel: Callable[..., Any], *per_wheel: Iterable[Any]) -> list[Any]:
     """The kernel of each wheel, from the arguments of all: the one place where it is called."""
-    return [kernel(*arguments) for arguments in zip(*per_wheel, strict=True)]
+    return [called(kernel, *arguments) for arguments in zip(*per_wheel, strict=True)]
 
 
 def wheel_spin_rate(
