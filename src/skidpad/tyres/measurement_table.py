@@ -26,6 +26,7 @@ from .measurement_writers import write_csv, write_parquet
 if TYPE_CHECKING:
     from pandas import DataFrame
 
+
 @dataclass(frozen=True, eq=False, repr=False)
 class Measurements:
     """Rows of a tyre test. Columns are arrays; a single number holds for all rows.
@@ -151,7 +152,9 @@ class Measurements:
         try:
             low, high = (float(v) for v in allowed)
         except (TypeError, ValueError) as error:
-            raise InvalidValue(f"{name} = {allowed!r} must be a pair, lowest and highest") from error
+            raise InvalidValue(
+                f"{name} = {allowed!r} must be a pair, lowest and highest"
+            ) from error
         return (values >= low) & (values <= high)
 
     def _rows(self, chosen: Any) -> Self:

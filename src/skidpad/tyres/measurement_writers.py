@@ -12,9 +12,7 @@ from ..files import replacing
 from .measurement_names import LABEL, UNITS
 
 
-def write_csv(
-    columns: Mapping[str, Array], label: AnyArray, path: str | os.PathLike[str]
-) -> None:
+def write_csv(columns: Mapping[str, Array], label: AnyArray, path: str | os.PathLike[str]) -> None:
     """See `Measurements.to_csv`."""
     with (
         replacing(path) as temporary,

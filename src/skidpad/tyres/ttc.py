@@ -8,7 +8,6 @@ cornering tests nothing measures the spin (`N`, `RE`), which is then left out.
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -18,6 +17,7 @@ import numpy as np
 from ..arrays import Array
 from ..errors import InvalidValue
 from ..files import bytes_of, reading
+from .mat_file import variables
 from .measurement_rows import usable
 from .measurement_table import Measurements
 from .measurement_units import factor
@@ -106,57 +106,45 @@ def _numbers(file: Path, number: int, line: str, names: list[str]) -> list[float
 
 def read_ttc_mat(file: Path) -> Measurements:
     """A MAT-file of version 5: a vector per channel, and `channel` with names and units."""
-    from scipy.io import loadmat
-
-    with reading(file, "is not a readable MAT-file of version 5"), warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # of variables that are no channels
-        content: Mapping[str, Any] = loadmat(str(file), squeeze_me=True, appendmat=False)
-        units = _units(file, content)
+    with reading(file, "is not a readable MAT-file of version 5"):
+        content = variables(bytes_of(file))
+        units = _units(content.get("channel"))
         vectors = {name.upper(): value for name, value in content.items()}
         channels = {
-            name: (_vector(file, name, vectors[name]), unit)
+            name: (_vector(name, vectors[name]), unit)
             for name, unit in units.items()
             if name in vectors and name in _CHANNELS
         }
-        label = str(content.get("testid", "")).strip()
-    if not channels:
-        raise InvalidValue(f"{file} has none of the channels {', '.join(_CHANNELS)}")
-    return _of_channels(file, channels, label[:200] or file.stem)
+    label = content.get("testid", "")
+    title = label.strip()[:200] if isinstance(label, str) else ""
+    return _of_channels(file, channels, title or file.stem)
 
 
-def _units(file: Path, content: Mapping[str, Any]) -> dict[str, str]:
+def _units(about: Any) -> dict[str, str]:
     """Units by channel, of the structure `channel`."""
-    about: Any = content.get("channel")
-    if about is None or not {"name", "units"} <= set(getattr(about.dtype, "names", None) or ()):
+    lists = [about.get(part) for part in ("name", "units")] if isinstance(about, dict) else []
+    if not lists or not all(isinstance(part, list) for part in lists):
         raise InvalidValue(
-            f"{file} has no structure 'channel' with the fields name and units, which say in what "
-            "units the channels are"
+            "it has no structure 'channel' with the fields name and units, which say in what units "
+            "the channels are"
         )
-    names, units = (np.atleast_1d(np.asarray(about[part].item())) for part in ("name", "units"))
+    names, units = lists
     if len(names) != len(units):
-        raise InvalidValue(f"{file}: channel has {len(names)} names and {len(units)} units")
+        raise InvalidValue(f"channel has {len(names)} names and {len(units)} units")
     return {str(n).strip().upper(): str(u).strip() for n, u in zip(names, units, strict=True)}
 
 
-def _vector(file: Path, name: str, values: Any) -> Array:
-    array = np.atleast_1d(np.asarray(values))
-    if array.ndim != 1 or array.dtype.kind not in "fiu":
-        raise InvalidValue(
-            f"{file}, channel {name}: a vector of numbers is expected, got shape {array.shape} of "
-            f"{array.dtype}"
-        )
-    return array.astype(float)
+def _vector(name: str, values: Any) -> Array:
+    if not isinstance(values, np.ndarray) or values.size != max(values.shape, default=0):
+        raise InvalidValue(f"channel {name} is no vector of numbers")
+    return values.ravel().astype(float)
 
 
-def _of_channels(
-    file: Path, channels: Mapping[str, tuple[Array, str]], label: str
-) -> Measurements:
+def _of_channels(file: Path, channels: Mapping[str, tuple[Array, str]], label: str) -> Measurements:
     for name in _NEEDED:
         if name not in channels:
             hint = "; SR is built on the loaded radius and not used" * (name == "SL")
-            raise InvalidValue(
-                f"{file} has no channel {name}{hint}. It has {', '.join(channels)}"
-            )
+            raise InvalidValue(f"{file} has no channel {name}{hint}. It has {', '.join(channels)}")
     columns: dict[str, Any] = {}
     for name, (values, unit) in channels.items():
         if name in _CHANNELS:
