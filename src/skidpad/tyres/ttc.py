@@ -122,8 +122,8 @@ def read_ttc_mat(file: Path) -> Measurements:
 
 def _units(about: Any) -> dict[str, str]:
     """Units by channel, of the structure `channel`."""
-    lists = [about.get(part) for part in ("name", "units")] if isinstance(about, dict) else []
-    if not lists or not all(isinstance(part, list) for part in lists):
+    lists: list[Any] = [about[part] for part in ("name", "units") if _has(about, part)]
+    if len(lists) < 2:
         raise InvalidValue(
             "it has no structure 'channel' with the fields name and units, which say in what units "
             "the channels are"
@@ -132,6 +132,10 @@ def _units(about: Any) -> dict[str, str]:
     if len(names) != len(units):
         raise InvalidValue(f"channel has {len(names)} names and {len(units)} units")
     return {str(n).strip().upper(): str(u).strip() for n, u in zip(names, units, strict=True)}
+
+
+def _has(about: Any, part: str) -> bool:
+    return isinstance(about, dict) and isinstance(about.get(part), list)
 
 
 def _vector(name: str, values: Any) -> Array:

@@ -129,7 +129,8 @@ def _channel(file: Path, number: int, line: str) -> _Channel:
         text = line[50 + k * _WIDTH : 50 + (k + 1) * _WIDTH].strip()
         if text:
             numbers[k] = _number(file, number, name, text)
-    return _Channel(name, unit, *numbers, number)
+    scale, offset_measured, offset_physical = numbers
+    return _Channel(name, unit, scale, offset_measured, offset_physical, number)
 
 
 def _row(file: Path, number: int, line: str, channels: list[_Channel]) -> list[float]:
