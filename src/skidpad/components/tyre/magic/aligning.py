@@ -1,0 +1,107 @@
+"""Aligning moment: pneumatic trail, residual torque and the arm of F_x, eqs. 4.E31 to 4.E49."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from ....ops import abs as absolute
+from ....ops import atan, cos, maximum, sqrt, tan
+from ....units import N, Nm, m, one, rad
+from .choices import Combined, FrictionEllipse, Uncombined
+from .coefficients import Aligning52
+from .combined import Weights
+from .curves import cos_atan, cos_curve
+from .inputs import Inputs, Sections, Tyre
+from .lateral import PureLateral, pure_lateral
+from .longitudinal import PureLongitudinal
+from .turn_slip import NO_SPIN, Spin
+
+__all__ = ["Aligning", "aligning"]
+
+TWO_BY_PI = 0.6366197723675814
+LEAST_GRIP = 1e-6
+"""Stands in for a grip of the road of 0 where something is divided by it."""
+
+
+class Aligning(NamedTuple):
+    """The aligning moment and its parts."""
+
+    M: Nm
+    t: m
+    """Pneumatic trail."""
+    M_r: Nm
+    """Residual torque."""
+    s: m
+    """Arm of the longitudinal force."""
+
+
+class Forces(NamedTuple):
+    """What of the forces the aligning moment is made of."""
+
+    x: PureLongitudinal
+    y: PureLateral
+    weights: Weights
+    F_x: N
+    F_y: N
+
+
+def aligning(tyre: Tyre, k: Sections, i: Inputs, f: Forces, spin: Spin) -> Aligning:
+    """M_z about the middle of the contact patch."""
+    z, s = k.aligning, i.slip
+    slip = f.x.K / f.y.K_safe * s.kappa
+    steep = k.scaling.LKY / (k.scaling.LMUY * maximum(i.mu, LEAST_GRIP))
+    t = _trail(tyre, k, i, slip, steep, spin) * i.cos_alpha * (k.scaling.LFZO * s.awake)
+    M_r = _residual(tyre, k, i, f.y, slip, steep, spin) * s.awake
+    by_nominal = 1.0 / tyre.vertical.FNOMIN
+    arm = z.SSZ1 + z.SSZ2 * by_nominal * f.F_y + (z.SSZ3 + z.SSZ4 * i.dfz) * s.gamma
+    arm = arm * (tyre.dimension.UNLOADED_RADIUS * k.scaling.LS)
+    return Aligning(M_r - t * _force_on_trail(tyre, k, i, f) + arm * f.F_x, t, M_r, arm)
+
+
+def _force_on_trail(tyre: Tyre, k: Sections, i: Inputs, f: Forces) -> N:
+    """The lateral force that acts behind the middle: in MF 6 that of an upright wheel."""
+    if isinstance(tyre.aligning, Aligning52):
+        return f.F_y - f.weights.S_V
+    return f.weights.G_y * pure_lateral(tyre, k, i, 0.0, NO_SPIN).F
+
+
+def _trail(tyre: Tyre, k: Sections, i: Inputs, slip: one, steep: one, spin: Spin) -> m:
+    z, dfz, g = k.aligning, i.dfz, i.g_z_plain
+    shift = z.QHZ1 + z.QHZ2 * dfz + (z.QHZ3 + z.QHZ4 * dfz) * i.g_z
+    a = i.a + i.side * shift
+    B = z.QBZ1 + dfz * (z.QBZ2 + z.QBZ3 * dfz)
+    B = B * (1.0 + z.QBZ4 * g + z.QBZ5 * absolute(g)) * steep
+    arm = tyre.dimension.UNLOADED_RADIUS * (1.0 / (k.scaling.LFZO * tyre.vertical.FNOMIN))
+    D = (z.QDZ1 + z.QDZ2 * dfz) * (1.0 - z.PPZ1 * i.dpi) * (1.0 + g * (z.QDZ3 + z.QDZ4 * g))
+    D = i.slip.F_moment * D * (arm * k.scaling.LTR) * spin.zeta5
+    E = z.QEZ1 + dfz * (z.QEZ2 + z.QEZ3 * dfz)
+    E = E * (1.0 + (z.QEZ4 + z.QEZ5 * i.g_z) * (i.side * TWO_BY_PI) * atan(B * z.QCZ1 * a))
+    return D * cos_curve(_equivalent(tyre, a, slip), B, z.QCZ1, tyre.limits.curvature(E))
+
+
+def _residual(
+    tyre: Tyre, k: Sections, i: Inputs, y: PureLateral, slip: one, steep: one, spin: Spin
+) -> Nm:
+    z, dfz, g = k.aligning, i.dfz, i.g_z
+    a = i.a + i.side * (y.S_H + y.S_V / y.K_safe)
+    B = (z.QBZ9 * steep + z.QBZ10 * (y.B * y.C)) * spin.zeta6
+    lean = (z.QDZ8 + z.QDZ9 * dfz) * (1.0 + z.PPZ2 * i.dpi) + (z.QDZ10 + z.QDZ11 * dfz) * absolute(
+        g
+    )
+    D = (z.QDZ6 + z.QDZ7 * dfz) * k.scaling.LRES * spin.zeta2
+    D = D + lean * g * k.scaling.LKZC * spin.zeta0
+    D = i.slip.F_moment * D * (tyre.dimension.UNLOADED_RADIUS * k.scaling.LMUY * i.mu)
+    D = D * (i.slip.direction * cos(i.a)) + spin.D_r
+    return D * cos_atan(B * _equivalent(tyre, a, slip))
+
+
+def _equivalent(tyre: Tyre, a: rad, slip: one) -> rad:
+    """Slip angle that stands for both slips, without its sign: the curves are even in it."""
+    match tyre.combination:
+        case Combined() | FrictionEllipse():
+            t = tan(a)
+            return atan(sqrt(t * t + slip * slip + 1e-30))
+        case Uncombined():
+            return a
+        case other:
+            raise TypeError(f"combination must be one of the three records, got {other!r}")

@@ -1,0 +1,136 @@
+"""From a contact to what the equations work with: changes of load and pressure, angles, limits."""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import Any, NamedTuple
+
+from ....ops import abs as absolute
+from ....ops import cos, maximum, sin, tan, where
+from ....units import one, rad
+from ..contract import Contact
+from . import coefficients as c
+from . import records as r
+from .choices import BookAngles, Slip
+from .curves import EPS
+
+__all__ = ["Inputs", "Sections", "Tyre", "inputs", "sections"]
+
+Tyre = Any
+"""A record of one of the classes of `magic_formula_type`."""
+
+_OF_MF6: dict[type, type] = {
+    c.Longitudinal52: c.Longitudinal,
+    c.Lateral52: c.Lateral,
+    c.Aligning52: c.Aligning,
+    c.Overturning52: c.Overturning,
+    c.Rolling52: c.Rolling,
+    r.Scaling52: r.Scaling,
+    r.Vertical52: r.Vertical61,
+}
+
+
+class Sections(NamedTuple):
+    """Sections of a tyre with the keys of MF 6.1.
+
+    What MF 5.2 has not is at the default, which switches the term off: the equations are the same.
+    """
+
+    scaling: r.Scaling
+    longitudinal: c.Longitudinal
+    overturning: c.Overturning
+    lateral: c.Lateral
+    rolling: c.Rolling
+    aligning: c.Aligning
+    vertical: r.Vertical61
+
+
+def sections(tyre: Tyre) -> Sections:
+    """The sections of a tyre of any version."""
+    return Sections(*(_widened(getattr(tyre, name)) for name in Sections._fields))
+
+
+def _widened(section: Any) -> Any:
+    kind = _OF_MF6.get(type(section))
+    if kind is None:
+        return section
+    return kind(**{key: getattr(section, key) for key in _shared(type(section), kind)})
+
+
+@cache
+def _shared(narrow: Any, wide: Any) -> tuple[str, ...]:
+    return tuple(key for key in narrow._fields if key in wide._fields)
+
+
+class Inputs(NamedTuple):
+    """A contact in the terms of the equations."""
+
+    slip: Slip
+    mu: one
+    F_given: Any
+    """Load as given, at least 0."""
+    n: one
+    """Load over nominal load times LFZO."""
+    dfz: one
+    dpi: one
+    a: one
+    """Slip angle as it enters the forces, alpha*."""
+    side: one
+    """What shifts of slip angle are multiplied with: 1, or the direction with `BookAngles`."""
+    g: one
+    """Camber as it enters the forces, gamma*; times LGAY in MF 5.2."""
+    g_plain: one
+    """Camber in F_x; times LGAX in MF 5.2."""
+    g_star: one
+    """gamma* without a factor."""
+    g_z: one
+    """gamma* in M_z; times LGAZ in MF 5.2."""
+    g_z_plain: one
+    cos_alpha: one
+    """cos'(alpha): cosine of the slip angle, negative backwards, 0 at a standstill."""
+
+
+def inputs(tyre: Tyre, at: Contact) -> Inputs:
+    """A contact after limits, with everything that several equations need."""
+    given = maximum(at.F_z, 0.0)
+    p = where(at.p > 0.0, at.p, tyre.operating.INFLPRES)
+    raw = Slip(given, given, at.kappa, at.alpha, at.gamma, at.phi_t, p, 1.0, 1.0)
+    s = tyre.limits.limited(raw, at.v_x, tyre.model, tyre.ranges)
+    n = s.F_z * (1.0 / (tyre.scaling.LFZO * tyre.vertical.FNOMIN))
+    a, g, side = _angles(tyre.angles, s)
+    x, y, z = _camber_factors(tyre.scaling)
+    speed, c_alpha = absolute(at.v_x), absolute(cos(s.alpha))
+    return Inputs(
+        slip=s,
+        mu=at.mu,
+        F_given=given,
+        n=n,
+        dfz=n - 1.0,
+        dpi=_pressure_change(tyre.operating, s.p),
+        a=a,
+        side=side,
+        g=g * y,
+        g_plain=s.gamma * x,
+        g_star=g,
+        g_z=g * z,
+        g_z_plain=s.gamma * z,
+        cos_alpha=s.direction * c_alpha * speed / (speed + EPS * c_alpha),
+    )
+
+
+def _angles(kind: Any, s: Slip) -> tuple[rad, rad, one]:
+    if isinstance(kind, BookAngles):
+        return tan(s.alpha), sin(s.gamma), s.direction
+    return s.alpha, s.gamma, 1.0
+
+
+def _camber_factors(scaling: Any) -> tuple[one, one, one]:
+    if isinstance(scaling, r.Scaling52):
+        return scaling.LGAX, scaling.LGAY, scaling.LGAZ
+    return 1.0, 1.0, 1.0
+
+
+def _pressure_change(operating: Any, p: Any) -> one:
+    if isinstance(operating, r.Operating52):
+        return 0.0
+    return p * (1.0 / operating.NOMPRES) - 1.0
