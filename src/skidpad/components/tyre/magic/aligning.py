@@ -10,11 +10,11 @@ from ....units import N, Nm, m, one, rad
 from .choices import Combined, FrictionEllipse, Uncombined
 from .coefficients import Aligning52
 from .combined import Weights
-from .curves import cos_atan, cos_curve
+from .curves import cos_curve
 from .inputs import Inputs, Sections, Tyre
 from .lateral import PureLateral, pure_lateral
 from .longitudinal import PureLongitudinal
-from .turn_slip import NO_SPIN, Spin
+from .turn_slip import NO_SPIN, Spin, residual_decay
 
 __all__ = ["Aligning", "aligning"]
 
@@ -51,7 +51,7 @@ def aligning(tyre: Tyre, k: Sections, i: Inputs, f: Forces, spin: Spin) -> Align
     slip = f.x.K / f.y.K_safe * s.kappa
     steep = k.scaling.LKY / (k.scaling.LMUY * maximum(i.mu, LEAST_GRIP))
     t = _trail(tyre, k, i, slip, steep, spin) * i.cos_alpha * (k.scaling.LFZO * s.awake)
-    M_r = _residual(tyre, k, i, f.y, slip, steep, spin) * s.awake
+    M_r = _residual(tyre, k, i, f, slip, steep, spin) * s.awake
     by_nominal = 1.0 / tyre.vertical.FNOMIN
     arm = z.SSZ1 + z.SSZ2 * by_nominal * f.F_y + (z.SSZ3 + z.SSZ4 * i.dfz) * s.gamma
     arm = arm * (tyre.dimension.UNLOADED_RADIUS * k.scaling.LS)
@@ -73,16 +73,16 @@ def _trail(tyre: Tyre, k: Sections, i: Inputs, slip: one, steep: one, spin: Spin
     B = B * (1.0 + z.QBZ4 * g + z.QBZ5 * absolute(g)) * steep
     arm = tyre.dimension.UNLOADED_RADIUS * (1.0 / (k.scaling.LFZO * tyre.vertical.FNOMIN))
     D = (z.QDZ1 + z.QDZ2 * dfz) * (1.0 - z.PPZ1 * i.dpi) * (1.0 + g * (z.QDZ3 + z.QDZ4 * g))
-    D = i.slip.F_moment * D * (arm * k.scaling.LTR) * spin.zeta5
+    D = i.slip.F_least * D * (arm * k.scaling.LTR) * spin.zeta5
     E = z.QEZ1 + dfz * (z.QEZ2 + z.QEZ3 * dfz)
     E = E * (1.0 + (z.QEZ4 + z.QEZ5 * i.g_z) * (i.side * TWO_BY_PI) * atan(B * z.QCZ1 * a))
     return D * cos_curve(_equivalent(tyre, a, slip), B, z.QCZ1, tyre.limits.curvature(E))
 
 
 def _residual(
-    tyre: Tyre, k: Sections, i: Inputs, y: PureLateral, slip: one, steep: one, spin: Spin
+    tyre: Tyre, k: Sections, i: Inputs, f: Forces, slip: one, steep: one, spin: Spin
 ) -> Nm:
-    z, dfz, g = k.aligning, i.dfz, i.g_z
+    z, dfz, g, y = k.aligning, i.dfz, i.g_z, f.y
     a = i.a + i.side * (y.S_H + y.S_V / y.K_safe)
     B = (z.QBZ9 * steep + z.QBZ10 * (y.B * y.C)) * spin.zeta6
     lean = (z.QDZ8 + z.QDZ9 * dfz) * (1.0 + z.PPZ2 * i.dpi) + (z.QDZ10 + z.QDZ11 * dfz) * absolute(
@@ -90,9 +90,9 @@ def _residual(
     )
     D = (z.QDZ6 + z.QDZ7 * dfz) * k.scaling.LRES * spin.zeta2
     D = D + lean * g * k.scaling.LKZC * spin.zeta0
-    D = i.slip.F_moment * D * (tyre.dimension.UNLOADED_RADIUS * k.scaling.LMUY * i.mu)
+    D = i.slip.F_least * D * (tyre.dimension.UNLOADED_RADIUS * k.scaling.LMUY * i.mu)
     D = D * (i.slip.direction * cos(i.a)) + spin.D_r
-    return D * cos_atan(B * _equivalent(tyre, a, slip))
+    return D * residual_decay(tyre, spin, f.weights.G_y, B * _equivalent(tyre, a, slip))
 
 
 def _equivalent(tyre: Tyre, a: rad, slip: one) -> rad:

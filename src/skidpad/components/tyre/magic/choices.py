@@ -9,8 +9,8 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 from ....ops import abs as absolute
-from ....ops import clip, cos, minimum, where
-from ....units import N, one, rad
+from ....ops import clip, cos, minimum, sin, where
+from ....units import N, Pa, one, per_m, rad
 from .curves import sign1
 from .records import Model, Ranges
 
@@ -32,13 +32,12 @@ class Slip(NamedTuple):
     """A contact as the equations take it, after the limits."""
 
     F_z: N
-    F_moment: N
-    """Load in the aligning moment."""
+    F_least: N
+    """Load in the aligning moment and for the deflection."""
     kappa: one
     alpha: rad
     gamma: rad
-    phi_t: Any
-    p: Any
+    phi_t: per_m
     direction: one
     """1 for a wheel that moves forward, -1 backwards; how it gets from one to the other is a
     matter of the limits."""
@@ -55,6 +54,10 @@ class NoLimits(NamedTuple):
         t = clip(v_x * (1.0 / model.VXLOW), -1.0, 1.0)
         t2 = t * t
         return s._replace(direction=t * (1.875 + t2 * (0.375 * t2 - 1.25)))
+
+    def pressure(self, p: Pa, _ranges: Ranges) -> Pa:
+        """Inflation pressure: as it is."""
+        return p
 
     def curvature(self, E: one) -> one:
         """The curvature factor: as it is."""
@@ -79,21 +82,24 @@ class UsualLimits(NamedTuple):
         awake = where(low, 0.5 * (1.0 - cos(PI / model.VXLOW * v_x)), 1.0)
         d = sign1(v_x)
         cos_alpha = cos(s.alpha)
-        w = speed * (1.0 + absolute(_tangent(s.alpha, cos_alpha)))
+        w = speed * (1.0 + absolute(sin(s.alpha) / cos_alpha))
         alpha = s.alpha * where(w < model.VXLOW, w / model.VXLOW, 1.0)
         load = minimum(s.F_z, ranges.FZMAX)
         floor = where(load > 0.0, where(load < ranges.FZMIN, ranges.FZMIN, load), 0.0)
-        return Slip(
+        return s._replace(
             F_z=load,
-            F_moment=floor,
+            F_least=floor,
             kappa=d * clip(d * s.kappa * slow, ranges.KPUMIN, ranges.KPUMAX),
             alpha=clip(alpha, ranges.ALPMIN, ranges.ALPMAX),
             gamma=clip(s.gamma, ranges.CAMMIN, ranges.CAMMAX),
-            phi_t=s.phi_t * cos_alpha * slow * d,
-            p=clip(s.p, ranges.PRESMIN, ranges.PRESMAX),
+            phi_t=s.phi_t * cos_alpha * slow,
             direction=d,
             awake=awake,
         )
+
+    def pressure(self, p: Pa, ranges: Ranges) -> Pa:
+        """Inflation pressure within its range."""
+        return clip(p, ranges.PRESMIN, ranges.PRESMAX)
 
     def curvature(self, E: one) -> one:
         """The curvature factor: at most 1."""
@@ -107,12 +113,6 @@ class UsualLimits(NamedTuple):
         backwards = -model.VXLOW - (model.VXLOW - 1.0) * absolute(v_x)
         ramp = minimum(forward, model.VXLOW) * (1.0 / model.VXLOW)
         return d * where(forward < backwards, -1.0, ramp)
-
-
-def _tangent(alpha: rad, cosine: one) -> one:
-    from ....ops import sin
-
-    return sin(alpha) / cosine
 
 
 class PlainAngles(NamedTuple):

@@ -44,3 +44,8 @@ def cos_curve(x: Any, B: Any, C: Any, E: Any) -> Any:
 def power(x: Any, n: Any) -> Any:
     """x to the power n for x of at least 0 and an n that is a parameter; finite slopes at 0."""
     return exp(n * log(maximum(x, 1e-30)))
+
+
+def reciprocal(x: Any) -> Any:
+    """1/x, and 0 at 0."""
+    return x / (x * x + 1e-18)

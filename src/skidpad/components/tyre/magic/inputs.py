@@ -7,14 +7,22 @@ from typing import Any, NamedTuple
 
 from ....ops import abs as absolute
 from ....ops import cos, maximum, sin, tan, where
-from ....units import one, rad
+from ....units import Pa, one, rad
 from ..contract import Contact
 from . import coefficients as c
 from . import records as r
 from .choices import BookAngles, Slip
 from .curves import EPS
 
-__all__ = ["Inputs", "Sections", "Tyre", "inputs", "sections"]
+__all__ = [
+    "Inputs",
+    "Sections",
+    "Tyre",
+    "inputs",
+    "pressure_change",
+    "sections",
+    "vertical_of",
+]
 
 Tyre = Any
 """A record of one of the classes of `magic_formula_type`."""
@@ -48,6 +56,11 @@ class Sections(NamedTuple):
 def sections(tyre: Tyre) -> Sections:
     """The sections of a tyre of any version."""
     return Sections(*(_widened(getattr(tyre, name)) for name in Sections._fields))
+
+
+def vertical_of(tyre: Tyre) -> r.Vertical61:
+    """The section `vertical` of a tyre of any version with at least the keys of MF 6.1."""
+    return _widened(tyre.vertical)
 
 
 def _widened(section: Any) -> Any:
@@ -88,13 +101,14 @@ class Inputs(NamedTuple):
     g_z_plain: one
     cos_alpha: one
     """cos'(alpha): cosine of the slip angle, negative backwards, 0 at a standstill."""
+    by_speed: Any
+    """1 over the speed of the contact patch, or over VXLOW if that is more."""
 
 
 def inputs(tyre: Tyre, at: Contact) -> Inputs:
     """A contact after limits, with everything that several equations need."""
     given = maximum(at.F_z, 0.0)
-    p = where(at.p > 0.0, at.p, tyre.operating.INFLPRES)
-    raw = Slip(given, given, at.kappa, at.alpha, at.gamma, at.phi_t, p, 1.0, 1.0)
+    raw = Slip(given, given, at.kappa, at.alpha, at.gamma, at.phi_t, 1.0, 1.0)
     s = tyre.limits.limited(raw, at.v_x, tyre.model, tyre.ranges)
     n = s.F_z * (1.0 / (tyre.scaling.LFZO * tyre.vertical.FNOMIN))
     a, g, side = _angles(tyre.angles, s)
@@ -106,7 +120,7 @@ def inputs(tyre: Tyre, at: Contact) -> Inputs:
         F_given=given,
         n=n,
         dfz=n - 1.0,
-        dpi=_pressure_change(tyre.operating, s.p),
+        dpi=pressure_change(tyre, at.p),
         a=a,
         side=side,
         g=g * y,
@@ -115,6 +129,7 @@ def inputs(tyre: Tyre, at: Contact) -> Inputs:
         g_z=g * z,
         g_z_plain=s.gamma * z,
         cos_alpha=s.direction * c_alpha * speed / (speed + EPS * c_alpha),
+        by_speed=c_alpha / maximum(speed, tyre.model.VXLOW * c_alpha),
     )
 
 
@@ -130,7 +145,12 @@ def _camber_factors(scaling: Any) -> tuple[one, one, one]:
     return 1.0, 1.0, 1.0
 
 
-def _pressure_change(operating: Any, p: Any) -> one:
-    if isinstance(operating, r.Operating52):
+def pressure_change(tyre: Tyre, p: Pa) -> one:
+    """Pressure within limits less nominal pressure, over it; 0 in MF 5.2, which knows none.
+
+    A pressure of 0 stands for that of the tyre.
+    """
+    if isinstance(tyre.operating, r.Operating52):
         return 0.0
-    return p * (1.0 / operating.NOMPRES) - 1.0
+    own = where(p > 0.0, p, tyre.operating.INFLPRES)
+    return tyre.limits.pressure(own, tyre.ranges) * (1.0 / tyre.operating.NOMPRES) - 1.0

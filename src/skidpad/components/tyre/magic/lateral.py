@@ -4,15 +4,14 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-from ....ops import abs as absolute
-from ....ops import atan, sin
 from ....units import N, N_rad, one, rad
 from .coefficients import Lateral52
 from .curves import sign1, sin_curve, without_zero
 from .inputs import Inputs, Sections, Tyre
+from .slopes import camber_stiffness, cornering_stiffness, lateral_friction
 from .turn_slip import Spin
 
-__all__ = ["PureLateral", "camber_stiffness", "cornering_stiffness", "pure_lateral"]
+__all__ = ["PureLateral", "pure_lateral"]
 
 
 class PureLateral(NamedTuple):
@@ -32,24 +31,10 @@ class PureLateral(NamedTuple):
     S_V: N
 
 
-def cornering_stiffness(k: Sections, i: Inputs, g: one, zeta3: one) -> N_rad:
-    """Slope of the lateral force over slip angle at camber `g`, eq. 4.E25."""
-    y, scale = k.lateral, k.scaling
-    at_peak = (y.PKY2 + y.PKY5 * (g * g)) * (1.0 + y.PPY2 * i.dpi)
-    most = y.PKY1 * (scale.LFZO * k.vertical.FNOMIN) * scale.LKY * (1.0 + y.PPY1 * i.dpi)
-    return most * (1.0 - y.PKY3 * absolute(g)) * sin(y.PKY4 * atan(i.n / at_peak)) * zeta3
-
-
-def camber_stiffness(k: Sections, i: Inputs) -> N_rad:
-    """Slope of the lateral force over camber, eq. 4.E30."""
-    y = k.lateral
-    return i.slip.F_z * (y.PKY6 + y.PKY7 * i.dfz) * (1.0 + y.PPY5 * i.dpi) * k.scaling.LKYC
-
-
 def pure_lateral(tyre: Tyre, k: Sections, i: Inputs, g: one, spin: Spin) -> PureLateral:
     """Lateral force of pure slip at camber `g`."""
     y, scale, s = k.lateral, k.scaling, i.slip
-    F_z, dfz, dpi = s.F_z, i.dfz, i.dpi
+    F_z, dfz = s.F_z, i.dfz
     grip = scale.LMUY * i.mu
     K = cornering_stiffness(k, i, g, spin.zeta3)
     K_safe = without_zero(K)
@@ -58,12 +43,7 @@ def pure_lateral(tyre: Tyre, k: Sections, i: Inputs, g: one, spin: Spin) -> Pure
     S_V = (level + S_V_camber) * s.awake
     shift = (y.PHY1 + y.PHY2 * dfz) * scale.LHY
     S_H = (shift + _camber_shift(tyre, k, i, g, S_V_camber, K_safe, spin)) * s.awake
-    mu = (
-        (y.PDY1 + y.PDY2 * dfz)
-        * (1.0 + dpi * (y.PPY3 + y.PPY4 * dpi))
-        * (1.0 - y.PDY3 * (g * g))
-        * grip
-    )
+    mu = lateral_friction(k, i, g)
     D = mu * F_z * spin.zeta2
     C = y.PCY1 * scale.LCY
     B = K / without_zero(C * D)

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from ....ops import exp, sign
+from ....ops import sign
 from ....units import N, one
 from .curves import sin_curve, without_zero
 from .inputs import Inputs, Sections, Tyre
+from .slopes import longitudinal_friction, slip_stiffness
 from .turn_slip import Spin
 
 __all__ = ["PureLongitudinal", "pure_longitudinal"]
@@ -29,24 +30,13 @@ class PureLongitudinal(NamedTuple):
 def pure_longitudinal(tyre: Tyre, k: Sections, i: Inputs, spin: Spin) -> PureLongitudinal:
     """Longitudinal force of pure slip. The shifts turn over with the direction of travel."""
     x, scale, s = k.longitudinal, k.scaling, i.slip
-    F_z, dfz, dpi = s.F_z, i.dfz, i.dpi
+    F_z, dfz = s.F_z, i.dfz
     way = s.direction * s.awake
     grip = scale.LMUX * i.mu
-    mu = (
-        (x.PDX1 + x.PDX2 * dfz)
-        * (1.0 + dpi * (x.PPX3 + x.PPX4 * dpi))
-        * (1.0 - x.PDX3 * (i.g_plain * i.g_plain))
-        * grip
-    )
+    mu = longitudinal_friction(k, i)
     D = mu * F_z * spin.zeta1
     C = x.PCX1 * scale.LCX
-    K = (
-        F_z
-        * (x.PKX1 + x.PKX2 * dfz)
-        * exp(x.PKX3 * dfz)
-        * (1.0 + dpi * (x.PPX1 + x.PPX2 * dpi))
-        * scale.LKX
-    )
+    K = slip_stiffness(k, i)
     B = K / without_zero(C * D)
     S_H = (x.PHX1 + x.PHX2 * dfz) * scale.LHX * way
     S_V = F_z * (x.PVX1 + x.PVX2 * dfz) * (scale.LVX * grip) * spin.zeta1 * way
