@@ -35,6 +35,7 @@ class Kernel:
     """
 
     def __init__(self, kind: type, response: str, free: tuple[int, ...]) -> None:
+        self.free = free
         self._map = _compiled(kind, response, free)
 
     def __call__(self, rows: Array, leaves: Array) -> tuple[Array, Array]:

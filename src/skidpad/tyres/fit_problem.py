@@ -19,29 +19,35 @@ _NORMAL_MAD = 1.4826
 """Standard deviation of normal errors over the median of their sizes."""
 _ROBUST_FROM = 1.5
 """Standard deviations from which rows count less."""
+_RESCALED = 2
+"""How often the size of usual errors is estimated anew."""
 _DEPENDENT = 1e-4
 """Part of a coefficient's effect that others must leave it, or it cannot be told from them."""
 _NO_EFFECT = 1e-6
 """Residual by a usual change of a coefficient that counts as none."""
-_MOST_EVALUATIONS = 400
+_MOST_EVALUATIONS = 250
+_WILD = 1e3
+"""Error over load of a row that the equations have no finite force for."""
 
 
 @dataclass(frozen=True)
 class Problem:
-    """Rows of a stage and the numbers that are not free."""
+    """Rows of a stage and what they are compared with."""
 
-    kind: type
-    response: str
+    kernel: Kernel
+    """The response with slopes over all coefficients of the stage: one to compile, whichever of
+    them are free."""
     rows: Array
     """Contacts, (rows, `AT`)."""
     measured: Array
     weight: Array
     """What residuals are multiplied with: one over load, for moments over load times radius."""
 
-    def residual(self, leaves: Array, free: tuple[int, ...]) -> tuple[Array, Array]:
+    def residual(self, leaves: Array, free: Sequence[int]) -> tuple[Array, Array]:
         """Errors (rows,) and their slopes (rows, free) over load."""
-        values, slopes = Kernel(self.kind, self.response, free)(self.rows, leaves)
-        return (values - self.measured) * self.weight, slopes * self.weight[:, None]
+        values, slopes = self.kernel(self.rows, leaves)
+        columns = [self.kernel.free.index(k) for k in free]
+        return (values - self.measured) * self.weight, slopes[:, columns] * self.weight[:, None]
 
 
 class _Residual:
@@ -58,14 +64,16 @@ class _Residual:
             error, slopes = self._problem.residual(self._leaves, self._free)
             # A guess so wild that it overflows is a bad one, not the end of the fit.
             wild = ~(np.isfinite(error) & np.isfinite(slopes).all(axis=1))
-            error, slopes = np.where(wild, 1e3, error), np.where(wild[:, None], 0.0, slopes)
+            error, slopes = np.where(wild, _WILD, error), np.where(wild[:, None], 0.0, slopes)
             self._at, self._result = x.copy(), (error, slopes)
         return self._result
 
     def errors(self, x: Array) -> Array:
+        """Errors over load at a guess."""
         return self._evaluated(x)[0]
 
     def slopes(self, x: Array) -> Array:
+        """Their derivatives."""
         return self._evaluated(x)[1]
 
 
@@ -97,13 +105,11 @@ def solve(
     low = np.array([bounds.get(k, (-np.inf, np.inf))[0] for k in free])
     high = np.array([bounds.get(k, (-np.inf, np.inf))[1] for k in free])
     x = np.clip(start[list(free)], low, high)
-    scale = 1.0
-    for _ in range(2 if loss == "linear" else 3):
+    x, scale = _minimum(residual, x, (low, high), loss, 1.0), 1.0
+    for _ in range(0 if loss == "linear" else _RESCALED):
+        usual = _NORMAL_MAD * float(np.median(np.abs(residual.errors(x))))
+        scale = max(_ROBUST_FROM * usual, _LEAST_SCALE)
         x = _minimum(residual, x, (low, high), loss, scale)
-        error = residual.errors(x)
-        if loss == "linear":
-            break
-        scale = max(_ROBUST_FROM * _NORMAL_MAD * float(np.median(np.abs(error))), _LEAST_SCALE)
     leaves = start.copy()
     leaves[list(free)] = x
     error = residual.errors(x)
@@ -177,7 +183,7 @@ def determined(
     rng = np.random.default_rng(1)
     beside = leaves.copy()
     beside[places] += 0.1 * scales * rng.uniform(0.5, 1.5, len(places))
-    slopes = problem.residual(beside, tuple(places))[1] * scales
+    slopes = problem.residual(beside, places)[1] * scales
     slopes = np.where(np.isfinite(slopes), slopes, 0.0)
     kept: list[int] = []
     basis: list[Array] = []
@@ -191,7 +197,8 @@ def determined(
         for direction in (*basis, *basis):  # twice: rounding
             rest -= (direction @ rest) * direction
         if np.linalg.norm(rest) < _DEPENDENT * size:
-            overlap = [abs(float(slopes[:, j] @ column) / np.linalg.norm(slopes[:, j])) for j in kept]
+            others = slopes[:, kept]
+            overlap = np.abs(column @ others) / np.linalg.norm(others, axis=0)
             untold[places[k]] = places[kept[int(np.argmax(overlap))]]
             continue
         kept.append(k)

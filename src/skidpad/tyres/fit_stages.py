@@ -1,7 +1,7 @@
 """What a fit does one after the other: a force or moment, the rows that show it, coefficients.
 
-The stages of the Magic Formula follow Pacejka's procedure: pure slip first, then what the other slip
-changes, each with what was found before held fast. Within a stage come upright rows at nominal
+The stages of the Magic Formula follow Pacejka's procedure: pure slip first, then what the other
+slip changes, each with what was found before held fast. Within a stage come upright rows at nominal
 pressure first, then camber, then pressure.
 """
 
@@ -92,6 +92,10 @@ _SHAPES_Z = tuple(
     {"QBZ1": b, "QCZ1": c, "QEZ1": e} for b, c, e in ((10.0, 1.2, -2.0), (6.0, 1.1, 0.0))
 )
 
+_SHAPES_MX = tuple(
+    {"QSX4": a, "QSX5": c, "QSX8": w, "QSX9": 0.4} for a, c, w in ((0.5, -1.1, 1.0), (0.5, 1.0, -1.0))
+)
+
 MAGIC_FORMULA: tuple[Stage, ...] = (
     Stage(
         "pure F_x",
@@ -147,6 +151,7 @@ MAGIC_FORMULA: tuple[Stage, ...] = (
         ("QSX1", "QSX3", "QSX13", *_names("QSX", "4 5 6 8 9")),
         camber=_names("QSX", "2 7 10 11 12 14"),
         pressure=("PPMX1",),
+        tries=_SHAPES_MX,
     ),
     Stage(
         "M_y",
@@ -182,9 +187,26 @@ BOUNDS: Mapping[str, tuple[float, float]] = {
     "RVY4": (0.0, 500.0),
     "RVY5": (0.0, 10.0),
     "RVY6": (0.0, 500.0),
-    "QSX6": (0.0, 100.0),
+    "QSX6": (0.1, 100.0),
     "QSX11": (0.0, 100.0),
     "QSY7": (0.0, 3.0),
 }
-"""Where coefficients of the Magic Formula make sense: slopes and peaks above 0, shapes between 1 and
-2, curvature at most 1."""
+"""Where coefficients of the Magic Formula make sense: slopes and peaks above 0, shapes between 1
+and 2, curvature at most 1."""
+
+_USUAL_SIZES: Mapping[float, str] = {
+    0.1: "PHX1 PHX2 PHY1 PHY2 RHX1 RHY1 RHY2 QHZ1 QHZ2 QDZ6 QDZ7 QSX1 QSY1 QSY3 QSY4 RBY3",
+    0.5: "PVX1 PVX2 PVY1 PVY2 QDZ1 QDZ2 QSX13 QSY2 QSY5 QSY6",
+    10.0: "PEX1 PEX2 PEX3 PEY1 PEY2 REX1 REX2 REY1 REY2 QSX4 QSX5 QSX7 QSX11",
+    50.0: "PKX1 PKX2 PKY1 PEY4 PKY5 QEZ1 QEZ2 QEZ3 QBZ1 QBZ2 QBZ3 QBZ9 RBX1 RBX2 RBY1 RBY2 QSX6",
+    200.0: "RBX3 RBY4 RVY3 RVY4 RVY6",
+    500.0: "PEY5",
+}
+_SIZES = {name: size for size, names in _USUAL_SIZES.items() for name in names.split()}
+_SIZE = 2.0
+
+
+def usual_size(name: str) -> float:
+    """How large a coefficient of the Magic Formula usually is at most; an interval that is wider
+    says nothing about it."""
+    return _SIZES.get(name, _SIZE)

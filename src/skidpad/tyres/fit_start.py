@@ -17,7 +17,8 @@ SHAPES: Mapping[str, Mapping[str, float]] = {
     "combined F_x": {"RBX1": 15.0, "RBX2": 10.0, "RCX1": 1.0},
     "combined F_y": {"RBY1": 10.0, "RBY2": 8.0, "RCY1": 1.0, "RVY4": 20.0, "RVY5": 1.9,
                      "RVY6": 20.0},
-    "M_x": {"QSX4": 5.0, "QSX5": 1.0, "QSX6": 10.0, "QSX9": 0.4, "QSX11": 5.0},
+    "M_x": {"QSX4": 5.0, "QSX5": 1.0, "QSX6": 10.0, "QSX7": 1.0, "QSX9": 0.4,
+            "QSX11": 5.0},
     "M_y": {"QSY1": 0.01, "QSY7": 0.85, "QSY8": -0.4},
 }  # fmt: skip
 """Starts of what is not read off the rows: those that programs use for tyres with little data."""

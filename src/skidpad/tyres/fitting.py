@@ -16,10 +16,10 @@ from ..components.tyre.magic import magic_formula_type
 from ..errors import InvalidValue
 from ..progress import Choice, watching
 from .fit_figure import Residuals
-from .fit_kernel import rows_of
+from .fit_kernel import Kernel, rows_of
 from .fit_problem import LOSSES, Problem, Solution, determined, solve
 from .fit_result import Coefficient, Fit, StageFit, rms
-from .fit_stages import BOUNDS, MAGIC_FORMULA, Stage
+from .fit_stages import BOUNDS, MAGIC_FORMULA, Stage, usual_size
 from .fit_start import frame_of, start_of
 from .measurement_steps import BINS, levels, step_of
 from .measurement_table import Measurements
@@ -105,6 +105,8 @@ class _Task:
     stages: tuple[Stage, ...]
     bounds: Mapping[int, tuple[float, float]]
     fixed: frozenset[int]
+    magic: bool
+    """Whether it is a tyre of the Magic Formula."""
 
     @property
     def kind(self) -> type:
@@ -159,17 +161,16 @@ def _task(
     if isinstance(fixed, str):
         raise InvalidValue(f"fixed = {fixed!r} must be a list of names, such as ['PEX4']")
     limits = {**(BOUNDS if magic else {}), **(bounds or {})}
-    for what, names in (("bounds", bounds or {}), ("fixed", fixed)):
-        for name in names:
-            if name not in places:
-                raise InvalidValue(f"{what}: {record.unknown_name('tyre', name, tuple(places))}")
     chosen = tuple(MAGIC_FORMULA if stages is None else stages)
-    for stage in chosen if stages is not None else ():
-        for name in stage.all_coefficients:
-            if name not in places:
-                raise InvalidValue(
-                    f"stage {stage.name!r}: {record.unknown_name('tyre', name, tuple(places))}"
-                )
+    # Names of other versions of the Magic Formula are no mistakes.
+    allowed = {*places, *(n for s in MAGIC_FORMULA for n in s.all_coefficients if magic)}
+    asked = {f"stage {stage.name!r}": stage.all_coefficients for stage in chosen}
+    for what, names in {"bounds": bounds or {}, "fixed": fixed, **asked}.items():
+        for name in names:
+            if name not in allowed:
+                kind = type(tyre).__name__
+                leaves = sorted({n for n in places if "." not in n})
+                raise InvalidValue(f"{what}: {record.unknown_name(kind, name, leaves)}")
     return _Task(
         table,
         tyre,
@@ -177,7 +178,8 @@ def _task(
         frozenset(name.rpartition(".")[2] for name in known),
         chosen,
         {places[n]: _pair(n, pair) for n, pair in limits.items() if n in places},
-        frozenset(places[name] for name in fixed),
+        frozenset(places[name] for name in fixed if name in places),
+        magic,
     )
 
 
@@ -197,7 +199,8 @@ def _new_tyre(table: Measurements, known: Mapping[str, float], version: str) -> 
     names, places = record.names(kind), _places(kind)
     for name in known:
         if name not in places:
-            raise InvalidValue(f"start: {record.unknown_name(kind.__name__, name, tuple(places))}")
+            leaves = sorted({n for n in places if "." not in n})
+            raise InvalidValue(f"start: {record.unknown_name(kind.__name__, name, leaves)}")
     short = {name.rpartition(".")[2]: value for name, value in known.items()}
     values = frame_of(table, short)
     return record.build(kind, {names[places[n]]: v for n, v in values.items() if n in places})
@@ -212,36 +215,90 @@ def _fitted_stage(
     if not mask.any():
         return f"no rows with {stage.response} at such slip"
     part = table.where(mask)
-    before, start = leaves, _started(task, stage, part, leaves)
-    why: dict[int, str] = {}
-    solution: Solution | None = None
-    free: tuple[int, ...] = ()
+    start = _started(task, stage, part, leaves)
+    kernel = Kernel(task.kind, stage.response, tuple(_wanted(task, stage.all_coefficients)))
+    search = _Search(task, kernel, loss)
     for rows, names in _passes(task, stage, part):
-        problem = _problem(task, stage, part.where(rows))
-        wanted = _wanted(task, names)
-        why = {k: "fixed by the user" for k in wanted if k in task.fixed}
-        tries = [{}] if solution is not None or not task.fresh else [{}, *stage.tries]
-        start = solution.leaves if solution is not None else start
-        free, untold = _told(task, problem, start, [k for k in wanted if k not in why])
-        why |= untold
-        if not free:
-            continue
-        guesses = [_changed(task, start, values, free) for values in tries]
-        found = [solve(problem, guess, free, task.bounds, loss) for guess in guesses]
-        solution = min(found, key=lambda s: s.cost)
-    if solution is None:
+        tries = stage.tries if task.fresh and search.solution is None else ()
+        search.go_on(start, _problem(task, stage, kernel, part.where(rows)), names, tries)
+    if search.solution is None:
         return f"{len(part)} rows do not tell any of its coefficients"
-    missing = {k: reason for k, reason in _absent(task, stage, part).items() if k not in free}
-    return _stage_result(task, stage, part, free, solution, {**why, **missing}, before)
+    return _stage_result(task, stage, part, search, start)
+
+
+class _Search:
+    """A stage under way: what is free, what is not and why, the best so far."""
+
+    def __init__(self, task: _Task, kernel: Kernel, loss: str) -> None:
+        self._task, self._kernel, self._loss = task, kernel, loss
+        self._names = [name.rpartition(".")[2] for name in record.names(task.kind)]
+        self.free: tuple[int, ...] = ()
+        self.why: dict[int, str] = {}
+        self.solution: Solution | None = None
+
+    def go_on(
+        self,
+        start: Array,
+        problem: Problem,
+        names: Sequence[str],
+        tries: Sequence[Mapping[str, float]],
+    ) -> None:
+        """Fit these coefficients to these rows, from where the pass before ended."""
+        task = self._task
+        wanted = _wanted(task, names)
+        leaves = start if self.solution is None else self.solution.leaves
+        self.why = {k: "fixed by the user" for k in wanted if k in task.fixed}
+        self.free = self._told(problem, leaves, [k for k in wanted if k not in self.why])
+        if not self.free:
+            return
+        guesses = [_changed(task, leaves, values, self.free) for values in ({}, *tries)]
+        found = [solve(problem, g, self.free, task.bounds, self._loss) for g in guesses]
+        self.solution = min(found, key=lambda s: s.cost)
+        while (vague := self._vaguest()) is not None:
+            self.free = tuple(k for k in self.free if k != vague)
+            leaves = self.solution.leaves.copy()
+            leaves[vague] = start[vague]
+            self.solution = solve(problem, leaves, self.free, task.bounds, self._loss)
+
+    def _told(self, problem: Problem, start: Array, wanted: list[int]) -> tuple[int, ...]:
+        """The coefficients that the rows tell; `why` says why not the others."""
+        # A row more than coefficients: errors must be able to show.
+        few = wanted[max(len(problem.measured) - 1, 0) :]
+        self.why |= dict.fromkeys(few, "there are too few rows")
+        rest = [k for k in wanted if k not in self.why]
+        if not rest:
+            return ()
+        scales = np.maximum(np.abs(start[rest]), 0.1)
+        for k, other in determined(problem, start, rest, scales).items():
+            alone = "the rows do not depend on it"
+            mixed = alone if other is None else f"not told apart from {self._names[other]}"
+            self.why[k] = mixed
+        return tuple(k for k in rest if k not in self.why)
+
+    def _vaguest(self) -> int | None:
+        """The coefficient whose interval is widest beside its usual size, if it is wider."""
+        assert self.solution is not None
+        if not self._task.magic or len(self.free) < 2:
+            return None
+        sizes = np.array([usual_size(self._names[k]) for k in self.free])
+        ratio = np.nan_to_num(self.solution.half / sizes, nan=0.0)
+        worst = int(np.argmax(ratio))
+        if ratio[worst] <= 1.0:
+            return None
+        vague = self.free[worst]
+        self.why[vague] = f"known to no better than {self.solution.half[worst]:.2g} either way"
+        return vague
 
 
 def _started(task: _Task, stage: Stage, part: Measurements, leaves: Array) -> Array:
     """The leaves with what the rows say at first sight, unless the user said it."""
     start = leaves.copy()
     if task.fresh:
-        for name, value in start_of(stage.name, part, record.unflatten(task.kind, leaves)).items():
+        own = record.unflatten(task.kind, leaves)
+        without = {*_absent(task, stage, part), *task.fixed}
+        for name, value in start_of(stage.name, part, own).items():
             place = task.place(name)
-            if place is not None and name not in task.known and place not in task.fixed:
+            if place is not None and name not in task.known and place not in without:
                 start[place] = value
     return start
 
@@ -295,44 +352,22 @@ def _absent(task: _Task, stage: Stage, part: Measurements) -> dict[int, str]:
     return reasons
 
 
-def _problem(task: _Task, stage: Stage, part: Measurements) -> Problem:
+def _problem(task: _Task, stage: Stage, kernel: Kernel, part: Measurements) -> Problem:
     radius = task.radius if stage.response.startswith("M") else 1.0
     rows = rows_of(part, task.tyre, task.speed)
-    return Problem(
-        task.kind, stage.response, rows, part[stage.response], 1.0 / (part.F_z * radius)
-    )
-
-
-def _told(
-    task: _Task, problem: Problem, start: Array, wanted: list[int]
-) -> tuple[tuple[int, ...], dict[int, str]]:
-    """The coefficients that the rows tell, and why not the others."""
-    # A row more than coefficients: errors must be able to show.
-    few = {k: "there are too few rows" for k in wanted[max(len(problem.measured) - 1, 0) :]}
-    rest = [k for k in wanted if k not in few]
-    names = [name.rpartition(".")[2] for name in record.names(task.kind)]
-    scales = np.maximum(np.abs(start[rest]), 0.1)
-    untold = determined(problem, start, rest, scales) if rest else {}
-    reasons = {
-        k: "the rows do not depend on it" if other is None else f"not told apart from {names[other]}"
-        for k, other in untold.items()
-    }
-    return tuple(k for k in rest if k not in reasons), {**few, **reasons}
+    return Problem(kernel, rows, part[stage.response], 1.0 / (part.F_z * radius))
 
 
 def _stage_result(
-    task: _Task,
-    stage: Stage,
-    part: Measurements,
-    free: tuple[int, ...],
-    solution: Solution,
-    why: Mapping[int, str],
-    before: Array,
+    task: _Task, stage: Stage, part: Measurements, search: _Search, start: Array
 ) -> tuple[Array, StageFit, Residuals]:
+    solution = search.solution
+    assert solution is not None
     names = [name.rpartition(".")[2] for name in record.names(task.kind)]
+    why = {**search.why, **_absent(task, stage, part)}
     coefficients = tuple(
-        Coefficient(names[k], float(before[k]), value, value - float(half), value + float(half))
-        for k, half in zip(free, solution.half, strict=True)
+        Coefficient(names[k], float(start[k]), value, value - float(half), value + float(half))
+        for k, half in zip(search.free, solution.half, strict=True)
         for value in (float(solution.leaves[k]),)
     )
     error = solution.errors
