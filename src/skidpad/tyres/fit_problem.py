@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from ..arrays import Array
+from ..arrays import Array, Mask
 from ..identify.intervals import NORMAL_95
 from .fit_kernel import Kernel
 
@@ -23,9 +23,17 @@ _RESCALED = 2
 """How often the size of usual errors is estimated anew."""
 _DEPENDENT = 1e-4
 """Part of a coefficient's effect that others must leave it, or it cannot be told from them."""
+LEAST_NOISE = 3e-4
+"""Error over load that equations have anyway: what shows only below it is not told."""
 _NO_EFFECT = 1e-6
 """Residual by a usual change of a coefficient that counts as none."""
-_MOST_EVALUATIONS = 250
+_MOST_EVALUATIONS = 200
+_SHORT = 40
+"""Evaluations of a search that shows whether a start is good."""
+_OUTLIER = 5.0
+"""Standard deviations beyond which a row does not count in the end."""
+_MOST_OUTLIERS = 0.1
+"""Part of the rows that may be outliers; more are what the equations cannot follow."""
 _WILD = 1e3
 """Error over load of a row that the equations have no finite force for."""
 
@@ -42,6 +50,10 @@ class Problem:
     measured: Array
     weight: Array
     """What residuals are multiplied with: one over load, for moments over load times radius."""
+
+    def where(self, rows: Mask) -> Problem:
+        """Some of the rows."""
+        return Problem(self.kernel, self.rows[rows], self.measured[rows], self.weight[rows])
 
     def residual(self, leaves: Array, free: Sequence[int]) -> tuple[Array, Array]:
         """Errors (rows,) and their slopes (rows, free) over load."""
@@ -87,63 +99,109 @@ class Solution:
     """Half widths of the 95 % intervals; NaN at a bound."""
     errors: Array
     """Residuals over load."""
+    kept: Mask
+    """Rows that are no outliers."""
+
+    @property
+    def noise(self) -> float:
+        """Standard deviation of the errors that are no outliers."""
+        return float(np.sqrt(np.mean(self.errors[self.kept] ** 2)))
+
+
+Bounds = Mapping[int, tuple[float, float]]
+
+
+def best_start(
+    problem: Problem, guesses: Sequence[Array], free: tuple[int, ...], bounds: Bounds
+) -> Array:
+    """Of several guesses, where the best of short searches ended."""
+    ends: list[tuple[float, Array]] = []
+    for guess in guesses:
+        x, residual = _short(problem, guess, free, bounds)
+        leaves = guess.copy()
+        leaves[list(free)] = x
+        ends.append((_cost(residual.errors(x), "soft_l1", 0.1), leaves))
+    return min(ends, key=lambda end: end[0])[1]
+
+
+def _short(
+    problem: Problem, guess: Array, free: tuple[int, ...], bounds: Bounds
+) -> tuple[Array, _Residual]:
+    residual = _Residual(problem, guess, free)
+    x = _minimum(residual, guess[list(free)], _limits(free, bounds), "soft_l1", 0.1, _SHORT)
+    return x, residual
 
 
 def solve(
-    problem: Problem,
-    start: Array,
-    free: tuple[int, ...],
-    bounds: Mapping[int, tuple[float, float]],
-    loss: str,
+    problem: Problem, start: Array, free: tuple[int, ...], bounds: Bounds, loss: str
 ) -> Solution:
     """The best numbers from a start, with intervals.
 
     With the loss soft_l1 rows count less from 1.5 standard deviations on, which are estimated from
-    the median of all errors, so that outliers do not decide.
+    the median of all errors; in the end those beyond five do not count at all, unless they are so
+    many that they are no outliers.
     """
     residual = _Residual(problem, start, free)
-    low = np.array([bounds.get(k, (-np.inf, np.inf))[0] for k in free])
-    high = np.array([bounds.get(k, (-np.inf, np.inf))[1] for k in free])
-    x = np.clip(start[list(free)], low, high)
-    x, scale = _minimum(residual, x, (low, high), loss, 1.0), 1.0
+    limits = _limits(free, bounds)
+    x, scale = _minimum(residual, start[list(free)], limits, loss, 1.0), 1.0
     for _ in range(0 if loss == "linear" else _RESCALED):
         usual = _NORMAL_MAD * float(np.median(np.abs(residual.errors(x))))
         scale = max(_ROBUST_FROM * usual, _LEAST_SCALE)
-        x = _minimum(residual, x, (low, high), loss, scale)
+        x = _minimum(residual, x, limits, loss, scale)
+    kept = np.ones(len(problem.measured), dtype=bool)
+    if loss != "linear":
+        error = np.abs(residual.errors(x))
+        far = error > _OUTLIER * scale / _ROBUST_FROM
+        if 0 < far.sum() <= _MOST_OUTLIERS * len(far):
+            kept = ~far
+            residual = _Residual(problem.where(kept), start, free)
+            x = _minimum(residual, x, limits, loss, scale)
     leaves = start.copy()
     leaves[list(free)] = x
     error = residual.errors(x)
     half = _half_widths(error, residual.slopes(x), loss, scale)
+    low, high = _narrowed(*limits, 1e-6)
     half[(x <= low) | (x >= high)] = np.nan
-    return Solution(leaves, _cost(error, loss, scale), half, error)
+    everything = problem.residual(leaves, ())[0]
+    return Solution(leaves, _cost(error, loss, scale), half, everything, kept)
+
+
+def _limits(free: tuple[int, ...], bounds: Bounds) -> tuple[Array, Array]:
+    """Lowest and highest values of what is free."""
+    pairs = [bounds.get(k, (-np.inf, np.inf)) for k in free]
+    return np.array([low for low, _ in pairs]), np.array([high for _, high in pairs])
 
 
 def _minimum(
-    residual: _Residual, x: Array, bounds: tuple[Array, Array], loss: str, scale: float
+    residual: _Residual,
+    x: Array,
+    bounds: tuple[Array, Array],
+    loss: str,
+    scale: float,
+    most: int = _MOST_EVALUATIONS,
 ) -> Array:
     from scipy.optimize import least_squares
 
-    low, high = bounds
-    inside = np.clip(x, *_narrowed(low, high))
     result: Any = least_squares(
         residual.errors,
-        inside,
+        np.clip(x, *_narrowed(*bounds)),
         residual.slopes,
-        bounds=(low, high),
+        bounds=bounds,
         x_scale="jac",
         loss=loss,
         f_scale=scale,
-        ftol=1e-10,
-        xtol=1e-10,
+        ftol=1e-9,
+        xtol=1e-9,
         gtol=1e-12,
-        max_nfev=_MOST_EVALUATIONS,
+        max_nfev=most,
     )
     return result.x
 
 
-def _narrowed(low: Array, high: Array) -> tuple[Array, Array]:
-    """Bounds a little inside, where the search may start."""
-    room = np.where(np.isfinite(high - low), 1e-9 * (high - low), 1e-9)
+def _narrowed(low: Array, high: Array, share: float = 1e-9) -> tuple[Array, Array]:
+    """Bounds a little inside."""
+    span = high - low
+    room = share * np.where(np.isfinite(span), span, 1.0)
     return low + room, high - room
 
 
@@ -170,37 +228,43 @@ def _half_widths(error: Array, slopes: Array, loss: str, scale: float) -> Array:
     return NORMAL_95 * np.sqrt(variance * np.maximum(np.diag(inverse), 0.0)) / size
 
 
-def determined(
-    problem: Problem, leaves: Array, free: Sequence[int], scales: Array
-) -> dict[int, int | None]:
-    """Coefficients that the rows do not tell, each with the one it is mixed up with most, or None
-    if it changes nothing.
+def untold(
+    problem: Problem, leaves: Array, free: Sequence[int], sizes: Array, noise: float
+) -> dict[int, tuple[float, int | None]]:
+    """Coefficients that rows with this noise do not tell.
 
-    Slopes are looked at beside the start, where none of them vanishes by chance; earlier ones in
-    the list are kept before later ones.
+    Each with the half width of its 95 % interval and the one of those before it in the list that it
+    is mixed up with most. It is not told if that half width exceeds its size (infinite: it changes
+    nothing), or if even without noise others do the same (NaN).
     """
-    places = list(free)
-    rng = np.random.default_rng(1)
-    beside = leaves.copy()
-    beside[places] += 0.1 * scales * rng.uniform(0.5, 1.5, len(places))
-    slopes = problem.residual(beside, places)[1] * scales
+    slopes = problem.residual(leaves, free)[1]
     slopes = np.where(np.isfinite(slopes), slopes, 0.0)
-    kept: list[int] = []
-    basis: list[Array] = []
-    untold: dict[int, int | None] = {}
+    kept, basis, vague = list[int](), list[Array](), dict[int, tuple[float, int | None]]()
     for k, column in enumerate(slopes.T):
-        size = float(np.linalg.norm(column))
-        if size < _NO_EFFECT * np.sqrt(len(column)):
-            untold[places[k]] = None
-            continue
-        rest = column.copy()
+        size, rest = float(np.linalg.norm(column)), column.copy()
         for direction in (*basis, *basis):  # twice: rounding
             rest -= (direction @ rest) * direction
-        if np.linalg.norm(rest) < _DEPENDENT * size:
+        own = float(np.linalg.norm(rest))
+        half = NORMAL_95 * noise / max(own, 1e-300)
+        nothing = size * sizes[k] < _NO_EFFECT * np.sqrt(len(column))
+        same = own < _DEPENDENT * size
+        if nothing or same or half > sizes[k]:
             others = slopes[:, kept]
             overlap = np.abs(column @ others) / np.linalg.norm(others, axis=0)
-            untold[places[k]] = places[kept[int(np.argmax(overlap))]]
+            alone = nothing or not kept or float(overlap.max()) < 0.5 * size
+            most = None if alone else free[kept[int(np.argmax(overlap))]]
+            vague[free[k]] = (np.inf if nothing else np.nan if same and not alone else half, most)
             continue
         kept.append(k)
-        basis.append(rest / np.linalg.norm(rest))
-    return untold
+        basis.append(rest / own)
+    return vague
+
+
+def beside(leaves: Array, free: Sequence[int]) -> Array:
+    """Numbers a little off, where no slope vanishes by chance, as that of a shape whose amplitude
+    is 0."""
+    rng = np.random.default_rng(1)
+    moved, places = leaves.copy(), list(free)
+    scales = np.maximum(np.abs(leaves[places]), 0.1)
+    moved[places] += 0.1 * scales * rng.uniform(0.5, 1.5, len(places))
+    return moved

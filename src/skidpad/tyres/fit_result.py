@@ -40,22 +40,23 @@ class StageFit:
     fixed: Mapping[str, str]
     """Coefficients that were left as they were, and why."""
     used: int
-    """Rows that counted."""
+    """Rows at such slip with this force or moment."""
     dropped: int
-    """Rows of the table that did not."""
+    """Other rows of the table."""
+    outliers: int
+    """Of the used rows those that did not count in the end."""
     rms: float
-    """Root mean square of the error over load; of moments over load times free radius."""
+    """Root mean square of the error over load; of moments over load times free radius. Outliers
+    do not count."""
     rms_by_load: Mapping[float, float]
     """The same for each step of load in N."""
-    outliers: int
-    """Rows whose error is more than five times the usual one."""
 
     __repr__ = brief_repr
 
     def __str__(self) -> str:
         lines = [
-            f"{self.name}: {self.used} rows ({self.dropped} others), error "
-            f"{100.0 * self.rms:.3g} % of load{' times radius' * (self.response[0] == 'M')}"
+            f"{self.name}: {self.used} rows ({self.dropped} others, {self.outliers} outliers), "
+            f"error {100.0 * self.rms:.3g} % of load{' times radius' * (self.response[0] == 'M')}"
         ]
         for c in self.coefficients:
             interval = "at its bound" if np.isnan(c.low) else f"[{c.low:.5g}, {c.high:.5g}]"

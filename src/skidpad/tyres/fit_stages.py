@@ -51,7 +51,7 @@ class Stage:
     above: Mapping[str, float] = field(default_factory=_no_limits)
     """Smallest size of columns in the rows that count."""
     tries: tuple[Mapping[str, float], ...] = ()
-    """Other starts, of which the best counts."""
+    """Other starts, of which the best counts. They are tried when all their names are free."""
 
     __repr__ = brief_repr
 
@@ -93,8 +93,11 @@ _SHAPES_Z = tuple(
 )
 
 _SHAPES_MX = tuple(
-    {"QSX4": a, "QSX5": c, "QSX8": w, "QSX9": 0.4} for a, c, w in ((0.5, -1.1, 1.0), (0.5, 1.0, -1.0))
+    {"QSX4": a, "QSX5": c, "QSX8": w, "QSX9": 0.4}
+    for a, c, w in ((0.5, -1.1, 1.0), (0.5, 1.0, -1.0))
 )
+
+_SHAPES_VY = tuple({"RVY1": a, "RVY6": b} for a in (0.05, -0.05) for b in (10.0, 40.0))
 
 MAGIC_FORMULA: tuple[Stage, ...] = (
     Stage(
@@ -142,14 +145,15 @@ MAGIC_FORMULA: tuple[Stage, ...] = (
          "RVY5", "RVY6"),
         camber=("RVY3", "RBY4"),
         above={"kappa": PURE_KAPPA},
+        tries=_SHAPES_VY,
     ),
     Stage("combined M_z", "M_z", ("SSZ1", "SSZ2"), camber=("SSZ3", "SSZ4"),
           above={"kappa": PURE_KAPPA}),
     Stage(
         "M_x",
         "M_x",
-        ("QSX1", "QSX3", "QSX13", *_names("QSX", "4 5 6 8 9")),
-        camber=_names("QSX", "2 7 10 11 12 14"),
+        ("QSX1", "QSX3", "QSX13"),
+        camber=_names("QSX", "2 10 11 14 12 7 4 5 6 8 9"),
         pressure=("PPMX1",),
         tries=_SHAPES_MX,
     ),
@@ -185,7 +189,7 @@ BOUNDS: Mapping[str, tuple[float, float]] = {
     "RBX2": (0.0, 200.0),
     "RBY2": (0.0, 200.0),
     "RVY4": (0.0, 500.0),
-    "RVY5": (0.0, 10.0),
+    "RVY5": (0.0, 3.0),
     "RVY6": (0.0, 500.0),
     "QSX6": (0.1, 100.0),
     "QSX11": (0.0, 100.0),

@@ -17,7 +17,7 @@ from ..errors import InvalidValue
 from ..progress import Choice, watching
 from .fit_figure import Residuals
 from .fit_kernel import Kernel, rows_of
-from .fit_problem import LOSSES, Problem, Solution, determined, solve
+from .fit_problem import LEAST_NOISE, LOSSES, Problem, Solution, beside, best_start, solve, untold
 from .fit_result import Coefficient, Fit, StageFit, rms
 from .fit_stages import BOUNDS, MAGIC_FORMULA, Stage, usual_size
 from .fit_start import frame_of, start_of
@@ -28,8 +28,8 @@ _VERSIONS = {"5.2": 52, "6.1": 61, "6.2": 62}
 _LEAST_LOAD = 0.05
 """Part of the largest load below which rows say more about the rig than about the tyre."""
 _UPRIGHT = float(np.deg2rad(0.2))
-_OUTLIER = 5.0
-"""Median sizes of errors, times 1.48, from which a row is an outlier."""
+_MOST_REFITS = 4
+"""How often coefficients may turn out to be untold, and the rest be fitted again."""
 _RADIUS = 0.3
 """Radius in m that moments are divided by where a tyre does not say its own."""
 _SPEED = 16.7
@@ -217,10 +217,9 @@ def _fitted_stage(
     part = table.where(mask)
     start = _started(task, stage, part, leaves)
     kernel = Kernel(task.kind, stage.response, tuple(_wanted(task, stage.all_coefficients)))
-    search = _Search(task, kernel, loss)
+    search = _Search(task, loss)
     for rows, names in _passes(task, stage, part):
-        tries = stage.tries if task.fresh and search.solution is None else ()
-        search.go_on(start, _problem(task, stage, kernel, part.where(rows)), names, tries)
+        search.go_on(start, _problem(task, stage, kernel, part.where(rows)), names, stage.tries)
     if search.solution is None:
         return f"{len(part)} rows do not tell any of its coefficients"
     return _stage_result(task, stage, part, search, start)
@@ -229,9 +228,10 @@ def _fitted_stage(
 class _Search:
     """A stage under way: what is free, what is not and why, the best so far."""
 
-    def __init__(self, task: _Task, kernel: Kernel, loss: str) -> None:
-        self._task, self._kernel, self._loss = task, kernel, loss
+    def __init__(self, task: _Task, loss: str) -> None:
+        self._task, self._loss = task, loss
         self._names = [name.rpartition(".")[2] for name in record.names(task.kind)]
+        self._tried = not task.fresh
         self.free: tuple[int, ...] = ()
         self.why: dict[int, str] = {}
         self.solution: Solution | None = None
@@ -244,50 +244,57 @@ class _Search:
         tries: Sequence[Mapping[str, float]],
     ) -> None:
         """Fit these coefficients to these rows, from where the pass before ended."""
-        task = self._task
+        task, before = self._task, self.solution
         wanted = _wanted(task, names)
-        leaves = start if self.solution is None else self.solution.leaves
+        leaves = start if before is None else before.leaves
         self.why = {k: "fixed by the user" for k in wanted if k in task.fixed}
-        self.free = self._told(problem, leaves, [k for k in wanted if k not in self.why])
+        noise = 0.0 if before is None else before.noise
+        self._leave_untold(problem, beside(leaves, wanted), wanted, noise)
         if not self.free:
             return
-        guesses = [_changed(task, leaves, values, self.free) for values in ({}, *tries)]
-        found = [solve(problem, g, self.free, task.bounds, self._loss) for g in guesses]
-        self.solution = min(found, key=lambda s: s.cost)
-        while (vague := self._vaguest()) is not None:
-            self.free = tuple(k for k in self.free if k != vague)
-            leaves = self.solution.leaves.copy()
-            leaves[vague] = start[vague]
-            self.solution = solve(problem, leaves, self.free, task.bounds, self._loss)
+        if not self._tried and tries and {n for t in tries for n in t} <= set(names):
+            guesses = [_changed(task, leaves, values, self.free) for values in ({}, *tries)]
+            leaves, self._tried = best_start(problem, guesses, self.free, task.bounds), True
+        solution = solve(problem, leaves, self.free, task.bounds, self._loss)
+        for _ in range(_MOST_REFITS):
+            free = self.free
+            noise = max(solution.noise, LEAST_NOISE)
+            self._leave_untold(problem, solution.leaves, free, noise)
+            if self.free in (free, ()):
+                break
+            leaves = solution.leaves.copy()
+            left = [k for k in free if k not in self.free]
+            leaves[left] = start[left]
+            solution = solve(problem, leaves, self.free, task.bounds, self._loss)
+        self.solution = solution
 
-    def _told(self, problem: Problem, start: Array, wanted: list[int]) -> tuple[int, ...]:
-        """The coefficients that the rows tell; `why` says why not the others."""
+    def _leave_untold(
+        self, problem: Problem, leaves: Array, wanted: Sequence[int], noise: float
+    ) -> None:
+        """Keep those free that the rows tell; `why` says why not the others."""
         # A row more than coefficients: errors must be able to show.
         few = wanted[max(len(problem.measured) - 1, 0) :]
         self.why |= dict.fromkeys(few, "there are too few rows")
         rest = [k for k in wanted if k not in self.why]
-        if not rest:
-            return ()
-        scales = np.maximum(np.abs(start[rest]), 0.1)
-        for k, other in determined(problem, start, rest, scales).items():
-            alone = "the rows do not depend on it"
-            mixed = alone if other is None else f"not told apart from {self._names[other]}"
-            self.why[k] = mixed
-        return tuple(k for k in rest if k not in self.why)
+        sizes = np.array([self._size(k, leaves) for k in rest])
+        for k, (half, other) in (
+            untold(problem, leaves, rest, sizes, noise) if rest else {}
+        ).items():
+            self.why[k] = self._reason(half, other)
+        self.free = tuple(k for k in rest if k not in self.why)
 
-    def _vaguest(self) -> int | None:
-        """The coefficient whose interval is widest beside its usual size, if it is wider."""
-        assert self.solution is not None
-        if not self._task.magic or len(self.free) < 2:
-            return None
-        sizes = np.array([usual_size(self._names[k]) for k in self.free])
-        ratio = np.nan_to_num(self.solution.half / sizes, nan=0.0)
-        worst = int(np.argmax(ratio))
-        if ratio[worst] <= 1.0:
-            return None
-        vague = self.free[worst]
-        self.why[vague] = f"known to no better than {self.solution.half[worst]:.2g} either way"
-        return vague
+    def _reason(self, half: float, other: int | None) -> str:
+        if np.isinf(half):
+            return "the rows do not depend on it"
+        mixed = "" if other is None else f"not told apart from {self._names[other]}"
+        vague = "" if np.isnan(half) else f"known to no better than {half:.2g} either way"
+        return ", ".join(part for part in (vague, mixed) if part)
+
+    def _size(self, place: int, leaves: Array) -> float:
+        """A change of a coefficient that would be large."""
+        if self._task.magic:
+            return usual_size(self._names[place])
+        return 10.0 * max(abs(float(leaves[place])), 1.0)
 
 
 def _started(task: _Task, stage: Stage, part: Measurements, leaves: Array) -> Array:
@@ -317,7 +324,10 @@ def _changed(
 def _passes(
     task: _Task, stage: Stage, part: Measurements
 ) -> list[tuple[AnyArray, tuple[str, ...]]]:
-    """Rows and coefficients: upright at nominal pressure, then with camber, then all."""
+    """Rows and coefficients: upright at nominal pressure, then with camber, then all.
+
+    Only of pure slip: rows with both slips are few, and each is needed.
+    """
     upright = np.abs(part.gamma) < _UPRIGHT
     nominal = ~(np.abs(part.p - task.pressure) > BINS["p"])  # an unknown pressure is nominal
     passes: list[tuple[AnyArray, tuple[str, ...]]] = []
@@ -325,11 +335,11 @@ def _passes(
     inflated = bool((~nominal).any()) and bool(stage.pressure)
     names, everything = stage.coefficients, np.ones(len(part), dtype=bool)
     enough = 2 * len(names)
-    if leant and np.sum(upright & nominal) > enough:
+    if leant and stage.below and np.sum(upright & nominal) > enough:
         passes.append((upright & nominal, names))
     if leant:
         names = (*names, *stage.camber)
-    if inflated and np.sum(nominal) > 2 * len(names):
+    if inflated and stage.below and np.sum(nominal) > 2 * len(names):
         passes.append((nominal, names))
     if inflated:
         names = (*names, *stage.pressure)
@@ -353,9 +363,13 @@ def _absent(task: _Task, stage: Stage, part: Measurements) -> dict[int, str]:
 
 
 def _problem(task: _Task, stage: Stage, kernel: Kernel, part: Measurements) -> Problem:
-    radius = task.radius if stage.response.startswith("M") else 1.0
     rows = rows_of(part, task.tyre, task.speed)
-    return Problem(kernel, rows, part[stage.response], 1.0 / (part.F_z * radius))
+    return Problem(kernel, rows, part[stage.response], _weight(task, stage, part))
+
+
+def _weight(task: _Task, stage: Stage, part: Measurements) -> Array:
+    """One over load, for moments over load times radius, so that all loads count alike."""
+    return 1.0 / (part.F_z * (task.radius if stage.response.startswith("M") else 1.0))
 
 
 def _stage_result(
@@ -370,10 +384,9 @@ def _stage_result(
         for k, half in zip(search.free, solution.half, strict=True)
         for value in (float(solution.leaves[k]),)
     )
-    error = solution.errors
+    error, kept = solution.errors, solution.kept
     steps = levels(part.F_z, BINS["F_z"])
     at = step_of(part.F_z, steps, BINS["F_z"])
-    usual = 1.4826 * float(np.median(np.abs(error)))
     result = StageFit(
         stage.name,
         stage.response,
@@ -381,8 +394,10 @@ def _stage_result(
         {names[k]: reason for k, reason in why.items()},
         len(part),
         len(task.table) - len(part),
-        rms(error),
-        {float(load): rms(error[at == k]) for k, load in enumerate(steps)},
-        int(np.sum(np.abs(error) > _OUTLIER * max(usual, 1e-9))),
+        int(np.sum(~kept)),
+        rms(error[kept]),
+        {float(load): rms(error[kept & (at == k)]) for k, load in enumerate(steps)},
     )
-    return solution.leaves, result, Residuals(stage, part, error)
+    weight = _weight(task, stage, part)
+    shown = Residuals(stage, part, part[stage.response] * weight, error)
+    return solution.leaves, result, shown
