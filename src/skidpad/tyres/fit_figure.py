@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from ..arrays import AnyArray, Array
+from ..arrays import AnyArray, Array, Mask
 from ..brief import brief_repr
-from ..plots.layout import check, finished, headings, new_figure
-from ..plots.style import COLOURS, GREY
+from ..plots.layout import check, finished, headings, new_figure, room
+from ..plots.style import COLOURS, GREY, RED
 from .fit_stages import Stage
 from .measurement_steps import BINS, levels, numbers_of_steps, step_of
 from .measurement_table import Measurements
@@ -28,6 +28,10 @@ _MEASURED: Any = {"marker": "o", "markersize": 2.6, "linestyle": "none", "alpha"
                   "markeredgewidth": 0.0}  # fmt: skip
 
 
+_OUTLIER: Any = {"marker": "x", "markersize": 3.0, "linestyle": "none", "color": RED,
+                 "markeredgewidth": 0.8}  # fmt: skip
+
+
 class Residuals(NamedTuple):
     """Rows of a stage and the errors of the fitted tyre in them."""
 
@@ -37,6 +41,8 @@ class Residuals(NamedTuple):
     """Force over load; moment over load times free radius."""
     error: Array
     """Fitted less measured, likewise."""
+    kept: Mask
+    """Rows that are no outliers."""
 
     __repr__ = brief_repr
 
@@ -56,19 +62,19 @@ def residual_figure(
             below = figure.add_subplot(grid[2 * row + 1, column], sharex=above)
             _draw(above, below, part, loads)
             above.tick_params(labelbottom=False)
-        headings(figure, title, _keys(loads))
+        headings(figure, title, _keys(loads, not all(r.kept.all() for r in residuals)))
     return finished(figure, path)
 
 
 def _draw(above: Axes, below: Axes, part: Residuals, loads: Array) -> None:
     slip, label = _over(part)
     x = np.rad2deg(part.rows[slip]) if slip == "alpha" else part.rows[slip]
-    by = "F_z R_0" if part.stage.response.startswith("M") else "F_z"
+    by = "(F_z R_0)" if part.stage.response.startswith("M") else "F_z"
     letter, index = part.stage.response.split("_")
     above.set_title(f"{part.stage.name}: ${letter}_{index} / {by}$")
     at = step_of(part.rows.F_z, loads, BINS["F_z"])
     for k in range(-1, len(loads)):
-        rows = at == k
+        rows = (at == k) & part.kept
         colour = GREY if k < 0 else COLOURS[k]
         above.plot(x[rows], part.measured[rows], color=colour, **_MEASURED)
         below.plot(x[rows], 100.0 * part.error[rows], color=colour, **_MEASURED)
@@ -79,7 +85,11 @@ def _draw(above: Axes, below: Axes, part: Residuals, loads: Array) -> None:
     below.axhline(0.0, color="#999999", linewidth=0.6, zorder=1)
     below.set_ylabel("error [%]")
     below.set_xlabel(label)
-    most = max(1.15 * 100.0 * float(np.abs(part.error).max()), 1e-6)
+    most = max(115.0 * float(np.abs(part.error[part.kept]).max(initial=0.0)), 1e-6)
+    # Outliers would decide the scale: they stand at its end.
+    far = ~part.kept
+    below.plot(x[far], np.clip(100.0 * part.error[far], -0.94 * most, 0.94 * most), **_OUTLIER)
+    above.set_ylim(*room([part.measured[part.kept], fitted]))
     below.set_ylim(-most, most)
     below.locator_params(axis="y", nbins=3)
 
@@ -107,7 +117,7 @@ def _curves(rows: Measurements, slip: str) -> Iterator[AnyArray]:
             yield members[np.argsort(rows[slip][members], kind="stable")]
 
 
-def _keys(loads: Array) -> list[Any]:
+def _keys(loads: Array, outliers: bool) -> list[Any]:
     from matplotlib.lines import Line2D
 
     keys = [
@@ -118,4 +128,6 @@ def _keys(loads: Array) -> list[Any]:
         "measured": {"color": GREY, **_MEASURED, "markersize": 4.0},
         "fitted": {"color": GREY, "linewidth": 0.9},
     }
+    if outliers:
+        looks["outlier"] = _OUTLIER
     return [*keys, *(Line2D([], [], label=label, **look) for label, look in looks.items())]

@@ -5,15 +5,16 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
 from ..arrays import Array
-from ..brief import brief_repr, listed
+from ..brief import brief_repr
 from ..errors import InvalidValue
 from ..record import unknown_name
 from .fit_figure import Residuals, residual_figure
+from .tyre import Tyre
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -74,8 +75,8 @@ class StageFit:
 class Fit:
     """A fitted tyre and how well it follows the measurements. `print` shows it as a table."""
 
-    tyre: Any
-    """The fitted tyre: of the kind that the fit started from."""
+    tyre: Tyre
+    """The fitted tyre: that of the start with other numbers, or a new one."""
     stages: tuple[StageFit, ...]
     skipped: Mapping[str, str]
     """Stages that there were no rows for, and why."""
@@ -111,7 +112,8 @@ class Fit:
     def residual_plot(self, path: str | os.PathLike[str] | None = None) -> Figure:
         """A figure of measured and fitted forces over slip, errors below; written if there is a
         path."""
-        title = f"Tyre fit: {listed([stage.name for stage in self.stages])}"
+        rows = max(stage.used + stage.dropped for stage in self.stages)
+        title = f"{self.tyre.name} fitted to {rows} rows"
         return residual_figure(title, self.residuals, path)
 
 

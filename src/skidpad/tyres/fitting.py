@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -23,6 +23,7 @@ from .fit_stages import BOUNDS, MAGIC_FORMULA, Stage, usual_size
 from .fit_start import frame_of, start_of
 from .measurement_steps import BINS, levels, step_of
 from .measurement_table import Measurements
+from .tyre import Tyre
 
 _VERSIONS = {"5.2": 52, "6.1": 61, "6.2": 62}
 _LEAST_LOAD = 0.05
@@ -54,7 +55,7 @@ def fit(
 
     Args:
         measurements: rows of a test; see `measurements` and `Measurements`.
-        start: a tyre to begin with; or numbers that are known (`{"UNLOADED_RADIUS": 0.31,
+        start: a tyre to begin with, or its record; or numbers that are known (`{"UNLOADED_RADIUS": 0.31,
             "FNOMIN": 4000.0}`) of a Magic Formula tyre, the rest of which is read off the rows.
         version: of the Magic Formula, if `start` is no tyre: "5.2", "6.1" or "6.2".
         stages: what to fit, in order; by default those of the Magic Formula.
@@ -86,9 +87,15 @@ def fit(
             "the measurements have no rows for any stage: "
             + "; ".join(f"{name}: {why}" for name, why in skipped.items())
         )
-    tyre = record.build(task.kind, leaves)
-    whole = replace(start, record=tyre) if hasattr(start, "record") else tyre
-    return Fit(whole, tuple(s for s, _ in done), skipped, tuple(r for _, r in done))
+    tyre = _whole(task, start, leaves)
+    return Fit(tyre, tuple(s for s, _ in done), skipped, tuple(r for _, r in done))
+
+
+def _whole(task: _Task, start: Any, leaves: Array) -> Tyre:
+    """The fitted tyre: that of the start with other numbers, if it is one."""
+    if isinstance(start, Tyre):
+        return start.with_values(dict(zip(record.names(task.kind), leaves.tolist(), strict=True)))
+    return Tyre(record.build(task.kind, leaves))
 
 
 @dataclass(frozen=True)
@@ -399,5 +406,5 @@ def _stage_result(
         {float(load): rms(error[kept & (at == k)]) for k, load in enumerate(steps)},
     )
     weight = _weight(task, stage, part)
-    shown = Residuals(stage, part, part[stage.response] * weight, error)
+    shown = Residuals(stage, part, part[stage.response] * weight, error, kept)
     return solution.leaves, result, shown
