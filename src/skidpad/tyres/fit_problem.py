@@ -180,9 +180,10 @@ def _minimum(
     scale: float,
     most: int = _MOST_EVALUATIONS,
 ) -> Array:
-    from scipy.optimize import least_squares
+    from scipy.optimize import least_squares as untyped
 
-    result: Any = least_squares(
+    least_squares: Any = untyped
+    result = least_squares(
         residual.errors,
         np.clip(x, *_narrowed(*bounds)),
         residual.slopes,
