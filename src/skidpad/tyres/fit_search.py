@@ -50,7 +50,10 @@ class Search:
             free = self.free
             noise = max(solution.noise, LEAST_NOISE)
             self._leave_untold(problem, solution.leaves, free, noise)
-            if self.free in (free, ()):
+            if not self.free:
+                self.solution = None
+                return
+            if self.free == free:
                 break
             leaves = solution.leaves.copy()
             left = [k for k in free if k not in self.free]

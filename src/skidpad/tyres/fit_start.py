@@ -48,13 +48,19 @@ def frame_of(table: Measurements, known: Mapping[str, float]) -> dict[str, float
     values.setdefault("VERTICAL_STIFFNESS", stiffness)
     pressures = table.p[np.isfinite(table.p)]
     if pressures.size:
-        steps = levels(pressures, BINS["p"])
-        counts = [np.sum(np.abs(pressures - step) <= BINS["p"]) for step in steps]
-        values.setdefault("NOMPRES", float(steps[int(np.argmax(counts))]))
+        values.setdefault("NOMPRES", _commonest(pressures))
         values.setdefault("INFLPRES", values["NOMPRES"])
     speeds = table.v_x[np.isfinite(table.v_x)]
     values.setdefault("LONGVL", float(np.median(speeds)) if speeds.size else _SPEED)
     return values
+
+
+def _commonest(pressures: Array) -> float:
+    """The step of pressure with most rows; of several alike the middle one."""
+    steps = levels(pressures, BINS["p"])
+    counts = np.array([np.sum(np.abs(pressures - step) <= BINS["p"]) for step in steps])
+    most = steps[counts >= 0.95 * counts.max()]
+    return float(most[len(most) // 2])
 
 
 def _vertical(table: Measurements) -> tuple[float, float | None]:
