@@ -28,8 +28,8 @@ def block(recorded: Any, name: str) -> Measurements:
 
 
 def without_slip(table: Measurements, recorded: Any, PDY3: float) -> Measurements:
-    """In MF 5.2 MFeval takes the lateral force by longitudinal slip without camber from the aligning
-    moment, but with camber into the force: what that is apart is put back."""
+    """In MF 5.2 MFeval has the lateral force by longitudinal slip with camber in F_y and without in
+    M_z: the difference is put back."""
     inner = dict(zip(recorded["inner_columns"], recorded["rand_inner"].T, strict=True))
     trail = dict(zip(recorded["out_columns"], recorded["rand_out"].T, strict=True))["t"]
     apart = trail * inner["SVyk"] * (1.0 - 1.0 / (1.0 - PDY3 * table.gamma**2))
