@@ -6,6 +6,7 @@ import copy
 import pickle
 import threading
 import warnings
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -325,6 +326,10 @@ def test_texts_are_short() -> None:
     assert repr(quiet("suv62")) == "Tyre('suv62', Magic Formula 6.2, right)"
     assert repr(tyres.Tyre(PlainTyre())) == "Tyre(PlainTyre, right)"
     assert len(repr(quiet("reduced61"))) < 120
+    tyre = replace(quiet("reduced61"), name="x" * 1000)
+    document = replace(tyre.document or tyres.Document(()), source="x" * 1000)
+    assert len(repr(tyre)) < 300
+    assert len(repr(document)) < 300
 
 
 def test_tyres_of_other_equations_are_not_equal() -> None:

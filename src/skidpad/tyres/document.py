@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, NamedTuple
 
-from ..brief import counted
+from ..brief import counted, shortened
 from ..errors import InvalidValue
 
 __all__ = ["Document", "Entry", "Table"]
@@ -197,10 +197,8 @@ class Document:
         return _Parser(self).parts()
 
     def __repr__(self) -> str:
-        return (
-            f"Document({self.source!r}, {counted(len(self.lines), 'line')}, "
-            f"{counted(len(self.sections), 'section')})"
-        )
+        size = f"{counted(len(self.lines), 'line')}, {counted(len(self.sections), 'section')}"
+        return shortened(f"Document({self.source!r}, {size})")
 
     def __getstate__(self) -> dict[str, Any]:
         return {name: getattr(self, name) for name in ("lines", "encoding", "source")}

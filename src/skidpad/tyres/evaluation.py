@@ -30,12 +30,13 @@ from ..components.tyre.contract import (
     TyreForces,
     mounted,
 )
-from ..components.tyre.magic.formula import Everything, MagicFormulaTyre, evaluate
-from ..components.tyre.magic.radii import rolling_spin as magic_spin
+from ..components.tyre.magic import Everything, evaluate
+from ..components.tyre.magic import rolling_spin as magic_spin
 from ..errors import InvalidValue
 from ..ops import abs as absolute
 from ..ops import tan
 from ..units import rad_s
+from .keys import version_of
 
 __all__ = ["Evaluation", "Evaluator", "MagicEvaluation", "rolling_spin"]
 
@@ -98,7 +99,7 @@ _ARRAYS = (int, float, np.generic, np.ndarray, list, tuple)
 
 def rolling_spin(tyre: Any, at: Contact) -> rad_s:
     """Spin of a wheel from its slip: omega R_e = v_x + kappa |v_x|, where R_e depends on omega."""
-    if isinstance(tyre, MagicFormulaTyre):
+    if version_of(type(tyre)):
         return magic_spin(tyre, at.F_z, at.kappa, at.v_x, at.p)
     speed = at.v_x + at.kappa * absolute(at.v_x)
     omega = 0.0 * speed
@@ -130,14 +131,14 @@ def answer(name: str, tyre: Any, side: Any, values: tuple[Any, ...]) -> Any:
         tyre.radii(own),
         at.omega,
     )
-    if isinstance(tyre, MagicFormulaTyre):
+    if version_of(type(tyre)):
         return MagicEvaluation(*answers, evaluate(tyre, own))
     return Evaluation(*answers)
 
 
 def kind_of_answer(name: str, kind: type) -> type:
     """The record that a kind of tyre answers with."""
-    if name == "evaluate" and issubclass(kind, MagicFormulaTyre):
+    if name == "evaluate" and version_of(kind):
         return MagicEvaluation
     return ANSWERS[name]
 

@@ -9,14 +9,16 @@ from functools import cache
 from typing import NamedTuple, get_type_hints
 
 from .. import record
-from ..components.tyre.magic.records import Vertical52, Vertical61, Vertical62
+from ..components.tyre.magic import MagicFormula52, MagicFormula61, MagicFormula62
 from ..units import Allowed
 
 __all__ = ["ASYMMETRIC", "Key", "filling", "keys_of", "version_of"]
 
-VERSIONS: Mapping[type, str] = {Vertical52: "5.2", Vertical61: "6.1", Vertical62: "6.2"}
+VERSIONS: Mapping[type, str] = {
+    get_type_hints(kind)["vertical"]: version
+    for kind, version in ((MagicFormula52, "5.2"), (MagicFormula61, "6.1"), (MagicFormula62, "6.2"))
+}
 """Versions of the Magic Formula by the part of their records that differs in all of them."""
-
 SECTIONS: Mapping[str, str] = {
     "model": "MODEL",
     "dimension": "DIMENSION",

@@ -16,11 +16,14 @@ from .choices import (
     UsualLimits,
 )
 from .coefficients import NoTurnSlip, TurnSlip
+from .formula import Everything, evaluate
+from .radii import rolling_spin
 from .types import MagicFormula52, MagicFormula61, MagicFormula62, magic_formula_type
 
 __all__ = [
     "BookAngles",
     "Combined",
+    "Everything",
     "FrictionEllipse",
     "MagicFormula52",
     "MagicFormula61",
@@ -31,5 +34,7 @@ __all__ = [
     "TurnSlip",
     "Uncombined",
     "UsualLimits",
+    "evaluate",
     "magic_formula_type",
+    "rolling_spin",
 ]

@@ -8,12 +8,13 @@ from ....ops import abs as absolute
 from ....ops import atan, cos, maximum, sqrt, tan
 from ....units import N, Nm, m, one, rad
 from .choices import Combined, FrictionEllipse, Uncombined
-from .coefficients import Aligning52
 from .combined import Weights
 from .curves import cos_curve
-from .inputs import Inputs, Sections, Tyre
+from .inputs import Inputs
 from .lateral import PureLateral, pure_lateral
 from .longitudinal import PureLongitudinal
+from .mf52 import Aligning52
+from .sections import Sections, Tyre
 from .turn_slip import NO_SPIN, Spin, residual_decay
 
 __all__ = ["Aligning", "aligning"]
@@ -66,32 +67,34 @@ def _force_on_trail(tyre: Tyre, k: Sections, i: Inputs, f: Forces) -> N:
 
 
 def _trail(tyre: Tyre, k: Sections, i: Inputs, slip: one, steep: one, spin: Spin) -> m:
+    """Pneumatic trail of a wheel that rolls straight ahead at this slip, over LFZO."""
     z, dfz, g = k.aligning, i.dfz, i.g_z_plain
     shift = z.QHZ1 + z.QHZ2 * dfz + (z.QHZ3 + z.QHZ4 * dfz) * i.g_z
     a = i.a + i.side * shift
-    B = z.QBZ1 + dfz * (z.QBZ2 + z.QBZ3 * dfz)
-    B = B * (1.0 + z.QBZ4 * g + z.QBZ5 * absolute(g)) * steep
-    arm = tyre.dimension.UNLOADED_RADIUS * (1.0 / (k.scaling.LFZO * tyre.vertical.FNOMIN))
-    D = (z.QDZ1 + z.QDZ2 * dfz) * (1.0 - z.PPZ1 * i.dpi) * (1.0 + g * (z.QDZ3 + z.QDZ4 * g))
-    D = i.slip.F_least * D * (arm * k.scaling.LTR) * spin.zeta5
-    E = z.QEZ1 + dfz * (z.QEZ2 + z.QEZ3 * dfz)
-    E = E * (1.0 + (z.QEZ4 + z.QEZ5 * i.g_z) * (i.side * TWO_BY_PI) * atan(B * z.QCZ1 * a))
-    return D * cos_curve(_equivalent(tyre, a, slip), B, z.QCZ1, tyre.limits.curvature(E))
+    upright = z.QBZ1 + dfz * (z.QBZ2 + z.QBZ3 * dfz)
+    B = upright * (1.0 + z.QBZ4 * g + z.QBZ5 * absolute(g)) * steep
+    by_load = tyre.dimension.UNLOADED_RADIUS / (k.scaling.LFZO * tyre.vertical.FNOMIN)
+    by_camber = 1.0 + g * (z.QDZ3 + z.QDZ4 * g)
+    share = (z.QDZ1 + z.QDZ2 * dfz) * (1.0 - z.PPZ1 * i.dpi) * by_camber
+    D = i.slip.F_least * share * (by_load * k.scaling.LTR) * spin.zeta5
+    bend = (z.QEZ4 + z.QEZ5 * i.g_z) * (i.side * TWO_BY_PI) * atan(B * z.QCZ1 * a)
+    E = tyre.limits.curvature((z.QEZ1 + dfz * (z.QEZ2 + z.QEZ3 * dfz)) * (1.0 + bend))
+    return D * cos_curve(_equivalent(tyre, a, slip), B, z.QCZ1, E)
 
 
 def _residual(
     tyre: Tyre, k: Sections, i: Inputs, f: Forces, slip: one, steep: one, spin: Spin
 ) -> Nm:
+    """Torque that is left where the lateral force vanishes."""
     z, dfz, g, y = k.aligning, i.dfz, i.g_z, f.y
     a = i.a + i.side * (y.S_H + y.S_V / y.K_safe)
     B = (z.QBZ9 * steep + z.QBZ10 * (y.B * y.C)) * spin.zeta6
-    lean = (z.QDZ8 + z.QDZ9 * dfz) * (1.0 + z.PPZ2 * i.dpi) + (z.QDZ10 + z.QDZ11 * dfz) * absolute(
-        g
-    )
-    D = (z.QDZ6 + z.QDZ7 * dfz) * k.scaling.LRES * spin.zeta2
-    D = D + lean * g * k.scaling.LKZC * spin.zeta0
-    D = i.slip.F_least * D * (tyre.dimension.UNLOADED_RADIUS * k.scaling.LMUY * i.mu)
-    D = D * (i.slip.direction * cos(i.a)) + spin.D_r
+    lean = (z.QDZ8 + z.QDZ9 * dfz) * (1.0 + z.PPZ2 * i.dpi)
+    lean = lean + (z.QDZ10 + z.QDZ11 * dfz) * absolute(g)
+    share = (z.QDZ6 + z.QDZ7 * dfz) * k.scaling.LRES * spin.zeta2
+    share = share + lean * g * k.scaling.LKZC * spin.zeta0
+    most = i.slip.F_least * share * (tyre.dimension.UNLOADED_RADIUS * k.scaling.LMUY * i.mu)
+    D = most * (i.slip.direction * cos(i.a)) + spin.D_r
     return D * residual_decay(tyre, spin, f.weights.G_y, B * _equivalent(tyre, a, slip))
 
 

@@ -1,33 +1,28 @@
-"""Coefficients of the Magic Formula as records: what a fit finds.
+"""Coefficients of the Magic Formula 6 as records: what a fit finds.
 
 Names, meaning and sections are those of tyre property files; all are for radians and SI units.
-`load` is its change over nominal load, `pressure` likewise.
+`Load` is its change over nominal load, `pressure` likewise.
 """
 
 from __future__ import annotations
 
 from typing import NamedTuple
 
-from ....units import kg, one
+from ....units import one
 
 __all__ = [
     "Aligning",
-    "Aligning52",
     "Lateral",
-    "Lateral52",
     "Longitudinal",
-    "Longitudinal52",
     "NoTurnSlip",
     "Overturning",
-    "Overturning52",
     "Rolling",
-    "Rolling52",
     "TurnSlip",
 ]
 
 
 class Longitudinal(NamedTuple):
-    """F_x: pure (P) and with slip angle (R), MF 6."""
+    """F_x: pure (P) and with slip angle (R)."""
 
     PCX1: one = 0.0
     """Shape factor C of F_x."""
@@ -83,61 +78,8 @@ class Longitudinal(NamedTuple):
     """Shift of the decay."""
 
 
-class Longitudinal52(NamedTuple):
-    """F_x: pure (P) and with slip angle (R), MF 5.2."""
-
-    PCX1: one = 0.0
-    """Shape factor C of F_x."""
-    PDX1: one = 0.0
-    """Friction of F_x at nominal load."""
-    PDX2: one = 0.0
-    """Change of friction with load."""
-    PDX3: one = 0.0
-    """Change of friction with the square of camber."""
-    PEX1: one = 0.0
-    """Curvature E of F_x at nominal load."""
-    PEX2: one = 0.0
-    """Change of curvature with load."""
-    PEX3: one = 0.0
-    """Change of curvature with the square of the load."""
-    PEX4: one = 0.0
-    """Difference of curvature between driving and braking."""
-    PKX1: one = 0.0
-    """Slip stiffness over load at nominal load."""
-    PKX2: one = 0.0
-    """Change of slip stiffness with load."""
-    PKX3: one = 0.0
-    """Exponent of slip stiffness over load."""
-    PHX1: one = 0.0
-    """Horizontal shift at nominal load."""
-    PHX2: one = 0.0
-    """Change of the horizontal shift with load."""
-    PVX1: one = 0.0
-    """Vertical shift over load at nominal load."""
-    PVX2: one = 0.0
-    """Change of the vertical shift with load."""
-    RBX1: one = 0.0
-    """Slope of the decay of F_x with slip angle."""
-    RBX2: one = 0.0
-    """Change of that slope with longitudinal slip."""
-    RCX1: one = 0.0
-    """Shape of the decay of F_x with slip angle."""
-    REX1: one = 0.0
-    """Curvature of the decay at nominal load."""
-    REX2: one = 0.0
-    """Change of that curvature with load."""
-    RHX1: one = 0.0
-    """Shift of the decay."""
-    PTX1: one = 0.0
-    """Relaxation length of F_x over radius and load at nominal load."""
-    PTX2: one = 0.0
-    """Change of the relaxation length with load."""
-    PTX3: one = 0.0
-    """Exponent of the relaxation length over load."""
-
-
 class Overturning(NamedTuple):
-    """M_x, MF 6."""
+    """M_x."""
 
     QSX1: one = 0.0
     """Vertical shift of the overturning moment."""
@@ -171,19 +113,8 @@ class Overturning(NamedTuple):
     """Change of the camber part with pressure."""
 
 
-class Overturning52(NamedTuple):
-    """M_x, MF 5.2."""
-
-    QSX1: one = 0.0
-    """Vertical shift of the overturning moment."""
-    QSX2: one = 0.0
-    """Change with camber."""
-    QSX3: one = 0.0
-    """Change with lateral force."""
-
-
 class Lateral(NamedTuple):
-    """F_y: pure (P) and with longitudinal slip (R), MF 6."""
+    """F_y: pure (P) and with longitudinal slip (R)."""
 
     PCY1: one = 0.0
     """Shape factor C of F_y."""
@@ -271,81 +202,8 @@ class Lateral(NamedTuple):
     """Slope of that force over longitudinal slip."""
 
 
-class Lateral52(NamedTuple):
-    """F_y: pure (P) and with longitudinal slip (R), MF 5.2."""
-
-    PCY1: one = 0.0
-    """Shape factor C of F_y."""
-    PDY1: one = 0.0
-    """Friction of F_y at nominal load."""
-    PDY2: one = 0.0
-    """Change of friction with load."""
-    PDY3: one = 0.0
-    """Change of friction with the square of camber."""
-    PEY1: one = 0.0
-    """Curvature E of F_y at nominal load."""
-    PEY2: one = 0.0
-    """Change of curvature with load."""
-    PEY3: one = 0.0
-    """Difference of curvature between the sides."""
-    PEY4: one = 0.0
-    """Change of that difference with camber."""
-    PKY1: one = 0.0
-    """Greatest cornering stiffness over nominal load."""
-    PKY2: one = 1.0
-    """Load of the greatest cornering stiffness over nominal load."""
-    PKY3: one = 0.0
-    """Change of cornering stiffness with camber."""
-    PHY1: one = 0.0
-    """Horizontal shift at nominal load."""
-    PHY2: one = 0.0
-    """Change of the horizontal shift with load."""
-    PHY3: one = 0.0
-    """Change of the horizontal shift with camber."""
-    PVY1: one = 0.0
-    """Vertical shift over load at nominal load."""
-    PVY2: one = 0.0
-    """Change of the vertical shift with load."""
-    PVY3: one = 0.0
-    """Change of the vertical shift with camber."""
-    PVY4: one = 0.0
-    """Change of the vertical shift with camber and load."""
-    RBY1: one = 0.0
-    """Slope of the decay of F_y with longitudinal slip."""
-    RBY2: one = 0.0
-    """Change of that slope with slip angle."""
-    RBY3: one = 0.0
-    """Shift of slip angle in that change."""
-    RCY1: one = 0.0
-    """Shape of the decay of F_y with longitudinal slip."""
-    REY1: one = 0.0
-    """Curvature of the decay at nominal load."""
-    REY2: one = 0.0
-    """Change of that curvature with load."""
-    RHY1: one = 0.0
-    """Shift of the decay at nominal load."""
-    RHY2: one = 0.0
-    """Change of that shift with load."""
-    RVY1: one = 0.0
-    """Force by longitudinal slip over peak force at nominal load."""
-    RVY2: one = 0.0
-    """Change of that force with load."""
-    RVY3: one = 0.0
-    """Change of that force with camber."""
-    RVY4: one = 0.0
-    """Change of that force with slip angle."""
-    RVY5: one = 0.0
-    """Shape of that force over longitudinal slip."""
-    RVY6: one = 0.0
-    """Slope of that force over longitudinal slip."""
-    PTY1: one = 0.0
-    """Greatest relaxation length of F_y over radius."""
-    PTY2: one = 1.0
-    """Load of the greatest relaxation length over nominal load."""
-
-
 class Rolling(NamedTuple):
-    """M_y, MF 6."""
+    """M_y."""
 
     QSY1: one = 0.0
     """Rolling resistance over load."""
@@ -365,21 +223,8 @@ class Rolling(NamedTuple):
     """Power of the pressure."""
 
 
-class Rolling52(NamedTuple):
-    """M_y, MF 5.2."""
-
-    QSY1: one = 0.0
-    """Rolling resistance over load."""
-    QSY2: one = 0.0
-    """Change with longitudinal force."""
-    QSY3: one = 0.0
-    """Change with speed."""
-    QSY4: one = 0.0
-    """Change with the fourth power of speed."""
-
-
 class Aligning(NamedTuple):
-    """M_z: trail, residual torque and arm of F_x, MF 6."""
+    """M_z: trail, residual torque and arm of F_x."""
 
     QBZ1: one = 0.0
     """Slope B of the trail at nominal load."""
@@ -449,75 +294,8 @@ class Aligning(NamedTuple):
     """Change of the arm with camber and load."""
 
 
-class Aligning52(NamedTuple):
-    """M_z: trail, residual torque and arm of F_x, MF 5.2."""
-
-    QBZ1: one = 0.0
-    """Slope B of the trail at nominal load."""
-    QBZ2: one = 0.0
-    """Change of the slope with load."""
-    QBZ3: one = 0.0
-    """Change of the slope with the square of the load."""
-    QBZ4: one = 0.0
-    """Change of the slope with camber."""
-    QBZ5: one = 0.0
-    """Change of the slope with the absolute value of camber."""
-    QBZ9: one = 0.0
-    """Slope of the residual torque."""
-    QBZ10: one = 0.0
-    """Slope of the residual torque in proportion to that of F_y."""
-    QCZ1: one = 0.0
-    """Shape C of the trail."""
-    QDZ1: one = 0.0
-    """Peak of the trail over radius at nominal load."""
-    QDZ2: one = 0.0
-    """Change of the peak with load."""
-    QDZ3: one = 0.0
-    """Change of the peak with camber."""
-    QDZ4: one = 0.0
-    """Change of the peak with the square of camber."""
-    QDZ6: one = 0.0
-    """Peak of the residual torque over load and radius at nominal load."""
-    QDZ7: one = 0.0
-    """Change of that peak with load."""
-    QDZ8: one = 0.0
-    """Change of that peak with camber."""
-    QDZ9: one = 0.0
-    """Change of that peak with camber and load."""
-    QEZ1: one = 0.0
-    """Curvature E of the trail at nominal load."""
-    QEZ2: one = 0.0
-    """Change of the curvature with load."""
-    QEZ3: one = 0.0
-    """Change of the curvature with the square of the load."""
-    QEZ4: one = 0.0
-    """Difference of curvature between the sides."""
-    QEZ5: one = 0.0
-    """Change of that difference with camber."""
-    QHZ1: one = 0.0
-    """Shift of the trail at nominal load."""
-    QHZ2: one = 0.0
-    """Change of the shift with load."""
-    QHZ3: one = 0.0
-    """Change of the shift with camber."""
-    QHZ4: one = 0.0
-    """Change of the shift with camber and load."""
-    SSZ1: one = 0.0
-    """Arm of F_x over radius."""
-    SSZ2: one = 0.0
-    """Change of the arm with lateral force."""
-    SSZ3: one = 0.0
-    """Change of the arm with camber."""
-    SSZ4: one = 0.0
-    """Change of the arm with camber and load."""
-    QTZ1: one = 0.0
-    """Gyroscopic moment; not used by these equations."""
-    MBELT: kg = 0.0
-    """Mass of the belt; not used by these equations."""
-
-
 class TurnSlip(NamedTuple):
-    """Spin: what turning and camber do to a rolling wheel, MF 6."""
+    """Spin: what turning and camber do to a rolling wheel."""
 
     PDXP1: one = 0.0
     """Decay of F_x with spin."""

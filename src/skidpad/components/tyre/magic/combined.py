@@ -8,9 +8,10 @@ from ....ops import atan, sin, sqrt
 from ....units import N, one
 from .choices import Combined, FrictionEllipse, Uncombined
 from .curves import cos_atan, cos_curve, without_zero
-from .inputs import Inputs, Sections, Tyre
+from .inputs import Inputs
 from .lateral import PureLateral
 from .longitudinal import PureLongitudinal
+from .sections import Sections, Tyre
 
 __all__ = ["Weights", "weights"]
 
@@ -41,12 +42,12 @@ def _combined(tyre: Tyre, k: Sections, i: Inputs, y: PureLateral) -> Weights:
     a, kappa, way, cut = i.a, i.slip.kappa, i.slip.direction, tyre.limits.curvature
     g2 = i.g_star * i.g_star
     rx, ry, scale = k.longitudinal, k.lateral, k.scaling
-    B = (rx.RBX1 + rx.RBX3 * g2) * cos_atan(rx.RBX2 * kappa) * scale.LXAL
-    G_x = _weight(a, i.side * rx.RHX1, B, rx.RCX1, cut(rx.REX1 + rx.REX2 * i.dfz))
+    B_x = (rx.RBX1 + rx.RBX3 * g2) * cos_atan(rx.RBX2 * kappa) * scale.LXAL
+    G_x = _weight(a, i.side * rx.RHX1, B_x, rx.RCX1, cut(rx.REX1 + rx.REX2 * i.dfz))
     bend = cos_atan(ry.RBY2 * (a - i.side * ry.RBY3))
-    B = (ry.RBY1 + ry.RBY4 * g2) * bend * scale.LYKA
+    B_y = (ry.RBY1 + ry.RBY4 * g2) * bend * scale.LYKA
     shift = (ry.RHY1 + ry.RHY2 * i.dfz) * way
-    G_y = _weight(kappa, shift, B, ry.RCY1, cut(ry.REY1 + ry.REY2 * i.dfz))
+    G_y = _weight(kappa, shift, B_y, ry.RCY1, cut(ry.REY1 + ry.REY2 * i.dfz))
     most = y.D * (ry.RVY1 + ry.RVY2 * i.dfz + ry.RVY3 * i.g_star) * cos_atan(ry.RVY4 * a)
     pull = sin(ry.RVY5 * atan(ry.RVY6 * kappa)) * scale.LVYKA * (way * i.slip.awake)
     return Weights(G_x, G_y, most * pull)

@@ -10,11 +10,12 @@ from ....units import N, N_m, N_rad, Nm, Pa, m, one, per_m, rad
 from ..contract import Contact, Peaks, Radii, Relaxation, SlipStiffness, TyreForces
 from .aligning import Forces, aligning
 from .combined import Weights, weights
-from .inputs import Inputs, Sections, Tyre, inputs, sections
+from .inputs import Inputs, inputs
 from .lateral import PureLateral, pure_lateral
 from .longitudinal import PureLongitudinal, pure_longitudinal
 from .moments import overturning, rolling_resistance
 from .radii import contact_patch, radii
+from .sections import Sections, Tyre, sections
 from .slopes import cornering_stiffness, lateral_friction, longitudinal_friction, slip_stiffness
 from .stiffness import relaxed
 from .turn_slip import Spin, spin

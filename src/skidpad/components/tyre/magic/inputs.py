@@ -2,77 +2,18 @@
 
 from __future__ import annotations
 
-from functools import cache
 from typing import Any, NamedTuple
 
 from ....ops import abs as absolute
 from ....ops import cos, maximum, sin, tan, where
 from ....units import Pa, one, rad
 from ..contract import Contact
-from . import coefficients as c
-from . import records as r
+from . import mf52
 from .choices import BookAngles, Slip
 from .curves import EPS
+from .sections import Tyre
 
-__all__ = [
-    "Inputs",
-    "Sections",
-    "Tyre",
-    "inputs",
-    "pressure_change",
-    "sections",
-    "vertical_of",
-]
-
-Tyre = Any
-"""A record of one of the classes of `magic_formula_type`."""
-
-_OF_MF6: dict[type, type] = {
-    c.Longitudinal52: c.Longitudinal,
-    c.Lateral52: c.Lateral,
-    c.Aligning52: c.Aligning,
-    c.Overturning52: c.Overturning,
-    c.Rolling52: c.Rolling,
-    r.Scaling52: r.Scaling,
-    r.Vertical52: r.Vertical61,
-}
-
-
-class Sections(NamedTuple):
-    """Sections of a tyre with the keys of MF 6.1.
-
-    What MF 5.2 has not is at the default, which switches the term off: the equations are the same.
-    """
-
-    scaling: r.Scaling
-    longitudinal: c.Longitudinal
-    overturning: c.Overturning
-    lateral: c.Lateral
-    rolling: c.Rolling
-    aligning: c.Aligning
-    vertical: r.Vertical61
-
-
-def sections(tyre: Tyre) -> Sections:
-    """The sections of a tyre of any version."""
-    return Sections(*(_widened(getattr(tyre, name)) for name in Sections._fields))
-
-
-def vertical_of(tyre: Tyre) -> r.Vertical61:
-    """The section `vertical` of a tyre of any version with at least the keys of MF 6.1."""
-    return _widened(tyre.vertical)
-
-
-def _widened(section: Any) -> Any:
-    kind = _OF_MF6.get(type(section))
-    if kind is None:
-        return section
-    return kind(**{key: getattr(section, key) for key in _shared(type(section), kind)})
-
-
-@cache
-def _shared(narrow: Any, wide: Any) -> tuple[str, ...]:
-    return tuple(key for key in narrow._fields if key in wide._fields)
+__all__ = ["Inputs", "inputs", "pressure_change"]
 
 
 class Inputs(NamedTuple):
@@ -140,7 +81,7 @@ def _angles(kind: Any, s: Slip) -> tuple[rad, rad, one]:
 
 
 def _camber_factors(scaling: Any) -> tuple[one, one, one]:
-    if isinstance(scaling, r.Scaling52):
+    if isinstance(scaling, mf52.Scaling52):
         return scaling.LGAX, scaling.LGAY, scaling.LGAZ
     return 1.0, 1.0, 1.0
 
@@ -150,7 +91,7 @@ def pressure_change(tyre: Tyre, p: Pa) -> one:
 
     A pressure of 0 stands for that of the tyre.
     """
-    if isinstance(tyre.operating, r.Operating52):
+    if isinstance(tyre.operating, mf52.Operating52):
         return 0.0
     own = where(p > 0.0, p, tyre.operating.INFLPRES)
     return tyre.limits.pressure(own, tyre.ranges) * (1.0 / tyre.operating.NOMPRES) - 1.0

@@ -5,9 +5,10 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 from ....units import N, N_rad, one, rad
-from .coefficients import Lateral52
 from .curves import sign1, sin_curve, without_zero
-from .inputs import Inputs, Sections, Tyre
+from .inputs import Inputs
+from .mf52 import Lateral52
+from .sections import Sections, Tyre
 from .slopes import camber_stiffness, cornering_stiffness, lateral_friction
 from .turn_slip import Spin
 
@@ -48,9 +49,8 @@ def pure_lateral(tyre: Tyre, k: Sections, i: Inputs, g: one, spin: Spin) -> Pure
     C = y.PCY1 * scale.LCY
     B = K / without_zero(C * D)
     a = i.a + i.side * S_H
-    E = y.PEY1 + y.PEY2 * dfz
-    E = E * (1.0 + y.PEY5 * (g * g) - (y.PEY3 + y.PEY4 * g) * (i.side * sign1(a)))
-    E = tyre.limits.curvature(E * scale.LEY)
+    bend = 1.0 + y.PEY5 * (g * g) - (y.PEY3 + y.PEY4 * g) * (i.side * sign1(a))
+    E = tyre.limits.curvature((y.PEY1 + y.PEY2 * dfz) * bend * scale.LEY)
     F = sin_curve(a, B, C, D, E) + i.side * S_V
     return PureLateral(F, K, K_safe, B, C, D, mu, S_H, S_V)
 

@@ -8,8 +8,8 @@ from ....ops import abs as absolute
 from ....ops import clip, maximum, minimum, sqrt, tan, where
 from ....units import N, N_m, m, one, rad, rad_s
 from .curves import power, reciprocal
-from .inputs import Tyre, vertical_of
 from .records import Vertical62
+from .sections import Tyre, vertical_of
 
 __all__ = ["Deflected", "load_at", "loaded_radius"]
 

@@ -7,7 +7,8 @@ from typing import NamedTuple
 from ....ops import sign
 from ....units import N, one
 from .curves import sin_curve, without_zero
-from .inputs import Inputs, Sections, Tyre
+from .inputs import Inputs
+from .sections import Sections, Tyre
 from .slopes import longitudinal_friction, slip_stiffness
 from .turn_slip import Spin
 
@@ -41,6 +42,6 @@ def pure_longitudinal(tyre: Tyre, k: Sections, i: Inputs, spin: Spin) -> PureLon
     S_H = (x.PHX1 + x.PHX2 * dfz) * scale.LHX * way
     S_V = F_z * (x.PVX1 + x.PVX2 * dfz) * (scale.LVX * grip) * spin.zeta1 * way
     kappa = s.kappa + S_H
-    E = (x.PEX1 + dfz * (x.PEX2 + x.PEX3 * dfz)) * (1.0 - x.PEX4 * s.direction * sign(kappa))
-    E = tyre.limits.curvature(E * scale.LEX)
+    bend = (1.0 - x.PEX4 * s.direction * sign(kappa)) * scale.LEX
+    E = tyre.limits.curvature((x.PEX1 + dfz * (x.PEX2 + x.PEX3 * dfz)) * bend)
     return PureLongitudinal(sin_curve(kappa, B, C, D, E) + S_V, K, D, mu, S_H, S_V)

@@ -8,9 +8,10 @@ from __future__ import annotations
 from ....ops import abs as absolute
 from ....ops import atan, cos, maximum, minimum, sin
 from ....units import N, Nm, m_s, one
-from .coefficients import Rolling52
 from .curves import power
-from .inputs import Inputs, Sections, Tyre
+from .inputs import Inputs
+from .mf52 import Rolling52
+from .sections import Sections, Tyre
 
 __all__ = ["overturning", "rolling_resistance"]
 

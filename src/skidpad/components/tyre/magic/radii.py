@@ -8,9 +8,10 @@ from ....ops import abs as absolute
 from ....ops import atan, equal, log, logical_and, maximum, minimum, pow, sqrt, where
 from ....units import N, N_m, Pa, m, m_s, one, rad_s
 from ..contract import Radii
-from .inputs import Inputs, Tyre, pressure_change, vertical_of
+from .inputs import Inputs, pressure_change
 from .loaded_radius import Deflected, loaded_radius
-from .records import Vertical52
+from .mf52 import Vertical52
+from .sections import Tyre, vertical_of
 
 __all__ = ["Patch", "contact_patch", "effective_radius", "free_radius", "radii", "rolling_spin"]
 
@@ -33,9 +34,15 @@ def vertical_stiffness(tyre: Tyre, dpi: one) -> N_m:
 
 def free_radius(tyre: Tyre, omega: rad_s) -> m:
     """Radius of the tyre without load: it grows with spin."""
-    v, R = vertical_of(tyre), tyre.dimension.UNLOADED_RADIUS
-    rim = omega * (R / tyre.model.LONGVL)
-    return R * (v.Q_RE0 + v.Q_V1 * (rim * rim))
+    at_rest = tyre.dimension.UNLOADED_RADIUS * vertical_of(tyre).Q_RE0
+    return at_rest + _growth(tyre) * (omega * omega)
+
+
+def _growth(tyre: Tyre) -> Any:
+    """Growth of the free radius over the square of the spin."""
+    R = tyre.dimension.UNLOADED_RADIUS
+    by_spin = R / tyre.model.LONGVL
+    return R * vertical_of(tyre).Q_V1 * (by_spin * by_spin)
 
 
 def _sinking(tyre: Tyre, F_z: N, dpi: one) -> m:
@@ -59,8 +66,7 @@ def rolling_spin(tyre: Tyre, F_z: N, kappa: one, v_x: m_s, p: Pa = 0.0) -> rad_s
     dpi = pressure_change(tyre, p)
     v = v_x + kappa * absolute(v_x)
     at_rest = effective_radius(tyre, maximum(F_z, 0.0), 0.0, dpi)
-    growth = free_radius(tyre, 1.0) - free_radius(tyre, 0.0)
-    omega = v / at_rest
+    growth, omega = _growth(tyre), v / at_rest
     for _ in range(NEWTON_STEPS):
         grown = growth * (omega * omega)
         omega = omega - (omega * (at_rest + grown) - v) / (at_rest + 3.0 * grown)

@@ -14,15 +14,10 @@ __all__ = [
     "ContactPatch",
     "Dimension",
     "Model",
-    "NoContactPatch",
-    "NoStructural",
     "Operating",
-    "Operating52",
     "Ranges",
     "Scaling",
-    "Scaling52",
     "Structural",
-    "Vertical52",
     "Vertical61",
     "Vertical62",
 ]
@@ -61,40 +56,6 @@ class Operating(NamedTuple):
     """Inflation pressure of the tyre where nobody says otherwise."""
     NOMPRES: Annotated[Pa, positive] = 220000.0
     """Pressure at which the tyre was measured, p_0."""
-
-
-class Operating52(NamedTuple):
-    """Inflation pressure, of which MF 5.2 makes no use."""
-
-    INFLPRES: Pa = 0.0
-    """Inflation pressure; the equations of 5.2 do not depend on it."""
-    NOMPRES: Pa = 0.0
-    """Nominal pressure; the equations of 5.2 do not depend on it."""
-
-
-class Vertical52(NamedTuple):
-    """Load, deflection and rolling radius, MF 5.2."""
-
-    FNOMIN: Annotated[N, positive]
-    """Nominal load, F_z0."""
-    VERTICAL_STIFFNESS: Annotated[N_m, positive]
-    """Stiffness at nominal load and pressure, C_z0."""
-    VERTICAL_DAMPING: N_s_m = 0.0
-    """Damping of the deflection."""
-    BREFF: one = 0.0
-    """Stiffness factor of the rolling radius over load at small load."""
-    DREFF: one = 0.0
-    """Peak of the rolling radius over load."""
-    FREFF: one = 0.0
-    """Slope of the rolling radius over load at high load."""
-    Q_A1: one = 0.0
-    """Half length of the contact patch, part with the root of the load."""
-    Q_A2: one = 0.0
-    """Half length of the contact patch, part in proportion to the load."""
-    BOTTOM_OFFST: m = 0.0
-    """Height over the rim at which the tyre bottoms."""
-    BOTTOM_STIFF: N_m = 0.0
-    """Stiffness of the bottomed tyre; not used by these equations."""
 
 
 class Vertical61(NamedTuple):
@@ -218,10 +179,6 @@ class Structural(NamedTuple):
     """Change of the yaw stiffness with pressure; not used by these equations."""
 
 
-class NoStructural(NamedTuple):
-    """MF 5.2 has relaxation lengths among its coefficients instead."""
-
-
 class ContactPatch(NamedTuple):
     """Size of the contact patch."""
 
@@ -233,10 +190,6 @@ class ContactPatch(NamedTuple):
     """Half width of the contact patch, part with the cube root of the deflection."""
     Q_RB2: one = 0.0
     """Half width of the contact patch, part in proportion to the deflection."""
-
-
-class NoContactPatch(NamedTuple):
-    """MF 5.2 has its contact patch among the vertical coefficients instead."""
 
 
 class Ranges(NamedTuple):
@@ -265,7 +218,7 @@ class Ranges(NamedTuple):
 
 
 class Scaling(NamedTuple):
-    """Factors that change a tyre without a new fit, MF 6."""
+    """Factors that change a tyre without a new fit."""
 
     LFZO: Annotated[one, positive] = 1.0
     """Factor of the nominal load."""
@@ -317,68 +270,3 @@ class Scaling(NamedTuple):
     """Factor of the rolling resistance moment."""
     LMP: one = 1.0
     """Factor of the parking torque."""
-
-
-class Scaling52(NamedTuple):
-    """Factors that change a tyre without a new fit, MF 5.2."""
-
-    LFZO: Annotated[one, positive] = 1.0
-    """Factor of the nominal load."""
-    LCX: one = 1.0
-    """Factor of the shape of F_x."""
-    LMUX: one = 1.0
-    """Factor of the peak friction of F_x."""
-    LEX: one = 1.0
-    """Factor of the curvature of F_x."""
-    LKX: one = 1.0
-    """Factor of the slip stiffness."""
-    LHX: one = 1.0
-    """Factor of the horizontal shift of F_x."""
-    LVX: one = 1.0
-    """Factor of the vertical shift of F_x."""
-    LGAX: one = 1.0
-    """Factor of the camber in F_x."""
-    LCY: one = 1.0
-    """Factor of the shape of F_y."""
-    LMUY: Annotated[one, positive] = 1.0
-    """Factor of the peak friction of F_y."""
-    LEY: one = 1.0
-    """Factor of the curvature of F_y."""
-    LKY: one = 1.0
-    """Factor of the cornering stiffness."""
-    LKYC: one = 1.0
-    """Factor of the camber stiffness."""
-    LHY: one = 1.0
-    """Factor of the horizontal shift of F_y."""
-    LVY: one = 1.0
-    """Factor of the vertical shift of F_y."""
-    LGAY: one = 1.0
-    """Factor of the camber in F_y."""
-    LTR: one = 1.0
-    """Factor of the pneumatic trail."""
-    LRES: one = 1.0
-    """Factor of the residual torque."""
-    LGAZ: one = 1.0
-    """Factor of the camber in M_z."""
-    LXAL: one = 1.0
-    """Factor of the influence of slip angle on F_x."""
-    LYKA: one = 1.0
-    """Factor of the influence of longitudinal slip on F_y."""
-    LVYKA: one = 1.0
-    """Factor of the F_y by longitudinal slip."""
-    LS: one = 1.0
-    """Factor of the moment arm of F_x."""
-    LSGKP: one = 1.0
-    """Factor of the relaxation length of F_x."""
-    LSGAL: one = 1.0
-    """Factor of the relaxation length of F_y."""
-    LGYR: one = 1.0
-    """Factor of the gyroscopic moment; not used by these equations."""
-    LMX: one = 1.0
-    """Factor of the overturning moment."""
-    LVMX: one = 1.0
-    """Factor of the vertical shift of the overturning moment."""
-    LMY: one = 1.0
-    """Factor of the rolling resistance moment."""
-    LCZ: one = 1.0
-    """Factor of the vertical stiffness; not used by these equations."""

@@ -5,7 +5,8 @@ from __future__ import annotations
 from ....ops import abs as absolute
 from ....ops import atan, exp, sin
 from ....units import N, N_rad, one
-from .inputs import Inputs, Sections
+from .inputs import Inputs
+from .sections import Sections
 
 __all__ = [
     "camber_stiffness",

@@ -7,8 +7,9 @@ from typing import NamedTuple
 from ....ops import abs as absolute
 from ....ops import atan, exp, sin
 from ....units import N, N_m, N_rad, m
-from .inputs import Inputs, Tyre
+from .inputs import Inputs
 from .records import Structural
+from .sections import Tyre
 
 __all__ = ["Relaxed", "relaxed"]
 

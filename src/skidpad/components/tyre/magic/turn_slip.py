@@ -14,7 +14,8 @@ from ....units import Nm, one, per_m, rad, rad_s
 from .choices import Slip
 from .coefficients import TurnSlip
 from .curves import cos_atan, reciprocal, sin_curve
-from .inputs import Inputs, Sections, Tyre
+from .inputs import Inputs
+from .sections import Sections, Tyre
 from .slopes import camber_stiffness, cornering_stiffness, lateral_friction
 
 __all__ = ["NO_SPIN", "Spin", "residual_decay", "spin"]

@@ -8,6 +8,7 @@ from typing import Any
 
 from ....errors import InvalidValue
 from . import coefficients as c
+from . import mf52
 from . import records as r
 from .choices import (
     BookAngles,
@@ -40,16 +41,16 @@ _MF6: dict[str, type] = {
 _SECTIONS: dict[int, dict[str, type]] = {
     52: {
         **_MF6,
-        "operating": r.Operating52,
-        "vertical": r.Vertical52,
-        "structural": r.NoStructural,
-        "contact_patch": r.NoContactPatch,
-        "scaling": r.Scaling52,
-        "longitudinal": c.Longitudinal52,
-        "overturning": c.Overturning52,
-        "lateral": c.Lateral52,
-        "rolling": c.Rolling52,
-        "aligning": c.Aligning52,
+        "operating": mf52.Operating52,
+        "vertical": mf52.Vertical52,
+        "structural": mf52.NoStructural,
+        "contact_patch": mf52.NoContactPatch,
+        "scaling": mf52.Scaling52,
+        "longitudinal": mf52.Longitudinal52,
+        "overturning": mf52.Overturning52,
+        "lateral": mf52.Lateral52,
+        "rolling": mf52.Rolling52,
+        "aligning": mf52.Aligning52,
     },
     61: _MF6,
     62: {**_MF6, "vertical": r.Vertical62},
