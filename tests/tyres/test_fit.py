@@ -146,6 +146,19 @@ def test_only_what_the_rows_tell_is_fitted() -> None:
     assert found.stage("pure F_y").used == 41
 
 
+def test_tyres_without_combined_rows_still_combine_slips() -> None:
+    """A car on a tyre that gives its full force both ways at once would be wrong unnoticed."""
+    found = fit(Measurements.joined([sweep("kappa"), sweep("alpha")]), KNOWN)
+    assert "RBX1, RBX2, RCX1 have usual values" in found.skipped["combined F_x"]
+    pure = found.tyre.forces(F_z=4000.0, kappa=0.1, v_x=16.7)
+    both = found.tyre.forces(F_z=4000.0, kappa=0.1, alpha=0.1, v_x=16.7)
+    assert 0.2 * pure.F_x < both.F_x < 0.9 * pure.F_x
+    # A tyre that was given keeps its own.
+    again = fit(sweep("alpha"), TRUTH)
+    assert VALUES["RBX1"] == again.tyre.record.longitudinal.RBX1
+    assert "usual" not in again.skipped["combined F_x"]
+
+
 def test_pressure_terms_come_from_rows_at_several_pressures() -> None:
     table = sweep("alpha", cambers=(-0.05, 0.0, 0.05), pressures=(180e3, 220e3, 260e3))
     found = fit(table, KNOWN, stages=[BY_NAME["pure F_y"]])

@@ -23,6 +23,7 @@ PURE_ALPHA = float(np.deg2rad(0.3))
 """Slip angle in rad below which slip counts as longitudinal only."""
 PURE_KAPPA = 0.005
 """Longitudinal slip below which slip counts as lateral only."""
+_FEWEST = 10
 
 
 def _no_limits() -> dict[str, float]:
@@ -50,6 +51,8 @@ class Stage:
     """Largest size of columns in the rows that count: `{"kappa": 0.005}`."""
     above: Mapping[str, float] = field(default_factory=_no_limits)
     """Smallest size of columns in the rows that count."""
+    together: Mapping[str, float] = field(default_factory=_no_limits)
+    """Size that columns must reach at once in ten of the rows, or there is nothing to fit."""
     tries: tuple[Mapping[str, float], ...] = ()
     """Other starts, of which the best counts. They are tried when all their names are free."""
 
@@ -61,7 +64,7 @@ class Stage:
                 f"response = {self.response!r} of stage {self.name!r} must be one of "
                 f"{', '.join(RESPONSES)}"
             )
-        for name in (*self.below, *self.above):
+        for name in (*self.below, *self.above, *self.together):
             if name not in UNITS:
                 raise InvalidValue(
                     unknown_name(f"stage {self.name!r}", name, tuple(UNITS), "column")
@@ -81,6 +84,15 @@ class Stage:
             mask &= np.abs(table[name]) >= limit
         return mask
 
+    def missed(self, rows: Measurements) -> str:
+        """Why rows are not enough for the stage; empty if they are."""
+        if not len(rows):
+            return f"no rows with {self.response} at such slip"
+        sizes = [np.abs(rows[name]) >= limit for name, limit in self.together.items()]
+        if sizes and np.all(sizes, axis=0).sum() < _FEWEST:
+            return f"fewer than {_FEWEST} rows with {' and '.join(self.together)} at once"
+        return ""
+
 
 def _names(prefix: str, numbers: str) -> tuple[str, ...]:
     return tuple(f"{prefix}{n}" for n in numbers.split())
@@ -98,6 +110,8 @@ _SHAPES_MX = tuple(
 )
 
 _SHAPES_VY = tuple({"RVY1": a, "RVY6": b} for a in (0.05, -0.05) for b in (10.0, 40.0))
+
+_BOTH = {"alpha": PURE_ALPHA, "kappa": PURE_KAPPA}
 
 MAGIC_FORMULA: tuple[Stage, ...] = (
     Stage(
@@ -137,6 +151,7 @@ MAGIC_FORMULA: tuple[Stage, ...] = (
         ("RBX1", "RBX2", "RCX1", "REX1", "REX2", "RHX1"),
         camber=("RBX3",),
         above={"alpha": PURE_ALPHA},
+        together=_BOTH,
     ),
     Stage(
         "combined F_y",
@@ -145,6 +160,7 @@ MAGIC_FORMULA: tuple[Stage, ...] = (
          "RVY5", "RVY6"),
         camber=("RVY3", "RBY4"),
         above={"kappa": PURE_KAPPA},
+        together=_BOTH,
         tries=_SHAPES_VY,
     ),
     Stage("combined M_z", "M_z", ("SSZ1", "SSZ2"), camber=("SSZ3", "SSZ4"),

@@ -22,6 +22,11 @@ SHAPES: Mapping[str, Mapping[str, float]] = {
     "M_y": {"QSY1": 0.01, "QSY7": 0.85, "QSY8": -0.4},
 }  # fmt: skip
 """Starts of what is not read off the rows: those that programs use for tyres with little data."""
+USUAL: Mapping[str, Mapping[str, float]] = {
+    "combined F_x": {"RBX1": 20.0, "RBX2": 15.0, "RCX1": 1.0},
+    "combined F_y": {"RBY1": 10.0, "RBY2": 10.0, "RCY1": 1.0},
+}
+"""How slips combine in programs of MF 6 where nothing is known of a tyre."""
 _SMALL = {"kappa": 0.03, "alpha": 0.02}
 """Slip up to which forces count as linear."""
 _SPEED = 16.7

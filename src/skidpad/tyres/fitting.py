@@ -18,7 +18,7 @@ from .fit_problem import LOSSES, Problem
 from .fit_result import Coefficient, Fit, StageFit, rms
 from .fit_search import Search
 from .fit_stages import Stage
-from .fit_start import start_of
+from .fit_start import USUAL, start_of
 from .fit_task import Task, task_of
 from .measurement_steps import BINS, levels, step_of
 from .measurement_table import Measurements
@@ -69,7 +69,7 @@ def fit(
         for stage in task.stages:
             outcome = _fitted_stage(task, stage, leaves, loss)
             if isinstance(outcome, str):
-                skipped[stage.name] = outcome
+                skipped[stage.name] = outcome + _filled(task, stage, leaves)
             else:
                 leaves, found, residuals = outcome
                 done.append((found, residuals))
@@ -96,9 +96,10 @@ def _fitted_stage(
     """The leaves after a stage and what it found; why there is none if it found nothing."""
     table = task.table
     mask = stage.rows(table, _LEAST_LOAD * float(table.F_z.max()))
-    if not mask.any():
-        return f"no rows with {stage.response} at such slip"
     part = table.where(mask)
+    missed = stage.missed(part)
+    if missed:
+        return missed
     start = _started(task, stage, part, leaves)
     kernel = Kernel(task.kind, stage.response, tuple(task.places(stage.all_coefficients)))
     search = Search(task, loss)
@@ -107,6 +108,15 @@ def _fitted_stage(
     if search.solution is None:
         return f"{len(part)} rows do not tell any of its coefficients"
     return _stage_result(task, stage, part, search, start)
+
+
+def _filled(task: Task, stage: Stage, leaves: Array) -> str:
+    """Put usual values where a new tyre would otherwise have its full force in both directions at
+    once; says which."""
+    usual = USUAL.get(stage.name, {}) if task.fresh else {}
+    names = [name for name in usual if name not in task.known and task.place(name) is not None]
+    leaves[task.places(names)] = [usual[name] for name in names]
+    return f"; {', '.join(names)} have usual values" if names else ""
 
 
 def _started(task: Task, stage: Stage, part: Measurements, leaves: Array) -> Array:
