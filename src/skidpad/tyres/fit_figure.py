@@ -21,6 +21,8 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 _SIDE_BY_SIDE = 3
+_FEWEST = 6
+"""Rows of a curve that is drawn."""
 _MOST_LOADS = len(COLOURS)
 _WIDTHS = {"alpha": np.deg2rad(0.5), "kappa": 0.01}
 """How near rows of one curve are in the slip that it is not drawn over."""
@@ -113,7 +115,7 @@ def _curves(rows: Measurements, slip: str) -> Iterator[AnyArray]:
     _, group = np.unique(keys, axis=0, return_inverse=True)
     for k in range(int(group.max()) + 1):
         members = np.flatnonzero(group.reshape(-1) == k)
-        if len(members) > 2 and (steps[members[0]] >= 0).all():
+        if len(members) >= _FEWEST and (steps[members[0]] >= 0).all():
             yield members[np.argsort(rows[slip][members], kind="stable")]
 
 

@@ -76,7 +76,7 @@ class Stage:
         return (*self.coefficients, *self.camber, *self.pressure)
 
     def rows(self, table: Measurements, least_load: float) -> Mask:
-        """The rows that count."""
+        """Which rows count, (rows,)."""
         mask = np.isfinite(table[self.response]) & (table.F_z >= least_load)
         for name, limit in self.below.items():
             mask &= np.abs(table[name]) < limit

@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ..arrays import Array, Mask
+from ..brief import brief_repr
 from ..checks import positive
 from ..errors import InvalidValue
 from ..extras import require
@@ -110,12 +111,14 @@ class Measurements:
         return len(self.F_z)
 
     def __getitem__(self, name: str) -> Array:
-        """A column of numbers by its name."""
+        """A column of numbers (rows,) by its name."""
         if name not in UNITS:
             raise InvalidValue(unknown_name("Measurements", name, tuple(UNITS), "column"))
         return getattr(self, name)
 
-    def __repr__(self) -> str:
+    __repr__ = brief_repr
+
+    def __str__(self) -> str:
         runs = len(np.unique(self.label))
         loads = f"{self.F_z.min():.0f} to {self.F_z.max():.0f} N" if len(self) else "none"
         measured = ", ".join(name for name in RESPONSES if self.has(name)) or "no forces"
@@ -209,7 +212,7 @@ class Measurements:
         return type(self)(**rows, label=self.label[inside][first], notes=self.notes)
 
     def columns(self) -> Iterator[tuple[str, Array]]:
-        """Names and values of the columns that have any."""
+        """Names and values (rows,) of the columns that have any."""
         return ((name, self[name]) for name in UNITS if name in CONDITIONS or self.has(name))
 
     def to_pandas(self) -> DataFrame:
