@@ -139,11 +139,41 @@ def test_friction_ellipse(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", SETS)
+def test_friction_ellipse_is_that_of_adams(name: str) -> None:
+    """The formulas as they are written elsewhere, where they have no limits to take."""
+    t, at = tyre(name, combination=FrictionEllipse), CONTACT._replace(v_x=20.0)
+    ours, K = evaluate(t, at), t.stiffness(at)
+    kappa = at.kappa + ours.S_Hx + ours.S_Vx / K.K_x
+    alpha = at.alpha + ours.S_Hy + ours.S_Vy / ours.K_y
+    tan_beta = np.tan(np.arccos(np.abs(kappa) / np.hypot(kappa, np.sin(alpha))))
+    mu_x = np.abs(ours.F_x0 - ours.S_Vx) / at.F_z
+    mu_y = np.abs(ours.F_y0 - ours.S_Vy) / at.F_z
+    F_x = ours.F_x0 / mu_x / np.sqrt(1.0 / mu_x**2 + (tan_beta / ours.mu_y) ** 2)
+    F_y = ours.F_y0 / mu_y * tan_beta / np.sqrt(1.0 / ours.mu_x**2 + (tan_beta / mu_y) ** 2)
+    sliding = (np.abs(kappa) > 0.01) & (np.abs(alpha) > 0.01)
+    np.testing.assert_allclose(ours.forces.F_x[sliding], F_x[sliding], rtol=1e-5)
+    np.testing.assert_allclose(ours.forces.F_y[sliding], F_y[sliding], rtol=1e-5)
+
+
+@pytest.mark.parametrize("name", SETS)
+def test_zeros_in_a_file_are_no_reason_for_not_a_number(name: str) -> None:
+    gone = zero("PKY1", "PKY2", "PKY5", "PTY1", "PTY2", "VXLOW", "LMUY", "FZMIN", "QSY7")
+    for choices in every_choice(name):
+        t = tyre(name, gone, **choices)
+        for values in ({}, {"F_z": 0.0}, {"v_x": 0.0, "kappa": 0.0}, {"F_z": 0.0, "v_x": 0.0}):
+            every = record.flatten(evaluate(t, CONTACT._replace(**values)))
+            assert all(np.isfinite(x).all() for x in every)
+            lengths = t.relaxation(CONTACT._replace(**values))
+            assert all(np.isfinite(x).all() for x in lengths)
+
+
+@pytest.mark.parametrize("name", SETS)
 def test_uncombined_forces_do_not_know_the_other_slip(name: str) -> None:
     t = tyre(name, combination=Uncombined)
     whole = t.forces(CONTACT)
     np.testing.assert_array_equal(whole.F_x, t.forces(CONTACT._replace(alpha=0.0)).F_x)
     np.testing.assert_array_equal(whole.F_y, t.forces(CONTACT._replace(kappa=0.0)).F_y)
+    np.testing.assert_array_equal(whole.M_z, t.forces(CONTACT._replace(kappa=0.0)).M_z)
 
 
 @pytest.mark.parametrize("name", SETS)
@@ -180,6 +210,15 @@ def test_spin_without_turn_slip_is_near_camber(name: str) -> None:
         for t in (tyre(name), tyre(name, turn_slip=TurnSlip))
     )
     assert by_spin[0] == pytest.approx(by_camber[0], rel=0.15)
+
+
+def test_spin_of_the_tyre_of_the_book_is_near_its_camber() -> None:
+    """Coefficients for spin and for camber are two fits of one tyre: they agree to 3 %."""
+    t, spun = tyre("book205_61"), tyre("book205_61", turn_slip=TurnSlip)
+    F_z = t.vertical.FNOMIN
+    at = Contact(F_z, gamma=0.05, v_x=10.0, omega=rolling_spin(t, F_z, 0.0, 10.0))
+    assert spun.forces(at).F_y == pytest.approx(t.forces(at).F_y, rel=0.03)
+    assert spun.forces(at).M_z == pytest.approx(t.forces(at).M_z, rel=0.03)
 
 
 @pytest.mark.parametrize("name", MF6)

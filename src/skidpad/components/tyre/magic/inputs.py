@@ -9,8 +9,7 @@ from ....ops import cos, maximum, sin, tan, where
 from ....units import Pa, one, rad
 from ..contract import Contact
 from . import mf52
-from .choices import BookAngles, Slip
-from .curves import EPS
+from .choices import BookAngles, Slip, low_speed
 from .sections import Tyre
 
 __all__ = ["Inputs", "inputs", "pressure_change"]
@@ -69,8 +68,8 @@ def inputs(tyre: Tyre, at: Contact) -> Inputs:
         g_star=g,
         g_z=g * z,
         g_z_plain=s.gamma * z,
-        cos_alpha=s.direction * c_alpha * speed / (speed + EPS * c_alpha),
-        by_speed=c_alpha / maximum(speed, tyre.model.VXLOW * c_alpha),
+        cos_alpha=s.direction * c_alpha * speed / (speed + tyre.limits.small_speed * c_alpha),
+        by_speed=c_alpha / maximum(speed, low_speed(tyre.limits, tyre.model) * c_alpha),
     )
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated, NamedTuple
 
-from ....units import N, N_m, N_s_m, Pa, kg, m, one, positive
+from ....units import N, N_m, N_s_m, Pa, kg, m, non_negative, one, positive
 
 __all__ = [
     "Aligning52",
@@ -83,7 +83,7 @@ class Scaling52(NamedTuple):
     """Factor of the camber in F_x."""
     LCY: one = 1.0
     """Factor of the shape of F_y."""
-    LMUY: Annotated[one, positive] = 1.0
+    LMUY: Annotated[one, non_negative] = 1.0
     """Factor of the peak friction of F_y."""
     LEY: one = 1.0
     """Factor of the curvature of F_y."""

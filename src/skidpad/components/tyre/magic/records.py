@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Annotated, NamedTuple
 
-from ....units import N, N_m, N_rad, N_s_m, Pa, m, m_s, non_negative, one, per_m, positive, rad
+from ....units import N, N_m, N_rad, N_s_m, Nm, Pa, m, m_s, non_negative, one, per_m, positive, rad
 
 __all__ = [
     "ContactPatch",
@@ -28,7 +28,7 @@ class Model(NamedTuple):
 
     LONGVL: Annotated[m_s, positive]
     """Speed at which the tyre was measured, V_0."""
-    VXLOW: Annotated[m_s, positive] = 1.0
+    VXLOW: Annotated[m_s, non_negative] = 1.0
     """Speed below which slip is reduced and directions turn over."""
     side: one = 1.0
     """Side of the car on which the tyre was measured (`TYRESIDE`): 1 left, -1 right."""
@@ -161,8 +161,8 @@ class Structural(NamedTuple):
     """Of the tyre at rest, along."""
     LATERAL_STIFFNESS: Annotated[N_m, positive] = 100000.0
     """Of the tyre at rest, across."""
-    YAW_STIFFNESS: one = 5000.0
-    """Of the tyre at rest about z, in N·m/rad; not used by these equations."""
+    YAW_STIFFNESS: Nm = 5000.0
+    """Of the tyre at rest about z, per radian; not used by these equations."""
     PCFX1: one = 0.0
     """Change of the longitudinal stiffness with load."""
     PCFX2: one = 0.0
@@ -236,7 +236,7 @@ class Scaling(NamedTuple):
     """Factor of the vertical shift of F_x."""
     LCY: one = 1.0
     """Factor of the shape of F_y."""
-    LMUY: Annotated[one, positive] = 1.0
+    LMUY: Annotated[one, non_negative] = 1.0
     """Factor of the peak friction of F_y."""
     LEY: one = 1.0
     """Factor of the curvature of F_y."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from ....ops import abs as absolute
 from ....ops import atan, exp, sin
 from ....units import N, N_rad, one
+from .curves import non_zero
 from .inputs import Inputs
 from .sections import Sections
 
@@ -38,7 +39,7 @@ def cornering_stiffness(k: Sections, i: Inputs, g: one, zeta3: one) -> N_rad:
     y, scale = k.lateral, k.scaling
     at_peak = (y.PKY2 + y.PKY5 * (g * g)) * (1.0 + y.PPY2 * i.dpi)
     most = y.PKY1 * (scale.LFZO * k.vertical.FNOMIN) * scale.LKY * (1.0 + y.PPY1 * i.dpi)
-    return most * (1.0 - y.PKY3 * absolute(g)) * sin(y.PKY4 * atan(i.n / at_peak)) * zeta3
+    return most * (1.0 - y.PKY3 * absolute(g)) * sin(y.PKY4 * atan(i.n / non_zero(at_peak))) * zeta3
 
 
 def camber_stiffness(k: Sections, i: Inputs) -> N_rad:

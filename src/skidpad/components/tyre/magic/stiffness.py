@@ -7,6 +7,7 @@ from typing import NamedTuple
 from ....ops import abs as absolute
 from ....ops import atan, exp, sin
 from ....units import N, N_m, N_rad, m
+from .curves import non_zero
 from .inputs import Inputs
 from .records import Structural
 from .sections import Tyre
@@ -45,6 +46,6 @@ def _by_coefficients(tyre: Tyre, i: Inputs) -> Relaxed:
     x, y, scale, R = tyre.longitudinal, tyre.lateral, tyre.scaling, tyre.dimension.UNLOADED_RADIUS
     n = i.slip.F_z * (1.0 / tyre.vertical.FNOMIN)
     along = (x.PTX1 + x.PTX2 * i.dfz) * exp(-x.PTX3 * i.dfz) * n
-    ratio = i.n / y.PTY2
+    ratio = i.n / non_zero(y.PTY2)
     across = y.PTY1 * sin(2.0 * atan(ratio)) * (1.0 - y.PKY3 * absolute(i.slip.gamma))
     return Relaxed(along * (R * scale.LSGKP), across * (R * scale.LFZO * scale.LSGAL), 0.0, 0.0)
