@@ -15,6 +15,7 @@ from skidpad.errors import InvalidValue, MissingFile, SkidpadError
 from skidpad.tyres import keys
 from skidpad.tyres.document import Document
 from skidpad.tyres.reading import Options, tyre_of
+from skidpad.tyres.writing import document_of
 
 DATA = Path(__file__).parents[1] / "data" / "tyres"
 SETS = {file.stem: file for file in sorted(DATA.glob("sets/*.tir"))}
@@ -369,5 +370,10 @@ def test_damaged_files_are_read_or_refused() -> None:
                 messages.append(str(error))
             else:
                 assert all(np.isfinite(record.flatten(tyre.record)))
+                if k % 5 == 0:
+                    assert document_of(tyre).encoded() == data
+                    changed = tyre.with_values(PCX1=1.2345, FNOMIN=4321.0, RIM_WIDTH=0.2)
+                    written = document_of(changed).encoded()
+                    assert tyre_of(Document.parsed(written)) == changed
     assert all(message.startswith("x.tir") for message in messages)
     assert 200 < len(messages) < 1900

@@ -25,7 +25,7 @@ from ..components.tyre.magic import (
 from ..errors import InvalidValue
 from ..files import bytes_of, path_of
 from .document import Document, Entry
-from .keys import ASYMMETRIC, RANGES, SECTIONS, SIDE, Key, filling, keys_of
+from .keys import ASYMMETRIC, RANGES, SECTIONS, SIDE, Key, constants_of, filling, keys_of
 from .model_section import UseMode, doubts_about_use, side_of, use_mode_of, version_in
 from .tyre import SIDES, Tyre
 from .unit_conversion import FileUnits, converted
@@ -157,7 +157,7 @@ def leaf_values(
     and those that could not be."""
     units = FileUnits.of(document)
     elsewhere = entries_by_key(document)
-    values: dict[str, float] = {SIDE: side_of(document)}
+    values: dict[str, float] = {**constants_of(kind), SIDE: side_of(document)}
     filled, absent = list[str](), list[Key]()
     for key in keys_of(kind):
         entry = entry_of(document, key) or elsewhere.get(key.name)

@@ -129,7 +129,7 @@ class Tyre:
             alpha: slip angle in rad.
             gamma: camber in rad, positive when the top leans to the right.
             phi_t: turn slip in 1/m.
-            v_x: speed along the wheel in m/s.
+            v_x: speed along the wheel in m/s; 10 unless you say otherwise.
             p: inflation pressure in Pa; None: the tyre's own.
             mu: grip of the road over that of the road on which the tyre was measured.
             omega: spin of the wheel in rad/s; None: what follows from `kappa` and `v_x`.
