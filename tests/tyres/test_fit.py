@@ -251,6 +251,36 @@ def test_interrupted_fits_leave_nothing_behind() -> None:
     assert again.tyre == found.tyre
 
 
+def test_a_search_can_be_interrupted(monkeypatch: pytest.MonkeyPatch) -> None:
+    calls, compiled = [0], Kernel.__call__
+
+    def interrupted(self: Kernel, rows: Any, leaves: Any) -> Any:
+        calls[0] += 1
+        if calls[0] == 20:
+            signal.raise_signal(signal.SIGINT)
+        return compiled(self, rows, leaves)
+
+    table = sweep("alpha")
+    whole = fit(table, KNOWN)
+    with monkeypatch.context() as patch:
+        patch.setattr(Kernel, "__call__", interrupted)
+        with pytest.raises(KeyboardInterrupt):
+            fit(table, KNOWN)
+    assert calls == [20]
+    assert not workers._pool.at_work  # pyright: ignore[reportPrivateUsage]
+    assert fit(table, KNOWN).tyre == whole.tyre
+
+
+def test_a_file_of_a_test_is_enough() -> None:
+    """Load, radius, pressure and speed are read off a file of the Tire Test Consortium."""
+    table = sp.tyres.measurements(DATA / "ttc_like.dat")
+    found = fit(table)
+    assert found.stage("pure F_y").rms < 1e-4
+    assert found.stage("pure M_z").rms < 2e-4
+    here = {"F_z": 3000.0, "alpha": 0.04, "gamma": 0.03, "v_x": 16.7, "p": 220e3}
+    assert found.tyre.forces(**here).F_y == pytest.approx(TRUTH.forces(**here).F_y, rel=2e-3)
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [

@@ -11,7 +11,7 @@ from .fit_problem import LEAST_NOISE, Problem, Solution, beside, best_start, sol
 from .fit_stages import usual_size
 from .fit_task import Task
 
-_MOST_REFITS = 4
+_MOST_REFITS = 8
 """How often coefficients may turn out to be untold, and the rest be fitted again."""
 
 
@@ -50,6 +50,8 @@ class Search:
             free = self.free
             noise = max(solution.noise, LEAST_NOISE)
             self._leave_untold(problem, solution.leaves, free, noise)
+            if self.free == free:
+                self._leave_vague(solution)
             if not self.free:
                 self.solution = None
                 return
@@ -75,6 +77,14 @@ class Search:
         ).items():
             self.why[k] = self._reason(half, other)
         self.free = tuple(k for k in rest if k not in self.why)
+
+    def _leave_vague(self, solution: Solution) -> None:
+        """Leave the last of the coefficients that are vague only together, as QBZ9 and QBZ10."""
+        halves = dict(zip(self.free, solution.half.tolist(), strict=True))
+        vague = [k for k in self.free if halves[k] > self._size(k, solution.leaves)]
+        if len(vague) > 1:
+            self.why[vague[-1]] = self._reason(halves[vague[-1]], vague[0])
+            self.free = tuple(k for k in self.free if k != vague[-1])
 
     def _reason(self, half: float, other: int | None) -> str:
         if np.isinf(half):
