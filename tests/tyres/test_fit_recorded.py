@@ -54,7 +54,7 @@ def errors(tyre: sp.tyres.Tyre, rows: Measurements, scale: Measurements) -> dict
     }
 
 
-@pytest.mark.parametrize("name", ["book205_61", "suv62", "odd61", "truck52"])
+@pytest.mark.parametrize("name", ["book205_61", "suv62", "odd61", "truck52", "odd52"])
 def test_sweeps_tell_what_other_rows_do(name: str) -> None:
     """The sweeps have one pressure, so what pressure does is taken as known."""
     recorded = np.load(DATA / f"mfeval_{name}.npz")
