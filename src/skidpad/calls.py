@@ -27,7 +27,7 @@ def called(kernel: Callable[..., R], *arguments: Any) -> R:
 
     For a large kernel that a vehicle uses several times, such as a tyre at four wheels. Arguments
     and results are records and numbers, or tuples of them. The kernel has to be a function of its
-    arguments alone: what it takes from around it is the same for all calls.
+    arguments alone.
     """
     tracer = _TRACER.get()
     return kernel(*arguments) if tracer is None else tracer(kernel, arguments)

@@ -143,6 +143,24 @@ def test_classes_of_arguments_tell_kernels_apart() -> None:
     assert [dict(f.counts) for f in program.functions] == [{"mul": 1}, {"div": 1}]
 
 
+def test_a_variable_around_a_kernel_that_changes_makes_another() -> None:
+    def function(x: tuple[Any, ...], p: tuple[Any, ...]) -> Any:
+        factor = 0.0
+
+        def scaled(a: Any) -> Any:
+            return factor * a
+
+        results: list[Any] = []
+        for value in (2.0, 3.0, 3.0, 5.0):
+            factor = value
+            results.append(called(scaled, x[0]))
+        return ((*results, 0.0),)
+
+    program = lower(trace("f", function, (STATE, PARAMS), (OUT,)), "float64")
+    table = runner(program)(np.ones((1, 4)), np.ones((1, 8)))[0]
+    assert table.tolist() == [[2.0, 3.0, 3.0, 5.0, 0.0]]
+
+
 def test_outside_of_a_trace_it_is_a_plain_call() -> None:
     wheel, slip = Wheel(), np.array([0.1, 0.2])
     assert called(tyre, 0.1, 3.0, wheel) == tyre(0.1, 3.0, wheel)

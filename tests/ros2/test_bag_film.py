@@ -10,8 +10,9 @@ from typer.testing import CliRunner
 
 from skidpad.cli import app
 from skidpad.errors import InvalidValue
+from skidpad.identify.bag import is_bag
 from skidpad.recording import BagWriter
-from skidpad.recording.bag_film import bag_film, is_bag
+from skidpad.recording.bag_film import bag_film
 from skidpad.ros_messages import message_type
 
 ODOMETRY, POSE = message_type("nav_msgs/Odometry"), message_type("geometry_msgs/PoseStamped")

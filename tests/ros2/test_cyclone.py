@@ -155,6 +155,40 @@ def test_another_definition_of_a_type_is_told_of() -> None:
             other.close()
 
 
+def other_string(name: str) -> Any:
+    """A type with a number, under the name of a type of ROS on DDS."""
+    idl, types = pytest.importorskip("cyclonedds.idl"), pytest.importorskip("cyclonedds.idl.types")
+    return idl.make_idl_struct("Other", f"std_msgs.msg.dds_.{name}_", {"data": types.float64})
+
+
+@pytest.mark.parametrize(
+    ("name", "reason"),
+    [
+        ("String", "its definition of std_msgs/msg/String is another one than here: build it"),
+        ("Float64", "its type is std_msgs/msg/Float64, and here it is std_msgs/msg/String: change"),
+    ],
+)
+def test_another_type_is_told_of_in_words(name: str, reason: str) -> None:
+    with transport() as here, transport("fitting") as fitting, transport("stranger") as stranger:
+        here.subscribe("/in", STRING, DEFAULT, lambda data: None)
+        here.publisher("/out", STRING, DEFAULT)
+        fitting.publisher("/in", STRING, DEFAULT)
+        stranger.announce()
+        graph = here._graph  # pyright: ignore[reportPrivateUsage]
+        other = stranger._participant  # pyright: ignore[reportPrivateUsage]
+        wait_for(lambda: graph.nodes_of(other.guid), "the name of the other node")
+        other.writer("rt/in", other_string(name), DEFAULT, {})
+        other.reader("rt/out", other_string(name), DEFAULT, {})
+        told: list[str] = []
+        wait_for(lambda: told.extend(here.warnings()) or len(told) == 2, "word of both")
+        assert {text.split(" is not connected: ")[0] for text in told} == {
+            "a publisher of /in (node /stranger)",
+            "a subscription to /out (node /stranger)",
+        }
+        assert all(reason in text for text in told)
+        assert here.warnings() == []
+
+
 @pytest.mark.parametrize("name", ["topic", "/topic/", "//topic", "/1", "/a b", "", "/ä"])
 def test_what_is_no_full_name_is_refused(name: str) -> None:
     with transport() as here, pytest.raises(InvalidValue, match=re.escape(repr(name))):

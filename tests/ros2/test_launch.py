@@ -28,15 +28,23 @@ WORLD = """<mvsim_world version="1.0"><vehicle name="bot"><dynamics class="diffe
 <init_pose>0 0 0</init_pose></vehicle></mvsim_world>"""
 
 
+def _ignoring() -> None:
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+
+
 @contextmanager
-def started(*arguments: str) -> Generator[subprocess.Popen[str]]:
-    """`skidpad ros2` with these arguments, in the domain of this process."""
+def started(*arguments: str, in_background: bool = False) -> Generator[subprocess.Popen[str]]:
+    """`skidpad ros2` with these arguments, in the domain of this process.
+
+    In the background, that is with the interrupt ignored, as a shell starts what ends with `&`.
+    """
     path = str(Path(skidpad.__file__).parents[1])
     with subprocess.Popen(
         [sys.executable, "-m", "skidpad", "ros2", *arguments],
         stderr=subprocess.PIPE,
         text=True,
         env={**os.environ, **ENVIRONMENT, "PYTHONPATH": path},
+        preexec_fn=_ignoring if in_background else None,
     ) as process:
         try:
             yield process
@@ -80,7 +88,8 @@ def test_a_node_is_heard_and_ends(
     type_ = message_type(kind)
     with transport("ear") as ear:
         ear.subscribe(topic, type_, BEST_EFFORT, lambda data: heard.append(type_.decode(data)))
-        with started(*(str(world) if word == "WORLD" else word for word in arguments)) as node:
+        words = [str(world) if word == "WORLD" else word for word in arguments]
+        with started(*words, in_background=arguments[0] == "brains2") as node:
             wait_for(lambda: len(heard) > 5 or node.poll() is not None, topic)
             assert node.poll() is None, node.communicate()[1]
             log = ended(node, signal.SIGTERM if arguments[0] == "truck" else signal.SIGINT)

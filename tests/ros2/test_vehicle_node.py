@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import re
+import time
 from pathlib import Path
 from typing import Any
 
@@ -347,3 +348,34 @@ def test_a_vehicle_that_diverges_pauses_and_a_reset_goes_on(
     assert d.ask("/commonroad_ks/reset").success
     d.ticks(1)
     assert not d.loop.paused
+
+
+@pytest.mark.parametrize("lock_step", [False, True])
+def test_messages_of_a_tick_have_one_stamp_and_lock_step_begins_with_the_period(
+    lock_step: bool,
+) -> None:
+    """Simulated time: nothing is told before the first tick, whose stamp is one period."""
+    one = desk("kinematic_bicycle", lock_step=lock_step)
+    topics = ("/odom", "/imu", "/kinematic_bicycle/state")
+    heard = {topic: one.hear(topic) for topic in topics}
+    one.loop.turn()
+    assert lock_step is False or not any(heard.values())
+    for messages in heard.values():
+        messages.clear()
+    before = one.node.clock.now()
+    one.ask("/kinematic_bicycle/step") if lock_step else one.ticks(1)
+    stamps = {messages[0].header.stamp for messages in heard.values()}
+    assert stamps == {(0, before + 10_000_000)}
+    if lock_step:
+        assert stamps == {(0, 10_000_000)}
+
+
+def test_stamps_are_the_machines_time_of_the_tick() -> None:
+    one = Desk(lambda node: SingleVehicle(node, "kinematic_bicycle"), (), "car", wall=True)
+    heard = one.hear("/odom")
+    for _ in range(3):
+        before = time.time_ns()
+        one.ticks(1)
+        after = time.time_ns()
+        stamp = heard[-1].header.stamp
+        assert before <= stamp.sec * 10**9 + stamp.nanosec <= after

@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import Any
 
 import pytest
 
@@ -12,6 +13,7 @@ from live.clients import Client
 from ros2.world_stand import TWO, Stand, scene
 from skidpad.ros2.nodes.world_page import page_of
 from skidpad.viewer.live.frames import Moment
+from viewer.conftest import browser as browser
 from waiting import PATIENCE
 
 
@@ -57,9 +59,22 @@ def test_the_world_is_watched_while_its_node_runs() -> None:
             assert said == "/mvsim is a node of ROS 2: drive it by its topics"
             status = client.text("status")
             assert status["paused"] is False
+            assert status["watched"] == said
             before, done = stand.world.time, threading.Event()
             stand.exchange.call("/mvsim/reset", b"\0\1\0\0\0", lambda _: done.set())
             client.until(lambda it: isinstance(it, Moment) and it.time < before)
             assert done.wait(PATIENCE)
     assert stand.program.watch is None
     stand.run(1)
+
+
+def test_the_page_offers_nothing_that_it_would_refuse(browser: Any) -> None:
+    stand = Stand(scene(*TWO))
+    with page_of(stand.program, port=0) as address, running(stand):
+        page = browser.new_page()
+        page.set_default_timeout(1000.0 * PATIENCE)
+        page.goto(address)
+        page.get_by_text("/mvsim is a node of ROS 2: drive it by its topics").wait_for()
+        for name in ("#wheel", "#record", "#reset"):
+            assert page.locator(name).is_hidden()
+        page.close()

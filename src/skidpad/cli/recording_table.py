@@ -41,8 +41,8 @@ def _facts(info: Info) -> Table:
     table.add_row("duration", f"{info.duration:g} s, from {info.start:g} to {info.end:g} s")
     table.add_row("samples", f"{info.samples} of {len(info.stage.channels)} numbers")
     table.add_row("messages", f"{info.messages} in {counted(info.chunks, 'chunk')}")
-    packed = f", {_size(info.unpacked)} of messages before {info.compression}"
-    table.add_row("size", _size(info.size) + (packed if info.chunks else ""))
+    packed = f", {size_text(info.unpacked)} of messages before {info.compression}"
+    table.add_row("size", size_text(info.size) + (packed if info.chunks else ""))
     table.add_row("written by", f"{info.program}, format {info.format}")
     table.add_row("state", _state(info))
     return table
@@ -125,7 +125,8 @@ def _listed(names: Iterable[str]) -> str:
     return shown if len(known) <= _SHOWN else f"{known[0]} ... {known[-1]}"
 
 
-def _size(count: int) -> str:
+def size_text(count: int) -> str:
+    """Bytes as people say them."""
     for unit, size in (("GB", 1e9), ("MB", 1e6), ("kB", 1e3)):
         if count >= size:
             return f"{count / size:.3g} {unit}"

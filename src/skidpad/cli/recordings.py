@@ -3,13 +3,19 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from ..brief import counted
 
-File = Annotated[Path, typer.Argument(help="Recording: an .mcap file.", show_default=False)]
+if TYPE_CHECKING:
+    from ..recording import Recovered
+
+File = Annotated[
+    Path,
+    typer.Argument(help="Recording: an .mcap file; or a bag of ROS 2.", show_default=False),
+]
 
 
 def info(
@@ -21,10 +27,16 @@ def info(
     """Say what is inside a recording: how long, who, which topics, and whether it is whole."""
     from rich.console import Console
 
+    from ..identify.bag import is_bag
+    from ..recording import bag_info
     from ..recording import info as look
+    from .bag_table import bag_sheet
     from .recording_table import recording_sheet
 
     console = Console()
+    if is_bag(file):
+        console.print(bag_sheet(bag_info(file)))
+        return
     console.print(recording_sheet(look(file), every=topics, width=console.width))
 
 
@@ -32,13 +44,20 @@ def recover(
     file: File,
     out: Annotated[
         Path | None,
-        typer.Argument(help="Where to; NAME.recovered.mcap beside it if not given."),
+        typer.Argument(
+            help="Where to; NAME.recovered.mcap beside it if not given. The folder of a bag is "
+            "mended where it is."
+        ),
     ] = None,
 ) -> None:
     """Write a complete recording with everything that is whole in one that was cut off."""
+    from ..identify.bag import is_bag
     from ..recording import info as look
     from ..recording import recover as mend
 
+    if is_bag(file):
+        _recover_bag(file, out)
+        return
     recovery = mend(file, out)
     mended = look(recovery.path)
     if recovery.was_complete:
@@ -47,6 +66,29 @@ def recover(
         f"{recovery.path}: {counted(mended.samples, 'sample')}, {mended.duration:g} s, "
         f"{counted(recovery.chunks, 'chunk')} kept"
     )
+    _tell_left_out(recovery)
+
+
+def _recover_bag(bag: Path, out: Path | None) -> None:
+    from ..recording import bag_info, recover_bag
+
+    recovery = recover_bag(bag, out)
+    mended = bag_info(recovery.path)
+    if recovery.was_complete:
+        typer.echo(f"{bag} was complete")
+    typer.echo(
+        f"{recovery.path}: {counted(mended.messages, 'message')} of "
+        f"{counted(len(mended.topics), 'topic')}, {mended.duration:g} s"
+    )
+    if recovery.metadata:
+        typer.echo(f"metadata.yaml was {recovery.metadata}, and is written anew")
+    for file in recovery.files:
+        if not file.was_complete and recovery.path == bag:
+            typer.echo(f"{file.path.name} as it was is {file.path.name}.torn")
+        _tell_left_out(file)
+
+
+def _tell_left_out(recovery: Recovered) -> None:
     if recovery.damaged or recovery.lost:
         damaged = counted(recovery.damaged, "damaged chunk")
         typer.echo(f"left out: {damaged}, {counted(recovery.lost, 'byte')} behind the last")

@@ -64,8 +64,9 @@ def html(
 def _film(file: Path) -> Film:
     from dataclasses import replace
 
+    from ..identify.bag import is_bag
     from ..recording import read
-    from ..recording.bag_film import bag_film, is_bag
+    from ..recording.bag_film import bag_film
 
     if is_bag(file):
         return bag_film(file)

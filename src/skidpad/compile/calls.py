@@ -8,6 +8,7 @@ rounds is the same for every caller.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from types import MethodType
 from typing import Any, NamedTuple
 
@@ -25,6 +26,8 @@ class _Known(NamedTuple):
 
     function: Any
     result: Shape
+    surroundings: list[Any]
+    """What it took from around it; while that lives, its identities stay its own."""
 
 
 class Calls:
@@ -46,10 +49,11 @@ class Calls:
             raise constant_array(name)
         what = f"an argument of {name}, which is called,"
         column = ca.vertcat(*(scalar(what, "is", leaf) for leaf in leaves))
-        key = (kernel, _shape(arguments))
+        shape, around = _shape(arguments), _surroundings(kernel)
+        key = (kernel, shape, tuple(map(id, around)))
         if key not in self._known:
-            self._known[key] = _traced(name, kernel, key[1], len(leaves))
-        function, result = self._known[key]
+            self._known[key] = _Known(*_traced(name, kernel, shape, len(leaves)), around)
+        function, result, _ = self._known[key]
         with as_written(ca.SX()):
             (values,) = function.call([column])
         return _rebuilt(result, iter(ca.vertsplit(values) if values.numel() else ()))
@@ -64,7 +68,8 @@ def constant_array(name: str) -> TraceError:
     )
 
 
-def _traced(name: str, kernel: Callable[..., Any], shape: Shape, count: int) -> _Known:
+def _traced(name: str, kernel: Callable[..., Any], shape: Shape, count: int) -> tuple[Any, Shape]:
+    """The kernel as a CasADi function, and the shape of what it gives."""
     import casadi as ca
 
     symbols = [ca.SX.sym(f"a{k}") for k in range(count)]
@@ -80,7 +85,7 @@ def _traced(name: str, kernel: Callable[..., Any], shape: Shape, count: int) -> 
             f"{name} is called and uses symbols that are not its arguments: {function.get_free()}; "
             "give it everything that it needs"
         )
-    return _Known(function, _shape(result))
+    return function, _shape(result)
 
 
 def _unbound(
@@ -90,6 +95,15 @@ def _unbound(
     if isinstance(kernel, MethodType) and isinstance(kernel.__self__, tuple):
         return kernel.__func__, (kernel.__self__, *arguments)
     return kernel, arguments
+
+
+def _surroundings(kernel: Callable[..., Any]) -> list[Any]:
+    """The variables around a function that it uses: one that changed makes another kernel of it."""
+    contents: list[Any] = []
+    for cell in getattr(kernel, "__closure__", None) or ():
+        with suppress(ValueError):  # a variable that has no value yet
+            contents.append(cell.cell_contents)
+    return contents
 
 
 def _name(kernel: Callable[..., Any]) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sqlite3
 from collections.abc import Mapping
 from contextlib import closing
@@ -16,32 +17,74 @@ from .message_columns import RosTopic, ros_type
 
 SUFFIXES = (".mcap", ".db3")
 _METADATA = "metadata.yaml"
+_MCAP = b"\x89MCAP0\r\n\1"
+"""How an MCAP file begins, up to the opcode of its header."""
+_NUMBERED = re.compile(r"_(\d{1,9})$")
+
+
+def is_bag(path: Path) -> bool:
+    """Whether it is a bag rather than a recording of skidpad."""
+    if path.is_dir() or path.suffix.lower() == ".db3":
+        return True
+    try:
+        with path.open("rb") as file:
+            head = file.read(len(_MCAP) + 16)
+    except OSError:
+        return False
+    # Behind the opcode comes the length of the header, then its profile.
+    return head.startswith(_MCAP) and head[len(_MCAP) + 8 :] == b"\4\0\0\0ros2"
 
 
 def read_bag(path: Path) -> tuple[Signals, dict[str, str]]:
     """The numbers of a bag, and what has none with the reason."""
     found = Gathering()
-    for file in _files(path) if path.is_dir() else [path]:
+    for file in bag_files(path) if path.is_dir() else [path]:
         if file.suffix.lower() == ".db3":
             _gather_sqlite(file, found)
-        else:
+            continue
+        try:
             gather_mcap(file, found)
+        except MissingFile:
+            raise
+        except InvalidValue as error:
+            if not is_bag(file):
+                raise
+            raise InvalidValue(
+                f"{error}; `skidpad recover {path}` keeps what is whole, as of a bag whose program "
+                "was killed"
+            ) from error
     return found.signals(), found.unread
 
 
-def _files(folder: Path) -> list[Path]:
-    """The files of a bag in the order of time."""
+def bag_files(folder: Path) -> list[Path]:
+    """The files of a bag in the order of time, as metadata.yaml names them if there is one."""
     if not (folder / _METADATA).exists():
-        files = sorted(file for file in folder.iterdir() if file.suffix.lower() in SUFFIXES)
-        if not files:
-            raise InvalidValue(f"{folder} is no bag: it has neither {_METADATA} nor .mcap nor .db3")
-        return files
+        return files_of_folder(folder)
     about = yaml_of(folder / _METADATA)
     about = about.get("rosbag2_bagfile_information") if isinstance(about, dict) else None
     names = about.get("relative_file_paths") if isinstance(about, dict) else None
     if not isinstance(names, list) or not names:
-        raise InvalidValue(f"{folder / _METADATA} names no files of a bag")
+        raise InvalidValue(f"{folder / _METADATA} names no files of a bag; {_remedy(folder)}")
     return [_file(folder, name) for name in cast("list[object]", names)]
+
+
+def files_of_folder(folder: Path) -> list[Path]:
+    """The files of a bag by what is there: `bag_0.mcap` and so on, in the order of the numbers."""
+    files = [file for file in folder.iterdir() if file.suffix.lower() in SUFFIXES]
+    # As rosbag2 itself: others may be copies.
+    files = [file for file in files if _NUMBERED.search(file.stem)] or files
+    if not files:
+        raise InvalidValue(f"{folder} is no bag: it has neither {_METADATA} nor .mcap nor .db3")
+    return sorted(files, key=_place)
+
+
+def _place(file: Path) -> tuple[int, str]:
+    number = _NUMBERED.search(file.stem)
+    return (int(number[1]) if number else 0, file.name)
+
+
+def _remedy(folder: Path) -> str:
+    return f"`skidpad recover {folder}` writes it anew from the files that are there"
 
 
 def _file(folder: Path, name: object) -> Path:
@@ -58,26 +101,13 @@ def _file(folder: Path, name: object) -> Path:
             "`ros2 bag convert`"
         )
     if not file.exists():
-        raise MissingFile(f"{file} does not exist, but {_METADATA} names it")
+        raise MissingFile(f"{file} does not exist, but {_METADATA} names it; {_remedy(folder)}")
     return file
 
 
 def _gather_sqlite(path: Path, found: Gathering) -> None:
-    if not path.exists():
-        raise MissingFile(f"{path} does not exist")
-    with (
-        reading(path, "is not a readable bag"),
-        closing(sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True)) as data,
-    ):
-        # A stranger's schema may call functions, and a value may claim any size.
-        data.execute("PRAGMA trusted_schema = OFF")
-        data.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, LARGEST_BLOCK)
-        tables = {
-            name for (name,) in data.execute("SELECT name FROM sqlite_schema WHERE type='table'")
-        }
-        if not {"topics", "messages"} <= tables:
-            raise InvalidValue("it has no tables of topics and messages")
-        texts = _texts(data) if "message_definitions" in tables else {}
+    with reading(path, "is not a readable bag"), closing(opened_database(path)) as data:
+        texts = _texts(data) if "message_definitions" in _tables(data) else {}
         topics = _topics(data, texts, found)
         query = "SELECT topic_id, timestamp, data FROM messages ORDER BY timestamp, id"
         for topic, time, message in data.execute(query):
@@ -85,6 +115,28 @@ def _gather_sqlite(path: Path, found: Gathering) -> None:
                 raise InvalidValue(f"a message has no time or no data: {time!r:.60}")
             if topic in topics:
                 topics[topic].add(time, message, found)
+
+
+def opened_database(path: Path) -> sqlite3.Connection:
+    """A bag in SQLite, to be read; raises if it is none."""
+    if not path.exists():
+        raise MissingFile(f"{path} does not exist")
+    data = sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True)
+    try:
+        # A stranger's schema may call functions, and a value may claim any size.
+        data.execute("PRAGMA trusted_schema = OFF")
+        data.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, LARGEST_BLOCK)
+        if not {"topics", "messages"} <= _tables(data):
+            raise InvalidValue("it has no tables of topics and messages")
+    except BaseException:
+        data.close()
+        raise
+    return data
+
+
+def _tables(data: sqlite3.Connection) -> set[str]:
+    query = "SELECT name FROM sqlite_schema WHERE type='table'"
+    return {name for (name,) in data.execute(query)}
 
 
 def _texts(data: sqlite3.Connection) -> dict[Any, str]:

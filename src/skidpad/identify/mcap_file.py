@@ -80,9 +80,9 @@ def _whole_records(reader: Any, file: BinaryIO, path: Path) -> Iterator[Any]:
         for record in reader.records:
             end = file.tell()
             yield record
-    except ended:
+    except ended as error:
         if end != path.stat().st_size:
-            raise
+            raise InvalidValue("it ends within a record") from error
 
 
 def _channel(channel: Any, schema: Any) -> _Channel:

@@ -15,7 +15,6 @@ from ..stage.trajectory_stage import trajectory_stage
 from ..trajectory.columns import Column
 from ..trajectory.files import known_units
 from ..trajectory.trajectory import Trajectory
-from .mcap_file import MAGIC
 
 _Fields = dict[str, tuple[str, str]]
 _BODIES: tuple[_Fields, ...] = (
@@ -32,19 +31,6 @@ _MOTION = {
 _LENGTHS = (0.3, 4.5)
 """Of a body in m: a bag does not say how large it is. It is seen beside its way, a twentieth of
 that, and no larger than a car."""
-
-
-def is_bag(path: Path) -> bool:
-    """Whether it is a bag rather than a recording of skidpad."""
-    if path.is_dir() or path.suffix.lower() == ".db3":
-        return True
-    try:
-        with path.open("rb") as file:
-            head = file.read(len(MAGIC) + 17)
-    except OSError:
-        return False
-    # Magic, opcode and length of the header, then its profile.
-    return head.startswith(MAGIC + b"\1") and head[len(MAGIC) + 9 :] == b"\4\0\0\0ros2"
 
 
 def bag_film(path: Path) -> Film:

@@ -66,6 +66,8 @@ class Contents:
     path: Path
     data: mmap.mmap
     """Its bytes, while it is open."""
+    profile: str = ""
+    """What its messages have in common: "ros2" of a bag."""
     library: str = ""
     """The program that wrote it."""
     schemas: dict[int, Schema] = field(default_factory=dict[int, Any])
@@ -74,6 +76,8 @@ class Contents:
         default_factory=list[tuple[str, dict[str, str]]]
     )
     chunks: list[ChunkPlace] = field(default_factory=list[ChunkPlace])
+    loose: list[tuple[int, int]] = field(default_factory=list[tuple[int, int]])
+    """Where messages outside of chunks begin and end, as some programs write them."""
     statistics: Statistics | None = None
     """Of the summary, if it was closed properly."""
     complete: bool = False
@@ -113,7 +117,7 @@ class Contents:
         return np.frombuffer(data, np.uint8)
 
     def places(self, data: NDArray[np.uint8]) -> dict[int, MessagePlaces]:
-        """Where the messages of a chunk are, by channel."""
+        """Where the messages of a chunk are, by channel; channels that it defines are noted."""
         by_channel: defaultdict[int, list[int]] = defaultdict(list)
         message = int(libraries.opcode.Opcode.MESSAGE)
         head, view, at = struct.Struct("<BQH"), data.data, 0
@@ -121,6 +125,9 @@ class Contents:
             op, length, channel = head.unpack_from(view, at)
             if op == message:
                 by_channel[channel].append(at)
+            elif op in (libraries.opcode.Opcode.SCHEMA, libraries.opcode.Opcode.CHANNEL):
+                content = _Content(view[at + _HEAD : at + _HEAD + length])
+                self._note_record(op, libraries.data_stream.ReadDataStream(content))
             at += _HEAD + length
         if at != len(data):
             raise Damaged("a message is longer than its chunk")
@@ -158,7 +165,7 @@ class Contents:
         self.end = at
 
     def _note(self, op: int, previous: int, at: int, end: int) -> None:
-        records, opcodes = libraries.records, libraries.opcode.Opcode
+        opcodes = libraries.opcode.Opcode
         if op == opcodes.CHUNK:
             # Not by the package: what it reads of a chunk is the whole of it.
             start, last, size, _, length = struct.unpack_from("<QQQII", self.data, at + _HEAD)
@@ -170,9 +177,16 @@ class Contents:
             if previous not in (opcodes.CHUNK, op) or at + _HEAD + 6 + size != end:
                 raise Damaged("an index has no chunk: a chunk is not what it was")
             return
-        content = self._content(at + _HEAD, end)
+        if op == opcodes.MESSAGE:
+            self.loose.append((at, end))
+            return
+        self._note_record(op, self._content(at + _HEAD, end))
+
+    def _note_record(self, op: int, content: Any) -> None:
+        records, opcodes = libraries.records, libraries.opcode.Opcode
         if op == opcodes.HEADER:
-            self.library = records.Header.read(content).library
+            header = records.Header.read(content)
+            self.profile, self.library = header.profile, header.library
         elif op == opcodes.SCHEMA:
             schema = records.Schema.read(content)
             self.schemas.setdefault(schema.id, schema)

@@ -5,7 +5,9 @@ used, nor that of `foxglove-sdk`: `docs/recording.md` has the figures. So it is 
 compressed and indexed.
 
 Each chunk reaches the operating system before the next one is begun, so a program that is killed
-loses what was not yet handed over and nothing else. It is not forced onto the disk: that takes
+loses what was not yet handed over and nothing else. A file that is `always_ended` also has a footer
+behind each, without a summary, which the next chunk overwrites: readers that insist on one, such as
+`rosbags`, open what a program that was killed has left. It is not forced onto the disk: that takes
 longer than all the rest together and would help only if the machine itself failed.
 """
 
@@ -67,6 +69,7 @@ class McapFile:
         metadata: records at the beginning, by name.
         library: the program that writes it.
         profile: what its messages have in common, as MCAP registers it.
+        always_ended: whether it has a footer at any time.
     """
 
     def __init__(
@@ -78,6 +81,7 @@ class McapFile:
         *,
         library: str,
         profile: str = "",
+        always_ended: bool = False,
     ) -> None:
         self.path = path
         self._schemas, self._channels = [*schemas], [*channels]
@@ -88,6 +92,9 @@ class McapFile:
         self._counts: dict[int, int] = {}
         self._times: list[int] = []
         self._end = 0
+        footer = _encoded(libraries.records.DataEnd(0), libraries.records.Footer(0, 0, 0)) + MAGIC
+        self._ending = footer if always_ended else b""
+        """Behind what was written; the next part is written over it."""
         try:
             self._file = path.open("wb", buffering=0)
         except OSError as error:
@@ -195,6 +202,7 @@ class McapFile:
         # The sum is that of everything from the summary up to itself.
         unsummed = _encoded(records.Footer(begin, places, 0))[:-4]
         footer = records.Footer(begin, places, zlib.crc32(summary + unsummed))
+        self._ending = b""
         try:
             self._write(data_end, summary, _encoded(footer), MAGIC)
         finally:
@@ -209,8 +217,10 @@ class McapFile:
 
     def _write(self, *parts: bytes | memoryview) -> None:
         """Write all of it, or leave the file as it was."""
+        end = self._end + sum(memoryview(part).nbytes for part in parts)
         try:
-            for part in parts:
+            self._file.seek(self._end)
+            for part in (*parts, self._ending):
                 rest = memoryview(part)
                 while rest:
                     rest = rest[self._file.write(rest) :]
@@ -221,7 +231,7 @@ class McapFile:
             if isinstance(error, OSError):
                 raise RecordingFailed(_reason(self.path, error)) from error
             raise
-        self._end = self._file.tell()
+        self._end = end
 
 
 def _encoded(*records: McapRecord) -> bytes:

@@ -8,11 +8,12 @@ from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ..errors import InvalidValue
 from ..files import path_of, replacing
 from .checksums import Damaged, intact, with_checksum
-from .contents import ChunkPlace, Contents, opened
+from .contents import Contents, opened
 from .mcap_file import McapFile, MessageIndexes
 from .reading import stage_of
 from .topics import NOTES
@@ -66,7 +67,7 @@ def _written(contents: Contents, path: Path) -> int:
         kept = 0
         for chunk in contents.chunks:
             try:
-                indexes = _indexes(contents, chunk)
+                indexes = message_indexes(contents, contents.messages(chunk))
             except Damaged:
                 continue
             file.add_chunk(contents.chunk(chunk), indexes)
@@ -79,12 +80,11 @@ def _written(contents: Contents, path: Path) -> int:
     return kept
 
 
-def _indexes(contents: Contents, chunk: ChunkPlace) -> list[MessageIndexes]:
+def message_indexes(contents: Contents, data: NDArray[np.uint8]) -> list[MessageIndexes]:
     """Where the messages of a chunk are, by looking at each of them."""
-    places = contents.places(contents.messages(chunk))
     return [
         MessageIndexes(
             np.array([channel], np.uint16), those.times, those.begins[None].astype(np.uint64)
         )
-        for channel, those in places.items()
+        for channel, those in contents.places(data).items()
     ]

@@ -11,20 +11,24 @@ from pathlib import Path
 from typing import Any, NamedTuple, Protocol, Self
 
 import numpy as np
-import yaml
 
 from ..brief import brief_repr
 from ..errors import InvalidValue
-from ..files import replacing
 from ..ros_messages import MessageType
 from ..ros_messages.definition_text import definition_text
 from . import libraries
+from .bag_metadata import (
+    FileSpan,
+    TopicAndCount,
+    metadata_text,
+    topic_text,
+    write_metadata,
+    yaml_text,
+)
 from .mcap_file import McapFile, MessageIndexes, RecordingFailed
 from .recorder import CHUNK_SIZE
 from .writer_thread import Batch, Reading, WriterThread
 
-VERSION = 9
-"""Of metadata.yaml, that of Jazzy and later."""
 _HEAD = struct.Struct("<BQHIQQ")
 """Of a message record: opcode, length, channel, sequence number, time of log and of publication."""
 _MESSAGE = 5
@@ -69,6 +73,8 @@ class _Topic:
     def __init__(self, number: int, name: str, type_: MessageType, qos: Quality) -> None:
         self.number, self.name, self.type = number, name, type_
         self.profile = _profile(qos)
+        self.text = topic_text(name, type_.name, "cdr", [self.profile], type_.hash)
+        """In metadata.yaml."""
         self.count = 0
 
 
@@ -76,8 +82,9 @@ class BagWriter:
     """Writes CDR to a bag: a folder with an MCAP file and metadata.yaml.
 
     Writing only copies; a thread compresses and writes. At most a second of wall time later it is
-    in the file, which can be read up to there whatever happens to the program. Closing makes the
-    bag complete; a `with` block closes it, also after an error.
+    in the file, which can be read up to there whatever happens to the program: the file always has
+    an end, and metadata.yaml names all topics. Closing adds the index; a `with` block closes it,
+    also after an error.
 
     Args:
         folder: of the bag; it must not exist, or be empty.
@@ -104,7 +111,8 @@ class BagWriter:
         """First and last time in ns."""
         self._closed = False
         path = self.folder / f"{self.folder.resolve().name}_0.mcap"
-        self._file = McapFile(path, (), (), {}, library=f"skidpad {__version__}", profile="ros2")
+        library = f"skidpad {__version__}"
+        self._file = McapFile(path, (), (), {}, library=library, profile="ros2", always_ended=True)
         self._write_metadata()
         self._thread = WriterThread(self._write_batch, self._failed, self._full)
         atexit.register(self._close_at_exit)
@@ -186,7 +194,7 @@ class BagWriter:
     def _write_batch(self, batch: Batch) -> None:
         """In the thread: a batch as a chunk."""
         self._add_channels()
-        topics = {topic.number: topic for topic in self._topics.values()}
+        topics = {topic.number: topic for topic in tuple(self._topics.values())}
         data = bytearray()
         places: dict[int, list[tuple[int, int]]] = {}
         for number, time, values in batch.readings:
@@ -201,6 +209,9 @@ class BagWriter:
             topics[number].count += len(own)
         times = [*self._span, *(int(reading.time) for reading in batch.readings)]
         self._span = [min(times), max(times)]
+        # Only for the case that nobody closes the bag: the messages are in the file.
+        with contextlib.suppress(RecordingFailed):
+            self._write_metadata()
 
     def _add_channels(self) -> None:
         records = libraries.records
@@ -212,7 +223,7 @@ class BagWriter:
                 text = definition_text(topic.type).encode()
                 schema = records.Schema(id=number, data=text, encoding="ros2msg", name=name)
             metadata = {
-                "offered_qos_profiles": _yaml([topic.profile]),
+                "offered_qos_profiles": yaml_text([topic.profile]),
                 "topic_type_hash": topic.type.hash,
             }
             channel = records.Channel(
@@ -234,7 +245,7 @@ class BagWriter:
     def _end_file(self) -> None:
         try:
             self._add_channels()
-            self._file.add_metadata("rosbag2", {"serialized_metadata": _yaml(self._metadata())})
+            self._file.add_metadata("rosbag2", {"serialized_metadata": self._metadata()})
             self._file.finish()
         finally:
             self._file.close()
@@ -242,47 +253,17 @@ class BagWriter:
 
     def _write_metadata(self) -> None:
         try:
-            with replacing(self.folder / "metadata.yaml") as path:
-                text = _yaml({"rosbag2_bagfile_information": self._metadata()})
-                path.write_text(text, "utf-8")
-        except OSError as error:
-            raise RecordingFailed(
-                f"cannot record to {self.folder}: {error.strerror or error}"
-            ) from error
+            write_metadata(self.folder, self._metadata())
+        except (OSError, InvalidValue) as error:
+            raise RecordingFailed(f"cannot record to {self.folder}: {error}") from error
 
-    def _metadata(self) -> dict[str, Any]:
+    def _metadata(self) -> str:
+        # A copy: the other thread may add some.
+        those = tuple(self._topics.values())
+        topics = [TopicAndCount(topic.text, topic.count) for topic in those]
         start, end = self._span or (0, 0)
-        count = sum(topic.count for topic in self._topics.values())
-        span = {
-            "starting_time": {"nanoseconds_since_epoch": start},
-            "duration": {"nanoseconds": end - start},
-            "message_count": count,
-        }
-        name = self._file.path.name
-        return {
-            "version": VERSION,
-            "storage_identifier": "mcap",
-            "relative_file_paths": [name],
-            **span,
-            "topics_with_message_count": [_listed(topic) for topic in self._topics.values()],
-            "compression_format": "",
-            "compression_mode": "",
-            "files": [{"path": name, **span}],
-            "custom_data": None,
-            "ros_distro": "skidpad",
-        }
-
-
-def _listed(topic: _Topic) -> dict[str, Any]:
-    """A topic in metadata.yaml."""
-    about = {
-        "name": topic.name,
-        "type": topic.type.name,
-        "serialization_format": "cdr",
-        "offered_qos_profiles": [topic.profile],
-        "type_description_hash": topic.type.hash,
-    }
-    return {"topic_metadata": about, "message_count": topic.count}
+        count = sum(topic.messages for topic in topics)
+        return metadata_text("mcap", [FileSpan(self._file.path.name, start, end, count)], topics)
 
 
 def _profile(qos: Quality) -> dict[str, Any]:
@@ -303,7 +284,3 @@ def _index(channel: int, messages: Sequence[tuple[int, int]]) -> MessageIndexes:
     """Of the times and places of the messages of one channel."""
     table = np.array(messages, np.uint64)
     return MessageIndexes(np.array([channel], np.uint16), table[:, 0], table[None, :, 1])
-
-
-def _yaml(value: Any) -> str:
-    return yaml.safe_dump(value, sort_keys=False)

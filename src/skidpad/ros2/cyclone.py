@@ -14,10 +14,10 @@ from ..ros_messages import MessageType, ServiceType
 from .cyclone_graph import Graph
 from .cyclone_library import cyclone
 from .cyclone_participant import Participant
-from .cyclone_peers import Peers
+from .cyclone_peers import Endpoint, Peers
 from .cyclone_services import Service
 from .cyclone_waiting import Waiting
-from .dds_names import topic_name
+from .dds_names import ros_type_name, topic_name
 from .dds_settings import settings_of
 from .dds_types import LITTLE_ENDIAN, sample_type
 from .notices import Notices
@@ -91,7 +91,7 @@ class CycloneTransport:
         pairs = {"typehash": type_.hash}
         writer = self._participant.writer(topic_name(topic), sample_type(type_), qos, pairs)
         with self._lock:
-            self._publishers.append((writer, Peers(topic, type_, self.notices)))
+            self._publishers.append((writer, Peers(topic, type_, self.notices, self._endpoints)))
         return CyclonePublisher(self, topic, type_, writer)
 
     def subscribe(
@@ -115,7 +115,7 @@ class CycloneTransport:
                     )
 
         with self._lock:
-            self._subscriptions.append((reader, Peers(topic, type_, self.notices)))
+            self._subscriptions.append((reader, Peers(topic, type_, self.notices, self._endpoints)))
         self._waiting.add(reader, self._guarded(topic, take))
 
     def serve(self, name: str, type_: ServiceType, handler: Callable[[bytes, Reply], None]) -> None:
@@ -165,6 +165,12 @@ class CycloneTransport:
         atexit.unregister(self.close)
         self._waiting.close()
         self._participant.close()
+
+    def _endpoints(self, topic: str, writers: bool) -> list[Endpoint]:
+        return [
+            Endpoint(guid, ros_type_name(kind), self._graph.nodes_of(participant))
+            for guid, participant, kind in self._participant.endpoints(topic_name(topic), writers)
+        ]
 
     def _retry(self) -> bool:
         """Send replies that wait; true while there are some."""

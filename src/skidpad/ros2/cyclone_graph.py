@@ -16,6 +16,8 @@ from .transport import LATCHED, Identity, Qos
 OURS = "skidpad"
 """Marks our writers of the graph, which say nothing about the release of ROS 2 around them."""
 _HEARD = Qos(latched=True, depth=1000)
+_MOST_PARTICIPANTS = 1000
+"""Whose nodes are remembered by name."""
 
 
 class Graph:
@@ -36,6 +38,8 @@ class Graph:
         self.reader = participant.reader(TOPIC, kind, _HEARD, {OURS: "1"})
         self._entities: NodeEntities | None = None
         self._gid_size = 0
+        self._names: dict[bytes, str] = {}
+        """Of the nodes of participants, those told last behind the others."""
         self._lock = threading.Lock()
 
     def announce(self, readers: list[Any], writers: list[Any]) -> None:
@@ -56,6 +60,10 @@ class Graph:
             if self._entities is not None and size != self._gid_size:
                 self._write(size)
 
+    def nodes_of(self, participant: bytes) -> str:
+        """Full names of the nodes of a participant; empty if it has told none."""
+        return self._names.get(participant, "")
+
     def _write(self, size: int) -> None:
         assert self._entities is not None
         info = DiscoveryInfo(self._guid, (self._entities,))
@@ -68,6 +76,10 @@ class Graph:
         except InvalidValue:
             return
         names = {node.identity.full for node in info.nodes}
+        self._names.pop(info.participant, None)
+        self._names[info.participant] = ", ".join(sorted(names))
+        if len(self._names) > _MOST_PARTICIPANTS:
+            del self._names[next(iter(self._names))]
         if info.participant != self._guid and self._identity.full in names:
             self._notices.tell(
                 ("name", info.participant),

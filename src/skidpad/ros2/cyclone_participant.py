@@ -12,6 +12,9 @@ from .dds_names import user_data, user_pairs
 from .dds_settings import Settings
 from .transport import Qos
 
+_MOST_ENDPOINTS = 10_000
+"""Of all topics, that are looked at."""
+
 
 class Participant:
     """One per node. Its writers and readers live until `close`."""
@@ -42,6 +45,24 @@ class Participant:
     def reader(self, name: str, sample_type: Any, qos: Qos, pairs: dict[str, str]) -> Any:
         """A reader of a topic of DDS, with user data."""
         return self._endpoint(cyclone("sub").DataReader, name, sample_type, qos, pairs, [])
+
+    def endpoints(self, name: str, writers: bool) -> list[tuple[bytes, bytes, str]]:
+        """Everybody's writers or readers of a topic of DDS that are known at the moment: GUID, that
+        of the participant, and the name of the type."""
+        builtin = cyclone("builtin")
+        kind = "BuiltinTopicDcpsPublication" if writers else "BuiltinTopicDcpsSubscription"
+        with self._lock:
+            if self.entity is None:
+                return []
+            reader = builtin.BuiltinDataReader(self.entity, getattr(builtin, kind))
+            try:
+                return [
+                    (one.key.bytes, one.participant_key.bytes, one.type_name)
+                    for one in reader.read(_MOST_ENDPOINTS)
+                    if getattr(one, "topic_name", None) == name
+                ]
+            finally:
+                delete(reader)
 
     def close(self) -> None:
         """Delete everything, which the others are told."""

@@ -35,6 +35,11 @@ def reply_name(service: str) -> str:
     return f"rr{_checked(service, 'service')}Reply"
 
 
+def ros_type_name(name: str) -> str:
+    """A type of DDS as ROS names it: "std_msgs::msg::dds_::String_" is "std_msgs/msg/String"."""
+    return name.replace("::dds_::", "::").removesuffix("_").replace("::", "/")
+
+
 def user_data(pairs: Mapping[str, str]) -> bytes:
     """Pairs as rmw writes them into the user data of endpoints: "key=value;"."""
     return "".join(f"{key}={value};" for key, value in pairs.items()).encode("ascii")

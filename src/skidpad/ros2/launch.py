@@ -86,7 +86,11 @@ class Launch:
 
 @contextmanager
 def _ended_by_others(loop: Loop) -> Generator[None]:
-    """What ends services and containers ends the loop as Ctrl-C does."""
+    """What ends services and containers ends the loop as Ctrl-C does.
+
+    A shell starts what it puts into the background with the interrupt ignored; launch files and
+    scripts send it all the same, and the nodes of ROS 2 end then.
+    """
     if threading.current_thread() is not threading.main_thread():
         yield
         return
@@ -94,8 +98,12 @@ def _ended_by_others(loop: Loop) -> Generator[None]:
     def end(*_: object) -> None:
         loop.ending = True
 
-    usual = signal.signal(signal.SIGTERM, end)
+    numbers = [signal.SIGTERM]
+    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+        numbers.append(signal.SIGINT)
+    usual = [signal.signal(number, end) for number in numbers]
     try:
         yield
     finally:
-        signal.signal(signal.SIGTERM, usual)
+        for number, before in zip(numbers, usual, strict=True):
+            signal.signal(number, before)

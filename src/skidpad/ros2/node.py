@@ -52,7 +52,8 @@ class Topic:
         self.name, self.type, self.qos = name, type_, qos
         self._node, self._publisher = node, publisher
         self.said: deque[bytes] = deque(maxlen=_SAID)
-        """The last messages, where they go to a bag."""
+        """The last messages, where they go to a bag or are to be remembered."""
+        self.remembers = False
 
     @property
     def readers(self) -> int:
@@ -68,6 +69,7 @@ class Topic:
         self._publisher.write(cdr)
         if self._node.bag is not None:
             self._node.bag.write(self.name, self._node.clock.now(), cdr)
+        if self.remembers or self._node.bag is not None:
             self.said.append(bytes(cdr))
 
 
@@ -138,24 +140,30 @@ class Node:
 
         def handle(data: bytes) -> None:
             message = type_.decode(data)
-            if self.bag is not None and not self._is_own(name, data):
+            if self.bag is not None and not self.is_own(name, data):
                 self.bag.write(name, self.clock.now(), data)
             function(message)
 
-        channel = Channel(handle, qos.depth)
         self._heard.append((name, type_, qos))
         if self.bag is not None:
             self.bag.topic(name, type_, qos)
+        self.listen(name, type_, handle, qos)
+
+    def listen(
+        self, name: str, type_: MessageType, function: Callable[[bytes], None], qos: Qos
+    ) -> None:
+        """Hand the messages of a topic, by its full name, to a function as bytes, when `handle` is
+        called; they do not go to the bag."""
         # One subscription a topic, however many functions listen.
         channels = self._subscribed.setdefault(name, [])
-        channels.append(channel)
+        channels.append(Channel(function, qos.depth))
         if len(channels) == 1:
             self.transport.subscribe(name, type_, qos, lambda data: self._arrived(name, data))
 
-    def _is_own(self, name: str, data: bytes) -> bool:
+    def is_own(self, name: str, data: bytes) -> bool:
         """Whether the node hears itself, as on `/tf`; what it says is in the bag already."""
         own = (topic for topic in self._topics if topic.name == name)
-        return any(data.startswith(said) for topic in own for said in topic.said)
+        return any(data.startswith(said) for topic in own for said in reversed(topic.said))
 
     def obey(
         self, topic: str, type_name: str, function: Callable[[Any], None], qos: Qos = DEFAULT

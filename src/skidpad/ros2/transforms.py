@@ -9,6 +9,7 @@ import numpy as np
 
 from ..arrays import Array
 from ..ros_messages import Prepared, message_type
+from .frame_watch import FrameWatch
 from .node import Node, Topic
 from .transport import TF, TF_STATIC
 
@@ -94,6 +95,7 @@ def tf_topic(node: Node) -> Topic:
     """The node's publisher of `/tf`, the one of them."""
     if node.tf is None:
         node.tf = node.publisher("/tf", "tf2_msgs/msg/TFMessage", TF)
+        FrameWatch(node, node.tf)
     return node.tf
 
 

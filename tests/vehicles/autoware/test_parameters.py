@@ -10,6 +10,8 @@ import numpy as np
 import pytest
 
 from skidpad.errors import InvalidValue
+from skidpad.ros2.arguments import parsed
+from skidpad.ros2.transport import Identity
 from skidpad.vehicles.autoware import parameters, schema
 from skidpad.vehicles.autoware.map_file import Table
 from skidpad.vehicles.autoware.parameters import AssumedParameter, UnknownParameter, gather, write
@@ -235,7 +237,6 @@ def test_a_wrong_type_in_a_mapping_is_named(given: Any, said: str) -> None:
     [
         ("vel_lim: 1\n  steer_lim: 2\n", "line 2: mapping values are not allowed here"),
         ("vel_lim: [1\n", r"line \d"),
-        ("vel_lim: 1.0\nsteer_lim: 0.5\nvel_lim: 2.0\n", "line 3: vel_lim was given in line 1"),
         ("vel_lim: &v 1.0\nsteer_lim: *v\n", "line 2: aliases are not allowed"),
         ("vel_lim: !!python/object/apply:os.getcwd []\n", "could not determine a constructor"),
         ("- 1\n- 2\n", "holds no parameters"),
@@ -249,6 +250,26 @@ def test_files_that_are_not_yaml_are_refused(tmp_path: Path, text: str, said: st
     with pytest.raises(InvalidValue, match=said) as failure:
         gather(saved(tmp_path, text), GEARED)
     assert "own.param.yaml" in str(failure.value)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "vel_lim: 1.0\nsteer_lim: 0.5\nvel_lim: 2.0\n",
+        "/**:\n  ros__parameters:\n    vel_lim: 1.0\n    vel_lim: 2.0\n",
+        "/**:\n  ros__parameters: {vel_lim: 1.0}\n/**:\n  ros__parameters: {vel_lim: 2.0}\n",
+    ],
+)
+def test_of_a_key_that_stands_twice_the_last_counts_as_in_the_node(
+    tmp_path: Path, text: str
+) -> None:
+    file = saved(tmp_path, text)
+    with pytest.warns(parameters.RepeatedParameter, match=r"line \d: .* in line \d before"):
+        values = gather([BASE, file], GEARED)
+    assert values["vel_lim"] == 2.0
+    if "ros__parameters" in text:
+        arguments = parsed(["--ros-args", "--params-file", str(file)])
+        assert arguments.parameters_of(Identity("node"))["vel_lim"] == values["vel_lim"]
 
 
 def test_a_missing_file_is_named(tmp_path: Path) -> None:

@@ -25,7 +25,15 @@ from .map_file import NoTableInFile, Table, read_table
 from .schema import ALIASES, LEARNED, MAPS, NAMES, PARAMETERS, SILENT, Parameter, table
 from .sources import ROOT, Entry, files, flatten
 
-__all__ = ["AssumedParameter", "UnknownParameter", "gather", "period", "table", "write"]
+__all__ = [
+    "AssumedParameter",
+    "RepeatedParameter",
+    "UnknownParameter",
+    "gather",
+    "period",
+    "table",
+    "write",
+]
 
 UPSTREAM = "upstream"
 """The value of `compat` that reproduces the upstream program."""
@@ -42,6 +50,10 @@ class UnknownParameter(UserWarning):
 
 class AssumedParameter(UserWarning):
     """A parameter that should be given and is not; its default is used."""
+
+
+class RepeatedParameter(UserWarning):
+    """A key that stands twice in a file; the last one counts, as in ROS."""
 
 
 def gather(source: Any, name: str | None = None, compat: str | None = None) -> dict[str, Any]:
@@ -139,7 +151,10 @@ def _warn_of_wheel_base(model: str, entries: Mapping[str, Entry]) -> None:
 def _entries(source: Any) -> dict[str, Entry]:
     """The last value given for each parameter, by its own name."""
     chosen: dict[str, Entry] = {}
-    for item in flatten(source):
+    entries = list(flatten(source))
+    for text in dict.fromkeys(item.repeated for item in entries if item.repeated):
+        _warn(text, RepeatedParameter)
+    for item in entries:
         key = ALIASES.get(item.name, item.name)
         if item.stray:
             _warn(f"{item.place}: {item.name} is outside of {ROOT} and ignored")

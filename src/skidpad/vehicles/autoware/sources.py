@@ -30,12 +30,15 @@ class Entry(NamedTuple):
     """Folder of its file, from which relative paths lead; None: not from a file."""
     stray: bool = False
     """Whether it lies beside the nodes of a file, so that no node reads it."""
+    repeated: str = ""
+    """What to tell of it, or of a key above it, if that stands twice in its file."""
 
 
 class _Leaf(NamedTuple):
     path: tuple[str, ...]
     value: Any
     line: int | None = None
+    repeated: str = ""
 
 
 def flatten(source: Any) -> Iterator[Entry]:
@@ -83,7 +86,8 @@ def _named(leaves: Iterator[_Leaf], file: Path | None) -> Iterator[Entry]:
         if other != name:
             raise InvalidValue(f"{place}: {name} is the same parameter as {other}: give one")
         folder = None if file is None else file.parent
-        yield Entry(name, leaf.value, place, folder, nested and ROOT not in leaf.path)
+        stray = nested and ROOT not in leaf.path
+        yield Entry(name, leaf.value, place, folder, stray, leaf.repeated)
 
 
 def _of_mapping(mapping: Mapping[Any, Any], above: tuple[str, ...]) -> Iterator[_Leaf]:
@@ -114,17 +118,22 @@ def _of_file(file: Path) -> Iterator[_Leaf]:
 def _of_node(loader: Any, file: Path, node: Any, above: tuple[str, ...]) -> Iterator[_Leaf]:
     import yaml
 
-    seen: dict[str, int] = {}
+    last: dict[str, tuple[Any, int, str]] = {}
     for key_node, value_node in node.value:
-        line = key_node.start_mark.line + 1
-        key = str(key_node.value)
-        if key in seen:
-            raise InvalidValue(f"{file}, line {line}: {key} was given in line {seen[key]} before")
-        seen[key] = line
-        if isinstance(value_node, yaml.MappingNode):
-            yield from _of_node(loader, file, value_node, (*above, key))
-        else:
-            yield _Leaf((*above, key), loader.construct_object(value_node, deep=True), line)
+        line, key = key_node.start_mark.line + 1, str(key_node.value)
+        # As a node of ROS reads it: the last one counts.
+        repeated = ""
+        if key in last:
+            before = last.pop(key)[1]
+            repeated = f"{file}, line {line}: {key} was given in line {before} before; this counts"
+        last[key] = value_node, line, repeated
+    for key, (value_node, line, repeated) in last.items():
+        if not isinstance(value_node, yaml.MappingNode):
+            value = loader.construct_object(value_node, deep=True)
+            yield _Leaf((*above, key), value, line, repeated)
+            continue
+        for leaf in _of_node(loader, file, value_node, (*above, key)):
+            yield leaf._replace(repeated=repeated or leaf.repeated)
 
 
 @cache

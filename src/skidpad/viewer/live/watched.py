@@ -103,4 +103,5 @@ class WatchedWorld:
             recording=False,
             file=None,
             message="",
+            watched=self._reason,
         )

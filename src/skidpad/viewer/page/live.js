@@ -126,6 +126,7 @@ export class LiveApp {
     this.clock.paused = Boolean(status.paused);
     this.clock.speed = status.factor;
     this.panel.showDriver(this.you, this.driver, this.status.viewers);
+    if (this.status.watched) this.panel.showWatched(this.status.watched);
     this.panel.showRecording(Boolean(status.recording), status.file);
     byId("sticks").hidden = !(this.driver === this.you && matchMedia("(pointer: coarse)").matches);
     this.#showLink();

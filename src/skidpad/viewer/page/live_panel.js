@@ -20,14 +20,15 @@ export class LivePanel {
     }));
     this.params = make("div", { class: "params" });
     this.details = make("details", { open: window.innerWidth > 860 }, make("summary", {}, "Parameters"), this.params);
+    this.tools = make("div", { class: "row" },
+      make("label", { class: "controller" }, "driven by ", this.controller), make("span", { class: "space" }),
+      ...this.places.values(), worded(this.record, "record"),
+      worded(iconButton("reset", "Reset the world", on.reset, { id: "reset" }), "reset"));
     const now = { type: "button", class: "now", id: "now", hidden: true, click: on.now };
     this.now = make("button", now, "Back to now");
     byId("live").replaceChildren(
       make("div", { class: "row" }, this.wheel, this.who),
-      make("div", { class: "row" },
-        make("label", { class: "controller" }, "driven by ", this.controller), make("span", { class: "space" }),
-        ...this.places.values(), worded(this.record, "record"),
-        worded(iconButton("reset", "Reset the world", on.reset, { id: "reset" }), "reset")),
+      this.tools,
       this.details,
     );
     byId("stage").append(this.now);
@@ -43,6 +44,12 @@ export class LivePanel {
     this.wheelText.textContent = mine ? "Release the wheel" : "Take the wheel";
     const who = mine ? "You drive" : driver === null ? "Nobody drives" : `Viewer ${driver} drives`;
     this.who.textContent = viewers > 1 ? `${who} · ${viewers} watching` : who;
+  }
+
+  /** A world that others run: what cannot be asked of it is not offered, and why is said. */
+  showWatched(reason) {
+    this.wheel.hidden = this.tools.hidden = true;
+    this.who.textContent = reason;
   }
 
   showRecording(on, file) {

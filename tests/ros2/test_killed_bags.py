@@ -1,0 +1,254 @@
+"""Bags whose program was killed, or that were cut off anywhere: read by rosbags, and mended."""
+
+from __future__ import annotations
+
+import shutil
+import signal
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+from mcap.writer import CompressionType, Writer
+from typer.testing import CliRunner
+
+from files.bags import write_bag, write_database
+from ros2.test_rosbag2_writer import KILLED
+from skidpad.cli import app
+from skidpad.errors import InvalidValue
+from skidpad.identify import read_log
+from skidpad.recording import bag_info, recover_bag
+from skidpad.ros_messages import message_type
+from skidpad.ros_messages.definition_text import definition_text
+from waiting import PATIENCE
+
+rosbag2 = pytest.importorskip("rosbags.rosbag2")
+NUMBER = message_type("std_msgs/msg/Float64")
+OLD_QOS = """- history: 1
+  depth: 7
+  reliability: 2
+  durability: 1
+  deadline: {sec: 0, nsec: 0}
+  lifespan: {sec: 0, nsec: 0}
+  liveliness: 1
+  liveliness_lease_duration: {sec: 0, nsec: 0}
+  avoid_ros_namespace_conventions: false
+"""
+"""As rosbag2 of Humble writes it, with the numbers of rmw."""
+COUNT = 40
+
+
+def theirs(bag: Path) -> list[tuple[str, int, bytes]]:
+    """What rosbags reads."""
+    with rosbag2.Reader(bag) as reader:
+        messages = [(c.topic, time, bytes(data)) for c, time, data in reader.messages()]
+        assert reader.message_count == len(messages)
+        counts = {name: topic.msgcount for name, topic in reader.topics.items()}
+        for name, count in counts.items():
+            assert count == sum(topic == name for topic, *_ in messages)
+        if messages:
+            times = [time for _, time, _ in messages]
+            assert reader.start_time == min(times)
+            assert reader.duration == max(times) - min(times) + 1
+    return messages
+
+
+@pytest.fixture(scope="module")
+def killed(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A bag of 100 numbers whose program was killed."""
+    bag = tmp_path_factory.mktemp("killed") / "bag"
+    command = [sys.executable, "-c", KILLED, str(bag)]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as program:
+        assert program.stdout is not None
+        assert program.stdout.readline() == "there\n"
+        program.send_signal(signal.SIGKILL)
+        program.wait(PATIENCE)
+    return bag
+
+
+def as_rosbag2(bag: Path, *, chunked: bool) -> list[tuple[str, int, bytes]]:
+    """A bag as others write it: definitions within chunks, or no chunks at all."""
+    bag.mkdir()
+    messages: list[tuple[str, int, bytes]] = []
+    with (bag / "bag_0.mcap").open("wb") as file:
+        writer = Writer(
+            file, chunk_size=300, compression=CompressionType.NONE, use_chunking=chunked
+        )
+        writer.start(profile="ros2", library="other")
+        schema = writer.register_schema(NUMBER.name, "ros2msg", definition_text(NUMBER).encode())
+        qos = {"offered_qos_profiles": OLD_QOS}
+        channels = {
+            name: writer.register_channel(name, "cdr", schema, qos) for name in ("/a", "/b")
+        }
+        for k in range(COUNT):
+            for name, channel in channels.items():
+                messages.append((name, 5 + k, NUMBER.encode(NUMBER.Record(k))))
+                writer.add_message(channel, 5 + k, messages[-1][2], 5 + k)
+        writer.finish()
+    return messages
+
+
+def test_rosbags_reads_what_a_killed_program_left_as_it_is(killed: Path) -> None:
+    assert [time for _, time, _ in theirs(killed)] == list(range(100))
+    assert bag_info(killed).metadata == ""
+    assert not bag_info(killed).closed
+
+
+def test_a_killed_bag_is_mended_where_it_is(killed: Path, tmp_path: Path) -> None:
+    bag = Path(shutil.copytree(killed, tmp_path / "bag"))
+    before, messages = (bag / "bag_0.mcap").read_bytes(), theirs(bag)
+    said = CliRunner().invoke(app, ["recover", str(bag)])
+    assert said.exit_code == 0
+    assert "100 messages of 1 topic" in said.output
+    assert "bag_0.mcap as it was is bag_0.mcap.torn" in said.output
+    assert bag_info(bag).closed
+    assert theirs(bag) == messages
+    assert (bag / "bag_0.mcap.torn").read_bytes() == before
+    said = CliRunner().invoke(app, ["recover", str(bag)])
+    assert f"{bag} was complete" in said.output.replace("\n", "")
+    assert theirs(bag) == messages
+
+
+@pytest.mark.parametrize("chunked", [True, False])
+def test_a_bag_of_others_that_was_cut_off_anywhere(tmp_path: Path, chunked: bool) -> None:
+    """Whatever is whole is kept: the messages are the first ones, and no fewer than the cut
+    allows."""
+    messages = as_rosbag2(tmp_path / "bag", chunked=chunked)
+    data = (tmp_path / "bag/bag_0.mcap").read_bytes()
+    kept: list[int] = []
+    for k, end in enumerate(range(200, len(data), 97)):
+        bag = tmp_path / str(k)
+        bag.mkdir()
+        (bag / "bag_0.mcap").write_bytes(data[:end])
+        recovery = recover_bag(bag)
+        assert recovery.metadata == "missing"
+        there = theirs(bag) if bag_info(bag).topics else []
+        assert sorted(there) == sorted(messages[: len(there)])
+        kept.append(len(there))
+        assert bag_info(bag).closed
+        assert recover_bag(bag).was_complete
+    assert kept == sorted(kept)
+    assert kept[-1] == len(messages)
+    assert len(set(kept)) > 5
+
+
+def test_quality_of_service_of_older_releases_is_kept(tmp_path: Path) -> None:
+    as_rosbag2(tmp_path / "bag", chunked=True)
+    recover_bag(tmp_path / "bag")
+    with rosbag2.Reader(tmp_path / "bag") as reader:
+        for connection in reader.connections:
+            (qos,) = connection.ext.offered_qos_profiles
+            assert (qos.depth, qos.reliability.name) == (7, "BEST_EFFORT")
+            assert qos.durability.name == "TRANSIENT_LOCAL"
+    text = (tmp_path / "bag/metadata.yaml").read_text()
+    assert "reliability: best_effort" in text  # Version 9 has names.
+
+
+@pytest.mark.parametrize("metadata", [None, "", "rosbag2_bagfile_information: {}", "a: [", "stale"])
+@pytest.mark.parametrize("storage", ["mcap", "sqlite3"])
+def test_metadata_is_written_anew(tmp_path: Path, metadata: str | None, storage: str) -> None:
+    bag = tmp_path / "bag"
+    if storage == "mcap":
+        write_bag(bag)
+    else:
+        bag.mkdir()
+        write_database(bag / "bag_0.db3")
+        recover_bag(bag)
+    messages = theirs(bag)
+    file = bag / "metadata.yaml"
+    text = file.read_text()
+    file.unlink()
+    if metadata is not None:
+        file.write_text(text.replace("/sensor", "/other") if metadata == "stale" else metadata)
+    assert bag_info(bag).metadata
+    recovery = recover_bag(bag)
+    assert recovery.metadata
+    assert all(one.was_complete for one in recovery.files)
+    assert theirs(bag) == messages
+    assert bag_info(bag).metadata == ""
+
+
+def test_a_damaged_chunk_is_left_out(tmp_path: Path) -> None:
+    messages = as_rosbag2(tmp_path / "bag", chunked=True)
+    file = tmp_path / "bag/bag_0.mcap"
+    data = bytearray(file.read_bytes())
+    # A number in the first chunk that has it: its check sum is wrong then.
+    at = data.index(NUMBER.encode(NUMBER.Record(20)))
+    data[at + 7] ^= 1
+    file.write_bytes(data)
+    recovery = recover_bag(tmp_path / "bag")
+    assert recovery.files[0].damaged == 1
+    there = theirs(tmp_path / "bag")
+    assert set(there) < set(messages)
+    assert len(there) > len(messages) - 20
+
+
+def test_another_folder_is_written_and_the_bag_only_read(killed: Path, tmp_path: Path) -> None:
+    before = {file.name: file.read_bytes() for file in killed.iterdir()}
+    recovery = recover_bag(killed, tmp_path / "new")
+    assert recovery.path == tmp_path / "new"
+    assert theirs(tmp_path / "new") == theirs(killed)
+    assert before == {file.name: file.read_bytes() for file in killed.iterdir()}
+    with pytest.raises(InvalidValue, match="a bag needs a folder that is new or empty"):
+        recover_bag(killed, tmp_path / "new")
+
+
+def test_a_file_alone_is_mended_beside_it(killed: Path, tmp_path: Path) -> None:
+    file = Path(shutil.copy(killed / "bag_0.mcap", tmp_path))
+    assert recover_bag(file).path == tmp_path / "bag_0.recovered.mcap"
+    assert theirs(tmp_path / "bag_0.recovered.mcap") == theirs(killed)
+
+
+def test_what_was_kept_is_not_overwritten(killed: Path, tmp_path: Path) -> None:
+    bag = Path(shutil.copytree(killed, tmp_path / "bag"))
+    (bag / "bag_0.mcap.torn").write_text("mine")
+    before = (bag / "bag_0.mcap").read_bytes()
+    with pytest.raises(InvalidValue, match=r"bag_0\.mcap\.torn is there already"):
+        recover_bag(bag)
+    assert (bag / "bag_0.mcap.torn").read_text() == "mine"
+    assert (bag / "bag_0.mcap").read_bytes() == before
+
+
+def spoilt(bag: Path, how: str) -> None:
+    """What may be wrong with a bag."""
+    if how == "torn":
+        file = bag / "bag_0.mcap"
+        file.write_bytes(file.read_bytes()[:-200])
+    elif how == "empty":
+        (bag / "metadata.yaml").write_text("")
+    else:
+        file = bag / "metadata.yaml"
+        file.write_text(file.read_text().replace("bag_0", "bag_1"))
+
+
+@pytest.mark.parametrize("how", ["torn", "empty", "stale"])
+def test_readers_say_what_to_do(killed: Path, tmp_path: Path, how: str) -> None:
+    bag = Path(shutil.copytree(killed, tmp_path / "bag"))
+    spoilt(bag, how)
+    with pytest.raises(InvalidValue, match="skidpad recover"):
+        read_log(bag)
+    params = tmp_path / "params.yaml"
+    params.write_text("wheel_base: 2.79\n")
+    arguments: dict[str, list[Any]] = {
+        "replay": ["--no-browser"],
+        "compare": ["--model", "IDEAL_STEER_VEL", "--params", str(params)],
+    }
+    for command, more in arguments.items():
+        said = CliRunner().invoke(app, [command, str(bag), *more])
+        assert isinstance(said.exception, InvalidValue)
+        assert f"skidpad recover {bag}" in str(said.exception)
+    recover_bag(bag)
+    assert "/number.data" in read_log(bag).series or how == "torn"
+
+
+def test_files_are_in_the_order_of_their_numbers(tmp_path: Path) -> None:
+    bag = tmp_path / "bag"
+    messages = write_bag(bag)
+    for k in (1, 2, 10):
+        shutil.copy(messages, bag / f"bag_{k}.mcap")
+    shutil.copy(messages, bag / "bag_0.recovered.mcap")
+    recover_bag(bag)
+    names = [file.path.name for file in bag_info(bag).files]
+    assert names == [f"bag_{k}.mcap" for k in (0, 1, 2, 10)]
+    assert len(theirs(bag)) == 4 * 12
