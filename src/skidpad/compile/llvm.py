@@ -6,7 +6,9 @@ fast-math flag is set, so every lane computes the same bits at every width.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from itertools import count
 from typing import Any, NamedTuple
 
 from llvmlite import ir
@@ -25,8 +27,28 @@ _MANTISSA_BITS = {"float64": 52, "float32": 23}
 _BIAS = {"float64": 1023, "float32": 127}
 
 
+class Text(ir.Value):
+    """A value as LLVM's text has it, for llvmlite to use like its own.
+
+    llvmlite keeps an object of many parts for each instruction and compares types as it goes: three
+    times the work, where LLVM itself checks the text when it reads it.
+    """
+
+    def __init__(self, kind: Any, reference: str, line: str = "") -> None:
+        self.type = kind
+        self._reference = reference
+        self._line = line
+
+    def get_reference(self) -> str:
+        """How other instructions write it."""
+        return self._reference
+
+    def __str__(self) -> str:
+        return self._line
+
+
 class Target:
-    """The LLVM types for one precision and lane count, and constants of them."""
+    """The LLVM types for one precision and lane count, constants of them, and lines of text."""
 
     def __init__(self, module: ir.Module, precision: str, lanes: int) -> None:
         self.module = module
@@ -38,9 +60,12 @@ class Target:
         self.integer: Any = I64 if double else I32
         self.vector = self.widen(self.scalar)
         self.bits = self.widen(self.integer)
+        self.truth = self.widen(I1)
         self.suffix = (f"v{lanes}" if lanes > 1 else "") + ("f64" if double else "f32")
         self.functions: dict[int, Any] = {}
         """Functions of the Program that are in the module, by number."""
+        self._lines = count()
+        self._numbers: dict[tuple[float, float], Any] = {}
 
     def widen(self, element: Any) -> Any:
         """The type of one value per lane."""
@@ -48,89 +73,152 @@ class Target:
 
     def number(self, value: float) -> Any:
         """The same number in every lane."""
-        return ir.Constant(self.vector, [value] * self.lanes if self.lanes > 1 else value)
+        # Zeros of both signs are equal, and no NaN is equal to itself.
+        key = value, math.copysign(1.0, value)
+        if key not in self._numbers:
+            self._numbers[key] = self.everywhere(ir.Constant(self.scalar, value))
+        return self._numbers[key]
 
     def word(self, value: int) -> Any:
         """The same integer, as wide as a number, in every lane."""
-        return ir.Constant(self.bits, [value] * self.lanes if self.lanes > 1 else value)
+        return self.everywhere(ir.Constant(self.integer, value))
+
+    def everywhere(self, constant: Any) -> Any:
+        """The same constant in every lane."""
+        if self.lanes == 1:
+            return constant
+        return Text(self.widen(constant.type), f"splat ({constant})")
+
+    def write(self, builder: ir.IRBuilder, kind: Any, text: str) -> Text:
+        """An instruction at the end of the builder's block; its value is of this kind."""
+        name = f"%v{next(self._lines)}"
+        return _append(builder, Text(kind, name, f"{name} = {text}"))
+
+    def apply(self, builder: ir.IRBuilder, op: str, kind: Any, args: Sequence[Any]) -> Text:
+        """An instruction whose operands are all of the type of the first."""
+        operands = ", ".join([a.get_reference() for a in args])
+        return self.write(builder, kind, f"{op} {args[0].type} {operands}")
+
+    def cast(self, builder: ir.IRBuilder, op: str, value: Any, kind: Any) -> Text:
+        """A value as one of another type."""
+        return self.write(
+            builder, kind, f"{op} {value.type} {value.get_reference()} to {kind}"
+        )
 
     def intrinsic(self, builder: ir.IRBuilder, name: str, args: Sequence[Any]) -> Any:
         """Call llvm.NAME on numbers of this type."""
         full = f"llvm.{name}.{self.suffix}"
-        known = self.module.globals.get(full)
-        kind = ir.FunctionType(self.vector, [self.vector] * len(args))
-        return builder.call(known or ir.Function(self.module, kind, full), list(args))
+        if full not in self.module.globals:
+            kind = ir.FunctionType(self.vector, [self.vector] * len(args))
+            ir.Function(self.module, kind, full)
+        operands = ", ".join([f"{self.vector} {a.get_reference()}" for a in args])
+        return self.write(builder, self.vector, f"call {self.vector} @{full}({operands})")
+
+    def address(self, builder: ir.IRBuilder, base: Any, place: int) -> Any:
+        """Where the value with this number lies, of those from a base on."""
+        text = f"getelementptr {self.vector}, ptr {base.get_reference()}, i64 {place}"
+        return self.write(builder, POINTER, text)
+
+    def load(self, builder: ir.IRBuilder, address: Any) -> Any:
+        """The value at an address."""
+        text = f"load {self.vector}, ptr {address.get_reference()}"
+        return self.write(builder, self.vector, text)
+
+    def store(self, builder: ir.IRBuilder, value: Any, address: Any) -> None:
+        """Put a value at an address."""
+        text = f"store {value.type} {value.get_reference()}, ptr {address.get_reference()}"
+        _append(builder, Text(ir.VoidType(), "", text))
 
     def splat(self, builder: ir.IRBuilder, value: Any) -> Any:
         """A scalar repeated in every lane."""
         if self.lanes == 1:
             return value
-        empty = ir.Constant(ir.VectorType(value.type, self.lanes), ir.Undefined)
-        first = builder.insert_element(empty, value, ir.Constant(I32, 0))
-        mask = ir.Constant(ir.VectorType(I32, self.lanes), [0] * self.lanes)
-        return builder.shuffle_vector(first, empty, mask)
+        kind = ir.VectorType(value.type, self.lanes)
+        text = f"insertelement {kind} undef, {value.type} {value.get_reference()}, i32 0"
+        first = self.write(builder, kind, text).get_reference()
+        text = f"shufflevector {kind} {first}, {kind} undef, <{self.lanes} x i32> zeroinitializer"
+        return self.write(builder, kind, text)
 
 
-def _fcmp(predicate: str) -> Callable[..., Any]:
-    def emit(t: Target, b: ir.IRBuilder, args: list[Any], imm: Any) -> Any:
-        compare = b.fcmp_unordered if predicate == "!=" else b.fcmp_ordered
-        return compare(predicate, *args)
+def _append(builder: ir.IRBuilder, line: Text) -> Text:
+    block: Any = builder.block
+    block.instructions.append(line)
+    builder.position_at_end(block)
+    return line
 
-    return emit
+
+def _plain(op: str) -> Callable[..., Any]:
+    return lambda t, b, args, imm: t.apply(b, op, args[0].type, args)
+
+
+def _compare(predicate: str) -> Callable[..., Any]:
+    return lambda t, b, args, imm: t.apply(b, f"fcmp {predicate}", t.truth, args)
 
 
 def _intrinsic(name: str) -> Callable[..., Any]:
     return lambda t, b, args, imm: t.intrinsic(b, name, args)
 
 
-def _method(name: str) -> Callable[..., Any]:
-    return lambda t, b, args, imm: getattr(b, name)(*args)
+def _select(t: Target, b: ir.IRBuilder, args: list[Any], imm: Any) -> Any:
+    operands = ", ".join([f"{a.type} {a.get_reference()}" for a in args])
+    return t.write(b, args[1].type, f"select {operands}")
+
+
+def _not(t: Target, b: ir.IRBuilder, args: list[Any], imm: Any) -> Any:
+    return t.apply(b, "xor", t.truth, [args[0], t.everywhere(ir.Constant(I1, 1))])
 
 
 def _testbit(t: Target, b: ir.IRBuilder, args: list[Any], bit: int) -> Any:
-    masked = b.and_(b.bitcast(args[0], t.bits), t.word(1 << bit))
-    return b.icmp_signed("!=", masked, t.word(0))
+    word = t.cast(b, "bitcast", args[0], t.bits)
+    masked = t.apply(b, "and", t.bits, [word, t.word(1 << bit)])
+    return t.apply(b, "icmp ne", t.truth, [masked, t.word(0)])
 
 
 def _pow2(t: Target, b: ir.IRBuilder, args: list[Any], imm: Any) -> Any:
-    shifted = b.fadd(args[0], t.number(MAGIC[t.precision]))
-    biased = b.add(b.bitcast(shifted, t.bits), t.word(_BIAS[t.precision]))
-    return b.bitcast(b.shl(biased, t.word(_MANTISSA_BITS[t.precision])), t.vector)
+    shifted = t.apply(b, "fadd", t.vector, [args[0], t.number(MAGIC[t.precision])])
+    word = t.cast(b, "bitcast", shifted, t.bits)
+    biased = t.apply(b, "add", t.bits, [word, t.word(_BIAS[t.precision])])
+    moved = t.apply(b, "shl", t.bits, [biased, t.word(_MANTISSA_BITS[t.precision])])
+    return t.cast(b, "bitcast", moved, t.vector)
 
 
 def _mantissa(t: Target, b: ir.IRBuilder, args: list[Any], imm: Any) -> Any:
     width = _MANTISSA_BITS[t.precision]
-    fraction = b.and_(b.bitcast(args[0], t.bits), t.word((1 << width) - 1))
-    return b.bitcast(b.or_(fraction, t.word(_BIAS[t.precision] << width)), t.vector)
+    word = t.cast(b, "bitcast", args[0], t.bits)
+    fraction = t.apply(b, "and", t.bits, [word, t.word((1 << width) - 1)])
+    number = t.apply(b, "or", t.bits, [fraction, t.word(_BIAS[t.precision] << width)])
+    return t.cast(b, "bitcast", number, t.vector)
 
 
 def _exponent(t: Target, b: ir.IRBuilder, args: list[Any], imm: Any) -> Any:
-    field = b.lshr(b.bitcast(args[0], t.bits), t.word(_MANTISSA_BITS[t.precision]))
     bias = _BIAS[t.precision]
-    return b.sitofp(b.sub(b.and_(field, t.word(2 * bias + 1)), t.word(bias)), t.vector)
+    word = t.cast(b, "bitcast", args[0], t.bits)
+    field = t.apply(b, "lshr", t.bits, [word, t.word(_MANTISSA_BITS[t.precision])])
+    biased = t.apply(b, "and", t.bits, [field, t.word(2 * bias + 1)])
+    return t.cast(b, "sitofp", t.apply(b, "sub", t.bits, [biased, t.word(bias)]), t.vector)
 
 
 _EMIT: dict[str, Callable[..., Any]] = {
-    "add": _method("fadd"),
-    "sub": _method("fsub"),
-    "mul": _method("fmul"),
-    "div": _method("fdiv"),
-    "neg": _method("fneg"),
-    "select": _method("select"),
-    "and": _method("and_"),
-    "or": _method("or_"),
-    "xor": _method("xor"),
-    "not": _method("not_"),
+    "add": _plain("fadd"),
+    "sub": _plain("fsub"),
+    "mul": _plain("fmul"),
+    "div": _plain("fdiv"),
+    "neg": _plain("fneg"),
+    "select": _select,
+    "and": _plain("and"),
+    "or": _plain("or"),
+    "xor": _plain("xor"),
+    "not": _not,
     "fma": _intrinsic("fma"),
     "abs": _intrinsic("fabs"),
     "sqrt": _intrinsic("sqrt"),
     "rint": _intrinsic("rint"),
     "floor": _intrinsic("floor"),
     "copysign": _intrinsic("copysign"),
-    "lt": _fcmp("<"),
-    "le": _fcmp("<="),
-    "eq": _fcmp("=="),
-    "ne": _fcmp("!="),
+    "lt": _compare("olt"),
+    "le": _compare("ole"),
+    "eq": _compare("oeq"),
+    "ne": _compare("une"),
     "testbit": _testbit,
     "pow2": _pow2,
     "mantissa": _mantissa,
@@ -193,7 +281,7 @@ class Body:
                 else:
                     self.values[k] = emit_operation(self.target, builder, i, args)
                 for place in self.kept_at.pop(k, ()):
-                    builder.store(self.values[k], place.address(self.target, builder))
+                    self.target.store(builder, self.values[k], place.address(self.target, builder))
         for r in (r for result in self.program.results for r in result if r in self.values):
             self._loaded(builder, r)
 
@@ -201,7 +289,7 @@ class Body:
         value = self.values[k]
         if isinstance(value, _InMemory):
             address = value.address(self.target, builder)
-            value = self.values[k] = builder.load(address, typ=self.target.vector)
+            value = self.values[k] = self.target.load(builder, address)
         return value
 
     def results(self, port: int) -> list[Any]:
@@ -216,7 +304,7 @@ class _InMemory(NamedTuple):
     place: int
 
     def address(self, target: Target, b: ir.IRBuilder) -> Any:
-        return b.gep(self.base, [ir.Constant(I64, self.place)], source_etype=target.vector)
+        return target.address(b, self.base, self.place)
 
 
 def _call(
@@ -231,7 +319,7 @@ def _call(
     called, function = _function(target, functions, number), functions[number]
     arguments = _room(target, b, len(args))
     for k, value in enumerate(args):
-        b.store(value, _InMemory(arguments, k).address(target, b))
+        target.store(b, value, _InMemory(arguments, k).address(target, b))
     condition = skipped_by(function)
     if condition is None:
         results = _room(target, b, len(function.results[0]))
@@ -239,7 +327,7 @@ def _call(
         if times == 1:
             return results
         again = [_InMemory(results, k) for k in range(len(function.results[0]))]
-        first = [b.load(place.address(target, b), typ=target.vector) for place in again]
+        first = [target.load(b, place.address(target, b)) for place in again]
         return _call(target, b, functions, (number, times - 1), [*first, *args[len(first) :]])
     # Its results take the place of its first arguments, which it reads before it writes.
     loop, run, after = (b.append_basic_block() for _ in range(3))
@@ -261,7 +349,7 @@ def _call(
 
 def _any_lane(target: Target, b: ir.IRBuilder, address: Any) -> Any:
     """Whether the number at an address is not zero in some lane."""
-    value = b.load(address, typ=target.vector)
+    value = target.load(b, address)
     asked = b.fcmp_unordered("!=", value, target.number(0.0))
     if target.lanes == 1:
         return asked
@@ -295,7 +383,7 @@ def _function(target: Target, functions: tuple[Program, ...], number: int) -> An
     body.emit(b, {0: inputs})
     for k, r in enumerate(function.results[0]):
         if r not in early or r in body.kept_at:
-            b.store(body.values[r], _InMemory(compiled.args[1], k).address(target, b))
+            target.store(b, body.values[r], _InMemory(compiled.args[1], k).address(target, b))
     b.ret_void()
     return compiled
 
