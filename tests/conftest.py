@@ -18,8 +18,8 @@ from hypothesis import settings
 # Set before anything imports the libraries: no window, no search for accelerators.
 os.environ.setdefault("MPLBACKEND", "Agg")
 os.environ.setdefault("JAX_PLATFORMS", "cpu")
-# JAX is compared with, not timed: most of its time here was the optimisation of its code. It ends at
-# once over a flag that it does not know, and the second is known from some releases.
+# JAX is compared with, not timed: most of its time here was the optimisation of its code. It ends
+# at once over a flag that it does not know; the second is known to releases that were tried.
 XLA_FLAGS = ["--xla_backend_optimization_level=0"]
 if find_spec("jaxlib") is not None and version("jaxlib").startswith("0.10."):
     XLA_FLAGS.append("--xla_cpu_use_fusion_emitters=false")
