@@ -96,9 +96,12 @@ def table_address(precision: str) -> int:
 
 def _checked(values: Any) -> Array:
     try:
-        array = np.array(values, dtype=np.float64).ravel()
-    except (TypeError, ValueError) as error:
+        given = np.asarray(values)
+    except ValueError as error:  # rows of different lengths
         raise InvalidValue(f"a shared array takes numbers, got {values!r:.80}") from error
+    if given.dtype.kind not in "fiub":
+        raise InvalidValue(f"a shared array takes numbers, got {values!r:.80}")
+    array = np.array(given, dtype=np.float64, order="C").ravel()
     if array.size == 0:
         raise InvalidValue("a shared array needs at least 1 number, got none")
     return array
