@@ -89,8 +89,9 @@ def _flat(
 ) -> Any:
     """A derivative that is zero, with the arguments that CasADi gives it."""
     inputs, outputs, options = rest
+    # Not sparse: of results that are no entries a call leaves what was in memory before.
     symbols = [ca.SX.sym("a", 2), ca.SX.sym("r"), ca.SX.sym("d", *seeds)]
-    return ca.Function(name, symbols, [ca.SX(*shape)], inputs, outputs, options)
+    return ca.Function(name, symbols, [ca.SX.zeros(*shape)], inputs, outputs, options)
 
 
 def of_symbols(number: Any, index: Any) -> Any:
