@@ -97,7 +97,9 @@ def test_c(how: str, precision: str, tmp_path: Path) -> None:
 
     def run_all() -> None:
         for row, result in zip(table, out, strict=True):
-            library.f((ctypes.c_void_p * 1)(row.ctypes.data), (ctypes.c_void_p * 1)(result.ctypes.data))
+            library.f(
+                (ctypes.c_void_p * 1)(row.ctypes.data), (ctypes.c_void_p * 1)(result.ctypes.data)
+            )
 
     run_all()
     assert np.isnan(out).all(), "without a table there are no arrays"
@@ -291,9 +293,7 @@ def constant_grid(p: tuple[Any, ...]) -> Any:
     return ((interpolate(GRID, p[0], p[1]), 0.0),)
 
 
-@pytest.mark.parametrize(
-    "function", [constant, constant_choice, constant_of_a_call, constant_grid]
-)
+@pytest.mark.parametrize("function", [constant, constant_choice, constant_of_a_call, constant_grid])
 def test_a_number_must_not_be_a_constant(function: Callable[..., Any]) -> None:
     """It would be written into files and caches, where it means nothing."""
     with pytest.raises(TraceError, match="a field of the parameters"):

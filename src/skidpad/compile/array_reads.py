@@ -79,8 +79,8 @@ def _load(t: Target, b: ir.IRBuilder, addresses: Any, kind: Any) -> Any:
     size = 8 if kind is I64 else t.bytes
     name = {"double": "f64", "float": "f32"}.get(str(kind), str(kind))
     full = f"llvm.masked.gather.v{t.lanes}{name}.v{t.lanes}p0"
-    pointers = b.inttoptr(addresses, t.widen(POINTER))
-    everywhere = ir.Constant(t.widen(I1), [1] * t.lanes)
+    pointers: Any = b.inttoptr(addresses, t.widen(POINTER))
+    everywhere: Any = ir.Constant(t.widen(I1), [1] * t.lanes)
     signature = ir.FunctionType(vector, [pointers.type, I32, everywhere.type, vector])
     gather = t.module.globals.get(full) or ir.Function(t.module, signature, full)
     zero = ir.Constant(vector, [0] * t.lanes)
@@ -94,10 +94,10 @@ def _table(t: Target) -> Any:
 
 
 def _new_table(t: Target) -> Any:
-    table = ir.GlobalVariable(t.module, I64, _TABLE)
+    table: Any = ir.GlobalVariable(t.module, I64, _TABLE)
     table.linkage, table.initializer = "internal", _word(0)
     block = ir.LiteralStructType([I64, t.scalar])
-    nothing = ir.GlobalVariable(t.module, block, _NONE)
+    nothing: Any = ir.GlobalVariable(t.module, block, _NONE)
     nothing.linkage, nothing.global_constant = "internal", True
     nothing.initializer = ir.Constant(block, [_word(1), ir.Constant(t.scalar, float("nan"))])
     kind = ir.FunctionType(ir.VoidType(), [I64])
