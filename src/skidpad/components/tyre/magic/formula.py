@@ -1,0 +1,197 @@
+"""What a Magic Formula tyre answers: the methods of its records, and everything at once."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+from ....ops import abs as absolute
+from ....ops import maximum, where
+from ....units import N, N_m, N_rad, Nm, Pa, m, one, per_m, rad
+from ..contract import Contact, Peaks, Radii, Relaxation, SlipStiffness, TyreForces
+from .aligning import Forces, aligning
+from .combined import Weights, weights
+from .inputs import Inputs, inputs
+from .lateral import PureLateral, pure_lateral
+from .longitudinal import PureLongitudinal, pure_longitudinal
+from .moments import overturning, rolling_resistance
+from .radii import contact_patch, radii
+from .sections import Sections, Tyre, sections
+from .slopes import cornering_stiffness, lateral_friction, longitudinal_friction, slip_stiffness
+from .stiffness import relaxed
+from .turn_slip import Spin, spin
+
+__all__ = ["Everything", "MagicFormulaTyre", "evaluate"]
+
+SHORTEST = 0.02
+"""Least relaxation length: the lag must not vanish with the load."""
+
+
+class Everything(NamedTuple):
+    """Forces of a tyre and all that they are made of."""
+
+    forces: TyreForces
+    radii: Radii
+    t: m
+    """Pneumatic trail."""
+    M_zr: Nm
+    """Residual torque."""
+    s: m
+    """Arm of the longitudinal force in the aligning moment."""
+    mu_x: one
+    """Peak of the longitudinal force over load; 0 without load."""
+    mu_y: one
+    """Peak of the lateral force over load; 0 without load."""
+    K_x: N
+    """Slope of the longitudinal force over slip."""
+    K_y: N_rad
+    """Slope of the lateral force over slip angle; negative as a rule."""
+    rho: m
+    """Deflection."""
+    two_a: m
+    """Length of the contact patch."""
+    two_b: m
+    """Width of the contact patch."""
+    C_x: N_m
+    """Longitudinal stiffness of the tyre at rest; 0 for MF 5.2, which does not say."""
+    C_y: N_m
+    """Lateral stiffness of the tyre at rest; 0 for MF 5.2, which does not say."""
+    sigma_x: m
+    """Relaxation length of the longitudinal force; 0 without load."""
+    sigma_y: m
+    """Relaxation length of the lateral force; 0 without load."""
+    F_x0: N
+    """Longitudinal force of pure slip."""
+    F_y0: N
+    """Lateral force of pure slip."""
+    G_x: one
+    """What slip angle leaves of it."""
+    G_y: one
+    """What longitudinal slip leaves of it."""
+    S_Vyk: N
+    """Lateral force by longitudinal slip."""
+    S_Hx: one
+    S_Vx: N
+    S_Hy: rad
+    S_Vy: N
+    B_y: one
+    phi: per_m
+    """Spin; 0 without turn slip."""
+    zeta_2: one
+    """What spin leaves of the lateral force."""
+
+
+class _Steady(NamedTuple):
+    """Forces along and across the wheel and what leads to them."""
+
+    k: Sections
+    i: Inputs
+    spin: Spin
+    x: PureLongitudinal
+    y: PureLateral
+    weights: Weights
+    F_x: N
+    F_y: N
+
+
+def _steady(tyre: Tyre, at: Contact) -> _Steady:
+    k, i = sections(tyre), inputs(tyre, at)
+    turning = spin(tyre, k, i, at.omega)
+    x = pure_longitudinal(tyre, k, i, turning)
+    y = pure_lateral(tyre, k, i, i.g, turning)
+    w = weights(tyre, k, i, x, y)
+    return _Steady(k, i, turning, x, y, w, w.G_x * x.F, w.G_y * y.F + w.S_V)
+
+
+def _moments(tyre: Tyre, at: Contact, f: _Steady) -> tuple[TyreForces, Any]:
+    forces = Forces(f.x, f.y, f.weights, f.F_x, f.F_y)
+    turning = aligning(tyre, f.k, f.i, forces, f.spin)
+    M_x = overturning(tyre, f.k, f.i, f.F_y)
+    M_y = rolling_resistance(tyre, f.k, f.i, f.F_x, at.kappa, at.v_x)
+    return TyreForces(f.F_x, f.F_y, M_x, M_y, turning.M), turning
+
+
+def evaluate(tyre: Tyre, at: Contact) -> Everything:
+    """Everything that the Magic Formula says about a contact."""
+    f = _steady(tyre, at)
+    forces, turning = _moments(tyre, at, f)
+    standing = radii(tyre, f.i, at.omega, f.F_x, f.F_y)
+    patch = contact_patch(tyre, f.i.F_given, f.i.dpi)
+    lag = relaxed(tyre, f.i, f.x.K, f.y.K)
+    return Everything(
+        forces=forces,
+        radii=standing.radii,
+        t=turning.t,
+        M_zr=turning.M_r,
+        s=turning.s,
+        mu_x=where(f.i.slip.F_z > 0.0, f.x.mu, 0.0),
+        mu_y=where(f.i.slip.F_z > 0.0, f.y.mu, 0.0),
+        K_x=f.x.K,
+        K_y=f.y.K,
+        rho=standing.deflection,
+        two_a=patch.length,
+        two_b=patch.width,
+        C_x=lag.C_x,
+        C_y=lag.C_y,
+        sigma_x=lag.sigma_x,
+        sigma_y=lag.sigma_y,
+        F_x0=f.x.F,
+        F_y0=f.y.F,
+        G_x=f.weights.G_x,
+        G_y=f.weights.G_y,
+        S_Vyk=f.weights.S_V,
+        S_Hx=f.x.S_H,
+        S_Vx=f.x.S_V,
+        S_Hy=f.y.S_H,
+        S_Vy=f.y.S_V,
+        B_y=f.y.B,
+        phi=f.spin.phi,
+        zeta_2=f.spin.zeta2,
+    )
+
+
+class MagicFormulaTyre:
+    """Methods of every Magic Formula record; see `Tyre`."""
+
+    __slots__ = ()
+
+    model: Any
+    operating: Any
+
+    @property
+    def measured_on(self) -> one:
+        """Side of the car on which the tyre was measured: 1 left, -1 right."""
+        return self.model.side
+
+    @property
+    def pressure(self) -> Pa:
+        """Inflation pressure where nobody says otherwise."""
+        return self.operating.INFLPRES
+
+    def forces(self, at: Contact) -> TyreForces:
+        """Steady forces and moments on the side on which the tyre was measured."""
+        return _moments(self, at, _steady(self, at))[0]
+
+    def stiffness(self, at: Contact) -> SlipStiffness:
+        """Slopes of the pure forces at their shifted origins."""
+        k, i = sections(self), inputs(self, at)
+        turning = spin(self, k, i, at.omega)
+        K_y = cornering_stiffness(k, i, i.g, turning.zeta3)
+        return SlipStiffness(absolute(slip_stiffness(k, i)), absolute(K_y))
+
+    def peaks(self, at: Contact) -> Peaks:
+        """Largest friction under this load, camber, pressure and grip."""
+        k, i = sections(self), inputs(self, at)
+        return Peaks(absolute(longitudinal_friction(k, i)), absolute(lateral_friction(k, i, i.g)))
+
+    def relaxation(self, at: Contact) -> Relaxation:
+        """Relaxation lengths; at least 2 cm, so that the lag does not vanish with the load."""
+        k, i = sections(self), inputs(self, at)
+        turning = spin(self, k, i, at.omega)
+        K_y = cornering_stiffness(k, i, i.g, turning.zeta3)
+        lag = relaxed(self, i, slip_stiffness(k, i), K_y)
+        return Relaxation(maximum(lag.sigma_x, SHORTEST), maximum(lag.sigma_y, SHORTEST))
+
+    def radii(self, at: Contact) -> Radii:
+        """Radii at the load, spin and pressure of this contact, softened by its forces."""
+        f = _steady(self, at)
+        return radii(self, f.i, at.omega, f.F_x, f.F_y).radii
