@@ -137,6 +137,7 @@ def test_every_public_class_says_what_its_objects_are(cls: type) -> None:
 
 
 OWN = {sp.Model, sp.Vehicle, sp.VehicleFactory, sp.Trajectory, sp.Map, sp.maps.Grid}
+OWN |= {sp.tyres.Tyre, sp.tyres.Document}
 """Records whose text is their own, looked at below; the text of a recording is, too."""
 
 
