@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import Any, Protocol
 
-from ..ops import clip, smooth_step
+from ..ops import abs, clip, smooth_step, where
 from ..units import m_s, one, rad_s, s
 
 
@@ -60,3 +60,12 @@ def held_sign(omega: rad_s, omega_lock: rad_s) -> one:
     t = clip(omega * (1.0 / omega_lock), -1.0, 1.0)
     t2 = t * t
     return t * (0.125 * (15.0 - t2 * (10.0 - 3.0 * t2)))
+
+
+def above_zero(x: Any, width: Any) -> Any:
+    """|x| to divide by: exactly |x| beyond ±`width`, and never below 3/8 of it.
+
+    width (3 + 6 t² - t⁴) / 8 with t = x / width is twice continuously differentiable at the seam.
+    """
+    t2 = x * x / (width * width)
+    return where(t2 < 1.0, width * (0.125 * (3.0 + t2 * (6.0 - t2))), abs(x))

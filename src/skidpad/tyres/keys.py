@@ -9,7 +9,8 @@ from functools import cache
 from typing import NamedTuple, get_type_hints
 
 from .. import record
-from ..components.tyre.magic.records import Vertical52, Vertical61, Vertical62
+from ..components.tyre.magic.mf52 import Vertical52
+from ..components.tyre.magic.records import Vertical61, Vertical62
 from ..units import Allowed
 
 __all__ = ["ASYMMETRIC", "Key", "filling", "keys_of", "version_of"]

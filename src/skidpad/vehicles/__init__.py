@@ -67,7 +67,8 @@ def listed(model: Model) -> tuple[Any, ...] | None:
 
 
 def _listed_model(name: str, place: int) -> Model:
-    return get(name).models[place]
+    # Not `get`: another factory of the model, with fewer models, may have been registered since.
+    return next(own.models[place] for own in _LISTED if own.model.name == name)
 
 
 def named(name: str, params: Any = None, *, compat: str | None = None) -> Vehicle:

@@ -65,7 +65,7 @@ class External(NamedTuple):
     M_z: Nm = 0.0
     """Yaw moment, positive to the left."""
     mu_scale: Annotated[one, non_negative] = 1.0
-    """Factor on the friction of all tyres."""
+    """Factor on the largest friction of all tyres; their stiffness at small slip stays."""
 
 
 class Outputs(NamedTuple):

@@ -15,15 +15,16 @@ Equations: docs/vehicles.md.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Annotated, NamedTuple
 
 from ..components.axle import Force, yaw_moment
 from ..components.grip import Balance, Tyre, Tyres, balanced, each_tyre, lateral_difference
 from ..components.load_transfer import rigid_load_law, under_force, wheel_loads
 from ..components.resistance import downforce, resistance
-from ..components.tyre import friction
+from ..components.tyre import FrictionLaw, friction_on_road, softened_friction
 from ..components.wheel import contact_velocities, in_wheel_frame, smooth_slip_angle
-from ..model import Model, VehicleFactory
+from ..model import Model
 from ..ops import cos, sin, smooth_step, where
 from ..record import extended
 from ..units import (
@@ -35,6 +36,7 @@ from ..units import (
     positive,
 )
 from .car_body import CAR
+from .car_factory import CarFactory
 from .car_params import TyreCarParams
 from .car_state import (
     External,
@@ -83,22 +85,22 @@ def spread(x: State, p: Params) -> one:
     return smooth_step(share2, p.blend_low * p.blend_low, 1.0)
 
 
-def tyres(x: State, apart: one, w: External, p: Params) -> Tyres:
+def tyres(x: State, apart: one, w: External, p: Params, grip: FrictionLaw) -> Tyres:
     """Slip, lateral friction and demanded force of each tyre."""
     c, s = cos(x.steer), sin(x.steer)
     v = contact_velocities(x.v_x, x.v_y, x.omega, p.l_f, p.l_r, apart * p.track)
     rolling = (in_wheel_frame(v.fl, c, s), in_wheel_frame(v.fr, c, s), v.rl, v.rr)
     alpha = [smooth_slip_angle(velocity, p.v_blend) for velocity in rolling]
-    mu = [w.mu_scale * friction(angle, p.tyre) for angle in alpha]
+    mu = grip(alpha, p.tyre, w.mu_scale)
     demand = [p.C_m0 * tau for tau in (x.tau_fl, x.tau_fr, x.tau_rl, x.tau_rr)]
     fl, fr, rl, rr = (Tyre(*tyre) for tyre in zip(alpha, mu, demand, strict=True))
     return Tyres(fl, fr, rl, rr, c, s, w.mu_scale * p.tyre.D)
 
 
-def motion(x: State, w: External, p: Params) -> Motion:
+def motion(x: State, w: External, p: Params, grip: FrictionLaw = friction_on_road) -> Motion:
     """Accelerations, yaw moment, loads and friction at a state."""
     apart = spread(x, p)
-    asked = tyres(x, apart, w, p)
+    asked = tyres(x, apart, w, p, grip)
     total = p.m * p.g + downforce(x.v_x, p.C_down)
     pushed = Force(w.F_x, w.F_y)
     rigid = rigid_load_law(total, p.m, p.l_f, p.l_r, p.track, p.z_cg)
@@ -115,13 +117,29 @@ def motion(x: State, w: External, p: Params) -> Motion:
 
 def derivative(x: State, u: Input, w: External, p: Params) -> State:
     """Time derivative of the state."""
-    now = motion(x, w, p)
-    return body_rates(x, now.balance.a, now.moment * (1.0 / p.I_z), actuator_rates(x, u, p))
+    return _rates(x, u, p, motion(x, w, p))
 
 
 def outputs(x: State, u: Input, w: External, p: Params) -> Outputs:
     """Accelerations, loads, slip angles and tyre forces. `wheel_lift` marks a wheel in the air."""
-    now = motion(x, w, p)
+    return _shown(motion(x, w, p))
+
+
+def former_derivative(x: State, u: Input, w: External, p: Params) -> State:
+    """`derivative` of version 0.1."""
+    return _rates(x, u, p, motion(x, w, p, softened_friction))
+
+
+def former_outputs(x: State, u: Input, w: External, p: Params) -> Outputs:
+    """`outputs` of version 0.1."""
+    return _shown(motion(x, w, p, softened_friction))
+
+
+def _rates(x: State, u: Input, p: Params, now: Motion) -> State:
+    return body_rates(x, now.balance.a, now.moment * (1.0 / p.I_z), actuator_rates(x, u, p))
+
+
+def _shown(now: Motion) -> Outputs:
     F_z = wheel_loads(now.balance.load)
     pairs = list(zip(now.balance.friction, F_z, strict=True))
     return wheel_outputs(
@@ -148,4 +166,7 @@ MODEL = Model(
     summary="The default car: one model from standstill to the limit",
 )
 
-formula_student = VehicleFactory(MODEL)
+FORMER_MODEL = replace(MODEL, derivative=former_derivative, outputs=former_outputs)
+"""The car of version 0.1."""
+
+formula_student = CarFactory(MODEL, FORMER_MODEL)

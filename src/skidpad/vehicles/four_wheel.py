@@ -6,6 +6,7 @@ C4 of docs/errata.md.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Annotated, NamedTuple
 
 from ..components.axle import (
@@ -31,9 +32,9 @@ from ..components.load_transfer import (
 )
 from ..components.resistance import downforce, resistance
 from ..components.rigid_body import Acceleration
-from ..components.tyre import friction
+from ..components.tyre import FrictionLaw, friction_on_road, softened_friction
 from ..components.wheel import contact_velocities, in_wheel_frame, slip_angle
-from ..model import Model, VehicleFactory
+from ..model import Model
 from ..ops import cos, sin, where
 from ..record import extended
 from ..units import (
@@ -44,6 +45,7 @@ from ..units import (
     rad,
 )
 from .car_body import CAR
+from .car_factory import CarFactory
 from .car_params import TyreCarParams
 from .car_state import (
     External,
@@ -97,11 +99,6 @@ def slip_angles(x: State, c: one, s: one, p: Params) -> Slips:
     )
 
 
-def frictions(alpha: Slips, w: External, p: Params) -> Frictions:
-    """Lateral friction of each tyre at its slip angle."""
-    return Frictions(*(w.mu_scale * friction(a, p.tyre) for a in alpha))
-
-
 def body_frame(mu: Frictions, c: one, s: one) -> tuple[AxleFriction, AxleFriction]:
     """Friction of the front and the rear axle in the body frame."""
     front = axle_friction(steered_lateral(mu.fl, c, s), steered_lateral(mu.fr, c, s))
@@ -133,11 +130,11 @@ class Motion(NamedTuple):
     law: LoadLaw
 
 
-def motion(x: State, w: External, p: Params) -> Motion:
+def motion(x: State, w: External, p: Params, grip: FrictionLaw = friction_on_road) -> Motion:
     """Accelerations, yaw moment, slip and friction at a state."""
     c, s = cos(x.steer), sin(x.steer)
     alpha = slip_angles(x, c, s, p)
-    mu = frictions(alpha, w, p)
+    mu = Frictions(*grip(alpha, p.tyre, w.mu_scale))
     front, rear = body_frame(mu, c, s)
     drive_f, drive_r = drive_forces(x, c, s, p)
     law = load_law(x, w, p)
@@ -152,8 +149,7 @@ def motion(x: State, w: External, p: Params) -> Motion:
 
 def derivative(x: State, u: Input, w: External, p: Params) -> State:
     """Time derivative of the state."""
-    car = motion(x, w, p)
-    return body_rates(x, car.a, car.moment * (1.0 / p.I_z), actuator_rates(x, u, p))
+    return _rates(x, u, p, motion(x, w, p))
 
 
 def outputs(x: State, u: Input, w: External, p: Params) -> Outputs:
@@ -161,7 +157,24 @@ def outputs(x: State, u: Input, w: External, p: Params) -> Outputs:
 
     Such a load is a sign that the model is used beyond its range: a real wheel would be in the air.
     """
-    car = motion(x, w, p)
+    return _shown(x, p, motion(x, w, p))
+
+
+def former_derivative(x: State, u: Input, w: External, p: Params) -> State:
+    """`derivative` of version 0.1."""
+    return _rates(x, u, p, motion(x, w, p, softened_friction))
+
+
+def former_outputs(x: State, u: Input, w: External, p: Params) -> Outputs:
+    """`outputs` of version 0.1."""
+    return _shown(x, p, motion(x, w, p, softened_friction))
+
+
+def _rates(x: State, u: Input, p: Params, car: Motion) -> State:
+    return body_rates(x, car.a, car.moment * (1.0 / p.I_z), actuator_rates(x, u, p))
+
+
+def _shown(x: State, p: Params, car: Motion) -> Outputs:
     F_z = wheel_loads(CarLoad(axle_load(car.a, car.law.front), axle_load(car.a, car.law.rear)))
     return wheel_outputs(
         car.a,
@@ -189,4 +202,7 @@ MODEL = Model(
 )
 """The equations and records of the car, without numbers for its parameters."""
 
-four_wheel = VehicleFactory(MODEL)
+FORMER_MODEL = replace(MODEL, derivative=former_derivative, outputs=former_outputs)
+"""The car of version 0.1."""
+
+four_wheel = CarFactory(MODEL, FORMER_MODEL)

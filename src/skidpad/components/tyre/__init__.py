@@ -2,6 +2,12 @@
 
 from __future__ import annotations
 
+from .brush import (
+    BrushTyre,
+)
+from .carcass import (
+    Carcass,
+)
 from .contract import (
     Contact,
     Peaks,
@@ -12,6 +18,13 @@ from .contract import (
     TyreForces,
     mounted,
     record_of,
+)
+from .linear import (
+    LinearTyre,
+)
+from .load_sensitive import (
+    LoadSensitiveLaw,
+    LoadSensitiveTyre,
 )
 from .magic import (
     BookAngles,
@@ -28,14 +41,42 @@ from .magic import (
     UsualLimits,
     magic_formula_type,
 )
-from .proportional import MagicFormula, cornering_stiffness, friction
-from .share import Use, rough_use, use
+from .proportional import (
+    FrictionLaw,
+    MagicFormula,
+    ProportionalTyre,
+    cornering_stiffness,
+    friction,
+    friction_on_road,
+    softened_friction,
+)
+from .relaxation import (
+    LowSpeed,
+    SlipState,
+    Steady,
+    felt_slip,
+    full_slip,
+    slip_rates,
+    steady_slip,
+)
+from .share import (
+    Use,
+    rough_use,
+    use,
+)
 
 __all__ = [
     "BookAngles",
+    "BrushTyre",
+    "Carcass",
     "Combined",
     "Contact",
     "FrictionEllipse",
+    "FrictionLaw",
+    "LinearTyre",
+    "LoadSensitiveLaw",
+    "LoadSensitiveTyre",
+    "LowSpeed",
     "MagicFormula",
     "MagicFormula52",
     "MagicFormula61",
@@ -44,9 +85,12 @@ __all__ = [
     "NoTurnSlip",
     "Peaks",
     "PlainAngles",
+    "ProportionalTyre",
     "Radii",
     "Relaxation",
+    "SlipState",
     "SlipStiffness",
+    "Steady",
     "TurnSlip",
     "Tyre",
     "TyreForces",
@@ -54,10 +98,16 @@ __all__ = [
     "Use",
     "UsualLimits",
     "cornering_stiffness",
+    "felt_slip",
     "friction",
+    "friction_on_road",
+    "full_slip",
     "magic_formula_type",
     "mounted",
     "record_of",
     "rough_use",
+    "slip_rates",
+    "softened_friction",
+    "steady_slip",
     "use",
 ]

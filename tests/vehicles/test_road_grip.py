@@ -1,0 +1,121 @@
+"""Less grip of the road: the peak of the tyres goes down, their stiffness does not."""
+
+from __future__ import annotations
+
+import pickle
+from typing import Any
+
+import numpy as np
+import pytest
+
+import skidpad as sp
+from skidpad import conformance, record
+from skidpad.components.tyre import MagicFormula, friction_on_road, softened_friction
+from skidpad.errors import InvalidValue
+from skidpad.vehicles.car_state import External
+
+CARS = (sp.vehicles.four_wheel, sp.vehicles.formula_student)
+every_car = pytest.mark.parametrize("car", CARS, ids=lambda car: car.model.name)
+OLD = "0.1"
+
+
+def lateral(car: Any, v_y: float, mu: float) -> float:
+    """Lateral friction of the rear left tyre of a car that drifts at 15 m/s, straight ahead."""
+    x = record.build(car.State, v_x=15.0, v_y=v_y)
+    out = car.outputs(x, car.Input(), External(mu_scale=mu))
+    return out.F_y_rl / out.F_z_rl
+
+
+@every_car
+@pytest.mark.parametrize("mu", [0.1, 0.5, 1.0, 1.4])
+def test_cornering_stiffness_is_the_tyres_on_any_road(car: Any, mu: float) -> None:
+    tyre = car().params.tyre
+    v_y = 1e-6
+    slope = lateral(car(), -v_y, mu) / (v_y / 15.0)
+    assert slope == pytest.approx(tyre.B * tyre.C * tyre.D, rel=1e-6)
+    former = lateral(car(compat=OLD), -v_y, mu) / (v_y / 15.0)
+    assert former == pytest.approx(mu * tyre.B * tyre.C * tyre.D, rel=1e-6)
+
+
+@every_car
+def test_the_peak_goes_with_the_grip(car: Any) -> None:
+    drifts = np.linspace(0.0, 15.0, 4001)
+    for mu in (0.2, 0.6):
+        most = max(lateral(car(), -float(v_y), mu) for v_y in drifts)
+        assert most == pytest.approx(mu * car().params.tyre.D, rel=1e-4)
+
+
+def test_the_curve_is_that_of_a_tyre_with_less_friction_and_the_same_stiffness() -> None:
+    """mu f(alpha / mu) is the formula with mu D for D and B / mu for B: B C D is as it was."""
+    tyre = MagicFormula()
+    for mu in (0.3, 1.0, 1.2):
+        other = tyre._replace(D=mu * tyre.D, B=tyre.B / mu)
+        for alpha in (-0.3, -0.02, 0.0, 1e-3, 0.1):
+            expected = other.friction(alpha)
+            assert friction_on_road([alpha], tyre, mu)[0] == pytest.approx(expected, rel=1e-14)
+            assert softened_friction([alpha], tyre, mu)[0] == mu * tyre.friction(alpha)
+    assert friction_on_road([0.1, -0.1], tyre, 0.0) == [0.0, 0.0]
+
+
+@every_car
+def test_on_the_road_of_the_measurement_both_have_the_same_bits(car: Any) -> None:
+    draw = np.random.default_rng(4)
+    x0 = np.zeros((16, 11))
+    x0[:, 3], x0[:, 4] = draw.uniform(3.0, 25.0, 16), draw.uniform(-1.0, 1.0, 16)
+    controls = np.broadcast_to(draw.uniform(-0.2, 0.2, (16, 5)), (50, 16, 5))
+    runs = [
+        sp.Fleet(made, dt=1e-3, integrator="rk4").rollout(x0, controls)
+        for made in (car(), car(compat=OLD))
+    ]
+    np.testing.assert_array_equal(*runs)
+
+
+@every_car
+def test_gradients_are_finite_on_ice(car: Any) -> None:
+    import casadi
+
+    model = car.model
+    w, x = casadi.SX.sym("w", 4), casadi.SX.sym("x", 11)
+    arguments = model.State(*casadi.vertsplit(x)), model.Input(), External(*casadi.vertsplit(w))
+    rates = casadi.vertcat(*model.derivative(*arguments, car().params))
+    function = casadi.Function("f", [x, w], [casadi.jacobian(rates, casadi.vertcat(x, w))])
+    for mu in (0.0, 1e-9, 0.05):
+        for v_x in (5.0, 20.0):
+            start = [0.0, 0.0, 0.0, v_x, 0.3, 0.2, 0.05, 10.0, 10.0, 10.0, 10.0]
+            assert np.all(np.isfinite(np.array(function(start, [0.0, 0.0, 0.0, mu]))))
+
+
+@every_car
+def test_the_former_car_is_listed(car: Any) -> None:
+    former = car(compat=OLD, m=245.0)
+    assert former.model is not car.model
+    assert former.model in car.models
+    assert former.params.m == 245.0
+    again = pickle.loads(pickle.dumps(former))
+    assert again == former
+    assert again.model is former.model
+    assert sp.vehicles.with_smooth_limits(former).model is not former.model
+
+
+@every_car
+def test_the_former_car_is_found_whatever_is_registered(car: Any) -> None:
+    former = car(compat=OLD)
+    sp.vehicles.register(sp.VehicleFactory(car.model))
+    try:
+        assert pickle.loads(pickle.dumps(former)).model is former.model
+    finally:
+        sp.vehicles.register(car)
+
+
+@every_car
+@pytest.mark.parametrize("check", conformance.checks())
+def test_the_former_car_conforms(car: Any, check: str) -> None:
+    conformance.check(car(compat=OLD), [check]).raise_if_failed()
+
+
+@every_car
+def test_an_unknown_version_is_refused(car: Any) -> None:
+    with pytest.raises(
+        InvalidValue, match=r"compat = 'upstream' is unknown; allowed are None, '0.1'"
+    ):
+        car(compat="upstream")
