@@ -48,7 +48,7 @@ def pytest_collection_finish() -> None:
     gc.set_threshold(20_000, 20, 20)
 
 
-LARGE = ("commonroad_mb", "commonroad_std", "formula_student")
+LARGE = ("commonroad_mb", "commonroad_std", "formula_student", "two_track")
 """Vehicles that take seconds to compile, whatever is done with them."""
 LARGE_IN = ("recordings", "recorded", "conformance")
 """Parts of the names of tests that look at their equations: there they are not slow."""

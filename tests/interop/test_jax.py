@@ -17,11 +17,12 @@ from skidpad import record, vehicles
 def start_of(car: sp.Vehicle) -> tuple[np.ndarray, np.ndarray]:
     turning = {"v_x": 9.0, "v": 9.0, "v_s": 9.0, "v_y": 0.1, "omega": 0.3, "steer": 0.05}
     x = np.array([turning.get(name, 0.0) for name in record.names(car.State)])
-    return x, np.array([0.06, 20.0, 25.0, 30.0, 35.0])[: record.size(car.Input)]
+    u = np.array([0.06, 20.0, 25.0, 30.0, 35.0, 10.0, 12.0, 14.0, 16.0])
+    return x, u[: record.size(car.Input)]
 
 
 CONTINUOUS = [name for name in vehicles.names() if vehicles.get(name).model.continuous]
-LARGE = ("brains2", "commonroad_mb", "commonroad_std", "formula_student")
+LARGE = ("brains2", "commonroad_mb", "commonroad_std", "formula_student", "two_track")
 """Vehicles with so many operations that JAX takes seconds for the four evaluations of RK4."""
 STEPS = [
     *((name, "rk4") for name in CONTINUOUS if name not in LARGE),

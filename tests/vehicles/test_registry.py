@@ -40,8 +40,8 @@ def test_the_cars_share_state_and_input(name: str) -> None:
     targets = ["steer", "tau_fl", "tau_fr", "tau_rl", "tau_rr"]
     words = ["x", "y", "yaw", "v_x", "v_y", "omega", *targets]
     if {"tau_fl", "v_y"} <= set(model.State._fields):
-        assert list(model.State._fields) == words
-        assert list(model.Input._fields) == targets
+        assert list(model.State._fields[: len(words)]) == words
+        assert list(model.Input._fields[: len(targets)]) == targets
 
 
 @pytest.mark.parametrize(

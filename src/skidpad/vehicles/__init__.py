@@ -26,6 +26,7 @@ from .formula_student import formula_student
 from .four_wheel import four_wheel
 from .kinematic_bicycle import kinematic_bicycle
 from .smooth_limits import with_smooth_limits
+from .two_track import two_track
 
 _LISTED = (
     ackermann_truck,
@@ -41,6 +42,7 @@ _LISTED = (
     formula_student,
     four_wheel,
     kinematic_bicycle,
+    two_track,
 )
 _FACTORIES: dict[str, VehicleFactory] = {}
 
@@ -116,6 +118,7 @@ __all__ = [
     "named",
     "names",
     "register",
+    "two_track",
     "wheeled",
     "with_smooth_limits",
 ]

@@ -1,0 +1,164 @@
+"""A wheel that spins on any tyre: from its motion over the road to force, moment and slip.
+
+How slip follows the motion is the class of the record `slip` among a car's parameters: `SteadySlip`
+or `FirstOrderSlip`, or another with `v_low`, `states` (whether slip is a state) and `felt`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import Annotated, Any, NamedTuple
+
+from ..ops import atan, clip
+from ..units import N, Nm, kg_m2, m, m_s, one, per_s, positive, rad, rad_s, rad_s2, s
+from .tyre.contract import Contact, mounted
+from .tyre.relaxation import LowSpeed, SlipState, felt_slip, full_slip, slip_rates, steady_slip
+from .wheel import floored_speed
+
+__all__ = [
+    "FirstOrderSlip",
+    "SteadySlip",
+    "WheelForces",
+    "WheelMotion",
+    "each_wheel",
+    "rolling_radius",
+    "wheel_forces",
+    "wheel_spin_rate",
+]
+
+
+class WheelMotion(NamedTuple):
+    """How a wheel moves over the road, in its own axes, and how the two touch."""
+
+    F_z: N
+    """Load."""
+    v_x: m_s
+    """Velocity of the contact patch along the wheel."""
+    v_y: m_s
+    """Velocity of the contact patch to the left."""
+    spin: rad_s
+    """Rate of turning about the axle, positive when it rolls forward."""
+    omega: rad_s
+    """Yaw rate, positive to the left."""
+    gamma: rad
+    """Camber, positive when the top leans to the right."""
+    mu: one
+    """Grip of the road over that on which the tyre was measured."""
+
+
+class WheelForces(NamedTuple):
+    """What the road does to a wheel, in the axes of the wheel, and the slip that makes it."""
+
+    F_x: N
+    """Along the wheel."""
+    F_y: N
+    """To the left."""
+    M_y: Nm
+    """Rolling resistance; negative when it rolls forward."""
+    M_z: Nm
+    """Aligning moment, positive to the left."""
+    R_e: m
+    """Effective rolling radius."""
+    kappa: one
+    """Longitudinal slip, positive drives."""
+    alpha: rad
+    """Slip angle, positive when the patch drifts to the left, as in `Contact`."""
+    kappa_rate: per_s
+    """Rate of the longitudinal slip, if that is a state."""
+    tan_alpha_rate: per_s
+    """Rate of the tangent of the slip angle, if that is a state."""
+
+
+class SteadySlip(NamedTuple):
+    """Slip of the moment."""
+
+    v_low: Annotated[m_s, positive] = 2.0
+    """Speed below which slip is held finite: a slower wheel slips as at 3/8 of it or more."""
+
+    states = False
+
+    def felt(
+        self, slip: SlipState, v_sx: m_s, v_sy: m_s, tyre: Any, at: Contact
+    ) -> tuple[SlipState, SlipState]:
+        """Slip that makes force while the patch slides with (v_sx, v_sy), and its rate."""
+        low: Any = self  # its v_low is all that a steady slip asks for
+        return steady_slip(v_sx, v_sy, at.v_x, low), SlipState()
+
+
+class FirstOrderSlip(NamedTuple):
+    """Slip that follows over the relaxation lengths of the tyre: a state of each wheel."""
+
+    low: LowSpeed = LowSpeed()
+    """What happens near standstill."""
+
+    states = True
+
+    @property
+    def v_low(self) -> m_s:
+        """Speed below which slip is held finite."""
+        return self.low.v_low
+
+    def felt(
+        self, slip: SlipState, v_sx: m_s, v_sy: m_s, tyre: Any, at: Contact
+    ) -> tuple[SlipState, SlipState]:
+        """Slip that makes force while the patch slides with (v_sx, v_sy), and its rate."""
+        stiffness = tyre.stiffness(at)
+        full = full_slip(stiffness, tyre.peaks(at), at.F_z, self.low)
+        rate = slip_rates(slip, v_sx, v_sy, at.v_x, tyre.relaxation(at), full, self.low)
+        return felt_slip(slip, v_sx, v_sy, at.v_x, stiffness, self.low), rate
+
+
+def wheel_forces(tyre: Any, law: Any, slip: SlipState, at: WheelMotion, side: one) -> WheelForces:
+    """The tyre of one wheel on a side of the car: 1 left, -1 right.
+
+    `slip` is the state of its slip; a law without states does not look at it.
+    """
+    turning = -at.omega / floored_speed(at.v_x, law.v_low)
+    contact = Contact(
+        F_z=at.F_z,
+        gamma=at.gamma,
+        phi_t=turning,
+        v_x=at.v_x,
+        v_y=at.v_y,
+        omega=at.spin,
+        p=tyre.pressure,
+        mu=at.mu,
+    )
+    R_e = tyre.radii(contact).effective
+    # What does not know sides is asked as on the side on which the tyre was measured.
+    there = contact._replace(gamma=(side * tyre.measured_on) * at.gamma)
+    felt, rate = law.felt(slip, at.v_x - R_e * at.spin, at.v_y, tyre, there)
+    alpha = atan(felt.tan_alpha)
+    f = mounted(tyre, contact._replace(kappa=felt.kappa, alpha=alpha), side)
+    return WheelForces(
+        f.F_x, f.F_y, f.M_y, f.M_z, R_e, felt.kappa, alpha, rate.kappa, rate.tan_alpha
+    )
+
+
+def rolling_radius(tyre: Any, F_z: N, v_x: m_s) -> m:
+    """Effective radius of a wheel that rolls free at a speed along it."""
+    at = Contact(F_z=F_z, v_x=v_x, p=tyre.pressure)
+    # The radius depends on the spin a little: two rounds leave less than a thousandth of that.
+    for _ in range(2):
+        at = at._replace(omega=v_x / tyre.radii(at).effective)
+    return tyre.radii(at).effective
+
+
+def each_wheel(kernel: Callable[..., Any], *per_wheel: Iterable[Any]) -> list[Any]:
+    """The kernel of each wheel, from the arguments of all: the one place where it is called."""
+    return [kernel(*arguments) for arguments in zip(*per_wheel, strict=True)]
+
+
+def wheel_spin_rate(
+    tau: Nm, brake: Nm, spin: rad_s, forces: WheelForces, t_hold: s, I_w: kg_m2
+) -> rad_s2:
+    """Angular acceleration of a wheel under the torques of drive, road and brake.
+
+    The force of the road turns it at the effective radius: what a wheel takes from the car and
+    gives to the road then differ by F_x times the sliding speed exactly, and no energy comes from
+    nowhere. A brake gives what stops the wheel within `t_hold` and holds it against all other
+    torques, at most `brake`: of a wheel that turns faster that is all of it, against the spin.
+    """
+    others = tau + forces.M_y - forces.R_e * forces.F_x
+    stopping = others + (I_w * (1.0 / t_hold)) * spin
+    return (others - clip(stopping, -brake, brake)) * (1.0 / I_w)

@@ -1,0 +1,145 @@
+"""The body of `two_track`: its shape, its limits and how wishes become torques."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+from ..body import Geometry, GroundUnder, Limits, Velocity, Wheel, Wish, car_geometry
+from ..components.actuator import limited
+from ..components.car_bodies import sliding_car
+from ..components.corner_loads import axle_weights
+from ..components.spinning_wheel import rolling_radius
+from ..components.tyre.contract import Contact
+from ..components.tyre.tyre_set import each_tyre
+from ..ops import abs, clip, where
+from ..units import N, m, m_s, one
+from .two_track_records import Input, Params, State
+
+WHEEL_WIDTH: m = 0.185
+HEIGHT: m = 1.4
+"""Of a compact car."""
+CREEP: m_s = 0.6
+"""Speed below which what slows the car comes from the drive, which can turn it round, and not from
+the brakes."""
+
+
+def standing_loads(p: Params) -> tuple[N, N, N, N]:
+    """Load of each wheel of the car that stands."""
+    front, rear = axle_weights(p.m * p.g, 0.0, 0.5, p)
+    return 0.5 * front, 0.5 * front, 0.5 * rear, 0.5 * rear
+
+
+def standing_radii(p: Params) -> list[m]:
+    """Effective radius of each wheel of a car that hardly moves."""
+    pairs = zip(each_tyre(p.tyres), standing_loads(p), strict=True)
+    return [rolling_radius(tyre, F_z, 0.0) for tyre, F_z in pairs]
+
+
+def standing_grips(p: Params) -> list[one]:
+    """Largest lateral friction of each tyre of the car that stands."""
+    pairs = zip(each_tyre(p.tyres), standing_loads(p), strict=True)
+    return [tyre.peaks(Contact(F_z=F_z, p=tyre.pressure)).mu_y for tyre, F_z in pairs]
+
+
+def geometry(p: Params) -> Geometry:
+    """A car about its axles, whose wheels spin and push as state and outputs tell."""
+    middle = 0.5 * (p.l_f - p.l_r)
+    shape = car_geometry(
+        front_axle=p.l_f,
+        rear_axle=-p.l_r,
+        front=middle + 0.5 * p.length,
+        rear=middle - 0.5 * p.length,
+        width=p.width,
+        height=HEIGHT,
+        wheel_width=WHEEL_WIDTH,
+        mass=p.m,
+        inertia=p.I_z,
+        centre_of_mass=(0.0, 0.0),
+        forces=True,
+    )
+    pairs = zip(shape.wheels, standing_radii(p), strict=True)
+    return replace(shape, wheels=tuple(_wheel(wheel, radius, p) for wheel, radius in pairs))
+
+
+def _wheel(wheel: Wheel, radius: m, p: Params) -> Wheel:
+    front, side = wheel.name[0] == "f", 1.0 if wheel.name[1] == "l" else -1.0
+    return replace(
+        wheel,
+        y=0.5 * side * (p.track_f if front else p.track_r),
+        radius=float(radius),
+        yaw=0.0 if front else -side * p.toe_r,
+        steer=f"steer_{wheel.name}" if front else "",
+        spin=f"spin_{wheel.name}",
+    )
+
+
+def limits(p: Params) -> Limits:
+    """What steering, drive, brakes and tyres allow."""
+    radius, grips = max(standing_radii(p)), standing_grips(p)
+    torques = {f"tau_{wheel}": (-p.tau_max, p.tau_max) for wheel in ("fl", "fr", "rl", "rr")}
+    brakes = {f"brake_{wheel}": (0.0, p.brake_max) for wheel in ("fl", "fr", "rl", "rr")}
+    by_force = 2.0 / (radius * p.m)
+    drive = by_force * p.tau_max / max(p.drive_front, 1.0 - p.drive_front)
+    return Limits(
+        steer_max=p.steer_max,
+        steer_rate_max=p.steer_rate_max,
+        a_max=drive,
+        a_min=-by_force * p.brake_max / max(p.brake_front, 1.0 - p.brake_front),
+        grip=float(min(grips)) * p.g,
+        handbrake=True,
+        inputs={"steer": (-p.steer_max, p.steer_max), **torques, **brakes},
+    )
+
+
+def command(x: State, wish: Wish, p: Params) -> Input:
+    """Drive and brakes share the force for an acceleration; the handbrake locks the rear wheels.
+
+    What goes against the motion comes from the brakes, but at walking pace more and more from the
+    drive, which reverses the car.
+    """
+    front, _, rear, _ = standing_radii(p)
+    turning = 2.0 * p.I_w * (1.0 / (front * front) + 1.0 / (rear * rear))
+    # Who pulls the handbrake does not want the other wheels to keep up the speed.
+    v_x = where(wish.handbrake > 0.0, 0.0, x.v_x)
+    force = (p.m + turning) * wish.a + (0.5 * p.C_drag) * (v_x * abs(v_x))
+    against = where(force > 0.0, -x.v_x, x.v_x)
+    braked = clip(against * (1.0 / CREEP), 0.0, 1.0)
+    drive, brake = (1.0 - braked) * force, braked * abs(force)
+    tau_f = limited(0.5 * p.drive_front * front * drive, p.tau_max)
+    tau_r = limited(0.5 * (1.0 - p.drive_front) * rear * drive, p.tau_max)
+    brake_f = clip(0.5 * p.brake_front * front * brake, 0.0, p.brake_max)
+    hand = wish.handbrake * p.brake_max
+    brake_r = clip(0.5 * (1.0 - p.brake_front) * rear * brake + hand, 0.0, p.brake_max)
+    steer = limited(wish.steer, p.steer_max)
+    return Input._make((steer, tau_f, tau_f, tau_r, tau_r, brake_f, brake_f, brake_r, brake_r))
+
+
+def on_ground(x: State, u: Input, w: Any, ground: GroundUnder, p: Params) -> tuple[Input, Any]:
+    """Gravity pulls at the centre of mass; each tyre has the friction of the ground under it."""
+    changes: dict[str, Any] = {}
+    if ground.down is not None:
+        weight = ground.g * p.m
+        changes |= {"F_x": weight * ground.down.x, "F_y": weight * ground.down.y}
+    if ground.mu is not None:
+        under = zip(("fl", "fr", "rl", "rr"), ground.mu, standing_grips(p), strict=True)
+        changes |= {f"mu_{wheel}": where(mu < 0.0, 1.0, mu / own) for wheel, mu, own in under}
+    return u, w._replace(**changes)
+
+
+def odometry(x: State, u: Input, p: Params) -> Velocity:
+    """As the rear wheels tell it, as if they rolled."""
+    _, _, left, right = standing_radii(p)
+    v_left, v_right = x.spin_rl * left, x.spin_rr * right
+    omega = (v_right - v_left) * (1.0 / p.track_r)
+    return Velocity(0.5 * (v_left + v_right), p.l_r * omega, omega)
+
+
+BODY = sliding_car(
+    geometry=geometry,
+    limits=limits,
+    command=command,
+    on_ground=on_ground,
+    odometry=odometry,
+    gravity="g",
+)

@@ -1,0 +1,225 @@
+"""Records of `two_track`, by the class of its tyres and of its slip."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, NamedTuple, get_type_hints
+
+from .. import record
+from ..components.spinning_wheel import SteadySlip
+from ..components.tyre import LoadSensitiveTyre
+from ..components.tyre.tyre_set import tyre_set
+from ..record import extended
+from ..units import (
+    Allowed,
+    N,
+    N_s2_m2,
+    Nm,
+    kg,
+    kg_m2,
+    m,
+    m_s2,
+    non_negative,
+    one,
+    positive,
+    rad,
+    rad_s,
+    s,
+)
+from . import car_state
+from .commonroad.sets import FORD_ESCORT
+
+__all__ = ["External", "FirstOrderState", "Input", "Outputs", "Params", "State"]
+
+share = Annotated[one, Allowed(0.0, 1.0)]
+"""A pure number from 0 to 1."""
+
+
+@extended
+class State(car_state.State):
+    """Pose, velocity, actuators, spin of the wheels and how far loads have followed the forces."""
+
+    spin_fl: rad_s = 0.0
+    """Spin of the front left wheel about its axle, positive when it rolls forward."""
+    spin_fr: rad_s = 0.0
+    """Spin of the front right wheel."""
+    spin_rl: rad_s = 0.0
+    """Spin of the rear left wheel."""
+    spin_rr: rad_s = 0.0
+    """Spin of the rear right wheel."""
+    load_a_x: m_s2 = 0.0
+    """Force of the tyres along the car over its mass that the wheel loads have answered to."""
+    load_a_y: m_s2 = 0.0
+    """The same across the car, positive to the left."""
+
+
+@extended
+class FirstOrderState(State):
+    """The same with the slip that each tyre feels."""
+
+    kappa_fl: one = 0.0
+    """Longitudinal slip that the front left tyre feels, positive drives."""
+    kappa_fr: one = 0.0
+    """Longitudinal slip of the front right tyre."""
+    kappa_rl: one = 0.0
+    """Longitudinal slip of the rear left tyre."""
+    kappa_rr: one = 0.0
+    """Longitudinal slip of the rear right tyre."""
+    tan_alpha_fl: one = 0.0
+    """Tangent of the slip angle that the front left tyre feels, positive when it drifts to the
+    left: the sign of tyres, not that of the output `alpha_fl`."""
+    tan_alpha_fr: one = 0.0
+    """Tangent of the slip angle of the front right tyre."""
+    tan_alpha_rl: one = 0.0
+    """Tangent of the slip angle of the rear left tyre."""
+    tan_alpha_rr: one = 0.0
+    """Tangent of the slip angle of the rear right tyre."""
+
+
+@extended
+class Input(car_state.Input):
+    """Targets of steering and drive, and the torques of the brakes."""
+
+    brake_fl: Annotated[Nm, non_negative] = 0.0
+    """Brake torque at the front left wheel: resists its turning and holds it at rest."""
+    brake_fr: Annotated[Nm, non_negative] = 0.0
+    """Brake torque at the front right wheel."""
+    brake_rl: Annotated[Nm, non_negative] = 0.0
+    """Brake torque at the rear left wheel."""
+    brake_rr: Annotated[Nm, non_negative] = 0.0
+    """Brake torque at the rear right wheel."""
+
+
+class External(NamedTuple):
+    """What the world does to the car. The defaults do nothing."""
+
+    F_x: N = 0.0
+    """Force at the centre of mass along the car, forward positive."""
+    F_y: N = 0.0
+    """Force at the centre of mass across the car, positive to the left."""
+    M_z: Nm = 0.0
+    """Yaw moment, positive to the left."""
+    mu_fl: Annotated[one, non_negative] = 1.0
+    """Grip under the front left wheel over that on which its tyre was measured."""
+    mu_fr: Annotated[one, non_negative] = 1.0
+    """Grip under the front right wheel."""
+    mu_rl: Annotated[one, non_negative] = 1.0
+    """Grip under the rear left wheel."""
+    mu_rr: Annotated[one, non_negative] = 1.0
+    """Grip under the rear right wheel."""
+
+
+@extended
+class Outputs(car_state.Outputs):
+    """Accelerations and, for each wheel, load, slip, force, aligning moment and angle."""
+
+    kappa_fl: one
+    """Longitudinal slip of the front left wheel, positive when it drives."""
+    kappa_fr: one
+    """Longitudinal slip of the front right wheel."""
+    kappa_rl: one
+    """Longitudinal slip of the rear left wheel."""
+    kappa_rr: one
+    """Longitudinal slip of the rear right wheel."""
+    M_z_fl: Nm
+    """Aligning moment of the front left tyre, positive to the left."""
+    M_z_fr: Nm
+    """Aligning moment of the front right tyre."""
+    M_z_rl: Nm
+    """Aligning moment of the rear left tyre."""
+    M_z_rr: Nm
+    """Aligning moment of the rear right tyre."""
+    steer_fl: rad
+    """Angle of the front left wheel on the car, positive to the left."""
+    steer_fr: rad
+    """Angle of the front right wheel on the car."""
+
+
+class Params(NamedTuple):
+    """A compact car with front drive: a Ford Escort on `LoadSensitiveTyre`.
+
+    Numbers are those of CommonRoad's vehicle 1 (`commonroad-vehicle-models` 3.0.2), or follow from
+    them as said; what is an estimate says so.
+    """
+
+    m: Annotated[kg, positive] = FORD_ESCORT["m"]
+    """Mass with wheels."""
+    I_z: Annotated[kg_m2, positive] = FORD_ESCORT["I_z"]
+    """Yaw inertia about the centre of mass, with wheels."""
+    I_w: Annotated[kg_m2, positive] = FORD_ESCORT["I_w"]
+    """Inertia of a wheel about its axle."""
+    l_f: Annotated[m, positive] = FORD_ESCORT["l_f"]
+    """Distance from the centre of mass to the front axle."""
+    l_r: Annotated[m, positive] = FORD_ESCORT["l_r"]
+    """Distance from the centre of mass to the rear axle."""
+    track_f: Annotated[m, positive] = FORD_ESCORT["front.track"]
+    """Distance between the front wheels."""
+    track_r: Annotated[m, positive] = FORD_ESCORT["rear.track"]
+    """Distance between the rear wheels."""
+    z_cg: Annotated[m, non_negative] = 0.567
+    """Height of the centre of mass: that of the body and of the axles, at wheel height."""
+    roll_front: share = 0.605
+    """Share of the roll moment that the front axle takes: from the springs and the anti-roll bar.
+    More of it makes a car on tyres that lose grip with load understeer more."""
+    t_load: Annotated[s, positive] = 0.05
+    """Time constant with which the wheel loads follow the forces of the tyres (estimate)."""
+    F_lift: Annotated[N, positive] = 50.0
+    """Load below which a wheel lifts, smoothly."""
+    g: Annotated[m_s2, non_negative] = 9.81
+    """Gravity."""
+    C_drag: Annotated[N_s2_m2, non_negative] = 0.8
+    """Air drag is ½ C_drag v_x², at the centre of mass (estimate: 1.2 kg/m³, c 0.33, 2 m²)."""
+    C_down: Annotated[N_s2_m2, non_negative] = 0.0
+    """Downforce is ½ C_down v_x²."""
+    down_front: share = 0.5
+    """Share of the downforce on the front axle."""
+    ackermann: share = 0.0
+    """0: both front wheels turn alike; 1: they point about one centre on the line of the rear
+    axle."""
+    toe_f: rad = 0.0
+    """Toe of the front wheels, positive in: both point towards the middle of the car."""
+    toe_r: rad = 0.0
+    """Toe of the rear wheels, positive in."""
+    camber_f: rad = 0.0
+    """Camber of the front wheels, positive when their tops lean outwards."""
+    camber_r: rad = 0.0
+    """Camber of the rear wheels, positive when their tops lean outwards."""
+    t_tau: Annotated[s, positive] = 0.05
+    """Time constant of the drive torques (estimate)."""
+    t_steer: Annotated[s, positive] = 0.05
+    """Time constant of the steering (estimate)."""
+    tau_max: Annotated[Nm, non_negative] = 1000.0
+    """Largest drive torque target of a wheel, either sign (estimate)."""
+    brake_max: Annotated[Nm, non_negative] = 2500.0
+    """Largest brake torque of a wheel (estimate)."""
+    steer_max: Annotated[rad, non_negative] = 0.6
+    """Largest steering target, either side (estimate)."""
+    steer_rate_max: Annotated[rad_s, non_negative] = 0.8
+    """Largest steering rate, either side (estimate)."""
+    t_hold: Annotated[s, positive] = 0.002
+    """Time in which a brake that can hold its wheel stops it. Shorter is stiffer."""
+    drive_front: share = FORD_ESCORT["engine_split"]
+    """Share of the front wheels in the drive that a wish asks for."""
+    brake_front: share = FORD_ESCORT["brake_split"]
+    """Share of the front wheels in the braking that a wish asks for."""
+    length: Annotated[m, positive] = FORD_ESCORT["length"]
+    """It does not influence the motion."""
+    width: Annotated[m, positive] = FORD_ESCORT["width"]
+    """It does not influence the motion."""
+    slip: SteadySlip = SteadySlip()
+    """How slip follows the motion."""
+    tyres: Any = None
+    """The tyres."""
+
+
+DEFAULT_TYRES = tyre_set(LoadSensitiveTyre())
+
+
+def params_type(tyres: type, slip: type) -> Any:
+    """The parameters of a car on a class of tyre sets, with a law of slip."""
+    hints = get_type_hints(Params, include_extras=True) | {"tyres": tyres, "slip": slip}
+    defaults = Params._field_defaults | {"slip": slip(), "tyres": DEFAULT_TYRES}
+    if not isinstance(DEFAULT_TYRES, tyres):
+        del defaults["tyres"]
+    docs = {leaf.name: leaf.doc for leaf in record.fields(Params) if "." not in leaf.name}
+    docs |= {"slip": "How slip follows the motion.", "tyres": "The tyres."}
+    return record.define("Params", hints, defaults, docs, Params.__doc__ or "")

@@ -1,0 +1,50 @@
+"""Steady turns of `two_track`, and tyres for closed forms."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from scipy.optimize import root
+
+import skidpad as sp
+from skidpad.components.tyre import Carcass, LinearTyre, LoadSensitiveTyre
+
+FREE = Carcass(rolling=0.0, C_z=1e9)
+"""Wheels that roll without resistance, on the same radius under any load."""
+LINEAR = LinearTyre(trail=0.0, carcass=FREE)
+SENSITIVE = LoadSensitiveTyre(trail=0.0, carcass=FREE)
+
+
+class Turn(NamedTuple):
+    """A steady turn to the left."""
+
+    x: Any
+    w: Any
+    steer: float
+
+
+def steady_turn(car: sp.Vehicle, v_x: float, a_y: float) -> Turn:
+    """The turn in which the car keeps its speed, pulled along at its centre of mass."""
+    External = car.model.Disturbance
+    wheels = ("fl", "fr", "rl", "rr")
+    rolling = v_x / 0.3
+
+    def at(z: np.ndarray) -> tuple[Any, Any]:
+        spins = {f"spin_{w}": rolling * (1.0 + s) for w, s in zip(wheels, z[2:6], strict=True)}
+        x = car.State(
+            v_x=v_x, v_y=z[0], omega=a_y / v_x, steer=z[1], **spins, load_a_x=z[6], load_a_y=z[7]
+        )
+        return x, External(F_x=1e4 * z[8])
+
+    def unsteady(z: np.ndarray) -> list[float]:
+        x, w = at(z)
+        rate = car.derivative(x, car.Input(steer=x.steer), w)
+        spinning = [getattr(rate, f"spin_{w}") / 100.0 for w in wheels]
+        return [rate.v_x, rate.v_y, rate.omega, *spinning, rate.load_a_x, rate.load_a_y]
+
+    guess = np.array([0.0, 0.01, 0.0, 0.0, 0.0, 0.0, 0.0, a_y, 0.0])
+    solved = root(unsteady, guess, tol=1e-12)
+    assert np.abs(unsteady(solved.x)).max() < 1e-8, solved.message
+    x, w = at(solved.x)
+    return Turn(x, w, float(x.steer))
