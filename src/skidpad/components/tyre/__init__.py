@@ -2,12 +2,8 @@
 
 from __future__ import annotations
 
-from .brush import (
-    BrushTyre,
-)
-from .carcass import (
-    Carcass,
-)
+from .brush import BrushTyre
+from .carcass import Carcass
 from .contract import (
     Contact,
     Peaks,
@@ -19,13 +15,8 @@ from .contract import (
     mounted,
     record_of,
 )
-from .linear import (
-    LinearTyre,
-)
-from .load_sensitive import (
-    LoadSensitiveLaw,
-    LoadSensitiveTyre,
-)
+from .linear import LinearTyre
+from .load_sensitive import LoadSensitiveLaw, LoadSensitiveTyre
 from .magic import (
     BookAngles,
     Combined,
@@ -59,11 +50,7 @@ from .relaxation import (
     slip_rates,
     steady_slip,
 )
-from .share import (
-    Use,
-    rough_use,
-    use,
-)
+from .share import Use, rough_use, use
 
 __all__ = [
     "BookAngles",
