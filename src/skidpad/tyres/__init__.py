@@ -35,10 +35,12 @@ from .document import Document
 from .evaluation import Evaluation, MagicEvaluation, rolling_spin
 from .own_sets import get, names
 from .reading import read
+from .summary import AtLoad, Summary, summary
 from .tyre import Tyre
 from .writing import write
 
 __all__ = [
+    "AtLoad",
     "BookAngles",
     "Combined",
     "Contact",
@@ -56,6 +58,7 @@ __all__ = [
     "Radii",
     "Relaxation",
     "SlipStiffness",
+    "Summary",
     "TurnSlip",
     "Tyre",
     "TyreForces",
@@ -67,5 +70,6 @@ __all__ = [
     "names",
     "read",
     "rolling_spin",
+    "summary",
     "write",
 ]
