@@ -146,9 +146,8 @@ def _title(subjects: Sequence[Subject]) -> str:
     if len(subjects) > 1:
         return "Tyres"
     (one,) = subjects
-    kind = (
-        f"Magic Formula {one.tyre.version}" if one.tyre.version else type(one.tyre.record).__name__
-    )
+    version = one.tyre.version
+    kind = f"Magic Formula {version}" if version else type(one.tyre.record).__name__
     parts = [f"{one.name}: {kind}" if one.name != kind else kind, one.tyre.side]
     if version.startswith("6"):
         parts.append(f"{one.p * 1e-5:.3g} bar")
