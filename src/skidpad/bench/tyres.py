@@ -46,7 +46,7 @@ def entries(budget: Budget) -> Iterator[Entry]:
 
 def _in_lanes(program: Program, work: TyreWork, precision: str, budget: Budget) -> Entry:
     """Evaluations in lanes on one thread, arrays in and out."""
-    engine = CpuMap(program, precision, 1)
+    engine = CpuMap(program, precision, 1, shared=(1,))
     ports, count = _ports(work), work.columns.shape[1]
 
     def own() -> AnyArray:
@@ -160,7 +160,11 @@ def _rollout(car: Vehicle, count: int) -> Any:
 def device_entry(device: Device, program: Program, count: int, budget: Budget) -> Entry:
     """Evaluations in float32 on a device, arrays there in and out."""
     work = tyre_work(count).cast("float32")
-    engine = CpuMap(program, "float32", 1) if device.name == "cpu" else CudaMap(program, "float32")
+    engine = (
+        CpuMap(program, "float32", 1, shared=(1,))
+        if device.name == "cpu"
+        else CudaMap(program, "float32")
+    )
     columns, leaves = (device.xp.asarray(array) for array in (work.columns, work.leaves()))
     ports = [columns[None].swapaxes(1, 2), leaves[None, None]]
 
