@@ -95,3 +95,11 @@ def test_what_cannot_be_drawn_is_refused(tmp_path):
         tyre.plot(loads=[-1.0])
     with pytest.raises(InvalidValue, match="cambers"):
         tyre.plot(cambers=[float("nan")])
+
+
+def test_a_notebook_shows_curves_and_numbers():
+    page = sp.tyres.get("robot")._repr_html_()
+    assert "<svg" in page
+    assert "Magic Formula 5.2, left" in page
+    assert "cornering stiffness" in page
+    assert "2 keys were left out" in page

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-__all__ = ["sheet"]
+__all__ = ["draw_forces", "sheet"]
 
 POINTS = 361
 BREAKS: tuple[Any, ...] = ("-", DASHES, DOTS, (0, (5, 1.5, 1, 1.5)), (0, (7, 2)))
@@ -109,6 +109,13 @@ def sheet(
         own = _title(subjects) if title is None else title
         headings(figure, own, [*_tyre_keys(subjects), *([] if beside else keys)])
     return finished(figure, path)
+
+
+def draw_forces(left: Axes, right: Axes, tyre: Tyre) -> None:
+    """Lateral and longitudinal force of one tyre under its usual loads."""
+    subjects = _subjects([tyre], None, [None])
+    _draw_lateral(left, subjects, "F_y", 1e-3, "kN")
+    _draw_longitudinal(right, subjects)
 
 
 def _subjects(

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..arrays import Array
+from ..brief import brief_repr
 from ..checks import finite
 from ..errors import InvalidValue
 from ..units import N, N_rad, Nm, Pa, m, m_s, one, rad
@@ -97,6 +98,8 @@ class Summary(NamedTuple):
     """Keys that the file did not have."""
     warnings: tuple[str, ...]
     """What a reader of these values should know."""
+
+    __repr__ = brief_repr
 
     def as_json(self) -> dict[str, Any]:
         """The same as plain values."""
