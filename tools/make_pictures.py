@@ -7,6 +7,7 @@ are drawn from runs that are computed anew, with fixed seeds.
 from __future__ import annotations
 
 import argparse
+import contextlib
 import importlib.util
 import tempfile
 import time
@@ -116,6 +117,16 @@ def tyre_curves(file: Path) -> None:
     sp.plots.tyre_curves(sp.vehicles.commonroad_std(), path=file)
 
 
+def tyre_fit(file: Path) -> None:
+    """The fit of docs/tyre_fitting.md: the first block of the page, with another file."""
+    page = (ROOT / "docs" / "tyre_fitting.md").read_text("utf-8")
+    code = page.split("```python\n", 1)[1].split("```", 1)[0]
+    with tempfile.TemporaryDirectory() as folder, contextlib.chdir(folder):
+        found: dict[str, Any] = {}
+        exec(compile(code, "docs/tyre_fitting.md", "exec"), found)
+    found["found"].residual_plot(file)
+
+
 def _smaller(file: Path) -> None:
     """Keep 256 colours, which the eye does not miss: a third of the size."""
     with Image.open(file) as picture:
@@ -140,6 +151,7 @@ PICTURES: dict[str, Callable[[Path], None]] = {
     "phase_portrait.png": phase_portrait,
     "bode.png": bode,
     "tyre_curves.png": tyre_curves,
+    "tyre_fit.png": tyre_fit,
 }
 
 

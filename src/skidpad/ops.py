@@ -24,6 +24,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
+from .calls import called
 from .errors import InvalidValue
 
 __all__ = [
@@ -32,6 +33,7 @@ __all__ = [
     "asin",
     "atan",
     "atan2",
+    "called",
     "clip",
     "cos",
     "cosh",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from fractions import Fraction
 from typing import Any
 
@@ -102,11 +103,15 @@ OPERATIONS: dict[str, Any] = {
 
 
 def evaluate(
-    program: Program, *columns: np.ndarray, functions: tuple[Program, ...] | None = None
+    program: Program,
+    *columns: np.ndarray,
+    more: Sequence[np.ndarray] = (),
+    functions: tuple[Program, ...] | None = None,
 ) -> list[np.ndarray]:
     """The first output port of a lowered Program, operation by operation.
 
-    `functions` are those of the Program that a function belongs to.
+    `columns` are the fields of its first input port, `more` those of its second. `functions` are
+    those of the Program that a function belongs to.
     """
     dtype = np.dtype(program.precision)
     called = program.functions if functions is None else functions
@@ -118,14 +123,20 @@ def evaluate(
             if i.op == "const":
                 value = np.full(count, i.imm, dtype)
             elif i.op == "input":
-                value = np.asarray(columns[i.imm[1]], dtype)
+                value = np.asarray((columns, more)[i.imm[0]][i.imm[1]], dtype)
             elif i.op == "fma":
                 rows = zip(*args, strict=True)
                 value = np.array([fma(*row, program.precision) for row in rows], dtype)
             elif i.op == "call":
                 number, times = i.imm
+                held = list[Any]()
+                if len(called[number].inputs) == 2:
+                    args.pop()
+                    last = program.code[i.args[-1]]
+                    first = values[last.args[0]] if last.op == "item" else more
+                    held = first[last.imm if last.op == "item" else last.imm[1] :]
                 for _ in range(times):
-                    value = evaluate(called[number], *args, functions=called)
+                    value = evaluate(called[number], *args, more=held, functions=called)
                     args[: len(value)] = value
             elif i.op == "item":
                 value = args[0][i.imm]

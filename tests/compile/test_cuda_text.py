@@ -13,6 +13,7 @@ import pytest
 
 import skidpad as sp
 from compile import cuda_harness
+from compile.called_cars import car as called_car
 from compile.lanes_harness import PRECISIONS, canonical
 from fleet.driving import inputs, starts
 from skidpad import record
@@ -35,11 +36,13 @@ from skidpad.run.settings import Settings
 COUNT, STEPS = 37, 12
 ONE_OR_BOTH = ["float64", pytest.param("float32", marks=pytest.mark.slow)]
 """Precisions, where a shorter test compares both: the texts differ in types and constants."""
+CALLED = "called_rolling"
 CASES = [
     ("kinematic_bicycle", "rk4", 1e-3, 1),
     ("four_wheel", "rk4", 1e-3, 1),
     ("brains2", "heun", 1e-2, 10),  # samples its input at the start of a step of ten sub-steps
     ("kinematic_bicycle", "radau", 1e-2, 1),
+    (CALLED, "rk4", 1e-3, 1),  # calls functions, with parts that are held over the rollout
 ]
 SMALL_OR_HELD = [
     case
@@ -49,7 +52,7 @@ SMALL_OR_HELD = [
 ]
 """Cases where shorter tests have the others."""
 BACKWARD = [("kinematic_bicycle", "rk4", 1e-3), ("four_wheel", "rk4", 1e-3)]
-BACKWARD += [("kinematic_bicycle", "radau", 1e-2)]
+BACKWARD += [("kinematic_bicycle", "radau", 1e-2), (CALLED, "rk4", 1e-3)]
 COST = sp.Cost(
     stage=lambda x, u: (x.v_x - 10.0) ** 2 + x.y * x.y, terminal=lambda x: sp.ops.sin(x.yaw)
 )
@@ -66,7 +69,8 @@ def smallest_first(cases: list[Any]) -> list[Any]:
 
 @cache
 def plant(name: str, integrator: str) -> Plant:
-    return Plant.of(sp.vehicles.get(name)(), sp.integrate.get(integrator))
+    vehicle = called_car() if name == CALLED else sp.vehicles.get(name)()
+    return Plant.of(vehicle, sp.integrate.get(integrator))
 
 
 def cost(name: str) -> sp.Cost:

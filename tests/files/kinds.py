@@ -20,6 +20,7 @@ from skidpad.identify.log import read_log
 from skidpad.plane import maps
 from skidpad.recording import info, read, recover
 from skidpad.trajectory.columns import Column
+from skidpad.tyres import Measurements, measurements
 from skidpad.units import Unit
 from skidpad.vehicles.autoware.map_file import read_table
 from skidpad.vehicles.autoware.parameters import gather
@@ -45,6 +46,12 @@ def _copied(*parts: str) -> Callable[[Path], Any]:
     return lambda path: path.write_bytes(DATA.joinpath(*parts).read_bytes())
 
 
+def _beginning(*parts: str) -> Callable[[Path], Any]:
+    """The first 20 lines of a recorded file."""
+    lines = DATA.joinpath(*parts).read_bytes().splitlines(keepends=True)
+    return lambda path: path.write_bytes(b"".join(lines[:20]))
+
+
 def _written(text: str) -> Callable[[Path], Any]:
     return lambda path: path.write_text(text, "utf-8")
 
@@ -54,6 +61,20 @@ def _trajectory() -> sp.Trajectory:
     metre, speed = Unit("m", length=1), Unit("m/s", length=1, time=-1)
     columns = (Column("x", metre, "state", np.sin(t)), Column("v", speed, "state", np.cos(t)))
     return sp.Trajectory(t, columns, "toy", {"seed": 3})
+
+
+def _tyre_rows() -> Measurements:
+    alpha = np.linspace(-0.1, 0.1, 9)
+    return Measurements(4000.0, alpha=alpha, p=2e5, v_x=16.0, F_y=-3000.0 * np.tanh(20.0 * alpha))
+
+
+def _tyre_mat(path: Path) -> None:
+    from scipy.io import savemat
+
+    names = np.array(["SA", "IA", "FZ", "FY", "SL"], dtype=object)
+    units = np.array(["deg", "deg", "N", "N", "none"], dtype=object)
+    vectors = {name: np.arange(5.0) for name in names}
+    savemat(path, {**vectors, "channel": {"name": names, "units": units}, "testid": "x"})
 
 
 def _gathered(path: Path) -> Any:
@@ -217,4 +238,9 @@ KINDS = (
     Kind("truck-walls", "m.json", _written(RINGS), walls.load),
     Kind("autoware-parameters", "p.yaml", _written(PARAMETERS), _gathered),
     Kind("autoware-map", "m.csv", _written(TABLE), read_table),
+    Kind("tyre-ttc", "t.dat", _beginning("tyres", "ttc_like.dat"), measurements),
+    Kind("tyre-mat", "t.mat", _tyre_mat, measurements, 300),
+    Kind("tyre-tydex", "t.tdx", _copied("tyres", "tydex_like.tdx"), measurements),
+    Kind("tyre-csv", "t.csv", lambda p: _tyre_rows().to_csv(p), measurements),
+    Kind("tyre-parquet", "t.parquet", lambda p: _tyre_rows().to_parquet(p), measurements, 300),
 )  # fmt: skip

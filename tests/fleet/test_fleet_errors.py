@@ -46,7 +46,7 @@ def test_settings(bicycle: sp.Vehicle, arguments: dict[str, Any], message: str) 
 
 
 def test_a_factory_is_not_a_vehicle() -> None:
-    with pytest.raises(InvalidValue, match=r"VehicleFactory; call it: four_wheel\(\)"):
+    with pytest.raises(InvalidValue, match=r"Factory; call it: four_wheel\(\)"):
         sp.Fleet(sp.vehicles.four_wheel, dt=0.01)  # type: ignore[arg-type]
 
 

@@ -57,6 +57,20 @@ def test_same_bits_in_lanes_and_c(
         assert np.max(np.abs(compiled - direct)) < 1e-12 * scale
 
 
+def test_single_precision() -> None:
+    """In float32 the lanes agree to the bit, too, and with double precision to its digits."""
+    name, block, choices = CASES["6.1"]
+    t = tyre(name, **choices)
+    program = lower(forces_program(type(t)), "float32")
+    at = contact(t, table(f"mfeval_{name}", block)[0])
+    rows = np.column_stack([np.broadcast_to(x, at.F_z.shape) for x in at])
+    numbers = np.tile(record.flatten(t), (len(rows), 1))
+    alone, lanes = (runner(program, n)(rows, numbers)[0] for n in (1, 8))
+    assert canonical(alone) == canonical(lanes)
+    for compiled, direct in zip(alone.T, t.forces(at), strict=True):
+        assert np.max(np.abs(compiled - direct)) < 1e-4 * np.sqrt(np.mean(direct**2))
+
+
 def test_numbers_are_no_part_of_the_program() -> None:
     """Two tyres of one class have the same Program: sweeping a coefficient compiles nothing."""
     book, odd = tyre("book205_61"), tyre("odd61", {"PKY1": -25.0})

@@ -15,6 +15,7 @@ from skidpad.errors import InvalidValue, MissingFile, SkidpadError
 from skidpad.tyres import keys
 from skidpad.tyres.document import Document
 from skidpad.tyres.reading import Options, tyre_of
+from skidpad.tyres.writing import document_of
 
 DATA = Path(__file__).parents[1] / "data" / "tyres"
 SETS = {file.stem: file for file in sorted(DATA.glob("sets/*.tir"))}
@@ -114,6 +115,14 @@ def test_values_in_other_units_are_in_si() -> None:
         assert by_key[key.removesuffix("_per_rad")] == pytest.approx(expected[key], rel=3e-16)
 
 
+def test_what_is_no_leaf_is_there_in_si_too() -> None:
+    values = tyres.read(DATA / "syntax" / "units_61.tir").file_values
+    assert values["INERTIA"]["IXX"] == 0.391
+    assert values["UNITS"]["MASS"] == "kg"
+    assert values["MODEL"]["VXLOW"] == 1.0
+    assert tyres.Tyre(tyres.get("robot").record).file_values == {}
+
+
 def test_what_a_file_with_few_keys_is_filled_with() -> None:
     tyre = tyres.read(SETS["reduced61"])
     given = {e.key for e in Document.parsed(SETS["reduced61"].read_bytes()).entries}
@@ -171,6 +180,18 @@ def test_pressure_that_is_not_said_is_the_nominal_one() -> None:
 )  # fmt: skip
 def test_versions(fittyp: str, version: str) -> None:
     assert tyre_of(least(FITTYP=fittyp)).version == version
+
+
+def test_6_0_has_no_pressure_terms() -> None:
+    tyre = tyre_of(least(FITTYP="60"))
+    here = {"F_z": 3000.0, "alpha": 0.05, "kappa": 0.02}
+    assert tyre.forces(**here, p=2.2e5) == tyre.forces(**here, p=1.5e5)
+
+
+def test_a_factor_that_is_not_used_is_warned_of() -> None:
+    text = text_of({**LEAST, "SCALING_COEFFICIENTS": {"LCZ": "0.9"}})
+    with pytest.warns(UserWarning, match=r"line 10: LCZ = 0\.9 is kept but not used"):
+        tyre_of(Document.parsed(text.encode()))
 
 
 def test_pac2002_needs_no_fittyp() -> None:
@@ -349,5 +370,10 @@ def test_damaged_files_are_read_or_refused() -> None:
                 messages.append(str(error))
             else:
                 assert all(np.isfinite(record.flatten(tyre.record)))
+                if k % 5 == 0:
+                    assert document_of(tyre).encoded() == data
+                    changed = tyre.with_values(PCX1=1.2345, FNOMIN=4321.0, RIM_WIDTH=0.2)
+                    written = document_of(changed).encoded()
+                    assert tyre_of(Document.parsed(written)) == changed
     assert all(message.startswith("x.tir") for message in messages)
     assert 200 < len(messages) < 1900

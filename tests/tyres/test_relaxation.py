@@ -24,8 +24,8 @@ from skidpad.components.tyre import (
     SlipState,
     SlipStiffness,
     Steady,
-    felt_slip,
     full_slip,
+    slip_of_forces,
     slip_rates,
     steady_slip,
 )
@@ -63,8 +63,8 @@ class Wheel:
         return slip_rates(SlipState(*slip), v_sx, v_sy, v_x, self.relaxation, self.full, P)
 
     def forces(self, slip: Sequence[Any], v_sx: Any, v_sy: Any, v_x: Any) -> Any:
-        felt = felt_slip(SlipState(*slip), v_sx, v_sy, v_x, self.stiffness, P)
-        return self.tyre.forces(self.at._replace(kappa=felt.kappa, alpha=atan(felt.tan_alpha)))
+        acting = slip_of_forces(SlipState(*slip), v_sx, v_sy, v_x, self.stiffness, P)
+        return self.tyre.forces(self.at._replace(kappa=acting.kappa, alpha=atan(acting.tan_alpha)))
 
     def after(self, seconds: float, v_sx: float, v_sy: float, v_x: float) -> np.ndarray:
         """Slips of a wheel that starts without any and keeps sliding like this."""
@@ -84,7 +84,9 @@ def test_slip_that_lasts_gives_the_steady_force(tyre: Any, v_x: float) -> None:
         found = wheel.forces(lasting, *slides)
         steady = tyre.forces(wheel.at._replace(kappa=kappa, alpha=math.atan(tan_alpha)))
         assert found == pytest.approx(steady, rel=1e-5, abs=1e-3)
-        assert felt_slip(Steady(), *slides, wheel.stiffness, P) == pytest.approx((kappa, tan_alpha))
+        assert slip_of_forces(Steady(), *slides, wheel.stiffness, P) == pytest.approx(
+            (kappa, tan_alpha)
+        )
 
 
 @every_tyre
@@ -203,8 +205,8 @@ def test_gradients_are_finite_at_rest(v_x: float) -> None:
     full = full_slip(stiffness, tyre.peaks(Contact(load)), load, P)
     state, slides = SlipState(kappa, tan_alpha), (v_sx, v_sy, v)
     rates = slip_rates(state, *slides, Relaxation(0.2, 0.4), full, P)
-    felt = felt_slip(state, *slides, stiffness, P)
-    out = casadi.vertcat(*rates, *felt, *steady_slip(*slides, P))
+    acting = slip_of_forces(state, *slides, stiffness, P)
+    out = casadi.vertcat(*rates, *acting, *steady_slip(*slides, P))
     slopes = casadi.jacobian(out, casadi.vertcat(at, load))
     function = casadi.Function("f", [at, load], [out, slopes])
     for kappa, slide, F_z in product((0.0, 0.1, -0.5), (0.0, 0.4), (0.0, 4000.0)):
@@ -216,10 +218,10 @@ def test_rates_have_no_jump_where_their_blends_begin_and_end() -> None:
     v = casadi.SX.sym("v")
     full, sigma = SlipState(0.1, 0.1), Relaxation(0.2, 0.4)
     rates = casadi.vertcat(*slip_rates(SlipState(0.05, 0.06), -1.0, 0.5, v, sigma, full, P))
-    felt = casadi.vertcat(
-        *felt_slip(SlipState(0.05, 0.06), -1.0, 0.5, v, SlipStiffness(1e5, 8e4), P)
+    acting = casadi.vertcat(
+        *slip_of_forces(SlipState(0.05, 0.06), -1.0, 0.5, v, SlipStiffness(1e5, 8e4), P)
     )
-    out = casadi.vertcat(rates, felt)
+    out = casadi.vertcat(rates, acting)
     slope = casadi.Function("f", [v], [casadi.jacobian(out, v)])
     for seam in (0.0, P.v_round, 0.5 * P.v_low, P.v_low):
         before, after = (np.array(slope(seam + h)) for h in (-1e-9, 1e-9))
@@ -235,9 +237,9 @@ def test_units_balance() -> None:
     stiffness, p = with_units(SlipStiffness(1e5, 8e4)), with_units(P)
     full = full_slip(stiffness, with_units(Peaks(1.0, 1.0)), Quantity(4e3, (1.0, 1.0, -2.0)), p)
     state = with_units(SlipState(0.02, 0.01))
-    felt = felt_slip(state, *slides, stiffness, p)
+    acting = slip_of_forces(state, *slides, stiffness, p)
     rates = slip_rates(state, *slides, with_units(Relaxation(0.2, 0.4)), full, p)
-    assert {slip.dimension for slip in (*full, *felt)} == {(0.0, 0.0, 0.0)}
+    assert {slip.dimension for slip in (*full, *acting)} == {(0.0, 0.0, 0.0)}
     assert {rate.dimension for rate in rates} == {(0.0, 0.0, -1.0)}
 
 
@@ -254,5 +256,5 @@ def test_the_class_of_the_state_chooses_the_equations() -> None:
     rates = slip_rates(Steady(), 1.0, 1.0, 0.0, wheel.relaxation, wheel.full, P)
     assert rates == Steady()
     assert isinstance(rates, Steady)
-    at_rest = felt_slip(Steady(), 1.0, -1.0, 0.0, wheel.stiffness, P)
+    at_rest = slip_of_forces(Steady(), 1.0, -1.0, 0.0, wheel.stiffness, P)
     assert at_rest == pytest.approx((-1.0 / (0.375 * P.v_low), -1.0 / (0.375 * P.v_low)))

@@ -263,6 +263,7 @@ def test_pressure_and_grip() -> None:
         ({"F_z": np.array([1.0, np.nan])}, "F_z = nan N must be finite"),
         ({"F_z": 1.0, "mu": -0.5}, "mu = -0.5 must be finite and at least 0"),
         ({"F_z": np.ones(2), "mu": np.array([1.0, -1.0])}, "mu = -1.0 must be"),
+        ({"F_z": 1.0, "p": -2.0}, "p = -2.0 Pa must be finite and at least 0"),
         ({"F_z": "4000"}, "F_z = '4000' must be a number or an array"),
         ({"F_z": True}, "F_z = True must be a number"),
         ({"F_z": 1.0, "kappa": {}}, "kappa = {} must be a number"),

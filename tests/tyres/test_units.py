@@ -13,8 +13,7 @@ from hypothesis import strategies as st
 
 from skidpad.errors import InvalidValue
 from skidpad.tyres.document import Document
-from skidpad.tyres.reading import values_in_si
-from skidpad.tyres.unit_conversion import FileUnits, converted, decimal_text
+from skidpad.tyres.unit_conversion import FileUnits, converted, decimal_text, values_in_si
 
 DATA = Path(__file__).parents[1] / "data" / "tyres" / "syntax"
 

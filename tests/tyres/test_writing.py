@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from skidpad import record, tyres
 from skidpad.errors import InvalidValue, MissingFile
 from skidpad.tyres.document import Document
-from skidpad.tyres.keys import keys_of
+from skidpad.tyres.keys import constants_of, keys_of
 from skidpad.tyres.own_sets import FOLDER
 from skidpad.tyres.reading import Options, tyre_of
 from skidpad.tyres.writing import document_of
@@ -153,6 +153,9 @@ def test_what_cannot_be_written(tmp_path: Path) -> None:
         tyres.write(tyre, tmp_path)
     with pytest.raises(InvalidValue, match="tyre must be a tyre record"):
         tyres.write("x", tmp_path / "x.tir")
+    for leaf in constants_of(type(tyre.record)):
+        with pytest.raises(InvalidValue, match=rf"{leaf} = 3 cannot be written"):
+            tyres.write(tyre.with_values({leaf: 3.0}), tmp_path / "x.tir")
     assert not list(tmp_path.iterdir())
 
 

@@ -28,6 +28,7 @@ from typing import NamedTuple
 from ..errors import InvalidValue, MissingExtra, SkidpadError, UnknownOperation
 from .builder import MAGIC
 from .functions import skipped_by
+from .held_calls import with_held_parts
 from .operations import BOOL_OPS, Instruction
 from .program import INFIX, Program
 
@@ -87,14 +88,15 @@ def emit(program: Program, name: str) -> str:
         )
     if not name.isidentifier() or not name.isascii():
         raise InvalidValue(f"{name!r} is not a name for a C function")
-    kind = TYPES[program.precision]
+    kind, magic = TYPES[program.precision], MAGIC[program.precision]
+    program = with_held_parts(program)
     return "\n".join(
         [
             "#include <math.h>",
             "#include <stdint.h>",
             "#include <string.h>",
             "",
-            helpers(kind, MAGIC[program.precision]),
+            helpers(kind, magic),
             *(
                 line
                 for k, function in enumerate(program.functions)
@@ -126,27 +128,37 @@ def function_lines(
 ) -> list[str]:
     """The C function NAME of a function of a Program, whose functions are STEM_0, STEM_1, ..."""
     kind = TYPES[str(function.precision)]
-    # The same body as a Program's: one port in, one out.
-    head = f"static void {name}(const {kind.name}* a, {kind.name}* r) {{"
-    ports = f"    const {kind.name}* const in[] = {{a}}; {kind.name}* const out[] = {{r}};"
+    # The same body as a Program's: one port in, with held values two, and one out.
+    names = ("a", "h")[: len(function.inputs)]
+    held = "".join(f", const {kind.name}* {name}" for name in names[1:])
+    head = f"static void {name}(const {kind.name}* a, {kind.name}* r{held}) {{"
+    ports = (
+        f"    const {kind.name}* const in[] = {{{', '.join(names)}}}; "
+        f"{kind.name}* const out[] = {{r}};"
+    )
     return [head, ports, *_body(function, kind, stem, functions), "}", ""]
 
 
 def call_statement(
     k: int, i: Instruction, args: list[str], kind: Type, stem: str, functions: tuple[Program, ...]
 ) -> tuple[str, str]:
-    """The statement of a call, and the array that then holds its results."""
+    """The statement of a call, and the array that then holds its results.
+
+    The address of the held values of the function, if it has some, is the last of `args`.
+    """
     number, times = i.imm
     function, arguments, results = functions[number], f"arguments{k}", f"results{k}"
+    count = len(function.inputs[0].fields)
+    args, held = args[:count], "".join(f", {address}" for address in args[count:])
     room = f"{kind.name} {arguments}[] = {{{', '.join(args)}}};"
     condition = skipped_by(function)
     if condition is None and times == 1:
         results_room = f"{kind.name} {results}[{len(function.results[0])}];"
-        return f"{room} {results_room} {stem}_{number}({arguments}, {results});", results
+        return f"{room} {results_room} {stem}_{number}({arguments}, {results}{held});", results
     # Its results take the place of its first arguments, which it reads before it writes.
     asked = "" if condition is None else f" && {arguments}[{condition}] != 0"
     loop = f"for (int n{k} = 0; n{k} < {times}{asked}; ++n{k})"
-    return f"{room} {loop} {stem}_{number}({arguments}, {arguments});", arguments
+    return f"{room} {loop} {stem}_{number}({arguments}, {arguments}{held});", arguments
 
 
 def _body(program: Program, kind: Type, stem: str, functions: tuple[Program, ...]) -> list[str]:
@@ -159,6 +171,8 @@ def _body(program: Program, kind: Type, stem: str, functions: tuple[Program, ...
             continue
         if i.op == "call":
             args = [text[a] for a in i.args]
+            if len(functions[i.imm[0]].inputs) > 1:
+                args[-1] = f"&{_in_memory(program.code[i.args[-1]], text)}"
             statement, text[k] = call_statement(k, i, args, kind, stem, functions)
             lines.append(f"    {statement}")
             continue
@@ -171,6 +185,11 @@ def _body(program: Program, kind: Type, stem: str, functions: tuple[Program, ...
     for port, result in enumerate(program.results):
         lines += [f"    out[{port}][{n}] = {text[r]};" for n, r in enumerate(result)]
     return lines
+
+
+def _in_memory(i: Instruction, text: dict[int, str]) -> str:
+    """Where a value lies in memory: a result of a call or an input."""
+    return f"{text[i.args[0]]}[{i.imm}]" if i.op == "item" else f"in[{i.imm[0]}][{i.imm[1]}]"
 
 
 def literal(value: float, kind: Type) -> str:

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from .c import TYPES
 from .cuda_text import Lines, at, indent, loads, prelude, view_parameters
+from .held_calls import with_held_parts
 from .program import Program
 
 EXACT_FLAGS = ("--fmad=false", "--prec-div=true", "--prec-sqrt=true", "--ftz=false")
@@ -78,6 +79,7 @@ def emit(
     before out, and at the end the rows of pending; see `late.LateViews`. With `timed`, steps differ
     in length: in place of dt is an array of one for each step.
     """
+    program = with_held_parts(program)
     kind, sizes = TYPES[precision], _sizes(program)
     lines = Lines(program, precision)
     held = [] if timed else lines.take(lambda k: program.held[k])
@@ -149,6 +151,7 @@ def emit_apply(program: Program, precision: str) -> str:
 
     Parameters: a view per input port, a view per output port, then count.
     """
+    program = with_held_parts(program)
     kind = TYPES[precision]
     lines = Lines(program, precision)
     names = tuple(port.name for port in program.inputs)
@@ -172,6 +175,7 @@ def emit_adjoint(program: Program, precision: str) -> str:
     contract is that of `adjoint_kernel`, which does the same in lanes, except that `grad_p` and
     `value` are added to as well.
     """
+    program = with_held_parts(program)
     kind, sizes = TYPES[precision], _sizes(program)
     lines = Lines(program, precision)
     held = lines.take(lambda k: program.held[k])

@@ -50,6 +50,10 @@ FUNCTION = "function"
 """How the functions of a Program are called: function_0, function_1, ..."""
 
 
+HELD = "held"
+"""The array of the held values of a function, in its own text."""
+
+
 class Lines:
     """Statements of a Program, taken in parts; `text` is how each value is written."""
 
@@ -74,6 +78,9 @@ class Lines:
                 self.text[k] = "dt" if name == "dt" else f"{name}{index}"
             elif i.op == "call":
                 args = [self.text[a] for a in i.args]
+                if len(self.functions[i.imm[0]].inputs) > 1:
+                    last = self.program.code[i.args[-1]]
+                    args[-1] = f"&{args[-1]}" if last.op == "item" else f"{HELD} + {last.imm[1]}"
                 statement, self.text[k] = call_statement(
                     k, i, args, self.kind, FUNCTION, self.functions
                 )
@@ -109,17 +116,20 @@ def prelude(precision: str, functions: tuple[Program, ...] = ()) -> str:
 
 
 def _function(number: int, precision: str, functions: tuple[Program, ...]) -> str:
-    """A function of a Program; it reads the array `in` and writes the array `out`."""
+    """A function of a Program; it reads the arrays `in` and `held` and writes the array `out`."""
     function, kind = functions[number], TYPES[precision].name
     lines = Lines(function, precision, functions)
-    name = function.inputs[0].name
+    arrays = dict(zip(("in", HELD), function.inputs, strict=False))
     statements = [
-        f"const {kind} {name}{f} = in[{f}];" for f in range(len(function.inputs[0].fields))
+        f"const {kind} {port.name}{f} = {array}[{f}];"
+        for array, port in arrays.items()
+        for f in range(len(port.fields))
     ]
     statements += lines.take(lambda k: True)
     statements += [f"out[{n}] = {value};" for n, value in enumerate(lines.results(0))]
-    head = f"static __device__ __noinline__ void {FUNCTION}_{number}(const {kind}* in, {kind}* out)"
-    return f"{head} {{\n{indent(statements, 2)}\n}}\n"
+    name = f"static __device__ __noinline__ void {FUNCTION}_{number}"
+    held = f", const {kind}* {HELD}" if HELD in arrays else ""
+    return f"{name}(const {kind}* in, {kind}* out{held}) {{\n{indent(statements, 2)}\n}}\n"
 
 
 def view_parameters(kind: Type, read: tuple[str, ...], written: tuple[str, ...]) -> str:

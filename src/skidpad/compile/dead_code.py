@@ -12,11 +12,12 @@ def without_dead_code(program: Program) -> Program:
 
     Its functions give only what some call uses, and those that nothing calls are gone.
     """
-    program = _without_dead_instructions(program)
+    program = without_dead_instructions(program)
     return _without_unused_results(program) if program.functions else program
 
 
-def _without_dead_instructions(program: Program) -> Program:
+def without_dead_instructions(program: Program) -> Program:
+    """The same Program, or function of one, without the instructions that no result needs."""
     live = [False] * len(program.code)
     for result in program.results:
         for r in result:
@@ -65,7 +66,7 @@ def _with_results(function: Program, kept: list[int]) -> Program:
     (port,), (result,) = function.outputs, function.results
     outputs = (Port(port.name, tuple(port.fields[j] for j in kept)),)
     results = (tuple(result[j] for j in kept),)
-    return _without_dead_instructions(replace(function, outputs=outputs, results=results))
+    return without_dead_instructions(replace(function, outputs=outputs, results=results))
 
 
 def _renumbered(program: Program, number: dict[int, int], item: list[dict[int, int]]) -> Program:

@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from .. import ops
+from ..calls import called
 from .program import Program
 
 _OPERATIONS: dict[str, Callable[..., Any]] = {
@@ -57,11 +58,33 @@ def _values(
     return [[values[k] for k in result] for result in program.results]
 
 
-def _called(functions: tuple[Program, ...], imm: Any, arguments: list[Any]) -> list[Any]:
+def _called(functions: tuple[Program, ...], imm: Any, arguments: list[Any]) -> Sequence[Any]:
     """The results of a function that is run several times on its own results."""
     number, times = imm
-    results: list[Any] = []
+    results: Sequence[Any] = []
     for _ in range(times):
-        (results,) = _values(functions[number], [arguments], functions)
+        results = called(_Kernel(functions, number), *arguments)
         arguments = [*results, *arguments[len(results) :]]
     return results
+
+
+class _Kernel:
+    """A function of a Program, to be called: traced again it is one function for all calls."""
+
+    def __init__(self, functions: tuple[Program, ...], number: int) -> None:
+        self._functions, self._number = functions, number
+        self.__name__ = functions[number].name
+
+    def __call__(self, *arguments: Any) -> tuple[Any, ...]:
+        (results,) = _values(self._functions[self._number], [arguments], self._functions)
+        return tuple(results)
+
+    def __eq__(self, other: object) -> bool:
+        return (
+            isinstance(other, _Kernel)
+            and self._functions is other._functions
+            and self._number == other._number
+        )
+
+    def __hash__(self) -> int:
+        return hash((id(self._functions), self._number))

@@ -36,7 +36,7 @@ def skipped_by(function: Program) -> int | None:
     test = function.code[conditions.pop()]
     if test.op == "ne" and function.code[test.args[1]] == _ZERO:
         test = function.code[test.args[0]]
-    return test.imm[1] if test.op == "input" else None
+    return test.imm[1] if test.op == "input" and test.imm[0] == 0 else None
 
 
 def with_loops(program: Program) -> Program:

@@ -163,11 +163,13 @@ class Body:
         self.values: dict[int, Any] = {}
         self.kept_at: dict[int, list[_InMemory]] = {}
         """Where values are to be stored as soon as they are known, by instruction."""
+        self.memory: dict[int, _InMemory] = {}
+        """Where values lie that were found in memory, by instruction."""
 
     def copy(self) -> Body:
         """A body with what is emitted so far, to go on from inside a loop."""
         other = Body(self.target, self.program, self.functions)
-        other.values = dict(self.values)
+        other.values, other.memory = dict(self.values), dict(self.memory)
         return other
 
     def emit(self, builder: ir.IRBuilder, inputs: Mapping[int, Sequence[Any]]) -> None:
@@ -182,20 +184,31 @@ class Body:
                 self.values[k] = self.target.number(i.imm)
             elif i.op == "input":
                 if i.imm[0] in inputs:
-                    self.values[k] = inputs[i.imm[0]][i.imm[1]]
+                    self._set(k, inputs[i.imm[0]][i.imm[1]])
             elif i.op == "item":
                 if i.args[0] in self.values:
-                    self.values[k] = _InMemory(self.values[i.args[0]], i.imm)
+                    self._set(k, _InMemory(self.values[i.args[0]], i.imm))
             elif all(a in self.values for a in i.args):
-                args = [self._loaded(builder, a) for a in i.args]
                 if i.op == "call":
-                    self.values[k] = _call(self.target, builder, self.functions, i.imm, args)
+                    self.values[k] = self._called(builder, i)
                 else:
+                    args = [self._loaded(builder, a) for a in i.args]
                     self.values[k] = emit_operation(self.target, builder, i, args)
                 for place in self.kept_at.pop(k, ()):
                     builder.store(self.values[k], place.address(self.target, builder))
         for r in (r for result in self.program.results for r in result if r in self.values):
             self._loaded(builder, r)
+
+    def _set(self, k: int, value: Any) -> None:
+        self.values[k] = value
+        if isinstance(value, _InMemory):
+            self.memory[k] = value
+
+    def _called(self, builder: ir.IRBuilder, i: Instruction) -> Any:
+        count = len(self.functions[i.imm[0]].inputs[0].fields)
+        args = [self._loaded(builder, a) for a in i.args[:count]]
+        held = [self.memory[a].address(self.target, builder) for a in i.args[count:]]
+        return _call(self.target, builder, self.functions, i.imm, args, held)
 
     def _loaded(self, builder: ir.IRBuilder, k: int) -> Any:
         value = self.values[k]
@@ -225,8 +238,12 @@ def _call(
     functions: tuple[Program, ...],
     what: tuple[int, int],
     args: list[Any],
+    held: list[Any],
 ) -> Any:
-    """Run a function as often as it asks for; returns the address of its results."""
+    """Run a function as often as it asks for; returns the address of its results.
+
+    `held` is the address of its held values, if it has some.
+    """
     number, times = what
     called, function = _function(target, functions, number), functions[number]
     arguments = _room(target, b, len(args))
@@ -235,12 +252,12 @@ def _call(
     condition = skipped_by(function)
     if condition is None:
         results = _room(target, b, len(function.results[0]))
-        b.call(called, [arguments, results])
+        b.call(called, [arguments, results, *held])
         if times == 1:
             return results
         again = [_InMemory(results, k) for k in range(len(function.results[0]))]
         first = [b.load(place.address(target, b), typ=target.vector) for place in again]
-        return _call(target, b, functions, (number, times - 1), [*first, *args[len(first) :]])
+        return _call(target, b, functions, (number, times - 1), [*first, *args[len(first) :]], held)
     # Its results take the place of its first arguments, which it reads before it writes.
     loop, run, after = (b.append_basic_block() for _ in range(3))
     before = b.block
@@ -252,7 +269,7 @@ def _call(
     asked = _any_lane(target, b, _InMemory(arguments, condition).address(target, b))
     b.cbranch(b.and_(more, asked), run, after)
     b.position_at_end(run)
-    b.call(called, [arguments, arguments])
+    b.call(called, [arguments, arguments, *held])
     count.add_incoming(b.add(count, ir.Constant(I32, 1)), b.block)
     b.branch(loop)
     b.position_at_end(after)
@@ -270,18 +287,24 @@ def _any_lane(target: Target, b: ir.IRBuilder, address: Any) -> Any:
 
 
 def _function(target: Target, functions: tuple[Program, ...], number: int) -> Any:
-    """A function of the Program in the module: it reads its arguments and writes its results."""
+    """A function of the Program in the module: it reads its arguments and writes its results.
+
+    A third pointer is to the fields of its second port, if it has one.
+    """
     compiled = target.functions.get(number)
     if compiled is not None:
         return compiled
-    kind = ir.FunctionType(ir.VoidType(), [POINTER, POINTER])
+    function = functions[number]
+    kind = ir.FunctionType(ir.VoidType(), [POINTER] * (1 + len(function.inputs)))
     compiled = ir.Function(target.module, kind, f"function{number}")
     compiled.linkage = "internal"
     compiled.attributes.add("noinline")
     target.functions[number] = compiled
     b = ir.IRBuilder(compiled.append_basic_block())
-    function = functions[number]
-    inputs = [_InMemory(compiled.args[0], k) for k in range(len(function.inputs[0].fields))]
+    inputs = {
+        port: [_InMemory(compiled.args[2 * port], k) for k in range(len(fields))]
+        for port, (_, fields) in enumerate(function.inputs)
+    }
     body = Body(target, function, functions)
     if skipped_by(function) is None:
         for pointer in compiled.args:
@@ -292,7 +315,7 @@ def _function(target: Target, functions: tuple[Program, ...], number: int) -> An
         early = set(body.kept_at)
     else:
         early = set[int]()
-    body.emit(b, {0: inputs})
+    body.emit(b, inputs)
     for k, r in enumerate(function.results[0]):
         if r not in early or r in body.kept_at:
             b.store(body.values[r], _InMemory(compiled.args[1], k).address(target, b))

@@ -69,7 +69,8 @@ LOWERED_OPS = FLOAT_OPS | BOOL_OPS
 CALL_OPS = ("call", "item")
 """Operations of traced and lowered Programs alike: `call(a, b, ...; k, n)` runs function k on as
 many numbers as it has inputs, n times, each time with the results of the time before as its first
-arguments; `item(c; j)` is result j of the call c."""
+arguments; `item(c; j)` is result j of the call c. Where a function has a second port, made by
+`held_calls`, the call has one argument more: the value in memory that its fields begin with."""
 
 
 class Instruction(NamedTuple):

@@ -10,6 +10,7 @@ from .. import integrate, record
 from ..integrate.as_written import as_written
 from ..integrate.base import Integrator, flat_result
 from ..model import Model, Vehicle
+from .held_calls import with_held_parts
 from .lower import lower
 from .program import Port, Program
 from .schedule import scheduled
@@ -206,6 +207,6 @@ def _library(
     )
 
     def assembly() -> tuple[str]:
-        return (str(make(scheduled(lower(traced, precision)))),)
+        return (str(make(scheduled(with_held_parts(lower(traced, precision))))),)
 
     return native.Library(cache.get_or_build(name, native.object_code, assembly))

@@ -6,7 +6,7 @@ the same bits.
 
 A large Program may have functions: Programs of one input and one output port that its code calls,
 so that what is run several times is written once. They stand in one list, each after those that it
-calls itself.
+calls itself. Right before the targets they are split at what is held, see `held_calls`.
 """
 
 from __future__ import annotations

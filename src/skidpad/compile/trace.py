@@ -4,21 +4,24 @@ operations.
 CasADi's scalar graph (SX) is the tracer; this file turns its instruction list into ours and closes
 the traps on the way: constants that are NaN (a `math.sin` or `float` applied to a symbol), a Python
 `if` on a symbol, and `if_else`, which CasADi splits into two halves and a sum (that sum loses -0).
-A call of a CasADi function that is not to be inlined becomes a function of the Program.
+A kernel that is called (see `calls`), as any CasADi function that is not to be inlined, becomes a
+function of the Program.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Generator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import cache
 from typing import Any
 
+from ..calls import taken_by
 from ..errors import TraceError, UnknownOperation
 from ..integrate.as_written import as_written, making_expressions
+from .calls import Calls
 from .dead_code import without_dead_code
+from .explained import explained, scalar
 from .functions import with_loops
 from .operations import TRACED_OPS
 from .program import Instruction, Port, Program
@@ -92,7 +95,7 @@ def trace(
     getattr(ca.GlobalOptions, "setNumpyMode", int)(-1)
     symbols = [[ca.SX.sym(f"{p.name}.{f}") for f in p.fields] for p in inputs]
     results = _call(name, function, symbols)
-    columns = [ca.vertcat(*(_scalar(name, v) for v in values)) for values in results]
+    columns = [ca.vertcat(*(scalar(name, "returned", v) for v in values)) for values in results]
     for port, column in zip(outputs, columns, strict=True):
         if column.numel() != len(port.fields):
             raise TraceError(
@@ -112,39 +115,8 @@ def trace(
 
 
 def _call(name: str, function: Callable[..., Any], symbols: list[list[Any]]) -> Any:
-    with explained(name):
+    with explained(name), taken_by(Calls()):
         return function(*(tuple(s) for s in symbols))
-
-
-@contextmanager
-def explained(name: str) -> Generator[None]:
-    """What a function of this name does to symbols that only works on numbers is a `TraceError`."""
-    try:
-        yield
-    except RuntimeError as error:
-        if "to_int" in str(error):
-            raise TraceError(
-                f"{name} makes a Python integer of a value only known at run time; "
-                "use skidpad.ops.floor"
-            ) from error
-        if "truth value" in str(error):
-            raise TraceError(
-                f"{name} branches in Python (`if`, `and`, `or`, `min`, `max`, `while`) on a value "
-                "only known at run time; use skidpad.ops.where, logical_and, minimum, maximum"
-            ) from error
-        raise
-
-
-def _scalar(name: str, value: Any) -> Any:
-    import casadi as ca
-
-    try:
-        symbol = ca.SX(value)
-    except (NotImplementedError, TypeError) as error:
-        raise TraceError(f"{name} returned {value!r}, which is not a scalar") from error
-    if symbol.numel() != 1:
-        raise TraceError(f"{name} returned a value of shape {symbol.shape}; expected a scalar")
-    return symbol
 
 
 class _Reader:

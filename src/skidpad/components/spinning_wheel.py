@@ -1,7 +1,7 @@
 """A wheel that spins on any tyre: from its motion over the road to force, moment and slip.
 
 How slip follows the motion is the class of the record `slip` among a car's parameters: `SteadySlip`
-or `FirstOrderSlip`, or another with `v_low`, `states` (whether slip is a state) and `felt`.
+or `FirstOrderSlip`, or another with `v_low`, `states` (whether slip is a state) and `acting`.
 """
 
 from __future__ import annotations
@@ -9,10 +9,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import Annotated, Any, NamedTuple
 
-from ..ops import atan, clip
+from ..ops import atan, called, clip
 from ..units import N, Nm, kg_m2, m, m_s, one, per_s, positive, rad, rad_s, rad_s2, s
 from .tyre.contract import Contact, mounted
-from .tyre.relaxation import LowSpeed, SlipState, felt_slip, full_slip, slip_rates, steady_slip
+from .tyre.relaxation import LowSpeed, SlipState, full_slip, slip_of_forces, slip_rates, steady_slip
 from .wheel import floored_speed
 
 __all__ = [
@@ -77,7 +77,7 @@ class SteadySlip(NamedTuple):
 
     states = False
 
-    def felt(
+    def acting(
         self, slip: SlipState, v_sx: m_s, v_sy: m_s, tyre: Any, at: Contact
     ) -> tuple[SlipState, SlipState]:
         """Slip that makes force while the patch slides with (v_sx, v_sy), and its rate."""
@@ -98,14 +98,14 @@ class FirstOrderSlip(NamedTuple):
         """Speed below which slip is held finite."""
         return self.low.v_low
 
-    def felt(
+    def acting(
         self, slip: SlipState, v_sx: m_s, v_sy: m_s, tyre: Any, at: Contact
     ) -> tuple[SlipState, SlipState]:
         """Slip that makes force while the patch slides with (v_sx, v_sy), and its rate."""
         stiffness = tyre.stiffness(at)
         full = full_slip(stiffness, tyre.peaks(at), at.F_z, self.low)
         rate = slip_rates(slip, v_sx, v_sy, at.v_x, tyre.relaxation(at), full, self.low)
-        return felt_slip(slip, v_sx, v_sy, at.v_x, stiffness, self.low), rate
+        return slip_of_forces(slip, v_sx, v_sy, at.v_x, stiffness, self.low), rate
 
 
 def wheel_forces(tyre: Any, law: Any, slip: SlipState, at: WheelMotion, side: one) -> WheelForces:
@@ -127,11 +127,11 @@ def wheel_forces(tyre: Any, law: Any, slip: SlipState, at: WheelMotion, side: on
     R_e = tyre.radii(contact).effective
     # What does not know sides is asked as on the side on which the tyre was measured.
     there = contact._replace(gamma=(side * tyre.measured_on) * at.gamma)
-    felt, rate = law.felt(slip, at.v_x - R_e * at.spin, at.v_y, tyre, there)
-    alpha = atan(felt.tan_alpha)
-    f = mounted(tyre, contact._replace(kappa=felt.kappa, alpha=alpha), side)
+    acting, rate = law.acting(slip, at.v_x - R_e * at.spin, at.v_y, tyre, there)
+    alpha = atan(acting.tan_alpha)
+    f = mounted(tyre, contact._replace(kappa=acting.kappa, alpha=alpha), side)
     return WheelForces(
-        f.F_x, f.F_y, f.M_y, f.M_z, R_e, felt.kappa, alpha, rate.kappa, rate.tan_alpha
+        f.F_x, f.F_y, f.M_y, f.M_z, R_e, acting.kappa, alpha, rate.kappa, rate.tan_alpha
     )
 
 
@@ -146,7 +146,7 @@ def rolling_radius(tyre: Any, F_z: N, v_x: m_s) -> m:
 
 def each_wheel(kernel: Callable[..., Any], *per_wheel: Iterable[Any]) -> list[Any]:
     """The kernel of each wheel, from the arguments of all: the one place where it is called."""
-    return [kernel(*arguments) for arguments in zip(*per_wheel, strict=True)]
+    return [called(kernel, *arguments) for arguments in zip(*per_wheel, strict=True)]
 
 
 def wheel_spin_rate(

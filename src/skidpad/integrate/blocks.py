@@ -16,6 +16,7 @@ import casadi as ca
 import numpy as np
 
 from .as_written import as_written
+from .called_kernels import dependencies
 from .jacobian import linearised
 from .symbolic import SX, column
 
@@ -75,10 +76,9 @@ def find_blocks(rates: SX, states: SX, free: SX) -> list[Block]:
 
 def _dependencies(rates: SX, states: SX) -> np.ndarray[Any, np.dtype[np.bool_]]:
     """pattern[i, j]: whether the derivative of state i depends on state j."""
-    sparsity = ca.jacobian_sparsity(rates, states)
-    pattern = np.zeros(sparsity.shape, dtype=bool)
-    rows, columns = sparsity.get_triplet()
-    pattern[rows, columns] = True
+    pattern = np.zeros((rates.numel(), states.numel()), dtype=bool)
+    for row, needed in zip(pattern, dependencies(rates, states).places, strict=True):
+        row[list(needed)] = True
     return pattern
 
 
@@ -183,9 +183,11 @@ def _kind(jacobian: SX, own: SX, *, corners: bool = True) -> Kind:
     entries = column(jacobian.nonzeros())
     if entries.numel() == 0 or entries.is_zero():
         return Kind.QUADRATURE
-    if not ca.depends_on(entries, own):
+    needed = dependencies(entries, own)
+    if not any(needed.places):
         return Kind.LINEAR
-    if not corners:
+    # Calls are taken to be curved: their second derivatives would only be made to be counted.
+    if not corners or needed.by_calls:
         return Kind.NONLINEAR
     # A selection depends on the states through its condition, yet its slopes are constant.
     curvature = linearised(entries, own).jacobian

@@ -10,10 +10,13 @@ come from `partials`.
 from __future__ import annotations
 
 import heapq
+from collections.abc import Iterator
+from functools import lru_cache
 from typing import NamedTuple
 
 import casadi as ca
 
+from .called_kernels import KEPT, Call, Kernel, Mask, called, chosen
 from .partials import apply, partials, product
 from .sweep import Tape
 from .symbolic import SX, column
@@ -33,6 +36,25 @@ def linearised(outputs: SX, inputs: SX) -> Linearised:
     return Linearised(column(graph.results), graph.jacobian())
 
 
+def _entries(call: Call) -> Iterator[tuple[int, int, SX]]:
+    """Number of a result of a call, number of an argument, and the derivative if it is not zero."""
+    function, places = _slopes(call.kernel, call.mask)
+    for (row, place), entry in zip(places, function.call(call.args), strict=True):
+        target = call.targets[row]
+        if target is not None:
+            yield target, call.numbers[place], entry
+
+
+@lru_cache(KEPT)
+def _slopes(kernel: Kernel, mask: Mask) -> tuple[Kernel, list[tuple[int, int]]]:
+    """The entries of a kernel's Jacobian as a kernel, and their places."""
+    symbols, results = kernel.body()
+    jacobian = linearised(results, chosen(symbols, mask)).jacobian
+    rows, columns = jacobian.sparsity().get_triplet()
+    entries = called(f"{kernel.name}_slopes", [symbols], [column(jacobian.nonzeros())])
+    return Kernel(entries), list(zip(rows, columns, strict=True))
+
+
 class _Graph:
     """Local partial derivatives between the operations of a trace that depend on the inputs.
 
@@ -46,7 +68,12 @@ class _Graph:
         self.after: dict[int, set[int]] = {i: set() for i in range(inputs.numel())}
         tape = Tape(outputs, inputs, apply)
         self.results = tape.results
-        for op, end, value, args, active in tape.operations:
+        for operation in tape.operations:
+            if isinstance(operation, Call):
+                for end, start, partial in _entries(operation):
+                    self._connect(end, start, partial)
+                continue
+            op, end, value, args, active = operation
             for start, partial in zip(active, partials(op, args, value), strict=True):
                 if start is not None and not partial.is_zero():
                     self._connect(end, start, partial)

@@ -22,8 +22,9 @@ from typing import Any
 
 import casadi as ca
 
+from .called_kernels import called
 from .elimination import total
-from .large_block import LargeBlock, called, symbols
+from .large_block import LargeBlock, symbols
 from .newton import Columns, Stages, error_left, size
 from .sparse_elimination import Rows
 from .spectrum import radau_spectrum

@@ -9,15 +9,10 @@ from typing import Any
 import casadi as ca
 
 from .blocks import Block
+from .called_kernels import called
 from .newton import Columns
 from .sparse_elimination import Rows, SparseFactors, pivot_order
 from .symbolic import SX, column, symbols_besides
-
-
-def called(name: str, inputs: Sequence[SX], outputs: Sequence[SX]) -> Any:
-    """A function of one column that becomes a function of the Program, not a part of its code."""
-    options = {"cse": True, "never_inline": True}
-    return ca.Function(name, [column(inputs)], [column(outputs)], options)
 
 
 def symbols(name: str, count: int) -> SX:

@@ -11,8 +11,9 @@ from typing import Any
 
 import casadi as ca
 
+from .called_kernels import called
 from .elimination import total
-from .large_block import LargeBlock, called, symbols
+from .large_block import LargeBlock, symbols
 from .newton import Columns, Method
 from .sweep import pullback, pushforward
 from .symbolic import SX, column

@@ -13,11 +13,23 @@ traced operations than CasADi's reverse mode and, lowered, 111 instead of 145 di
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
+from functools import lru_cache
 from typing import NamedTuple
 
 import casadi as ca
 
 from .as_written import as_written
+from .called_kernels import (
+    KEPT,
+    Call,
+    Kernel,
+    Mask,
+    applied,
+    called,
+    chosen,
+    kernels_of,
+    needed_arguments,
+)
 from .partials import FLAT, partials, product
 from .symbolic import SX, column, reciprocal, symbols_besides
 
@@ -34,10 +46,6 @@ class Operation(NamedTuple):
     """For each argument its number; None where it does not depend on the inputs."""
 
 
-def _applied(op: int, args: list[SX]) -> SX:
-    return ca.SX.unary(op, *args) if len(args) == 1 else ca.SX.binary(op, *args)
-
-
 class Tape:
     """The operations between symbols and expressions, each value with a number of its own.
 
@@ -45,14 +53,15 @@ class Tape:
     """
 
     def __init__(
-        self, outputs: SX, inputs: SX, apply: Callable[[int, list[SX]], SX] = _applied
+        self, outputs: SX, inputs: SX, apply: Callable[[int, list[SX]], SX] = applied
     ) -> None:
         self.inputs = inputs.numel()
-        self.operations: list[Operation] = []
+        self.operations: list[Operation | Call] = []
         self.results: list[SX] = [ca.SX(0)] * outputs.numel()
         """The outputs by the values on the tape."""
         self.numbers: list[int | None] = [None] * outputs.numel()
         """For each output the number of its value; None where it does not depend on the inputs."""
+        self._next = self.inputs
         with as_written(ca.SX()):  # values are made anew, as they were
             self._record(outputs, inputs, apply)
 
@@ -61,12 +70,18 @@ class Tape:
         trace = ca.Function("trace", [inputs, free], [outputs], {"cse": True})
         values: dict[int, SX] = {}
         numbers: dict[int, int | None] = {}
+        kernels = kernels_of(trace)
         for k in range(trace.n_instructions()):
             op, source = trace.instruction_id(k), trace.instruction_input(k)
             target = trace.instruction_output(k)
             if op == ca.OP_OUTPUT:
                 self.results[target[1]] = values[source[0]]
                 self.numbers[target[1]] = numbers[source[0]]
+                continue
+            if op == ca.OP_CALL:
+                args, active = [values[s] for s in source], [numbers[s] for s in source]
+                values.update(zip(target, kernels[k].call(args), strict=True))
+                numbers.update(zip(target, self._called(kernels[k], args, active), strict=True))
                 continue
             number: int | None = None
             if op == ca.OP_CONST:
@@ -85,9 +100,22 @@ class Tape:
         """A number for the value, or None where its derivative is zero."""
         if op in FLAT or all(a is None for a in active):
             return None
-        number = self.inputs + len(self.operations)
+        number = self._new()
         self.operations.append(Operation(op, number, value, args, active))
         return number
+
+    def _called(self, kernel: Kernel, args: list[SX], active: list[int | None]) -> list[int | None]:
+        """Numbers for the results of a call; None for those that no active argument changes."""
+        of_inputs = {k for k, number in enumerate(active) if number is not None}
+        moved = [bool(needed & of_inputs) for needed in needed_arguments(kernel)]
+        targets = [self._new() if is_moved else None for is_moved in moved]
+        if any(moved):
+            self.operations.append(Call(kernel, targets, args, active))
+        return targets
+
+    def _new(self) -> int:
+        self._next += 1
+        return self._next - 1
 
 
 def pullback(outputs: SX, weights: SX, inputs: SX, *, beside_jacobian: bool = False) -> SX:
@@ -103,6 +131,10 @@ def pullback(outputs: SX, weights: SX, inputs: SX, *, beside_jacobian: bool = Fa
         if number is not None:
             _add(gradient, number, weight)
     for operation in reversed(tape.operations):
+        if isinstance(operation, Call):
+            for number, term in _pulled_back(operation, gradient):
+                _add(gradient, number, term)
+            continue
         weight = gradient.pop(operation.target, None)
         if weight is not None:
             terms = _weighted_slopes(operation, weight, divide)
@@ -117,11 +149,53 @@ def pushforward(outputs: SX, inputs: SX, direction: SX) -> SX:
     tape = Tape(outputs, inputs)
     change: dict[int, SX] = dict(enumerate(ca.vertsplit(direction)))
     for operation in tape.operations:
+        if isinstance(operation, Call):
+            change.update(_pushed_forward(operation, change))
+            continue
         slopes = partials(operation.op, operation.args, operation.value)
         for number, slope in zip(operation.active, slopes, strict=True):
             if number in change:
                 _add(change, operation.target, product(change[number], slope))
     return column(_dense(change, tape.numbers))
+
+
+def _pulled_back(call: Call, gradient: dict[int, SX]) -> list[tuple[int, SX]]:
+    """The terms that the weights of a call's results, taken from a gradient, add to it."""
+    weights = [None if t is None else gradient.pop(t, None) for t in call.targets]
+    known = [w for w in weights if w is not None]
+    if not known:
+        return []
+    function = _pullback_kernel(call.kernel, call.mask, tuple(w is not None for w in weights))
+    return list(zip(call.numbers, function.call([*call.args, *known]), strict=True))
+
+
+def _pushed_forward(call: Call, change: dict[int, SX]) -> list[tuple[int, SX]]:
+    """The changes of a call's results for changes of its arguments."""
+    changes = [None if a is None else change.get(a) for a in call.active]
+    known = [c for c in changes if c is not None]
+    if not known:
+        return []
+    function = _pushforward_kernel(call.kernel, tuple(c is not None for c in changes))
+    moved = zip(call.targets, function.call([*call.args, *known]), strict=True)
+    return [(target, value) for target, value in moved if target is not None]
+
+
+@lru_cache(KEPT)
+def _pullback_kernel(kernel: Kernel, mask: Mask, weighted: Mask) -> Kernel:
+    symbols, results = kernel.body()
+    outputs = chosen(results, weighted)
+    weights = column(ca.SX.sym(f"w{k}") for k in range(outputs.numel()))
+    gradient = pullback(outputs, weights, chosen(symbols, mask))
+    return Kernel(called(f"{kernel.name}_pullback", [symbols, weights], [gradient]))
+
+
+@lru_cache(KEPT)
+def _pushforward_kernel(kernel: Kernel, mask: Mask) -> Kernel:
+    symbols, results = kernel.body()
+    inputs = chosen(symbols, mask)
+    direction = column(ca.SX.sym(f"d{k}") for k in range(inputs.numel()))
+    change = pushforward(results, inputs, direction)
+    return Kernel(called(f"{kernel.name}_pushforward", [symbols, direction], [change]))
 
 
 def _add(sums: dict[int, SX], number: int, term: SX) -> None:

@@ -9,7 +9,8 @@ from typing import Any
 import casadi as ca
 
 from .. import integrate, record
-from ..compile.trace import explained
+from ..calls import inlined
+from ..compile.explained import explained
 from ..errors import InvalidValue
 from ..integrate.as_written import making_expressions
 from ..integrate.base import Integrator, flat_result
@@ -99,9 +100,18 @@ class CasadiModel(FlatModel):
         raise InvalidValue(f"the CasADi model of {self.name!r} has no {name}; {hint}")
 
 
-@making_expressions()
 def casadi_model(vehicle: Vehicle, integrator: str | Integrator | None = None) -> CasadiModel:
-    """The vehicle as CasADi expressions; with an integrator also its discrete step."""
+    """The vehicle as CasADi expressions; with an integrator also its discrete step.
+
+    They are plain expressions, as acados and do-mpc take them: what a vehicle calls is copied.
+    """
+    with inlined():
+        return expressions(vehicle, integrator)
+
+
+@making_expressions()
+def expressions(vehicle: Vehicle, integrator: str | Integrator | None = None) -> CasadiModel:
+    """The same, with calls where they are taken by a tracer (see `skidpad.calls`)."""
     model = vehicle.model
     kinds = {"x": model.State, "u": model.Input, "w": model.Disturbance, "p": model.Params}
     symbols = {name: _symbols(name, kind) for name, kind in kinds.items()}

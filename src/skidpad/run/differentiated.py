@@ -2,7 +2,8 @@
 
 What is differentiated are the expressions of `interop.casadi`, the same that everything else steps.
 A small model's step is one function; the step of a large one is put together at each call from the
-derivatives of its stages, which is the same chain rule with far less to compile.
+derivatives of its stages, which is the same chain rule with far less to compile. Kernels that a
+vehicle calls stay functions, and so do their derivatives.
 """
 
 from __future__ import annotations
@@ -15,7 +16,9 @@ from typing import Any, Protocol
 import numpy as np
 
 from ..arrays import AnyArray
+from ..calls import taken_by
 from ..compile.bound import BoundMap
+from ..compile.calls import Calls
 from ..compile.program import Port
 from ..compile.trace import trace
 from ..integrate import ExplicitRungeKutta, Tableau
@@ -176,9 +179,10 @@ def differentiated(vehicle: Vehicle, what: str, integrator: Integrator | None = 
 
 
 def _function(vehicle: Vehicle, what: str, integrator: Integrator | None) -> Function:
-    from ..interop.casadi import casadi_model
+    from ..interop.casadi import expressions
 
-    model = casadi_model(vehicle, integrator)
+    with taken_by(Calls()):
+        model = expressions(vehicle, integrator)
     symbols, name = [model.x, model.u, model.w, model.p], f"{vehicle.name}.{what}"
     if what != "step":
         values = model.f_expl if what == "derivative" else model.y

@@ -11,8 +11,8 @@ import numpy as np
 from .. import record
 from ..arrays import Array
 from ..body import Body, Velocity, Wish, own_fields
+from ..compile.explained import explained
 from ..compile.plant import StableStep
-from ..compile.trace import explained
 from ..errors import InvalidValue
 from ..integrate.as_written import making_expressions
 from ..integrate.base import Integrator, flat_result

@@ -1,8 +1,9 @@
-"""Tyres: read from property files and written to them, and asked for their forces.
+"""Tyres: read from property files and written to them, asked for their forces, fitted to tests.
 
     tyre = skidpad.tyres.read("front.tir")
     tyre.forces(F_z=4000.0, alpha=0.05)
     skidpad.tyres.write(tyre.with_values(LMUY=0.9), "front_worn.tir")
+    skidpad.tyres.fit(skidpad.tyres.measurements("cornering.dat")).tyre
 
 The records that tyres are made of, for use in vehicles, are here too.
 """
@@ -33,6 +34,12 @@ from ..components.tyre import (
 )
 from .document import Document
 from .evaluation import Evaluation, MagicEvaluation, rolling_spin
+from .fit_result import Coefficient, Fit, StageFit
+from .fit_stages import MAGIC_FORMULA as MAGIC_FORMULA_STAGES
+from .fit_stages import Stage
+from .fitting import fit
+from .measurement_file import measurements
+from .measurement_table import Measurements
 from .own_sets import get, names
 from .reading import read
 from .summary import AtLoad, Summary, summary
@@ -40,17 +47,21 @@ from .tyre import Tyre
 from .writing import write
 
 __all__ = [
+    "MAGIC_FORMULA_STAGES",
     "AtLoad",
     "BookAngles",
+    "Coefficient",
     "Combined",
     "Contact",
     "Document",
     "Evaluation",
+    "Fit",
     "FrictionEllipse",
     "MagicEvaluation",
     "MagicFormula52",
     "MagicFormula61",
     "MagicFormula62",
+    "Measurements",
     "NoLimits",
     "NoTurnSlip",
     "Peaks",
@@ -58,14 +69,18 @@ __all__ = [
     "Radii",
     "Relaxation",
     "SlipStiffness",
+    "Stage",
+    "StageFit",
     "Summary",
     "TurnSlip",
     "Tyre",
     "TyreForces",
     "Uncombined",
     "UsualLimits",
+    "fit",
     "get",
     "magic_formula_type",
+    "measurements",
     "mounted",
     "names",
     "read",

@@ -30,12 +30,13 @@ from ..components.tyre.contract import (
     TyreForces,
     mounted,
 )
-from ..components.tyre.magic.formula import Everything, MagicFormulaTyre, evaluate
-from ..components.tyre.magic.radii import rolling_spin as magic_spin
+from ..components.tyre.magic import Everything, evaluate
+from ..components.tyre.magic import rolling_spin as magic_spin
 from ..errors import InvalidValue
 from ..ops import abs as absolute
 from ..ops import tan
 from ..units import rad_s
+from .keys import version_of
 
 __all__ = ["Evaluation", "Evaluator", "MagicEvaluation", "rolling_spin"]
 
@@ -88,7 +89,8 @@ ANSWERS: dict[str, type] = {
 
 FREE = ("F_z", "kappa", "alpha", "gamma", "phi_t", "v_x", "p", "mu")
 """What a caller says of a contact; the spin of a wheel comes last if it is given."""
-_MU = FREE.index("mu")
+_NOT_NEGATIVE = ("p", "mu")
+_P, _MU = (FREE.index(name) for name in _NOT_NEGATIVE)
 _UNITS = {field.name: str(field.unit) for field in record.fields(Contact)}
 _ITERATIONS = 8
 """Steps towards the spin of a wheel, each some twenty times as near as the one before."""
@@ -98,7 +100,7 @@ _ARRAYS = (int, float, np.generic, np.ndarray, list, tuple)
 
 def rolling_spin(tyre: Any, at: Contact) -> rad_s:
     """Spin of a wheel from its slip: omega R_e = v_x + kappa |v_x|, where R_e depends on omega."""
-    if isinstance(tyre, MagicFormulaTyre):
+    if version_of(type(tyre)):
         return magic_spin(tyre, at.F_z, at.kappa, at.v_x, at.p)
     speed = at.v_x + at.kappa * absolute(at.v_x)
     omega = 0.0 * speed
@@ -130,14 +132,14 @@ def answer(name: str, tyre: Any, side: Any, values: tuple[Any, ...]) -> Any:
         tyre.radii(own),
         at.omega,
     )
-    if isinstance(tyre, MagicFormulaTyre):
+    if version_of(type(tyre)):
         return MagicEvaluation(*answers, evaluate(tyre, own))
     return Evaluation(*answers)
 
 
 def kind_of_answer(name: str, kind: type) -> type:
     """The record that a kind of tyre answers with."""
-    if name == "evaluate" and issubclass(kind, MagicFormulaTyre):
+    if name == "evaluate" and version_of(kind):
         return MagicEvaluation
     return ANSWERS[name]
 
@@ -198,7 +200,7 @@ class Evaluator:
         except OverflowError:  # a whole number beyond all floats
             total = math.inf
         # What is not finite leaves a trace in the sum, and so does what is far too large.
-        if total - total != 0.0 or values[_MU] < 0.0:
+        if total - total != 0.0 or values[_MU] < 0.0 or values[_P] < 0.0:
             self._check(values)
         try:
             bound = self._idle[key].pop()
@@ -259,13 +261,13 @@ class Evaluator:
         """Raise for the first value that is no finite number or not allowed."""
         for field, value in zip((*FREE, "omega"), values, strict=False):
             array = _array(field, value)
-            wrong = ~np.isfinite(array) if field != "mu" else ~(np.isfinite(array) & (array >= 0.0))
+            bounded = field in _NOT_NEGATIVE
+            wrong = ~(np.isfinite(array) & (array >= 0.0)) if bounded else ~np.isfinite(array)
             if wrong.any():
                 shown, unit = array[wrong].flat[0], _UNITS[field].removeprefix("1")
-                allowed = "finite and at least 0" if field == "mu" else "finite"
-                raise InvalidValue(
-                    f"{field} = {shown}{' ' if unit else ''}{unit} must be {allowed}"
-                )
+                allowed = "finite and at least 0" if bounded else "finite"
+                value = f"{shown} {unit}".rstrip()
+                raise InvalidValue(f"{field} = {value} must be {allowed}")
 
 
 def _array(field: str, value: Any) -> Array:

@@ -9,15 +9,16 @@ from functools import cache
 from typing import NamedTuple, get_type_hints
 
 from .. import record
-from ..components.tyre.magic.mf52 import Vertical52
-from ..components.tyre.magic.records import Vertical61, Vertical62
+from ..components.tyre.magic import MagicFormula52, MagicFormula61, MagicFormula62
 from ..units import Allowed
 
-__all__ = ["ASYMMETRIC", "Key", "filling", "keys_of", "version_of"]
+__all__ = ["ASYMMETRIC", "Key", "constants_of", "filling", "keys_of", "version_of"]
 
-VERSIONS: Mapping[type, str] = {Vertical52: "5.2", Vertical61: "6.1", Vertical62: "6.2"}
+VERSIONS: Mapping[type, str] = {
+    get_type_hints(kind)["vertical"]: version
+    for kind, version in ((MagicFormula52, "5.2"), (MagicFormula61, "6.1"), (MagicFormula62, "6.2"))
+}
 """Versions of the Magic Formula by the part of their records that differs in all of them."""
-
 SECTIONS: Mapping[str, str] = {
     "model": "MODEL",
     "dimension": "DIMENSION",
@@ -49,7 +50,7 @@ OTHER_NAMES: Mapping[str, tuple[tuple[str, str], ...]] = {
 }
 """Where some programs write a key, section and name."""
 SIDE = "model.side"
-"""The one leaf of a record that is no key: `TYRESIDE` is a text."""
+"""The leaf of a record that stands for `TYRESIDE`, which is a text."""
 
 ASYMMETRIC = frozenset({
     "RHX1", "QSX1", "PEY3", "PHY1", "PHY2", "PVY1", "PVY2", "RBY3", "RVY1", "RVY2", "QBZ4", "QDZ3",
@@ -107,10 +108,18 @@ def keys_of(kind: type) -> tuple[Key, ...]:
     keys: list[Key] = []
     for field in record.fields(kind):
         part, _, name = field.name.rpartition(".")
-        if field.name != SIDE:
-            section = RANGES[name[:-3]] if part == "ranges" else SECTIONS[part]
+        section = RANGES.get(name[:-3]) if part == "ranges" else SECTIONS.get(part)
+        if section is not None and field.name != SIDE:
             keys.append(Key(field.name, section, name, field.default, field.allowed))
     return tuple(keys)
+
+
+@cache
+def constants_of(kind: type) -> Mapping[str, float]:
+    """Leaves of a kind of tyre record that no file has a key for, with their values."""
+    known = {SIDE, *(key.leaf for key in keys_of(kind))}
+    leaves = (field for field in record.fields(kind) if field.name not in known)
+    return {field.name: field.default or 0.0 for field in leaves}
 
 
 @cache

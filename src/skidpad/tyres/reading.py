@@ -6,7 +6,7 @@ import os
 import warnings
 from collections.abc import Mapping
 from fractions import Fraction
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from .. import record as records
 from ..checks import flag, one_of
@@ -25,7 +25,7 @@ from ..components.tyre.magic import (
 from ..errors import InvalidValue
 from ..files import bytes_of, path_of
 from .document import Document, Entry
-from .keys import ASYMMETRIC, RANGES, SECTIONS, SIDE, Key, filling, keys_of
+from .keys import ASYMMETRIC, RANGES, SECTIONS, SIDE, Key, constants_of, filling, keys_of
 from .model_section import UseMode, doubts_about_use, side_of, use_mode_of, version_in
 from .tyre import SIDES, Tyre
 from .unit_conversion import FileUnits, converted
@@ -157,7 +157,7 @@ def leaf_values(
     and those that could not be."""
     units = FileUnits.of(document)
     elsewhere = entries_by_key(document)
-    values: dict[str, float] = {SIDE: side_of(document)}
+    values: dict[str, float] = {**constants_of(kind), SIDE: side_of(document)}
     filled, absent = list[str](), list[Key]()
     for key in keys_of(kind):
         entry = entry_of(document, key) or elsewhere.get(key.name)
@@ -170,9 +170,17 @@ def leaf_values(
         else:
             value = _checked(document, entry, key, units.factor(key.section, key.name))
         values[key.leaf] = value
+    if "QSY8" in filled and _is_6_0(document):
+        values["rolling.QSY8"] = 0.0
     if "INFLPRES" in filled and "operating.NOMPRES" in values:
         values["operating.INFLPRES"] = values["operating.NOMPRES"]
     return values, tuple(filled), absent
+
+
+def _is_6_0(document: Document) -> bool:
+    """Whether a document is of MF 6.0, which knows no pressure."""
+    entry = document.entry("MODEL", "FITTYP")
+    return entry is not None and entry.number == 60.0
 
 
 def _named(keys: list[Key]) -> str:
@@ -213,6 +221,9 @@ def _warn_of_oddities(document: Document) -> None:
         _warn(doubt)
     for entry in document.repeated():
         _warn(f"{document.place(entry.line)}: {entry.key} is given again later, which counts")
+    factor = document.entry("SCALING_COEFFICIENTS", "LCZ")
+    if factor is not None and factor.number not in (None, 1.0):
+        _warn(f"{document.place(factor.line)}: LCZ = {factor.text} is kept but not used")
     for table in document.tables:
         if table.section in _UNUSED_TABLES:
             _warn(
@@ -223,17 +234,3 @@ def _warn_of_oddities(document: Document) -> None:
 
 def _warn(text: str) -> None:
     warnings.warn(text, stacklevel=5)
-
-
-def values_in_si(document: Document) -> dict[str, dict[str, Any]]:
-    """All values of a document by section and key: numbers in SI, texts as they are."""
-    units = FileUnits.of(document)
-    values: dict[str, dict[str, Any]] = {name: {} for name in document.sections}
-    for entry in document.entries:
-        number = entry.number
-        if number is not None:
-            factor = units.factor(entry.section, entry.key)
-            values.setdefault(entry.section, {})[entry.key] = converted(document, entry, factor)
-        else:
-            values.setdefault(entry.section, {})[entry.key] = entry.value
-    return values

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from difflib import get_close_matches
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Required, TypedDict, Unpack
 
 import numpy as np
 
@@ -27,6 +27,7 @@ from ..extension import outer
 from .document import Document
 from .evaluation import Evaluation, Evaluator, MagicEvaluation
 from .keys import version_of
+from .unit_conversion import values_in_si
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -35,6 +36,20 @@ __all__ = ["Tyre"]
 
 SIDES = {"left": 1.0, "right": -1.0}
 """Sides of a car."""
+
+
+class Question(TypedDict, total=False):
+    """Arguments of every question to a tyre; see `Tyre.forces`."""
+
+    F_z: Required[Any]
+    kappa: Any
+    alpha: Any
+    gamma: Any
+    phi_t: Any
+    v_x: Any
+    p: Any
+    mu: Any
+    omega: Any
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -90,6 +105,12 @@ class Tyre:
         """Inflation pressure in Pa where a question does not say otherwise."""
         return self._pressure
 
+    @property
+    def file_values(self) -> Mapping[str, Mapping[str, float | str | None]]:
+        """All values of the file by section and key, numbers in SI: also those that are no part of
+        the record, such as `file_values["INERTIA"]["MASS"]`. Empty without a file."""
+        return {} if self.document is None else values_in_si(self.document)
+
     def forces(
         self,
         *,
@@ -113,7 +134,7 @@ class Tyre:
             alpha: slip angle in rad.
             gamma: camber in rad, positive when the top leans to the right.
             phi_t: turn slip in 1/m.
-            v_x: speed along the wheel in m/s.
+            v_x: speed along the wheel in m/s; 10 unless you say otherwise.
             p: inflation pressure in Pa; None: the tyre's own.
             mu: grip of the road over that of the road on which the tyre was measured.
             omega: spin of the wheel in rad/s; None: what follows from `kappa` and `v_x`.
@@ -121,30 +142,31 @@ class Tyre:
         values = (F_z, kappa, alpha, gamma, phi_t, v_x, self._pressure if p is None else p, mu)
         return self._evaluator("forces", values if omega is None else (*values, omega))
 
-    def stiffness(self, **contact: Any) -> SlipStiffness:
+    def stiffness(self, **contact: Unpack[Question]) -> SlipStiffness:
         """Slopes of the forces at small slip, in N and N/rad; arguments as of `forces`."""
         return self._asked("stiffness", contact)
 
-    def peaks(self, **contact: Any) -> Peaks:
+    def peaks(self, **contact: Unpack[Question]) -> Peaks:
         """Largest friction of pure slip; arguments as of `forces`."""
         return self._asked("peaks", contact)
 
-    def relaxation(self, **contact: Any) -> Relaxation:
+    def relaxation(self, **contact: Unpack[Question]) -> Relaxation:
         """Relaxation lengths in m; arguments as of `forces`."""
         return self._asked("relaxation", contact)
 
-    def radii(self, **contact: Any) -> Radii:
+    def radii(self, **contact: Unpack[Question]) -> Radii:
         """Radii in m and vertical stiffness in N/m; arguments as of `forces`."""
         return self._asked("radii", contact)
 
-    def evaluate(self, **contact: Any) -> Evaluation | MagicEvaluation:
+    def evaluate(self, **contact: Unpack[Question]) -> Evaluation | MagicEvaluation:
         """All of these at once, the same up to rounding; arguments as of `forces`.
 
         Of a Magic Formula tyre it also has what they are made of, such as trail and contact patch.
         """
         return self._asked("evaluate", contact)
 
-    def _asked(self, name: str, contact: dict[str, Any]) -> Any:
+    def _asked(self, name: str, question: Question) -> Any:
+        contact: dict[str, Any] = {**question}
         omega = contact.pop("omega", None)
         if contact.get("p") is None:
             contact["p"] = self._pressure

@@ -18,7 +18,7 @@ from ..errors import InvalidValue
 from ..record import unknown_name
 from .document import Document, Entry
 
-__all__ = ["FileUnits", "decimal_text"]
+__all__ = ["FileUnits", "converted", "decimal_text", "values_in_si"]
 
 _LONGEST = 60
 """Characters up to which a number is converted without rounding first; ours are shorter."""
@@ -195,6 +195,20 @@ def converted(document: Document, entry: Entry, factor: Fraction) -> float:
             f"{document.place(entry.line)}: {entry.key} = {entry.text[:60]!r} must be a number"
         )
     return _finite(document, entry, _scaled(entry.text, number, factor))
+
+
+def values_in_si(document: Document) -> dict[str, dict[str, float | str | None]]:
+    """All values of a document by section and key: numbers in SI, texts as they are."""
+    units = FileUnits.of(document)
+    values: dict[str, dict[str, float | str | None]] = {name: {} for name in document.sections}
+    for entry in document.entries:
+        number = entry.number
+        if number is not None:
+            factor = units.factor(entry.section, entry.key)
+            values.setdefault(entry.section, {})[entry.key] = converted(document, entry, factor)
+        else:
+            values.setdefault(entry.section, {})[entry.key] = entry.value
+    return values
 
 
 def _finite(document: Document, entry: Entry, value: float) -> float:

@@ -10,7 +10,7 @@ from ..components.tyre.magic import Combined, FrictionEllipse, TurnSlip, Uncombi
 from ..errors import InvalidValue
 from ..files import replacing
 from .document import Document
-from .keys import SIDE, Key, keys_of
+from .keys import SIDE, Key, constants_of, keys_of
 from .model_section import UseMode, side_of, use_mode_of, version_in
 from .reading import Options, entries_by_key, entry_of, leaf_values, weighs
 from .tyre import Tyre
@@ -80,6 +80,11 @@ def _differences(tyre: Tyre, document: Document, missing: str | None) -> Texts:
     policy = Options(missing).policy(tyre.version)
     meant, _, _ = leaf_values(document, kind, policy)
     actual = dict(zip(records.names(kind), records.flatten(tyre.record), strict=True))
+    for leaf, constant in constants_of(kind).items():
+        if actual[leaf] != constant:
+            raise InvalidValue(
+                f"{leaf} = {actual[leaf]:g} cannot be written: files have no such key"
+            )
     needed = _needed_weights(tyre, document)
     texts = _model_texts(tyre, document, actual[SIDE])
     for key in keys_of(kind):

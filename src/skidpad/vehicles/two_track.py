@@ -268,7 +268,7 @@ class TwoTrackFactory(VehicleFactory):
 
 
 def _checked_slip(slip: Any) -> Any:
-    if record.is_record_type(type(slip)) and all(hasattr(slip, n) for n in ("states", "felt")):
+    if record.is_record_type(type(slip)) and all(hasattr(slip, n) for n in ("states", "acting")):
         return slip
     raise InvalidValue(f"slip must be a SteadySlip or a FirstOrderSlip record, got {slip!r}")
 

@@ -38,6 +38,8 @@ share = Annotated[one, Allowed(0.0, 1.0)]
 class State(car_state.State):
     """Pose, velocity, actuators, spin of the wheels and how far loads have followed the forces."""
 
+    steer: rad = 0.0  # pyright: ignore[reportIncompatibleVariableOverride]
+    """Angle of a wheel in the middle of the front axle, positive to the left."""
     spin_fl: rad_s = 0.0
     """Spin of the front left wheel about its axle, positive when it rolls forward."""
     spin_fr: rad_s = 0.0

@@ -16,7 +16,10 @@ from .contract import (
     record_of,
 )
 from .linear import LinearTyre
-from .load_sensitive import LoadSensitiveLaw, LoadSensitiveTyre
+from .load_sensitive import (
+    LoadSensitiveLaw,
+    LoadSensitiveTyre,
+)
 from .magic import (
     BookAngles,
     Combined,
@@ -45,12 +48,16 @@ from .relaxation import (
     LowSpeed,
     SlipState,
     Steady,
-    felt_slip,
     full_slip,
+    slip_of_forces,
     slip_rates,
     steady_slip,
 )
-from .share import Use, rough_use, use
+from .share import (
+    Use,
+    rough_use,
+    use,
+)
 
 __all__ = [
     "BookAngles",
@@ -85,7 +92,6 @@ __all__ = [
     "Use",
     "UsualLimits",
     "cornering_stiffness",
-    "felt_slip",
     "friction",
     "friction_on_road",
     "full_slip",
@@ -93,6 +99,7 @@ __all__ = [
     "mounted",
     "record_of",
     "rough_use",
+    "slip_of_forces",
     "slip_rates",
     "softened_friction",
     "steady_slip",

@@ -10,8 +10,8 @@ slip is that of the moment. Which of the two it is chooses the equations; the ca
     stiffness = tyre.stiffness(at)
     full = full_slip(stiffness, tyre.peaks(at), at.F_z, p)
     rates = slip_rates(slip, v_sx, v_sy, v_x, tyre.relaxation(at), full, p)
-    felt = felt_slip(slip, v_sx, v_sy, v_x, stiffness, p)
-    tyre.forces(at._replace(kappa=felt.kappa, alpha=atan(felt.tan_alpha)))
+    acting = slip_of_forces(slip, v_sx, v_sy, v_x, stiffness, p)
+    tyre.forces(at._replace(kappa=acting.kappa, alpha=atan(acting.tan_alpha)))
 
 with `p` a `LowSpeed`. Stiffness, peaks and relaxation lengths depend on no slip: `at` needs none.
 
@@ -32,8 +32,8 @@ __all__ = [
     "LowSpeed",
     "SlipState",
     "Steady",
-    "felt_slip",
     "full_slip",
+    "slip_of_forces",
     "slip_rates",
     "steady_slip",
 ]
@@ -120,7 +120,7 @@ def slip_rates(
     return SlipState((dx - halt * x) * full.kappa, (dy - halt * y) * full.tan_alpha)
 
 
-def felt_slip(
+def slip_of_forces(
     state: Slip, v_sx: m_s, v_sy: m_s, v_x: m_s, stiffness: SlipStiffness, p: LowSpeed
 ) -> SlipState:
     """Slip that goes into the forces: the state, and near standstill the damping of its spring.

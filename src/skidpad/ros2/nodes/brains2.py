@@ -157,4 +157,4 @@ def _must_be_rate(value: float) -> None:
 
 def _car(constants: str, *, upstream: bool) -> Vehicle:
     """The car with the constants of a file: put right, or as the program has it."""
-    return (brains2 if upstream else formula_student)(**car_constants(constants))
+    return (brains2 if upstream else formula_student)(car_constants(constants))

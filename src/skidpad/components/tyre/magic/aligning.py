@@ -48,15 +48,22 @@ class Forces(NamedTuple):
 
 def aligning(tyre: Tyre, k: Sections, i: Inputs, f: Forces, spin: Spin) -> Aligning:
     """M_z about the middle of the contact patch."""
-    z, s = k.aligning, i.slip
+    s = i.slip
     slip = f.x.K / f.y.K_safe * s.kappa
     steep = k.scaling.LKY / maximum(k.scaling.LMUY * i.mu, LEAST_GRIP)
     t = _trail(tyre, k, i, slip, steep, spin) * i.cos_alpha * (k.scaling.LFZO * s.awake)
     M_r = _residual(tyre, k, i, f, slip, steep, spin) * s.awake
-    by_nominal = 1.0 / tyre.vertical.FNOMIN
-    arm = z.SSZ1 + z.SSZ2 * by_nominal * f.F_y + (z.SSZ3 + z.SSZ4 * i.dfz) * s.gamma
-    arm = arm * (tyre.dimension.UNLOADED_RADIUS * k.scaling.LS)
+    arm = _arm(tyre, k, i, f.F_y)
     return Aligning(M_r - t * _force_on_trail(tyre, k, i, f) + arm * f.F_x, t, M_r, arm)
+
+
+def _arm(tyre: Tyre, k: Sections, i: Inputs, F_y: N) -> m:
+    """How far beside the middle the longitudinal force acts; nowhere if slips do not combine."""
+    z, R = k.aligning, tyre.dimension.UNLOADED_RADIUS
+    if isinstance(tyre.combination, Uncombined):
+        return 0.0 * R
+    share = z.SSZ1 + (z.SSZ2 / tyre.vertical.FNOMIN) * F_y
+    return (share + (z.SSZ3 + z.SSZ4 * i.dfz) * i.slip.gamma) * (R * k.scaling.LS)
 
 
 def _force_on_trail(tyre: Tyre, k: Sections, i: Inputs, f: Forces) -> N:

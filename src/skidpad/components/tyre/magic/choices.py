@@ -1,16 +1,16 @@
 """Records whose type chooses equations: limits, angles, how slips combine.
 
-They have no numbers. What they decide is written as their methods, so that an equation exists once
-and no value is ever asked in Python which way to go.
+None has a number of a tyre property file. What they decide is written as their methods, so that an
+equation exists once and no value is ever asked in Python which way to go.
 """
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import Annotated, Any, NamedTuple
 
 from ....ops import abs as absolute
 from ....ops import clip, cos, maximum, minimum, sin, where
-from ....units import N, Pa, m_s, one, per_m, rad
+from ....units import N, Pa, m_s, one, per_m, positive, rad
 from .curves import sign1
 from .records import Model, Ranges
 
@@ -27,11 +27,6 @@ __all__ = [
 ]
 
 PI = 3.141592653589793
-
-
-def low_speed(model: Model) -> m_s:
-    """Speed below which a wheel counts as slow; above 0 whatever the file says."""
-    return maximum(model.VXLOW, 1e-3)
 
 
 class Slip(NamedTuple):
@@ -54,12 +49,19 @@ class Slip(NamedTuple):
 class NoLimits(NamedTuple):
     """The equations as they are, smooth everywhere: the default."""
 
+    small_force: Annotated[N, positive] = 1e-6
+    """What keeps divisions by a force or a stiffness finite, as in Pacejka's book."""
+    small_speed: Annotated[m_s, positive] = 1e-6
+    """What keeps divisions by a speed finite, as in Pacejka's book."""
+
     def limited(self, s: Slip, v_x: Any, model: Model, _ranges: Ranges) -> Slip:
         """Nothing is cut. What changes sides with the direction of travel does so through 0,
-        by a quintic between -VXLOW and VXLOW."""
-        t = clip(v_x * (1.0 / low_speed(model)), -1.0, 1.0)
+        by a quintic between -VXLOW and VXLOW; what pulls a rolling wheel aside fades with its
+        square, so that a wheel at rest is left alone."""
+        t = clip(v_x * (1.0 / low_speed(self, model)), -1.0, 1.0)
         t2 = t * t
-        return s._replace(direction=t * (1.875 + t2 * (0.375 * t2 - 1.25)))
+        direction = t * (1.875 + t2 * (0.375 * t2 - 1.25))
+        return s._replace(direction=direction, awake=direction * direction)
 
     def pressure(self, p: Pa, _ranges: Ranges) -> Pa:
         """Inflation pressure: as it is."""
@@ -71,7 +73,7 @@ class NoLimits(NamedTuple):
 
     def rolling(self, w: Any, _v_x: Any, model: Model) -> one:
         """Sense of the rolling resistance from the circumferential speed of the wheel."""
-        return clip(w * (1.0 / low_speed(model)), -1.0, 1.0)
+        return clip(w * (1.0 / low_speed(self, model)), -1.0, 1.0)
 
 
 class UsualLimits(NamedTuple):
@@ -80,9 +82,14 @@ class UsualLimits(NamedTuple):
     It has jumps: of the residual torque at zero load, and at zero speed where there is slip.
     """
 
+    small_force: Annotated[N, positive] = 1e-6
+    """What keeps divisions by a force or a stiffness finite, as in Pacejka's book."""
+    small_speed: Annotated[m_s, positive] = 1e-6
+    """What keeps divisions by a speed finite, as in Pacejka's book."""
+
     def limited(self, s: Slip, v_x: Any, model: Model, ranges: Ranges) -> Slip:
         """Inputs after the rules for low speed and within their ranges."""
-        speed, low = absolute(v_x), low_speed(model)
+        speed, low = absolute(v_x), low_speed(self, model)
         slow = minimum(speed / low, 1.0)
         awake = where(speed <= low, 0.5 * (1.0 - cos(PI / low * v_x)), 1.0)
         d = sign1(v_x)
@@ -113,11 +120,17 @@ class UsualLimits(NamedTuple):
     def rolling(self, w: Any, v_x: Any, model: Model) -> one:
         """Sense of the rolling resistance. Where the wheel turns against its motion, the limit of
         the ramp mixes units, as in the programs that have this rule."""
-        d, low = sign1(v_x), low_speed(model)
+        d, low = sign1(v_x), low_speed(self, model)
         forward = d * w
-        backwards = -low - (low - 1.0) * absolute(v_x)
+        metre_per_second = 1e6 * self.small_speed
+        backwards = -low - (low - metre_per_second) * absolute(v_x) / metre_per_second
         ramp = minimum(forward * (1.0 / low), 1.0)
         return d * where(forward < backwards, -1.0, ramp)
+
+
+def low_speed(limits: NoLimits | UsualLimits, model: Model) -> m_s:
+    """Speed below which a wheel counts as slow; above 0 whatever the file says."""
+    return maximum(model.VXLOW, 1e3 * limits.small_speed)
 
 
 class PlainAngles(NamedTuple):

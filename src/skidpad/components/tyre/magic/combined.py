@@ -31,7 +31,7 @@ def weights(tyre: Tyre, k: Sections, i: Inputs, x: PureLongitudinal, y: PureLate
         case Combined():
             return _combined(tyre, k, i, y)
         case FrictionEllipse():
-            return _ellipse(i, x, y)
+            return _ellipse(tyre.limits.small_force, i, x, y)
         case Uncombined():
             return Weights(1.0, 1.0, 0.0)
         case other:
@@ -57,15 +57,15 @@ def _weight(slip: one, shift: one, B: one, C: one, E: one) -> one:
     return cos_curve(slip + shift, B, C, E) / cos_curve(shift, B, C, E)
 
 
-def _ellipse(i: Inputs, x: PureLongitudinal, y: PureLateral) -> Weights:
+def _ellipse(small: N, i: Inputs, x: PureLongitudinal, y: PureLateral) -> Weights:
     """Friction ellipse of Adams and Chrono, written with secants of the pure curves.
 
     Their cos and tan of an angle between the slips need no limits at zero slip then.
     """
-    kappa = i.slip.kappa + x.S_H + x.S_V / without_zero(x.K)
+    kappa = i.slip.kappa + x.S_H + x.S_V / without_zero(x.K, small)
     sine = sin(i.slip.alpha + i.side * (y.S_H + y.S_V / y.K_safe))
-    along = _secant(x.F - x.S_V, kappa, x.K) * sine / without_zero(y.D)
-    across = _secant(y.F - i.side * y.S_V, sine, y.K) * kappa / without_zero(x.D)
+    along = _secant(x.F - x.S_V, kappa, x.K) * sine / without_zero(y.D, small)
+    across = _secant(y.F - i.side * y.S_V, sine, y.K) * kappa / without_zero(x.D, small)
     return Weights(1.0 / sqrt(1.0 + along * along), 1.0 / sqrt(1.0 + across * across), 0.0)
 
 

@@ -7,7 +7,6 @@ from typing import Any
 from ....ops import atan, cos, equal, exp, log, maximum, sin, sqrt, where
 
 __all__ = [
-    "EPS",
     "cos_atan",
     "cos_curve",
     "non_zero",
@@ -18,18 +17,15 @@ __all__ = [
     "without_zero",
 ]
 
-EPS = 1e-6
-"""What keeps divisions by a force, a stiffness or a speed finite, as in Pacejka's book."""
-
 
 def sign1(x: Any) -> Any:
     """-1 for negative x, else 1."""
     return where(x < 0.0, -1.0, 1.0)
 
 
-def without_zero(x: Any) -> Any:
-    """x moved away from 0 by `EPS`."""
-    return x + where(x < 0.0, -EPS, EPS)
+def without_zero(x: Any, small: Any) -> Any:
+    """x moved away from 0 by a small number of its unit."""
+    return x + where(x < 0.0, -small, small)
 
 
 def non_zero(x: Any) -> Any:
@@ -62,5 +58,5 @@ def power(x: Any, n: Any) -> Any:
 
 
 def reciprocal(x: Any) -> Any:
-    """1/x, and 0 at 0."""
+    """1/x of a pure number, and 0 at 0."""
     return x / (x * x + 1e-18)

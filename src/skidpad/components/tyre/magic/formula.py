@@ -22,8 +22,8 @@ from .turn_slip import Spin, spin
 
 __all__ = ["Everything", "MagicFormulaTyre", "evaluate"]
 
-SHORTEST = 0.02
-"""Least relaxation length: the lag must not vanish with the load."""
+SHORTEST = 1.0 / 16.0
+"""Least relaxation length over the radius: the lag must not vanish with the load."""
 
 
 class Everything(NamedTuple):
@@ -70,10 +70,15 @@ class Everything(NamedTuple):
     S_Vyk: N
     """Lateral force by longitudinal slip."""
     S_Hx: one
+    """Shift of longitudinal slip."""
     S_Vx: N
+    """Shift of the longitudinal force."""
     S_Hy: rad
+    """Shift of slip angle."""
     S_Vy: N
+    """Shift of the lateral force."""
     B_y: one
+    """Stiffness factor of the lateral force."""
     phi: per_m
     """Spin; 0 without turn slip."""
     zeta_2: one
@@ -156,6 +161,7 @@ class MagicFormulaTyre:
 
     model: Any
     operating: Any
+    dimension: Any
 
     @property
     def measured_on(self) -> one:
@@ -184,12 +190,13 @@ class MagicFormulaTyre:
         return Peaks(absolute(longitudinal_friction(k, i)), absolute(lateral_friction(k, i, i.g)))
 
     def relaxation(self, at: Contact) -> Relaxation:
-        """Relaxation lengths; at least 2 cm, so that the lag does not vanish with the load."""
+        """Relaxation lengths; at least 1/16 of the radius, so that the lag does not vanish."""
         k, i = sections(self), inputs(self, at)
         turning = spin(self, k, i, at.omega)
         K_y = cornering_stiffness(k, i, i.g, turning.zeta3)
         lag = relaxed(self, i, slip_stiffness(k, i), K_y)
-        return Relaxation(maximum(lag.sigma_x, SHORTEST), maximum(lag.sigma_y, SHORTEST))
+        least = SHORTEST * self.dimension.UNLOADED_RADIUS
+        return Relaxation(maximum(lag.sigma_x, least), maximum(lag.sigma_y, least))
 
     def radii(self, at: Contact) -> Radii:
         """Radii at the load, spin and pressure of this contact, softened by its forces."""

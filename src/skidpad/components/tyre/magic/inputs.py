@@ -10,7 +10,6 @@ from ....units import Pa, one, rad
 from ..contract import Contact
 from . import mf52
 from .choices import BookAngles, Slip, low_speed
-from .curves import EPS
 from .sections import Tyre
 
 __all__ = ["Inputs", "inputs", "pressure_change"]
@@ -69,8 +68,8 @@ def inputs(tyre: Tyre, at: Contact) -> Inputs:
         g_star=g,
         g_z=g * z,
         g_z_plain=s.gamma * z,
-        cos_alpha=s.direction * c_alpha * speed / (speed + EPS * c_alpha),
-        by_speed=c_alpha / maximum(speed, low_speed(tyre.model) * c_alpha),
+        cos_alpha=s.direction * c_alpha * speed / (speed + tyre.limits.small_speed * c_alpha),
+        by_speed=c_alpha / maximum(speed, low_speed(tyre.limits, tyre.model) * c_alpha),
     )
 
 

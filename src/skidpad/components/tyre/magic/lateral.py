@@ -38,7 +38,7 @@ def pure_lateral(tyre: Tyre, k: Sections, i: Inputs, g: one, spin: Spin) -> Pure
     F_z, dfz = s.F_z, i.dfz
     grip = scale.LMUY * i.mu
     K = cornering_stiffness(k, i, g, spin.zeta3)
-    K_safe = without_zero(K)
+    K_safe = without_zero(K, tyre.limits.small_force)
     S_V_camber = F_z * (y.PVY3 + y.PVY4 * dfz) * g * (scale.LKYC * grip) * spin.zeta2
     level = F_z * (y.PVY1 + y.PVY2 * dfz) * (scale.LVY * grip) * spin.zeta2
     S_V = (level + S_V_camber) * s.awake
@@ -47,7 +47,7 @@ def pure_lateral(tyre: Tyre, k: Sections, i: Inputs, g: one, spin: Spin) -> Pure
     mu = lateral_friction(k, i, g)
     D = mu * F_z * spin.zeta2
     C = y.PCY1 * scale.LCY
-    B = K / without_zero(C * D)
+    B = K / without_zero(C * D, tyre.limits.small_force)
     a = i.a + i.side * S_H
     bend = 1.0 + y.PEY5 * (g * g) - (y.PEY3 + y.PEY4 * g) * (i.side * sign1(a))
     E = tyre.limits.curvature((y.PEY1 + y.PEY2 * dfz) * bend * scale.LEY)

@@ -110,7 +110,7 @@ def _deflection(tyre: Tyre, radius: m, free: m, gamma: rad) -> tuple[m, one]:
     v, d = tyre.vertical, tyre.dimension
     lean = absolute(gamma)
     tread = (1.075 - 0.5 * d.ASPECT_RATIO) * d.WIDTH * 0.125 * absolute(tan(gamma))
-    whole = reciprocal(free * (v.Q_CAM1 + v.Q_CAM2 * free))
+    whole = reciprocal(v.Q_CAM1 + v.Q_CAM2 * free) / free
     part = radius * (v.Q_CAM1 + v.Q_CAM2 * radius) * whole
     part_slope = (v.Q_CAM1 + 2.0 * v.Q_CAM2 * radius) * whole
     straight = maximum(free - radius, 0.0)

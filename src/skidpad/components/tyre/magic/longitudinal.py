@@ -38,7 +38,7 @@ def pure_longitudinal(tyre: Tyre, k: Sections, i: Inputs, spin: Spin) -> PureLon
     D = mu * F_z * spin.zeta1
     C = x.PCX1 * scale.LCX
     K = slip_stiffness(k, i)
-    B = K / without_zero(C * D)
+    B = K / without_zero(C * D, tyre.limits.small_force)
     S_H = (x.PHX1 + x.PHX2 * dfz) * scale.LHX * way
     S_V = F_z * (x.PVX1 + x.PVX2 * dfz) * (scale.LVX * grip) * spin.zeta1 * way
     kappa = s.kappa + S_H

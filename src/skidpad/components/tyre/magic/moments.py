@@ -15,8 +15,6 @@ from .sections import Sections, Tyre
 
 __all__ = ["overturning", "rolling_resistance"]
 
-LEAST_LOAD = 1e-3
-"""Stands in for a least load of 0 in the file."""
 HALF_PI = 1.5707963267948966
 
 
@@ -44,7 +42,7 @@ def overturning(tyre: Tyre, k: Sections, i: Inputs, F_y: N) -> Nm:
 
 def _fade(tyre: Tyre, F_z: N) -> one:
     """Load over the least load of the fit, at most 1."""
-    return minimum(F_z * (1.0 / maximum(tyre.ranges.FZMIN, LEAST_LOAD)), 1.0)
+    return minimum(F_z * (1.0 / maximum(tyre.ranges.FZMIN, 1e3 * tyre.limits.small_force)), 1.0)
 
 
 def rolling_resistance(tyre: Tyre, k: Sections, i: Inputs, F_x: N, kappa: one, v_x: m_s) -> Nm:

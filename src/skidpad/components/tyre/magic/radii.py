@@ -34,8 +34,11 @@ def vertical_stiffness(tyre: Tyre, dpi: one) -> N_m:
 
 def free_radius(tyre: Tyre, omega: rad_s) -> m:
     """Radius of the tyre without load: it grows with spin."""
-    at_rest = tyre.dimension.UNLOADED_RADIUS * vertical_of(tyre).Q_RE0
-    return at_rest + _growth(tyre) * (omega * omega)
+    return _free_at_rest(tyre) + _growth(tyre) * (omega * omega)
+
+
+def _free_at_rest(tyre: Tyre) -> m:
+    return tyre.dimension.UNLOADED_RADIUS * vertical_of(tyre).Q_RE0
 
 
 def _growth(tyre: Tyre) -> Any:
@@ -65,7 +68,7 @@ def rolling_spin(tyre: Tyre, F_z: N, kappa: one, v_x: m_s, p: Pa = 0.0) -> rad_s
     """
     dpi = pressure_change(tyre, p)
     v = v_x + kappa * absolute(v_x)
-    at_rest = effective_radius(tyre, maximum(F_z, 0.0), 0.0, dpi)
+    at_rest = _free_at_rest(tyre) - _sinking(tyre, maximum(F_z, 0.0), dpi)
     growth, omega = _growth(tyre), v / at_rest
     for _ in range(NEWTON_STEPS):
         grown = growth * (omega * omega)

@@ -13,7 +13,7 @@ from ....ops import atan, cos, maximum, sin, sqrt
 from ....units import Nm, one, per_m, rad, rad_s
 from .choices import Slip
 from .coefficients import TurnSlip
-from .curves import cos_atan, reciprocal, sin_curve
+from .curves import cos_atan, reciprocal, sin_curve, without_zero
 from .inputs import Inputs
 from .sections import Sections, Tyre
 from .slopes import camber_stiffness, cornering_stiffness, lateral_friction
@@ -88,21 +88,22 @@ def _shift(tyre: Tyre, k: Sections, i: Inputs, f: one, upright: one) -> rad:
     p = tyre.turn_slip
     K = cornering_stiffness(k, i, 0.0, 1.0)
     D = p.PHYP2 + p.PHYP3 * i.dfz
-    B = -camber_stiffness(k, i) * reciprocal(upright * p.PHYP1 * D * K)
+    ratio = camber_stiffness(k, i) / without_zero(K, tyre.limits.small_force)
+    B = -ratio * reciprocal(upright * p.PHYP1 * D)
     E = tyre.limits.curvature(p.PHYP4)
     return i.slip.direction * sin_curve(f, B, p.PHYP1, D, E)
 
 
 def _torque(tyre: Tyre, k: Sections, i: Inputs, f: one, upright: one) -> tuple[Nm, Nm]:
     """Torque by spin, and that of a wheel that turns on the spot."""
-    p, z, F_z, R = tyre.turn_slip, k.aligning, i.slip.F_z, tyre.dimension.UNLOADED_RADIUS
+    p, z, dfz = tyre.turn_slip, k.aligning, i.dfz
+    lever = i.slip.F_z * tyre.dimension.UNLOADED_RADIUS
     friction = absolute(lateral_friction(k, i, i.g))
-    most = p.QCRP1 * friction * R * F_z * sqrt(i.n + 1e-20) * k.scaling.LMP
-    lean = z.QDZ8 + z.QDZ9 * i.dfz + (z.QDZ10 + z.QDZ11 * i.dfz) * absolute(i.slip.gamma)
-    slope = F_z * R * lean * k.scaling.LKZC
+    most = p.QCRP1 * k.scaling.LMP * friction * sqrt(i.n + 1e-20)
+    lean = z.QDZ8 + z.QDZ9 * dfz + (z.QDZ10 + z.QDZ11 * dfz) * absolute(i.slip.gamma)
     D = most / sin(0.5 * PI * p.QDRP1)
-    B = slope * reciprocal(p.QDRP1 * D * upright)
-    return -D * sin(p.QDRP1 * atan(B * f)), most
+    B = lean * k.scaling.LKZC * reciprocal(p.QDRP1 * D * upright)
+    return -lever * D * sin(p.QDRP1 * atan(B * f)), lever * most
 
 
 def residual_decay(tyre: Tyre, spin: Spin, G_y: one, x: Any) -> one:
@@ -114,5 +115,6 @@ def residual_decay(tyre: Tyre, spin: Spin, G_y: one, x: Any) -> one:
     if not isinstance(tyre.turn_slip, TurnSlip):
         return cos_atan(x)
     q = spin.M_90 * G_y
-    rest = sqrt(maximum(spin.D_r * spin.D_r - q * q, 0.0) + 1e-18)
+    small = 1e-3 * tyre.limits.small_force * tyre.dimension.UNLOADED_RADIUS
+    rest = sqrt(maximum(spin.D_r * spin.D_r - q * q, 0.0) + small * small)
     return cos((1.0 - (2.0 / PI) * atan(q / rest)) * atan(x))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import namedtuple
 from functools import cache
+from itertools import product
 from typing import Any
 
 from ....errors import InvalidValue
@@ -108,11 +109,12 @@ def _class(version: int, chosen: tuple[type, ...]) -> Any:
         "__slots__": (),
         "__module__": __name__,
         "__qualname__": name,
-        "__annotations__": sections,
         "__field_docs__": {},
         "__doc__": f"A tyre by the Magic Formula {version // 10}.{version % 10}.",
     }
-    return type(name, (MagicFormulaTyre, fields), body)
+    kind: Any = type(name, (MagicFormulaTyre, fields), body)
+    kind.__annotations__ = sections
+    return kind
 
 
 def _name(version: int, chosen: tuple[type, ...]) -> str:
@@ -132,8 +134,6 @@ def __getattr__(name: str) -> Any:
 
 @cache
 def _combinations() -> tuple[tuple[type, ...], ...]:
-    from itertools import product
-
     return tuple(product(*_CHOICES.values()))
 
 

@@ -1,0 +1,242 @@
+"""What a tyre was measured to do: rows of contact conditions, forces and moments in SI.
+
+Signs and axes are those of `Contact` and `TyreForces` (ISO 8855 wheel axes, TYDEX W), whatever the
+file had. Every method gives a new table; nothing is changed in place.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, fields, replace
+from typing import TYPE_CHECKING, Any, Self
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from ..arrays import Array, Mask
+from ..brief import brief_repr
+from ..checks import positive
+from ..errors import InvalidValue
+from ..extras import require
+from ..record import unknown_name
+from .measurement_names import CONDITIONS, RESPONSES, UNITS
+from .measurement_steps import means, numbers_of_steps
+from .measurement_writers import write_csv, write_parquet
+
+if TYPE_CHECKING:
+    from pandas import DataFrame
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Measurements:
+    """Rows of a tyre test. Columns are arrays; a single number holds for all rows.
+
+    A force, moment, radius or time that was not measured is NaN, and so is a pressure or a speed
+    that nobody wrote down.
+    """
+
+    F_z: Any
+    """Load in N, positive when pressed on the road."""
+    kappa: Any = 0.0
+    """Longitudinal slip, 0 for a wheel that rolls free."""
+    alpha: Any = 0.0
+    """Slip angle in rad; a positive one gives a negative F_y."""
+    gamma: Any = 0.0
+    """Camber in rad, positive when the top of the wheel leans to the right."""
+    p: Any = np.nan
+    """Inflation pressure in Pa."""
+    v_x: Any = np.nan
+    """Velocity along the wheel in m/s."""
+    F_x: Any = np.nan
+    """Force along the wheel in N, positive forward."""
+    F_y: Any = np.nan
+    """Force across the wheel in N, positive to the left."""
+    M_x: Any = np.nan
+    """Overturning moment in N·m."""
+    M_y: Any = np.nan
+    """Rolling resistance moment in N·m; negative when it rolls forward."""
+    M_z: Any = np.nan
+    """Aligning moment in N·m, positive to the left."""
+    R_l: Any = np.nan
+    """Height of the wheel centre over the road in m."""
+    omega: Any = np.nan
+    """Spin in rad/s, positive when it rolls forward."""
+    time: Any = np.nan
+    """In s."""
+    label: Any = ""
+    """Test or run that a row belongs to."""
+    notes: tuple[str, ...] = ()
+    """What was left out when it was read, and why."""
+
+    def __post_init__(self) -> None:
+        numbers = {name: _column(name, getattr(self, name)) for name in UNITS}
+        lengths = {name: len(c) for name, c in numbers.items() if c.ndim}
+        labels = np.asarray(self.label)
+        if labels.ndim:
+            lengths["label"] = len(labels)
+        if len(set(lengths.values())) > 1:
+            raise InvalidValue(
+                "columns of measurements must be equally long, got "
+                + ", ".join(f"{name} {count}" for name, count in lengths.items())
+            )
+        rows = max(lengths.values(), default=1)
+        for name, values in numbers.items():
+            column = np.broadcast_to(values, (rows,)).copy()
+            column.flags.writeable = False
+            object.__setattr__(self, name, column)
+        object.__setattr__(self, "label", np.broadcast_to(labels.astype(str), (rows,)).copy())
+        object.__setattr__(self, "notes", tuple(self.notes))
+        self._check()
+
+    def _check(self) -> None:
+        for name in UNITS:
+            values = self[name]
+            bad = ~np.isfinite(values) if name in CONDITIONS else np.isinf(values)
+            if bad.any():
+                row = int(np.argmax(bad))
+                rule = "finite" if name in CONDITIONS else "finite, or NaN where there is none"
+                raise InvalidValue(
+                    f"{name} of row {row} is {values[row]} {UNITS[name]}; it must be {rule}"
+                )
+        for name in ("p", "R_l"):
+            if (self[name] <= 0.0).any():
+                row = int(np.argmax(self[name] <= 0.0))
+                raise InvalidValue(
+                    f"{name} of row {row} is {self[name][row]:g} {UNITS[name]}; it must be greater "
+                    "than 0"
+                )
+
+    def __len__(self) -> int:
+        return len(self.F_z)
+
+    def __getitem__(self, name: str) -> Array:
+        """A column of numbers (rows,) by its name."""
+        if name not in UNITS:
+            raise InvalidValue(unknown_name("Measurements", name, tuple(UNITS), "column"))
+        return getattr(self, name)
+
+    __repr__ = brief_repr
+
+    def __str__(self) -> str:
+        runs = len(np.unique(self.label))
+        loads = f"{self.F_z.min():.0f} to {self.F_z.max():.0f} N" if len(self) else "none"
+        measured = ", ".join(name for name in RESPONSES if self.has(name)) or "no forces"
+        return f"Measurements({len(self)} rows, {runs} labels, F_z {loads}, {measured})"
+
+    def has(self, name: str) -> bool:
+        """Whether any row has a value in this column."""
+        return bool(np.isfinite(self[name]).any())
+
+    def where(self, rows: ArrayLike | None = None, /, **ranges: Any) -> Self:
+        """The rows of a mask or of indices, and those within ranges: `alpha=(-0.1, 0.1)`,
+        `label="run 3"`."""
+        mask = np.ones(len(self), dtype=bool)
+        for name, allowed in ranges.items():
+            mask &= self._within(name, allowed)
+        if rows is None:
+            return self._rows(np.flatnonzero(mask))
+        chosen = np.asarray(rows)
+        if chosen.dtype == bool:
+            if chosen.shape != mask.shape:
+                raise InvalidValue(
+                    f"a mask for {len(self)} rows must have as many values, got {chosen.shape}"
+                )
+            return self._rows(np.flatnonzero(mask & chosen))
+        try:
+            return self._rows(chosen[mask[chosen]])
+        except IndexError as error:
+            raise InvalidValue(f"rows must be indices of {len(self)} rows: {error}") from error
+
+    def _within(self, name: str, allowed: Any) -> Mask:
+        if name == "label":
+            return np.isin(self.label, np.atleast_1d(np.asarray(allowed, dtype=str)))
+        values = self[name]
+        try:
+            low, high = (float(v) for v in allowed)
+        except (TypeError, ValueError) as error:
+            raise InvalidValue(
+                f"{name} = {allowed!r} must be a pair, lowest and highest"
+            ) from error
+        return (values >= low) & (values <= high)
+
+    def _rows(self, chosen: Any) -> Self:
+        columns = {f.name: getattr(self, f.name) for f in fields(self) if f.name != "notes"}
+        return type(self)(**{n: c[chosen] for n, c in columns.items()}, notes=self.notes)
+
+    @classmethod
+    def joined(cls, parts: Iterable[Measurements]) -> Self:
+        """Several tables one after the other."""
+        tables = list(parts)
+        if not tables:
+            raise InvalidValue("joined needs at least one table of measurements")
+        stacked = {n: np.concatenate([t[n] for t in tables]) for n in UNITS}
+        labels = np.concatenate([t.label for t in tables])
+        return cls(**stacked, label=labels, notes=tuple(n for t in tables for n in t.notes))
+
+    def in_steps(self, bins: Mapping[str, float] | None = None) -> Self:
+        """The rows within steps of load, camber and pressure; those between steps are left out.
+
+        `bins` says how far from the middle of a step its rows may lie; by default
+        `{"F_z": 150.0, "gamma": 0.0105, "p": 5000.0}`, in N, rad (0.6°) and Pa.
+        """
+        steps = numbers_of_steps({n: self[n] for n in UNITS}, bins)
+        kept = self.where((steps >= 0).all(axis=1))
+        if len(kept) == len(self):
+            return kept
+        dropped = len(self) - len(kept)
+        note = f"{dropped} of {len(self)} rows lie between steps and were left out"
+        return replace(kept, notes=(*kept.notes, note))
+
+    def averaged(
+        self,
+        bins: Mapping[str, float] | None = None,
+        *,
+        alpha: float = 0.0044,
+        kappa: float = 0.005,
+    ) -> Self:
+        """Means over rows of the same label, step and slip, whichever way the sweep went.
+
+        `alpha` in rad and `kappa` are the widths of the bins of slip; `bins` as for `in_steps`.
+        What a tyre shows on the way up and on the way down differs; the mean lies between.
+        """
+        for name, width in (("alpha", alpha), ("kappa", kappa)):
+            positive(name, width, UNITS[name])
+        steps = numbers_of_steps({n: self[n] for n in UNITS}, bins)
+        inside = np.flatnonzero((steps >= 0).all(axis=1))
+        slips = np.column_stack([np.round(self.alpha / alpha), np.round(self.kappa / kappa)])
+        _, labels = np.unique(self.label, return_inverse=True)
+        keys = np.column_stack([labels, steps, slips])[inside]
+        _, first, group = np.unique(keys, axis=0, return_index=True, return_inverse=True)
+        rows = {n: means(self[n][inside], group.reshape(-1), len(first)) for n in UNITS}
+        return type(self)(**rows, label=self.label[inside][first], notes=self.notes)
+
+    def columns(self) -> Iterator[tuple[str, Array]]:
+        """Names and values (rows,) of the columns that have any."""
+        return ((name, self[name]) for name in UNITS if name in CONDITIONS or self.has(name))
+
+    def to_pandas(self) -> DataFrame:
+        """A frame with a column per quantity and the label; units are in `attrs["units"]`."""
+        pandas = require("pandas", purpose="Measurements.to_pandas")
+        table = dict(self.columns())
+        frame = pandas.DataFrame({**table, "label": self.label})
+        frame.attrs["units"] = {name: UNITS[name] for name in table}
+        return frame
+
+    def to_csv(self, path: str | os.PathLike[str]) -> None:
+        """Write a table with headings `name [unit]` that `measurements` reads back."""
+        write_csv(dict(self.columns()), self.label, path)
+
+    def to_parquet(self, path: str | os.PathLike[str]) -> None:
+        """Write a Parquet file that `measurements` reads back."""
+        write_parquet(dict(self.columns()), self.label, path)
+
+
+def _column(name: str, values: Any) -> Array:
+    try:
+        column = np.asarray(values, dtype=float)
+    except (TypeError, ValueError) as error:
+        raise InvalidValue(f"{name} must be numbers, got {values!r:.80}") from error
+    if column.ndim > 1:
+        raise InvalidValue(f"{name} must be one number per row, got shape {column.shape}")
+    return column
