@@ -66,6 +66,16 @@ def test_files_are_read_and_what_was_doubtful_is_said(capsys):
     assert row(out, "keys filled")[1].strip() == "10"
 
 
+def test_files_of_the_same_name_are_told_apart(capsys, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    for folder in ("old", "new"):
+        Path(folder).mkdir()
+        sp.tyres.write(sp.tyres.get("robot"), f"{folder}/front.tir")
+    Path("robot").mkdir()  # a folder is no tyre
+    _, out, _ = said(capsys, "old/front.tir", "new/front.tir", "robot")
+    assert out.split()[:4] == ["unit", "old/front.tir", "new/front.tir", "robot"]
+
+
 def test_a_narrow_terminal_cuts_nothing_off(capsys, monkeypatch):
     monkeypatch.setenv("COLUMNS", "50")
     _, out, _ = said(capsys, "passenger_car", "race_slick")
@@ -105,7 +115,7 @@ def test_what_is_refused_is_said_in_one_line(capsys, arguments, word):
 @pytest.mark.parametrize(
     ("value", "text"),
     [(0.0, "0"), (None, "–"), (12345.0, "12300"), (0.00123456, "0.00123"), (9.996, "10.0"),
-     (-4.5, "−4.50"), (999.6, "1000")],
+     (-4.5, "−4.50"), (999.6, "1000"), (float("nan"), "–")],
 )  # fmt: skip
 def test_numbers_have_three_digits(value, text):
     assert number(value) == text

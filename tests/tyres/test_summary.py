@@ -146,6 +146,9 @@ def test_a_summary_is_plain_json():
     read = json.loads(json.dumps(found.as_json(), allow_nan=False))
     assert read["at"][1]["mu_y"] == found.at[1].mu_y
     assert read["filled"] == ["INFLPRES", "NOMPRES"]
+    broken = found._replace(C_z=math.nan, at=(found.at[0]._replace(trail=math.inf),))
+    read = json.loads(json.dumps(broken.as_json(), allow_nan=False))
+    assert (read["C_z"], read["at"][0]["trail"]) == (None, None)
 
 
 def test_peaks_between_samples():

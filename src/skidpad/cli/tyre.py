@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import warnings
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -19,14 +20,8 @@ PASCAL_PER_BAR = 1e5
 
 
 def tyre(
-    files: Annotated[
-        list[str],
-        typer.Argument(
-            metavar="FILE",
-            help="Tyre property files (.tir), or names of tyres that come with skidpad.",
-            show_default=False,
-        ),
-    ],
+    # Hidden, as the table of arguments would call it a list[str]; the text below says what it is.
+    files: Annotated[list[str], typer.Argument(metavar="FILE", hidden=True)],
     plot: Annotated[
         Path | None, typer.Option(help="Draw the curves to this file: PNG, SVG or PDF.")
     ] = None,
@@ -59,7 +54,10 @@ def tyre(
     ] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object, in SI.")] = False,
 ) -> None:
-    """Say what matters about tyres, side by side: friction, stiffness, trail, radii and so on."""
+    """Say what matters about tyres, side by side: friction, stiffness, trail, radii and so on.
+
+    A FILE is a tyre property file (.tir), or the name of a tyre that comes with skidpad.
+    """
     from ..tyres import summary
 
     if plot is not None:
@@ -103,14 +101,14 @@ def _print(
 
 
 def _read(files: Sequence[str]) -> tuple[list[Tyre], list[str]]:
-    """The tyres, and what reading them warned of."""
+    """The tyres, and what reading them warned of. Files of the same name keep their folders."""
     from ..tyres import get, names, read
 
     tyres: list[Tyre] = []
     with warnings.catch_warnings(record=True) as told:
         warnings.simplefilter("always")
         for file in files:
-            if Path(file).exists() or Path(file).suffix or Path(file).name != file:
+            if Path(file).is_file() or Path(file).suffix or Path(file).name != file:
                 tyres.append(read(file))
             elif file in names():
                 tyres.append(get(file))
@@ -118,4 +116,11 @@ def _read(files: Sequence[str]) -> tuple[list[Tyre], list[str]]:
                 raise InvalidValue(
                     f"{file!r} is neither a file nor a tyre of skidpad's: {', '.join(names())}"
                 )
+    places = {tyre.name: set[str]() for tyre in tyres}
+    for file, tyre in zip(files, tyres, strict=True):
+        places[tyre.name].add(file)
+    tyres = [
+        tyre if len(places[tyre.name]) == 1 else replace(tyre, name=file)
+        for file, tyre in zip(files, tyres, strict=True)
+    ]
     return tyres, list(dict.fromkeys(str(one.message) for one in told))

@@ -119,7 +119,7 @@ def _plain(value: float | None) -> str:
 
 def number(value: float | None, scale: float = 1.0, digits: int = DIGITS) -> str:
     """A value with some digits, never in powers of ten."""
-    if value is None:
+    if value is None or not math.isfinite(value):
         return NONE
     shown = float(f"{value * scale:.{digits - 1}e}")
     decimals = 0 if shown == 0.0 else max(0, digits - 1 - math.floor(math.log10(abs(shown))))

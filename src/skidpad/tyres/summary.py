@@ -102,9 +102,14 @@ class Summary(NamedTuple):
     __repr__ = brief_repr
 
     def as_json(self) -> dict[str, Any]:
-        """The same as plain values."""
-        rows = [row._asdict() for row in self.at]
-        return {**self._asdict(), "at": rows}
+        """The same as plain values; numbers that are not finite become null."""
+        rows = [_finite(row._asdict()) for row in self.at]
+        return {**_finite(self._asdict()), "at": rows}
+
+
+def _finite(values: dict[str, Any]) -> dict[str, Any]:
+    wrong = [k for k, v in values.items() if isinstance(v, float) and not np.isfinite(v)]
+    return values | dict.fromkeys(wrong)
 
 
 def summary(
