@@ -65,7 +65,7 @@ def _whole(columns: Sequence[Summary]) -> list[Row]:
         ("camber", "°", lambda s: number(s.camber, DEGREES)),
         ("speed", "m/s", lambda s: number(s.v_x)),
         ("vertical stiffness", "N/mm", lambda s: number(s.C_z, 1e-3)),
-        ("largest cornering stiffness", "N/°", lambda s: number(s.K_y_max, 1.0 / DEGREES)),
+        ("cornering stiffness max", "N/°", lambda s: number(s.K_y_max, 1.0 / DEGREES)),
         ("  at a load of", "N", lambda s: number(s.F_z_of_K_y_max)),
         ("keys filled", "", lambda s: str(len(s.filled))),
     ]
