@@ -127,6 +127,11 @@ def tyre_fit(file: Path) -> None:
     found["found"].residual_plot(file)
 
 
+def tyre_sheet(file: Path) -> None:
+    """Two of the tyres that come with skidpad."""
+    sp.tyres.get("passenger_car").plot(sp.tyres.get("race_slick"), path=file)
+
+
 def _smaller(file: Path) -> None:
     """Keep 256 colours, which the eye does not miss: a third of the size."""
     with Image.open(file) as picture:
@@ -151,6 +156,7 @@ PICTURES: dict[str, Callable[[Path], None]] = {
     "phase_portrait.png": phase_portrait,
     "bode.png": bode,
     "tyre_curves.png": tyre_curves,
+    "tyre_sheet.png": tyre_sheet,
     "tyre_fit.png": tyre_fit,
 }
 
