@@ -13,10 +13,11 @@ from skidpad.compile.gpu import CudaMap, cupy
 from skidpad.compile.program import Instruction, Port, Program
 
 sys.path.insert(0, str(Path(__file__).parents[2] / "tools"))
-import make_plants
+import make_map_plant
+from make_plants import FOLDER
 
 pytestmark = pytest.mark.gpu
-PLANT = make_plants.FOLDER / f"{make_plants.MAPPED}.plant"
+PLANT = FOLDER / f"{make_map_plant.MAPPED}.plant"
 PRECISIONS = ("float32", "float64")
 READ = Program(
     "read",
@@ -40,10 +41,10 @@ def read(kernel: CudaMap, numbers: object, indices: object) -> np.ndarray:
 
 @pytest.mark.parametrize("precision", PRECISIONS)
 def test_rollouts_and_gradients_have_the_bits_of_the_cpu(precision):
-    with np.load(make_plants.FOLDER / "mapped_results.npz") as file:
+    with np.load(FOLDER / "mapped_results.npz") as file:
         wanted = dict(file)
     fleet = sp.Fleet.load(PLANT, precision=precision, device="cuda")
-    for part, array in make_plants.mapped_results(fleet).items():
+    for part, array in make_map_plant.mapped_results(fleet).items():
         assert array.tobytes() == wanted[f"{precision}.{part}"].tobytes(), part
 
 

@@ -12,13 +12,14 @@ import skidpad as sp
 from skidpad.compile.plant import Plant
 
 sys.path.insert(0, str(Path(__file__).parents[2] / "tools"))
+import make_map_plant
 import make_plants
 
 
 @pytest.mark.parametrize(("vehicle", "integrator", "dt"), make_plants.CASES)
 def test_saved_vehicles_are_up_to_date(vehicle, integrator, dt):
     plant, saved_dt = Plant.load(make_plants.FOLDER / f"{vehicle}.{integrator}.plant")
-    fresh = Plant.of(sp.vehicles.get(vehicle)(), sp.integrate.get(integrator))
+    fresh = Plant.of(make_plants.car(vehicle), sp.integrate.get(integrator))
     assert saved_dt == dt
     assert plant.step.digest == fresh.step.digest, "run python tools/make_plants.py"
 
@@ -54,12 +55,14 @@ def test_saved_results_are_those_of_the_cpu(precision):
 
 
 def test_the_saved_vehicle_that_reads_maps_is_up_to_date():
-    path = make_plants.FOLDER / f"{make_plants.MAPPED}.plant"
+    path = make_plants.FOLDER / f"{make_map_plant.MAPPED}.plant"
     plant, _ = Plant.load(path)
-    assert plant.step.digest == make_plants.mapped().plant.step.digest, "see make_plants.py"
+    assert plant.step.digest == make_map_plant.mapped().plant.step.digest, (
+        "run python tools/make_map_plant.py"
+    )
     with np.load(make_plants.FOLDER / "mapped_results.npz") as file:
         saved = dict(file)
     for precision in ("float64", "float32"):
         fleet = sp.Fleet.load(path, precision=precision)
-        for part, array in make_plants.mapped_results(fleet).items():
+        for part, array in make_map_plant.mapped_results(fleet).items():
             assert array.tobytes() == saved[f"{precision}.{part}"].tobytes(), part
