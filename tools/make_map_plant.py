@@ -1,7 +1,4 @@
-"""Write the vehicle with maps that the GPU tests load, with the CPU's results; see `make_plants`.
-
-python tools/make_map_plant.py
-"""
+"""Write the vehicle with maps that the GPU tests load, with the CPU's results; see `make_plants`."""
 
 from __future__ import annotations
 
