@@ -1,4 +1,4 @@
-"""Write the vehicle with maps that the GPU tests load, with the CPU's results; see `make_plants`."""
+"""Write the vehicle with maps that the GPU tests load, with the CPU's results: `make_plants`."""
 
 from __future__ import annotations
 
