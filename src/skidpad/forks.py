@@ -10,7 +10,7 @@ import os
 from contextlib import AbstractContextManager, ExitStack
 from typing import Any
 
-TRACING, LOOPS, MACHINE_CODE, MEMORY = range(4)
+TRACING, LOOPS, MACHINE_CODE, ARRAYS, MEMORY = range(5)
 """The order in which threads take these locks, and forks too: LLVM's memory is freed by whichever
 thread lets go of it last, whatever else that thread holds."""
 

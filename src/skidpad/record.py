@@ -24,6 +24,7 @@ import numpy as np
 
 from .errors import InvalidValue
 from .extension import outer
+from .shared_arrays import ArrayNumber, kept_number
 from .units import Allowed, Unit
 
 __all__ = [
@@ -128,7 +129,7 @@ def fields(kind: type) -> tuple[Field, ...]:
         marks: tuple[Any, ...] = getattr(hint, "__metadata__", ())
         unit = next((x for x in marks if isinstance(x, Unit)), NO_UNIT)
         allowed = next((x for x in marks if isinstance(x, Allowed)), None)
-        number = None if default is None else float(default)
+        number = None if default is None else kept_number(default)
         leaves.append(Field(name, unit, docs.get(name, ""), number, allowed))
     return tuple(leaves)
 
@@ -136,7 +137,7 @@ def fields(kind: type) -> tuple[Field, ...]:
 def _nested(name: str, kind: type, default: Any) -> Iterable[Field]:
     inner = flatten(default) if default is not None else (None,) * len(fields(kind))
     for leaf, value in zip(fields(kind), inner, strict=True):
-        number = leaf.default if value is None else float(value)
+        number = leaf.default if value is None else kept_number(value)
         yield leaf._replace(name=f"{name}.{leaf.name}", default=number)
 
 
@@ -246,6 +247,9 @@ def _start(kind: type, source: Any, base: Any) -> Sequence[Any]:
         flat = list(np.asarray(source, dtype=float).ravel()) if np.ndim(source) == 1 else None
     except (TypeError, ValueError):
         flat = None
+    if flat is not None and isinstance(source, (list, tuple)):
+        pairs = zip(source, flat, strict=True)
+        flat = [given if isinstance(given, ArrayNumber) else number for given, number in pairs]
     if flat is None or len(flat) != size(kind):
         raise InvalidValue(
             f"{_label(kind)} takes {size(kind)} numbers ({', '.join(names(kind))}), "
@@ -264,12 +268,33 @@ def _described(value: Any) -> str:
 def _assign(kind: type, slots: dict[str, Any], entries: Mapping[str, Any]) -> None:
     for name, value in entries.items():
         if is_record_type(type(value)):
+            _check_interpolation(kind, name, type(value))
             inner = zip(names(type(value)), flatten(value), strict=True)
             _assign(kind, slots, {f"{name}.{leaf}": x for leaf, x in inner})
         elif name in slots:
             slots[name] = value
         else:
             raise InvalidValue(unknown_name(_label(kind), name, tuple(slots)))
+
+
+INTERPOLATION = "_interpolation"
+"""Attribute of a class of grids that says how they are interpolated (see `ops.grids`); no field can
+have such a name."""
+
+
+def interpolation(kind: type) -> str:
+    """How a class of grids is interpolated: by lines if it does not say so."""
+    return getattr(kind, INTERPOLATION, "linear")
+
+
+def _check_interpolation(kind: type, name: str, given: type) -> None:
+    """Raise for a grid of another kind than the record has: the numbers alone do not tell."""
+    declared = dict(zip(kind._fields, _inner(kind) or (), strict=False)).get(name)
+    if declared is not None and interpolation(declared) != interpolation(given):
+        raise InvalidValue(
+            f"{_label(kind)}.{name} is {interpolation(declared)}, a {declared.__name__}; got a "
+            f"{given.__name__}, which is {interpolation(given)}"
+        )
 
 
 def unknown_name(what: str, name: str, allowed: Sequence[str], noun: str = "field") -> str:
@@ -283,7 +308,7 @@ def _number(kind: type, name: str, value: Any) -> float:
     try:
         if isinstance(value, (str, bytes)):  # `float` would read it
             raise TypeError("text")
-        return float(value)
+        return kept_number(value)
     except (TypeError, ValueError, OverflowError) as error:
         raise InvalidValue(
             f"{_label(kind)}.{name} must be a number, got {value!r} ({type(value).__name__})"

@@ -156,6 +156,10 @@ class Builder:
         """Unbiased exponent field of a, as a number."""
         return self.emit("exponent", a)
 
+    def read(self, number: int, index: int) -> int:
+        """An element of a shared array."""
+        return self.emit("read", number, index)
+
     def magic(self) -> int:
         """The constant that rounds to an integer when added."""
         return self.const(MAGIC[self.precision])

@@ -8,6 +8,14 @@ with T `double` or `float` by the precision of the Program. `in[p][f]` is field 
 and `out[q][g]` field g of output port q, in the order of the Program. All inputs are read before
 the first output is written, so ports may share memory.
 
+A Program that reads shared arrays has a second function, to be called before the first:
+
+    void NAME_set_arrays(const void* const* arrays, int64_t count)
+
+`arrays[n]` is the array with the number n of the parameters, from 1 to count - 1: its number of
+elements as an int64_t, followed by the elements in T; or null. The table is not copied. A number
+that has no array reads NaN.
+
 Built with `FLAGS` the bits equal those of the other targets: contraction only where the Program
 says `fma`, no reassociation, numbers written in hexadecimal.
 """
@@ -71,6 +79,35 @@ static inline {T} exponent_{T}({T} x) {{
 #endif
 """
 
+# An element of a shared array. Whatever the numbers are, nothing outside is read.
+_READ = """\
+#ifndef SKIDPAD_{T}_READ
+#define SKIDPAD_{T}_READ
+static inline {T} read_{T}(const void* const* arrays, int64_t count, {T} number, {T} index) {{
+    if (!(number >= 1 && number < ({T})count) || number != floor{S}(number) || index != index)
+        return NAN;
+    const char* const block = (const char*)arrays[(int64_t)number];
+    if (block == 0) return NAN;
+    int64_t length;
+    memcpy(&length, block, sizeof length);
+    const {T} last = ({T})(length - 1), at = index > 0 ? index : 0;
+    return ((const {T}*)(block + sizeof length))[(int64_t)(at < last ? at : last)];
+}}
+#endif
+"""
+
+_TABLE = """\
+/* The shared arrays by number: each the number of its elements, an int64_t, and the elements, of
+   type {T}; null where there is none. {name} reads NaN for a number that has none. */
+static const void* const* {name}_arrays;
+static int64_t {name}_arrays_count;
+void {name}_set_arrays(const void* const* arrays, int64_t count);
+void {name}_set_arrays(const void* const* arrays, int64_t count) {{
+    {name}_arrays = arrays;
+    {name}_arrays_count = count;
+}}
+"""
+
 _INFIX = INFIX | {"and": "&", "or": "|", "xor": "^"}
 _LIBRARY = {"fma": "fma", "abs": "fabs", "sqrt": "sqrt", "rint": "rint", "floor": "floor"} | {
     "copysign": "copysign"
@@ -90,6 +127,7 @@ def emit(program: Program, name: str) -> str:
         raise InvalidValue(f"{name!r} is not a name for a C function")
     kind, magic = TYPES[program.precision], MAGIC[program.precision]
     program = with_held_parts(program)
+    reads = program.reads_arrays
     return "\n".join(
         [
             "#include <math.h>",
@@ -97,6 +135,7 @@ def emit(program: Program, name: str) -> str:
             "#include <string.h>",
             "",
             helpers(kind, magic),
+            *([array_helper(kind), _TABLE.format(T=kind.name, name=name)] if reads else []),
             *(
                 line
                 for k, function in enumerate(program.functions)
@@ -121,6 +160,11 @@ def helpers(kind: Type, magic: float) -> str:
         field=2 * kind.bias + 1,
         magic=literal(magic, kind),
     )
+
+
+def array_helper(kind: Type) -> str:
+    """The function that reads an element of a shared array, as C source."""
+    return _READ.format(T=kind.name, S=kind.suffix)
 
 
 def function_lines(
@@ -179,7 +223,10 @@ def _body(program: Program, kind: Type, stem: str, functions: tuple[Program, ...
         if i.op == "item":
             text[k] = f"{text[i.args[0]]}[{i.imm}]"
             continue
-        value = expression(i, [text[a] for a in i.args], kind)
+        args = [text[a] for a in i.args]
+        if i.op == "read":
+            args = [f"{stem}_arrays", f"{stem}_arrays_count", *args]
+        value = expression(i, args, kind)
         text[k] = f"v{k}"
         lines.append(f"    const {'int' if i.op in BOOLEAN else kind.name} v{k} = {value};")
     for port, result in enumerate(program.results):
@@ -211,8 +258,8 @@ def expression(i: Instruction, args: list[str], kind: Type) -> str:
         return f"{args[0]} {_INFIX[i.op]} {args[1]}"
     if i.op in _LIBRARY:
         return f"{_LIBRARY[i.op]}{kind.suffix}({', '.join(args)})"
-    if i.op in ("pow2", "mantissa", "exponent"):
-        return f"{i.op}_{kind.name}({args[0]})"
+    if i.op in ("pow2", "mantissa", "exponent", "read"):
+        return f"{i.op}_{kind.name}({', '.join(args)})"
     special = _SPECIAL.get(i.op)
     if special is None:
         raise UnknownOperation(f"the C emitter does not know the operation {i.op!r}")

@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 
 from ..errors import TraceError
 from ..integrate.as_written import as_written
+from ..shared_arrays import ArrayNumber
 from .explained import explained, scalar
 
 Shape = Any
@@ -44,6 +45,8 @@ class Calls:
         if not any(isinstance(leaf, ca.SX) for leaf in leaves):
             return kernel(*arguments)
         name = _name(kernel)
+        if any(isinstance(leaf, ArrayNumber) for leaf in leaves):
+            raise constant_array(name)
         what = f"an argument of {name}, which is called,"
         column = ca.vertcat(*(scalar(what, "is", leaf) for leaf in leaves))
         shape, around = _shape(arguments), _surroundings(kernel)
@@ -54,6 +57,15 @@ class Calls:
         with as_written(ca.SX()):
             (values,) = function.call([column])
         return _rebuilt(result, iter(ca.vertsplit(values) if values.numel() else ()))
+
+
+def constant_array(name: str) -> TraceError:
+    """The error for a shared array that is no argument of what is traced."""
+    return TraceError(
+        f"{name} reads a shared array by a number that is a constant. Numbers of arrays belong to "
+        "one process, and a constant would keep none alive: make the grid or the number a field "
+        "of the parameters"
+    )
 
 
 def _traced(name: str, kernel: Callable[..., Any], shape: Shape, count: int) -> tuple[Any, Shape]:

@@ -214,4 +214,4 @@ def _kernel(name: str, program: Program, precision: str, parameters: str) -> str
     # a processor it may use all 255. A rollout is faster without.
     bounds = f"{THREADS[name]}, 1" if name == "adjoint" else str(THREADS[name])
     head = _HEAD.format(bounds=bounds, name=name, parameters=parameters)
-    return prelude(precision, program.functions) + head
+    return prelude(precision, program) + head

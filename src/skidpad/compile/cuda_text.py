@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from .builder import MAGIC
-from .c import BOOLEAN, TYPES, Type, call_statement, expression, helpers, literal
+from .c import BOOLEAN, TYPES, Type, array_helper, call_statement, expression, helpers, literal
 from .program import Instruction, Program
 
 NATIVE = frozenset({"sin", "cos", "tanh", "exp", "log", "min", "max"})
@@ -45,6 +45,10 @@ static __device__ inline float max_nan(float a, float b) { return a >= b || a !=
 #endif
 """
 
+
+ARRAYS = "shared_arrays"
+"""The two words by which a module knows the shared arrays: the address of the table of their
+addresses and its length; see `c.emit`."""
 
 FUNCTION = "function"
 """How the functions of a Program are called: function_0, function_1, ..."""
@@ -104,14 +108,20 @@ def _value(i: Instruction, args: list[str], kind: Type) -> str:
         return f"{i.op}_nan({args[0]}, {args[1]})"
     if i.op in NATIVE:
         return f"{i.op}{kind.suffix}({args[0]})"
+    if i.op == "read":
+        args = [f"(const void* const*){ARRAYS}[0]", f"(int64_t){ARRAYS}[1]", *args]
     return expression(i, args, kind)
 
 
-def prelude(precision: str, functions: tuple[Program, ...] = ()) -> str:
-    """What stands before the kernels: integer types, extrema, the functions on bits and those of
-    the Program."""
-    on_bits = helpers(TYPES[precision], MAGIC[precision])
-    head = _TYPEDEFS + _EXTREMA + on_bits.replace("static inline", "static __device__ inline")
+def prelude(precision: str, program: Program) -> str:
+    """What stands before the kernels: integer types, extrema, the functions on bits, what reads
+    shared arrays, and the functions of the Program."""
+    kind, functions = TYPES[precision], program.functions
+    on_bits = helpers(kind, MAGIC[precision])
+    table = f'extern "C" {{ __device__ unsigned long long {ARRAYS}[2]; }}\n'
+    arrays = table + array_helper(kind) if program.reads_arrays else ""
+    head = _TYPEDEFS + _EXTREMA
+    head += (on_bits + arrays).replace("static inline", "static __device__ inline")
     return head + "".join(_function(k, precision, functions) for k in range(len(functions)))
 
 

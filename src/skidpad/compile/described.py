@@ -15,6 +15,7 @@ from weakref import WeakValueDictionary
 
 from .. import record
 from ..errors import InvalidValue
+from ..shared_arrays import ArrayNumber
 from ..units import Allowed, Unit
 
 Place = tuple[str, str]
@@ -108,7 +109,9 @@ def described(kind: type) -> list[list[Any]]:
         if bounds:
             bounds = [b if isinstance(b, bool) or math.isfinite(b) else str(b) for b in bounds]
         unit = leaf.unit
-        rows.append([leaf.name, unit.symbol, [*unit.dimension], leaf.default, bounds, leaf.doc])
+        # The number of an array means nothing in another process.
+        default = None if isinstance(leaf.default, ArrayNumber) else leaf.default
+        rows.append([leaf.name, unit.symbol, [*unit.dimension], default, bounds, leaf.doc])
     return rows
 
 

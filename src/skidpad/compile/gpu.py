@@ -14,7 +14,8 @@ from ..extras import require
 from ..progress import Progress
 from . import cuda
 from .cpu import Backward, Late, RolloutArrays, Swept, swept_arrays
-from .cuda_text import NATIVE
+from .cuda_text import ARRAYS, NATIVE
+from .gpu_arrays import LOCK, ModuleArrays
 from .launches import AdjointLaunch, Pieces, RolloutLaunch
 from .lower import lower
 from .program import Program
@@ -179,7 +180,12 @@ class Kernel:
 
     def __init__(self, source: str, name: str, flags: tuple[str, ...] = cuda.EXACT_FLAGS) -> None:
         self._xp, self._threads = cupy(), cuda.THREADS[name]
-        self._kernel = self._xp.RawModule(code=source, options=flags).get_function(name)
+        module = self._xp.RawModule(code=source, options=flags)
+        self._kernel = module.get_function(name)
+        self._arrays = None
+        if ARRAYS in source:
+            precision = "float64" if "read_double" in source else "float32"
+            self._arrays = ModuleArrays(self._xp, module, precision)
 
     def __call__(self, count: int, arrays: Sequence[Any], tail: Sequence[Any]) -> None:
         """See `launches.Launch`."""
@@ -189,7 +195,13 @@ class Kernel:
             base, *strides = strided(array)
             arguments += [base, *map(xp.int64, strides)]
         arguments += [xp.int64(value) if isinstance(value, int) else value for value in tail]
-        self._kernel((-(-count // self._threads),), (self._threads,), tuple(arguments))
+        blocks = (-(-count // self._threads),)
+        if self._arrays is None:
+            self._kernel(blocks, (self._threads,), tuple(arguments))
+            return
+        with LOCK:
+            self._arrays.update()
+            self._kernel(blocks, (self._threads,), tuple(arguments))
 
     @property
     def resources(self) -> dict[str, int]:

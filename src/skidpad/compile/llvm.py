@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 from llvmlite import ir
 
 from ..errors import UnknownOperation
+from . import array_reads
 from .builder import MAGIC
 from .functions import skipped_by
 from .lines import I1, I32, POINTER, Target
@@ -127,11 +128,14 @@ class Body:
         """Where values are to be stored as soon as they are known, by instruction."""
         self.memory: dict[int, _InMemory] = {}
         """Where values lie that were found in memory, by instruction."""
+        self.arrays: dict[int, array_reads.Found] = {}
+        """Shared arrays that were found, by the instruction of their number."""
 
     def copy(self) -> Body:
         """A body with what is emitted so far, to go on from inside a loop."""
         other = Body(self.target, self.program, self.functions)
         other.values, other.memory = dict(self.values), dict(self.memory)
+        other.arrays = dict(self.arrays)
         return other
 
     def emit(self, builder: ir.IRBuilder, inputs: Mapping[int, Sequence[Any]]) -> None:
@@ -150,14 +154,14 @@ class Body:
             elif i.op == "item":
                 if i.args[0] in self.values:
                     self._set(k, _InMemory(self.values[i.args[0]], i.imm))
-            elif all(a in self.values for a in i.args):
-                if i.op == "call":
-                    self.values[k] = self._called(builder, i)
-                else:
-                    args = [self._loaded(builder, a) for a in i.args]
-                    self.values[k] = emit_operation(self.target, builder, i, args)
-                for place in self.kept_at.pop(k, ()):
-                    self.target.store(builder, self.values[k], place.address(self.target, builder))
+            else:
+                if i.op == "read":
+                    self._find(builder, i.args[0])
+                if all(a in self.values for a in i.args):
+                    self.values[k] = self._value(builder, i)
+                    for place in self.kept_at.pop(k, ()):
+                        address = place.address(self.target, builder)
+                        self.target.store(builder, self.values[k], address)
         for r in (r for result in self.program.results for r in result if r in self.values):
             self._loaded(builder, r)
 
@@ -165,6 +169,21 @@ class Body:
         self.values[k] = value
         if isinstance(value, _InMemory):
             self.memory[k] = value
+
+    def _find(self, builder: ir.IRBuilder, number: int) -> None:
+        """Find a shared array as soon as its number is known: a held one once per rollout."""
+        if number in self.values and number not in self.arrays:
+            value = self._loaded(builder, number)
+            self.arrays[number] = array_reads.found(self.target, builder, value)
+
+    def _value(self, builder: ir.IRBuilder, i: Instruction) -> Any:
+        """The value of an operation whose arguments are known."""
+        if i.op == "call":
+            return self._called(builder, i)
+        args = [self._loaded(builder, a) for a in i.args]
+        if i.op == "read":
+            return array_reads.element(self.target, builder, self.arrays[i.args[0]], args[1])
+        return emit_operation(self.target, builder, i, args)
 
     def _called(self, builder: ir.IRBuilder, i: Instruction) -> Any:
         count = len(self.functions[i.imm[0]].inputs[0].fields)

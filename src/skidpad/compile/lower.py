@@ -243,6 +243,7 @@ _DIRECT: dict[str, Callable[..., int]] = {
     "le": Builder.le,
     "eq": Builder.eq,
     "ne": Builder.ne,
+    "read": Builder.read,
     "sign": _sign,
     "ceil": _ceil,
 }

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import threading
+from collections.abc import Callable
 from contextlib import nullcontext
 from functools import cache
 from typing import Any
@@ -12,6 +13,10 @@ import llvmlite
 import llvmlite.binding as llvm
 
 from ..forks import MACHINE_CODE, MEMORY, guard
+from ..shared_arrays import alive, table_address
+from .array_reads import SETTER
+
+PRECISIONS = ("float64", "float32")
 
 _LOCK = threading.RLock()
 """LLVM's context is shared by the process; one thread builds or loads at a time."""
@@ -86,6 +91,14 @@ class Library:
             self._engine = llvm.create_mcjit_compiler(llvm.parse_assembly(""), machine)
             self._engine.add_object_file(llvm.ObjectFileRef.from_data(code))
             self._engine.finalize_object()
+            self._reads = any([self._set_arrays(precision) for precision in PRECISIONS])
+
+    def _set_arrays(self, precision: str) -> bool:
+        """Tell functions that read shared arrays where these are; False if there are none."""
+        address = self._engine.get_function_address(SETTER + precision)
+        if address:
+            ctypes.CFUNCTYPE(None, ctypes.c_uint64)(address)(table_address(precision))
+        return bool(address)
 
     def address(self, name: str) -> int:
         """Address of a function."""
@@ -98,4 +111,16 @@ class Library:
         """A function to call from Python; it runs without the interpreter lock."""
         function = ctypes.CFUNCTYPE(result, *arguments)(self.address(name))
         function.keep = self  # type: ignore[attr-defined]
-        return function
+        return _holding_arrays(function) if self._reads else function
+
+
+def _holding_arrays(function: Callable[..., Any]) -> Callable[..., Any]:
+    """A function during whose calls no shared array is freed."""
+
+    def call(*arguments: Any) -> Any:
+        held = alive()
+        result = function(*arguments)
+        del held
+        return result
+
+    return call

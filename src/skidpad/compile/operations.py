@@ -10,7 +10,7 @@ _ONE = (
     "pow",
 )
 _TWO = (
-    *("add", "sub", "mul", "div", "atan2", "hypot", "copysign", "min", "max"),
+    *("add", "sub", "mul", "div", "atan2", "hypot", "copysign", "min", "max", "read"),
     *("lt", "le", "eq", "ne", "and", "or"),
 )
 TRACED_OPS = {
@@ -40,6 +40,7 @@ FLOAT_OPS = {
     "pow2": 1,
     "mantissa": 1,
     "exponent": 1,
+    "read": 2,
 }
 """Lowered operations that give a number, with their operand counts.
 
@@ -47,7 +48,9 @@ FLOAT_OPS = {
 the magnitude of a; `select(q, a, b)` is a where the boolean q holds. Three work on the bits of a
 number: `pow2(n)` is 2**n for integral n with a normal result (any other n gives some number, never
 a trap); `mantissa(x)` is x with its sign cleared and its exponent set to 0, in [1, 2) for normal x;
-`exponent(x)` is the unbiased exponent field of x as a number.
+`exponent(x)` is the unbiased exponent field of x as a number. `read(n, i)` is element i of the
+shared array n: the nearest one where there is no such element, NaN where there is no such array
+(see `shared_arrays`).
 """
 
 BOOL_OPS = {

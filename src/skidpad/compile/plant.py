@@ -6,6 +6,7 @@ and runs it, on the CPU or on a GPU.
 
 from __future__ import annotations
 
+import base64
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -13,12 +14,15 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import numpy as np
+
 from .. import record
 from ..brief import brief_repr
 from ..errors import InvalidValue
 from ..files import json_of, reading, replacing
 from ..integrate.base import Integrator
 from ..model import Vehicle
+from ..shared_arrays import ArrayNumber, shared_array
 from ..units import m_s, s
 from . import pipeline
 from .checked_plant import check_plant
@@ -26,7 +30,8 @@ from .described import KnownRecord, described, known_record, record_type
 from .program import Program
 
 FORMAT = "skidpad-plant"
-FORMAT_VERSION = 1
+FORMAT_VERSION = 2
+"""Version 1 had no shared arrays; a plant without them is still written as version 1."""
 KINDS = ("State", "Input", "Disturbance", "Params", "Outputs")
 
 
@@ -127,9 +132,10 @@ class Plant:
             temporary.write_text(text, "utf-8")
 
     def _document(self, dt: float, cost: SavedCost | None) -> dict[str, Any]:
+        arrays = _arrays_document(self.params)
         document: dict[str, Any] = {
             "format": FORMAT,
-            "version": FORMAT_VERSION,
+            "version": FORMAT_VERSION if arrays else 1,
             "name": self.name,
             "integrator": self.integrator,
             "substeps": self.substeps,
@@ -141,6 +147,8 @@ class Plant:
             "outputs": self.outputs.document(),
             "cost": None if cost is None else _cost_document(cost),
         }
+        if arrays:
+            document["arrays"] = arrays
         if self.dead_times:
             document["dead_times"] = dict(self.dead_times)
             document["dead_time_rule"] = self.dead_time_rule
@@ -165,10 +173,10 @@ class Plant:
         document = json_of(path, "a skidpad plant file")
         if not isinstance(document, dict) or document.get("format") != FORMAT:
             raise InvalidValue(f"{path} is not a skidpad plant file (no format {FORMAT!r})")
-        if document.get("version") != FORMAT_VERSION:
+        if document.get("version") not in (1, FORMAT_VERSION):
             raise InvalidValue(
                 f"{path} has plant format version {document.get('version')!r}; "
-                f"this skidpad reads version {FORMAT_VERSION}"
+                f"this skidpad reads versions 1 and {FORMAT_VERSION}"
             )
         with reading(path, "is a damaged plant file"):
             return _decoded(cls, document, str(path))
@@ -184,6 +192,8 @@ def _decoded(
 ) -> tuple[Plant, float]:
     kinds = kinds or {kind: record_type(kind, document["records"][kind]) for kind in KINDS}
     values = [float.fromhex(text) for text in document["params"]]
+    for place, text in document.get("arrays", {}).items():
+        values[record.names(kinds["Params"]).index(place)] = _array(text)
     plant = cls(
         name=document["name"],
         integrator=document["integrator"],
@@ -201,6 +211,20 @@ def _decoded(
     )
     check_plant(plant)
     return plant, float.fromhex(document["dt"])
+
+
+def _arrays_document(params: Any) -> dict[str, str]:
+    """The shared arrays among parameters, by name: their numbers mean nothing elsewhere."""
+    leaves = zip(record.names(type(params)), record.flatten(params), strict=True)
+    return {
+        name: base64.b64encode(value.values.astype("<f8").tobytes()).decode("ascii")
+        for name, value in leaves
+        if isinstance(value, ArrayNumber)
+    }
+
+
+def _array(text: str) -> ArrayNumber:
+    return shared_array(np.frombuffer(base64.b64decode(text, validate=True), "<f8"))
 
 
 def _stable_step(entry: Any) -> StableStep:

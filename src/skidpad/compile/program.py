@@ -28,8 +28,9 @@ from .operations import CALL_OPS, Instruction, Port
 __all__ = ["Instruction", "Port", "Program"]
 
 FORMAT = "skidpad-program"
-FORMAT_VERSION = 2
-"""Version 1 had no functions; a Program without them is still written as version 1."""
+FORMAT_VERSION = 3
+"""Version 1 had no functions and version 2 did not read arrays; a Program is written as the first
+version that has what it needs."""
 
 NOT_RUN = frozenset({"const", "input", *CALL_OPS})
 """Instructions that are no operations of their own."""
@@ -77,6 +78,11 @@ class Program:
             times.append(calls + sum(i.op not in NOT_RUN for i in program.code))
         return times[-1]
 
+    @property
+    def reads_arrays(self) -> bool:
+        """Whether it reads shared arrays, itself or in a function."""
+        return any(i.op == "read" for part in (self, *self.functions) for i in part.code)
+
     @cached_property
     def held(self) -> tuple[bool, ...]:
         """For each instruction, whether it depends on nothing but constants and held ports."""
@@ -117,7 +123,7 @@ class Program:
 def _document(program: Program) -> dict[str, Any]:
     described: dict[str, Any] = {
         "format": FORMAT,
-        "version": FORMAT_VERSION if program.functions else 1,
+        "version": FORMAT_VERSION if program.reads_arrays else 2 if program.functions else 1,
         "name": program.name,
         "precision": program.precision,
         "inputs": program.inputs,
@@ -141,10 +147,10 @@ def _imm_text(i: Instruction) -> Any:
 def _decode(document: Any, where: str) -> Program:
     if not isinstance(document, dict) or document.get("format") != FORMAT:
         raise InvalidValue(f"{where} is not a skidpad program file (no format {FORMAT!r})")
-    if document.get("version") not in (1, FORMAT_VERSION):
+    if document.get("version") not in range(1, FORMAT_VERSION + 1):
         raise InvalidValue(
             f"{where} has program format version {document.get('version')!r}; "
-            f"this skidpad reads versions 1 and {FORMAT_VERSION}"
+            f"this skidpad reads versions 1 to {FORMAT_VERSION}"
         )
     with reading(where, "is a damaged program file"):
         functions = tuple(_program(entry) for entry in document.get("functions", ()))

@@ -5,7 +5,7 @@ CasADi's scalar graph (SX) is the tracer; this file turns its instruction list i
 the traps on the way: constants that are NaN (a `math.sin` or `float` applied to a symbol), a Python
 `if` on a symbol, and `if_else`, which CasADi splits into two halves and a sum (that sum loses -0).
 A kernel that is called (see `calls`), as any CasADi function that is not to be inlined, becomes a
-function of the Program.
+function of the Program; only the one that reads shared arrays is an operation.
 """
 
 from __future__ import annotations
@@ -19,7 +19,8 @@ from typing import Any
 from ..calls import taken_by
 from ..errors import TraceError, UnknownOperation
 from ..integrate.as_written import as_written, making_expressions
-from .calls import Calls
+from ..ops.reading import casadi_reader
+from .calls import Calls, constant_array
 from .dead_code import without_dead_code
 from .explained import explained, scalar
 from .functions import with_loops
@@ -187,6 +188,17 @@ class _Reader:
                 return self.emit("select", q, no, yes)
         return self.emit("add", a, b)
 
+    def read(self, number: int, index: int) -> int:
+        """An element of a shared array, whose number must not be written into the Program."""
+        among, numbers = [number], list[int]()
+        while among:
+            k = among.pop()
+            among += self.code[k].args[1:] if self.code[k].op == "select" else ()
+            numbers.append(k)
+        if any(self.code[k].op == "const" for k in numbers):
+            raise constant_array(self.name)
+        return self.emit("read", number, index)
+
     def _half(self, k: int) -> tuple[int, int] | None:
         """(condition, value) if instruction k is `if_else_zero`."""
         i = self.code[k]
@@ -246,8 +258,12 @@ def _read(
         elif op == "OP_INPUT":
             registers[target[0]] = reader.emit("input", imm=(source[0], source[1]))
         elif op == "OP_CALL":
+            arguments = [registers[r] for r in source]
+            if calls[k].__hash__() == casadi_reader().__hash__():
+                registers[target[0]] = reader.read(*arguments)
+                continue
             number = functions.number(calls[k])
-            call = reader.emit("call", *(registers[r] for r in source), imm=(number, 1))
+            call = reader.emit("call", *arguments, imm=(number, 1))
             for j, register in enumerate(target):
                 if register >= 0:
                     registers[register] = reader.emit("item", call, imm=j)

@@ -178,6 +178,13 @@ def _where(condition: Any, a: Any, b: Any) -> Quantity:
     return Quantity(_value(a) if _value(condition) else _value(b), dimension)
 
 
+def _read(number: Any, index: Any) -> Quantity:
+    """An element of a shared array: the number of an array has the unit of its elements."""
+    if not same(_dimension(index), NUMBER):
+        raise DimensionError(f"read takes a pure number as index, got {symbol(index.dimension)}")
+    return Quantity(ops.read(_value(number), _value(index)), _dimension(number))
+
+
 _PURE = ("sin", "cos", "tan", "asin", "acos", "atan", "sinh", "cosh", "tanh", "exp", "log", "floor")
 
 Quantity.__skidpad_ops__ = SimpleNamespace(
@@ -191,6 +198,7 @@ Quantity.__skidpad_ops__ = SimpleNamespace(
     abs=abs,
     sign=lambda x: Quantity(ops.sign(_value(x))),
     where=_where,
+    read=_read,
     logical_and=lambda a, b: bool(_value(a)) and bool(_value(b)),
     logical_or=lambda a, b: bool(_value(a)) or bool(_value(b)),
     logical_not=lambda a: not _value(a),

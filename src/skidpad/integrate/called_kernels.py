@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 
 import casadi as ca
 
+from ..ops.reading import casadi_reader
 from .as_written import as_written
 from .symbolic import SX, column, symbols_besides
 
@@ -41,6 +42,11 @@ class Kernel:
 
     def __hash__(self) -> int:
         return self.function.__hash__()
+
+    @property
+    def reads(self) -> bool:
+        """Whether it reads a shared array: its value depends on its arguments, its slopes are 0."""
+        return hash(self) == casadi_reader().__hash__()
 
     def call(self, args: Sequence[SX]) -> list[SX]:
         """Its results for these arguments."""
@@ -121,6 +127,8 @@ def _dependencies(graph: Any) -> Dependencies:
             results[target[1]] = values[source[0]]
         elif op == ca.OP_INPUT:
             values[target[0]] = {source[1]} if source[0] == 0 else set()
+        elif op == ca.OP_CALL and kernels[k].reads:
+            values[target[0]] = set[int]().union(*(values[s] for s in source))
         elif op == ca.OP_CALL:
             for register, needed in zip(target, needed_arguments(kernels[k]), strict=True):
                 values[register] = set[int]().union(*(values[source[a]] for a in needed))

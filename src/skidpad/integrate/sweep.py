@@ -106,6 +106,8 @@ class Tape:
 
     def _called(self, kernel: Kernel, args: list[SX], active: list[int | None]) -> list[int | None]:
         """Numbers for the results of a call; None for those that no active argument changes."""
+        if kernel.reads:
+            return [None]
         of_inputs = {k for k, number in enumerate(active) if number is not None}
         moved = [bool(needed & of_inputs) for needed in needed_arguments(kernel)]
         targets = [self._new() if is_moved else None for is_moved in moved]

@@ -135,6 +135,10 @@ class Simulator(Generic[X, U, P, Y, W]):
         moment = state.pop("_moment")
         vars(self).update(state)
         self._get_ready()
+        if isinstance(self._stepper, CompiledStepper):
+            inner, *waiting = moment if isinstance(moment, tuple) else (moment,)
+            inner = self._stepper.with_own_arrays(inner)
+            moment = (inner, *waiting) if waiting else inner
         self.restore(moment)
 
     def __repr__(self) -> str:

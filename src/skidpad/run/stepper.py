@@ -20,6 +20,7 @@ from ..compile import pipeline
 from ..compile.host import TICK_BAD_INPUT, TICK_DIVERGED, TICK_OK
 from ..compile.plant import Plant
 from ..errors import InvalidValue, SkidpadError
+from ..shared_arrays import ArrayNumber
 from .failures import diverged, foreign_snapshot, not_converged, not_numbers
 from .settings import Settings
 
@@ -194,6 +195,14 @@ class CompiledStepper:
         # What a step that failed left behind is no part of the moment.
         block[self._input_at : self._disturbance_at] = block[self._acted_at :][: self._inputs.size]
         self._residual.pack_into(block, self._residual_at, 0.0)
+        return bytes(block)
+
+    def with_own_arrays(self, snapshot: bytes) -> bytes:
+        """A snapshot of another process with the numbers that its shared arrays have here."""
+        block, width = bytearray(snapshot), self._residual.size
+        for k, value in enumerate(record.flatten(self.plant.params)):
+            if isinstance(value, ArrayNumber):
+                self._residual.pack_into(block, self._params_at + k * width, value)
         return bytes(block)
 
     def restore(self, snapshot: Any) -> None:

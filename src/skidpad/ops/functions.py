@@ -1,31 +1,21 @@
-"""One elementary vocabulary for floats, NumPy arrays, CasADi symbols and JAX arrays.
-
-Model functions are written with these and the arithmetic operators; the argument decides which
-library computes. `where` takes the place of `if`. Rules that hold for every backend and for
-compiled code:
-
-* `minimum`, `maximum` and `clip` propagate NaN (CasADi's own evaluation alone does not).
-* `sign(0)` is 0.
-* `pow` takes a constant exponent.
-* A function outside its domain gives NaN and raises nothing.
-
-Another scalar type joins by having an attribute `__skidpad_ops__`: an object with these functions.
-"""
+"""The elementary functions of `skidpad.ops`, and tables of a few knots."""
 
 from __future__ import annotations
 
 import math
 import sys
 from collections.abc import Callable, Sequence
-from functools import cache
+from functools import cache, partial
 from itertools import pairwise
 from types import SimpleNamespace
 from typing import Any, TypeVar
 
 import numpy as np
 
-from .calls import called
-from .errors import InvalidValue
+from ..calls import called
+from ..errors import InvalidValue
+from ..shared_arrays import ArrayNumber
+from . import reading
 
 __all__ = [
     "abs",
@@ -55,6 +45,7 @@ __all__ = [
     "minimum",
     "not_equal",
     "pow",
+    "read",
     "sign",
     "sin",
     "sinh",
@@ -69,7 +60,7 @@ __all__ = [
 
 T = TypeVar("T")
 
-_PLAIN: dict[type, bool] = {float: True, int: True, bool: True}
+_PLAIN: dict[type, bool] = {float: True, int: True, bool: True, ArrayNumber: True}
 
 
 def _or_nan(function: Callable[..., float], fallback: Callable[..., Any]) -> Callable[..., float]:
@@ -131,6 +122,7 @@ def _float_backend() -> SimpleNamespace:
     backend.logical_and = lambda a, b: bool(a) and bool(b)
     backend.logical_or = lambda a, b: bool(a) or bool(b)
     backend.logical_not = lambda a: not a
+    backend.read = reading.of_floats
     return backend
 
 
@@ -139,7 +131,9 @@ def _array_backend(library: Any) -> SimpleNamespace:
     names = ("abs", "sign", "minimum", "maximum", "floor", "where")
     logical = ("logical_and", "logical_or", "logical_not")
     pairs = [*_ELEMENTARY, ("pow", "power"), *((name, name) for name in (*names, *logical))]
-    return SimpleNamespace(**{ours: getattr(library, theirs) for ours, theirs in pairs})
+    backend = SimpleNamespace(**{ours: getattr(library, theirs) for ours, theirs in pairs})
+    backend.read = reading.of_arrays if library is np else partial(reading.of_jax, library)
+    return backend
 
 
 @cache
@@ -157,6 +151,7 @@ def _casadi_backend() -> SimpleNamespace:
     backend.logical_and = casadi.logic_and
     backend.logical_or = casadi.logic_or
     backend.logical_not = casadi.logic_not
+    backend.read = reading.of_symbols
     return backend
 
 
@@ -369,6 +364,15 @@ def logical_or(a: Any, b: Any) -> Any:
 def logical_not(a: Any) -> Any:
     """Whether the condition does not hold."""
     return _backend(a).logical_not(a)
+
+
+def read(number: Any, index: Any) -> Any:
+    """The element at a whole index of a shared array (see `shared_array`), by its number.
+
+    An index before the first element or behind the last one reads that one. A number that no array
+    has, or has any more, and a NaN read NaN. Derivatives are zero.
+    """
+    return _backend(number, index).read(number, index)
 
 
 def smooth_abs(x: T, width: Any) -> T:
