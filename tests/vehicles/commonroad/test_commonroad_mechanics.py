@@ -100,13 +100,6 @@ def disturbed(car, random: np.random.Generator):
     return x._replace(**moves)
 
 
-def lateral_forces(y, x):
-    """Force of each axle across the car."""
-    c, s = np.cos(x.steer), np.sin(x.steer)
-    front = c * (y.F_y_fl + y.F_y_fr) + s * (y.F_x_fl + y.F_x_fr)
-    return front, y.F_y_rl + y.F_y_rr
-
-
 @pytest.mark.parametrize("number", SETS)
 def test_roll_about_the_ground_balances(number: int) -> None:
     """Angular momentum of body and axles about the forward axis on the ground changes by the
@@ -119,15 +112,15 @@ def test_roll_about_the_ground_balances(number: int) -> None:
         rate, y = car.derivative(x, car.Input()), car.outputs(x, car.Input())
         axles = (
             (p.front, x.lean_f, rate.lean_rate_f, x.drop_f, rate.drop_rate_f, rate.v_y_f,
-             x.shift_f, (y.F_z_fr, y.F_z_fl), (y.F_y_fr, y.F_y_fl), lateral_forces(y, x)[0]),
+             x.shift_f, (y.F_z_fr, y.F_z_fl), (y.F_y_fr, y.F_y_fl)),
             (p.rear, x.lean_r, rate.lean_rate_r, x.drop_r, rate.drop_rate_r, rate.v_y_r,
-             x.shift_r, (y.F_z_rr, y.F_z_rl), (y.F_y_rr, y.F_y_rl), lateral_forces(y, x)[1]),
+             x.shift_r, (y.F_z_rr, y.F_z_rl), (y.F_y_rr, y.F_y_rl)),
         )  # fmt: skip
         turn = x.omega * x.v_x
         # About the point on the ground below the body; moments that raise the left side count.
         wanted = -p.I_x_s * rate.lean_rate - p.m_s * (p.h_s - x.drop) * (rate.v_y + turn)
         moment, scale = 0.0, p.m_s * p.g * p.h_s
-        for own, lean, lean_acc, drop, drop_acc, v_y_rate, shift, loads, across, F_y in axles:
+        for own, lean, lean_acc, drop, drop_acc, v_y_rate, shift, loads, across in axles:
             height = p.R_w - drop
             wanted += -own.I * lean_acc - own.m * (-shift * drop_acc + height * (v_y_rate + turn))
             moment += own.m * p.g * shift
