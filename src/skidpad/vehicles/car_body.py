@@ -11,9 +11,9 @@ from ..components.car_bodies import sliding_car
 from ..components.resistance import resistance
 from ..ops import clip, where
 from ..units import Nm, m, m_s, m_s2, one
+from .car_params import WHEEL_RADIUS
 from .car_state import Input, State
 
-WHEEL_RADIUS: m = 0.203
 WHEEL_WIDTH: m = 0.19
 """Of a 16 x 7.5 inch tyre, usual in Formula Student."""
 HEIGHT: m = 1.15
