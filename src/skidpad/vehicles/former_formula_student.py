@@ -48,7 +48,7 @@ def former_motion(x: State, w: External, p: Params) -> Motion:
     drag = resistance(x.v_x, p.C_r0, p.C_r1, p.C_r2, p.v_0)
     applied = Force(drag + pushed.x, pushed.y)
     law = under_force(rigid, pushed, p.m)
-    balance = truncated(asked, applied, law, p.m, p.use_max, p.F_floor)
+    balance = truncated(asked, applied, law, p.m, p.F_floor)
     moment = yaw_moment(balance.front, balance.rear, p.l_f, p.l_r, p.track) + w.M_z
     fl, fr = (
         f.y * load
@@ -66,17 +66,18 @@ def parallel_tyres(x: State, apart: one, w: External, p: Params) -> Tyres:
     alpha = [smooth_slip_angle(velocity, p.v_blend) for velocity in rolling]
     mu = softened_friction(alpha, p.tyre, w.mu_scale)
     demand = [p.C_m0 * tau for tau in (x.tau_fl, x.tau_fr, x.tau_rl, x.tau_rr)]
-    fl, fr, rl, rr = (Tyre(*tyre) for tyre in zip(alpha, mu, demand, strict=True))
+    most = [p.use_max] * 4
+    fl, fr, rl, rr = (Tyre(*tyre) for tyre in zip(alpha, mu, demand, most, strict=True))
     ahead = Heading(c, s)
     return Tyres(fl, fr, rl, rr, ahead, ahead, w.mu_scale * p.tyre.D)
 
 
-def truncated(tyres: Tyres, applied: Force, rigid: LoadLaw, m: kg, most: one, floor: N) -> Balance:
+def truncated(tyres: Tyres, applied: Force, rigid: LoadLaw, m: kg, floor: N) -> Balance:
     """The loop of loads and friction, left after two guesses."""
     a = first_guess(tyres, applied, rigid, m, floor)
-    a = second_guess(a, tyres, applied, rigid, m, most, floor)
+    a = second_guess(a, tyres, applied, rigid, m, floor)
     load = road_load(a, rigid)
-    wheels = limited(tyres, shares(tyres, load, most, floor))
+    wheels = limited(tyres, shares(tyres, load, floor))
     front, rear = by_axle(tyres, wheels)
     a = accelerations(applied, front, rear, road_law(a, load, rigid), m)
     a = accelerations(applied, front, rear, road_law(a, road_load(a, rigid), rigid), m)
@@ -86,11 +87,11 @@ def truncated(tyres: Tyres, applied: Force, rigid: LoadLaw, m: kg, most: one, fl
 
 
 def second_guess(
-    a: Acceleration, tyres: Tyres, applied: Force, rigid: LoadLaw, m: kg, most: one, floor: N
+    a: Acceleration, tyres: Tyres, applied: Force, rigid: LoadLaw, m: kg, floor: N
 ) -> Acceleration:
     """Exact solution with the ellipse of the loads at `a` and all wheels on the road."""
     load = road_load(a, rigid)
-    used = shares(tyres, load, most, floor)
+    used = shares(tyres, load, floor)
     pairs = list(zip(each_tyre(tyres), used, strict=True))
     slide = Wheels(
         *(Friction(tyres.peak * share.sliding, tyre.mu * share.across) for tyre, share in pairs)

@@ -23,6 +23,7 @@ from ..components.load_transfer import wheel_loads
 from ..model import Model
 from ..ops import where
 from .car_body import CAR
+from .car_brakes import braked_use, braking_state
 from .car_factory import CarFactory
 from .car_state import (
     External,
@@ -35,8 +36,8 @@ from .car_state import (
     least,
     wheel_outputs,
 )
-from .formula_student_motion import Motion, Params, motion
 from .former_formula_student import former_motion
+from .formula_student_motion import Motion, Params, motion
 
 __all__ = ["MODEL", "Params", "derivative", "formula_student", "outputs"]
 
@@ -49,6 +50,16 @@ def derivative(x: State, u: Input, w: External, p: Params) -> State:
 def outputs(x: State, u: Input, w: External, p: Params) -> Outputs:
     """Accelerations, loads, slip angles and tyre forces. `wheel_lift` marks a wheel in the air."""
     return _shown(motion(x, w, p))
+
+
+def braked_derivative(x: State, u: Input, w: External, p: Params) -> State:
+    """`derivative` of the car with brakes."""
+    return _rates(x, u, p, motion(braking_state(x, p), w, p, braked_use(x, p)))
+
+
+def braked_outputs(x: State, u: Input, w: External, p: Params) -> Outputs:
+    """`outputs` of the car with brakes."""
+    return _shown(motion(braking_state(x, p), w, p, braked_use(x, p)))
 
 
 def former_derivative(x: State, u: Input, w: External, p: Params) -> State:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Annotated, NamedTuple
 
 from ..components.axle import Force, yaw_moment
@@ -67,29 +68,32 @@ def _towards(ahead: one, left: one) -> Heading:
     return Heading(ahead * by_length, left * by_length)
 
 
-def tyres(x: State, apart: one, w: External, p: Params) -> Tyres:
-    """Slip, lateral friction and demanded force of each tyre."""
+def tyres(x: State, apart: one, w: External, p: Params, most: Sequence[one]) -> Tyres:
+    """Slip, lateral friction and demanded force of each tyre; `most` as in `tyre.use`."""
     left, right = headings(x, apart, p)
     v = contact_velocities(x.v_x, x.v_y, x.omega, p.l_f, p.l_r, apart * p.track)
     rolling = (in_wheel_frame(v.fl, *left), in_wheel_frame(v.fr, *right), v.rl, v.rr)
     alpha = [smooth_slip_angle(velocity, p.v_blend) for velocity in rolling]
     mu = friction_on_road(alpha, p.tyre, w.mu_scale)
     demand = [p.C_m0 * tau for tau in (x.tau_fl, x.tau_fr, x.tau_rl, x.tau_rr)]
-    fl, fr, rl, rr = (Tyre(*tyre) for tyre in zip(alpha, mu, demand, strict=True))
+    fl, fr, rl, rr = (Tyre(*tyre) for tyre in zip(alpha, mu, demand, most, strict=True))
     return Tyres(fl, fr, rl, rr, left, right, w.mu_scale * p.tyre.D)
 
 
-def motion(x: State, w: External, p: Params) -> Motion:
-    """Accelerations, yaw moment, loads and friction at a state."""
+def motion(x: State, w: External, p: Params, most: Sequence[one] | None = None) -> Motion:
+    """Accelerations, yaw moment, loads and friction at a state.
+
+    `most` are the largest shares of their friction along the wheels; p.use_max if not given.
+    """
     apart = spread(x, p)
-    asked = tyres(x, apart, w, p)
+    asked = tyres(x, apart, w, p, most or [p.use_max] * 4)
     total = p.m * p.g + downforce(x.v_x, p.C_down)
     pushed = Force(w.F_x, w.F_y)
     rigid = rigid_load_law(total, p.m, p.l_f, p.l_r, p.track, p.z_cg)
     drag = resistance(x.v_x, p.C_r0, p.C_r1, p.C_r2, p.v_0)
     applied = Force(drag + pushed.x, pushed.y)
     law = under_force(rigid, pushed, p.m)
-    balance = balanced(asked, applied, law, p.m, p.use_max, p.F_floor)
+    balance = balanced(asked, applied, law, p.m, p.F_floor)
     moment = yaw_moment(balance.front, balance.rear, p.l_f, p.l_r, p.track) + w.M_z
     # Lateral forces must act where their slip is taken, else they could do positive work. Drive
     # forces keep the full track: torque differences turn a slow car too.
