@@ -32,7 +32,7 @@ from .tyre import Use, rough_use, use
 
 NEWTON_STEPS = 2
 """Steps of Newton's method. A third would leave 2e-5 instead of 0.7 % at the worst, and take a
-fifth of the time of the car again."""
+quarter of the time of the car again."""
 
 
 class Tyre(NamedTuple):
