@@ -47,6 +47,7 @@ from ..units import (
     s,
 )
 from .actuator import limited
+from .friction_circle import shortened, within_circle
 
 __all__ = [
     "Contact",
@@ -71,12 +72,6 @@ ROLLING_SHARPNESS = 100.0
 """Spins per rad/s over which rolling resistance sets in."""
 STANDSTILL: m_s = 1e-6
 """Speed below which slip is measured against this speed."""
-LEAST_FORCE2 = 1e-18
-"""Square of a force (N) that no wheel needs to be limited to."""
-TINY: one = 1e-12
-"""Share that keeps a quotient finite where no force is wanted."""
-CIRCLE_STEPS = 4
-"""Newton steps for the direction of a sliding wheel's force: some 1e-3 of it at worst."""
 NO_LIMIT: one = 1e9
 """Friction of ground that limits nothing."""
 
@@ -232,11 +227,11 @@ def traction(
     if circle and not isinstance(p, Ellipse):
         resists = hub.inertia if c.loop is None else _resisting(c.loop, hub, dt)
         masses = (resists * by_radius * by_radius, c.mass)
-        F_x, F_y = _within_circle(wanted_x, wanted_y, masses, limit.x)
+        F_x, F_y = within_circle(wanted_x, wanted_y, masses, limit.x)
     else:
         F_x, F_y = limited(wanted_x, limit.x), limited(wanted_y, limit.y)
     if circle and isinstance(p, Ellipse):
-        F_x, F_y = _shortened(F_x, F_y, where(ground.mu < 0.0, NO_LIMIT, ground.mu) * c.F_z)
+        F_x, F_y = shortened(F_x, F_y, where(ground.mu < 0.0, NO_LIMIT, ground.mu) * c.F_z)
     load = hub.radius * F_x
     if c.loop is not None:
         torque = _torque_at_end(c.loop, drag + load, hub, dt) - drag
@@ -297,35 +292,6 @@ def _ellipse(along: one, across: rad, p: Ellipse) -> tuple[one, one]:
         p.C_s * along * sqrt(1.0 - p.C_s_alpha * share_y * share_y),
         p.C_alpha * across * sqrt(1.0 - p.C_alpha_s * share_x * share_x),
     )
-
-
-def _within_circle(x: N, y: N, masses: tuple[kg, kg], most: N) -> tuple[N, N]:
-    """The force no longer than `most` that points against the slip it leaves.
-
-    (x, y) would leave none, and what is missing leaves slip by the masses that slip along and
-    across. So the force is x / (1 + q masses[0]), y / (1 + q masses[1]), and as long as `most`: one
-    equation for q. Newton's method for the reciprocal of the length (Moré and Sorensen 1983) needs
-    few steps.
-    """
-    larger = 1.0 / maximum(*masses)
-    along, across = masses[0] * larger, masses[1] * larger
-    floor2 = LEAST_FORCE2 + 0.0 * most
-    by_most = 1.0 / sqrt(maximum(most * most, floor2))
-    q: Any = 0.0 * most * by_most
-    for _ in range(CIRCLE_STEPS):
-        soft_x, soft_y = 1.0 / (1.0 + q * along), 1.0 / (1.0 + q * across)
-        F_x, F_y = x * soft_x, y * soft_y
-        length2 = maximum(F_x * F_x + F_y * F_y, floor2)
-        falls = maximum(along * F_x * F_x * soft_x + across * F_y * F_y * soft_y, TINY * length2)
-        q = maximum(q + (sqrt(length2) * by_most - 1.0) * length2 / falls, 0.0)
-    return _shortened(x / (1.0 + q * along), y / (1.0 + q * across), most)
-
-
-def _shortened(x: N, y: N, most: N) -> tuple[N, N]:
-    """The force, shortened to `most` if it is longer."""
-    most2 = maximum(most * most, LEAST_FORCE2)
-    shorter = most / sqrt(maximum(x * x + y * y, most2))
-    return shorter * x, shorter * y
 
 
 def swivelling(c: Contact, hub: Hub, ground: Surface, p: Law) -> Traction:

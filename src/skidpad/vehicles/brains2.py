@@ -50,7 +50,8 @@ class Params(TyreCarParams):
     steer_rate_max does depends on the step size, see `hold`.
     """
 
-    C_m0: Annotated[N_Nm, non_negative] = UPSTREAM_C_M0
+    # `extended` redefines a field in place, which a NamedTuple class by itself could not.
+    C_m0: Annotated[N_Nm, non_negative] = UPSTREAM_C_M0  # pyright: ignore[reportIncompatibleVariableOverride]
     """Drive force per wheel torque."""
     v_eps: Annotated[m_s, positive] = 0.001
     """Rolling speed below which slip angles are held finite."""
