@@ -25,13 +25,12 @@ def within_circle(x: N, y: N, masses: tuple[kg, kg], most: N) -> tuple[N, N]:
     """
     larger = 1.0 / maximum(*masses)
     along, across = masses[0] * larger, masses[1] * larger
-    floor2 = LEAST_FORCE2 + 0.0 * most
-    by_most = 1.0 / sqrt(maximum(most * most, floor2))
+    by_most = 1.0 / sqrt(maximum(most * most, LEAST_FORCE2))
     q: Any = 0.0 * most * by_most
     for _ in range(STEPS):
         soft_x, soft_y = 1.0 / (1.0 + q * along), 1.0 / (1.0 + q * across)
         F_x, F_y = x * soft_x, y * soft_y
-        length2 = maximum(F_x * F_x + F_y * F_y, floor2)
+        length2 = maximum(F_x * F_x + F_y * F_y, LEAST_FORCE2)
         falls = maximum(along * F_x * F_x * soft_x + across * F_y * F_y * soft_y, TINY * length2)
         q = maximum(q + (sqrt(length2) * by_most - 1.0) * length2 / falls, 0.0)
     return shortened(x / (1.0 + q * along), y / (1.0 + q * across), most)

@@ -39,8 +39,6 @@ from .car_state import (
 from .former_formula_student import former_motion
 from .formula_student_motion import Motion, Params, motion
 
-__all__ = ["MODEL", "Params", "derivative", "formula_student", "outputs"]
-
 
 def derivative(x: State, u: Input, w: External, p: Params) -> State:
     """Time derivative of the state."""
