@@ -12,6 +12,7 @@ from .ackermann_truck import ackermann_truck
 from .autoware import NAMES as COMMAND_DRIVEN
 from .autoware import autoware
 from .brains2 import brains2
+from .brakes import with_brakes
 from .commonroad import (
     commonroad_dynamic_bicycle,
     commonroad_kinematic_bicycle,
@@ -120,5 +121,6 @@ __all__ = [
     "register",
     "two_track",
     "wheeled",
+    "with_brakes",
     "with_smooth_limits",
 ]
