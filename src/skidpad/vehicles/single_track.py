@@ -48,6 +48,7 @@ from .single_track_records import (
     State,
     params_type,
 )
+from .two_track_sets import set_values
 
 __all__ = [
     "AccelerationCommand",
@@ -132,7 +133,8 @@ def outputs(x: Any, u: Any, w: External, p: Params) -> Outputs:
     columns = zip(axle_tyres(p), (p.slip,) * 2, slips(x, p), now.axles, strict=True)
     angles = (slip_angle(*axle) for axle in columns)
     loads = (axle.F_z for axle in now.axles)
-    return Outputs(*now.a, *loads, *angles, front.F_x, rear.F_x, front.F_y, rear.F_y)
+    forces = (front.F_x, rear.F_x, front.F_y, rear.F_y)
+    return Outputs._make((*now.a, *loads, *angles, *forces))
 
 
 def energy(x: State, p: Params) -> J:
@@ -172,8 +174,14 @@ class SingleTrackFactory(VehicleFactory):
 
         `tyre`, or `front` and `rear`, are tyre records or tyres that were read from a file; `slip`
         is a `SteadySlip` or a `FirstOrderSlip`, `drive` a `ForceCommand` or an
-        `AccelerationCommand`.
+        `AccelerationCommand`. `params` may be the name of a parameter set.
         """
+        if isinstance(params, str):
+            kinds = {"slip": slip, "drive": drive}
+            other = {*values, *(name for name, kind in kinds.items() if kind is not None)}
+            values = set_values(params, Params._fields, other) | values
+            slip, drive = values.pop("slip", slip), values.pop("drive", drive)
+            params = None
         names = tuple(name for group in TYRES for name in group if name in values)
         if names and names not in TYRES:
             raise InvalidValue(

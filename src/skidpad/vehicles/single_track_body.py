@@ -15,7 +15,7 @@ from ..components.tyre.tyre_set import each_tyre
 from ..ops import where
 from ..units import one
 from .single_track_records import Params, State
-from .two_track_body import HEIGHT, WHEEL_WIDTH
+from .two_track_body import WHEEL_WIDTH
 
 
 def axle_tyres(p: Params) -> tuple[Any, Any]:
@@ -39,16 +39,16 @@ def standing_grips(p: Params) -> list[one]:
 def geometry(p: Params) -> Geometry:
     """A car about its axles; it is drawn with four wheels."""
     middle = 0.5 * (p.l_f - p.l_r)
-    radii = [rolling_radius(tyre, at.F_z, 0.0) for tyre, at in standing_contacts(p)]
+    radius = max(float(rolling_radius(tyre, at.F_z, 0.0)) for tyre, at in standing_contacts(p))
     return car_geometry(
         front_axle=p.l_f,
         rear_axle=-p.l_r,
         front=middle + 0.5 * p.length,
         rear=middle - 0.5 * p.length,
         width=p.width,
-        height=HEIGHT,
-        wheel_radius=float(max(radii)),
-        wheel_width=WHEEL_WIDTH,
+        height=p.height,
+        wheel_radius=radius,
+        wheel_width=WHEEL_WIDTH * radius,
         mass=p.m,
         inertia=p.I_z,
         centre_of_mass=(0.0, 0.0),

@@ -154,6 +154,8 @@ class Params(NamedTuple):
     """It does not influence the motion."""
     width: Annotated[m, positive] = FORD_ESCORT["width"]
     """It does not influence the motion."""
+    height: Annotated[m, positive] = 1.4
+    """It does not influence the motion (estimate)."""
     drive: ForceCommand = ForceCommand()
     """What the input of drive and brakes is."""
     slip: SteadySlip = SteadySlip()
