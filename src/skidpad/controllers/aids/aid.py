@@ -78,6 +78,6 @@ def aided(driver: Policy, *aids: Aid) -> Policy:
     asked = [name for name in ARGUMENTS if name not in records or record.size(records[name])]
     ports = [inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY) for name in asked]
     # A policy may not ask for a record that is empty.
-    act.__signature__ = inspect.Signature(ports)  # pyright: ignore[reportFunctionMemberAccess]
+    act.__signature__ = inspect.Signature(ports)
     label = " + ".join([driver.name, *names])
     return Policy(act, Memory, driver.Reference, Params, Params(*params), label)

@@ -98,9 +98,8 @@ def brake_apart(x: Any, u: Any, m: Nothing, p: Stability, dt: s) -> tuple[Any, N
     # A car that turns more than it should is oversteering, also where it should not turn at all.
     front = where(error * asked >= 0.0, 1.0, 0.0)
     arms = (c.radius_f * (2.0 / c.track_f), c.radius_r * (2.0 / c.track_r))
-    at_front = limited(front * arms[0] * moment, p.most)
-    at_rear = limited((1.0 - front) * arms[1] * moment, p.most)
-    # To the right a moment comes from brakes on the right, which have the lower of the two signs.
+    at_front, at_rear = front * arms[0] * moment, (1.0 - front) * arms[1] * moment
+    # A positive error is too much to the left, and brakes on the right turn the car back.
     more = (-at_front, at_front, -at_rear, at_rear)
     left = clip(1.0 - abs(excess) * (1.0 / p.cut), 0.0, 1.0)
     changes: dict[str, Any] = {}
