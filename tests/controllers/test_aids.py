@@ -214,7 +214,7 @@ def sine_with_dwell(amplitudes: np.ndarray, begin: float = 0.5) -> tuple[np.ndar
     return steering, begin + end
 
 
-@pytest.mark.parametrize("name", ["compact", "suv"])
+@pytest.mark.parametrize("name", [pytest.param("compact", marks=pytest.mark.slow), "suv"])
 def test_the_stability_programme_keeps_the_car_from_spinning(name: str) -> None:
     """FMVSS 126, S5.2: below 35 % of the peak yaw rate 1 s after the steering, below 20 % after
     1.75 s, and 1.83 m aside 1.07 s after its begin."""

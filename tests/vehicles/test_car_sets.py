@@ -203,7 +203,7 @@ def test_sets_conform(name: str, factory: Any) -> None:
 
 def test_every_set_names_its_sources(name: str) -> None:
     assert len(SETS[name].sources) > 100
-    assert "estimate" in SETS[name].sources or name == "sports"
+    assert "estimate" in SETS[name].sources
 
 
 def test_what_is_said_beside_a_set_wins() -> None:

@@ -134,7 +134,8 @@ SPORTS = CarSet(
     power=231e3,
     sources="Porsche 911 Carrera (991), maker's data: wheelbase 2.450 m, length, width, height, "
     "tracks, tyres 235/40 R19 and 285/35 R19, 257 kW, c_d 0.29 with 2.0 m², 289 km/h, 0-100 km/h "
-    "in 4.8 s, turning circle 11.1 m. Mass: kerb weight 1.38 t and driver; 39 % of it in front.",
+    "in 4.8 s, turning circle 11.1 m. Mass: kerb weight 1.38 t and driver. 39 % of it in "
+    "front: estimate.",
 )
 
 SUV = CarSet(
