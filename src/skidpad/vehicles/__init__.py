@@ -26,6 +26,7 @@ from .commonroad import (
 from .formula_student import formula_student
 from .four_wheel import four_wheel
 from .kinematic_bicycle import kinematic_bicycle
+from .single_track import single_track
 from .smooth_limits import with_smooth_limits
 from .two_track import two_track
 
@@ -43,6 +44,7 @@ _LISTED = (
     formula_student,
     four_wheel,
     kinematic_bicycle,
+    single_track,
     two_track,
 )
 _FACTORIES: dict[str, VehicleFactory] = {}
@@ -119,6 +121,7 @@ __all__ = [
     "named",
     "names",
     "register",
+    "single_track",
     "two_track",
     "wheeled",
     "with_brakes",

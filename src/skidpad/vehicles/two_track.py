@@ -5,6 +5,7 @@ wheel loads follow these forces with the time constant of the springs. So forces
 loads on states, and each tyre is evaluated once. Equations: docs/vehicles.md.
 
     two_track()                                   # a compact car on default tyres
+    two_track("sports")                           # a car of a parameter set (`two_track_sets`)
     two_track(tyre=T, m=1300.0)                   # one tyre for all wheels
     two_track(front=T1, rear=T2)                  # one per axle
     two_track(fl=T1, fr=T2, rl=T3, rr=T4)         # one per wheel
@@ -55,6 +56,7 @@ from .two_track_records import (
     State,
     params_type,
 )
+from .two_track_sets import set_values
 
 __all__ = ["FirstOrderSlip", "SteadySlip", "two_track"]
 
@@ -246,8 +248,13 @@ class TwoTrackFactory(VehicleFactory):
         """A car with the default parameters, some of them replaced by keyword or mapping.
 
         `tyre`, or `front` and `rear`, or `fl`, `fr`, `rl` and `rr` are tyre records or tyres that
-        were read from a file; `slip` is a `SteadySlip` or a `FirstOrderSlip`.
+        were read from a file; `slip` is a `SteadySlip` or a `FirstOrderSlip`. `params` may be the
+        name of a parameter set.
         """
+        if isinstance(params, str):
+            other = {*values, *(["slip"] if slip is not None else [])}
+            values = set_values(params, Params._fields, other) | values
+            slip, params = values.pop("slip", slip), None
         names = tuple(name for group in TYRES for name in group if name in values)
         if names and names not in TYRES:
             raise InvalidValue(

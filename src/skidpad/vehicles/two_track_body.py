@@ -16,9 +16,8 @@ from ..ops import abs, clip, where
 from ..units import N, m, m_s, one
 from .two_track_records import Input, Params, State
 
-WHEEL_WIDTH: m = 0.185
-HEIGHT: m = 1.4
-"""Of a compact car."""
+WHEEL_WIDTH: one = 0.6
+"""Over the radius."""
 CREEP: m_s = 0.6
 """Speed below which what slows the car comes from the drive, which can turn it round, and not from
 the brakes."""
@@ -51,8 +50,7 @@ def geometry(p: Params) -> Geometry:
         front=middle + 0.5 * p.length,
         rear=middle - 0.5 * p.length,
         width=p.width,
-        height=HEIGHT,
-        wheel_width=WHEEL_WIDTH,
+        height=p.height,
         mass=p.m,
         inertia=p.I_z,
         centre_of_mass=(0.0, 0.0),
@@ -68,6 +66,7 @@ def _wheel(wheel: Wheel, radius: m, p: Params) -> Wheel:
         wheel,
         y=0.5 * side * (p.track_f if front else p.track_r),
         radius=float(radius),
+        width=WHEEL_WIDTH * float(radius),
         yaw=0.0 if front else -side * p.toe_r,
         steer=f"steer_{wheel.name}" if front else "",
         spin=f"spin_{wheel.name}",

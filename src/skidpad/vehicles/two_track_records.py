@@ -207,6 +207,8 @@ class Params(NamedTuple):
     """It does not influence the motion."""
     width: Annotated[m, positive] = FORD_ESCORT["width"]
     """It does not influence the motion."""
+    height: Annotated[m, positive] = 1.4
+    """It does not influence the motion (estimate)."""
     slip: SteadySlip = SteadySlip()
     """How slip follows the motion."""
     tyres: Any = None
