@@ -6,16 +6,16 @@ The size and the units of a table are its record's class; a table that is absent
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import cache
 from itertools import pairwise
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, get_type_hints
 
 from .. import record
 from ..ops import clip
 from ..units import one
 
-__all__ = ["Curve", "NoTable", "at_column", "at_row", "table", "table_type"]
+__all__ = ["Curve", "NoTable", "at_column", "at_row", "table", "table_type", "tabled_type"]
 
 Units = tuple[Any, Any, Any]
 """Units of the row coordinates, the column coordinates and the values, as of record fields."""
@@ -61,6 +61,30 @@ def table(
     """A table record of the numbers; `values[i][j]` is at (`rows[i]`, `columns[j]`)."""
     kind = table_type(len(rows), len(columns), units)
     return kind(*rows, *columns, *(cell for line in values for cell in line))
+
+
+def tabled_type(
+    name: str, plain: Any, tables: Mapping[str, tuple[type, str]], law: type, made_from: Any
+) -> Any:
+    """A record class with the fields of `plain` and tables, each a class and its meaning.
+
+    It has the functions and constants of the class `law`. `made_from` is a function and its
+    arguments that give it again: a class of any size is no name that another process could import.
+    """
+    hints = get_type_hints(plain, include_extras=True)
+    docs = {leaf.name: leaf.doc for leaf in record.fields(plain)}
+    kind = record.define(
+        name,
+        hints | {field: kind for field, (kind, _) in tables.items()},
+        plain._field_defaults,
+        docs | {field: doc for field, (_, doc) in tables.items()},
+        plain.__doc__ or "",
+    )
+    for attribute, value in vars(law).items():
+        if not attribute.startswith("__"):
+            setattr(kind, attribute, value)
+    kind.made_from = made_from
+    return kind
 
 
 class Curve(NamedTuple):
