@@ -3,7 +3,7 @@
 Which equations a car has is the class of its record `air`: `PlainAir`, `Aerodynamics` or one of
 `aero_map`, or another that keeps the contract:
 
-1. `Wind` is a record of disturbances that it adds to those of the car, `NoWind` if none.
+1. `Wind` is a record of disturbances that it adds to those of the car, empty if there are none.
 2. `replaces` names parameters of the car that it makes do without.
 3. `forces(x, w, travel, p)` is what the air does to the car as its body sits.
 4. `resistance(v_x, p)` is the force, not negative forwards, that holds a speed in calm air.
@@ -12,22 +12,17 @@ Which equations a car has is the class of its record `air`: `PlainAir`, `Aerodyn
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import cache
 from typing import Annotated, Any, NamedTuple
 
-from .. import record
 from ..ops import abs, smooth_hypot
 from ..plane.pose import unrotated
 from ..units import Allowed, N, Nm, kg_m3, m, m2, m_s, non_negative, one, positive
+from .assembly import NoStates, assembled
 from .resistance import downforce
 from .sprung_mass import Travel
-from .table import at_column, at_row, table, table_type, tabled_type
+from .table import at_column, at_row, checked_table
 
-__all__ = ["AirForces", "Aerodynamics", "NoWind", "PlainAir", "Wind", "aero_map", "aero_map_type"]
-
-
-class NoWind(NamedTuple):
-    """Of air that stands still."""
+__all__ = ["AeroMap", "Aerodynamics", "AirForces", "AirShape", "PlainAir", "Wind", "aero_map"]
 
 
 class Wind(NamedTuple):
@@ -58,7 +53,7 @@ class PlainAir(NamedTuple):
     """Drag at the centre of mass and downforce by the parameters C_drag, C_down and down_front of
     the car, in air that stands still."""
 
-    Wind = NoWind
+    Wind = NoStates
     replaces = ()
 
     def forces(self, x: Any, w: Any, travel: Travel, p: Any) -> AirForces:
@@ -130,12 +125,12 @@ def _forces(air: Any, c_x: one, down_f: one, down_r: one, x: Any, w: Any, p: Any
     )
 
 
-class MapFields(NamedTuple):
-    """`Aerodynamics` whose coefficients depend on the ride heights of the axles."""
+class AirShape(NamedTuple):
+    """What of a car on a map of ride heights is no table."""
 
-    ride_f: m
+    ride_f: Annotated[m, positive] = 0.1
     """Ride height at the front axle of the car at rest."""
-    ride_r: m
+    ride_r: Annotated[m, positive] = 0.1
     """Ride height at the rear axle of the car at rest."""
     rho: Annotated[kg_m3, non_negative] = 1.2
     """Density of the air."""
@@ -151,62 +146,53 @@ class MapFields(NamedTuple):
     """Speed of the air below which its force becomes smooth."""
 
 
-class _MapLaw:
-    """What a map does; functions of its records."""
+class AeroMap(NamedTuple):
+    """`Aerodynamics` whose coefficients depend on the ride heights; made by `aero_map`.
+
+    Its tables are over ride heights in m, front by rows and rear by columns.
+    """
+
+    shape: AirShape
+    """What is no table."""
+    c_x: Any
+    """Drag coefficient."""
+    c_z_f: Any
+    """Coefficient of downforce on the front axle, without what drag moves by its height."""
+    c_z_r: Any
+    """Coefficient of downforce on the rear axle."""
 
     Wind = Wind
     replaces = PLAIN_FIELDS
 
-    def forces(self: Any, x: Any, w: Any, travel: Travel, p: Any) -> AirForces:
+    def forces(self, x: Any, w: Any, travel: Travel, p: Any) -> AirForces:
         """By the velocity against the air and the ride heights; edge values outside the map."""
-        front, rear = self.ride_f - travel.front, self.ride_r - travel.rear
+        front, rear = self.shape.ride_f - travel.front, self.shape.ride_r - travel.rear
         tables = (self.c_x, self.c_z_f, self.c_z_r)
-        return _forces(self, *(at_column(rear, at_row(front, t)) for t in tables), x, w, p)
+        c_x, down_f, down_r = (at_column(rear, at_row(front, cells)) for cells in tables)
+        return _forces(self.shape, c_x, down_f, down_r, x, w, p)
 
-    def resistance(self: Any, v_x: m_s, p: Any) -> N:
+    def resistance(self, v_x: m_s, p: Any) -> N:
         """Drag at a speed in calm air, at the ride heights of rest."""
-        c_x = at_column(self.ride_r, at_row(self.ride_f, self.c_x))
-        return (0.5 * self.rho * self.A * c_x) * (v_x * abs(v_x))
-
-
-MAPS = {
-    "c_x": "Drag coefficient over ride heights, front by rows and rear by columns.",
-    "c_z_f": "Coefficient of downforce on the front axle; its drag comes on top.",
-    "c_z_r": "Coefficient of downforce on the rear axle.",
-}
-
-
-@cache
-def aero_map_type(rows: int, columns: int) -> Any:
-    """The record class of maps over so many front and rear ride heights."""
-    kind = table_type(rows, columns, (m, m, one))
-    tables = {field: (kind, doc) for field, doc in MAPS.items()}
-    made_from = (aero_map_type, rows, columns)
-    return tabled_type(f"AeroMap{rows}x{columns}", MapFields, tables, _MapLaw, made_from)
+        c_x = at_column(self.shape.ride_r, at_row(self.shape.ride_f, self.c_x))
+        return (0.5 * self.shape.rho * self.shape.A * c_x) * (v_x * abs(v_x))
 
 
 Cells = Sequence[Sequence[float]]
 
 
 def aero_map(
-    front: Sequence[float],
-    rear: Sequence[float],
+    front: Sequence[m],
+    rear: Sequence[m],
     c_x: Cells,
     c_z_f: Cells,
     c_z_r: Cells,
-    *,
-    ride_f: m,
-    ride_r: m,
-    **values: float,
+    shape: AirShape = AirShape(),  # noqa: B008 (a tuple)
 ) -> Any:
     """`Aerodynamics` by ride height: `c_x[i][j]` at the heights `front[i]` and `rear[j]`.
 
-    `ride_f` and `ride_r` are the heights at rest; `values` are other fields: rho, A, c_y, h, x_y.
     How far the body sinks is told by a chassis: of `RollPitch` also under the downforce itself.
     """
-    tables = {
-        name: table(front, rear, cells, (m, m, one))
-        for name, cells in zip(MAPS, (c_x, c_z_f, c_z_r), strict=True)
-    }
-    kind = aero_map_type(len(front), len(rear))
-    return record.build(kind, ride_f=ride_f, ride_r=ride_r, **tables, **values)
+    cells = {"c_x": c_x, "c_z_f": c_z_f, "c_z_r": c_z_r}
+    units = (m, m, one)
+    tables = {name: checked_table(name, front, rear, cells[name], units) for name in cells}
+    return assembled(AeroMap(shape, **tables))

@@ -6,66 +6,74 @@ Each is over the travel of a wheel and a force on it; signs are those of `wheel_
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import cache
 from typing import Annotated, Any, NamedTuple
 
 from .. import record
 from ..errors import InvalidValue
 from ..units import N, m, positive, rad, s
+from .assembly import assembled
 from .spinning_wheel import WheelForces
 from .sprung_mass import Travel, wheel_travel
-from .table import at_column, at_row, table, table_type, tabled_type
+from .table import at_column, at_row, checked_table
 from .wheel_alignment import SIDES, AlignmentState, Angles, following, set_angles
 
-__all__ = ["alignment_tables", "alignment_tables_type"]
+__all__ = ["AlignmentTables", "Give", "alignment_tables"]
 
 
-class TableFields(NamedTuple):
-    """Wheels on a body that rolls, set by tables."""
+class Give(NamedTuple):
+    """How fast wheels give way to forces."""
 
-    t_give: Annotated[s, positive] = 0.02
-    """Time constant with which wheels give way to forces (estimate)."""
-
-
-TABLES = {
-    "toe": "Toe-in over travel by rows and over force towards the middle by columns",
-    "camber": "Camber over travel by rows and over force towards the middle by columns",
-    "toe_x": "What toe-in is added over travel by rows and over force forwards by columns",
-}
+    t: Annotated[s, positive] = 0.02
+    """Time constant (estimate)."""
 
 
-class _TableLaw:
-    """What tables do; functions of their records."""
+class AlignmentTables(NamedTuple):
+    """Wheels on a body that rolls, set by tables; made by `alignment_tables`.
+
+    Rows are travels of a wheel in m. Columns of toe and camber are forces towards the middle of the
+    car, those of toe_x forces forwards, in N; cells are in rad.
+    """
+
+    give: Give
+    """How fast wheels give way."""
+    toe_f: Any
+    """Toe-in of a front wheel."""
+    toe_r: Any
+    """Toe-in of a rear wheel."""
+    camber_f: Any
+    """Camber of a front wheel, positive with the top outwards."""
+    camber_r: Any
+    """Camber of a rear wheel."""
+    toe_x_f: Any
+    """Toe-in that a force along a front wheel adds."""
+    toe_x_r: Any
+    """Toe-in that a force along a rear wheel adds."""
 
     States = AlignmentState
 
-    def angles(self: Any, x: Any, travel: Travel, p: Any) -> Angles:
+    def angles(self, x: Any, travel: Travel, p: Any) -> Angles:
         """Linkage, parameters, tables without force, give, and the roll of the body."""
         moved = wheel_travel(travel, p)
-        toes, cambers = ([_at(t, z, 0.0) for t, z in _by_wheel(self, n, moved)] for n in _ANGLES)
+        toes = [_at(*place, 0.0) for place in _by_wheel(self.toe_f, self.toe_r, moved)]
+        cambers = [_at(*place, 0.0) for place in _by_wheel(self.camber_f, self.camber_r, moved)]
         return set_angles(x, toes, cambers, travel, p)
 
     def rates(
-        self: Any, x: Any, travel: Travel, wheels: Sequence[WheelForces], p: Any
+        self, x: Any, travel: Travel, wheels: Sequence[WheelForces], p: Any
     ) -> tuple[Any, ...]:
         """Rates of the angles that have given way."""
         moved = wheel_travel(travel, p)
         inwards = [-side * f.F_y for side, f in zip(SIDES, wheels, strict=True)]
         forwards = [f.F_x for f in wheels]
-        toes, cambers, extra = (
-            [_give(t, z, F) for (t, z), F in zip(_by_wheel(self, n, moved), forces, strict=True)]
-            for n, forces in (("toe", inwards), ("camber", inwards), ("toe_x", forwards))
-        )
-        both = [a + b for a, b in zip(toes, extra, strict=True)]
-        return following(x, both, cambers, self.t_give)
+        by_y = _gives(self.toe_f, self.toe_r, moved, inwards)
+        by_x = _gives(self.toe_x_f, self.toe_x_r, moved, forwards)
+        cambers = _gives(self.camber_f, self.camber_r, moved, inwards)
+        toes = [a + b for a, b in zip(by_y, by_x, strict=True)]
+        return following(x, toes, cambers, self.give.t)
 
 
-_ANGLES = ("toe", "camber")
-
-
-def _by_wheel(tables: Any, name: str, moved: Sequence[m]) -> list[tuple[Any, Any]]:
+def _by_wheel(front: Any, rear: Any, moved: Sequence[m]) -> list[tuple[Any, Any]]:
     """The table of each wheel, and its travel."""
-    front, rear = getattr(tables, f"{name}_f"), getattr(tables, f"{name}_r")
     return list(zip((front, front, rear, rear), moved, strict=True))
 
 
@@ -73,44 +81,27 @@ def _at(cells: Any, travel: m, force: N) -> rad:
     return at_column(force, at_row(travel, cells))
 
 
-def _give(cells: Any, travel: m, force: N) -> rad:
-    """What a force changes at a travel."""
-    curve = at_row(travel, cells)
-    return at_column(force, curve) - at_column(0.0 * force, curve)
+def _gives(front: Any, rear: Any, moved: Sequence[m], forces: Sequence[N]) -> list[Any]:
+    """What its force changes at each wheel."""
+    return [
+        _at(cells, travel, force) - _at(cells, travel, 0.0)
+        for (cells, travel), force in zip(_by_wheel(front, rear, moved), forces, strict=True)
+    ]
 
 
-Size = tuple[int, int]
-
-
-@cache
-def alignment_tables_type(*sizes: Size) -> Any:
-    """The record class of tables of these sizes: toe_f, toe_r, camber_f, camber_r, toe_x_f,
-    toe_x_r."""
-    names = [f"{name}_{axle}" for name in TABLES for axle in "fr"]
-    where = {"f": "of a front wheel.", "r": "of a rear wheel."}
-    tables = {
-        name: (table_type(*size, (m, N, rad)), f"{TABLES[name[:-2]]}, {where[name[-1]]}")
-        for name, size in zip(names, sizes, strict=True)
-    }
-    made_from = (alignment_tables_type, *sizes)
-    return tabled_type("AlignmentTables", TableFields, tables, _TableLaw, made_from)
-
-
-FLAT = ((-1.0, 1.0), (-1e5, 1e5), ((0.0, 0.0), (0.0, 0.0)))
+NAMES = AlignmentTables._fields[1:]
+UPRIGHT = ((-1.0, 1.0), (-1.0, 1.0), ((0.0, 0.0), (0.0, 0.0)))
 """Travels, forces and cells of a table that changes nothing."""
 
 
-def alignment_tables(*, t_give: s = 0.02, **tables: Any) -> Any:
+def alignment_tables(give: Give = Give(), **tables: Any) -> Any:  # noqa: B008 (a tuple)
     """Toe and camber of wheels by tables, each `(travels, forces, cells)` in m, N and rad.
 
-    Keywords are `toe_f`, `toe_r`, `camber_f`, `camber_r` over travel and the force towards the
-    middle of the car, and `toe_x_f`, `toe_x_r` over travel and the force forwards, which adds to
-    the toe. What is not given changes nothing.
+    Keywords are the fields of `AlignmentTables`; what is not given changes nothing.
     """
-    names = [f"{name}_{axle}" for name in TABLES for axle in "fr"]
     for name in tables:
-        if name not in names:
-            raise InvalidValue(record.unknown_name("alignment_tables", name, names, "table"))
-    cells = {name: table(*tables.get(name, FLAT), (m, N, rad)) for name in names}
-    kind = alignment_tables_type(*(type(cells[name]).size for name in names))
-    return record.build(kind, **cells, t_give=t_give)
+        if name not in NAMES:
+            raise InvalidValue(record.unknown_name("alignment_tables", name, NAMES, "table"))
+    units = (m, N, rad)
+    cells = (checked_table(name, *tables.get(name, UPRIGHT), units) for name in NAMES)
+    return assembled(AlignmentTables(give, *cells))

@@ -7,7 +7,7 @@ Which chassis a car has is the class of its record: `RollShare`, `QuasiStatic` o
    `load_a_x` and `load_a_y`, the force of the tyres over the mass as the loads have answered to it,
    so that loads are functions of the state and forces of the loads.
 2. `replaces` names parameters of the car that it makes do without.
-3. `loads(x, air, p)` are the wheel loads under weight, tyres and the force of the air on each axle.
+3. `loads(x, weight, air, p)` are the wheel loads under a weight, the tyres and the air.
 4. `travel(x, p)` is how the body sits.
 5. `carried(x, p)` is the velocity of the car over its contact patches: that of the centre of mass,
    and what the motion of the body on its springs adds to it.
@@ -20,6 +20,7 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 from ..units import J, N
+from .assembly import NoStates
 from .corner_loads import CornerLoads, corner_loads, loads_under, spread_loads
 from .rigid_body import Acceleration
 from .sprung_mass import (
@@ -33,11 +34,7 @@ from .sprung_mass import (
 )
 from .wheel import Velocity
 
-__all__ = ["NoStates", "Pressed", "QuasiStatic", "RollShare"]
-
-
-class NoStates(NamedTuple):
-    """Of a component without states."""
+__all__ = ["Pressed", "QuasiStatic", "RollShare"]
 
 
 class Pressed(NamedTuple):
@@ -54,9 +51,9 @@ class RollShare(NamedTuple):
     States = NoStates
     replaces = ()
 
-    def loads(self, x: Any, air: Pressed, p: Any) -> CornerLoads:
+    def loads(self, x: Any, weight: N, air: Pressed, p: Any) -> CornerLoads:
         """Wheel loads that the springs have come to."""
-        standing = loads_under(p.m * p.g, air.front, air.rear, p)
+        standing = loads_under(weight, air.front, air.rear, p)
         return corner_loads(standing, x.load_a_x, x.load_a_y, p)
 
     def travel(self, x: Any, p: Any) -> Travel:
@@ -94,14 +91,14 @@ class QuasiStatic(NamedTuple):
     States = NoStates
     replaces = ("roll_front",)
 
-    def loads(self, x: Any, air: Pressed, p: Any) -> CornerLoads:
+    def loads(self, x: Any, weight: N, air: Pressed, p: Any) -> CornerLoads:
         """Wheel loads that the springs have come to."""
         s = self.suspension
         (K_f, K_r), (G_f, G_r) = roll_stiffness(s, p), roll_levers(s, p)
         gradient = roll_gradient(s, p)
         shift_f = ((K_f * gradient + G_f) * (1.0 / p.track_f)) * x.load_a_y
         shift_r = ((K_r * gradient + G_r) * (1.0 / p.track_r)) * x.load_a_y
-        standing, moved = loads_under(p.m * p.g, *air, p), pitch_transfer(x.load_a_x, p)
+        standing, moved = loads_under(weight, *air, p), pitch_transfer(x.load_a_x, p)
         return spread_loads(standing.front - moved, standing.rear + moved, shift_f, shift_r, p)
 
     def travel(self, x: Any, p: Any) -> Travel:

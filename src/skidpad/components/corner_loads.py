@@ -16,8 +16,8 @@ from ..units import N, kg, m, m_s2, one
 from .wheel import floored_speed
 
 __all__ = [
-    "Axles",
     "AxleWeights",
+    "Axles",
     "CornerLoads",
     "Springs",
     "axle_weights",

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from typing import Annotated, Any, NamedTuple
 
-from ..units import J, N_s_m, kg_m2, m, m_s, non_negative, positive, rad, rad_s
+from ..units import J, N, N_s_m, kg_m2, m, m_s, non_negative, positive, rad, rad_s
 from .chassis import Pressed
 from .corner_loads import CornerLoads, loads_under, spread_loads
 from .rigid_body import Acceleration
@@ -72,7 +72,7 @@ class RollPitch(NamedTuple):
     States = RollPitchState
     replaces = ("roll_front",)
 
-    def loads(self, x: Any, air: Pressed, p: Any) -> CornerLoads:
+    def loads(self, x: Any, weight: N, air: Pressed, p: Any) -> CornerLoads:
         """Weight, springs and dampers as they are now; links as the loads have followed the
         tyres. The air presses the body and so reaches the wheels through the springs."""
         s, at = self.suspension, self.compression(x, p)
@@ -83,7 +83,7 @@ class RollPitch(NamedTuple):
         shift_f = (K_f * by_track_f) * roll + (C_f * by_track_f) * rate + (G_f * by_track_f) * a_y
         shift_r = (K_r * by_track_r) * roll + (C_r * by_track_r) * rate + (G_r * by_track_r) * a_y
         front, rear = self._axle_forces(x, at, pitch_transfer(x.load_a_x, p))
-        standing = loads_under(p.m * p.g, front, rear, p)
+        standing = loads_under(weight, front, rear, p)
         return spread_loads(*standing, shift_f, shift_r, p)
 
     def compression(self, x: Any, p: Any) -> Compression:

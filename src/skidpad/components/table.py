@@ -6,16 +6,18 @@ The size and the units of a table are its record's class; a table that is absent
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from functools import cache
 from itertools import pairwise
-from typing import Any, NamedTuple, get_type_hints
+from typing import Any, NamedTuple
 
 from .. import record
+from ..errors import InvalidValue
 from ..ops import clip
 from ..units import one
+from .assembly import Recipe
 
-__all__ = ["Curve", "NoTable", "at_column", "at_row", "table", "table_type", "tabled_type"]
+__all__ = ["Curve", "NoTable", "at_column", "at_row", "checked_table", "table", "table_type"]
 
 Units = tuple[Any, Any, Any]
 """Units of the row coordinates, the column coordinates and the values, as of record fields."""
@@ -49,6 +51,7 @@ def _table_type(rows: int, columns: int, units: Units) -> Any:
     doc = f"A table of {rows} rows and {columns} columns."
     kind = record.define(f"Table{rows}x{columns}", hints, docs=docs, doc=doc)
     kind.size = (rows, columns)
+    kind.recipe = Recipe(_table_type, (rows, columns, units))
     return kind
 
 
@@ -63,28 +66,25 @@ def table(
     return kind(*rows, *columns, *(cell for line in values for cell in line))
 
 
-def tabled_type(
-    name: str, plain: Any, tables: Mapping[str, tuple[type, str]], law: type, made_from: Any
+def checked_table(
+    name: str,
+    rows: Sequence[float],
+    columns: Sequence[float],
+    values: Sequence[Sequence[float]],
+    units: Units = PLAIN,
 ) -> Any:
-    """A record class with the fields of `plain` and tables, each a class and its meaning.
-
-    It has the functions and constants of the class `law`. `made_from` is a function and its
-    arguments that give it again: a class of any size is no name that another process could import.
-    """
-    hints = get_type_hints(plain, include_extras=True)
-    docs = {leaf.name: leaf.doc for leaf in record.fields(plain)}
-    kind = record.define(
-        name,
-        hints | {field: kind for field, (kind, _) in tables.items()},
-        plain._field_defaults,
-        docs | {field: doc for field, (_, doc) in tables.items()},
-        plain.__doc__ or "",
-    )
-    for attribute, value in vars(law).items():
-        if not attribute.startswith("__"):
-            setattr(kind, attribute, value)
-    kind.made_from = made_from
-    return kind
+    """`table` of what a user gave under a name; raises where it is none."""
+    for what, knots in (("rows", rows), ("columns", columns)):
+        if len(knots) < 2 or not all(a < b for a, b in pairwise(knots)):
+            raise InvalidValue(
+                f"{what} of {name} must be 2 or more numbers that increase, got {list(knots)}"
+            )
+    if len(values) != len(rows) or any(len(line) != len(columns) for line in values):
+        raise InvalidValue(
+            f"{name} has {len(rows)} rows and {len(columns)} columns, so it needs as many rows of "
+            f"as many values; got rows of {[len(line) for line in values]} values"
+        )
+    return table(rows, columns, values, units)
 
 
 class Curve(NamedTuple):

@@ -25,7 +25,7 @@ from typing import Annotated, Any, NamedTuple
 from ..ops import cos, sin
 from ..plane.pose import turned
 from ..units import m, positive, rad, rad_m, rad_N, rad_Nm, s
-from .chassis import NoStates
+from .assembly import NoStates
 from .spinning_wheel import WheelForces
 from .sprung_mass import Travel, wheel_travel
 from .toed_wheels import Heading, four_headings
@@ -158,15 +158,12 @@ def following(x: Any, toes: list[Any], cambers: list[Any], t_give: s) -> tuple[A
 def set_angles(x: Any, toes: list[Any], cambers: list[Any], travel: Travel, p: Any) -> Angles:
     """Angles with toe and camber in addition to those of the parameters and the give."""
     gives = _gives(x)
+    angles = zip(toes, cambers, gives[:4], gives[4:], strict=True)
+    static = (p.camber_f, p.camber_f, p.camber_r, p.camber_r)
+    wheels = zip(SIDES, four_headings(x.steer, p), static, angles, strict=True)
     headings: list[Heading] = []
     leans: list[Any] = []
-    columns = zip(
-        SIDES, four_headings(x.steer, p), toes, cambers, gives[:4], gives[4:], strict=True
-    )
-    static = (p.camber_f, p.camber_f, p.camber_r, p.camber_r)
-    for fixed, (side, heading, toe, camber, toe_give, camber_give) in zip(
-        static, columns, strict=True
-    ):
+    for side, heading, fixed, (toe, camber, toe_give, camber_give) in wheels:
         angle = -side * (toe + toe_give)
         headings.append(Heading(*turned(cos(angle), sin(angle), *heading)))
         leans.append(travel.roll - side * (fixed + camber + camber_give))
