@@ -23,7 +23,6 @@ __all__ = [
     "axle_weights",
     "corner_loads",
     "loads_under",
-    "on_the_road",
     "spread_loads",
 ]
 
@@ -117,8 +116,8 @@ def corner_loads(at_rest: AxleWeights, a_x: m_s2, a_y: m_s2, p: Springs) -> Corn
 def spread_loads(front: N, rear: N, shift_f: N, shift_r: N, p: Axles) -> CornerLoads:
     """Loads of the wheels of two axles, of which a shift goes from each left one to the right one.
 
-    The moment of an axle about the ground is its shift times its track. Both axles together press
-    on the road; see `on_the_road`.
+    The moment of an axle about the ground is its shift times its track. Loads of the
+    axles may be negative, but not their sum.
     """
     spilt = _lift(front, p.F_lift) - _lift(rear, p.F_lift)
     mean_f, mean_r = 0.5 * (front + spilt), 0.5 * (rear - spilt)
@@ -129,11 +128,6 @@ def spread_loads(front: N, rear: N, shift_f: N, shift_r: N, p: Axles) -> CornerL
     kept_r = shift_r - spilt_r + (p.track_f * (1.0 / p.track_r)) * spilt_f
     kept_f, kept_r = clip(kept_f, -mean_f, mean_f), clip(kept_r, -mean_r, mean_r)
     return CornerLoads(mean_f - kept_f, mean_f + kept_f, mean_r - kept_r, mean_r + kept_r)
-
-
-def on_the_road(F_z: N, width: N) -> N:
-    """The load of an axle that may leave the road: F_z above `width`, then smoothly 0."""
-    return F_z + _lift(F_z, width)
 
 
 def _lift(F_z: N, width: N) -> N:

@@ -13,7 +13,8 @@ from typing import Annotated, Any, NamedTuple
 
 from ..units import J, N, N_s_m, kg_m2, m, m_s, non_negative, positive, rad, rad_s
 from .chassis import Pressed
-from .corner_loads import CornerLoads, loads_under, on_the_road, spread_loads
+from .corner_loads import CornerLoads, loads_under, spread_loads
+from .ramp import ramp
 from .rigid_body import Acceleration
 from .sprung_mass import (
     Suspension,
@@ -83,7 +84,7 @@ class RollPitch(NamedTuple):
         shift_f = (K_f * by_track_f) * roll + (C_f * by_track_f) * rate + (G_f * by_track_f) * a_y
         shift_r = (K_r * by_track_r) * roll + (C_r * by_track_r) * rate + (G_r * by_track_r) * a_y
         front, rear = self._axle_forces(x, at, pitch_transfer(x.load_a_x, p))
-        front, rear = (on_the_road(F, p.F_lift) for F in loads_under(weight, front, rear, p))
+        front, rear = (ramp(F, p.F_lift) for F in loads_under(weight, front, rear, p))
         return spread_loads(front, rear, shift_f, shift_r, p)
 
     def compression(self, x: Any, p: Any) -> Compression:
