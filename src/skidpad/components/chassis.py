@@ -12,7 +12,8 @@ Which chassis a car has is the class of its record: `RollShare`, `QuasiStatic` o
 5. `carried(x, p)` is the velocity of the car over its contact patches: that of the centre of mass,
    and what the motion of the body on its springs adds to it.
 6. `rates(x, pushed, air, p)` are the rates of its own states under the force of the tyres.
-7. `energy(x, p)` is what motion on the springs stores, `loss(x, p)` the power that dampers take.
+7. `check(p)` raises for parameters that make no car.
+8. `energy(x, p)` is what motion on the springs stores, `loss(x, p)` the power that dampers take.
 """
 
 from __future__ import annotations
@@ -26,6 +27,7 @@ from .rigid_body import Acceleration
 from .sprung_mass import (
     Suspension,
     Travel,
+    check_sprung,
     link_shares,
     pitch_transfer,
     roll_gradient,
@@ -50,6 +52,9 @@ class RollShare(NamedTuple):
 
     States = NoStates
     replaces = ()
+
+    def check(self, p: Any) -> None:
+        """Nothing to object to."""
 
     def loads(self, x: Any, weight: N, air: Pressed, p: Any) -> CornerLoads:
         """Wheel loads that the springs have come to."""
@@ -90,6 +95,10 @@ class QuasiStatic(NamedTuple):
 
     States = NoStates
     replaces = ("roll_front",)
+
+    def check(self, p: Any) -> None:
+        """Raise for a car that this body cannot stand on."""
+        check_sprung(self.suspension, p)
 
     def loads(self, x: Any, weight: N, air: Pressed, p: Any) -> CornerLoads:
         """Wheel loads that the springs have come to."""

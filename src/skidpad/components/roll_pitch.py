@@ -19,6 +19,7 @@ from .rigid_body import Acceleration
 from .sprung_mass import (
     Suspension,
     Travel,
+    check_sprung,
     link_shares,
     pitch_transfer,
     roll_levers,
@@ -72,6 +73,10 @@ class RollPitch(NamedTuple):
 
     States = RollPitchState
     replaces = ("roll_front",)
+
+    def check(self, p: Any) -> None:
+        """Raise for a car that this body cannot stand on."""
+        check_sprung(self.suspension, p)
 
     def loads(self, x: Any, weight: N, air: Pressed, p: Any) -> CornerLoads:
         """Weight, springs and dampers as they are now; links as the loads have followed the

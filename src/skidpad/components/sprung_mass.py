@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from typing import Annotated, Any, NamedTuple, Protocol
 
+from ..errors import InvalidValue
 from ..ops import smooth_step
 from ..units import Allowed, N, N_m, Nm, kg, m, m_s2, non_negative, one, positive, rad
 from .corner_loads import Axles
@@ -20,6 +21,7 @@ __all__ = [
     "SprungMass",
     "Suspension",
     "Travel",
+    "check_sprung",
     "link_shares",
     "roll_gradient",
     "roll_levers",
@@ -180,6 +182,22 @@ def wheel_travel(travel: Travel, p: Axles) -> tuple[m, m, m, m]:
         travel.rear - side_r,
         travel.rear + side_r,
     )
+
+
+def check_sprung(s: Suspension, p: Car) -> None:
+    """Raise if no body is left without the axles, or if its weight overcomes its springs."""
+    body, (K_f, K_r) = sprung_mass(s, p), roll_stiffness(s, p)
+    if not body.m > 0.0:
+        raise InvalidValue(
+            f"unsprung masses m_u_f = {s.m_u_f:g} kg and m_u_r = {s.m_u_r:g} kg must together be "
+            f"less than the mass m = {p.m:g} kg of the car"
+        )
+    tipping = body.m * p.g * body.arm
+    if not K_f + K_r > tipping:
+        raise InvalidValue(
+            f"the roll stiffness {K_f + K_r:.6g} N·m/rad of k_f, k_r, bar_f and bar_r must be "
+            f"greater than the moment {tipping:.6g} N·m/rad by which the leaning body tips over"
+        )
 
 
 def pitch_transfer(a_x: m_s2, p: Car) -> N:

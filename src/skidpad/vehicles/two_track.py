@@ -280,7 +280,9 @@ class TwoTrackFactory(VehicleFactory):
         model = _model(Parts(**parts), *map(type, tyres))
         # A part may do without parameters that those of another car have.
         kept = {name: whole[name] for name in whole if name in model.Params._fields}
-        return Vehicle(model, record.build(model.Params, params, **kept | values))
+        checked = record.build(model.Params, params, **kept | values)
+        checked.chassis.check(checked)
+        return Vehicle(model, checked)
 
 
 def _checked_part(name: str, part: Any) -> Any:

@@ -241,7 +241,7 @@ class Parts(NamedTuple):
 
 PART_DUTIES = {
     "slip": ("states", "acting"),
-    "chassis": ("States", "replaces", "loads", "travel", "carried", "rates"),
+    "chassis": ("States", "replaces", "loads", "travel", "carried", "rates", "check", "energy"),
     "alignment": ("States", "angles", "rates"),
     "steering": ("wheel_angle", "input_angle"),
     "air": ("Wind", "replaces", "forces", "resistance"),
