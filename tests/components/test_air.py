@@ -86,7 +86,8 @@ FRONT, REAR = (0.02, 0.06), (0.03, 0.05, 0.09)
 def mapped(**shape: float) -> Any:
     """Coefficients that are bilinear in the ride heights."""
     cells = [[[a + b * f + c * r + d * f * r for r in REAR] for f in FRONT] for a, b, c, d in LAWS]
-    return aero_map(FRONT, REAR, *cells, AirShape(ride_f=0.04, ride_r=0.06, **shape))
+    c_x, c_z_f, c_z_r = cells
+    return aero_map(FRONT, REAR, c_x, c_z_f, c_z_r, AirShape(ride_f=0.04, ride_r=0.06, **shape))
 
 
 LAWS = ((1.1, 0.5, -0.4, 2.0), (2.0, -12.0, 3.0, 10.0), (2.5, 4.0, -9.0, -20.0))

@@ -64,7 +64,7 @@ def test_slopes_of_a_damper() -> None:
 
 
 def test_a_damper_never_falls_with_the_rate() -> None:
-    rates = np.linspace(-3.0, 3.0, 6001)
+    rates: Any = np.linspace(-3.0, 3.0, 6001)
     assert np.all(np.diff(KneedDamper(width=0.05).force(rates)) > 0.0)
 
 
@@ -86,7 +86,7 @@ def test_stops_only_push_and_come_in_smoothly() -> None:
         below, above = (np.array(both(at + d), dtype=float).ravel() for d in (-1e-9, 1e-9))
         assert below[0] == pytest.approx(above[0], abs=1.0)
         assert below[1] == pytest.approx(above[1], abs=10.0)
-    grid = np.linspace(0.0, 0.1, 1001)
+    grid: Any = np.linspace(0.0, 0.1, 1001)
     assert np.all(stop.force(grid) >= 0.0)
 
 

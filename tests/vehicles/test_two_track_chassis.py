@@ -120,6 +120,7 @@ def test_loads_of_a_steady_turn_by_hand() -> None:
     across = p.track_f * shift[0] + p.track_r * shift[1]
     want = p.m * 4.0 * p.z_cg + body.m * G * body.arm * roll
     assert across == pytest.approx(want, rel=1e-6)
+    assert out.roll == pytest.approx(roll, rel=1e-6)
 
 
 def test_a_body_that_moves_comes_to_the_turn_of_one_in_balance() -> None:

@@ -193,6 +193,8 @@ def aero_map(
     How far the body sinks is told by a chassis: of `RollPitch` also under the downforce itself.
     """
     cells = {"c_x": c_x, "c_z_f": c_z_f, "c_z_r": c_z_r}
-    units = (m, m, one)
-    tables = {name: checked_table(name, front, rear, cells[name], units) for name in cells}
+    tables = {
+        name: checked_table(name, (front, rear, values), (m, m, one))
+        for name, values in cells.items()
+    }
     return assembled(AeroMap(shape, **tables))

@@ -102,6 +102,5 @@ def alignment_tables(give: Give = Give(), **tables: Any) -> Any:  # noqa: B008 (
     for name in tables:
         if name not in NAMES:
             raise InvalidValue(record.unknown_name("alignment_tables", name, NAMES, "table"))
-    units = (m, N, rad)
-    cells = (checked_table(name, *tables.get(name, UPRIGHT), units) for name in NAMES)
+    cells = (checked_table(name, tables.get(name, UPRIGHT), (m, N, rad)) for name in NAMES)
     return assembled(AlignmentTables(give, *cells))

@@ -3,7 +3,8 @@
 Which chassis a car has is the class of its record: `RollShare`, `QuasiStatic` or `RollPitch`
 (`roll_pitch.py`), or another that keeps the contract:
 
-1. `States` is a record of the states that it adds to those of the car, `NoStates` if none. All have
+1. `States` is a record of the states that it adds to those of the car, `NoStates` if none, and
+   `Outputs` one of outputs, of which `outputs(x, p)` gives the values. All have
    `load_a_x` and `load_a_y`, the force of the tyres over the mass as the loads have answered to it,
    so that loads are functions of the state and forces of the loads.
 2. `replaces` names parameters of the car that it makes do without.
@@ -20,7 +21,7 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-from ..units import J, N
+from ..units import J, N, rad
 from .assembly import NoStates
 from .corner_loads import CornerLoads, corner_loads, loads_under, spread_loads
 from .rigid_body import Acceleration
@@ -36,7 +37,7 @@ from .sprung_mass import (
 )
 from .wheel import Velocity
 
-__all__ = ["Pressed", "QuasiStatic", "RollShare"]
+__all__ = ["Posture", "Pressed", "QuasiStatic", "RollShare"]
 
 
 class Pressed(NamedTuple):
@@ -46,11 +47,21 @@ class Pressed(NamedTuple):
     rear: N
 
 
+class Posture(NamedTuple):
+    """How a body sits that has no states to tell it."""
+
+    roll: rad
+    """Positive with the right side down, as in a turn to the left."""
+    pitch: rad
+    """Positive with the nose down, as in braking."""
+
+
 class RollShare(NamedTuple):
     """Loads by the parameter `roll_front` of the car: the share of the front axle in the roll
     moment. The body keeps level."""
 
     States = NoStates
+    Outputs = NoStates
     replaces = ()
 
     def check(self, p: Any) -> None:
@@ -64,6 +75,10 @@ class RollShare(NamedTuple):
     def travel(self, x: Any, p: Any) -> Travel:
         """None."""
         return Travel(0.0, 0.0, 0.0)
+
+    def outputs(self, x: Any, p: Any) -> NoStates:
+        """None."""
+        return NoStates()
 
     def carried(self, x: Any, p: Any) -> Velocity:
         """That of the centre of mass."""
@@ -94,6 +109,7 @@ class QuasiStatic(NamedTuple):
     """Masses, springs and links."""
 
     States = NoStates
+    Outputs = Posture
     replaces = ("roll_front",)
 
     def check(self, p: Any) -> None:
@@ -119,6 +135,11 @@ class QuasiStatic(NamedTuple):
             (-0.5 * (1.0 / s.k_f)) * (1.0 - links.front) * moved,
             (0.5 * (1.0 / s.k_r)) * (1.0 - links.rear) * moved,
         )
+
+    def outputs(self, x: Any, p: Any) -> Posture:
+        """Roll and pitch."""
+        travel = self.travel(x, p)
+        return Posture(travel.roll, (travel.front - travel.rear) * (1.0 / (p.l_f + p.l_r)))
 
     def carried(self, x: Any, p: Any) -> Velocity:
         """That of the centre of mass."""

@@ -12,6 +12,7 @@ from __future__ import annotations
 from typing import Annotated, Any, NamedTuple
 
 from ..units import J, N, N_s_m, kg_m2, m, m_s, non_negative, positive, rad, rad_s
+from .assembly import NoStates
 from .chassis import Pressed
 from .corner_loads import CornerLoads, loads_under, spread_loads
 from .ramp import ramp
@@ -72,6 +73,7 @@ class RollPitch(NamedTuple):
     """Damping of a rear wheel."""
 
     States = RollPitchState
+    Outputs = NoStates
     replaces = ("roll_front",)
 
     def check(self, p: Any) -> None:
@@ -106,6 +108,10 @@ class RollPitch(NamedTuple):
         """How the body sits."""
         at = self.compression(x, p)
         return Travel(x.roll, at.front, at.rear)
+
+    def outputs(self, x: Any, p: Any) -> NoStates:
+        """None: how it sits are states."""
+        return NoStates()
 
     def carried(self, x: Any, p: Any) -> Velocity:
         """Velocity of the centre of mass and what rolling and pitching adds at the patches."""

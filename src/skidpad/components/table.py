@@ -66,14 +66,9 @@ def table(
     return kind(*rows, *columns, *(cell for line in values for cell in line))
 
 
-def checked_table(
-    name: str,
-    rows: Sequence[float],
-    columns: Sequence[float],
-    values: Sequence[Sequence[float]],
-    units: Units = PLAIN,
-) -> Any:
-    """`table` of what a user gave under a name; raises where it is none."""
+def checked_table(name: str, numbers: Any, units: Units = PLAIN) -> Any:
+    """`table` of the rows, columns and values a user gave under a name; raises if it is none."""
+    rows, columns, values = numbers
     for what, knots in (("rows", rows), ("columns", columns)):
         if len(knots) < 2 or not all(a < b for a, b in pairwise(knots)):
             raise InvalidValue(

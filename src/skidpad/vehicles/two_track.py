@@ -59,6 +59,7 @@ from .two_track_records import (
     Parts,
     State,
     disturbance_type,
+    outputs_type,
     params_type,
     state_type,
 )
@@ -182,7 +183,7 @@ def outputs(x: State, u: Input, w: External, p: Params) -> Outputs:
     now = motion(x, w, p)
     left, right = (atan2(heading.s, heading.c) for heading in now.headings[:2])
     # Outputs have the sign of all cars here: positive when the tyre pushes to the left.
-    return Outputs._make(
+    return outputs_type(type(p.chassis))._make(
         (
             *now.a,
             *now.loads,
@@ -194,6 +195,7 @@ def outputs(x: State, u: Input, w: External, p: Params) -> Outputs:
             *(f.M_z for f in now.wheels),
             left,
             right,
+            *p.chassis.outputs(x, p),
         )
     )
 
@@ -234,7 +236,7 @@ def _model(recipes: Parts, *tyres: type) -> Model:
         State=state_type(parts),
         Input=Input,
         Params=params_type(tyre_set_type(*tyres), parts),
-        Outputs=Outputs,
+        Outputs=outputs_type(parts.chassis),
         Disturbance=disturbance_type(parts.air),
         derivative=derivative,
         outputs=outputs,

@@ -241,7 +241,18 @@ class Parts(NamedTuple):
 
 PART_DUTIES = {
     "slip": ("states", "acting"),
-    "chassis": ("States", "replaces", "loads", "travel", "carried", "rates", "check", "energy"),
+    "chassis": (
+        "States",
+        "Outputs",
+        "replaces",
+        "check",
+        "loads",
+        "travel",
+        "outputs",
+        "carried",
+        "rates",
+        "energy",
+    ),
     "alignment": ("States", "angles", "rates"),
     "steering": ("wheel_angle", "input_angle"),
     "air": ("Wind", "replaces", "forces", "resistance"),
@@ -277,6 +288,11 @@ def state_type(parts: Parts) -> Any:
     """The state of a car with these parts."""
     own = (parts.chassis.States, parts.alignment.States)
     return widened(FirstOrderState if parts.slip().states else State, *own)
+
+
+def outputs_type(chassis: Any) -> Any:
+    """The outputs of a car on such a chassis."""
+    return widened(Outputs, chassis.Outputs)
 
 
 def disturbance_type(air: Any) -> Any:
