@@ -13,8 +13,9 @@ from functools import cache
 from typing import Any, NamedTuple, get_type_hints
 
 from .. import record
+from ..brief import brief_repr
 
-__all__ = ["NoStates", "Recipe", "assembled", "class_from", "recipe_of", "widened"]
+__all__ = ["NoStates", "Recipe", "assembled", "base_of", "class_from", "recipe_of", "widened"]
 
 
 class NoStates(NamedTuple):
@@ -39,14 +40,18 @@ def class_from(recipe: Any) -> type:
     return recipe.make(*recipe.arguments) if isinstance(recipe, Recipe) else recipe
 
 
+def base_of(kind: type) -> Any:
+    """The class as it was written, of one that was assembled."""
+    own = recipe_of(kind)
+    return own.arguments[0] if isinstance(own, Recipe) else kind
+
+
 def assembled(whole: Any) -> Any:
     """The record with the class of its parts, all the way down; any other record as it is."""
     if not all(record.is_record_type(type(part)) for part in whole) or not len(whole):
         return whole
     parts = [assembled(part) for part in whole]
-    own = recipe_of(type(whole))
-    base = own.arguments[0] if isinstance(own, Recipe) else type(whole)
-    return _class_of(base, *(recipe_of(type(part)) for part in parts))(*parts)
+    return _class_of(base_of(type(whole)), *(recipe_of(type(part)) for part in parts))(*parts)
 
 
 @cache
@@ -59,6 +64,7 @@ def _class_of(base: Any, *recipes: Any) -> Any:
             setattr(kind, name, value)
     kind.recipe = Recipe(_class_of, (base, *recipes))
     kind.__reduce__ = _reduced
+    kind.__repr__ = brief_repr
     return kind
 
 
