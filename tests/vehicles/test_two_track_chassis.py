@@ -14,6 +14,7 @@ from skidpad import record
 from skidpad.components.air import Aerodynamics, AirShape, aero_map
 from skidpad.components.chassis import QuasiStatic
 from skidpad.components.roll_pitch import RollPitch
+from skidpad.components.spinning_wheel import FirstOrderSlip
 from skidpad.components.sprung_mass import (
     Suspension,
     roll_gradient,
@@ -154,7 +155,7 @@ def test_springs_and_share_alike_are_the_same_car() -> None:
 def test_the_nose_dives_by_what_the_links_leave() -> None:
     """Front and rear compress by (1 - anti) m a h / (2 k L); the deceleration still changes with
     the slip, by some thousandths in the time of the springs."""
-    car = two_track(tyre=LINEAR, chassis=RollPitch(SPRUNG), C_drag=0.0)
+    car = two_track(tyre=LINEAR, chassis=RollPitch(SPRUNG), slip=FirstOrderSlip(), C_drag=0.0)
     p = car.params
     sim = sp.Simulator(car, dt=0.002)
     sim.reset(v_x=40.0)
@@ -241,8 +242,8 @@ def test_drag_and_its_height_at_constant_speed() -> None:
 
 def test_wind_is_a_disturbance() -> None:
     """A car that rolls with the wind feels none; the default is calm."""
-    car = two_track(tyre=LINEAR, air=Aerodynamics(c_x=0.5, c_y=1.0))
-    sim = sp.Simulator(car, dt=0.01)
+    car = two_track(tyre=LINEAR, air=Aerodynamics(c_x=0.5, c_y=1.0), slip=FirstOrderSlip())
+    sim = sp.Simulator(car, dt=0.005)
     sim.disturb(wind_x=0.0, wind_y=12.0)
     sim.reset(v_x=12.0, yaw=0.5 * math.pi)
     assert sim.run({}, duration=1.0)["v_x"][-1] == pytest.approx(12.0, abs=1e-6)

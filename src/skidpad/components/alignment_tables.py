@@ -60,7 +60,7 @@ class AlignmentTables(NamedTuple):
 
     def rates(
         self, x: Any, travel: Travel, wheels: Sequence[WheelForces], p: Any
-    ) -> tuple[Any, ...]:
+    ) -> AlignmentState:
         """Rates of the angles that have given way."""
         moved = wheel_travel(travel, p)
         inwards = [-side * f.F_y for side, f in zip(SIDES, wheels, strict=True)]

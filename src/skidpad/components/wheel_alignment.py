@@ -73,11 +73,9 @@ class FixedAlignment(NamedTuple):
         cambers = (-p.camber_f, p.camber_f, -p.camber_r, p.camber_r)
         return four_headings(x.steer, p), cambers
 
-    def rates(
-        self, x: Any, travel: Travel, wheels: Sequence[WheelForces], p: Any
-    ) -> tuple[Any, ...]:
+    def rates(self, x: Any, travel: Travel, wheels: Sequence[WheelForces], p: Any) -> NoStates:
         """None."""
-        return ()
+        return NoStates()
 
 
 class LinearAlignment(NamedTuple):
@@ -124,7 +122,7 @@ class LinearAlignment(NamedTuple):
 
     def rates(
         self, x: Any, travel: Travel, wheels: Sequence[WheelForces], p: Any
-    ) -> tuple[Any, ...]:
+    ) -> AlignmentState:
         """Rates of the angles that have given way."""
         front = (self.toe_by_F_y_f, self.toe_by_M_z_f, self.toe_by_F_x_f, self.camber_by_F_y_f)
         rear = (self.toe_by_F_y_r, self.toe_by_M_z_r, self.toe_by_F_x_r, self.camber_by_F_y_r)
@@ -148,11 +146,11 @@ def _gives(x: Any) -> tuple[Any, ...]:
     return tuple(getattr(x, name) for name in AlignmentState._fields)
 
 
-def following(x: Any, toes: list[Any], cambers: list[Any], t_give: s) -> tuple[Any, ...]:
+def following(x: Any, toes: list[Any], cambers: list[Any], t_give: s) -> AlignmentState:
     """Rates of the states of the alignment towards toes and cambers."""
     by_t = 1.0 / t_give
     pairs = zip((*toes, *cambers), _gives(x), strict=True)
-    return tuple((target - now) * by_t for target, now in pairs)
+    return AlignmentState(*((target - now) * by_t for target, now in pairs))
 
 
 def set_angles(x: Any, toes: list[Any], cambers: list[Any], travel: Travel, p: Any) -> Angles:
