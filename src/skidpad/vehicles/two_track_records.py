@@ -1,13 +1,18 @@
-"""Records of `two_track`, by the class of its tyres and of its slip."""
+"""Records of `two_track`, by the classes of its tyres and of its other parts."""
 
 from __future__ import annotations
 
 from typing import Annotated, Any, NamedTuple, get_type_hints
 
 from .. import record
+from ..components.air import PlainAir
+from ..components.assembly import widened
+from ..components.chassis import RollShare
 from ..components.spinning_wheel import SteadySlip
+from ..components.steering_ratio import DirectSteering
 from ..components.tyre import LoadSensitiveTyre
 from ..components.tyre.tyre_set import tyre_set
+from ..components.wheel_alignment import FixedAlignment
 from ..record import extended
 from ..units import (
     Allowed,
@@ -211,6 +216,14 @@ class Params(NamedTuple):
     """It does not influence the motion (estimate)."""
     slip: SteadySlip = SteadySlip()
     """How slip follows the motion."""
+    chassis: RollShare = RollShare()
+    """How the body sits on its wheels, and their loads."""
+    alignment: FixedAlignment = FixedAlignment()
+    """What changes toe and camber."""
+    steering: DirectSteering = DirectSteering()
+    """What the driver turns."""
+    air: PlainAir = PlainAir()
+    """What the air does."""
     tyres: Any = None
     """The tyres."""
 
@@ -218,12 +231,72 @@ class Params(NamedTuple):
 DEFAULT_TYRES = tyre_set(LoadSensitiveTyre())
 
 
-def params_type(tyres: type, slip: type) -> Any:
-    """The parameters of a car on a class of tyre sets, with a law of slip."""
-    hints = get_type_hints(Params, include_extras=True) | {"tyres": tyres, "slip": slip}
-    defaults = Params._field_defaults | {"slip": slip(), "tyres": DEFAULT_TYRES}
-    if not isinstance(DEFAULT_TYRES, tyres):
-        del defaults["tyres"]
+class Parts(NamedTuple):
+    """The classes of the exchangeable parts of a car besides its tyres."""
+
+    slip: Any = SteadySlip
+    chassis: Any = RollShare
+    alignment: Any = FixedAlignment
+    steering: Any = DirectSteering
+    air: Any = PlainAir
+
+
+PART_DUTIES = {
+    "slip": ("states", "acting"),
+    "chassis": (
+        "States",
+        "Outputs",
+        "replaces",
+        "check",
+        "loads",
+        "travel",
+        "outputs",
+        "carried",
+        "rates",
+        "energy",
+    ),
+    "alignment": ("States", "angles", "rates"),
+    "steering": ("wheel_angle", "input_angle"),
+    "air": ("Wind", "replaces", "forces", "resistance"),
+}
+"""What a record must have to be a part of a car."""
+
+
+def params_type(tyres: type, parts: Parts) -> Any:
+    """The parameters of a car on a class of tyre sets, with these parts."""
+    own = parts._asdict()
+    hints = get_type_hints(Params, include_extras=True) | {"tyres": tyres} | own
+    defaults = Params._field_defaults | {"tyres": DEFAULT_TYRES}
+    defaults |= {name: kind() for name, kind in own.items() if _has_defaults(kind)}
+    without = {name for name, kind in own.items() if not _has_defaults(kind)}
+    without |= set() if isinstance(DEFAULT_TYRES, tyres) else {"tyres"}
+    replaced = {name for part in (parts.chassis, parts.air) for name in part.replaces}
     docs = {leaf.name: leaf.doc for leaf in record.fields(Params) if "." not in leaf.name}
     docs |= {"slip": "How slip follows the motion.", "tyres": "The tyres."}
-    return record.define("Params", hints, defaults, docs, Params.__doc__ or "")
+    return record.define(
+        "Params",
+        {name: hint for name, hint in hints.items() if name not in replaced},
+        {name: value for name, value in defaults.items() if name not in without | replaced},
+        docs,
+        Params.__doc__ or "",
+    )
+
+
+def _has_defaults(kind: Any) -> bool:
+    return len(kind._field_defaults) == len(kind._fields)
+
+
+def state_type(parts: Parts) -> Any:
+    """The state of a car with these parts."""
+    own = (parts.chassis.States, parts.alignment.States)
+    return widened(FirstOrderState if parts.slip().states else State, *own)
+
+
+def outputs_type(chassis: Any) -> Any:
+    """The outputs of a car on such a chassis."""
+    return widened(Outputs, chassis.Outputs)
+
+
+def disturbance_type(air: Any) -> Any:
+    """What the world does to a car in such air."""
+    return widened(External, air.Wind)
