@@ -9,9 +9,10 @@ loads on states, and each tyre is evaluated once. Equations: docs/vehicles.md.
     two_track(front=T1, rear=T2)                  # one per axle
     two_track(fl=T1, fr=T2, rl=T3, rr=T4)         # one per wheel
     two_track(slip=FirstOrderSlip())              # slip behind relaxation lengths
+    two_track(powertrain=MotorDrive(), brakes=HydraulicBrakes())     # pedals and a gear
 
-Which equations a car has is the class of its records `tyres` and `slip`; there is one model of each
-combination.
+Which equations a car has is the class of its records `tyres`, `slip`, `powertrain` and `brakes`;
+there is one model of each combination.
 """
 
 from __future__ import annotations
@@ -20,8 +21,12 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from .. import record
+from ..components.actuator import rate_limited_lag
+from ..components.assembly import assembled, class_from, recipe_of
 from ..components.axle import Force
 from ..components.corner_loads import CornerLoads, axle_weights, corner_loads
+from ..components.hydraulic_brakes import BrakeTorques, HydraulicBrakes
+from ..components.powertrain import EngineDrive, MotorDrive, WheelTorques
 from ..components.resistance import downforce
 from ..components.rigid_body import Acceleration, kinetic_energy, pose_rate, velocity_rate
 from ..components.spinning_wheel import (
@@ -32,7 +37,6 @@ from ..components.spinning_wheel import (
     each_wheel,
     rolling_radius,
     wheel_forces,
-    wheel_spin_rate,
 )
 from ..components.toed_wheels import Heading, four_headings
 from ..components.tyre.relaxation import SlipState
@@ -40,11 +44,18 @@ from ..components.tyre.tyre_set import each_tyre, tyre_set, tyre_set_type
 from ..components.wheel import Velocity
 from ..errors import InvalidValue
 from ..model import Model, Vehicle, VehicleFactory, built_once
-from ..ops import abs, atan2, clip, logical_or, where
+from ..ops import abs, atan2, logical_or, where
 from ..plane.pose import turned, turned_back
 from ..units import J, Nm, m, rad
-from .car_state import actuator_rates, least
+from .car_state import least
 from .two_track_body import BODY
+from .two_track_drive import (
+    drive_outputs,
+    drive_rates,
+    driveline,
+    driveline_energy,
+    driveline_settled,
+)
 from .two_track_records import (
     DEFAULT_TYRES,
     External,
@@ -53,10 +64,22 @@ from .two_track_records import (
     Outputs,
     Params,
     State,
+    input_type,
+    outputs_type,
     params_type,
+    state_type,
 )
 
-__all__ = ["FirstOrderSlip", "SteadySlip", "two_track"]
+__all__ = [
+    "BrakeTorques",
+    "EngineDrive",
+    "FirstOrderSlip",
+    "HydraulicBrakes",
+    "MotorDrive",
+    "SteadySlip",
+    "WheelTorques",
+    "two_track",
+]
 
 WHEELS = ("fl", "fr", "rl", "rr")
 SIDES = (1.0, -1.0, 1.0, -1.0)
@@ -150,24 +173,20 @@ def on_body(
 def derivative(x: State, u: Input, w: External, p: Params) -> State:
     """Time derivative of the state."""
     now = motion(x, w, p)
-    taus = (x.tau_fl, x.tau_fr, x.tau_rl, x.tau_rr)
-    brakes = [clip(b, 0.0, p.brake_max) for b in (u.brake_fl, u.brake_fr, u.brake_rl, u.brake_rr)]
-    columns = zip(taus, brakes, spins(x), now.wheels, strict=True)
-    spinning = [wheel_spin_rate(*wheel, p.t_hold, p.I_w) for wheel in columns]
     by_t = 1.0 / p.t_load
-    following = ((now.pushed.x - x.load_a_x) * by_t, (now.pushed.y - x.load_a_y) * by_t)
-    rates = (
-        *pose_rate(x.yaw, x.v_x, x.v_y, x.omega),
-        *velocity_rate(now.a, x.v_x, x.v_y, x.omega),
-        now.moment * (1.0 / p.I_z),
-        *actuator_rates(x, u, p),
-        *spinning,
-        *following,
-    )
-    if not p.slip.states:
-        return type(x)._make(rates)
-    slipping = (*(f.kappa_rate for f in now.wheels), *(f.tan_alpha_rate for f in now.wheels))
-    return type(x)._make((*rates, *slipping))
+    rates: dict[str, Any] = {
+        **dict(zip(("x", "y", "yaw"), pose_rate(x.yaw, x.v_x, x.v_y, x.omega), strict=True)),
+        **dict(zip(("v_x", "v_y"), velocity_rate(now.a, x.v_x, x.v_y, x.omega), strict=True)),
+        "omega": now.moment * (1.0 / p.I_z),
+        "steer": rate_limited_lag(x.steer, u.steer, p.t_steer, p.steer_max, p.steer_rate_max),
+        **drive_rates(driveline(x, u, p), x, now.wheels, p),
+        "load_a_x": (now.pushed.x - x.load_a_x) * by_t,
+        "load_a_y": (now.pushed.y - x.load_a_y) * by_t,
+    }
+    if p.slip.states:
+        for wheel, f in zip(WHEELS, now.wheels, strict=True):
+            rates |= {f"kappa_{wheel}": f.kappa_rate, f"tan_alpha_{wheel}": f.tan_alpha_rate}
+    return type(x)(**rates)
 
 
 def outputs(x: State, u: Input, w: External, p: Params) -> Outputs:
@@ -175,7 +194,7 @@ def outputs(x: State, u: Input, w: External, p: Params) -> Outputs:
     now = motion(x, w, p)
     left, right = (atan2(heading.s, heading.c) for heading in now.headings[:2])
     # Outputs have the sign of all cars here: positive when the tyre pushes to the left.
-    return Outputs._make(
+    own = Outputs._make(
         (
             *now.a,
             *now.loads,
@@ -189,6 +208,7 @@ def outputs(x: State, u: Input, w: External, p: Params) -> Outputs:
             right,
         )
     )
+    return drive_outputs(own, x, u, p)
 
 
 def rolling(x: State, p: Params) -> State:
@@ -201,32 +221,38 @@ def rolling(x: State, p: Params) -> State:
     columns = zip(
         WHEELS, each_tyre(p.tyres), loads, velocities(x, headings, p), spins(x), strict=True
     )
-    return x._replace(
+    x = x._replace(
         **{
             f"spin_{wheel}": where(turning, spin, v.x / rolling_radius(tyre, F_z, v.x))
             for wheel, tyre, F_z, v, spin in columns
         }
     )
+    return driveline_settled(x, p)
 
 
 def energy(x: State, p: Params) -> J:
-    """Kinetic energy of the body and of the spinning wheels."""
+    """Kinetic energy of the body and of all that spins."""
     turning = sum((spin * spin for spin in spins(x)), 0.0)
-    return kinetic_energy(x.v_x, x.v_y, x.omega, p.m, p.I_z) + 0.5 * p.I_w * turning
+    rotating = 0.5 * p.I_w * turning + driveline_energy(x, p)
+    return kinetic_energy(x.v_x, x.v_y, x.omega, p.m, p.I_z) + rotating
 
 
 @built_once
-def _model(slip: type, *tyres: type) -> Model:
-    """The car with a law of slip on one, two or four classes of tyres."""
+def _model(slip: type, powertrain: Any, brakes: Any, *tyres: type) -> Model:
+    """The car with a law of slip on one, two or four classes of tyres, driven and braked so.
+
+    Powertrain and brakes are the recipes of their classes.
+    """
     first_order = slip().states
     set_type = tyre_set_type(*tyres)
     names = ", ".join(dict.fromkeys(tyre.__name__ for tyre in tyres))
+    drive, brake = _example(class_from(powertrain)), _example(class_from(brakes))
     return Model(
         name="two_track",
-        State=FirstOrderState if first_order else State,
-        Input=Input,
-        Params=params_type(set_type, slip),
-        Outputs=Outputs,
+        State=state_type(FirstOrderState if first_order else State, drive, brake),
+        Input=input_type(drive, brake),
+        Params=params_type(set_type, slip, type(drive), type(brake)),
+        Outputs=outputs_type(drive),
         Disturbance=External,
         derivative=derivative,
         outputs=outputs,
@@ -238,15 +264,22 @@ def _model(slip: type, *tyres: type) -> Model:
     )
 
 
+def _example(kind: type) -> Any:
+    """A record of a class, whatever its numbers."""
+    return record.unflatten(kind, [1.0] * record.size(kind))
+
+
 @dataclass(frozen=True, repr=False)
 class TwoTrackFactory(VehicleFactory):
     """Makes cars on any tyres: `two_track(front=T1, rear=T2, m=1300.0)`."""
 
-    def __call__(self, params: Any = None, /, *, slip: Any = None, **values: Any) -> Vehicle:
+    def __call__(self, params: Any = None, /, **values: Any) -> Vehicle:
         """A car with the default parameters, some of them replaced by keyword or mapping.
 
         `tyre`, or `front` and `rear`, or `fl`, `fr`, `rl` and `rr` are tyre records or tyres that
-        were read from a file; `slip` is a `SteadySlip` or a `FirstOrderSlip`.
+        were read from a file; `slip` is a `SteadySlip` or a `FirstOrderSlip`; `powertrain` is
+        `WheelTorques`, a `MotorDrive` or an `EngineDrive` and `brakes` is `BrakeTorques` or
+        `HydraulicBrakes`.
         """
         names = tuple(name for group in TYRES for name in group if name in values)
         if names and names not in TYRES:
@@ -260,17 +293,43 @@ class TwoTrackFactory(VehicleFactory):
             whole, params = params._asdict(), None  # of a car on other tyres, too
         if names:
             whole["tyres"] = tyre_set(*(values.pop(name) for name in names))
-        if slip is not None:
-            whole["slip"] = _checked_slip(slip)
-        tyres, law = whole.get("tyres", DEFAULT_TYRES), whole.get("slip", SteadySlip())
-        model = _model(type(law), *map(type, tyres))
+        for name in PARTS:
+            if values.get(name) is not None:
+                whole[name] = _checked_part(name, values[name])
+            values.pop(name, None)
+        parts = {name: whole.get(name, default) for name, default in DEFAULT_PARTS.items()}
+        tyres = whole.get("tyres", DEFAULT_TYRES)
+        model = _model_of(parts, tyres)
+        known = model.Params._fields
+        # Those of a car that was driven or braked in another way may have no meaning here.
+        whole = {name: value for name, value in whole.items() if name in known}
         return Vehicle(model, record.build(model.Params, params, **whole | values))
 
 
-def _checked_slip(slip: Any) -> Any:
-    if record.is_record_type(type(slip)) and all(hasattr(slip, n) for n in ("states", "acting")):
-        return slip
-    raise InvalidValue(f"slip must be a SteadySlip or a FirstOrderSlip record, got {slip!r}")
+PARTS: dict[str, tuple[str, tuple[str, ...]]] = {
+    "slip": ("a SteadySlip or a FirstOrderSlip", ("states", "acting")),
+    "powertrain": ("a WheelTorques, MotorDrive or EngineDrive", ("States", "drive", "rotating")),
+    "brakes": ("a BrakeTorques or HydraulicBrakes", ("States", "rates", "torques")),
+}
+"""Exchangeable records: what is allowed, and what such a record has."""
+DEFAULT_PARTS = {"slip": SteadySlip(), "powertrain": WheelTorques(), "brakes": BrakeTorques()}
 
 
-two_track = TwoTrackFactory(_model(SteadySlip, *map(type, DEFAULT_TYRES)))
+def _checked_part(name: str, part: Any) -> Any:
+    allowed, needed = PARTS[name]
+    is_record = record.is_record_type(type(part))
+    if is_record and (type(part) is type(DEFAULT_PARTS[name]) or _has(part, needed)):
+        return assembled(part) if name != "slip" else part
+    raise InvalidValue(f"{name} must be {allowed} record, got {part!r}")
+
+
+def _has(part: Any, names: tuple[str, ...]) -> bool:
+    return all(hasattr(part, name) for name in names)
+
+
+def _model_of(parts: dict[str, Any], tyres: Any) -> Model:
+    recipes = [recipe_of(type(parts[name])) for name in ("powertrain", "brakes")]
+    return _model(type(parts["slip"]), *recipes, *map(type, tyres))
+
+
+two_track = TwoTrackFactory(_model_of(DEFAULT_PARTS, DEFAULT_TYRES))

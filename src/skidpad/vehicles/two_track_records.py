@@ -1,10 +1,14 @@
-"""Records of `two_track`, by the class of its tyres and of its slip."""
+"""Records of `two_track`, by the classes of its tyres, its slip, its powertrain and its brakes."""
 
 from __future__ import annotations
 
+from functools import cache
 from typing import Annotated, Any, NamedTuple, get_type_hints
 
 from .. import record
+from ..components.assembly import assembled, base_of, widened
+from ..components.hydraulic_brakes import BrakeTorques
+from ..components.powertrain import WheelTorques
 from ..components.spinning_wheel import SteadySlip
 from ..components.tyre import LoadSensitiveTyre
 from ..components.tyre.tyre_set import tyre_set
@@ -209,6 +213,10 @@ class Params(NamedTuple):
     """It does not influence the motion."""
     slip: SteadySlip = SteadySlip()
     """How slip follows the motion."""
+    powertrain: WheelTorques = WheelTorques()
+    """What drives the wheels."""
+    brakes: BrakeTorques = BrakeTorques()
+    """What brakes the wheels."""
     tyres: Any = None
     """The tyres."""
 
@@ -216,12 +224,67 @@ class Params(NamedTuple):
 DEFAULT_TYRES = tyre_set(LoadSensitiveTyre())
 
 
-def params_type(tyres: type, slip: type) -> Any:
-    """The parameters of a car on a class of tyre sets, with a law of slip."""
-    hints = get_type_hints(Params, include_extras=True) | {"tyres": tyres, "slip": slip}
-    defaults = Params._field_defaults | {"slip": slip(), "tyres": DEFAULT_TYRES}
-    if not isinstance(DEFAULT_TYRES, tyres):
-        del defaults["tyres"]
+OF_WHEEL_TORQUES = ("t_tau", "tau_max", "drive_front")
+OF_BRAKE_TORQUES = ("brake_max", "brake_front")
+"""Parameters that other powertrains and brakes do not have."""
+
+
+def params_type(tyres: type, slip: type, powertrain: type, brakes: type) -> Any:
+    """The parameters of a car on a class of tyre sets, with a law of slip, driven and braked so."""
+    kinds: dict[str, Any] = {
+        "slip": slip,
+        "powertrain": powertrain,
+        "brakes": brakes,
+        "tyres": tyres,
+    }
+    hints = get_type_hints(Params, include_extras=True) | kinds
+    defaults = Params._field_defaults | {"slip": slip(), "brakes": brakes()}
+    defaults |= {"tyres": DEFAULT_TYRES, "powertrain": assembled(base_of(powertrain)())}
+    for name in ("tyres", "powertrain"):
+        if not isinstance(defaults[name], kinds[name]):
+            del defaults[name]
+    for name in _absent(powertrain, brakes):
+        del hints[name], defaults[name]
     docs = {leaf.name: leaf.doc for leaf in record.fields(Params) if "." not in leaf.name}
     docs |= {"slip": "How slip follows the motion.", "tyres": "The tyres."}
     return record.define("Params", hints, defaults, docs, Params.__doc__ or "")
+
+
+def _absent(powertrain: type, brakes: type) -> tuple[str, ...]:
+    driven = () if powertrain is WheelTorques else OF_WHEEL_TORQUES
+    return driven if brakes is BrakeTorques else (*driven, *OF_BRAKE_TORQUES)
+
+
+@cache
+def without(kind: Any, *prefixes: str) -> Any:
+    """The record class without the fields that begin so."""
+    hints = get_type_hints(kind, include_extras=True)
+    kept = {name: hints[name] for name in kind._fields if not name.startswith(prefixes)}
+    defaults = {name: kind._field_defaults[name] for name in kept}
+    docs = {leaf.name: leaf.doc for leaf in record.fields(kind) if leaf.name in kept}
+    return record.define(kind.__name__, kept, defaults, docs, kind.__doc__ or "")
+
+
+def state_type(state: Any, powertrain: Any, brakes: Any) -> Any:
+    """The state class of a car with a powertrain and brakes.
+
+    The fields for four wheel torques give way to those of another powertrain.
+    """
+    if not isinstance(powertrain, WheelTorques):
+        state = widened(without(state, "tau_"), powertrain.States)
+    return state if isinstance(brakes, BrakeTorques) else widened(state, brakes.States)
+
+
+def input_type(powertrain: Any, brakes: Any) -> Any:
+    """The input class of a car with a powertrain and brakes."""
+    inputs = Input
+    if not isinstance(powertrain, WheelTorques):
+        inputs = widened(without(inputs, "tau_"), powertrain.Inputs)
+    if not isinstance(brakes, BrakeTorques):
+        inputs = widened(without(inputs, "brake_"), brakes.Inputs)
+    return inputs
+
+
+def outputs_type(powertrain: Any) -> Any:
+    """The output class of a car with a powertrain."""
+    return Outputs if isinstance(powertrain, WheelTorques) else widened(Outputs, powertrain.Outputs)

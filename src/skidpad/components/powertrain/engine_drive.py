@@ -1,0 +1,103 @@
+"""A powertrain of one engine: clutch, gearbox, final drive, differentials."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, NamedTuple
+
+from ...ops import where
+from ...units import Allowed, J, Nm, one, rad_s
+from .contract import Drive, PowerOutputs, Reflected, Wheels, weighted
+from .engine import Engine, EngineStates
+from .gearing import AutomaticShift, Clutch, FinalDrive, gear_ratio, gear_ratios
+from .layout import RearWheelDrive
+
+__all__ = ["EngineDrive", "EngineInputs"]
+
+MOST_GEARS = 16.0
+
+
+class EngineInputs(NamedTuple):
+    """How a car with an engine is driven."""
+
+    throttle: Annotated[one, Allowed(0.0, 1.0)] = 0.0
+    """Share of full load."""
+    gear: Annotated[one, Allowed(-1.0, MOST_GEARS, whole=True)] = 1.0
+    """The gear, -1 for reverse and 0 for neutral; of an automatic gearbox -1, 0 or 1."""
+
+
+class EngineDrive(NamedTuple):
+    """One engine that drives two or four wheels."""
+
+    engine: Any = Engine()
+    """See `Engine`."""
+    clutch: Clutch = Clutch()
+    ratios: Any = gear_ratios(3.58, 1.93, 1.28, 0.95, 0.76, reverse=3.62)
+    """See `gear_ratios`."""
+    shift: Any = AutomaticShift()
+    """`AutomaticShift` or `ManualShift`."""
+    final: FinalDrive = FinalDrive(ratio=3.82, efficiency=0.93, J=0.1)
+    """The last gear; its efficiency is that of gearbox and final drive together."""
+    layout: Any = RearWheelDrive()
+    """`RearWheelDrive`, `FrontWheelDrive` or `AllWheelDrive`."""
+
+    Inputs = EngineInputs
+    Outputs = PowerOutputs
+    States = EngineStates
+
+    def reflected(self) -> Reflected:
+        """Shafts and gears; the engine behind its clutch is a state."""
+        return Reflected(self.final.J, self.layout.weights())
+
+    def drive(self, x: EngineStates, u: Any, spins: Wheels) -> Drive:
+        """Torques, rates and powers."""
+        engine, final, crank = self.engine, self.final, self.engine.crank
+        shaft = weighted(self.layout.weights(), spins)
+        gear = self.shift.gear(u.gear, final.ratio * shaft, self.ratios)
+        ratio = final.ratio * gear_ratio(gear, self.ratios)
+        slip = x.spin_engine - ratio * shaft
+        tau = self.clutch.torque(x.spin_engine, slip, gear)
+        burning, dragging = engine.burning(x), engine.dragging(x.spin_engine)
+        net = burning - dragging
+        T = final.output(ratio * tau, shaft)
+        torques = self.layout.split(T, spins)
+        fuel = engine.fuel(x)
+        heat = fuel - burning * x.spin_engine + dragging * x.spin_engine
+        lost = heat + tau * slip + final.lost(ratio * tau, shaft) + self.layout.lost(T, spins)
+        stored = (net - tau) * x.spin_engine
+        powers = PowerOutputs(x.spin_engine, net, fuel, weighted(torques, spins), lost, stored)
+        rates = EngineStates((net - tau) * (1.0 / crank.J), engine.torque_rate(x, u.throttle))
+        return Drive(torques, self.reflected(), rates, powers)
+
+    def rotating(self, x: EngineStates, spins: Wheels) -> J:
+        """Kinetic energy of engine, shafts and gears."""
+        inertia, weights = self.reflected()
+        shaft, spin = weighted(weights, spins), x.spin_engine
+        return 0.5 * inertia * (shaft * shaft) + 0.5 * self.engine.crank.J * (spin * spin)
+
+    def settled(self, x: EngineStates) -> EngineStates:
+        """An engine that was given as standing idles."""
+        idle = self.engine.crank.spin_idle
+        return x._replace(spin_engine=where(x.spin_engine == 0.0, idle, x.spin_engine))
+
+    def pedals(self, x: EngineStates, T: Nm, direction: one, spins: Wheels) -> EngineInputs:
+        """Throttle and gear for a torque on all wheels together."""
+        shaft = weighted(self.layout.weights(), spins)
+        spin = self.final.ratio * shaft
+        asked = self.shift.chosen(direction, spin, self.ratios)
+        gear = self.shift.gear(asked, spin, self.ratios)
+        ratio = self.final.ratio * self.final.efficiency * gear_ratio(gear, self.ratios)
+        throttle = self.engine.throttle(T / ratio, x.spin_engine)
+        return EngineInputs(where(direction * T > 0.0, throttle, 0.0), asked)
+
+    def peak(self) -> Nm:
+        """Largest torque on all wheels together, in first gear."""
+        first, full = gear_ratio(1.0, self.ratios), self.engine.full
+        return self.final.ratio * self.final.efficiency * first * max(full[type(full).size :])
+
+    def top(self) -> rad_s:
+        """Spin of the wheels at the rev limit in the highest gear."""
+        return self.engine.crank.spin_max / (self.final.ratio * self.ratios[-1])
+
+    def ranges(self) -> dict[str, tuple[float, float]]:
+        """Lowest and highest value of the inputs."""
+        return {"throttle": (0.0, 1.0), "gear": (-1.0, self.shift.highest(self.ratios))}
