@@ -22,6 +22,7 @@ __all__ = [
     "N_s_m",
     "Nm",
     "Nm_A",
+    "Nm_rad",
     "Nm_s",
     "Nm_s_rad",
     "Ohm",
@@ -129,6 +130,8 @@ Pa = Annotated[float, Unit("Pa", length=-1, mass=1, time=-2)]
 J = Annotated[float, Unit("J", length=2, mass=1, time=-2)]
 Nm_s = Annotated[float, Unit("N·m/s", length=2, mass=1, time=-3)]
 """Torque per time."""
+Nm_rad = Annotated[float, Unit("N·m/rad", length=2, mass=1, time=-2)]
+"""Stiffness of a shaft."""
 Nm_s_rad = Annotated[float, Unit("N·m·s/rad", length=2, mass=1, time=-1)]
 """Torque per angular rate, as of a damper."""
 W = Annotated[float, Unit("W", length=2, mass=1, time=-3)]

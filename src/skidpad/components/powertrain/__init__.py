@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from .battery import Battery, Pack, Supply, voltage_curve
+from .clutch import Clutch
 from .contract import Drive, PowerOutputs, Powertrain, Reflected, WheelTorques, spin_rates
 from .differential import (
     LimitedSlip,
@@ -26,7 +27,7 @@ from .electric_motor import (
 )
 from .engine import Crankshaft, Engine
 from .engine_drive import EngineDrive
-from .gearing import AutomaticShift, Clutch, FinalDrive, ManualShift, gear_ratios
+from .gearing import AutomaticShift, FinalDrive, ManualShift, gear_ratios
 from .layout import AllWheelDrive, FrontWheelDrive, RearWheelDrive
 from .motor_drive import MotorDrive
 

@@ -1,8 +1,8 @@
 """Where electric power comes from: a battery with its state of charge, or a plain supply.
 
 Open-circuit voltage over charge and an inner resistance: V = ocv - R I. A power P at the terminals
-takes the current I with ocv I - R I² = P. Stored energy is charge times the integral of the voltage,
-so that its rate is -ocv I = -(P + R I²) exactly.
+takes the current I with ocv I - R I² = P. Stored energy is charge times the integral of the
+voltage, so that its rate is -ocv I = -(P + R I²) exactly.
 """
 
 from __future__ import annotations

@@ -5,7 +5,7 @@ A powertrain is a record whose class says what turns the wheels. A vehicle puts 
 
 1. `drive(x, u, spins)`: torques on the wheels fl, fr, rl, rr, the rates of its states and its
    powers, from its states, its inputs and the spins of the wheels.
-2. `rotating(x, spins)`: kinetic energy of what turns besides the wheels.
+2. `rotating(x, spins)`: energy of what turns and twists besides the wheels.
 3. `settled(x)`: its states made consistent, as after a reset.
 4. `pedals(x, T, direction, spins)`: the inputs that give about the torque `T` on all driven
    wheels together, forward (`direction` 1) or backward (-1).
@@ -27,8 +27,8 @@ __all__ = [
     "PowerOutputs",
     "Powertrain",
     "Reflected",
-    "Wheels",
     "WheelTorques",
+    "Wheels",
     "spin_rates",
     "weighted",
 ]
@@ -64,7 +64,7 @@ class PowerOutputs(NamedTuple):
     P_lost: W
     """Power that becomes heat, at least 0."""
     P_stored: W
-    """Power that goes into the spin of an engine which a clutch lets turn by itself."""
+    """Power that goes into the spin of an engine behind a clutch, and the twist of its shafts."""
 
 
 class Drive(NamedTuple):
@@ -86,7 +86,7 @@ class Powertrain(Protocol):
         ...
 
     def rotating(self, x: Any, spins: Wheels) -> J:
-        """Kinetic energy of what turns besides the wheels."""
+        """Energy of what turns and twists besides the wheels."""
         ...
 
 

@@ -1,9 +1,9 @@
 """Differentials: how one shaft drives two, left and right or front and rear.
 
 Each gives `share` of its torque to the first output and the rest to the second, less and plus what
-its friction transfers to the slower one: T_1 = share T - c, T_2 = (1 - share) T + c. Its input turns
-with share spin_1 + (1 - share) spin_2, so what is lost is c (spin_1 - spin_2). Every `transfer` c
-has the sign of the slip spin_1 - spin_2: nothing is gained. Sums of torques are exact.
+its friction transfers to the slower one: T_1 = share T - c, T_2 = (1 - share) T + c. Its input
+turns with share spin_1 + (1 - share) spin_2, so what is lost is c (spin_1 - spin_2). Every
+`transfer` c has the sign of the slip spin_1 - spin_2: nothing is gained. Sums of torques are exact.
 """
 
 from __future__ import annotations
@@ -62,7 +62,7 @@ class LimitedSlip(NamedTuple):
     """Mean radius of the discs."""
     r_ramp: Annotated[m, positive] = 0.04
     """Radius at which the cross shaft bears on the ramps."""
-    width: slip_width = 0.5
+    width: slip_width = 1.0
     """Slip at which 71 % of the friction is there; less is stiffer."""
 
     def locking(self, T: Nm) -> Nm:
@@ -87,7 +87,7 @@ class TorsenDifferential(NamedTuple):
     """Share of the first output while both turn alike."""
     bias: Annotated[one, Allowed(1.0)] = 2.5
     """Largest ratio of torques, over that of the shares."""
-    width: slip_width = 0.5
+    width: slip_width = 1.0
     """Slip at which 71 % of it is there; less is stiffer."""
 
     def transfer(self, T: Nm, slip: rad_s) -> Nm:

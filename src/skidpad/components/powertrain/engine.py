@@ -73,10 +73,14 @@ class Engine(NamedTuple):
         return on_torque(spin, self.full) + on_torque(spin, self.drag)
 
     def burning(self, x: EngineStates) -> Nm:
-        """Torque of what burns now: nothing beyond the rev limit."""
-        c, spin = self.crank, abs(x.spin_engine)
+        """Torque of what burns now: nothing beyond the rev limit, and nothing if it stands."""
+        c, spin = self.crank, x.spin_engine
         left = 1.0 - smooth_step(spin, (1.0 - c.fade) * c.spin_max, c.spin_max)
-        return left * clip(x.tau_engine, 0.0, self.most(x.spin_engine))
+        return (
+            left
+            * smooth_step(spin, 0.0, c.spin_low)
+            * clip(x.tau_engine, 0.0, self.most(x.spin_engine))
+        )
 
     def dragging(self, spin: rad_s) -> Nm:
         """Torque of drag, against the turning."""

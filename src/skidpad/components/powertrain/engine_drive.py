@@ -5,10 +5,12 @@ from __future__ import annotations
 from typing import Annotated, Any, NamedTuple
 
 from ...ops import where
-from ...units import Allowed, J, Nm, one, rad_s
+from ...record import extended
+from ...units import Allowed, J, Nm, one, rad, rad_s
+from .clutch import Clutch
 from .contract import Drive, PowerOutputs, Reflected, Wheels, weighted
 from .engine import Engine, EngineStates
-from .gearing import AutomaticShift, Clutch, FinalDrive, gear_ratio, gear_ratios
+from .gearing import AutomaticShift, FinalDrive, gear_ratio, gear_ratios
 from .layout import RearWheelDrive
 
 __all__ = ["EngineDrive", "EngineInputs"]
@@ -23,6 +25,14 @@ class EngineInputs(NamedTuple):
     """Share of full load."""
     gear: Annotated[one, Allowed(-1.0, MOST_GEARS, whole=True)] = 1.0
     """The gear, -1 for reverse and 0 for neutral; of an automatic gearbox -1, 0 or 1."""
+
+
+@extended
+class EngineDriveStates(EngineStates):
+    """Those of the engine, and the twist behind it."""
+
+    twist_clutch: rad = 0.0
+    """Twist of clutch and shafts, seen from the engine, positive when it drives."""
 
 
 class EngineDrive(NamedTuple):
@@ -42,44 +52,52 @@ class EngineDrive(NamedTuple):
 
     Inputs = EngineInputs
     Outputs = PowerOutputs
-    States = EngineStates
+    States = EngineDriveStates
 
     def reflected(self) -> Reflected:
         """Shafts and gears; the engine behind its clutch is a state."""
         return Reflected(self.final.J, self.layout.weights())
 
-    def drive(self, x: EngineStates, u: Any, spins: Wheels) -> Drive:
+    def drive(self, x: EngineDriveStates, u: Any, spins: Wheels) -> Drive:
         """Torques, rates and powers."""
         engine, final, crank = self.engine, self.final, self.engine.crank
         shaft = weighted(self.layout.weights(), spins)
         gear = self.shift.gear(u.gear, final.ratio * shaft, self.ratios)
         ratio = final.ratio * gear_ratio(gear, self.ratios)
         slip = x.spin_engine - ratio * shaft
-        tau = self.clutch.torque(x.spin_engine, slip, gear)
+        clutch = self.clutch.transmitted(
+            x.twist_clutch, self.clutch.closed(x.spin_engine, gear), slip
+        )
         burning, dragging = engine.burning(x), engine.dragging(x.spin_engine)
-        net = burning - dragging
-        T = final.output(ratio * tau, shaft)
+        rate = (burning - dragging - clutch.torque) * (1.0 / crank.J)
+        carried = ratio * clutch.torque
+        T = final.output(carried, shaft)
         torques = self.layout.split(T, spins)
+        twisting = self.clutch.k * x.twist_clutch * clutch.twist_rate
         fuel = engine.fuel(x)
-        heat = fuel - burning * x.spin_engine + dragging * x.spin_engine
-        lost = heat + tau * slip + final.lost(ratio * tau, shaft) + self.layout.lost(T, spins)
-        stored = (net - tau) * x.spin_engine
-        powers = PowerOutputs(x.spin_engine, net, fuel, weighted(torques, spins), lost, stored)
-        rates = EngineStates((net - tau) * (1.0 / crank.J), engine.torque_rate(x, u.throttle))
+        heat = fuel - (burning - dragging) * x.spin_engine
+        rubbing = clutch.torque * slip - twisting
+        lost = heat + rubbing + final.lost(carried, shaft) + self.layout.lost(T, spins)
+        stored = crank.J * rate * x.spin_engine + twisting
+        shown = burning - dragging
+        powers = PowerOutputs(x.spin_engine, shown, fuel, weighted(torques, spins), lost, stored)
+        torque_rate = engine.torque_rate(x, u.throttle)
+        rates = EngineDriveStates(rate, torque_rate, clutch.twist_rate)
         return Drive(torques, self.reflected(), rates, powers)
 
-    def rotating(self, x: EngineStates, spins: Wheels) -> J:
-        """Kinetic energy of engine, shafts and gears."""
+    def rotating(self, x: EngineDriveStates, spins: Wheels) -> J:
+        """Kinetic energy of engine, shafts and gears, and that of the twist between them."""
         inertia, weights = self.reflected()
         shaft, spin = weighted(weights, spins), x.spin_engine
-        return 0.5 * inertia * (shaft * shaft) + 0.5 * self.engine.crank.J * (spin * spin)
+        turning = 0.5 * inertia * (shaft * shaft) + 0.5 * self.engine.crank.J * (spin * spin)
+        return turning + self.clutch.stored(x.twist_clutch)
 
-    def settled(self, x: EngineStates) -> EngineStates:
+    def settled(self, x: EngineDriveStates) -> EngineDriveStates:
         """An engine that was given as standing idles."""
         idle = self.engine.crank.spin_idle
         return x._replace(spin_engine=where(x.spin_engine == 0.0, idle, x.spin_engine))
 
-    def pedals(self, x: EngineStates, T: Nm, direction: one, spins: Wheels) -> EngineInputs:
+    def pedals(self, x: EngineDriveStates, T: Nm, direction: one, spins: Wheels) -> EngineInputs:
         """Throttle and gear for a torque on all wheels together."""
         shaft = weighted(self.layout.weights(), spins)
         spin = self.final.ratio * shaft

@@ -1,4 +1,4 @@
-"""Gears between a motor and the differentials, and the clutch of an engine.
+"""Gears between a motor and the differentials.
 
 Losses of gears are friction under the torque that they carry: (1 - efficiency) of it resists the
 turning, whichever way power flows, and none is there at rest.
@@ -8,14 +8,13 @@ from __future__ import annotations
 
 from typing import Annotated, Any, NamedTuple
 
-from ...ops import abs, clip, floor, minimum, smooth_step
+from ...ops import abs, clip, floor, smooth_step
 from ...units import Allowed, Nm, W, kg_m2, non_negative, one, positive, rad_s
 from ..table import curve, on_curve
-from .smooth import friction_side, saturated
+from .smooth import friction_side
 
 __all__ = [
     "AutomaticShift",
-    "Clutch",
     "FinalDrive",
     "ManualShift",
     "gear_count",
@@ -122,25 +121,3 @@ class AutomaticShift(NamedTuple):
     def highest(self, ratios: Any) -> float:
         """The largest input."""
         return 1.0
-
-
-class Clutch(NamedTuple):
-    """A clutch that closes by itself as the engine revs up, so that it never stalls."""
-
-    capacity: Annotated[Nm, positive] = 350.0
-    """Largest torque."""
-    spin_engage: Annotated[rad_s, positive] = 110.0
-    """Spin of the engine at which it begins to close."""
-    spin_closed: Annotated[rad_s, positive] = 180.0
-    """Spin of the engine from which on it is closed."""
-    width: Annotated[rad_s, positive] = 1.0
-    """Slip at which it has 71 % of its torque; less is stiffer."""
-
-    def torque(self, engine: rad_s, slip: rad_s, gear: one) -> Nm:
-        """Torque from the engine to the gearbox; `slip` is what the engine is faster.
-
-        It has the sign of the slip, so that the clutch only takes power. In neutral there is none.
-        """
-        closed = smooth_step(engine, self.spin_engage, self.spin_closed)
-        connected = minimum(gear * gear, 1.0)
-        return (self.capacity * closed * connected) * saturated(slip * (1.0 / self.width))

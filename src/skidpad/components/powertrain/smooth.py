@@ -1,4 +1,4 @@
-"""Smooth laws that parts of a powertrain share: limits with round knees, friction without a jump."""
+"""Smooth laws that parts of a powertrain share: limits with round knees, friction at rest."""
 
 from __future__ import annotations
 
