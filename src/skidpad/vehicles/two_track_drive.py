@@ -109,4 +109,5 @@ def driveline_settled(x: Any, p: Any) -> Any:
     """The state with that of the powertrain made consistent."""
     if isinstance(p.powertrain, WheelTorques):
         return x
-    return x._replace(**p.powertrain.settled(own_states(x, p.powertrain))._asdict())
+    own = p.powertrain.settled(own_states(x, p.powertrain), each(x, "spin"))
+    return x._replace(**own._asdict())

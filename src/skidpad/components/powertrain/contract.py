@@ -6,7 +6,7 @@ A powertrain is a record whose class says what turns the wheels. A vehicle puts 
 1. `drive(x, u, spins)`: torques on the wheels fl, fr, rl, rr, the rates of its states and its
    powers, from its states, its inputs and the spins of the wheels.
 2. `rotating(x, spins)`: energy of what turns and twists besides the wheels.
-3. `settled(x)`: its states made consistent, as after a reset.
+3. `settled(x, spins)`: its states made consistent, as after a reset.
 4. `pedals(x, T, direction, spins)`: the inputs that give about the torque `T` on all driven
    wheels together, forward (`direction` 1) or backward (-1).
 5. `peak()`: the largest torque on all wheels together at rest, and `top()`: the spin of the wheels

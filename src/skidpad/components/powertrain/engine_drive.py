@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import Annotated, Any, NamedTuple
 
-from ...ops import where
+from ...ops import maximum, where
 from ...record import extended
 from ...units import Allowed, J, Nm, one, rad, rad_s
+from ..assembly import widened
 from .clutch import Clutch
 from .contract import Drive, PowerOutputs, Reflected, Wheels, weighted
 from .engine import Engine, EngineStates
@@ -52,17 +53,21 @@ class EngineDrive(NamedTuple):
 
     Inputs = EngineInputs
     Outputs = PowerOutputs
-    States = EngineDriveStates
+
+    @property
+    def States(self) -> Any:
+        """Those of engine and clutch, and of the gearbox."""
+        return widened(EngineDriveStates, type(self.shift).States)
 
     def reflected(self) -> Reflected:
         """Shafts and gears; the engine behind its clutch is a state."""
         return Reflected(self.final.J, self.layout.weights())
 
-    def drive(self, x: EngineDriveStates, u: Any, spins: Wheels) -> Drive:
+    def drive(self, x: Any, u: Any, spins: Wheels) -> Drive:
         """Torques, rates and powers."""
         engine, final, crank = self.engine, self.final, self.engine.crank
         shaft = weighted(self.layout.weights(), spins)
-        gear = self.shift.gear(u.gear, final.ratio * shaft, self.ratios)
+        gear = self.shift.gear(x, u.gear, self.ratios)
         ratio = final.ratio * gear_ratio(gear, self.ratios)
         slip = x.spin_engine - ratio * shaft
         clutch = self.clutch.transmitted(
@@ -82,27 +87,31 @@ class EngineDrive(NamedTuple):
         shown = burning - dragging
         powers = PowerOutputs(x.spin_engine, shown, fuel, weighted(torques, spins), lost, stored)
         torque_rate = engine.torque_rate(x, u.throttle)
-        rates = EngineDriveStates(rate, torque_rate, clutch.twist_rate)
+        shifting = self.shift.rates(x, u.gear, final.ratio * shaft, self.ratios)
+        rates = self.States(rate, torque_rate, clutch.twist_rate, *shifting)
         return Drive(torques, self.reflected(), rates, powers)
 
-    def rotating(self, x: EngineDriveStates, spins: Wheels) -> J:
+    def rotating(self, x: Any, spins: Wheels) -> J:
         """Kinetic energy of engine, shafts and gears, and that of the twist between them."""
         inertia, weights = self.reflected()
         shaft, spin = weighted(weights, spins), x.spin_engine
         turning = 0.5 * inertia * (shaft * shaft) + 0.5 * self.engine.crank.J * (spin * spin)
         return turning + self.clutch.stored(x.twist_clutch)
 
-    def settled(self, x: EngineDriveStates) -> EngineDriveStates:
-        """An engine that was given as standing idles."""
-        idle = self.engine.crank.spin_idle
-        return x._replace(spin_engine=where(x.spin_engine == 0.0, idle, x.spin_engine))
+    def settled(self, x: Any, spins: Wheels) -> Any:
+        """An engine that was given as standing idles, or turns with the wheels in their gear."""
+        spin = self.final.ratio * weighted(self.layout.weights(), spins)
+        gears = self.shift.settled(spin, self.ratios)
+        _, gear = self.shift.asked(1.0, spin, self.ratios)
+        started = maximum(spin * gear_ratio(gear, self.ratios), self.engine.crank.spin_idle)
+        given = x.spin_engine != 0.0
+        fresh = {"spin_engine": started, **gears._asdict()}
+        return x._replace(**{n: where(given, getattr(x, n), v) for n, v in fresh.items()})
 
-    def pedals(self, x: EngineDriveStates, T: Nm, direction: one, spins: Wheels) -> EngineInputs:
+    def pedals(self, x: Any, T: Nm, direction: one, spins: Wheels) -> EngineInputs:
         """Throttle and gear for a torque on all wheels together."""
-        shaft = weighted(self.layout.weights(), spins)
-        spin = self.final.ratio * shaft
-        asked = self.shift.chosen(direction, spin, self.ratios)
-        gear = self.shift.gear(asked, spin, self.ratios)
+        spin = self.final.ratio * weighted(self.layout.weights(), spins)
+        asked, gear = self.shift.asked(direction, spin, self.ratios)
         ratio = self.final.ratio * self.final.efficiency * gear_ratio(gear, self.ratios)
         throttle = self.engine.throttle(T / ratio, x.spin_engine)
         return EngineInputs(where(direction * T > 0.0, throttle, 0.0), asked)

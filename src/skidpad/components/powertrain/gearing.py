@@ -9,13 +9,16 @@ from __future__ import annotations
 from typing import Annotated, Any, NamedTuple
 
 from ...ops import abs, clip, floor, smooth_step
-from ...units import Allowed, Nm, W, kg_m2, non_negative, one, positive, rad_s
+from ...units import Allowed, Nm, W, kg_m2, non_negative, one, positive, rad_s, s
+from ..actuator import lag
+from ..assembly import NoStates
 from ..table import curve, on_curve
 from .smooth import friction_side
 
 __all__ = [
     "AutomaticShift",
     "FinalDrive",
+    "GearState",
     "ManualShift",
     "gear_count",
     "gear_ratio",
@@ -86,18 +89,36 @@ class ManualShift(NamedTuple):
     spin_up: Annotated[rad_s, positive] = 450.0
     """Spin of the engine from which `Body.command` takes the next gear."""
 
-    def gear(self, u: one, spin: rad_s, ratios: Any) -> one:
-        """The gear in use, of the input and the spin of the gearbox's output."""
+    States = NoStates
+
+    def gear(self, x: Any, u: one, ratios: Any) -> one:
+        """The gear in use."""
         return clip(u, -1.0, float(gear_count(ratios)))
 
-    def chosen(self, direction: one, spin: rad_s, ratios: Any) -> one:
-        """The gear to ask for."""
+    def rates(self, x: Any, u: one, spin: rad_s, ratios: Any) -> NoStates:
+        """There are no states."""
+        return NoStates()
+
+    def settled(self, spin: rad_s, ratios: Any) -> NoStates:
+        """There are no states."""
+        return NoStates()
+
+    def asked(self, direction: one, spin: rad_s, ratios: Any) -> tuple[one, one]:
+        """The input to give at a spin of the output, and the gear that comes of it."""
         ahead = floor(shifted(spin, self.spin_up, 0.01, ratios) + 0.5)
-        return clip(direction * ahead, -1.0, float(gear_count(ratios)))
+        gear = clip(direction * ahead, -1.0, float(gear_count(ratios)))
+        return gear, gear
 
     def highest(self, ratios: Any) -> float:
         """The largest input."""
         return float(gear_count(ratios))
+
+
+class GearState(NamedTuple):
+    """The gear of an automatic gearbox."""
+
+    gear_engaged: one = 1.0
+    """Gear in use: between two of them while it changes."""
 
 
 class AutomaticShift(NamedTuple):
@@ -107,16 +128,31 @@ class AutomaticShift(NamedTuple):
     """Spin of the engine about which it changes up."""
     band: Annotated[one, Allowed(0.001, 0.3)] = 0.1
     """Share of the speed of a change over which it takes place, to either side."""
+    t_shift: Annotated[s, positive] = 0.2
+    """Time constant of a change. Without it the ratio would follow every shudder of the shafts."""
 
-    def gear(self, u: one, spin: rad_s, ratios: Any) -> one:
-        """The gear in use, of the input and the spin of the gearbox's output."""
+    States = GearState
+
+    def target(self, u: one, spin: rad_s, ratios: Any) -> one:
+        """The gear for an input at a spin of the gearbox's output."""
         forward = shifted(spin, self.spin_up, self.band, ratios)
-        selected = clip(u, -1.0, 1.0)
-        return clip(selected * forward, -1.0, float(gear_count(ratios)))
+        return clip(clip(u, -1.0, 1.0) * forward, -1.0, float(gear_count(ratios)))
 
-    def chosen(self, direction: one, spin: rad_s, ratios: Any) -> one:
-        """The input to give."""
-        return direction
+    def gear(self, x: Any, u: one, ratios: Any) -> one:
+        """The gear in use."""
+        return clip(x.gear_engaged, -1.0, float(gear_count(ratios)))
+
+    def rates(self, x: Any, u: one, spin: rad_s, ratios: Any) -> GearState:
+        """How the gear follows input and speed."""
+        return GearState(lag(x.gear_engaged, self.target(u, spin, ratios), self.t_shift))
+
+    def settled(self, spin: rad_s, ratios: Any) -> GearState:
+        """The forward gear for a speed."""
+        return GearState(self.target(1.0, spin, ratios))
+
+    def asked(self, direction: one, spin: rad_s, ratios: Any) -> tuple[one, one]:
+        """The input to give at a spin of the output, and the gear that comes of it."""
+        return direction, self.target(direction, spin, ratios)
 
     def highest(self, ratios: Any) -> float:
         """The largest input."""

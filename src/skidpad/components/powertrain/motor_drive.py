@@ -73,7 +73,7 @@ class MotorDrive(NamedTuple):
         shaft = weighted(weights, spins)
         return 0.5 * inertia * (shaft * shaft)
 
-    def settled(self, x: Any) -> Any:
+    def settled(self, x: Any, spins: Wheels) -> Any:
         """Nothing depends on anything."""
         return x
 
