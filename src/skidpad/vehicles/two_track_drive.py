@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 from ..components.actuator import limited_lag
 from ..components.assembly import NoStates
 from ..components.hydraulic_brakes import BrakeTorques
-from ..components.powertrain import PowerOutputs, Reflected, WheelTorques
+from ..components.powertrain import Reflected, WheelTorques
 from ..components.powertrain.contract import Wheels, spin_rates, weighted
 from ..components.spinning_wheel import WheelForces, wheel_spin_rate
 from ..ops import clip
@@ -31,7 +31,8 @@ class Driveline(NamedTuple):
     """Inertia that the wheels turn together, if there is any."""
     rates: dict[str, Any]
     """Of the states of powertrain and brakes."""
-    powers: PowerOutputs | None
+    shown: tuple[Any, ...]
+    """Outputs of the powertrain."""
 
 
 def each(x: Any, name: str) -> Wheels:
@@ -56,10 +57,10 @@ def driveline(x: Any, u: Any, p: Any) -> Driveline:
     if isinstance(p.powertrain, WheelTorques):
         pairs = zip(WHEELS, each(x, "tau"), each(u, "tau"), strict=True)
         rates |= {f"tau_{w}": limited_lag(a, b, p.t_tau, p.tau_max) for w, a, b in pairs}
-        return Driveline(each(x, "tau"), brakes, None, rates, None)
+        return Driveline(each(x, "tau"), brakes, None, rates, ())
     drive = p.powertrain.drive(own_states(x, p.powertrain), u, each(x, "spin"))
     rates |= drive.rates._asdict()
-    return Driveline(drive.torques, brakes, drive.reflected, rates, drive.powers)
+    return Driveline(drive.torques, brakes, drive.reflected, rates, drive.shown)
 
 
 def drive_rates(line: Driveline, x: Any, forces: list[WheelForces], p: Any) -> dict[str, Any]:
@@ -94,8 +95,7 @@ def drive_outputs(own: Any, x: Any, u: Any, p: Any) -> Any:
     """The outputs of the car, followed by those of its powertrain."""
     if isinstance(p.powertrain, WheelTorques):
         return own
-    powers: Any = driveline(x, u, p).powers
-    return outputs_type(p.powertrain)(*own, *powers)
+    return outputs_type(p.powertrain)(*own, *driveline(x, u, p).shown)
 
 
 def driveline_energy(x: Any, p: Any) -> J:

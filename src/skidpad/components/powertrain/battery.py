@@ -14,7 +14,16 @@ from ...units import A, A_s, Allowed, J, Ohm, V, W, non_negative, one, per_s, po
 from ..assembly import NoStates
 from ..table import curve, curve_integral, on_curve
 
-__all__ = ["Battery", "Charge", "Pack", "PowerFlow", "PowerLimits", "Supply", "voltage_curve"]
+__all__ = [
+    "Battery",
+    "Charge",
+    "Pack",
+    "PowerFlow",
+    "PowerLimits",
+    "Supply",
+    "Terminals",
+    "voltage_curve",
+]
 
 SHORT: one = 0.45
 """Current over that of a short circuit that a battery never exceeds: at one half its power is
@@ -37,6 +46,8 @@ class PowerFlow(NamedTuple):
     """Power that the stored charge gives."""
     lost: W
     """Power that becomes heat inside."""
+    shown: Any
+    """Outputs."""
 
 
 class Charge(NamedTuple):
@@ -44,6 +55,15 @@ class Charge(NamedTuple):
 
     soc: Annotated[one, Allowed(0.0, 1.0)] = 0.8
     """State of charge: 1 is full."""
+
+
+class Terminals(NamedTuple):
+    """What is measured at the terminals of a battery."""
+
+    I_battery: A
+    """Current, negative while it is charged."""
+    V_battery: V
+    """Voltage; times the current it is the power drawn."""
 
 
 class Supply(NamedTuple):
@@ -55,6 +75,7 @@ class Supply(NamedTuple):
     """Largest power given back."""
 
     States = NoStates
+    Outputs = NoStates
 
     def limits(self, x: NoStates) -> PowerLimits:
         """The same at all times."""
@@ -62,7 +83,7 @@ class Supply(NamedTuple):
 
     def flow(self, x: NoStates, P: W) -> PowerFlow:
         """Without any loss."""
-        return PowerFlow(NoStates(), P, 0.0 * P)
+        return PowerFlow(NoStates(), P, 0.0 * P, NoStates())
 
 
 class Pack(NamedTuple):
@@ -97,6 +118,7 @@ class Battery(NamedTuple):
     pack: Pack = Pack()
 
     States = Charge
+    Outputs = Terminals
 
     def voltage(self, x: Charge) -> V:
         """Open-circuit voltage."""
@@ -130,5 +152,7 @@ class Battery(NamedTuple):
     def flow(self, x: Charge, P: W) -> PowerFlow:
         """Charge, source and loss while a power is drawn."""
         current = self.current(x, P)
-        source = self.voltage(x) * current
-        return PowerFlow(Charge(self.rate(current)), source, source - P)
+        ocv = self.voltage(x)
+        drop = self.pack.R * current
+        shown = Terminals(current, ocv - drop)
+        return PowerFlow(Charge(self.rate(current)), ocv * current, drop * current, shown)

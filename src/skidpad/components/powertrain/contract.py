@@ -75,7 +75,8 @@ class Drive(NamedTuple):
     reflected: Reflected
     rates: Any
     """Of its states."""
-    powers: PowerOutputs
+    shown: Any
+    """Outputs: `PowerOutputs`, and perhaps more."""
 
 
 class Powertrain(Protocol):

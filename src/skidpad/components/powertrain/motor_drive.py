@@ -38,7 +38,11 @@ class MotorDrive(NamedTuple):
     """`RearWheelDrive`, `FrontWheelDrive` or `AllWheelDrive`."""
 
     Inputs = MotorInputs
-    Outputs = PowerOutputs
+
+    @property
+    def Outputs(self) -> Any:
+        """Powers, and what is measured at the battery."""
+        return widened(PowerOutputs, type(self.battery).Outputs)
 
     @property
     def States(self) -> Any:
@@ -65,7 +69,8 @@ class MotorDrive(NamedTuple):
         lost = heat + flow.lost + final.lost(carried, shaft) + self.layout.lost(T, spins)
         powers = PowerOutputs(spin, tau, flow.source, weighted(torques, spins), lost, 0.0 * lost)
         named = {**rates._asdict(), **flow.rates._asdict()}
-        return Drive(torques, self.reflected(), self.States(**named), powers)
+        shown = self.Outputs(*powers, *flow.shown)
+        return Drive(torques, self.reflected(), self.States(**named), shown)
 
     def rotating(self, x: Any, spins: Wheels) -> J:
         """Kinetic energy of rotor and gears."""
