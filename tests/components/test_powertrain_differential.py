@@ -68,9 +68,10 @@ def test_torques_add_up_and_friction_only_takes(
 @pytest.mark.parametrize("differential", KINDS, ids=name)
 def test_without_slip_each_output_has_its_share(differential: Any) -> None:
     T_1, T_2 = split_by(differential, 1000.0, 50.0, 50.0)
-    assert pytest.approx(
-        (1000.0 * differential.share, 1000.0 * (1.0 - differential.share))
-    ) == (T_1, T_2)
+    assert pytest.approx((1000.0 * differential.share, 1000.0 * (1.0 - differential.share))) == (
+        T_1,
+        T_2,
+    )
 
 
 @pytest.mark.parametrize(("T", "angle"), [(800.0, 40.0), (-800.0, 70.0), (0.0, 45.0)])

@@ -7,7 +7,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-import skidpad as sp
 from skidpad.components.powertrain import (
     AutomaticShift,
     Clutch,
@@ -26,11 +25,6 @@ def test_each_gear_has_its_ratio() -> None:
     assert [gear_ratio(gear, RATIOS) for gear in gears] == pytest.approx([-3.2, 0.0, 3.5, 2.0, 1.2])
     manual = ManualShift()
     assert [manual.gear(None, gear, RATIOS) for gear in (-4.0, 2.0, 9.0)] == [-1.0, 2.0, 3.0]
-
-
-def test_gears_need_increasing_numbers() -> None:
-    with pytest.raises(sp.InvalidValue, match="2 or more increasing knots"):
-        sp.components.table.curve((0.0, 0.0), (1.0, 2.0))
 
 
 def test_an_automatic_changes_at_its_speed() -> None:
