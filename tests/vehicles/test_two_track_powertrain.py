@@ -27,7 +27,7 @@ from skidpad.components.powertrain import (
     gear_ratios,
     loss_map,
 )
-from skidpad.components.tyre import LinearTyre
+from skidpad.components.tyre import Contact, LinearTyre
 from skidpad.vehicles.two_track import (
     BrakeTorques,
     EngineDrive,
@@ -66,7 +66,9 @@ def test_it_conforms(name: str) -> None:
     sp.conformance.check(two_track(**CARS[name]), QUICK).raise_if_failed()
 
 
-@pytest.mark.parametrize("name", ["motor and limited slip", "automatic"])
+@pytest.mark.parametrize(
+    "name", [pytest.param("motor and limited slip", marks=pytest.mark.slow), "automatic"]
+)
 def test_its_functions_are_pure(name: str) -> None:
     car = two_track(**CARS[name], slip=FirstOrderSlip())
     sp.conformance.check(car, ["purity"]).raise_if_failed()
@@ -101,7 +103,8 @@ def energy_and_powers(car: sp.Vehicle, x: Any, u: Any) -> tuple[float, float]:
     left = 0.5 * np.array([p.track_f, -p.track_f, p.track_r, -p.track_r])
     velocity = x.v_x - left * x.omega + 1j * (x.v_y + forward * x.omega)
     velocity *= np.exp(-1j * np.array([out.steer_fl, out.steer_fr, 0.0, 0.0]))
-    R = LINEAR.carcass.radius
+    loads = [getattr(out, f"F_z_{w}") for w in WHEELS]
+    R = np.array([LINEAR.radii(Contact(F_z=F_z)).effective for F_z in loads])
     road = float(forces @ (velocity.real - R * spin) + sideways @ velocity.imag)
     air = -0.5 * p.C_drag * x.v_x**2 * abs(x.v_x)
     turning = x.omega * sum(getattr(out, f"M_z_{w}") for w in WHEELS)
@@ -186,10 +189,10 @@ def test_regeneration_slows_the_car_and_charges_the_battery() -> None:
 def test_limited_slip_pulls_away_where_an_open_differential_spins() -> None:
     """One wheel on ice: an open one has twice the grip of the ice, a locking one much more."""
     gained = {}
-    for differential in (OpenDifferential(), LimitedSlip(), LockedDifferential()):
+    for differential in (OpenDifferential(), LimitedSlip(), LockedDifferential(damping=500.0)):
         layout = RearWheelDrive(differential)
         car = two_track(powertrain=MotorDrive(layout=layout), slip=FirstOrderSlip())
-        sim = sp.Simulator(car, dt=0.005)
+        sim = sp.Simulator(car, dt=0.001, integrator="rk4")
         sim.disturb(mu_rl=0.05)
         run = sim.run({"throttle": 0.3}, duration=1.0)
         gained[type(differential)] = run["v_x"][-1]
