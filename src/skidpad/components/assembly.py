@@ -13,6 +13,7 @@ from functools import cache
 from typing import Any, NamedTuple, get_type_hints
 
 from .. import record
+from ..brief import brief_repr
 
 __all__ = ["NoStates", "Recipe", "assembled", "base_of", "class_from", "recipe_of", "widened"]
 
@@ -63,6 +64,7 @@ def _class_of(base: Any, *recipes: Any) -> Any:
             setattr(kind, name, value)
     kind.recipe = Recipe(_class_of, (base, *recipes))
     kind.__reduce__ = _reduced
+    kind.__repr__ = brief_repr
     return kind
 
 

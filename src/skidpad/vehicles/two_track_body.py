@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from math import inf
 from typing import Any
 
 from ..body import Geometry, GroundUnder, Limits, Velocity, Wheel, Wish, car_geometry
@@ -95,6 +96,8 @@ def limits(p: Params) -> Limits:
         grip=float(min(grips)) * p.g,
         handbrake=True,
         inputs={"steer": (-p.steer_max, p.steer_max), **driven, **braked},
+        # Downhill it may roll faster than its motor drives it.
+        not_kept=("v",) if fastest < inf else (),
     )
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from typing import Annotated, Any, NamedTuple
 
+from ...brief import brief_repr
 from ...ops import maximum, minimum, smooth_step, sqrt
 from ...units import A, A_s, Allowed, J, Ohm, V, W, non_negative, one, per_s, positive
 from ..assembly import NoStates
@@ -116,6 +117,8 @@ class Battery(NamedTuple):
     ocv: Any = voltage_curve((0.0, 0.1, 0.9, 1.0), (340.0, 380.0, 420.0, 440.0))
     """See `voltage_curve`."""
     pack: Pack = Pack()
+
+    __repr__ = brief_repr
 
     States = Charge
     Outputs = Terminals

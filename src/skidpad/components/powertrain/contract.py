@@ -20,6 +20,7 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple, Protocol
 
+from ...brief import brief_repr
 from ...units import J, Nm, W, kg_m2, rad_s, rad_s2
 
 __all__ = [
@@ -49,6 +50,8 @@ class Reflected(NamedTuple):
     weights: Wheels
     """Share of each wheel in the mean: they add up to 1."""
 
+    __repr__ = brief_repr
+
 
 class PowerOutputs(NamedTuple):
     """What a powertrain does: its motor and where its power goes."""
@@ -77,6 +80,8 @@ class Drive(NamedTuple):
     """Of its states."""
     shown: Any
     """Outputs: `PowerOutputs`, and perhaps more."""
+
+    __repr__ = brief_repr
 
 
 class Powertrain(Protocol):

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from typing import Annotated, Any, NamedTuple
 
+from ...brief import brief_repr
 from ...ops import abs, clip, maximum, minimum, smooth_step
 from ...units import (
     A,
@@ -112,6 +113,8 @@ class CurveEnvelope(NamedTuple):
     limits: CurveLimits = CurveLimits()
     """The rest."""
 
+    __repr__ = brief_repr
+
     @property
     def knee(self) -> one:
         """How round the knees of power are."""
@@ -160,6 +163,8 @@ class LossMap(NamedTuple):
     """Losses of a motor from a map over speed and torque; see `loss_map`."""
 
     table: Any
+
+    __repr__ = brief_repr
 
     def lost(self, tau: Nm, spin: rad_s, width: rad_s) -> W:
         """Power that becomes heat."""
@@ -221,6 +226,8 @@ class ElectricMotor(NamedTuple):
     inverter: Inverter = Inverter()
     speed: SpeedLimit = SpeedLimit()
     rotor: Rotor = Rotor()
+
+    __repr__ = brief_repr
 
     def peak(self) -> Nm:
         """Largest torque at any speed, as motor and inverter allow."""

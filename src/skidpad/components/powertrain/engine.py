@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from typing import Annotated, Any, NamedTuple
 
+from ...brief import brief_repr
 from ...ops import abs, clip, maximum, smooth_step
 from ...units import (
     Allowed,
@@ -67,6 +68,8 @@ class Engine(NamedTuple):
     drag: Any = torque_curve((60.0, 300.0, 680.0), (12.0, 18.0, 38.0))
     """Torque that it takes to turn it without throttle, positive."""
     crank: Crankshaft = Crankshaft()
+
+    __repr__ = brief_repr
 
     def most(self, spin: rad_s) -> Nm:
         """Largest torque of what burns."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated, Any, NamedTuple
 
+from ...brief import brief_repr
 from ...ops import maximum, where
 from ...record import extended
 from ...units import Allowed, J, Nm, one, rad, rad_s
@@ -50,6 +51,8 @@ class EngineDrive(NamedTuple):
     """The last gear; its efficiency is that of gearbox and final drive together."""
     layout: Any = RearWheelDrive()
     """`RearWheelDrive`, `FrontWheelDrive` or `AllWheelDrive`."""
+
+    __repr__ = brief_repr
 
     Inputs = EngineInputs
     Outputs = PowerOutputs

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
+from ...brief import brief_repr
 from ...units import Nm, W, rad_s
 from .contract import Wheels
 from .differential import LimitedSlip, OpenDifferential, TorsenDifferential, lost_in, split_by
@@ -16,6 +17,8 @@ class RearWheelDrive(NamedTuple):
 
     differential: Any = LimitedSlip()
     """Between left and right."""
+
+    __repr__ = brief_repr
 
     def weights(self) -> Wheels:
         """Share of each wheel in the spin of the input."""
@@ -38,6 +41,8 @@ class FrontWheelDrive(NamedTuple):
 
     differential: Any = OpenDifferential()
     """Between left and right."""
+
+    __repr__ = brief_repr
 
     def weights(self) -> Wheels:
         """Share of each wheel in the spin of the input."""
@@ -64,6 +69,8 @@ class AllWheelDrive(NamedTuple):
     """Between the front wheels."""
     rear: Any = OpenDifferential()
     """Between the rear wheels."""
+
+    __repr__ = brief_repr
 
     def weights(self) -> Wheels:
         """Share of each wheel in the spin of the input."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated, Any, NamedTuple
 
+from ...brief import brief_repr
 from ...ops import clip
 from ...units import Allowed, J, Nm, kg_m2, one, rad_s
 from ..assembly import widened
@@ -36,6 +37,8 @@ class MotorDrive(NamedTuple):
     """All gears together."""
     layout: Any = RearWheelDrive()
     """`RearWheelDrive`, `FrontWheelDrive` or `AllWheelDrive`."""
+
+    __repr__ = brief_repr
 
     Inputs = MotorInputs
 
