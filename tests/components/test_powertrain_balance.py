@@ -92,7 +92,9 @@ def test_heat_of_fuel_goes_to_the_wheels_or_is_lost_or_stored(
 def test_in_neutral_the_wheels_turn_freely() -> None:
     drive = EngineDrive(shift=ManualShift())
     states = drive.States(400.0, 100.0, 0.5)
-    assert drive.drive(states, drive.Inputs(1.0, 0.0), (50.0,) * 4).torques == (0.0,) * 4
+    assert (
+        drive.drive(states, drive.Inputs(1.0, 0.0), (50.0, 50.0, 50.0, 50.0)).torques == (0.0,) * 4
+    )
 
 
 @pytest.mark.parametrize("T", [200.0, 1500.0])

@@ -85,6 +85,20 @@ def test_wishes_drive_it_on_steady_slip(name: str) -> None:
     sp.conformance.check(two_track(**CARS[name]), ["driving", "standing"]).raise_if_failed()
 
 
+@pytest.mark.parametrize("name", ["motor and limited slip", "all-wheel drive", "automatic"])
+@pytest.mark.parametrize(("v", "a"), [(10.0, 1.5), (10.0, -3.0), (-3.0, -1.0)])
+def test_a_wish_is_the_acceleration_that_comes(name: str, v: float, a: float) -> None:
+    """Forward, braking and backward: with the inertia of what turns, to a tenth."""
+    car = two_track(**CARS[name], slip=FirstOrderSlip())
+    sim = sp.Simulator(car, dt=0.005)
+    x = sim.reset(v_x=v)
+    speeds: list[float] = []
+    for _ in range(200):
+        x = sim.step(car.body.command(x, sp.Wish(a=a), car.params))
+        speeds.append(x.v_x)
+    assert (speeds[-1] - speeds[99]) / 0.5 == pytest.approx(a, rel=0.1)
+
+
 def energy_and_powers(car: sp.Vehicle, x: Any, u: Any) -> tuple[float, float]:
     """Rate of the energy of body, wheels and powertrain, and the power of all that acts on it.
 
@@ -182,6 +196,7 @@ def test_regeneration_slows_the_car_and_charges_the_battery() -> None:
     run = sim.run({"throttle": -1.0}, duration=15.0)
     assert (np.diff(run["v_x"]) < 1e-9).all()
     assert run["soc"][-1] > run["soc"][0]
+    assert sim.reset(sim.state) == sim.state
     assert (run["I_battery"] * run["V_battery"]).min() >= -40e3
     assert run["v_x"].min() > -0.01
 

@@ -20,9 +20,9 @@ class BrakeTorques(NamedTuple):
 class BrakePressures(NamedTuple):
     """Pressures in the two circuits."""
 
-    p_brake_f: Annotated[Pa, non_negative] = 0.0
+    p_brake_f: Pa = 0.0
     """At the front discs."""
-    p_brake_r: Annotated[Pa, non_negative] = 0.0
+    p_brake_r: Pa = 0.0
     """At the rear discs."""
 
 
@@ -47,7 +47,7 @@ class Disc(NamedTuple):
     faces: Annotated[one, non_negative] = 2.0
     """Sides of the disc that pads press on."""
 
-    def gain(self) -> m:
+    def gain(self) -> float:
         """Torque per pressure, in m³."""
         return self.faces * self.mu * self.area * self.radius
 

@@ -260,8 +260,12 @@ def _model(slip: type, powertrain: Any, brakes: Any, *tyres: type) -> Model:
         # A deflected tyre stores energy, too, which no closed form tells for every tyre.
         energy=None if first_order else energy,
         body=BODY,
-        summary=f"Car on four spinning wheels with any tyre: {names}",
+        summary=f"Car on four spinning wheels with any tyre: {names}{_driven_by(drive)}",
     )
+
+
+def _driven_by(drive: Any) -> str:
+    return "" if isinstance(drive, WheelTorques) else f"; {type(drive).__name__}"
 
 
 def _example(kind: type) -> Any:

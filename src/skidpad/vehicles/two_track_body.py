@@ -21,7 +21,7 @@ from .two_track_pedals import (
     brake_limits,
     drive_inputs,
     drive_limits,
-    reflected_inertia,
+    turning_mass,
 )
 from .two_track_records import Input, Params, State, input_type
 
@@ -108,8 +108,7 @@ def command(x: State, wish: Wish, p: Params) -> Input:
     drive, which reverses the car.
     """
     front, _, rear, _ = standing_radii(p)
-    turning = 2.0 * p.I_w * (1.0 / (front * front) + 1.0 / (rear * rear))
-    turning = turning + reflected_inertia(p) * (1.0 / (rear * rear))
+    turning = turning_mass(x, (front, rear), p)
     # Who pulls the handbrake does not want the other wheels to keep up the speed.
     v_x = where(wish.handbrake > 0.0, 0.0, x.v_x)
     force = (p.m + turning) * wish.a + (0.5 * p.C_drag) * (v_x * abs(v_x))

@@ -9,7 +9,7 @@ from ..components.actuator import limited
 from ..components.hydraulic_brakes import BrakeTorques
 from ..components.powertrain import WheelTorques
 from ..ops import clip, where
-from ..units import N, Nm, kg_m2, m, m_s, one, rad_s
+from ..units import N, Nm, kg, m, m_s, one, rad_s
 from .two_track_drive import WHEELS, each, own_states
 
 CREEP: m_s = 0.6
@@ -35,9 +35,21 @@ def brake_limits(p: Any) -> tuple[Nm, Ranges]:
     return 2.0 * p.brake_max / max(p.brake_front, 1.0 - p.brake_front), ranges
 
 
-def reflected_inertia(p: Any) -> kg_m2:
-    """Inertia of the powertrain at the speed of the wheels."""
-    return 0.0 if isinstance(p.powertrain, WheelTorques) else p.powertrain.reflected().J
+def turning_mass(x: Any, radii: tuple[m, m], p: Any) -> kg:
+    """What wheels and powertrain add to the mass of a car that is sped up."""
+    front, rear = radii
+    wheels = 2.0 * p.I_w * (1.0 / (front * front) + 1.0 / (rear * rear))
+    if isinstance(p.powertrain, WheelTorques):
+        return wheels
+    radius = driven_radius(radii, p)
+    inertia = p.powertrain.inertia(own_states(x, p.powertrain), each(x, "spin"))
+    return wheels + inertia * (1.0 / (radius * radius))
+
+
+def driven_radius(radii: tuple[m, m], p: Any) -> m:
+    """Radius of the driven wheels."""
+    weights = p.powertrain.layout.weights()
+    return (weights[0] + weights[1]) * radii[0] + (weights[2] + weights[3]) * radii[1]
 
 
 def drive_inputs(x: Any, force: N, way: one, radii: tuple[m, m], p: Any) -> dict[str, Any]:
@@ -53,9 +65,8 @@ def drive_inputs(x: Any, force: N, way: one, radii: tuple[m, m], p: Any) -> dict
         return dict(zip((f"tau_{w}" for w in WHEELS), (tau_f, tau_f, tau_r, tau_r), strict=True))
     ahead = where(x.v_x > CREEP, 1.0, where(x.v_x < -CREEP, -1.0, way))
     own, spins = own_states(x, p.powertrain), each(x, "spin")
-    weights = p.powertrain.layout.weights()
-    radius = (weights[0] + weights[1]) * front + (weights[2] + weights[3]) * rear
-    return p.powertrain.pedals(own, radius * force, ahead, spins)._asdict()
+    T = driven_radius(radii, p) * force
+    return p.powertrain.pedals(own, T, ahead, spins)._asdict()
 
 
 def brake_inputs(force: N, hand: one, radii: tuple[m, m], p: Any) -> dict[str, Any]:

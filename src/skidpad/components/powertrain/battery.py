@@ -54,8 +54,8 @@ class PowerFlow(NamedTuple):
 class Charge(NamedTuple):
     """State of a battery."""
 
-    soc: Annotated[one, Allowed(0.0, 1.0)] = 0.8
-    """State of charge: 1 is full."""
+    soc: one = 0.8
+    """State of charge: 0 is empty, 1 is full."""
 
 
 class Terminals(NamedTuple):

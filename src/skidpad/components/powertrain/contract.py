@@ -9,7 +9,8 @@ A powertrain is a record whose class says what turns the wheels. A vehicle puts 
 3. `settled(x, spins)`: its states made consistent, as after a reset.
 4. `pedals(x, T, direction, spins)`: the inputs that give about the torque `T` on all driven
    wheels together, forward (`direction` 1) or backward (-1).
-5. `peak()`: the largest torque on all wheels together at rest, and `top()`: the spin of the wheels
+5. `inertia(x, spins)`: what turns with the wheels besides them, at their speed, while it drives.
+6. `peak()`: the largest torque on all wheels together at rest, and `top()`: the spin of the wheels
    at which it drives no faster; `ranges()`: lowest and highest value of its inputs.
 
 What turns at a fixed ratio to the wheels is a `Reflected` inertia; everything else with inertia is

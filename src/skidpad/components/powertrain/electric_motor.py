@@ -55,7 +55,7 @@ class MotorStates(NamedTuple):
 
     tau_drive: Nm = 0.0
     """Asked of the drive, positive forward."""
-    tau_regen: Annotated[Nm, non_negative] = 0.0
+    tau_regen: Nm = 0.0
     """Asked of regenerative braking, which is against the motion."""
 
 
@@ -257,7 +257,7 @@ class ElectricMotor(NamedTuple):
     def torque(self, x: MotorStates, spin: rad_s, power: PowerLimits) -> Nm:
         """Torque at the shaft: what is asked for, within the limits of the moment."""
         against = friction_side(spin, self.envelope.spin_low)
-        return clip(x.tau_drive - against * x.tau_regen, *self.bounds(spin, power))
+        return clip(x.tau_drive - against * maximum(x.tau_regen, 0.0), *self.bounds(spin, power))
 
     def rates(self, x: MotorStates, throttle: one, direction: one) -> MotorStates:
         """How the requests follow a throttle: below 0 it asks for regeneration."""

@@ -35,7 +35,7 @@ class EngineStates(NamedTuple):
 
     spin_engine: rad_s = 0.0
     """Spin of the crankshaft; a reset that gives none starts it idling."""
-    tau_engine: Annotated[Nm, non_negative] = 0.0
+    tau_engine: Nm = 0.0
     """Torque of what burns, after its lag."""
 
 

@@ -7,7 +7,7 @@ from typing import Annotated, Any, NamedTuple
 from ...brief import brief_repr
 from ...ops import maximum, where
 from ...record import extended
-from ...units import Allowed, J, Nm, one, rad, rad_s
+from ...units import Allowed, J, Nm, kg_m2, one, rad, rad_s
 from ..assembly import widened
 from .clutch import Clutch
 from .contract import Drive, PowerOutputs, Reflected, Wheels, weighted
@@ -100,6 +100,14 @@ class EngineDrive(NamedTuple):
         shaft, spin = weighted(weights, spins), x.spin_engine
         turning = 0.5 * inertia * (shaft * shaft) + 0.5 * self.engine.crank.J * (spin * spin)
         return turning + self.clutch.stored(x.twist_clutch)
+
+    def inertia(self, x: Any, spins: Wheels) -> kg_m2:
+        """Shafts and, as far as the clutch is closed, the engine in the gear of the speed."""
+        spin = self.final.ratio * weighted(self.layout.weights(), spins)
+        _, gear = self.shift.asked(1.0, spin, self.ratios)
+        ratio = self.final.ratio * gear_ratio(gear, self.ratios)
+        closed = self.clutch.closed(x.spin_engine, gear)
+        return self.final.J + closed * self.engine.crank.J * (ratio * ratio)
 
     def settled(self, x: Any, spins: Wheels) -> Any:
         """An engine that was given as standing idles, or turns with the wheels in their gear."""

@@ -81,6 +81,10 @@ class MotorDrive(NamedTuple):
         shaft = weighted(weights, spins)
         return 0.5 * inertia * (shaft * shaft)
 
+    def inertia(self, x: Any, spins: Wheels) -> kg_m2:
+        """Rotor and gears, at the speed of the wheels."""
+        return self.reflected().J
+
     def settled(self, x: Any, spins: Wheels) -> Any:
         """Nothing depends on anything."""
         return x
