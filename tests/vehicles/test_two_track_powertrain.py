@@ -86,17 +86,19 @@ def test_wishes_drive_it_on_steady_slip(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", ["motor and limited slip", "all-wheel drive", "automatic"])
-@pytest.mark.parametrize(("v", "a"), [(10.0, 1.5), (10.0, -3.0), (-3.0, -1.0)])
+@pytest.mark.parametrize(("v", "a"), [(10.0, 1.5), (20.0, -4.0), (20.0, -0.5), (-3.0, -1.0)])
 def test_a_wish_is_the_acceleration_that_comes(name: str, v: float, a: float) -> None:
-    """Forward, braking and backward: with the inertia of what turns, to a tenth."""
+    """Forward, braking, with less than the drag of an engine, and backward: what turns counts.
+
+    Rolling resistance, 0.1 m/s², is not made up for."""
     car = two_track(**CARS[name], slip=FirstOrderSlip())
     sim = sp.Simulator(car, dt=0.005)
     x = sim.reset(v_x=v)
     speeds: list[float] = []
-    for _ in range(200):
+    for _ in range(400):
         x = sim.step(car.body.command(x, sp.Wish(a=a), car.params))
         speeds.append(x.v_x)
-    assert (speeds[-1] - speeds[99]) / 0.5 == pytest.approx(a, rel=0.1)
+    assert (speeds[-1] - speeds[-101]) / 0.5 == pytest.approx(a, abs=0.17)
 
 
 def energy_and_powers(car: sp.Vehicle, x: Any, u: Any) -> tuple[float, float]:

@@ -13,12 +13,13 @@ from ..components.corner_loads import axle_weights
 from ..components.spinning_wheel import rolling_radius
 from ..components.tyre.contract import Contact
 from ..components.tyre.tyre_set import each_tyre
-from ..ops import abs, clip, where
+from ..ops import abs, clip, maximum, where
 from ..units import N, m, one
 from .two_track_pedals import (
     CREEP,
     brake_inputs,
     brake_limits,
+    coasting_force,
     drive_inputs,
     drive_limits,
     turning_mass,
@@ -114,10 +115,11 @@ def command(x: State, wish: Wish, p: Params) -> Input:
     force = (p.m + turning) * wish.a + (0.5 * p.C_drag) * (v_x * abs(v_x))
     against = where(force > 0.0, -x.v_x, x.v_x)
     braked = clip(against * (1.0 / CREEP), 0.0, 1.0)
-    drive, brake = (1.0 - braked) * force, braked * abs(force)
+    drive, slowing = (1.0 - braked) * force, braked * abs(force)
+    brake = maximum(slowing - coasting_force(x, (front, rear), p), 0.0)
     return input_type(p.powertrain, p.brakes)(
         steer=limited(wish.steer, p.steer_max),
-        **drive_inputs(x, drive, where(force < 0.0, -1.0, 1.0), (front, rear), p),
+        **drive_inputs(x, drive, slowing, where(force < 0.0, -1.0, 1.0), (front, rear), p),
         **brake_inputs(brake, wish.handbrake, (front, rear), p),
     )
 

@@ -52,8 +52,18 @@ def driven_radius(radii: tuple[m, m], p: Any) -> m:
     return (weights[0] + weights[1]) * radii[0] + (weights[2] + weights[3]) * radii[1]
 
 
-def drive_inputs(x: Any, force: N, way: one, radii: tuple[m, m], p: Any) -> dict[str, Any]:
-    """Inputs of the powertrain for a force along the car.
+def coasting_force(x: Any, radii: tuple[m, m], p: Any) -> N:
+    """Force with which a released pedal slows the car."""
+    if isinstance(p.powertrain, WheelTorques):
+        return 0.0
+    torque = p.powertrain.coasting(own_states(x, p.powertrain), each(x, "spin"))
+    return torque * (1.0 / driven_radius(radii, p))
+
+
+def drive_inputs(
+    x: Any, force: N, slowing: N, way: one, radii: tuple[m, m], p: Any
+) -> dict[str, Any]:
+    """Inputs of the powertrain for a force along the car, or to slow it down by a released pedal.
 
     `way` is 1 where the wish is forward, else -1: a slow car changes to that gear, a faster one
     stays in the gear of its motion.
@@ -65,7 +75,7 @@ def drive_inputs(x: Any, force: N, way: one, radii: tuple[m, m], p: Any) -> dict
         return dict(zip((f"tau_{w}" for w in WHEELS), (tau_f, tau_f, tau_r, tau_r), strict=True))
     ahead = where(x.v_x > CREEP, 1.0, where(x.v_x < -CREEP, -1.0, way))
     own, spins = own_states(x, p.powertrain), each(x, "spin")
-    T = driven_radius(radii, p) * force
+    T = driven_radius(radii, p) * where(force == 0.0, -ahead * slowing, force)
     return p.powertrain.pedals(own, T, ahead, spins)._asdict()
 
 

@@ -8,7 +8,8 @@ A powertrain is a record whose class says what turns the wheels. A vehicle puts 
 2. `rotating(x, spins)`: energy of what turns and twists besides the wheels.
 3. `settled(x, spins)`: its states made consistent, as after a reset.
 4. `pedals(x, T, direction, spins)`: the inputs that give about the torque `T` on all driven
-   wheels together, forward (`direction` 1) or backward (-1).
+   wheels together while it drives forward (`direction` 1) or backward (-1), as far as the pedal
+   can; `coasting(x, spins)`: torque with which a released pedal slows them.
 5. `inertia(x, spins)`: what turns with the wheels besides them, at their speed, while it drives.
 6. `peak()`: the largest torque on all wheels together at rest, and `top()`: the spin of the wheels
    at which it drives no faster; `ranges()`: lowest and highest value of its inputs.

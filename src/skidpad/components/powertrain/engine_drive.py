@@ -101,12 +101,21 @@ class EngineDrive(NamedTuple):
         turning = 0.5 * inertia * (shaft * shaft) + 0.5 * self.engine.crank.J * (spin * spin)
         return turning + self.clutch.stored(x.twist_clutch)
 
-    def inertia(self, x: Any, spins: Wheels) -> kg_m2:
-        """Shafts and, as far as the clutch is closed, the engine in the gear of the speed."""
+    def felt_ratio(self, x: Any, spins: Wheels) -> tuple[one, one]:
+        """Ratio from the engine to the wheels for their speed, and how far the clutch is closed."""
         spin = self.final.ratio * weighted(self.layout.weights(), spins)
         _, gear = self.shift.asked(1.0, spin, self.ratios)
         ratio = self.final.ratio * gear_ratio(gear, self.ratios)
-        closed = self.clutch.closed(x.spin_engine, gear)
+        return ratio, self.clutch.closed(x.spin_engine, gear)
+
+    def coasting(self, x: Any, spins: Wheels) -> Nm:
+        """Drag of the engine, with the friction of the gears."""
+        ratio, closed = self.felt_ratio(x, spins)
+        return (2.0 - self.final.efficiency) * closed * ratio * self.engine.dragging(x.spin_engine)
+
+    def inertia(self, x: Any, spins: Wheels) -> kg_m2:
+        """Shafts and, as far as the clutch is closed, the engine in the gear of the speed."""
+        ratio, closed = self.felt_ratio(x, spins)
         return self.final.J + closed * self.engine.crank.J * (ratio * ratio)
 
     def settled(self, x: Any, spins: Wheels) -> Any:
@@ -125,7 +134,8 @@ class EngineDrive(NamedTuple):
         asked, gear = self.shift.asked(direction, spin, self.ratios)
         ratio = self.final.ratio * self.final.efficiency * gear_ratio(gear, self.ratios)
         throttle = self.engine.throttle(T / ratio, x.spin_engine)
-        return EngineInputs(where(direction * T > 0.0, throttle, 0.0), asked)
+        # A car that is asked for nothing idles, so that it comes to rest.
+        return EngineInputs(where(T == 0.0, 0.0, throttle), asked)
 
     def peak(self) -> Nm:
         """Largest torque on all wheels together, in first gear."""

@@ -81,6 +81,10 @@ class MotorDrive(NamedTuple):
         shaft = weighted(weights, spins)
         return 0.5 * inertia * (shaft * shaft)
 
+    def coasting(self, x: Any, spins: Wheels) -> Nm:
+        """A released pedal does not slow it."""
+        return 0.0
+
     def inertia(self, x: Any, spins: Wheels) -> kg_m2:
         """Rotor and gears, at the speed of the wheels."""
         return self.reflected().J
