@@ -58,11 +58,12 @@ from .two_track_drive import (
 )
 from .two_track_records import (
     DEFAULT_TYRES,
+    PART_DUTIES,
     External,
-    FirstOrderState,
     Input,
     Outputs,
     Params,
+    Parts,
     State,
     input_type,
     outputs_type,
@@ -238,39 +239,29 @@ def energy(x: State, p: Params) -> J:
 
 
 @built_once
-def _model(slip: type, powertrain: Any, brakes: Any, *tyres: type) -> Model:
-    """The car with a law of slip on one, two or four classes of tyres, driven and braked so.
-
-    Powertrain and brakes are the recipes of their classes.
-    """
-    first_order = slip().states
-    set_type = tyre_set_type(*tyres)
+def _model(recipes: Parts, *tyres: type) -> Model:
+    """The car with parts by the recipes of their classes, on one, two or four classes of tyres."""
+    parts = Parts(*map(class_from, recipes))
     names = ", ".join(dict.fromkeys(tyre.__name__ for tyre in tyres))
-    drive, brake = _example(class_from(powertrain)), _example(class_from(brakes))
     return Model(
         name="two_track",
-        State=state_type(FirstOrderState if first_order else State, drive, brake),
-        Input=input_type(drive, brake),
-        Params=params_type(set_type, slip, type(drive), type(brake)),
-        Outputs=outputs_type(drive),
+        State=state_type(parts),
+        Input=input_type(parts.powertrain, parts.brakes),
+        Params=params_type(tyre_set_type(*tyres), parts),
+        Outputs=outputs_type(parts.powertrain),
         Disturbance=External,
         derivative=derivative,
         outputs=outputs,
         settle=rolling,
         # A deflected tyre stores energy, too, which no closed form tells for every tyre.
-        energy=None if first_order else energy,
+        energy=None if parts.slip().states else energy,
         body=BODY,
-        summary=f"Car on four spinning wheels with any tyre: {names}{_driven_by(drive)}",
+        summary=f"Car on four spinning wheels with any tyre: {names}{_driven_by(parts.powertrain)}",
     )
 
 
-def _driven_by(drive: Any) -> str:
-    return "" if isinstance(drive, WheelTorques) else f"; {type(drive).__name__}"
-
-
-def _example(kind: type) -> Any:
-    """A record of a class, whatever its numbers."""
-    return record.unflatten(kind, [1.0] * record.size(kind))
+def _driven_by(powertrain: type) -> str:
+    return "" if powertrain is WheelTorques else f"; {powertrain.__name__}"
 
 
 @dataclass(frozen=True, repr=False)
@@ -297,43 +288,25 @@ class TwoTrackFactory(VehicleFactory):
             whole, params = params._asdict(), None  # of a car on other tyres, too
         if names:
             whole["tyres"] = tyre_set(*(values.pop(name) for name in names))
-        for name in PARTS:
-            if values.get(name) is not None:
-                whole[name] = _checked_part(name, values[name])
-            values.pop(name, None)
-        parts = {name: whole.get(name, default) for name, default in DEFAULT_PARTS.items()}
+        for name in PART_DUTIES:
+            part = values.pop(name, None)
+            if part is not None:
+                whole[name] = _checked_part(name, part)
         tyres = whole.get("tyres", DEFAULT_TYRES)
-        model = _model_of(parts, tyres)
-        known = model.Params._fields
-        # Those of a car that was driven or braked in another way may have no meaning here.
-        whole = {name: value for name, value in whole.items() if name in known}
-        return Vehicle(model, record.build(model.Params, params, **whole | values))
-
-
-PARTS: dict[str, tuple[str, tuple[str, ...]]] = {
-    "slip": ("a SteadySlip or a FirstOrderSlip", ("states", "acting")),
-    "powertrain": ("a WheelTorques, MotorDrive or EngineDrive", ("States", "drive", "rotating")),
-    "brakes": ("a BrakeTorques or HydraulicBrakes", ("States", "rates", "torques")),
-}
-"""Exchangeable records: what is allowed, and what such a record has."""
-DEFAULT_PARTS = {"slip": SteadySlip(), "powertrain": WheelTorques(), "brakes": BrakeTorques()}
+        parts = {name: recipe_of(type(whole[name])) for name in PART_DUTIES if name in whole}
+        model = _model(Parts(**parts), *map(type, tyres))
+        # A part may do without parameters that those of another car have.
+        kept = {name: whole[name] for name in whole if name in model.Params._fields}
+        return Vehicle(model, record.build(model.Params, params, **kept | values))
 
 
 def _checked_part(name: str, part: Any) -> Any:
-    allowed, needed = PARTS[name]
-    is_record = record.is_record_type(type(part))
-    if is_record and (type(part) is type(DEFAULT_PARTS[name]) or _has(part, needed)):
-        return assembled(part) if name != "slip" else part
+    allowed, duties = PART_DUTIES[name]
+    plain = type(part) is getattr(Parts(), name)
+    able = record.is_record_type(type(part)) and all(hasattr(part, duty) for duty in duties)
+    if plain or able:
+        return assembled(part)
     raise InvalidValue(f"{name} must be {allowed} record, got {part!r}")
 
 
-def _has(part: Any, names: tuple[str, ...]) -> bool:
-    return all(hasattr(part, name) for name in names)
-
-
-def _model_of(parts: dict[str, Any], tyres: Any) -> Model:
-    recipes = [recipe_of(type(parts[name])) for name in ("powertrain", "brakes")]
-    return _model(type(parts["slip"]), *recipes, *map(type, tyres))
-
-
-two_track = TwoTrackFactory(_model_of(DEFAULT_PARTS, DEFAULT_TYRES))
+two_track = TwoTrackFactory(_model(Parts(), *map(type, DEFAULT_TYRES)))

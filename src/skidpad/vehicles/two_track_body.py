@@ -117,7 +117,7 @@ def command(x: State, wish: Wish, p: Params) -> Input:
     braked = clip(against * (1.0 / CREEP), 0.0, 1.0)
     drive, slowing = (1.0 - braked) * force, braked * abs(force)
     brake = maximum(slowing - coasting_force(x, (front, rear), p), 0.0)
-    return input_type(p.powertrain, p.brakes)(
+    return input_type(type(p.powertrain), type(p.brakes))(
         steer=limited(wish.steer, p.steer_max),
         **drive_inputs(x, drive, slowing, where(force < 0.0, -1.0, 1.0), (front, rear), p),
         **brake_inputs(brake, wish.handbrake, (front, rear), p),

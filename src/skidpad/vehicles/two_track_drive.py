@@ -95,7 +95,7 @@ def drive_outputs(own: Any, x: Any, u: Any, p: Any) -> Any:
     """The outputs of the car, followed by those of its powertrain."""
     if isinstance(p.powertrain, WheelTorques):
         return own
-    return outputs_type(p.powertrain)(*own, *driveline(x, u, p).shown)
+    return outputs_type(type(p.powertrain))(*own, *driveline(x, u, p).shown)
 
 
 def driveline_energy(x: Any, p: Any) -> J:

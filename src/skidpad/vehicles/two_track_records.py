@@ -229,30 +229,40 @@ OF_BRAKE_TORQUES = ("brake_max", "brake_front")
 """Parameters that other powertrains and brakes do not have."""
 
 
-def params_type(tyres: type, slip: type, powertrain: type, brakes: type) -> Any:
-    """The parameters of a car on a class of tyre sets, with a law of slip, driven and braked so."""
-    kinds: dict[str, Any] = {
-        "slip": slip,
-        "powertrain": powertrain,
-        "brakes": brakes,
-        "tyres": tyres,
-    }
+class Parts(NamedTuple):
+    """The classes of the exchangeable parts of a car besides its tyres."""
+
+    slip: Any = SteadySlip
+    powertrain: Any = WheelTorques
+    brakes: Any = BrakeTorques
+
+
+PART_DUTIES: dict[str, tuple[str, tuple[str, ...]]] = {
+    "slip": ("a SteadySlip or a FirstOrderSlip", ("states", "acting")),
+    "powertrain": ("a WheelTorques, MotorDrive or EngineDrive", ("States", "drive", "rotating")),
+    "brakes": ("a BrakeTorques or HydraulicBrakes", ("States", "rates", "torques")),
+}
+"""Which records may be a part of a car, and what one must have."""
+
+
+def params_type(tyres: type, parts: Parts) -> Any:
+    """The parameters of a car on a class of tyre sets, with these parts."""
+    kinds: dict[str, Any] = {**parts._asdict(), "tyres": tyres}
     hints = get_type_hints(Params, include_extras=True) | kinds
-    defaults = Params._field_defaults | {"slip": slip(), "brakes": brakes()}
-    defaults |= {"tyres": DEFAULT_TYRES, "powertrain": assembled(base_of(powertrain)())}
-    for name in ("tyres", "powertrain"):
-        if not isinstance(defaults[name], kinds[name]):
-            del defaults[name]
-    for name in _absent(powertrain, brakes):
-        del hints[name], defaults[name]
+    defaults = Params._field_defaults | {"slip": parts.slip(), "brakes": parts.brakes()}
+    defaults |= {"tyres": DEFAULT_TYRES, "powertrain": assembled(base_of(parts.powertrain)())}
+    absent = {name for name in ("tyres", "powertrain") if type(defaults[name]) is not kinds[name]}
+    replaced = () if parts.powertrain is WheelTorques else OF_WHEEL_TORQUES
+    replaced += () if parts.brakes is BrakeTorques else OF_BRAKE_TORQUES
     docs = {leaf.name: leaf.doc for leaf in record.fields(Params) if "." not in leaf.name}
     docs |= {"slip": "How slip follows the motion.", "tyres": "The tyres."}
-    return record.define("Params", hints, defaults, docs, Params.__doc__ or "")
-
-
-def _absent(powertrain: type, brakes: type) -> tuple[str, ...]:
-    driven = () if powertrain is WheelTorques else OF_WHEEL_TORQUES
-    return driven if brakes is BrakeTorques else (*driven, *OF_BRAKE_TORQUES)
+    return record.define(
+        "Params",
+        {name: hint for name, hint in hints.items() if name not in replaced},
+        {name: value for name, value in defaults.items() if name not in {*absent, *replaced}},
+        docs,
+        Params.__doc__ or "",
+    )
 
 
 @cache
@@ -265,26 +275,35 @@ def without(kind: Any, *prefixes: str) -> Any:
     return record.define(kind.__name__, kept, defaults, docs, kind.__doc__ or "")
 
 
-def state_type(state: Any, powertrain: Any, brakes: Any) -> Any:
-    """The state class of a car with a powertrain and brakes.
+def example(kind: type) -> Any:
+    """A record of a class, whatever its numbers: its `States` may follow from its parts."""
+    return record.unflatten(kind, [1.0] * record.size(kind))
+
+
+def state_type(parts: Parts) -> Any:
+    """The state class of a car with these parts.
 
     The fields for four wheel torques give way to those of another powertrain.
     """
-    if not isinstance(powertrain, WheelTorques):
-        state = widened(without(state, "tau_"), powertrain.States)
-    return state if isinstance(brakes, BrakeTorques) else widened(state, brakes.States)
+    state: Any = FirstOrderState if parts.slip().states else State
+    if parts.powertrain is not WheelTorques:
+        state = widened(without(state, "tau_"), example(parts.powertrain).States)
+    return state if parts.brakes is BrakeTorques else widened(state, parts.brakes.States)
 
 
+@cache
 def input_type(powertrain: Any, brakes: Any) -> Any:
-    """The input class of a car with a powertrain and brakes."""
-    inputs = Input
-    if not isinstance(powertrain, WheelTorques):
+    """The input class of a car with these classes of powertrain and brakes."""
+    inputs: Any = Input
+    if powertrain is not WheelTorques:
         inputs = widened(without(inputs, "tau_"), powertrain.Inputs)
-    if not isinstance(brakes, BrakeTorques):
+    if brakes is not BrakeTorques:
         inputs = widened(without(inputs, "brake_"), brakes.Inputs)
     return inputs
 
 
+@cache
 def outputs_type(powertrain: Any) -> Any:
-    """The output class of a car with a powertrain."""
-    return Outputs if isinstance(powertrain, WheelTorques) else widened(Outputs, powertrain.Outputs)
+    """The output class of a car with a class of powertrain."""
+    own = () if powertrain is WheelTorques else (example(powertrain).Outputs,)
+    return widened(Outputs, *own)
