@@ -10,6 +10,8 @@ from dataclasses import dataclass
 from typing import Annotated
 
 __all__ = [
+    "A",
+    "A_s",
     "Allowed",
     "J",
     "N",
@@ -21,9 +23,16 @@ __all__ = [
     "N_s2_m2",
     "N_s_m",
     "Nm",
+    "Nm_A",
+    "Nm_rad",
     "Nm_s",
+    "Nm_s_rad",
+    "Ohm",
     "Pa",
     "Unit",
+    "V",
+    "W",
+    "W_Nm2",
     "kg",
     "kg_m2",
     "kg_m3",
@@ -139,5 +148,22 @@ Pa = Annotated[float, Unit("Pa", length=-1, mass=1, time=-2)]
 J = Annotated[float, Unit("J", length=2, mass=1, time=-2)]
 Nm_s = Annotated[float, Unit("N·m/s", length=2, mass=1, time=-3)]
 """Torque per time."""
+Nm_rad = Annotated[float, Unit("N·m/rad", length=2, mass=1, time=-2)]
+"""Stiffness of a shaft."""
+Nm_s_rad = Annotated[float, Unit("N·m·s/rad", length=2, mass=1, time=-1)]
+"""Torque per angular rate, as of a damper."""
+W = Annotated[float, Unit("W", length=2, mass=1, time=-3)]
+"""Power."""
+W_Nm2 = Annotated[float, Unit("W/(N·m)²", length=-2, mass=-1, time=1)]
+"""Loss of a motor by the square of its torque."""
+# The ampere counts as a pure number: volts and ohms then have the exponents of a power, and
+# equations of power, torque and charge still balance.
+A = Annotated[float, Unit("A")]
+A_s = Annotated[float, Unit("A·s", time=1)]
+"""Charge."""
+V = Annotated[float, Unit("V", length=2, mass=1, time=-3)]
+Ohm = Annotated[float, Unit("Ω", length=2, mass=1, time=-3)]
+Nm_A = Annotated[float, Unit("N·m/A", length=2, mass=1, time=-2)]
+"""Torque of a motor per current."""
 per_m_s = Annotated[float, Unit("1/(m·s)", length=-1, time=-1)]
 """Curvature per time."""

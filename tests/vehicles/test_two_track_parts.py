@@ -126,11 +126,11 @@ def test_parameters_of_another_car_keep_what_fits() -> None:
 @pytest.mark.parametrize(
     ("values", "words"),
     [
-        ({"chassis": 3.0}, "chassis must be a record such as RollShare"),
-        ({"air": SteeringWheel()}, "air must be a record such as PlainAir"),
-        ({"alignment": "soft"}, "alignment must be a record such as FixedAlignment"),
-        ({"steering": RollPitch()}, "steering must be a record such as DirectSteering"),
-        ({"slip": RollPitch}, "slip must be a record such as SteadySlip"),
+        ({"chassis": 3.0}, "chassis must be a RollShare"),
+        ({"air": SteeringWheel()}, "air must be a PlainAir"),
+        ({"alignment": "soft"}, "alignment must be a FixedAlignment"),
+        ({"steering": RollPitch()}, "steering must be a DirectSteering"),
+        ({"slip": RollPitch}, "slip must be a SteadySlip"),
         ({"chassis": RollPitch(Suspension(m_u_f=2000.0))}, "m_u_f = 2000 kg"),
         (
             {"chassis": QuasiStatic(Suspension(k_f=1.0, k_r=1.0, bar_f=0.0))},

@@ -48,10 +48,14 @@ def base_of(kind: type) -> Any:
 
 def assembled(whole: Any) -> Any:
     """The record with the class of its parts, all the way down; any other record as it is."""
-    if not all(record.is_record_type(type(part)) for part in whole) or not len(whole):
+    if not len(whole) or not all(record.is_record_type(type(part)) for part in whole):
         return whole
     parts = [assembled(part) for part in whole]
-    return _class_of(base_of(type(whole)), *(recipe_of(type(part)) for part in parts))(*parts)
+    hints = get_type_hints(type(whole), include_extras=True)
+    if all(hints[name] is type(part) for name, part in zip(whole._fields, parts, strict=True)):
+        return whole
+    recipes = (recipe_of(type(part)) for part in parts)
+    return _class_of(base_of(type(whole)), *recipes)(*parts)
 
 
 @cache

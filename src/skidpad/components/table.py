@@ -1,4 +1,4 @@
-"""Tables of two coordinates as records, so that every number of a table is a parameter.
+"""Tables of one or two coordinates as records, so that every number of a table is a parameter.
 
 The size and the units of a table are its record's class; a table that is absent is another class,
 `NoTable`. Interpolation is linear in both coordinates, with edge values outside the grid.
@@ -13,11 +13,23 @@ from typing import Any, NamedTuple
 
 from .. import record
 from ..errors import InvalidValue
-from ..ops import clip
+from ..ops import clip, maximum
 from ..units import one
 from .assembly import Recipe
 
-__all__ = ["Curve", "NoTable", "at_column", "at_row", "checked_table", "table", "table_type"]
+__all__ = [
+    "Curve",
+    "NoTable",
+    "at_column",
+    "at_row",
+    "checked_table",
+    "curve",
+    "curve_integral",
+    "curve_type",
+    "on_curve",
+    "table",
+    "table_type",
+]
 
 Units = tuple[Any, Any, Any]
 """Units of the row coordinates, the column coordinates and the values, as of record fields."""
@@ -109,6 +121,54 @@ def at_row(row: Any, table: Any) -> Curve:
 def at_column(column: Any, curve: Curve) -> Any:
     """The value of a curve at a column coordinate."""
     return curve.first + _weighted(_ramps(column, curve.knots), curve.rises)
+
+
+def curve_type(count: int, units: tuple[Any, Any] = (one, one)) -> Any:
+    """The one record class of curves through so many points: `knot_0`, ..., `value_0`, ..."""
+    return _curve_type(count, units)
+
+
+@cache
+def _curve_type(count: int, units: tuple[Any, Any]) -> Any:
+    hints = {f"knot_{i}": units[0] for i in range(count)}
+    hints |= {f"value_{i}": units[1] for i in range(count)}
+    docs = {name: "Coordinate; they increase." for name in list(hints)[:count]}
+    docs |= {f"value_{i}": "Value." for i in range(count)}
+    kind = record.define(f"Curve{count}", hints, docs=docs, doc=f"A curve of {count} points.")
+    kind.size = count
+    kind.recipe = Recipe(_curve_type, (count, units))
+    return kind
+
+
+def curve(
+    knots: Sequence[float], values: Sequence[float], units: tuple[Any, Any] = (one, one)
+) -> Any:
+    """A curve record, straight between its points and level outside; `values[i]` at `knots[i]`."""
+    if len(knots) != len(values) or len(knots) < 2 or any(not a < b for a, b in pairwise(knots)):
+        raise InvalidValue(
+            f"a curve needs 2 or more increasing knots and as many values, got {list(knots)} and "
+            f"{list(values)}"
+        )
+    return curve_type(len(knots), units)(*knots, *values)
+
+
+def on_curve(x: Any, curve: Any) -> Any:
+    """The value of a curve record at a coordinate."""
+    count = type(curve).size
+    rises = tuple(b - a for a, b in pairwise(curve[count:]))
+    return at_column(x, Curve(curve[:count], curve[count], rises))
+
+
+def curve_integral(x: Any, curve: Any) -> Any:
+    """The integral of a curve record from its first knot to a coordinate, exactly."""
+    count = type(curve).size
+    knots, values = curve[:count], curve[count:]
+    total: Any = values[0] * (x - knots[0])
+    for (a, b), ramp, rise in zip(
+        pairwise(knots), _ramps(x, knots), (v - u for u, v in pairwise(values)), strict=True
+    ):
+        total = total + rise * (0.5 * (b - a) * (ramp * ramp) + maximum(x - b, 0.0))
+    return total
 
 
 def _ramps(x: Any, knots: Sequence[Any]) -> list[Any]:

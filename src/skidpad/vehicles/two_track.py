@@ -11,9 +11,10 @@ loads on states, and each tyre is evaluated once. Equations: docs/vehicles.md.
     two_track(fl=T1, fr=T2, rl=T3, rr=T4)         # one per wheel
     two_track(slip=FirstOrderSlip())              # slip behind relaxation lengths
     two_track(chassis=RollPitch())                # a body that moves on its springs
+    two_track(powertrain=MotorDrive(), brakes=HydraulicBrakes())     # pedals and a gear
 
 Which equations a car has is the class of its records `tyres`, `slip`, `chassis`, `alignment`,
-`steering` and `air`; there is one model of each combination.
+`steering`, `air`, `powertrain` and `brakes`; there is one model of each combination.
 """
 
 from __future__ import annotations
@@ -22,11 +23,14 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from .. import record
+from ..components.actuator import rate_limited_lag
 from ..components.air import AirForces
-from ..components.assembly import class_from, recipe_of
+from ..components.assembly import assembled, class_from, recipe_of
 from ..components.axle import Force
 from ..components.chassis import Pressed
 from ..components.corner_loads import CornerLoads
+from ..components.hydraulic_brakes import BrakeTorques, HydraulicBrakes
+from ..components.powertrain import EngineDrive, MotorDrive, WheelTorques
 from ..components.rigid_body import Acceleration, kinetic_energy, pose_rate, velocity_rate
 from ..components.spinning_wheel import (
     FirstOrderSlip,
@@ -36,7 +40,6 @@ from ..components.spinning_wheel import (
     each_wheel,
     rolling_radius,
     wheel_forces,
-    wheel_spin_rate,
 )
 from ..components.sprung_mass import Travel
 from ..components.toed_wheels import Heading
@@ -45,11 +48,18 @@ from ..components.tyre.tyre_set import each_tyre, tyre_set, tyre_set_type
 from ..components.wheel import Velocity
 from ..errors import InvalidValue
 from ..model import Model, Vehicle, VehicleFactory, built_once
-from ..ops import atan2, clip, logical_or, where
+from ..ops import atan2, logical_or, where
 from ..plane.pose import turned, turned_back
 from ..units import J, Nm, m
-from .car_state import actuator_rates, least
+from .car_state import least
 from .two_track_body import BODY
+from .two_track_drive import (
+    drive_outputs,
+    drive_rates,
+    driveline,
+    driveline_energy,
+    driveline_settled,
+)
 from .two_track_records import (
     DEFAULT_TYRES,
     PART_DUTIES,
@@ -60,13 +70,23 @@ from .two_track_records import (
     Parts,
     State,
     disturbance_type,
+    input_type,
     outputs_type,
     params_type,
     state_type,
 )
 from .two_track_sets import set_values
 
-__all__ = ["FirstOrderSlip", "SteadySlip", "two_track"]
+__all__ = [
+    "BrakeTorques",
+    "EngineDrive",
+    "FirstOrderSlip",
+    "HydraulicBrakes",
+    "MotorDrive",
+    "SteadySlip",
+    "WheelTorques",
+    "two_track",
+]
 
 WHEELS = ("fl", "fr", "rl", "rr")
 SIDES = (1.0, -1.0, 1.0, -1.0)
@@ -158,26 +178,23 @@ def on_body(
 def derivative(x: State, u: Input, w: External, p: Params) -> State:
     """Time derivative of the state."""
     now = motion(x, w, p)
-    taus = (x.tau_fl, x.tau_fr, x.tau_rl, x.tau_rr)
-    brakes = [clip(b, 0.0, p.brake_max) for b in (u.brake_fl, u.brake_fr, u.brake_rl, u.brake_rr)]
-    columns = zip(taus, brakes, spins(x), now.wheels, strict=True)
-    spinning = [wheel_spin_rate(*wheel, p.t_hold, p.I_w) for wheel in columns]
     by_t = 1.0 / p.t_load
-    following = ((now.pushed.x - x.load_a_x) * by_t, (now.pushed.y - x.load_a_y) * by_t)
-    turned_to = u._replace(steer=p.steering.wheel_angle(u.steer))
-    slipping = (*(f.kappa_rate for f in now.wheels), *(f.tan_alpha_rate for f in now.wheels))
-    rates = (
-        *pose_rate(x.yaw, x.v_x, x.v_y, x.omega),
-        *velocity_rate(now.a, x.v_x, x.v_y, x.omega),
-        now.moment * (1.0 / p.I_z),
-        *actuator_rates(x, turned_to, p),
-        *spinning,
-        *following,
-        *(slipping if p.slip.states else ()),
-        *p.chassis.rates(x, now.pushed, Pressed(now.air.front, now.air.rear), p),
-        *p.alignment.rates(x, now.travel, now.wheels, p),
-    )
-    return type(x)._make(rates)
+    wheel_angle = p.steering.wheel_angle(u.steer)
+    rates: dict[str, Any] = {
+        **dict(zip(("x", "y", "yaw"), pose_rate(x.yaw, x.v_x, x.v_y, x.omega), strict=True)),
+        **dict(zip(("v_x", "v_y"), velocity_rate(now.a, x.v_x, x.v_y, x.omega), strict=True)),
+        "omega": now.moment * (1.0 / p.I_z),
+        "steer": rate_limited_lag(x.steer, wheel_angle, p.t_steer, p.steer_max, p.steer_rate_max),
+        **drive_rates(driveline(x, u, p), x, now.wheels, p),
+        "load_a_x": (now.pushed.x - x.load_a_x) * by_t,
+        "load_a_y": (now.pushed.y - x.load_a_y) * by_t,
+        **p.chassis.rates(x, now.pushed, Pressed(now.air.front, now.air.rear), p)._asdict(),
+        **p.alignment.rates(x, now.travel, now.wheels, p)._asdict(),
+    }
+    if p.slip.states:
+        for wheel, f in zip(WHEELS, now.wheels, strict=True):
+            rates |= {f"kappa_{wheel}": f.kappa_rate, f"tan_alpha_{wheel}": f.tan_alpha_rate}
+    return type(x)(**rates)
 
 
 def outputs(x: State, u: Input, w: External, p: Params) -> Outputs:
@@ -185,7 +202,7 @@ def outputs(x: State, u: Input, w: External, p: Params) -> Outputs:
     now = motion(x, w, p)
     left, right = (atan2(heading.s, heading.c) for heading in now.headings[:2])
     # Outputs have the sign of all cars here: positive when the tyre pushes to the left.
-    return outputs_type(type(p.chassis))._make(
+    own = outputs_type(type(p.chassis))._make(
         (
             *now.a,
             *now.loads,
@@ -200,6 +217,7 @@ def outputs(x: State, u: Input, w: External, p: Params) -> Outputs:
             *p.chassis.outputs(x, p),
         )
     )
+    return drive_outputs(own, x, u, p)
 
 
 def rolling(x: State, p: Params) -> State:
@@ -213,32 +231,34 @@ def rolling(x: State, p: Params) -> State:
     columns = zip(
         WHEELS, each_tyre(p.tyres), loads, velocities(x, headings, p), spins(x), strict=True
     )
-    return x._replace(
+    x = x._replace(
         **{
             f"spin_{wheel}": where(turning, spin, v.x / rolling_radius(tyre, F_z, v.x))
             for wheel, tyre, F_z, v, spin in columns
         }
     )
+    return driveline_settled(x, p)
 
 
 def energy(x: State, p: Params) -> J:
-    """Kinetic energy of the body and of the spinning wheels, and what the chassis stores."""
+    """Kinetic energy of the body and of all that spins, and what the chassis stores."""
     turning = sum((spin * spin for spin in spins(x)), 0.0)
-    planar = kinetic_energy(x.v_x, x.v_y, x.omega, p.m, p.I_z) + 0.5 * p.I_w * turning
+    rotating = 0.5 * p.I_w * turning + driveline_energy(x, p)
+    planar = kinetic_energy(x.v_x, x.v_y, x.omega, p.m, p.I_z) + rotating
     return planar + p.chassis.energy(x, p)
 
 
 @built_once
 def _model(recipes: Parts, *tyres: type) -> Model:
-    """The car with these parts on one, two or four classes of tyres."""
+    """The car with parts by the recipes of their classes, on one, two or four classes of tyres."""
     parts = Parts(*map(class_from, recipes))
     names = ", ".join(dict.fromkeys(tyre.__name__ for tyre in tyres))
     return Model(
         name="two_track",
         State=state_type(parts),
-        Input=Input,
+        Input=input_type(parts.powertrain, parts.brakes),
         Params=params_type(tyre_set_type(*tyres), parts),
-        Outputs=outputs_type(parts.chassis),
+        Outputs=outputs_type(parts.chassis, parts.powertrain),
         Disturbance=disturbance_type(parts.air),
         derivative=derivative,
         outputs=outputs,
@@ -246,8 +266,12 @@ def _model(recipes: Parts, *tyres: type) -> Model:
         # A deflected tyre stores energy, too, which no closed form tells for every tyre.
         energy=None if parts.slip().states else energy,
         body=BODY,
-        summary=f"Car on four spinning wheels with any tyre: {names}",
+        summary=f"Car on four spinning wheels with any tyre: {names}{_driven_by(parts.powertrain)}",
     )
+
+
+def _driven_by(powertrain: type) -> str:
+    return "" if powertrain is WheelTorques else f"; {powertrain.__name__}"
 
 
 @dataclass(frozen=True, repr=False)
@@ -261,8 +285,9 @@ class TwoTrackFactory(VehicleFactory):
         were read from a file. The other parts are records, too: `slip` is a `SteadySlip` or a
         `FirstOrderSlip`, `chassis` a `RollShare`, `QuasiStatic` or `RollPitch`, `alignment` a
         `FixedAlignment`, `LinearAlignment` or of `alignment_tables`, `steering` a `DirectSteering`
-        or `SteeringWheel`, `air` a `PlainAir`, `Aerodynamics` or an `aero_map`. `params` may be
-        the name of a parameter set.
+        or `SteeringWheel`, `air` a `PlainAir`, `Aerodynamics` or an `aero_map`, `powertrain` a
+        `WheelTorques`, `MotorDrive` or `EngineDrive`, `brakes` a `BrakeTorques` or
+        `HydraulicBrakes`. `params` may be the name of a parameter set.
         """
         # What is said of single numbers comes last, and so wins over whole records and sets.
         whole = dict[str, Any]()
@@ -294,16 +319,12 @@ class TwoTrackFactory(VehicleFactory):
 
 
 def _checked_part(name: str, part: Any) -> Any:
-    if record.is_record_type(type(part)) and all(hasattr(part, n) for n in PART_DUTIES[name]):
-        return part
-    raise InvalidValue(f"{name} must be a record such as {_USUAL[name]}, got {part!r}")
+    allowed, duties = PART_DUTIES[name]
+    plain = type(part) is getattr(Parts(), name)
+    able = record.is_record_type(type(part)) and all(hasattr(part, duty) for duty in duties)
+    if plain or able:
+        return assembled(part)
+    raise InvalidValue(f"{name} must be {allowed} record, got {part!r}")
 
 
-_USUAL = {
-    "slip": "SteadySlip or FirstOrderSlip",
-    "chassis": "RollShare, QuasiStatic or RollPitch",
-    "alignment": "FixedAlignment, LinearAlignment or one of alignment_tables",
-    "steering": "DirectSteering or SteeringWheel",
-    "air": "PlainAir, Aerodynamics or one of aero_map",
-}
 two_track = TwoTrackFactory(_model(Parts(), *map(type, DEFAULT_TYRES)))

@@ -1,8 +1,9 @@
-"""The body of `two_track`: its shape, its limits and how wishes become torques."""
+"""The body of `two_track`: its shape, its limits and how wishes become torques or pedals."""
 
 from __future__ import annotations
 
 from dataclasses import replace
+from math import inf
 from typing import Any
 
 from ..body import Geometry, GroundUnder, Limits, Velocity, Wheel, Wish, car_geometry
@@ -12,15 +13,21 @@ from ..components.corner_loads import axle_weights
 from ..components.spinning_wheel import rolling_radius
 from ..components.tyre.contract import Contact
 from ..components.tyre.tyre_set import each_tyre
-from ..ops import abs, clip, where
-from ..units import N, m, m_s, one
-from .two_track_records import Input, Params, State
+from ..ops import abs, clip, maximum, where
+from ..units import N, m, one
+from .two_track_pedals import (
+    CREEP,
+    brake_inputs,
+    brake_limits,
+    coasting_force,
+    drive_inputs,
+    drive_limits,
+    turning_mass,
+)
+from .two_track_records import Input, Params, State, input_type
 
 WHEEL_WIDTH: one = 0.6
 """Over the radius."""
-CREEP: m_s = 0.6
-"""Speed below which what slows the car comes from the drive, which can turn it round, and not from
-the brakes."""
 
 
 def standing_loads(p: Params) -> tuple[N, N, N, N]:
@@ -76,19 +83,22 @@ def _wheel(wheel: Wheel, radius: m, p: Params) -> Wheel:
 def limits(p: Params) -> Limits:
     """What steering, drive, brakes and tyres allow."""
     radius, grips = max(standing_radii(p)), standing_grips(p)
-    torques = {f"tau_{wheel}": (-p.tau_max, p.tau_max) for wheel in ("fl", "fr", "rl", "rr")}
-    brakes = {f"brake_{wheel}": (0.0, p.brake_max) for wheel in ("fl", "fr", "rl", "rr")}
+    drive, fastest, driven = drive_limits(p)
+    brake, braked = brake_limits(p)
     lock = p.steering.input_angle(p.steer_max)
-    by_force = 2.0 / (radius * p.m)
-    drive = by_force * p.tau_max / max(p.drive_front, 1.0 - p.drive_front)
+    by_force = 1.0 / (radius * p.m)
     return Limits(
         steer_max=p.steer_max,
         steer_rate_max=p.steer_rate_max,
-        a_max=drive,
-        a_min=-by_force * p.brake_max / max(p.brake_front, 1.0 - p.brake_front),
+        v_max=fastest * radius,
+        v_min=-fastest * radius,
+        a_max=by_force * drive,
+        a_min=-by_force * brake,
         grip=float(min(grips)) * p.g,
         handbrake=True,
-        inputs={"steer": (-lock, lock), **torques, **brakes},
+        inputs={"steer": (-lock, lock), **driven, **braked},
+        # Downhill it may roll faster than its motor drives it.
+        not_kept=("v",) if fastest < inf else (),
     )
 
 
@@ -99,20 +109,19 @@ def command(x: State, wish: Wish, p: Params) -> Input:
     drive, which reverses the car.
     """
     front, _, rear, _ = standing_radii(p)
-    turning = 2.0 * p.I_w * (1.0 / (front * front) + 1.0 / (rear * rear))
+    turning = turning_mass(x, (front, rear), p)
     # Who pulls the handbrake does not want the other wheels to keep up the speed.
     v_x = where(wish.handbrake > 0.0, 0.0, x.v_x)
     force = (p.m + turning) * wish.a + p.air.resistance(v_x, p)
     against = where(force > 0.0, -x.v_x, x.v_x)
     braked = clip(against * (1.0 / CREEP), 0.0, 1.0)
-    drive, brake = (1.0 - braked) * force, braked * abs(force)
-    tau_f = limited(0.5 * p.drive_front * front * drive, p.tau_max)
-    tau_r = limited(0.5 * (1.0 - p.drive_front) * rear * drive, p.tau_max)
-    brake_f = clip(0.5 * p.brake_front * front * brake, 0.0, p.brake_max)
-    hand = wish.handbrake * p.brake_max
-    brake_r = clip(0.5 * (1.0 - p.brake_front) * rear * brake + hand, 0.0, p.brake_max)
-    steer = p.steering.input_angle(limited(wish.steer, p.steer_max))
-    return Input._make((steer, tau_f, tau_f, tau_r, tau_r, brake_f, brake_f, brake_r, brake_r))
+    drive, slowing = (1.0 - braked) * force, braked * abs(force)
+    brake = maximum(slowing - coasting_force(x, (front, rear), p), 0.0)
+    return input_type(type(p.powertrain), type(p.brakes))(
+        steer=p.steering.input_angle(limited(wish.steer, p.steer_max)),
+        **drive_inputs(x, drive, slowing, where(force < 0.0, -1.0, 1.0), (front, rear), p),
+        **brake_inputs(brake, wish.handbrake, (front, rear), p),
+    )
 
 
 def on_ground(x: State, u: Input, w: Any, ground: GroundUnder, p: Params) -> tuple[Input, Any]:

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from functools import cache
 from typing import Annotated, Any, NamedTuple, get_type_hints
 
 from .. import record
 from ..components.air import PlainAir
-from ..components.assembly import widened
+from ..components.assembly import assembled, base_of, widened
 from ..components.chassis import RollShare
+from ..components.hydraulic_brakes import BrakeTorques
+from ..components.powertrain import WheelTorques
 from ..components.spinning_wheel import SteadySlip
 from ..components.steering_ratio import DirectSteering
 from ..components.tyre import LoadSensitiveTyre
@@ -224,11 +227,20 @@ class Params(NamedTuple):
     """What the driver turns."""
     air: PlainAir = PlainAir()
     """What the air does."""
+    powertrain: WheelTorques = WheelTorques()
+    """What drives the wheels."""
+    brakes: BrakeTorques = BrakeTorques()
+    """What brakes the wheels."""
     tyres: Any = None
     """The tyres."""
 
 
 DEFAULT_TYRES = tyre_set(LoadSensitiveTyre())
+
+
+OF_WHEEL_TORQUES = ("t_tau", "tau_max", "drive_front")
+OF_BRAKE_TORQUES = ("brake_max", "brake_front")
+"""Parameters that other powertrains and brakes do not have."""
 
 
 class Parts(NamedTuple):
@@ -239,44 +251,49 @@ class Parts(NamedTuple):
     alignment: Any = FixedAlignment
     steering: Any = DirectSteering
     air: Any = PlainAir
+    powertrain: Any = WheelTorques
+    brakes: Any = BrakeTorques
 
 
-PART_DUTIES = {
-    "slip": ("states", "acting"),
-    "chassis": (
-        "States",
-        "Outputs",
-        "replaces",
-        "check",
-        "loads",
-        "travel",
-        "outputs",
-        "carried",
-        "rates",
-        "energy",
+_CHASSIS = ("States", "Outputs", "replaces", "check", "loads", "travel", "outputs", "carried")
+PART_DUTIES: dict[str, tuple[str, tuple[str, ...]]] = {
+    "slip": ("a SteadySlip or a FirstOrderSlip", ("states", "acting")),
+    "chassis": ("a RollShare, QuasiStatic or RollPitch", (*_CHASSIS, "rates", "energy")),
+    "alignment": (
+        "a FixedAlignment, LinearAlignment or an alignment_tables",
+        ("States", "angles", "rates"),
     ),
-    "alignment": ("States", "angles", "rates"),
-    "steering": ("wheel_angle", "input_angle"),
-    "air": ("Wind", "replaces", "forces", "resistance"),
+    "steering": ("a DirectSteering or SteeringWheel", ("wheel_angle", "input_angle")),
+    "air": (
+        "a PlainAir, Aerodynamics or an aero_map",
+        ("Wind", "replaces", "forces", "resistance"),
+    ),
+    "powertrain": ("a WheelTorques, MotorDrive or EngineDrive", ("States", "drive", "rotating")),
+    "brakes": ("a BrakeTorques or HydraulicBrakes", ("States", "rates", "torques")),
 }
-"""What a record must have to be a part of a car."""
+"""Which records may be a part of a car, and what one must have."""
 
 
 def params_type(tyres: type, parts: Parts) -> Any:
     """The parameters of a car on a class of tyre sets, with these parts."""
-    own = parts._asdict()
-    hints = get_type_hints(Params, include_extras=True) | {"tyres": tyres} | own
+    kinds: dict[str, Any] = {**parts._asdict(), "tyres": tyres}
+    hints = get_type_hints(Params, include_extras=True) | kinds
     defaults = Params._field_defaults | {"tyres": DEFAULT_TYRES}
-    defaults |= {name: kind() for name, kind in own.items() if _has_defaults(kind)}
-    without = {name for name, kind in own.items() if not _has_defaults(kind)}
-    without |= set() if isinstance(DEFAULT_TYRES, tyres) else {"tyres"}
+    defaults |= {
+        name: assembled(base_of(kind)())
+        for name, kind in parts._asdict().items()
+        if _has_defaults(base_of(kind))
+    }
+    absent = {name for name, kind in kinds.items() if type(defaults.get(name)) is not kind}
     replaced = {name for part in (parts.chassis, parts.air) for name in part.replaces}
+    replaced |= set() if parts.powertrain is WheelTorques else set(OF_WHEEL_TORQUES)
+    replaced |= set() if parts.brakes is BrakeTorques else set(OF_BRAKE_TORQUES)
     docs = {leaf.name: leaf.doc for leaf in record.fields(Params) if "." not in leaf.name}
     docs |= {"slip": "How slip follows the motion.", "tyres": "The tyres."}
     return record.define(
         "Params",
         {name: hint for name, hint in hints.items() if name not in replaced},
-        {name: value for name, value in defaults.items() if name not in without | replaced},
+        {name: value for name, value in defaults.items() if name not in {*absent, *replaced}},
         docs,
         Params.__doc__ or "",
     )
@@ -286,15 +303,50 @@ def _has_defaults(kind: Any) -> bool:
     return len(kind._field_defaults) == len(kind._fields)
 
 
+@cache
+def without(kind: Any, *prefixes: str) -> Any:
+    """The record class without the fields that begin so."""
+    hints = get_type_hints(kind, include_extras=True)
+    kept = {name: hints[name] for name in kind._fields if not name.startswith(prefixes)}
+    defaults = {name: kind._field_defaults[name] for name in kept}
+    docs = {leaf.name: leaf.doc for leaf in record.fields(kind) if leaf.name in kept}
+    return record.define(kind.__name__, kept, defaults, docs, kind.__doc__ or "")
+
+
+def example(kind: type) -> Any:
+    """A record of a class, whatever its numbers: its `States` may follow from its parts."""
+    return record.unflatten(kind, [1.0] * record.size(kind))
+
+
 def state_type(parts: Parts) -> Any:
-    """The state of a car with these parts."""
-    own = (parts.chassis.States, parts.alignment.States)
-    return widened(FirstOrderState if parts.slip().states else State, *own)
+    """The state class of a car with these parts.
+
+    The fields for four wheel torques give way to those of another powertrain.
+    """
+    state: Any = FirstOrderState if parts.slip().states else State
+    if parts.powertrain is not WheelTorques:
+        state = widened(without(state, "tau_"), example(parts.powertrain).States)
+    if parts.brakes is not BrakeTorques:
+        state = widened(state, parts.brakes.States)
+    return widened(state, parts.chassis.States, parts.alignment.States)
 
 
-def outputs_type(chassis: Any) -> Any:
-    """The outputs of a car on such a chassis."""
-    return widened(Outputs, chassis.Outputs)
+@cache
+def input_type(powertrain: Any, brakes: Any) -> Any:
+    """The input class of a car with these classes of powertrain and brakes."""
+    inputs: Any = Input
+    if powertrain is not WheelTorques:
+        inputs = widened(without(inputs, "tau_"), powertrain.Inputs)
+    if brakes is not BrakeTorques:
+        inputs = widened(without(inputs, "brake_"), brakes.Inputs)
+    return inputs
+
+
+@cache
+def outputs_type(chassis: Any, powertrain: Any = WheelTorques) -> Any:
+    """The output class of a car with these classes of chassis and powertrain."""
+    own = () if powertrain is WheelTorques else (example(powertrain).Outputs,)
+    return widened(Outputs, chassis.Outputs, *own)
 
 
 def disturbance_type(air: Any) -> Any:

@@ -1,0 +1,113 @@
+"""How `two_track` is driven and braked: its powertrain, its brakes and the spin of its wheels.
+
+A car with `WheelTorques` has a torque and a lag for each wheel; with any other powertrain the
+wheels may turn an inertia together. Brakes hold alike in both.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+from ..components.actuator import limited_lag
+from ..components.assembly import NoStates
+from ..components.hydraulic_brakes import BrakeTorques
+from ..components.powertrain import Reflected, WheelTorques
+from ..components.powertrain.contract import Wheels, spin_rates, weighted
+from ..components.spinning_wheel import WheelForces, wheel_spin_rate
+from ..ops import clip
+from ..units import J, Nm, rad_s2
+from .two_track_records import outputs_type
+
+WHEELS = ("fl", "fr", "rl", "rr")
+
+
+class Driveline(NamedTuple):
+    """What drives and brakes the wheels at one instant."""
+
+    torques: Wheels
+    brakes: Wheels
+    """What each wheel can be held with."""
+    reflected: Reflected | None
+    """Inertia that the wheels turn together, if there is any."""
+    rates: dict[str, Any]
+    """Of the states of powertrain and brakes."""
+    shown: tuple[Any, ...]
+    """Outputs of the powertrain."""
+
+
+def each(x: Any, name: str) -> Wheels:
+    """A field of all wheels."""
+    fl, fr, rl, rr = (getattr(x, f"{name}_{wheel}") for wheel in WHEELS)
+    return fl, fr, rl, rr
+
+
+def own_states(x: Any, component: Any) -> Any:
+    """The states of a component among those of the car."""
+    kind: Any = getattr(component, "States", NoStates)
+    return kind(*(getattr(x, name) for name in kind._fields))
+
+
+def driveline(x: Any, u: Any, p: Any) -> Driveline:
+    """Powertrain and brakes of the car."""
+    if isinstance(p.brakes, BrakeTorques):
+        fl, fr, rl, rr = (clip(torque, 0.0, p.brake_max) for torque in each(u, "brake"))
+        brakes, rates = (fl, fr, rl, rr), dict[str, Any]()
+    else:
+        brakes, rates = p.brakes.torques(x, u), p.brakes.rates(x, u)._asdict()
+    if isinstance(p.powertrain, WheelTorques):
+        pairs = zip(WHEELS, each(x, "tau"), each(u, "tau"), strict=True)
+        rates |= {f"tau_{w}": limited_lag(a, b, p.t_tau, p.tau_max) for w, a, b in pairs}
+        return Driveline(each(x, "tau"), brakes, None, rates, ())
+    drive = p.powertrain.drive(own_states(x, p.powertrain), u, each(x, "spin"))
+    rates |= drive.rates._asdict()
+    return Driveline(drive.torques, brakes, drive.reflected, rates, drive.shown)
+
+
+def drive_rates(line: Driveline, x: Any, forces: list[WheelForces], p: Any) -> dict[str, Any]:
+    """Rates of the states of powertrain and brakes and of the spins."""
+    spins = each(x, "spin")
+    if line.reflected is None:
+        columns = zip(line.torques, line.brakes, spins, forces, strict=True)
+        turning = [wheel_spin_rate(*wheel, p.t_hold, p.I_w) for wheel in columns]
+    else:
+        turning = joined_spin_rates(line, line.reflected, spins, forces, p)
+    return line.rates | {f"spin_{w}": rate for w, rate in zip(WHEELS, turning, strict=True)}
+
+
+def joined_spin_rates(
+    line: Driveline, reflected: Reflected, spins: Wheels, forces: list[WheelForces], p: Any
+) -> tuple[rad_s2, ...]:
+    """Angular acceleration of wheels that turn an inertia together; see `wheel_spin_rate`.
+
+    A brake gives what stops its wheel, and its part of that inertia, within `t_hold`.
+    """
+    together = reflected.J * weighted(reflected.weights, spins)
+    columns = zip(line.torques, line.brakes, spins, forces, reflected.weights, strict=True)
+    left: list[Nm] = []
+    for tau, brake, spin, f, weight in columns:
+        others = tau + f.M_y - f.R_e * f.F_x
+        stopping = others + (1.0 / p.t_hold) * (p.I_w * spin + weight * together)
+        left.append(others - clip(stopping, -brake, brake))
+    return spin_rates((left[0], left[1], left[2], left[3]), p.I_w, reflected)
+
+
+def drive_outputs(own: Any, x: Any, u: Any, p: Any) -> Any:
+    """The outputs of the car, followed by those of its powertrain."""
+    if isinstance(p.powertrain, WheelTorques):
+        return own
+    return outputs_type(type(p.chassis), type(p.powertrain))(*own, *driveline(x, u, p).shown)
+
+
+def driveline_energy(x: Any, p: Any) -> J:
+    """Kinetic energy of what turns besides the wheels."""
+    if isinstance(p.powertrain, WheelTorques):
+        return 0.0
+    return p.powertrain.rotating(own_states(x, p.powertrain), each(x, "spin"))
+
+
+def driveline_settled(x: Any, p: Any) -> Any:
+    """The state with that of the powertrain made consistent."""
+    if isinstance(p.powertrain, WheelTorques):
+        return x
+    own = p.powertrain.settled(own_states(x, p.powertrain), each(x, "spin"))
+    return x._replace(**own._asdict())
