@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import pickle
+import subprocess
+import sys
+from pathlib import Path
 from typing import Any
 
 import casadi as ca
@@ -353,6 +356,17 @@ def test_it_comes_back_from_a_pickle(powertrain: Any) -> None:
     params = pickle.loads(pickle.dumps(car.params.powertrain))
     assert params == car.params.powertrain
     assert type(params) is type(car.params.powertrain)
+
+
+def test_another_process_takes_it(tmp_path: Path) -> None:
+    """Its classes are at no place to import, and are made again."""
+    file = tmp_path / "car.pickle"
+    file.write_bytes(pickle.dumps(two_track(powertrain=MAPPED, brakes=HydraulicBrakes())))
+    code = "import pickle, sys; print(len(pickle.load(open(sys.argv[1], 'rb')).State()))"
+    told = subprocess.run(
+        [sys.executable, "-c", code, str(file)], capture_output=True, text=True, check=True
+    )
+    assert int(told.stdout) == 18
 
 
 @pytest.mark.parametrize("powertrain", [MAPPED, SIX_SPEED])
