@@ -134,8 +134,8 @@ SPORTS = CarSet(
     power=231e3,
     sources="Porsche 911 Carrera (991). The maker's figures in the press: wheelbase 2.450 m, "
     "length, height, tracks, 257 kW, c_d 0.29, 290 km/h, 0-100 km/h in 4.8 s. Commonly quoted, not "
-    "checked against a data sheet: width, 2.0 m², tyres 235/40 R19 and 285/35 R19, kerb weight 1.38 t, "
-    "turning circle 11.1 m. Mass with driver, and 39 % of it in front: estimates.",
+    "checked against a data sheet: width, 2.0 m², tyres 235/40 R19 and 285/35 R19, kerb weight "
+    "1.38 t, turning circle 11.1 m. Mass with driver, and 39 % of it in front: estimates.",
 )
 
 SUV = CarSet(
