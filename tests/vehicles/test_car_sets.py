@@ -1,6 +1,7 @@
 """Parameter sets of `two_track` and `single_track`: cars that behave as their kind does.
 
-Published figures are those of the makers that `CarSet.sources` names, unless said otherwise.
+Published figures are those that `CarSet.sources` names, some of them as commonly quoted; ranges
+without a source there are estimates of what is usual.
 """
 
 from __future__ import annotations
@@ -45,7 +46,7 @@ USUAL = {
     # Stops of magazines' tests: compact cars 34 to 39 m, sports cars 31 to 36, SUVs 36 to 42.
     "compact": Usual((1.0, 4.0), (187.0, 219.0), 100.0, 9.3, (34.0, 39.0), (10.5, 11.3)),
     "sports": Usual((0.5, 3.0), (266.0, 312.0), 100.0, 4.8, (31.0, 36.0), (10.7, 11.5)),
-    "suv": Usual((1.0, 4.0), (190.0, 224.0), 100.0, 7.9, (36.0, 42.0), (11.5, 12.5)),
+    "suv": Usual((1.0, 4.0), (190.0, 224.0), 100.0, 7.8, (36.0, 42.0), (11.5, 12.5)),
     # Formula 1: 300 to 340 km/h, 2.6 s to 100 km/h, 15 to 20 m back; circles of about 20 m.
     "race": Usual((-0.5, 2.0), (290.0, 345.0), 100.0, 2.9, (14.0, 21.0), (18.0, 24.0)),
     # Electric cars there: 2.0 to 3.5 s to 100 km/h; hairpins are 9 m wide outside. It stops

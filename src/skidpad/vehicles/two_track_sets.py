@@ -1,7 +1,7 @@
 """Cars as parameter sets of `two_track` and `single_track`: `two_track("compact")`.
 
 Every number has its source in the text of its set, or is an estimate; what no text names is one.
-Data sheets tell masses, dimensions, power and performance and no inertia, stiffness or damping:
+Makers tell masses, dimensions, power and performance and no inertia, stiffness or damping:
 
 * I_z of road cars is 0.97 to 1 m l_f l_r, the usual dynamic index (estimate).
 * Lateral stiffness in front is that of axle, not tyre: the compliance of steering and suspension,
@@ -101,10 +101,10 @@ COMPACT = CarSet(
     front=road_tyre(0.316, 3800.0, 1.12, 17.0, axle=0.72),
     rear=road_tyre(0.316, 2600.0, 1.12, 18.0, axle=1.0),
     power=81e3,
-    sources="Volkswagen Golf VII 1.4 TSI 90 kW, maker's data: length, width, height, wheelbase "
-    "2.637 m, tracks, tyre 205/55 R16, 90 kW, c_d 0.29 with 2.19 m², 203 km/h, 0-100 km/h in "
-    "9.3 s, turning circle 10.9 m. Mass: kerb weight 1.23 t and luggage. 60 % of it in front: "
-    "estimate.",
+    sources="Volkswagen Golf VII 1.4 TSI. The maker's figures in the press: length, width, height, "
+    "wheelbase 2.637 m, 90 kW. Commonly quoted, not checked against a data sheet: tracks, tyre "
+    "205/55 R16, c_d 0.29 with 2.19 m², kerb weight 1.23 t, 203 km/h, 0-100 km/h in 9.3 s, turning "
+    "circle 10.9 m. Mass with luggage, and 60 % of it in front: estimates.",
 )
 
 SPORTS = CarSet(
@@ -132,10 +132,10 @@ SPORTS = CarSet(
     front=road_tyre(0.335, 2900.0, 1.22, 20.0, axle=0.72),
     rear=road_tyre(0.341, 4500.0, 1.22, 22.0, axle=1.0),
     power=231e3,
-    sources="Porsche 911 Carrera (991), maker's data: wheelbase 2.450 m, length, width, height, "
-    "tracks, tyres 235/40 R19 and 285/35 R19, 257 kW, c_d 0.29 with 2.0 m², 289 km/h, 0-100 km/h "
-    "in 4.8 s, turning circle 11.1 m. Mass: kerb weight 1.38 t and driver. 39 % of it in "
-    "front: estimate.",
+    sources="Porsche 911 Carrera (991). The maker's figures in the press: wheelbase 2.450 m, "
+    "length, height, tracks, 257 kW, c_d 0.29, 290 km/h, 0-100 km/h in 4.8 s. Commonly quoted, not "
+    "checked against a data sheet: width, 2.0 m², tyres 235/40 R19 and 285/35 R19, kerb weight "
+    "1.38 t, turning circle 11.1 m. Mass with driver, and 39 % of it in front: estimates.",
 )
 
 SUV = CarSet(
@@ -163,10 +163,11 @@ SUV = CarSet(
     front=road_tyre(0.345, 4700.0, 1.04, 15.0, axle=0.72),
     rear=road_tyre(0.345, 3550.0, 1.04, 16.0, axle=1.0),
     power=132e3,
-    sources="Volkswagen Tiguan (2007) 2.0 TSI 4Motion, maker's data: wheelbase 2.604 m, length, "
-    "width, height, tracks, tyre 235/55 R17, 147 kW, c_d 0.37 with 2.55 m², 207 km/h, 0-100 km/h "
-    "in 7.9 s, turning circle 12.0 m. Mass: kerb weight 1.6 t and driver; 57 % of it in front and "
-    "the shares of its four-wheel drive: estimates.",
+    sources="Volkswagen Tiguan (2007) 2.0 TSI 4Motion. The maker's figure in the press: 147 kW; a "
+    "tester's: 0-100 km/h in 7.8 s. Commonly quoted, not checked against a data sheet: wheelbase "
+    "2.604 m, length, width, height, tracks, tyre 235/55 R17, c_d 0.37 with 2.55 m², kerb weight "
+    "1.6 t, 207 km/h, turning circle 12.0 m. Mass with driver, 57 % of it in front, and the shares "
+    "of its four-wheel drive: estimates.",
 )
 
 RACE_R: float = 2.073 / 6.283185307179586
