@@ -57,13 +57,16 @@ def pytest_collection_finish() -> None:
 def pytest_configure(config: pytest.Config) -> None:
     """Compile for half the lanes where a processor has wide registers: it takes half as long.
 
-    All widths have the same bits, which the tests that name a width show. The processes that tests
-    start use the width of the machine.
+    All widths have the same bits, which the tests that name a width show, and so has all effort of
+    LLVM, of which there is little here and the usual one in `tests/compile`. The processes that
+    tests start use the width of the machine and the usual effort.
     """
     from skidpad.compile import native  # which loads what the settings above are for
 
     width = native.vector_bits()
     native.vector_bits = lambda: min(width, 256)
+    if sys.platform == "linux":  # elsewhere the stacks of threads are too small for such code
+        native.OPTIMISATION = 0
     begin_elsewhere(config)
 
 
