@@ -169,12 +169,12 @@ def test_gradients_of_a_cost_that_calls() -> None:
         np.testing.assert_allclose(ours, theirs, rtol=1e-8, atol=1e-12)
 
 
-def test_linearisation() -> None:
+@pytest.mark.parametrize("method", ["rk4", "radau2", pytest.param("radau", marks=pytest.mark.slow)])
+def test_linearisation(method: str) -> None:
     x, u = Rolling(v_y=0.3, omega=0.1, steer=0.02), Input(0.03, 20.0)
-    for method in ("rk4", "radau"):
-        ours, theirs = (sp.linearise(made(call), x, u, 0.01, method) for call in (called, copied))
-        np.testing.assert_allclose(ours.A, theirs.A, rtol=1e-9, atol=1e-12)
-        np.testing.assert_allclose(ours.B, theirs.B, rtol=1e-9, atol=1e-12)
+    ours, theirs = (sp.linearise(made(call), x, u, 0.01, method) for call in (called, copied))
+    np.testing.assert_allclose(ours.A, theirs.A, rtol=1e-9, atol=1e-12)
+    np.testing.assert_allclose(ours.B, theirs.B, rtol=1e-9, atol=1e-12)
 
 
 def test_a_linearisation_differentiates_a_kernel_once() -> None:
