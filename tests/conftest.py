@@ -54,16 +54,35 @@ def pytest_collection_finish() -> None:
     gc.set_threshold(20_000, 20, 20)
 
 
-def pytest_configure() -> None:
+def pytest_configure(config: pytest.Config) -> None:
     """Compile for half the lanes where a processor has wide registers: it takes half as long.
 
-    All widths have the same bits, which the tests that name a width show. The processes that tests
-    start use the width of the machine.
+    All widths have the same bits, which the tests that name a width show, and so has all effort of
+    LLVM, of which there is little here and the usual one in `tests/compile`. The processes that
+    tests start use the width of the machine and the usual effort.
     """
     from skidpad.compile import native  # which loads what the settings above are for
 
     width = native.vector_bits()
     native.vector_bits = lambda: min(width, 256)
+    if sys.platform == "linux":  # elsewhere the stacks of threads are too small for such code
+        native.OPTIMISATION = 0
+    begin_elsewhere(config)
+
+
+def begin_elsewhere(config: pytest.Config) -> None:
+    """Let each worker import the tests from another folder on.
+
+    On a new checkout most of the time goes into the files that Python and hypothesis keep: in the
+    same order, all workers would write the same ones at the same time.
+    """
+    worker = os.environ.get("PYTEST_XDIST_WORKER", "")
+    here = Path(__file__).parent
+    if not worker or [Path(some).resolve() for some in config.args] != [here]:
+        return
+    folders = sorted(str(path) for path in here.glob("[a-z]*") if path.is_dir())
+    begin = len(folders) * int(worker[2:]) // int(os.environ["PYTEST_XDIST_WORKER_COUNT"])
+    config.args = folders[begin:] + folders[:begin]
 
 
 LARGE = ("commonroad_mb", "commonroad_std", "formula_student", "two_track")
@@ -95,11 +114,11 @@ def pytest_xdist_auto_num_workers() -> int:
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Tests of what all vehicles share have the large ones among the slow: smaller ones show it.
 
-    The longest files come first.
+    The longest files come first, the others by name, whichever were imported first.
     """
     here = Path(__file__).parent
     rank = {here / name: k for k, name in enumerate(LONGEST)}
-    items.sort(key=lambda item: rank.get(item.path, len(rank)))
+    items.sort(key=lambda item: (rank.get(item.path, len(rank)), item.path))
     for item in items:
         call = getattr(item, "callspec", None)
         large = call is not None and any(

@@ -72,8 +72,11 @@ def document(request: pytest.FixtureRequest) -> dict[str, Any]:
     jax = "'left out'" if request.param == "without jax" else "jax_once(size, 1)"
     code = (
         "from skidpad import bench\n"
-        "from skidpad.bench import budget\n"
+        "from skidpad.bench import budget, fresh\n"
         "from skidpad.bench.peers import jax_device, jax_scan\n"
+        # Each is a process.
+        "several = fresh.interleaved\n"
+        "fresh.interleaved = lambda actions, times: several(actions, 1)\n"
         # Once is enough: it is slow to start.
         "jax_once = jax_scan.results\n"
         f"jax_scan.results = lambda size, threads: {jax}\n"

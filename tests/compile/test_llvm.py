@@ -9,8 +9,8 @@ import pytest
 
 from compile.lanes_harness import LANES, PRECISIONS, canonical, runner
 from compile.numpy_model import MANTISSA, evaluate
-from skidpad import Program
-from skidpad.compile import llvm, native
+from skidpad import Program, vehicles
+from skidpad.compile import llvm, native, pipeline
 from skidpad.compile.builder import Builder
 from skidpad.compile.kernels import apply_module
 from skidpad.compile.operations import BOOL_OPS, LOWERED_OPS, Instruction, Port
@@ -85,6 +85,32 @@ def test_operations(expected: Any, lanes: int) -> None:
     results = runner(program, lanes)(np.stack(columns, axis=1))[0].T
     for name, got, want in zip(program.outputs[0].fields, results, wanted, strict=True):
         assert canonical(got) == canonical(want.astype(program.precision)), name
+
+
+@pytest.mark.parametrize("lanes", [1, 8])
+@pytest.mark.parametrize("effort", [0, 1, 3])
+def test_other_effort_of_the_code_generator_has_the_same_bits(
+    expected: Any, lanes: int, effort: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(native, "OPTIMISATION", effort)
+    test_operations(expected, lanes)
+
+
+def test_steps_have_the_same_bits_whatever_the_effort(monkeypatch: pytest.MonkeyPatch) -> None:
+    program = pipeline.step_program(vehicles.four_wheel(), "rk4", "float64")
+    rng = np.random.default_rng(5)
+    rows = [rng.uniform(0.1, 2.0, (9, len(port.fields))) for port in program.inputs]
+    found: list[bytes] = []
+    for effort in (2, 0):
+        monkeypatch.setattr(native, "OPTIMISATION", effort)
+        found.append(canonical(np.concatenate(runner(program, 8)(*rows), axis=1)))
+    assert found[0] == found[1]
+
+
+def test_code_of_another_effort_is_kept_apart(monkeypatch: pytest.MonkeyPatch) -> None:
+    usual = native.identity()
+    monkeypatch.setattr(native, "OPTIMISATION", 0)
+    assert native.identity() != usual
 
 
 @pytest.mark.parametrize(("precision", "lanes"), EVERYWHERE)

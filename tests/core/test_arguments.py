@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -17,8 +18,12 @@ from skidpad.sensing.lidar import Lidar
 from skidpad.trajectory.trajectory import Trajectory
 
 CAR = sp.vehicles.commonroad_st()
-RUN = sp.Simulator(CAR, 0.01).run({}, steps=10)
 NO_NUMBERS: list[Any] = ["a", b"1", True, np.True_, None, [1.0, 2.0], 1j, object(), float("nan")]
+
+
+@cache
+def run() -> Trajectory:
+    return sp.Simulator(CAR, 0.01).run({}, steps=10)
 
 
 def kind_of(value: Any) -> str:
@@ -26,12 +31,12 @@ def kind_of(value: Any) -> str:
 
 
 NUMBERS: dict[str, Any] = {
-    "Trajectory.at": RUN.at,
-    "Trajectory.between": lambda v: RUN.between(v, 1.0),
-    "Trajectory.between, end": lambda v: RUN.between(0.0, v),
-    "Trajectory.resample": lambda v: RUN.resample(dt=v) if v is not None else RUN.resample(),
-    "Trajectory.starting_at": RUN.starting_at,
-    "Trajectory.state": RUN.state,
+    "Trajectory.at": lambda v: run().at(v),
+    "Trajectory.between": lambda v: run().between(v, 1.0),
+    "Trajectory.between, end": lambda v: run().between(0.0, v),
+    "Trajectory.resample": lambda v: run().resample(dt=v) if v is not None else run().resample(),
+    "Trajectory.starting_at": lambda v: run().starting_at(v),
+    "Trajectory.state": lambda v: run().state(v),
     "Trajectory.from_points": lambda v: Trajectory.from_points([CAR.State()], delta_t=v),
     "Trajectory.from_points, t_0": lambda v: Trajectory.from_points(
         [CAR.State()], delta_t=0.1, t_0=v
@@ -63,7 +68,7 @@ THINGS: dict[str, Any] = {
     "Vehicle, params": lambda v: sp.Vehicle(CAR.model, v),
     "register": sp.vehicles.register,
     "concat": Trajectory.concat,
-    "concat, part": lambda v: Trajectory.concat([RUN, v]),
+    "concat, part": lambda v: Trajectory.concat([run(), v]),
     "stanley": lambda v: stanley.policy(CAR, v if v is not None else 5),
     "pure_pursuit": lambda v: pure_pursuit.policy(CAR, v if v is not None else 5),
     "CentreLine": CentreLine,
@@ -90,7 +95,7 @@ def test_shapes_are_named() -> None:
 
 def test_a_trajectory_and_something_else_have_no_sum() -> None:
     with pytest.raises(TypeError, match=r"unsupported operand type\(s\) for \+"):
-        RUN + 5  # type: ignore[operator]
+        run() + 5  # type: ignore[operator]
 
 
 def test_equal_vehicles_have_equal_hashes() -> None:

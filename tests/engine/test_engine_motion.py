@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from functools import cache
 
 import numpy as np
 import pytest
@@ -127,8 +128,8 @@ def test_a_full_reset_puts_back_the_clock_and_the_command() -> None:
 @given(st.lists(st.floats(1e-5, 0.05), min_size=1, max_size=30))
 @settings(max_examples=30, deadline=None)
 def test_no_time_is_lost_however_it_is_cut(pieces: list[float]) -> None:
-    cut, whole = TRUCKS
-    for truck in TRUCKS:
+    cut, whole = trucks()
+    for truck in (cut, whole):
         truck.reset()
         truck.set_base_control(0.6, 0.0)
     for piece in pieces:
@@ -143,7 +144,9 @@ def test_no_time_is_lost_however_it_is_cut(pieces: list[float]) -> None:
         assert -1e-9 <= cut.time - cut.rear.v_x < 1e-3
 
 
-TRUCKS = (engine(), engine())
+@cache
+def trucks() -> tuple[Engine, Engine]:
+    return engine(), engine()
 
 
 def test_upstream_loses_what_is_no_whole_step() -> None:

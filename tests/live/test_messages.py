@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from skidpad.errors import InvalidValue
 from skidpad.viewer.live import messages as said
+from texts import texts
 
 DRIVE = {"type": "drive", "vehicle": "car", "ahead": 0.5, "left": -1, "handbrake": True, "sent": 3}
 
@@ -84,8 +85,8 @@ def test_bytes_are_refused() -> None:
         said.parsed(b"\x00\x01")
 
 
-@given(st.text(max_size=200) | st.recursive(
-    st.none() | st.booleans() | st.floats() | st.text(max_size=8),
+@given(texts(200) | st.recursive(
+    st.none() | st.booleans() | st.floats() | texts(8),
     lambda inner: st.lists(inner, max_size=4)
     | st.dictionaries(st.sampled_from(["type", "vehicle", "ahead", "left", "on", "value"]), inner),
     max_leaves=8,

@@ -21,6 +21,7 @@ from skidpad.ros2.dds_types import graph_sample_type
 from skidpad.ros2.discovery_info import DiscoveryInfo, NodeEntities, decoded_info, encoded_info
 from skidpad.ros2.transport import DEFAULT, LATCHED, Identity
 from skidpad.ros_messages import service_type
+from texts import texts
 
 pytest.importorskip("cyclonedds", reason="DDS is not tested: cyclonedds is not installed")
 rosbags = pytest.importorskip("rosbags.typesys", reason="rosbags is not installed")
@@ -29,7 +30,7 @@ INFO = "rmw_dds_common/msg/ParticipantEntitiesInfo"
 STORES = {24: rosbags.Stores.ROS2_HUMBLE, 16: rosbags.Stores.ROS2_JAZZY}
 """Where rosbags has the form with Gids of so many bytes."""
 GUIDS = st.binary(min_size=16, max_size=16)
-NAMES = st.text("abc_ä", min_size=1, max_size=12)
+NAMES = texts(12, "abc_ä", min_size=1)
 
 
 @st.composite

@@ -23,6 +23,7 @@ from skidpad.ros2.zenoh_names import (
     read_token,
 )
 from skidpad.ros_messages import message_type, service_type
+from texts import texts
 
 STRING_HASH = "RIHS01_df668c740482bbd48fb39d76a70dfd4bd59db1288021743503259e948f6b1a18"
 ADD_HASH = "RIHS01_e118de6bf5eeb66a2491b5bda11202e7b68f198d6f67922cf30364858239c81a"
@@ -100,7 +101,7 @@ def test_what_a_token_says_is_what_was_put_into_it() -> None:
     assert below.identity.full == "/robots/one/sim"
 
 
-@given(st.text(alphabet="@ros2_lv/%NMP0:", max_size=80))
+@given(texts(80, "@ros2_lv/%NMP0:"))
 def test_other_tokens_are_none(text: str) -> None:
     token = read_token(text)
     assert token is None or len(text.split("/")) in (9, 13)

@@ -113,15 +113,15 @@ def test_snapshot_and_restore(sim: sp.Simulator) -> None:
 @pytest.mark.parametrize(
     "other",
     [
-        sp.Simulator(BICYCLE.with_params(m=300.0), DT, "heun"),
-        sp.Simulator(BICYCLE, 2 * DT, "heun"),
-        sp.Simulator(BICYCLE, DT, "heun", precision="float32"),
-        sp.Simulator(BICYCLE, DT, "scipy:RK45"),
+        lambda: sp.Simulator(BICYCLE.with_params(m=300.0), DT, "heun"),
+        lambda: sp.Simulator(BICYCLE, 2 * DT, "heun"),
+        lambda: sp.Simulator(BICYCLE, DT, "heun", precision="float32"),
+        lambda: sp.Simulator(BICYCLE, DT, "scipy:RK45"),
     ],
     ids=["parameters", "dt", "precision", "scipy"],
 )
 def test_a_snapshot_of_another_simulator_is_refused(sim: sp.Simulator, other: Any) -> None:
-    before = sim.state
+    before, other = sim.state, other()
     for simulator, foreign in ((sim, other), (other, sim)):
         with pytest.raises(sp.InvalidValue, match="not of this simulator"):
             simulator.restore(foreign.snapshot())

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from skidpad.errors import InvalidValue
 from skidpad.tyres.document import Document, number_in
+from texts import texts
 
 DATA = Path(__file__).parents[1] / "data" / "tyres"
 FILES = sorted([*DATA.glob("sets/*.tir"), *DATA.glob("syntax/*.tir")])
@@ -139,7 +140,7 @@ def test_documents_are_pickled_and_compared() -> None:
     assert "2 lines, 1 section" in repr(document)
 
 
-TEXTS = st.text(alphabet="ab1=[]{}()'\"$! \t\r\n.-+eD,ü\x85\x0b", max_size=60)
+TEXTS = texts(60, "ab1=[]{}()'\"$! \t\r\n.-+eD,ü\x85\x0b")
 
 
 @given(TEXTS)

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from skidpad.errors import InvalidValue
 from skidpad.world.xml.expression import DEEPEST, Draws, evaluate
+from texts import texts
 
 VARIABLES = {"iX": 4.0, "N": 3.0}
 
@@ -135,7 +136,7 @@ def test_sums_and_products_are_those_of_python(text: str) -> None:
         assert evaluate(text, {}, Draws(0)) == expected
 
 
-@given(st.text(max_size=30))
+@given(texts(30))
 def test_any_text_has_a_finite_value_or_is_refused(text: str) -> None:
     with suppress(InvalidValue):
         assert math.isfinite(evaluate(text, VARIABLES, Draws(0)))

@@ -9,6 +9,7 @@ from .. import integrate, record
 from ..cost import Cost, NoReference
 from ..integrate.base import Integrator
 from ..model import Model, Vehicle
+from .pipeline import kept
 from .program import Port, Program
 from .trace import trace
 
@@ -28,11 +29,18 @@ def adjoint_program(
     `params` the port `p` of the outputs is empty, and what it would take is not computed; `value`
     is empty without a stage cost.
     """
+    model = _model(vehicle)
+    method = integrate.get(integrator)
+    if cost is None:  # a cost is the user's: what its functions read may be another next time
+        key = ("adjoint", method, params)
+        return kept(model, key, lambda: _adjoint(model, method, None, params=params))
+    return _adjoint(model, method, cost, params=params)
+
+
+def _adjoint(model: Model, method: Integrator, cost: Cost | None, *, params: bool) -> Program:
     # CasADi takes a while to import, which `import skidpad` should not pay.
     from ..integrate.adjoint import adjoint
 
-    model = _model(vehicle)
-    method = integrate.get(integrator)
     stage = None if cost is None or cost.stage is None else cost.at_step
     gradients = adjoint(model, method, stage)
     x, u, w, p = _ports(model)
@@ -87,10 +95,14 @@ def tangent_program(
 ) -> Program:
     """The tangent of one step: x, u, w, p, dt and changes dx, du, dp to the change of the next x,
     the output port `dx`."""
-    from ..integrate.adjoint import tangent
-
     model = _model(vehicle)
     method = integrate.get(integrator)
+    return kept(model, ("tangent", method), lambda: _tangent(model, method))
+
+
+def _tangent(model: Model, method: Integrator) -> Program:
+    from ..integrate.adjoint import tangent
+
     change = tangent(model, method)
     x, u, w, p = _ports(model)
 

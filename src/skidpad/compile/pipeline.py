@@ -54,7 +54,7 @@ def step_program(
     """
     model = vehicle.model if isinstance(vehicle, Vehicle) else vehicle
     method = integrate.get(integrator)
-    return _finish(_kept(model, ("step", method), lambda: _step(model, method)), precision)
+    return _finish(kept(model, ("step", method), lambda: _step(model, method)), precision)
 
 
 def _step(model: Model, method: Integrator) -> Program:
@@ -80,7 +80,7 @@ def outputs_program(vehicle: Vehicle | Model, precision: str | None = None) -> P
     What `hold` samples belongs to the start of the step whose end is x, so both states go in.
     """
     model = vehicle.model if isinstance(vehicle, Vehicle) else vehicle
-    return _finish(_kept(model, "outputs", lambda: _outputs(model)), precision)
+    return _finish(kept(model, "outputs", lambda: _outputs(model)), precision)
 
 
 def _outputs(model: Model) -> Program:
@@ -115,15 +115,15 @@ def derivative_program(vehicle: Vehicle | Model, precision: str | None = None) -
     return _finish(trace(f"{model.name}.derivative", function, inputs, (x,)), precision)
 
 
-def _kept(model: Model, key: Any, traced: Callable[[], Program]) -> Program:
+def kept(model: Model, key: Any, traced: Callable[[], Program]) -> Program:
     """A Program of a model, traced once: parameters are arguments, so it never changes.
 
     It lives as long as the model, which makes a second world of the same vehicles cheap.
     """
-    kept: dict[Any, Program] = model.__dict__.setdefault("_programs", {})
-    if key not in kept:
-        kept[key] = traced()
-    return kept[key]
+    programs: dict[Any, Program] = model.__dict__.setdefault("_programs", {})
+    if key not in programs:
+        programs[key] = traced()
+    return programs[key]
 
 
 def _records(model: Model, ports: tuple[Any, ...]) -> list[Any]:

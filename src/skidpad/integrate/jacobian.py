@@ -19,7 +19,7 @@ import casadi as ca
 from .called_kernels import KEPT, Call, Kernel, Mask, called, chosen
 from .partials import apply, partials, product
 from .sweep import Tape
-from .symbolic import SX, column
+from .symbolic import SX, column, plus
 
 
 class Linearised(NamedTuple):
@@ -83,7 +83,7 @@ class _Graph:
 
     def _connect(self, end: int, start: int, partial: SX) -> None:
         edges = self.before.setdefault(end, {})
-        edges[start] = edges[start] + partial if start in edges else partial
+        edges[start] = plus(edges[start], partial) if start in edges else partial
         self.after.setdefault(start, set()).add(end)
 
     def eliminate(self) -> None:

@@ -13,7 +13,7 @@ from functools import cache
 
 import casadi as ca
 
-from .symbolic import SX, reciprocal
+from .symbolic import SX, plus, reciprocal, times
 
 _CONDITIONS = frozenset({ca.OP_LT, ca.OP_LE, ca.OP_EQ, ca.OP_NE, ca.OP_NOT, ca.OP_AND, ca.OP_OR})
 FLAT = _CONDITIONS | {ca.OP_SIGN, ca.OP_FLOOR, ca.OP_CEIL}
@@ -23,7 +23,7 @@ FLAT = _CONDITIONS | {ca.OP_SIGN, ca.OP_FLOOR, ca.OP_CEIL}
 def apply(op: int, args: list[SX]) -> SX:
     """The value of one operation; a quotient as a product with a reciprocal."""
     if op == ca.OP_DIV and not args[1].is_constant():
-        return args[0] * reciprocal(args[1])
+        return times(args[0], reciprocal(args[1]))
     if op == ca.OP_INV:
         return reciprocal(args[0])
     return ca.SX.unary(op, *args) if len(args) == 1 else ca.SX.binary(op, *args)
@@ -40,17 +40,17 @@ def partials(op: int, args: list[SX], value: SX) -> list[SX]:
 
 def _quotient(a: SX, b: SX, value: SX) -> list[SX]:
     scale = reciprocal(b)
-    return [scale, -(value * scale)]
+    return [scale, -times(value, scale)]
 
 
 def _angle(y: SX, x: SX, value: SX) -> list[SX]:
-    scale = reciprocal(x * x + y * y)
-    return [x * scale, -(y * scale)]
+    scale = reciprocal(plus(times(x, x), times(y, y)))
+    return [times(x, scale), -times(y, scale)]
 
 
 def _length(x: SX, y: SX, value: SX) -> list[SX]:
     scale = reciprocal(value)
-    return [x * scale, y * scale]
+    return [times(x, scale), times(y, scale)]
 
 
 def _choice(first: SX) -> list[SX]:
@@ -63,14 +63,14 @@ _PARTIALS: dict[int, Callable[..., list[SX]]] = {
     ca.OP_SUB: lambda a, b, value: [_ONE, _MINUS_ONE],
     ca.OP_MUL: lambda a, b, value: [b, a],
     ca.OP_DIV: _quotient,
-    ca.OP_INV: lambda a, value: [-(value * value)],
+    ca.OP_INV: lambda a, value: [-times(value, value)],
     ca.OP_NEG: lambda a, value: [_MINUS_ONE],
     ca.OP_TWICE: lambda a, value: [_TWO],
-    ca.OP_SQ: lambda a, value: [2.0 * a],
-    ca.OP_SQRT: lambda a, value: [reciprocal(2.0 * value)],
+    ca.OP_SQ: lambda a, value: [times(_TWO, a)],
+    ca.OP_SQRT: lambda a, value: [reciprocal(times(_TWO, value))],
     ca.OP_SIN: lambda a, value: [ca.cos(a)],
     ca.OP_COS: lambda a, value: [-ca.sin(a)],
-    ca.OP_ATAN: lambda a, value: [reciprocal(1.0 + a * a)],
+    ca.OP_ATAN: lambda a, value: [reciprocal(plus(_ONE, times(a, a)))],
     ca.OP_TANH: lambda a, value: [1.0 - value * value],
     ca.OP_EXP: lambda a, value: [value],
     ca.OP_LOG: lambda a, value: [reciprocal(a)],
@@ -97,4 +97,4 @@ def product(outer: SX, inner: SX) -> SX:
         return ca.if_else(outer, inner, 0.0)
     if inner.op() in _CONDITIONS:
         return ca.if_else(inner, outer, 0.0)
-    return outer * inner
+    return times(outer, inner)

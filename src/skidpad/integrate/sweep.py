@@ -31,7 +31,7 @@ from .called_kernels import (
     needed_arguments,
 )
 from .partials import FLAT, partials, product
-from .symbolic import SX, column, reciprocal, symbols_besides
+from .symbolic import SX, column, plus, reciprocal, symbols_besides, times
 
 
 class Operation(NamedTuple):
@@ -202,7 +202,7 @@ def _pushforward_kernel(kernel: Kernel, mask: Mask) -> Kernel:
 
 def _add(sums: dict[int, SX], number: int, term: SX) -> None:
     if not term.is_zero():
-        sums[number] = sums[number] + term if number in sums else term
+        sums[number] = plus(sums[number], term) if number in sums else term
 
 
 def _dense(sums: dict[int, SX], numbers: Iterable[int | None]) -> Iterator[SX]:
@@ -217,7 +217,7 @@ def _by_division(a: SX, b: SX) -> SX:
 
 
 def _by_reciprocal(a: SX, b: SX) -> SX:
-    return a * reciprocal(b)
+    return times(a, reciprocal(b))
 
 
 def _weighted_slopes(operation: Operation, weight: SX, divide: Divide) -> list[SX]:

@@ -9,6 +9,18 @@ import casadi as ca
 
 SX = Any
 """A scalar or matrix of CasADi's symbolic type, which comes without annotations."""
+_TWO = ca.SX(2)
+
+
+def plus(a: SX, b: SX) -> SX:
+    """a + b of two expressions. CasADi's operators try every type that an operand might have, which
+    takes seven times as long; the same holds for `times`."""
+    return ca.SX.binary(ca.OP_ADD, a, b)
+
+
+def times(a: SX, b: SX) -> SX:
+    """a * b of two expressions."""
+    return ca.SX.binary(ca.OP_MUL, a, b)
 
 
 def column(values: Iterable[SX]) -> SX:
@@ -29,4 +41,4 @@ def reciprocal(x: SX) -> SX:
     would become n divisions; in vector code a division costs as much as ten multiplications or
     more. 2/(2x) is the same number and is left alone.
     """
-    return 2.0 / (2.0 * x)
+    return ca.SX.binary(ca.OP_DIV, _TWO, times(_TWO, x))
