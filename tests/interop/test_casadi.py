@@ -97,9 +97,9 @@ def test_parameters_can_be_symbols() -> None:
     x, u = np.zeros(11), np.zeros(5)
     x[record.names(vehicles.kinematic_bicycle().State).index("tau_rl")] = 100.0
     accelerate = ca.Function("a", [m], [model.derivative(x, u, p=p)[3]])
-    # At rest on a straight a = F / m, and C_m0 = 4.95 N per N·m.
-    assert float(accelerate(100.0)) == pytest.approx(4.95)
-    assert float(accelerate(200.0)) == pytest.approx(4.95 / 2.0)
+    # At rest on a straight a = F / m, and 100 N·m at wheels of 0.20809 m are 481 N.
+    assert float(accelerate(100.0)) == pytest.approx(1.0 / 0.20809)
+    assert float(accelerate(200.0)) == pytest.approx(0.5 / 0.20809)
     with pytest.raises(sp.InvalidValue, match=r"no field 'mass'.*Allowed are m, "):
         model.parameters({"mass": 1.0})
 

@@ -57,7 +57,7 @@ def test_a_car_without_resistance_falls_along_the_slope(name: str) -> None:
 
 
 def test_a_motor_holds_a_car_on_a_slope() -> None:
-    slope, mass, per_torque = 0.2, 230.0, 4.95
+    slope, mass, per_torque = 0.2, 230.0, 1.0 / 0.20809
     made = sp.World(world(car("formula_student", COASTING) + grade(slope, 0.0)))
     force = mass * 9.81 * math.sin(math.atan(slope))
     made.vehicles["c"].command({n: 0.25 * force / per_torque for n in _TORQUES})
