@@ -183,7 +183,7 @@ class _Packing:
             Port(f"{place}_{kind}", (kind,) if of is None else record.names(of))
             for place, (kind, of) in enumerate(zip(signature, kinds, strict=True))
         )
-        return trace(f"{self.model.name}.{name}", flat, inputs, (output,))
+        return trace(f"{self.model.name}.{name}", flat, inputs, (output,), whole_kernels=True)
 
     def _kind(self, name: str) -> type | None:
         return _kind(name, self.kinds)

@@ -21,7 +21,7 @@ from ..errors import TraceError, UnknownOperation
 from ..integrate.as_written import as_written, making_expressions
 from ..ops.reading import casadi_reader
 from .calls import Calls, constant_array
-from .dead_code import without_dead_code
+from .dead_code import without_dead_code, without_dead_instructions
 from .explained import explained, scalar
 from .functions import with_loops
 from .operations import TRACED_OPS
@@ -85,10 +85,14 @@ def trace(
     function: Callable[..., Sequence[Sequence[Any]]],
     inputs: Sequence[Port],
     outputs: Sequence[Port],
+    *,
+    whole_kernels: bool = False,
 ) -> Program:
     """The Program of `function`, called with one tuple of scalar symbols per input port.
 
-    It returns one sequence of scalars per output port, in the order of the port's fields.
+    It returns one sequence of scalars per output port, in the order of the port's fields. With
+    `whole_kernels`, kernels that are called keep the results that nothing uses: a Program that is
+    to be traced again gives the same derivatives only of the same kernels.
     """
     import casadi as ca
 
@@ -112,7 +116,8 @@ def trace(
     functions = Functions()
     traced = _read(name, graph, tuple(inputs), tuple(outputs), functions)
     traced = replace(traced, functions=tuple(functions.programs))
-    return without_dead_code(with_loops(traced))
+    traced = with_loops(traced)
+    return without_dead_instructions(traced) if whole_kernels else without_dead_code(traced)
 
 
 def _call(name: str, function: Callable[..., Any], symbols: list[list[Any]]) -> Any:
