@@ -1,8 +1,8 @@
 """What wheels and bodies meet on a road: height, tilt, gravity along it and grip.
 
-Axes here are those of a vehicle that heads along a yaw: forward, to the left, and up. On a road that
-rises by `slope` forward and by `bank` to the left, over the horizontal way, the axes in the road are
-`e_1`, along the wheels' way, `e_2`, to the left of it at a right angle, and `n`, off the road:
+Axes here are those of a vehicle that heads along a yaw: forward, to the left, and up. On a road
+that rises by `slope` forward and by `bank` to the left, over the horizontal way, the axes in the
+road are `e_1`, along the wheels' way, `e_2`, to the left of it at a right angle, and `n`, off it:
 
     e_1 = (1, 0, slope) / E                       E² = 1 + slope²
     e_2 = (-slope bank, E², bank) / (N E)         N² = 1 + slope² + bank²

@@ -22,7 +22,7 @@ class Columns(NamedTuple):
 
     places: m
     """Number of the array of their v, increasing; see `shared_array`."""
-    count: one
+    columns: one
     """How many there are."""
     before: one
     """Number of the array of the last column before each of many equal parts of v, none of which
@@ -38,7 +38,7 @@ class Columns(NamedTuple):
         """Number of the column at v, with its fraction, and the derivative by v."""
         part = clip(floor((v - self.start) * self.parts_per_m), 0.0, floor(self.parts) - 1.0)
         column = read(self.before, part)
-        last = floor(self.count) - 2.0
+        last = floor(self.columns) - 2.0
         passed = where(v < read(self.places, column + 1.0), 0.0, 1.0)
         column = clip(column + passed, 0.0, last)
         left, right = read(self.places, column), read(self.places, column + 1.0)

@@ -6,8 +6,9 @@ process with it: waves of equally spaced n with normally distributed amplitudes.
 
 Tracks beside each other are those of a surface that is as rough in every direction. Its coherence
 over a distance b is x K_1(x) with x = 2π n b: slow waves lift both wheels alike, fast ones do not
-(C. J. Dodds, J. D. Robson, "The description of road surface roughness", J. Sound Vib. 31 (1973), for
-the idea; the closed form is the Fourier integral of the spectrum above over the second direction).
+(C. J. Dodds, J. D. Robson, "The description of road surface roughness", J. Sound Vib. 31 (1973),
+for the idea; the closed form is the Fourier integral of the spectrum above over the second
+direction).
 """
 
 from __future__ import annotations

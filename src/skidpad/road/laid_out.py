@@ -92,17 +92,8 @@ def _lengthened(points: Array) -> Array:
 
 def _nearest(xs: Array, ys: Array, x: Array, y: Array) -> Array:
     """The segment, by its first point, whose middle is nearest to each place."""
-    from scipy.spatial import cKDTree
+    from scipy.spatial import KDTree
 
     middles = np.stack([0.5 * (xs[1:] + xs[:-1]), 0.5 * (ys[1:] + ys[:-1])], axis=-1)
-    _, which = cKDTree(middles).query(np.stack([x.ravel(), y.ravel()], axis=-1))
+    _, which = KDTree(middles).query(np.stack([x.ravel(), y.ravel()], axis=-1))
     return np.clip(which, 1, len(xs) - 3).astype(float)
-
-
-def sampled_heights(u: Array, z: Array, slope: Array, bank: Array, columns: Array) -> Array:
-    """Heights (rows, columns) of a grid z on a line with heights and cross slopes of its own.
-
-    All of them are linear between rows and v times a cross slope is so between columns, so their
-    sum is as bilinear as the grid.
-    """
-    return z + slope[:, None] + bank[:, None] * columns[None, :]

@@ -6,10 +6,11 @@ from functools import cache
 from typing import Any
 
 from .. import record
+from ..errors import InvalidValue
 from .grip import FullGrip
 from .surfaces import FlatRoad
 
-__all__ = ["FLAT", "road_record", "road_type"]
+__all__ = ["FLAT", "record_of", "road_record", "road_type"]
 
 
 @cache
@@ -26,6 +27,14 @@ def road_type(surface: type, grip: type) -> Any:
 def road_record(surface: Any, grip: Any) -> Any:
     """The record of a road with a surface and a grip."""
     return road_type(type(surface), type(grip))(surface, grip)
+
+
+def record_of(road: Any) -> Any:
+    """The record of a road that is given as such, or as a `Road`; raises for anything else."""
+    made = getattr(road, "record", road)
+    if record.is_record_type(type(made)) and getattr(made, "_fields", ()) == ("surface", "grip"):
+        return made
+    raise InvalidValue(f"road = {road!r} must be a Road or its record")
 
 
 FLAT = road_record(FlatRoad(), FullGrip())

@@ -23,7 +23,7 @@ _MOVES = 2
 """Steps from the segment that the map tells: from 5 m beside a place on a radius of 50 m the first
 one leaves 2 cm, the second less than 1e-6 m."""
 _LEAST_WIDTH: one = 1e-3
-"""Least width of a wedge over that on the line: at the centre of a curve all cross sections meet."""
+"""Least width of a wedge over that on the line; at the centre of a curve all sections meet."""
 
 
 class LinePlace(NamedTuple):
@@ -65,7 +65,7 @@ class CurvedLine(NamedTuple):
     """Number of the array of the points' x; see `shared_array`."""
     ys: m
     """Number of the array of the points' y."""
-    count: one
+    points: one
     """How many points there are, with the two more at each end."""
     start: m
     """Coordinate u of the first one."""
@@ -91,7 +91,7 @@ class CurvedLine(NamedTuple):
         segment = read(self.nearest, row * floor(self.columns) + column)
         for _ in range(_MOVES):
             wedge = _wedge(self, segment, x, y)
-            segment = clip(floor(segment + wedge.t), 1.0, floor(self.count) - 3.0)
+            segment = clip(floor(segment + wedge.t), 1.0, floor(self.points) - 3.0)
         return _in_wedge(self, segment, _wedge(self, segment, x, y))
 
 

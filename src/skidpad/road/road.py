@@ -19,12 +19,11 @@ from ..random.patches import Patch
 from ..units import m, non_negative
 from . import iso8608
 from .contact import Direction
-from .grip import Area, FullGrip, PolygonPatch, UniformGrip, grip_grid, grip_of_patches
+from .grip import Area, PolygonPatch, UniformGrip, grip_grid, grip_of_patches
 from .laid_out import curved_line, laid_out
-from .records import road_record
+from .records import FLAT, road_record
 from .reference_line import StraightLine
 from .surfaces import (
-    FlatRoad,
     GridRoad,
     PlaneRoad,
     ProfileRoad,
@@ -49,9 +48,9 @@ class Road:
     friction of the tyres: 1 is the road on which they were measured.
     """
 
-    surface: Any = FlatRoad()
+    surface: Any = FLAT.surface
     """The record that tells the height."""
-    friction: Any = FullGrip()
+    friction: Any = FLAT.grip
     """The record that tells the grip."""
 
     @property
@@ -221,7 +220,7 @@ class Road:
         Args:
             roughness: a class from "A" to "H", or G_d at 0.1 1/m, in m³.
             seed: any whole number; another one is another road.
-            length: along the line from (x, y) along `yaw`, in m. Beyond it is as high as at its end.
+            length: from (x, y) along `yaw`, in m. Beyond it is as high as at its end.
             step: distance of its points in m; heights are linear between them.
             tracks: increasing distances to the left of the line at which there are heights, in m,
                 coherent as on a surface that is as rough in every direction.
@@ -236,9 +235,9 @@ class Road:
                 f"wavelengths = {wavelengths!r} m must increase from at least 2 step = {2 * step:g}"
             )
         made = iso8608.track_heights(roughness, seed, count, step, columns, (shortest, longest))
-        line = StraightLine(0.0, finite("x", x), finite("y", y), finite("yaw", yaw))
         if len(columns) == 1:
             return cls.profile(made[:, 0], step, x=x, y=y, yaw=yaw)
+        line = StraightLine(0.0, finite("x", x), finite("y", y), finite("yaw", yaw))
         return cls(laid_out(line, 0.0, step, columns, made))
 
     @classmethod

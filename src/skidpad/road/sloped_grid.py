@@ -88,8 +88,7 @@ def _cubic(x: Any, start: Any, step: Any, count: Any) -> _Axis:
         (f * (1.5 * f - 1.0)) * density,
     ]
     places = [maximum(cell - 1.0, 0.0), cell, cell + 1.0, minimum(cell + 2.0, last + 1.0)]
-    folded = (_folded(four, cell, last) for four in (weights, slopes))
-    return _Axis(places, *folded, count)
+    return _Axis(places, _folded(weights, cell, last), _folded(slopes, cell, last), count)
 
 
 def _folded(four: list[Any], cell: Any, last: Any) -> list[Any]:

@@ -1,7 +1,7 @@
 """How high a road is, by the class of a record: flat, a plane, waves, a profile or a grid.
 
-A surface is any record with a method `at(x, y)` that gives a `SurfacePoint`. Its numbers are leaves,
-so they are parameters of a vehicle that stands on it; what kind of road it is decides its class.
+A surface is any record with a method `at(x, y)` that gives a `SurfacePoint`. Its numbers are
+leaves, so they are parameters of a vehicle that stands on it; its class is the kind of the road.
 """
 
 from __future__ import annotations
