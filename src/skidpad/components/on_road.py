@@ -1,9 +1,9 @@
 """A planar car on a road: what the road under its four wheels does to body, loads and pose.
 
-The body lies on the plane under its wheels. Its velocity and yaw rate are in the axes of that plane;
-the pose is what is seen from above. Gravity pulls along the plane and presses onto it, and so does
-what keeps the car on a road that bends up or down. Wheels are taken to be over the places that they
-have on level ground, which on a slope are a little too far apart.
+The body lies on the plane under its wheels. Its velocity and yaw rate are in the axes of that
+plane; the pose is what is seen from above. Gravity pulls along the plane and presses onto it, and
+so does what keeps the car on a road that bends up or down. Wheels are taken to be over the places
+that they have on level ground, which on a slope are a little too far apart.
 
 A road that is flat changes nothing, down to the last bit.
 """
@@ -39,6 +39,18 @@ class RoadUnderCar(NamedTuple):
     """What presses onto the road: its force over the mass of the car."""
     grip: tuple[one, one, one, one] | None
     """Under each wheel; None where it is that of the tyres everywhere."""
+
+    def grip_with(self, grip: tuple[one, one, one, one]) -> tuple[Any, ...]:
+        """A grip under each wheel, times that of the road."""
+        if self.grip is None:
+            return grip
+        return tuple(own * other for own, other in zip(self.grip, grip, strict=True))
+
+    def pulled(self, a: Acceleration) -> Acceleration:
+        """An acceleration in body axes and what gravity adds to it."""
+        if self.pull is None:
+            return a
+        return Acceleration(a.x + self.pull.x, a.y + self.pull.y)
 
 
 class Moving(NamedTuple):

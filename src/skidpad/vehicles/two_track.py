@@ -9,9 +9,10 @@ loads on states, and each tyre is evaluated once. Equations: docs/vehicles.md.
     two_track(front=T1, rear=T2)                  # one per axle
     two_track(fl=T1, fr=T2, rl=T3, rr=T4)         # one per wheel
     two_track(slip=FirstOrderSlip())              # slip behind relaxation lengths
+    two_track(road=Road.plane(slope=0.1))         # on a road that is not flat
 
-Which equations a car has is the class of its records `tyres` and `slip`; there is one model of each
-combination.
+Which equations a car has is the class of its records `tyres`, `slip` and `road`; there is one model
+of each combination.
 """
 
 from __future__ import annotations
@@ -22,8 +23,9 @@ from typing import Any, NamedTuple
 from .. import record
 from ..components.axle import Force
 from ..components.corner_loads import CornerLoads, axle_weights, corner_loads
+from ..components.on_road import RoadUnderCar, road_under_car
 from ..components.resistance import downforce
-from ..components.rigid_body import Acceleration, kinetic_energy, pose_rate, velocity_rate
+from ..components.rigid_body import Acceleration, kinetic_energy, velocity_rate
 from ..components.spinning_wheel import (
     FirstOrderSlip,
     SteadySlip,
@@ -42,6 +44,8 @@ from ..errors import InvalidValue
 from ..model import Model, Vehicle, VehicleFactory, built_once
 from ..ops import abs, atan2, clip, logical_or, where
 from ..plane.pose import turned, turned_back
+from ..road.records import FLAT, record_of, road_type
+from ..road.surfaces import FlatRoad, PlaneRoad
 from ..units import J, Nm, m, rad
 from .car_state import actuator_rates, least
 from .two_track_body import BODY
@@ -75,6 +79,7 @@ class Motion(NamedTuple):
     """Force of the tyres over the mass, in body axes."""
     a: Acceleration
     moment: Nm
+    road: RoadUnderCar
 
 
 def places(p: Params) -> tuple[tuple[m, m], ...]:
@@ -96,9 +101,9 @@ def cambers(p: Params) -> tuple[rad, rad, rad, rad]:
     return -p.camber_f, p.camber_f, -p.camber_r, p.camber_r
 
 
-def loads_at(x: State, p: Params) -> CornerLoads:
+def loads_at(x: State, road: RoadUnderCar, p: Params) -> CornerLoads:
     """Wheel loads that the springs have come to."""
-    standing = axle_weights(p.m * p.g, downforce(x.v_x, p.C_down), p.down_front, p)
+    standing = axle_weights(p.m * road.press, downforce(x.v_x, p.C_down), p.down_front, p)
     return corner_loads(standing, x.load_a_x, x.load_a_y, p)
 
 
@@ -117,8 +122,9 @@ def slips(x: Any, p: Params) -> list[SlipState]:
 def motion(x: State, w: External, p: Params) -> Motion:
     """Loads, tyre forces and what they do to the body."""
     headings = four_headings(x.steer, p)
-    loads = loads_at(x, p)
-    grip = (w.mu_fl, w.mu_fr, w.mu_rl, w.mu_rr)
+    road = road_under_car(p.road, x, places(p), p.g)
+    loads = loads_at(x, road, p)
+    grip = road.grip_with((w.mu_fl, w.mu_fr, w.mu_rl, w.mu_rr))
     columns = zip(loads, velocities(x, headings, p), spins(x), cambers(p), grip, strict=True)
     moving = [
         WheelMotion(F_z, v.x, v.y, spin, x.omega, camber, mu)
@@ -130,7 +136,7 @@ def motion(x: State, w: External, p: Params) -> Motion:
     drag = (-0.5 * p.C_drag) * (x.v_x * abs(x.v_x))
     pushed = Acceleration(force.x * by_mass, force.y * by_mass)
     a = Acceleration((force.x + drag + w.F_x) * by_mass, (force.y + w.F_y) * by_mass)
-    return Motion(loads, headings, wheels, pushed, a, moment + w.M_z)
+    return Motion(loads, headings, wheels, pushed, road.pulled(a), moment + w.M_z, road)
 
 
 def on_body(
@@ -157,7 +163,7 @@ def derivative(x: State, u: Input, w: External, p: Params) -> State:
     by_t = 1.0 / p.t_load
     following = ((now.pushed.x - x.load_a_x) * by_t, (now.pushed.y - x.load_a_y) * by_t)
     rates = (
-        *pose_rate(x.yaw, x.v_x, x.v_y, x.omega),
+        *now.road.pose_rate,
         *velocity_rate(now.a, x.v_x, x.v_y, x.omega),
         now.moment * (1.0 / p.I_z),
         *actuator_rates(x, u, p),
@@ -193,7 +199,8 @@ def outputs(x: State, u: Input, w: External, p: Params) -> Outputs:
 
 def rolling(x: State, p: Params) -> State:
     """The state with wheels that roll, if all were given as standing."""
-    headings, loads = four_headings(x.steer, p), loads_at(x, p)
+    headings = four_headings(x.steer, p)
+    loads = loads_at(x, road_under_car(p.road, x, places(p), p.g), p)
     turning = logical_or(
         logical_or(x.spin_fl != 0.0, x.spin_fr != 0.0),
         logical_or(x.spin_rl != 0.0, x.spin_rr != 0.0),
@@ -210,29 +217,34 @@ def rolling(x: State, p: Params) -> State:
 
 
 def energy(x: State, p: Params) -> J:
-    """Kinetic energy of the body and of the spinning wheels."""
+    """Energy of the moving body and of the spinning wheels, and of its height on a plane."""
     turning = sum((spin * spin for spin in spins(x)), 0.0)
-    return kinetic_energy(x.v_x, x.v_y, x.omega, p.m, p.I_z) + 0.5 * p.I_w * turning
+    moving = kinetic_energy(x.v_x, x.v_y, x.omega, p.m, p.I_z) + 0.5 * p.I_w * turning
+    if isinstance(p.road.surface, FlatRoad):
+        return moving
+    return moving + p.m * p.g * p.road.surface.at(x.x, x.y).z
 
 
 @built_once
-def _model(slip: type, *tyres: type) -> Model:
-    """The car with a law of slip on one, two or four classes of tyres."""
+def _model(slip: type, surface: type, grip: type, *tyres: type) -> Model:
+    """The car with a law of slip on a class of roads, with one, two or four classes of tyres."""
     first_order = slip().states
+    even = issubclass(surface, (FlatRoad, PlaneRoad))
     set_type = tyre_set_type(*tyres)
     names = ", ".join(dict.fromkeys(tyre.__name__ for tyre in tyres))
     return Model(
         name="two_track",
         State=FirstOrderState if first_order else State,
         Input=Input,
-        Params=params_type(set_type, slip),
+        Params=params_type(set_type, slip, road_type(surface, grip)),
         Outputs=Outputs,
         Disturbance=External,
         derivative=derivative,
         outputs=outputs,
         settle=rolling,
-        # A deflected tyre stores energy, too, which no closed form tells for every tyre.
-        energy=None if first_order else energy,
+        # A deflected tyre stores energy, too, which no closed form tells for every tyre. On a road
+        # with bumps the body has no height of its own.
+        energy=energy if even and not first_order else None,
         body=BODY,
         summary=f"Car on four spinning wheels with any tyre: {names}",
     )
@@ -242,11 +254,13 @@ def _model(slip: type, *tyres: type) -> Model:
 class TwoTrackFactory(VehicleFactory):
     """Makes cars on any tyres: `two_track(front=T1, rear=T2, m=1300.0)`."""
 
-    def __call__(self, params: Any = None, /, *, slip: Any = None, **values: Any) -> Vehicle:
+    def __call__(
+        self, params: Any = None, /, *, slip: Any = None, road: Any = None, **values: Any
+    ) -> Vehicle:
         """A car with the default parameters, some of them replaced by keyword or mapping.
 
         `tyre`, or `front` and `rear`, or `fl`, `fr`, `rl` and `rr` are tyre records or tyres that
-        were read from a file; `slip` is a `SteadySlip` or a `FirstOrderSlip`.
+        were read from a file; `slip` is a `SteadySlip` or a `FirstOrderSlip`, `road` a `Road`.
         """
         names = tuple(name for group in TYRES for name in group if name in values)
         if names and names not in TYRES:
@@ -262,8 +276,10 @@ class TwoTrackFactory(VehicleFactory):
             whole["tyres"] = tyre_set(*(values.pop(name) for name in names))
         if slip is not None:
             whole["slip"] = _checked_slip(slip)
+        if road is not None:
+            whole["road"] = record_of(road)
         tyres, law = whole.get("tyres", DEFAULT_TYRES), whole.get("slip", SteadySlip())
-        model = _model(type(law), *map(type, tyres))
+        model = _model(type(law), *map(type, whole.get("road", FLAT)), *map(type, tyres))
         return Vehicle(model, record.build(model.Params, params, **whole | values))
 
 
@@ -273,4 +289,4 @@ def _checked_slip(slip: Any) -> Any:
     raise InvalidValue(f"slip must be a SteadySlip or a FirstOrderSlip record, got {slip!r}")
 
 
-two_track = TwoTrackFactory(_model(SteadySlip, *map(type, DEFAULT_TYRES)))
+two_track = TwoTrackFactory(_model(SteadySlip, *map(type, FLAT), *map(type, DEFAULT_TYRES)))

@@ -9,6 +9,7 @@ from ..components.spinning_wheel import SteadySlip
 from ..components.tyre import LoadSensitiveTyre
 from ..components.tyre.tyre_set import tyre_set
 from ..record import extended
+from ..road.records import FLAT
 from ..units import (
     Allowed,
     N,
@@ -209,6 +210,8 @@ class Params(NamedTuple):
     """It does not influence the motion."""
     slip: SteadySlip = SteadySlip()
     """How slip follows the motion."""
+    road: Any = None
+    """The road under the car."""
     tyres: Any = None
     """The tyres."""
 
@@ -216,12 +219,16 @@ class Params(NamedTuple):
 DEFAULT_TYRES = tyre_set(LoadSensitiveTyre())
 
 
-def params_type(tyres: type, slip: type) -> Any:
-    """The parameters of a car on a class of tyre sets, with a law of slip."""
-    hints = get_type_hints(Params, include_extras=True) | {"tyres": tyres, "slip": slip}
-    defaults = Params._field_defaults | {"slip": slip(), "tyres": DEFAULT_TYRES}
+def params_type(tyres: type, slip: type, road: type) -> Any:
+    """The parameters of a car on a class of tyre sets, with a law of slip, on a class of roads."""
+    own = {"tyres": tyres, "slip": slip, "road": road}
+    hints = get_type_hints(Params, include_extras=True) | own
+    defaults = Params._field_defaults | {"slip": slip(), "road": FLAT, "tyres": DEFAULT_TYRES}
     if not isinstance(DEFAULT_TYRES, tyres):
         del defaults["tyres"]
+    if not isinstance(FLAT, road):
+        del defaults["road"]
     docs = {leaf.name: leaf.doc for leaf in record.fields(Params) if "." not in leaf.name}
     docs |= {"slip": "How slip follows the motion.", "tyres": "The tyres."}
+    docs |= {"road": "The road under the car."}
     return record.define("Params", hints, defaults, docs, Params.__doc__ or "")
