@@ -175,7 +175,9 @@ def maps(seed: int) -> dict[str, object]:
     random = np.random.default_rng(seed)
     return {
         "height": sp.ops.grid(random.uniform(0.0, 1.0, SIZE), start=(-5, -4), step=(0.5, 0.4)),
-        "friction": sp.ops.grid(random.uniform(0.2, 1.0, SIZE), start=(-5, -4), step=(0.5, 0.4)),
+        "friction": sp.ops.grid(
+            random.uniform(0.2, 1.0, SIZE), start=(-5, -4), step=(0.5, 0.4), method="cubic"
+        ),
     }
 
 

@@ -24,7 +24,7 @@ import numpy as np
 
 from .errors import InvalidValue
 from .extension import outer
-from .shared_arrays import kept_number
+from .shared_arrays import ArrayNumber, kept_number
 from .units import Allowed, Unit
 
 __all__ = [
@@ -248,7 +248,8 @@ def _start(kind: type, source: Any, base: Any) -> Sequence[Any]:
     except (TypeError, ValueError):
         flat = None
     if flat is not None and isinstance(source, (list, tuple)):
-        flat = [kept_number(value) for value in source]
+        pairs = zip(source, flat, strict=True)
+        flat = [given if isinstance(given, ArrayNumber) else number for given, number in pairs]
     if flat is None or len(flat) != size(kind):
         raise InvalidValue(
             f"{_label(kind)} takes {size(kind)} numbers ({', '.join(names(kind))}), "

@@ -43,6 +43,13 @@ class ArrayNumber(float):
     _values: Array
     __slots__ = ("__weakref__", "_values")
 
+    @classmethod
+    def of(cls, number: int, values: Array) -> ArrayNumber:
+        """The number of these values; `shared_array` gives them out."""
+        made = cls(number)
+        made._values = values
+        return made
+
     @property
     def values(self) -> Array:
         """The array itself, flat; it cannot be written."""
@@ -96,9 +103,12 @@ def table_address(precision: str) -> int:
 
 def _checked(values: Any) -> Array:
     try:
-        array = np.array(values, dtype=np.float64).ravel()
-    except (TypeError, ValueError) as error:
+        given = np.asarray(values)
+    except ValueError as error:  # rows of different lengths
         raise InvalidValue(f"a shared array takes numbers, got {values!r:.80}") from error
+    if given.dtype.kind not in "fiub":
+        raise InvalidValue(f"a shared array takes numbers, got {values!r:.80}")
+    array = np.array(given, dtype=np.float64, order="C").ravel()
     if array.size == 0:
         raise InvalidValue("a shared array needs at least 1 number, got none")
     return array
@@ -134,7 +144,7 @@ class _Arrays:
 
     def number(self, values: Array) -> ArrayNumber:
         """The number of an array, a new one if there is none with these values."""
-        digest = hashlib.sha256(values).digest()
+        digest = hashlib.sha256(values.data).digest()
         with self._lock:
             known = self._known.get(digest)
             number = None if known is None else known()
@@ -162,8 +172,7 @@ class _Arrays:
             raise InvalidValue(f"a process can share {MOST_ARRAYS - 1} arrays, one after another")
         self._given += 1
         blocks = self._complete(Blocks(_block(values, np.float64)))
-        number = ArrayNumber(self._given)
-        number._values = _numbers(blocks.float64, np.float64)
+        number = ArrayNumber.of(self._given, _numbers(blocks.float64, np.float64))
         self.blocks = {**self.blocks, self._given: blocks}
         self._enter(self._given, blocks)
         return number

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from skidpad import Program
+from skidpad.shared_arrays import values_of
 
 INTEGER = {"float64": np.uint64, "float32": np.uint32}
 MANTISSA = {"float64": 52, "float32": 23}
@@ -76,7 +77,18 @@ def _testbit(x: np.ndarray, bit: int) -> np.ndarray:
     return (_bits(x) >> INTEGER[str(x.dtype)](bit)) & 1 != 0
 
 
+def _read(number: np.ndarray, index: np.ndarray) -> np.ndarray:
+    """Elements of shared arrays, one by one."""
+    found = np.full(len(number), np.nan, index.dtype)
+    for k, (n, i) in enumerate(zip(number.tolist(), index.tolist(), strict=True)):
+        values = values_of(n)
+        if values is not None and i == i:
+            found[k] = values[int(min(max(i, 0.0), values.size - 1.0))]
+    return found
+
+
 OPERATIONS: dict[str, Any] = {
+    "read": _read,
     "add": np.add,
     "sub": np.subtract,
     "mul": np.multiply,

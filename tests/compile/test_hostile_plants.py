@@ -247,7 +247,7 @@ def test_what_is_not_refused_fits_together(seed: int, sound: str, tmp_path: Path
 
 def test_the_tables_have_every_operation_of_the_tracer() -> None:
     simple = set(trace._SIMPLE.values())  # pyright: ignore[reportPrivateUsage]
-    assert set(operations.TRACED_OPS) == simple | {"const", "input", "select", "pow"}
+    assert set(operations.TRACED_OPS) == simple | {"const", "input", "select", "pow", "read"}
 
 
 @pytest.mark.parametrize("file", sorted(PLANTS.glob("*.plant")), ids=lambda file: file.stem)

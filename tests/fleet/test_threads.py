@@ -93,7 +93,7 @@ def test_one_fleet_is_used_by_many_threads(bicycle: sp.Vehicle) -> None:
 
 def test_a_first_use_by_several_threads(car: sp.Vehicle) -> None:
     """What is compiled when it is needed may be compiled twice, and works."""
-    fleet = sp.Fleet(car, dt=0.001, integrator="heun", threads=2)
+    fleet = sp.Fleet(car, dt=0.001, integrator="euler", threads=2)
     cost = sp.Cost(stage=lambda x, u: x.v_y * x.v_y)
     x0, u = starts(car, 20), inputs(car, 10, 20)
     rolled = at_once([lambda: fleet.rollout(x0, u).tobytes()] * 4)

@@ -51,3 +51,15 @@ def test_saved_results_are_those_of_the_cpu(precision):
     loop = sp.Fleet.load(make_plants.FOLDER / f"{make_plants.LOOP}.plant", precision=precision)
     wanted = saved[f"{make_plants.LOOP}.{precision}"]
     assert make_plants.loop_results(loop).tobytes() == wanted.tobytes()
+
+
+def test_the_saved_vehicle_that_reads_maps_is_up_to_date():
+    path = make_plants.FOLDER / f"{make_plants.MAPPED}.plant"
+    plant, _ = Plant.load(path)
+    assert plant.step.digest == make_plants.mapped().plant.step.digest, "see make_plants.py"
+    with np.load(make_plants.FOLDER / "mapped_results.npz") as file:
+        saved = dict(file)
+    for precision in ("float64", "float32"):
+        fleet = sp.Fleet.load(path, precision=precision)
+        for part, array in make_plants.mapped_results(fleet).items():
+            assert array.tobytes() == saved[f"{precision}.{part}"].tobytes(), part

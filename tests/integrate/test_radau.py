@@ -151,6 +151,23 @@ def test_components_come_after_what_they_need() -> None:
     assert components(pattern) == [(3,), (0,), (1, 2)]
 
 
+@pytest.mark.parametrize("size", [0, 1, 3, 6])
+def test_components_are_the_states_that_reach_each_other(size: int) -> None:
+    rng = np.random.default_rng(size)
+    for share in (0.0, 0.1, 0.2, 0.3, 0.5, 1.0):
+        pattern = rng.random((size, size)) < share
+        paths = pattern | np.eye(size, dtype=bool)
+        reach = np.linalg.matrix_power(paths.astype(int), max(size, 1)) > 0
+        found = components(pattern)
+        together = {i: set(np.flatnonzero(reach[i] & reach[:, i]).tolist()) for i in range(size)}
+        assert {i: set(members) for members in found for i in members} == together
+        assert sorted(i for members in found for i in members) == list(range(size))
+        before: set[int] = set()
+        for members in found:
+            before |= set(members)
+            assert set(np.flatnonzero(reach[list(members)].any(axis=0)).tolist()) <= before
+
+
 def test_jacobian_of_the_car_is_casadis() -> None:
     states, rates, free = car_symbols()
     result = linearised(rates, states)

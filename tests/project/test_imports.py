@@ -129,6 +129,16 @@ def test_describing_vehicles_needs_neither_compiler_nor_plots() -> None:
     assert not loaded & (HEAVY - {"casadi"})
 
 
+def test_an_implicit_step_sensors_and_reading_worlds_do_without_scipy() -> None:
+    """Its parts take a quarter of a second to import, as long as all the rest."""
+    car = "sp.vehicles.kinematic_bicycle()"
+    loaded = loaded_after(
+        "import skidpad as sp, skidpad.sensing, skidpad.world, skidpad.ros2.nodes.vehicle\n"
+        f"sp.Simulator({car}, dt=0.01, integrator='radau').step()"
+    )
+    assert "scipy" not in loaded
+
+
 def test_help_needs_no_numerics() -> None:
     loaded = loaded_after("import skidpad.cli")
     assert not loaded & (HEAVY | {"numpy", "scipy"})

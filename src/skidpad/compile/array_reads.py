@@ -7,35 +7,17 @@ single NaN takes its place, so that nothing branches and no address is ever wron
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple
 
 from llvmlite import ir
 
 from ..shared_arrays import HEADER, MOST_ARRAYS
+from .lines import I1, I32, I64, POINTER, Target
 
 SETTER = "set_arrays_"
 """With the precision behind it, the function that tells a module where the table is."""
 
-_I1, _I32, _I64 = ir.IntType(1), ir.IntType(32), ir.IntType(64)
-_POINTER = ir.PointerType()
 _TABLE, _NONE = "arrays", "no_array"
-
-
-class Target(Protocol):
-    """What is asked of `llvm.Target`."""
-
-    module: Any
-    precision: str
-    lanes: int
-    bytes: int
-    scalar: Any
-    integer: Any
-    vector: Any
-
-    def widen(self, element: Any) -> Any: ...
-    def number(self, value: float) -> Any: ...
-    def splat(self, builder: ir.IRBuilder, value: Any) -> Any: ...
-    def intrinsic(self, builder: ir.IRBuilder, name: str, args: Any) -> Any: ...
 
 
 class Found(NamedTuple):
@@ -49,7 +31,7 @@ class Found(NamedTuple):
 
 def found(t: Target, b: ir.IRBuilder, number: Any) -> Found:
     """The array of each lane's number; reads of the same number share it."""
-    table = b.load(_table(t), typ=_I64)
+    table = b.load(_table(t), typ=I64)
     whole = b.fcmp_ordered("==", t.intrinsic(b, "floor", [number]), number)
     within = b.and_(
         b.fcmp_ordered(">=", number, t.number(1.0)),
@@ -57,12 +39,12 @@ def found(t: Target, b: ir.IRBuilder, number: Any) -> Found:
     )
     # No array has the number 0.
     known = b.select(b.and_(whole, within), number, t.number(0.0))
-    offset = b.mul(_integer(t, b, known), t.splat(b, _word(8)))
-    entry = _load(t, b, b.add(t.splat(b, table), offset), _I64)
-    nothing = t.splat(b, b.ptrtoint(t.module.globals[_NONE], _I64))
-    block = b.select(b.icmp_signed("==", entry, t.splat(b, _word(0))), nothing, entry)
-    count = _load(t, b, block, _I64)
-    return Found(block, b.sitofp(b.sub(count, t.splat(b, _word(1))), t.vector))
+    offset = b.mul(_integer(t, b, known), _words(t, 8))
+    entry = _load(t, b, b.add(t.splat(b, table), offset), I64)
+    nothing = t.splat(b, b.ptrtoint(t.module.globals[_NONE], I64))
+    block = b.select(b.icmp_signed("==", entry, _words(t, 0)), nothing, entry)
+    count = _load(t, b, block, I64)
+    return Found(block, b.sitofp(b.sub(count, _words(t, 1)), t.vector))
 
 
 def element(t: Target, b: ir.IRBuilder, array: Found, index: Any) -> Any:
@@ -70,34 +52,39 @@ def element(t: Target, b: ir.IRBuilder, array: Found, index: Any) -> Any:
     zero = t.number(0.0)
     at = b.select(b.fcmp_ordered(">", index, zero), index, zero)
     at = b.select(b.fcmp_ordered("<", at, array.last), at, array.last)
-    offset = b.mul(_integer(t, b, at), t.splat(b, _word(t.bytes)))
-    place = b.add(b.add(array.block, t.splat(b, _word(HEADER))), offset)
+    offset = b.mul(_integer(t, b, at), _words(t, t.bytes))
+    place = b.add(b.add(array.block, _words(t, HEADER)), offset)
     value = _load(t, b, place, t.scalar)
     return b.select(b.fcmp_ordered("ord", index, index), value, t.number(float("nan")))
 
 
 def _word(value: int) -> Any:
-    return ir.Constant(_I64, value)
+    return ir.Constant(I64, value)
+
+
+def _words(t: Target, value: int) -> Any:
+    """The same word in every lane."""
+    return t.everywhere(_word(value))
 
 
 def _integer(t: Target, b: ir.IRBuilder, number: Any) -> Any:
-    return b.fptosi(number, t.widen(_I64))
+    return b.fptosi(number, t.widen(I64))
 
 
 def _load(t: Target, b: ir.IRBuilder, addresses: Any, kind: Any) -> Any:
     """What lies at each lane's address."""
     if t.lanes == 1:
-        return b.load(b.inttoptr(addresses, _POINTER), typ=kind)
+        return b.load(b.inttoptr(addresses, POINTER), typ=kind)
     vector = t.widen(kind)
-    size = 8 if kind is _I64 else t.bytes
+    size = 8 if kind is I64 else t.bytes
     name = {"double": "f64", "float": "f32"}.get(str(kind), str(kind))
     full = f"llvm.masked.gather.v{t.lanes}{name}.v{t.lanes}p0"
-    pointers = b.inttoptr(addresses, t.widen(_POINTER))
-    everywhere = ir.Constant(t.widen(_I1), [1] * t.lanes)
-    signature = ir.FunctionType(vector, [pointers.type, _I32, everywhere.type, vector])
+    pointers: Any = b.inttoptr(addresses, t.widen(POINTER))
+    everywhere: Any = ir.Constant(t.widen(I1), [1] * t.lanes)
+    signature = ir.FunctionType(vector, [pointers.type, I32, everywhere.type, vector])
     gather = t.module.globals.get(full) or ir.Function(t.module, signature, full)
     zero = ir.Constant(vector, [0] * t.lanes)
-    return b.call(gather, [pointers, ir.Constant(_I32, size), everywhere, zero])
+    return b.call(gather, [pointers, ir.Constant(I32, size), everywhere, zero])
 
 
 def _table(t: Target) -> Any:
@@ -107,13 +94,13 @@ def _table(t: Target) -> Any:
 
 
 def _new_table(t: Target) -> Any:
-    table = ir.GlobalVariable(t.module, _I64, _TABLE)
+    table: Any = ir.GlobalVariable(t.module, I64, _TABLE)
     table.linkage, table.initializer = "internal", _word(0)
-    block = ir.LiteralStructType([_I64, t.scalar])
-    nothing = ir.GlobalVariable(t.module, block, _NONE)
+    block = ir.LiteralStructType([I64, t.scalar])
+    nothing: Any = ir.GlobalVariable(t.module, block, _NONE)
     nothing.linkage, nothing.global_constant = "internal", True
     nothing.initializer = ir.Constant(block, [_word(1), ir.Constant(t.scalar, float("nan"))])
-    kind = ir.FunctionType(ir.VoidType(), [_I64])
+    kind = ir.FunctionType(ir.VoidType(), [I64])
     setter = ir.Function(t.module, kind, SETTER + t.precision)
     b = ir.IRBuilder(setter.append_basic_block())
     b.store(setter.args[0], table)

@@ -97,8 +97,8 @@ static inline {T} read_{T}(const void* const* arrays, int64_t count, {T} number,
 """
 
 _TABLE = """\
-/* The shared arrays by number: each its number of elements, an int64_t, and the elements, of the type
-   {T}; null where there is none. {name} reads NaN for a number that has none. */
+/* The shared arrays by number: each the number of its elements, an int64_t, and the elements, of
+   type {T}; null where there is none. {name} reads NaN for a number that has none. */
 static const void* const* {name}_arrays;
 static int64_t {name}_arrays_count;
 void {name}_set_arrays(const void* const* arrays, int64_t count);

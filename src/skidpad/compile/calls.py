@@ -13,8 +13,8 @@ from types import MethodType
 from typing import Any, NamedTuple
 
 from ..errors import TraceError
-from ..shared_arrays import ArrayNumber
 from ..integrate.as_written import as_written
+from ..shared_arrays import ArrayNumber
 from .explained import explained, scalar
 
 Shape = Any

@@ -11,7 +11,7 @@ from typing import Any
 from llvmlite import ir
 
 from .host import STRIP, WATCH_WORDS
-from .llvm import I64, POINTER
+from .lines import I64, POINTER
 from .memory import word
 
 

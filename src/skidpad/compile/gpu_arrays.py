@@ -7,6 +7,8 @@ import threading
 from collections.abc import Mapping
 from typing import Any
 
+import numpy as np
+
 from ..shared_arrays import Blocks, alive, table_address
 from .cuda_text import ARRAYS
 
@@ -38,13 +40,14 @@ class DeviceArrays:
         # Kernels that were launched may read what is freed here.
         xp.cuda.Device().synchronize()
         blocks: dict[int, Any] = {}
-        table = xp.zeros(1 + max(now, default=0), xp.uint64)
+        addresses = np.zeros(1 + max(now, default=0), np.uint64)
         for number, of_array in now.items():
             block = getattr(of_array, self._precision)
             if block is not None:
                 known = self._blocks.get(number)
                 blocks[number] = xp.asarray(block) if known is None else known
-                table[number] = blocks[number].data.ptr
+                addresses[number] = blocks[number].data.ptr
+        table = xp.asarray(addresses)
         # The words go to the kernels by another stream than the copies.
         xp.cuda.Device().synchronize()
         self._blocks, self._table, self._seen = blocks, table, now

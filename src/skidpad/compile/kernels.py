@@ -14,7 +14,8 @@ from llvmlite import ir
 from .counters import Watch, counter, merged, strips
 from .host import TICK_BAD_INPUT, TICK_DIVERGED, TICK_NOT_CONVERGED, TICK_OK
 from .late import LateInputs, LateViews
-from .llvm import I32, I64, POINTER, Body, Target, finite_check
+from .lines import I32, I64, POINTER, Target
+from .llvm import Body, finite_check
 from .memory import SLOTS, Group, View, word
 from .program import Program
 from .rounding import INNER, entered

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 from llvmlite import ir
 
-from .llvm import I64, Target
+from .lines import I64, Target
 from .memory import Group, View, word
 
 
@@ -75,8 +75,7 @@ class LateInputs:
     def _apart(self, b: Any, field: int, rows: Any) -> Any:
         """A row for every lane."""
         t = self.target
-        zero = ir.Constant(ir.VectorType(I64, t.lanes), [0] * t.lanes)
-        older = b.icmp_signed("<", rows, zero)
+        older = b.icmp_signed("<", rows, t.everywhere(word(0)))
         before = b.add(rows, t.splat(b, self.views.rows))
         pointers = b.select(
             older,

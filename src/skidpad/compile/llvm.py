@@ -15,123 +15,85 @@ from ..errors import UnknownOperation
 from . import array_reads
 from .builder import MAGIC
 from .functions import skipped_by
+from .lines import I1, I32, POINTER, Target
 from .program import Instruction, Program
-
-I1 = ir.IntType(1)
-I32 = ir.IntType(32)
-I64 = ir.IntType(64)
-POINTER = ir.PointerType()
 
 _MANTISSA_BITS = {"float64": 52, "float32": 23}
 _BIAS = {"float64": 1023, "float32": 127}
 
 
-class Target:
-    """The LLVM types for one precision and lane count, and constants of them."""
-
-    def __init__(self, module: ir.Module, precision: str, lanes: int) -> None:
-        self.module = module
-        self.precision = precision
-        self.lanes = lanes
-        double = precision == "float64"
-        self.bytes = 8 if double else 4
-        self.scalar: Any = ir.DoubleType() if double else ir.FloatType()
-        self.integer: Any = I64 if double else I32
-        self.vector = self.widen(self.scalar)
-        self.bits = self.widen(self.integer)
-        self.suffix = (f"v{lanes}" if lanes > 1 else "") + ("f64" if double else "f32")
-        self.functions: dict[int, Any] = {}
-        """Functions of the Program that are in the module, by number."""
-
-    def widen(self, element: Any) -> Any:
-        """The type of one value per lane."""
-        return ir.VectorType(element, self.lanes) if self.lanes > 1 else element
-
-    def number(self, value: float) -> Any:
-        """The same number in every lane."""
-        return ir.Constant(self.vector, [value] * self.lanes if self.lanes > 1 else value)
-
-    def word(self, value: int) -> Any:
-        """The same integer, as wide as a number, in every lane."""
-        return ir.Constant(self.bits, [value] * self.lanes if self.lanes > 1 else value)
-
-    def intrinsic(self, builder: ir.IRBuilder, name: str, args: Sequence[Any]) -> Any:
-        """Call llvm.NAME on numbers of this type."""
-        full = f"llvm.{name}.{self.suffix}"
-        known = self.module.globals.get(full)
-        kind = ir.FunctionType(self.vector, [self.vector] * len(args))
-        return builder.call(known or ir.Function(self.module, kind, full), list(args))
-
-    def splat(self, builder: ir.IRBuilder, value: Any) -> Any:
-        """A scalar repeated in every lane."""
-        if self.lanes == 1:
-            return value
-        empty = ir.Constant(ir.VectorType(value.type, self.lanes), ir.Undefined)
-        first = builder.insert_element(empty, value, ir.Constant(I32, 0))
-        mask = ir.Constant(ir.VectorType(I32, self.lanes), [0] * self.lanes)
-        return builder.shuffle_vector(first, empty, mask)
+def _plain(op: str) -> Callable[..., Any]:
+    return lambda t, b, args, imm: t.apply(b, op, args[0].type, args)
 
 
-def _fcmp(predicate: str) -> Callable[..., Any]:
-    def emit(t: Target, b: ir.IRBuilder, args: list[Any], imm: Any) -> Any:
-        compare = b.fcmp_unordered if predicate == "!=" else b.fcmp_ordered
-        return compare(predicate, *args)
-
-    return emit
+def _compare(predicate: str) -> Callable[..., Any]:
+    return lambda t, b, args, imm: t.apply(b, f"fcmp {predicate}", t.truth, args)
 
 
 def _intrinsic(name: str) -> Callable[..., Any]:
     return lambda t, b, args, imm: t.intrinsic(b, name, args)
 
 
-def _method(name: str) -> Callable[..., Any]:
-    return lambda t, b, args, imm: getattr(b, name)(*args)
+def _select(t: Target, b: ir.IRBuilder, args: list[Any], imm: Any) -> Any:
+    operands = ", ".join([f"{a.type} {a.get_reference()}" for a in args])
+    return t.write(b, args[1].type, f"select {operands}")
+
+
+def _not(t: Target, b: ir.IRBuilder, args: list[Any], imm: Any) -> Any:
+    return t.apply(b, "xor", t.truth, [args[0], t.everywhere(ir.Constant(I1, 1))])
 
 
 def _testbit(t: Target, b: ir.IRBuilder, args: list[Any], bit: int) -> Any:
-    masked = b.and_(b.bitcast(args[0], t.bits), t.word(1 << bit))
-    return b.icmp_signed("!=", masked, t.word(0))
+    word = t.cast(b, "bitcast", args[0], t.bits)
+    masked = t.apply(b, "and", t.bits, [word, t.word(1 << bit)])
+    return t.apply(b, "icmp ne", t.truth, [masked, t.word(0)])
 
 
 def _pow2(t: Target, b: ir.IRBuilder, args: list[Any], imm: Any) -> Any:
-    shifted = b.fadd(args[0], t.number(MAGIC[t.precision]))
-    biased = b.add(b.bitcast(shifted, t.bits), t.word(_BIAS[t.precision]))
-    return b.bitcast(b.shl(biased, t.word(_MANTISSA_BITS[t.precision])), t.vector)
+    shifted = t.apply(b, "fadd", t.vector, [args[0], t.number(MAGIC[t.precision])])
+    word = t.cast(b, "bitcast", shifted, t.bits)
+    biased = t.apply(b, "add", t.bits, [word, t.word(_BIAS[t.precision])])
+    moved = t.apply(b, "shl", t.bits, [biased, t.word(_MANTISSA_BITS[t.precision])])
+    return t.cast(b, "bitcast", moved, t.vector)
 
 
 def _mantissa(t: Target, b: ir.IRBuilder, args: list[Any], imm: Any) -> Any:
     width = _MANTISSA_BITS[t.precision]
-    fraction = b.and_(b.bitcast(args[0], t.bits), t.word((1 << width) - 1))
-    return b.bitcast(b.or_(fraction, t.word(_BIAS[t.precision] << width)), t.vector)
+    word = t.cast(b, "bitcast", args[0], t.bits)
+    fraction = t.apply(b, "and", t.bits, [word, t.word((1 << width) - 1)])
+    number = t.apply(b, "or", t.bits, [fraction, t.word(_BIAS[t.precision] << width)])
+    return t.cast(b, "bitcast", number, t.vector)
 
 
 def _exponent(t: Target, b: ir.IRBuilder, args: list[Any], imm: Any) -> Any:
-    field = b.lshr(b.bitcast(args[0], t.bits), t.word(_MANTISSA_BITS[t.precision]))
     bias = _BIAS[t.precision]
-    return b.sitofp(b.sub(b.and_(field, t.word(2 * bias + 1)), t.word(bias)), t.vector)
+    word = t.cast(b, "bitcast", args[0], t.bits)
+    field = t.apply(b, "lshr", t.bits, [word, t.word(_MANTISSA_BITS[t.precision])])
+    biased = t.apply(b, "and", t.bits, [field, t.word(2 * bias + 1)])
+    return t.cast(b, "sitofp", t.apply(b, "sub", t.bits, [biased, t.word(bias)]), t.vector)
 
 
 _EMIT: dict[str, Callable[..., Any]] = {
-    "add": _method("fadd"),
-    "sub": _method("fsub"),
-    "mul": _method("fmul"),
-    "div": _method("fdiv"),
-    "neg": _method("fneg"),
-    "select": _method("select"),
-    "and": _method("and_"),
-    "or": _method("or_"),
-    "xor": _method("xor"),
-    "not": _method("not_"),
+    "add": _plain("fadd"),
+    "sub": _plain("fsub"),
+    "mul": _plain("fmul"),
+    "div": _plain("fdiv"),
+    "neg": _plain("fneg"),
+    "select": _select,
+    "and": _plain("and"),
+    "or": _plain("or"),
+    "xor": _plain("xor"),
+    "not": _not,
     "fma": _intrinsic("fma"),
     "abs": _intrinsic("fabs"),
     "sqrt": _intrinsic("sqrt"),
     "rint": _intrinsic("rint"),
     "floor": _intrinsic("floor"),
     "copysign": _intrinsic("copysign"),
-    "lt": _fcmp("<"),
-    "le": _fcmp("<="),
-    "eq": _fcmp("=="),
-    "ne": _fcmp("!="),
+    "lt": _compare("olt"),
+    "le": _compare("ole"),
+    "eq": _compare("oeq"),
+    "ne": _compare("une"),
     "testbit": _testbit,
     "pow2": _pow2,
     "mantissa": _mantissa,
@@ -198,7 +160,8 @@ class Body:
                 if all(a in self.values for a in i.args):
                     self.values[k] = self._value(builder, i)
                     for place in self.kept_at.pop(k, ()):
-                        builder.store(self.values[k], place.address(self.target, builder))
+                        address = place.address(self.target, builder)
+                        self.target.store(builder, self.values[k], address)
         for r in (r for result in self.program.results for r in result if r in self.values):
             self._loaded(builder, r)
 
@@ -232,7 +195,7 @@ class Body:
         value = self.values[k]
         if isinstance(value, _InMemory):
             address = value.address(self.target, builder)
-            value = self.values[k] = builder.load(address, typ=self.target.vector)
+            value = self.values[k] = self.target.load(builder, address)
         return value
 
     def results(self, port: int) -> list[Any]:
@@ -247,7 +210,7 @@ class _InMemory(NamedTuple):
     place: int
 
     def address(self, target: Target, b: ir.IRBuilder) -> Any:
-        return b.gep(self.base, [ir.Constant(I64, self.place)], source_etype=target.vector)
+        return target.address(b, self.base, self.place)
 
 
 def _call(
@@ -266,7 +229,7 @@ def _call(
     called, function = _function(target, functions, number), functions[number]
     arguments = _room(target, b, len(args))
     for k, value in enumerate(args):
-        b.store(value, _InMemory(arguments, k).address(target, b))
+        target.store(b, value, _InMemory(arguments, k).address(target, b))
     condition = skipped_by(function)
     if condition is None:
         results = _room(target, b, len(function.results[0]))
@@ -274,7 +237,7 @@ def _call(
         if times == 1:
             return results
         again = [_InMemory(results, k) for k in range(len(function.results[0]))]
-        first = [b.load(place.address(target, b), typ=target.vector) for place in again]
+        first = [target.load(b, place.address(target, b)) for place in again]
         return _call(target, b, functions, (number, times - 1), [*first, *args[len(first) :]], held)
     # Its results take the place of its first arguments, which it reads before it writes.
     loop, run, after = (b.append_basic_block() for _ in range(3))
@@ -296,7 +259,7 @@ def _call(
 
 def _any_lane(target: Target, b: ir.IRBuilder, address: Any) -> Any:
     """Whether the number at an address is not zero in some lane."""
-    value = b.load(address, typ=target.vector)
+    value = target.load(b, address)
     asked = b.fcmp_unordered("!=", value, target.number(0.0))
     if target.lanes == 1:
         return asked
@@ -336,7 +299,7 @@ def _function(target: Target, functions: tuple[Program, ...], number: int) -> An
     body.emit(b, inputs)
     for k, r in enumerate(function.results[0]):
         if r not in early or r in body.kept_at:
-            b.store(body.values[r], _InMemory(compiled.args[1], k).address(target, b))
+            target.store(b, body.values[r], _InMemory(compiled.args[1], k).address(target, b))
     b.ret_void()
     return compiled
 

@@ -14,7 +14,7 @@ from typing import Any
 
 from llvmlite import ir
 
-from .llvm import I1, I64, POINTER, Target
+from .lines import I1, I64, POINTER, Target
 
 SLOTS = ("base", "field", "vehicle", "step")
 """The 64-bit words that describe one array to a kernel, in order."""
@@ -132,7 +132,7 @@ class View:
         offsets = b.add(b.mul(group.lanes, t.splat(b, self.vehicle)), offsets)
         pointers = ir.VectorType(POINTER, t.lanes)
         base = b.ptrtoint(self.base, I64)
-        scaled = b.mul(offsets, t.splat(b, word(t.bytes)))
+        scaled = b.mul(offsets, t.everywhere(word(t.bytes)))
         return b.inttoptr(b.add(scaled, t.splat(b, base)), pointers)
 
     def _gather(self, b: ir.IRBuilder, group: Group, field: int, step: Any) -> Any:
@@ -142,7 +142,7 @@ class View:
         """The numbers that the lanes' pointers point to."""
         t = self.target
         name = f"llvm.masked.gather.{t.suffix}.v{t.lanes}p0"
-        everywhere = ir.Constant(ir.VectorType(I1, t.lanes), [1] * t.lanes)
+        everywhere = t.everywhere(ir.Constant(I1, 1))
         kind = ir.FunctionType(t.vector, [pointers.type, ir.IntType(32), everywhere.type, t.vector])
         function = t.module.globals.get(name) or ir.Function(t.module, kind, name)
         align = ir.Constant(ir.IntType(32), t.bytes)
@@ -152,7 +152,7 @@ class View:
         t = self.target
         pointers = self._lane_pointers(b, group, field, step)
         name = f"llvm.masked.scatter.{t.suffix}.v{t.lanes}p0"
-        everywhere = ir.Constant(ir.VectorType(I1, t.lanes), [1] * t.lanes)
+        everywhere = t.everywhere(ir.Constant(I1, 1))
         kind = ir.FunctionType(
             ir.VoidType(), [t.vector, pointers.type, ir.IntType(32), everywhere.type]
         )

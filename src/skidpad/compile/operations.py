@@ -48,9 +48,9 @@ FLOAT_OPS = {
 the magnitude of a; `select(q, a, b)` is a where the boolean q holds. Three work on the bits of a
 number: `pow2(n)` is 2**n for integral n with a normal result (any other n gives some number, never
 a trap); `mantissa(x)` is x with its sign cleared and its exponent set to 0, in [1, 2) for normal x;
-`exponent(x)` is the unbiased exponent field of x as a number. `read(n, i)` is element i of the shared
-array n, a whole number: the nearest one where there is no such element, NaN where there is no such
-array (see `shared_arrays`).
+`exponent(x)` is the unbiased exponent field of x as a number. `read(n, i)` is element i of the
+shared array n: the nearest one where there is no such element, NaN where there is no such array
+(see `shared_arrays`).
 """
 
 BOOL_OPS = {

@@ -15,9 +15,7 @@ from dataclasses import replace
 
 from .program import Instruction, Program
 
-_LATENCY = {"div": 14, "sqrt": 20, "fma": 4, "mul": 3, "add": 3, "sub": 3, "lt": 3} | {
-    "read": 20
-}
+_LATENCY = {"div": 14, "sqrt": 20, "fma": 4, "mul": 3, "add": 3, "sub": 3, "lt": 3} | {"read": 20}
 _DEFAULT_LATENCY = 2
 """Cycles until a result can be used, about as on current x86 cores (Fog's instruction tables)."""
 _LARGEST = 10_000

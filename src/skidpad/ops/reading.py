@@ -60,37 +60,44 @@ def casadi_reader() -> Any:
             ca.Callback.__init__(self)
             self.construct("skidpad_read", {"never_inline": True})
 
-        def get_sparsity_in(self, place: int) -> Any:
+        def get_sparsity_in(self, i: int) -> Any:
             return sparsity(2, 1)
 
-        def get_sparsity_out(self, place: int) -> Any:
+        def get_sparsity_out(self, i: int) -> Any:
             return sparsity(1, 1)
 
         def eval(self, arguments: Any) -> Any:
             return [of_floats(*(float(value) for value in arguments[0].nonzeros()))]
 
-        def has_forward(self, directions: int) -> bool:
+        def has_forward(self, nfwd: int) -> bool:
             return True
 
-        def has_reverse(self, directions: int) -> bool:
+        def has_reverse(self, nadj: int) -> bool:
             return True
 
-        def get_forward(self, directions: int, name: str, *rest: Any) -> Any:
-            return _flat(ca, name, (2, directions), (1, directions), *rest)
+        def get_forward(self, nfwd: int, name: str, inames: Any, onames: Any, opts: Any) -> Any:
+            return _flat((2, nfwd), (1, nfwd), name, inames, onames, opts)
 
-        def get_reverse(self, directions: int, name: str, *rest: Any) -> Any:
-            return _flat(ca, name, (1, directions), (2, directions), *rest)
+        def get_reverse(self, nadj: int, name: str, inames: Any, onames: Any, opts: Any) -> Any:
+            return _flat((1, nadj), (2, nadj), name, inames, onames, opts)
 
     return Reader()
 
 
 def _flat(
-    ca: Any, name: str, seeds: tuple[int, int], shape: tuple[int, int], *rest: Any
+    seeds: tuple[int, int],
+    shape: tuple[int, int],
+    name: str,
+    inputs: Any,
+    outputs: Any,
+    options: Any,
 ) -> Any:
     """A derivative that is zero, with the arguments that CasADi gives it."""
-    inputs, outputs, options = rest
+    import casadi as ca
+
+    # Not sparse: of results that are no entries a call leaves what was in memory before.
     symbols = [ca.SX.sym("a", 2), ca.SX.sym("r"), ca.SX.sym("d", *seeds)]
-    return ca.Function(name, symbols, [ca.SX(*shape)], inputs, outputs, options)
+    return ca.Function(name, symbols, [ca.SX.zeros(*shape)], inputs, outputs, options)
 
 
 def of_symbols(number: Any, index: Any) -> Any:
@@ -98,7 +105,9 @@ def of_symbols(number: Any, index: Any) -> Any:
     import casadi as ca
 
     call = casadi_reader().call
-    shape = next((a.shape for a in (number, index) if getattr(a, "shape", ()) not in ((), (1, 1))), None)
+    shape = next(
+        (a.shape for a in (number, index) if getattr(a, "shape", ()) not in ((), (1, 1))), None
+    )
     if shape is None:
         return call([ca.vertcat(number, index)])[0]
     pairs = [

@@ -10,7 +10,6 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from scipy import special
 
 from ..arrays import Array
 from .bounds import check_order, check_within
@@ -85,6 +84,7 @@ class _Between:
     """The standard normal distribution between two bounds."""
 
     def __init__(self, low: float, high: float) -> None:
+        special = _special()
         # Mirrored so that more of it lies below zero, where small probabilities keep their digits.
         self._sign = -1.0 if high > -low else 1.0
         ends = (low, high) if self._sign > 0.0 else (-high, -low)
@@ -101,11 +101,19 @@ class _Between:
     def _tail(self, u: Array) -> Array:
         # log(Φ(a) + u (Φ(b) - Φ(a))), from the larger of the two, Φ(b).
         low, high = self._log_below
-        return special.ndtri_exp(high + np.log(u + (1.0 - u) * np.exp(low - high)))
+        return _special().ndtri_exp(high + np.log(u + (1.0 - u) * np.exp(low - high)))
 
     def _around(self, u: Array) -> Array:
         low, high = self._below
         below = low + u * (high - low)
         above = self._above + (1.0 - u) * (high - low)
+        ndtri = _special().ndtri
         # From the side on which the probability is small.
-        return np.where(below < 0.5, special.ndtri(below), -special.ndtri(above))
+        return np.where(below < 0.5, ndtri(below), -ndtri(above))
+
+
+def _special() -> Any:
+    # Takes a tenth of a second to import, which sensors without such noise need not wait for.
+    from scipy import special
+
+    return special

@@ -7,10 +7,10 @@ others have moved so far that this could have changed, nothing has to be looked 
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.spatial import KDTree
 
 from ...arrays import Array
 from ...errors import InvalidValue
@@ -87,7 +87,7 @@ class _Standing:
 
     def __init__(self, radii: Array, segments: Array) -> None:
         self._radii = radii
-        self._tree = KDTree(_points_along(segments, 0.5 * MARGIN))
+        self._tree = _tree(_points_along(segments, 0.5 * MARGIN))
         self._seen = np.full((len(radii), 2), np.inf)
         self._clear = np.zeros(len(radii))
 
@@ -138,7 +138,7 @@ class _Traffic:
 
     def _look(self, places: Array) -> Array:
         clear = np.full(len(places), REACH)
-        pairs = KDTree(places).query_pairs(self._reach, output_type="ndarray")
+        pairs = _tree(places).query_pairs(self._reach, output_type="ndarray")
         if len(pairs):
             a, b = pairs.T
             gap = _lengths(places[a] - places[b]) - self._radii[a] - self._radii[b]
@@ -146,6 +146,13 @@ class _Traffic:
             np.minimum.at(clear, b, gap)
         self._seen, self._clear = places.copy(), clear[: self._count]
         return self._clear
+
+
+def _tree(points: Array) -> Any:
+    # Takes a third of a second to import, which a world where nothing can be met need not wait for.
+    from scipy.spatial import KDTree
+
+    return KDTree(points)
 
 
 def _lengths(vectors: Array) -> Array:
