@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import numpy as np
 import pytest
@@ -75,7 +76,7 @@ def test_a_lattice_is_bilinear() -> None:
         ({"start": 0.0}, "start"),
     ],
 )
-def test_wrong_patches_are_named(options: dict, words: str) -> None:
+def test_wrong_patches_are_named(options: dict[str, Any], words: str) -> None:
     with pytest.raises(sp.InvalidValue, match=words):
         sp.Road().with_grip([Patch(value=0.5, length=1.0, width=1.0)], **options)
     with pytest.raises(sp.InvalidValue, match=r"patches\[1\]"):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -33,7 +34,7 @@ def test_the_spectrum_is_that_of_the_class_within_its_statistical_error(letter: 
     heights = iso8608.track_heights(letter, 11, COUNT, STEP, TRACKS)
     n, waves = spectra(heights)
     ratio = np.abs(waves) ** 2 / psd(n, letter)[:, None]
-    for low, high in zip(BANDS[:-1], BANDS[1:], strict=True):
+    for low, high in pairwise(BANDS):
         band = (n >= low) & (n < high)
         for track in range(2):
             assert ratio[band, track].mean() == pytest.approx(
@@ -65,7 +66,7 @@ def test_tracks_are_coherent_as_on_a_surface_alike_in_all_directions(distance: f
     n, waves = spectra(iso8608.track_heights("D", 5, COUNT, STEP, tracks))
     cross = waves[:, 0] * np.conj(waves[:, 2]) / psd(n, "D")
     x = 2.0 * np.pi * n * distance
-    for low, high in zip(BANDS[:-1], BANDS[1:], strict=True):
+    for low, high in pairwise(BANDS):
         band = (n >= low) & (n < high)
         error = 4.5 / math.sqrt(np.count_nonzero(band))
         assert cross[band].real.mean() == pytest.approx((x * k1(x))[band].mean(), abs=error)
@@ -73,7 +74,7 @@ def test_tracks_are_coherent_as_on_a_surface_alike_in_all_directions(distance: f
 
 
 def test_coherence_is_the_integral_of_the_spectrum_over_the_other_direction() -> None:
-    """With the density C (n² + m²)^(-3/2) over both directions, which is that of the norm over n."""
+    """With the density C (n² + m²)^(-3/2) over both, which is that of the norm over n."""
     from scipy.integrate import quad
 
     n, b = 0.2, 1.3
@@ -106,7 +107,9 @@ def test_the_road_has_the_heights_of_its_tracks() -> None:
     heights = iso8608.track_heights("B", 9, 1001, 0.1, np.array([-0.8, 0.7]))
     u = 0.1 * np.arange(1001)
     for track, y in enumerate((-0.8, 0.7)):
-        z = road.height(5.0 + u * math.cos(1.0) - y * math.sin(1.0), u * math.sin(1.0) + y * math.cos(1.0))
+        z = road.height(
+            5.0 + u * math.cos(1.0) - y * math.sin(1.0), u * math.sin(1.0) + y * math.cos(1.0)
+        )
         np.testing.assert_allclose(z, heights[:, track], atol=1e-9)
     single = sp.Road.iso8608("B", 9, length=100.0, step=0.1, tracks=(0.0,))
     np.testing.assert_allclose(single.height(u, 3.0), heights[:, 0], atol=1e-12)

@@ -8,8 +8,9 @@ from __future__ import annotations
 
 from typing import Annotated, Any, NamedTuple
 
-from ..ops import clip, floor, grid_type, logical_or, read, where
+from ..ops import clip, floor, logical_or, read, where
 from ..units import m, one, per_m, positive
+from .grids import ColumnGrid, HeightGrid
 from .reference_line import CurvedLine, LinePlace, StraightLine
 from .sloped_grid import sloped_value
 from .surfaces import SurfacePoint
@@ -70,7 +71,7 @@ class StripRoad(NamedTuple):
 
     line: StraightLine
     """The reference line."""
-    heights: grid_type(2, units=(m, m, m))  # pyright: ignore[reportInvalidTypeForm]
+    heights: HeightGrid
     """Over u and v."""
 
     def at(self, x: m, y: m) -> SurfacePoint:
@@ -85,7 +86,7 @@ class ListedStripRoad(NamedTuple):
     """The reference line."""
     columns: Columns
     """Where the columns are."""
-    heights: grid_type(2, units=(m, m, one))  # pyright: ignore[reportInvalidTypeForm]
+    heights: ColumnGrid
     """Over u and the number of the column."""
 
     def at(self, x: m, y: m) -> SurfacePoint:
@@ -98,7 +99,7 @@ class CurvedRoad(NamedTuple):
 
     line: CurvedLine
     """The reference line."""
-    heights: grid_type(2, units=(m, m, m))  # pyright: ignore[reportInvalidTypeForm]
+    heights: HeightGrid
     """Over u and v."""
 
     def at(self, x: m, y: m) -> SurfacePoint:
@@ -113,7 +114,7 @@ class ListedCurvedRoad(NamedTuple):
     """The reference line."""
     columns: Columns
     """Where the columns are."""
-    heights: grid_type(2, units=(m, m, one))  # pyright: ignore[reportInvalidTypeForm]
+    heights: ColumnGrid
     """Over u and the number of the column."""
 
     def at(self, x: m, y: m) -> SurfacePoint:

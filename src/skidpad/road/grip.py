@@ -17,10 +17,11 @@ from ..arrays import Array
 from ..checks import must_be
 from ..checks import positive as positive_number
 from ..errors import InvalidValue
-from ..ops import grid, grid_type, interpolate
+from ..ops import interpolate
 from ..plane.polygon import enclosed, ring_of
 from ..random.patches import Patch, on_top, same_for_all
 from ..units import m, non_negative, one
+from .grids import GripValues, grid_of
 
 __all__ = ["Area", "FullGrip", "Grip", "GripGrid", "PolygonPatch", "UniformGrip", "grip_of_patches"]
 
@@ -60,7 +61,7 @@ class UniformGrip(NamedTuple):
 class GripGrid(NamedTuple):
     """At the points of a lattice over x and y, bilinear between them; outside as at the border."""
 
-    mu: grid_type(2, units=(one, m, m))  # pyright: ignore[reportInvalidTypeForm]
+    mu: GripValues
     """Grip over x and y of the world."""
 
     def at(self, x: m, y: m) -> one:
@@ -84,7 +85,7 @@ class PolygonPatch:
 
 def grip_grid(values: Any, start: Any, step: Any) -> GripGrid:
     """The grip of values at the points of a lattice."""
-    mu = grid(values, start=start, step=step, units=(one, m, m))
+    mu = grid_of(GripValues, values, start, step)
     if not (np.isfinite(mu.values.values).all() and (mu.values.values >= 0.0).all()):
         raise InvalidValue("grip must be finite and at least 0 everywhere")
     return GripGrid(mu)

@@ -9,9 +9,10 @@ import numpy as np
 
 from ..arrays import Array
 from ..errors import InvalidValue
-from ..ops import grid, shared_array
-from ..units import m, one
+from ..ops import shared_array
+from ..units import m
 from .curved import Columns, CurvedRoad, ListedCurvedRoad, ListedStripRoad, StripRoad
+from .grids import ColumnGrid, HeightGrid, grid_of
 from .reference_line import CurvedLine, StraightLine
 
 _MOST_CELLS = 400_000
@@ -28,9 +29,9 @@ def laid_out(line: StraightLine | CurvedLine, start: m, step: m, columns: Array,
     spacing = np.diff(columns)
     if np.ptp(spacing) <= _EVEN * width:
         steps = (step, width / (len(columns) - 1))
-        heights = grid(z, start=(start, columns[0]), step=steps, units=(m, m, m))
+        heights = grid_of(HeightGrid, z, (start, columns[0]), steps)
         return (CurvedRoad if isinstance(line, CurvedLine) else StripRoad)(line, heights)  # type: ignore[arg-type]
-    heights = grid(z, start=(start, 0.0), step=(step, 1.0), units=(m, m, one))
+    heights = grid_of(ColumnGrid, z, (start, 0.0), (step, 1.0))
     kind: Any = ListedCurvedRoad if isinstance(line, CurvedLine) else ListedStripRoad
     return kind(line, listed_columns(columns), heights)
 

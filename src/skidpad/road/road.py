@@ -14,11 +14,12 @@ from ..arrays import Array
 from ..checks import finite, must_be, one_of
 from ..checks import positive as positive_number
 from ..errors import InvalidValue
-from ..ops import grid, sqrt
+from ..ops import sqrt
 from ..random.patches import Patch
-from ..units import m, non_negative
+from ..units import non_negative
 from . import iso8608
 from .contact import Direction
+from .grids import HeightGrid, HeightProfile, SmoothGrid, SmoothProfile, grid_of
 from .grip import Area, PolygonPatch, UniformGrip, grip_grid, grip_of_patches
 from .laid_out import curved_line, laid_out
 from .records import FLAT, road_record
@@ -103,8 +104,8 @@ class Road:
         if isinstance(grip, Sequence) and any(isinstance(p, (Patch, PolygonPatch)) for p in grip):
             if start is not None:
                 raise InvalidValue("start says where a lattice of values begins; patches have none")
-            made = grip_of_patches(grip, base, 0.1 if step is None else step, area)
-            return replace(self, friction=made)
+            layers = grip_of_patches(grip, base, 0.1 if step is None else step, area)
+            return replace(self, friction=layers)
         if start is None or step is None:
             raise InvalidValue("a lattice of grip needs start= and step=")
         return replace(self, friction=grip_grid(grip, start, step))
@@ -150,9 +151,11 @@ class Road:
         """
         values = _heights(heights, 1)
         one_of("method", method, _METHODS)
-        profile = grid(values, step=positive_number("step", step, "m"), method=method, units=(m, m))
-        kind: Any = ProfileRoad if method == "linear" else SmoothProfileRoad
-        return cls(kind(profile, finite("x", x), finite("y", y), finite("yaw", yaw)))
+        step = positive_number("step", step, "m")
+        place = (finite("x", x), finite("y", y), finite("yaw", yaw))
+        if method == "linear":
+            return cls(ProfileRoad(grid_of(HeightProfile, values, 0.0, step), *place))
+        return cls(SmoothProfileRoad(grid_of(SmoothProfile, values, 0.0, step), *place))
 
     @classmethod
     def grid(cls, heights: Any, start: Any, step: Any, *, method: str = "linear") -> Road:
@@ -164,8 +167,9 @@ class Road:
         """
         values = _heights(heights, 2)
         one_of("method", method, _METHODS)
-        kind: Any = GridRoad if method == "linear" else SmoothGridRoad
-        return cls(kind(grid(values, start=start, step=step, method=method, units=(m, m, m))))
+        if method == "linear":
+            return cls(GridRoad(grid_of(HeightGrid, values, start, step)))
+        return cls(SmoothGridRoad(grid_of(SmoothGrid, values, start, step)))
 
     @classmethod
     def curved(
@@ -234,11 +238,11 @@ class Road:
             raise InvalidValue(
                 f"wavelengths = {wavelengths!r} m must increase from at least 2 step = {2 * step:g}"
             )
-        made = iso8608.track_heights(roughness, seed, count, step, columns, (shortest, longest))
+        heights = iso8608.track_heights(roughness, seed, count, step, columns, (shortest, longest))
         if len(columns) == 1:
-            return cls.profile(made[:, 0], step, x=x, y=y, yaw=yaw)
+            return cls.profile(heights[:, 0], step, x=x, y=y, yaw=yaw)
         line = StraightLine(0.0, finite("x", x), finite("y", y), finite("yaw", yaw))
-        return cls(laid_out(line, 0.0, step, columns, made))
+        return cls(laid_out(line, 0.0, step, columns, heights))
 
     @classmethod
     def load(cls, path: str | os.PathLike[str], *, modifiers: bool = True) -> Road:

@@ -8,9 +8,10 @@ from __future__ import annotations
 
 from typing import Annotated, Any, NamedTuple, Protocol
 
-from ..ops import cos, grid_type, sin
+from ..ops import cos, sin
 from ..plane.pose import turned, turned_back
 from ..units import m, one, positive, rad
+from .grids import HeightGrid, HeightProfile, SmoothGrid, SmoothProfile
 from .sloped_grid import sloped_value
 
 __all__ = [
@@ -110,7 +111,7 @@ class ProfileRoad(NamedTuple):
     Before the first and behind the last point it is level.
     """
 
-    profile: grid_type(1, units=(m, m))  # pyright: ignore[reportInvalidTypeForm]
+    profile: HeightProfile
     """Heights over the way along the line."""
     x: m = 0.0
     """Where the line begins, in the world."""
@@ -127,7 +128,7 @@ class ProfileRoad(NamedTuple):
 class SmoothProfileRoad(NamedTuple):
     """Heights along a straight line with a smooth curve through them."""
 
-    profile: grid_type(1, "cubic", units=(m, m))  # pyright: ignore[reportInvalidTypeForm]
+    profile: SmoothProfile
     """Heights over the way along the line."""
     x: m = 0.0
     """Where the line begins, in the world."""
@@ -147,7 +148,7 @@ class GridRoad(NamedTuple):
     Outside it is as high as at the nearest point of the border.
     """
 
-    heights: grid_type(2, units=(m, m, m))  # pyright: ignore[reportInvalidTypeForm]
+    heights: HeightGrid
     """Heights over x and y of the world."""
 
     def at(self, x: m, y: m) -> SurfacePoint:
@@ -158,7 +159,7 @@ class GridRoad(NamedTuple):
 class SmoothGridRoad(NamedTuple):
     """Heights at the points of a lattice over x and y with a smooth surface through them."""
 
-    heights: grid_type(2, "cubic", units=(m, m, m))  # pyright: ignore[reportInvalidTypeForm]
+    heights: SmoothGrid
     """Heights over x and y of the world."""
 
     def at(self, x: m, y: m) -> SurfacePoint:
