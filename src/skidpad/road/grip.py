@@ -44,7 +44,7 @@ class FullGrip(NamedTuple):
 
     def at(self, x: m, y: m) -> one:
         """See `Grip`."""
-        return 0.0 * (x + y) + 1.0
+        return 1.0
 
 
 class UniformGrip(NamedTuple):
@@ -55,7 +55,7 @@ class UniformGrip(NamedTuple):
 
     def at(self, x: m, y: m) -> one:
         """See `Grip`."""
-        return 0.0 * (x + y) + self.mu
+        return self.mu
 
 
 class GripGrid(NamedTuple):

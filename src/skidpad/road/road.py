@@ -30,6 +30,7 @@ from .surfaces import (
     ProfileRoad,
     SmoothGridRoad,
     SmoothProfileRoad,
+    SurfacePoint,
     WaveRoad,
 )
 
@@ -61,12 +62,16 @@ class Road:
 
     def height(self, x: Any, y: Any) -> Any:
         """Height in m at places of the world: floats, NumPy arrays, CasADi or JAX values."""
-        return self.surface.at(*_places(x, y)).z
+        return self._point(x, y).z
 
     def gradient(self, x: Any, y: Any) -> tuple[Any, Any]:
         """Rises along x and along y at places of the world."""
-        point = self.surface.at(*_places(x, y))
+        point = self._point(x, y)
         return point.z_x, point.z_y
+
+    def _point(self, x: Any, y: Any) -> SurfacePoint:
+        places = _places(x, y)
+        return SurfacePoint(*(_at_all(value, *places) for value in self.surface.at(*places)))
 
     def normal(self, x: Any, y: Any) -> Direction:
         """The direction off the road, of length one, in axes of the world."""
@@ -76,7 +81,8 @@ class Road:
 
     def grip(self, x: Any, y: Any) -> Any:
         """Grip at places of the world, over that on which the tyres were measured."""
-        return self.friction.at(*_places(x, y))
+        places = _places(x, y)
+        return _at_all(self.friction.at(*places), *places)
 
     def with_grip(
         self,
@@ -262,6 +268,14 @@ class Road:
 def _places(x: Any, y: Any) -> tuple[Any, Any]:
     """Lists become arrays; whatever computes stays as it is."""
     return tuple(np.asarray(v, float) if isinstance(v, (list, tuple)) else v for v in (x, y))  # type: ignore[return-value]
+
+
+def _at_all(value: Any, x: Any, y: Any) -> Any:
+    """A value at all places, also one that is the same everywhere and so was told once."""
+    if not any(isinstance(v, np.ndarray) for v in (x, y)):
+        return value
+    shape = np.broadcast_shapes(np.shape(x), np.shape(y))
+    return value if np.shape(value) == shape else np.full(shape, value)
 
 
 def _heights(values: Any, axes: int, name: str = "heights") -> Array:

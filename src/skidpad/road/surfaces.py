@@ -53,8 +53,7 @@ class FlatRoad(NamedTuple):
 
     def at(self, x: m, y: m) -> SurfacePoint:
         """See `Surface`."""
-        level = 0.0 * (x + y)
-        return SurfacePoint(level, level, level)
+        return SurfacePoint(0.0, 0.0, 0.0)
 
 
 class PlaneRoad(NamedTuple):
@@ -72,8 +71,7 @@ class PlaneRoad(NamedTuple):
     def at(self, x: m, y: m) -> SurfacePoint:
         """See `Surface`."""
         z_x, z_y = turned(cos(self.yaw), sin(self.yaw), self.slope, self.bank)
-        level = 0.0 * (x + y)
-        return SurfacePoint(self.z + z_x * x + z_y * y, level + z_x, level + z_y)
+        return SurfacePoint(self.z + z_x * x + z_y * y, z_x, z_y)
 
 
 class WaveRoad(NamedTuple):
