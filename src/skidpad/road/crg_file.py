@@ -19,6 +19,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ..arrays import Array
+from ..brief import brief_repr
 from ..errors import InvalidValue
 from ..files import bytes_of, reading
 
@@ -56,7 +57,7 @@ class Line(NamedTuple):
     text: str
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class CrgFile:
     """What an OpenCRG file holds, as it is written there."""
 
@@ -81,6 +82,8 @@ class CrgFile:
     def error(self, fault: str, line: int | None = None) -> InvalidValue:
         """An error about this file."""
         return _error(self.path, fault, line)
+
+    __repr__ = brief_repr
 
 
 def read_crg(path: str | os.PathLike[str]) -> CrgFile:

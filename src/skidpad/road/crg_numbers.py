@@ -13,6 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from ..arrays import Array
+from ..brief import brief_repr
 from .crg_file import CrgFile
 
 __all__ = ["CrgRoad", "crg_road"]
@@ -25,7 +26,7 @@ _TOLERANCE = 1e-4
 """Difference in m, or share of 1e-6, by which a file may contradict itself."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class CrgRoad:
     """The numbers of a road along a reference line, before and after modifiers."""
 
@@ -68,6 +69,8 @@ class CrgRoad:
                 f"the reference line ends {abs(missing):g} m beside the end that the header tells"
             )
         return sums + missing * np.arange(len(sums)) / len(steps)
+
+    __repr__ = brief_repr
 
 
 def crg_road(file: CrgFile) -> CrgRoad:

@@ -14,6 +14,7 @@ from typing import Annotated, Any, NamedTuple, Protocol
 import numpy as np
 
 from ..arrays import Array
+from ..brief import brief_repr
 from ..checks import must_be
 from ..checks import positive as positive_number
 from ..errors import InvalidValue
@@ -69,7 +70,7 @@ class GripGrid(NamedTuple):
         return interpolate(self.mu, x, y)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class PolygonPatch:
     """A patch of ground inside a ring of points, its border included."""
 
@@ -81,6 +82,8 @@ class PolygonPatch:
     def __post_init__(self) -> None:
         must_be("PolygonPatch.value", self.value, non_negative)
         object.__setattr__(self, "ring", ring_of("PolygonPatch.ring", self.ring))
+
+    __repr__ = brief_repr
 
 
 def grip_grid(values: Any, start: Any, step: Any) -> GripGrid:
