@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import math
 import pickle
+import subprocess
+import sys
 from typing import Any
 
 import numpy as np
@@ -31,6 +33,10 @@ ROADS = {
     "random": sp.Road.iso8608("B", 1, length=50.0),
     "patches": sp.Road().with_grip([Patch(value=0.3, x=8.0, length=6.0, width=3.0)]),
 }
+
+
+COMPILED = ("plane", "curved", "patches")
+"""Roads on which a car is compiled in every run of the tests."""
 
 
 @pytest.fixture(params=[name for name in ROADS if name != "flat"])
@@ -140,8 +146,16 @@ def test_a_flat_road_is_the_default_car() -> None:
     assert two_track(road=sp.Road()).model is two_track().model
 
 
-def test_compiled_and_called_agree_and_fleets_have_the_bits_of_simulators(road: sp.Road) -> None:
-    car = two_track(road=road)
+@pytest.mark.parametrize(
+    "name",
+    [
+        pytest.param(name, marks=() if name in COMPILED else pytest.mark.slow)
+        for name in ROADS
+        if name != "flat"
+    ],
+)
+def test_compiled_and_called_agree_and_fleets_have_the_bits_of_simulators(name: str) -> None:
+    car = two_track(road=ROADS[name])
     start = {"v_x": 12.0, "y": 0.3, "yaw": 0.05}
     sim = sp.Simulator(car, dt=0.01)
     sim.reset(start)
@@ -211,8 +225,66 @@ def test_it_comes_back_from_a_pickle(road: sp.Road) -> None:
     assert two_track(car.params).model is car.model
 
 
+def test_it_drives_alike_in_another_process() -> None:
+    """With the values of its road and how is interpolated between them."""
+    car = two_track(road=ROADS["smooth grid"])
+    program = (
+        "import pickle, sys; car = pickle.load(sys.stdin.buffer);"
+        "x = car.State(v_x=12.0, x=3.0, y=0.3, yaw=0.05);"
+        "print(repr(float(car.derivative(x, car.Input(), car.model.Disturbance()).v_x)))"
+    )
+    made = subprocess.run(
+        [sys.executable, "-c", program], input=pickle.dumps(car), capture_output=True, check=True
+    )
+    x = car.State(v_x=12.0, x=3.0, y=0.3, yaw=0.05)
+    here = car.derivative(x, car.Input(), car.model.Disturbance())
+    assert float(made.stdout) == float(here.v_x)
+
+
+@pytest.mark.parametrize("name", ["smooth grid", "curved"])
+def test_casadi_and_jax_have_the_same_rates(name: str) -> None:
+    car = two_track(road=ROADS[name])
+    x = car.State(v_x=12.0, x=7.0, y=0.3, yaw=0.05, omega=0.1)
+    here = record.flatten(car.derivative(x, car.Input(), car.model.Disturbance()))
+    model = car.casadi()
+    rates = model.f_expl
+    import casadi as ca
+
+    function = ca.Function("rates", [model.x, model.u, model.w, model.p], [rates])
+    zeros, own = np.zeros(len(model.u_names)), np.array(model.p_values)
+    there = function(np.array(record.flatten(x)), zeros, np.array(model.w_values), own)
+    np.testing.assert_allclose(there.full().ravel(), here, rtol=1e-9, atol=1e-9)
+    jax = pytest.importorskip("jax")
+    with jax.enable_x64(True):
+        numbers = car.State(*(jax.numpy.asarray(float(v)) for v in x))
+        rate = car.derivative(numbers, car.Input(), car.model.Disturbance())
+        np.testing.assert_allclose([float(v) for v in rate], here, rtol=1e-9, atol=1e-9)
+
+
 def test_the_steering_of_a_linear_car_is_that_of_level_ground_on_no_slope() -> None:
     """A plane without slope is flat ground by other equations."""
     plane, flat = (two_track(road=road, tyre=LINEAR) for road in (sp.Road.plane(), sp.Road()))
     a, b = (steady_turn(car, 20.0, 3.0) for car in (plane, flat))
     assert a.steer == pytest.approx(b.steer, rel=1e-9)
+
+
+def test_rollouts_have_gradients_with_respect_to_the_road() -> None:
+    """By its slope, against differences."""
+    car = two_track(road=sp.Road.plane(slope=0.05, bank=0.02))
+    fleet = sp.Fleet(car, dt=0.01)
+    start = np.array(record.flatten(car.model.settle(car.State(v_x=10.0), car.params)))[None]
+    controls = np.zeros((30, 1, len(car.model.Input._fields)))
+
+    def way(x: Any) -> Any:
+        return x.x + x.y
+
+    _, gradient = fleet.gradient(start, controls, way, wrt="params")
+    names = record.names(car.model.Params)
+    for name, value in (("road.surface.slope", 0.05), ("road.surface.bank", 0.02)):
+        e = 1e-4
+        ends = [
+            fleet.rollout(start, controls, params={name: [value + d]})[-1, 0, :2].sum()
+            for d in (-e, e)
+        ]
+        exact = gradient.params[0, names.index(name)]
+        assert exact == pytest.approx((ends[1] - ends[0]) / (2.0 * e), rel=1e-5)
