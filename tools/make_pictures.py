@@ -128,20 +128,24 @@ def tyre_fit(file: Path) -> None:
     found["found"].residual_plot(file)
 
 
+def tyre_sheet(file: Path) -> None:
+    """Two of the tyres that come with skidpad."""
+    sp.tyres.get("passenger_car").plot(sp.tyres.get("race_slick"), path=file)
+
+
 def roads(file: Path) -> None:
     """A banked curve from above; heights and spectra of random roads, and limits of classes."""
     import matplotlib.pyplot as plt
 
     from skidpad.plots.style import COLOURS, GREY, STYLE
     from skidpad.road import class_limits, psd
+    from skidpad.road.iso8608 import track_heights
 
     with plt.rc_context(STYLE):
         figure, axes = plt.subplots(1, 3, figsize=(11.0, 3.4), layout="constrained")
         _draw_banked_curve(figure, axes[0])
         for seed, (letter, colour) in enumerate(zip("ACE", COLOURS, strict=False)):
-            heights = sp.road.iso8608.track_heights(letter, seed, 1 << 15, 0.05, np.array([0.0]))[
-                :, 0
-            ]
+            heights = track_heights(letter, seed, 1 << 15, 0.05, np.array([0.0])).ravel()
             axes[1].plot(0.05 * np.arange(2000), 1e3 * heights[:2000], color=colour, label=letter)
             n = np.fft.rfftfreq(heights.size, 0.05)[1:]
             density = np.abs(np.fft.rfft(heights))[1:] ** 2 * 0.1 / heights.size
@@ -208,6 +212,7 @@ PICTURES: dict[str, Callable[[Path], None]] = {
     "phase_portrait.png": phase_portrait,
     "bode.png": bode,
     "tyre_curves.png": tyre_curves,
+    "tyre_sheet.png": tyre_sheet,
     "tyre_fit.png": tyre_fit,
     "roads.png": roads,
 }

@@ -14,6 +14,8 @@ from typing import NamedTuple
 import numpy as np
 
 import skidpad as sp
+from skidpad.bench import tyre_work
+from skidpad.components.spinning_wheel import FirstOrderSlip
 from skidpad.controllers import speed
 from skidpad.policy import Policy
 from skidpad.units import m, m_s, m_s2, one, per_m
@@ -26,6 +28,7 @@ CASES = (
     ("four_wheel", "rk4", 1e-3),
     ("formula_student", "rk4", 1e-3),
     ("four_wheel", "radau", 1e-2),
+    ("two_track", "rk4", 1e-3),
 )
 VEHICLES, STEPS, EVERY = 96, 200, 50
 BACK_STEPS = 40
@@ -202,26 +205,38 @@ def mapped_results(fleet: sp.Fleet) -> dict[str, np.ndarray]:
     return {"states": states, "value": value, **gradient._asdict()}
 
 
-def inputs() -> tuple[np.ndarray, np.ndarray]:
-    """Start states (B, nx) and streamed inputs (T, B, nu), the same for every case."""
+def car(name: str) -> sp.Vehicle:
+    """A vehicle of `CASES`: `two_track` on a tyre by the Magic Formula with slip as a state."""
+    if name != "two_track":
+        return sp.vehicles.get(name)()
+    return sp.vehicles.two_track(tyre=sp.tyres.get("passenger_car"), slip=FirstOrderSlip())
+
+
+def inputs(State: type = State, Input: type = Input) -> tuple[np.ndarray, np.ndarray]:
+    """Start states (B, nx) and streamed inputs (T, B, nu): motion, and torques of the wheels."""
     random = np.random.default_rng(20)
-    x0 = np.zeros((VEHICLES, 11))
+    states, controls = sp.record.names(State), sp.record.names(Input)
+    x0 = np.zeros((VEHICLES, len(states)))
     x0[:, 2] = random.uniform(-3.0, 3.0, VEHICLES)
     x0[:, 3] = random.uniform(5.0, 15.0, VEHICLES)
-    steer = random.uniform(-0.08, 0.08, (1, VEHICLES, 1)) * np.ones((STEPS, 1, 1))
-    torque = random.uniform(0.0, 40.0, (STEPS, VEHICLES, 4))
-    return x0, np.concatenate([steer, torque], axis=2)
+    for k, name in enumerate(states):
+        if name.startswith("spin_"):
+            x0[:, k] = x0[:, 3] / 0.3
+    u = np.zeros((STEPS, VEHICLES, len(controls)))
+    u[:, :, 0] = random.uniform(-0.08, 0.08, VEHICLES)
+    u[:, :, 1:5] = random.uniform(0.0, 40.0, (STEPS, VEHICLES, 4))
+    return x0, u
 
 
 def results(fleet: sp.Fleet) -> np.ndarray:
     """Samples of the rollout that the GPU has to repeat bit for bit."""
-    x0, controls = inputs()
+    x0, controls = inputs(fleet.plant.State, fleet.plant.Input)
     return fleet.rollout(x0, controls, every=EVERY)
 
 
 def gradients(fleet: sp.Fleet) -> dict[str, np.ndarray]:
     """Value and derivatives of the cost along the first steps."""
-    x0, controls = inputs()
+    x0, controls = inputs(fleet.plant.State, fleet.plant.Input)
     value, gradient = fleet.gradient(x0, controls[:BACK_STEPS])
     return {"value": value, **gradient._asdict()}
 
@@ -233,7 +248,7 @@ def main() -> None:
     for vehicle, integrator, dt in CASES:
         name = f"{vehicle}.{integrator}"
         for precision in ("float64", "float32"):
-            fleet = sp.Fleet(sp.vehicles.get(vehicle)(), dt, integrator, precision=precision)
+            fleet = sp.Fleet(car(vehicle), dt, integrator, precision=precision)
             path = FOLDER / f"{name}.plant"
             fleet.save(path, cost=COST)
             found[f"{name}.{precision}"] = results(fleet)
@@ -245,6 +260,7 @@ def main() -> None:
             parts = commanded_results(commanded(name, precision))
             found |= {f"{name}.{precision}.{part}": array for part, array in parts.items()}
     closed_loop().save(FOLDER / f"{LOOP}.plant")
+    tyre_work.traced().save(FOLDER / tyre_work.FILE)
     for precision in ("float64", "float32"):
         found[f"{LOOP}.{precision}"] = loop_results(closed_loop(precision))
     np.savez_compressed(FOLDER / "cpu_results.npz", **found)

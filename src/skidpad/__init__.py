@@ -219,6 +219,8 @@ _EXTENSIONS = {
     "Trajectory.html": "plots.notebook.trajectory:trajectory_html",
     "Trajectory.plot": "plots.figures.trajectory:trajectory",
     "Trajectory.show": "viewer.embedded:show_trajectory",
+    "Tyre.html": "tyres.notebook:tyre_html",
+    "Tyre.plot": "tyres.figure:sheet",
     "Vehicle.casadi": "interop.casadi:casadi_model",
     "Vehicle.html": "plots.notebook.vehicle:vehicle_html",
     "Vehicle.jax": "interop.jax:jax_model",

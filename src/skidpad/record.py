@@ -268,12 +268,33 @@ def _described(value: Any) -> str:
 def _assign(kind: type, slots: dict[str, Any], entries: Mapping[str, Any]) -> None:
     for name, value in entries.items():
         if is_record_type(type(value)):
+            _check_interpolation(kind, name, type(value))
             inner = zip(names(type(value)), flatten(value), strict=True)
             _assign(kind, slots, {f"{name}.{leaf}": x for leaf, x in inner})
         elif name in slots:
             slots[name] = value
         else:
             raise InvalidValue(unknown_name(_label(kind), name, tuple(slots)))
+
+
+INTERPOLATION = "_interpolation"
+"""Attribute of a class of grids that says how they are interpolated (see `ops.grids`); no field can
+have such a name."""
+
+
+def interpolation(kind: type) -> str:
+    """How a class of grids is interpolated: by lines if it does not say so."""
+    return getattr(kind, INTERPOLATION, "linear")
+
+
+def _check_interpolation(kind: type, name: str, given: type) -> None:
+    """Raise for a grid of another kind than the record has: the numbers alone do not tell."""
+    declared = dict(zip(kind._fields, _inner(kind) or (), strict=False)).get(name)
+    if declared is not None and interpolation(declared) != interpolation(given):
+        raise InvalidValue(
+            f"{_label(kind)}.{name} is {interpolation(declared)}, a {declared.__name__}; got a "
+            f"{given.__name__}, which is {interpolation(given)}"
+        )
 
 
 def unknown_name(what: str, name: str, allowed: Sequence[str], noun: str = "field") -> str:

@@ -8,7 +8,7 @@ import pytest
 import skidpad as sp
 from plots.drawn import curves, diagrams, keys, titles
 from skidpad import record
-from skidpad.components.tyre import MagicFormula
+from skidpad.components.tyre import BrushTyre, MagicFormula
 from skidpad.errors import InvalidValue
 from skidpad.plots.numbers.tyre_laws import tyre_laws
 
@@ -131,3 +131,32 @@ def test_bad_requests_are_refused():
         sp.plots.tyre_curves(sp.vehicles.four_wheel(), loads=[-1.0])
     with pytest.raises(InvalidValue, match="alpha_max"):
         sp.plots.tyre_curves(sp.vehicles.four_wheel(), alpha_max=2.0)
+
+
+@pytest.mark.parametrize("name", ["passenger_car", "race_slick"])
+def test_tyres_of_files_are_drawn_with_their_forces(name):
+    tyre = sp.tyres.get(name)
+    (law,) = tyre_laws(tyre)
+    (same,) = tyre_laws(tyre.record)
+    assert law.longitudinal is not None
+    assert law.shared is not None
+    slip = np.linspace(-0.2, 0.2, 9)
+    lateral = tyre.forces(F_z=3000.0, alpha=-slip).F_y
+    assert law.lateral(slip, 3000.0) == pytest.approx(lateral, rel=1e-9, abs=1e-6)
+    assert same.lateral(slip, 3000.0) == pytest.approx(lateral, rel=1e-9, abs=1e-6)
+    along = tyre.forces(F_z=3000.0, kappa=slip).F_x
+    assert law.longitudinal(slip, 3000.0) == pytest.approx(along, rel=1e-9, abs=1e-6)
+    F_x, F_y = law.shared(0.05, 3000.0)
+    kappa = np.linspace(-1.0, 1.0, 401) ** 3
+    both = tyre.forces(F_z=3000.0, kappa=kappa, alpha=-0.05)
+    assert F_x == pytest.approx(both.F_x, rel=1e-9, abs=1e-6)
+    assert F_y == pytest.approx(both.F_y, rel=1e-9, abs=1e-6)
+
+
+def test_a_car_with_tyres_per_axle_has_a_row_for_each():
+    car = sp.vehicles.two_track(front=BrushTyre(), rear=BrushTyre(mu=0.9))
+    front, rear = tyre_laws(car)
+    assert (front.name, rear.name) == ("front", "rear")
+    assert front.peak == (1.0, 1.0)
+    assert rear.peak == (0.9, 0.9)
+    assert len(diagrams(sp.plots.tyre_curves(car))) == 6

@@ -40,6 +40,7 @@ GROUPS = {
     "uncertainty": Group(".uncertainty", "cpu"),
     "viewer": Group(".viewer", "cpu"),
     "ros2": Group(".ros2", "cpu"),
+    "tyres": Group(".tyres", "cpu"),
     "gpu": Group(".gpu", "cuda"),
 }
 """The groups by name."""

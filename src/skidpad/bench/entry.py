@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 from ..brief import brief_repr
 
 RATE = "steps/s"
+EVALUATIONS = "evaluations/s"
 TIME = "s"
 REAL_TIME = "times real time"
 """Simulated time by the time that takes."""
@@ -19,7 +20,7 @@ class Measured(NamedTuple):
     """What a contender achieved."""
 
     value: float
-    """Steps per second, seconds, or times real time."""
+    """Steps or evaluations per second, seconds, or times real time."""
     spread: float | None
     """Noise relative to the value, None for a single run: from the best run to the middle one where
     the best counts, between the quartiles where the median does."""

@@ -14,6 +14,7 @@ import numpy as np
 
 from ..arrays import AnyArray
 from ..run.fleet import Fleet
+from . import tyres
 from .budget import Budget
 from .clock import best_rate, interleaved, typical
 from .device import Device, on_host, resources
@@ -23,6 +24,7 @@ from .gradients import STEPS as GRADIENT_STEPS
 from .gradients import gradient_entry
 from .peers import jax_device
 from .source import Source
+from .tyre_work import tyre_program
 from .work import RK4_DT, FleetWork, Reference, fleet_reference, fleet_work
 
 SAME_BITS = 64
@@ -41,7 +43,9 @@ def entries(budget: Budget, plants: Path | None = None) -> Iterator[Entry]:
     """All figures of a GPU; `plants` as for `Source.of`."""
     # Several times the steps of the CPU's rollouts, so that starting a kernel does not count.
     sizes = Sizes(fleet=(1 << 20, 4 * budget.rk4_steps))
-    yield from measured(Device.of("cuda"), Source.of(plants), sizes, budget)
+    device = Device.of("cuda")
+    yield from measured(device, Source.of(plants), sizes, budget)
+    yield tyres.device_entry(device, tyre_program(plants), 1 << 22, budget)
 
 
 def measured(device: Device, source: Source, sizes: Sizes, budget: Budget) -> Iterator[Entry]:

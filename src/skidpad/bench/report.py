@@ -10,14 +10,15 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from .entry import RATE, REAL_TIME, Entry
+from .entry import EVALUATIONS, RATE, REAL_TIME, Entry
 
 _PREFIXES = ((1e9, "G"), (1e6, "M"), (1e3, "k"), (1.0, ""), (1e-3, "m"), (1e-6, "µ"), (1e-9, "n"))
-_SIGNS = {RATE: "/s", REAL_TIME: "rt"}
+_SIGNS = {RATE: "/s", EVALUATIONS: "/s", REAL_TIME: "rt"}
 LEGEND = (
-    "Steps per second (/s), seconds (s) or times real time (rt). × says how many times as fast "
-    "skidpad is as the line's peer. Noise is how far runs differ. Error is the largest difference "
-    "of the end states from a solution with tolerance 1e-12, relative to each field's scale."
+    "Steps or evaluations per second (/s), seconds (s) or times real time (rt). × says how many "
+    "times as fast skidpad is as the line's peer. Noise is how far runs differ. Error is the "
+    "largest difference of the end states from a solution with tolerance 1e-12, or of forces from "
+    "extended precision, relative to each field's scale."
 )
 
 

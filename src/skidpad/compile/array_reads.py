@@ -14,7 +14,7 @@ from llvmlite import ir
 from ..shared_arrays import HEADER, MOST_ARRAYS
 from .lines import I1, I32, I64, POINTER, Target
 
-SETTER = "set_arrays_"
+SETTER = "skidpad_set_arrays_"
 """With the precision behind it, the function that tells a module where the table is."""
 
 _TABLE, _NONE = "arrays", "no_array"

@@ -136,10 +136,16 @@ class CpuRollout:
 
 
 class CpuMap:
-    """A Program applied to each vehicle once, such as the outputs. Compiled when first used."""
+    """A Program applied to each vehicle once, such as the outputs. Compiled when first used.
 
-    def __init__(self, program: Program, precision: str, threads: int | None) -> None:
-        self.program, self.precision = program, precision
+    `shared` are the places of input ports that all vehicles share: what follows from them alone is
+    computed once in a call.
+    """
+
+    def __init__(
+        self, program: Program, precision: str, threads: int | None, shared: tuple[int, ...] = ()
+    ) -> None:
+        self.program, self.precision, self._shared = program, precision, shared
         self.lanes = pipeline.default_lanes(program, precision)
         self.threads = threads or cores()
         self._kernel: Any = None
@@ -147,9 +153,12 @@ class CpuMap:
     def run(self, ports: list[AnyArray], count: int) -> list[AnyArray]:
         """The output ports, each (1, count, field), for input ports (1, count or 1, field)."""
         if self._kernel is None:
-            kernel, _ = pipeline.apply_kernel(self.program, self.precision, self.lanes)
+            kernel, _ = pipeline.apply_kernel(
+                self.program, self.precision, self.lanes, self._shared
+            )
             self._kernel = kernel, host.Load(self.program.executed)
         kernel, load = self._kernel
+        assert all(ports[k].shape[1] == 1 for k in self._shared)
         sizes = [len(port.fields) for port in self.program.outputs]
         out = [np.empty((1, count, size), self.precision) for size in sizes]
         kept = [host.strided(a, self.lanes) for a in ports]

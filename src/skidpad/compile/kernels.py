@@ -116,25 +116,30 @@ def _converged(target: Target, b: Any, body: Body, tolerance: Any) -> tuple[list
     return [b.select(good, value, target.number(float("nan"))) for value in state], residual
 
 
-def apply_module(program: Program, lanes: int) -> ir.Module:
+def apply_module(program: Program, lanes: int, shared: tuple[int, ...] = ()) -> ir.Module:
     """A module with `apply(block)`: the Program once per vehicle, no time. Block: a view per input
-    port, a view per output port, then begin and end."""
+    port, a view per output port, then begin and end.
+
+    `shared` are input ports that all vehicles share: what follows from them alone is computed once.
+    """
     module, target, b, block = begin_kernel("apply", program, lanes)
-    n = len(program.inputs)
-    views = [View(target, b, block, len(SLOTS) * k) for k in range(n + len(program.outputs))]
+    arrays = len(program.inputs) + len(program.outputs)
+    views = [View(target, b, block, len(SLOTS) * k) for k in range(arrays)]
     begin, end = (
         b.load(b.gep(block, [word(len(SLOTS) * len(views) + k)], source_etype=I64), typ=I64)
         for k in range(2)
     )
+    sizes = {k: len(port.fields) for k, port in enumerate(program.inputs)}
+    before = Body(target, program)
+    if shared:
+        group = Group(target, b, begin, end)
+        before.emit(b, {k: views[k].load(b, group, sizes[k]) for k in shared})
     with counter(b, begin, end, lanes) as first:
         group = Group(target, b, first, end)
-        body = Body(target, program)
-        body.emit(
-            b,
-            {k: views[k].load(b, group, len(port.fields)) for k, port in enumerate(program.inputs)},
-        )
+        body = before.copy()
+        body.emit(b, {k: views[k].load(b, group, n) for k, n in sizes.items() if k not in shared})
         for k in range(len(program.outputs)):
-            views[n + k].store(b, group, body.results(k))
+            views[len(sizes) + k].store(b, group, body.results(k))
     b.ret_void()
     return entered(module, "apply")
 

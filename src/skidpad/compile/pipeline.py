@@ -149,9 +149,14 @@ def rollout_kernel(
     return _kernel("rollout", traced, precision, lanes, delayed, *([True] if timed else []))
 
 
-def apply_kernel(traced: Program, precision: str, lanes: int | None) -> tuple[Any, int]:
-    """The compiled `apply` of a traced Program, and the lanes it uses."""
-    return _kernel("apply", traced, precision, lanes)
+def apply_kernel(
+    traced: Program, precision: str, lanes: int | None, shared: tuple[int, ...] = ()
+) -> tuple[Any, int]:
+    """The compiled `apply` of a traced Program, and the lanes it uses.
+
+    `shared` are the places of input ports that all vehicles share.
+    """
+    return _kernel("apply", traced, precision, lanes, *([shared] if shared else []))
 
 
 def adjoint_kernel(traced: Program, precision: str, lanes: int | None) -> tuple[Any, int]:

@@ -96,21 +96,21 @@ class CubicGrid1(Grid1):
     """Values along one axis, with a smooth curve through them."""
 
     __slots__ = ()
-    cubic = True
+    _interpolation = "cubic"
 
 
 class CubicGrid2(Grid2):
     """Values over two axes, with a smooth surface through them."""
 
     __slots__ = ()
-    cubic = True
+    _interpolation = "cubic"
 
 
 class CubicGrid3(Grid3):
     """Values over three axes, with a smooth function through them."""
 
     __slots__ = ()
-    cubic = True
+    _interpolation = "cubic"
 
 
 _PLAIN: dict[tuple[int, str], Any] = {
@@ -154,7 +154,7 @@ def _with_units(axes: int, method: str, units: tuple[Any, ...]) -> Any:
     docs = {leaf.name: leaf.doc for leaf in record.fields(plain)}
     template = _PLAIN[axes, method]
     kind = record.define(template.__name__, hints, docs=docs, doc=template.__doc__)
-    kind.cubic = method == "cubic"
+    setattr(kind, record.INTERPOLATION, method)
     return kind
 
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
+from .. import record
 from ..errors import InvalidValue
 from .functions import clip, floor, maximum, minimum, read, where
 
@@ -38,7 +39,7 @@ def interpolate(grid: Any, *coordinates: Any) -> Any:
         raise InvalidValue(
             f"{type(grid).__name__} takes {axes} coordinates, got {len(coordinates)}"
         )
-    along = _cubic if getattr(type(grid), "cubic", False) else _linear
+    along = _cubic if record.interpolation(type(grid)) == "cubic" else _linear
     places = [grid[1 + 3 * k : 4 + 3 * k] for k in range(axes)]
     found = [along(x, *place) for x, place in zip(coordinates, places, strict=True)]
     return _sum(grid.values, found, None)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from functools import cache
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -44,13 +43,22 @@ def _has_indices(size: int, precision: Any) -> bool:
     return size <= LONGEST_FLOAT32 or np.dtype(precision).itemsize > 4
 
 
-@cache
+_readers: dict[str, Any] = {}
+"""The one CasADi function that reads, once it is made."""
+
+
 def casadi_reader() -> Any:
     """The CasADi function of a column, number and index, that reads.
 
     The tracer knows it and makes the operation `read` of its calls; CasADi itself evaluates it by
     calling back.
     """
+    known = _readers.get("reader")
+    # Two threads may both make one; all take the first.
+    return _readers.setdefault("reader", _new_reader()) if known is None else known
+
+
+def _new_reader() -> Any:
     import casadi as ca
 
     sparsity = ca.Sparsity.dense

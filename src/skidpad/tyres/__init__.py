@@ -42,11 +42,13 @@ from .measurement_file import measurements
 from .measurement_table import Measurements
 from .own_sets import get, names
 from .reading import read
+from .summary import AtLoad, Summary, summary
 from .tyre import Tyre
 from .writing import write
 
 __all__ = [
     "MAGIC_FORMULA_STAGES",
+    "AtLoad",
     "BookAngles",
     "Coefficient",
     "Combined",
@@ -69,6 +71,7 @@ __all__ = [
     "SlipStiffness",
     "Stage",
     "StageFit",
+    "Summary",
     "TurnSlip",
     "Tyre",
     "TyreForces",
@@ -82,5 +85,6 @@ __all__ = [
     "names",
     "read",
     "rolling_spin",
+    "summary",
     "write",
 ]

@@ -164,7 +164,7 @@ def _program(kind: type, name: str, spinning: bool) -> Program:
 
 @lru_cache(maxsize=256)
 def _lanes(kind: type, name: str, spinning: bool) -> CpuMap:
-    return CpuMap(_program(kind, name, spinning), "float64", None)
+    return CpuMap(_program(kind, name, spinning), "float64", None, shared=(1, 2))
 
 
 class _Bound(NamedTuple):

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import os
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from difflib import get_close_matches
 from functools import cached_property
-from typing import Any, Required, TypedDict, Unpack
+from typing import TYPE_CHECKING, Any, Required, TypedDict, Unpack
 
 import numpy as np
 
@@ -22,10 +23,14 @@ from ..components.tyre.contract import (
     TyreForces,
 )
 from ..errors import InvalidValue
+from ..extension import outer
 from .document import Document
 from .evaluation import Evaluation, Evaluator, MagicEvaluation
 from .keys import version_of
 from .unit_conversion import values_in_si
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 __all__ = ["Tyre"]
 
@@ -198,6 +203,35 @@ class Tyre:
         new = {n.rpartition(".")[2] for n, value in wanted.items() if before[n] != value}
         filled = tuple(key for key in self.filled if key not in new)
         return replace(self, record=changed, filled=filled)
+
+    def plot(
+        self,
+        *others: Tyre,
+        loads: Iterable[float] | None = None,
+        cambers: Iterable[float] | None = None,
+        pressures: Iterable[float | None] | None = None,
+        path: str | os.PathLike[str] | None = None,
+        title: str | None = None,
+        size: tuple[float, float] | None = None,
+    ) -> Figure:
+        """A sheet of curves of this tyre, with those of others over them.
+
+        Args:
+            others: tyres to compare with.
+            loads: in N; by default half, once and one and a half each tyre's nominal load.
+            cambers: in rad, of the diagram with camber.
+            pressures: in Pa, each of which makes another set of curves.
+            path: PNG, SVG or PDF to write, by its suffix.
+            title: in place of the tyre's name.
+            size: width and height in inches.
+        """
+        return outer("Tyre.plot")(
+            (self, *others), loads=loads, cambers=cambers, pressures=pressures, path=path,
+            title=title, size=size,
+        )  # fmt: skip
+
+    def _repr_html_(self) -> str:
+        return outer("Tyre.html")(self)
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Tyre) and self._same == other._same

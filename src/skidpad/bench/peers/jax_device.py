@@ -63,7 +63,7 @@ def _job(
         "checked": work.checked,
         "repeats": repeats,
     }
-    return answer(__name__, task, _settings(device), TIME_LIMIT_S)
+    return answer(__name__, task, settings(device), TIME_LIMIT_S)
 
 
 def answer(
@@ -90,7 +90,8 @@ def answer(
     return json.loads(run.stdout)
 
 
-def _settings(device: str) -> dict[str, str]:
+def settings(device: str) -> dict[str, str]:
+    """Environment in which JAX computes on a device, on the CPU with one thread."""
     if device == "cpu":  # one thread, as the entries here have it
         flags = "--xla_cpu_multi_thread_eigen=false"
         return {"JAX_PLATFORMS": "cpu", "NPROC": "1", "XLA_FLAGS": flags}

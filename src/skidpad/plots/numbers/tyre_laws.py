@@ -1,9 +1,10 @@
 """The tyres of a vehicle as functions of slip and load, from its own components.
 
 Found are the tyres that its parameters hold: `components.tyre.MagicFormula`, the coefficients of a
-tyre file (`components.magic_formula.Coefficients`), and the cornering stiffnesses `C_f`, `C_r` over
-load of bicycles. The equations are those of the components, which the vehicle itself uses. Slip
-angles are positive when the tyre pushes to the left.
+tyre file (`components.magic_formula.Coefficients`), the records of tyres of spinning wheels
+(`components.tyre.Tyre`), and the cornering stiffnesses `C_f`, `C_r` over load of bicycles. The
+equations are those of the components, which the vehicle itself uses. Slip angles are positive when
+the tyre pushes to the left.
 """
 
 from __future__ import annotations
@@ -56,6 +57,8 @@ def tyre_laws(vehicle: Any) -> list[TyreLaw]:
         return [_simple("tyre", vehicle, 1000.0, None, None)]
     if isinstance(vehicle, magic_formula.Coefficients):
         return [_combined("tyre", vehicle, 3000.0)]
+    if isinstance(held := getattr(vehicle, "record", vehicle), tyre.Tyre):
+        return [_spinning("tyre", held, 4000.0)]
     if not isinstance(vehicle, Vehicle):
         raise InvalidValue(
             f"tyre curves need a vehicle or a record of tyre coefficients, got {vehicle!r}"
@@ -64,7 +67,7 @@ def tyre_laws(vehicle: Any) -> list[TyreLaw]:
     if not laws:
         raise InvalidValue(
             f"{vehicle.name!r} has no tyres that can be drawn: none of its parameters is a "
-            "MagicFormula, a set of tyre Coefficients, or a stiffness C_f, C_r"
+            "MagicFormula, a set of tyre Coefficients, a tyre record, or a stiffness C_f, C_r"
         )
     return laws
 
@@ -80,6 +83,8 @@ def _records(vehicle: Vehicle) -> list[TyreLaw]:
             laws.append(_simple(name, value, load, most, floor))
         elif isinstance(value, magic_formula.Coefficients):
             laws.append(_combined(name, value, load))
+        elif name == "tyres":
+            laws += [_spinning(place, one, load) for place, one in value._asdict().items()]
     return laws
 
 
@@ -139,4 +144,32 @@ def _combined(name: str, p: magic_formula.Coefficients, load: float) -> TyreLaw:
         return forces(kappa, np.full_like(kappa, alpha), F_z)
 
     peak = Peak(float(p.p_dx1), float(p.p_dy1))
+    return TyreLaw(name, lateral, load, longitudinal, shared, peak)
+
+
+def _spinning(name: str, p: Any, load: float) -> TyreLaw:
+    """Any tyre record, as on the side on which it was measured."""
+
+    def forces(kappa: Any, alpha: Any, F_z: float) -> Any:
+        # Tyres have slip angles that are positive when the patch moves to the left.
+        kappa, alpha = np.broadcast_arrays(kappa, -alpha)
+        at = tyre.Contact(
+            F_z=F_z, kappa=kappa, alpha=alpha, v_x=10.0, v_y=10.0 * np.tan(alpha), p=p.pressure
+        )
+        at = at._replace(omega=(1.0 + kappa) * 10.0 / p.radii(at).effective)
+        return p.forces(at)
+
+    def lateral(alpha: Array, F_z: float) -> Array:
+        return forces(0.0, alpha, F_z).F_y
+
+    def longitudinal(kappa: Array, F_z: float) -> Array:
+        return forces(kappa, np.zeros(()), F_z).F_x
+
+    def shared(alpha: float, F_z: float) -> tuple[Array, Array]:
+        force = forces(np.linspace(-1.0, 1.0, 401) ** 3, np.array(alpha), F_z)
+        return force.F_x, force.F_y
+
+    at = tyre.Contact(F_z=load, v_x=10.0, p=p.pressure)
+    peaks = p.peaks(at)
+    peak = Peak(float(peaks.mu_x), float(peaks.mu_y))
     return TyreLaw(name, lateral, load, longitudinal, shared, peak)

@@ -1,0 +1,181 @@
+"""The group `tyres`: a Magic Formula tyre in lanes and in single calls, and cars on tyres."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from functools import partial
+from time import perf_counter
+from typing import Any
+
+import numpy as np
+
+from .. import record, tyres, vehicles
+from ..arrays import AnyArray
+from ..compile.cpu import CpuMap
+from ..compile.gpu import CudaMap
+from ..compile.program import Program
+from ..components.tyre import LoadSensitiveTyre
+from ..model import Vehicle
+from ..run.fleet import Fleet
+from ..tyres.evaluation import answer
+from ..vehicles.two_track import FirstOrderSlip
+from .budget import Budget
+from .clock import best_rate, interleaved, typical
+from .device import Device, on_host
+from .entry import EVALUATIONS, RATE, TIME, Entry, Measured
+from .peers import jax_tyre
+from .tyre_work import TYRE, TyreWork, combined, tyre_program, tyre_work
+from .work import RK4_DT, SEED
+
+PRECISIONS = ("float64", "float32")
+CALLS = 2000
+"""Single calls on the clock in one repetition."""
+CAR_STEPS = 40
+"""Steps of a car's rollout, which are several times those of the four-wheel car in work."""
+
+
+def entries(budget: Budget) -> Iterator[Entry]:
+    """All figures of tyres on the CPU."""
+    program = tyre_program()
+    work = tyre_work(budget.vehicles)
+    for precision in PRECISIONS:
+        yield _in_lanes(program, work.cast(precision), precision, budget)
+    yield _single(budget)
+    yield from _cars(budget)
+
+
+def _in_lanes(program: Program, work: TyreWork, precision: str, budget: Budget) -> Entry:
+    """Evaluations in lanes on one thread, arrays in and out."""
+    engine = CpuMap(program, precision, 1, shared=(1,))
+    ports, count = _ports(work), work.columns.shape[1]
+
+    def own() -> AnyArray:
+        return engine.run(ports, count)[0][0].T
+
+    calls = [own, partial(combined, work.tyre, *work.columns)]
+    errors = [work.error(call()) for call in calls]
+    times = interleaved(calls, 5 * budget.repeats)
+    rates = [
+        best_rate(count, run)._replace(error=error)
+        for run, error in zip(times, errors, strict=True)
+    ]
+    jax = jax_tyre.results("cpu", precision, count, 5 * budget.repeats)
+    peers, absent = _with_jax({"numpy": rates[1]}, jax, work)
+    details = {"contacts": count, "lanes": engine.lanes, "operations": program.operations}
+    name = f"tyre.mf61.{precision}.threads1"
+    return Entry(name, EVALUATIONS, rates[0], peers, absent, details)
+
+
+def _ports(work: TyreWork) -> list[AnyArray]:
+    """Inputs of the kernel; those of neighbouring contacts lie side by side."""
+    return [work.columns[None].swapaxes(1, 2), work.leaves()[None, None]]
+
+
+def _with_jax(
+    peers: dict[str, Measured], jax: jax_tyre.Answer, work: TyreWork
+) -> tuple[dict[str, Measured], dict[str, str]]:
+    if isinstance(jax, str):
+        return peers, {"jax": jax}
+    few = work._replace(columns=work.columns[:, : len(jax["forces"][0])])
+    rate = best_rate(work.columns.shape[1], jax["times"])
+    return {**peers, "jax": rate._replace(error=few.error(jax["forces"]))}, {}
+
+
+def _single(budget: Budget) -> Entry:
+    """One call from Python with numbers: the median of `tyre.forces`."""
+    tyre = tyres.get(TYRE)
+    random = np.random.default_rng(SEED)
+    loads, angles = random.uniform(500.0, 8000.0, CALLS), random.uniform(-0.3, 0.3, CALLS)
+    contacts = list(zip(loads.tolist(), angles.tolist(), strict=True))
+
+    def own(F_z: float, alpha: float) -> Any:
+        return tyre.forces(F_z=F_z, alpha=alpha, kappa=0.02, gamma=0.01, v_x=20.0)
+
+    def python(F_z: float, alpha: float) -> Any:
+        values = (F_z, 0.02, alpha, 0.01, 0.0, 20.0, tyre.pressure, 1.0)
+        return answer("forces", tyre.record, 1.0, values)
+
+    peers = {"python": _median(python, contacts[:200], 1)}
+    absent: dict[str, str] = {}
+    jax = jax_tyre.results("cpu", "float64", budget.vehicles, 5 * budget.repeats)
+    if isinstance(jax, str):
+        absent["jax"] = jax
+    else:
+        peers["jax"] = typical(jax["calls"])
+    figures = _median(own, contacts, budget.weave_repeats)
+    return Entry("tyre.call", TIME, figures, peers, absent, {"calls": len(contacts)})
+
+
+def _median(call: Any, contacts: list[tuple[float, float]], repeats: int) -> Measured:
+    times: list[float] = []
+    call(*contacts[0])
+    for _ in range(repeats):
+        for contact in contacts:
+            begin = perf_counter()
+            call(*contact)
+            times.append(perf_counter() - begin)
+    return typical(times)
+
+
+def _cars(budget: Budget) -> Iterator[Entry]:
+    """Cars by RK4 at 1 ms on one thread: on the Magic Formula, on a simple tyre, and the
+    Formula Student car, whose wheels do not spin."""
+    cars = {
+        "mf61": vehicles.two_track(tyre=tyres.get(TYRE), slip=FirstOrderSlip()),
+        "load_sensitive": vehicles.two_track(tyre=LoadSensitiveTyre(), slip=FirstOrderSlip()),
+        "formula_student": vehicles.formula_student(),
+    }
+    count = budget.vehicles // 4
+    rollouts = [_rollout(car, count) for car in cars.values()]
+    for rollout in rollouts:
+        rollout()
+    times = interleaved(rollouts, budget.repeats)
+    rates = {name: best_rate(count * CAR_STEPS, own) for name, own in zip(cars, times, strict=True)}
+    details = {"vehicles": count, "steps": CAR_STEPS, "dt": RK4_DT}
+    for name in ("mf61", "load_sensitive"):
+        others = _without(rates, name)
+        yield Entry(f"tyre.car.{name}.float64.threads1", RATE, rates[name], others, {}, details)
+
+
+def _without(rates: Mapping[str, Measured], name: str) -> dict[str, Measured]:
+    return {other: rate for other, rate in rates.items() if other != name}
+
+
+def _rollout(car: Vehicle, count: int) -> Any:
+    """Cars at 20 m/s that steer and drive a little, each in its own way."""
+    random = np.random.default_rng(SEED)
+    fleet = Fleet(car, RK4_DT, "rk4", threads=1)
+    start = record.build(car.State, v_x=20.0)
+    if car.model.settle is not None:
+        start = car.model.settle(start, car.params)
+    x0 = np.tile(record.flatten(start), (count, 1))
+    u = np.zeros((count, record.size(car.Input)))
+    names = record.names(car.Input)
+    u[:, names.index("steer")] = random.uniform(-0.05, 0.05, count)
+    for wheel in ("tau_rl", "tau_rr"):
+        u[:, names.index(wheel)] = random.uniform(0.0, 20.0, count)
+    return partial(fleet.rollout, x0, u, steps=CAR_STEPS, every=CAR_STEPS)
+
+
+def device_entry(device: Device, program: Program, count: int, budget: Budget) -> Entry:
+    """Evaluations in float32 on a device, arrays there in and out."""
+    work = tyre_work(count).cast("float32")
+    engine = (
+        CpuMap(program, "float32", 1, shared=(1,))
+        if device.name == "cpu"
+        else CudaMap(program, "float32")
+    )
+    columns, leaves = (device.xp.asarray(array) for array in (work.columns, work.leaves()))
+    ports = [columns[None].swapaxes(1, 2), leaves[None, None]]
+
+    def call() -> Any:
+        return engine.run(ports, count)
+
+    few = work._replace(columns=work.columns[:, : jax_tyre.CHECKED])
+    error = few.error(on_host(call()[0][0, : jax_tyre.CHECKED].T))
+    times = interleaved([device.finished(call)], 5 * budget.repeats)[0]
+    own = best_rate(count, times)._replace(error=error)
+    jax = jax_tyre.results(device.name, "float32", count, 5 * budget.repeats)
+    peers, absent = _with_jax({}, jax, work)
+    details = {"contacts": count, "operations": program.operations}
+    return Entry(f"tyre.mf61.float32.{device.name}", EVALUATIONS, own, peers, absent, details)

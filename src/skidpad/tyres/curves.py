@@ -1,0 +1,95 @@
+"""Curves of a tyre for sheets and figures, by its equations on arrays: nothing is compiled."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from .. import record as records
+from ..arrays import Array
+from ..checks import finite
+from ..errors import InvalidValue
+from .evaluation import answer
+from .tyre import SIDES, Tyre
+
+__all__ = ["Reach", "answers", "checked_loads", "nominal_load", "reach", "reference_speed"]
+
+USUAL_LOAD = 4000.0
+"""Load in N at which a tyre is shown that names none itself."""
+USUAL_SPEED = 10.0
+"""Speed in m/s for tyres that do not say at which one they were measured."""
+_WIDEST_SLIP, _WIDEST_ANGLE = 1.0, 0.7
+"""A wheel that is locked or spins, and 40 degrees: beyond these no curve is of use."""
+_NOMINAL = ("FNOMIN", "F_z0")
+"""Leaves that are a nominal load."""
+
+
+class Reach(NamedTuple):
+    """Largest slip, slip angle in rad and load in N, either side, that a tyre is asked about."""
+
+    kappa: float
+    alpha: float
+    F_z: float
+
+
+def nominal_load(tyre: Tyre) -> float | None:
+    """Nominal load of a tyre in N, None if it names none."""
+    names = records.names(type(tyre.record))
+    for name, value in zip(names, records.flatten(tyre.record), strict=True):
+        if name.rpartition(".")[2] in _NOMINAL:
+            return float(value)
+    return None
+
+
+def reference_speed(tyre: Tyre) -> float:
+    """Speed in m/s at which a tyre was measured, or a usual one."""
+    return float(tyre.record.model.LONGVL) if tyre.version else USUAL_SPEED
+
+
+def reach(tyre: Tyre) -> Reach:
+    """How far the numbers of a tyre hold, as its file says, and no further than of use."""
+    usual = 2.5 * (nominal_load(tyre) or USUAL_LOAD)
+    if not tyre.version:
+        return Reach(_WIDEST_SLIP, _WIDEST_ANGLE, usual)
+    ranges = tyre.record.ranges
+    return Reach(
+        _within(_WIDEST_SLIP, -ranges.KPUMIN, ranges.KPUMAX),
+        _within(_WIDEST_ANGLE, -ranges.ALPMIN, ranges.ALPMAX),
+        ranges.FZMAX if ranges.FZMAX > ranges.FZMIN else usual,
+    )
+
+
+def _within(widest: float, *limits: float) -> float:
+    """The nearest of some limits; what leaves no range is none."""
+    return min([widest, *(float(limit) for limit in limits if limit > 0.0)])
+
+
+def checked_loads(loads: Iterable[float] | None, tyre: Tyre) -> list[float]:
+    """The loads asked for in N, sorted; by default half, once and one and a half the nominal."""
+    if loads is None:
+        usual = nominal_load(tyre) or USUAL_LOAD
+        return [share * usual for share in (0.5, 1.0, 1.5)]
+    values = sorted(finite("loads", load, "N") for load in loads)
+    if not values or values[0] <= 0.0:
+        raise InvalidValue(f"loads = {values} N must be one or more that are greater than 0")
+    return values
+
+
+def answers(tyre: Tyre, question: str, **contact: Any) -> Any:
+    """What `tyre.forces` and the others answer for arrays, without compiling anything."""
+    usual = {
+        "F_z": 0.0, "kappa": 0.0, "alpha": 0.0, "gamma": 0.0, "phi_t": 0.0,
+        "v_x": reference_speed(tyre), "p": tyre.pressure, "mu": 1.0,
+    }  # fmt: skip
+    known = {name: value for name, value in contact.items() if value is not None}
+    arrays: list[Array] = [np.asarray(v, dtype=float) for v in (usual | known).values()]
+    shape = np.broadcast_shapes(*(array.shape for array in arrays))
+    # Locked wheels and tails of curves overflow into infinities that no figure shows.
+    with np.errstate(all="ignore"):
+        values = tuple(np.broadcast_to(array, shape) for array in arrays)
+        answered = answer(question, tyre.record, SIDES[tyre.side], values)
+    leaves = records.flatten(answered)
+    columns = [np.broadcast_to(np.asarray(leaf, dtype=float), shape) for leaf in leaves]
+    return records.unflatten(type(answered), columns)
