@@ -15,6 +15,8 @@ __all__ = [
     "N",
     "N_Nm",
     "N_m",
+    "N_m2",
+    "N_m3",
     "N_rad",
     "N_s2_m2",
     "N_s_m",
@@ -24,6 +26,7 @@ __all__ = [
     "Unit",
     "kg",
     "kg_m2",
+    "kg_m3",
     "m",
     "m2",
     "m_N",
@@ -38,6 +41,9 @@ __all__ = [
     "per_s",
     "positive",
     "rad",
+    "rad_N",
+    "rad_Nm",
+    "rad_m",
     "rad_s",
     "rad_s2",
     "s",
@@ -96,6 +102,12 @@ one = Annotated[float, Unit("1")]
 rad = Annotated[float, Unit("rad")]
 rad_s = Annotated[float, Unit("rad/s", time=-1)]
 rad_s2 = Annotated[float, Unit("rad/s²", time=-2)]
+rad_m = Annotated[float, Unit("rad/m", length=-1)]
+"""Angle per length, as toe over the travel of a wheel."""
+rad_N = Annotated[float, Unit("rad/N", length=-1, mass=-1, time=2)]
+"""Angle per force, as of a compliant suspension."""
+rad_Nm = Annotated[float, Unit("rad/(N·m)", length=-2, mass=-1, time=2)]
+"""Angle per moment."""
 m = Annotated[float, Unit("m", length=1)]
 m2 = Annotated[float, Unit("m²", length=2)]
 per_m = Annotated[float, Unit("1/m", length=-1)]
@@ -107,6 +119,8 @@ m_s2 = Annotated[float, Unit("m/s²", length=1, time=-2)]
 m_s3 = Annotated[float, Unit("m/s³", length=1, time=-3)]
 kg = Annotated[float, Unit("kg", mass=1)]
 kg_m2 = Annotated[float, Unit("kg·m²", length=2, mass=1)]
+kg_m3 = Annotated[float, Unit("kg/m³", length=-3, mass=1)]
+"""Density."""
 N = Annotated[float, Unit("N", length=1, mass=1, time=-2)]
 Nm = Annotated[float, Unit("N·m", length=2, mass=1, time=-2)]
 N_rad = Annotated[float, Unit("N/rad", length=1, mass=1, time=-2)]
@@ -115,6 +129,10 @@ N_Nm = Annotated[float, Unit("N/(N·m)", length=-1)]
 N_s_m = Annotated[float, Unit("N·s/m", mass=1, time=-1)]
 N_s2_m2 = Annotated[float, Unit("N·s²/m²", length=-1, mass=1)]
 N_m = Annotated[float, Unit("N/m", mass=1, time=-2)]
+N_m2 = Annotated[float, Unit("N/m²", length=-1, mass=1, time=-2)]
+"""How much stiffer a spring becomes per length."""
+N_m3 = Annotated[float, Unit("N/m³", length=-2, mass=1, time=-2)]
+"""The same per squared length."""
 m_N = Annotated[float, Unit("m/N", mass=-1, time=2)]
 Pa = Annotated[float, Unit("Pa", length=-1, mass=1, time=-2)]
 """Pressure."""

@@ -6,13 +6,20 @@ import numpy as np
 import pytest
 
 from skidpad import InvalidValue
-from skidpad.components.drivetrain import DRIVETRAINS, Corners, Splits, torque_shares, torsen_shares
+from skidpad.components.drivetrain import (
+    DRIVETRAINS,
+    Corners,
+    Splits,
+    torque_shares,
+    torsen_shares,
+    upstream_torsen_shares,
+)
 from vehicles.wheeled.recordings import table
 
 
 def test_recorded_torsen_shares() -> None:
     t = table("tables", "torsen_split")
-    got = torsen_shares(t["w1"], t["w2"], t["bias"], t["split"])
+    got = upstream_torsen_shares(t["w1"], t["w2"], t["bias"], t["split"])
     for ours, theirs in zip(got, (t["t1"], t["t2"]), strict=True):
         np.testing.assert_allclose(ours, theirs, rtol=0.0, atol=1e-9)
 
@@ -24,7 +31,8 @@ def test_recorded_drivetrains() -> None:
                           *(t[f"w_{k}"] for k in Corners._fields),
                           *(t[f"s_{k}"] for k in Corners._fields), strict=True):  # fmt: skip
         numbers = [float(value) for value in row]
-        got = torque_shares(DRIVETRAINS[int(kind)], Corners(*numbers[6:10]), Splits(*numbers[:6]))
+        splits = Splits(*numbers[:6])
+        got = torque_shares(DRIVETRAINS[int(kind)], Corners(*numbers[6:10]), splits, upstream=True)
         assert got == pytest.approx(tuple(numbers[10:]), abs=1e-9)
 
 
@@ -49,10 +57,29 @@ def test_an_axle_that_is_not_driven_gets_nothing(kind: str, idle: tuple[str, str
 
 
 def test_a_torsen_helps_the_slower_wheel_beyond_its_bias() -> None:
-    assert torsen_shares(1.4, 1.0, 1.5, 0.5) == (0.5, 0.5)
-    slow, fast = torsen_shares(1.0, 3.0, 1.5, 0.5)
-    # The lock is (3 - 1.5) / 3 = 1/2, so that the shares are as 3 to 1.
-    assert (slow, fast) == pytest.approx((0.75, 0.25))
+    for shares in (torsen_shares, upstream_torsen_shares):
+        assert shares(1.4, 1.0, 1.5, 0.5) == (0.5, 0.5)
+    # The lock is (3 - 1.5) / 3 = 1/2, so that upstream's shares are as 3 to 1.
+    assert upstream_torsen_shares(1.0, 3.0, 1.5, 0.5) == pytest.approx((0.75, 0.25))
+    assert torsen_shares(1.0, 3.0, 1.5, 0.5) == pytest.approx((0.6, 0.4))
+
+
+def test_a_torsen_is_bounded_by_its_bias_and_only_takes_energy() -> None:
+    """Of two torques one is at most `bias` times the other; their power is at most the input's."""
+    draw = np.random.default_rng(5).uniform
+    largest = 0.0
+    for _ in range(500):
+        w_1, w_2 = draw(-20.0, 20.0, 2) * draw(0.0, 1.0, 2) ** 8
+        bias, torque = draw(0.5, 5.0), draw(-1.0, 1.0)
+        to_1, to_2 = torsen_shares(w_1, w_2, bias, 0.5, torque)
+        ratio = max(to_1, to_2) / min(to_1, to_2)
+        assert ratio <= max(bias, 1.0) * (1.0 + 1e-12)
+        largest = max(largest, ratio / bias)
+        assert torque * (to_1 * w_1 + to_2 * w_2) <= torque * 0.5 * (w_1 + w_2) + 1e-12
+    assert largest > 0.999
+    # A wheel that is held gets its part, and a vehicle at rest the plain split.
+    assert torsen_shares(0.0, 20.0, 2.0, 0.5) == pytest.approx((2 / 3, 1 / 3))
+    assert torsen_shares(0.0, 0.0, 2.0, 0.3) == pytest.approx((0.3, 0.7))
 
 
 def test_an_unknown_drivetrain_names_the_known_ones() -> None:

@@ -199,14 +199,12 @@ def test_the_ellipse_drives_off_from_rolling() -> None:
     assert upstream_traction(c, 0.0, HUB, BARE, law, DT).F_x == 0.0
 
 
-def test_the_circle_shortens_the_force_and_keeps_its_direction() -> None:
+def test_the_box_allows_more_than_friction() -> None:
     c = Contact(0.0, 1.0, 0.0, 40.0, 100.0, 10.0)
     law = Friction(mu=0.5, C_damping=0.0)
-    box = traction(c, HUB, BARE, law, DT)
-    circle = traction(c, HUB, BARE, law, DT, circle=True)
+    box = traction(c, HUB, BARE, law, DT, circle=False)
+    circle = traction(c, HUB, BARE, law, DT)
     assert (box.F_x, box.F_y) == pytest.approx((50.0, -50.0))
-    wanted = math.atan2(-10.0 * 1.0 / DT, 40.0 / HUB.radius)
-    assert math.atan2(circle.F_y, circle.F_x) == pytest.approx(wanted)
     assert math.hypot(circle.F_x, circle.F_y) == pytest.approx(50.0)
 
 
@@ -217,3 +215,37 @@ def test_a_swivelling_wheel_only_resists_rolling(law: Any) -> None:
         assert got.F_x * c.u_y == pytest.approx(got.F_y * c.u_x, abs=1e-9)
         assert got.F_x * c.u_x + got.F_y * c.u_y <= 0.0
         assert got.spin * HUB.radius == pytest.approx(math.hypot(c.u_x, c.u_y), rel=1e-6)
+
+
+@pytest.mark.parametrize("ground", [BARE, Surface(mu=0.15)])
+@ALL
+def test_friction_is_a_circle(law: Any, ground: Surface) -> None:
+    """Force over load is at most mu in any direction; a box would allow 1.4 times as much."""
+    own = getattr(law, "mu", math.hypot(0.85, 0.75) if law == Ellipse() else 1.5)
+    mu = own if ground.mu < 0.0 else ground.mu
+    for c in contacts(torque=60.0):
+        got = traction(c, HUB, ground, law, DT)
+        assert math.hypot(got.F_x, got.F_y) <= mu * c.F_z * (1.0 + 1e-12)
+
+
+@pytest.mark.parametrize("inertia", [0.001, 0.08, 5.0])
+def test_a_sliding_wheel_is_pushed_against_its_slip(inertia: float) -> None:
+    """Coulomb: where the limit is reached, the force is opposite to the slip that is left."""
+    law, hub = Friction(0.6, 0.0, 0.0), Hub(0.2, inertia)
+    sliding = 0
+    for c in contacts(torque=60.0):
+        c = c._replace(s_x=0.0, s_y=0.0)
+        got = traction(c, hub, BARE, law, DT)
+        # Slip of the contact patch over the ground at the end of the step.
+        along = c.u_x - hub.radius * got.spin
+        across = c.u_y + got.F_y * DT / c.mass
+        slip = math.hypot(along, across)
+        if math.hypot(got.F_x, got.F_y) < 0.6 * c.F_z * (1.0 - 1e-9):
+            assert slip == pytest.approx(0.0, abs=1e-6)
+            continue
+        sliding += 1
+        limit = 0.6 * c.F_z
+        assert (got.F_x * along + got.F_y * across) / (limit * slip) == pytest.approx(
+            -1.0, abs=1e-4
+        )
+    assert sliding > 20

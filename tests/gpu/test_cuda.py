@@ -61,6 +61,7 @@ def test_steps_of_different_lengths_are_those_of_fleets_of_each(name, precision)
     x0[:, 3] = np.linspace(3.0, 9.0, 9)
     rng = np.random.default_rng(1)
     u = 0.01 * rng.standard_normal((40, 9, sp.record.size(fleet.plant.Input)))
+    u[:, :, 5:] = np.abs(u[:, :, 5:])  # brakes
     first = fleet.rollout(x0, u[:25])
     second = halves.rollout(first[-1], u[25:])
     dt = [fleet.dt] * 25 + [halves.dt] * 15

@@ -12,6 +12,7 @@ import skidpad as sp
 from skidpad.compile.plant import Plant
 
 sys.path.insert(0, str(Path(__file__).parents[2] / "tools"))
+import make_map_plant
 import make_plants
 
 
@@ -54,12 +55,14 @@ def test_saved_results_are_those_of_the_cpu(precision):
 
 
 def test_the_saved_vehicle_that_reads_maps_is_up_to_date():
-    path = make_plants.FOLDER / f"{make_plants.MAPPED}.plant"
+    path = make_plants.FOLDER / f"{make_map_plant.MAPPED}.plant"
     plant, _ = Plant.load(path)
-    assert plant.step.digest == make_plants.mapped().plant.step.digest, "see make_plants.py"
+    assert plant.step.digest == make_map_plant.mapped().plant.step.digest, (
+        "run python tools/make_map_plant.py"
+    )
     with np.load(make_plants.FOLDER / "mapped_results.npz") as file:
         saved = dict(file)
     for precision in ("float64", "float32"):
         fleet = sp.Fleet.load(path, precision=precision)
-        for part, array in make_plants.mapped_results(fleet).items():
+        for part, array in make_map_plant.mapped_results(fleet).items():
             assert array.tobytes() == saved[f"{precision}.{part}"].tobytes(), part

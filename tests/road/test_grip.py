@@ -81,3 +81,12 @@ def test_wrong_patches_are_named(options: dict[str, Any], words: str) -> None:
         sp.Road().with_grip([Patch(value=0.5, length=1.0, width=1.0)], **options)
     with pytest.raises(sp.InvalidValue, match=r"patches\[1\]"):
         sp.Road().with_grip([Patch(value=0.5, length=1.0, width=1.0), 3.0])
+
+
+def test_every_surface_goes_with_every_grip() -> None:
+    """Whether their numbers have defaults or not."""
+    patch = [Patch(value=0.5, length=1.0, width=1.0)]
+    surfaces = (sp.Road(), sp.Road.plane(0.1), sp.Road.grid(np.zeros((2, 2)), 0.0, 1.0))
+    for road in (made.with_grip(g) for made in surfaces for g in (1.0, patch)):
+        assert type(road.record)._fields == ("surface", "grip")
+        assert sp.vehicles.two_track(road=road).params.road == road.record

@@ -25,25 +25,31 @@ class Turn(NamedTuple):
 
 
 def steady_turn(car: sp.Vehicle, v_x: float, a_y: float) -> Turn:
-    """The turn in which the car keeps its speed, pulled along at its centre of mass."""
+    """The turn in which the car keeps its speed, pulled along at its centre of mass.
+
+    States of the chassis and of the alignment come to rest, too.
+    """
     External = car.model.Disturbance
+    more = car.State._fields[len(sp.vehicles.two_track().State._fields) :]
     wheels = ("fl", "fr", "rl", "rr")
     rolling = v_x / 0.3
 
     def at(z: np.ndarray) -> tuple[Any, Any]:
         spins = {f"spin_{w}": rolling * (1.0 + s) for w, s in zip(wheels, z[2:6], strict=True)}
         x = car.State(
-            v_x=v_x, v_y=z[0], omega=a_y / v_x, steer=z[1], **spins, load_a_x=z[6], load_a_y=z[7]
-        )
+            v_x=v_x, v_y=z[0], omega=a_y / v_x, steer=z[1], **spins, load_a_x=z[6], load_a_y=z[7],
+            **dict(zip(more, z[9:], strict=True)),
+        )  # fmt: skip
         return x, External(F_x=1e4 * z[8])
 
     def unsteady(z: np.ndarray) -> list[float]:
         x, w = at(z)
         rate = car.derivative(x, car.Input(steer=x.steer), w)
         spinning = [getattr(rate, f"spin_{w}") / 100.0 for w in wheels]
-        return [rate.v_x, rate.v_y, rate.omega, *spinning, rate.load_a_x, rate.load_a_y]
+        others = [getattr(rate, name) for name in more]
+        return [rate.v_x, rate.v_y, rate.omega, *spinning, rate.load_a_x, rate.load_a_y, *others]
 
-    guess = np.array([0.0, 0.01, 0.0, 0.0, 0.0, 0.0, 0.0, a_y, 0.0])
+    guess = np.array([0.0, 0.01, 0.0, 0.0, 0.0, 0.0, 0.0, a_y, 0.0, *(0.0 for _ in more)])
     solved = root(unsteady, guess, tol=1e-12)
     assert np.abs(unsteady(solved.x)).max() < 1e-8, solved.message
     x, w = at(solved.x)

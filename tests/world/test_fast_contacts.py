@@ -114,7 +114,8 @@ def test_who_is_pressed_against_a_wall_stays_before_it(
     a = world.vehicles["a"]
     a.command(v=v)
     deepest, turned = 0.0, 0.0
-    for _ in range(int(3.0 / v / world.dt) + 400):
+    # Wheels that spin hardly hold a robot sideways: it slides along the wall before it lies there.
+    for _ in range(int(3.0 / v / world.dt) + 700):
         world.step()
         corners = [
             (x, y)

@@ -9,8 +9,11 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-from ..ops import clip, logical_and, logical_or, maximum, where
-from ..units import m_s, m_s2, rad, rad_s
+from ..ops import abs, clip, logical_and, logical_or, maximum, smooth_step, where
+from ..units import m_s, m_s2, one, rad, rad_s
+
+GOVERNOR: one = 0.02
+"""Share of the largest speed over which the engine fades at its highest revs."""
 
 
 class Limited(NamedTuple):
@@ -34,6 +37,22 @@ def acceleration(command: m_s2, v: m_s, a_max: m_s2, v_switch: m_s, v_min: m_s, 
     """
     forwards = a_max * (v_switch / maximum(v, v_switch))
     return where(_outwards(command, v, v_min, v_max), 0.0, clip(command, -a_max, forwards))
+
+
+def torque_limited(command: m_s2, v: m_s, v_engine: m_s, p: Any) -> m_s2:
+    """The acceleration whose torque acts on wheels that spin: m R a, of engine or brakes.
+
+    What slows the car comes from the brakes, which give up to `a_max`. What drives it comes from
+    the engine, whose wheels turn with the rim speed `v_engine`: at most `a_max`, at most the power
+    m a_max v_switch, either way, and nothing once its revs are those of `v_max` or `v_min`.
+    """
+    strength = p.a_max * (p.v_switch / maximum(abs(v_engine), p.v_switch))
+    width = GOVERNOR * p.v_max
+    # A governor that cut off at once would throw a wheel to and fro at its limit.
+    forwards = 1.0 - smooth_step(v_engine, p.v_max - width, p.v_max)
+    backwards = smooth_step(v_engine, p.v_min, p.v_min + width)
+    driven = clip(command, -strength * backwards, strength * forwards)
+    return where(command * v < 0.0, clip(command, -p.a_max, p.a_max), driven)
 
 
 def _outwards(rate: Any, value: Any, low: Any, high: Any) -> Any:

@@ -15,16 +15,20 @@ from ..ops import clip
 from ..units import N, kg, m, m_s2, one
 from .wheel import floored_speed
 
-__all__ = ["AxleWeights", "CornerLoads", "Springs", "axle_weights", "corner_loads"]
+__all__ = [
+    "AxleWeights",
+    "Axles",
+    "CornerLoads",
+    "Springs",
+    "axle_weights",
+    "corner_loads",
+    "loads_under",
+    "spread_loads",
+]
 
 
-class Springs(Protocol):
-    """Parameters of the balance."""
-
-    @property
-    def m(self) -> kg:
-        """Mass."""
-        ...
+class Axles(Protocol):
+    """Where the wheels are, and when they lift."""
 
     @property
     def l_f(self) -> m:
@@ -47,6 +51,20 @@ class Springs(Protocol):
         ...
 
     @property
+    def F_lift(self) -> N:
+        """Load below which a wheel begins to lift."""
+        ...
+
+
+class Springs(Axles, Protocol):
+    """Parameters of the balance."""
+
+    @property
+    def m(self) -> kg:
+        """Mass."""
+        ...
+
+    @property
     def z_cg(self) -> m:
         """Height of the centre of mass."""
         ...
@@ -54,11 +72,6 @@ class Springs(Protocol):
     @property
     def roll_front(self) -> one:
         """Share of the front axle in the roll moment."""
-        ...
-
-    @property
-    def F_lift(self) -> N:
-        """Load below which a wheel begins to lift."""
         ...
 
 
@@ -78,12 +91,16 @@ class CornerLoads(NamedTuple):
     rr: N
 
 
-def axle_weights(weight: N, down: N, down_front: one, p: Springs) -> AxleWeights:
+def axle_weights(weight: N, down: N, down_front: one, p: Axles) -> AxleWeights:
     """Loads under the weight at the centre of mass and a downforce, shared by `down_front`."""
+    return loads_under(weight, down_front * down, (1.0 - down_front) * down, p)
+
+
+def loads_under(weight: N, front: N, rear: N, p: Axles) -> AxleWeights:
+    """Loads under the weight at the centre of mass and a force pressing each axle."""
     by_wheelbase = 1.0 / (p.l_f + p.l_r)
     return AxleWeights(
-        (p.l_r * by_wheelbase) * weight + down_front * down,
-        (p.l_f * by_wheelbase) * weight + (1.0 - down_front) * down,
+        (p.l_r * by_wheelbase) * weight + front, (p.l_f * by_wheelbase) * weight + rear
     )
 
 
@@ -91,11 +108,19 @@ def corner_loads(at_rest: AxleWeights, a_x: m_s2, a_y: m_s2, p: Springs) -> Corn
     """Loads while the tyres push with the mass times (a_x, a_y), in body axes."""
     leaning = p.m * p.z_cg
     pitch = (leaning * (1.0 / (p.l_f + p.l_r))) * a_x
-    front, rear = at_rest.front - pitch, at_rest.rear + pitch
-    spilt = _lift(front, p.F_lift) - _lift(rear, p.F_lift)
-    mean_f, mean_r = 0.5 * (front + spilt), 0.5 * (rear - spilt)
     shift_f = (p.roll_front * leaning * (1.0 / p.track_f)) * a_y
     shift_r = ((1.0 - p.roll_front) * leaning * (1.0 / p.track_r)) * a_y
+    return spread_loads(at_rest.front - pitch, at_rest.rear + pitch, shift_f, shift_r, p)
+
+
+def spread_loads(front: N, rear: N, shift_f: N, shift_r: N, p: Axles) -> CornerLoads:
+    """Loads of the wheels of two axles, of which a shift goes from each left one to the right one.
+
+    The moment of an axle about the ground is its shift times its track. Loads of the
+    axles may be negative, but not their sum.
+    """
+    spilt = _lift(front, p.F_lift) - _lift(rear, p.F_lift)
+    mean_f, mean_r = 0.5 * (front + spilt), 0.5 * (rear - spilt)
     spilt_f = _spilt(shift_f, mean_f, p.F_lift)
     spilt_r = _spilt(shift_r, mean_r, p.F_lift)
     # A moment goes from one axle to the other, hence the ratio of the tracks.

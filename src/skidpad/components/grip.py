@@ -1,11 +1,13 @@
 """Four tyres that share their friction between drive and cornering, under loads they cause.
 
 Friction depends on the loads through the ellipse, the loads depend on the accelerations, and those
-on friction. The loop is closed by two guesses of the loads, which fix how much of each tyre drive
-and brake use, and then two exact solutions of what has become an affine system between lift-offs
-(the second with the right wheels up). Three things are exact whatever happens: no force exceeds the
-friction of its tyre, the loads add up to the total, and force is mass times acceleration. For a car
-far from tipping over, the moments about the ground balance to rounding error too.
+on friction. Two guesses and two steps of Newton's method find the loads, which fix how much of
+each tyre drive and brake use, and then what has become an affine system between lift-offs is solved
+exactly. Three things are exact whatever happens: no force exceeds the friction of its tyre, the
+loads add up to the total, and force is mass times acceleration. For a car far from tipping over,
+the moments about the ground balance to rounding error too, and a wheel gives what it would under
+the loads that result: to 1e-4 of its friction in driving, and to 1e-4 in 99 and 0.7 % in all of
+100 states up to full lock, torque and slip.
 """
 
 from __future__ import annotations
@@ -28,6 +30,10 @@ from .load_transfer import CarLoad, LoadLaw, accelerations, wheel_loads
 from .rigid_body import Acceleration
 from .tyre import Use, rough_use, use
 
+NEWTON_STEPS = 2
+"""Steps of Newton's method. A third would leave 2e-5 instead of 0.7 % at the worst, and take a
+quarter of the time of the car again."""
+
 
 class Tyre(NamedTuple):
     """What one tyre is asked for, before its load is known."""
@@ -38,17 +44,26 @@ class Tyre(NamedTuple):
     """Lateral friction at this slip angle without drive or brake."""
     demand: N
     """Longitudinal force the motor asks for."""
+    most: one
+    """Largest share of the friction that it gets, below 1."""
+
+
+class Heading(NamedTuple):
+    """Cosine and sine of the angle of a wheel, positive to the left."""
+
+    c: one
+    s: one
 
 
 class Tyres(NamedTuple):
-    """The tyres of a car, cosine and sine of its steering angle, and the friction limit."""
+    """The tyres of a car, where its front wheels point, and the friction limit."""
 
     fl: Tyre
     fr: Tyre
     rl: Tyre
     rr: Tyre
-    c: one
-    s: one
+    left: Heading
+    right: Heading
     peak: one
     """Largest friction in any direction; at least as large as any `mu`."""
 
@@ -77,18 +92,21 @@ def each_tyre(tyres: Tyres) -> tuple[Tyre, Tyre, Tyre, Tyre]:
     return tyres.fl, tyres.fr, tyres.rl, tyres.rr
 
 
-def balanced(tyres: Tyres, applied: Force, rigid: LoadLaw, m: kg, most: one, floor: N) -> Balance:
+def balanced(tyres: Tyres, applied: Force, rigid: LoadLaw, m: kg, floor: N) -> Balance:
     """Solve the loop. `applied` are the forces that are not the tyres', in the body frame.
 
-    `rigid` gives the loads with all wheels on the road; `most` and `floor` are those of `tyre.use`.
+    `rigid` gives the loads with all wheels on the road; `floor` is that of `tyre.use`.
     """
     a = first_guess(tyres, applied, rigid, m, floor)
-    a = better_guess(a, tyres, applied, rigid, m, most, floor)
     load = road_load(a, rigid)
-    wheels = limited(tyres, shares(tyres, load, most, floor))
+    a = better_guess(load, tyres, applied, rigid, m, floor, bends=False)
+    for _ in range(NEWTON_STEPS):
+        load = road_load(a, rigid)
+        a = better_guess(load, tyres, applied, road_law(a, load, rigid), m, floor)
+    load = road_load(a, rigid)
+    wheels = limited(tyres, shares(tyres, load, floor))
     front, rear = by_axle(tyres, wheels)
     a = accelerations(applied, front, rear, road_law(a, load, rigid), m)
-    a = accelerations(applied, front, rear, road_law(a, road_load(a, rigid), rigid), m)
     load = road_load(a, rigid)
     force_f, force_r = tyre_force(front, load.front), tyre_force(rear, load.rear)
     return Balance(resulting(applied, force_f, force_r, m), load, force_f, force_r, wheels)
@@ -108,23 +126,26 @@ def first_guess(tyres: Tyres, applied: Force, rigid: LoadLaw, m: kg, floor: N) -
 
 
 def better_guess(
-    a: Acceleration, tyres: Tyres, applied: Force, rigid: LoadLaw, m: kg, most: one, floor: N
-) -> Acceleration:
-    """Exact solution with the ellipse of the loads at `a` and all wheels on the road.
+    load: CarLoad, tyres: Tyres, applied: Force, law: LoadLaw, m: kg, floor: N,
+    *, bends: bool = True,
+) -> Acceleration:  # fmt: skip
+    """Solution with the forces as affine functions of the loads, around `load`.
 
-    A gripping wheel keeps its force and a sliding one its friction; see `tyre.Use`.
+    A gripping wheel keeps its force and a sliding one its friction; see `tyre.Use`. What is left
+    for cornering grows faster than the load: with force limit * share along, friction mu across
+    and r = firm / across, it has the slope across + share r. Without `bends` it is taken to be
+    proportional, which is no step of Newton's method but leads near enough for one from far away.
     """
-    load = road_load(a, rigid)
-    used = shares(tyres, load, most, floor)
-    pairs = list(zip(each_tyre(tyres), used, strict=True))
-    slide = Wheels(
-        *(Friction(tyres.peak * share.sliding, tyre.mu * share.across) for tyre, share in pairs)
-    )
-    fl, fr, rl, rr = (
-        tyres.peak * F_z * share.firm for F_z, share in zip(wheel_loads(load), used, strict=True)
-    )
-    firm = Force(applied.x + tyres.c * (fl + fr) + rl + rr, applied.y + tyres.s * (fl + fr))
-    return accelerations(firm, *by_axle(tyres, slide), rigid, m)
+    firm: list[Friction] = []
+    slopes: list[Friction] = []
+    used = shares(tyres, load, floor)
+    for tyre, F_z, share in zip(each_tyre(tyres), wheel_loads(load), used, strict=True):
+        bent = (share.firm + share.sliding) * share.firm / share.across if bends else 0.0
+        slopes.append(Friction(tyres.peak * share.sliding, tyre.mu * (share.across + bent)))
+        firm.append(Friction(tyres.peak * F_z * share.firm, -tyre.mu * F_z * bent))
+    front, rear = by_axle(tyres, Wheels(*firm))
+    fixed = Force(applied.x + front.sum.x + rear.sum.x, applied.y + front.sum.y + rear.sum.y)
+    return accelerations(fixed, *by_axle(tyres, Wheels(*slopes)), law, m)
 
 
 def lateral_difference(tyres: Tyres, balance: Balance) -> N:
@@ -133,13 +154,13 @@ def lateral_difference(tyres: Tyres, balance: Balance) -> N:
         f.y * load
         for f, load in zip(balance.friction[:2], wheel_loads(balance.load)[:2], strict=True)
     )
-    return tyres.s * (fr - fl)
+    return tyres.right.s * fr - tyres.left.s * fl
 
 
-def shares(tyres: Tyres, load: CarLoad, most: one, floor: N) -> list[Use]:
+def shares(tyres: Tyres, load: CarLoad, floor: N) -> list[Use]:
     """How drive and brake use the friction of each tyre under these loads."""
     return [
-        use(tyre.demand, tyres.peak * F_z, most, floor)
+        use(tyre.demand, tyres.peak * F_z, tyre.most, floor)
         for tyre, F_z in zip(each_tyre(tyres), wheel_loads(load), strict=True)
     ]
 
@@ -157,7 +178,7 @@ def limited(tyres: Tyres, used: list[Use]) -> Wheels:
 
 def by_axle(tyres: Tyres, wheels: Wheels) -> tuple[AxleFriction, AxleFriction]:
     """Friction of the front and the rear axle in the body frame from that of the wheels."""
-    fl, fr = (steered(f, tyres.c, tyres.s) for f in (wheels.fl, wheels.fr))
+    fl, fr = steered(wheels.fl, *tyres.left), steered(wheels.fr, *tyres.right)
     return axle_friction(fl, fr), axle_friction(wheels.rl, wheels.rr)
 
 

@@ -90,6 +90,17 @@ class Pair(NamedTuple):
     left: float
 
 
+class Levers(NamedTuple):
+    """Where the forces between an axle and the body act, in the axes of the leaning body."""
+
+    aside: m
+    """How far the middle of the axle, and with it the resultant of the springs, is to the left."""
+    below: m
+    """How far the roll centre is below the body's centre of mass."""
+    above: m
+    """How far the roll centre is above the middle of the axle."""
+
+
 class Suspension(NamedTuple):
     """What an axle passes on between road and body."""
 
@@ -100,23 +111,25 @@ class Suspension(NamedTuple):
     camber: Pair
     joint: N
     """Lateral force at the roll centre; pushes the body to the left."""
+    levers: Levers
 
 
 def suspension(
     axle: Axle, body: Body, at: m, static: N, R_w: m, K_zt: N_m, K_ras: N_m, K_rad: N_s_m,
-    p: AxleParams, *, lifts: bool = True,
+    p: AxleParams, *, upstream: bool = False,
 ) -> Suspension:  # fmt: skip
     """Everything between the road and the body at one axle.
 
     `at` is its place ahead of the centre of mass, negative behind it; `static` the force of one
-    spring when the car stands. With `lifts` a tyre that has left the road carries nothing; without,
-    it pulls, as CommonRoad's program has it.
+    spring when the car stands. As CommonRoad's program has it (`upstream`), a tyre that has left
+    the road pulls, and the body is on top of its axles however far it hangs out.
     """
-    deflection, rate = spring_travel(axle, body, at, R_w, p)
+    travel = upstream_spring_travel if upstream else spring_travel
+    deflection, rate = travel(axle, body, at, R_w, p)
     load = tyre_loads(axle, R_w, K_zt, p)
     roll_bar = (body.lean - axle.lean) * p.K_ts * (1.0 / p.track)
     return Suspension(
-        load=Pair(*map(on_road, load)) if lifts else load,
+        load=load if upstream else Pair(*map(on_road, load)),
         spring=Pair(
             static - deflection.right * p.K_s - rate.right * p.K_sd + roll_bar,
             static - deflection.left * p.K_s - rate.left * p.K_sd - roll_bar,
@@ -126,6 +139,7 @@ def suspension(
             body.lean - deflection.left * (p.D + p.E * deflection.left),
         ),
         joint=joint_force(axle, body, R_w, K_ras, K_rad, p),
+        levers=(upstream_levers if upstream else levers)(axle, body, R_w, p),
     )
 
 
@@ -136,12 +150,50 @@ def tyre_loads(axle: Axle, R_w: m, K_zt: N_m, p: AxleParams) -> Pair:
     return Pair((middle - side) * K_zt, (middle + side) * K_zt)
 
 
+def height_above(axle: Axle, body: Body, R_w: m) -> m:
+    """How far the body's centre of mass is above the middle of an axle."""
+    return body.h - R_w + axle.drop - body.drop
+
+
+def levers(axle: Axle, body: Body, R_w: m, p: AxleParams) -> Levers:
+    """The levers from where body and axle are."""
+    above, arm = height_above(axle, body, R_w), p.h_ra - R_w
+    c, s = cos(body.lean), sin(body.lean)
+    link = arm * cos(body.lean - axle.lean)
+    return Levers(above * s - axle.shift * c, above * c + axle.shift * s - link, link)
+
+
+def upstream_levers(axle: Axle, body: Body, R_w: m, p: AxleParams) -> Levers:
+    """The levers of a body whose springs always stand below its centre of mass."""
+    above = body.h - body.drop - R_w + axle.drop
+    below = (above - (p.h_ra - R_w) * cos(axle.lean)) / cos(body.lean)
+    return Levers(0.0 * body.h, below, p.h_ra - R_w)
+
+
 def spring_travel(axle: Axle, body: Body, at: m, R_w: m, p: AxleParams) -> tuple[Pair, Pair]:
     """How far each spring is extended beyond its length when the car stands, and how fast."""
+    above, above_rate = height_above(axle, body, R_w), axle.drop_rate - body.drop_rate
+    c, s = cos(body.lean), sin(body.lean)
+    middle = above * c + axle.shift * s - (body.h - R_w) + at * body.squat
+    aside = above * s - axle.shift * c
+    turning = above_rate * c + axle.shift_rate * s - aside * body.lean_rate
+    return _by_side(middle, turning + at * body.squat_rate, axle, body, p)
+
+
+def upstream_spring_travel(
+    axle: Axle, body: Body, at: m, R_w: m, p: AxleParams
+) -> tuple[Pair, Pair]:
+    """The same for a body that stays above its axles, without the rate of its lean."""
     height = body.h - R_w
     middle = (height + axle.drop - body.drop) / cos(body.lean) - height + at * body.squat
-    side = 0.5 * (body.lean - axle.lean) * p.track
     middle_rate = axle.drop_rate - body.drop_rate + at * body.squat_rate
+    return _by_side(middle, middle_rate, axle, body, p)
+
+
+def _by_side(
+    middle: m, middle_rate: m_s, axle: Axle, body: Body, p: AxleParams
+) -> tuple[Pair, Pair]:
+    side = 0.5 * (body.lean - axle.lean) * p.track
     side_rate = 0.5 * (body.lean_rate - axle.lean_rate) * p.track
     return (
         Pair(middle + side, middle - side),
@@ -152,7 +204,7 @@ def spring_travel(axle: Axle, body: Body, at: m, R_w: m, p: AxleParams) -> tuple
 def joint_force(axle: Axle, body: Body, R_w: m, K_ras: N_m, K_rad: N_s_m, p: AxleParams) -> N:
     """Force of the compliant joint at the roll centre, along the floor of the leaning body."""
     c, s = cos(body.lean), sin(body.lean)
-    above = body.h - R_w + axle.drop - body.drop
+    above = height_above(axle, body, R_w)
     between = body.lean - axle.lean
     arm = p.h_ra - R_w
     offset = above * s - axle.shift * c - arm * sin(between)
@@ -177,15 +229,15 @@ def axle_moment(
     c, s = half * cos(axle.lean), R_w * sin(axle.lean)
     return (
         half * (now.spring.left - now.spring.right)
-        - now.joint * (p.h_ra - R_w)
+        - now.joint * now.levers.above
         + now.load.right * (s + c - K_lt * across.right)
         + now.load.left * (s - c - K_lt * across.left)
         - F_y * (R_w - axle.drop)
     )
 
 
-def body_moment(axle: Axle, body: Body, now: Suspension, R_w: m, p: AxleParams) -> Nm:
+def body_moment(now: Suspension, p: AxleParams) -> Nm:
     """Moment of an axle on the body about the forward axis, positive leans it to the left."""
-    arm = body.h - body.drop - R_w + axle.drop - (p.h_ra - R_w) * cos(axle.lean)
-    spring = 0.5 * p.track * (now.spring.right - now.spring.left)
-    return spring - now.joint / cos(body.lean) * arm
+    apart = 0.5 * p.track * (now.spring.right - now.spring.left)
+    resultant = now.spring.right + now.spring.left
+    return apart - resultant * now.levers.aside - now.joint * now.levers.below

@@ -12,10 +12,12 @@ from itertools import pairwise
 from typing import Any, NamedTuple
 
 from .. import record
+from ..errors import InvalidValue
 from ..ops import clip
 from ..units import one
+from .assembly import Recipe
 
-__all__ = ["Curve", "NoTable", "at_column", "at_row", "table", "table_type"]
+__all__ = ["Curve", "NoTable", "at_column", "at_row", "checked_table", "table", "table_type"]
 
 Units = tuple[Any, Any, Any]
 """Units of the row coordinates, the column coordinates and the values, as of record fields."""
@@ -49,6 +51,7 @@ def _table_type(rows: int, columns: int, units: Units) -> Any:
     doc = f"A table of {rows} rows and {columns} columns."
     kind = record.define(f"Table{rows}x{columns}", hints, docs=docs, doc=doc)
     kind.size = (rows, columns)
+    kind.recipe = Recipe(_table_type, (rows, columns, units))
     return kind
 
 
@@ -61,6 +64,22 @@ def table(
     """A table record of the numbers; `values[i][j]` is at (`rows[i]`, `columns[j]`)."""
     kind = table_type(len(rows), len(columns), units)
     return kind(*rows, *columns, *(cell for line in values for cell in line))
+
+
+def checked_table(name: str, numbers: Any, units: Units = PLAIN) -> Any:
+    """`table` of the rows, columns and values a user gave under a name; raises if it is none."""
+    rows, columns, values = numbers
+    for what, knots in (("rows", rows), ("columns", columns)):
+        if len(knots) < 2 or not all(a < b for a, b in pairwise(knots)):
+            raise InvalidValue(
+                f"{what} of {name} must be 2 or more numbers that increase, got {list(knots)}"
+            )
+    if len(values) != len(rows) or any(len(line) != len(columns) for line in values):
+        raise InvalidValue(
+            f"{name} has {len(rows)} rows and {len(columns)} columns, so it needs as many rows of "
+            f"as many values; got rows of {[len(line) for line in values]} values"
+        )
+    return table(rows, columns, values, units)
 
 
 class Curve(NamedTuple):

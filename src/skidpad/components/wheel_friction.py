@@ -47,6 +47,7 @@ from ..units import (
     s,
 )
 from .actuator import limited
+from .friction_circle import shortened, within_circle
 
 __all__ = [
     "Contact",
@@ -71,8 +72,8 @@ ROLLING_SHARPNESS = 100.0
 """Spins per rad/s over which rolling resistance sets in."""
 STANDSTILL: m_s = 1e-6
 """Speed below which slip is measured against this speed."""
-LEAST_FORCE2 = 1e-18
-"""Square of a force (N) that no wheel needs to be limited to."""
+NO_LIMIT: one = 1e9
+"""Friction of ground that limits nothing."""
 
 
 class Friction(NamedTuple):
@@ -206,12 +207,13 @@ class _Limit(NamedTuple):
 
 
 def traction(
-    c: Contact, hub: Hub, ground: Surface, p: Law, dt: s, *, circle: bool = False
+    c: Contact, hub: Hub, ground: Surface, p: Law, dt: s, *, circle: bool = True
 ) -> Traction:
     """Force and spin of a wheel over a step.
 
-    With `circle` the limit holds for the whole force, not along and across each on its own; an
-    `Ellipse` has its own way for that.
+    The limit holds for the whole force, which points against the slip that is left at the end of
+    the step; without `circle` along and across each on its own. An `Ellipse` has its own way, and
+    the circle is the limit of slippery ground.
     """
     drag = p.C_damping * c.spin + _resistance(c, hub, ground, p, dt)
     by_radius, by_dt = 1.0 / hub.radius, 1.0 / dt
@@ -222,8 +224,14 @@ def traction(
     wanted_x = (hub.inertia * by_dt) * excess * by_radius
     wanted_y = -(c.mass * by_dt) * c.u_y - c.s_y
     limit = _limits(c, excess * hub.radius, -wanted_y * dt * (1.0 / c.mass), ground, p)
-    together = circle and not isinstance(p, Ellipse)
-    F_x, F_y = (_within_circle if together else _within_box)(wanted_x, wanted_y, limit)
+    if circle and not isinstance(p, Ellipse):
+        resists = hub.inertia if c.loop is None else _resisting(c.loop, hub, dt)
+        masses = (resists * by_radius * by_radius, c.mass)
+        F_x, F_y = within_circle(wanted_x, wanted_y, masses, limit.x)
+    else:
+        F_x, F_y = limited(wanted_x, limit.x), limited(wanted_y, limit.y)
+    if circle and isinstance(p, Ellipse):
+        F_x, F_y = shortened(F_x, F_y, where(ground.mu < 0.0, NO_LIMIT, ground.mu) * c.F_z)
     load = hub.radius * F_x
     if c.loop is not None:
         torque = _torque_at_end(c.loop, drag + load, hub, dt) - drag
@@ -235,8 +243,12 @@ def _torque_at_end(loop: SpeedLoop, against: Nm, hub: Hub, dt: s) -> Nm:
 
     The limit cuts off what a straight line would give, so that it may be put on the solution of it.
     """
-    softer = hub.inertia + dt * loop.share * loop.gain
-    return loop.at(dt * (loop.share * loop.torque - against) / softer)
+    return loop.at(dt * (loop.share * loop.torque - against) / _resisting(loop, hub, dt))
+
+
+def _resisting(loop: SpeedLoop, hub: Hub, dt: s) -> kg_m2:
+    """Inertia of a wheel together with what its loop resists a change of spin with in a step."""
+    return hub.inertia + dt * loop.share * loop.gain
 
 
 def _resistance(c: Contact, hub: Hub, ground: Surface, p: Law, dt: s) -> Nm:
@@ -280,17 +292,6 @@ def _ellipse(along: one, across: rad, p: Ellipse) -> tuple[one, one]:
         p.C_s * along * sqrt(1.0 - p.C_s_alpha * share_y * share_y),
         p.C_alpha * across * sqrt(1.0 - p.C_alpha_s * share_x * share_x),
     )
-
-
-def _within_box(x: N, y: N, limit: _Limit) -> tuple[N, N]:
-    return limited(x, limit.x), limited(y, limit.y)
-
-
-def _within_circle(x: N, y: N, limit: _Limit) -> tuple[N, N]:
-    """The force, shortened to the limit if it is longer."""
-    most2 = maximum(limit.x * limit.x, LEAST_FORCE2)
-    shorter = limit.x / sqrt(maximum(x * x + y * y, most2))
-    return shorter * x, shorter * y
 
 
 def swivelling(c: Contact, hub: Hub, ground: Surface, p: Law) -> Traction:

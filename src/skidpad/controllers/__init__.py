@@ -15,6 +15,7 @@ from __future__ import annotations
 
 from . import (
     abilities,
+    aids,
     course,
     driving,
     keyboard,
@@ -44,6 +45,7 @@ __all__ = [
     "PIDLongLat",
     "Reference",
     "abilities",
+    "aids",
     "course",
     "driving",
     "keyboard",

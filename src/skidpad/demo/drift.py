@@ -14,13 +14,13 @@ from ..units import m_s, one, rad, s
 from .drift_balance import DriftDriver, balance
 
 DT: s = 0.01
-SUBSTEPS = 26
-"""The wheels need steps below 0.4 ms with RK4."""
+SUBSTEPS = 13
+"""The wheels need steps below 0.78 ms with RK4."""
 GRIPS: tuple[one, ...] = (0.55, 0.7, 0.85, 1.0, 1.15)
 """Friction as a share of the standard tyre's."""
 SPEED: m_s = 10.0
 SLIP: rad = -0.6
-ENTRY: rad = -0.2
+ENTRY: rad = -0.3
 """Slip angle in which the cars begin."""
 
 

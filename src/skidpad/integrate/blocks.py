@@ -19,7 +19,7 @@ import numpy as np
 from .as_written import as_written
 from .called_kernels import dependencies
 from .jacobian import linearised
-from .symbolic import SX, column
+from .symbolic import SX, column, symbols_besides
 
 UNROLLED = 4
 """States of the largest block that is unrolled into the step; see `large` for larger ones. The five
@@ -163,15 +163,21 @@ def _pick(vector: SX, indices: Sequence[int]) -> SX:
 
 
 class _Function:
-    """A CasADi function of what a user wrote, made and called without simplifying it."""
+    """A CasADi function of what a user wrote, made and called without simplifying it.
+
+    A symbol that only stands where a called kernel does not look at it, as a camber before a tyre
+    that knows none, is no input of the block; any number will do in its place.
+    """
 
     def __init__(self, inputs: list[SX], outputs: list[SX]) -> None:
+        idle = symbols_besides(column(x for out in outputs for x in out.nonzeros()), column(inputs))
+        self._idle = ca.SX.zeros(idle.numel())
         with as_written(ca.SX()):
-            self._function = ca.Function("block", inputs, outputs, {"cse": True})
+            self._function = ca.Function("block", [*inputs, idle], outputs, {"cse": True})
 
     def call(self, arguments: list[SX]) -> list[SX]:
         with as_written(ca.SX()):
-            return self._function.call(arguments)
+            return self._function.call([*arguments, self._idle])
 
 
 def _function(inputs: list[SX], outputs: list[SX]) -> Any:

@@ -16,9 +16,13 @@ __all__ = ["FLAT", "record_of", "road_record", "road_type"]
 @cache
 def road_type(surface: type, grip: type) -> Any:
     """The record class of roads with a class of surface and a class of grip."""
+    kinds: dict[str, Any] = {"surface": surface, "grip": grip}
+    # All or none, so that the fields keep their order.
+    whole = all(len(kind._field_defaults) == len(kind._fields) for kind in kinds.values())
     return record.define(
         "RoadRecord",
-        {"surface": surface, "grip": grip},
+        kinds,
+        {name: kind() for name, kind in kinds.items()} if whole else None,
         docs={"surface": "How high the road is.", "grip": "How much friction it has."},
         doc="A road: how high it is and how much friction it has.",
     )

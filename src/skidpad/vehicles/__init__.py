@@ -12,6 +12,7 @@ from .ackermann_truck import ackermann_truck
 from .autoware import NAMES as COMMAND_DRIVEN
 from .autoware import autoware
 from .brains2 import brains2
+from .brakes import with_brakes
 from .commonroad import (
     commonroad_dynamic_bicycle,
     commonroad_kinematic_bicycle,
@@ -25,6 +26,7 @@ from .commonroad import (
 from .formula_student import formula_student
 from .four_wheel import four_wheel
 from .kinematic_bicycle import kinematic_bicycle
+from .single_track import single_track
 from .smooth_limits import with_smooth_limits
 from .two_track import two_track
 
@@ -42,6 +44,7 @@ _LISTED = (
     formula_student,
     four_wheel,
     kinematic_bicycle,
+    single_track,
     two_track,
 )
 _FACTORIES: dict[str, VehicleFactory] = {}
@@ -118,7 +121,9 @@ __all__ = [
     "named",
     "names",
     "register",
+    "single_track",
     "two_track",
     "wheeled",
+    "with_brakes",
     "with_smooth_limits",
 ]

@@ -24,6 +24,7 @@ from ..ops import abs, atan, atan2, clip, cos, maximum, sin, tan, tanh, where
 from ..record import extended
 from ..units import (
     N,
+    N_Nm,
     Nm,
     m_s,
     m_s2,
@@ -36,7 +37,7 @@ from ..units import (
 )
 from . import car_body
 from .car_body import CAR
-from .car_params import TyreCarParams
+from .car_params import UPSTREAM_C_M0, TyreCarParams
 from .car_state import ActuatorRates, Input, State, energy
 from .four_wheel import Frictions, body_frame
 
@@ -49,6 +50,9 @@ class Params(TyreCarParams):
     steer_rate_max does depends on the step size, see `hold`.
     """
 
+    # `extended` redefines a field in place, which a NamedTuple class by itself could not.
+    C_m0: Annotated[N_Nm, non_negative] = UPSTREAM_C_M0  # pyright: ignore[reportIncompatibleVariableOverride]
+    """Drive force per wheel torque."""
     v_eps: Annotated[m_s, positive] = 0.001
     """Rolling speed below which slip angles are held finite."""
     v_switch: Annotated[m_s, non_negative] = 0.1

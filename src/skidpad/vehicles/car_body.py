@@ -9,15 +9,17 @@ from ..body import Geometry, GroundUnder, Limits, Outline, Wish, box, four_wheel
 from ..components.actuator import limited
 from ..components.car_bodies import sliding_car
 from ..components.resistance import resistance
-from ..ops import clip, where
-from ..units import Nm, m, m_s, m_s2, one
+from ..ops import clip, logical_and, maximum, where
+from ..units import Nm, m, m_s, m_s2, one, s
+from .car_params import WHEEL_RADIUS
 from .car_state import Input, State
 
-WHEEL_RADIUS: m = 0.203
 WHEEL_WIDTH: m = 0.19
 """Of a 16 x 7.5 inch tyre, usual in Formula Student."""
 HEIGHT: m = 1.15
 """Of the main hoop."""
+HOLD_TIME: s = 0.05
+"""Time constant with which a car that is braked comes to rest and is held there."""
 CREEP: m_s = 0.6
 """Speed below which the handbrake lets go, so that it stops the car and does not push it back."""
 
@@ -83,10 +85,15 @@ def limits_of_actuators(p: Any) -> Limits:
 
 
 def command(x: State, wish: Wish, p: Any) -> Input:
-    """All wheels drive and brake alike; the handbrake locks the rear ones."""
+    """All wheels drive and brake alike; the handbrake locks the rear ones.
+
+    Who asks to be slower stops and stays; the car reverses for who also asks for a speed below 0.
+    """
+    brakes = logical_and(wish.a < 0.0, wish.v >= 0.0)
+    a = where(brakes, maximum(wish.a, -x.v_x * (1.0 / HOLD_TIME)), wish.a)
     # Who pulls the handbrake does not want the other wheels to keep up the speed.
     v_x = where(wish.handbrake > 0.0, 0.0, x.v_x)
-    tau = limited(torque_for(wish.a, v_x, p), p.tau_max)
+    tau = limited(torque_for(a, v_x, p), p.tau_max)
     hand = wish.handbrake * p.tau_max * clip(x.v_x * (1.0 / CREEP), -1.0, 1.0)
     rear = limited(tau - hand, p.tau_max)
     return Input(limited(wish.steer, p.steer_max), tau, tau, rear, rear)

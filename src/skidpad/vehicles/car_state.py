@@ -46,7 +46,8 @@ class Input(NamedTuple):
     steer: rad = 0.0
     """Target steering angle, positive to the left."""
     tau_fl: Nm = 0.0
-    """Target torque at the front left wheel, positive drives forward, negative brakes."""
+    """Target torque at the front left wheel, positive drives forward; negative brakes and, from
+    rest on, drives backwards (`vehicles.with_brakes`: it brakes and holds)."""
     tau_fr: Nm = 0.0
     """Target torque at the front right wheel."""
     tau_rl: Nm = 0.0

@@ -14,7 +14,7 @@ from ..components.axle import AxleForce, drive_force, yaw_moment
 from ..components.car_bodies import sliding_car
 from ..components.resistance import resistance
 from ..components.rigid_body import Acceleration, body_acceleration, kinetic_energy, pose_rate
-from ..model import Model, NoDisturbance, VehicleFactory
+from ..model import Model, NoDisturbance
 from ..ops import cos, sin, tan
 from ..units import (
     J,
@@ -27,6 +27,7 @@ from ..units import (
     rad_s2,
 )
 from . import car_body
+from .car_factory import CarFactory
 from .car_params import RollingCarParams as Params
 from .car_state import Input, State, actuator_rates
 
@@ -145,4 +146,4 @@ MODEL = Model(
     summary="Car whose wheels do not slip sideways; parking speed",
 )
 
-kinematic_bicycle = VehicleFactory(MODEL)
+kinematic_bicycle = CarFactory(MODEL, MODEL)

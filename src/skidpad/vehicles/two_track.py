@@ -5,26 +5,30 @@ wheel loads follow these forces with the time constant of the springs. So forces
 loads on states, and each tyre is evaluated once. Equations: docs/vehicles.md.
 
     two_track()                                   # a compact car on default tyres
+    two_track("sports")                           # a car of a parameter set (`two_track_sets`)
     two_track(tyre=T, m=1300.0)                   # one tyre for all wheels
     two_track(front=T1, rear=T2)                  # one per axle
     two_track(fl=T1, fr=T2, rl=T3, rr=T4)         # one per wheel
     two_track(slip=FirstOrderSlip())              # slip behind relaxation lengths
+    two_track(chassis=RollPitch())                # a body that moves on its springs
     two_track(road=Road.plane(slope=0.1))         # on a road that is not flat
 
-Which equations a car has is the class of its records `tyres`, `slip` and `road`; there is one model
-of each combination.
+Which equations a car has is the class of its records `tyres`, `slip`, `chassis`, `alignment`,
+`steering`, `air` and `road`; there is one model of each combination.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, get_type_hints
 
 from .. import record
+from ..components.air import AirForces
+from ..components.assembly import Recipe, class_from, recipe_of
 from ..components.axle import Force
-from ..components.corner_loads import CornerLoads, axle_weights, corner_loads
+from ..components.chassis import Pressed
+from ..components.corner_loads import CornerLoads
 from ..components.on_road import RoadUnderCar, road_under_car
-from ..components.resistance import downforce
 from ..components.rigid_body import Acceleration, kinetic_energy, velocity_rate
 from ..components.spinning_wheel import (
     FirstOrderSlip,
@@ -36,29 +40,35 @@ from ..components.spinning_wheel import (
     wheel_forces,
     wheel_spin_rate,
 )
-from ..components.toed_wheels import Heading, four_headings
+from ..components.sprung_mass import Travel
+from ..components.toed_wheels import Heading
 from ..components.tyre.relaxation import SlipState
 from ..components.tyre.tyre_set import each_tyre, tyre_set, tyre_set_type
 from ..components.wheel import Velocity
 from ..errors import InvalidValue
 from ..model import Model, Vehicle, VehicleFactory, built_once
-from ..ops import abs, atan2, clip, logical_or, where
+from ..ops import atan2, clip, logical_or, where
 from ..plane.pose import turned, turned_back
-from ..road.records import FLAT, record_of, road_type
+from ..road.records import record_of, road_type
 from ..road.surfaces import FlatRoad, PlaneRoad
-from ..units import J, Nm, m, rad
+from ..units import J, Nm, m
 from .car_state import actuator_rates, least
 from .two_track_body import BODY
 from .two_track_records import (
     DEFAULT_TYRES,
+    PART_DUTIES,
     External,
-    FirstOrderState,
     Input,
     Outputs,
     Params,
+    Parts,
     State,
+    disturbance_type,
+    outputs_type,
     params_type,
+    state_type,
 )
+from .two_track_sets import set_values
 
 __all__ = ["FirstOrderSlip", "SteadySlip", "two_track"]
 
@@ -72,6 +82,8 @@ TYRES = (("tyre",), ("front", "rear"), WHEELS)
 class Motion(NamedTuple):
     """Everything about the car at one instant that both the derivative and the outputs need."""
 
+    travel: Travel
+    air: AirForces
     loads: CornerLoads
     headings: tuple[Heading, ...]
     wheels: list[WheelForces]
@@ -90,21 +102,20 @@ def places(p: Params) -> tuple[tuple[m, m], ...]:
 
 def velocities(x: State, headings: tuple[Heading, ...], p: Params) -> list[Velocity]:
     """Velocity over ground of each contact patch, in the axes of its wheel."""
+    v = p.chassis.carried(x, p)
     return [
-        Velocity(*turned_back(*heading, x.v_x - y * x.omega, x.v_y + forward * x.omega))
+        Velocity(*turned_back(*heading, v.x - y * x.omega, v.y + forward * x.omega))
         for heading, (forward, y) in zip(headings, places(p), strict=True)
     ]
 
 
-def cambers(p: Params) -> tuple[rad, rad, rad, rad]:
-    """Camber of each wheel as tyres have it: positive when the top leans to the right."""
-    return -p.camber_f, p.camber_f, -p.camber_r, p.camber_r
-
-
-def loads_at(x: State, road: RoadUnderCar, p: Params) -> CornerLoads:
-    """Wheel loads that the springs have come to."""
-    standing = axle_weights(p.m * road.press, downforce(x.v_x, p.C_down), p.down_front, p)
-    return corner_loads(standing, x.load_a_x, x.load_a_y, p)
+def posture(
+    x: State, w: External, road: RoadUnderCar, p: Params
+) -> tuple[Travel, AirForces, CornerLoads]:
+    """How the body sits, what the air does to it, and the wheel loads that have come of both."""
+    travel = p.chassis.travel(x, p)
+    air = p.air.forces(x, w, travel, p)
+    return travel, air, p.chassis.loads(x, p.m * road.press, Pressed(air.front, air.rear), p)
 
 
 def spins(x: Any) -> tuple[Any, ...]:
@@ -121,11 +132,11 @@ def slips(x: Any, p: Params) -> list[SlipState]:
 
 def motion(x: State, w: External, p: Params) -> Motion:
     """Loads, tyre forces and what they do to the body."""
-    headings = four_headings(x.steer, p)
     road = road_under_car(p.road, x, places(p), p.g)
-    loads = loads_at(x, road, p)
+    travel, air, loads = posture(x, w, road, p)
+    headings, cambers = p.alignment.angles(x, travel, p)
     grip = road.grip_with((w.mu_fl, w.mu_fr, w.mu_rl, w.mu_rr))
-    columns = zip(loads, velocities(x, headings, p), spins(x), cambers(p), grip, strict=True)
+    columns = zip(loads, velocities(x, headings, p), spins(x), cambers, grip, strict=True)
     moving = [
         WheelMotion(F_z, v.x, v.y, spin, x.omega, camber, mu)
         for F_z, v, spin, camber, mu in columns
@@ -133,10 +144,10 @@ def motion(x: State, w: External, p: Params) -> Motion:
     wheels = each_wheel(wheel_forces, each_tyre(p.tyres), (p.slip,) * 4, slips(x, p), moving, SIDES)
     force, moment = on_body(wheels, headings, p)
     by_mass = 1.0 / p.m
-    drag = (-0.5 * p.C_drag) * (x.v_x * abs(x.v_x))
     pushed = Acceleration(force.x * by_mass, force.y * by_mass)
-    a = Acceleration((force.x + drag + w.F_x) * by_mass, (force.y + w.F_y) * by_mass)
-    return Motion(loads, headings, wheels, pushed, road.pulled(a), moment + w.M_z, road)
+    a = Acceleration((force.x + air.F_x + w.F_x) * by_mass, (force.y + air.F_y + w.F_y) * by_mass)
+    a, moment = road.pulled(a), moment + air.M_z + w.M_z
+    return Motion(travel, air, loads, headings, wheels, pushed, a, moment, road)
 
 
 def on_body(
@@ -162,18 +173,20 @@ def derivative(x: State, u: Input, w: External, p: Params) -> State:
     spinning = [wheel_spin_rate(*wheel, p.t_hold, p.I_w) for wheel in columns]
     by_t = 1.0 / p.t_load
     following = ((now.pushed.x - x.load_a_x) * by_t, (now.pushed.y - x.load_a_y) * by_t)
+    turned_to = u._replace(steer=p.steering.wheel_angle(u.steer))
+    slipping = (*(f.kappa_rate for f in now.wheels), *(f.tan_alpha_rate for f in now.wheels))
     rates = (
         *now.road.pose_rate,
         *velocity_rate(now.a, x.v_x, x.v_y, x.omega),
         now.moment * (1.0 / p.I_z),
-        *actuator_rates(x, u, p),
+        *actuator_rates(x, turned_to, p),
         *spinning,
         *following,
+        *(slipping if p.slip.states else ()),
+        *p.chassis.rates(x, now.pushed, Pressed(now.air.front, now.air.rear), p),
+        *p.alignment.rates(x, now.travel, now.wheels, p),
     )
-    if not p.slip.states:
-        return type(x)._make(rates)
-    slipping = (*(f.kappa_rate for f in now.wheels), *(f.tan_alpha_rate for f in now.wheels))
-    return type(x)._make((*rates, *slipping))
+    return type(x)._make(rates)
 
 
 def outputs(x: State, u: Input, w: External, p: Params) -> Outputs:
@@ -181,7 +194,7 @@ def outputs(x: State, u: Input, w: External, p: Params) -> Outputs:
     now = motion(x, w, p)
     left, right = (atan2(heading.s, heading.c) for heading in now.headings[:2])
     # Outputs have the sign of all cars here: positive when the tyre pushes to the left.
-    return Outputs._make(
+    return outputs_type(type(p.chassis))._make(
         (
             *now.a,
             *now.loads,
@@ -193,14 +206,16 @@ def outputs(x: State, u: Input, w: External, p: Params) -> Outputs:
             *(f.M_z for f in now.wheels),
             left,
             right,
+            *p.chassis.outputs(x, p),
         )
     )
 
 
 def rolling(x: State, p: Params) -> State:
     """The state with wheels that roll, if all were given as standing."""
-    headings = four_headings(x.steer, p)
-    loads = loads_at(x, road_under_car(p.road, x, places(p), p.g), p)
+    road = road_under_car(p.road, x, places(p), p.g)
+    travel, _, loads = posture(x, disturbance_type(type(p.air))(), road, p)
+    headings, _ = p.alignment.angles(x, travel, p)
     turning = logical_or(
         logical_or(x.spin_fl != 0.0, x.spin_fr != 0.0),
         logical_or(x.spin_rl != 0.0, x.spin_rr != 0.0),
@@ -217,34 +232,34 @@ def rolling(x: State, p: Params) -> State:
 
 
 def energy(x: State, p: Params) -> J:
-    """Energy of the moving body and of the spinning wheels, and of its height on a plane."""
+    """Kinetic energy of body and spinning wheels, what the chassis stores, and that of height."""
     turning = sum((spin * spin for spin in spins(x)), 0.0)
-    moving = kinetic_energy(x.v_x, x.v_y, x.omega, p.m, p.I_z) + 0.5 * p.I_w * turning
+    planar = kinetic_energy(x.v_x, x.v_y, x.omega, p.m, p.I_z) + 0.5 * p.I_w * turning
+    level = planar + p.chassis.energy(x, p)
     if isinstance(p.road.surface, FlatRoad):
-        return moving
-    return moving + p.m * p.g * p.road.surface.at(x.x, x.y).z
+        return level
+    return level + p.m * p.g * p.road.surface.at(x.x, x.y).z
 
 
 @built_once
-def _model(slip: type, surface: type, grip: type, *tyres: type) -> Model:
-    """The car with a law of slip on a class of roads, with one, two or four classes of tyres."""
-    first_order = slip().states
-    even = issubclass(surface, (FlatRoad, PlaneRoad))
-    set_type = tyre_set_type(*tyres)
+def _model(recipes: Parts, *tyres: type) -> Model:
+    """The car with these parts on one, two or four classes of tyres."""
+    parts = Parts(*map(class_from, recipes))
+    even = issubclass(get_type_hints(parts.road)["surface"], (FlatRoad, PlaneRoad))
     names = ", ".join(dict.fromkeys(tyre.__name__ for tyre in tyres))
     return Model(
         name="two_track",
-        State=FirstOrderState if first_order else State,
+        State=state_type(parts),
         Input=Input,
-        Params=params_type(set_type, slip, road_type(surface, grip)),
-        Outputs=Outputs,
-        Disturbance=External,
+        Params=params_type(tyre_set_type(*tyres), parts),
+        Outputs=outputs_type(parts.chassis),
+        Disturbance=disturbance_type(parts.air),
         derivative=derivative,
         outputs=outputs,
         settle=rolling,
         # A deflected tyre stores energy, too, which no closed form tells for every tyre. On a road
         # with bumps the body has no height of its own.
-        energy=energy if even and not first_order else None,
+        energy=energy if even and not parts.slip().states else None,
         body=BODY,
         summary=f"Car on four spinning wheels with any tyre: {names}",
     )
@@ -254,39 +269,61 @@ def _model(slip: type, surface: type, grip: type, *tyres: type) -> Model:
 class TwoTrackFactory(VehicleFactory):
     """Makes cars on any tyres: `two_track(front=T1, rear=T2, m=1300.0)`."""
 
-    def __call__(
-        self, params: Any = None, /, *, slip: Any = None, road: Any = None, **values: Any
-    ) -> Vehicle:
+    def __call__(self, params: Any = None, /, **values: Any) -> Vehicle:
         """A car with the default parameters, some of them replaced by keyword or mapping.
 
         `tyre`, or `front` and `rear`, or `fl`, `fr`, `rl` and `rr` are tyre records or tyres that
-        were read from a file; `slip` is a `SteadySlip` or a `FirstOrderSlip`, `road` a `Road`.
+        were read from a file. The other parts are records, too: `slip` is a `SteadySlip` or a
+        `FirstOrderSlip`, `chassis` a `RollShare`, `QuasiStatic` or `RollPitch`, `alignment` a
+        `FixedAlignment`, `LinearAlignment` or of `alignment_tables`, `steering` a `DirectSteering`
+        or `SteeringWheel`, `air` a `PlainAir`, `Aerodynamics` or an `aero_map`, `road` a `Road`.
+        `params` may be the name of a parameter set.
         """
+        # What is said of single numbers comes last, and so wins over whole records and sets.
+        whole = dict[str, Any]()
+        if isinstance(params, str):
+            whole, params = set_values(params, Params._fields, values), None
+            values = {n: whole.pop(n) for n in ("front", "rear") if n in whole} | values
+        elif record.is_record_type(type(params)):
+            whole, params = params._asdict(), None  # of a car with other parts, too
         names = tuple(name for group in TYRES for name in group if name in values)
         if names and names not in TYRES:
             raise InvalidValue(
                 f"tyres are given as {', '.join(names)}; allowed are tyre, or front and rear, or "
                 "fl, fr, rl and rr"
             )
-        # What is said of single numbers comes last, and so wins over whole records.
-        whole = dict[str, Any]()
-        if record.is_record_type(type(params)):
-            whole, params = params._asdict(), None  # of a car on other tyres, too
         if names:
             whole["tyres"] = tyre_set(*(values.pop(name) for name in names))
-        if slip is not None:
-            whole["slip"] = _checked_slip(slip)
-        if road is not None:
-            whole["road"] = record_of(road)
-        tyres, law = whole.get("tyres", DEFAULT_TYRES), whole.get("slip", SteadySlip())
-        model = _model(type(law), *map(type, whole.get("road", FLAT)), *map(type, tyres))
-        return Vehicle(model, record.build(model.Params, params, **whole | values))
+        if values.get("road") is not None:
+            values["road"] = record_of(values["road"])
+        for name in PART_DUTIES:
+            part = values.pop(name, None)
+            if part is not None:
+                whole[name] = _checked_part(name, part)
+        tyres = whole.get("tyres", DEFAULT_TYRES)
+        parts = {name: recipe_of(type(whole[name])) for name in PART_DUTIES if name in whole}
+        if "road" in whole:
+            parts["road"] = Recipe(road_type, tuple(map(type, whole["road"])))
+        model = _model(Parts(**parts), *map(type, tyres))
+        # A part may do without parameters that those of another car have.
+        kept = {name: whole[name] for name in whole if name in model.Params._fields}
+        checked = record.build(model.Params, params, **kept | values)
+        checked.chassis.check(checked)
+        return Vehicle(model, checked)
 
 
-def _checked_slip(slip: Any) -> Any:
-    if record.is_record_type(type(slip)) and all(hasattr(slip, n) for n in ("states", "acting")):
-        return slip
-    raise InvalidValue(f"slip must be a SteadySlip or a FirstOrderSlip record, got {slip!r}")
+def _checked_part(name: str, part: Any) -> Any:
+    if record.is_record_type(type(part)) and all(hasattr(part, n) for n in PART_DUTIES[name]):
+        return part
+    raise InvalidValue(f"{name} must be a record such as {_USUAL[name]}, got {part!r}")
 
 
-two_track = TwoTrackFactory(_model(SteadySlip, *map(type, FLAT), *map(type, DEFAULT_TYRES)))
+_USUAL = {
+    "slip": "SteadySlip or FirstOrderSlip",
+    "chassis": "RollShare, QuasiStatic or RollPitch",
+    "alignment": "FixedAlignment, LinearAlignment or one of alignment_tables",
+    "steering": "DirectSteering or SteeringWheel",
+    "air": "PlainAir, Aerodynamics or one of aero_map",
+    "road": "Road.plane()",
+}
+two_track = TwoTrackFactory(_model(Parts(), *map(type, DEFAULT_TYRES)))

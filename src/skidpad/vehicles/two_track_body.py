@@ -16,9 +16,8 @@ from ..ops import abs, clip, where
 from ..units import N, m, m_s, one
 from .two_track_records import Input, Params, State
 
-WHEEL_WIDTH: m = 0.185
-HEIGHT: m = 1.4
-"""Of a compact car."""
+WHEEL_WIDTH: one = 0.6
+"""Over the radius."""
 CREEP: m_s = 0.6
 """Speed below which what slows the car comes from the drive, which can turn it round, and not from
 the brakes."""
@@ -51,8 +50,7 @@ def geometry(p: Params) -> Geometry:
         front=middle + 0.5 * p.length,
         rear=middle - 0.5 * p.length,
         width=p.width,
-        height=HEIGHT,
-        wheel_width=WHEEL_WIDTH,
+        height=p.height,
         mass=p.m,
         inertia=p.I_z,
         centre_of_mass=(0.0, 0.0),
@@ -68,6 +66,7 @@ def _wheel(wheel: Wheel, radius: m, p: Params) -> Wheel:
         wheel,
         y=0.5 * side * (p.track_f if front else p.track_r),
         radius=float(radius),
+        width=WHEEL_WIDTH * float(radius),
         yaw=0.0 if front else -side * p.toe_r,
         steer=f"steer_{wheel.name}" if front else "",
         spin=f"spin_{wheel.name}",
@@ -79,6 +78,7 @@ def limits(p: Params) -> Limits:
     radius, grips = max(standing_radii(p)), standing_grips(p)
     torques = {f"tau_{wheel}": (-p.tau_max, p.tau_max) for wheel in ("fl", "fr", "rl", "rr")}
     brakes = {f"brake_{wheel}": (0.0, p.brake_max) for wheel in ("fl", "fr", "rl", "rr")}
+    lock = p.steering.input_angle(p.steer_max)
     by_force = 2.0 / (radius * p.m)
     drive = by_force * p.tau_max / max(p.drive_front, 1.0 - p.drive_front)
     return Limits(
@@ -88,7 +88,7 @@ def limits(p: Params) -> Limits:
         a_min=-by_force * p.brake_max / max(p.brake_front, 1.0 - p.brake_front),
         grip=float(min(grips)) * p.g,
         handbrake=True,
-        inputs={"steer": (-p.steer_max, p.steer_max), **torques, **brakes},
+        inputs={"steer": (-lock, lock), **torques, **brakes},
     )
 
 
@@ -102,7 +102,7 @@ def command(x: State, wish: Wish, p: Params) -> Input:
     turning = 2.0 * p.I_w * (1.0 / (front * front) + 1.0 / (rear * rear))
     # Who pulls the handbrake does not want the other wheels to keep up the speed.
     v_x = where(wish.handbrake > 0.0, 0.0, x.v_x)
-    force = (p.m + turning) * wish.a + (0.5 * p.C_drag) * (v_x * abs(v_x))
+    force = (p.m + turning) * wish.a + p.air.resistance(v_x, p)
     against = where(force > 0.0, -x.v_x, x.v_x)
     braked = clip(against * (1.0 / CREEP), 0.0, 1.0)
     drive, brake = (1.0 - braked) * force, braked * abs(force)
@@ -111,7 +111,7 @@ def command(x: State, wish: Wish, p: Params) -> Input:
     brake_f = clip(0.5 * p.brake_front * front * brake, 0.0, p.brake_max)
     hand = wish.handbrake * p.brake_max
     brake_r = clip(0.5 * (1.0 - p.brake_front) * rear * brake + hand, 0.0, p.brake_max)
-    steer = limited(wish.steer, p.steer_max)
+    steer = p.steering.input_angle(limited(wish.steer, p.steer_max))
     return Input._make((steer, tau_f, tau_f, tau_r, tau_r, brake_f, brake_f, brake_r, brake_r))
 
 

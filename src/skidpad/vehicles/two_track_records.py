@@ -1,15 +1,22 @@
-"""Records of `two_track`, by the class of its tyres and of its slip."""
+"""Records of `two_track`, by the classes of its tyres and of its other parts."""
 
 from __future__ import annotations
 
 from typing import Annotated, Any, NamedTuple, get_type_hints
 
 from .. import record
+from ..components.air import PlainAir
+from ..components.assembly import Recipe, widened
+from ..components.chassis import RollShare
 from ..components.spinning_wheel import SteadySlip
+from ..components.steering_ratio import DirectSteering
 from ..components.tyre import LoadSensitiveTyre
 from ..components.tyre.tyre_set import tyre_set
+from ..components.wheel_alignment import FixedAlignment
 from ..record import extended
-from ..road.records import FLAT
+from ..road.grip import FullGrip
+from ..road.records import road_type
+from ..road.surfaces import FlatRoad
 from ..units import (
     Allowed,
     N,
@@ -208,8 +215,18 @@ class Params(NamedTuple):
     """It does not influence the motion."""
     width: Annotated[m, positive] = FORD_ESCORT["width"]
     """It does not influence the motion."""
+    height: Annotated[m, positive] = 1.4
+    """It does not influence the motion (estimate)."""
     slip: SteadySlip = SteadySlip()
     """How slip follows the motion."""
+    chassis: RollShare = RollShare()
+    """How the body sits on its wheels, and their loads."""
+    alignment: FixedAlignment = FixedAlignment()
+    """What changes toe and camber."""
+    steering: DirectSteering = DirectSteering()
+    """What the driver turns."""
+    air: PlainAir = PlainAir()
+    """What the air does."""
     road: Any = None
     """The road under the car."""
     tyres: Any = None
@@ -219,16 +236,75 @@ class Params(NamedTuple):
 DEFAULT_TYRES = tyre_set(LoadSensitiveTyre())
 
 
-def params_type(tyres: type, slip: type, road: type) -> Any:
-    """The parameters of a car on a class of tyre sets, with a law of slip, on a class of roads."""
-    own = {"tyres": tyres, "slip": slip, "road": road}
-    hints = get_type_hints(Params, include_extras=True) | own
-    defaults = Params._field_defaults | {"slip": slip(), "road": FLAT, "tyres": DEFAULT_TYRES}
-    if not isinstance(DEFAULT_TYRES, tyres):
-        del defaults["tyres"]
-    if not isinstance(FLAT, road):
-        del defaults["road"]
+class Parts(NamedTuple):
+    """The classes of the exchangeable parts of a car besides its tyres."""
+
+    slip: Any = SteadySlip
+    chassis: Any = RollShare
+    alignment: Any = FixedAlignment
+    steering: Any = DirectSteering
+    air: Any = PlainAir
+    road: Any = Recipe(road_type, (FlatRoad, FullGrip))
+
+
+PART_DUTIES = {
+    "slip": ("states", "acting"),
+    "chassis": (
+        "States",
+        "Outputs",
+        "replaces",
+        "check",
+        "loads",
+        "travel",
+        "outputs",
+        "carried",
+        "rates",
+        "energy",
+    ),
+    "alignment": ("States", "angles", "rates"),
+    "steering": ("wheel_angle", "input_angle"),
+    "air": ("Wind", "replaces", "forces", "resistance"),
+    "road": ("surface", "grip"),
+}
+"""What a record must have to be a part of a car."""
+
+
+def params_type(tyres: type, parts: Parts) -> Any:
+    """The parameters of a car on a class of tyre sets, with these parts."""
+    own = parts._asdict()
+    hints = get_type_hints(Params, include_extras=True) | {"tyres": tyres} | own
+    defaults = Params._field_defaults | {"tyres": DEFAULT_TYRES}
+    defaults |= {name: kind() for name, kind in own.items() if _has_defaults(kind)}
+    without = {name for name, kind in own.items() if not _has_defaults(kind)}
+    without |= set() if isinstance(DEFAULT_TYRES, tyres) else {"tyres"}
+    replaced = {name for part in (parts.chassis, parts.air) for name in part.replaces}
     docs = {leaf.name: leaf.doc for leaf in record.fields(Params) if "." not in leaf.name}
     docs |= {"slip": "How slip follows the motion.", "tyres": "The tyres."}
     docs |= {"road": "The road under the car."}
-    return record.define("Params", hints, defaults, docs, Params.__doc__ or "")
+    return record.define(
+        "Params",
+        {name: hint for name, hint in hints.items() if name not in replaced},
+        {name: value for name, value in defaults.items() if name not in without | replaced},
+        docs,
+        Params.__doc__ or "",
+    )
+
+
+def _has_defaults(kind: Any) -> bool:
+    return len(kind._field_defaults) == len(kind._fields)
+
+
+def state_type(parts: Parts) -> Any:
+    """The state of a car with these parts."""
+    own = (parts.chassis.States, parts.alignment.States)
+    return widened(FirstOrderState if parts.slip().states else State, *own)
+
+
+def outputs_type(chassis: Any) -> Any:
+    """The outputs of a car on such a chassis."""
+    return widened(Outputs, chassis.Outputs)
+
+
+def disturbance_type(air: Any) -> Any:
+    """What the world does to a car in such air."""
+    return widened(External, air.Wind)

@@ -91,8 +91,7 @@ def limits(p: Any) -> Limits:
 
 
 def spinning_limits(p: Any) -> Limits:
-    """Of STD and MB: wheels that spin faster than the road passes go on pulling, and backwards
-    nothing keeps them from spinning."""
+    """Of STD and MB, of which one that has spun round slides backwards as fast as it came."""
     return replace(limits(p), not_kept=("v",))
 
 

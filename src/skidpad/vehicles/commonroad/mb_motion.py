@@ -12,8 +12,8 @@ from typing import Any, NamedTuple
 
 from ...components.axle import Force, Friction, steered
 from ...components.centre_track import following
-from ...components.commonroad_limits import limited
-from ...components.driven_wheel import axle_torques, longitudinal_slip, on_wheel, spin_rate
+from ...components.commonroad_limits import Limited, steering_rate, torque_limited
+from ...components.driven_wheel import axle_torques, longitudinal_slip, on_wheel
 from ...components.low_speed import dynamic_share, led, mixed
 from ...components.magic_formula import Slip, right_tyre_force, tyre_force
 from ...components.rigid_body import PoseRate, pose_rate
@@ -29,7 +29,7 @@ from ...components.suspended_axle import (
 )
 from ...components.wheel import Velocity, in_wheel_frame, smooth_slip_angle
 from ...ops import cos, sin
-from ...units import N, kg_m2, m_s, m_s2, one, rad_s, rad_s2
+from ...units import N, Nm, kg_m2, m_s, m_s2, one, rad_s, rad_s2
 from .mb_records import Params, State
 from .records import CarInput
 
@@ -90,7 +90,7 @@ def shift_rates(x: State, p: Params) -> tuple[m_s, m_s]:
     return x.v_y + p.l_f * x.omega - x.v_y_f, x.v_y - p.l_r * x.omega - x.v_y_r
 
 
-def take_apart(x: State, p: Params, *, lifts: bool = True) -> Parts:
+def take_apart(x: State, p: Params, *, upstream: bool = False) -> Parts:
     """Positions of body and axles, and the forces of tyres, springs and joints between them."""
     rate_f, rate_r = shift_rates(x, p)
     body = Body(x.lean, x.lean_rate, x.squat, x.squat_rate, x.drop, x.drop_rate, p.h_s)
@@ -102,8 +102,8 @@ def take_apart(x: State, p: Params, *, lifts: bool = True) -> Parts:
         body,
         front,
         rear,
-        suspension(front, body, p.l_f, half * p.l_r, *joint, p.front, lifts=lifts),
-        suspension(rear, body, -p.l_r, half * p.l_f, *joint, p.rear, lifts=lifts),
+        suspension(front, body, p.l_f, half * p.l_r, *joint, p.front, upstream=upstream),
+        suspension(rear, body, -p.l_r, half * p.l_f, *joint, p.rear, upstream=upstream),
     )
 
 
@@ -196,8 +196,7 @@ def yaw_and_lean(front: OnAxle, rear: OnAxle, now: Parts, p: Params) -> tuple[ra
         + 0.5 * p.front.track * front.difference
         + 0.5 * p.rear.track * rear.difference
     )
-    lean = body_moment(now.front, now.body, now.hold_f, p.R_w, p.front)
-    lean = lean + body_moment(now.rear, now.body, now.hold_r, p.R_w, p.rear)
+    lean = body_moment(now.hold_f, p.front) + body_moment(now.hold_r, p.rear)
     return (
         _coupled(yaw, lean, p.I_z, p.I_x_s, p.I_xz_s),
         _coupled(lean, yaw, p.I_x_s, p.I_z, p.I_xz_s),
@@ -225,15 +224,25 @@ def springs(now: Parts) -> N:
     return sum(of_wheels(now, "spring")[1:], of_wheels(now, "spring")[0])
 
 
-def suspended(x: State, front: OnAxle, rear: OnAxle, now: Parts, p: Params) -> Suspended:
-    """Rates of what body and axles do against each other."""
-    body, c, s = now.body, cos(x.lean), sin(x.lean)
-    joints = now.hold_f.joint + now.hold_r.joint
-    squat = (
-        p.l_f * (now.hold_f.spring.right + now.hold_f.spring.left)
-        - p.l_r * (now.hold_r.spring.right + now.hold_r.spring.left)
-        + (front.x + rear.x) * (p.h_s - body.drop)
+def pitch_moment(x: State, along: N, spinning: Nm, now: Parts, p: Params) -> Nm:
+    """Moment on the body about the axis across, positive raises its nose.
+
+    `along` are the forces of all tyres along the car. They act on the ground and accelerate body
+    and axles, each at its own height. `spinning` is what turns the wheels faster, which reacts.
+    """
+    c, s = cos(x.lean), sin(x.lean)
+    lift_f = (now.hold_f.spring.right + now.hold_f.spring.left) * c - now.hold_f.joint * s
+    lift_r = (now.hold_r.spring.right + now.hold_r.spring.left) * c - now.hold_r.joint * s
+    heights = (
+        p.m_s * (p.h_s - x.drop) + p.front.m * (p.R_w - x.drop_f) + p.rear.m * (p.R_w - x.drop_r)
     )
+    return p.l_f * lift_f - p.l_r * lift_r + along * heights * (1.0 / p.m) + spinning
+
+
+def suspended(x: State, front: OnAxle, rear: OnAxle, squat: Nm, now: Parts, p: Params) -> Suspended:
+    """Rates of what body and axles do against each other; `squat` is the moment of pitch."""
+    c, s = cos(x.lean), sin(x.lean)
+    joints = now.hold_f.joint + now.hold_r.joint
     return Suspended(
         yaw_and_lean(front, rear, now, p)[1],
         squat * (1.0 / p.I_y_s),
@@ -260,7 +269,8 @@ def _axle_rate(
 
 def motion(x: State, u: CarInput, p: Params) -> Motion:
     """Rates and forces at any speed, forwards and backwards."""
-    acting = limited(u.steer_rate, u.a, x.steer, x.v_x, p)
+    steer_rate = steering_rate(u.steer_rate, x.steer, p.steer_max, p.steer_rate_max)
+    acting = Limited(steer_rate, torque_limited(u.a, x.v_x, p.R_w * engine_spin(x, p), p))
     now = take_apart(x, p)
     rolling = wheels(x, now, p)
     share = dynamic_share(x.v_x, p)
@@ -274,6 +284,10 @@ def motion(x: State, u: CarInput, p: Params) -> Motion:
     )
     # A car that follows its wheels needs no tyre forces, so body and axles feel none.
     forces = [Force(share * w.force.x, share * w.force.y) for w in rolling]
+    front, rear = on_axles(x, forces)
+    turning = net_torques(x, acting.a, rolling, p)
+    spinning = share * (turning[0] + turning[1] + turning[2] + turning[3])
+    squat = pitch_moment(x, front.x + rear.x, spinning, now, p)
     pose = pose_rate(
         x.yaw,
         x.v_x,
@@ -285,26 +299,38 @@ def motion(x: State, u: CarInput, p: Params) -> Motion:
         pose,
         acting.steer_rate,
         over_ground,
-        suspended(x, *on_axles(x, forces), now, p),
-        spin_rates(x, acting.a, rolling, share, p),
+        suspended(x, front, rear, squat, now, p),
+        spin_rates(x, turning, share, p),
         p,
     )
     return Motion(rate, rolling, now)
 
 
-def spin_rates(x: State, a: m_s2, rolling: Sequence[Wheel], share: one, p: Params) -> list[rad_s2]:
-    """Angular acceleration of each wheel."""
+def engine_spin(x: State, p: Params) -> rad_s:
+    """Spin at which the engine turns its wheels, through open differentials."""
+    fr, fl, rr, rl = spins_of(x)
+    return 0.5 * (p.engine_split * (fr + fl) + (1.0 - p.engine_split) * (rr + rl))
+
+
+def net_torques(x: State, a: m_s2, rolling: Sequence[Wheel], p: Params) -> list[Nm]:
+    """What turns each wheel faster: the torque of engine or brake less that of the road."""
     # What slows the car, either way, comes from the brakes; at rest the engine sets it going.
     torque = axle_torques(a, a * x.v_x < 0.0, p.m, p.R_w, p.brake_split, p.engine_split)
     each = (torque.front, torque.front, torque.rear, torque.rear)
+    return [
+        on_wheel(0.5 * axle_torque, torque.braking, omega, p.omega_lock) - p.R_w * wheel.force.x
+        for axle_torque, omega, wheel in zip(each, spins_of(x), rolling, strict=True)
+    ]
+
+
+def spin_rates(x: State, turning: Sequence[Nm], share: one, p: Params) -> list[rad_s2]:
+    """Angular acceleration of each wheel under what turns it; slow ones are led into rolling."""
     rates: list[rad_s2] = []
-    for axle_torque, omega, wheel, corner, (c, s) in zip(
-        each, spins_of(x), rolling, corners(x, p), steering(x), strict=True
+    for net_torque, omega, corner, (c, s) in zip(
+        turning, spins_of(x), corners(x, p), steering(x), strict=True
     ):
-        net_torque = on_wheel(0.5 * axle_torque, torque.braking, omega, p.omega_lock)
-        slipping = spin_rate(net_torque, wheel.force.x, p.R_w, p.I_w)
-        along = in_wheel_frame(corner.hub, c, s).x
-        rates.append(mixed(share, slipping, (along * (1.0 / p.R_w) - omega) * (1.0 / p.t_kin)))
+        rolls = (in_wheel_frame(corner.hub, c, s).x * (1.0 / p.R_w) - omega) * (1.0 / p.t_kin)
+        rates.append(mixed(share, net_torque * (1.0 / p.I_w), rolls))
     return rates
 
 

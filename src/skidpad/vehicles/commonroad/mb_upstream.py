@@ -12,7 +12,7 @@ from ...components.magic_formula import Quirks, Slip, tyre_force
 from ...components.rigid_body import pose_rate
 from ...components.wheel import in_wheel_frame
 from ...ops import abs, atan, cos, maximum, pow, sin, where
-from ...units import m_s2, one, rad_s2
+from ...units import N, Nm, m_s2, one, rad_s2
 from .mb_motion import (
     Motion,
     Parts,
@@ -38,7 +38,7 @@ QUIRKS = Quirks(shift_in_sine=True, ply_by_camber=True, drive_reversed=True)
 def upstream_motion(x: State, u: CarInput, p: Params) -> Motion:
     """Rates; below v_kin the first six are those of a car without slip."""
     acting = limited(u.steer_rate, u.a, x.steer, x.v_x, p)
-    now = take_apart(x, p, lifts=False)
+    now = take_apart(x, p, upstream=True)
     four = wheels(x, now, p)
     front, rear = on_axles(x, [wheel.force for wheel in four])
     slide = planar(x, front, rear, now, p)
@@ -47,11 +47,20 @@ def upstream_motion(x: State, u: CarInput, p: Params) -> Motion:
     over_ground = Planar(
         where(slow, acting.a, slide.v_x), slide.v_y, where(slow, line_rate.omega, slide.omega)
     )
-    inside = suspended(x, front, rear, now, p)
+    inside = suspended(x, front, rear, pitch_moment(x, front.x + rear.x, now, p), now, p)
     spins = spin_rates(x, acting, four, p)
     pose = pose_rate(x.yaw, *upstream_velocity(x, u, p))
     rate = assembled(x, pose, acting.steer_rate, over_ground, inside, spins, p)
     return Motion(rate, four, now)
+
+
+def pitch_moment(x: State, along: N, now: Parts, p: Params) -> Nm:
+    """Moment on the body, as if the body were all that the tyres accelerate."""
+    return (
+        p.l_f * (now.hold_f.spring.right + now.hold_f.spring.left)
+        - p.l_r * (now.hold_r.spring.right + now.hold_r.spring.left)
+        + along * (p.h_s - x.drop)
+    )
 
 
 def upstream_velocity(x: State, u: CarInput, p: Params) -> Velocity:

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 from ...components.axle import Force
 from ...components.centre_track import rolling, rolling_rate
-from ...components.commonroad_limits import limited
+from ...components.commonroad_limits import Limited, steering_rate, torque_limited
 from ...components.driven_wheel import axle_torques, longitudinal_slip, on_wheel, spin_rate
 from ...components.low_speed import dynamic_share, led, mixed
 from ...components.magic_formula import Slip, axle_force
@@ -17,6 +17,9 @@ from ...ops import cos, logical_or, sin, where
 from ...units import N, m_s2, one, rad_s, rad_s2
 from .records import CarInput
 from .std_records import Params, State
+
+WHEELS = 2.0
+"""Wheels on an axle."""
 
 
 class Tyres(NamedTuple):
@@ -84,7 +87,8 @@ def sliding(x: State, force_f: Force, force_r: Force, by_speed: float, p: Params
 
 def motion(x: State, u: CarInput, p: Params) -> Motion:
     """Rates and forces at any speed, forwards and backwards."""
-    acting = limited(u.steer_rate, u.a, x.steer, x.v, p)
+    steer_rate = steering_rate(u.steer_rate, x.steer, p.steer_max, p.steer_rate_max)
+    acting = Limited(steer_rate, torque_limited(u.a, x.v, p.R_w * engine_spin(x, p), p))
     now = tyres(x, acting.a, p)
     speed = floored_speed(x.v, p.v_dyn)
     slide = sliding(x, now.force_f, now.force_r, x.v / (speed * speed), p)
@@ -108,6 +112,11 @@ def motion(x: State, u: CarInput, p: Params) -> Motion:
     return Motion(rate, now)
 
 
+def engine_spin(x: State, p: Params) -> rad_s:
+    """Spin at which the engine turns its wheels, through an open differential."""
+    return p.engine_split * x.omega_f + (1.0 - p.engine_split) * x.omega_r
+
+
 def spins(x: State, a: m_s2, now: Tyres, share: one, p: Params) -> tuple[rad_s2, rad_s2]:
     """Angular accelerations of the front and the rear wheels."""
     # What slows the car, either way, comes from the brakes; at rest the engine sets it going.
@@ -119,7 +128,7 @@ def spins(x: State, a: m_s2, now: Tyres, share: one, p: Params) -> tuple[rad_s2,
         (torque.rear, x.omega_r, now.force_r, w_r),
     ):
         net_torque = on_wheel(axle_torque, torque.braking, omega, p.omega_lock)
-        slipping = spin_rate(net_torque, force.x, p.R_w, p.I_w)
+        slipping = spin_rate(net_torque, force.x, p.R_w, WHEELS * p.I_w)
         rolls = (w.x * (1.0 / p.R_w) - omega) * (1.0 / p.t_kin)
         rates.append(mixed(share, slipping, rolls))
     return rates[0], rates[1]

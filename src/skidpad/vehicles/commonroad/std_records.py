@@ -50,7 +50,7 @@ class Params(CarParams):
     R_w: Annotated[m, positive] = BMW_320I["R_w"]
     """Radius of the wheels."""
     I_w: Annotated[kg_m2, positive] = BMW_320I["I_w"]
-    """Inertia of the wheels of an axle about it."""
+    """Inertia of a wheel about its axle; of an axle's two under compat="upstream"."""
     brake_split: share = BMW_320I["brake_split"]
     """Share of the brakes' torque on the front axle."""
     engine_split: share = BMW_320I["engine_split"]
@@ -61,7 +61,7 @@ class Params(CarParams):
     """Speed up to which the car follows its wheels."""
     v_dyn: Annotated[m_s, positive] = 2.0
     """Speed from which it follows its tyre forces alone; above v_kin. The spin of the wheels then
-    settles with up to 7000 1/s, less at other speeds: RK4 needs steps below 0.4 ms, Radau not."""
+    settles with up to 3500 1/s, less at other speeds: RK4 needs steps below 0.8 ms, Radau not."""
     t_kin: Annotated[s, positive] = 0.02
     """Time in which a slow car and its wheels get into line."""
     omega_lock: Annotated[rad_s, positive] = 3.0

@@ -141,8 +141,8 @@ class Description:
     """Largest steering angle in rad; only where the kind steers."""
     gravity: float = 9.81
     """In m/s²."""
-    friction_circle: bool = False
-    """Friction limits the whole force of a wheel, not along and across each on its own."""
+    friction_circle: bool = True
+    """Friction limits the whole force of a wheel; False: along and across each on its own."""
     loads: str = "dynamic"
     """"dynamic": acceleration moves load between the wheels; "static": it does not."""
 

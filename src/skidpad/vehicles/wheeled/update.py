@@ -129,9 +129,15 @@ class Assembly:
 
     def _torques(self, command: Command, x: Any, p: Any) -> list[Nm]:
         if self.drivetrain is not None:
-            shares = torque_shares(self.drivetrain, Corners(*self.spins(x)), p.drivetrain)
-            return [share * command.torques[0] for share in shares]
+            return [share * command.torques[0] for share in self._shares(command, x, p)]
         return [0.0 if side is None else command.torques[side] for side in self.kind.drives]
+
+    def _shares(self, command: Command, x: Any, p: Any) -> Corners:
+        """Share of the motor's torque that reaches each wheel."""
+        assert self.drivetrain is not None
+        spin, torque = Corners(*self.spins(x)), command.torques[0]
+        upstream = self.rules.upstream
+        return torque_shares(self.drivetrain, spin, p.drivetrain, torque, upstream=upstream)
 
     def _loops(self, command: Command, x: Any, p: Any) -> list[SpeedLoop | None]:
         """Loops over each wheel; those of one torque are alike, so that all of them count."""
@@ -140,7 +146,7 @@ class Assembly:
             # Odometry listens to the rear wheels.
             return [None for _ in wheels]
         if self.drivetrain is not None:
-            shares = torque_shares(self.drivetrain, Corners(*self.spins(x)), p.drivetrain)
+            shares = self._shares(command, x, p)
             return [
                 loops[0]._replace(gain=loops[0].gain * wheel.radius, share=share)
                 for wheel, share in zip(wheels, shares, strict=True)

@@ -328,7 +328,7 @@ def _friction(node: Node | None) -> dict[str, Any]:
     fields = Fields.of(node)
     settings = {
         "friction": fields.numbers(FRICTIONS[kind](), FRICTION_TAGS),
-        "friction_circle": fields.switch("friction_circle", False),
+        "friction_circle": fields.switch("friction_circle", True),
     }
     fields.finish()
     return settings

@@ -1,0 +1,158 @@
+"""How the body of a car sits on its wheels, and which load each wheel has of it.
+
+Which chassis a car has is the class of its record: `RollShare`, `QuasiStatic` or `RollPitch`
+(`roll_pitch.py`), or another that keeps the contract:
+
+1. `States` is a record of the states that it adds to those of the car, `NoStates` if none, and
+   `Outputs` one of outputs, of which `outputs(x, p)` gives the values. All have
+   `load_a_x` and `load_a_y`, the force of the tyres over the mass as the loads have answered to it,
+   so that loads are functions of the state and forces of the loads.
+2. `replaces` names parameters of the car that it makes do without.
+3. `loads(x, weight, air, p)` are the wheel loads under a weight, the tyres and the air.
+4. `travel(x, p)` is how the body sits.
+5. `carried(x, p)` is the velocity of the car over its contact patches: that of the centre of mass,
+   and what the motion of the body on its springs adds to it.
+6. `rates(x, pushed, air, p)` are the rates of its own states under the force of the tyres.
+7. `check(p)` raises for parameters that make no car.
+8. `energy(x, p)` is what motion on the springs stores, `loss(x, p)` the power that dampers take.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+from ..units import J, N, rad
+from .assembly import NoStates
+from .corner_loads import CornerLoads, corner_loads, loads_under, spread_loads
+from .rigid_body import Acceleration
+from .sprung_mass import (
+    Suspension,
+    Travel,
+    check_sprung,
+    link_shares,
+    pitch_transfer,
+    roll_gradient,
+    roll_levers,
+    roll_stiffness,
+)
+from .wheel import Velocity
+
+__all__ = ["Posture", "Pressed", "QuasiStatic", "RollShare"]
+
+
+class Pressed(NamedTuple):
+    """Force of the air that presses each axle down."""
+
+    front: N
+    rear: N
+
+
+class Posture(NamedTuple):
+    """How a body sits that has no states to tell it."""
+
+    roll: rad
+    """Positive with the right side down, as in a turn to the left."""
+    pitch: rad
+    """Positive with the nose down, as in braking."""
+
+
+class RollShare(NamedTuple):
+    """Loads by the parameter `roll_front` of the car: the share of the front axle in the roll
+    moment. The body keeps level."""
+
+    States = NoStates
+    Outputs = NoStates
+    replaces = ()
+
+    def check(self, p: Any) -> None:
+        """Nothing to object to."""
+
+    def loads(self, x: Any, weight: N, air: Pressed, p: Any) -> CornerLoads:
+        """Wheel loads that the springs have come to."""
+        standing = loads_under(weight, air.front, air.rear, p)
+        return corner_loads(standing, x.load_a_x, x.load_a_y, p)
+
+    def travel(self, x: Any, p: Any) -> Travel:
+        """None."""
+        return Travel(0.0, 0.0, 0.0)
+
+    def outputs(self, x: Any, p: Any) -> NoStates:
+        """None."""
+        return NoStates()
+
+    def carried(self, x: Any, p: Any) -> Velocity:
+        """That of the centre of mass."""
+        return Velocity(x.v_x, x.v_y)
+
+    def rates(self, x: Any, pushed: Acceleration, air: Pressed, p: Any) -> NoStates:
+        """None."""
+        return NoStates()
+
+    def energy(self, x: Any, p: Any) -> J:
+        """None."""
+        return 0.0
+
+    def loss(self, x: Any, p: Any) -> Any:
+        """None."""
+        return 0.0
+
+
+class QuasiStatic(NamedTuple):
+    """Loads and posture of a body in balance on springs, anti-roll bars and links.
+
+    Across, each axle takes its part at the roll centre, that of its unsprung mass, and its share of
+    roll stiffness in the rest. Along the car all of m a_x z_cg / L moves; what the links carry of
+    it compresses no spring. The downforce presses the tyres, but does not lower this body.
+    """
+
+    suspension: Suspension = Suspension()
+    """Masses, springs and links."""
+
+    States = NoStates
+    Outputs = Posture
+    replaces = ("roll_front",)
+
+    def check(self, p: Any) -> None:
+        """Raise for a car that this body cannot stand on."""
+        check_sprung(self.suspension, p)
+
+    def loads(self, x: Any, weight: N, air: Pressed, p: Any) -> CornerLoads:
+        """Wheel loads that the springs have come to."""
+        s = self.suspension
+        (K_f, K_r), (G_f, G_r) = roll_stiffness(s, p), roll_levers(s, p)
+        gradient = roll_gradient(s, p)
+        shift_f = ((K_f * gradient + G_f) * (1.0 / p.track_f)) * x.load_a_y
+        shift_r = ((K_r * gradient + G_r) * (1.0 / p.track_r)) * x.load_a_y
+        standing, moved = loads_under(weight, *air, p), pitch_transfer(x.load_a_x, p)
+        return spread_loads(standing.front - moved, standing.rear + moved, shift_f, shift_r, p)
+
+    def travel(self, x: Any, p: Any) -> Travel:
+        """How the body sits while the tyres push as the loads have followed them."""
+        s = self.suspension
+        moved, links = pitch_transfer(x.load_a_x, p), link_shares(x.load_a_x, s)
+        return Travel(
+            roll_gradient(s, p) * x.load_a_y,
+            (-0.5 * (1.0 / s.k_f)) * (1.0 - links.front) * moved,
+            (0.5 * (1.0 / s.k_r)) * (1.0 - links.rear) * moved,
+        )
+
+    def outputs(self, x: Any, p: Any) -> Posture:
+        """Roll and pitch."""
+        travel = self.travel(x, p)
+        return Posture(travel.roll, (travel.front - travel.rear) * (1.0 / (p.l_f + p.l_r)))
+
+    def carried(self, x: Any, p: Any) -> Velocity:
+        """That of the centre of mass."""
+        return Velocity(x.v_x, x.v_y)
+
+    def rates(self, x: Any, pushed: Acceleration, air: Pressed, p: Any) -> NoStates:
+        """None."""
+        return NoStates()
+
+    def energy(self, x: Any, p: Any) -> J:
+        """None: the body is in balance at once."""
+        return 0.0
+
+    def loss(self, x: Any, p: Any) -> Any:
+        """None."""
+        return 0.0

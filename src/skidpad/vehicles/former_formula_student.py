@@ -1,0 +1,104 @@
+"""The motion of `formula_student` in version 0.1, kept under `compat="0.1"`: S1, S3 and S4 of
+docs/errata.md.
+
+Its front wheels are parallel, less grip softens its tyres, and its loads are two guesses.
+"""
+
+from __future__ import annotations
+
+from ..components.axle import Force, Friction, tyre_force, yaw_moment
+from ..components.grip import (
+    Balance,
+    Heading,
+    Tyre,
+    Tyres,
+    Wheels,
+    by_axle,
+    each_tyre,
+    first_guess,
+    limited,
+    resulting,
+    shares,
+)
+from ..components.lift_off import road_law, road_load
+from ..components.load_transfer import (
+    LoadLaw,
+    accelerations,
+    rigid_load_law,
+    under_force,
+    wheel_loads,
+)
+from ..components.resistance import downforce, resistance
+from ..components.rigid_body import Acceleration
+from ..components.tyre import softened_friction
+from ..components.wheel import contact_velocities, in_wheel_frame, smooth_slip_angle
+from ..ops import cos, sin
+from ..units import N, kg, one
+from .car_state import External, State
+from .formula_student_motion import Motion, Params, spread
+
+
+def former_motion(x: State, w: External, p: Params) -> Motion:
+    """Accelerations, yaw moment, loads and friction at a state."""
+    apart = spread(x, p)
+    asked = parallel_tyres(x, apart, w, p)
+    total = p.m * p.g + downforce(x.v_x, p.C_down)
+    pushed = Force(w.F_x, w.F_y)
+    rigid = rigid_load_law(total, p.m, p.l_f, p.l_r, p.track, p.z_cg)
+    drag = resistance(x.v_x, p.C_r0, p.C_r1, p.C_r2, p.v_0)
+    applied = Force(drag + pushed.x, pushed.y)
+    law = under_force(rigid, pushed, p.m)
+    balance = truncated(asked, applied, law, p.m, p.F_floor)
+    moment = yaw_moment(balance.front, balance.rear, p.l_f, p.l_r, p.track) + w.M_z
+    fl, fr = (
+        f.y * load
+        for f, load in zip(balance.friction[:2], wheel_loads(balance.load)[:2], strict=True)
+    )
+    inwards = (0.5 * p.track) * (1.0 - apart) * (asked.left.s * (fr - fl))
+    return Motion(balance, moment + inwards, asked)
+
+
+def parallel_tyres(x: State, apart: one, w: External, p: Params) -> Tyres:
+    """Slip, lateral friction and demanded force of each tyre."""
+    c, s = cos(x.steer), sin(x.steer)
+    v = contact_velocities(x.v_x, x.v_y, x.omega, p.l_f, p.l_r, apart * p.track)
+    rolling = (in_wheel_frame(v.fl, c, s), in_wheel_frame(v.fr, c, s), v.rl, v.rr)
+    alpha = [smooth_slip_angle(velocity, p.v_blend) for velocity in rolling]
+    mu = softened_friction(alpha, p.tyre, w.mu_scale)
+    demand = [p.C_m0 * tau for tau in (x.tau_fl, x.tau_fr, x.tau_rl, x.tau_rr)]
+    most = [p.use_max] * 4
+    fl, fr, rl, rr = (Tyre(*tyre) for tyre in zip(alpha, mu, demand, most, strict=True))
+    ahead = Heading(c, s)
+    return Tyres(fl, fr, rl, rr, ahead, ahead, w.mu_scale * p.tyre.D)
+
+
+def truncated(tyres: Tyres, applied: Force, rigid: LoadLaw, m: kg, floor: N) -> Balance:
+    """The loop of loads and friction, left after two guesses."""
+    a = first_guess(tyres, applied, rigid, m, floor)
+    a = second_guess(a, tyres, applied, rigid, m, floor)
+    load = road_load(a, rigid)
+    wheels = limited(tyres, shares(tyres, load, floor))
+    front, rear = by_axle(tyres, wheels)
+    a = accelerations(applied, front, rear, road_law(a, load, rigid), m)
+    a = accelerations(applied, front, rear, road_law(a, road_load(a, rigid), rigid), m)
+    load = road_load(a, rigid)
+    force_f, force_r = tyre_force(front, load.front), tyre_force(rear, load.rear)
+    return Balance(resulting(applied, force_f, force_r, m), load, force_f, force_r, wheels)
+
+
+def second_guess(
+    a: Acceleration, tyres: Tyres, applied: Force, rigid: LoadLaw, m: kg, floor: N
+) -> Acceleration:
+    """Exact solution with the ellipse of the loads at `a` and all wheels on the road."""
+    load = road_load(a, rigid)
+    used = shares(tyres, load, floor)
+    pairs = list(zip(each_tyre(tyres), used, strict=True))
+    slide = Wheels(
+        *(Friction(tyres.peak * share.sliding, tyre.mu * share.across) for tyre, share in pairs)
+    )
+    fl, fr, rl, rr = (
+        tyres.peak * F_z * share.firm for F_z, share in zip(wheel_loads(load), used, strict=True)
+    )
+    c, s = tyres.left
+    firm = Force(applied.x + c * (fl + fr) + rl + rr, applied.y + s * (fl + fr))
+    return accelerations(firm, *by_axle(tyres, slide), rigid, m)

@@ -1,0 +1,114 @@
+"""Stopping and holding: brakes, and what a wish to brake does."""
+
+from __future__ import annotations
+
+import pickle
+
+import numpy as np
+import pytest
+
+import skidpad as sp
+from skidpad.body import Wish
+from skidpad.vehicles import with_brakes
+
+MAKERS = (
+    sp.vehicles.four_wheel,
+    sp.vehicles.formula_student,
+    sp.vehicles.kinematic_bicycle,
+)
+every_car = pytest.mark.parametrize("maker", MAKERS, ids=lambda maker: maker.model.name)
+BRAKES = {f"tau_{wheel}": -200.0 for wheel in ("fl", "fr", "rl", "rr")}
+
+
+@every_car
+def test_a_torque_that_brakes_reverses_and_a_brake_does_not(maker) -> None:
+    motors = sp.Simulator(maker(), dt=0.001)
+    brakes = sp.Simulator(with_brakes(maker()), dt=0.001)
+    for sim in (motors, brakes):
+        sim.reset(v_x=15.0)
+        sim.run(BRAKES, duration=4.0)
+    assert motors.state.v_x < -10.0
+    assert abs(brakes.state.v_x) < 1e-6
+    x = brakes.state.x
+    brakes.run(BRAKES, duration=1.0)
+    assert brakes.state.x == pytest.approx(x, abs=1e-6)
+    # From rolling backwards too.
+    brakes.reset(v_x=-5.0)
+    brakes.run(BRAKES, duration=3.0)
+    assert abs(brakes.state.v_x) < 1e-6
+
+
+@every_car
+def test_drive_and_the_way_forwards_are_the_cars_own(maker) -> None:
+    car, braked = maker(), with_brakes(maker())
+    x = car.State(v_x=12.0, steer=0.05, tau_fl=50.0, tau_rr=30.0)
+    assert braked.derivative(x, car.Input()) == pytest.approx(car.derivative(x, car.Input()))
+    slower = car.State(v_x=12.0, tau_fl=-50.0, tau_fr=-50.0)
+    ours, theirs = (one.derivative(slower, car.Input()).v_x for one in (braked, car))
+    assert ours == pytest.approx(theirs, rel=1e-4)
+
+
+@pytest.mark.parametrize("angle", np.linspace(-np.pi, np.pi, 13).tolist())
+def test_locked_wheels_are_pulled_against_their_motion(angle: float) -> None:
+    """A car that slides with all wheels locked is slowed against its velocity, whichever way it
+    points; with motors it would be pushed backwards along itself."""
+    car = with_brakes(sp.vehicles.formula_student(C_r0=0.0, C_r1=0.0, C_r2=0.0, use_max=0.99))
+    p = car.params
+    v = np.array([8.0 * np.cos(angle), 8.0 * np.sin(angle)])
+    hold = dict.fromkeys(BRAKES, -20.0 * p.tau_max)
+    x = car.State(v_x=v[0], v_y=v[1], **hold)
+    rate = car.derivative(x, car.Input(**hold))
+    a = np.array([rate.v_x, rate.v_y])
+    cosine = a @ v / (np.linalg.norm(a) * np.linalg.norm(v))
+    # The peak of a tyre is more than its friction in a full slide, which turns the force a little.
+    assert cosine < -0.97
+    assert np.linalg.norm(a) > 0.7 * p.tyre.D * p.g
+
+
+@every_car
+def test_brakes_only_take_energy(maker) -> None:
+    car = with_brakes(maker())
+    p = car.params
+    random = np.random.default_rng(4)
+    for _ in range(300):
+        v_x, v_y, omega = random.uniform((-10.0, -3.0, -2.0), (20.0, 3.0, 2.0))
+        x = car.State(v_x=v_x, v_y=v_y, omega=omega)
+        if maker is sp.vehicles.kinematic_bicycle:
+            x = car.model.settle(x, p)
+        free = car.model.energy(x, p)
+        rates = [
+            car.derivative(x._replace(**torques), car.Input())
+            for torques in ({}, dict.fromkeys(BRAKES, -150.0))
+        ]
+        gains = [p.m * (x.v_x * r.v_x + x.v_y * r.v_y) + p.I_z * x.omega * r.omega for r in rates]
+        assert free >= 0.0
+        assert gains[1] <= gains[0] + 1e-6 * p.m * 100.0
+
+
+def test_a_car_on_a_slope_is_held() -> None:
+    car = with_brakes(sp.vehicles.formula_student())
+    sim = sp.Simulator(car, dt=0.001)
+    sim.disturb(F_x=-0.2 * car.params.m * 9.81)
+    sim.run(dict.fromkeys(BRAKES, -car.params.tau_max), duration=3.0)
+    # It creeps at the share of the slope in its friction of the 0.05 m/s that a brake takes.
+    assert abs(sim.state.v_x) < 0.05 * 0.2 / (0.9 * car.params.tyre.D)
+    with pytest.raises(sp.InvalidValue, match="'brains2' has no torques that could brake"):
+        with_brakes(sp.vehicles.brains2())
+    again = pickle.loads(pickle.dumps(car))
+    assert again.model is car.model
+
+
+@every_car
+def test_who_wishes_to_brake_stops_and_stays(maker) -> None:
+    """A wish of a < 0 reverses with a wish of v < 0 only."""
+    for car in (maker(), with_brakes(maker())):
+        sim = sp.Simulator(car, dt=0.005)
+        sim.reset(v_x=12.0)
+        body = car.model.body
+        for _ in range(600):
+            sim.step(body.command(sim.state, Wish(a=-9.0), car.params))
+        assert abs(sim.state.v_x) < 1e-3
+    sim = sp.Simulator(maker(), dt=0.005)
+    for _ in range(200):
+        sim.step(maker.model.body.command(sim.state, Wish(a=-2.0, v=-3.0), maker().params))
+    assert sim.state.v_x < -1.0

@@ -1,0 +1,224 @@
+"""Parameter sets of `two_track` and `single_track`: cars that behave as their kind does.
+
+Published figures are those of the makers that `CarSet.sources` names, unless said otherwise.
+"""
+
+from __future__ import annotations
+
+import math
+from functools import cache
+from typing import Any, NamedTuple
+
+import numpy as np
+import pytest
+
+import skidpad as sp
+from skidpad import record
+from skidpad.components.tyre import Contact, LinearTyre
+from skidpad.controllers import aids
+from skidpad.vehicles.single_track import AccelerationCommand, FirstOrderSlip
+from skidpad.vehicles.two_track_sets import SETS
+
+two_track, single_track = sp.vehicles.two_track, sp.vehicles.single_track
+WHEELS = ("fl", "fr", "rl", "rr")
+
+
+class Usual(NamedTuple):
+    """What is usual of a kind of car, with its source."""
+
+    understeer: tuple[float, float]
+    """In deg/g. Road cars 1 to 4, sports cars less, race cars nearly neutral (estimates)."""
+    top: tuple[float, float]
+    """Top speed in km/h: 8 % about the published one, since gears and lift are left out."""
+    launch_speed: float
+    """In km/h, from rest."""
+    launch: float
+    """Published time to that speed in s. A car that gives its largest power at any speed, without
+    gears, is no slower."""
+    stop: tuple[float, float]
+    """Distance in m from that speed."""
+    circle: tuple[float, float]
+    """Diameter in m of the circle of the outer front wheel: published, 4 % about it."""
+
+
+USUAL = {
+    # Stops of magazines' tests: compact cars 34 to 39 m, sports cars 31 to 36, SUVs 36 to 42.
+    "compact": Usual((1.0, 4.0), (187.0, 219.0), 100.0, 9.3, (34.0, 39.0), (10.5, 11.3)),
+    "sports": Usual((0.5, 3.0), (266.0, 312.0), 100.0, 4.8, (31.0, 36.0), (10.7, 11.5)),
+    "suv": Usual((1.0, 4.0), (190.0, 224.0), 100.0, 7.9, (36.0, 42.0), (11.5, 12.5)),
+    # Formula 1: 300 to 340 km/h, 2.6 s to 100 km/h, 15 to 20 m back; circles of about 20 m.
+    "race": Usual((-0.5, 2.0), (290.0, 345.0), 100.0, 2.9, (14.0, 21.0), (18.0, 24.0)),
+    # Electric cars there: 2.0 to 3.5 s to 100 km/h; hairpins are 9 m wide outside. It stops
+    # between v²/2 over the friction with all and with none of its downforce.
+    "formula_student": Usual((-0.5, 1.5), (120.0, 175.0), 100.0, 3.5, (14.2, 23.8), (5.0, 9.0)),
+    # f1tenth_gym: 20 m/s and 9.51 m/s² at most; here 10 m/s are reached and left.
+    "small_scale": Usual((0.5, 4.0), (54.0, 90.0), 36.0, 3.0, (4.5, 7.0), (1.4, 2.0)),
+}
+
+
+@cache
+def car_of(name: str) -> sp.Vehicle:
+    return two_track(name)
+
+
+@cache
+def fleet_of(name: str) -> sp.Fleet:
+    return sp.Fleet(car_of(name), dt=0.002)
+
+
+def column(name: str, states: np.ndarray, field: str) -> np.ndarray:
+    return states[..., record.names(car_of(name).State).index(field)]
+
+
+def torques(name: str, kind: str, levels: np.ndarray) -> np.ndarray:
+    """Inputs that drive ("tau") or brake ("brake") at some levels, shared as the car shares."""
+    car = car_of(name)
+    p, fields = car.params, car.Input._fields
+    front, most = {"tau": (p.drive_front, p.tau_max), "brake": (p.brake_front, p.brake_max)}[kind]
+    shares = np.array([front, front, 1.0 - front, 1.0 - front]) / max(front, 1.0 - front)
+    u = np.zeros((len(levels), len(fields)))
+    for wheel, share in zip(WHEELS, shares, strict=True):
+        u[:, fields.index(f"{kind}_{wheel}")] = share * most * levels
+    return u
+
+
+def powered(name: str) -> Any:
+    car = car_of(name)
+    return aids.aided(aids.told(car), aids.power_limit(car, SETS[name].power))
+
+
+@pytest.fixture(params=SETS)
+def name(request: pytest.FixtureRequest) -> str:
+    return request.param
+
+
+def test_every_set_has_its_usual_figures() -> None:
+    assert set(USUAL) == set(SETS)
+
+
+def yaw_gain(car: sp.Vehicle, v: float) -> float:
+    """Steady yaw rate over steering angle of the car as it is linearised while driving straight."""
+    x = car.State(v_x=v)
+    x = car.model.settle(x, car.params) if car.model.settle else x
+    A = np.asarray(car.linearise_continuous(x, car.Input()).A)
+    names = record.names(car.State)
+    away = {"x", "y", "yaw", "v_x", "steer", *(n for n in names if n.startswith(("tau", "F_")))}
+    rest = [k for k, field in enumerate(names) if field not in away]
+    answer = -np.linalg.solve(A[np.ix_(rest, rest)], A[rest, names.index("steer")])
+    return float(answer[[names[k] for k in rest].index("omega")])
+
+
+@pytest.mark.parametrize("factory", [two_track, single_track])
+def test_understeer_gradient(name: str, factory: Any) -> None:
+    car = factory(name)
+    p, v = car.params, 6.0 if name == "small_scale" else 25.0
+    understeer = (v / yaw_gain(car, v) - p.l_f - p.l_r) / v**2
+    low, high = USUAL[name].understeer
+    assert low <= math.degrees(understeer * p.g) <= high
+
+
+def test_top_speed_is_where_power_meets_resistance(name: str) -> None:
+    low, high = USUAL[name].top
+    start = 0.9 * low / 3.6
+    steps = 60_000 if name != "small_scale" else 15_000
+    x = car_of(name).model.settle(car_of(name).State(v_x=start), car_of(name).params)  # type: ignore[misc]
+    states = fleet_of(name).rollout(
+        np.array([record.flatten(x)]),
+        torques(name, "tau", np.ones(1)),
+        policy=powered(name),
+        steps=steps,
+        every=steps // 10,
+    )
+    v = column(name, states, "v_x")[:, 0]
+    assert low <= 3.6 * v[-1] <= high
+    assert v[-1] - v[-2] < 0.02 * v[-1]
+
+
+def test_launch_takes_what_its_power_and_the_published_figure_allow(name: str) -> None:
+    """The best of some torques; less than the kinetic energy over the power no car takes."""
+    usual, car, p = USUAL[name], car_of(name), car_of(name).params
+    states = fleet_of(name).rollout(
+        {"v_x": 0.0},
+        torques(name, "tau", np.linspace(0.3, 1.0, 8)),
+        policy=powered(name),
+        steps=4500,
+        every=5,
+    )
+    goal = usual.launch_speed / 3.6
+    v = column(name, states, "v_x")
+    reached = [0.01 * np.argmax(v[:, k] >= goal) for k in range(8) if v[-1, k] >= goal]
+    assert 0.5 * p.m * goal**2 / SETS[name].power <= min(reached) <= usual.launch
+    assert car.limits.a_max * min(reached) > goal
+
+
+def slip_of_most_force(name: str) -> float:
+    """Twice the slip at which a front tyre that stayed linear would give its largest force."""
+    tyre, p = SETS[name].front, car_of(name).params
+    at = Contact(F_z=0.5 * p.m * p.g * p.l_r / (p.l_f + p.l_r))
+    return float(2.0 * tyre.peaks(at).mu_x * at.F_z / tyre.stiffness(at).K_x)
+
+
+def test_braking_distance(name: str) -> None:
+    """Full brakes, with anti-lock brakes as in the tests of magazines."""
+    usual, car = USUAL[name], car_of(name)
+    states = fleet_of(name).rollout(
+        {"v_x": usual.launch_speed / 3.6},
+        torques(name, "brake", np.ones(1)),
+        policy=aids.aided(aids.told(car), aids.anti_lock(car, slip=slip_of_most_force(name))),
+        steps=2500,
+        every=5,
+    )
+    low, high = usual.stop
+    assert abs(column(name, states, "v_x")[-1, 0]) < 0.1
+    assert low <= column(name, states, "x")[-1, 0] <= high
+
+
+def test_turning_circle(name: str) -> None:
+    """Of the outer front wheel, at full lock and walking pace."""
+    car = car_of(name)
+    p, v = car.params, 0.05 * car_of(name).params.length / 0.6
+    x = car.model.settle(car.State(v_x=v, steer=p.steer_max), p)  # type: ignore[misc]
+    sim = sp.Simulator(car, dt=0.005)
+    sim.reset(x)
+    run = sim.run({"steer": p.steer_max}, duration=1.0)
+    # The velocity of the centre of mass and the yaw rate say where the car turns about.
+    v_x, v_y, omega = (run[field][-1] for field in ("v_x", "v_y", "omega"))
+    outer = math.hypot(v_x / omega + 0.5 * p.track_f, p.l_f + v_y / omega)
+    low, high = USUAL[name].circle
+    assert low <= 2.0 * outer <= high
+
+
+def test_formula_student_keeps_to_the_rules() -> None:
+    p = two_track("formula_student").params
+    assert SETS["formula_student"].power <= 80e3
+    assert p.l_f + p.l_r >= 1.525
+    assert min(p.track_f, p.track_r) >= 0.75 * max(p.track_f, p.track_r)
+
+
+@pytest.mark.parametrize("factory", [two_track, single_track])
+def test_sets_conform(name: str, factory: Any) -> None:
+    checks = ["rest", "dimensions", "mirror", "frame", "energy", "motion", "shape", "gradients"]
+    sp.conformance.check(factory(name), checks).raise_if_failed()
+
+
+def test_every_set_names_its_sources(name: str) -> None:
+    assert len(SETS[name].sources) > 100
+    assert "estimate" in SETS[name].sources
+
+
+def test_what_is_said_beside_a_set_wins() -> None:
+    car = two_track("sports", m=1600.0, tyre=LinearTyre(), slip=FirstOrderSlip())
+    assert (car.params.m, car.params.l_f) == (1600.0, SETS["sports"].values["l_f"])
+    assert type(car.params.tyres.tyre) is LinearTyre
+    assert car.params.slip == FirstOrderSlip()
+    small = single_track("small_scale", slip=FirstOrderSlip(), drive=AccelerationCommand(a_max=2.0))
+    assert small.limits.a_max == 2.0
+    assert small.params.tyres.rear == SETS["small_scale"].rear
+    assert two_track("small_scale").params.slip.v_low == 1.0
+    assert sp.vehicles.named("two_track", "suv") == two_track("suv")
+
+
+@pytest.mark.parametrize("factory", [two_track, single_track])
+def test_an_unknown_set_is_refused_by_name(factory: Any) -> None:
+    with pytest.raises(sp.InvalidValue, match="'sport'; did you mean 'sports'"):
+        factory("sport")
