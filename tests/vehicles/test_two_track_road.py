@@ -48,6 +48,17 @@ def rolling(road: sp.Road, **values: Any) -> sp.Vehicle:
     return two_track(road=road, tyre=LinearTyre(trail=0.0, carcass=FREE), C_drag=0.0, **values)
 
 
+def settled(car: sp.Vehicle, **values: float) -> Any:
+    """A state in which the wheels roll."""
+    assert car.model.settle is not None
+    return car.model.settle(car.State(**values), car.params)
+
+
+def energy_of(car: sp.Vehicle, x: Any) -> float:
+    assert car.model.energy is not None
+    return car.model.energy(x, car.params)
+
+
 @pytest.mark.parametrize("angle", [0.05, -0.2, 0.4])
 def test_it_rolls_down_a_slope_by_the_sine(angle: float) -> None:
     """Wheels that roll take their share of what gravity gives: I_w / R² each."""
@@ -165,7 +176,7 @@ def test_compiled_and_called_agree_and_fleets_have_the_bits_of_simulators(name: 
     for row in controls:
         sim.step(car.model.Input(*row))
     fleet = sp.Fleet(car, dt=0.01)
-    x0 = np.tile(np.array(record.flatten(car.model.settle(car.State(**start), car.params))), (5, 1))
+    x0 = np.tile(np.array(record.flatten(settled(car, **start))), (5, 1))
     rows = fleet.rollout(x0, controls[:, None, :].repeat(5, axis=1))
     last = rows[-1]
     np.testing.assert_array_equal(last[0], np.array(record.flatten(sim.state)))
@@ -191,10 +202,10 @@ def test_energy_is_kept_on_a_plane() -> None:
     car = rolling(sp.Road.plane(0.1, 0.0))
     sim = sp.Simulator(car, dt=0.001)
     sim.reset(v_x=8.0)
-    start = car.model.energy(sim.state, car.params)
+    start = energy_of(car, sim.state)
     sim.run(duration=4.0)
     assert abs(sim.state.v_x - 8.0) > 3.0
-    assert car.model.energy(sim.state, car.params) == pytest.approx(start, rel=2e-3)
+    assert energy_of(car, sim.state) == pytest.approx(start, rel=2e-3)
 
 
 def test_vehicles_of_a_fleet_drive_on_roads_of_their_own() -> None:
@@ -205,7 +216,7 @@ def test_vehicles_of_a_fleet_drive_on_roads_of_their_own() -> None:
     fleet = sp.Fleet(cars[0], dt=0.01)
     number = [car.params.road.surface.heights.values for car in cars]
     x0 = np.tile(
-        np.array(record.flatten(cars[0].model.settle(cars[0].State(v_x=10.0), cars[0].params))),
+        np.array(record.flatten(settled(cars[0], v_x=10.0))),
         (2, 1),
     )
     controls = np.zeros((50, 2, len(cars[0].model.Input._fields)))
@@ -272,7 +283,7 @@ def test_rollouts_have_gradients_with_respect_to_the_road() -> None:
     """By its slope, against differences."""
     car = two_track(road=sp.Road.plane(slope=0.05, bank=0.02))
     fleet = sp.Fleet(car, dt=0.01)
-    start = np.array(record.flatten(car.model.settle(car.State(v_x=10.0), car.params)))[None]
+    start = np.array(record.flatten(settled(car, v_x=10.0)))[None]
     controls = np.zeros((30, 1, len(car.model.Input._fields)))
 
     def way(x: Any) -> Any:
