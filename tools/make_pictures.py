@@ -12,6 +12,7 @@ import importlib.util
 import tempfile
 import time
 from collections.abc import Callable, Sequence
+from itertools import pairwise
 from pathlib import Path
 from types import ModuleType
 from typing import Any, NamedTuple
@@ -132,6 +133,61 @@ def tyre_sheet(file: Path) -> None:
     sp.tyres.get("passenger_car").plot(sp.tyres.get("race_slick"), path=file)
 
 
+def roads(file: Path) -> None:
+    """A banked curve from above; heights and spectra of random roads, and limits of classes."""
+    import matplotlib.pyplot as plt
+
+    from skidpad.plots.style import COLOURS, GREY, STYLE
+    from skidpad.road import class_limits, psd
+    from skidpad.road.iso8608 import track_heights
+
+    with plt.rc_context(STYLE):
+        figure, axes = plt.subplots(1, 3, figsize=(11.0, 3.4), layout="constrained")
+        _draw_banked_curve(figure, axes[0])
+        for seed, (letter, colour) in enumerate(zip("ACE", COLOURS, strict=False)):
+            heights = track_heights(letter, seed, 1 << 15, 0.05, np.array([0.0])).ravel()
+            axes[1].plot(0.05 * np.arange(2000), 1e3 * heights[:2000], color=colour, label=letter)
+            n = np.fft.rfftfreq(heights.size, 0.05)[1:]
+            density = np.abs(np.fft.rfft(heights))[1:] ** 2 * 0.1 / heights.size
+            bands = np.geomspace(0.011, 2.83, 25)
+            middles = np.sqrt(bands[1:] * bands[:-1])
+            inside = [(n >= a) & (n < b) for a, b in pairwise(bands)]
+            means = [float(np.mean(density[band] * n[band] ** 2)) for band in inside]
+            axes[2].loglog(middles, means / middles**2, ".", color=colour, ms=4)
+            axes[2].loglog(middles, psd(middles, letter), color=colour, lw=0.8, label=letter)
+        for letter in "ABCDEF":
+            limit = psd(bands, class_limits(letter)[1])
+            axes[2].loglog(bands, limit, color=GREY, lw=0.5, ls=":")
+        axes[1].set(
+            title="Random roads", xlabel="x in m", ylabel="height in mm", ylim=(-160.0, 190.0)
+        )
+        axes[2].set(
+            title="Their spectra, and limits of classes", xlabel="n in 1/m", ylabel="$G_d$ in m³"
+        )
+        axes[1].legend(title="class", ncols=3)
+        figure.savefig(file, dpi=130)
+        plt.close(figure)
+
+
+def _draw_banked_curve(figure: Any, axes: Any) -> None:
+    """Heights of a road along an S, banked into its turns."""
+    u = np.arange(0.0, 240.0, 0.5)
+    curvature = np.sin(2.0 * np.pi * u / 240.0) / 45.0
+    bank = np.append(-6.0 * curvature, 0.0)
+    road = sp.Road.curved(
+        curvature, 0.5, width=14.0, z=np.linspace(0.0, 4.0, u.size + 1), bank=bank
+    )
+    x, y = np.meshgrid(np.linspace(-5.0, 140.0, 580), np.linspace(-15.0, 165.0, 720))
+    height = road.height(x, y)
+    place = road.surface.line.place(x, y)
+    beside = (np.abs(place.v) > 7.0) | (place.u < 0.0) | (place.u > 240.0)
+    height[beside] = np.nan
+    shown = axes.pcolormesh(x, y, height, shading="auto", rasterized=True)
+    axes.contour(x, y, height, 24, colors="white", linewidths=0.4)
+    figure.colorbar(shown, ax=axes, label="height in m", shrink=0.85)
+    axes.set(title="Banked curves", xlabel="x in m", ylabel="y in m", aspect="equal")
+
+
 def _smaller(file: Path) -> None:
     """Keep 256 colours, which the eye does not miss: a third of the size."""
     with Image.open(file) as picture:
@@ -158,6 +214,7 @@ PICTURES: dict[str, Callable[[Path], None]] = {
     "tyre_curves.png": tyre_curves,
     "tyre_sheet.png": tyre_sheet,
     "tyre_fit.png": tyre_fit,
+    "roads.png": roads,
 }
 
 

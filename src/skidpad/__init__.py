@@ -22,6 +22,7 @@ if TYPE_CHECKING:
         ops,
         plots,
         record,
+        road,
         stage,
         tyres,
         units,
@@ -63,6 +64,7 @@ if TYPE_CHECKING:
     from .plane import collision, maps, raycast
     from .plane.maps import Map
     from .policy import Policy
+    from .road.road import Road
     from .run import monte_carlo
     from .run.fleet import Fleet
     from .run.linearisation import linearise
@@ -90,6 +92,7 @@ __all__ = [
     "Policy",
     "Pose",
     "Program",
+    "Road",
     "Simulation",
     "SimulationDiverged",
     "Simulator",
@@ -124,6 +127,7 @@ __all__ = [
     "plots",
     "raycast",
     "record",
+    "road",
     "sensors",
     "stage",
     "tyres",
@@ -150,6 +154,7 @@ _MODULES = {
     "plots": "plots",
     "raycast": "plane.raycast",
     "record": "record",
+    "road": "road",
     "sensors": "sensing",
     "stage": "stage",
     "tyres": "tyres",
@@ -176,6 +181,7 @@ _HOMES = {
     "Policy": "policy",
     "Pose": "body",
     "Program": "compile.program",
+    "Road": "road.road",
     "Simulation": "compat.commonroad",
     "SimulationDiverged": "errors",
     "Simulator": "run.simulator",

@@ -12,26 +12,28 @@ loads on states, and each tyre is evaluated once. Equations: docs/vehicles.md.
     two_track(slip=FirstOrderSlip())              # slip behind relaxation lengths
     two_track(chassis=RollPitch())                # a body that moves on its springs
     two_track(powertrain=MotorDrive(), brakes=HydraulicBrakes())     # pedals and a gear
+    two_track(road=Road.plane(slope=0.1))         # on a road that is not flat
 
 Which equations a car has is the class of its records `tyres`, `slip`, `chassis`, `alignment`,
-`steering`, `air`, `powertrain` and `brakes`; there is one model of each combination.
+`steering`, `air`, `powertrain`, `brakes` and `road`; there is one model of each combination.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, get_type_hints
 
 from .. import record
 from ..components.actuator import rate_limited_lag
 from ..components.air import AirForces
-from ..components.assembly import assembled, class_from, recipe_of
+from ..components.assembly import Recipe, assembled, class_from, recipe_of
 from ..components.axle import Force
 from ..components.chassis import Pressed
 from ..components.corner_loads import CornerLoads
 from ..components.hydraulic_brakes import BrakeTorques, HydraulicBrakes
+from ..components.on_road import RoadUnderCar, road_under_car
 from ..components.powertrain import EngineDrive, MotorDrive, WheelTorques
-from ..components.rigid_body import Acceleration, kinetic_energy, pose_rate, velocity_rate
+from ..components.rigid_body import Acceleration, kinetic_energy, velocity_rate
 from ..components.spinning_wheel import (
     FirstOrderSlip,
     SteadySlip,
@@ -50,6 +52,8 @@ from ..errors import InvalidValue
 from ..model import Model, Vehicle, VehicleFactory, built_once
 from ..ops import atan2, logical_or, where
 from ..plane.pose import turned, turned_back
+from ..road.records import record_of, road_type
+from ..road.surfaces import FlatRoad, PlaneRoad
 from ..units import J, Nm, m
 from .car_state import least
 from .two_track_body import BODY
@@ -107,6 +111,7 @@ class Motion(NamedTuple):
     """Force of the tyres over the mass, in body axes."""
     a: Acceleration
     moment: Nm
+    road: RoadUnderCar
 
 
 def places(p: Params) -> tuple[tuple[m, m], ...]:
@@ -124,11 +129,13 @@ def velocities(x: State, headings: tuple[Heading, ...], p: Params) -> list[Veloc
     ]
 
 
-def posture(x: State, w: External, p: Params) -> tuple[Travel, AirForces, CornerLoads]:
+def posture(
+    x: State, w: External, road: RoadUnderCar, p: Params
+) -> tuple[Travel, AirForces, CornerLoads]:
     """How the body sits, what the air does to it, and the wheel loads that have come of both."""
     travel = p.chassis.travel(x, p)
     air = p.air.forces(x, w, travel, p)
-    return travel, air, p.chassis.loads(x, p.m * p.g, Pressed(air.front, air.rear), p)
+    return travel, air, p.chassis.loads(x, p.m * road.press, Pressed(air.front, air.rear), p)
 
 
 def spins(x: Any) -> tuple[Any, ...]:
@@ -145,9 +152,10 @@ def slips(x: Any, p: Params) -> list[SlipState]:
 
 def motion(x: State, w: External, p: Params) -> Motion:
     """Loads, tyre forces and what they do to the body."""
-    travel, air, loads = posture(x, w, p)
+    road = road_under_car(p.road, x, places(p), p.g)
+    travel, air, loads = posture(x, w, road, p)
     headings, cambers = p.alignment.angles(x, travel, p)
-    grip = (w.mu_fl, w.mu_fr, w.mu_rl, w.mu_rr)
+    grip = road.grip_with((w.mu_fl, w.mu_fr, w.mu_rl, w.mu_rr))
     columns = zip(loads, velocities(x, headings, p), spins(x), cambers, grip, strict=True)
     moving = [
         WheelMotion(F_z, v.x, v.y, spin, x.omega, camber, mu)
@@ -158,7 +166,8 @@ def motion(x: State, w: External, p: Params) -> Motion:
     by_mass = 1.0 / p.m
     pushed = Acceleration(force.x * by_mass, force.y * by_mass)
     a = Acceleration((force.x + air.F_x + w.F_x) * by_mass, (force.y + air.F_y + w.F_y) * by_mass)
-    return Motion(travel, air, loads, headings, wheels, pushed, a, moment + air.M_z + w.M_z)
+    a, moment = road.pulled(a), moment + air.M_z + w.M_z
+    return Motion(travel, air, loads, headings, wheels, pushed, a, moment, road)
 
 
 def on_body(
@@ -181,7 +190,7 @@ def derivative(x: State, u: Input, w: External, p: Params) -> State:
     by_t = 1.0 / p.t_load
     wheel_angle = p.steering.wheel_angle(u.steer)
     rates: dict[str, Any] = {
-        **dict(zip(("x", "y", "yaw"), pose_rate(x.yaw, x.v_x, x.v_y, x.omega), strict=True)),
+        **dict(zip(("x", "y", "yaw"), now.road.pose_rate, strict=True)),
         **dict(zip(("v_x", "v_y"), velocity_rate(now.a, x.v_x, x.v_y, x.omega), strict=True)),
         "omega": now.moment * (1.0 / p.I_z),
         "steer": rate_limited_lag(x.steer, wheel_angle, p.t_steer, p.steer_max, p.steer_rate_max),
@@ -222,7 +231,8 @@ def outputs(x: State, u: Input, w: External, p: Params) -> Outputs:
 
 def rolling(x: State, p: Params) -> State:
     """The state with wheels that roll, if all were given as standing."""
-    travel, _, loads = posture(x, disturbance_type(type(p.air))(), p)
+    road = road_under_car(p.road, x, places(p), p.g)
+    travel, _, loads = posture(x, disturbance_type(type(p.air))(), road, p)
     headings, _ = p.alignment.angles(x, travel, p)
     turning = logical_or(
         logical_or(x.spin_fl != 0.0, x.spin_fr != 0.0),
@@ -241,17 +251,22 @@ def rolling(x: State, p: Params) -> State:
 
 
 def energy(x: State, p: Params) -> J:
-    """Kinetic energy of the body and of all that spins, and what the chassis stores."""
+    """Kinetic energy of the body and of all that spins, what the chassis stores, and that of
+    height."""
     turning = sum((spin * spin for spin in spins(x)), 0.0)
     rotating = 0.5 * p.I_w * turning + driveline_energy(x, p)
     planar = kinetic_energy(x.v_x, x.v_y, x.omega, p.m, p.I_z) + rotating
-    return planar + p.chassis.energy(x, p)
+    level = planar + p.chassis.energy(x, p)
+    if isinstance(p.road.surface, FlatRoad):
+        return level
+    return level + p.m * p.g * p.road.surface.at(x.x, x.y).z
 
 
 @built_once
 def _model(recipes: Parts, *tyres: type) -> Model:
     """The car with parts by the recipes of their classes, on one, two or four classes of tyres."""
     parts = Parts(*map(class_from, recipes))
+    even = issubclass(get_type_hints(parts.road)["surface"], (FlatRoad, PlaneRoad))
     names = ", ".join(dict.fromkeys(tyre.__name__ for tyre in tyres))
     return Model(
         name="two_track",
@@ -263,8 +278,9 @@ def _model(recipes: Parts, *tyres: type) -> Model:
         derivative=derivative,
         outputs=outputs,
         settle=rolling,
-        # A deflected tyre stores energy, too, which no closed form tells for every tyre.
-        energy=None if parts.slip().states else energy,
+        # A deflected tyre stores energy, too, which no closed form tells for every tyre. On a road
+        # with bumps the body has no height of its own.
+        energy=energy if even and not parts.slip().states else None,
         body=BODY,
         summary=f"Car on four spinning wheels with any tyre: {names}{_driven_by(parts.powertrain)}",
     )
@@ -287,7 +303,7 @@ class TwoTrackFactory(VehicleFactory):
         `FixedAlignment`, `LinearAlignment` or of `alignment_tables`, `steering` a `DirectSteering`
         or `SteeringWheel`, `air` a `PlainAir`, `Aerodynamics` or an `aero_map`, `powertrain` a
         `WheelTorques`, `MotorDrive` or `EngineDrive`, `brakes` a `BrakeTorques` or
-        `HydraulicBrakes`. `params` may be the name of a parameter set.
+        `HydraulicBrakes`, `road` a `Road`. `params` may be the name of a parameter set.
         """
         # What is said of single numbers comes last, and so wins over whole records and sets.
         whole = dict[str, Any]()
@@ -304,12 +320,16 @@ class TwoTrackFactory(VehicleFactory):
             )
         if names:
             whole["tyres"] = tyre_set(*(values.pop(name) for name in names))
+        if values.get("road") is not None:
+            values["road"] = record_of(values["road"])
         for name in PART_DUTIES:
             part = values.pop(name, None)
             if part is not None:
                 whole[name] = _checked_part(name, part)
         tyres = whole.get("tyres", DEFAULT_TYRES)
         parts = {name: recipe_of(type(whole[name])) for name in PART_DUTIES if name in whole}
+        if "road" in whole:
+            parts["road"] = Recipe(road_type, tuple(map(type, whole["road"])))
         model = _model(Parts(**parts), *map(type, tyres))
         # A part may do without parameters that those of another car have.
         kept = {name: whole[name] for name in whole if name in model.Params._fields}

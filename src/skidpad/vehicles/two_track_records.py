@@ -7,7 +7,7 @@ from typing import Annotated, Any, NamedTuple, get_type_hints
 
 from .. import record
 from ..components.air import PlainAir
-from ..components.assembly import assembled, base_of, widened
+from ..components.assembly import Recipe, assembled, base_of, widened
 from ..components.chassis import RollShare
 from ..components.hydraulic_brakes import BrakeTorques
 from ..components.powertrain import WheelTorques
@@ -17,6 +17,9 @@ from ..components.tyre import LoadSensitiveTyre
 from ..components.tyre.tyre_set import tyre_set
 from ..components.wheel_alignment import FixedAlignment
 from ..record import extended
+from ..road.grip import FullGrip
+from ..road.records import road_type
+from ..road.surfaces import FlatRoad
 from ..units import (
     Allowed,
     N,
@@ -231,6 +234,8 @@ class Params(NamedTuple):
     """What drives the wheels."""
     brakes: BrakeTorques = BrakeTorques()
     """What brakes the wheels."""
+    road: Any = None
+    """The road under the car."""
     tyres: Any = None
     """The tyres."""
 
@@ -253,6 +258,7 @@ class Parts(NamedTuple):
     air: Any = PlainAir
     powertrain: Any = WheelTorques
     brakes: Any = BrakeTorques
+    road: Any = Recipe(road_type, (FlatRoad, FullGrip))
 
 
 _CHASSIS = ("States", "Outputs", "replaces", "check", "loads", "travel", "outputs", "carried")
@@ -270,6 +276,7 @@ PART_DUTIES: dict[str, tuple[str, tuple[str, ...]]] = {
     ),
     "powertrain": ("a WheelTorques, MotorDrive or EngineDrive", ("States", "drive", "rotating")),
     "brakes": ("a BrakeTorques or HydraulicBrakes", ("States", "rates", "torques")),
+    "road": ("a Road or a road", ("surface", "grip")),
 }
 """Which records may be a part of a car, and what one must have."""
 
@@ -279,17 +286,14 @@ def params_type(tyres: type, parts: Parts) -> Any:
     kinds: dict[str, Any] = {**parts._asdict(), "tyres": tyres}
     hints = get_type_hints(Params, include_extras=True) | kinds
     defaults = Params._field_defaults | {"tyres": DEFAULT_TYRES}
-    defaults |= {
-        name: assembled(base_of(kind)())
-        for name, kind in parts._asdict().items()
-        if _has_defaults(base_of(kind))
-    }
+    defaults |= {name: _default_of(kind) for name, kind in parts._asdict().items()}
     absent = {name for name, kind in kinds.items() if type(defaults.get(name)) is not kind}
     replaced = {name for part in (parts.chassis, parts.air) for name in part.replaces}
     replaced |= set() if parts.powertrain is WheelTorques else set(OF_WHEEL_TORQUES)
     replaced |= set() if parts.brakes is BrakeTorques else set(OF_BRAKE_TORQUES)
     docs = {leaf.name: leaf.doc for leaf in record.fields(Params) if "." not in leaf.name}
     docs |= {"slip": "How slip follows the motion.", "tyres": "The tyres."}
+    docs |= {"road": "The road under the car."}
     return record.define(
         "Params",
         {name: hint for name, hint in hints.items() if name not in replaced},
@@ -299,8 +303,12 @@ def params_type(tyres: type, parts: Parts) -> Any:
     )
 
 
-def _has_defaults(kind: Any) -> bool:
-    return len(kind._field_defaults) == len(kind._fields)
+def _default_of(kind: Any) -> Any:
+    """The record of a class with its defaults; None where it has not all of them."""
+    for written in (kind, base_of(kind)):
+        if record.is_record_type(written) and len(written._field_defaults) == len(written._fields):
+            return assembled(written())
+    return None
 
 
 @cache

@@ -1,0 +1,93 @@
+"""A planar car on a road: what the road under its four wheels does to body, loads and pose.
+
+The body lies on the plane under its wheels. Its velocity and yaw rate are in the axes of that
+plane; the pose is what is seen from above. Gravity pulls along the plane and presses onto it, and
+so does what keeps the car on a road that bends up or down. Wheels are taken to be over the places
+that they have on level ground, which on a slope are a little too far apart.
+
+A road that is flat changes nothing, down to the last bit.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+from ..ops import cos, sin
+from ..plane.pose import moved
+from ..road.contact import WheelContact, plane_motion, plane_under, wheel_contact
+from ..road.grip import FullGrip
+from ..road.surfaces import FlatRoad
+from ..units import m, m_s, m_s2, one, rad, rad_s
+from .rigid_body import Acceleration, PoseRate, pose_rate
+from .wheel import floored_speed
+
+__all__ = ["RoadUnderCar", "road_under_car"]
+
+_LEAST_PRESS: one = 0.05
+"""Share of gravity below which what presses the car onto the road goes smoothly to zero."""
+
+
+class RoadUnderCar(NamedTuple):
+    """What a road does to a car."""
+
+    pose_rate: PoseRate
+    """How the pose changes."""
+    pull: Acceleration | None
+    """Gravity along the road, in body axes; None where it is level."""
+    press: m_s2
+    """What presses onto the road: its force over the mass of the car."""
+    grip: tuple[one, one, one, one] | None
+    """Under each wheel; None where it is that of the tyres everywhere."""
+
+    def grip_with(self, grip: tuple[one, one, one, one]) -> tuple[Any, ...]:
+        """A grip under each wheel, times that of the road."""
+        if self.grip is None:
+            return grip
+        return tuple(own * other for own, other in zip(self.grip, grip, strict=True))
+
+    def pulled(self, a: Acceleration) -> Acceleration:
+        """An acceleration in body axes and what gravity adds to it."""
+        if self.pull is None:
+            return a
+        return Acceleration(a.x + self.pull.x, a.y + self.pull.y)
+
+
+class Moving(NamedTuple):
+    """Pose and velocity of a body."""
+
+    x: m
+    y: m
+    yaw: rad
+    v_x: m_s
+    v_y: m_s
+    omega: rad_s
+
+
+def road_under_car(road: Any, state: Any, places: Sequence[tuple[m, m]], g: m_s2) -> RoadUnderCar:
+    """The road under a car whose wheels (fl, fr, rl, rr) are at places (forward, left)."""
+    x = Moving(*(getattr(state, name) for name in Moving._fields))
+    flat = isinstance(road.surface, FlatRoad)
+    plain = pose_rate(x.yaw, x.v_x, x.v_y, x.omega)
+    if flat and isinstance(road.grip, FullGrip):
+        return RoadUnderCar(plain, None, g, None)
+    contacts = _under_wheels(road, x, places)
+    fl, fr, rl, rr = (contact.grip for contact in contacts)
+    grip = None if isinstance(road.grip, FullGrip) else (fl, fr, rl, rr)
+    if flat:
+        return RoadUnderCar(plain, None, g, grip)
+    plane = plane_under(contacts, places)
+    over_ground = plane_motion(plane, x.yaw, x.v_x, x.v_y, x.omega)
+    press = over_ground.lift - g * plane.down.z
+    return RoadUnderCar(
+        PoseRate(over_ground.x, over_ground.y, over_ground.yaw),
+        Acceleration(g * plane.down.x, g * plane.down.y),
+        # The road pushes and never pulls.
+        0.5 * (press + floored_speed(press, _LEAST_PRESS * g)),
+        grip,
+    )
+
+
+def _under_wheels(road: Any, x: Moving, places: Sequence[tuple[m, m]]) -> list[WheelContact]:
+    c, s = cos(x.yaw), sin(x.yaw)
+    return [wheel_contact(road, *moved(c, s, x.x, x.y, *place), x.yaw) for place in places]

@@ -1,0 +1,54 @@
+"""Roads: height and grip by position, random roads by ISO 8608, OpenCRG files, wheels on them."""
+
+from ..random.patches import Patch, strip
+from .contact import RoadPlane, WheelContact, plane_motion, plane_under, wheel_contact
+from .curved import CurvedRoad, ListedCurvedRoad, ListedStripRoad, StripRoad
+from .grip import FullGrip, GripGrid, PolygonPatch, UniformGrip
+from .iso8608 import class_limits, class_of, psd
+from .records import road_record, road_type
+from .reference_line import CurvedLine, StraightLine
+from .road import Road
+from .surfaces import (
+    FlatRoad,
+    GridRoad,
+    PlaneRoad,
+    ProfileRoad,
+    SmoothGridRoad,
+    SmoothProfileRoad,
+    SurfacePoint,
+    WaveRoad,
+)
+
+__all__ = [
+    "CurvedLine",
+    "CurvedRoad",
+    "FlatRoad",
+    "FullGrip",
+    "GridRoad",
+    "GripGrid",
+    "ListedCurvedRoad",
+    "ListedStripRoad",
+    "Patch",
+    "PlaneRoad",
+    "PolygonPatch",
+    "ProfileRoad",
+    "Road",
+    "RoadPlane",
+    "SmoothGridRoad",
+    "SmoothProfileRoad",
+    "StraightLine",
+    "StripRoad",
+    "SurfacePoint",
+    "UniformGrip",
+    "WaveRoad",
+    "WheelContact",
+    "class_limits",
+    "class_of",
+    "plane_motion",
+    "plane_under",
+    "psd",
+    "road_record",
+    "road_type",
+    "strip",
+    "wheel_contact",
+]

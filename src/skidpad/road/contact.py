@@ -1,0 +1,147 @@
+"""What wheels and bodies meet on a road: height, tilt, gravity along it and grip.
+
+Axes here are those of a vehicle that heads along a yaw: forward, to the left, and up. On a road
+that rises by `slope` forward and by `bank` to the left, over the horizontal way, the axes in the
+road are `e_1`, along the wheels' way, `e_2`, to the left of it at a right angle, and `n`, off it:
+
+    e_1 = (1, 0, slope) / E                       E² = 1 + slope²
+    e_2 = (-slope bank, E², bank) / (N E)         N² = 1 + slope² + bank²
+    n = (-slope, -bank, 1) / N
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+from ..ops import cos, sin, sqrt
+from ..plane.pose import turned, turned_back
+from ..units import m, m_s, m_s2, one, per_m, rad, rad_s
+
+__all__ = ["RoadPlane", "WheelContact", "plane_motion", "plane_under", "wheel_contact"]
+
+
+class Direction(NamedTuple):
+    """A vector of length one, or a part of gravity."""
+
+    x: one
+    """Forward."""
+    y: one
+    """To the left."""
+    z: one
+    """Up."""
+
+
+class WheelContact(NamedTuple):
+    """A road at one wheel, seen along a yaw."""
+
+    z: m
+    """Height of the road."""
+    slope: one
+    """Its rise forward, over the horizontal way."""
+    bank: one
+    """Its rise to the left."""
+    normal: Direction
+    """Off the road, in the axes of the yaw: forward, to the left and up."""
+    down: Direction
+    """Direction of gravity in the axes of the road: along it, to the left in it, and off it."""
+    grip: one
+    """Of the road over that on which the tyre was measured."""
+
+
+class SlopeChange(NamedTuple):
+    """How the slope of the plane under a vehicle changes with its pose, seen from above."""
+
+    ahead: per_m
+    """By the way ahead."""
+    aside: per_m
+    """By the way to the left."""
+    turn: one
+    """By turning to the left, per rad. On a plane that is its bank."""
+
+
+class RoadPlane(NamedTuple):
+    """The plane that the wheels of a vehicle stand on."""
+
+    z: m
+    """Height of the middle of the wheels."""
+    slope: one
+    """Rise forward, over the horizontal way."""
+    bank: one
+    """Rise to the left."""
+    down: Direction
+    """Direction of gravity in the axes of the plane."""
+    change: SlopeChange
+    """How the slope changes as the vehicle goes on."""
+
+
+class PlaneMotion(NamedTuple):
+    """How a body that stays on a plane moves over the ground."""
+
+    x: m_s
+    """Velocity in the world."""
+    y: m_s
+    yaw: rad_s
+    """Rate of the heading, seen from above."""
+    lift: m_s2
+    """Acceleration off the plane, as on a crest (negative) or through a dip."""
+
+
+def wheel_contact(road: Any, x: m, y: m, yaw: rad) -> WheelContact:
+    """A road (its record) at a place of the world, for a wheel or a body that heads along `yaw`."""
+    point = road.surface.at(x, y)
+    slope, bank = turned_back(cos(yaw), sin(yaw), point.z_x, point.z_y)
+    by_n = 1.0 / sqrt(1.0 + slope * slope + bank * bank)
+    normal = Direction(-slope * by_n, -bank * by_n, by_n)
+    return WheelContact(point.z, slope, bank, normal, down(slope, bank), road.grip.at(x, y))
+
+
+def down(slope: one, bank: one) -> Direction:
+    """Direction of gravity in the axes of a road with a slope forward and a bank to the left."""
+    by_e = 1.0 / sqrt(1.0 + slope * slope)
+    by_n = 1.0 / sqrt(1.0 + slope * slope + bank * bank)
+    return Direction(-slope * by_e, -bank * (by_e * by_n), -by_n)
+
+
+def plane_under(contacts: Sequence[WheelContact], places: Sequence[tuple[m, m]]) -> RoadPlane:
+    """The plane under four wheels (fl, fr, rl, rr) at places (forward, left) of a body.
+
+    Its slope is that from the middle of the rear wheels to the middle of the front ones, its bank
+    the mean of those of both axles. So waves shorter than the vehicle hardly tilt it.
+    """
+    (forward, left), (_, right), (back, rear_left), (_, rear_right) = places
+    by_wheelbase = 1.0 / (forward - back)
+    fl, fr, rl, rr = (contact.z for contact in contacts)
+    front, rear = 0.5 * (fl + fr), 0.5 * (rl + rr)
+    slope = (front - rear) * by_wheelbase
+    front_bank = (fl - fr) * (1.0 / (left - right))
+    bank = 0.5 * (front_bank + (rl - rr) * (1.0 / (rear_left - rear_right)))
+    turns = [
+        ahead * contact.bank - aside * contact.slope
+        for contact, (ahead, aside) in zip(contacts, places, strict=True)
+    ]
+    changes = (
+        (0.5 * by_wheelbase) * ((fl + fr) - (rl + rr))
+        for fl, fr, rl, rr in ([c.slope for c in contacts], [c.bank for c in contacts], turns)
+    )
+    return RoadPlane(0.5 * (front + rear), slope, bank, down(slope, bank), SlopeChange(*changes))
+
+
+def plane_motion(plane: RoadPlane, yaw: rad, v_x: m_s, v_y: m_s, omega: rad_s) -> PlaneMotion:
+    """Motion over the ground of a body with velocity and yaw rate in the axes of a plane.
+
+    `omega` turns about the normal, so on a banked curve the heading seen from above turns faster;
+    where the slope changes on a bank, that turns it as well. From e_1' e_2 = omega, which is
+    yaw' / N + slope' bank / (N E²), and lift = v_x e_1' n.
+    """
+    slope, bank = plane.slope, plane.bank
+    e_2 = 1.0 + slope * slope
+    e, n = sqrt(e_2), sqrt(e_2 + bank * bank)
+    ahead = v_x * (1.0 / e) - v_y * (slope * bank * (1.0 / (n * e)))
+    aside = v_y * (e * (1.0 / n))
+    drift = plane.change.ahead * ahead + plane.change.aside * aside
+    by_e = bank * (1.0 / e_2)
+    rate = (n * omega - by_e * drift) * (1.0 / (1.0 + by_e * plane.change.turn))
+    slope_rate = drift + plane.change.turn * rate
+    lift = v_x * (slope_rate - rate * bank) * (1.0 / (n * e))
+    return PlaneMotion(*turned(cos(yaw), sin(yaw), ahead, aside), rate, lift)
