@@ -211,6 +211,11 @@ class Measurements:
         rows = {n: means(self[n][inside], group.reshape(-1), len(first)) for n in UNITS}
         return type(self)(**rows, label=self.label[inside][first], notes=self.notes)
 
+    def mirrored(self) -> Self:
+        """The rows as the other side of the car has them: left and right exchanged."""
+        turned = {name: -self[name] for name in ("alpha", "gamma", "F_y", "M_x", "M_z")}
+        return replace(self, **turned)
+
     def columns(self) -> Iterator[tuple[str, Array]]:
         """Names and values (rows,) of the columns that have any."""
         return ((name, self[name]) for name in UNITS if name in CONDITIONS or self.has(name))
