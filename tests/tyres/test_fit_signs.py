@@ -12,6 +12,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 import skidpad as sp
 from skidpad.errors import InvalidValue
 from skidpad.tyres import MAGIC_FORMULA_STAGES, Measurements, Tyre, fit
+from skidpad.tyres.fit_rows import check_rows
 
 LEFT = sp.tyres.get("passenger_car")
 LATERAL = [s for s in MAGIC_FORMULA_STAGES if s.name in ("pure F_x", "pure F_y", "pure M_z")]
@@ -46,3 +47,55 @@ def test_mirrored_rows_are_those_of_the_mirrored_tyre() -> None:
     forces = other.forces(F_z=rows.F_z, alpha=rows.alpha, gamma=rows.gamma, v_x=16.7, p=rows.p)
     for name, values in forces._asdict().items():
         assert_allclose(rows[name], values, rtol=1e-12, atol=1e-9, err_msg=name)
+
+
+def turned(rows: Measurements, **columns: Any) -> Measurements:
+    return Measurements(**(dict(rows.columns()) | columns))
+
+
+@pytest.mark.parametrize("flipped", ["F_y", "alpha"])
+def test_lateral_signs_of_other_axes_are_warned_of(flipped: str) -> None:
+    rows = rows_of(LEFT)
+    with pytest.warns(UserWarning, match="F_y grows with alpha.*Turn the sign"):
+        fit(turned(rows, **{flipped: -rows[flipped]}), START, stages=LATERAL[1:2])
+
+
+def test_longitudinal_signs_of_other_axes_are_warned_of() -> None:
+    rows = rows_of(LEFT, "kappa")
+    with pytest.warns(UserWarning, match="F_x falls with kappa"):
+        fit(turned(rows, kappa=-rows.kappa), START, stages=LATERAL[:1])
+
+
+@pytest.mark.parametrize("name", sp.tyres.names())
+def test_rows_of_tyres_are_not_warned_of(name: str) -> None:
+    tyre = sp.tyres.get(name)
+    for slip in ("alpha", "kappa"):
+        rows = rows_of(LEFT, slip)
+        scaled = rows.F_z / 4000.0 * tyre.record.vertical.FNOMIN
+        at: dict[str, Any] = {"F_z": scaled, slip: rows[slip], "gamma": rows.gamma, "v_x": 5.0}
+        table = Measurements(**at, **tyre.forces(**at)._asdict())
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            check_rows(table)
+
+
+@pytest.mark.parametrize("name", ["alpha", "gamma"])
+def test_degrees_are_refused(name: str) -> None:
+    rows = rows_of(LEFT)
+    with pytest.raises(InvalidValue, match=rf"{name} of row \d+ is .* within ±π/2.*deg2rad"):
+        fit(turned(rows, **{name: np.rad2deg(rows[name])}), START)
+
+
+def test_loads_that_pull_are_refused() -> None:
+    rows = rows_of(LEFT)
+    with pytest.raises(InvalidValue, match=r"F_z is -6000 to -2000 N.*greater than 0.*SAE"):
+        fit(turned(rows, F_z=-rows.F_z), START)
+    # A few rows in the air are what a rig has.
+    loads = np.where(np.arange(len(rows)) < 3, -5.0, rows.F_z)
+    fit(turned(rows, F_z=loads), START, stages=LATERAL[1:2])
+
+
+@pytest.mark.parametrize("version", [6.1, "6.1"])
+def test_a_version_may_be_a_number(version: float | str) -> None:
+    found = fit(rows_of(LEFT), START, version=version, stages=LATERAL[1:2])
+    assert found.tyre.version == "6.1"
