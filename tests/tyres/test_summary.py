@@ -75,7 +75,7 @@ def test_simple_tyres_have_their_closed_forms():
 
 
 @pytest.mark.parametrize("name", SETS)
-@pytest.mark.filterwarnings("ignore:.*USE_MODE")
+@pytest.mark.filterwarnings("ignore:.*(USE_MODE|lacks)")
 def test_peaks_are_higher_than_all_around_them(name):
     tyre = sp.tyres.read(DATA / "sets" / f"{name}.tir")
     for at in sp.tyres.summary(tyre).at:

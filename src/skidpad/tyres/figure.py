@@ -13,7 +13,7 @@ from ..errors import InvalidValue
 from ..plots.layout import FilePath, Size, check, finished, headings, new_figure
 from ..plots.style import COLOURS, DASHES, DOTS, GREY, INK, shades
 from ..plots.words import literal, symbol
-from .curves import USUAL_LOAD, answers, checked_loads, nominal_load, reach
+from .curves import USUAL_LOAD, answers, checked_loads, checked_tyre, nominal_load, reach, several
 from .summary import peak
 from .tyre import Tyre
 
@@ -71,9 +71,9 @@ class Subject(NamedTuple):
 def sheet(
     tyres: Sequence[Tyre],
     *,
-    loads: Iterable[float] | None = None,
-    cambers: Iterable[float] | None = None,
-    pressures: Iterable[float | None] | None = None,
+    loads: Iterable[float] | float | None = None,
+    cambers: Iterable[float] | float | None = None,
+    pressures: Iterable[float | None] | float | None = None,
     path: FilePath = None,
     title: str | None = None,
     size: Size = None,
@@ -90,8 +90,10 @@ def sheet(
         size: width and height in inches.
     """
     check(path, "matplotlib", size)
-    asked = None if loads is None else list(loads)
-    subjects = _subjects(tyres, asked, [None] if pressures is None else list(pressures))
+    for tyre in tyres:
+        checked_tyre(tyre)
+    asked = None if loads is None else several(loads)
+    subjects = _subjects(tyres, asked, several(pressures))
     angles = _cambers(subjects, cambers)
     with new_figure((4.4, 4.4, 4.4), (3.5, 3.5), size) as (figure, grid):
         above = [figure.add_subplot(grid[0, k]) for k in range(3)]
@@ -136,9 +138,9 @@ def _subjects(
     return subjects
 
 
-def _cambers(subjects: Sequence[Subject], cambers: Iterable[float] | None) -> list[float]:
+def _cambers(subjects: Sequence[Subject], cambers: Iterable[float] | float | None) -> list[float]:
     if cambers is not None:
-        return sorted({finite("cambers", angle, "rad") for angle in cambers} | {0.0})
+        return sorted({finite("cambers", angle, "rad") for angle in several(cambers)} | {0.0})
     widest = USUAL_CAMBER
     for subject in subjects:
         if subject.tyre.version:

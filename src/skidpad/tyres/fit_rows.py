@@ -28,19 +28,19 @@ def check_rows(table: Measurements) -> None:
         if wrong.any():
             row = int(np.argmax(wrong))
             raise InvalidValue(
-                f"{name} of row {row} is {table[name][row]:g} rad; it must be within ±π/2. If it is "
-                f"in degrees, take np.deg2rad, or the heading '{name} [deg]' in a file"
+                f"{name} of row {row} is {table[name][row]:g} rad; it must be within ±π/2. If it "
+                f"is in degrees, take np.deg2rad, or the heading '{name} [deg]' in a file"
             )
     if not (table.F_z > 0.0).any():
         raise InvalidValue(
-            f"F_z is {table.F_z.min():g} to {table.F_z.max():g} N; loads must be greater than 0. In "
-            "SAE axes (z down) F_z, alpha, F_y, M_y and M_z have the other sign: turn these columns"
+            f"F_z is {table.F_z.min():g} to {table.F_z.max():g} N; loads must be greater than 0. "
+            "In SAE axes (z down) F_z, alpha, F_y, M_y and M_z have the other sign: turn these"
         )
     if _slope(table, "alpha", "F_y", _pure(table, "kappa")) > _CLEAR:
         warnings.warn(
             "F_y grows with alpha; in ISO axes a positive slip angle gives a negative lateral "
-            "force. Turn the sign of F_y or that of alpha: in SAE axes (z down) alpha, F_y, M_y and "
-            "M_z have the other sign",
+            "force. Turn the sign of F_y or that of alpha: in SAE axes (z down) alpha, F_y, M_y "
+            "and M_z have the other sign",
             stacklevel=3,
         )
     if _slope(table, "kappa", "F_x", _pure(table, "alpha")) < -_CLEAR:

@@ -66,7 +66,8 @@ def _of_table(file: Path, cells: Mapping[str, Cells], labels: Any) -> Measuremen
         single = "; cells are separated by commas, semicolons or tabs" * (len(cells) == 1)
         raise InvalidValue(
             f"{file} has no column F_z with loads and one of {', '.join(RESPONSES)}; it has "
-            f"{', '.join(cells)}{single}. Columns of measurements are {', '.join(UNITS)} and {LABEL}"
+            f"{', '.join(cells)}{single}. Columns of measurements are {', '.join(UNITS)} and "
+            f"{LABEL}"
         )
     columns: dict[str, Any] = {}
     for name, cell in cells.items():
