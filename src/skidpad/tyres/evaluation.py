@@ -91,7 +91,7 @@ FREE = ("F_z", "kappa", "alpha", "gamma", "phi_t", "v_x", "p", "mu")
 """What a caller says of a contact; the spin of a wheel comes last if it is given."""
 _NOT_NEGATIVE = ("p", "mu")
 _P, _MU = (FREE.index(name) for name in _NOT_NEGATIVE)
-_UNITS = {field.name: str(field.unit) for field in record.fields(Contact)}
+_UNITS = {field.name: field.unit for field in record.fields(Contact)}
 _ITERATIONS = 8
 """Steps towards the spin of a wheel, each some twenty times as near as the one before."""
 _PLAIN = frozenset({float, int, np.float64})
@@ -267,8 +267,7 @@ class Evaluator:
             least = self._least.get(field, -math.inf)
             wrong = ~(np.isfinite(array) & (array >= least))
             if wrong.any():
-                shown, unit = array[wrong].flat[0], _UNITS[field].removeprefix("1")
-                value = f"{shown} {unit}".rstrip()
+                value = _UNITS[field].behind(str(array[wrong].flat[0]))
                 raise InvalidValue(f"{field} = {value} must be {_allowed(field, least)}")
 
 

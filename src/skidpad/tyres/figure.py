@@ -34,6 +34,8 @@ MOST_BESIDE = 3
 USUAL_CAMBER = np.deg2rad(4.0)
 SHARED_AT = (2.0, 4.0, 8.0)
 """Slip angles in degrees at which drive and brake take their share."""
+SMALLEST = (7.0, 4.0)
+"""Inches below which nothing is left of the diagrams between their labels."""
 PER_DEGREE = np.pi / 180.0
 
 
@@ -90,6 +92,9 @@ def sheet(
         size: width and height in inches.
     """
     check(path, "matplotlib", size)
+    if size is not None and (size[0] < SMALLEST[0] or size[1] < SMALLEST[1]):
+        least = f"{SMALLEST[0]:g} and {SMALLEST[1]:g}"
+        raise InvalidValue(f"size = {size} of six diagrams must be at least {least} inches")
     for tyre in tyres:
         checked_tyre(tyre)
     asked = None if loads is None else several(loads)
