@@ -96,9 +96,8 @@ class Measurements:
             if bad.any():
                 row = int(np.argmax(bad))
                 rule = "finite" if name in CONDITIONS else "finite, or NaN where there is none"
-                raise InvalidValue(
-                    f"{name} of row {row} is {values[row]} {UNITS[name]}; it must be {rule}"
-                )
+                value = f"{values[row]} {UNITS[name]}".removesuffix(" 1")
+                raise InvalidValue(f"{name} of row {row} is {value}; it must be {rule}")
         for name in ("p", "R_l"):
             if (self[name] <= 0.0).any():
                 row = int(np.argmax(self[name] <= 0.0))
