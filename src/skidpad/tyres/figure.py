@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from ..arrays import Array
-from ..checks import finite
+from ..checks import finite, positive
 from ..errors import InvalidValue
 from ..plots.layout import FilePath, Size, check, finished, headings, new_figure
 from ..plots.style import COLOURS, DASHES, DOTS, GREY, INK, shades
@@ -136,7 +136,7 @@ def _subjects(
     subjects: list[Subject] = []
     for tyre in tyres:
         for pressure in pressures:
-            p = tyre.pressure if pressure is None else finite("pressures", pressure, "Pa")
+            p = tyre.pressure if pressure is None else positive("pressures", pressure, "Pa")
             name = tyre.name if len(pressures) == 1 else f"{tyre.name}, {p * 1e-5:.3g} bar"
             colours = None if count == 1 else [COLOURS[len(subjects)]]
             subjects.append(Subject(tyre, name, checked_loads(loads, tyre), p, colours))
