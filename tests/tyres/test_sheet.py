@@ -91,7 +91,7 @@ def test_what_cannot_be_drawn_is_refused(tmp_path):
         tyre.plot(*[tyre] * 8)
     with pytest.raises(InvalidValue, match=r"size = \(3, 2\) .* at least 7 and 4 inches"):
         tyre.plot(size=(3, 2))
-    with pytest.raises(InvalidValue, match=r"pressures = 0\.0 Pa must be finite and greater than 0"):
+    with pytest.raises(InvalidValue, match=r"pressures = 0\.0 Pa must be .* greater than 0"):
         tyre.plot(pressures=[0.0])
     with pytest.raises(InvalidValue, match="suffix"):
         tyre.plot(path=tmp_path / "sheet.bmp")
