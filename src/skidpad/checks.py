@@ -172,4 +172,4 @@ def _number(value: Any) -> float:
 def _shown(name: str, value: Any, unit: str) -> str:
     # A number of NumPy's as its digits alone.
     text = str(value) if isinstance(value, np.generic) else repr(value)
-    return f"{name} = {text}" + (f" {unit}" if unit else "")
+    return f"{name} = {text}" + (f" {unit}" if unit not in ("", "1") else "")

@@ -22,6 +22,7 @@ from typing import Any, NamedTuple, TypeVar, get_type_hints
 
 import numpy as np
 
+from .brief import listed
 from .errors import InvalidValue
 from .extension import outer
 from .shared_arrays import ArrayNumber, kept_number
@@ -297,11 +298,17 @@ def _check_interpolation(kind: type, name: str, given: type) -> None:
         )
 
 
+MOST_NAMES = 12
+"""Names that an error lists beside the one that was meant."""
+
+
 def unknown_name(what: str, name: str, allowed: Sequence[str], noun: str = "field") -> str:
-    """The sentence for a name that does not exist, with the nearest one that does."""
+    """The sentence for a name that does not exist, with the nearest one that does; then a dozen of
+    the others are enough."""
     close = difflib.get_close_matches(str(name), allowed, n=1)
     hint = f"; did you mean {close[0]!r}?" if close else "."
-    return f"{what} has no {noun} {name!r}{hint} Allowed are {', '.join(allowed) or 'none'}"
+    shown = listed(allowed, MOST_NAMES) if close else ", ".join(allowed)
+    return f"{what} has no {noun} {name!r}{hint} Allowed are {shown or 'none'}"
 
 
 def _number(kind: type, name: str, value: Any) -> float:
@@ -323,7 +330,8 @@ def check(record: Any) -> None:
             raise InvalidValue(f"{_label(kind)}.{leaf.name} = {value} must be finite")
         if leaf.allowed is not None and value not in leaf.allowed:
             raise InvalidValue(
-                f"{_label(kind)}.{leaf.name} = {value:g} {leaf.unit} must be {leaf.allowed}"
+                f"{_label(kind)}.{leaf.name} = {leaf.unit.behind(f'{value:g}')} must be "
+                f"{leaf.allowed}"
             )
 
 
@@ -345,8 +353,8 @@ def check_normal(record: Any) -> None:
     for leaf, value in zip(fields(kind), flatten(record), strict=True):
         if 0.0 < abs(value) < SMALLEST:
             raise InvalidValue(
-                f"{_label(kind)}.{leaf.name} = {value:g} {leaf.unit} must be 0 or at least "
-                f"{SMALLEST:.3g} in size"
+                f"{_label(kind)}.{leaf.name} = {leaf.unit.behind(f'{value:g}')} must be 0 or at "
+                f"least {SMALLEST:.3g} in size"
             )
 
 

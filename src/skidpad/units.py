@@ -73,6 +73,10 @@ class Unit:
         """Exponents of (metre, kilogram, second)."""
         return (self.length, self.mass, self.time)
 
+    def behind(self, number: str) -> str:
+        """A number with its unit, for texts; a number without a unit stands alone."""
+        return number if self.symbol == "1" else f"{number} {self.symbol}"
+
     def __str__(self) -> str:
         return self.symbol
 

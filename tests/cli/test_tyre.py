@@ -119,3 +119,13 @@ def test_what_is_refused_is_said_in_one_line(capsys, arguments, word):
 )  # fmt: skip
 def test_numbers_have_three_digits(value, text):
     assert number(value) == text
+
+
+def test_relaxation_that_a_file_does_not_have(capsys, tmp_path):
+    text = (SETS / "truck52.tir").read_text("utf-8")
+    kept = [line for line in text.splitlines() if not line.startswith(("PTX", "PTY"))]
+    (tmp_path / "x.tir").write_text("\n".join(kept), "utf-8")
+    _, out, _ = said(capsys, str(tmp_path / "x.tir"), "--pressure", "2")
+    for name in ("relaxation along", "relaxation across"):
+        assert row(out, name)[-1].strip() == "none in the file"
+    assert "MF 5.2 knows no pressure" in " ".join(out.split())

@@ -83,7 +83,7 @@ def test_limit_and_anti_windup_are_off_by_default() -> None:
         ({"delta_t": float("nan")}, "delta_t = nan must be finite"),
         ({"kp": float("inf")}, "kp = inf must be finite"),
         ({"ki": "much"}, "ki must be a number"),
-        ({"limit": -1.0}, "limit = -1 1 must be at least 0"),
+        ({"limit": -1.0}, "limit = -1 must be at least 0"),
         ({"compat": "old"}, "compat = 'old' is unknown"),
     ],
 )

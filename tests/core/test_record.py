@@ -140,7 +140,7 @@ def test_keywords_and_base() -> None:
         ({"m": -np.inf}, r"Car\.m = -inf must be finite"),
         ({"m": -5.0}, r"Car\.m = -5 kg must be greater than 0"),
         ({"m": 0.0}, r"Car\.m = 0 kg must be greater than 0"),
-        ({"m": 1.0, "front.tyre.D": -0.1}, r"Car\.front\.tyre\.D = -0.1 1 must be at least 0"),
+        ({"m": 1.0, "front.tyre.D": -0.1}, r"Car\.front\.tyre\.D = -0.1 must be at least 0"),
         ({"m": 1.0, "steer": 0.6}, r"Car\.steer = 0.6 rad must be from -0.5 to 0.5"),
         ({"m": "heavy"}, r"Car\.m must be a number, got 'heavy' \(str\)"),
         ({"m": "5"}, r"Car\.m must be a number, got '5' \(str\)"),
@@ -175,6 +175,11 @@ def test_build_says_what_shape_is_wrong(given: Any, message: str) -> None:
 def test_names_without_a_neighbour_get_no_guess() -> None:
     text = record.unknown_name("Car", "zzzz", ("m", "steer"))
     assert text == "Car has no field 'zzzz'. Allowed are m, steer"
+    many = [f"key{k}" for k in range(300)]
+    assert all(name in record.unknown_name("Car", "zzzz", many) for name in many)
+    meant = record.unknown_name("Car", "key29_", many)
+    assert "did you mean 'key29" in meant
+    assert len(meant.partition("Allowed are ")[2].split(", ")) <= 12
     assert record.unknown_name("Car", "x", ()) == "Car has no field 'x'. Allowed are none"
 
 

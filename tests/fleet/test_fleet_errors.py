@@ -99,7 +99,7 @@ def test_disturbances_out_of_range(car: sp.Vehicle) -> None:
     fleet = sp.Fleet(car, 0.001, "euler", lanes=4)
     x0, w = starts(car, 2), np.zeros((2, 4))
     w[:, 3] = [1.0, -0.5]
-    with pytest.raises(InvalidValue, match=r"disturbances: mu_scale = -0.5 1 of vehicle 1 must be"):
+    with pytest.raises(InvalidValue, match=r"disturbances: mu_scale = -0.5 of vehicle 1 must be"):
         fleet.rollout(x0, steps=1, disturbances=w)
     w[:, 3] = [1.0, np.nan]
     with pytest.raises(InvalidValue, match="disturbances: mu_scale of vehicle 1 is nan"):

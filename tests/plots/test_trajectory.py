@@ -201,7 +201,7 @@ def test_the_suffix_chooses_the_format(tmp_path, suffix, start):
 
 
 def test_bad_requests_are_refused_and_write_nothing(tmp_path):
-    with pytest.raises(InvalidValue, match=r"suffix must be \.png, \.svg, \.pdf"):
+    with pytest.raises(InvalidValue, match=r"suffix must be \.png, \.svg or \.pdf$"):
         drive().plot(tmp_path / "run.bmp")
     with pytest.raises(InvalidValue, match="did you mean 'v_x'"):
         drive().plot(tmp_path / "run.png", columns=["vx"])

@@ -89,6 +89,10 @@ def test_what_cannot_be_drawn_is_refused(tmp_path):
     tyre = sp.tyres.get("robot")
     with pytest.raises(InvalidValue, match="9 tyres"):
         tyre.plot(*[tyre] * 8)
+    with pytest.raises(InvalidValue, match=r"size = \(3, 2\) .* at least 7 and 4 inches"):
+        tyre.plot(size=(3, 2))
+    with pytest.raises(InvalidValue, match=r"pressures = 0\.0 Pa must be .* greater than 0"):
+        tyre.plot(pressures=[0.0])
     with pytest.raises(InvalidValue, match="suffix"):
         tyre.plot(path=tmp_path / "sheet.bmp")
     with pytest.raises(InvalidValue, match="loads"):

@@ -9,7 +9,7 @@ import casadi
 import numpy as np
 import pytest
 
-from skidpad import record
+from skidpad import record, tyres
 from skidpad.components.low_speed import above_zero
 from skidpad.components.tyre import (
     BrushTyre,
@@ -25,6 +25,7 @@ from skidpad.components.tyre import (
     record_of,
 )
 from skidpad.conformance.quantity import Quantity
+from skidpad.errors import InvalidValue
 
 KINDS = (ProportionalTyre, LoadSensitiveTyre, LinearTyre, BrushTyre)
 
@@ -303,3 +304,14 @@ def test_a_number_to_divide_by_meets_its_amount_smoothly() -> None:
     assert below == pytest.approx(above, abs=1e-7)
     assert float(function(0.0)[0]) == 0.1875
     assert float(function(-3.0)[0]) == 3.0
+
+
+def test_tyres_has_the_simple_ones_too() -> None:
+    for kind in (BrushTyre, LinearTyre, LoadSensitiveTyre, ProportionalTyre):
+        assert getattr(tyres, kind.__name__) is kind
+
+
+def test_what_is_no_tyre_is_shown_in_short() -> None:
+    with pytest.raises(InvalidValue, match="tyre must be a tyre record") as caught:
+        tyres.Tyre({k: "x" * 50 for k in range(100)})
+    assert len(str(caught.value)) < 200

@@ -75,7 +75,7 @@ def test_simple_tyres_have_their_closed_forms():
 
 
 @pytest.mark.parametrize("name", SETS)
-@pytest.mark.filterwarnings("ignore:.*USE_MODE")
+@pytest.mark.filterwarnings("ignore:.*(USE_MODE|lacks)")
 def test_peaks_are_higher_than_all_around_them(name):
     tyre = sp.tyres.read(DATA / "sets" / f"{name}.tir")
     for at in sp.tyres.summary(tyre).at:
@@ -158,3 +158,34 @@ def test_peaks_between_samples():
     assert peak(x, x).slip is None
     assert peak(x, 1.0 - x).slip is None
     assert peak(x, np.minimum(x, 0.5)).slip is None
+
+
+@pytest.mark.parametrize("wrong", ["pc.tir", BrushTyre(), 3])
+def test_what_is_no_tyre_is_refused_in_words(wrong):
+    words = r"tyre = .* must be a Tyre: sp\.tyres\.read\(path\)"
+    with pytest.raises(InvalidValue, match=words):
+        sp.tyres.summary(wrong)
+    with pytest.raises(InvalidValue, match=words):
+        sp.tyres.get("robot").plot(wrong)
+
+
+def test_a_single_load_is_a_list_of_it():
+    tyre = sp.tyres.get("passenger_car")
+    assert sp.tyres.summary(tyre, loads=4000.0) == sp.tyres.summary(tyre, loads=[4000.0])
+    with pytest.raises(InvalidValue, match="loads = '4000'"):
+        sp.tyres.summary(tyre, loads="4000")
+    assert tyre.plot(loads=4000.0, cambers=0.05, pressures=2e5).axes
+
+
+def test_a_pressure_that_does_not_count_is_said():
+    for tyre, name in ((sp.tyres.get("robot"), "MF 5.2"), (sp.tyres.Tyre(BrushTyre()), "Brush")):
+        assert sp.tyres.summary(tyre).warnings == ()
+        (text,) = sp.tyres.summary(tyre, pressure=2e5).warnings
+        assert text.startswith(name)
+        assert "knows no pressure" in text
+
+
+def test_angles_in_warnings_have_few_digits():
+    found = sp.tyres.summary(sp.tyres.get("passenger_car"), camber=0.5)
+    assert found.warnings[0].startswith("camber of 28.6 ° is outside of the file's range, ")
+    assert all(len(word) < 6 for word in found.warnings[0].split() if word[0].isdigit())

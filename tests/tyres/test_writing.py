@@ -114,6 +114,7 @@ def test_only_what_changed_is_written_anew() -> None:
     assert after == expected
 
 
+@QUIET
 def test_values_are_written_in_the_units_of_the_file() -> None:
     tyre = tyres.read(DATA / "syntax" / "units_61.tir")
     changed = tyre.with_values(WIDTH=0.2155, LONGVL=0.1, FZMAX=1 / 3, ALPMAX=1.2345678901234567)
@@ -123,6 +124,7 @@ def test_values_are_written_in_the_units_of_the_file() -> None:
     assert again(changed) == changed
 
 
+@QUIET
 def test_a_changed_nominal_pressure_leaves_the_pressure_alone() -> None:
     text = "[MODEL]\nFITTYP=61\n[DIMENSION]\nUNLOADED_RADIUS=0.3\n[VERTICAL]\nFNOMIN=4000\n"
     tyre = tyre_of(Document.parsed(text.encode()))
@@ -131,6 +133,7 @@ def test_a_changed_nominal_pressure_leaves_the_pressure_alone() -> None:
     assert again(changed) == changed
 
 
+@QUIET
 def test_a_tyre_of_5_2_without_weights_stays_what_it_is() -> None:
     text = (
         "[MODEL]\nFITTYP=6\nLONGVL=15\n[DIMENSION]\nUNLOADED_RADIUS=0.3\n[VERTICAL]\nFNOMIN=4000\n"

@@ -88,8 +88,8 @@ def _under_loads() -> list[Row]:
         ("cornering stiffness", "N/°", _each(lambda a: a.K_y, 1.0 / DEGREES)),
         ("largest aligning moment", "N·m", _each(lambda a: a.M_z)),
         ("trail at small slip", "mm", _each(lambda a: a.trail, 1e3)),
-        ("relaxation along", "mm", _each(lambda a: a.sigma_x, 1e3)),
-        ("relaxation across", "mm", _each(lambda a: a.sigma_y, 1e3)),
+        ("relaxation along", "mm", _relaxation("PTX1", lambda a: a.sigma_x)),
+        ("relaxation across", "mm", _relaxation("PTY1", lambda a: a.sigma_y)),
         ("effective radius", "mm", _each(lambda a: a.effective, 1e3, 4)),
         ("loaded radius", "mm", _each(lambda a: a.loaded, 1e3, 4)),
         ("rolling resistance", "%", _each(lambda a: a.rolling, 100.0)),
@@ -100,6 +100,12 @@ def _each(
     value: Callable[[AtLoad], float | None], scale: float = 1.0, digits: int = DIGITS
 ) -> Callable[[Summary], str]:
     return lambda s: " / ".join(number(value(at), scale, digits) for at in s.at)
+
+
+def _relaxation(key: str, value: Callable[[AtLoad], float]) -> Callable[[Summary], str]:
+    """Lengths; a file of 5.2 without their coefficient says nothing of them."""
+    shown = _each(value, 1e3)
+    return lambda s: "none in the file" if key in s.filled else shown(s)
 
 
 def _side(s: Summary) -> str:

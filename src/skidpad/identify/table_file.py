@@ -25,9 +25,12 @@ class Cells(NamedTuple):
     """Why there are no values."""
 
 
-def read_csv(path: Path) -> dict[str, Cells]:
-    """The columns of a text table with headings `name` or `name [unit]`."""
-    header, *rows = [row for row in csv_rows(path) if row] or [[]]
+def read_csv(path: Path, separator: str = ",", *, gaps: bool = False) -> dict[str, Cells]:
+    """The columns of a text table with headings `name` or `name [unit]`.
+
+    With `gaps` an empty cell is NaN; without, it is no number.
+    """
+    header, *rows = [row for row in csv_rows(path, separator) if row] or [[]]
     if not header:
         raise InvalidValue(f"{path} is empty: a heading with names of columns is expected")
     for line, row in enumerate(rows, start=2):
@@ -39,6 +42,8 @@ def read_csv(path: Path) -> dict[str, Cells]:
     if twice is not None:
         raise InvalidValue(f"{path}: column {twice!r} appears twice; names must differ")
     texts = zip(*rows, strict=True) if rows else [()] * len(header)
+    if gaps:
+        texts = [tuple(cell.strip() or "nan" for cell in cells) for cells in texts]
     return {name: _parsed(cells, unit) for (name, unit), cells in zip(heads, texts, strict=True)}
 
 

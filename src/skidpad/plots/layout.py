@@ -39,8 +39,10 @@ def check(path: FilePath, backend: str, size: Size) -> None:
             'a file use path="figure.svg", for an interactive picture the replay page: '
             "trajectory.show(vehicle) in a notebook, Film.to_html for a file"
         )
-    if size is not None and not (len(size) == 2 and all(0.5 <= s <= 100.0 for s in size)):
-        raise InvalidValue(f"size = {size} must be width and height in inches, from 0.5 to 100")
+    if size is not None:
+        pair = np.shape(size) == (2,) and all(0.5 <= s <= 100.0 for s in size)
+        if not pair:
+            raise InvalidValue(f"size = {size} must be width and height in inches, from 0.5 to 100")
     if path is not None:
         check_suffix(path)
     require_matplotlib()

@@ -81,10 +81,10 @@ def check_suffix(path: str | os.PathLike[str]) -> str:
     """The suffix of a file that a figure can be written to; raises for others."""
     suffix = path_of(path).suffix.lower()
     if suffix not in FORMATS:
-        raise InvalidValue(
-            f"cannot plot to {Path(path)}: the suffix must be {', '.join(FORMATS)}; "
-            "a page to zoom and point at is written by Film.to_html"
-        )
+        named = f"{', '.join(FORMATS[:-1])} or {FORMATS[-1]}"
+        html = suffix.startswith(".htm")
+        page = "; a page to zoom and point at is written by Film.to_html" if html else ""
+        raise InvalidValue(f"cannot plot to {Path(path)}: the suffix must be {named}{page}")
     return suffix
 
 

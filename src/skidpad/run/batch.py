@@ -241,7 +241,7 @@ def in_range(kind: type, what: str, array: AnyArray) -> AnyArray:
         if bool(bad.any()):
             step, vehicle = np.argwhere(bad)[0].tolist()
             value = float(column[step, vehicle])
-            where = f"{leaf.name} = {value:g} {leaf.unit} of vehicle {vehicle}"
+            where = f"{leaf.name} = {leaf.unit.behind(f'{value:g}')} of vehicle {vehicle}"
             raise InvalidValue(f"{what}: {where} must be {allowed}")
     return array
 

@@ -145,9 +145,10 @@ def from_csv(kind: type[T], path: str | os.PathLike[str], units: Mapping[str, Un
     return kind(values[0], columns, name=source.stem)
 
 
-def csv_rows(file: Path) -> list[list[str]]:
+def csv_rows(file: Path, separator: str = ",") -> list[list[str]]:
     """The rows of a CSV file, also those without a cell."""
-    reader = csv.reader(io.StringIO(text_of(file, "a text table"), newline=""))
+    text = io.StringIO(text_of(file, "a text table"), newline="")
+    reader = csv.reader(text, delimiter=separator)
     try:
         return list(reader)
     except csv.Error as error:

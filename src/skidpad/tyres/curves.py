@@ -9,12 +9,22 @@ import numpy as np
 
 from .. import record as records
 from ..arrays import Array
+from ..brief import shortened
 from ..checks import finite
 from ..errors import InvalidValue
 from .evaluation import answer
 from .tyre import SIDES, Tyre
 
-__all__ = ["Reach", "answers", "checked_loads", "nominal_load", "reach", "reference_speed"]
+__all__ = [
+    "Reach",
+    "answers",
+    "checked_loads",
+    "checked_tyre",
+    "nominal_load",
+    "reach",
+    "reference_speed",
+    "several",
+]
 
 USUAL_LOAD = 4000.0
 """Load in N at which a tyre is shown that names none itself."""
@@ -66,12 +76,27 @@ def _within(widest: float, *limits: float) -> float:
     return min([widest, *(float(limit) for limit in limits if limit > 0.0)])
 
 
-def checked_loads(loads: Iterable[float] | None, tyre: Tyre) -> list[float]:
+def checked_tyre(tyre: Any) -> Tyre:
+    """The tyre; raises for a path, a name or a record."""
+    if not isinstance(tyre, Tyre):
+        raise InvalidValue(
+            f"tyre = {shortened(repr(tyre))} must be a Tyre: sp.tyres.read(path) reads one, "
+            "sp.tyres.get(name) has skidpad's own, sp.tyres.Tyre(record) makes one"
+        )
+    return tyre
+
+
+def several(values: Any) -> list[Any]:
+    """Some values; a single one is a list of it."""
+    return [values] if isinstance(values, str) or np.ndim(values) == 0 else list(values)
+
+
+def checked_loads(loads: Iterable[float] | float | None, tyre: Tyre) -> list[float]:
     """The loads asked for in N, sorted; by default half, once and one and a half the nominal."""
     if loads is None:
         usual = nominal_load(tyre) or USUAL_LOAD
         return [share * usual for share in (0.5, 1.0, 1.5)]
-    values = sorted(finite("loads", load, "N") for load in loads)
+    values = sorted(finite("loads", load, "N") for load in several(loads))
     if not values or values[0] <= 0.0:
         raise InvalidValue(f"loads = {values} N must be one or more that are greater than 0")
     return values

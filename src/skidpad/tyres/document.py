@@ -49,15 +49,15 @@ class Entry(NamedTuple):
 
     @property
     def number(self) -> float | None:
-        """The value as a number; None if it is none."""
-        return None if self.quoted else number_in(self.text)
+        """The value as a number, also one in quotes; None if it is none."""
+        return number_in(self.text)
 
     @property
     def value(self) -> float | str | None:
         """A number, a text, or None where there is nothing."""
         if not self.text and not self.quoted:
             return None
-        number = self.number
+        number = None if self.quoted else self.number
         return self.text if number is None else number
 
 

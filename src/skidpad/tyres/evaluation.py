@@ -91,7 +91,7 @@ FREE = ("F_z", "kappa", "alpha", "gamma", "phi_t", "v_x", "p", "mu")
 """What a caller says of a contact; the spin of a wheel comes last if it is given."""
 _NOT_NEGATIVE = ("p", "mu")
 _P, _MU = (FREE.index(name) for name in _NOT_NEGATIVE)
-_UNITS = {field.name: str(field.unit) for field in record.fields(Contact)}
+_UNITS = {field.name: field.unit for field in record.fields(Contact)}
 _ITERATIONS = 8
 """Steps towards the spin of a wheel, each some twenty times as near as the one before."""
 _PLAIN = frozenset({float, int, np.float64})
@@ -183,6 +183,9 @@ class Evaluator:
     def __init__(self, tyre: Any, side: float) -> None:
         self._tyre, self._side, self._kind = tyre, side, type(tyre)
         self._leaves = np.array(record.flatten(tyre), dtype=float)
+        # No pressure is none of a tyre that has one; tyres without a say have 0 themselves.
+        self._least = {"p": math.ulp(0.0) if float(tyre.pressure) > 0.0 else 0.0, "mu": 0.0}
+        self._least_p = self._least["p"]
         # A list takes and gives its last item in one piece, so threads and signal handlers that
         # call the same tyre at the same time have a kernel each.
         self._idle: dict[tuple[str, int], list[_Bound]] = {}
@@ -200,7 +203,7 @@ class Evaluator:
         except OverflowError:  # a whole number beyond all floats
             total = math.inf
         # What is not finite leaves a trace in the sum, and so does what is far too large.
-        if total - total != 0.0 or values[_MU] < 0.0 or values[_P] < 0.0:
+        if total - total != 0.0 or values[_MU] < 0.0 or values[_P] < self._least_p:
             self._check(values)
         try:
             bound = self._idle[key].pop()
@@ -261,13 +264,17 @@ class Evaluator:
         """Raise for the first value that is no finite number or not allowed."""
         for field, value in zip((*FREE, "omega"), values, strict=False):
             array = _array(field, value)
-            bounded = field in _NOT_NEGATIVE
-            wrong = ~(np.isfinite(array) & (array >= 0.0)) if bounded else ~np.isfinite(array)
+            least = self._least.get(field, -math.inf)
+            wrong = ~(np.isfinite(array) & (array >= least))
             if wrong.any():
-                shown, unit = array[wrong].flat[0], _UNITS[field].removeprefix("1")
-                allowed = "finite and at least 0" if bounded else "finite"
-                value = f"{shown} {unit}".rstrip()
-                raise InvalidValue(f"{field} = {value} must be {allowed}")
+                value = _UNITS[field].behind(str(array[wrong].flat[0]))
+                raise InvalidValue(f"{field} = {value} must be {_allowed(field, least)}")
+
+
+def _allowed(field: str, least: float) -> str:
+    if field == "p" and least > 0.0:
+        return "finite and greater than 0, or None for the tyre's own"
+    return "finite and at least 0" if math.isfinite(least) else "finite"
 
 
 def _array(field: str, value: Any) -> Array:

@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from ..arrays import Array
-from ..checks import finite
+from ..checks import finite, positive
 from ..errors import InvalidValue
 from ..plots.layout import FilePath, Size, check, finished, headings, new_figure
 from ..plots.style import COLOURS, DASHES, DOTS, GREY, INK, shades
 from ..plots.words import literal, symbol
-from .curves import USUAL_LOAD, answers, checked_loads, nominal_load, reach
+from .curves import USUAL_LOAD, answers, checked_loads, checked_tyre, nominal_load, reach, several
 from .summary import peak
 from .tyre import Tyre
 
@@ -34,6 +34,8 @@ MOST_BESIDE = 3
 USUAL_CAMBER = np.deg2rad(4.0)
 SHARED_AT = (2.0, 4.0, 8.0)
 """Slip angles in degrees at which drive and brake take their share."""
+SMALLEST = (7.0, 4.0)
+"""Inches below which nothing is left of the diagrams between their labels."""
 PER_DEGREE = np.pi / 180.0
 
 
@@ -71,9 +73,9 @@ class Subject(NamedTuple):
 def sheet(
     tyres: Sequence[Tyre],
     *,
-    loads: Iterable[float] | None = None,
-    cambers: Iterable[float] | None = None,
-    pressures: Iterable[float | None] | None = None,
+    loads: Iterable[float] | float | None = None,
+    cambers: Iterable[float] | float | None = None,
+    pressures: Iterable[float | None] | float | None = None,
     path: FilePath = None,
     title: str | None = None,
     size: Size = None,
@@ -90,8 +92,13 @@ def sheet(
         size: width and height in inches.
     """
     check(path, "matplotlib", size)
-    asked = None if loads is None else list(loads)
-    subjects = _subjects(tyres, asked, [None] if pressures is None else list(pressures))
+    if size is not None and (size[0] < SMALLEST[0] or size[1] < SMALLEST[1]):
+        least = f"{SMALLEST[0]:g} and {SMALLEST[1]:g}"
+        raise InvalidValue(f"size = {size} of six diagrams must be at least {least} inches")
+    for tyre in tyres:
+        checked_tyre(tyre)
+    asked = None if loads is None else several(loads)
+    subjects = _subjects(tyres, asked, several(pressures))
     angles = _cambers(subjects, cambers)
     with new_figure((4.4, 4.4, 4.4), (3.5, 3.5), size) as (figure, grid):
         above = [figure.add_subplot(grid[0, k]) for k in range(3)]
@@ -129,16 +136,16 @@ def _subjects(
     subjects: list[Subject] = []
     for tyre in tyres:
         for pressure in pressures:
-            p = tyre.pressure if pressure is None else finite("pressures", pressure, "Pa")
+            p = tyre.pressure if pressure is None else positive("pressures", pressure, "Pa")
             name = tyre.name if len(pressures) == 1 else f"{tyre.name}, {p * 1e-5:.3g} bar"
             colours = None if count == 1 else [COLOURS[len(subjects)]]
             subjects.append(Subject(tyre, name, checked_loads(loads, tyre), p, colours))
     return subjects
 
 
-def _cambers(subjects: Sequence[Subject], cambers: Iterable[float] | None) -> list[float]:
+def _cambers(subjects: Sequence[Subject], cambers: Iterable[float] | float | None) -> list[float]:
     if cambers is not None:
-        return sorted({finite("cambers", angle, "rad") for angle in cambers} | {0.0})
+        return sorted({finite("cambers", angle, "rad") for angle in several(cambers)} | {0.0})
     widest = USUAL_CAMBER
     for subject in subjects:
         if subject.tyre.version:

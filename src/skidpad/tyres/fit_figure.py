@@ -48,6 +48,13 @@ class Residuals(NamedTuple):
 
     __repr__ = brief_repr
 
+    def mirrored(self) -> Residuals:
+        """The same on the other side of the car."""
+        sign = -1.0 if self.stage.response in ("F_y", "M_x", "M_z") else 1.0
+        return self._replace(
+            rows=self.rows.mirrored(), measured=sign * self.measured, error=sign * self.error
+        )
+
 
 def residual_figure(
     title: str, residuals: tuple[Residuals, ...], path: str | os.PathLike[str] | None = None

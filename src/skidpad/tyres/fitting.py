@@ -16,6 +16,7 @@ from .fit_figure import Residuals
 from .fit_kernel import Kernel, rows_of
 from .fit_problem import LOSSES, Problem
 from .fit_result import Coefficient, Fit, StageFit, rms
+from .fit_rows import check_rows
 from .fit_search import Search
 from .fit_stages import Stage
 from .fit_start import USUAL, start_of
@@ -32,7 +33,7 @@ def fit(
     measurements: Measurements,
     start: Any = None,
     *,
-    version: str = "6.1",
+    version: str | float = "6.1",
     stages: Sequence[Stage] | None = None,
     bounds: Mapping[str, tuple[float, float]] | None = None,
     loss: str = "soft_l1",
@@ -46,10 +47,11 @@ def fit(
     stay as they are.
 
     Args:
-        measurements: rows of a test; see `measurements` and `Measurements`.
+        measurements: rows of a test; see `measurements` and `Measurements`. They are of the side of
+            the car that `start` is for, if it is a tyre.
         start: a tyre to begin with, or its record; or numbers of a Magic Formula tyre that are
             known (`{"UNLOADED_RADIUS": 0.31, "FNOMIN": 4000.0}`): the rest is read off the rows.
-        version: of the Magic Formula, if `start` is no tyre: "5.2", "6.1" or "6.2".
+        version: of the Magic Formula, if `start` is no tyre: "5.2", "6.1" or "6.2", or the number.
         stages: what to fit, in order; by default those of the Magic Formula.
         bounds: lowest and highest values of coefficients, beside the usual ones.
         loss: "soft_l1" lets rows far off count less; "linear" is plain least squares.
@@ -61,7 +63,10 @@ def fit(
     if not len(measurements):
         raise InvalidValue("measurements have no rows")
     one_of("loss", loss, LOSSES)
-    task = task_of(measurements, start, version, stages, bounds, fixed)
+    check_rows(measurements)
+    mirrored = isinstance(start, Tyre) and start.side != start.measured_on
+    rows = measurements.mirrored() if mirrored else measurements
+    task = task_of(rows, start, str(version), stages, bounds, fixed)
     done: list[tuple[StageFit, Residuals]] = []
     skipped: dict[str, str] = {}
     leaves = np.array(record.flatten(task.tyre), dtype=float)
@@ -80,7 +85,8 @@ def fit(
             + "; ".join(f"{name}: {why}" for name, why in skipped.items())
         )
     tyre = _whole(task, start, leaves)
-    return Fit(tyre, tuple(s for s, _ in done), skipped, tuple(r for _, r in done))
+    residuals = tuple(r.mirrored() if mirrored else r for _, r in done)
+    return Fit(tyre, tuple(s for s, _ in done), skipped, residuals)
 
 
 def _whole(task: Task, start: Any, leaves: Array) -> Tyre:

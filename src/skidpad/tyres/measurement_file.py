@@ -28,7 +28,8 @@ def measurements(path: str | os.PathLike[str]) -> Measurements:
     """The measurements in a file, in SI and with ISO signs, whatever the file has.
 
     Files are told apart by what they hold: our own CSV and Parquet (headings `F_z [N]`,
-    `alpha [deg]`, ...), those of the Tire Test Consortium (text `.dat` and `.mat` of version 5)
+    `alpha [deg]`, ...; without a unit SI; cells separated by commas, semicolons or tabs, empty for
+    what was not measured), those of the Tire Test Consortium (text `.dat` and `.mat` of version 5)
     and TYDEX 1.3. Errors name the file, the line and the column.
     """
     file = path_of(path)
@@ -46,16 +47,27 @@ def measurements(path: str | os.PathLike[str]) -> Measurements:
         return read_tydex(file)
     if is_ttc_text(text):
         return read_ttc_text(file)
-    return _of_table(file, read_csv(file), _csv_labels(file))
+    separator = _separator(text)
+    cells = read_csv(file, separator, gaps=True)
+    cells.pop("", None)  # numbers of rows, as pandas writes them
+    return _of_table(file, cells, _csv_labels(file, separator))
+
+
+def _separator(text: str) -> str:
+    """What separates the names of the first line: comma, semicolon or tab."""
+    heading = next((line for line in text.splitlines() if line.strip()), "")
+    return max(",;\t", key=heading.count)
 
 
 def _of_table(file: Path, cells: Mapping[str, Cells], labels: Any) -> Measurements:
     """A table with our own names of columns."""
     unknown = [name for name in cells if name not in UNITS and name != LABEL]
     if "F_z" not in cells or not any(name in cells for name in RESPONSES):
+        single = "; cells are separated by commas, semicolons or tabs" * (len(cells) == 1)
         raise InvalidValue(
             f"{file} has no column F_z with loads and one of {', '.join(RESPONSES)}; it has "
-            f"{', '.join(cells)}. Columns of measurements are {', '.join(UNITS)} and {LABEL}"
+            f"{', '.join(cells)}{single}. Columns of measurements are {', '.join(UNITS)} and "
+            f"{LABEL}"
         )
     columns: dict[str, Any] = {}
     for name, cell in cells.items():
@@ -69,8 +81,8 @@ def _of_table(file: Path, cells: Mapping[str, Cells], labels: Any) -> Measuremen
     return usable(file, columns, labels, notes)
 
 
-def _csv_labels(file: Path) -> Any:
-    header, *rows = [row for row in csv_rows(file) if row]
+def _csv_labels(file: Path, separator: str) -> Any:
+    header, *rows = [row for row in csv_rows(file, separator) if row]
     names = [text.strip() for text in header]
     if LABEL not in names:
         return file.stem

@@ -96,9 +96,8 @@ class Measurements:
             if bad.any():
                 row = int(np.argmax(bad))
                 rule = "finite" if name in CONDITIONS else "finite, or NaN where there is none"
-                raise InvalidValue(
-                    f"{name} of row {row} is {values[row]} {UNITS[name]}; it must be {rule}"
-                )
+                value = f"{values[row]} {UNITS[name]}".removesuffix(" 1")
+                raise InvalidValue(f"{name} of row {row} is {value}; it must be {rule}")
         for name in ("p", "R_l"):
             if (self[name] <= 0.0).any():
                 row = int(np.argmax(self[name] <= 0.0))
@@ -210,6 +209,11 @@ class Measurements:
         _, first, group = np.unique(keys, axis=0, return_index=True, return_inverse=True)
         rows = {n: means(self[n][inside], group.reshape(-1), len(first)) for n in UNITS}
         return type(self)(**rows, label=self.label[inside][first], notes=self.notes)
+
+    def mirrored(self) -> Self:
+        """The rows as the other side of the car has them: left and right exchanged."""
+        turned = {name: -self[name] for name in ("alpha", "gamma", "F_y", "M_x", "M_z")}
+        return replace(self, **turned)
 
     def columns(self) -> Iterator[tuple[str, Array]]:
         """Names and values (rows,) of the columns that have any."""

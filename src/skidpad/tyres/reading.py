@@ -25,6 +25,13 @@ from ..components.tyre.magic import (
 from ..errors import InvalidValue
 from ..files import bytes_of, path_of
 from .document import Document, Entry
+from .doubts import (
+    doubts_about_filling,
+    doubts_about_ranges,
+    doubts_about_values,
+    misspelt,
+    reversed_slopes,
+)
 from .keys import ASYMMETRIC, RANGES, SECTIONS, SIDE, Key, constants_of, filling, keys_of
 from .model_section import UseMode, doubts_about_use, side_of, use_mode_of, version_in
 from .tyre import SIDES, Tyre
@@ -118,7 +125,9 @@ def tyre_of(document: Document, name: str = "", options: Options | None = None) 
         values |= {leaf: 0.0 for leaf in values if leaf.rpartition(".")[2] in ASYMMETRIC}
     record = records.unflatten(kind, [values[leaf] for leaf in records.names(kind)])
     side = options.side or _used_side(values[SIDE], mode)
-    return Tyre(record, document, name, filled, mode.transient, side)
+    tyre = Tyre(record, document, name, filled, mode.transient, side)
+    _warn_of_doubts(tyre, document, values, options)
+    return tyre
 
 
 def _used_side(measured: float, mode: UseMode) -> str:
@@ -230,6 +239,19 @@ def _warn_of_oddities(document: Document) -> None:
                 f"{document.place(table.line)}: [{table.section}] is kept but not used: loads "
                 "follow VERTICAL_STIFFNESS"
             )
+
+
+def _warn_of_doubts(
+    tyre: Tyre, document: Document, values: Mapping[str, float], options: Options
+) -> None:
+    """Warn of what is likely a mistake; who says how to fill knows that keys are missing."""
+    doubts = doubts_about_ranges(document, values, tyre.filled)
+    doubts += doubts_about_values(document, values) + misspelt(document, tyre.filled)
+    if options.missing is None:
+        doubts += doubts_about_filling(document, tyre.filled, options.policy(tyre.version))
+    doubts += [f"{document.source}: {doubt}" for doubt in reversed_slopes(tyre)]
+    for doubt in doubts:
+        _warn(doubt)
 
 
 def _warn(text: str) -> None:

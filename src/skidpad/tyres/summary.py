@@ -12,7 +12,16 @@ from ..brief import brief_repr
 from ..checks import finite
 from ..errors import InvalidValue
 from ..units import N, N_rad, Nm, Pa, m, m_s, one, rad
-from .curves import Reach, answers, checked_loads, nominal_load, reach, reference_speed
+from .curves import (
+    Reach,
+    answers,
+    checked_loads,
+    checked_tyre,
+    nominal_load,
+    reach,
+    reference_speed,
+)
+from .doubts import reversed_slopes
 from .tyre import Tyre
 
 __all__ = ["AtLoad", "Summary", "summary"]
@@ -115,7 +124,7 @@ def _finite(values: dict[str, Any]) -> dict[str, Any]:
 def summary(
     tyre: Tyre,
     *,
-    loads: Iterable[float] | None = None,
+    loads: Iterable[float] | float | None = None,
     camber: float = 0.0,
     pressure: float | None = None,
 ) -> Summary:
@@ -129,7 +138,7 @@ def summary(
         camber: in rad, positive when the top of the wheel leans to the right.
         pressure: in Pa; None: the tyre's own. Only MF 6 knows of it.
     """
-    F_z = np.array(checked_loads(loads, tyre))
+    F_z = np.array(checked_loads(loads, checked_tyre(tyre)))
     own = tyre.pressure if pressure is None else finite("pressure", pressure, "Pa")
     if pressure is not None and own <= 0.0:
         raise InvalidValue(f"pressure = {pressure} Pa must be greater than 0")
@@ -156,7 +165,9 @@ def summary(
         F_z_range=(magic.ranges.FZMIN, magic.ranges.FZMAX) if magic else None,
         at=rows,
         filled=tyre.filled,
-        warnings=tuple(_doubts(tyre, F_z, at)),
+        warnings=tuple(
+            [*reversed_slopes(tyre), *_no_pressure(tyre, pressure), *_doubts(tyre, F_z, at)]
+        ),
     )
 
 
@@ -238,21 +249,29 @@ def _stiffest(tyre: Tyre, at: dict[str, Any], far: Reach) -> tuple[float, float 
     return most.value, most.slip
 
 
+def _no_pressure(tyre: Tyre, asked: float | None) -> list[str]:
+    """That a pressure was asked for and does not count."""
+    if asked is None or _takes_pressure(tyre):
+        return []
+    what = f"MF {tyre.version}" if tyre.version else type(tyre.record).__name__
+    return [f"{what} knows no pressure: the values hold for any"]
+
+
 def _doubts(tyre: Tyre, F_z: Array, at: dict[str, Any]) -> list[str]:
     """Where the values are beyond what the file says they hold for."""
     if not tyre.version:
         return []
     ranges = tyre.record.ranges
     asked = [
-        ("load", F_z, ranges.FZMIN, ranges.FZMAX, 1.0, "N"),
-        ("camber", at["gamma"], ranges.CAMMIN, ranges.CAMMAX, np.rad2deg(1.0), "°"),
+        ("load", F_z, ranges.FZMIN, ranges.FZMAX, 1.0, "N", 6),
+        ("camber", at["gamma"], ranges.CAMMIN, ranges.CAMMAX, np.rad2deg(1.0), "°", 3),
     ]
     if _takes_pressure(tyre):
-        asked.append(("pressure", at["p"], ranges.PRESMIN, ranges.PRESMAX, 1e-5, "bar"))
+        asked.append(("pressure", at["p"], ranges.PRESMIN, ranges.PRESMAX, 1e-5, "bar", 6))
     return [
-        f"{what} of {_far(values, low, high) * scale:.6g} {unit} is outside of the file's range, "
-        f"{low * scale:.6g} to {high * scale:.6g} {unit}"
-        for what, values, low, high, scale, unit in asked
+        f"{what} of {_far(values, low, high) * scale:.{digits}g} {unit} is outside of the file's "
+        f"range, {low * scale:.{digits}g} to {high * scale:.{digits}g} {unit}"
+        for what, values, low, high, scale, unit, digits in asked
         if low < high and not np.all((values >= low) & (values <= high))
     ]
 

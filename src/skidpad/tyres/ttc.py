@@ -51,39 +51,45 @@ _SPINS_AS_SAID = 0.5
 
 
 def is_ttc_text(text: str) -> bool:
-    """Whether a text has the channels of a test in its second line, separated by tabs."""
-    lines = text.splitlines()
-    if len(lines) < 2:
-        return False
-    names = {name.strip().upper() for name in lines[1].split("\t")}
-    return {"SA", "FZ"} <= names
+    """Whether a text has the channels of a test in its second line, or in its first where there is
+    no title, separated by tabs."""
+    return _heading_at(text.splitlines()) is not None
+
+
+def _heading_at(lines: list[str]) -> int | None:
+    """Which of the first lines has the names of the channels."""
+    for k, line in enumerate(lines[:2]):
+        if {"SA", "FZ"} <= {name.strip().upper() for name in line.split("\t")}:
+            return k
+    return None
 
 
 def read_ttc_text(file: Path) -> Measurements:
     """A text: a title, names, units, then rows of numbers, all separated by tabs."""
     lines = bytes_of(file).decode("latin-1").splitlines()
-    if len(lines) < 3:
-        raise InvalidValue(f"{file} ends before the line of units (line 3)")
-    names = [name.strip().upper() for name in lines[1].split("\t")]
-    units = [unit.strip() for unit in lines[2].split("\t")]
+    head = _heading_at(lines) or 0
+    if len(lines) < head + 2:
+        raise InvalidValue(f"{file} ends before the line of units (line {head + 2})")
+    names = [name.strip().upper() for name in lines[head].split("\t")]
+    units = [unit.strip() for unit in lines[head + 1].split("\t")]
     while names and not names[-1]:
         names.pop()  # a tab at the end of the line
     twice = next((name for name in names if names.count(name) > 1), None)
     if twice is not None:
-        raise InvalidValue(f"{file}, line 2: channel {twice!r} appears twice")
+        raise InvalidValue(f"{file}, line {head + 1}: channel {twice!r} appears twice")
     if len(units) < len(names):
-        raise InvalidValue(f"{file}, line 3: {len(units)} units for {len(names)} channels")
+        raise InvalidValue(f"{file}, line {head + 2}: {len(units)} units for {len(names)} channels")
     rows: list[list[float]] = []
-    for number, line in enumerate(lines[3:], start=4):
+    for number, line in enumerate(lines[head + 2 :], start=head + 3):
         if line.strip():
             rows.append(_numbers(file, number, line, names))
     if not rows:
-        raise InvalidValue(f"{file} has no rows of numbers after line 3")
+        raise InvalidValue(f"{file} has no rows of numbers after line {head + 2}")
     table = np.array(rows, dtype=float).T
     channels = {
         name: (values, unit) for name, values, unit in zip(names, table, units, strict=False)
     }
-    return _of_channels(file, channels, lines[0].strip() or file.stem)
+    return _of_channels(file, channels, (lines[0].strip() if head else "") or file.stem)
 
 
 def _numbers(file: Path, number: int, line: str, names: list[str]) -> list[float]:

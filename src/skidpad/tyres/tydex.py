@@ -111,7 +111,7 @@ def _lines(file: Path) -> Iterator[tuple[str, int, str]]:
     section = ""
     for number, line in enumerate(bytes_of(file).decode("latin-1").splitlines(), start=1):
         if line.startswith("**"):
-            section = line[2:].strip().upper()
+            section = (line[2:].split() or [""])[0].upper()  # some write a count behind it
             if section == "END":
                 return
         elif line.strip() and not line.lstrip().startswith("!"):

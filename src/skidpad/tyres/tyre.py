@@ -27,6 +27,7 @@ from ..extension import outer
 from .document import Document
 from .evaluation import Evaluation, Evaluator, MagicEvaluation
 from .keys import version_of
+from .other_keys import has_key, with_other_keys
 from .unit_conversion import values_in_si
 
 if TYPE_CHECKING:
@@ -61,7 +62,7 @@ class Tyre:
     contact: same record, same side, same kind of transients.
 
     Args:
-        record: any tyre record: a Magic Formula, a `Fiala`, one of your own.
+        record: any tyre record: a Magic Formula, a `BrushTyre`, one of your own.
         document: the text of the file it was read from, if it was.
         name: for texts; by default that of the record's class.
         filled: keys that the file did not have, in its order of sections.
@@ -194,22 +195,31 @@ class Tyre:
     def with_values(self, values: Mapping[str, float] | None = None, /, **more: float) -> Tyre:
         """The tyre with other numbers, in SI: `tyre.with_values(PKY1=-20.0, LMUY=0.8)`.
 
-        Names are the file's keys, with or without their part of the record (`lateral.PKY1`).
+        Names are the file's keys, with or without their part of the record (`lateral.PKY1`). Keys
+        of the file that are no part of the equations, such as `MASS`, are changed in its text.
         """
         kind = type(self.record)
-        wanted = {_leaf(kind, name): value for name, value in {**(values or {}), **more}.items()}
+        asked = {**(values or {}), **more}
+        others = {n: v for n, v in asked.items() if not _is_leaf(kind, n) and self._in_file(n)}
+        wanted = {_leaf(kind, n): value for n, value in asked.items() if n not in others}
         changed = records.build(kind, wanted, base=self.record)
         before = dict(zip(records.names(kind), records.flatten(self.record), strict=True))
         new = {n.rpartition(".")[2] for n, value in wanted.items() if before[n] != value}
         filled = tuple(key for key in self.filled if key not in new)
-        return replace(self, record=changed, filled=filled)
+        document = self.document
+        if document is not None and others:
+            document = with_other_keys(document, others)
+        return replace(self, record=changed, document=document, filled=filled)
+
+    def _in_file(self, name: str) -> bool:
+        return self.document is not None and has_key(self.document, name)
 
     def plot(
         self,
         *others: Tyre,
-        loads: Iterable[float] | None = None,
-        cambers: Iterable[float] | None = None,
-        pressures: Iterable[float | None] | None = None,
+        loads: Iterable[float] | float | None = None,
+        cambers: Iterable[float] | float | None = None,
+        pressures: Iterable[float | None] | float | None = None,
         path: str | os.PathLike[str] | None = None,
         title: str | None = None,
         size: tuple[float, float] | None = None,
@@ -264,16 +274,26 @@ _USUAL: dict[str, Any] = {
 assert tuple(_USUAL) == tuple(name for name in Contact._fields if name in _USUAL)
 
 
-def _leaf(kind: type, name: str) -> str:
-    """The dotted name of a leaf that is given with or without its part."""
+def _leaves(kind: type, name: str) -> list[str]:
+    """Dotted names of the leaves that a name, with or without its part, may stand for."""
     leaves = records.names(kind)
     if name in leaves:
-        return name
-    found = [leaf for leaf in leaves if leaf.rpartition(".")[2] == name.upper()]
-    found = found or [leaf for leaf in leaves if leaf.upper() == str(name).upper()]
+        return [name]
+    found = [leaf for leaf in leaves if leaf.rpartition(".")[2] == str(name).upper()]
+    return found or [leaf for leaf in leaves if leaf.upper() == str(name).upper()]
+
+
+def _is_leaf(kind: type, name: str) -> bool:
+    return bool(_leaves(kind, name))
+
+
+def _leaf(kind: type, name: str) -> str:
+    """The dotted name of a leaf that is given with or without its part."""
+    leaves, found = records.names(kind), _leaves(kind, name)
     if len(found) != 1:
         names = {leaf.rpartition(".")[2]: leaf for leaf in leaves}
         close = get_close_matches(str(name).rpartition(".")[2].upper(), names, n=3)
         hint = f"; did you mean {' or '.join(close)}?" if close else ""
+        hint = hint or ", nor has its file a number of that name"
         raise InvalidValue(f"{kind.__name__} has no key {name!r}{hint}")
     return found[0]

@@ -202,8 +202,7 @@ def values_in_si(document: Document) -> dict[str, dict[str, float | str | None]]
     units = FileUnits.of(document)
     values: dict[str, dict[str, float | str | None]] = {name: {} for name in document.sections}
     for entry in document.entries:
-        number = entry.number
-        if number is not None:
+        if isinstance(entry.value, float):
             factor = units.factor(entry.section, entry.key)
             values.setdefault(entry.section, {})[entry.key] = converted(document, entry, factor)
         else:

@@ -103,7 +103,7 @@ def test_what_cannot_be_is_refused_by_name(arguments: dict[str, Any], message: s
 
 
 def test_shares_and_nested_parameters_have_ranges() -> None:
-    with pytest.raises(InvalidValue, match=r"engine_split = 1\.5 1 must be from 0 to 1"):
+    with pytest.raises(InvalidValue, match=r"engine_split = 1\.5 must be from 0 to 1"):
         vehicles.commonroad_std(engine_split=1.5)
     with pytest.raises(InvalidValue, match=r"front\.K_s = -1 N/m"):
         vehicles.commonroad_mb(**{"front.K_s": -1.0})

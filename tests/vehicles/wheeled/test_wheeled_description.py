@@ -55,7 +55,7 @@ SQUARE = ((0.0, 0.0), (1.0, 0.0), (1.0, 1.0), (0.0, 1.0))
         (lambda: wheeled.ackermann(steer_max=2.0), r"steer_max = 2.0 rad must be from 0 to"),
         (
             lambda: wheeled.differential(friction=wheeled.Friction(mu=-0.1)),
-            r"Friction.mu = -0.1 1 must be at least 0",
+            r"Friction.mu = -0.1 must be at least 0",
         ),
     ],
 )

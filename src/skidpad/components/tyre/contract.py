@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from typing import Annotated, Any, NamedTuple, Protocol, runtime_checkable
 
+from ...brief import shortened
 from ...errors import InvalidValue
 from ...units import N, N_m, N_rad, Nm, Pa, m, m_s, non_negative, one, per_m, rad, rad_s
 
@@ -161,6 +162,7 @@ def record_of(tyre: Any) -> Any:
     held = getattr(tyre, "record", tyre)
     if not isinstance(held, Tyre) or not hasattr(held, "_fields"):
         raise InvalidValue(
-            f"tyre must be a tyre record, or a tyre that was read from a file, got {tyre!r}"
+            "tyre must be a tyre record, or a tyre that was read from a file, got "
+            + shortened(repr(tyre), 80)
         )
     return held

@@ -97,7 +97,6 @@ def tune(group: Group, row: int, known: dict[str, Tunable], name: str, value: fl
         )
     one = known[name]
     if not one.low <= value <= one.high:
-        raise InvalidValue(
-            f"{name} = {value:g} {one.unit} must be from {one.low:g} to {one.high:g}"
-        )
+        shown = f"{value:g} {one.unit}".removesuffix(" 1")
+        raise InvalidValue(f"{name} = {shown} must be from {one.low:g} to {one.high:g}")
     group.params[row, one.column] = value

@@ -1,0 +1,163 @@
+"""Tyre property files that are likely not what their author meant: warned of when they are read."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Mapping
+from pathlib import Path
+
+import pytest
+
+import skidpad as sp
+from skidpad.errors import InvalidValue
+from skidpad.tyres import Tyre
+from skidpad.tyres.document import Document
+from skidpad.tyres.doubts import reversed_slopes
+from skidpad.tyres.own_sets import FOLDER
+from skidpad.tyres.reading import Options, tyre_of
+
+DATA = Path(__file__).parents[1] / "data" / "tyres"
+CAR = (FOLDER / "passenger_car.tir").read_text("utf-8")
+DOCUMENT = Document.parsed(CAR.encode(), "x.tir")
+
+
+def changed(texts: Mapping[tuple[str, str], str]) -> Document:
+    return DOCUMENT.with_texts(texts)
+
+
+def without(*keys: str, section: str = "") -> Document:
+    """The document of a car's tyre without some lines."""
+    drop = {e.line for e in DOCUMENT.entries if e.key in keys or e.section == section}
+    lines = [line for k, line in enumerate(DOCUMENT.lines, start=1) if k not in drop]
+    text = "".join(line for line in lines if line.strip().upper() != f"[{section}]")
+    return Document.parsed(text.encode(), "x.tir")
+
+
+def told(document: Document, **options: str) -> list[str]:
+    """What reading warns of."""
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        tyre_of(document, options=Options(**options))  # type: ignore[arg-type]
+    return [str(one.message) for one in caught]
+
+
+@pytest.mark.parametrize(
+    "file", [*DATA.glob("sets/*.tir"), *FOLDER.glob("*.tir")], ids=lambda file: file.stem
+)
+def test_whole_files_raise_no_doubt(file: Path) -> None:
+    texts = told(Document.parsed(file.read_bytes(), "x.tir"), missing="reduced")
+    assert not [text for text in texts if "USE_MODE" not in text]
+
+
+@pytest.mark.parametrize(
+    ("key", "section", "words"),
+    [
+        ("PKY1", "LATERAL_COEFFICIENTS", "lateral force grows with the slip angle.*PKY1"),
+        ("LKY", "SCALING_COEFFICIENTS", "lateral force grows with the slip angle"),
+        ("PKX1", "LONGITUDINAL_COEFFICIENTS", "longitudinal force falls with slip.*PKX1"),
+    ],
+)
+def test_slopes_of_other_axes(key: str, section: str, words: str) -> None:
+    entry = DOCUMENT.entry(section, key)
+    assert entry is not None
+    assert entry.number is not None
+    with pytest.warns(UserWarning, match=rf"x\.tir: .*{words}"):
+        tyre = tyre_of(changed({(section, key): repr(-entry.number)}))
+    assert reversed_slopes(tyre) == [n for n in sp.tyres.summary(tyre).warnings if "signs" in n]
+    assert reversed_slopes(tyre)
+    assert reversed_slopes(tyre.mirrored())
+
+
+def test_ranges_that_end_below_their_beginning() -> None:
+    ranges = {("VERTICAL_FORCE_RANGE", "FZMIN"): "9000", ("VERTICAL_FORCE_RANGE", "FZMAX"): "100"}
+    (text,) = told(changed(ranges))
+    assert "[VERTICAL_FORCE_RANGE] FZMIN = 9000 is above FZMAX = 100" in text
+    light = Document.parsed(
+        without("FZMIN").with_texts({("VERTICAL_FORCE_RANGE", "FZMAX"): "50"}).encoded(), "x.tir"
+    )
+    (text,) = told(light)
+    assert "FZMIN = 100 is above FZMAX = 50" in text
+    assert text.endswith("FZMIN is not in the file")
+
+
+@pytest.mark.parametrize("part", ["LONGITUDINAL", "LATERAL"])
+def test_a_whole_section_that_is_missing(part: str) -> None:
+    section = f"{part}_COEFFICIENTS"
+    (text,) = told(without(section=section))
+    assert text.startswith(f"x.tir has no section [{section}]; filled with usual values")
+    assert told(without(section=section), missing="reduced") == []
+
+
+@pytest.mark.parametrize("key", ["PCX1", "PDX1", "PKX1", "PCY1", "PDY1", "PKY1"])
+def test_a_coefficient_that_decides_on_a_force(key: str) -> None:
+    (text,) = told(without(key))
+    assert text.startswith(f"x.tir lacks {key} of [")
+    assert told(without(key), missing="reduced") == []
+
+
+@pytest.mark.parametrize(
+    ("wrong", "right"),
+    [("PKYl", "PKY1"), ("PYD1", "PDY1"), ("PDYY2", "PDY2"), ("PK3", "PKY3"), ("QDZI", "QDZ1")],
+)
+def test_keys_that_are_misspelt(wrong: str, right: str) -> None:
+    lines = [
+        line.replace(right, wrong, 1) if line.split("=")[0].strip() == right else line
+        for line in DOCUMENT.lines
+    ]
+    texts = told(Document.parsed("".join(lines).encode(), "x.tir"), missing="reduced")
+    (text,) = texts
+    assert f"{wrong.upper()} is not known; did you mean {right}" in text
+    assert text.startswith("x.tir, line ")
+
+
+def test_one_digit_for_another_is_another_key() -> None:
+    document = without("PEY4").with_texts({("LATERAL_COEFFICIENTS", "PEY9"): "0.1"})
+    assert told(Document.parsed(document.encoded(), "x.tir")) == []
+
+
+@pytest.mark.parametrize(("radius", "odd"), [("316", True), ("0.002", True), ("0.316", False)])
+def test_a_radius_without_units(radius: str, odd: bool) -> None:
+    text = "".join(without(section="UNITS").lines)
+    document = Document.parsed(text.encode(), "x.tir")
+    assert "UNITS" not in document.sections
+    texts = told(document.with_texts({("DIMENSION", "UNLOADED_RADIUS"): radius}))
+    assert any("seem not to be" in one for one in texts) is odd
+
+
+@pytest.mark.parametrize("key", ["INFLPRES", "NOMPRES"])
+def test_pressures_in_bar(key: str) -> None:
+    (text,) = told(changed({("OPERATING_CONDITIONS", key): "2.2"}))
+    assert f"{key} = 2.2 Pa is below 5 kPa" in text
+    units = {("UNITS", "PRESSURE"): "'bar'"}
+    pair = {("OPERATING_CONDITIONS", name): "2.2" for name in ("INFLPRES", "NOMPRES")}
+    limits = {("INFLATION_PRESSURE_RANGE", "PRESMIN"): "1.5"}
+    limits[("INFLATION_PRESSURE_RANGE", "PRESMAX")] = "3"
+    assert told(changed({**units, **pair, **limits})) == []
+
+
+def test_numbers_in_quotes_are_numbers() -> None:
+    quoted = {("MODEL", "FITTYP"): "'61'", ("MODEL", "USE_MODE"): '"-14"'}
+    quoted[("DIMENSION", "UNLOADED_RADIUS")] = "'0.33'"
+    tyre = tyre_of(changed(quoted))
+    assert (tyre.version, tyre.side) == ("6.1", "right")
+    assert tyre.record.dimension.UNLOADED_RADIUS == 0.33
+    with pytest.raises(InvalidValue, match="UNLOADED_RADIUS = 'x' must be a number"):
+        tyre_of(changed({("DIMENSION", "UNLOADED_RADIUS"): "'x'"}))
+
+
+def test_other_keys_of_a_file_are_changed_in_its_text(tmp_path: Path) -> None:
+    car = tyre_of(changed({("INERTIA", "MASS"): "9.3", ("SHAPE", "MASS"): "1"}))
+    with pytest.raises(InvalidValue, match=r"several sections .*INERTIA.MASS or SHAPE.MASS"):
+        car.with_values(MASS=10.0)
+    heavy: Tyre = car.with_values({"INERTIA.MASS": 10.5, "PKY1": -21.0})
+    sp.tyres.write(heavy, tmp_path / "x.tir")
+    again = sp.tyres.read(tmp_path / "x.tir")
+    assert again == heavy
+    assert again.file_values["INERTIA"]["MASS"] == 10.5
+    assert car.file_values["INERTIA"]["MASS"] == 9.3
+    with pytest.raises(InvalidValue, match="no key 'MASS', nor has its file"):
+        Tyre(car.record).with_values(MASS=1.0)
+    with pytest.raises(InvalidValue, match="no key 'FITTYP'"):
+        car.with_values(FITTYP=62)
+    units = sp.tyres.read(DATA / "syntax" / "units_61.tir", missing="reduced")
+    assert units.with_values(IXX=0.5).file_values["INERTIA"]["IXX"] == 0.5
