@@ -64,7 +64,11 @@ class LowSpeed(NamedTuple):
     """Speed along the wheel from which slip is that of the lag alone."""
     v_round: Annotated[m_s, positive] = 0.01
     """Speed below which |v_x| is rounded, so that rates are smooth where a wheel turns back."""
-    damping: Annotated[one, non_negative] = 0.15
+    wound: Annotated[one, positive] = 0.5
+    """Share of the slip of the largest force up to which a slow tyre winds up: it holds 7/8 of the
+    friction of a brush. What more a wheel that slides has comes from the damping, which stores
+    nothing that could throw a car back once it stands."""
+    damping: Annotated[one, non_negative] = 0.3
     """Damping at standstill beside the spring of stiffness K / sigma, over the critical one of the
     mass that the wheel carries. A free wheel has a much smaller mass and feels it as a stiff one:
     more than 0.3 asks for steps below 5 ms."""
@@ -126,7 +130,7 @@ def slip_rates(
 def _renewal(v_sx: m_s, v_sy: m_s, v_x: m_s, full: SlipState, p: LowSpeed) -> m_s:
     """Speed at which the tread forgets its deflection: 0 at rest, where the tyre is a spring."""
     rolling = v_x * held_sign(v_x, p.v_round)
-    across, along = v_sx / full.kappa, v_sy / full.tan_alpha
+    along, across = v_sx / (p.wound * full.kappa), v_sy / (p.wound * full.tan_alpha)
     squared, least = across * across + along * along, p.v_round * p.v_round
     sliding = sqrt(squared + least)
     slow = 1.0 - smooth_step(v_x * v_x, 0.25 * p.v_low * p.v_low, p.v_low * p.v_low)
