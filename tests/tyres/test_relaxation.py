@@ -174,6 +174,25 @@ def test_winding_up_ends_at_a_share_of_the_slip_of_the_largest_force(
         assert states[-1] @ np.array(back) <= 0.0
 
 
+@every_tyre
+def test_no_rate_is_faster_than_the_largest(tyre: Any) -> None:
+    """At any load, speed and sliding; up to 3/8 of the largest it is that of the tyre exactly."""
+    slip = casadi.SX.sym("slip", 2)
+    load, v_sx, v_sy, v_x = moving = casadi.vertsplit(casadi.SX.sym("moving", 4))
+    at = Contact(load)
+    full = full_slip(tyre.stiffness(at), tyre.peaks(at), load, P)
+    state = SlipState(*casadi.vertsplit(slip))
+    short = Relaxation(*(1e-6 + sigma * load / 4000.0 for sigma in tyre.relaxation(at)))
+    rates = casadi.vertcat(*slip_rates(state, v_sx, v_sy, v_x, short, full, P))
+    slopes = casadi.Function("f", [slip, *moving], [casadi.jacobian(rates, slip)])
+    for F_z, slide, speed in product((0.0, 1.0, 50.0, 4000.0), (0.0, 0.1, 60.0), (0.0, 0.5, 60.0)):
+        found = -np.diag(slopes([0.1, 0.1], F_z, slide, slide, speed).full())
+        assert np.all((found >= 0.0) & (found <= P.rate_max * (1.0 + 1e-12)))
+    rolling = -np.diag(slopes([0.1, 0.1], 4000.0, 0.0, 0.0, 25.0).full())
+    lag = [25.0 / sigma for sigma in tyre.relaxation(Contact(4000.0))]
+    assert rolling == pytest.approx(lag, rel=1e-5)
+
+
 def test_a_fast_wheel_reaches_slips_beyond_the_largest_force() -> None:
     wheel = Wheel(ProportionalTyre())
     assert wheel.after(1.0, 20.0, 0.0, 20.0)[-1][0] == pytest.approx(-1.0, rel=1e-6)
