@@ -231,6 +231,7 @@ def _model(slip: type, *tyres: type) -> Model:
         derivative=derivative,
         outputs=outputs,
         settle=rolling,
+        fills=tuple(f"spin_{wheel}" for wheel in WHEELS),
         # A deflected tyre stores energy, too, which no closed form tells for every tyre.
         energy=None if first_order else energy,
         body=BODY,
