@@ -84,7 +84,7 @@ def test_a_fleet_at_the_limit_stays_finite(tyre: str) -> None:
 @pytest.mark.parametrize("brake", [300.0, 1000.0, 2500.0, 5000.0])
 @pytest.mark.parametrize("tyre", list(TYRES))
 def test_a_car_that_is_braked_to_a_stop_comes_to_rest(tyre: str, brake: float) -> None:
-    """It swings back once, about as fast as a spring without damping would throw it, then stands."""
+    """It swings back once, about as fast as a spring without damping throws it, and stands."""
     car = car_on(tyre)
     v = driven(car, each("brake", brake), 6.0, v_x=10.0)["v_x"]
     stop, second = int(np.argmax(v < 0.0)), round(1.0 / NAMED)
@@ -97,6 +97,15 @@ def test_a_car_that_is_braked_to_a_stop_comes_to_rest(tyre: str, brake: float) -
     swing = np.sqrt(4.0 * stiff / car.params.m)
     hardest = -np.diff(v[:stop]).min() / NAMED
     assert after.max() < 1.5 * hardest / swing
+
+
+@pytest.mark.parametrize("tyre", list(TYRES))
+def test_a_car_that_slides_sideways_comes_to_rest(tyre: str) -> None:
+    sim = sp.Simulator(car_on(tyre), dt=NAMED)
+    sim.reset(v_x=3.0, v_y=5.0, omega=2.0)
+    run = sim.run(each("brake", 2500.0), duration=3.0)
+    for name in ("v_x", "v_y", "omega"):
+        assert np.abs(run[name][-200:]).max() < 1e-3
 
 
 @every_tyre
