@@ -70,12 +70,13 @@ class LowSpeed(NamedTuple):
     nothing that could throw a car back once it stands."""
     damping: Annotated[one, non_negative] = 0.3
     """Damping at standstill beside the spring of stiffness K / sigma, over the critical one of the
-    mass that the wheel carries. A free wheel has a much smaller mass and feels it as a stiff one:
-    more than 0.3 asks for steps below 5 ms."""
+    mass that the wheel carries. To a wheel that turns freely, which is much lighter, it is stiff:
+    beyond 0.4 RK4 takes less than 5 ms on a usual car."""
     rate_max: Annotated[per_s, positive] = 400.0
     """Fastest rate at which slip relaxes. The relaxation length of a wheel that loses its load goes
     to 0 and the rate |v_x| / sigma beyond all limits, but there is no force left that could lag. Up
-    to 3/8 of it rates are those of the tyre exactly. RK4 takes steps of 2 / rate_max."""
+    to 3/8 of it rates are those of the tyre exactly. Explicit steps should not exceed
+    2 / rate_max, which `integrator="auto"` does not see: it looks at wheels that carry load."""
     F_floor: Annotated[N, positive] = 1.0
     """Load, and stiffness per slip, below which a tyre counts as off the road."""
     K_floor: Annotated[N, positive] = 1e3
