@@ -104,6 +104,9 @@ class Model(Constant, Generic[X, U, P, Y, W]):
     Disturbance: type[W] = _NO_DISTURBANCE
     hold: Callable[[Any, Any, Any, Any], Any] | None = None
     settle: Callable[[Any, Any], Any] | None = None
+    fills: tuple[str, ...] = ()
+    """State fields that are 0 where nobody says otherwise and that `settle` then fills, as the spin
+    of wheels that roll. A start by names keeps those it gives, also at 0."""
     substeps: int = 1
     """Steps of the integrator within one step of dt, unless the user says otherwise. What `hold`
     samples stays constant over all of them."""

@@ -62,8 +62,12 @@ class Wheel:
     def rates(self, slip: Sequence[Any], v_sx: Any, v_sy: Any, v_x: Any) -> SlipState:
         return slip_rates(SlipState(*slip), v_sx, v_sy, v_x, self.relaxation, self.full, P)
 
+    def acting(self, slip: Any, v_sx: Any, v_sy: Any, v_x: Any) -> SlipState:
+        moving, tyre = (v_sx, v_sy, v_x), (self.stiffness, self.relaxation)
+        return slip_of_forces(slip, *moving, *tyre, self.at.F_z, P)
+
     def forces(self, slip: Sequence[Any], v_sx: Any, v_sy: Any, v_x: Any) -> Any:
-        acting = slip_of_forces(SlipState(*slip), v_sx, v_sy, v_x, self.stiffness, P)
+        acting = self.acting(SlipState(*slip), v_sx, v_sy, v_x)
         return self.tyre.forces(self.at._replace(kappa=acting.kappa, alpha=atan(acting.tan_alpha)))
 
     def after(self, seconds: float, v_sx: float, v_sy: float, v_x: float) -> np.ndarray:
@@ -76,7 +80,7 @@ class Wheel:
 def test_slip_that_lasts_gives_the_steady_force(tyre: Any, v_x: float) -> None:
     """At any speed, below the slips at which slow tyres wind up no more."""
     wheel = Wheel(tyre)
-    kappa, tan_alpha = 0.4 * wheel.full.kappa, 0.3 * wheel.full.tan_alpha
+    kappa, tan_alpha = 0.3 * wheel.full.kappa, 0.2 * wheel.full.tan_alpha
     slides = -kappa * abs(v_x), tan_alpha * abs(v_x), v_x
     lasting = wheel.after(20.0 / abs(v_x) + 0.1, *slides)[-1]
     assert lasting == pytest.approx((kappa, tan_alpha), rel=1e-6)
@@ -84,9 +88,7 @@ def test_slip_that_lasts_gives_the_steady_force(tyre: Any, v_x: float) -> None:
         found = wheel.forces(lasting, *slides)
         steady = tyre.forces(wheel.at._replace(kappa=kappa, alpha=math.atan(tan_alpha)))
         assert found == pytest.approx(steady, rel=1e-5, abs=1e-3)
-        assert slip_of_forces(Steady(), *slides, wheel.stiffness, P) == pytest.approx(
-            (kappa, tan_alpha)
-        )
+        assert wheel.acting(Steady(), *slides) == pytest.approx((kappa, tan_alpha))
 
 
 @every_tyre
@@ -157,17 +159,38 @@ def test_a_locked_wheel_slides_to_a_stop_and_stays(tyre: Any) -> None:
 @every_tyre
 @pytest.mark.parametrize("mu", [0.05, 1.0])
 @pytest.mark.parametrize("v_x", [0.0, 0.3, -0.9])
-def test_winding_up_ends_at_the_slip_of_the_largest_force(tyre: Any, mu: float, v_x: float) -> None:
+def test_winding_up_ends_at_a_share_of_the_slip_of_the_largest_force(
+    tyre: Any, mu: float, v_x: float
+) -> None:
     wheel = Wheel(tyre, mu=mu)
     for v_sx, v_sy in product((-40.0, -3.0, 0.0, 0.02), (0.0, 0.05, 8.0)):
         states = wheel.after(0.5, v_sx, v_sy, v_x)
-        wound = np.hypot(*(states / np.array(wheel.full)).T)
-        assert np.max(wound) <= 1.0 + 1e-6
+        wound = np.hypot(*(states / np.array(wheel.full)).T) / P.wound
+        assert np.max(wound) <= 1.02  # the blend of rolling and sliding leaves so much
         if math.hypot(v_sx, v_sy) > 2.0:
             assert wound[-1] == pytest.approx(1.0, abs=1e-6)
         # Sliding back is felt at once, not after a long way of unwinding.
         back = wheel.rates(states[-1], -v_sx, -v_sy, 0.0)
         assert states[-1] @ np.array(back) <= 0.0
+
+
+@every_tyre
+def test_no_rate_is_faster_than_the_largest(tyre: Any) -> None:
+    """At any load, speed and sliding; up to 3/8 of the largest it is that of the tyre exactly."""
+    slip = casadi.SX.sym("slip", 2)
+    load, v_sx, v_sy, v_x = moving = casadi.vertsplit(casadi.SX.sym("moving", 4))
+    at = Contact(load)
+    full = full_slip(tyre.stiffness(at), tyre.peaks(at), load, P)
+    state = SlipState(*casadi.vertsplit(slip))
+    short = Relaxation(*(1e-6 + sigma * load / 4000.0 for sigma in tyre.relaxation(at)))
+    rates = casadi.vertcat(*slip_rates(state, v_sx, v_sy, v_x, short, full, P))
+    slopes = casadi.Function("f", [slip, *moving], [casadi.jacobian(rates, slip)])
+    for F_z, slide, speed in product((0.0, 1.0, 50.0, 4000.0), (0.0, 0.1, 60.0), (0.0, 0.5, 60.0)):
+        found = -np.diag(slopes([0.1, 0.1], F_z, slide, slide, speed).full())
+        assert np.all((found >= 0.0) & (found <= P.rate_max * (1.0 + 1e-12)))
+    rolling = -np.diag(slopes([0.1, 0.1], 4000.0, 0.0, 0.0, 25.0).full())
+    lag = [25.0 / sigma for sigma in tyre.relaxation(Contact(4000.0))]
+    assert rolling == pytest.approx(lag, rel=1e-5)
 
 
 def test_a_fast_wheel_reaches_slips_beyond_the_largest_force() -> None:
@@ -205,7 +228,7 @@ def test_gradients_are_finite_at_rest(v_x: float) -> None:
     full = full_slip(stiffness, tyre.peaks(Contact(load)), load, P)
     state, slides = SlipState(kappa, tan_alpha), (v_sx, v_sy, v)
     rates = slip_rates(state, *slides, Relaxation(0.2, 0.4), full, P)
-    acting = slip_of_forces(state, *slides, stiffness, P)
+    acting = slip_of_forces(state, *slides, stiffness, Relaxation(0.2, 0.4), load, P)
     out = casadi.vertcat(*rates, *acting, *steady_slip(*slides, P))
     slopes = casadi.jacobian(out, casadi.vertcat(at, load))
     function = casadi.Function("f", [at, load], [out, slopes])
@@ -218,8 +241,9 @@ def test_rates_have_no_jump_where_their_blends_begin_and_end() -> None:
     v = casadi.SX.sym("v")
     full, sigma = SlipState(0.1, 0.1), Relaxation(0.2, 0.4)
     rates = casadi.vertcat(*slip_rates(SlipState(0.05, 0.06), -1.0, 0.5, v, sigma, full, P))
+    stiffness = SlipStiffness(1e5, 8e4)
     acting = casadi.vertcat(
-        *slip_of_forces(SlipState(0.05, 0.06), -1.0, 0.5, v, SlipStiffness(1e5, 8e4), P)
+        *slip_of_forces(SlipState(0.05, 0.06), -1.0, 0.5, v, stiffness, sigma, 4e3, P)
     )
     out = casadi.vertcat(rates, acting)
     slope = casadi.Function("f", [v], [casadi.jacobian(out, v)])
@@ -235,10 +259,11 @@ def test_units_balance() -> None:
 
     slides = [Quantity(v, (1.0, 0.0, -1.0)) for v in (-0.3, 0.2, 1.0)]
     stiffness, p = with_units(SlipStiffness(1e5, 8e4)), with_units(P)
-    full = full_slip(stiffness, with_units(Peaks(1.0, 1.0)), Quantity(4e3, (1.0, 1.0, -2.0)), p)
+    load, sigma = Quantity(4e3, (1.0, 1.0, -2.0)), with_units(Relaxation(0.2, 0.4))
+    full = full_slip(stiffness, with_units(Peaks(1.0, 1.0)), load, p)
     state = with_units(SlipState(0.02, 0.01))
-    acting = slip_of_forces(state, *slides, stiffness, p)
-    rates = slip_rates(state, *slides, with_units(Relaxation(0.2, 0.4)), full, p)
+    acting = slip_of_forces(state, *slides, stiffness, sigma, load, p)
+    rates = slip_rates(state, *slides, sigma, full, p)
     assert {slip.dimension for slip in (*full, *acting)} == {(0.0, 0.0, 0.0)}
     assert {rate.dimension for rate in rates} == {(0.0, 0.0, -1.0)}
 
@@ -256,5 +281,5 @@ def test_the_class_of_the_state_chooses_the_equations() -> None:
     rates = slip_rates(Steady(), 1.0, 1.0, 0.0, wheel.relaxation, wheel.full, P)
     assert rates == Steady()
     assert isinstance(rates, Steady)
-    at_rest = slip_of_forces(Steady(), 1.0, -1.0, 0.0, wheel.stiffness, P)
+    at_rest = wheel.acting(Steady(), 1.0, -1.0, 0.0)
     assert at_rest == pytest.approx((-1.0 / (0.375 * P.v_low), -1.0 / (0.375 * P.v_low)))

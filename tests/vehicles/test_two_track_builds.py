@@ -91,8 +91,8 @@ def test_numbers_of_tyres_are_parameters() -> None:
     softer = car.with_params(**{"tyres.rear.mu": 0.8})
     assert softer.model is car.model
     assert softer.params.tyres.rear.mu == 0.8
-    slower = two_track(slip=FirstOrderSlip(), **{"slip.low.damping": 500.0})
-    assert slower.params.slip.low.damping == 500.0
+    slower = two_track(slip=FirstOrderSlip(), **{"slip.low.damping": 0.2})
+    assert slower.params.slip.low.damping == 0.2
     with pytest.raises(sp.InvalidValue, match=r"tyres\.tyre\.C_y"):
         two_track(tyre=LinearTyre(C_y=-1.0))
 

@@ -102,10 +102,10 @@ class FirstOrderSlip(NamedTuple):
         self, slip: SlipState, v_sx: m_s, v_sy: m_s, tyre: Any, at: Contact
     ) -> tuple[SlipState, SlipState]:
         """Slip that makes force while the patch slides with (v_sx, v_sy), and its rate."""
-        stiffness = tyre.stiffness(at)
-        full = full_slip(stiffness, tyre.peaks(at), at.F_z, self.low)
-        rate = slip_rates(slip, v_sx, v_sy, at.v_x, tyre.relaxation(at), full, self.low)
-        return slip_of_forces(slip, v_sx, v_sy, at.v_x, stiffness, self.low), rate
+        stiffness, relaxation, low = tyre.stiffness(at), tyre.relaxation(at), self.low
+        full = full_slip(stiffness, tyre.peaks(at), at.F_z, low)
+        rate = slip_rates(slip, v_sx, v_sy, at.v_x, relaxation, full, low)
+        return slip_of_forces(slip, v_sx, v_sy, at.v_x, stiffness, relaxation, at.F_z, low), rate
 
 
 def wheel_forces(tyre: Any, law: Any, slip: SlipState, at: WheelMotion, side: one) -> WheelForces:

@@ -34,7 +34,7 @@ from .failures import foreign_snapshot, not_numbers
 from .scipy_stepper import ScipyStepper
 from .settings import Settings
 from .stability import check_step, chosen
-from .start import check_start
+from .start import check_start, consistent
 from .stepper import CompiledStepper
 
 Numbers = Mapping[str, Any] | Sequence[float] | AnyArray | None
@@ -200,8 +200,9 @@ class Simulator(Generic[X, U, P, Y, W]):
     def reset(self, state: X | Numbers = None, /, *, time: float = 0.0, **fields: Any) -> X:
         """Start again at a state given as record, mapping, array or keywords; the rest is zero.
 
-        Returns the state. Fields that depend on others in this model are made consistent, delayed
-        commands are forgotten; see `Model.reset_keeps` for models that keep some of it.
+        Returns the state. Fields that depend on others in this model are made consistent, and those
+        in `Model.fills` filled where no name gives them; delayed commands are forgotten; see
+        `Model.reset_keeps` for models that keep some of it.
         """
         model = self.vehicle.model
         start = record.build(model.State, state, base=self._settled_start, **fields)
@@ -211,7 +212,8 @@ class Simulator(Generic[X, U, P, Y, W]):
         time = finite("time", time, "s")
         check_start(self.vehicle, start)
         if model.settle is not None:
-            start = record.build(model.State, model.settle(start, self.vehicle.params))
+            whole = consistent(model, start, self.vehicle.params, state, fields)
+            start = record.build(model.State, whole)
         self._must_be_free()
         self._stepper.reset(record.flatten(start), time)
         if self._line is not None and "pending" not in model.reset_keeps:

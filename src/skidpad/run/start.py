@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import operator
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from functools import reduce
 from math import isfinite
 from typing import Any, NamedTuple
@@ -13,7 +13,7 @@ import numpy as np
 from .. import record
 from ..arrays import AnyArray
 from ..errors import InvalidValue
-from ..model import Vehicle
+from ..model import Model, Vehicle
 from ..units import m_s, s
 from . import batch
 
@@ -27,6 +27,21 @@ INNER_WHEEL = 0.25
 the middle, and the one on the inside of a bend is turned further."""
 
 
+def consistent(model: Model, start: Any, params: Any, source: Any, named: Collection[str]) -> Any:
+    """A start with its dependent fields made consistent, built from `source` and fields `named`.
+
+    What `Model.fills` tells and the start names stays as it is; what it does not name is filled,
+    unless the start is a whole state, of which only a model can tell whether 0 means nothing.
+    """
+    if model.settle is None:
+        return start
+    names = {*named, *(source if isinstance(source, Mapping) else ())}
+    given = {name: getattr(start, name) for name in model.fills if name in names}
+    if given and (source is None or isinstance(source, Mapping)):
+        start = start._replace(**dict.fromkeys(given, 0.0))
+    return model.settle(start, params)._replace(**given)
+
+
 def settled(vehicle: Vehicle | None, start: Any, params: AnyArray, layout: str = "aos") -> Any:
     """What a start by names or as a record stands for, as in `Simulator.reset`: states with
     dependent fields made consistent, (B, nx), or (nx, B) in the layout "soa", where the parameters
@@ -38,13 +53,13 @@ def settled(vehicle: Vehicle | None, start: Any, params: AnyArray, layout: str =
     if vehicle is None or not isinstance(start, (Mapping, vehicle.State)):
         return start
     model = vehicle.model
-    start = record.build(model.State, start)
+    source, start = start, record.build(model.State, start)
     if model.settle is None:
         return start
     rows = batch.on_host(params)[0].astype(float)
     # Parameters that are the same for all leave a start that is one for all.
     p = record.unflatten(model.Params, [c[0] if (c == c[0]).all() else c for c in rows.T])
-    columns = np.broadcast_arrays(*record.flatten(model.settle(start, p)))
+    columns = np.broadcast_arrays(*record.flatten(consistent(model, start, p, source, ())))
     return np.stack(columns, axis=0 if layout == "soa" and columns[0].ndim else -1)
 
 

@@ -278,6 +278,7 @@ def _model(recipes: Parts, *tyres: type) -> Model:
         derivative=derivative,
         outputs=outputs,
         settle=rolling,
+        fills=tuple(f"spin_{wheel}" for wheel in WHEELS),
         # A deflected tyre stores energy, too, which no closed form tells for every tyre. On a road
         # with bumps the body has no height of its own.
         energy=energy if even and not parts.slip().states else None,

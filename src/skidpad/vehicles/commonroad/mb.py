@@ -102,7 +102,9 @@ def _model(move: Callable[[State, CarInput, Params], Motion]) -> Model:
     )
 
 
-MODEL = replace(_model(motion), settle=settled)
+MODEL = replace(
+    _model(motion), settle=settled, fills=("omega_fr", "omega_fl", "omega_rr", "omega_rl")
+)
 _BACKWARDS = "the slip of a wheel that rolls backwards is a quotient by 0, and so NaN"
 UPSTREAM_MODEL = replace(
     _model(upstream_motion),

@@ -51,7 +51,7 @@ def _model(move: Callable[[State, CarInput, Params], Motion]) -> Model:
     )
 
 
-MODEL = replace(_model(motion), settle=rolling_wheels)
+MODEL = replace(_model(motion), settle=rolling_wheels, fills=("omega_f", "omega_r"))
 UPSTREAM_MODEL = replace(
     _model(upstream_motion),
     body=slipping_body(on_spinning_wheels, upstream_velocity, spinning_limits),
