@@ -158,7 +158,7 @@ Nm_s_rad = Annotated[float, Unit("N·m·s/rad", length=2, mass=1, time=-1)]
 """Torque per angular rate, as of a damper."""
 W = Annotated[float, Unit("W", length=2, mass=1, time=-3)]
 """Power."""
-W_Nm2 = Annotated[float, Unit("W/(N·m)²", length=-2, mass=-1, time=1)]
+W_Nm2 = Annotated[float, Unit("W/(N²·m²)", length=-2, mass=-1, time=1)]
 """Loss of a motor by the square of its torque."""
 # The ampere counts as a pure number: volts and ohms then have the exponents of a power, and
 # equations of power, torque and charge still balance.

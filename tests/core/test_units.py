@@ -24,6 +24,11 @@ BASE = {
     "N": (1, 1, -2),
     "J": (2, 1, -2),
     "Pa": (-1, 1, -2),
+    "W": (2, 1, -3),
+    # Amperes count as pure numbers, so volts and ohms are watts.
+    "A": (0, 0, 0),
+    "V": (2, 1, -3),
+    "Ω": (2, 1, -3),
 }
 POWERS = {"²": 2, "³": 3}
 

@@ -144,7 +144,7 @@ def test_the_boundary_parts_motions_that_come_back_from_those_that_do_not():
     assert [point.kind for point in points] == kinds
     lines = boundary(plane.rates, points[1], low, high)
     middle = max(lines, key=len)
-    edge = middle[len(middle) // 2]
+    edge = middle[len(middle) // 4]  # before it winds into the point where the car can drift
     ends = []
     for side in (0.02, -0.02):
         at = edge + np.array([side, 0.0])

@@ -28,8 +28,8 @@ WORLD = """<mvsim_world version="1.0"><vehicle name="bot"><dynamics class="diffe
 <init_pose>0 0 0</init_pose></vehicle></mvsim_world>"""
 
 
-def _ignoring() -> None:
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
+IGNORING = ("sh", "-c", 'trap "" INT; exec "$@"', "sh")
+"""Starts what follows with the interrupt ignored."""
 
 
 @contextmanager
@@ -40,11 +40,10 @@ def started(*arguments: str, in_background: bool = False) -> Generator[subproces
     """
     path = str(Path(skidpad.__file__).parents[1])
     with subprocess.Popen(
-        [sys.executable, "-m", "skidpad", "ros2", *arguments],
+        [*(IGNORING if in_background else ()), sys.executable, "-m", "skidpad", "ros2", *arguments],
         stderr=subprocess.PIPE,
         text=True,
         env={**os.environ, **ENVIRONMENT, "PYTHONPATH": path},
-        preexec_fn=_ignoring if in_background else None,
     ) as process:
         try:
             yield process

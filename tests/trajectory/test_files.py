@@ -86,12 +86,12 @@ def test_csv_knows_inputs_by_their_prefix(run, tmp_path):
 
 
 def test_csv_takes_units_of_your_own(tmp_path):
-    watt = Unit("W", length=2, mass=1, time=-3)
-    trajectory = Trajectory(np.array([0.0]), (Column("P", watt, "state", np.array([5.0])),))
+    torr = Unit("Torr", length=-1, mass=1, time=-2)
+    trajectory = Trajectory(np.array([0.0]), (Column("P", torr, "state", np.array([5.0])),))
     trajectory.to_csv(tmp_path / "p.csv")
-    with pytest.raises(InvalidValue, match="'P' has the unknown unit 'W'; known are"):
+    with pytest.raises(InvalidValue, match="'P' has the unknown unit 'Torr'; known are"):
         Trajectory.from_csv(tmp_path / "p.csv")
-    back = Trajectory.from_csv(tmp_path / "p.csv", units={"P": watt})
+    back = Trajectory.from_csv(tmp_path / "p.csv", units={"P": torr})
     assert back.same_data(trajectory)
 
 
