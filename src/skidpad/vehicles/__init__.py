@@ -26,6 +26,7 @@ from .commonroad import (
 from .formula_student import formula_student
 from .four_wheel import four_wheel
 from .kinematic_bicycle import kinematic_bicycle
+from .on_road import on_road
 from .single_track import single_track
 from .smooth_limits import with_smooth_limits
 from .two_track import two_track
@@ -120,6 +121,7 @@ __all__ = [
     "kinematic_bicycle",
     "named",
     "names",
+    "on_road",
     "register",
     "single_track",
     "two_track",
