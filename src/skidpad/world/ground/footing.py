@@ -7,8 +7,10 @@ import numpy as np
 from ...arrays import Array
 from ...body import Geometry, WheelPlace, standing_points
 from ...plane.pose import to_world
+from ...road.road import Road
 from ...units import m, s
 from ..motion.bodies import Bodies
+from .on_road import feels
 from .terrain import Terrain
 
 _CLIMB: m = 0.3
@@ -24,8 +26,10 @@ class Footing:
     `standing_points`.
     """
 
-    def __init__(self, bodies: Bodies, start: dict[str, m]) -> None:
+    def __init__(self, bodies: Bodies, start: dict[str, m], road: Road | None = None) -> None:
         self.bodies = bodies
+        self.feels_road = feels(bodies.group.vehicles[0], road)
+        """Whether they feel the road of the world by themselves."""
         names = bodies.group.names
         shapes = [vehicle.geometry for vehicle in bodies.group.vehicles]
         self.wheels = len(shapes[0].wheels)
@@ -41,6 +45,10 @@ class Footing:
             np.array([[start[name]] for name in names]), self._points.shape[1]
         )
         """Of the ground at those points, (B, n), when it was last looked at."""
+
+    def road_heights(self, terrain: Terrain, poses: Array) -> Array:
+        """Heights of the road alone where the vehicles stand, (B, n)."""
+        return terrain.road_height(*in_world(poses, self._points))
 
     @property
     def poses(self) -> Array:
