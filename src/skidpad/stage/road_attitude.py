@@ -19,8 +19,8 @@ __all__ = ["attitude_on_road", "road_under"]
 
 def road_under(vehicle: Any) -> Road | None:
     """The road that a vehicle is on; None if its parameters have none."""
-    own = getattr(vehicle.params, "road", None) if isinstance(vehicle, Vehicle) else None
-    known = own is not None and getattr(own, "_fields", ()) == ("surface", "grip")
+    own: Any = getattr(vehicle.params, "road", None) if isinstance(vehicle, Vehicle) else None
+    known = getattr(own, "_fields", ()) == ("surface", "grip")
     return Road(own.surface, own.grip) if known else None
 
 
@@ -30,10 +30,11 @@ def attitude_on_road(vehicle: Vehicle, road: Road, poses: Array) -> tuple[Array,
     Pitch is positive with the nose down, roll with the right side down.
     """
     points = standing_points(vehicle.body.wheel_places(vehicle.params))
-    yaw = poses[:, 2]
+    yaw: Any = poses[:, 2]
     contacts = [wheel_contact(road.record, *to_world(poses.T, *at), yaw) for at in points]
     plane = fitted_plane(contacts, points)
     middle = np.mean(points, axis=0)
     z = plane.z - plane.slope * middle[0] - plane.bank * middle[1]
     pitch, roll = np.arctan(-plane.slope), np.arctan(plane.bank / np.hypot(1.0, plane.slope))
-    return tuple(np.broadcast_to(value, yaw.shape) for value in (z, pitch, roll))
+    z, pitch, roll = (np.broadcast_to(value, yaw.shape) for value in (z, pitch, roll))
+    return z, pitch, roll
