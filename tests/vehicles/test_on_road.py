@@ -221,6 +221,13 @@ def test_a_car_with_a_road_of_its_own_gets_it_as_its_part() -> None:
     )
 
 
+@pytest.mark.parametrize("name", ["four_wheel", "formula_student"])
+def test_brakes_and_road_may_come_in_any_order(name: str) -> None:
+    road, braked = sp.Road.plane(slope=0.1), sp.vehicles.with_brakes
+    car = sp.vehicles.get(name)()
+    assert braked(on_road(car, road)) == on_road(braked(car), road)
+
+
 def test_it_is_pickled_as_what_it_is_made_from() -> None:
     car = on_road(sp.vehicles.four_wheel(), sp.Road.plane(slope=0.1))
     again = pickle.loads(pickle.dumps(car))

@@ -140,6 +140,14 @@ def test_whom_grip_does_nothing_to_is_named() -> None:
         sp.World(scene(four_wheel()), road=icy)
 
 
+def test_a_vehicle_with_a_road_of_its_own_is_named_in_a_level_world() -> None:
+    own = sp.vehicles.on_road(sp.vehicles.commonroad_ks(), sp.Road.plane(slope=0.1))
+    with pytest.warns(WorldWarning, match=r"road of their own.* c \(commonroad_ks\)"):
+        sp.World(scene(own))
+    made = sp.World(scene(own), road=sp.Road.plane(slope=0.2))
+    assert made.vehicles["c"].built.vehicle.params.road.surface.slope == 0.2
+
+
 def test_other_ground_over_a_road_counts_where_it_is() -> None:
     """On a level floor over a sloping road nothing pulls; where it ends the road does."""
     floor = plane(0.25, (-40.0, 2.0, -9.0, 9.0))

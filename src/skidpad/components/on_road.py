@@ -15,14 +15,14 @@ from typing import Any, NamedTuple
 
 from ..ops import cos, sin
 from ..plane.pose import moved
-from ..road.contact import RoadPlane, WheelContact, plane_motion, plane_under, wheel_contact
+from ..road.contact import WheelContact, plane_motion, plane_under, wheel_contact
 from ..road.grip import FullGrip
 from ..road.surfaces import FlatRoad
 from ..units import m, m_s, m_s2, one, rad, rad_s
 from .rigid_body import Acceleration, PoseRate, pose_rate
 from .wheel import floored_speed
 
-__all__ = ["RoadUnderCar", "pressing", "road_under_car"]
+__all__ = ["RoadUnderCar", "road_under_car"]
 
 _LEAST_PRESS: one = 0.05
 """Share of gravity below which what presses the car onto the road goes smoothly to zero."""
@@ -78,19 +78,14 @@ def road_under_car(road: Any, state: Any, places: Sequence[tuple[m, m]], g: m_s2
         return RoadUnderCar(plain, None, g, grip)
     plane = plane_under(contacts, places)
     over_ground = plane_motion(plane, x.yaw, x.v_x, x.v_y, x.omega)
+    press = over_ground.lift - g * plane.down.z
     return RoadUnderCar(
         PoseRate(over_ground.x, over_ground.y, over_ground.yaw),
         Acceleration(g * plane.down.x, g * plane.down.y),
-        pressing(plane, over_ground.lift, g),
+        # The road pushes and never pulls.
+        0.5 * (press + floored_speed(press, _LEAST_PRESS * g)),
         grip,
     )
-
-
-def pressing(plane: RoadPlane, lift: m_s2, g: m_s2) -> m_s2:
-    """What presses a body onto the plane that it stays on: its force over the mass."""
-    press = lift - g * plane.down.z
-    # The road pushes and never pulls.
-    return 0.5 * (press + floored_speed(press, _LEAST_PRESS * g))
 
 
 def _under_wheels(road: Any, x: Moving, places: Sequence[tuple[m, m]]) -> list[WheelContact]:

@@ -22,12 +22,8 @@ from ..road.grip import FullGrip
 from ..road.records import FLAT, record_of
 from ..road.surfaces import FlatRoad
 from .road_felt import model_on_road, model_without_road
-from .two_track import two_track
 
 __all__ = ["off_road", "on_road", "what_it_lacks"]
-
-_WITH_ROADS = (two_track,)
-"""Factories of cars that have a road among their parts."""
 
 
 def on_road(vehicle: Vehicle, road: Any) -> Vehicle:
@@ -91,11 +87,12 @@ def _has_part(model: Model) -> bool:
 
 
 def _with_part(car: Vehicle, road: Any) -> Vehicle:
-    for factory in _WITH_ROADS:
-        if factory.model.name == car.name:
-            made = factory(car.params, road=road)
-            return _alike(car, made.model, made.params)
-    raise InvalidValue(f"{car.name!r} has a road of its own: give it where the car is made, road=")
+    from . import get, names
+
+    if car.name not in names():
+        raise InvalidValue(f"{car.name!r} has a part road and no factory that takes another")
+    made = get(car.name)(car.params, road=road)
+    return _alike(car, made.model, made.params)
 
 
 def _alike(vehicle: Vehicle, model: Model, params: Any) -> Vehicle:

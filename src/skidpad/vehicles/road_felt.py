@@ -18,7 +18,7 @@ from typing import Any, NamedTuple, get_type_hints
 
 from .. import record
 from ..body import Body, Down, GroundUnder, Pose, own_fields, standing_points
-from ..components.on_road import pressing
+from ..components.wheel import floored_speed
 from ..errors import InvalidValue
 from ..model import Model, built_once
 from ..ops import cos, sin, sqrt, where
@@ -28,12 +28,14 @@ from ..road.fitted_plane import fitted_plane
 from ..road.grip import FullGrip
 from ..road.records import road_type
 from ..road.surfaces import FlatRoad
-from ..units import m_s2
+from ..units import m_s2, one
 
 __all__ = ["model_on_road", "model_without_road"]
 
 GRAVITY: m_s2 = 9.81
 """Of a vehicle that has none among its parameters."""
+LEAST_PRESS: one = 0.05
+"""Share of gravity below which what presses a vehicle onto a road goes smoothly to zero."""
 
 
 class Felt(NamedTuple):
@@ -109,7 +111,7 @@ def _feeling(model: Model, body: Body) -> Callable[[Any, Any, Any, Any], Felt]:
         contacts = [wheel_contact(p.road, *at, pose.yaw) for at in _on_map(pose, points)]
         plane = fitted_plane(contacts, points)
         lift = plane_motion(plane, pose.yaw, *body.velocity(x, u, own)).lift
-        press = pressing(plane, lift, g)
+        press = _pressing(lift - g * plane.down.z, g)
         ground, press = _weight(plane, g, press, along=body.lessens_loads)
         u, w = _told(model, body, x, u, w, ground._replace(grip=grip), own)
         return Felt(u, w, own._replace(**{body.gravity: press}) if body.gravity else own, plane)
@@ -124,6 +126,11 @@ def _on_map(pose: Pose, points: list[tuple[Any, Any]]) -> list[tuple[Any, Any]]:
 
 def _grips(road: Any, places: list[tuple[Any, Any]]) -> tuple[Any, ...]:
     return tuple(road.grip.at(*place) for place in places)
+
+
+def _pressing(press: m_s2, g: m_s2) -> m_s2:
+    """What presses onto the road, which pushes and never pulls, as `two_track` has it."""
+    return 0.5 * (press + floored_speed(press, LEAST_PRESS * g))
 
 
 def _weight(plane: RoadPlane, g: m_s2, press: m_s2, *, along: bool) -> tuple[GroundUnder, m_s2]:

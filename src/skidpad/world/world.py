@@ -26,7 +26,7 @@ from .contact.encounters import Encounters
 from .contact.solids import Moving
 from .contact.touches import MOST_EVENTS, Contact, ContactEvent
 from .ground.ground import Ground
-from .ground.on_road import warn_of_no_grip
+from .ground.on_road import warn_of_no_grip, warn_of_own_roads
 from .handle import WorldVehicle
 from .inventory import Inventory
 from .motion.bodies import Bodies
@@ -77,6 +77,7 @@ class World:
         self._built: dict[str, BuiltVehicle] = {
             spec.name: built_vehicle(spec, scene.compat, g, scene.road) for spec in scene.vehicles
         }
+        warn_of_own_roads(self._built, scene.road)
         warn_of_no_grip(self._built, scene.road)
         self._set_up()
         warn_of_overlaps(scene, self._built, self._encounters.may_meet)

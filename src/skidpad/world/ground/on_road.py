@@ -18,6 +18,23 @@ def feels(vehicle: Vehicle, road: Road | None) -> bool:
     return road is not None and own is not None and own.surface == road.surface
 
 
+def warn_of_own_roads(built: Mapping[str, BuiltVehicle], road: Road | None) -> None:
+    """Name the vehicles that are on a road in a world that is not."""
+    flat = Road().record
+    own = [
+        f"{name} ({made.vehicle.name})"
+        for name, made in sorted(built.items())
+        if road is None and getattr(made.vehicle.params, "road", flat) != flat
+    ]
+    if own:
+        warnings.warn(
+            "the ground of the world is level, while vehicles are on a road of their own, which "
+            "World(scene, road=road) makes that of all: " + ", ".join(own),
+            WorldWarning,
+            stacklevel=4,
+        )
+
+
 def warn_of_no_grip(built: Mapping[str, BuiltVehicle], road: Road | None) -> None:
     """Name the vehicles whose models the grip of a road does nothing to."""
     if road is None or isinstance(road.friction, FullGrip):
