@@ -21,6 +21,7 @@ from ..model import Model, Vehicle
 from ..road.grip import FullGrip
 from ..road.records import FLAT, record_of
 from ..road.surfaces import FlatRoad
+from .registry import get, names
 from .road_felt import model_on_road, model_without_road
 
 __all__ = ["off_road", "on_road", "what_it_lacks"]
@@ -87,8 +88,6 @@ def _has_part(model: Model) -> bool:
 
 
 def _with_part(car: Vehicle, road: Any) -> Vehicle:
-    from . import get, names
-
     if car.name not in names():
         raise InvalidValue(f"{car.name!r} has a part road and no factory that takes another")
     made = get(car.name)(car.params, road=road)
