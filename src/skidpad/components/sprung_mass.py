@@ -105,6 +105,8 @@ class SprungMass(NamedTuple):
     rear: kg
     arm: m
     """Height of its centre of mass above the roll axis."""
+    z: m
+    """Height of its centre of mass."""
 
 
 class LinkShares(NamedTuple):
@@ -123,6 +125,9 @@ class Travel(NamedTuple):
     """Compression of the front axle, from where it stands at rest."""
     rear: m
     """Compression of the rear axle."""
+    wheels: tuple[m, m, m, m] | None = None
+    """Travel of each wheel towards the body, where it has one of its own: the axles then tell how
+    far the body has come down to the road, tyres included."""
 
 
 def sprung_mass(s: Suspension, p: Car) -> SprungMass:
@@ -134,7 +139,7 @@ def sprung_mass(s: Suspension, p: Car) -> SprungMass:
     height = (p.m * p.z_cg - s.m_u_f * s.h_u_f - s.m_u_r * s.h_u_r) * by_mass
     on_front, on_rear = l_r * by_wheelbase, l_f * by_wheelbase
     axis = on_front * s.h_rc_f + on_rear * s.h_rc_r
-    return SprungMass(mass, l_f, l_r, on_front * mass, on_rear * mass, height - axis)
+    return SprungMass(mass, l_f, l_r, on_front * mass, on_rear * mass, height - axis, height)
 
 
 def roll_stiffness(s: Suspension, p: Car) -> tuple[Nm, Nm]:
@@ -174,7 +179,10 @@ def link_shares(a_x: m_s2, s: Suspension) -> LinkShares:
 
 
 def wheel_travel(travel: Travel, p: Axles) -> tuple[m, m, m, m]:
-    """Travel of each wheel towards the body: the axle's, more on the side that is down."""
+    """Travel of each wheel towards the body: its own, or the axle's, more on the side that is
+    down."""
+    if travel.wheels is not None:
+        return travel.wheels
     side_f, side_r = (0.5 * p.track_f) * travel.roll, (0.5 * p.track_r) * travel.roll
     return (
         travel.front - side_f,
