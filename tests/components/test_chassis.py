@@ -94,10 +94,10 @@ def test_links_take_their_share_of_dive_and_squat() -> None:
     """Compression of an axle is (1 - anti) m a h / (2 k L); with all of it in the links, none."""
     s = BY_HAND._replace(anti_dive=0.4, anti_lift_r=0.25, anti_squat=1.0, anti_lift_f=0.1)
     moved = P.m * 6.0 * P.z_cg / 2.5
-    _, front, rear = QuasiStatic(s).travel(At(-6.0), P)
+    _, front, rear, _ = QuasiStatic(s).travel(At(-6.0), P)
     assert front == pytest.approx(0.6 * moved / 40000.0, rel=1e-12)
     assert rear == pytest.approx(-0.75 * moved / 60000.0, rel=1e-12)
-    _, front, rear = QuasiStatic(s).travel(At(6.0), P)
+    _, front, rear, _ = QuasiStatic(s).travel(At(6.0), P)
     assert front == pytest.approx(-0.9 * moved / 40000.0, rel=1e-12)
     assert rear == 0.0
     assert link_shares(0.0, s) == pytest.approx((0.25, 0.625))
@@ -128,12 +128,12 @@ def test_the_body_comes_to_rest_where_it_is_in_balance(
     s = BY_HAND._replace(anti_dive=anti, anti_squat=anti, anti_lift_r=lift, anti_lift_f=0.5 * lift)
     still, moving = QuasiStatic(s), RollPitch(s)
     at, air, body = At(a_x, a_y), Pressed(down_f, 400.0), sprung_mass(s, P)
-    roll, front, rear = still.travel(at, P)
+    roll, front, rear, _ = still.travel(at, P)
     # The downforce sinks this body, too.
     front, rear = front + down_f / (2.0 * s.k_f), rear + 400.0 / (2.0 * s.k_r)
     pitch = (front - rear) / 2.5
     x = Moving(a_x, a_y, roll=roll, pitch=pitch, heave=body.l_f * pitch - front)
-    assert moving.travel(x, P) == pytest.approx((roll, front, rear), abs=1e-15)
+    assert moving.travel(x, P)[:3] == pytest.approx((roll, front, rear), abs=1e-15)
     rates = moving.rates(x, acting(Acceleration(a_x, a_y), air), P)
     assert rates == pytest.approx(RollPitchState(), abs=1e-9)
     want = still.loads(at, LEVEL, air, P)

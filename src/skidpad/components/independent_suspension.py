@@ -50,6 +50,8 @@ from .wheel import Velocity
 
 __all__ = ["IndependentSuspension", "independent_suspension"]
 
+LEVEL = (0.0, 0.0, 0.0, 0.0)
+"""Heights of level ground."""
 OTHER = (1, 0, 3, 2)
 """The place of the other wheel of the axle."""
 _NUDGE: m = 1e-4
@@ -110,7 +112,7 @@ class IndependentSuspension(NamedTuple):
     def loads(self, x: Any, road: RoadUnderCar, air: Pressed, p: Any) -> CornerLoads:
         """By how far the tyres are pressed in, and how fast."""
         wheels, moving = heights(x), height_rates(x)
-        ground, rising = (0.0,) * 4, (0.0,) * 4
+        ground, rising = LEVEL, LEVEL
         if road.uneven is not None:
             ground, rising = road.uneven.heights, road.uneven.rates
         s = self.body
@@ -282,9 +284,10 @@ def roll_stiffness(chassis: IndependentSuspension, p: Any) -> tuple[Any, Any]:
     return 0.5 * front * (p.track_f * p.track_f), 0.5 * rear * (p.track_r * p.track_r)
 
 
-def stored(chassis: IndependentSuspension, x: Any, p: Any) -> J:
-    """Energy of springs, stops, bars and tyres beyond that at rest on level ground."""
-    s, body, at = chassis.body, sprung_mass(chassis.body, p), travels(x, chassis.body, p)
+def stored(chassis: IndependentSuspension, x: Any, p: Any, ground: Four = LEVEL) -> J:
+    """Energy of springs, stops, bars and tyres beyond that at rest on level ground, over a ground
+    of these heights."""
+    body, at = sprung_mass(chassis.body, p), travels(x, chassis.body, p)
     corners = (chassis.front, chassis.front, chassis.rear, chassis.rear)
     half_f, half_r = 0.5 * p.g * body.front, 0.5 * p.g * body.rear
     columns = zip(corners, at, OTHER, (half_f, half_f, half_r, half_r), strict=True)
@@ -292,8 +295,8 @@ def stored(chassis: IndependentSuspension, x: Any, p: Any) -> J:
         carried * z + corner_energy(held, z, at[other]) - corner_energy(held, 0.0, 0.0)
         for held, z, other, carried in columns
     )
-    for F, z, k in zip(standing_loads(p), heights(x), tyre_stiffness(p), strict=True):
-        total = total + spring_energy(F, -z, k, p.F_lift) - spring_energy(F, 0.0, k, p.F_lift)
+    for F, z, h, k in zip(standing_loads(p), heights(x), ground, tyre_stiffness(p), strict=True):
+        total = total + spring_energy(F, h - z, k, p.F_lift) - spring_energy(F, 0.0, k, p.F_lift)
     return total
 
 
