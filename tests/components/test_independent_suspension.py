@@ -36,8 +36,8 @@ from skidpad.components.tyre import Carcass, LinearTyre
 from skidpad.components.uneven_road import Unevenness
 
 LAYOUT = SuspendedBody(
-    m_u_f=80.0, m_u_r=120.0, h_u_f=0.3, h_u_r=0.25, h_rc_f=0.06, h_rc_r=0.14, anti_dive=0.4,
-    anti_lift_r=0.2, anti_squat=0.6, anti_lift_f=0.1, c_t_f=120.0, c_t_r=80.0,
+    m_u_f=80.0, m_u_r=120.0, h_u_f=0.3, h_u_r=0.25, h_rc_f=0.06, h_rc_r=0.14, anti_f=0.08,
+    anti_r=0.12, c_t_f=120.0, c_t_r=80.0,
 )  # fmt: skip
 CALM = Pressed(0.0, 0.0)
 LEVEL = RoadUnderCar(PoseRate(0.0, 0.0, 0.0), None, G, None, G, G)
@@ -47,7 +47,7 @@ COUNT = len(SuspensionState._fields)
 class At(SuspensionState):
     """A state of the suspension in a car that drives."""
 
-    v_x, v_y, load_a_x = 12.0, -0.7, 0.0
+    v_x, v_y = 12.0, -0.7
 
 
 @cache
@@ -65,14 +65,11 @@ def acting(forces: Any, loads: Any, p: Any, road: Any = LEVEL, air: Pressed = CA
     return Acting(loads, tuple(Force(*f) for f in forces), Acceleration(x, y), air, road)
 
 
-def at_rest(p: Any, forces: Any, air: Pressed = CALM, road: Any = LEVEL, a_x: float = 0.0) -> Any:
+def at_rest(p: Any, forces: Any, air: Pressed = CALM, road: Any = LEVEL) -> Any:
     """The state in which the suspension is at rest while the tyres push, by Newton's method."""
     z: Any = ca.SX.sym("z", COUNT)
 
-    class Symbols(At):
-        load_a_x = a_x
-
-    x: Any = Symbols(*ca.vertsplit(z))
+    x: Any = At(*ca.vertsplit(z))
     rate = p.chassis.rates(x, acting(forces, p.chassis.loads(x, road, air, p), p, road, air), p)
     rates = ca.vertcat(*rate)
     step = ca.Function("step", [z], [z - ca.solve(ca.jacobian(rates, z), rates), rates])
@@ -80,7 +77,7 @@ def at_rest(p: Any, forces: Any, air: Pressed = CALM, road: Any = LEVEL, a_x: fl
     for _ in range(12):
         at, left = (np.array(v).ravel() for v in step(at))
     assert np.abs(left).max() < 1e-9
-    return Symbols(*at)
+    return At(*at)
 
 
 def turning(p: Any, a_x: float, a_y: float) -> np.ndarray:
@@ -127,7 +124,7 @@ def test_moments_about_the_ground_balance(a_x: float, a_y: float, down: float) -
     counts: the body about its axis, and axles that lean on their tyres."""
     p = params(independent_suspension(LAYOUT))
     air = Pressed(down, 0.5 * down)
-    x = at_rest(p, turning(p, a_x, a_y), air, a_x=a_x)
+    x = at_rest(p, turning(p, a_x, a_y), air)
     fl, fr, rl, rr = p.chassis.loads(x, LEVEL, air, p)
     size, s, body = p.m * G, LAYOUT, sprung_mass(LAYOUT, p)
     assert fl + fr + rl + rr == pytest.approx(size + 1.5 * down, rel=1e-10)
@@ -154,11 +151,12 @@ def test_signs() -> None:
 
 def test_outer_wheels_lift_the_body_by_their_roll_centres() -> None:
     """Jacking: what the patches of an axle push inwards more on the outside lifts the body by the
-    difference of forces times 2 h_rc / track."""
+    difference of forces times 2 h_rc / track, less the part that moves the wheels themselves."""
     p = params(independent_suspension(LAYOUT._replace(h_rc_r=0.0), front=plain(), rear=plain()))
     forces = turning(p, 0.0, 4.0)
     x = at_rest(p, forces)
-    lifted = 2.0 * LAYOUT.h_rc_f / p.track_f * (forces[1, 1] - forces[0, 1])
+    sprung = 1.0 - LAYOUT.m_u_f * (p.l_f + p.l_r) / (p.m * p.l_r)
+    lifted = sprung * 2.0 * LAYOUT.h_rc_f / p.track_f * (forces[1, 1] - forces[0, 1])
     sunk = -sum(p.chassis.travel(x, p).wheels[:2])
     assert sunk == pytest.approx(lifted / 20000.0, rel=1e-9)
     assert lifted > 0.0
@@ -173,9 +171,9 @@ def test_stiff_springs_and_tyres_tend_to_a_body_in_balance(links: bool) -> None:
     """With stiffness the loads come to those of `QuasiStatic`, the faster the stiffer."""
     s = Suspension(
         m_u_f=80.0, m_u_r=120.0, h_u_f=0.3, h_u_r=0.25, h_rc_f=0.06, h_rc_r=0.14,
-        anti_dive=0.4 if links else 0.0, anti_lift_r=0.2 if links else 0.0,
     )  # fmt: skip
     layout = SuspendedBody(**{n: getattr(s, n) for n in SuspendedBody._fields if n in s._fields})
+    layout = layout._replace(anti_f=0.1, anti_r=0.15) if links else layout
     errors = []
     for stiff in (1.0, 100.0, 10000.0):
         chassis = independent_suspension(
@@ -194,7 +192,7 @@ def test_stiff_springs_and_tyres_tend_to_a_body_in_balance(links: bool) -> None:
         want: Any = still.loads(Loaded(), LEVEL, CALM, p)
         even = turning(p, -2.0, 3.0)
         even[[0, 1]], even[[2, 3]] = even[[0, 1]].mean(axis=0), even[[2, 3]].mean(axis=0)
-        loads = p.chassis.loads(at_rest(p, even, a_x=-2.0), LEVEL, CALM, p)
+        loads = p.chassis.loads(at_rest(p, even), LEVEL, CALM, p)
         errors.append(np.abs(np.subtract(loads, want)).max())
     assert errors[1] < 0.1 * errors[0]
     assert errors[2] < 0.1 * errors[1]
@@ -210,11 +208,11 @@ UNEVEN = st.builds(
 
 @given(
     row=STATE, forces=st.lists(st.tuples(PUSH, PUSH), min_size=4, max_size=4),
-    a_x=st.floats(-6.0, 6.0), uneven=st.one_of(st.none(), UNEVEN),
+    uneven=st.one_of(st.none(), UNEVEN),
 )  # fmt: skip
 @settings(max_examples=40, deadline=None)
 def test_power_of_tyres_air_and_road_is_stored_or_lost(
-    row: Any, forces: Any, a_x: float, uneven: Unevenness | None
+    row: Any, forces: Any, uneven: Unevenness | None
 ) -> None:
     """Forces times what the suspension adds to the velocity of their patches, air times the sinking
     of the axles, loads times the rising of the road; and weight that a plane lifts."""
@@ -223,7 +221,6 @@ def test_power_of_tyres_air_and_road_is_stored_or_lost(
     road = LEVEL._replace(uneven=uneven)
 
     class Driving(At):
-        load_a_x = a_x
         v_y = 0.0
 
     x: Any = Driving(*row)

@@ -30,7 +30,7 @@ full_car, two_track = sp.vehicles.full_car, sp.vehicles.two_track
 WHEELS = ("fl", "fr", "rl", "rr")
 G = 9.81
 FREE = Carcass(rolling=0.0)
-LAYOUT = SuspendedBody(h_rc_f=0.05, h_rc_r=0.12, anti_dive=0.3, anti_lift_r=0.2, anti_squat=0.4)
+LAYOUT = SuspendedBody(h_rc_f=0.05, h_rc_r=0.12, anti_f=0.06, anti_r=0.1)
 
 
 @cache
@@ -47,10 +47,10 @@ def settled(car: sp.Vehicle, **fields: float) -> Any:
     return car.model.settle(car.State(**fields), car.params)  # type: ignore[misc]
 
 
-def stiff(car_stiffness: float, C_z: float) -> dict[str, Any]:
-    held = corner(spring=LinearSpring(k=car_stiffness), damper=LinearDamper(c=0.1 * car_stiffness))
+def stiff(layout: SuspendedBody, k: float, C_z: float) -> dict[str, Any]:
+    held = corner(spring=LinearSpring(k=k), damper=LinearDamper(c=0.1 * k))
     tyre = LoadSensitiveTyre(trail=0.0, carcass=FREE._replace(C_z=C_z))
-    return {"chassis": independent_suspension(LAYOUT, held, held), "tyre": tyre}
+    return {"chassis": independent_suspension(layout, held, held), "tyre": tyre}
 
 
 def test_it_is_listed_and_has_fourteen_degrees_of_freedom() -> None:
@@ -61,7 +61,7 @@ def test_it_is_listed_and_has_fourteen_degrees_of_freedom() -> None:
     planar, spins = ("v_x", "v_y", "omega"), tuple(f"spin_{w}" for w in WHEELS)
     body, hop = ("heave_rate", "roll_rate", "pitch_rate"), tuple(f"v_z_{w}" for w in WHEELS)
     assert {*planar, *spins, *body, *hop} <= set(car.State._fields)
-    assert "load_a_y" not in car.State._fields
+    assert not {"load_a_x", "load_a_y"} & set(car.State._fields)
     back = pickle.loads(pickle.dumps(car))
     assert back.model is car.model
     assert back.params == car.params
@@ -114,7 +114,7 @@ def test_power_in_is_what_is_stored_and_what_is_lost(road: sp.Road) -> None:
         torques = {f"tau_{w}": rng.uniform(-300.0, 300.0) for w in WHEELS}
         spins = {f"spin_{w}": rng.uniform(55.0, 62.0) for w in WHEELS}
         x = car.State(
-            yaw=0.3, v_x=20.0, v_y=0.4, omega=0.3, steer=0.05, load_a_x=1.0,
+            yaw=0.3, v_x=20.0, v_y=0.4, omega=0.3, steer=0.05,
             **{n: 10.0 * v if "rate" in n or "v_z" in n else v for n, v in small.items()},
             **torques, **spins,
         )  # fmt: skip
@@ -135,14 +135,17 @@ def test_power_in_is_what_is_stored_and_what_is_lost(road: sp.Road) -> None:
 
 
 def test_stiff_springs_and_tyres_make_it_a_two_track() -> None:
-    """The same steering, slip and loads in a steady turn as the car in balance; the stiffer, the
-    closer."""
-    layout = {n: getattr(LAYOUT, n) for n in SuspendedBody._fields if n in Suspension._fields}
+    """The same steering and loads in a steady turn as the car in balance; the stiffer, the closer.
+
+    Of levers past the springs, at the force of each axle here and at its share of mass there, see
+    the tests of the suspension.
+    """
+    levers = {"h_u_f": 0.0, "h_u_r": 0.0, "h_rc_f": 0.0, "h_rc_r": 0.0}
     errors = []
     for factor in (1.0, 1000.0):
         k = 22000.0 * factor
-        parts = stiff(k, 2e5 * factor**1.5)
-        still = QuasiStatic(Suspension(**layout, k_f=k, k_r=k, bar_f=0.0, bar_r=0.0))
+        parts = stiff(SuspendedBody(**levers), k, 2e5 * factor**1.5)
+        still = QuasiStatic(Suspension(**levers, k_f=k, k_r=k, bar_f=0.0, bar_r=0.0))
         cars = (full_car(slip=SteadySlip(), **parts), two_track(chassis=still, tyre=parts["tyre"]))
         turns = [steady_turn(car, 25.0, 5.0) for car in cars]
         outs = [
@@ -151,9 +154,8 @@ def test_stiff_springs_and_tyres_make_it_a_two_track() -> None:
         ]
         loads = np.abs(four(outs[0], "F_z") - four(outs[1], "F_z")).max() / (cars[0].params.m * G)
         errors.append((abs(turns[0].steer / turns[1].steer - 1.0), loads))
-    assert errors[1][0] < 1e-4
-    assert errors[1][1] < 1e-4
-    assert errors[1][1] < 0.01 * errors[0][1]
+    assert errors[1][0] < min(1e-5, 0.01 * errors[0][0])
+    assert errors[1][1] < min(1e-5, 0.01 * errors[0][1])
 
 
 def test_small_slip_makes_it_a_single_track() -> None:
@@ -179,10 +181,11 @@ def test_a_fleet_does_what_a_simulator_does() -> None:
     sim, car = default(), full_car()
     start = {"v_x": 20.0}
     u = {"steer": 0.05, "brake_fl": 300.0}
-    ends = sp.Fleet(car, dt=0.001, integrator="rk4").rollout([start] * 3, u, steps=300)
+    first = np.array([settled(car, **start)] * 3)
+    ends = sp.Fleet(car, dt=0.001, integrator="rk4").rollout(first, u, steps=300)
     sim.reset(**start)
     sim.run(u, steps=300)
-    for end in np.asarray(ends.final if hasattr(ends, "final") else ends):
+    for end in ends[-1]:
         assert tuple(end) == tuple(sim.state)
 
 

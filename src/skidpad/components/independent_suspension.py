@@ -90,9 +90,9 @@ class IndependentSuspension(NamedTuple):
 
     States = SuspensionState
     Outputs = SuspensionTravel
-    follows = ("load_a_x",)
+    follows = ()
     fills = SuspensionState._fields
-    replaces = ("roll_front",)
+    replaces = ("roll_front", "t_load")
 
     def check(self, p: Any) -> None:
         """Raise for a car that this body cannot stand on."""
@@ -140,14 +140,14 @@ class IndependentSuspension(NamedTuple):
         """Rates of body and wheels."""
         s, body = self.body, sprung_mass(self.body, p)
         a, air, fall = acting.pushed, acting.air, falling(x, acting.road)
-        held, links = corner_forces(self, x, p), link_forces(x, acting.forces, a, s, p)
+        held, links = corner_forces(self, x, p), link_forces(acting.forces, s, p)
         up = [spring - link for spring, link in zip(held, links, strict=True)]
         front, rear = up[0] + up[1], up[2] + up[3]
         left = (0.5 * p.track_f) * (up[0] - up[1]) + (0.5 * p.track_r) * (up[2] - up[3])
         leaning = (body.m * body.z) * a.y + (body.m * body.arm) * (fall * x.roll)
         diving = body.l_r * (rear - air.rear) - body.l_f * (front - air.front)
         heavier = fall - p.g
-        across = axle_forces(x, a.y, fall, s, p)
+        across = axle_forces(x, acting.forces, fall, s, p)
         by_f, by_r = 2.0 * (1.0 / s.m_u_f), 2.0 * (1.0 / s.m_u_r)
         columns = zip(acting.loads, standing_loads(p), up, across, (by_f, by_f, by_r, by_r), strict=True)
         hopping = [(N - at_rest - u + lean) * by - heavier for N, at_rest, u, lean, by in columns]
@@ -194,7 +194,7 @@ class IndependentSuspension(NamedTuple):
     def outputs(self, x: Any, acting: Acting, p: Any) -> SuspensionTravel:
         """Acceleration off the road, and travel."""
         body, air = sprung_mass(self.body, p), acting.air
-        links = link_forces(x, acting.forces, acting.pushed, self.body, p)
+        links = link_forces(acting.forces, self.body, p)
         pairs = zip(corner_forces(self, x, p), links, strict=True)
         up = sum((held - link for held, link in pairs), -(air.front + air.rear))
         return SuspensionTravel(

@@ -2,21 +2,21 @@
 
 How links guide a wheel says both how its contact patch moves as the wheel travels, and which part
 of the force at the patch goes past the spring: the one by power is the other, so energy is exact.
-With the lever g = 2 h_rc / track (outwards per travel) a lateral force F_y presses a wheel by
-g F_y up, or down on the other side, and the body by as much the other way: that is the load past
-the springs, and jacking. Along the car links carry their shares of m a_x z_cg / L.
+Per travel a patch goes outwards by 2 h_rc / track and, in front, forwards by `anti_f`; so a force F
+there presses its wheel by F times that up, and the body down. That is load past the springs,
+anti-dive, and jacking.
 
-Unsprung masses go across as those of a rigid axle would, at their own height.
+Unsprung masses go across as those of a rigid axle would, at their own height, with the force of
+their own axle; what moves them does not go through links.
 """
 
 from __future__ import annotations
 
 from typing import Annotated, Any, NamedTuple
 
-from ..units import N, N_s_m, kg, kg_m2, m, m_s, m_s2, non_negative, positive, rad, rad_s
+from ..units import N, N_s_m, kg, kg_m2, m, m_s, m_s2, non_negative, one, positive, rad, rad_s
 from .axle import Force
-from .rigid_body import Acceleration
-from .sprung_mass import link_share, link_shares, sprung_mass
+from .sprung_mass import sprung_mass
 from .wheel import Velocity
 
 __all__ = [
@@ -31,8 +31,6 @@ __all__ = [
 ]
 
 Four = tuple[Any, Any, Any, Any]
-SIDES = (1.0, -1.0, 1.0, -1.0)
-"""Of the wheels: 1 left, -1 right."""
 
 
 class SuspendedBody(NamedTuple):
@@ -55,17 +53,13 @@ class SuspendedBody(NamedTuple):
     """Height of the front roll centre."""
     h_rc_r: m = 0.0
     """Height of the rear roll centre."""
-    anti_dive: link_share = 0.0
-    """Share of the links in the load that braking puts on the front axle."""
-    anti_lift_r: link_share = 0.0
-    """Share of the links in the load that braking takes from the rear axle."""
-    anti_squat: link_share = 0.0
-    """Share of the links in the load that driving puts on the rear axle."""
-    anti_lift_f: link_share = 0.0
-    """Share of the links in the load that driving takes from the front axle."""
-    a_blend: Annotated[m_s2, positive] = 0.5
-    """Acceleration, either sign, within which one passes from the shares of braking to those of
-    driving; that passes with the time constant t_load of the car."""
+    anti_f: one = 0.0
+    """How far a front patch goes forwards per travel of its wheel: the tangent of the angle of its
+    links from the side. Times the share of the front axle in braking and L / z_cg that is its
+    anti-dive; in driving, anti-lift."""
+    anti_r: one = 0.0
+    """How far a rear patch goes backwards per travel of its wheel. Times the share of the rear axle
+    in braking and L / z_cg that is its anti-lift; in driving, anti-squat."""
     c_t_f: Annotated[N_s_m, non_negative] = 50.0
     """Damping of a front tyre that is pressed in (estimate)."""
     c_t_r: Annotated[N_s_m, non_negative] = 50.0
@@ -155,59 +149,61 @@ def travel_rates(x: Any, s: SuspendedBody, p: Any) -> Four:
     return _towards(height_rates(x), x.heave_rate, x.roll_rate, x.pitch_rate, s, p)
 
 
-def _by_axle(front: Any, rear: Any) -> Four:
-    return front, front, rear, rear
+def _along(s: SuspendedBody) -> Four:
+    """How far each patch goes forwards per travel of its wheel."""
+    return s.anti_f, s.anti_f, -s.anti_r, -s.anti_r
 
 
-def _outwards(s: SuspendedBody, p: Any) -> Four:
-    """How far a patch goes to the left per travel of its wheel."""
-    lever_f, lever_r = 2.0 * s.h_rc_f * (1.0 / p.track_f), 2.0 * s.h_rc_r * (1.0 / p.track_r)
-    return lever_f, -lever_f, lever_r, -lever_r
+def _unsprung(s: SuspendedBody, p: Any) -> tuple[one, one]:
+    """Share of the unsprung mass in what each axle carries."""
+    base = (p.l_f + p.l_r) * (1.0 / p.m)
+    return s.m_u_f * base * (1.0 / p.l_r), s.m_u_r * base * (1.0 / p.l_f)
+
+
+def _aside(s: SuspendedBody, p: Any) -> Four:
+    """How far each patch goes to the left per travel of its wheel, as far as that moves the body."""
+    own_f, own_r = _unsprung(s, p)
+    front = 2.0 * s.h_rc_f * (1.0 - own_f) * (1.0 / p.track_f)
+    rear = 2.0 * s.h_rc_r * (1.0 - own_r) * (1.0 / p.track_r)
+    return front, -front, rear, -rear
+
+
+def _leaning(s: SuspendedBody, p: Any) -> tuple[one, one]:
+    """How far the patches of each axle go to the left per difference in height of its wheels."""
+    own_f, own_r = _unsprung(s, p)
+    return own_f * s.h_u_f * (1.0 / p.track_f), own_r * s.h_u_r * (1.0 / p.track_r)
 
 
 def patch_velocities(x: Any, s: SuspendedBody, p: Any) -> tuple[Velocity, ...]:
     """Velocity of the centre of mass and what body and wheels in motion add at each patch."""
-    body, rates, wheels = sprung_mass(s, p), travel_rates(x, s, p), height_rates(x)
-    by_m, by_f, by_r = 1.0 / p.m, 1.0 / p.track_f, 1.0 / p.track_r
-    links = link_shares(x.load_a_x, s)
-    carried = links.front * (rates[0] + rates[1]) - links.rear * (rates[2] + rates[3])
-    v_x = x.v_x - p.z_cg * (x.pitch_rate - (0.5 * (1.0 / (p.l_f + p.l_r))) * carried)
-    v_y = x.v_y + (
-        (body.m * body.z * by_m) * x.roll_rate
-        + (s.m_u_f * s.h_rc_f * by_m * by_f) * (rates[1] - rates[0])
-        + (s.m_u_r * s.h_rc_r * by_m * by_r) * (rates[3] - rates[2])
-        + (s.m_u_f * s.h_u_f * by_m * by_f) * (wheels[0] - wheels[1])
-        + (s.m_u_r * s.h_u_r * by_m * by_r) * (wheels[2] - wheels[3])
+    body, wheels, (lean_f, lean_r) = sprung_mass(s, p), height_rates(x), _leaning(s, p)
+    v_x = x.v_x - p.z_cg * x.pitch_rate
+    v_y = x.v_y + (body.m * body.z * (1.0 / p.m)) * x.roll_rate
+    front, rear = v_y + lean_f * (wheels[0] - wheels[1]), v_y + lean_r * (wheels[2] - wheels[3])
+    columns = zip(
+        travel_rates(x, s, p), _along(s), _aside(s, p), (front, front, rear, rear), strict=True
     )
-    pairs = zip(_outwards(s, p), rates, strict=True)
-    return tuple(Velocity(v_x, v_y + lever * rate) for lever, rate in pairs)
+    return tuple(
+        Velocity(v_x + along * rate, v + aside * rate) for rate, along, aside, v in columns
+    )
 
 
-def link_forces(
-    x: Any, forces: tuple[Force, ...], pushed: Acceleration, s: SuspendedBody, p: Any
-) -> Four:
+def link_forces(forces: tuple[Force, ...], s: SuspendedBody, p: Any) -> Four:
     """What links press each wheel up and the body down with."""
-    by_f, by_r = 1.0 / p.track_f, 1.0 / p.track_r
-    links = link_shares(x.load_a_x, s)
-    moved = (0.5 * p.m * p.z_cg * (1.0 / (p.l_f + p.l_r))) * pushed.x
-    along = _by_axle(links.front * moved, -(links.rear * moved))
-    # Of the force at the roll centre the unsprung mass takes what moves itself.
-    own = _by_axle(
-        (s.m_u_f * s.h_rc_f * by_f) * pushed.y, (s.m_u_r * s.h_rc_r * by_r) * pushed.y
-    )
-    columns = zip(_outwards(s, p), forces, own, along, SIDES, strict=True)
-    fl, fr, rl, rr = (lever * f.y - side * o + a for lever, f, o, a, side in columns)
+    columns = zip(forces, _along(s), _aside(s, p), strict=True)
+    fl, fr, rl, rr = (along * f.x + aside * f.y for f, along, aside in columns)
     return fl, fr, rl, rr
 
 
-def axle_forces(x: Any, a_y: m_s2, press: m_s2, s: SuspendedBody, p: Any) -> Four:
+def axle_forces(x: Any, forces: tuple[Force, ...], press: m_s2, s: SuspendedBody, p: Any) -> Four:
     """What presses each wheel up as its axle leans: unsprung mass that the tyres push across, and
     the weight on an axle that leans by itself."""
     body, by_f, by_r = sprung_mass(s, p), 1.0 / p.track_f, 1.0 / p.track_r
+    lean_f, lean_r = _leaning(s, p)
     over_f = (body.front * s.h_rc_f + s.m_u_f * s.h_u_f) * by_f * by_f
     over_r = (body.rear * s.h_rc_r + s.m_u_r * s.h_u_r) * by_r * by_r
-    front = (s.m_u_f * s.h_u_f * by_f) * a_y + (over_f * (x.z_fl - x.z_fr)) * press
-    rear = (s.m_u_r * s.h_u_r * by_r) * a_y + (over_r * (x.z_rl - x.z_rr)) * press
+    front = lean_f * (forces[0].y + forces[1].y) + (over_f * (x.z_fl - x.z_fr)) * press
+    rear = lean_r * (forces[2].y + forces[3].y) + (over_r * (x.z_rl - x.z_rr)) * press
     return front, -front, rear, -rear
 
 

@@ -54,17 +54,17 @@ class SuspensionKind(NamedTuple):
     """Height of the front roll centre, in m."""
     h_rc_r: float = 0.1
     """Height of the rear roll centre, in m."""
-    anti: float = 0.3
-    """Share of the links in the loads that braking and driving move."""
+    anti: float = 0.2
+    """Share of the links in the loads that braking moves: anti-dive in front, anti-lift behind."""
     gap: float = 0.07
     """Travel to the stops, in m."""
 
 
 KINDS: Mapping[str, SuspensionKind] = {
     "compact": SuspensionKind(),
-    "sports": SuspensionKind(bounce_f=1.5, bounce_r=1.7, damping=0.35, roll=2.5, gap=0.05),
+    "sports": SuspensionKind(bounce_f=1.45, bounce_r=1.55, damping=0.35, roll=2.0, gap=0.05),
     "suv": SuspensionKind(bounce_f=1.2, bounce_r=1.35, roll=5.5, h_rc_f=0.06, h_rc_r=0.12),
-    "race": SuspensionKind(0.05, 4.0, 4.5, 0.6, 0.2, 0.02, 0.04, 0.3, 0.025),
+    "race": SuspensionKind(0.05, 4.0, 4.5, 0.6, 0.2, 0.02, 0.04, 0.2, 0.025),
     "formula_student": SuspensionKind(0.08, 2.8, 3.0, 0.6, 0.8, 0.03, 0.05, 0.2, 0.025),
     "small_scale": SuspensionKind(0.05, 4.0, 4.2, 0.4, 2.0, 0.01, 0.015, 0.0, 0.008),
 }
@@ -98,6 +98,7 @@ def _layout(kind: SuspensionKind, car: CarSet, p: Params) -> SuspendedBody:
     unsprung = kind.unsprung * p.m
     m_s = p.m - 2.0 * unsprung
     track = 0.5 * (p.track_f + p.track_r)
+    lever = kind.anti * p.z_cg / (p.l_f + p.l_r)
     damping = [
         0.04 * math.sqrt(tyre.carcass.C_z * 0.5 * unsprung) for tyre in (car.front, car.rear)
     ]
@@ -110,10 +111,8 @@ def _layout(kind: SuspensionKind, car: CarSet, p: Params) -> SuspendedBody:
         h_u_r=car.rear.carcass.radius,
         h_rc_f=kind.h_rc_f,
         h_rc_r=kind.h_rc_r,
-        anti_dive=kind.anti,
-        anti_lift_r=kind.anti,
-        anti_squat=kind.anti if p.drive_front < 1.0 else 0.0,
-        anti_lift_f=kind.anti if p.drive_front > 0.0 else 0.0,
+        anti_f=lever / p.brake_front,
+        anti_r=lever / (1.0 - p.brake_front),
         c_t_f=damping[0],
         c_t_r=damping[1],
     )

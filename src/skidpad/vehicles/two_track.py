@@ -215,8 +215,10 @@ def derivative(x: State, u: Input, w: External, p: Params) -> State:
 
 def following_loads(x: State, pushed: Acceleration, p: Params) -> dict[str, Any]:
     """Rates with which loads follow the force of the tyres, as far as the chassis has them."""
-    by_t, pairs = 1.0 / p.t_load, zip(FOLLOWED, pushed, strict=True)
-    kept = p.chassis.follows
+    kept, pairs = p.chassis.follows, zip(FOLLOWED, pushed, strict=True)
+    if not kept:
+        return {}
+    by_t = 1.0 / p.t_load
     return {name: (now - getattr(x, name)) * by_t for name, now in pairs if name in kept}
 
 
