@@ -182,7 +182,9 @@ def test_stiff_springs_and_tyres_tend_to_a_body_in_balance(links: bool) -> None:
         p = params(chassis, C_z=2e5 * stiff**1.5)
         K_f, K_r = roll_stiffness(chassis, p)
         still = QuasiStatic(
-            s._replace(k_f=20000.0 * stiff, k_r=30000.0 * stiff, bar_f=4000.0 * stiff * p.track_f**2)
+            s._replace(
+                k_f=20000.0 * stiff, k_r=30000.0 * stiff, bar_f=4000.0 * stiff * p.track_f**2
+            )
         )
         assert K_f == pytest.approx(0.5 * 20000.0 * stiff * p.track_f**2 + still.suspension.bar_f)
 

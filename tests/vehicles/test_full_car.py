@@ -251,7 +251,9 @@ def test_parameter_sets_have_suspensions(name: str) -> None:
 
 
 def test_what_is_no_full_car_is_refused() -> None:
-    with pytest.raises(InvalidValue, match="chassis of a full_car must be an independent_suspension"):
+    with pytest.raises(
+        InvalidValue, match="chassis of a full_car must be an independent_suspension"
+    ):
         full_car(chassis=RollShare())
     with pytest.raises(InvalidValue, match="independent_suspension, got a RollShare"):
         full_car(two_track().params)

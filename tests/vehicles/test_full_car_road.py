@@ -13,7 +13,8 @@ import skidpad as sp
 from skidpad import record
 from skidpad.components.chassis import Acting, Pressed
 from skidpad.components.independent_suspension import independent_suspension
-from skidpad.components.on_road import RoadUnderCar
+from skidpad.components.axle import Force
+from skidpad.components.on_road import RoadUnderCar, road_under_car
 from skidpad.components.rigid_body import Acceleration, PoseRate
 from skidpad.components.suspended_body import SuspendedBody, SuspensionState, travel_rates
 from skidpad.components.suspension_elements import (
@@ -25,6 +26,7 @@ from skidpad.components.suspension_elements import (
 from skidpad.components.tyre import Carcass, LinearTyre
 from skidpad.components.uneven_road import Unevenness
 from skidpad.road import iso8608
+from skidpad.vehicles.two_track import places
 
 full_car = sp.vehicles.full_car
 WHEELS = ("fl", "fr", "rl", "rr")
@@ -79,18 +81,14 @@ def response(p: Any, v: float, f: np.ndarray) -> np.ndarray:
     the other, in the frame of the world: linear, and of the suspension alone."""
     count = len(SuspensionState._fields)
     z, h, r = ca.SX.sym("z", count), ca.SX.sym("h", 2), ca.SX.sym("r", 2)
-    x: Any = SuspensionState(*ca.vertsplit(z))
     by_wheel = [(q[0], q[0], q[1], q[1]) for q in (h, r)]
     road = LEVEL._replace(uneven=Unevenness(*by_wheel, (), 0.0, 0.0, 0.0))
-    road = road._replace(uneven=None) if False else road
 
     class At(SuspensionState):
         v_y = 0.0
 
-    x = At(*ca.vertsplit(z))
+    x: Any = At(*ca.vertsplit(z))
     calm, still = Pressed(0.0, 0.0), Acceleration(0.0, 0.0)
-    from skidpad.components.axle import Force
-
     now = Acting(p.chassis.loads(x, road, calm, p), (Force(0.0, 0.0),) * 4, still, calm, road)
     rates = ca.vertcat(*p.chassis.rates(x, now, p))
     slopes = ca.Function("J", [z, h, r], [ca.jacobian(rates, q) for q in (z, h, r)])
@@ -109,8 +107,8 @@ def test_waves_shake_the_body_as_its_transfer_function_says(wavelength: float) -
     """Small waves at a constant speed: the amplitude of a_z is |H| times that of the road, though
     the car is told from a plane that tilts and rises with the waves."""
     v, amplitude = 12.0, 1e-3
-    car = rolling(sp.Road.waves(amplitude, wavelength), slip=sp.vehicles.full_car().params.slip)
-    run = driven(car, v, 8.0)
+    car = rolling(sp.Road.waves(amplitude, wavelength))
+    run = driven(car, v, 16.0)
     f = v / wavelength
     tail = slice(-round(10.0 / f / 0.001), None)
     want = amplitude * np.abs(response(car.params, v, np.array([f]))[0])
@@ -140,17 +138,16 @@ def test_it_leaves_a_crest_and_lands() -> None:
     """Up a ramp and over its edge: no load on any wheel and free fall, then all of the weight."""
     x = np.arange(0.0, 30.0, 0.25)
     heights = np.interp(x, [0.0, 5.0, 15.0, 16.0, 30.0], [0.0, 0.0, 1.0, 0.0, 0.0])
-    car = full_car(road=sp.Road.profile(heights, 0.25, method="cubic"), C_drag=0.0)
-    run = driven(car, 20.0, 6.0)
+    car = rolling(sp.Road.profile(heights, 0.25, method="cubic"))
+    run = driven(car, 20.0, 8.0)
     loads = np.array([run[f"F_z_{w}"] for w in WHEELS])
-    flying = loads.max(axis=0) == 0.0
-    assert 0.1 < flying.sum() * 0.001 < 1.0
+    flying = loads[:, :1500].max(axis=0) == 0.0
+    # A stone that goes up at 20 m/s times 0.1 and comes down 1 m lower; springs reach for the road.
+    stone = (2.0 + math.sqrt(2.0**2 + 2.0 * G)) / G
+    assert 0.7 * stone < flying.sum() * 0.001 < stone
     assert loads.max() > 2.0 * loads[:, 0].max()
-    assert loads[:, -1].sum() == pytest.approx(car.params.m * G, rel=1e-3)
-    masses = car.params.m
-    total = np.abs(run["a_z"][flying]).max()
-    assert np.isfinite(total)
-    assert masses > 0.0
+    assert loads[:, -1].sum() == pytest.approx(car.params.m * G, rel=0.01)
+    assert abs(run["heave"][-1]) < 0.01
 
 
 def test_it_stands_on_a_grade() -> None:
@@ -170,7 +167,9 @@ def test_it_stands_on_a_grade() -> None:
 ROADS = {
     "waves": sp.Road.waves(0.05, 7.0, yaw=0.3),
     "grid": sp.Road.grid(0.05 * np.random.default_rng(3).normal(size=(9, 9)), (-8.0, -8.0), 2.0),
-    "curved": sp.Road.curved(np.full(80, 0.02), 0.5, z=0.1 * np.sin(np.arange(81) / 9.0), bank=0.05),
+    "curved": sp.Road.curved(
+        np.full(80, 0.02), 0.5, z=0.1 * np.sin(np.arange(81) / 9.0), bank=0.05
+    ),
 }
 
 
@@ -182,13 +181,8 @@ def test_heights_and_rates_of_a_road_belong_together(name: str) -> None:
     p = car.params
     x = car.State(x=1.0, y=0.4, yaw=0.2, v_x=9.0, v_y=0.7, omega=0.3)
     rate = car.derivative(x, car.Input())
-    ahead, behind = (
-        record.unflatten(car.State, np.array(record.flatten(x)) + s * 1e-6 * np.array(record.flatten(rate)))
-        for s in (1.0, -1.0)
-    )
-    from skidpad.components.on_road import road_under_car
-    from skidpad.vehicles.two_track import places
-
+    row, way = np.array(record.flatten(x)), 1e-6 * np.array(record.flatten(rate))
+    ahead, behind = (record.unflatten(car.State, row + s * way) for s in (1.0, -1.0))
     under = [road_under_car(p.road, at, places(p), G).uneven for at in (ahead, behind, x)]
     moved = (np.array(under[0].heights) - np.array(under[1].heights)) / 2e-6
     here = under[2]

@@ -149,7 +149,9 @@ class IndependentSuspension(NamedTuple):
         heavier = fall - p.g
         across = axle_forces(x, acting.forces, fall, s, p)
         by_f, by_r = 2.0 * (1.0 / s.m_u_f), 2.0 * (1.0 / s.m_u_r)
-        columns = zip(acting.loads, standing_loads(p), up, across, (by_f, by_f, by_r, by_r), strict=True)
+        columns = zip(
+            acting.loads, standing_loads(p), up, across, (by_f, by_f, by_r, by_r), strict=True
+        )
         hopping = [(N - at_rest - u + lean) * by - heavier for N, at_rest, u, lean, by in columns]
         sinking = self.rising(x, acting.road, p)
         return SuspensionState(
@@ -210,20 +212,28 @@ class IndependentSuspension(NamedTuple):
         hopping = sum(mass * (v * v) for mass, v in zip(masses, moving, strict=True))
         rolling = roll_inertia(s, p) * (x.roll_rate * x.roll_rate)
         body_moving = s.I_y * (x.pitch_rate * x.pitch_rate) + body.m * (x.heave_rate * x.heave_rate)
-        weight = press * (body.m * x.heave + sum(m * z for m, z in zip(masses, wheels, strict=True)))
+        weight = press * (
+            body.m * x.heave + sum(m * z for m, z in zip(masses, wheels, strict=True))
+        )
         over_f = body.front * s.h_rc_f + s.m_u_f * s.h_u_f
         over_r = body.rear * s.h_rc_r + s.m_u_r * s.h_u_r
         lean_f, lean_r = (x.z_fl - x.z_fr) / p.track_f, (x.z_rl - x.z_rr) / p.track_r
         leaning = body.m * body.arm * x.roll**2 + over_f * lean_f**2 + over_r * lean_r**2
-        return 0.5 * (hopping + rolling + body_moving - press * leaning) + weight + stored(self, x, p)
+        return (
+            0.5 * (hopping + rolling + body_moving - press * leaning) + weight + stored(self, x, p)
+        )
 
     def loss(self, x: Any, p: Any) -> Any:
         """Power that the dampers of suspension and tyres take on an even road, in W."""
         s = self.body
-        corners = zip((self.front, self.front, self.rear, self.rear), travel_rates(x, s, p), strict=True)
+        corners = zip(
+            (self.front, self.front, self.rear, self.rear), travel_rates(x, s, p), strict=True
+        )
         lost = sum(corner_loss(held, rate) for held, rate in corners)
         c_t = (s.c_t_f, s.c_t_f, s.c_t_r, s.c_t_r)
-        columns = zip(standing_loads(p), heights(x), height_rates(x), tyre_stiffness(p), c_t, strict=True)
+        columns = zip(
+            standing_loads(p), heights(x), height_rates(x), tyre_stiffness(p), c_t, strict=True
+        )
         for F, z, v, k, c in columns:
             lost = lost + (ramp(F - k * z, p.F_lift) - spring_load(F, -z, -v, k, c, p.F_lift)) * v
         return lost

@@ -88,9 +88,7 @@ def estimated_suspension(name: str) -> Any:
     bounce = (kind.bounce_f, kind.bounce_r)
     rates = [m * (2.0 * math.pi * f) ** 2 for m, f in zip(carried, bounce, strict=True)]
     bars = _bars(kind, layout, body, rates, p)
-    front, rear = (
-        _corner(kind, m, k, bar) for m, k, bar in zip(carried, rates, bars, strict=True)
-    )
+    front, rear = (_corner(kind, m, k, bar) for m, k, bar in zip(carried, rates, bars, strict=True))
     return independent_suspension(layout, front, rear)
 
 

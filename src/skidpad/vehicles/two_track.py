@@ -172,17 +172,13 @@ def motion(x: State, w: External, p: Params) -> Motion:
     return Motion(travel, acting, headings, wheels, a, moment)
 
 
-def in_body_axes(
-    wheels: list[WheelForces], headings: tuple[Heading, ...]
-) -> tuple[Force, ...]:
+def in_body_axes(wheels: list[WheelForces], headings: tuple[Heading, ...]) -> tuple[Force, ...]:
     """Force of each tyre in body axes."""
     pairs = zip(wheels, headings, strict=True)
     return tuple(Force(*turned(*heading, f.F_x, f.F_y)) for f, heading in pairs)
 
 
-def on_body(
-    forces: tuple[Force, ...], wheels: list[WheelForces], p: Params
-) -> tuple[Force, Nm]:
+def on_body(forces: tuple[Force, ...], wheels: list[WheelForces], p: Params) -> tuple[Force, Nm]:
     """Force of all tyres, and their moment about the centre of mass."""
     fl, fr, rl, rr = forces
     # Wheels of an axle taken together: what is alike on both sides cancels to the last bit.
