@@ -13,7 +13,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import skidpad as sp
-from components.sprung_car import FULL, G
+from components.sprung_car import CALM, FULL, LEVEL, G
+from components.sprung_car import At as Loads
 from skidpad.components.axle import Force
 from skidpad.components.chassis import Acting, Pressed, QuasiStatic
 from skidpad.components.independent_suspension import (
@@ -21,9 +22,8 @@ from skidpad.components.independent_suspension import (
     roll_stiffness,
     stored,
 )
-from skidpad.components.on_road import RoadUnderCar
 from skidpad.components.quarter_car import Quarter
-from skidpad.components.rigid_body import Acceleration, PoseRate
+from skidpad.components.rigid_body import Acceleration
 from skidpad.components.sprung_mass import Suspension, sprung_mass
 from skidpad.components.suspended_body import SuspendedBody, SuspensionState, corner_places
 from skidpad.components.suspension_elements import (
@@ -39,15 +39,16 @@ LAYOUT = SuspendedBody(
     m_u_f=80.0, m_u_r=120.0, h_u_f=0.3, h_u_r=0.25, h_rc_f=0.06, h_rc_r=0.14, anti_f=0.08,
     anti_r=0.12, c_t_f=120.0, c_t_r=80.0,
 )  # fmt: skip
-CALM = Pressed(0.0, 0.0)
-LEVEL = RoadUnderCar(PoseRate(0.0, 0.0, 0.0), None, G, None, G, G)
 COUNT = len(SuspensionState._fields)
 
 
-class At(SuspensionState):
+class Driving(SuspensionState):
     """A state of the suspension in a car that drives."""
 
     v_x, v_y = 12.0, -0.7
+
+
+At: Any = Driving
 
 
 @cache
@@ -73,7 +74,7 @@ def at_rest(p: Any, forces: Any, air: Pressed = CALM, road: Any = LEVEL) -> Any:
     rate = p.chassis.rates(x, acting(forces, p.chassis.loads(x, road, air, p), p, road, air), p)
     rates = ca.vertcat(*rate)
     step = ca.Function("step", [z], [z - ca.solve(ca.jacobian(rates, z), rates), rates])
-    at = np.zeros(COUNT)
+    at, left = np.zeros(COUNT), np.ones(COUNT)
     for _ in range(12):
         at, left = (np.array(v).ravel() for v in step(at))
     assert np.abs(left).max() < 1e-9
@@ -180,7 +181,7 @@ def test_stiff_springs_and_tyres_tend_to_a_body_in_balance(links: bool) -> None:
             layout, plain(20000.0 * stiff, bar=4000.0 * stiff), plain(30000.0 * stiff)
         )
         p = params(chassis, C_z=2e5 * stiff**1.5)
-        K_f, K_r = roll_stiffness(chassis, p)
+        K_f, _ = roll_stiffness(chassis, p)
         still = QuasiStatic(
             s._replace(
                 k_f=20000.0 * stiff, k_r=30000.0 * stiff, bar_f=4000.0 * stiff * p.track_f**2
@@ -188,10 +189,7 @@ def test_stiff_springs_and_tyres_tend_to_a_body_in_balance(links: bool) -> None:
         )
         assert K_f == pytest.approx(0.5 * 20000.0 * stiff * p.track_f**2 + still.suspension.bar_f)
 
-        class Loaded(At):
-            load_a_x, load_a_y = -2.0, 3.0
-
-        want: Any = still.loads(Loaded(), LEVEL, CALM, p)
+        want: Any = still.loads(Loads(-2.0, 3.0), LEVEL, CALM, p)
         even = turning(p, -2.0, 3.0)
         even[[0, 1]], even[[2, 3]] = even[[0, 1]].mean(axis=0), even[[2, 3]].mean(axis=0)
         loads = p.chassis.loads(at_rest(p, even), LEVEL, CALM, p)
@@ -222,10 +220,11 @@ def test_power_of_tyres_air_and_road_is_stored_or_lost(
     chassis, air = p.chassis, Pressed(200.0, 350.0)
     road = LEVEL._replace(uneven=uneven)
 
-    class Driving(At):
-        v_y = 0.0
+    class Straight(SuspensionState):
+        v_x, v_y = 12.0, 0.0
 
-    x: Any = Driving(*row)
+    as_symbols: Any = Straight
+    x: Any = Straight(*row)
     loads = chassis.loads(x, road, air, p)
     rate = chassis.rates(x, acting(forces, loads, p, road, air), p)
     patches = chassis.carried(x, p)
@@ -236,7 +235,7 @@ def test_power_of_tyres_air_and_road_is_stored_or_lost(
     power += air.front * (body.l_f * x.pitch_rate - x.heave_rate)
     power -= air.rear * (body.l_r * x.pitch_rate + x.heave_rate)
     z: Any = ca.SX.sym("z", COUNT + 4)
-    symbols: Any = Driving(*ca.vertsplit(z)[:COUNT])
+    symbols: Any = as_symbols(*ca.vertsplit(z)[:COUNT])
     level = chassis.energy(symbols, G, p) - stored(chassis, symbols, p)
     total = level + stored(chassis, symbols, p, tuple(ca.vertsplit(z)[COUNT:]))
     gradient = ca.Function("slope", [z], [ca.gradient(ca.SX(total), z)])

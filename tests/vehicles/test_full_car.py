@@ -194,7 +194,7 @@ def test_its_gradient_is_finite_and_that_of_differences() -> None:
     car = full_car()
     for fields in ({}, {"v_x": 20.0, "steer": 0.1, "omega": 0.3}, {"z_fl": 0.2}, {"heave": -0.09}):
         x = settled(car, **fields)
-        rate, A, B = car.linearise_continuous(x, car.Input())
+        _, A, B = car.linearise_continuous(x, car.Input())
         assert np.isfinite(A).all()
         assert np.isfinite(B).all()
         row = np.array(record.flatten(x))

@@ -11,9 +11,9 @@ import pytest
 
 import skidpad as sp
 from skidpad import record
+from skidpad.components.axle import Force
 from skidpad.components.chassis import Acting, Pressed
 from skidpad.components.independent_suspension import independent_suspension
-from skidpad.components.axle import Force
 from skidpad.components.on_road import RoadUnderCar, road_under_car
 from skidpad.components.rigid_body import Acceleration, PoseRate
 from skidpad.components.suspended_body import SuspendedBody, SuspensionState, travel_rates
@@ -81,17 +81,19 @@ def response(p: Any, v: float, f: np.ndarray) -> np.ndarray:
     the other, in the frame of the world: linear, and of the suspension alone."""
     count = len(SuspensionState._fields)
     z, h, r = ca.SX.sym("z", count), ca.SX.sym("h", 2), ca.SX.sym("r", 2)
-    by_wheel = [(q[0], q[0], q[1], q[1]) for q in (h, r)]
-    road = LEVEL._replace(uneven=Unevenness(*by_wheel, (), 0.0, 0.0, 0.0))
+    heights: Any = (h[0], h[0], h[1], h[1])
+    rates: Any = (r[0], r[0], r[1], r[1])
+    road = LEVEL._replace(uneven=Unevenness(heights, rates, (), 0.0, 0.0, 0.0))
 
-    class At(SuspensionState):
+    class Straight(SuspensionState):
         v_y = 0.0
 
-    x: Any = At(*ca.vertsplit(z))
+    at: Any = Straight
+    x: Any = at(*ca.vertsplit(z))
     calm, still = Pressed(0.0, 0.0), Acceleration(0.0, 0.0)
     now = Acting(p.chassis.loads(x, road, calm, p), (Force(0.0, 0.0),) * 4, still, calm, road)
-    rates = ca.vertcat(*p.chassis.rates(x, now, p))
-    slopes = ca.Function("J", [z, h, r], [ca.jacobian(rates, q) for q in (z, h, r)])
+    moving = ca.vertcat(*p.chassis.rates(x, now, p))
+    slopes = ca.Function("J", [z, h, r], [ca.jacobian(moving, q) for q in (z, h, r)])
     A, B_h, B_r = (np.array(J) for J in slopes(np.zeros(count), np.zeros(2), np.zeros(2)))
     row = SuspensionState._fields.index("heave_rate")
     base, answers = p.l_f + p.l_r, []
@@ -182,8 +184,10 @@ def test_heights_and_rates_of_a_road_belong_together(name: str) -> None:
     x = car.State(x=1.0, y=0.4, yaw=0.2, v_x=9.0, v_y=0.7, omega=0.3)
     rate = car.derivative(x, car.Input())
     row, way = np.array(record.flatten(x)), 1e-6 * np.array(record.flatten(rate))
-    ahead, behind = (record.unflatten(car.State, row + s * way) for s in (1.0, -1.0))
-    under = [road_under_car(p.road, at, places(p), G).uneven for at in (ahead, behind, x)]
+    ahead, behind = (record.unflatten(car.State, list(row + s * way)) for s in (1.0, -1.0))
+    under: list[Any] = [
+        road_under_car(p.road, at, places(p), G).uneven for at in (ahead, behind, x)
+    ]
     moved = (np.array(under[0].heights) - np.array(under[1].heights)) / 2e-6
     here = under[2]
     carried = [here.rise_at(*place) for place in places(p)]

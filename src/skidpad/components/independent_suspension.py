@@ -327,7 +327,8 @@ def balanced(
     body_r = 0.5 * (wheels[2] + wheels[3]) - at_r
     pitch = (body_r - body_f) * (1.0 / (p.l_f + p.l_r))
     if road.uneven is not None:
-        wheels = tuple(z + h for z, h in zip(wheels, road.uneven.heights, strict=True))
+        fl, fr, rl, rr = (z + h for z, h in zip(wheels, road.uneven.heights, strict=True))
+        wheels = fl, fr, rl, rr
     return SuspensionState(
         0.0, 0.0, pitch, 0.0, body_f + body.l_f * pitch, 0.0, *wheels, 0.0, 0.0, 0.0, 0.0
     )

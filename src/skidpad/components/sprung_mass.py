@@ -21,6 +21,7 @@ __all__ = [
     "SprungMass",
     "Suspension",
     "Travel",
+    "Unsprung",
     "check_sprung",
     "link_shares",
     "roll_gradient",
@@ -93,6 +94,40 @@ class Car(Axles, Protocol):
         ...
 
 
+class Unsprung(Protocol):
+    """Masses of the axles, and heights that belong to them."""
+
+    @property
+    def m_u_f(self) -> kg:
+        """Unsprung mass of the front axle."""
+        ...
+
+    @property
+    def m_u_r(self) -> kg:
+        """Unsprung mass of the rear axle."""
+        ...
+
+    @property
+    def h_u_f(self) -> m:
+        """Height of the centre of the front one."""
+        ...
+
+    @property
+    def h_u_r(self) -> m:
+        """Height of the centre of the rear one."""
+        ...
+
+    @property
+    def h_rc_f(self) -> m:
+        """Height of the front roll centre."""
+        ...
+
+    @property
+    def h_rc_r(self) -> m:
+        """Height of the rear roll centre."""
+        ...
+
+
 class SprungMass(NamedTuple):
     """The body without its axles; of parameters alone."""
 
@@ -130,7 +165,7 @@ class Travel(NamedTuple):
     far the body has come down to the road, tyres included."""
 
 
-def sprung_mass(s: Suspension, p: Car) -> SprungMass:
+def sprung_mass(s: Unsprung, p: Car) -> SprungMass:
     """Place and height of the sprung mass: what is left of the car without its axles."""
     mass = p.m - s.m_u_f - s.m_u_r
     by_mass, by_wheelbase = 1.0 / mass, 1.0 / (p.l_f + p.l_r)
@@ -160,7 +195,7 @@ def roll_gradient(s: Suspension, p: Car) -> Any:
     return leaning / (K_f + K_r - leaning * p.g)
 
 
-def roll_levers(s: Suspension, p: Car) -> tuple[Any, Any]:
+def roll_levers(s: Unsprung, p: Car) -> tuple[Any, Any]:
     """Moment per lateral acceleration that reaches the ground past the springs, by axle, in kg·m.
 
     Sprung mass at the roll centre, and unsprung mass at its own height.

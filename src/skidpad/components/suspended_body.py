@@ -161,7 +161,8 @@ def _unsprung(s: SuspendedBody, p: Any) -> tuple[one, one]:
 
 
 def _aside(s: SuspendedBody, p: Any) -> Four:
-    """How far each patch goes to the left per travel of its wheel, as far as that moves the body."""
+    """How far each patch goes to the left per travel of its wheel, without what moves the wheel
+    itself."""
     own_f, own_r = _unsprung(s, p)
     front = 2.0 * s.h_rc_f * (1.0 - own_f) * (1.0 / p.track_f)
     rear = 2.0 * s.h_rc_r * (1.0 - own_r) * (1.0 / p.track_r)

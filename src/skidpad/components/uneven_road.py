@@ -17,15 +17,13 @@ from ..units import m, m_s, one, rad, rad_s
 
 __all__ = ["Unevenness", "unevenness"]
 
-Four = tuple[float, float, float, float]
-
 
 class Unevenness(NamedTuple):
     """A road against the plane under four wheels (fl, fr, rl, rr), off that plane."""
 
-    heights: Four
+    heights: tuple[m, ...]
     """How high the road is under each wheel, in m."""
-    rates: Four
+    rates: tuple[m_s, ...]
     """How fast the road under each wheel rises as it goes along, in m/s."""
     slopes: tuple[tuple[one, one], ...]
     """How much steeper the road is under each wheel, forward and to the left."""
@@ -67,8 +65,8 @@ def unevenness(
         slopes.append((along, across))
     rise, tilt, lean = _fitted(rates, places)
     return Unevenness(
-        (heights[0], heights[1], heights[2], heights[3]),
-        (rates[0], rates[1], rates[2], rates[3]),
+        tuple(heights),
+        tuple(rates),
         tuple(slopes),
         rise - middle * tilt,
         tilt,

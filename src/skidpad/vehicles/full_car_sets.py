@@ -81,7 +81,7 @@ def estimated_suspension(name: str) -> Any:
     """The suspension of a parameter set."""
     car = car_set(name)
     kind = KINDS[name]
-    p = Params(**{field: v for field, v in car.values.items() if field in Params._fields})
+    p = Params()._replace(**car.values)
     layout = _layout(kind, car, p)
     body = sprung_mass(layout, p)
     carried = (0.5 * body.front, 0.5 * body.rear)

@@ -28,7 +28,7 @@ from ..components.actuator import rate_limited_lag
 from ..components.air import AirForces
 from ..components.assembly import Recipe, assembled, class_from, recipe_of
 from ..components.axle import Force
-from ..components.chassis import FOLLOWED, Acting, Pressed
+from ..components.chassis import Acting, Pressed
 from ..components.corner_loads import CornerLoads
 from ..components.hydraulic_brakes import BrakeTorques, HydraulicBrakes
 from ..components.on_road import RoadUnderCar, road_under_car
@@ -57,6 +57,7 @@ from ..road.surfaces import FlatRoad, PlaneRoad
 from ..units import J, Nm, m
 from .car_state import least
 from .two_track_body import BODY
+from .two_track_chassis import following_loads, on_springs
 from .two_track_drive import (
     drive_outputs,
     drive_rates,
@@ -209,15 +210,6 @@ def derivative(x: State, u: Input, w: External, p: Params) -> State:
     return type(x)(**rates)
 
 
-def following_loads(x: State, pushed: Acceleration, p: Params) -> dict[str, Any]:
-    """Rates with which loads follow the force of the tyres, as far as the chassis has them."""
-    kept, pairs = p.chassis.follows, zip(FOLLOWED, pushed, strict=True)
-    if not kept:
-        return {}
-    by_t = 1.0 / p.t_load
-    return {name: (now - getattr(x, name)) * by_t for name, now in pairs if name in kept}
-
-
 def outputs(x: State, u: Input, w: External, p: Params) -> Outputs:
     """Accelerations, loads, slip and tyre forces. `wheel_lift` marks a wheel in the air."""
     now = motion(x, w, p)
@@ -263,20 +255,6 @@ def rolling(x: State, p: Params) -> State:
     return driveline_settled(x, p)
 
 
-def on_springs(x: State, road: RoadUnderCar, p: Params) -> State:
-    """The state with a body and wheels that its springs hold in balance, as far as the chassis
-    has any."""
-    if not p.chassis.fills:
-        return x
-    at = x
-    # What the air does may depend on how the body sits: a body that sinks is pressed down more.
-    for _ in range(3):
-        air = p.air.forces(at, disturbance_type(type(p.air))(), p.chassis.travel(at, p), p)
-        balance = p.chassis.settled(x, road, Pressed(air.front, air.rear), p)
-        at = x._replace(**balance._asdict())
-    return at
-
-
 def energy(x: State, p: Params) -> J:
     """Kinetic energy of the body and of all that spins, what the chassis stores, and that of
     height."""
@@ -292,7 +270,8 @@ def energy(x: State, p: Params) -> J:
 
 @built_once
 def car_model(name: str, recipes: Parts, *tyres: type) -> Model:
-    """The car of a name with parts by the recipes of their classes, on one, two or four classes of tyres."""
+    """The car of a name with parts by the recipes of their classes, on one, two or four classes of
+    tyres."""
     parts = Parts(*map(class_from, recipes))
     even = issubclass(get_type_hints(parts.road)["surface"], (FlatRoad, PlaneRoad))
     names = ", ".join(dict.fromkeys(tyre.__name__ for tyre in tyres))
