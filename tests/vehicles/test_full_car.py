@@ -13,7 +13,7 @@ import pytest
 
 import skidpad as sp
 from skidpad import record
-from skidpad.components.air import PlainAir
+from skidpad.components.air import AirShape, PlainAir, aero_map
 from skidpad.components.chassis import QuasiStatic, RollShare
 from skidpad.components.independent_suspension import independent_suspension, roll_stiffness
 from skidpad.components.spinning_wheel import FirstOrderSlip, SteadySlip
@@ -79,6 +79,15 @@ def test_a_start_is_in_balance(v_x: float) -> None:
     for name in ("heave_rate", "pitch_rate", *(f"v_z_{w}" for w in WHEELS)):
         assert getattr(rate, name) == pytest.approx(0.0, abs=1e-9)
     assert (x.heave < 0.0) == (v_x > 0.0)
+
+
+def test_a_start_is_in_balance_on_a_map_of_ride_heights() -> None:
+    """Downforce that grows as the car comes down."""
+    heights, drag = (0.0, 0.2), [[0.8, 0.8], [0.8, 0.8]]
+    down = [[3.0, 3.0], [1.0, 1.0]], [[2.0, 1.0], [2.0, 1.0]]
+    car = full_car(air=aero_map(heights, heights, drag, *down, AirShape(ride_f=0.15, ride_r=0.15)))
+    rate = car.derivative(settled(car, v_x=40.0), car.Input())
+    assert abs(rate.heave_rate) + abs(rate.pitch_rate) < 1e-3
 
 
 def test_named_states_of_a_start_stay_and_others_settle() -> None:

@@ -260,7 +260,7 @@ def test_a_body_sinks_to_where_its_downforce_holds_it() -> None:
     car = two_track(tyre=LINEAR, chassis=RollPitch(SPRUNG), air=air)
     p = car.params
     turn = steady_turn(car, 40.0, 1e-9)
-    front, rear = p.chassis.travel(turn.x, p)[1:]
+    front, rear = p.chassis.travel(turn.x, p)[1:3]
     pressing, base = 0.5 * 1.2 * 1600.0, p.l_f + p.l_r
     drag = 0.8 * pressing
     tipped = drag * (0.3 - p.z_cg) / base

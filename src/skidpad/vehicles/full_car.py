@@ -42,7 +42,7 @@ class FullCarFactory(TwoTrackFactory):
         if isinstance(params, str):
             own = {"chassis": estimated_suspension(params), "slip": estimated_slip(params)}
         elif record.is_record_type(type(params)):
-            own = {"chassis": params.chassis}
+            own = {"chassis": getattr(params, "chassis", DEFAULT)}
         else:
             own = {"chassis": DEFAULT, "slip": FirstOrderSlip()}
         values = own | values

@@ -307,8 +307,8 @@ class TwoTrackFactory(VehicleFactory):
 
         `tyre`, or `front` and `rear`, or `fl`, `fr`, `rl` and `rr` are tyre records or tyres that
         were read from a file. The other parts are records, too: `slip` is a `SteadySlip` or a
-        `FirstOrderSlip`, `chassis` a `RollShare`, `QuasiStatic` or `RollPitch`, `alignment` a
-        `FixedAlignment`, `LinearAlignment` or of `alignment_tables`, `steering` a `DirectSteering`
+        `FirstOrderSlip`, `chassis` a `RollShare`, `QuasiStatic`, `RollPitch` or an
+        `independent_suspension`, `alignment` a `FixedAlignment`, `LinearAlignment` or of `alignment_tables`, `steering` a `DirectSteering`
         or `SteeringWheel`, `air` a `PlainAir`, `Aerodynamics` or an `aero_map`, `powertrain` a
         `WheelTorques`, `MotorDrive` or `EngineDrive`, `brakes` a `BrakeTorques` or
         `HydraulicBrakes`, `road` a `Road`. `params` may be the name of a parameter set.

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from ..components.air import AeroMap
+from ..components.assembly import base_of
 from ..components.chassis import FOLLOWED, Pressed
 from ..components.on_road import RoadUnderCar
 from ..components.rigid_body import Acceleration
@@ -24,8 +26,8 @@ def on_springs(x: Any, road: RoadUnderCar, p: Any) -> Any:
     if not p.chassis.fills:
         return x
     at = x
-    # What the air does may depend on how the body sits: a body that sinks is pressed down more.
-    for _ in range(3):
+    # On a map of ride heights a body that sinks is pressed down more.
+    for _ in range(8 if base_of(type(p.air)) is AeroMap else 1):
         air = p.air.forces(at, disturbance_type(type(p.air))(), p.chassis.travel(at, p), p)
         balance = p.chassis.settled(x, road, Pressed(air.front, air.rear), p)
         at = x._replace(**balance._asdict())
