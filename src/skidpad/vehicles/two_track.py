@@ -308,10 +308,11 @@ class TwoTrackFactory(VehicleFactory):
         `tyre`, or `front` and `rear`, or `fl`, `fr`, `rl` and `rr` are tyre records or tyres that
         were read from a file. The other parts are records, too: `slip` is a `SteadySlip` or a
         `FirstOrderSlip`, `chassis` a `RollShare`, `QuasiStatic`, `RollPitch` or an
-        `independent_suspension`, `alignment` a `FixedAlignment`, `LinearAlignment` or of `alignment_tables`, `steering` a `DirectSteering`
-        or `SteeringWheel`, `air` a `PlainAir`, `Aerodynamics` or an `aero_map`, `powertrain` a
-        `WheelTorques`, `MotorDrive` or `EngineDrive`, `brakes` a `BrakeTorques` or
-        `HydraulicBrakes`, `road` a `Road`. `params` may be the name of a parameter set.
+        `independent_suspension`, `alignment` a `FixedAlignment`, `LinearAlignment` or of
+        `alignment_tables`, `steering` a `DirectSteering` or `SteeringWheel`, `air` a `PlainAir`,
+        `Aerodynamics` or an `aero_map`, `powertrain` a `WheelTorques`, `MotorDrive` or
+        `EngineDrive`, `brakes` a `BrakeTorques` or `HydraulicBrakes`, `road` a `Road`. `params` may
+        be the name of a parameter set.
         """
         # What is said of single numbers comes last, and so wins over whole records and sets.
         whole = dict[str, Any]()
