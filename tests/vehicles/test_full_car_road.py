@@ -193,3 +193,39 @@ def test_heights_and_rates_of_a_road_belong_together(name: str) -> None:
     carried = [here.rise_at(*place) for place in places(p)]
     assert moved == pytest.approx(np.array(here.rates) - carried, abs=0.02)
     assert np.abs(here.rates).max() > 0.05
+
+
+@pytest.mark.slow
+def test_gradients_of_a_run_over_waves_are_those_of_differences() -> None:
+    """By the discrete adjoint: of a start, a command and a spring."""
+    car = rolling(sp.Road.waves(0.02, 5.0))
+    fleet = sp.Fleet(car, dt=0.002, integrator="rk4")
+    cost = sp.Cost(stage=lambda x, u: x.heave_rate**2, terminal=lambda x: (x.y - 0.3) ** 2 + x.roll)
+    assert car.model.settle is not None
+    x0 = np.array([car.model.settle(car.State(v_x=15.0), car.params)])
+    u = np.zeros((100, 1, record.size(car.Input)))
+    u[:, :, 0] = 0.02
+    spring = "chassis.front.spring.k"
+    k = record.names(car.model.Params).index(spring)
+    _, gradient = fleet.gradient(x0, u, cost)
+
+    def value(start: np.ndarray, controls: np.ndarray, stiffness: float) -> float:
+        values = {spring: np.array([stiffness])}
+        total, _ = fleet.gradient(start, controls, cost, params=values, wrt=("x0",))
+        return float(total[0])
+
+    def slope(up: float, down: float, width: float) -> float:
+        return (up - down) / (2.0 * width)
+
+    at = 22000.0
+    for name in ("heave", "v_x", "roll_rate"):
+        j, shift = car.State._fields.index(name), np.zeros_like(x0)
+        shift[0, j] = 1e-5
+        numeric = slope(value(x0 + shift, u, at), value(x0 - shift, u, at), 1e-5)
+        assert gradient.x0[0, j] == pytest.approx(numeric, rel=1e-4, abs=1e-6)
+    turn = np.zeros_like(u)
+    turn[10, 0, 0] = 1e-4
+    numeric = slope(value(x0, u + turn, at), value(x0, u - turn, at), 1e-4)
+    assert gradient.controls[10, 0, 0] == pytest.approx(numeric, rel=1e-3, abs=1e-8)
+    numeric = slope(value(x0, u, at + 1.0), value(x0, u, at - 1.0), 1.0)
+    assert gradient.params[0, k] == pytest.approx(numeric, rel=1e-3, abs=1e-9)

@@ -16,6 +16,7 @@ from typing import Annotated, Any, NamedTuple
 
 from ..units import N, N_s_m, kg, kg_m2, m, m_s, m_s2, non_negative, one, positive, rad, rad_s
 from .axle import Force
+from .corner_loads import loads_under
 from .sprung_mass import sprung_mass
 from .wheel import Velocity
 
@@ -210,6 +211,5 @@ def axle_forces(x: Any, forces: tuple[Force, ...], press: m_s2, s: SuspendedBody
 
 def standing_loads(p: Any) -> tuple[N, N, N, N]:
     """Load of each wheel of the car that stands on level ground."""
-    half = 0.5 * p.m * p.g * (1.0 / (p.l_f + p.l_r))
-    front, rear = p.l_r * half, p.l_f * half
+    front, rear = (0.5 * F for F in loads_under(p.m * p.g, 0.0, 0.0, p))
     return front, front, rear, rear
