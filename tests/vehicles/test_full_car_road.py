@@ -166,6 +166,18 @@ def test_it_stands_on_a_grade() -> None:
     assert run["F_z_rl"][-1] + run["F_z_rr"][-1] == pytest.approx(rear, rel=1e-7)
 
 
+def test_a_start_on_a_rough_road_stands_on_it() -> None:
+    """Every wheel carries its load of rest, however fast the road under it bends."""
+    car = rolling(sp.Road.iso8608("D", 2, length=20.0, x=-10.0))
+    assert car.model.settle is not None
+    for v_x in (0.0, 30.0):
+        x = car.model.settle(car.State(v_x=v_x, omega=0.0), car.params)
+        uneven: Any = road_under_car(car.params.road, x, places(car.params), G).uneven
+        pressed = np.subtract(uneven.heights, [getattr(x, f"z_{w}") for w in WHEELS])
+        assert np.abs(pressed).max() < 1e-4
+        assert abs(x.heave) < 1e-4
+
+
 ROADS = {
     "waves": sp.Road.waves(0.05, 7.0, yaw=0.3),
     "grid": sp.Road.grid(0.05 * np.random.default_rng(3).normal(size=(9, 9)), (-8.0, -8.0), 2.0),

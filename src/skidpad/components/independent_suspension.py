@@ -313,13 +313,14 @@ def stored(chassis: IndependentSuspension, x: Any, p: Any, ground: Four = LEVEL)
 def balanced(
     chassis: IndependentSuspension, road: RoadUnderCar, air: Pressed, p: Any
 ) -> SuspensionState:
-    """Body and wheels in balance on the plane under the car, while no tyre pushes along it."""
+    """Body and wheels in balance on the plane under the car, as if it were to stay that plane and
+    no tyre pushed along it."""
     s, body = chassis.body, sprung_mass(chassis.body, p)
-    front, rear = loads_under(p.m * road.fall, air.front, air.rear, p)
+    front, rear = loads_under(p.m * road.gravity, air.front, air.rear, p)
     load_f, _, load_r, _ = standing_loads(p)
     k_fl, k_fr, k_rl, k_rr = tyre_stiffness(p)
     more_f, more_r = 0.5 * front - load_f, 0.5 * rear - load_r
-    heavier = 0.5 * (road.fall - p.g)
+    heavier = 0.5 * (road.gravity - p.g)
     at_f = carrying(chassis.front, more_f - s.m_u_f * heavier)
     at_r = carrying(chassis.rear, more_r - s.m_u_r * heavier)
     wheels = (-more_f / k_fl, -more_f / k_fr, -more_r / k_rl, -more_r / k_rr)
