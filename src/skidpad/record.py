@@ -288,14 +288,40 @@ def interpolation(kind: type) -> str:
     return getattr(kind, INTERPOLATION, "linear")
 
 
+@cache
+def interpolations(kind: type) -> dict[str, str]:
+    """By dotted name, how the grids among the records of a class are interpolated if not by
+    lines."""
+    methods: dict[str, str] = {}
+    for name, inner in zip(kind._fields, _inner(kind) or (), strict=False):
+        if inner is not None:
+            methods |= {} if interpolation(inner) == "linear" else {name: interpolation(inner)}
+            methods |= {f"{name}.{path}": method for path, method in interpolations(inner).items()}
+    return methods
+
+
 def _check_interpolation(kind: type, name: str, given: type) -> None:
     """Raise for a grid of another kind than the record has: the numbers alone do not tell."""
-    declared = dict(zip(kind._fields, _inner(kind) or (), strict=False)).get(name)
-    if declared is not None and interpolation(declared) != interpolation(given):
+    declared = _class_at(kind, name)
+    if declared is None:
+        return
+    if interpolation(declared) != interpolation(given):
         raise InvalidValue(
             f"{_label(kind)}.{name} is {interpolation(declared)}, a {declared.__name__}; got a "
             f"{given.__name__}, which is {interpolation(given)}"
         )
+    for field, inner in zip(given._fields, _inner(given) or (), strict=False):
+        if inner is not None:
+            _check_interpolation(kind, f"{name}.{field}", inner)
+
+
+def _class_at(kind: type, name: str) -> type | None:
+    """The class of the record of a dotted name; None where there is none."""
+    found: type | None = kind
+    for field in name.split("."):
+        if found is not None:
+            found = dict(zip(found._fields, _inner(found) or (), strict=False)).get(field)
+    return found
 
 
 MOST_NAMES = 12

@@ -7,15 +7,14 @@ The size and the units of a table are its record's class; a table that is absent
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import cache
 from itertools import pairwise
 from typing import Any, NamedTuple
 
 from .. import record
 from ..errors import InvalidValue
 from ..ops import clip, maximum
+from ..recipes import made_once
 from ..units import one
-from .assembly import Recipe
 
 __all__ = [
     "Curve",
@@ -49,7 +48,7 @@ def table_type(rows: int, columns: int, units: Units = PLAIN) -> Any:
     return _table_type(rows, columns, units)
 
 
-@cache
+@made_once
 def _table_type(rows: int, columns: int, units: Units) -> Any:
     row, column, value = units
     hints: dict[str, Any] = {f"row_{i}": row for i in range(rows)}
@@ -63,7 +62,6 @@ def _table_type(rows: int, columns: int, units: Units) -> Any:
     doc = f"A table of {rows} rows and {columns} columns."
     kind = record.define(f"Table{rows}x{columns}", hints, docs=docs, doc=doc)
     kind.size = (rows, columns)
-    kind.recipe = Recipe(_table_type, (rows, columns, units))
     return kind
 
 
@@ -128,7 +126,7 @@ def curve_type(count: int, units: tuple[Any, Any] = (one, one)) -> Any:
     return _curve_type(count, units)
 
 
-@cache
+@made_once
 def _curve_type(count: int, units: tuple[Any, Any]) -> Any:
     hints = {f"knot_{i}": units[0] for i in range(count)}
     hints |= {f"value_{i}": units[1] for i in range(count)}
@@ -136,7 +134,6 @@ def _curve_type(count: int, units: tuple[Any, Any]) -> Any:
     docs |= {f"value_{i}": "Value." for i in range(count)}
     kind = record.define(f"Curve{count}", hints, docs=docs, doc=f"A curve of {count} points.")
     kind.size = count
-    kind.recipe = Recipe(_curve_type, (count, units))
     return kind
 
 
