@@ -6,7 +6,7 @@ Nothing is made while this file is imported: another process must know nothing b
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, get_type_hints
 
 import numpy as np
 
@@ -97,7 +97,9 @@ def tables() -> Any:
 
 def air() -> Any:
     heights = (0.05, 0.1)
-    return aero_map(heights, heights, [[1.0, 1.1], [1.2, 1.3]], [[2.0, 1.1], [1.2, 1.0]], [[1, 2]] * 2)
+    return aero_map(
+        heights, heights, [[1.0, 1.1], [1.2, 1.3]], [[2.0, 1.1], [1.2, 1.0]], [[1, 2]] * 2
+    )
 
 
 def car(**parts: Any) -> sp.Vehicle:
@@ -156,12 +158,14 @@ RECORDS: dict[str, Callable[[], Any]] = {
     "disturbance of a car": lambda: furnished().model.Disturbance(),
     "parameters of a car": lambda: furnished().params,
     "parameters of a bicycle": lambda: sp.vehicles.single_track().params,
-    "additive disturbance": lambda: (
-        sp.with_disturbance(sp.vehicles.four_wheel()).model.Disturbance(v_x=1.0)
+    "additive disturbance": lambda: sp.with_disturbance(sp.vehicles.four_wheel()).model.Disturbance(
+        v_x=1.0
     ),
     "smooth limits": lambda: sp.VehicleFactory(smooth(sp.vehicles.four_wheel.model))().params,
     "memory of a controller": lambda: memory_type(Form())(1.0),
-    "parameters of a policy": lambda: sp.controllers.pure_pursuit.policy(sp.vehicles.four_wheel()).params,
+    "parameters of a policy": lambda: (
+        sp.controllers.pure_pursuit.policy(sp.vehicles.four_wheel()).params
+    ),
     "parameters of aids": lambda: aided().params,
     "memory of aids": lambda: aided().Memory(),
     "noisy reference": lambda: record.at_rest(noisy(aided(), car().State).Reference),
@@ -196,19 +200,28 @@ def _shown(value: Any) -> Any:
 def class_tree(kind: type) -> list[Any]:
     """All that a class of records says, and those of the records in it."""
     leaves = [
-        (f.name, f.unit.symbol, str(f.allowed), f.doc, None if f.default is None else f.default.hex())
+        (
+            f.name,
+            f.unit.symbol,
+            str(f.allowed),
+            f.doc,
+            None if f.default is None else float(f.default).hex(),
+        )
         for f in record.fields(kind)
         if not isinstance(f.default, ArrayNumber)
     ]
-    inner = zip(kind._fields, record._inner(kind) or (), strict=False)  # pyright: ignore
+    hints = get_type_hints(kind, include_extras=True)
+    inner = {name: hints[name] for name in kind._fields}
     public = sorted(name for name in dir(kind) if not name.startswith("_"))
-    below = [(name, class_tree(part)) for name, part in inner if part is not None]
+    below = [(n, class_tree(part)) for n, part in inner.items() if record.is_record_type(part)]
     return [kind.__name__, leaves, public, record.interpolation(kind), below]
 
 
 def _values(kind: type, at: float) -> Any:
     """A record somewhere within its allowed values, not at its defaults."""
-    leaves = [(f.default or 0.0) + at * (0.01 + 0.001 * k) for k, f in enumerate(record.fields(kind))]
+    leaves = [
+        (f.default or 0.0) + at * (0.01 + 0.001 * k) for k, f in enumerate(record.fields(kind))
+    ]
     return record.unflatten(kind, leaves)
 
 
@@ -218,8 +231,9 @@ def _worked_out(thing: Any) -> list[Any]:
         model = thing.model
         x, u = (_values(kind, 1.0) for kind in (model.State, model.Input))
         w = _values(model.Disturbance, 0.1)
-        step = model.derivative or (lambda *seen: model.update(*seen, 0.01))
-        moved = step(x, model.held_input(x, u, w, thing.params), w, thing.params)
+        step: Any = model.derivative or model.update
+        rest = () if model.continuous else (0.01,)
+        moved = step(x, model.held_input(x, u, w, thing.params), w, thing.params, *rest)
         return [*record.flatten(moved), *record.flatten(thing.outputs(x, u, w))]
     names = type(thing)._fields
     if "start_0" in names:

@@ -218,9 +218,7 @@ def _decoded(
 
 def _record_types(document: dict[str, Any]) -> dict[str, type]:
     methods = document.get("interpolations", {})
-    return {
-        kind: record_type(kind, document["records"][kind], methods.get(kind)) for kind in KINDS
-    }
+    return {kind: record_type(kind, document["records"][kind], methods.get(kind)) for kind in KINDS}
 
 
 def _arrays_document(params: Any) -> dict[str, str]:
