@@ -378,7 +378,7 @@ def test_a_type_of_ones_own_is_declared_once() -> None:
 @pytest.mark.parametrize("name", HOT)
 def test_messages_are_pickled(name: str) -> None:
     """Their classes are made at run time, at no place to import from."""
-    message = random_record(message_type(name), random.Random(1))
+    message = random_record(message_type(name), np.random.default_rng(1))
     again = pickle.loads(pickle.dumps(message))
     assert type(again) is type(message)
     assert same(again, message)
