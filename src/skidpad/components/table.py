@@ -12,7 +12,9 @@ from typing import Any, NamedTuple
 
 from .. import record
 from ..errors import InvalidValue
-from ..ops import clip, maximum
+from ..ops import maximum
+from ..ops.functions import weighted_sum
+from ..ops.lookup_tables import hats, ramps
 from ..recipes import made_once
 from ..units import one
 
@@ -110,15 +112,14 @@ def at_row(row: Any, table: Any) -> Curve:
     rows, columns = type(table).size
     knots = table[rows : rows + columns]
     cells = table[rows + columns :]
-    ramps = _ramps(row, table[:rows])
-    hats = [1.0 - ramps[0], *(a - b for a, b in pairwise(ramps)), ramps[-1]]
-    values = [_weighted(hats, cells[j::columns]) for j in range(columns)]
+    weights = hats(row, table[:rows])
+    values = [weighted_sum(weights, cells[j::columns]) for j in range(columns)]
     return Curve(knots, values[0], tuple(b - a for a, b in pairwise(values)))
 
 
 def at_column(column: Any, curve: Curve) -> Any:
     """The value of a curve at a column coordinate."""
-    return curve.first + _weighted(_ramps(column, curve.knots), curve.rises)
+    return curve.first + weighted_sum(ramps(column, curve.knots), curve.rises)
 
 
 def curve_type(count: int, units: tuple[Any, Any] = (one, one)) -> Any:
@@ -162,19 +163,7 @@ def curve_integral(x: Any, curve: Any) -> Any:
     knots, values = curve[:count], curve[count:]
     total: Any = values[0] * (x - knots[0])
     for (a, b), ramp, rise in zip(
-        pairwise(knots), _ramps(x, knots), (v - u for u, v in pairwise(values)), strict=True
+        pairwise(knots), ramps(x, knots), (v - u for u, v in pairwise(values)), strict=True
     ):
         total = total + rise * (0.5 * (b - a) * (ramp * ramp) + maximum(x - b, 0.0))
-    return total
-
-
-def _ramps(x: Any, knots: Sequence[Any]) -> list[Any]:
-    """For each interval between knots, the share of it that lies below x."""
-    return [clip((x - a) * (1.0 / (b - a)), 0.0, 1.0) for a, b in pairwise(knots)]
-
-
-def _weighted(weights: Sequence[Any], values: Sequence[Any]) -> Any:
-    total: Any = weights[0] * values[0]
-    for weight, value in zip(weights[1:], values[1:], strict=True):
-        total = total + weight * value
     return total

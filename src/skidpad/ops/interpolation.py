@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 from .. import record
 from ..errors import InvalidValue
-from .functions import clip, floor, logical_or, maximum, minimum, read, where
+from .functions import clip, floor, logical_or, maximum, minimum, read, weighted_sum, where
 
 __all__ = ["interpolate", "sloped_value"]
 
@@ -75,7 +75,7 @@ def _read(number: Any, axes: list[_Axis], row: Any) -> list[Any]:
 def _value(axes: list[_Axis], values: list[Any]) -> Any:
     """The weighted sum over all axes."""
     axis, *rest = axes
-    return _weighted(axis.weights, [_value(rest, line) for line in values] if rest else values)
+    return weighted_sum(axis.weights, [_value(rest, line) for line in values] if rest else values)
 
 
 def _sloped(axes: list[_Axis], values: list[Any]) -> list[Any]:
@@ -84,17 +84,10 @@ def _sloped(axes: list[_Axis], values: list[Any]) -> list[Any]:
     below = [_sloped(rest, line) for line in values] if rest else [[value] for value in values]
     across, *slopes = (list(column) for column in zip(*below, strict=True))
     return [
-        _weighted(axis.weights, across),
-        _weighted(axis.slopes, across),
-        *(_weighted(axis.weights, slope) for slope in slopes),
+        weighted_sum(axis.weights, across),
+        weighted_sum(axis.slopes, across),
+        *(weighted_sum(axis.weights, slope) for slope in slopes),
     ]
-
-
-def _weighted(weights: list[Any], values: list[Any]) -> Any:
-    total: Any = weights[0] * values[0]
-    for weight, value in zip(weights[1:], values[1:], strict=True):
-        total = total + weight * value
-    return total
 
 
 class _Cell(NamedTuple):
