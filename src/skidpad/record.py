@@ -15,7 +15,7 @@ import math
 import sys
 import textwrap
 from collections import namedtuple
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cache
 from itertools import pairwise
 from typing import Any, NamedTuple, TypeVar, get_type_hints
@@ -67,13 +67,14 @@ def define(
     name: str,
     hints: Mapping[str, Any],
     defaults: Mapping[str, Any] | None = None,
-    docs: Mapping[str, str] | None = None,
+    docs: Mapping[str, str] | Callable[[], Mapping[str, str]] | None = None,
     doc: str = "",
 ) -> Any:
     """A record class whose fields are known only at run time.
 
-    `hints` are units or record classes by field, `defaults` and `docs` those of some fields. Fields
-    with a default come last, as they must in a tuple.
+    `hints` are units or record classes by field, `defaults` and `docs` those of some fields; `docs`
+    may be a function, called when they are first asked for. Fields with a default come last, as
+    they must in a tuple.
     """
     known = defaults or {}
     order = sorted(hints, key=lambda field: field in known)
@@ -81,7 +82,7 @@ def define(
     # Not typing.NamedTuple, whose functional form has no defaults.
     kind: Any = namedtuple(name, order, defaults=values)  # pyright: ignore[reportUntypedNamedTuple]
     kind.__annotations__ = {field: hints[field] for field in order}
-    kind.__field_docs__ = dict(docs or {})
+    kind.__field_docs__ = docs or {}
     kind.__doc__ = doc
     kind.__reduce__ = _reduced
     return kind
@@ -106,7 +107,11 @@ def extended(kind: type[R]) -> type[R]:
     hints = get_type_hints(kind, include_extras=True)
     order = [*base._fields, *(field for field in own if field not in base._fields)]
     defaults = {**base._field_defaults, **{f: kind.__dict__[f] for f in own if f in kind.__dict__}}
-    docs = {**_field_docs(base), **_field_docs(kind)}
+
+    def docs() -> dict[str, str]:
+        # Reading them from source takes long; most programs never ask.
+        return {**field_docs(base), **field_docs(kind)}
+
     wider = define(kind.__name__, {f: hints[f] for f in order}, defaults, docs, kind.__doc__ or "")
     wider.__module__, wider.__qualname__ = kind.__module__, kind.__qualname__
     return wider
@@ -118,7 +123,7 @@ def fields(kind: type) -> tuple[Field, ...]:
     if not is_record_type(kind):
         raise InvalidValue(f"{kind!r} is not a record: records are typing.NamedTuple classes")
     hints = get_type_hints(kind, include_extras=True)
-    docs = _field_docs(kind)
+    docs = field_docs(kind)
     defaults: dict[str, Any] = kind._field_defaults
     leaves: list[Field] = []
     for name in kind._fields:
@@ -143,10 +148,11 @@ def _nested(name: str, kind: type, default: Any) -> Iterable[Field]:
 
 
 @cache
-def _field_docs(kind: type) -> dict[str, str]:
+def field_docs(kind: type) -> dict[str, str]:
     """Docstrings written under the fields of a class; empty where the source is not at hand."""
     if "__field_docs__" in vars(kind):
-        return vars(kind)["__field_docs__"]
+        docs = vars(kind)["__field_docs__"]
+        return dict(docs() if callable(docs) else docs)
     try:
         tree = ast.parse(textwrap.dedent(inspect.getsource(kind)))
     except (OSError, TypeError, SyntaxError):
