@@ -20,6 +20,8 @@ from fleet.scripts import run
 from skidpad import ops, record
 from skidpad import units as si
 from skidpad.errors import InvalidValue
+from skidpad.sensing.mounted_sensor import MountedSensor
+from skidpad.sensing.state_outputs import SelectedOutputs
 
 THINGS = {f"record: {n}": f for n, f in RECORDS.items()} | {
     f"vehicle: {n}": f for n, f in VEHICLES.items()
@@ -150,3 +152,21 @@ def test_runs_of_such_vehicles_are_pickled(name: str) -> None:
         assert same.same_data(first)
         assert same.State is first.State
         assert same[1] == first[1]
+
+
+SENSORS: dict[str, Any] = {
+    "full state": lambda: sp.sensors.FullState.of(made("vehicle: wheeled robot")),
+    "selected outputs": lambda: SelectedOutputs(made("vehicle: two_track"), ["v_x", "a_y"]),
+    "mounted": lambda: MountedSensor(made("vehicle: two_track"), sp.sensors.Gnss()),
+}
+
+
+@pytest.mark.parametrize("name", SENSORS)
+def test_sensors_are_pickled_after_use_as_before(name: str) -> None:
+    """What they have made of the vehicle's records by then are classes of no module."""
+    sensor = SENSORS[name]()
+    fresh = pickle.dumps(sensor)
+    used = (record.names(sensor.Truth), record.names(sensor.Reading))
+    for same in (pickle.loads(fresh), pickle.loads(pickle.dumps(sensor)), copy.deepcopy(sensor)):
+        assert (record.names(same.Truth), record.names(same.Reading)) == used
+        assert same.rate == sensor.rate
