@@ -16,6 +16,7 @@ from ..components.steering_ratio import DirectSteering
 from ..components.tyre import LoadSensitiveTyre
 from ..components.tyre.tyre_set import tyre_set
 from ..components.wheel_alignment import FixedAlignment
+from ..recipes import made_once
 from ..record import extended
 from ..road.grip import FullGrip
 from ..road.records import road_type
@@ -284,6 +285,7 @@ PART_DUTIES: dict[str, tuple[str, tuple[str, ...]]] = {
 """Which records may be a part of a car, and what one must have."""
 
 
+@made_once
 def params_type(tyres: type, parts: Parts) -> Any:
     """The parameters of a car on a class of tyre sets, with these parts."""
     kinds: dict[str, Any] = {**parts._asdict(), "tyres": tyres}
@@ -314,7 +316,7 @@ def _default_of(kind: Any) -> Any:
     return None
 
 
-@cache
+@made_once
 def without(kind: Any, *prefixes: str) -> Any:
     """The record class without the fields that begin so."""
     hints = get_type_hints(kind, include_extras=True)
