@@ -20,6 +20,7 @@ from ..components.independent_suspension import IndependentSuspension, independe
 from ..components.spinning_wheel import FirstOrderSlip
 from ..errors import InvalidValue
 from ..model import Vehicle
+from ..recipes import recipe_of
 from .full_car_sets import estimated_slip, estimated_suspension
 from .two_track import TwoTrackFactory, car_model
 from .two_track_records import DEFAULT_TYRES, Parts
@@ -58,7 +59,7 @@ class FullCarFactory(TwoTrackFactory):
 full_car = FullCarFactory(
     car_model(
         "full_car",
-        Parts(slip=FirstOrderSlip, chassis=type(DEFAULT).recipe),
+        Parts(slip=FirstOrderSlip, chassis=recipe_of(type(DEFAULT))),
         *map(type, DEFAULT_TYRES),
     )
 )

@@ -13,7 +13,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
-from functools import cache
 from typing import Any, NamedTuple, get_type_hints
 
 from .. import record
@@ -23,6 +22,7 @@ from ..errors import InvalidValue
 from ..model import Model, built_once
 from ..ops import cos, sin, sqrt, where
 from ..plane.pose import moved, turned_back
+from ..recipes import made_once
 from ..road.contact import RoadPlane, plane_motion, wheel_contact
 from ..road.fitted_plane import fitted_plane
 from ..road.grip import FullGrip
@@ -76,7 +76,7 @@ def model_without_road(model: Model) -> Model | None:
     return arguments[0] if build is model_on_road else None
 
 
-@cache
+@made_once
 def _params_type(Params: Any, gravity: str, surface: type, grip: type) -> Any:
     """The parameters of a vehicle, then its road, and gravity if it has none."""
     hints = get_type_hints(Params, include_extras=True)
