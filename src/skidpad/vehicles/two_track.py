@@ -250,6 +250,11 @@ def rolling(x: State, p: Params) -> State:
     return driveline_settled(x, p)
 
 
+def check(p: Params) -> None:
+    """Raise for parameters that make no car."""
+    p.chassis.check(p)
+
+
 def energy(x: State, p: Params) -> J:
     """Kinetic energy of the body and of all that spins, what the chassis stores, and that of
     height."""
@@ -279,6 +284,7 @@ def _model(recipes: Parts, *tyres: type) -> Model:
         outputs=outputs,
         settle=rolling,
         fills=tuple(f"spin_{wheel}" for wheel in WHEELS),
+        check=check,
         # A deflected tyre stores energy, too, which no closed form tells for every tyre. On a road
         # with bumps the body has no height of its own.
         energy=energy if even and not parts.slip().states else None,
@@ -334,9 +340,7 @@ class TwoTrackFactory(VehicleFactory):
         model = _model(Parts(**parts), *map(type, tyres))
         # A part may do without parameters that those of another car have.
         kept = {name: whole[name] for name in whole if name in model.Params._fields}
-        checked = record.build(model.Params, params, **kept | values)
-        checked.chassis.check(checked)
-        return Vehicle(model, checked)
+        return Vehicle(model, record.build(model.Params, params, **kept | values))
 
 
 def _checked_part(name: str, part: Any) -> Any:
