@@ -54,9 +54,9 @@ from ..ops import atan2, logical_or, where
 from ..plane.pose import turned, turned_back
 from ..road.records import record_of, road_type
 from ..road.surfaces import FlatRoad, PlaneRoad
-from ..units import J, Nm, m
+from ..units import J, Nm
 from .car_state import least
-from .two_track_body import BODY
+from .two_track_body import BODY, places
 from .two_track_drive import (
     drive_outputs,
     drive_rates,
@@ -112,12 +112,6 @@ class Motion(NamedTuple):
     a: Acceleration
     moment: Nm
     road: RoadUnderCar
-
-
-def places(p: Params) -> tuple[tuple[m, m], ...]:
-    """Where the wheels are, forward and to the left of the centre of mass."""
-    half_f, half_r = 0.5 * p.track_f, 0.5 * p.track_r
-    return (p.l_f, half_f), (p.l_f, -half_f), (-p.l_r, half_r), (-p.l_r, -half_r)
 
 
 def velocities(x: State, headings: tuple[Heading, ...], p: Params) -> list[Velocity]:
