@@ -115,6 +115,20 @@ def derivative_program(vehicle: Vehicle | Model, precision: str | None = None) -
     return _finish(trace(f"{model.name}.derivative", function, inputs, (x,)), precision)
 
 
+def settle_program(
+    name: str, settle: Callable[[Any, Any], Any], State: type, Params: type
+) -> Program:
+    """What makes a start consistent as a Program of x and p to x."""
+
+    def function(*ports: tuple[Any, ...]) -> tuple[Any, ...]:
+        with as_written(next(iter(ports[0]), None)):
+            x = settle(record.unflatten(State, ports[0]), record.unflatten(Params, ports[1]))
+        return (record.flatten(x),)
+
+    x, p = Port("x", record.names(State)), Port("p", record.names(Params))
+    return trace(f"{name}.settle", function, (x, p), (x,))
+
+
 def kept(model: Model, key: Any, traced: Callable[[], Program]) -> Program:
     """A Program of a model, traced once: parameters are arguments, so it never changes.
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import base64
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -27,6 +27,7 @@ from ..units import m_s, s
 from . import pipeline
 from .checked_plant import check_plant
 from .described import arrived, described, record_type, travelling
+from .portable import ProgramFunction
 from .program import Program
 
 FORMAT = "skidpad-plant"
@@ -84,6 +85,9 @@ class Plant:
     """As of the model: what is too long for it is warned about, not refused."""
     stable_steps: tuple[StableStep, ...] = ()
     """How long its steps may be; of a plant that was loaded, the others can tell anew."""
+    settle: Callable[[Any, Any], Any] | None = None
+    fills: tuple[str, ...] = ()
+    """As of the model: what makes a start consistent."""
     loaded_outputs: Program | None = None
     saved_cost: SavedCost | None = None
     """The cost whose derivatives a loaded plant brings along."""
@@ -111,6 +115,8 @@ class Plant:
             dead_times=model.dead_times,
             dead_time_rule=model.dead_time_rule,
             reproduces=model.reproduces,
+            settle=model.settle,
+            fills=model.fills,
         )
 
     @cached_property
@@ -155,6 +161,9 @@ class Plant:
         if self.dead_times:
             document["dead_times"] = dict(self.dead_times)
             document["dead_time_rule"] = self.dead_time_rule
+        if self.settle is not None:
+            document["settle"] = self._settle_program(self.settle).document()
+            document["fills"] = list(self.fills)
         if self.stable_steps:
             document["reproduces"] = self.reproduces
             document["stable_steps"] = [
@@ -162,6 +171,11 @@ class Plant:
                 for at in self.stable_steps
             ]
         return document
+
+    def _settle_program(self, settle: Callable[[Any, Any], Any]) -> Program:
+        if isinstance(settle, ProgramFunction):
+            return settle.program
+        return pipeline.settle_program(self.name, settle, self.State, self.Params)
 
     def __reduce__(self) -> tuple[Any, ...]:
         """For `pickle`: by its vehicle, or what a file has of it and the places of its records."""
@@ -210,6 +224,8 @@ def _decoded(
         dead_time_rule=document.get("dead_time_rule", "at_least"),
         reproduces=document.get("reproduces", ""),
         stable_steps=tuple(map(_stable_step, document.get("stable_steps", ()))),
+        settle=_settle(document.get("settle"), kinds["State"], where),
+        fills=tuple(document.get("fills", ())),
         **kinds,
     )
     check_plant(plant)
@@ -239,6 +255,12 @@ def _stable_step(entry: Any) -> StableStep:
     speed, *numbers = entry
     longest, real, imaginary = map(float.fromhex, numbers)
     return StableStep(None if speed is None else float(speed), longest, complex(real, imaginary))
+
+
+def _settle(document: Any, State: type, where: str) -> ProgramFunction | None:
+    if document is None:
+        return None
+    return ProgramFunction(Program.from_document(document, where), State)
 
 
 def _cost_document(cost: SavedCost) -> dict[str, Any]:

@@ -10,6 +10,7 @@ from ..components.car_bodies import sliding_car
 from ..components.corner_loads import axle_weights
 from ..components.drive_command import drag
 from ..components.spinning_wheel import rolling_radius
+from ..components.stopping import HOLD_TIME, asked_acceleration
 from ..components.tyre.contract import Contact
 from ..components.tyre.tyre_set import each_tyre
 from ..units import one
@@ -68,8 +69,12 @@ def limits(p: Params) -> Limits:
 
 
 def command(x: State, wish: Wish, p: Params) -> Any:
-    """The force for an acceleration, in spite of the air."""
-    force = p.m * wish.a - drag(x.v_x, p.C_drag)
+    """The force for an acceleration, in spite of the air; who asks to be slower stops and stays.
+
+    It reverses for who also asks for a speed below 0.
+    """
+    a = asked_acceleration(wish, x.v_x, HOLD_TIME + 2.0 * p.t_drive)
+    force = p.m * a - drag(x.v_x, p.C_drag)
     return p.drive.input(limited(wish.steer, p.steer_max), force, p.m)
 
 

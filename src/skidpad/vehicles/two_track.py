@@ -54,9 +54,9 @@ from ..ops import atan2, logical_or, sqrt, where
 from ..plane.pose import turned, turned_back
 from ..road.records import record_of, road_type
 from ..road.surfaces import FlatRoad, PlaneRoad
-from ..units import J, Nm, m
+from ..units import J, Nm
 from .car_state import least
-from .two_track_body import BODY
+from .two_track_body import BODY, places
 from .two_track_chassis import following_loads, on_springs
 from .two_track_drive import (
     drive_outputs,
@@ -109,12 +109,6 @@ class Motion(NamedTuple):
     wheels: list[WheelForces]
     a: Acceleration
     moment: Nm
-
-
-def places(p: Params) -> tuple[tuple[m, m], ...]:
-    """Where the wheels are, forward and to the left of the centre of mass."""
-    half_f, half_r = 0.5 * p.track_f, 0.5 * p.track_r
-    return (p.l_f, half_f), (p.l_f, -half_f), (-p.l_r, half_r), (-p.l_r, -half_r)
 
 
 def velocities(x: State, headings: tuple[Heading, ...], p: Params) -> list[Velocity]:
@@ -255,6 +249,11 @@ def rolling(x: State, p: Params) -> State:
     return driveline_settled(x, p)
 
 
+def check(p: Params) -> None:
+    """Raise for parameters that make no car."""
+    p.chassis.check(p)
+
+
 def energy(x: State, p: Params) -> J:
     """Kinetic energy of the body and of all that spins, what the chassis stores, and that of
     height."""
@@ -286,6 +285,7 @@ def car_model(name: str, recipes: Parts, *tyres: type) -> Model:
         outputs=outputs,
         settle=rolling,
         fills=(*(f"spin_{wheel}" for wheel in WHEELS), *parts.chassis.fills),
+        check=check,
         # A deflected tyre stores energy, too, which no closed form tells for every tyre. On a road
         # with bumps the body has no height of its own.
         energy=energy if even and not parts.slip().states else None,
@@ -342,9 +342,7 @@ class TwoTrackFactory(VehicleFactory):
         model = car_model(self.model.name, Parts(**parts), *map(type, tyres))
         # A part may do without parameters that those of another car have.
         kept = {name: whole[name] for name in whole if name in model.Params._fields}
-        checked = record.build(model.Params, params, **kept | values)
-        checked.chassis.check(checked)
-        return Vehicle(model, checked)
+        return Vehicle(model, record.build(model.Params, params, **kept | values))
 
 
 def _checked_part(name: str, part: Any) -> Any:

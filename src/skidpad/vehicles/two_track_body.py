@@ -10,7 +10,9 @@ from ..body import Geometry, GroundUnder, Limits, Velocity, Wheel, Wish, car_geo
 from ..components.actuator import limited
 from ..components.car_bodies import sliding_car
 from ..components.corner_loads import axle_weights
+from ..components.on_road import road_under_car
 from ..components.spinning_wheel import rolling_radius
+from ..components.stopping import slows, way_of
 from ..components.tyre.contract import Contact
 from ..components.tyre.tyre_set import each_tyre
 from ..ops import abs, clip, maximum, where
@@ -28,6 +30,14 @@ from .two_track_records import Input, Params, State, input_type
 
 WHEEL_WIDTH: one = 0.6
 """Over the radius."""
+HOLD_RESERVE: one = 1.5
+"""What the brakes of a car that is to stand are pressed with, over the force of the slope."""
+
+
+def places(p: Params) -> tuple[tuple[m, m], ...]:
+    """Where the wheels are, forward and to the left of the centre of mass."""
+    half_f, half_r = 0.5 * p.track_f, 0.5 * p.track_r
+    return (p.l_f, half_f), (p.l_f, -half_f), (-p.l_r, half_r), (-p.l_r, -half_r)
 
 
 def standing_loads(p: Params) -> tuple[N, N, N, N]:
@@ -105,23 +115,37 @@ def limits(p: Params) -> Limits:
 def command(x: State, wish: Wish, p: Params) -> Input:
     """Drive and brakes share the force for an acceleration; the handbrake locks the rear wheels.
 
-    What goes against the motion comes from the brakes, but at walking pace more and more from the
-    drive, which reverses the car.
+    Who asks to be slower stops and is held by the brakes, on a slope, too. The car reverses for who
+    also asks for a speed below 0: what goes against the motion then comes from the brakes, but at
+    walking pace more and more from the drive.
     """
     front, _, rear, _ = standing_radii(p)
-    turning = turning_mass(x, (front, rear), p)
+    inertia = p.m + turning_mass(x, (front, rear), p)
     # Who pulls the handbrake does not want the other wheels to keep up the speed.
     v_x = where(wish.handbrake > 0.0, 0.0, x.v_x)
-    force = (p.m + turning) * wish.a + p.air.resistance(v_x, p)
-    against = where(force > 0.0, -x.v_x, x.v_x)
-    braked = clip(against * (1.0 / CREEP), 0.0, 1.0)
-    drive, slowing = (1.0 - braked) * force, braked * abs(force)
+    uphill = climbing_force(x, p)
+    force = inertia * wish.a + p.air.resistance(v_x, p) + uphill
+    way, slower = way_of(wish), slows(wish)
+    rolling = clip(way * x.v_x * (1.0 / CREEP), 0.0, 1.0)
+    ahead = way * force
+    holding = inertia * abs(wish.a) + HOLD_RESERVE * abs(uphill)
+    against = clip(where(force > 0.0, -x.v_x, x.v_x) * (1.0 / CREEP), 0.0, 1.0)
+    drive = where(slower, way * rolling * maximum(ahead, 0.0), (1.0 - against) * force)
+    slowed = rolling * maximum(-ahead, 0.0) + (1.0 - rolling) * holding
+    slowing = where(slower, slowed, against * abs(force))
     brake = maximum(slowing - coasting_force(x, (front, rear), p), 0.0)
+    gear = where(slower, way, where(force < 0.0, -1.0, 1.0))
     return input_type(type(p.powertrain), type(p.brakes))(
         steer=p.steering.input_angle(limited(wish.steer, p.steer_max)),
-        **drive_inputs(x, drive, slowing, where(force < 0.0, -1.0, 1.0), (front, rear), p),
+        **drive_inputs(x, drive, slowing, gear, (front, rear), p),
         **brake_inputs(brake, wish.handbrake, (front, rear), p),
     )
+
+
+def climbing_force(x: State, p: Params) -> N:
+    """Force along the car that holds it on the slope of its road, positive where that rises."""
+    pull = road_under_car(p.road, x, places(p), p.g).pull
+    return 0.0 * x.v_x if pull is None else -p.m * pull.x
 
 
 def on_ground(x: State, u: Input, w: Any, ground: GroundUnder, p: Params) -> tuple[Input, Any]:
