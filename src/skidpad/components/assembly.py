@@ -15,7 +15,16 @@ from typing import Any, NamedTuple, get_type_hints
 from .. import record
 from ..brief import brief_repr
 
-__all__ = ["NoStates", "Recipe", "assembled", "base_of", "class_from", "recipe_of", "widened"]
+__all__ = [
+    "NoStates",
+    "Recipe",
+    "assembled",
+    "base_of",
+    "class_from",
+    "recipe_of",
+    "reduced_by_recipe",
+    "widened",
+]
 
 
 class NoStates(NamedTuple):
@@ -67,12 +76,13 @@ def _class_of(base: Any, *recipes: Any) -> Any:
         if not name.startswith("_") and name not in base._fields:
             setattr(kind, name, value)
     kind.recipe = Recipe(_class_of, (base, *recipes))
-    kind.__reduce__ = _reduced
+    kind.__reduce__ = reduced_by_recipe
     kind.__repr__ = brief_repr
     return kind
 
 
-def _reduced(whole: Any) -> Any:
+def reduced_by_recipe(whole: Any) -> Any:
+    """`__reduce__` of a record whose class has a `recipe`."""
     return _again, (recipe_of(type(whole)), record.flatten(whole))
 
 

@@ -13,9 +13,11 @@ loads on states, and each tyre is evaluated once. Equations: docs/vehicles.md.
     two_track(chassis=RollPitch())                # a body that moves on its springs
     two_track(powertrain=MotorDrive(), brakes=HydraulicBrakes())     # pedals and a gear
     two_track(road=Road.plane(slope=0.1))         # on a road that is not flat
+    two_track(trailers=Trailer(m=900.0))          # with a trailer, or several in a tuple
 
 Which equations a car has is the class of its records `tyres`, `slip`, `chassis`, `alignment`,
-`steering`, `air`, `powertrain`, `brakes` and `road`; there is one model of each combination.
+`steering`, `air`, `powertrain`, `brakes`, `trailers` and `road`; there is one model of each
+combination.
 """
 
 from __future__ import annotations
@@ -45,6 +47,8 @@ from ..components.spinning_wheel import (
 )
 from ..components.sprung_mass import Travel
 from ..components.toed_wheels import Heading
+from ..components.trailer import NoTrailers, Trailer, trailer_chain
+from ..components.trailer_records import mirror_odd, trailer_spins
 from ..components.tyre.relaxation import SlipState
 from ..components.tyre.tyre_set import each_tyre, tyre_set, tyre_set_type
 from ..components.wheel import Velocity
@@ -80,6 +84,17 @@ from .two_track_records import (
     state_type,
 )
 from .two_track_sets import set_values
+from .two_track_trailers import (
+    Towed,
+    check_trailers,
+    coupled,
+    pressed,
+    trailer_energy,
+    trailer_rates,
+    trailer_spinning,
+    trailer_values,
+    trailers_rolling,
+)
 
 __all__ = [
     "BrakeTorques",
@@ -87,7 +102,9 @@ __all__ = [
     "FirstOrderSlip",
     "HydraulicBrakes",
     "MotorDrive",
+    "NoTrailers",
     "SteadySlip",
+    "Trailer",
     "WheelTorques",
     "two_track",
 ]
@@ -112,6 +129,11 @@ class Motion(NamedTuple):
     a: Acceleration
     moment: Nm
     road: RoadUnderCar
+    leaning: Acceleration
+    """What the wheel loads answer to: `pushed`, and what a hitch adds to it."""
+    pressed: Pressed
+    """What presses the axles besides the weight."""
+    towed: Towed | None
 
 
 def places(p: Params) -> tuple[tuple[m, m], ...]:
@@ -131,11 +153,13 @@ def velocities(x: State, headings: tuple[Heading, ...], p: Params) -> list[Veloc
 
 def posture(
     x: State, w: External, road: RoadUnderCar, p: Params
-) -> tuple[Travel, AirForces, CornerLoads]:
-    """How the body sits, what the air does to it, and the wheel loads that have come of both."""
+) -> tuple[Travel, AirForces, Pressed, CornerLoads]:
+    """How the body sits, what the air does to it, what presses the axles, and the wheel loads that
+    have come of all."""
     travel = p.chassis.travel(x, p)
     air = p.air.forces(x, w, travel, p)
-    return travel, air, p.chassis.loads(x, p.m * road.press, Pressed(air.front, air.rear), p)
+    pressing = pressed(x, air, p)
+    return travel, air, pressing, p.chassis.loads(x, p.m * road.press, pressing, p)
 
 
 def spins(x: Any) -> tuple[Any, ...]:
@@ -153,7 +177,7 @@ def slips(x: Any, p: Params) -> list[SlipState]:
 def motion(x: State, w: External, p: Params) -> Motion:
     """Loads, tyre forces and what they do to the body."""
     road = road_under_car(p.road, x, places(p), p.g)
-    travel, air, loads = posture(x, w, road, p)
+    travel, air, pressing, loads = posture(x, w, road, p)
     headings, cambers = p.alignment.angles(x, travel, p)
     grip = road.grip_with((w.mu_fl, w.mu_fr, w.mu_rl, w.mu_rr))
     columns = zip(loads, velocities(x, headings, p), spins(x), cambers, grip, strict=True)
@@ -166,8 +190,12 @@ def motion(x: State, w: External, p: Params) -> Motion:
     by_mass = 1.0 / p.m
     pushed = Acceleration(force.x * by_mass, force.y * by_mass)
     a = Acceleration((force.x + air.F_x + w.F_x) * by_mass, (force.y + air.F_y + w.F_y) * by_mass)
-    a, moment = road.pulled(a), moment + air.M_z + w.M_z
-    return Motion(travel, air, loads, headings, wheels, pushed, a, moment, road)
+    a, moment, leaning, towed = coupled(
+        x, w, road.pulled(a), pushed, moment + air.M_z + w.M_z, p
+    )
+    return Motion(
+        travel, air, loads, headings, wheels, pushed, a, moment, road, leaning, pressing, towed
+    )
 
 
 def on_body(
@@ -186,7 +214,7 @@ def on_body(
 
 def derivative(x: State, u: Input, w: External, p: Params) -> State:
     """Time derivative of the state."""
-    now = motion(x, w, p)
+    now, line = motion(x, w, p), driveline(x, u, p)
     by_t = 1.0 / p.t_load
     wheel_angle = p.steering.wheel_angle(u.steer)
     rates: dict[str, Any] = {
@@ -194,11 +222,12 @@ def derivative(x: State, u: Input, w: External, p: Params) -> State:
         **dict(zip(("v_x", "v_y"), velocity_rate(now.a, x.v_x, x.v_y, x.omega), strict=True)),
         "omega": now.moment * (1.0 / p.I_z),
         "steer": rate_limited_lag(x.steer, wheel_angle, p.t_steer, p.steer_max, p.steer_rate_max),
-        **drive_rates(driveline(x, u, p), x, now.wheels, p),
-        "load_a_x": (now.pushed.x - x.load_a_x) * by_t,
-        "load_a_y": (now.pushed.y - x.load_a_y) * by_t,
-        **p.chassis.rates(x, now.pushed, Pressed(now.air.front, now.air.rear), p)._asdict(),
+        **drive_rates(line, x, now.wheels, p),
+        "load_a_x": (now.leaning.x - x.load_a_x) * by_t,
+        "load_a_y": (now.leaning.y - x.load_a_y) * by_t,
+        **p.chassis.rates(x, now.pushed, now.pressed, p)._asdict(),
         **p.alignment.rates(x, now.travel, now.wheels, p)._asdict(),
+        **trailer_rates(x, now.towed, line.brakes, p),
     }
     if p.slip.states:
         for wheel, f in zip(WHEELS, now.wheels, strict=True):
@@ -226,18 +255,20 @@ def outputs(x: State, u: Input, w: External, p: Params) -> Outputs:
             *p.chassis.outputs(x, p),
         )
     )
-    return drive_outputs(own, x, u, p)
+    return drive_outputs(own, trailer_values(x, now.towed, p), x, u, p)
 
 
 def rolling(x: State, p: Params) -> State:
     """The state with wheels that roll, if all were given as standing."""
     road = road_under_car(p.road, x, places(p), p.g)
-    travel, _, loads = posture(x, disturbance_type(type(p.air))(), road, p)
+    still = disturbance_type(type(p.air), type(p.trailers))()
+    travel, _, _, loads = posture(x, still, road, p)
     headings, _ = p.alignment.angles(x, travel, p)
     turning = logical_or(
         logical_or(x.spin_fl != 0.0, x.spin_fr != 0.0),
         logical_or(x.spin_rl != 0.0, x.spin_rr != 0.0),
     )
+    turning = trailer_spinning(x, turning, p)
     columns = zip(
         WHEELS, each_tyre(p.tyres), loads, velocities(x, headings, p), spins(x), strict=True
     )
@@ -247,7 +278,7 @@ def rolling(x: State, p: Params) -> State:
             for wheel, tyre, F_z, v, spin in columns
         }
     )
-    return driveline_settled(x, p)
+    return driveline_settled(trailers_rolling(x, turning, p), p)
 
 
 def energy(x: State, p: Params) -> J:
@@ -256,7 +287,7 @@ def energy(x: State, p: Params) -> J:
     turning = sum((spin * spin for spin in spins(x)), 0.0)
     rotating = 0.5 * p.I_w * turning + driveline_energy(x, p)
     planar = kinetic_energy(x.v_x, x.v_y, x.omega, p.m, p.I_z) + rotating
-    level = planar + p.chassis.energy(x, p)
+    level = planar + p.chassis.energy(x, p) + trailer_energy(x, p)
     if isinstance(p.road.surface, FlatRoad):
         return level
     return level + p.m * p.g * p.road.surface.at(x.x, x.y).z
@@ -268,27 +299,36 @@ def _model(recipes: Parts, *tyres: type) -> Model:
     parts = Parts(*map(class_from, recipes))
     even = issubclass(get_type_hints(parts.road)["surface"], (FlatRoad, PlaneRoad))
     names = ", ".join(dict.fromkeys(tyre.__name__ for tyre in tyres))
+    behind = len(parts.trailers._fields)
+    # The work of a hitch that presses a body down on its springs is in no closed form.
+    told = even and not parts.slip().states and not (behind and parts.chassis.States._fields)
     return Model(
         name="two_track",
         State=state_type(parts),
         Input=input_type(parts.powertrain, parts.brakes),
         Params=params_type(tyre_set_type(*tyres), parts),
-        Outputs=outputs_type(parts.chassis, parts.powertrain),
-        Disturbance=disturbance_type(parts.air),
+        Outputs=outputs_type(parts.chassis, parts.powertrain, parts.trailers),
+        Disturbance=disturbance_type(parts.air, parts.trailers),
         derivative=derivative,
         outputs=outputs,
         settle=rolling,
-        fills=tuple(f"spin_{wheel}" for wheel in WHEELS),
+        fills=(*(f"spin_{wheel}" for wheel in WHEELS), *trailer_spins(behind)),
         # A deflected tyre stores energy, too, which no closed form tells for every tyre. On a road
         # with bumps the body has no height of its own.
-        energy=energy if even and not parts.slip().states else None,
+        energy=energy if told else None,
         body=BODY,
-        summary=f"Car on four spinning wheels with any tyre: {names}{_driven_by(parts.powertrain)}",
+        mirror_odd=mirror_odd(behind),
+        summary=f"Car on four spinning wheels with any tyre: {names}{_driven_by(parts.powertrain)}"
+        + _with_trailers(behind),
     )
 
 
 def _driven_by(powertrain: type) -> str:
     return "" if powertrain is WheelTorques else f"; {powertrain.__name__}"
+
+
+def _with_trailers(count: int) -> str:
+    return f"; {count} trailer{'s' if count > 1 else ''}" if count else ""
 
 
 @dataclass(frozen=True, repr=False)
@@ -304,7 +344,8 @@ class TwoTrackFactory(VehicleFactory):
         `FixedAlignment`, `LinearAlignment` or of `alignment_tables`, `steering` a `DirectSteering`
         or `SteeringWheel`, `air` a `PlainAir`, `Aerodynamics` or an `aero_map`, `powertrain` a
         `WheelTorques`, `MotorDrive` or `EngineDrive`, `brakes` a `BrakeTorques` or
-        `HydraulicBrakes`, `road` a `Road`. `params` may be the name of a parameter set.
+        `HydraulicBrakes`, `trailers` a `Trailer` or several in a tuple, `road` a `Road`. `params`
+        may be the name of a parameter set.
         """
         # What is said of single numbers comes last, and so wins over whole records and sets.
         whole = dict[str, Any]()
@@ -323,6 +364,8 @@ class TwoTrackFactory(VehicleFactory):
             whole["tyres"] = tyre_set(*(values.pop(name) for name in names))
         if values.get("road") is not None:
             values["road"] = record_of(values["road"])
+        if values.get("trailers") is not None:
+            values["trailers"] = trailer_chain(values["trailers"])
         for name in PART_DUTIES:
             part = values.pop(name, None)
             if part is not None:
@@ -336,6 +379,7 @@ class TwoTrackFactory(VehicleFactory):
         kept = {name: whole[name] for name in whole if name in model.Params._fields}
         checked = record.build(model.Params, params, **kept | values)
         checked.chassis.check(checked)
+        check_trailers(checked)
         return Vehicle(model, checked)
 
 
