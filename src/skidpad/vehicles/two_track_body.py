@@ -25,6 +25,8 @@ from .two_track_pedals import (
     turning_mass,
 )
 from .two_track_records import Input, Params, State, input_type
+from .two_track_trailer_body import trailers_on_slope, with_trailers
+from .two_track_trailers import towed_mass, towed_resistance
 
 WHEEL_WIDTH: one = 0.6
 """Over the radius."""
@@ -64,7 +66,8 @@ def geometry(p: Params) -> Geometry:
         forces=True,
     )
     pairs = zip(shape.wheels, standing_radii(p), strict=True)
-    return replace(shape, wheels=tuple(_wheel(wheel, radius, p) for wheel, radius in pairs))
+    wheels = tuple(_wheel(wheel, radius, p) for wheel, radius in pairs)
+    return with_trailers(replace(shape, wheels=wheels), p)
 
 
 def _wheel(wheel: Wheel, radius: m, p: Params) -> Wheel:
@@ -86,7 +89,7 @@ def limits(p: Params) -> Limits:
     drive, fastest, driven = drive_limits(p)
     brake, braked = brake_limits(p)
     lock = p.steering.input_angle(p.steer_max)
-    by_force = 1.0 / (radius * p.m)
+    by_force = 1.0 / (radius * (p.m + towed_mass(p)))
     return Limits(
         steer_max=p.steer_max,
         steer_rate_max=p.steer_rate_max,
@@ -112,7 +115,8 @@ def command(x: State, wish: Wish, p: Params) -> Input:
     turning = turning_mass(x, (front, rear), p)
     # Who pulls the handbrake does not want the other wheels to keep up the speed.
     v_x = where(wish.handbrake > 0.0, 0.0, x.v_x)
-    force = (p.m + turning) * wish.a + p.air.resistance(v_x, p)
+    resisting = p.air.resistance(v_x, p) + towed_resistance(v_x, p)
+    force = (p.m + turning + towed_mass(p)) * wish.a + resisting
     against = where(force > 0.0, -x.v_x, x.v_x)
     braked = clip(against * (1.0 / CREEP), 0.0, 1.0)
     drive, slowing = (1.0 - braked) * force, braked * abs(force)
@@ -130,6 +134,7 @@ def on_ground(x: State, u: Input, w: Any, ground: GroundUnder, p: Params) -> tup
     if ground.down is not None:
         weight = ground.g * p.m
         changes |= {"F_x": weight * ground.down.x, "F_y": weight * ground.down.y}
+        changes |= trailers_on_slope(x, ground.g, ground.down, p)
     if ground.mu is not None:
         under = zip(("fl", "fr", "rl", "rr"), ground.mu, standing_grips(p), strict=True)
         changes |= {f"mu_{wheel}": where(mu < 0.0, 1.0, mu / own) for wheel, mu, own in under}

@@ -41,10 +41,11 @@ from ..components.wheel import Velocity
 from ..errors import InvalidValue
 from ..ops import abs, logical_or, maximum, where
 from ..plane.pose import turned
-from ..units import J, N, Nm, kg, m, m_s, one
+from ..units import J, N, Nm, kg, m_s, one
 
-LOWEST: m = 1e-3
-"""Height of the centre of mass below which the height of a hitch no longer counts."""
+LOWEST: one = 1e-3
+"""Height of the centre of mass over the track below which the height of a hitch no longer
+counts."""
 
 
 class Towed(NamedTuple):
@@ -194,7 +195,7 @@ def _leaning(pushed: Acceleration, towed: Towed, p: Any) -> Acceleration:
     that rolls as a state feels it as if it were at the height of the centre of mass."""
     if p.chassis.States._fields:
         return pushed
-    lever = (p.z_cg - p.trailers[0].z_hitch) * (1.0 / maximum(p.z_cg, LOWEST))
+    lever = (p.z_cg - p.trailers[0].z_hitch) * (1.0 / maximum(p.z_cg, LOWEST * p.track_f))
     return pushed._replace(y=pushed.y + (lever * (1.0 / p.m)) * pull_on_car(towed).y)
 
 
