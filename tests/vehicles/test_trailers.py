@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import pickle
 from functools import cache
 from typing import Any
 
@@ -13,9 +12,8 @@ from scipy.integrate import solve_ivp
 
 import skidpad as sp
 from skidpad import record
-from skidpad.components.roll_pitch import RollPitch
-from skidpad.components.tyre import BrushTyre, Carcass, LinearTyre
-from skidpad.vehicles.two_track import FirstOrderSlip, HydraulicBrakes, MotorDrive, Trailer
+from skidpad.components.tyre import Carcass, LinearTyre
+from skidpad.vehicles.two_track import Trailer
 
 two_track = sp.vehicles.two_track
 G = 9.81
@@ -116,7 +114,7 @@ def outer_forces(car: sp.Vehicle, x: Any, out: Any) -> tuple[Any, float]:
     for origin, yaw, them in frames:
         for name, ahead, aside, steer in them:
             c, s = math.cos(yaw), math.sin(yaw)
-            place = np.array(origin) + (c * ahead - s * aside, s * ahead + c * aside)
+            place = origin + np.array([c * ahead - s * aside, s * ahead + c * aside])
             F_x, F_y = getattr(out, f"F_x_{name}"), getattr(out, f"F_y_{name}")
             c, s = math.cos(yaw + steer), math.sin(yaw + steer)
             force = np.array([c * F_x - s * F_y, s * F_x + c * F_y])
@@ -250,6 +248,8 @@ def test_a_trailer_that_weighs_nothing_is_not_felt() -> None:
         own = CARAVAN._replace(m=share * CARAVAN.m, I_z=share * CARAVAN.I_z)
         car = two_track(trailers=own, tyre=LINEAR, C_drag=0.0, F_lift=1e-6)
         rate = car.derivative(settled(car, **x, hitch_1=0.1), car.Input())
-        gaps.append(max(abs(getattr(rate, n) - getattr(wanted, n)) for n in ("v_x", "v_y", "omega")))
+        gaps.append(
+            max(abs(getattr(rate, n) - getattr(wanted, n)) for n in ("v_x", "v_y", "omega"))
+        )
     assert gaps[0] < 1e-2
     assert gaps[1] == pytest.approx(1e-3 * gaps[0], rel=0.1)

@@ -9,11 +9,13 @@ from typing import Any
 
 import numpy as np
 import pytest
+from scipy.integrate import solve_ivp
 
 import skidpad as sp
 from skidpad import record
 from skidpad.components.roll_pitch import RollPitch
 from skidpad.components.tyre import BrushTyre, LinearTyre
+from skidpad.road import Patch
 from skidpad.stage import trajectory_stage
 from skidpad.vehicles.two_track import (
     FirstOrderSlip,
@@ -22,7 +24,6 @@ from skidpad.vehicles.two_track import (
     NoTrailers,
     Trailer,
 )
-from skidpad.world.scene.scene import Pose, Scene, Settings, VehicleSpec
 
 two_track = sp.vehicles.two_track
 DT = 0.005
@@ -38,11 +39,9 @@ def caravan() -> sp.Vehicle:
     )
 
 
-def driven(
-    car: sp.Vehicle, u: dict[str, float], seconds: float, disturbed: dict[str, float], **start: float
-) -> Any:
+def driven(car: sp.Vehicle, u: Any, seconds: float, disturbed: Any = None, **start: float) -> Any:
     sim = sp.Simulator(car, dt=DT)
-    sim.disturb(**disturbed)
+    sim.disturb(**disturbed or {})
     sim.reset(**start)
     return sim.run(u, duration=seconds)
 
@@ -78,7 +77,7 @@ def test_it_stands_braked_on_a_slope(slope: float) -> None:
     for brake in (1.0, 0.0):
         own = {"trailers.first.brake": brake, "road.surface.slope": slope}
         car = caravan().with_params(**own)
-        run = driven(car, dict.fromkeys(BRAKES, 4000.0), 6.0, {})
+        run = driven(car, dict.fromkeys(BRAKES, 4000.0), 6.0)
         assert np.abs(run["v_x"][-200:]).max() < 1e-6
         assert abs(run["x"][-1]) < 0.05
         assert abs(run["hitch_1"][-1]) < 1e-6
@@ -163,12 +162,8 @@ def test_it_goes_with_pedals_and_gets_their_outputs() -> None:
 
 
 def test_grip_and_gravity_are_those_of_the_place_of_the_trailer() -> None:
-    """A patch of ice under the trailer's wheels on one side, and a road that falls to the right."""
-    ice = sp.Patch(value=0.1, x=-6.5, y=1.0, length=1.0, width=1.0) if hasattr(sp, "Patch") else None
-    if ice is None:
-        from skidpad.road import Patch
-
-        ice = Patch(value=0.1, x=-6.4, y=1.0, length=2.0, width=1.0)
+    """A patch of ice under the trailer's left wheel alone, and a slope that pulls at all."""
+    ice = Patch(value=0.1, x=-6.4, y=1.0, length=2.0, width=1.0)
     car = two_track(trailers=Trailer(), road=sp.Road().with_grip([ice]))
     out = car.outputs(rolling(car, v_x=10.0, v_y=-1.0), car.Input())
     assert out.F_y_left_1 < 0.3 * out.F_y_right_1
@@ -184,8 +179,6 @@ def test_grip_and_gravity_are_those_of_the_place_of_the_trailer() -> None:
 
 def test_energy_is_kept_on_a_slope_that_it_rolls_up_and_down() -> None:
     """Folded and turning on ice: kinetic energy and that of height together."""
-    from scipy.integrate import solve_ivp
-
     car = two_track(trailers=(Trailer(C_drag=0.0), Trailer(C_drag=0.0)), C_drag=0.0,
                     road=sp.Road.plane(0.2, 0.1))  # fmt: skip
     w = car.model.Disturbance(**{n: 0.0 for n in car.model.Disturbance._fields if "mu" in n})

@@ -40,12 +40,12 @@ ORDINALS = ("first", "second", "third", "fourth")
 class Trailer(NamedTuple):
     """A trailer on one axle, or on several that stand close together and count as one.
 
-    The defaults are a caravan of 1.3 t; all numbers are estimates.
+    The defaults are a caravan of 1.2 t; all numbers are estimates.
     """
 
-    m: Annotated[kg, positive] = 1300.0
+    m: Annotated[kg, positive] = 1200.0
     """Mass with wheels."""
-    I_z: Annotated[kg_m2, positive] = 3200.0
+    I_z: Annotated[kg_m2, positive] = 2900.0
     """Yaw inertia about the centre of mass, with wheels."""
     behind: m = 0.9
     """Where it hangs: how far behind the axle of the unit ahead, of a car the rear one. Negative
@@ -62,7 +62,7 @@ class Trailer(NamedTuple):
     """Height of the hitch."""
     wheels: Annotated[one, positive] = 1.0
     """Wheels on each side, which share its load: of two or three axles, or with twin tyres."""
-    I_w: Annotated[kg_m2, positive] = 1.0
+    I_w: Annotated[kg_m2, positive] = 1.7
     """Inertia of a wheel about its axle."""
     brake: Annotated[one, non_negative] = 1.0
     """Brake torque of a wheel over the mean of those of the car's wheels; 0: no brakes."""
@@ -85,7 +85,7 @@ class Trailer(NamedTuple):
     height: Annotated[m, positive] = 2.6
     """It does not influence the motion."""
     tyre: Any = None
-    """The tyre of each wheel, a tyre record or one read from a file; None: a `LoadSensitiveTyre`."""
+    """Of each wheel: a tyre record or one read from a file; None: a `LoadSensitiveTyre`."""
 
 
 class NoTrailers(NamedTuple):

@@ -32,7 +32,7 @@ def trailer_spins(count: int) -> tuple[str, ...]:
 
 
 def mirror_odd(count: int) -> dict[str, bool]:
-    """Fields that change sign when left and right are exchanged, beyond those whose names say so."""
+    """Fields that change sign when sides are exchanged, beyond those whose names say so."""
     names = ("hitch", "hitch_rate", "load_shift")
     return {f"{name}_{k}": True for k in range(1, count + 1) for name in names}
 

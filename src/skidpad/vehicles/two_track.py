@@ -190,9 +190,7 @@ def motion(x: State, w: External, p: Params) -> Motion:
     by_mass = 1.0 / p.m
     pushed = Acceleration(force.x * by_mass, force.y * by_mass)
     a = Acceleration((force.x + air.F_x + w.F_x) * by_mass, (force.y + air.F_y + w.F_y) * by_mass)
-    a, moment, leaning, towed = coupled(
-        x, w, road.pulled(a), pushed, moment + air.M_z + w.M_z, p
-    )
+    a, moment, leaning, towed = coupled(x, w, road.pulled(a), pushed, moment + air.M_z + w.M_z, p)
     return Motion(
         travel, air, loads, headings, wheels, pushed, a, moment, road, leaning, pressing, towed
     )

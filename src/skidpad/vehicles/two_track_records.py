@@ -359,9 +359,7 @@ def input_type(powertrain: Any, brakes: Any) -> Any:
 
 
 @cache
-def outputs_type(
-    chassis: Any, powertrain: Any = WheelTorques, trailers: Any = NoTrailers
-) -> Any:
+def outputs_type(chassis: Any, powertrain: Any = WheelTorques, trailers: Any = NoTrailers) -> Any:
     """The output class of a car with these classes of chassis, powertrain and trailers."""
     own = () if powertrain is WheelTorques else (example(powertrain).Outputs,)
     return widened(Outputs, chassis.Outputs, *own, trailer_outputs(len(trailers._fields)))

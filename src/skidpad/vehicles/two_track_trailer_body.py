@@ -33,9 +33,7 @@ def with_trailers(shape: Geometry, p: Any) -> Geometry:
     mass = shape.mass + sum(trailer.m for trailer in p.trailers)
     share = mass / shape.mass
     tallest = max(shape.height, *(trailer.height for trailer in p.trailers))
-    return replace(
-        shape, trailer=behind, mass=mass, inertia=share * shape.inertia, height=tallest
-    )
+    return replace(shape, trailer=behind, mass=mass, inertia=share * shape.inertia, height=tallest)
 
 
 def _trailer(k: int, hitch_x: m, behind: Trailer | None, p: Any) -> Trailer:

@@ -121,7 +121,9 @@ def _wheels(
         grips = [getattr(w, f"mu_{side}_{k}") for side in SIDES]
         if under.grip is not None:
             grips = [own * mu for own, mu in zip(under.grip, grips, strict=True)]
-        for side, F_z, v, mu in zip(SIDES, load, axle_velocities(motion, trailer), grips, strict=True):
+        for side, F_z, v, mu in zip(
+            SIDES, load, axle_velocities(motion, trailer), grips, strict=True
+        ):
             spin = getattr(x, f"spin_{side}_{k}")
             tyres.append(trailer.tyre)
             slips.append(_slip(x, f"{side}_{k}", p))

@@ -80,7 +80,7 @@ def _drawing(vehicle: Vehicle) -> str:
     wheels = [_corners(wheel) for wheel in shape.wheels]
     back = np.zeros(2)
     for trailer in shape.trailers:
-        back = back + (trailer.hitch_x - trailer.drawbar, 0.0)
+        back = back + np.array([trailer.hitch_x - trailer.drawbar, 0.0])
         outlines += [np.array(outline) + back for outline in trailer.outlines]
         wheels += [_corners(wheel) + back for wheel in trailer.wheels]
     points = np.vstack(outlines + wheels)

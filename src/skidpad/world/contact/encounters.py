@@ -40,9 +40,7 @@ class TurningParts:
         self._contacts, self._bodies, self._names = contacts, bodies, bodies.group.names
         self._parts = [built[name].turning for name in self._names]
         self._fields = [field for part in self._parts[0] for field in part.fields]
-        self._shown = [
-            [part.start for part in parts for _ in part.fields] for parts in self._parts
-        ]
+        self._shown = [[part.start for part in parts for _ in part.fields] for parts in self._parts]
 
     def follow(self, rows: Sequence[int], before: AnyArray) -> None:
         """Turn the parts of some vehicles to where they are in the states (B, nx) before a step.
