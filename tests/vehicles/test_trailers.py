@@ -33,7 +33,7 @@ def towing(chain: str, **values: Any) -> sp.Vehicle:
 def some_state(car: sp.Vehicle, seed: int = 0, **values: float) -> Any:
     """Any state: folded, sliding and with wheels that slip."""
     rng = np.random.default_rng(seed)
-    x = record.unflatten(car.State, 0.3 * rng.normal(size=record.size(car.State)))
+    x = record.unflatten(car.State, [*(0.3 * rng.normal(size=record.size(car.State)))])
     spins = {name: 30.0 + 5.0 * rng.normal() for name in car.State._fields if "spin" in name}
     return x._replace(v_x=9.0, v_y=1.0, hitch_1=1.3, **spins | values)
 

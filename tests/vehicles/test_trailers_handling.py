@@ -128,7 +128,7 @@ def test_modes_are_those_of_the_linear_car_and_trailer(v: float, l_cg: float) ->
 def test_a_caravan_begins_to_snake_at_the_critical_speed() -> None:
     """Loaded at its tail, with much inertia: above the speed of the linear model it swings up."""
     car = towing(EVEN, l_cg=4.15, I_z=6000.0)
-    critical = brentq(lambda v: linear(car, v).growth, 10.0, 60.0)
+    critical: float = brentq(lambda v: linear(car, v).growth, 10.0, 60.0)  # pyright: ignore[reportAssignmentType]
     snaking = max(linear(car, critical).modes, key=lambda mode: mode.real)
     assert abs(snaking.imag) > 2.0
     for v, sign in ((0.97 * critical, -1.0), (1.03 * critical, 1.0)):
@@ -171,7 +171,7 @@ def test_a_trailer_that_pulls_back_keeps_a_car_with_locked_rear_wheels_from_fold
         return float(np.linalg.det(linear(car, 15.0, locked=True, pull=pull).A))
 
     assert balance(0.0) < 0.0
-    threshold = brentq(balance, 0.0, 4e4)
+    threshold: float = brentq(balance, 0.0, 4e4)  # pyright: ignore[reportAssignmentType]
     for share, folds in ((0.98, True), (1.02, False)):
         own = modes(car, 15.0, locked=True, pull=share * threshold)
         assert np.any((own.real > 0.0) & (abs(own.imag) < 1e-6)) == folds

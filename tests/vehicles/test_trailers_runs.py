@@ -16,7 +16,7 @@ from skidpad import record
 from skidpad.components.roll_pitch import RollPitch
 from skidpad.components.tyre import BrushTyre, LinearTyre
 from skidpad.road import Patch
-from skidpad.stage import trajectory_stage
+from skidpad.stage.trajectory_stage import trajectory_stage
 from skidpad.vehicles.two_track import (
     FirstOrderSlip,
     HydraulicBrakes,
@@ -60,15 +60,16 @@ def test_it_jack_knifes_when_the_rear_wheels_of_the_car_lock() -> None:
     assert abs(free[-1]) < 1e-3
 
 
-def test_a_braked_trailer_with_locked_wheels_swings() -> None:
-    """Its tail comes round; the car keeps its line."""
-    car = caravan().with_params(**{"trailers.first.brake": 6.0})
-    gentle = dict.fromkeys(BRAKES, 400.0)
-    run = driven(car, gentle, 2.0, {**WET, "F_y_1": 150.0}, v_x=25.0)
-    assert run["spin_left_1"][-1] == pytest.approx(0.0, abs=0.1)
-    assert run["spin_fl"][100] > 10.0
-    assert np.abs(run["hitch_1"]).max() > 0.3
-    assert np.abs(run["yaw"]).max() < 0.3 * np.abs(run["hitch_1"]).max()
+def test_a_trailer_with_locked_wheels_gives_way_to_a_force_across_it() -> None:
+    """It hardly holds its line any more, and swings out where one that rolls stays in line."""
+    gentle, angles = dict.fromkeys(BRAKES, 400.0), list[float]()
+    for brake in (6.0, 1.0):
+        car = caravan().with_params(**{"trailers.first.brake": brake})
+        run = driven(car, gentle, 2.0, {**WET, "F_y_1": 150.0}, v_x=25.0)
+        assert run["spin_fl"][100] > 10.0
+        assert (run["spin_left_1"][-1] < 0.1) == (brake > 1.0)
+        angles.append(float(np.abs(run["hitch_1"]).max()))
+    assert angles[0] > 10.0 * angles[1]
 
 
 @pytest.mark.parametrize("slope", [0.2, -0.2])
@@ -129,7 +130,8 @@ def test_a_wish_brings_about_its_acceleration_with_what_hangs_behind() -> None:
         sim.reset(v_x=v_x)
         for _ in range(200):
             sim.step(car.body.command(sim.state, wish, car.params))
-        assert (sim.state.v_x - v_x) == pytest.approx(wish.a, rel=0.15)
+        # Lags and rolling resistance are not made up for; the car alone has the same.
+        assert (sim.state.v_x - v_x) == pytest.approx(wish.a, abs=0.2)
 
 
 @pytest.mark.parametrize(

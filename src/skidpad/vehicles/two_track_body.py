@@ -26,7 +26,7 @@ from .two_track_pedals import (
 )
 from .two_track_records import Input, Params, State, input_type
 from .two_track_trailer_body import trailers_on_slope, with_trailers
-from .two_track_trailers import towed_mass, towed_resistance
+from .two_track_trailers import towed_braking, towed_mass, towed_resistance, towing
 
 WHEEL_WIDTH: one = 0.6
 """Over the radius."""
@@ -96,7 +96,7 @@ def limits(p: Params) -> Limits:
         v_max=fastest * radius,
         v_min=-fastest * radius,
         a_max=by_force * drive,
-        a_min=-by_force * brake,
+        a_min=-by_force * (brake * (1.0 + towed_braking(radius, p))),
         grip=float(min(grips)) * p.g,
         handbrake=True,
         inputs={"steer": (-lock, lock), **driven, **braked},
@@ -121,6 +121,8 @@ def command(x: State, wish: Wish, p: Params) -> Input:
     braked = clip(against * (1.0 / CREEP), 0.0, 1.0)
     drive, slowing = (1.0 - braked) * force, braked * abs(force)
     brake = maximum(slowing - coasting_force(x, (front, rear), p), 0.0)
+    if towing(p):
+        brake = brake * (1.0 / (1.0 + towed_braking(0.5 * (front + rear), p)))
     return input_type(type(p.powertrain), type(p.brakes))(
         steer=p.steering.input_angle(limited(wish.steer, p.steer_max)),
         **drive_inputs(x, drive, slowing, where(force < 0.0, -1.0, 1.0), (front, rear), p),

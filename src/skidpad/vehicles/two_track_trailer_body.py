@@ -6,12 +6,11 @@ from dataclasses import replace
 from typing import Any
 
 from ..body import Down, Geometry, Outline, Trailer, Wheel, box
-from ..components.spinning_wheel import rolling_radius
 from ..components.towing import trailer_motions
 from ..components.trailer_records import SIDES
 from ..plane.pose import turned_back
 from ..units import m, m_s2, one
-from .two_track_trailers import towing
+from .two_track_trailers import standing_radius, towing
 
 BAR: one = 0.05
 """Width of a drawbar over that of its trailer."""
@@ -38,7 +37,7 @@ def with_trailers(shape: Geometry, p: Any) -> Geometry:
 
 def _trailer(k: int, hitch_x: m, behind: Trailer | None, p: Any) -> Trailer:
     own = p.trailers[k]
-    radius = float(rolling_radius(own.tyre, 0.5 * own.m * p.g / own.wheels, 0.0))
+    radius = float(standing_radius(own, p))
     front = own.length - own.tail
     outlines: list[Outline] = [box(-own.tail, front, own.width)]
     if front < own.l_axle:

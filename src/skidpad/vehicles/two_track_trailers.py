@@ -41,7 +41,7 @@ from ..components.wheel import Velocity
 from ..errors import InvalidValue
 from ..ops import abs, logical_or, maximum, where
 from ..plane.pose import turned
-from ..units import J, N, Nm, kg, m_s, one
+from ..units import J, N, Nm, kg, m, m_s, one
 
 LOWEST: one = 1e-3
 """Height of the centre of mass over the track below which the height of a hitch no longer
@@ -274,12 +274,26 @@ def trailer_energy(x: Any, p: Any) -> J:
     return trailers_energy(x, p) if towing(p) else 0.0
 
 
+def standing_radius(trailer: Any, p: Any) -> m:
+    """Effective radius of a wheel of a trailer that stands alone."""
+    return rolling_radius(trailer.tyre, 0.5 * trailer.m * p.g * (1.0 / trailer.wheels), 0.0)
+
+
 def towed_mass(p: Any) -> kg:
     """Mass of all trailers, with what their wheels add to it when they are sped up."""
     total: kg = 0.0
     for trailer in p.trailers if towing(p) else ():
-        radius = rolling_radius(trailer.tyre, 0.5 * trailer.m * p.g / trailer.wheels, 0.0)
+        radius = standing_radius(trailer, p)
         total = total + trailer.m + 2.0 * trailer.wheels * trailer.I_w * (1.0 / (radius * radius))
+    return total
+
+
+def towed_braking(radius: m, p: Any) -> one:
+    """Braking force of all trailers over that of the car, whose wheels have a radius."""
+    total: one = 0.0
+    for trailer in p.trailers if towing(p) else ():
+        by_radius = radius * (1.0 / standing_radius(trailer, p))
+        total = total + 0.5 * trailer.wheels * trailer.brake * by_radius
     return total
 
 
