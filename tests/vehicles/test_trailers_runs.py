@@ -15,6 +15,7 @@ import skidpad as sp
 from skidpad import record
 from skidpad.components.roll_pitch import RollPitch
 from skidpad.components.tyre import BrushTyre, LinearTyre
+from skidpad.plane.pose import to_world
 from skidpad.road import Patch
 from skidpad.stage.trajectory_stage import trajectory_stage
 from skidpad.vehicles.two_track import (
@@ -24,6 +25,8 @@ from skidpad.vehicles.two_track import (
     NoTrailers,
     Trailer,
 )
+from skidpad.world.motion.build import built_vehicle
+from skidpad.world.scene.scene import Pose, VehicleSpec
 
 two_track = sp.vehicles.two_track
 DT = 0.005
@@ -244,4 +247,10 @@ def test_the_parts_of_a_chain_are_drawn_and_met_where_they_stand() -> None:
         body = next(one for one in stage.bodies if one.name == name)
         pose = rows[0, [body.x, body.y, body.yaw]]
         wanted = [getattr(out, f"{n}_trailer_{k}") for n in ("x", "y", "yaw")]
-        np.testing.assert_allclose(pose, wanted, rtol=1e-12)
+        np.testing.assert_allclose(pose, wanted, rtol=1e-12, atol=1e-12)
+    parts = built_vehicle(VehicleSpec("car", Pose(3.0, -2.0, 0.4), car), None, 9.81).turning
+    for k, angles in ((1, (0.7,)), (2, (0.7, -1.1))):
+        trailing = [part for part in parts if part.field == f"hitch_{k}"]
+        wheels = [corner for part in trailing[-2:] for corner in part.outline(*angles)]
+        wanted = [getattr(out, f"{n}_trailer_{k}") for n in ("x", "y")]
+        np.testing.assert_allclose(to_world((3.0, -2.0, 0.4), *np.mean(wheels, 0)), wanted)

@@ -1,9 +1,9 @@
 """Rigid bodies in the plane hung behind each other at joints: exact accelerations in closed form.
 
 A unit is a body whose joint to the unit ahead lies `c` ahead of its centre of mass; the joint of
-the next unit lies `d` behind its own. From the last unit forward, the force that a unit needs at its
-joint is affine in the acceleration of that joint, F = M A + b, with a symmetric 2x2 mass M that is
-felt there. The unit ahead carries it like a mass of its own. The first unit is the vehicle: its
+the next unit lies `d` behind its own. From the last unit forward, the force that a unit needs at
+its joint is affine in the acceleration of that joint, F = M A + b, with a symmetric 2x2 mass M that
+is felt there. The unit ahead carries it like a mass of its own. The first unit is the vehicle: its
 "joint" is its centre of mass, on which no force acts, so M A = -b gives its acceleration. Then the
 accelerations follow from the first unit back. Nothing is iterated, and angles may be of any size.
 """

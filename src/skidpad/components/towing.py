@@ -52,6 +52,8 @@ class Place(NamedTuple):
     """Cosine of the heading from that of the car."""
     s: one
     """Sine of that angle."""
+    angle: rad
+    """That angle itself, not wrapped."""
 
 
 class TrailerMotion(NamedTuple):
@@ -92,14 +94,16 @@ class TrailerGround(NamedTuple):
 def trailer_motions(x: Any, p: Any) -> list[TrailerMotion]:
     """Place and motion of each trailer of a car."""
     found: list[TrailerMotion] = []
-    place, v, omega = Place(0.0 * p.l_r, 0.0 * p.l_r, 1.0, 0.0), Velocity(x.v_x, x.v_y), x.omega
+    origin = 0.0 * p.l_r
+    place, v, omega = Place(origin, origin, 1.0, 0.0, 0.0), Velocity(x.v_x, x.v_y), x.omega
     way: m = p.l_r
     for k, trailer in enumerate(p.trailers, 1):
         way = way + trailer.behind
         angle, rate = getattr(x, f"hitch_{k}"), getattr(x, f"hitch_rate_{k}")
         c, s = cos(angle), sin(angle)
         heading = turned(place.c, place.s, c, s) if k > 1 else (c, s)
-        hitch = Place(place.x - way * place.c, place.y - way * place.s, *heading)
+        at = (place.x - way * place.c, place.y - way * place.s)
+        hitch = Place(*at, *heading, place.angle + angle)
         v = Velocity(*turned_back(c, s, v.x, v.y - way * omega))
         omega = omega + rate
         found.append(TrailerMotion(hitch, c, s, omega, v))
@@ -109,12 +113,13 @@ def trailer_motions(x: Any, p: Any) -> list[TrailerMotion]:
 
 def world_place(place: Place, x: Any, road: Any) -> tuple[m, m, rad]:
     """Position and heading in the world, as seen from above."""
-    ahead, aside, c, s = place
+    ahead, aside, c, s, angle = place
     if not isinstance(road.surface, FlatRoad):
         ahead, aside = _seen_from_above(ahead, aside, x, road)
-        c, s = _seen_from_above(c, s, x, road)
+        c_above, s_above = turned_back(c, s, *_seen_from_above(c, s, x, road))
+        angle = angle + atan2(s_above, c_above)
     dx, dy = turned(cos(x.yaw), sin(x.yaw), ahead, aside)
-    return x.x + dx, x.y + dy, x.yaw + atan2(s, c)
+    return x.x + dx, x.y + dy, x.yaw + angle
 
 
 def _seen_from_above(ahead: Any, aside: Any, x: Any, road: Any) -> tuple[Any, Any]:
