@@ -139,7 +139,7 @@ def test_the_road_alone_changes_momentum_and_angular_momentum(chain: str, seed: 
 
 @every_chain
 def test_without_forces_momentum_and_energy_are_kept(chain: str) -> None:
-    """Over two seconds of a chain that turns freely on ice."""
+    """Over a second of a chain that turns freely on ice."""
     car = towing(chain)
     ice = {name: 0.0 for name in car.model.Disturbance._fields if name.startswith("mu")}
     w, u = car.model.Disturbance(**ice), car.Input()
@@ -148,9 +148,9 @@ def test_without_forces_momentum_and_energy_are_kept(chain: str) -> None:
     def rates(_: float, y: Any) -> Any:
         return record.flatten(car.derivative(car.State(*y), u, w))
 
-    end = car.State(*solve_ivp(rates, (0.0, 2.0), start, rtol=1e-10, atol=1e-10).y[:, -1])
+    end = car.State(*solve_ivp(rates, (0.0, 1.0), start, rtol=1e-9, atol=1e-9).y[:, -1])
     first, last = Bodies(car, start), Bodies(car, end)
-    assert abs(end.hitch_1 - start.hitch_1) > 0.3
+    assert abs(end.hitch_1 - start.hitch_1) > 0.2
     np.testing.assert_allclose(last.momentum, first.momentum, rtol=1e-8)
     assert last.angular_momentum == pytest.approx(first.angular_momentum, rel=1e-8)
     assert last.energy == pytest.approx(first.energy, rel=1e-8)

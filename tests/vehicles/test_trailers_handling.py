@@ -198,7 +198,7 @@ def test_a_slow_turn_has_the_angle_and_the_offtracking_of_geometry(behind: float
     start = car.State(v_x=v, v_y=p.l_r * omega, omega=omega, steer=steer, hitch_1=wanted)
     assert car.model.settle is not None
     x = car.model.settle(start, p)
-    last = integrated(car, x._replace(hitch_1=wanted + 0.1), car.Input(steer=steer), 12.0)[-1]
+    last = integrated(car, x._replace(hitch_1=wanted + 0.1), car.Input(steer=steer), 6.0)[-1]
     assert last.hitch_1 == pytest.approx(wanted, abs=2e-3)
     out = car.outputs(last, car.Input(steer=steer))
     centre = np.array([last.x, last.y]) + R * np.array([-math.sin(last.yaw), math.cos(last.yaw)])
