@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import pickle
+from dataclasses import replace
 from functools import cache
 from typing import Any
 
@@ -27,11 +28,17 @@ from skidpad.vehicles.two_track import (
 )
 from skidpad.world.motion.build import built_vehicle
 from skidpad.world.scene.scene import Pose, VehicleSpec
+from skidpad.world.xml import loads
 
 two_track = sp.vehicles.two_track
 DT = 0.005
 BRAKES = ("brake_fl", "brake_fr", "brake_rl", "brake_rr")
 LOCKED = {"brake_rl": 2500.0, "brake_rr": 2500.0}
+POST = (
+    "<block name='post'><static>true</static><init_pose>{x} 0.5 0</init_pose>"
+    "<shape><pt>-0.05 -0.05</pt><pt>0.05 -0.05</pt><pt>0.05 0.05</pt><pt>-0.05 0.05</pt></shape>"
+    "</block>"
+)
 
 
 @cache
@@ -254,3 +261,16 @@ def test_the_parts_of_a_chain_are_drawn_and_met_where_they_stand() -> None:
         wheels = [corner for part in trailing[-2:] for corner in part.outline(*angles)]
         wanted = [getattr(out, f"{n}_trailer_{k}") for n in ("x", "y")]
         np.testing.assert_allclose(to_world((3.0, -2.0, 0.4), *np.mean(wheels, 0)), wanted)
+
+
+@pytest.mark.slow
+def test_a_car_whose_last_trailer_stands_in_a_post_touches_it() -> None:
+    car = two_track(trailers=(Trailer(), Trailer()), slip=FirstOrderSlip())
+    axle = car.outputs(car.State(), car.Input()).x_trailer_2
+    touching: list[bool] = []
+    for x in (axle, axle - 4.0):
+        scene = loads(f"<mvsim_world>{POST.format(x=x)}</mvsim_world>")
+        made = sp.World(replace(scene, vehicles=(VehicleSpec("car", Pose(0.0, 0.0, 0.0), car),)))
+        made.step()
+        touching.append(made.vehicles["car"].in_collision)
+    assert touching == [True, False]
