@@ -194,18 +194,21 @@ class WheelPlace(NamedTuple):
 
 @dataclass(frozen=True)
 class Trailer:
-    """What hangs behind a vehicle."""
+    """What hangs behind a vehicle, or behind another trailer."""
 
     hitch_x: m
-    """Where it hangs, forward of the vehicle's reference point."""
+    """Where it hangs, forward of the reference point of the vehicle, or of the axle of the trailer
+    ahead."""
     drawbar: m
     """From the hitch back to the trailer's axle."""
     angle: str
-    """The field of the state with its heading from the vehicle's, positive to the left."""
+    """The field of the state with its heading from that of the unit ahead, positive to the left."""
     outlines: tuple[Outline, ...]
     """Seen from the middle of the trailer's axle."""
     wheels: tuple[Wheel, ...] = ()
     """Seen from the middle of the trailer's axle."""
+    trailer: Trailer | None = None
+    """What hangs behind it in turn."""
 
     __repr__ = brief_repr
 
@@ -230,6 +233,16 @@ class Geometry:
     trailer: Trailer | None = None
 
     __repr__ = brief_repr
+
+    @property
+    def trailers(self) -> tuple[Trailer, ...]:
+        """All that hangs behind it, in order."""
+        chain: list[Trailer] = []
+        trailer = self.trailer
+        while trailer is not None:
+            chain.append(trailer)
+            trailer = trailer.trailer
+        return tuple(chain)
 
     @property
     def wheel_base(self) -> m:

@@ -13,7 +13,15 @@ from .. import record
 from ..brief import brief_repr
 from ..recipes import Recipe, class_from, made_once, recipe_of
 
-__all__ = ["NoStates", "Recipe", "assembled", "base_of", "class_from", "recipe_of", "widened"]
+__all__ = [
+    "NoStates",
+    "Recipe",
+    "assembled",
+    "base_of",
+    "class_from",
+    "recipe_of",
+    "widened",
+]
 
 
 class NoStates(NamedTuple):

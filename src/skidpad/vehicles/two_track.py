@@ -13,9 +13,11 @@ loads on states, and each tyre is evaluated once. Equations: docs/vehicles.md.
     two_track(chassis=RollPitch())                # a body that moves on its springs
     two_track(powertrain=MotorDrive(), brakes=HydraulicBrakes())     # pedals and a gear
     two_track(road=Road.plane(slope=0.1))         # on a road that is not flat
+    two_track(trailers=Trailer(m=900.0))          # with a trailer, or several in a tuple
 
 Which equations a car has is the class of its records `tyres`, `slip`, `chassis`, `alignment`,
-`steering`, `air`, `powertrain`, `brakes` and `road`; there is one model of each combination.
+`steering`, `air`, `powertrain`, `brakes`, `trailers` and `road`; there is one model of each
+combination.
 """
 
 from __future__ import annotations
@@ -45,6 +47,8 @@ from ..components.spinning_wheel import (
 )
 from ..components.sprung_mass import Travel
 from ..components.toed_wheels import Heading
+from ..components.trailer import NoTrailers, Trailer, trailer_chain
+from ..components.trailer_records import mirror_odd, trailer_spins
 from ..components.tyre.relaxation import SlipState
 from ..components.tyre.tyre_set import each_tyre, tyre_set, tyre_set_type
 from ..components.wheel import Velocity
@@ -81,6 +85,17 @@ from .two_track_records import (
     state_type,
 )
 from .two_track_sets import set_values
+from .two_track_trailers import (
+    Towed,
+    check_trailers,
+    coupled,
+    pressed,
+    trailer_energy,
+    trailer_rates,
+    trailer_spinning,
+    trailer_values,
+    trailers_rolling,
+)
 
 __all__ = [
     "BrakeTorques",
@@ -88,7 +103,9 @@ __all__ = [
     "FirstOrderSlip",
     "HydraulicBrakes",
     "MotorDrive",
+    "NoTrailers",
     "SteadySlip",
+    "Trailer",
     "WheelTorques",
     "two_track",
 ]
@@ -109,6 +126,10 @@ class Motion(NamedTuple):
     wheels: list[WheelForces]
     a: Acceleration
     moment: Nm
+    leaning: Acceleration
+    """What the wheel loads answer to: the force of the tyres over the mass, and what a hitch adds
+    to it."""
+    towed: Towed | None
 
 
 def velocities(x: State, headings: tuple[Heading, ...], p: Params) -> list[Velocity]:
@@ -122,11 +143,13 @@ def velocities(x: State, headings: tuple[Heading, ...], p: Params) -> list[Veloc
 
 def posture(
     x: State, w: External, road: RoadUnderCar, p: Params
-) -> tuple[Travel, AirForces, CornerLoads]:
-    """How the body sits, what the air does to it, and the wheel loads that have come of both."""
+) -> tuple[Travel, AirForces, Pressed, CornerLoads]:
+    """How the body sits, what the air does to it, what presses the axles, and the wheel loads that
+    have come of all."""
     travel = p.chassis.travel(x, p)
     air = p.air.forces(x, w, travel, p)
-    return travel, air, p.chassis.loads(x, road, Pressed(air.front, air.rear), p)
+    pressing = pressed(x, air, p)
+    return travel, air, pressing, p.chassis.loads(x, road, pressing, p)
 
 
 def spins(x: Any) -> tuple[Any, ...]:
@@ -144,7 +167,7 @@ def slips(x: Any, p: Params) -> list[SlipState]:
 def motion(x: State, w: External, p: Params) -> Motion:
     """Loads, tyre forces and what they do to the body."""
     road = road_under_car(p.road, x, places(p), p.g)
-    travel, air, loads = posture(x, w, road, p)
+    travel, air, pressing, loads = posture(x, w, road, p)
     headings, cambers = p.alignment.angles(x, travel, p)
     grip = road.grip_with((w.mu_fl, w.mu_fr, w.mu_rl, w.mu_rr))
     columns = zip(loads, velocities(x, headings, p), spins(x), cambers, grip, strict=True)
@@ -163,8 +186,9 @@ def motion(x: State, w: External, p: Params) -> Motion:
     if bumped is not None:
         a = Acceleration(a.x + bumped.F_x * by_mass, a.y + bumped.F_y * by_mass)
         moment = moment + bumped.M_z
-    acting = Acting(loads, forces, pushed, Pressed(air.front, air.rear), road)
-    return Motion(travel, acting, headings, wheels, a, moment)
+    a, moment, leaning, towed = coupled(x, w, a, pushed, moment, p)
+    acting = Acting(loads, forces, pushed, pressing, road)
+    return Motion(travel, acting, headings, wheels, a, moment, leaning, towed)
 
 
 def in_body_axes(wheels: list[WheelForces], headings: tuple[Heading, ...]) -> tuple[Force, ...]:
@@ -186,17 +210,18 @@ def on_body(forces: tuple[Force, ...], wheels: list[WheelForces], p: Params) -> 
 
 def derivative(x: State, u: Input, w: External, p: Params) -> State:
     """Time derivative of the state."""
-    now = motion(x, w, p)
+    now, line = motion(x, w, p), driveline(x, u, p)
     wheel_angle = p.steering.wheel_angle(u.steer)
     rates: dict[str, Any] = {
         **dict(zip(("x", "y", "yaw"), now.acting.road.pose_rate, strict=True)),
         **dict(zip(("v_x", "v_y"), velocity_rate(now.a, x.v_x, x.v_y, x.omega), strict=True)),
         "omega": now.moment * (1.0 / p.I_z),
         "steer": rate_limited_lag(x.steer, wheel_angle, p.t_steer, p.steer_max, p.steer_rate_max),
-        **drive_rates(driveline(x, u, p), x, now.wheels, p),
-        **following_loads(x, now.acting.pushed, p),
+        **drive_rates(line, x, now.wheels, p),
+        **following_loads(x, now.leaning, p),
         **p.chassis.rates(x, now.acting, p)._asdict(),
         **p.alignment.rates(x, now.travel, now.wheels, p)._asdict(),
+        **trailer_rates(x, now.towed, line.brakes, p),
     }
     if p.slip.states:
         for wheel, f in zip(WHEELS, now.wheels, strict=True):
@@ -224,19 +249,21 @@ def outputs(x: State, u: Input, w: External, p: Params) -> Outputs:
             *p.chassis.outputs(x, now.acting, p),
         )
     )
-    return drive_outputs(own, x, u, p)
+    return drive_outputs(own, trailer_values(x, now.towed, p), x, u, p)
 
 
 def rolling(x: State, p: Params) -> State:
     """The state with wheels that roll, if all were given as standing, on springs in balance."""
     road = road_under_car(p.road, x, places(p), p.g)
     x = on_springs(x, road, p)
-    travel, _, loads = posture(x, disturbance_type(type(p.air))(), road, p)
+    still = disturbance_type(type(p.air), type(p.trailers))()
+    travel, _, _, loads = posture(x, still, road, p)
     headings, _ = p.alignment.angles(x, travel, p)
     turning = logical_or(
         logical_or(x.spin_fl != 0.0, x.spin_fr != 0.0),
         logical_or(x.spin_rl != 0.0, x.spin_rr != 0.0),
     )
+    turning = trailer_spinning(x, turning, p)
     columns = zip(
         WHEELS, each_tyre(p.tyres), loads, velocities(x, headings, p), spins(x), strict=True
     )
@@ -246,12 +273,13 @@ def rolling(x: State, p: Params) -> State:
             for wheel, tyre, F_z, v, spin in columns
         }
     )
-    return driveline_settled(x, p)
+    return driveline_settled(trailers_rolling(x, turning, p), p)
 
 
 def check(p: Params) -> None:
     """Raise for parameters that make no car."""
     p.chassis.check(p)
+    check_trailers(p)
 
 
 def energy(x: State, p: Params) -> J:
@@ -260,6 +288,7 @@ def energy(x: State, p: Params) -> J:
     turning = sum((spin * spin for spin in spins(x)), 0.0)
     rotating = 0.5 * p.I_w * turning + driveline_energy(x, p)
     planar = kinetic_energy(x.v_x, x.v_y, x.omega, p.m, p.I_z) + rotating
+    planar = planar + trailer_energy(x, p)
     if isinstance(p.road.surface, FlatRoad):
         return planar + p.chassis.energy(x, p.g, p)
     place = p.road.surface.at(x.x, x.y)
@@ -274,28 +303,41 @@ def car_model(name: str, recipes: Parts, *tyres: type) -> Model:
     parts = Parts(*map(class_from, recipes))
     even = issubclass(get_type_hints(parts.road)["surface"], (FlatRoad, PlaneRoad))
     names = ", ".join(dict.fromkeys(tyre.__name__ for tyre in tyres))
+    behind = len(parts.trailers._fields)
+    # The work of a hitch that presses a body down on its springs is in no closed form.
+    told = even and not parts.slip().states and not (behind and parts.chassis.States._fields)
     return Model(
         name=name,
         State=state_type(parts),
         Input=input_type(parts.powertrain, parts.brakes),
         Params=params_type(tyre_set_type(*tyres), parts),
-        Outputs=outputs_type(parts.chassis, parts.powertrain),
-        Disturbance=disturbance_type(parts.air),
+        Outputs=outputs_type(parts.chassis, parts.powertrain, parts.trailers),
+        Disturbance=disturbance_type(parts.air, parts.trailers),
         derivative=derivative,
         outputs=outputs,
         settle=rolling,
-        fills=(*(f"spin_{wheel}" for wheel in WHEELS), *parts.chassis.fills),
+        fills=(
+            *(f"spin_{wheel}" for wheel in WHEELS),
+            *parts.chassis.fills,
+            *trailer_spins(behind),
+        ),
         check=check,
         # A deflected tyre stores energy, too, which no closed form tells for every tyre. On a road
         # with bumps the body has no height of its own.
-        energy=energy if even and not parts.slip().states else None,
+        energy=energy if told else None,
         body=BODY,
-        summary=f"Car on four spinning wheels with any tyre: {names}{_driven_by(parts.powertrain)}",
+        mirror_odd=mirror_odd(behind),
+        summary=f"Car on four spinning wheels with any tyre: {names}{_driven_by(parts.powertrain)}"
+        + _with_trailers(behind),
     )
 
 
 def _driven_by(powertrain: type) -> str:
     return "" if powertrain is WheelTorques else f"; {powertrain.__name__}"
+
+
+def _with_trailers(count: int) -> str:
+    return f"; {count} trailer{'s' if count > 1 else ''}" if count else ""
 
 
 @dataclass(frozen=True, repr=False)
@@ -311,8 +353,8 @@ class TwoTrackFactory(VehicleFactory):
         `independent_suspension`, `alignment` a `FixedAlignment`, `LinearAlignment` or of
         `alignment_tables`, `steering` a `DirectSteering` or `SteeringWheel`, `air` a `PlainAir`,
         `Aerodynamics` or an `aero_map`, `powertrain` a `WheelTorques`, `MotorDrive` or
-        `EngineDrive`, `brakes` a `BrakeTorques` or `HydraulicBrakes`, `road` a `Road`. `params` may
-        be the name of a parameter set.
+        `EngineDrive`, `brakes` a `BrakeTorques` or `HydraulicBrakes`, `trailers` a `Trailer` or
+        several in a tuple, `road` a `Road`. `params` may be the name of a parameter set.
         """
         # What is said of single numbers comes last, and so wins over whole records and sets.
         whole = dict[str, Any]()
@@ -331,6 +373,8 @@ class TwoTrackFactory(VehicleFactory):
             whole["tyres"] = tyre_set(*(values.pop(name) for name in names))
         if values.get("road") is not None:
             values["road"] = record_of(values["road"])
+        if values.get("trailers") is not None:
+            values["trailers"] = trailer_chain(values["trailers"])
         for name in PART_DUTIES:
             part = values.pop(name, None)
             if part is not None:

@@ -27,6 +27,8 @@ from .two_track_pedals import (
     turning_mass,
 )
 from .two_track_records import Input, Params, State, input_type
+from .two_track_trailer_body import trailers_on_slope, with_trailers
+from .two_track_trailers import towed_braking, towed_mass, towed_resistance, towing
 
 WHEEL_WIDTH: one = 0.6
 """Over the radius."""
@@ -74,7 +76,8 @@ def geometry(p: Params) -> Geometry:
         forces=True,
     )
     pairs = zip(shape.wheels, standing_radii(p), strict=True)
-    return replace(shape, wheels=tuple(_wheel(wheel, radius, p) for wheel, radius in pairs))
+    wheels = tuple(_wheel(wheel, radius, p) for wheel, radius in pairs)
+    return with_trailers(replace(shape, wheels=wheels), p)
 
 
 def _wheel(wheel: Wheel, radius: m, p: Params) -> Wheel:
@@ -96,14 +99,14 @@ def limits(p: Params) -> Limits:
     drive, fastest, driven = drive_limits(p)
     brake, braked = brake_limits(p)
     lock = p.steering.input_angle(p.steer_max)
-    by_force = 1.0 / (radius * p.m)
+    by_force = 1.0 / (radius * (p.m + towed_mass(p)))
     return Limits(
         steer_max=p.steer_max,
         steer_rate_max=p.steer_rate_max,
         v_max=fastest * radius,
         v_min=-fastest * radius,
         a_max=by_force * drive,
-        a_min=-by_force * brake,
+        a_min=-by_force * (brake * (1.0 + towed_braking(radius, p))),
         grip=float(min(grips)) * p.g,
         handbrake=True,
         inputs={"steer": (-lock, lock), **driven, **braked},
@@ -120,11 +123,12 @@ def command(x: State, wish: Wish, p: Params) -> Input:
     walking pace more and more from the drive.
     """
     front, _, rear, _ = standing_radii(p)
-    inertia = p.m + turning_mass(x, (front, rear), p)
+    inertia = p.m + turning_mass(x, (front, rear), p) + towed_mass(p)
     # Who pulls the handbrake does not want the other wheels to keep up the speed.
     v_x = where(wish.handbrake > 0.0, 0.0, x.v_x)
     uphill = climbing_force(x, p)
-    force = inertia * wish.a + p.air.resistance(v_x, p) + uphill
+    resisting = p.air.resistance(v_x, p) + towed_resistance(v_x, p)
+    force = inertia * wish.a + resisting + uphill
     way, slower = way_of(wish), slows(wish)
     rolling = clip(way * x.v_x * (1.0 / CREEP), 0.0, 1.0)
     ahead = way * force
@@ -135,6 +139,8 @@ def command(x: State, wish: Wish, p: Params) -> Input:
     slowing = where(slower, slowed, against * abs(force))
     brake = maximum(slowing - coasting_force(x, (front, rear), p), 0.0)
     gear = where(slower, way, where(force < 0.0, -1.0, 1.0))
+    if towing(p):
+        brake = brake * (1.0 / (1.0 + towed_braking(0.5 * (front + rear), p)))
     return input_type(type(p.powertrain), type(p.brakes))(
         steer=p.steering.input_angle(limited(wish.steer, p.steer_max)),
         **drive_inputs(x, drive, slowing, gear, (front, rear), p),
@@ -145,7 +151,7 @@ def command(x: State, wish: Wish, p: Params) -> Input:
 def climbing_force(x: State, p: Params) -> N:
     """Force along the car that holds it on the slope of its road, positive where that rises."""
     pull = road_under_car(p.road, x, places(p), p.g).pull
-    return 0.0 * x.v_x if pull is None else -p.m * pull.x
+    return 0.0 * x.v_x if pull is None else -(p.m + towed_mass(p)) * pull.x
 
 
 def on_ground(x: State, u: Input, w: Any, ground: GroundUnder, p: Params) -> tuple[Input, Any]:
@@ -154,6 +160,7 @@ def on_ground(x: State, u: Input, w: Any, ground: GroundUnder, p: Params) -> tup
     if ground.down is not None:
         weight = ground.g * p.m
         changes |= {"F_x": weight * ground.down.x, "F_y": weight * ground.down.y}
+        changes |= trailers_on_slope(x, ground.g, ground.down, p)
     if ground.mu is not None or ground.grip is not None:
         shares = ground.friction_shares(standing_grips(p)) or (1.0,) * 4
         changes |= dict(zip(("mu_fl", "mu_fr", "mu_rl", "mu_rr"), shares, strict=True))

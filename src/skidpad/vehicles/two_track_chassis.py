@@ -6,10 +6,11 @@ from typing import Any
 
 from ..components.air import AeroMap
 from ..components.assembly import base_of
-from ..components.chassis import FOLLOWED, Pressed
+from ..components.chassis import FOLLOWED
 from ..components.on_road import RoadUnderCar
 from ..components.rigid_body import Acceleration
 from .two_track_records import disturbance_type
+from .two_track_trailers import pressed
 
 
 def following_loads(x: Any, pushed: Acceleration, p: Any) -> dict[str, Any]:
@@ -28,7 +29,8 @@ def on_springs(x: Any, road: RoadUnderCar, p: Any) -> Any:
     at = x
     # On a map of ride heights a body that sinks is pressed down more.
     for _ in range(8 if base_of(type(p.air)) is AeroMap else 1):
-        air = p.air.forces(at, disturbance_type(type(p.air))(), p.chassis.travel(at, p), p)
-        balance = p.chassis.settled(x, road, Pressed(air.front, air.rear), p)
+        still = disturbance_type(type(p.air), type(p.trailers))()
+        air = p.air.forces(at, still, p.chassis.travel(at, p), p)
+        balance = p.chassis.settled(x, road, pressed(at, air, p), p)
         at = x._replace(**balance._asdict())
     return at

@@ -91,11 +91,13 @@ def joined_spin_rates(
     return spin_rates((left[0], left[1], left[2], left[3]), p.I_w, reflected)
 
 
-def drive_outputs(own: Any, x: Any, u: Any, p: Any) -> Any:
-    """The outputs of the car, followed by those of its powertrain."""
-    if isinstance(p.powertrain, WheelTorques):
+def drive_outputs(own: Any, behind: dict[str, Any], x: Any, u: Any, p: Any) -> Any:
+    """The outputs of the car, followed by those of its powertrain and of what it tows."""
+    if isinstance(p.powertrain, WheelTorques) and not behind:
         return own
-    return outputs_type(type(p.chassis), type(p.powertrain))(*own, *driveline(x, u, p).shown)
+    kind = outputs_type(type(p.chassis), type(p.powertrain), type(p.trailers))
+    shown = () if isinstance(p.powertrain, WheelTorques) else driveline(x, u, p).shown
+    return kind(*own, *shown, **behind)
 
 
 def driveline_energy(x: Any, p: Any) -> J:

@@ -13,6 +13,8 @@ from ..components.hydraulic_brakes import BrakeTorques
 from ..components.powertrain import WheelTorques
 from ..components.spinning_wheel import SteadySlip
 from ..components.steering_ratio import DirectSteering
+from ..components.trailer import NoTrailers
+from ..components.trailer_records import trailer_disturbances, trailer_outputs, trailer_states
 from ..components.tyre import LoadSensitiveTyre
 from ..components.tyre.tyre_set import tyre_set
 from ..components.wheel_alignment import FixedAlignment
@@ -235,6 +237,8 @@ class Params(NamedTuple):
     """What drives the wheels."""
     brakes: BrakeTorques = BrakeTorques()
     """What brakes the wheels."""
+    trailers: NoTrailers = NoTrailers()
+    """What hangs behind the car."""
     road: Any = None
     """The road under the car."""
     tyres: Any = None
@@ -259,6 +263,7 @@ class Parts(NamedTuple):
     air: Any = PlainAir
     powertrain: Any = WheelTorques
     brakes: Any = BrakeTorques
+    trailers: Any = NoTrailers
     road: Any = Recipe(road_type, (FlatRoad, FullGrip))
 
 
@@ -280,6 +285,7 @@ PART_DUTIES: dict[str, tuple[str, tuple[str, ...]]] = {
     ),
     "powertrain": ("a WheelTorques, MotorDrive or EngineDrive", ("States", "drive", "rotating")),
     "brakes": ("a BrakeTorques or HydraulicBrakes", ("States", "rates", "torques")),
+    "trailers": ("a Trailer or several in a tuple, which make a Trailers", ()),
     "road": ("a Road or a road", ("surface", "grip")),
 }
 """Which records may be a part of a car, and what one must have."""
@@ -343,7 +349,9 @@ def state_type(parts: Parts) -> Any:
         state = widened(state, parts.brakes.States)
     unused = [name for name in FOLLOWED if name not in parts.chassis.follows]
     state = without(state, *unused) if unused else state
-    return widened(state, parts.chassis.States, parts.alignment.States)
+    towed = trailer_states(len(parts.trailers._fields), parts.slip().states)
+    own = (towed,) if parts.trailers._fields else ()
+    return widened(state, parts.chassis.States, parts.alignment.States, *own)
 
 
 @cache
@@ -358,12 +366,12 @@ def input_type(powertrain: Any, brakes: Any) -> Any:
 
 
 @cache
-def outputs_type(chassis: Any, powertrain: Any = WheelTorques) -> Any:
-    """The output class of a car with these classes of chassis and powertrain."""
+def outputs_type(chassis: Any, powertrain: Any = WheelTorques, trailers: Any = NoTrailers) -> Any:
+    """The output class of a car with these classes of chassis, powertrain and trailers."""
     own = () if powertrain is WheelTorques else (example(powertrain).Outputs,)
-    return widened(Outputs, chassis.Outputs, *own)
+    return widened(Outputs, chassis.Outputs, *own, trailer_outputs(len(trailers._fields)))
 
 
-def disturbance_type(air: Any) -> Any:
-    """What the world does to a car in such air."""
-    return widened(External, air.Wind)
+def disturbance_type(air: Any, trailers: Any = NoTrailers) -> Any:
+    """What the world does to a car in such air, and to what it tows."""
+    return widened(External, air.Wind, trailer_disturbances(len(trailers._fields)))

@@ -41,15 +41,26 @@ class TurningPart(NamedTuple):
     """The angle at which it is built."""
     trails: bool = False
     """Whether it is a trailer, which is seen as it stands."""
+    ahead: tuple[tuple[str, Point], ...] = ()
+    """Angle and pivot of each trailer between it and the vehicle; `pivot` is then on the last."""
 
-    def outline(self, angle: rad) -> Outline:
-        """Its corners on the vehicle when it stands at an angle."""
-        return _turned(self.pivot, self.corners, angle)
+    @property
+    def fields(self) -> tuple[str, ...]:
+        """Its angles from the vehicle back."""
+        return (*(field for field, _ in self.ahead), self.field)
+
+    def outline(self, *angles: rad) -> Outline:
+        """Its corners on the vehicle when it stands at angles."""
+        corners = _turned(self.pivot, self.corners, angles[-1])
+        for (_, pivot), angle in zip(self.ahead[::-1], angles[-2::-1], strict=True):
+            corners = _turned(pivot, corners, angle)
+        return corners
 
     @property
     def reach(self) -> m:
         """Largest distance from the reference point, at whatever angle."""
-        return hypot(*self.pivot) + max(hypot(x, y) for x, y in self.corners)
+        ways = (hypot(*pivot) for pivot in (self.pivot, *(pivot for _, pivot in self.ahead)))
+        return sum(ways) + max(hypot(x, y) for x, y in self.corners)
 
 
 class BuiltVehicle(NamedTuple):
@@ -91,7 +102,8 @@ def built_vehicle(
     parts = solid_parts(_chassis(geometry, shape), CHASSIS)
     turning = [*_turning(geometry, len(parts))]
     parts += [Part(_wheel_outline(wheel), WHEEL) for wheel in geometry.wheels]
-    parts += [Part(part.outline(0.0), CHASSIS) for part in turning if part.trails]
+    trailing = [part for part in turning if part.trails]
+    parts += [Part(part.outline(*[0.0] * len(part.fields)), CHASSIS) for part in trailing]
     corners = (hypot(x, y) for part in parts for x, y in part.outline)
     com_x, com_y = geometry.centre_of_mass
     return BuiltVehicle(
@@ -146,16 +158,17 @@ def _turning(geometry: Geometry, first: int) -> Iterator[TurningPart]:
         if wheel.steer:
             at = (wheel.x, wheel.y)
             yield TurningPart(wheel.steer, first + k, at, _rectangle(wheel), wheel.yaw)
-    trailer, number = geometry.trailer, first + len(geometry.wheels)
-    if trailer is None:
-        return
-    wheels = (_wheel_outline(wheel) for wheel in trailer.wheels)
-    for outline in (*trailer.outlines, *wheels):
-        behind = tuple((x - trailer.drawbar, y) for x, y in outline)
-        for piece, _ in solid_parts(convex_parts(cleaned(behind)), CHASSIS):
-            corners = tuple(piece)
-            yield TurningPart(trailer.angle, number, (trailer.hitch_x, 0.0), corners, trails=True)
-            number += 1
+    number, ahead, way = first + len(geometry.wheels), tuple[tuple[str, Point], ...](), 0.0
+    for trailer in geometry.trailers:
+        wheels = (_wheel_outline(wheel) for wheel in trailer.wheels)
+        pivot = (trailer.hitch_x - way, 0.0)
+        for outline in (*trailer.outlines, *wheels):
+            behind = tuple((x - trailer.drawbar, y) for x, y in outline)
+            for piece, _ in solid_parts(convex_parts(cleaned(behind)), CHASSIS):
+                corners = tuple(piece)
+                yield TurningPart(trailer.angle, number, pivot, corners, 0.0, True, ahead)
+                number += 1
+        ahead, way = (*ahead, (trailer.angle, pivot)), trailer.drawbar
 
 
 def _wheel_outline(wheel: Wheel) -> Outline:
