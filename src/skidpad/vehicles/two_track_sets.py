@@ -15,11 +15,12 @@ Makers tell masses, dimensions, power and performance and no inertia, stiffness 
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from ..components.drive_command import ForceCommand
-from ..components.spinning_wheel import SteadySlip
+from ..components.powertrain import WheelMotors
+from ..components.spinning_wheel import FirstOrderSlip, SteadySlip
 from ..components.tyre import (
     Carcass,
     LinearTyre,
@@ -50,6 +51,8 @@ class CarSet:
     """Where the numbers are from."""
     slip: Any = None
     """The law of slip where the usual one does not fit; None: the usual one."""
+    parts: Mapping[str, Any] = field(default_factory=dict[str, Any])
+    """Parts of `two_track` where the usual ones do not fit, by name."""
 
     def drive(self) -> ForceCommand:
         """What torques and brakes of the car are as forces along it."""
@@ -222,11 +225,19 @@ RACE = CarSet(
     "with an efficiency of 0.96. Stiffness, brakes, roll share and steering: estimates.",
 )
 
+FORMULA_STUDENT_TYRE = ProportionalTyre(
+    lateral=Friction(),
+    longitudinal=Friction(B=12.380272608362585, C=1.86, D=1.6331764, E=0.2894208417375008),
+    trail=0.015,
+    # It rolls with 0.20809 m under the weight of the car: a third of the deflection more.
+    carcass=Carcass(radius=0.20997, C_z=1e5, sigma_x=0.1, sigma_y=0.2, rolling=0.02),
+)
+
 FORMULA_STUDENT = CarSet(
     {
         "m": 230.0,
         "I_z": 120.0,
-        "I_w": 0.25,
+        "I_w": 0.3,
         "l_f": 0.7853,
         "l_r": 0.7853,
         "track_f": 1.24,
@@ -238,7 +249,7 @@ FORMULA_STUDENT = CarSet(
         "C_drag": 1.55,
         "C_down": 3.96864,
         "down_front": 0.5,
-        "ackermann": 0.5,
+        "ackermann": 1.0,
         "t_tau": 0.01,
         "t_steer": 0.02,
         "tau_max": 276.75,
@@ -247,28 +258,24 @@ FORMULA_STUDENT = CarSet(
         "steer_rate_max": 1.0,
         "drive_front": 0.5,
         "brake_front": 0.6,
-        "length": 2.9,
-        "width": 1.43,
+        "length": 3.19,
+        "width": 1.55,
         "height": 1.15,
     },
-    front=ProportionalTyre(
-        lateral=Friction(),
-        longitudinal=Friction(),
-        trail=0.015,
-        carcass=Carcass(radius=0.203, C_z=1e5, sigma_x=0.1, sigma_y=0.2, rolling=0.02),
-    ),
-    rear=ProportionalTyre(
-        lateral=Friction(),
-        longitudinal=Friction(),
-        trail=0.015,
-        carcass=Carcass(radius=0.203, C_z=1e5, sigma_x=0.1, sigma_y=0.2, rolling=0.02),
-    ),
+    front=FORMULA_STUDENT_TYRE,
+    rear=FORMULA_STUDENT_TYRE,
     power=0.9 * 80e3,
-    sources="brains2's driverless car (`car_constants.yaml`): mass, axles, track, height of the "
-    "centre of mass, downforce, torques, steering, lateral friction. Rules of Formula Student: "
-    "80 kW from the accumulator (EV 2.2), wheelbase at least 1.525 m, the smaller track at least "
-    "75 % of the larger. Inertias, drag (c_d A 1.3 m²), rolling resistance 0.02, the same friction "
-    "along the wheel: estimates; brains2's own resistance of 350 N and 20 N·s/m is no air.",
+    sources="brains2's driverless car (`car_constants.yaml` at c975b02): mass, axles, track, "
+    "height of the centre of mass, downforce, wheel torque, steering and its rate and lag, inertia "
+    "and radius of the wheels, friction along and across, length, width. Rules of Formula Student "
+    "(2024): 80 kW from the accumulator (EV 2.2), wheelbase at least 1.525 m and the smaller track "
+    "at least 75 % of the larger (T 2). Estimates: I_z (0.85 m l_f l_r, with a battery in the "
+    "middle; brains2 has 200 kg·m², 1.4 of it), drag (1.2 kg/m³, c_d A 1.3 m², of a "
+    "car with wings; brains2's 350 N + 20 N·s/m v is no air), rolling resistance 0.02 (a soft "
+    "slick), roll share, lags of loads and torques, Ackermann, brakes that can lock the wheels, "
+    "height, shares of drive and brakes, trail, stiffness and relaxation of the tyre, efficiency "
+    "0.9, motors of 20 000 1/min behind gears of 13 to 1.",
+    parts={"slip": FirstOrderSlip(), "powertrain": WheelMotors()},
 )
 
 SMALL_SCALE = CarSet(
@@ -339,11 +346,14 @@ def set_values(name: str, fields: Collection[str], other: Collection[str]) -> di
     if name not in SETS:
         raise InvalidValue(unknown_name("skidpad", name, tuple(SETS), "parameter set"))
     car = SETS[name]
-    values: dict[str, Any] = {field: v for field, v in car.values.items() if field in fields}
+    values: dict[str, Any] = {name: v for name, v in car.values.items() if name in fields}
     if not {"tyre", "tyres", "front", "rear", "fl", "fr", "rl", "rr"} & set(other):
-        values |= {"front": car.front, "rear": car.rear}
+        alike = car.front is car.rear
+        values |= {"tyre": car.front} if alike else {"front": car.front, "rear": car.rear}
     if car.slip is not None and "slip" not in other:
         values["slip"] = car.slip
+    if "powertrain" in fields:
+        values |= {part: record for part, record in car.parts.items() if part not in other}
     if "drive" in fields and "drive" not in other:
         values["drive"] = car.drive()
     return values
