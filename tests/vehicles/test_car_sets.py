@@ -49,9 +49,10 @@ USUAL = {
     "suv": Usual((1.0, 4.0), (190.0, 224.0), 100.0, 7.8, (36.0, 42.0), (11.5, 12.5)),
     # Formula 1: 300 to 340 km/h, 2.6 s to 100 km/h, 15 to 20 m back; circles of about 20 m.
     "race": Usual((-0.5, 2.0), (290.0, 345.0), 100.0, 2.9, (14.0, 21.0), (18.0, 24.0)),
-    # Electric cars there: 2.0 to 3.5 s to 100 km/h; hairpins are 9 m wide outside. It stops
-    # between v²/2 over the friction with all and with none of its downforce.
-    "formula_student": Usual((-0.5, 1.5), (120.0, 175.0), 100.0, 3.5, (14.2, 23.8), (5.0, 9.0)),
+    # Electric cars there: 105 to 130 km/h, as fast as wheel motors turn; 2.0 to 3.5 s to 100 km/h;
+    # hairpins are 9 m wide outside. It stops between v²/2 over the friction with all and with none
+    # of its downforce.
+    "formula_student": Usual((-0.5, 1.5), (108.0, 126.0), 100.0, 3.5, (14.2, 23.8), (5.0, 9.0)),
     # f1tenth_gym: 20 m/s and 9.51 m/s² at most; here 10 m/s are reached and left.
     "small_scale": Usual((0.5, 4.0), (54.0, 90.0), 36.0, 3.0, (4.5, 7.0), (1.4, 2.0)),
 }

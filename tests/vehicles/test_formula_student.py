@@ -79,6 +79,8 @@ def test_the_model_of_the_first_version_is_kept() -> None:
     assert pickle.loads(pickle.dumps(former)).model is former.model
     with pytest.raises(sp.InvalidValue, match=r"compat = '0\.2' is unknown"):
         formula_student(compat="0.2")
+    with pytest.raises(sp.InvalidValue, match=r"no C_m0, tyre\.D any more; compat='0\.1'"):
+        formula_student({"C_m0": 4.8}, **{"tyre.D": 1.4})
     with pytest.raises(sp.InvalidValue, match="'sports' another"):
         formula_student("sports")
 
@@ -182,6 +184,17 @@ def test_a_car_that_rolls_about_one_centre_does_not_scrub(steer: float) -> None:
         out = steady.outputs(steady.model.settle(x, steady.params), steady.Input())
         assert max(abs(getattr(out, f"alpha_{wheel}")) for wheel in WHEELS) < 1e-12
         assert max(abs(getattr(out, f"kappa_{wheel}")) for wheel in WHEELS) < 1e-12
+
+
+@pytest.mark.parametrize("angle", np.linspace(-np.pi, np.pi, 9).tolist())
+def test_locked_wheels_are_pulled_against_their_motion(angle: float) -> None:
+    """Whichever way the car points. Friction along and across differs by a few percent."""
+    car = formula_student(slip=SteadySlip(), C_drag=0.0, C_down=0.0)
+    v = 8.0 * np.array([np.cos(angle), np.sin(angle)])
+    rate = car.derivative(car.State(v_x=v[0], v_y=v[1]), car.Input(**BRAKE))
+    a = np.array([rate.v_x, rate.v_y])
+    assert a @ v < -0.97 * np.linalg.norm(a) * np.linalg.norm(v)
+    assert np.linalg.norm(a) > 0.3 * 9.81
 
 
 def test_gradients_are_finite_from_rest_to_full_lock() -> None:

@@ -19,8 +19,9 @@ from ..recording import Recording
 from ..runs import Driver, StartLine, TrajectoryShow, driven
 from ..stage import Line
 from ..units import Nm, m, m_s, m_s2, s
-from ..vehicles.car_state import Input, State
-from ..vehicles.formula_student import Params as Car
+from ..vehicles.two_track_body import standing_radii
+from ..vehicles.two_track_records import Input, State
+from ..vehicles.two_track_records import Params as Car
 from .racing_line import racing_line
 from .track import Track, as_points, cones, lane, random_track, start_mark
 
@@ -50,6 +51,7 @@ class RacingDriver:
         self.steering = path_follower.Params(car.l_f, car.l_r, car.steer_max, settling=3.0)
         self.throttle = speed.Params(k_p=60.0, k_i=20.0, tau_min=-100.0, tau_max=100.0)
         self.memory = speed.Memory()
+        self.radius: m = standing_radii(car)[0]
         self.progress: m = -RUN_UP
 
     def __call__(self, t: s, x: State) -> Input:
@@ -68,10 +70,11 @@ class RacingDriver:
         return Input(steer, tau, tau, tau, tau)
 
     def _needed(self, v: m_s, rate: m_s2) -> Nm:
-        """Torque of each wheel for an acceleration against the driving resistance."""
-        p = self.car
-        force = p.m * rate + p.C_r0 + p.C_r1 * v + p.C_r2 * v * v
-        return force / (4.0 * p.C_m0)
+        """Torque of each wheel for an acceleration of car and wheels against the resistance."""
+        p, radius = self.car, self.radius
+        load = p.m * p.g + 0.5 * p.C_down * v * v
+        against = 0.5 * p.C_drag * v * v + p.tyres.tyre.carcass.rolling * load
+        return 0.25 * radius * ((p.m + 4.0 * p.I_w / radius**2) * rate + against)
 
 
 def show(seed: int) -> TrajectoryShow:

@@ -35,6 +35,8 @@ def with_brakes(vehicle: Vehicle) -> Vehicle:
 
 def braked(model: Model) -> Model:
     """The same model with brakes; there is one such model of each."""
+    if "brake_fl" in model.Input._fields:
+        raise InvalidValue(f"{model.name!r} has brakes of its own: its inputs brake_fl to brake_rr")
     if model.State is not State or model.Input is not Input or model.reproduces:
         raise InvalidValue(
             f"{model.name!r} has no torques that could brake; allowed are four_wheel, "

@@ -95,11 +95,22 @@ class FormulaStudentFactory(VehicleFactory):
                 f"{NAME} is a parameter set, and {params!r} another: two_track has it"
             )
         if params is None or isinstance(params, Mapping):
-            car = two_track(NAME, **{**(params or {}), **values})
+            values = {**(params or {}), **values}
+            self._refuse_former(values)
+            car = two_track(NAME, **values)
         else:
             car = two_track(params, **values)
         model = _named(car.model)
         return Vehicle(model, model.Params(*car.params))
+
+    def _refuse_former(self, values: Mapping[str, Any]) -> None:
+        former = set(record.names(self.former.Params)) - set(record.names(self.model.Params))
+        gone = [name for name in values if name in former]
+        if gone:
+            raise InvalidValue(
+                f"{NAME} has no {', '.join(gone)} any more; compat={FORMER!r} has, and "
+                "CHANGELOG.md says what is in their place"
+            )
 
 
 formula_student = FormulaStudentFactory(_named(two_track(NAME).model), FORMER_MODEL)
