@@ -57,8 +57,8 @@ def test_the_limit_of_a_car_is_its_friction_times_gravity():
     car = sp.vehicles.formula_student()
     axes = sp.plots.gg(lap(), limit=car).axes[0]
     circle = labelled(axes, "limit 16.2 m/s²")
-    np.testing.assert_allclose(radii(circle), car.params.tyre.D * 9.81, rtol=1e-12)
-    assert min(np.abs(axes.get_xlim())) > car.params.tyre.D * 9.81
+    np.testing.assert_allclose(radii(circle), car.params.tyres.tyre.lateral.D * 9.81, rtol=1e-12)
+    assert min(np.abs(axes.get_xlim())) > car.params.tyres.tyre.lateral.D * 9.81
 
 
 def test_the_limit_of_a_bicycle_is_what_its_parameters_say():

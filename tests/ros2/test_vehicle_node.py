@@ -260,7 +260,7 @@ def test_parameters_and_starts_come_from_files(tmp_path: Path) -> None:
     assert "/car/formula_student/state" in d.exchange.types
     odom = d.hear("/ego_racecar/odom")
     d.ticks(1)
-    own = sp.Simulator(sp.vehicles.formula_student(m=300.0, C_drag=1.1), 0.002)
+    own = sp.Simulator(sp.vehicles.formula_student(m=300.0, C_drag=1.1), 0.002, substeps=2)
     own.reset(x=4.0, yaw=0.5, v_x=3.0)
     assert program.simulator.state == own.step()
     assert odom[-1].header.frame_id == "map"
