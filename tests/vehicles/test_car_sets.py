@@ -1,7 +1,7 @@
 """Parameter sets of `two_track` and `single_track`: cars that behave as their kind does.
 
-Published figures are those that `CarSet.sources` names, some of them as commonly quoted; ranges
-without a source there are estimates of what is usual.
+Published figures of performance are as catalogues and magazines quote them; ranges without one are
+estimates of what is usual.
 """
 
 from __future__ import annotations
@@ -205,7 +205,8 @@ def test_sets_conform(name: str, factory: Any) -> None:
 
 def test_every_set_names_its_sources(name: str) -> None:
     assert len(SETS[name].sources) > 100
-    assert "estimate" in SETS[name].sources
+    assert "Estimates" in SETS[name].sources
+    assert "not checked" not in SETS[name].sources
 
 
 def test_what_is_said_beside_a_set_wins() -> None:

@@ -9,7 +9,8 @@ Makers tell masses, dimensions, power and performance and no inertia, stiffness 
 * C_drag is c_d A times 1.2 kg/m³; rolling resistance 0.010 to 0.012 of car tyres (estimate).
 * Torque in the lowest gear, and brakes that can lock the wheels (estimate).
 * `power` is at the wheels: what the engine is rated at less a tenth (estimate). The cars
-  themselves know no power; `controllers.aids.power_limit` holds them to it.
+  themselves know no power; `controllers.aids.power_limit` holds them to it. `formula_student`
+  alone has motors with a power (`WheelMotors`).
 """
 
 from __future__ import annotations
@@ -104,10 +105,13 @@ COMPACT = CarSet(
     front=road_tyre(0.316, 3800.0, 1.12, 17.0, axle=0.72),
     rear=road_tyre(0.316, 2600.0, 1.12, 18.0, axle=1.0),
     power=81e3,
-    sources="Volkswagen Golf VII 1.4 TSI. The maker's figures in the press: length, width, height, "
-    "wheelbase 2.637 m, 90 kW. Commonly quoted, not checked against a data sheet: tracks, tyre "
-    "205/55 R16, c_d 0.29 with 2.19 m², kerb weight 1.23 t, 203 km/h, 0-100 km/h in 9.3 s, turning "
-    "circle 10.9 m. Mass with luggage, and 60 % of it in front: estimates.",
+    sources="Volkswagen Golf VII 1.4 TSI. Volkswagen's press release of 2012, as magazines "
+    "printed it: length, width, height, wheelbase 2.637 m, tracks (8 and 6 mm more than the 1.541 "
+    "and 1.514 m of the Golf VI), 90 kW. Estimates: mass (1.23 t, as catalogues have it, with "
+    "luggage), 60 % of it in front (a car with front drive), drag (c_d 0.29 with 2.19 m², as "
+    "catalogues have them), radius (of a tyre 205/55 R16), lock (from a turning circle of 10.9 m), "
+    "torque and brakes (what slips in the lowest gear, and locks), height of the centre of mass "
+    "(0.37 of that of the car), roll share, wheels.",
 )
 
 SPORTS = CarSet(
@@ -135,10 +139,13 @@ SPORTS = CarSet(
     front=road_tyre(0.335, 2900.0, 1.22, 20.0, axle=0.72),
     rear=road_tyre(0.341, 4500.0, 1.22, 22.0, axle=1.0),
     power=231e3,
-    sources="Porsche 911 Carrera (991). The maker's figures in the press: wheelbase 2.450 m, "
-    "length, height, tracks, 257 kW, c_d 0.29, 290 km/h, 0-100 km/h in 4.8 s. Commonly quoted, not "
-    "checked against a data sheet: width, 2.0 m², tyres 235/40 R19 and 285/35 R19, kerb weight "
-    "1.38 t, turning circle 11.1 m. Mass with driver, and 39 % of it in front: estimates.",
+    sources="Porsche 911 Carrera (991). Porsche's press release of 2011, as the motoring press "
+    "printed it: wheelbase 2.450 m, length, height, tracks, 257 kW, c_d 0.29. Estimates: width "
+    "(without mirrors, as catalogues have it), mass (1.38 t, as catalogues have it, with driver "
+    "and fuel), 39 % of it in front (a car with its engine behind the rear axle), drag (2.0 m² of "
+    "front), radii (of tyres 235/40 R19 and 285/35 R19), lock (from a turning circle of 11.1 m), "
+    "torque and brakes (what slips in the lowest gear, and locks), height of the centre of mass "
+    "(0.36 of that of the car), roll share, wheels.",
 )
 
 SUV = CarSet(
@@ -166,11 +173,13 @@ SUV = CarSet(
     front=road_tyre(0.345, 4700.0, 1.04, 15.0, axle=0.72),
     rear=road_tyre(0.345, 3550.0, 1.04, 16.0, axle=1.0),
     power=132e3,
-    sources="Volkswagen Tiguan (2007) 2.0 TSI 4Motion. The maker's figure in the press: 147 kW; a "
-    "tester's: 0-100 km/h in 7.8 s. Commonly quoted, not checked against a data sheet: wheelbase "
-    "2.604 m, length, width, height, tracks, tyre 235/55 R17, c_d 0.37 with 2.55 m², kerb weight "
-    "1.6 t, 207 km/h, turning circle 12.0 m. Mass with driver, 57 % of it in front, and the shares "
-    "of its four-wheel drive: estimates.",
+    sources="Volkswagen Tiguan (2007) 2.0 TSI 4Motion. Volkswagen's press release of 2007, as the "
+    "motoring press printed it: 147 kW. Estimates, all as catalogues have them: wheelbase 2.604 m, "
+    "length, width, height, tracks, mass (1.6 t, here with driver), drag (c_d 0.37 with 2.55 m²), "
+    "radius (of a tyre 235/55 R17), lock (from a turning circle of 12.0 m). Estimates: 57 % of the "
+    "mass in front (an engine across), shares of the four-wheel drive, torque and brakes (what "
+    "slips in the lowest gear, and locks), height of the centre of mass (0.39 of that of the car), "
+    "roll share, wheels.",
 )
 
 RACE_R: float = 2.073 / 6.283185307179586
@@ -222,7 +231,9 @@ RACE = CarSet(
     sources="TUMFTM laptime-simulation, F1_Shanghai.ini: mass without fuel, axles, tracks, height "
     "of the centre of mass, drag, downforce and its share, air 1.18 kg/m³, rolling resistance "
     "0.03, circumference, nominal load, frictions and how they fall with load, 567 kW and 120 kW "
-    "with an efficiency of 0.96. Stiffness, brakes, roll share and steering: estimates.",
+    "with an efficiency of 0.96. Estimates: I_z (0.42 m l_f l_r, as all that is heavy is in the "
+    "middle), stiffness of the tyres, wheels, brakes (which lock), torque, roll share, Ackermann, "
+    "steering, lags, length, width, height.",
 )
 
 FORMULA_STUDENT_TYRE = ProportionalTyre(
@@ -323,7 +334,9 @@ SMALL_SCALE = CarSet(
     power=110.0,
     sources="f1tenth_gym, a 1:10 car: mass, yaw inertia, axles, height of the centre of mass, "
     "length, width, friction, cornering stiffness over friction and load, steering and its rate; "
-    "torque from its 9.51 m/s². Wheels, track, drag, power and brakes: estimates.",
+    "torque from its 9.51 m/s². Estimates: wheels and track (of a 1:10 chassis), drag "
+    "(c_d A 0.017 m²), power (of a small motor), brakes (which lock), longitudinal stiffness (1.6 times "
+    "the lateral), lags.",
     slip=SteadySlip(v_low=1.0),
 )
 
