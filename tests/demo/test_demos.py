@@ -102,7 +102,7 @@ def test_the_car_stays_within_the_cones(two_laps: Performed) -> None:
     discs = np.array([(d.x, d.y) for d in two_laps.show.stage.discs])
     path = np.column_stack([two_laps.column("car", n) for n in ("x", "y")])[::5]
     gap = np.hypot(*(path[:, None] - discs).transpose(2, 0, 1)).min(axis=1)
-    assert gap.min() > 0.5 * sp.vehicles.formula_student().params.track
+    assert gap.min() > 0.5 * sp.vehicles.formula_student().params.track_f
 
 
 def test_the_seed_decides_the_track_and_nothing_else_does() -> None:

@@ -88,7 +88,9 @@ def driven(car: Vehicle, road: Reference, grip: Array) -> list[Trajectory]:
     """Some of the runs again, with the same bits, as trajectories."""
     loop = Fleet(car, DT, substeps=SUBSTEPS, on_diverge="mask").loop(driver(car, road))
     start = np.zeros((len(grip), record.size(loop.plant.State)))
-    start[:, record.names(car.State).index("v_x")] = SPEED
+    settle = car.model.settle
+    assert settle is not None
+    start[:, : record.size(car.State)] = settle(car.State(v_x=SPEED), car.params)
     params = gripping(car, grip)
     steps = round(DURATION / DT)
     states = loop.rollout(start, steps=steps, params=params)

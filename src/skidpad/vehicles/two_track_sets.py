@@ -335,8 +335,8 @@ SMALL_SCALE = CarSet(
     sources="f1tenth_gym, a 1:10 car: mass, yaw inertia, axles, height of the centre of mass, "
     "length, width, friction, cornering stiffness over friction and load, steering and its rate; "
     "torque from its 9.51 m/s². Estimates: wheels and track (of a 1:10 chassis), drag "
-    "(c_d A 0.017 m²), power (of a small motor), brakes (which lock), longitudinal stiffness (1.6 times "
-    "the lateral), lags.",
+    "(c_d A 0.017 m²), power (of a small motor), brakes (which lock), longitudinal stiffness (1.6 "
+    "times the lateral), lags.",
     slip=SteadySlip(v_low=1.0),
 )
 
