@@ -93,7 +93,6 @@ LARGE_IN = ("recordings", "recorded", "conformance")
 
 _ON_ROADS = "test_compiled_and_called_agree_and_fleets_have_the_bits_of_simulators"
 HEAVY = (
-    "test_who_wishes_to_brake_stops_and_stays[formula_student]",
     "test_wheels_turn_no_faster_than_the_fastest_car[1.0-mb]",
     "test_radau_follows_stop_bend_and_launch_too[passenger_car]",
     *(f"{_ON_ROADS}[{kind}]" for kind in ("smooth grid", "curved", "smooth profile")),
