@@ -34,6 +34,8 @@ MARGIN: m = 1.2
 """Between the racing line and the edges of the track; the car is 1.4 m wide."""
 RUN_UP: m = 6.0
 """The car starts so far before the start line."""
+BEHIND: m_s = 2.0
+"""A car that is slower than planned by more accelerates as hard as it may."""
 PREVIEW: s = 0.1
 """How far ahead the driver looks: the time that steering and tyres need."""
 
@@ -64,10 +66,14 @@ class RacingDriver:
         seen = deviation(motion, LinePoint(*here[:4]))
         steer = path_follower.steer(self.steering, seen, v, ahead.curvature)
         tau, self.memory = speed.torque(self.throttle, self.memory, x.v_x, here.v, self.dt)
-        tau += self._needed(here.v, here.a)
+        # After the start it is far slower than a flying lap, which may brake there.
+        tau += self._needed(here.v, here.a if v > here.v - BEHIND else GRIP.a_drive)
         least, most = self._needed(v, -GRIP.a_brake), self._needed(v, GRIP.a_drive)
         tau = min(max(tau, least), most)
-        return Input(steer, tau, tau, tau, tau)
+        # A car that brakes its rear wheels as much as the front ones loses its rear in a bend.
+        share = self.car.brake_front if tau < 0.0 else 0.5
+        front, rear = 2.0 * share * tau, 2.0 * (1.0 - share) * tau
+        return Input(steer, front, front, rear, rear)
 
     def _needed(self, v: m_s, rate: m_s2) -> Nm:
         """Torque of each wheel for an acceleration of car and wheels against the resistance."""
