@@ -284,8 +284,8 @@ FORMULA_STUDENT = CarSet(
     "middle; brains2 has 200 kg·m², 1.4 of it), drag (1.2 kg/m³, c_d A 1.3 m², of a "
     "car with wings; brains2's 350 N + 20 N·s/m v is no air), rolling resistance 0.02 (a soft "
     "slick), roll share, lags of loads and torques, Ackermann, brakes that can lock the wheels, "
-    "height, shares of drive and brakes (front wheels lock first up to 1 g), trail, stiffness and relaxation of the tyre, efficiency "
-    "0.9, motors of 20 000 1/min behind gears of 13 to 1.",
+    "height, shares of drive and brakes (front wheels lock first up to 1 g), trail, stiffness and "
+    "relaxation of the tyre, efficiency 0.9, motors of 20 000 1/min behind gears of 13 to 1.",
     parts={"slip": FirstOrderSlip(), "powertrain": WheelMotors()},
 )
 
