@@ -28,7 +28,6 @@ from skidpad.runs.laps import Laps, StartLine
 from skidpad.stage import Stage
 from skidpad.stage.film import Film
 from skidpad.stage.trajectory_stage import trajectory_stage
-from skidpad.vehicles.two_track import SteadySlip
 
 ROOT = Path(__file__).parents[1]
 FOLDER = ROOT / "docs" / "pictures"
@@ -105,9 +104,8 @@ def monte_carlo_fan(file: Path) -> None:
 
 
 def phase_portrait(file: Path) -> None:
-    """Where the Formula Student car goes from any motion at 15 m/s: it holds, spins or drifts."""
-    car = sp.vehicles.formula_student(slip=SteadySlip())
-    sp.plots.phase_portrait(car, speed=15.0, path=file)
+    """Where `four_wheel` goes from any motion at 15 m/s: it holds, spins or drifts."""
+    sp.plots.phase_portrait(sp.vehicles.four_wheel(), speed=15.0, path=file)
 
 
 def bode(file: Path) -> None:
