@@ -217,3 +217,26 @@ def test_other_drives_of_the_same_car() -> None:
     weak = formula_student(powertrain=WheelMotors(P_max=10e3, speed=SpeedLimit(spin_max=100.0)))
     assert weak.outputs(rolling(15.0, **DRIVE), weak.Input()).P_source <= 10e3
     assert weak.model is CAR.model
+
+
+@pytest.mark.slow
+def test_gradients_of_rollouts_from_rest_are_their_slopes() -> None:
+    """Standing, setting off, and braked to a stop; the wheels steered."""
+    cars = sp.Fleet(CAR, 0.004, "rk4", threads=1, lanes=4)
+    names, inputs = record.names(CAR.State), record.names(CAR.Input)
+    x0, u = np.zeros((3, len(names))), np.zeros((60, 3, len(inputs)))
+    x0[2, names.index("v_x")] = 0.02
+    u[:, :, 0], u[:, 1, 1:5], u[:, 2, 5:] = 0.2, 60.0, 40.0
+    cost = sp.Cost(
+        stage=lambda x, u: (x.v_x - 3.0) ** 2 + x.y * x.y, terminal=lambda x: x.yaw * x.yaw
+    )
+    _, gradient = cars.gradient(x0, u, cost)
+    for part in ("x0", "controls", "params"):
+        assert np.isfinite(getattr(gradient, part)).all(), part
+    h, ends = 1e-4, []
+    for side in (h, -h):
+        other = u.copy()
+        other[10, 1, inputs.index("tau_rl")] += side
+        ends.append(cars.gradient(x0, other, cost)[0][1])
+    slope = (ends[0] - ends[1]) / (2.0 * h)
+    assert gradient.controls[10, 1, inputs.index("tau_rl")] == pytest.approx(slope, rel=1e-5)
