@@ -104,8 +104,8 @@ def monte_carlo_fan(file: Path) -> None:
 
 
 def phase_portrait(file: Path) -> None:
-    """Where the Formula Student car goes from any motion at 15 m/s: it holds, spins or drifts."""
-    sp.plots.phase_portrait(sp.vehicles.formula_student(), speed=15.0, path=file)
+    """Where `four_wheel` goes from any motion at 15 m/s: it holds, spins or drifts."""
+    sp.plots.phase_portrait(sp.vehicles.four_wheel(), speed=15.0, path=file)
 
 
 def bode(file: Path) -> None:

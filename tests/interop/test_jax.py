@@ -73,7 +73,7 @@ def test_gradients_agree_with_central_differences() -> None:
 @pytest.mark.slow
 def test_gradients_are_finite_at_standstill() -> None:
     model = vehicles.formula_student().jax()
-    rest, u = np.zeros(11), np.zeros(5)
+    rest, u = np.zeros(len(model.x_names)), np.zeros(len(model.u_names))
     jacobian = jax.jacfwd(lambda x: model.derivative(x, u))(rest)
     assert np.isfinite(jacobian).all()
 

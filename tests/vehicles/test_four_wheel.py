@@ -10,7 +10,7 @@ from skidpad import Simulator, record, vehicles
 from skidpad.vehicles.car_state import External
 
 RNG_ROWS = 4000
-CARS = ["four_wheel", "formula_student", "kinematic_bicycle"]
+CARS = ["four_wheel", "kinematic_bicycle"]
 
 
 def states(car, *, torque: float, seed: int = 1):
@@ -86,7 +86,7 @@ def test_actuator_limits_hold_at_any_step_size(name: str, dt: float) -> None:
         x = after
 
 
-@pytest.mark.parametrize("name", ["four_wheel", "formula_student"])
+@pytest.mark.parametrize("name", ["four_wheel"])
 def test_external_influences(name: str) -> None:
     car = vehicles.get(name)()
     p = car.params
@@ -102,7 +102,7 @@ def test_external_influences(name: str) -> None:
     assert wind.a_y - ice.a_y == pytest.approx(300.0 / p.m)
 
 
-@pytest.mark.parametrize("name", ["four_wheel", "formula_student"])
+@pytest.mark.parametrize("name", ["four_wheel"])
 def test_backwards_the_car_turns_about_the_same_side(name: str) -> None:
     """Steered left and rolling backwards, the path bends to the left: the nose goes right."""
     car = vehicles.get(name)()

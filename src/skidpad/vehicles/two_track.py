@@ -34,7 +34,8 @@ from ..components.chassis import Acting, Pressed
 from ..components.corner_loads import CornerLoads
 from ..components.hydraulic_brakes import BrakeTorques, HydraulicBrakes
 from ..components.on_road import RoadUnderCar, road_under_car
-from ..components.powertrain import EngineDrive, MotorDrive, WheelTorques
+from ..components.powertrain import EngineDrive, MotorDrive, WheelMotors, WheelTorques
+from ..components.powertrain.wheel_motors import WHEEL_DRIVES
 from ..components.rigid_body import Acceleration, kinetic_energy, velocity_rate
 from ..components.spinning_wheel import (
     FirstOrderSlip,
@@ -106,6 +107,7 @@ __all__ = [
     "NoTrailers",
     "SteadySlip",
     "Trailer",
+    "WheelMotors",
     "WheelTorques",
     "two_track",
 ]
@@ -352,15 +354,16 @@ class TwoTrackFactory(VehicleFactory):
         `FirstOrderSlip`, `chassis` a `RollShare`, `QuasiStatic`, `RollPitch` or an
         `independent_suspension`, `alignment` a `FixedAlignment`, `LinearAlignment` or of
         `alignment_tables`, `steering` a `DirectSteering` or `SteeringWheel`, `air` a `PlainAir`,
-        `Aerodynamics` or an `aero_map`, `powertrain` a `WheelTorques`, `MotorDrive` or
-        `EngineDrive`, `brakes` a `BrakeTorques` or `HydraulicBrakes`, `trailers` a `Trailer` or
-        several in a tuple, `road` a `Road`. `params` may be the name of a parameter set.
+        `Aerodynamics` or an `aero_map`, `powertrain` a `WheelTorques`, `WheelMotors`,
+        `MotorDrive` or `EngineDrive`, `brakes` a `BrakeTorques` or `HydraulicBrakes`, `trailers` a
+        `Trailer` or several in a tuple, `road` a `Road`. `params` may be the name of a parameter
+        set.
         """
         # What is said of single numbers comes last, and so wins over whole records and sets.
         whole = dict[str, Any]()
         if isinstance(params, str):
             whole, params = set_values(params, Params._fields, values), None
-            values = {n: whole.pop(n) for n in ("front", "rear") if n in whole} | values
+            values = {n: whole.pop(n) for n in ("tyre", "front", "rear") if n in whole} | values
         elif record.is_record_type(type(params)):
             whole, params = params._asdict(), None  # of a car with other parts, too
         names = tuple(name for group in TYRES for name in group if name in values)
@@ -391,7 +394,9 @@ class TwoTrackFactory(VehicleFactory):
 
 def _checked_part(name: str, part: Any) -> Any:
     allowed, duties = PART_DUTIES[name]
-    plain = type(part) is getattr(Parts(), name)
+    plain = type(part) is getattr(Parts(), name) or (
+        name == "powertrain" and isinstance(part, WHEEL_DRIVES)
+    )
     able = record.is_record_type(type(part)) and all(hasattr(part, duty) for duty in duties)
     if plain or able:
         return assembled(part)

@@ -11,6 +11,7 @@ from ..components.assembly import Recipe, assembled, base_of, widened
 from ..components.chassis import FOLLOWED, RollShare
 from ..components.hydraulic_brakes import BrakeTorques
 from ..components.powertrain import WheelTorques
+from ..components.powertrain.wheel_motors import WHEEL_DRIVES
 from ..components.spinning_wheel import SteadySlip
 from ..components.steering_ratio import DirectSteering
 from ..components.trailer import NoTrailers
@@ -283,7 +284,10 @@ PART_DUTIES: dict[str, tuple[str, tuple[str, ...]]] = {
         "a PlainAir, Aerodynamics or an aero_map",
         ("Wind", "replaces", "forces", "resistance"),
     ),
-    "powertrain": ("a WheelTorques, MotorDrive or EngineDrive", ("States", "drive", "rotating")),
+    "powertrain": (
+        "a WheelTorques, WheelMotors, MotorDrive or EngineDrive",
+        ("States", "drive", "rotating"),
+    ),
     "brakes": ("a BrakeTorques or HydraulicBrakes", ("States", "rates", "torques")),
     "trailers": ("a Trailer or several in a tuple, which make a Trailers", ()),
     "road": ("a Road or a road", ("surface", "grip")),
@@ -300,7 +304,7 @@ def params_type(tyres: type, parts: Parts) -> Any:
     defaults |= {name: _default_of(kind) for name, kind in parts._asdict().items()}
     absent = {name for name, kind in kinds.items() if type(defaults.get(name)) is not kind}
     replaced = {name for part in (parts.chassis, parts.air) for name in part.replaces}
-    replaced |= set() if parts.powertrain is WheelTorques else set(OF_WHEEL_TORQUES)
+    replaced |= set() if issubclass(parts.powertrain, WHEEL_DRIVES) else set(OF_WHEEL_TORQUES)
     replaced |= set() if parts.brakes is BrakeTorques else set(OF_BRAKE_TORQUES)
     docs = {leaf.name: leaf.doc for leaf in record.fields(Params) if "." not in leaf.name}
     docs |= {"slip": "How slip follows the motion.", "tyres": "The tyres."}
@@ -343,7 +347,7 @@ def state_type(parts: Parts) -> Any:
     The fields for four wheel torques give way to those of another powertrain.
     """
     state: Any = FirstOrderState if parts.slip().states else State
-    if parts.powertrain is not WheelTorques:
+    if not issubclass(parts.powertrain, WHEEL_DRIVES):
         state = widened(without(state, "tau_"), example(parts.powertrain).States)
     if parts.brakes is not BrakeTorques:
         state = widened(state, parts.brakes.States)
@@ -358,7 +362,7 @@ def state_type(parts: Parts) -> Any:
 def input_type(powertrain: Any, brakes: Any) -> Any:
     """The input class of a car with these classes of powertrain and brakes."""
     inputs: Any = Input
-    if powertrain is not WheelTorques:
+    if not issubclass(powertrain, WHEEL_DRIVES):
         inputs = widened(without(inputs, "tau_"), powertrain.Inputs)
     if brakes is not BrakeTorques:
         inputs = widened(without(inputs, "brake_"), brakes.Inputs)
