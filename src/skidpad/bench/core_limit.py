@@ -49,18 +49,22 @@ def products_per_second(precision: str) -> float:
 
     Steps a second times the products of one cannot be more.
     """
-    names = tuple(f"x{k}" for k in range(CHAINS))
-    ports = [Port("x", names), *(Port(name, ()) for name in ("u", "w", "p"))]
-    inputs = (*ports, Port("dt", ("dt",)), Port("start", ()))
-    program = trace("products", _step, inputs, (Port("x", names), Port("residual", ())))
     engine = CpuRollout(
-        program, dt=1.0, tolerance=1.0, precision=precision, lanes=None, threads=1
+        chains_of_products(), dt=1.0, tolerance=1.0, precision=precision, lanes=None, threads=1
     )
     none = np.zeros((1, 1, 0), precision)
     arrays = RolloutArrays(np.ones((1, VEHICLES, CHAINS), precision), none, none, none)
     out = np.zeros((2, VEHICLES, CHAINS), precision)
     times = interleaved([lambda: engine.run(arrays, out, STEPS)], REPEATS)[0]
     return best_rate(CHAINS * LENGTH * VEHICLES * STEPS, times).value
+
+
+def chains_of_products() -> Program:
+    """A step of nothing but fused products."""
+    names = tuple(f"x{k}" for k in range(CHAINS))
+    ports = [Port("x", names), *(Port(name, ()) for name in ("u", "w", "p"))]
+    inputs = (*ports, Port("dt", ("dt",)), Port("start", ()))
+    return trace("products", _step, inputs, (Port("x", names), Port("residual", ())))
 
 
 def _step(*ports: tuple[Any, ...]) -> tuple[Any, ...]:
