@@ -38,7 +38,7 @@ CARS: dict[str, Callable[[], Vehicle]] = {
     "two_track.sports": lambda: vehicles.two_track("sports", slip=FirstOrderSlip()),
     "single_track": lambda: vehicles.single_track(tyre=tyres.get(TYRE), slip=FirstOrderSlip()),
 }
-"""Each by MF 6.1 with first-order slip, but for the simple tyre and the parameter set with its own."""
+"""Each with first-order slip, and by MF 6.1 but for the simple tyre and the parameter set."""
 
 
 def car(name: str) -> Vehicle:
