@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from importlib.util import find_spec
 from typing import Any
 
@@ -40,7 +41,7 @@ def few_and_light(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(cars, "first_call", lambda job, cache: 0.25)
     monkeypatch.setattr(cars, "CALLS", 3)
     monkeypatch.setattr(cars, "products_per_second", lambda precision: 1e10)
-    monkeypatch.setattr(jax_device, "cars", lambda *_: "left out")
+    monkeypatch.setattr(jax_device, "cars", None)
 
 
 def of_group(name: str) -> dict[str, str]:
@@ -69,13 +70,35 @@ def test_every_entry_has_value_unit_error_and_the_limit(monkeypatch: pytest.Monk
         entry = entries[f"fleet.two_track.rk4.{precision}.threads1"]
         assert entry.own.error is not None
         assert entry.own.error < error
-        assert entry.absent == {"jax": "left out"}
+        assert "quick" in entry.absent["jax"]
         details = entry.details
         assert details["limit_by_products"] == 1e10 / details["products"]
         assert details["share_of_limit"] == entry.own.value / details["limit_by_products"]
         assert details["products"] + details["divisions_and_roots"] < details["operations"]
         assert details["lfdm_11_dof"] > details["lfdm_18_dof"] > details["lfdm_24_dof"]
     assert not any(entries[name].absent for name in simple)
+
+
+@pytest.mark.usefixtures("few_and_light")
+def test_what_jax_did_is_a_peer_and_what_it_could_not_is_said(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    asked: list[Any] = []
+
+    def answer(name: str, precision: str, work: Any, repeats: int) -> Any:
+        asked.append((name, precision, len(work.x0), work.steps, repeats))
+        end = fleet_reference(work).end
+        return {"steps": work.steps, "times": [2.0, 1.0], "end": end.tolist()}
+
+    full = replace(TINY, repeats=cars.JAX_REPEATS)
+    monkeypatch.setattr(jax_device, "cars", answer)
+    peers, absent = cars._jax("two_track", "float64", full)
+    assert asked == [("two_track", "float64", 16, cars.JAX_STEPS, cars.JAX_REPEATS)]
+    assert peers["jax"].value == 16 * cars.JAX_STEPS
+    assert peers["jax"].error == 0.0
+    assert not absent
+    monkeypatch.setattr(jax_device, "cars", lambda *_: "not installed")
+    assert cars._jax("two_track", "float64", full) == ({}, {"jax": "not installed"})
 
 
 def test_a_car_that_skidpad_does_not_have_is_left_out(monkeypatch: pytest.MonkeyPatch) -> None:

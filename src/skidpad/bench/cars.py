@@ -25,6 +25,7 @@ from .work import RK4_DT, FleetWork, fleet_reference
 PRECISIONS = ("float64", "float32")
 STEPS = 40
 """Steps of a rollout: a step of these cars is several times the work of the four-wheel car."""
+JAX_VEHICLES, JAX_STEPS, JAX_REPEATS = 1024, 10, 3
 CALLS = 1000
 """Single steps on the clock in one repetition."""
 MAIN = ("two_track", "full_car")
@@ -67,20 +68,25 @@ def _fleets(names: list[str], precision: str, budget: Budget) -> Iterator[Entry]
     runs = [partial(_rollout, fleets[name], cast[name]) for name in names]
     times = dict(zip(names, interleaved(runs, budget.repeats), strict=True))
     for name in names:
-        work, peers, absent = works[name], dict[str, Measured](), dict[str, str]()
-        own, reference = best_rate(count * steps, times[name]), fleet_reference(work)
-        if name in MAIN:
-            jax = jax_device.cars(name, precision, work, budget.repeats)
-            if isinstance(jax, str):
-                absent["jax"] = jax
-            else:
-                error = reference.error(jax["end"])
-                rate = best_rate(count * jax["steps"], jax["times"])
-                peers["jax"] = rate._replace(error=error)
-        own = own._replace(error=reference.error(ends[name][: work.checked]))
+        work, error = works[name], fleet_reference(works[name]).error
+        own = best_rate(count * steps, times[name])
+        own = own._replace(error=error(ends[name][: work.checked]))
+        peers, absent = _jax(name, precision, budget) if name in MAIN else ({}, {})
         details = _details(fleets[name], work, precision, own.value)
         details |= LFDM if name in MAIN else {}
         yield Entry(f"fleet.{name}.rk4.{precision}.threads1", RATE, own, peers, absent, details)
+
+
+def _jax(name: str, precision: str, budget: Budget) -> tuple[dict[str, Measured], dict[str, str]]:
+    """JAX as a peer, with fewer cars and steps than ours: a rate needs no more of them."""
+    if budget.repeats < JAX_REPEATS:
+        return {}, {"jax": "left out of a quick run: XLA compiles it for minutes"}
+    work = car_work(name, min(budget.vehicles // 4, JAX_VEHICLES), JAX_STEPS, budget.checked)
+    jax = jax_device.cars(name, precision, work, JAX_REPEATS)
+    if isinstance(jax, str):
+        return {}, {"jax": jax}
+    rate = best_rate(len(work.x0) * jax["steps"], jax["times"])
+    return {"jax": rate._replace(error=fleet_reference(work).error(jax["end"]))}, {}
 
 
 def _rollout(fleet: Fleet, work: FleetWork) -> AnyArray:
