@@ -217,8 +217,9 @@ def _library(
         return (str(make(scheduled(with_held_parts(lower(traced, precision))))),)
 
     # In a large piece more values are alive than there are registers: LLVM's scheduler, which
-    # limits them, then gains more than it loses by undoing the order of ours.
+    # limits them, then gains more than it loses by undoing the order of ours. So it does where no
+    # values are held but those of every vehicle are read and written.
     pieces = (traced, *traced.functions)
-    in_order = max(len(piece.code) for piece in pieces) <= _WIDE_PROGRAM
+    in_order = kind != "apply" and max(len(piece.code) for piece in pieces) <= _WIDE_PROGRAM
     build = partial(native.object_code, in_order=in_order)
     return native.Library(cache.get_or_build(name, build, assembly))
