@@ -216,10 +216,11 @@ def _library(
     def assembly() -> tuple[str]:
         return (str(make(scheduled(with_held_parts(lower(traced, precision))))),)
 
-    # In a large piece more values are alive than there are registers: LLVM's scheduler, which
-    # limits them, then gains more than it loses by undoing the order of ours. So it does where no
-    # values are held but those of every vehicle are read and written.
+    # LLVM's scheduler spares registers. That gains more than it loses by undoing the order of ours
+    # where a value takes two of them, and in a large piece, where many are alive.
     pieces = (traced, *traced.functions)
-    in_order = kind != "apply" and max(len(piece.code) for piece in pieces) <= _WIDE_PROGRAM
+    bits = lanes * (64 if precision == "float64" else 32)
+    small = max(len(piece.code) for piece in pieces) <= _WIDE_PROGRAM
+    in_order = small and bits <= native.vector_bits()
     build = partial(native.object_code, in_order=in_order)
     return native.Library(cache.get_or_build(name, build, assembly))
