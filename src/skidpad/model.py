@@ -196,7 +196,7 @@ class Model(Constant, Generic[X, U, P, Y, W]):
 
     def __reduce__(self) -> tuple[Any, ...]:
         """For `pickle`: one of skidpad's own as where it is found, any other by its parts."""
-        own = outer("Model.listed")(self) or vars(self).get("_recipe")
+        own = outer("Model.listed")(self) or outer("Model.recipe")(self)
         return own or outer("Model.portable")(self)
 
     def held_input(self, x: Any, u: Any, w: Any, p: Any) -> Any:

@@ -26,7 +26,7 @@ from ..shared_arrays import ArrayNumber, shared_array
 from ..units import m_s, s
 from . import pipeline
 from .checked_plant import check_plant
-from .described import KnownRecord, described, known_record, record_type
+from .described import arrived, described, record_type, travelling
 from .program import Program
 
 FORMAT = "skidpad-plant"
@@ -149,6 +149,9 @@ class Plant:
         }
         if arrays:
             document["arrays"] = arrays
+        methods = {kind: record.interpolations(getattr(self, kind)) for kind in KINDS}
+        if any(methods.values()):
+            document["interpolations"] = {kind: own for kind, own in methods.items() if own}
         if self.dead_times:
             document["dead_times"] = dict(self.dead_times)
             document["dead_time_rule"] = self.dead_time_rule
@@ -164,7 +167,7 @@ class Plant:
         """For `pickle`: by its vehicle, or what a file has of it and the places of its records."""
         if self.vehicle is not None and self.method is not None:
             return Plant.of, (self.vehicle, self.method)
-        records = {kind: known_record(getattr(self, kind)) for kind in KINDS}
+        records = {kind: travelling(getattr(self, kind)) for kind in KINDS}
         return _unpickled, (self._document(0.0, self.saved_cost), records)
 
     @classmethod
@@ -182,15 +185,15 @@ class Plant:
             return _decoded(cls, document, str(path))
 
 
-def _unpickled(document: dict[str, Any], records: dict[str, KnownRecord]) -> Plant:
-    kinds = {kind: known.here() for kind, known in records.items()}
+def _unpickled(document: dict[str, Any], records: dict[str, Any]) -> Plant:
+    kinds = {name: arrived(kind) for name, kind in records.items()}
     return _decoded(Plant, document, "a pickled plant", kinds)[0]
 
 
 def _decoded(
     cls: type[Plant], document: dict[str, Any], where: str, kinds: dict[str, Any] | None = None
 ) -> tuple[Plant, float]:
-    kinds = kinds or {kind: record_type(kind, document["records"][kind]) for kind in KINDS}
+    kinds = kinds or _record_types(document)
     values = [float.fromhex(text) for text in document["params"]]
     for place, text in document.get("arrays", {}).items():
         values[record.names(kinds["Params"]).index(place)] = _array(text)
@@ -211,6 +214,11 @@ def _decoded(
     )
     check_plant(plant)
     return plant, float.fromhex(document["dt"])
+
+
+def _record_types(document: dict[str, Any]) -> dict[str, type]:
+    methods = document.get("interpolations", {})
+    return {kind: record_type(kind, document["records"][kind], methods.get(kind)) for kind in KINDS}
 
 
 def _arrays_document(params: Any) -> dict[str, str]:

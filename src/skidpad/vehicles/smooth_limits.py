@@ -14,6 +14,7 @@ from typing import Annotated, Any, get_type_hints
 from .. import record
 from ..errors import InvalidValue
 from ..model import Model, Vehicle, made_by
+from ..recipes import made_once
 from ..units import one, positive
 from .car_state import Input, State
 
@@ -52,6 +53,7 @@ def smooth(model: Model) -> Model:
     return kept["_smooth"]
 
 
+@made_once
 def _with_width(Params: Any) -> Any:
     hints = get_type_hints(Params, include_extras=True)
     hints["limit_width"] = Annotated[one, positive]

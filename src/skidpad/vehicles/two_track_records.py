@@ -8,7 +8,7 @@ from typing import Annotated, Any, NamedTuple, get_type_hints
 from .. import record
 from ..components.air import PlainAir
 from ..components.assembly import Recipe, assembled, base_of, widened
-from ..components.chassis import RollShare
+from ..components.chassis import FOLLOWED, RollShare
 from ..components.hydraulic_brakes import BrakeTorques
 from ..components.powertrain import WheelTorques
 from ..components.spinning_wheel import SteadySlip
@@ -16,6 +16,7 @@ from ..components.steering_ratio import DirectSteering
 from ..components.tyre import LoadSensitiveTyre
 from ..components.tyre.tyre_set import tyre_set
 from ..components.wheel_alignment import FixedAlignment
+from ..recipes import made_once
 from ..record import extended
 from ..road.grip import FullGrip
 from ..road.records import road_type
@@ -261,10 +262,13 @@ class Parts(NamedTuple):
     road: Any = Recipe(road_type, (FlatRoad, FullGrip))
 
 
-_CHASSIS = ("States", "Outputs", "replaces", "check", "loads", "travel", "outputs", "carried")
+_CHASSIS = (
+    *("States", "Outputs", "follows", "fills", "replaces", "check", "loads", "travel", "outputs"),
+    *("carried", "rates", "energy", "bumped", "settled"),
+)
 PART_DUTIES: dict[str, tuple[str, tuple[str, ...]]] = {
     "slip": ("a SteadySlip or a FirstOrderSlip", ("states", "acting")),
-    "chassis": ("a RollShare, QuasiStatic or RollPitch", (*_CHASSIS, "rates", "energy")),
+    "chassis": ("a RollShare, QuasiStatic, RollPitch or IndependentSuspension", _CHASSIS),
     "alignment": (
         "a FixedAlignment, LinearAlignment or an alignment_tables",
         ("States", "angles", "rates"),
@@ -281,6 +285,7 @@ PART_DUTIES: dict[str, tuple[str, tuple[str, ...]]] = {
 """Which records may be a part of a car, and what one must have."""
 
 
+@made_once
 def params_type(tyres: type, parts: Parts) -> Any:
     """The parameters of a car on a class of tyre sets, with these parts."""
     kinds: dict[str, Any] = {**parts._asdict(), "tyres": tyres}
@@ -311,7 +316,7 @@ def _default_of(kind: Any) -> Any:
     return None
 
 
-@cache
+@made_once
 def without(kind: Any, *prefixes: str) -> Any:
     """The record class without the fields that begin so."""
     hints = get_type_hints(kind, include_extras=True)
@@ -336,6 +341,8 @@ def state_type(parts: Parts) -> Any:
         state = widened(without(state, "tau_"), example(parts.powertrain).States)
     if parts.brakes is not BrakeTorques:
         state = widened(state, parts.brakes.States)
+    unused = [name for name in FOLLOWED if name not in parts.chassis.follows]
+    state = without(state, *unused) if unused else state
     return widened(state, parts.chassis.States, parts.alignment.States)
 
 
