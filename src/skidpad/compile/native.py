@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import ctypes
 import threading
-from collections.abc import Callable
-from contextlib import nullcontext
+from collections.abc import Callable, Generator
+from contextlib import contextmanager, nullcontext
 from functools import cache
 from typing import Any
 
@@ -85,13 +85,28 @@ def _host() -> str:
     )
 
 
-def object_code(assembly: str) -> bytes:
-    """Object code of a module. No optimisation that could change a rounding is asked for."""
+def object_code(assembly: str, *, in_order: bool = False) -> bytes:
+    """Object code of a module. No optimisation that could change a rounding is asked for.
+
+    With `in_order` operations stay in the order in which they are written.
+    """
     with _LOCK:
         machine = _target_machine()
         module = llvm.parse_assembly(assembly)
         module.verify()
-        return bytes(machine.emit_object(module))
+        with _unscheduled() if in_order else nullcontext():
+            return bytes(machine.emit_object(module))
+
+
+@contextmanager
+def _unscheduled() -> Generator[None]:
+    """LLVM's own scheduler off. It is a setting of the whole process: whoever compiles with LLVM
+    in another thread meanwhile gets the same results from other orders."""
+    llvm.set_option("", "-enable-misched=false")
+    try:
+        yield
+    finally:
+        llvm.set_option("", "-enable-misched=true")
 
 
 class Library:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import ast
 import inspect
+import sys
 import textwrap
 from collections import namedtuple
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -129,11 +130,14 @@ def field_docs(kind: type) -> dict[str, str]:
     if "__field_docs__" in vars(kind):
         docs = vars(kind)["__field_docs__"]
         return dict(docs() if callable(docs) else docs)
-    try:
-        tree = ast.parse(textwrap.dedent(inspect.getsource(kind)))
-    except (OSError, TypeError, SyntaxError):
-        return {}
-    body = tree.body[0].body if isinstance(tree.body[0], ast.ClassDef) else []
+    written = _classes(kind.__module__).get(kind.__qualname__)
+    if written is None:
+        try:
+            tree = ast.parse(textwrap.dedent(inspect.getsource(kind)))
+        except (OSError, TypeError, SyntaxError):
+            return {}
+        written = tree.body[0]
+    body = written.body if isinstance(written, ast.ClassDef) else []
     docs: dict[str, str] = {}
     for before, after in pairwise(body):
         if (
@@ -145,6 +149,25 @@ def field_docs(kind: type) -> dict[str, str]:
         ):
             docs[before.target.id] = inspect.cleandoc(after.value.value)
     return docs
+
+
+@cache
+def _classes(module: str) -> dict[str, ast.ClassDef]:
+    """Classes at the top of a module that is imported, by name; empty where the source is not at
+    hand. `inspect` would read all of it anew for each of them.
+
+    A program that runs as `__main__` may be typed line by line: each class is asked for itself.
+    """
+    if module == "__main__":
+        return {}
+    try:
+        tree = ast.parse(inspect.getsource(sys.modules[module]))
+    except (KeyError, OSError, TypeError, SyntaxError):
+        return {}
+    found = [node for node in tree.body if isinstance(node, ast.ClassDef)]
+    named = {node.name: node for node in found}
+    # Which of two with the same name is the one is for `inspect` to say.
+    return named if len(named) == len(found) else {}
 
 
 @cache
