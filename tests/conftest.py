@@ -59,14 +59,14 @@ def pytest_configure(config: pytest.Config) -> None:
 
     All widths have the same bits, which the tests that name a width show, and so has all effort of
     LLVM, of which there is little here and the usual one in `tests/compile`. The processes that
-    tests start use the width of the machine and the usual effort.
+    tests start use the width of the machine, and as little effort.
     """
     from skidpad.compile import native  # which loads what the settings above are for
 
     width = native.vector_bits()
     native.vector_bits = lambda: min(width, 256)
     if sys.platform == "linux":  # elsewhere the stacks of threads are too small for such code
-        native.OPTIMISATION = 0
+        os.environ.setdefault("SKIDPAD_OPTIMISATION", "0")
     begin_elsewhere(config)
 
 

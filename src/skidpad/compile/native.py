@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import os
 import threading
 from collections.abc import Callable, Generator
 from contextlib import contextmanager, nullcontext
@@ -12,6 +13,7 @@ from typing import Any
 import llvmlite
 import llvmlite.binding as llvm
 
+from ..errors import InvalidValue
 from ..forks import MACHINE_CODE, MEMORY, guard
 from ..shared_arrays import alive, table_address
 from .array_reads import SETTER
@@ -28,9 +30,22 @@ MEMORY_LOCK: Any = getattr(_LIBRARY, "_lock", nullcontext())
 guard(_LOCK, MACHINE_CODE)
 guard(MEMORY_LOCK, MEMORY)
 
-OPTIMISATION = 2
-"""Effort of LLVM's code generator, 0 to 3. All have the same bits; 0 takes a third of the time of 2
-to compile, and its code runs several times as long."""
+EFFORTS = ("0", "1", "2", "3")
+
+
+def effort() -> int:
+    """Of LLVM's code generator, as the environment variable SKIDPAD_OPTIMISATION says; usually 2.
+
+    All have the same bits; 0 takes a third of the time of 2 to compile, and its code runs several
+    times as long.
+    """
+    said = os.environ.get("SKIDPAD_OPTIMISATION") or "2"
+    if said not in EFFORTS:
+        raise InvalidValue(
+            f"the environment variable SKIDPAD_OPTIMISATION = {said!r} is unknown; allowed are "
+            + ", ".join(EFFORTS)
+        )
+    return int(said)
 
 
 @cache
@@ -45,7 +60,7 @@ def _target_machine() -> Any:
     return _target().create_target_machine(
         cpu=llvm.get_host_cpu_name(),
         features=_host_features(),
-        opt=OPTIMISATION,
+        opt=effort(),
         reloc="pic",
         jit=True,
     )
@@ -69,7 +84,7 @@ def vector_bits() -> int:
 
 def identity() -> str:
     """Everything about this machine and compiler that decides the object code."""
-    return f"{_host()}|{OPTIMISATION}"
+    return f"{_host()}|{effort()}"
 
 
 @cache
