@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ctypes
 from collections.abc import Callable
-from functools import partial
 from typing import Any
 
 from .. import integrate, record
@@ -15,6 +14,7 @@ from .held_calls import with_held_parts
 from .lower import lower
 from .program import Port, Program
 from .schedule import scheduled
+from .stored_traces import stored
 from .trace import trace
 
 __all__ = ["derivative_program", "outputs_program", "step_program"]
@@ -139,12 +139,21 @@ def settle_program(
 def kept(model: Model, key: Any, traced: Callable[[], Program]) -> Program:
     """A Program of a model, traced once: parameters are arguments, so it never changes.
 
-    It lives as long as the model, which makes a second world of the same vehicles cheap.
+    It lives as long as the model, which makes a second world of the same vehicles cheap, and on
+    disk, which makes the next process start fast.
     """
     programs: dict[Any, Program] = model.__dict__.setdefault("_programs", {})
     if key not in programs:
-        programs[key] = traced()
+        programs[key] = stored(model, key, lambda: _counted(traced()))
     return programs[key]
+
+
+def _counted(program: Program) -> Program:
+    """The Program, which knows its digest and its size from now on, in other processes, too."""
+    assert program.digest
+    for part in (program, *program.functions):
+        assert part.counts is not None
+    return program
 
 
 def _records(model: Model, ports: tuple[Any, ...]) -> list[Any]:
@@ -230,11 +239,20 @@ def _library(
     def assembly() -> tuple[str]:
         return (str(make(scheduled(with_held_parts(lower(traced, precision))))),)
 
-    # LLVM's scheduler spares registers. That gains more than it loses by undoing the order of ours
-    # where a value takes two of them, and in a large piece, where many are alive.
-    pieces = (traced, *traced.functions)
-    bits = lanes * (64 if precision == "float64" else 32)
-    small = max(len(piece.code) for piece in pieces) <= _WIDE_PROGRAM
-    in_order = small and bits <= native.vector_bits()
-    build = partial(native.object_code, in_order=in_order)
+    def build(text: str) -> bytes:
+        return native.object_code(text, in_order=_stays_in_order(traced, precision, lanes))
+
     return native.Library(cache.get_or_build(name, build, assembly))
+
+
+def _stays_in_order(traced: Program, precision: str, lanes: int) -> bool:
+    """Whether LLVM is to keep our order.
+
+    Its scheduler spares registers. That gains more than it loses by undoing the order of ours where
+    a value takes two of them, and in a large piece, where many are alive.
+    """
+    from . import native
+
+    bits = lanes * (64 if precision == "float64" else 32)
+    small = max(len(piece.code) for piece in (traced, *traced.functions)) <= _WIDE_PROGRAM
+    return small and bits <= native.vector_bits()
