@@ -115,7 +115,7 @@ def test_a_users_model_is_traced_by_everyone(folder: Path) -> None:
 
 
 def test_a_users_part_in_our_car_is_traced_by_everyone(folder: Path) -> None:
-    class Tyre(type(sp.vehicles.two_track().params.tyres.tyre)):  # type: ignore[misc]
+    class Tyre(type(sp.vehicles.two_track().params.tyres.tyre)):
         """The usual one under another name."""
 
         __slots__ = ()
