@@ -46,6 +46,7 @@ from .suspension_elements import (
 from .tyre.contract import Contact
 from .tyre.tyre_set import each_tyre
 from .tyre_spring import spring_energy, spring_load
+from .upright import while_upright
 from .wheel import Velocity
 
 __all__ = ["IndependentSuspension", "independent_suspension"]
@@ -156,9 +157,9 @@ class IndependentSuspension(NamedTuple):
         sinking = self.rising(x, acting.road, p)
         return SuspensionState(
             sinking[0],
-            (left + leaning) * (1.0 / roll_inertia(s, p)),
+            while_upright(x.roll, (left + leaning) * (1.0 / roll_inertia(s, p))),
             sinking[1],
-            (diving - (p.m * p.z_cg) * a.x) * (1.0 / s.I_y),
+            while_upright(x.pitch, (diving - (p.m * p.z_cg) * a.x) * (1.0 / s.I_y)),
             sinking[2],
             (front + rear - air.front - air.rear) * (1.0 / body.m) - heavier,
             *sinking[3:],

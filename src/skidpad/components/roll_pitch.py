@@ -27,6 +27,7 @@ from .sprung_mass import (
     roll_stiffness,
     sprung_mass,
 )
+from .upright import while_upright
 from .wheel import Velocity
 
 __all__ = ["RollPitch", "RollPitchState"]
@@ -133,14 +134,15 @@ class RollPitch(NamedTuple):
         C_f, C_r = self._roll_damping(p)
         leaning = body.m * body.arm
         rolling = leaning * pushed.y - (K_f + K_r - leaning * p.g) * x.roll
+        rolling = rolling - (C_f + C_r) * x.roll_rate
         front, rear = self._axle_forces(x, at, pitch_transfer(pushed.x, p))
         up_f, up_r = front - air.front, rear - air.rear
         pitching = body.l_r * up_r - body.l_f * up_f - (p.m * p.z_cg) * pushed.x
         return RollPitchState(
             x.roll_rate,
-            (rolling - (C_f + C_r) * x.roll_rate) * (1.0 / self.roll_inertia(p)),
+            while_upright(x.roll, rolling * (1.0 / self.roll_inertia(p))),
             x.pitch_rate,
-            pitching * (1.0 / self.I_y),
+            while_upright(x.pitch, pitching * (1.0 / self.I_y)),
             x.heave_rate,
             (up_f + up_r) * (1.0 / body.m),
         )

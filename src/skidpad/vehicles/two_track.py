@@ -52,6 +52,7 @@ from ..components.trailer import NoTrailers, Trailer, trailer_chain
 from ..components.trailer_records import mirror_odd, trailer_spins
 from ..components.tyre.relaxation import SlipState
 from ..components.tyre.tyre_set import each_tyre, tyre_set, tyre_set_type
+from ..components.upright import ROLLED_OVER
 from ..components.wheel import Velocity
 from ..errors import InvalidValue
 from ..model import Model, Vehicle, VehicleFactory, built_once
@@ -327,6 +328,7 @@ def car_model(name: str, recipes: Parts, *tyres: type) -> Model:
         # A deflected tyre stores energy, too, which no closed form tells for every tyre. On a road
         # with bumps the body has no height of its own.
         energy=energy if told else None,
+        ends=ROLLED_OVER if "roll" in parts.chassis.States._fields else {},
         body=BODY,
         mirror_odd=mirror_odd(behind),
         summary=f"Car on four spinning wheels with any tyre: {names}{_driven_by(parts.powertrain)}"
