@@ -184,8 +184,12 @@ def motion(x: State, w: External, p: Params) -> Motion:
     by_mass = 1.0 / p.m
     pushed = Acceleration(force.x * by_mass, force.y * by_mass)
     a = Acceleration((force.x + air.F_x + w.F_x) * by_mass, (force.y + air.F_y + w.F_y) * by_mass)
-    a, moment = road.pulled(a), moment + air.M_z + w.M_z
     bumped = p.chassis.bumped(x, loads, road, p)
+    # Wheels that feel bumps by themselves are pushed by their loads, beyond what pulls the plane.
+    standing = road.standing if bumped is None else None
+    a, moment = road.pulled(a, standing), moment + air.M_z + w.M_z
+    if standing is not None:
+        moment = moment + p.m * standing.turn
     if bumped is not None:
         a = Acceleration(a.x + bumped.F_x * by_mass, a.y + bumped.F_y * by_mass)
         moment = moment + bumped.M_z
