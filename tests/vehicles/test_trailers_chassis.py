@@ -9,10 +9,11 @@ import pytest
 import skidpad as sp
 from skidpad.components.chassis import QuasiStatic, RollShare
 from skidpad.components.independent_suspension import independent_suspension
+from skidpad.components.roll_pitch import RollPitch
 from skidpad.vehicles.trailer_sets import CARAVAN, DOLLY
 from skidpad.vehicles.two_track import SteadySlip
 
-CHASSIS = (RollShare(), QuasiStatic(), independent_suspension())
+CHASSIS = (RollShare(), QuasiStatic(), RollPitch(), independent_suspension())
 WHEELS = ("fl", "fr", "rl", "rr", "left_1", "right_1")
 
 

@@ -10,10 +10,9 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 from ..errors import InvalidValue
-from ..ops import logical_or, where
 from ..units import J, N, N_m, kg_m2, m, m_s2
 from .assembly import assembled
-from .chassis import Acting, Bumped, Pressed
+from .chassis import Acting, Bumped, Pressed, unless_moving
 from .corner_loads import CornerLoads, loads_under
 from .on_road import RoadUnderCar
 from .ramp import ramp
@@ -242,12 +241,7 @@ class IndependentSuspension(NamedTuple):
     def settled(self, x: Any, road: RoadUnderCar, air: Pressed, p: Any) -> SuspensionState:
         """Body and wheels in balance under weight and air, unless any of these states is not 0."""
         own = SuspensionState(*(getattr(x, name) for name in SuspensionState._fields))
-        balance = balanced(self, road, air, p)
-        moving = own[0] != 0.0
-        for value in own[1:]:
-            moving = logical_or(moving, value != 0.0)
-        pairs = zip(own, balance, strict=True)
-        return SuspensionState(*(where(moving, a, b + 0.0 * a) for a, b in pairs))
+        return unless_moving(own, balanced(self, road, air, p))
 
 
 def independent_suspension(

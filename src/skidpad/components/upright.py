@@ -18,4 +18,4 @@ ROLLED_OVER = {name: (UPRIGHT, "rolled over") for name in ("roll", "pitch")}
 def while_upright(angle: rad, rate: Any) -> Any:
     """A rate while the angle is one of a body that is upright, and NaN beyond."""
     # Of compiled code no constant may be NaN; the root of a negative number is.
-    return where(abs(angle) <= UPRIGHT, rate, sqrt(UPRIGHT * UPRIGHT - angle * angle))
+    return where(abs(angle) <= UPRIGHT, rate, rate * sqrt(UPRIGHT * UPRIGHT - angle * angle))

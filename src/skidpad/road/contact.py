@@ -103,7 +103,7 @@ class StandingPull(NamedTuple):
     y: m_s2
     """To the left."""
     turn: float
-    """Yaw moment over the mass, in m²/s², where the road is steeper under some wheels than under others."""
+    """Yaw moment over the mass, in m²/s², where the road is steeper under some wheels."""
 
 
 def wheel_contact(road: Any, x: m, y: m, yaw: rad) -> WheelContact:
