@@ -16,7 +16,7 @@ from .chassis import Acting, Bumped, Pressed, unless_moving
 from .corner_loads import CornerLoads, loads_under
 from .on_road import RoadUnderCar
 from .ramp import ramp
-from .sprung_mass import Travel, sprung_mass
+from .sprung_mass import Travel, check_unsprung, sprung_mass
 from .suspended_body import (
     Four,
     SuspendedBody,
@@ -96,12 +96,8 @@ class IndependentSuspension(NamedTuple):
 
     def check(self, p: Any) -> None:
         """Raise for a car that this body cannot stand on."""
+        check_unsprung(self.body, p)
         body = sprung_mass(self.body, p)
-        if not body.m > 0.0:
-            raise InvalidValue(
-                f"unsprung masses m_u_f = {self.body.m_u_f:g} kg and m_u_r = {self.body.m_u_r:g} "
-                f"kg must together be less than the mass m = {p.m:g} kg of the car"
-            )
         tipping, stiffness = body.m * p.g * body.arm, sum(roll_stiffness(self, p))
         if not stiffness > tipping:
             raise InvalidValue(

@@ -365,7 +365,7 @@ def input_type(powertrain: Any, brakes: Any) -> Any:
     """The input class of a car with these classes of powertrain and brakes."""
     inputs: Any = Input
     if not issubclass(powertrain, WHEEL_DRIVES):
-        inputs = widened(without(inputs, "tau_"), powertrain.Inputs)
+        inputs = widened(without(inputs, "tau_"), example(powertrain).Inputs)
     if brakes is not BrakeTorques:
         inputs = widened(without(inputs, "brake_"), brakes.Inputs)
     return inputs
