@@ -294,6 +294,11 @@ def test_tyres_slip_and_drive_are_classes_of_records() -> None:
     assert limited.model is single_track.model
 
 
+def test_a_road_is_put_under_it_by_on_road() -> None:
+    with pytest.raises(sp.InvalidValue, match=r"on_road\(sp\.vehicles\.single_track"):
+        sp.vehicles.single_track(road=sp.Road.plane(0.1))
+
+
 @pytest.mark.parametrize(
     ("values", "text"),
     [

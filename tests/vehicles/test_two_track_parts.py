@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pickle
+import re
 from typing import Any
 
 import numpy as np
@@ -18,6 +19,8 @@ from skidpad.components.spinning_wheel import FirstOrderSlip
 from skidpad.components.sprung_mass import Suspension
 from skidpad.components.steering_ratio import SteeringWheel
 from skidpad.components.wheel_alignment import LinearAlignment
+from skidpad.vehicles import parts
+from skidpad.vehicles.two_track_records import PART_DUTIES
 
 two_track = sp.vehicles.two_track
 SPRUNG = Suspension(
@@ -161,3 +164,11 @@ def test_numbers_that_make_no_car_are_refused_wherever_they_are_given() -> None:
             sp.Vehicle(car.model, record.build(car.model.Params, base=car.params, **values))
     assert car == two_track(chassis=RollPitch())
     assert pickle.loads(pickle.dumps(car)) == car
+
+
+def test_all_parts_that_messages_name_are_in_one_module() -> None:
+    for allowed, _ in PART_DUTIES.values():
+        named = re.findall(r"[A-Z]\w+|\w+_\w+", allowed)
+        absent = {*named} - {*parts.__all__, "Road", "Trailers"}
+        assert not absent, absent
+    assert all(hasattr(parts, name) for name in parts.__all__)

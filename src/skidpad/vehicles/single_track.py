@@ -176,6 +176,11 @@ class SingleTrackFactory(VehicleFactory):
         is a `SteadySlip` or a `FirstOrderSlip`, `drive` a `ForceCommand` or an
         `AccelerationCommand`. `params` may be the name of a parameter set.
         """
+        if "road" in values:
+            raise InvalidValue(
+                "single_track has no part road; put the car on one: "
+                "sp.vehicles.on_road(sp.vehicles.single_track(...), road)"
+            )
         if isinstance(params, str):
             kinds = {"slip": slip, "drive": drive}
             other = {*values, *(name for name, kind in kinds.items() if kind is not None)}
