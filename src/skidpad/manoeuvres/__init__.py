@@ -1,0 +1,48 @@
+"""The proving ground: standard manoeuvres of any vehicle, what they measure, and the report.
+
+from skidpad.manoeuvres import StepSteer, Subject, perform
+
+result, = perform([StepSteer(speed=25.0)], [Subject(sp.vehicles.two_track())])
+print(result["yaw_rate_rise_time"])
+"""
+
+from __future__ import annotations
+
+from .case import Case
+from .case_run import CaseRun
+from .catalogue import STANDARD, chosen, names
+from .kernels import Kernels
+from .metric import Chart, Curve, Findings, Metric
+from .path import Path, path_along
+from .proving_ground import Manoeuvre, Performing, Result, perform
+from .steady_circle import ConstantRadius, ConstantSpeed, ConstantSteer
+from .step_steer import StepSteer
+from .subject import Subject
+from .theory import Bicycle, LinearCar, linear_car
+
+__all__ = [
+    "STANDARD",
+    "Bicycle",
+    "Case",
+    "CaseRun",
+    "Chart",
+    "ConstantRadius",
+    "ConstantSpeed",
+    "ConstantSteer",
+    "Curve",
+    "Findings",
+    "Kernels",
+    "LinearCar",
+    "Manoeuvre",
+    "Metric",
+    "Path",
+    "Performing",
+    "Result",
+    "StepSteer",
+    "Subject",
+    "chosen",
+    "linear_car",
+    "names",
+    "path_along",
+    "perform",
+]
