@@ -11,6 +11,7 @@ from __future__ import annotations
 from .case import Case
 from .case_run import CaseRun
 from .catalogue import STANDARD, chosen, names
+from .frequency_response import RandomSteer, SineSweep
 from .kernels import Kernels
 from .metric import Chart, Curve, Findings, Metric
 from .path import Path, path_along
@@ -37,7 +38,9 @@ __all__ = [
     "Metric",
     "Path",
     "Performing",
+    "RandomSteer",
     "Result",
+    "SineSweep",
     "StepSteer",
     "Subject",
     "chosen",

@@ -6,6 +6,7 @@ from collections.abc import Iterable
 
 from ..errors import InvalidValue
 from ..record import unknown_name
+from .frequency_response import RandomSteer, SineSweep
 from .proving_ground import Manoeuvre
 from .steady_circle import ConstantRadius, ConstantSpeed, ConstantSteer
 from .step_steer import StepSteer
@@ -17,6 +18,8 @@ STANDARD: tuple[Manoeuvre, ...] = (
     ConstantSpeed(),
     ConstantSteer(),
     StepSteer(),
+    SineSweep(),
+    RandomSteer(),
 )
 """In the order of tables and reports."""
 

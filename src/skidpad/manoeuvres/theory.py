@@ -17,9 +17,9 @@ import numpy as np
 
 from .. import record
 from ..arrays import AnyArray, Array
-from ..body import Pose, Velocity, Wish, body_of
+from ..body import Pose, Velocity, Wish, body_of, own_fields
 from ..model import Vehicle
-from ..units import N_rad, kg, kg_m2, m, m_s
+from ..units import N_rad, kg, kg_m2, m, m_s, m_s2
 
 __all__ = ["Bicycle", "LinearCar", "linear_car"]
 
@@ -73,16 +73,22 @@ class LinearCar:
     B: Array
     """(n,)."""
     C: Array
-    """(outputs, n) with rows v_y and omega at the centre of mass and a_y."""
+    """(outputs, n) with rows v_y and omega at the centre of mass, a_y and the angle of the front
+    wheels as they are turned."""
     D: Array
     """(outputs,)."""
     bicycle: Bicycle
     """NaN where the vehicle has no tyres that slip."""
 
-    OUTPUTS = ("v_y", "omega", "a_y")
+    OUTPUTS = ("v_y", "omega", "a_y", "steer")
 
-    def response(self, frequency: Any) -> dict[str, Array]:
-        """Complex gains per rad of the front wheels at frequencies in Hz, (F,), by output."""
+    def to_angle(self, frequency: Any) -> dict[str, AnyArray]:
+        """Complex gains per rad of the front wheels as they are turned, (F,), by output."""
+        gains = self.response(frequency)
+        return {name: gain / gains["steer"] for name, gain in gains.items()}
+
+    def response(self, frequency: Any) -> dict[str, AnyArray]:
+        """Complex gains per rad that is asked for at frequencies in Hz, (F,), by output."""
         s = 2.0j * np.pi * np.atleast_1d(np.asarray(frequency, dtype=float))
         eye = np.eye(len(self.A))
         inner = np.stack([np.linalg.solve(w * eye - self.A, self.B) for w in s])
@@ -117,17 +123,17 @@ class LinearCar:
 def linear_car(vehicle: Vehicle, v: m_s) -> LinearCar:
     """The linear theory of a vehicle about driving straight at a speed in m/s."""
     body, p = body_of(vehicle, "linear theory"), vehicle.params
-    start = body.placed(record.build(vehicle.State), Pose(0.0, 0.0, 0.0), Velocity(v, 0.0, 0.0), p)
-    start = start if vehicle.model.settle is None else vehicle.model.settle(start, p)
+    com, base = vehicle.geometry.centre_of_mass[0], vehicle.geometry.wheel_base
+    start, a = cruising(vehicle, v)
 
     def commanded(steer: float) -> Any:
-        return body.command(start, Wish(steer=steer, v=v, omega=v * steer / base), p)
+        return body.command(start, Wish(steer=steer, a=a, v=v, omega=v * steer / base), p)
 
-    def moving(x: Any, u: Any) -> tuple[float, float]:
+    def moving(x: Any, u: Any) -> tuple[float, float, float]:
         now = body.velocity(x, u, p)
-        return now.v_y + com * now.omega, now.omega
+        angle = 0.0 if body.steer is None else body.steer(x, u, p)
+        return now.v_y + com * now.omega, now.omega, angle
 
-    com, base = vehicle.geometry.centre_of_mass[0], vehicle.geometry.wheel_base
     u = commanded(0.0)
     _, A, by_input = vehicle.linearise_continuous(start, u)
     b = by_input @ _slopes(lambda e: record.flatten(commanded(e[0])), [0.0])[:, 0]
@@ -137,10 +143,33 @@ def linear_car(vehicle: Vehicle, v: m_s) -> LinearCar:
     inner, b, rows = A[np.ix_(kept, kept)], b[kept], C[:, kept]
     # a_y = v_y' + v omega, where the angle itself has no rate.
     across = rows[0] @ inner + v * rows[1], rows[0] @ b + v * d[1]
-    linear = LinearCar(
-        v, inner, b, np.vstack([rows, across[0]]), np.append(d, across[1]), _NO_BICYCLE
-    )
+    outputs = np.insert(rows, 2, across[0], axis=0), np.insert(d, 2, across[1])
+    linear = LinearCar(v, inner, b, *outputs, _NO_BICYCLE)
     return replace(linear, bicycle=_bicycle(vehicle, linear))
+
+
+def cruising(vehicle: Vehicle, v: m_s) -> tuple[Any, m_s2]:
+    """The state of a vehicle that drives straight at a speed, with all that settles at rest, and
+    the acceleration to wish for that keeps it so."""
+    body, p = vehicle.body, vehicle.params
+    x = body.placed(record.build(vehicle.State), Pose(0.0, 0.0, 0.0), Velocity(v, 0.0, 0.0), p)
+    x = x if vehicle.model.settle is None else vehicle.model.settle(x, p)
+    at_rest = record.build(vehicle.Input)
+    moves = (*own_fields(vehicle.State, lambda x: body.pose(x, p)),)
+    moves += own_fields(vehicle.State, lambda x: body.velocity(x, at_rest, p))
+    names = record.names(vehicle.State)
+    settling = [k for k, name in enumerate(names) if name not in moves]
+    speed = names.index(moves[3]) if moves[3] in names else None
+    a = 0.0
+    for k in range(24):
+        rate, A, _ = vehicle.linearise_continuous(x, body.command(x, Wish(a=a, v=v), p))
+        row = np.array(record.flatten(x), dtype=float)
+        inner = A[np.ix_(settling, settling)]
+        row[settling] -= np.linalg.lstsq(inner, rate[settling], rcond=1e-9)[0]
+        x = record.unflatten(vehicle.State, row.tolist())
+        if k % 3 == 2 and speed is not None:  # when the rest has followed
+            a -= float(rate[speed])
+    return x, a
 
 
 _STEP = 1e-5
