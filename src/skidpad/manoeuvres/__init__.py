@@ -16,6 +16,7 @@ from .kernels import Kernels
 from .metric import Chart, Curve, Findings, Metric
 from .path import Path, path_along
 from .proving_ground import Manoeuvre, Performing, Result, perform
+from .sine_with_dwell import SineWithDwell
 from .steady_circle import ConstantRadius, ConstantSpeed, ConstantSteer
 from .step_steer import StepSteer
 from .subject import Subject
@@ -41,6 +42,7 @@ __all__ = [
     "RandomSteer",
     "Result",
     "SineSweep",
+    "SineWithDwell",
     "StepSteer",
     "Subject",
     "chosen",

@@ -8,6 +8,7 @@ from ..errors import InvalidValue
 from ..record import unknown_name
 from .frequency_response import RandomSteer, SineSweep
 from .proving_ground import Manoeuvre
+from .sine_with_dwell import SineWithDwell
 from .steady_circle import ConstantRadius, ConstantSpeed, ConstantSteer
 from .step_steer import StepSteer
 
@@ -20,6 +21,7 @@ STANDARD: tuple[Manoeuvre, ...] = (
     StepSteer(),
     SineSweep(),
     RandomSteer(),
+    SineWithDwell(),
 )
 """In the order of tables and reports."""
 
