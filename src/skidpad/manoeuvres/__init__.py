@@ -8,11 +8,13 @@ print(result["yaw_rate_rise_time"])
 
 from __future__ import annotations
 
+from .braking import BrakingInTurn, SplitBraking, StraightBraking
 from .case import Case
 from .case_run import CaseRun
 from .catalogue import STANDARD, chosen, names
 from .frequency_response import RandomSteer, SineSweep
 from .kernels import Kernels
+from .longitudinal import Acceleration, CoastDown, TurningCircle
 from .metric import Chart, Curve, Findings, Metric
 from .path import Path, path_along
 from .proving_ground import Manoeuvre, Performing, Result, perform
@@ -24,10 +26,13 @@ from .theory import Bicycle, LinearCar, linear_car
 
 __all__ = [
     "STANDARD",
+    "Acceleration",
     "Bicycle",
+    "BrakingInTurn",
     "Case",
     "CaseRun",
     "Chart",
+    "CoastDown",
     "ConstantRadius",
     "ConstantSpeed",
     "ConstantSteer",
@@ -43,8 +48,11 @@ __all__ = [
     "Result",
     "SineSweep",
     "SineWithDwell",
+    "SplitBraking",
     "StepSteer",
+    "StraightBraking",
     "Subject",
+    "TurningCircle",
     "chosen",
     "linear_car",
     "names",

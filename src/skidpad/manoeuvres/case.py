@@ -46,6 +46,8 @@ class Case:
     """Yaw rate asked for in rad/s, of a vehicle that turns on the spot."""
     handbrake: Signal = 0.0
     """0 to 1."""
+    coast: Signal = 0.0
+    """1 to let go of drive and brakes, 0 else."""
     path: Path | None = None
     """What to follow, from its beginning on; None to steer as told."""
     pose: Pose | None = None

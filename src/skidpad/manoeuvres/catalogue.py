@@ -6,7 +6,9 @@ from collections.abc import Iterable
 
 from ..errors import InvalidValue
 from ..record import unknown_name
+from .braking import BrakingInTurn, SplitBraking, StraightBraking
 from .frequency_response import RandomSteer, SineSweep
+from .longitudinal import Acceleration, CoastDown, TurningCircle
 from .proving_ground import Manoeuvre
 from .sine_with_dwell import SineWithDwell
 from .steady_circle import ConstantRadius, ConstantSpeed, ConstantSteer
@@ -22,6 +24,12 @@ STANDARD: tuple[Manoeuvre, ...] = (
     SineSweep(),
     RandomSteer(),
     SineWithDwell(),
+    StraightBraking(),
+    BrakingInTurn(),
+    SplitBraking(),
+    Acceleration(),
+    CoastDown(),
+    TurningCircle(),
 )
 """In the order of tables and reports."""
 

@@ -12,7 +12,7 @@ from typing import Annotated, Any, NamedTuple
 from .. import record
 from ..body import Wish
 from ..components.actuator import limited
-from ..controllers.car import car_of
+from ..controllers.car import car_of, push
 from ..controllers.line import LinePoint, Motion, advance, deviation
 from ..controllers.path_follower import Params as Return
 from ..controllers.path_follower import steer as steer_back
@@ -47,6 +47,8 @@ class Told(NamedTuple):
     """Yaw rate, of a vehicle that turns on the spot."""
     handbrake: one = 0.0
     """How far it is pulled, 0 to 1."""
+    coast: one = 0.0
+    """1 to let go of drive and brakes."""
 
 
 class Memory(NamedTuple):
@@ -86,15 +88,23 @@ def driver(vehicle: Vehicle) -> Policy:
     car = car_of(vehicle)
     Params = _params(type(car.geometry))
     params = Params(car.geometry, Driving(straight()))
+    idle = record.flatten(record.build(vehicle.Input))
+    drives = [moved != 0.0 for moved in push(car, vehicle.State)]
+
+    def coasting(u: Any, coast: one) -> Any:
+        """The input with what drives and brakes let go."""
+        triples = zip(record.flatten(u), idle, drives, strict=True)
+        return record.unflatten(
+            vehicle.Input, [v + coast * (rest - v) if own else v for v, rest, own in triples]
+        )
 
     def act(x: Any, m: Memory, r: Told, p: Any, dt: s) -> tuple[Any, Memory]:
         motion, v = car.motion(x, p.car), car.speed(x)
         angle, v_path, progress = _along_path(motion, m.progress, p)
         angle = limited(p.drive.follow * angle + p.drive.steer_gain * r.steer, p.car.steer_max)
         asked, speed = _pace(v, r.v + v_path, m.speed, r, p.drive, dt)
-        return car.command(x, _wish(angle, asked, r.v + v_path, r, p.car), p.car), Memory(
-            progress, speed
-        )
+        u = car.command(x, _wish(angle, asked, r.v + v_path, r, p.car), p.car)
+        return coasting(u, r.coast), Memory(progress, speed)
 
     return Policy(act, Memory, Told, Params, params, name="driver")
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from ..units import m_s
 from .subject import Subject
 
-__all__ = ["speed_needed", "steering_needed", "tyres_needed"]
+__all__ = ["drive_needed", "speed_needed", "steering_needed", "tyres_needed"]
 
 
 def steering_needed(car: Subject) -> str:
@@ -26,3 +26,10 @@ def speed_needed(car: Subject, v: m_s) -> str:
     """Of a test at a speed."""
     most = car.limits.v_max
     return "" if v <= most else f"{car.name} reaches {most:.1f} m/s; the test needs {v:.1f} m/s"
+
+
+def drive_needed(car: Subject) -> str:
+    """Of a test of drive and brakes."""
+    if car.vehicle.body.imposed:
+        return f"{car.name} moves as it is told: nothing drives it"
+    return "" if car.slides else f"{car.name} has no tyres: what it is asked for is what it does"

@@ -142,6 +142,7 @@ def _told(case: Case, t: Array) -> Array:
             hold=case.over(case.holding, t),
             omega=case.over(case.omega, t),
             handbrake=case.over(case.handbrake, t),
+            coast=case.over(case.coast, t),
         ),
         axis=-1,
     )

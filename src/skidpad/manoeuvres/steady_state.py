@@ -2,19 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Generator, Sequence
 from typing import NamedTuple
 
 import numpy as np
 
 from ..arrays import Array
-from ..units import m_s2, s
+from ..units import m_s, m_s2, s
+from .case import Case, step
 from .case_run import CaseRun
 from .metric import Chart, Curve, Metric
 from .subject import Subject
 from .theory import Bicycle
 
-__all__ = ["SteadyPoints", "handling_chart", "slope_at_zero", "steady_metrics", "steady_points"]
+__all__ = [
+    "SteadyPoints",
+    "handling_chart",
+    "slope_at_zero",
+    "steady_angle",
+    "steady_metrics",
+    "steady_points",
+]
 
 A_FIT: m_s2 = 2.0
 """Lateral acceleration up to which gradients are fitted."""
@@ -57,6 +65,28 @@ def _point(car: Subject, end: CaseRun) -> SteadyPoints:
         end["roll"] if "roll" in end else np.full_like(a_y, np.nan),
     )
     return SteadyPoints(*(np.where(steady, column.mean(axis=0), np.nan) for column in columns))
+
+
+def steady_angle(
+    car: Subject, v: m_s, a_y: m_s2
+) -> Generator[Sequence[Case], Sequence[CaseRun], Array]:
+    """The angle of the front wheels that holds a lateral acceleration at a speed, (V,), found in
+    drives: `angle = yield from steady_angle(...)`."""
+    angle = np.full(car.variants, a_y / car.theory(v).gains["a_y"])
+    for _ in range(2):
+        (tried,) = yield [
+            Case(
+                label="finds the angle",
+                duration=4.0,
+                v=v,
+                speed=v,
+                steer=step(0.0, 0.5),
+                amplitude=angle,
+            )
+        ]
+        reached = np.abs(tried.since(3.5)["a_y"]).mean(axis=0)
+        angle = angle * np.clip(a_y / np.maximum(reached, 1e-3), 0.3, 3.0)
+    return angle
 
 
 def slope_at_zero(x: Array, y: Array, most: float) -> Array:

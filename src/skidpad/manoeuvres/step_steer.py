@@ -18,6 +18,7 @@ from .case_run import CaseRun
 from .fitness import speed_needed, tyres_needed
 from .metric import Chart, Curve, Findings, Metric
 from .proving_ground import Performing
+from .steady_state import steady_angle
 from .step_response import StepResponse, step_response
 from .subject import Subject
 
@@ -47,11 +48,7 @@ class StepSteer:
 
     def perform(self, car: Subject) -> Performing:
         """A first drive finds the angle, the second ones are the test."""
-        guess = np.full(car.variants, self.a_y / car.theory(self.speed).gains["a_y"])
-        for _ in range(2):
-            (tried,) = yield [self._case("finds the angle", guess)]
-            reached = np.abs(tried.since(self.duration - 0.5)["a_y"]).mean(axis=0)
-            guess = guess * np.clip(self.a_y / np.maximum(reached, 1e-3), 0.3, 3.0)
+        guess = yield from steady_angle(car, self.speed, self.a_y)
         runs = yield [self._case("left", guess), self._case("right", -guess)]
         response = step_response(runs[0], "omega", 0.5 * self.rise)
         across = step_response(runs[0], "a_y", 0.5 * self.rise)
