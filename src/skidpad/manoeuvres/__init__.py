@@ -14,6 +14,7 @@ from .case_run import CaseRun
 from .catalogue import STANDARD, chosen, names
 from .frequency_response import RandomSteer, SineSweep
 from .kernels import Kernels
+from .lane_change import DoubleLaneChange, ObstacleAvoidance
 from .longitudinal import Acceleration, CoastDown, TurningCircle
 from .metric import Chart, Curve, Findings, Metric
 from .path import Path, path_along
@@ -37,11 +38,13 @@ __all__ = [
     "ConstantSpeed",
     "ConstantSteer",
     "Curve",
+    "DoubleLaneChange",
     "Findings",
     "Kernels",
     "LinearCar",
     "Manoeuvre",
     "Metric",
+    "ObstacleAvoidance",
     "Path",
     "Performing",
     "RandomSteer",

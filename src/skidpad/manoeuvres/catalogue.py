@@ -8,6 +8,7 @@ from ..errors import InvalidValue
 from ..record import unknown_name
 from .braking import BrakingInTurn, SplitBraking, StraightBraking
 from .frequency_response import RandomSteer, SineSweep
+from .lane_change import DoubleLaneChange, ObstacleAvoidance
 from .longitudinal import Acceleration, CoastDown, TurningCircle
 from .proving_ground import Manoeuvre
 from .sine_with_dwell import SineWithDwell
@@ -24,6 +25,8 @@ STANDARD: tuple[Manoeuvre, ...] = (
     SineSweep(),
     RandomSteer(),
     SineWithDwell(),
+    DoubleLaneChange(),
+    ObstacleAvoidance(),
     StraightBraking(),
     BrakingInTurn(),
     SplitBraking(),
