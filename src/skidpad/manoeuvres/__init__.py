@@ -1,0 +1,64 @@
+"""The proving ground: standard manoeuvres of any vehicle, what they measure, and the report.
+
+from skidpad.manoeuvres import StepSteer, Subject, perform
+
+result, = perform([StepSteer(speed=25.0)], [Subject(sp.vehicles.two_track())])
+print(result["yaw_rate_rise_time"])
+"""
+
+from __future__ import annotations
+
+from .braking import BrakingInTurn, SplitBraking, StraightBraking
+from .case import Case
+from .case_run import CaseRun
+from .catalogue import STANDARD, chosen, names
+from .frequency_response import RandomSteer, SineSweep
+from .kernels import Kernels
+from .lane_change import DoubleLaneChange, ObstacleAvoidance
+from .longitudinal import Acceleration, CoastDown, TurningCircle
+from .metric import Chart, Curve, Findings, Metric
+from .path import Path, path_along
+from .proving_ground import Manoeuvre, Performing, Result, perform
+from .sine_with_dwell import SineWithDwell
+from .steady_circle import ConstantRadius, ConstantSpeed, ConstantSteer
+from .step_steer import StepSteer
+from .subject import Subject
+from .theory import Bicycle, LinearCar, linear_car
+
+__all__ = [
+    "STANDARD",
+    "Acceleration",
+    "Bicycle",
+    "BrakingInTurn",
+    "Case",
+    "CaseRun",
+    "Chart",
+    "CoastDown",
+    "ConstantRadius",
+    "ConstantSpeed",
+    "ConstantSteer",
+    "Curve",
+    "DoubleLaneChange",
+    "Findings",
+    "Kernels",
+    "LinearCar",
+    "Manoeuvre",
+    "Metric",
+    "ObstacleAvoidance",
+    "Path",
+    "Performing",
+    "RandomSteer",
+    "Result",
+    "SineSweep",
+    "SineWithDwell",
+    "SplitBraking",
+    "StepSteer",
+    "StraightBraking",
+    "Subject",
+    "TurningCircle",
+    "chosen",
+    "linear_car",
+    "names",
+    "path_along",
+    "perform",
+]

@@ -1,0 +1,106 @@
+"""Drives manoeuvres: the cases of many manoeuvres and vehicles together, in as few calls as can be.
+
+A manoeuvre is a generator: it asks for cases, is handed what was driven, asks for more or ends with
+its findings. So one that depends on the result of another drive is written straight down, and all
+that ask at the same time share the rollouts.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Generator, Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar, Protocol
+
+from .case import Case
+from .case_run import CaseRun
+from .kernels import Kernels
+from .metric import Findings
+from .subject import Subject
+
+__all__ = ["Manoeuvre", "Performing", "Result", "perform"]
+
+Performing = Generator[Sequence[Case], Sequence[CaseRun], Findings]
+"""What a manoeuvre does: `runs = yield cases`, as often as it needs, and at last its findings."""
+
+
+class Manoeuvre(Protocol):
+    """A test that any vehicle that fits can be put to; a frozen dataclass of its settings."""
+
+    name: ClassVar[str]
+    """Snake case, such as "step_steer"."""
+    title: ClassVar[str]
+    """In words."""
+    source: ClassVar[str]
+    """The standard and its number, or where the test comes from."""
+
+    def unfit(self, car: Subject) -> str:
+        """Why a vehicle cannot do it, a sentence; empty if it can."""
+        ...
+
+    def perform(self, car: Subject) -> Performing:
+        """Drive it."""
+        ...
+
+
+@dataclass(frozen=True, eq=False)
+class Result:
+    """A manoeuvre of a vehicle."""
+
+    manoeuvre: Manoeuvre
+    car: Subject
+    findings: Findings | None
+    """None where the vehicle cannot do it."""
+    runs: Sequence[CaseRun] = ()
+    """All that was driven."""
+    unfit: str = ""
+    """Why it cannot."""
+
+    def __getitem__(self, name: str) -> Any:
+        """A metric by its name, (V,)."""
+        if self.findings is None:
+            raise KeyError(f"{self.manoeuvre.name}: {self.unfit}")
+        return self.findings[name].value
+
+
+def perform(
+    manoeuvres: Sequence[Manoeuvre], cars: Sequence[Subject], kernels: Kernels | None = None
+) -> list[Result]:
+    """Every manoeuvre with every vehicle, in the order car by car."""
+    kernels = kernels or Kernels()
+    plans = [_Plan(manoeuvre, car) for car in cars for manoeuvre in manoeuvres]
+    while waiting := [plan for plan in plans if plan.cases]:
+        asked = [(plan.car, case) for plan in waiting for case in plan.cases]
+        runs = iter(kernels.drive(asked))
+        for plan in waiting:
+            plan.hand([next(runs) for _ in plan.cases])
+    return [plan.result for plan in plans]
+
+
+class _Plan:
+    """A manoeuvre that is under way."""
+
+    def __init__(self, manoeuvre: Manoeuvre, car: Subject) -> None:
+        self.manoeuvre, self.car = manoeuvre, car
+        self.cases: Sequence[Case] = ()
+        self.runs: list[CaseRun] = []
+        self.findings: Findings | None = None
+        self.unfit = manoeuvre.unfit(car)
+        if not self.unfit:
+            self._performing = manoeuvre.perform(car)
+            self._go_on(None)
+
+    def hand(self, runs: list[CaseRun]) -> None:
+        """Hand it what was driven of its cases."""
+        self.runs += runs
+        self._go_on(runs)
+
+    def _go_on(self, runs: Any) -> None:
+        try:
+            self.cases = self._performing.send(runs)
+        except StopIteration as end:
+            self.cases, self.findings = (), end.value
+
+    @property
+    def result(self) -> Result:
+        """What came of it."""
+        return Result(self.manoeuvre, self.car, self.findings, tuple(self.runs), self.unfit)

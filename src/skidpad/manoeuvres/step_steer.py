@@ -1,0 +1,110 @@
+"""Step steer (ISO 7401): how fast and how far a vehicle answers a sudden turn of the wheel.
+
+The angle is the one that gives a lateral acceleration in the steady turn; it is found in drives
+before the test, as the standard has it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from ..arrays import Array
+from ..units import m_s, m_s2, s
+from .case import Case, step
+from .case_run import CaseRun
+from .fitness import speed_needed, tyres_needed
+from .metric import Chart, Curve, Findings, Metric
+from .proving_ground import Performing
+from .steady_state import steady_angle
+from .step_response import StepResponse, step_response
+from .subject import Subject
+
+__all__ = ["StepSteer"]
+
+
+@dataclass(frozen=True)
+class StepSteer:
+    """A step of the angle at constant speed, to the left and to the right."""
+
+    speed: m_s = 80.0 / 3.6
+    a_y: m_s2 = 4.0
+    """Lateral acceleration of the steady turn after the step."""
+    rise: s = 0.05
+    """In which the angle goes from 0 to its value."""
+    duration: s = 4.0
+    name: ClassVar[str] = "step_steer"
+    title: ClassVar[str] = "Step steer"
+    source: ClassVar[str] = "ISO 7401:2011, step input"
+
+    def unfit(self, car: Subject) -> str:
+        """Why a vehicle cannot do it."""
+        lacks = tyres_needed(car) or speed_needed(car, self.speed)
+        if not lacks and self.a_y > 0.8 * car.grip:
+            return f"{car.name} has grip for {car.grip:.1f} m/s²; {self.a_y:g} m/s² is its limit"
+        return lacks
+
+    def perform(self, car: Subject) -> Performing:
+        """A first drive finds the angle, the second ones are the test."""
+        guess = yield from steady_angle(car, self.speed, self.a_y)
+        runs = yield [self._case("left", guess), self._case("right", -guess)]
+        response = step_response(runs[0], "omega", 0.5 * self.rise)
+        across = step_response(runs[0], "a_y", 0.5 * self.rise)
+        return Findings(_metrics(response, across, runs[0]), [self._chart(car, runs[0], guess)])
+
+    def _case(self, label: str, angle: Array) -> Case:
+        return Case(
+            label=label,
+            duration=self.duration,
+            v=self.speed,
+            speed=self.speed,
+            steer=step(0.0, self.rise),
+            amplitude=angle,
+        )
+
+    def _chart(self, car: Subject, run: CaseRun, angle: Array) -> Chart:
+        theory = car.theory(self.speed).step(run.t - 0.5 * self.rise)["omega"] * angle[0]
+        curves = [
+            Curve(run.t, run["omega"][:, 0], "yaw rate"),
+            Curve(run.t, theory, "linear theory", "theory"),
+        ]
+        return Chart("Step steer", "time in s", "yaw rate in rad/s", curves)
+
+
+def _metrics(yaw: StepResponse, across: StepResponse, run: CaseRun) -> list[Metric]:
+    slip = np.rad2deg(np.abs(run.since(run.t[-1] - 0.5)["sideslip"]).mean(axis=0))
+    return [
+        Metric(
+            "yaw_rate_rise_time",
+            yaw.rise,
+            "s",
+            "From half the angle to 90 % of the steady yaw rate.",
+        ),
+        Metric(
+            "yaw_rate_peak_time", yaw.peak_time, "s", "From half the angle to the peak of yaw rate."
+        ),
+        Metric("yaw_rate_overshoot", yaw.overshoot, "", "Peak over the steady yaw rate, less one."),
+        Metric(
+            "lateral_acceleration_rise_time",
+            across.rise,
+            "s",
+            "From half the angle to 90 % of the steady lateral acceleration.",
+        ),
+        Metric(
+            "lateral_acceleration_overshoot",
+            across.overshoot,
+            "",
+            "Peak over the steady lateral acceleration, less one.",
+        ),
+        Metric(
+            "steady_lateral_acceleration", across.steady, "m/s²", "Mean of the last half second."
+        ),
+        Metric(
+            "tb_factor",
+            slip * yaw.peak_time,
+            "deg·s",
+            "Steady sideslip in degrees times the peak time of yaw rate.",
+        ),
+    ]

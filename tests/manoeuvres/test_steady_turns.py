@@ -1,0 +1,93 @@
+"""Steady turns and steps against the linear theory of the same car, all variants at once."""
+
+from __future__ import annotations
+
+from functools import cache
+
+import numpy as np
+import pytest
+
+import skidpad as sp
+from skidpad.manoeuvres import (
+    Case,
+    ConstantRadius,
+    ConstantSpeed,
+    ConstantSteer,
+    Kernels,
+    Result,
+    StepSteer,
+    Subject,
+    perform,
+)
+
+KERNELS = Kernels()
+SMALL = StepSteer(speed=20.0, a_y=0.5, rise=0.01)
+
+
+@cache
+def car() -> Subject:
+    """Two variants, the second with its mass further back; without drag there is little thrust."""
+    return Subject(sp.vehicles.single_track(C_drag=0.0), {"l_f": np.array([1.0, 1.3])})
+
+
+@cache
+def results() -> dict[str, Result]:
+    """What each manoeuvre finds."""
+    manoeuvres = (ConstantRadius(), ConstantSpeed(), ConstantSteer(), SMALL)
+    found = perform(manoeuvres, [car()], KERNELS)
+    return {result.manoeuvre.name: result for result in found}
+
+
+def test_theory_is_that_of_the_tyres() -> None:
+    """Axle stiffness times slip at the load of each axle is what carries the car in a turn."""
+    bicycle = car().theory(20.0).bicycle
+    p = car().vehicle.params
+    assert bicycle.l_f == p.l_f
+    assert bicycle.m == p.m
+    # At 40 m/s the same axles: their stiffness does not depend on speed.
+    faster = car().theory(40.0).bicycle
+    np.testing.assert_allclose([faster.C_f, faster.C_r], [bicycle.C_f, bicycle.C_r], rtol=2e-3)
+
+
+@pytest.mark.parametrize("name", ["constant_radius", "constant_speed", "constant_steer"])
+def test_gradients_are_those_of_linear_theory(name: str) -> None:
+    """The sideslip of the rear axle, and that of the front axle beside it, from all three ways."""
+    findings = results()[name].findings
+    assert findings is not None
+    slip, K = findings["sideslip_gradient"], findings["understeer_gradient"]
+    np.testing.assert_allclose(slip.value, slip.theory, rtol=1e-3)
+    # The gradient is a small difference of the slips of both axles.
+    np.testing.assert_allclose(K.value, K.theory, atol=0.015 * np.abs(slip.theory).min())
+
+
+def test_more_mass_behind_is_less_understeer() -> None:
+    """By theory and by every way to drive it."""
+    for name in ("constant_radius", "constant_speed", "constant_steer"):
+        ahead, behind = results()[name]["understeer_gradient"]
+        assert behind < ahead
+
+
+def test_a_small_step_is_answered_as_by_linear_theory() -> None:
+    """Yaw rate over time, sample by sample."""
+    result = results()["step_steer"]
+    run = result.runs[-2]
+    for k, theory in enumerate(car().theories(20.0)):
+        angle = run["steer"][-1, k]
+        linear = theory.step(run.t - 0.5 * SMALL.rise)["omega"] * angle
+        late = run.t > 0.03
+        error = np.abs(run["omega"][late, k] - linear[late]).max()
+        assert error < 0.01 * np.abs(linear).max()
+
+
+def test_who_cannot_says_why() -> None:
+    """A kinematic car has no tyres."""
+    (result,) = perform([SMALL], [Subject(sp.vehicles.kinematic_bicycle())], KERNELS)
+    assert result.findings is None
+    assert "no tyres" in result.unfit
+
+
+def test_a_car_that_spins_is_said_to_have_spun() -> None:
+    """A full turn of the wheel at speed with the handbrake on."""
+    case = Case(label="spin", duration=3.0, v=25.0, steer=0.3, handbrake=1.0, hold=0.0, run_in=0.1)
+    (run,) = KERNELS.drive([(Subject(sp.vehicles.four_wheel()), case)])
+    assert run.outcomes == ("spun",)
