@@ -12,6 +12,7 @@ from .braking import BrakingInTurn, SplitBraking, StraightBraking
 from .case import Case
 from .case_run import CaseRun
 from .catalogue import STANDARD, chosen, names
+from .command_response import CommandSteps, StopFromSpeed
 from .frequency_response import RandomSteer, SineSweep
 from .kernels import Kernels
 from .lane_change import DoubleLaneChange, ObstacleAvoidance
@@ -19,6 +20,7 @@ from .longitudinal import Acceleration, CoastDown, TurningCircle
 from .metric import Chart, Curve, Findings, Metric
 from .path import Path, path_along
 from .proving_ground import Manoeuvre, Performing, Result, perform
+from .robots import SpinInPlace, SquarePath, StraightAndArc
 from .sine_with_dwell import SineWithDwell
 from .steady_circle import ConstantRadius, ConstantSpeed, ConstantSteer
 from .step_steer import StepSteer
@@ -34,6 +36,7 @@ __all__ = [
     "CaseRun",
     "Chart",
     "CoastDown",
+    "CommandSteps",
     "ConstantRadius",
     "ConstantSpeed",
     "ConstantSteer",
@@ -51,8 +54,12 @@ __all__ = [
     "Result",
     "SineSweep",
     "SineWithDwell",
+    "SpinInPlace",
     "SplitBraking",
+    "SquarePath",
     "StepSteer",
+    "StopFromSpeed",
+    "StraightAndArc",
     "StraightBraking",
     "Subject",
     "TurningCircle",

@@ -23,9 +23,10 @@ from ..units import s
 from ..vehicles import get
 from .case import Case
 from .case_run import CaseRun
-from .driver import Driving, Told, driver
+from .driver import Driving, Memory, Told, driver
+from .open_loop import driven_open, is_open
 from .path import path_point, straight
-from .signals import signals_of
+from .signals import params_of, signals_of
 from .subject import Subject
 
 __all__ = ["Kernels"]
@@ -56,7 +57,8 @@ class Kernels:
         runs: list[Any] = [None] * len(asked)
         for (vehicle, rests, *_), places in groups.items():
             cases = [asked[k][1] for k in places]
-            driven = self._rollout(vehicle, rests, asked[places[0]][0], cases)
+            drive = self._open if is_open(vehicle) else self._rollout
+            driven = drive(vehicle, rests, asked[places[0]][0], cases)
             for k, run in zip(places, driven, strict=True):
                 runs[k] = run
         return runs
@@ -120,6 +122,24 @@ class Kernels:
                     loop.plant.Outputs, {name: row[:V] for name, row in own.items()},
                 )
             )  # fmt: skip
+        return runs
+
+    def _open(
+        self, vehicle: Vehicle, rests: bool, car: Subject, cases: list[Case]
+    ) -> list[CaseRun]:
+        """Of a vehicle that no driver can be in the loop of."""
+        fleet, _ = self._fleet(vehicle, rests)
+        before, after = self._steps(cases[0])
+        t: Array = np.arange(-before, after, dtype=float) * self.dt
+        times: Array = np.arange(-before, after + 1, self.every, dtype=float) * self.dt
+        p = params_of(vehicle, car.params)
+        runs: list[CaseRun] = []
+        for case in cases:
+            start = _start(vehicle, case, car)
+            states, outputs, Outputs = driven_open(fleet, case, t, start, p, self.every)
+            memory = np.zeros((*states.shape[:2], record.size(Memory)))
+            parts = states, memory, outputs, Outputs, car.params
+            runs.append(signals_of(vehicle, case.label, times, *parts))
         return runs
 
 
