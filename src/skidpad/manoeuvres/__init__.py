@@ -21,11 +21,13 @@ from .metric import Chart, Curve, Findings, Metric
 from .path import Path, path_along
 from .proving_ground import Manoeuvre, Performing, Result, perform
 from .robots import SpinInPlace, SquarePath, StraightAndArc
+from .sensitivity import Indices, Sensitivity, sensitivity, sobol
 from .sine_with_dwell import SineWithDwell
 from .steady_circle import ConstantRadius, ConstantSpeed, ConstantSteer
 from .step_steer import StepSteer
 from .subject import Subject
 from .theory import Bicycle, LinearCar, linear_car
+from .tune import Reached, Tuning, tune
 
 __all__ = [
     "STANDARD",
@@ -43,6 +45,7 @@ __all__ = [
     "Curve",
     "DoubleLaneChange",
     "Findings",
+    "Indices",
     "Kernels",
     "LinearCar",
     "Manoeuvre",
@@ -51,7 +54,9 @@ __all__ = [
     "Path",
     "Performing",
     "RandomSteer",
+    "Reached",
     "Result",
+    "Sensitivity",
     "SineSweep",
     "SineWithDwell",
     "SpinInPlace",
@@ -62,10 +67,14 @@ __all__ = [
     "StraightAndArc",
     "StraightBraking",
     "Subject",
+    "Tuning",
     "TurningCircle",
     "chosen",
     "linear_car",
     "names",
     "path_along",
     "perform",
+    "sensitivity",
+    "sobol",
+    "tune",
 ]
