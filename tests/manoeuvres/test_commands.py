@@ -107,7 +107,7 @@ def test_an_even_deceleration_stops_within_its_square() -> None:
     """v² / (2 a), less the last hundredth of the speed."""
     found = driven(Subject(sp.vehicles.commonroad_ks()))
     way = found["stop_from_speed"]["stopping_distance"]
-    np.testing.assert_allclose(way, (1.0 - 0.01**2) * 10.0**2 / 4.0, rtol=1e-4)
+    np.testing.assert_allclose(way, (1.0 - 0.01**2) * 10.0**2 / 4.0, rtol=1e-3)
 
 
 @pytest.mark.parametrize("name", ["DELAY_STEER_VEL", "ackermann_truck", "double_integrator"])

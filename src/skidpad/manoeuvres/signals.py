@@ -35,7 +35,8 @@ def signals_of(
 ) -> CaseRun:
     """The signals of a case: states (T, V, nx), memory and outputs of the driven vehicle."""
     names = record.names(Outputs)
-    inputs = outputs[..., [k for k, name in enumerate(names) if name.startswith("command.")]]
+    commands = [k for k, name in enumerate(names) if name.startswith("command.")]
+    inputs = outputs[..., commands[0] : commands[-1] + 1]  # side by side, so no copy
     told = {name.removeprefix("own."): outputs[..., k] for k, name in enumerate(names)}
     x = record.unflatten(vehicle.State, list(np.moveaxis(states, -1, 0)))
     u = record.unflatten(vehicle.Input, list(np.moveaxis(inputs, -1, 0)))

@@ -180,8 +180,11 @@ class _Search:
         for name, value in zip(self.targets, begin.values, strict=True):
             if not isfinite(value):
                 raise InvalidValue(f"{self.vehicle.name} as it is gives no {name} to start from")
-        self.scale = np.where(self.scale > 0.0, self.scale, np.maximum(np.abs(begin.values), 1e-9))
-        (self.begin,) = self._points([begin.z])
+        # Of a target of zero: what the metric is now.
+        size = np.where(self.scale > 0.0, 1.0, np.maximum(np.abs(begin.values), 1e-9))
+        self.scale = np.where(self.scale > 0.0, self.scale, size)
+        slopes, residuals = begin.jacobian / size[:, None], begin.residuals / size
+        self.begin = begin._replace(residuals=residuals, jacobian=slopes)
         return self.begin
 
     def step(self, at: _Point) -> _Point:
