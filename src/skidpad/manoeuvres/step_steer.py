@@ -13,6 +13,7 @@ from typing import ClassVar
 import numpy as np
 
 from ..arrays import Array
+from ..brief import brief_repr
 from ..units import m_s, m_s2, s
 from .case import Case, step
 from .case_run import CaseRun
@@ -41,6 +42,8 @@ class StepSteer:
     name: ClassVar[str] = "step_steer"
     title: ClassVar[str] = "Step steer"
     source: ClassVar[str] = "ISO 7401:2011, step input"
+
+    __repr__ = brief_repr
 
     def unfit(self, car: Subject) -> str:
         """Why a vehicle cannot do it."""

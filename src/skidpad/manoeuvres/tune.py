@@ -26,7 +26,7 @@ from .metric import Metric
 from .proving_ground import Manoeuvre
 from .variants import manoeuvre_of, metrics_of, own_value
 
-__all__ = ["Reached", "Tuning", "tune"]
+__all__ = ["Moved", "Reached", "Tuning", "tune", "usual_bounds"]
 
 WIDTH = 0.2
 """Share of a parameter to either side that are its bounds if none are given."""
@@ -282,6 +282,12 @@ def _split(name: str) -> tuple[str, str]:
     return manoeuvre, metric
 
 
+def usual_bounds(vehicle: Vehicle, name: str) -> tuple[float, float]:
+    """Ends of a parameter for which none are given: a fifth to either side."""
+    own = own_value(vehicle, name)
+    return own - WIDTH * abs(own), own + WIDTH * abs(own)
+
+
 def _bounds(
     vehicle: Vehicle, free: Sequence[str] | Mapping[str, tuple[float, float]]
 ) -> dict[str, tuple[float, float]]:
@@ -291,9 +297,8 @@ def _bounds(
     allowed = {leaf.name: leaf.allowed for leaf in record.fields(vehicle.model.Params)}
     bounds: dict[str, tuple[float, float]] = {}
     for name in free:
-        own = own_value(vehicle, name)
-        far = WIDTH * abs(own)
-        low, high = free[name] if isinstance(free, Mapping) else (own - far, own + far)
+        usual = usual_bounds(vehicle, name)
+        low, high = free[name] if isinstance(free, Mapping) else usual
         if not (isfinite(low) and isfinite(high) and low < high):
             raise InvalidValue(f"bounds of {name} = {low:g} to {high:g} must be numbers that go up")
         limits = allowed[name]
