@@ -64,6 +64,16 @@ def test_wheels_that_slip_tell_more_than_was_driven() -> None:
     assert ice > 0.1
 
 
+def test_a_car_whose_wheels_tell_the_way_drives_arcs_of_its_geometry() -> None:
+    """One that steers, at walking pace; its odometry is right to a percent of the turn."""
+    control = wheeled.Control("front_steer_pid")
+    car = Subject(wheeled.vehicle(wheeled.ackermann(control=control)))
+    (result,) = perform([StraightAndArc()], [car], KERNELS)
+    np.testing.assert_allclose(result["radius_error"], 0.0, atol=2e-3)
+    np.testing.assert_allclose(result["arc_asymmetry"], 0.0, atol=1e-9)
+    np.testing.assert_allclose(result["odometry_yaw_error"], 0.0, atol=0.01)
+
+
 def test_dead_reckoning_of_a_circle() -> None:
     """Constant speed and yaw rate lead round a circle; the middle of the wheels is its own."""
     robot = wheeled.vehicle(wheeled.differential())

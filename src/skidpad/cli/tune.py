@@ -52,8 +52,8 @@ def tune(
 ) -> None:
     """Find the parameters of a vehicle that reach target metrics of the standard manoeuvres.
 
-    A METRIC is one of a manoeuvre, as in step_steer.yaw_rate_overshoot=0.05. The exit status is 1 if a target is out of reach; the nearest parameters are written all the
-    same.
+    A METRIC is one of a manoeuvre, as in step_steer.yaw_rate_overshoot=0.05. The exit status is 1
+    if a target is out of reach; the nearest parameters are written all the same.
     """
     from rich.console import Console
     from rich.text import Text

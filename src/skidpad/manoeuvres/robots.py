@@ -16,6 +16,7 @@ from ..arrays import Array
 from ..units import m, m_s, rad_s, s
 from .case import Case
 from .case_run import CaseRun
+from .fitness import loop_needed
 from .metric import Chart, Curve, Findings, Metric
 from .odometry import Track, told_by_wheels, track_of
 from .proving_ground import Performing
@@ -98,30 +99,42 @@ class SpinInPlace:
 
 @dataclass(frozen=True)
 class StraightAndArc:
-    """A straight way, then an arc to either side, at one speed."""
+    """A straight way and an arc to either side, at one speed."""
 
     length: m = 10.0
     radius: m = 2.0
+    """Of those that turn on the spot; 1.5 times the tightest turn of those that steer."""
     speed: m_s = 1.0
-    """Half of what slower ones can."""
+    """Of those that turn on the spot; half of what slower ones can."""
+    car_speed: m_s = 3.0
+    """Of those that steer."""
     name: ClassVar[str] = "straight_and_arc"
     title: ClassVar[str] = "Straight and arc"
     source: ClassVar[str] = "ISO 18646-2:2019 (paraphrased): accuracy of motion of wheeled robots"
 
     def unfit(self, car: Subject) -> str:
         """Why a vehicle cannot do it."""
-        return turns_on_the_spot(car)
+        if not turns_on_the_spot(car):
+            return ""
+        if car.vehicle.body.odometry is None:
+            return f"{car.name} neither turns on the spot nor has odometry"
+        return loop_needed(car)
 
     def perform(self, car: Subject) -> Performing:
         """The straight one and both arcs at once."""
-        v = min(self.speed, 0.5 * car.limits.v_max)
-        omega, lasts = v / self.radius, self.length / v
+        wanted = self.car_speed if car.steers else self.speed
+        v, radius = min(wanted, 0.5 * car.limits.v_max), self._radius(car)
+        lasts = self.length / v
+        # One that steers is told the angle, from which its yaw rate follows.
+        angle = float(np.arctan(car.geometry.wheel_base / radius)) if car.steers else 0.0
+        omega = 0.0 if car.steers else v / radius
         turns = {"straight": 0.0, "left arc": 1.0, "right arc": -1.0}
         runs = yield [
             Case(
                 label=label,
                 duration=lasts + RISE,
                 speed=lambda t: v * _during(t, 0.0, 2.0 * lasts),
+                steer=sign * angle,
                 omega=lambda t, sign=sign: sign * omega * _during(t, 0.0, 2.0 * lasts),
                 rests=True,
                 run_in=0.2,
@@ -142,11 +155,11 @@ class StraightAndArc:
                 "Steady speed over the one asked for.",
             ),
             Metric(
-                "radius_error", np.abs(radii).mean(axis=0) / self.radius - 1.0, "",
+                "radius_error", np.abs(radii).mean(axis=0) / radius - 1.0, "",
                 "Radius of the steady arcs over the one asked for, less one.",
             ),
             Metric(
-                "arc_asymmetry", (np.abs(radii[0]) - np.abs(radii[1])) / self.radius, "",
+                "arc_asymmetry", (np.abs(radii[0]) - np.abs(radii[1])) / radius, "",
                 "Radius of the left arc less that of the right one, over the one asked for.", 0.0,
             ),
         ]  # fmt: skip
@@ -161,6 +174,12 @@ class StraightAndArc:
             pairs = zip(seen[1:], tracks[1:], strict=True)
             metrics.append(_yaw_by_wheels(np.stack([w.yaw[-1] - b.yaw[-1] for w, b in pairs])))
         return Findings(metrics, [_path_chart("Straight and arcs", tracks, seen)])
+
+    def _radius(self, car: Subject) -> m:
+        if not car.steers:
+            return self.radius
+        tightest = car.geometry.wheel_base / np.tan(car.abilities.steer_max)
+        return float(max(self.radius, 1.5 * tightest))
 
 
 @dataclass(frozen=True)
