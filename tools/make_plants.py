@@ -29,6 +29,7 @@ CASES = (
     ("formula_student", "rk4", 1e-3),
     ("four_wheel", "radau", 1e-2),
     ("two_track", "rk4", 1e-3),
+    ("full_car", "rk4", 1e-3),
 )
 VEHICLES, STEPS, EVERY = 96, 200, 50
 BACK_STEPS = 40

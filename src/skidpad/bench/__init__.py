@@ -42,6 +42,7 @@ GROUPS = {
     "ros2": Group(".ros2", "cpu"),
     "tyres": Group(".tyres", "cpu"),
     "proving_ground": Group(".proving_ground", "cpu"),
+    "cars": Group(".cars", "cpu"),
     "gpu": Group(".gpu", "cuda"),
 }
 """The groups by name."""

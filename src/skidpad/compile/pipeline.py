@@ -14,6 +14,7 @@ from .held_calls import with_held_parts
 from .lower import lower
 from .program import Port, Program
 from .schedule import scheduled
+from .stored_traces import stored
 from .trace import trace
 
 __all__ = ["derivative_program", "outputs_program", "step_program"]
@@ -24,6 +25,10 @@ LANES = (1, 4, 8, 16, 32)
 _WIDE_PROGRAM = 6_000
 """Traced operations above which the lane width is halved: compile time grows faster than the
 code."""
+_WIDE_FUNCTION = 500
+"""Traced operations of a function above which it is halved, too: what one call of it keeps alive
+leaves no registers for a second vector per value. A tyre of the Magic Formula is 1.3 times as fast
+with one."""
 
 
 def default_lanes(program: Program, precision: str, registers: int = 2) -> int:
@@ -33,7 +38,9 @@ def default_lanes(program: Program, precision: str, registers: int = 2) -> int:
     """
     from . import native
 
-    registers = 1 if program.operations > _WIDE_PROGRAM else registers
+    functions = max((f.operations for f in program.functions), default=0)
+    if program.operations > _WIDE_PROGRAM or functions > _WIDE_FUNCTION:
+        registers = 1
     width = registers * native.vector_bits() // (64 if precision == "float64" else 32)
     return max((n for n in LANES if n <= width), default=1)
 
@@ -115,15 +122,38 @@ def derivative_program(vehicle: Vehicle | Model, precision: str | None = None) -
     return _finish(trace(f"{model.name}.derivative", function, inputs, (x,)), precision)
 
 
+def settle_program(
+    name: str, settle: Callable[[Any, Any], Any], State: type, Params: type
+) -> Program:
+    """What makes a start consistent as a Program of x and p to x."""
+
+    def function(*ports: tuple[Any, ...]) -> tuple[Any, ...]:
+        with as_written(next(iter(ports[0]), None)):
+            x = settle(record.unflatten(State, ports[0]), record.unflatten(Params, ports[1]))
+        return (record.flatten(x),)
+
+    x, p = Port("x", record.names(State)), Port("p", record.names(Params))
+    return trace(f"{name}.settle", function, (x, p), (x,))
+
+
 def kept(model: Model, key: Any, traced: Callable[[], Program]) -> Program:
     """A Program of a model, traced once: parameters are arguments, so it never changes.
 
-    It lives as long as the model, which makes a second world of the same vehicles cheap.
+    It lives as long as the model, which makes a second world of the same vehicles cheap, and on
+    disk, which makes the next process start fast.
     """
     programs: dict[Any, Program] = model.__dict__.setdefault("_programs", {})
     if key not in programs:
-        programs[key] = traced()
+        programs[key] = stored(model, key, lambda: _counted(traced()))
     return programs[key]
+
+
+def _counted(program: Program) -> Program:
+    """The Program, which knows its digest and its size from now on, in other processes, too."""
+    assert program.digest
+    for part in (program, *program.functions):
+        assert part.counts is not None
+    return program
 
 
 def _records(model: Model, ports: tuple[Any, ...]) -> list[Any]:
@@ -209,4 +239,20 @@ def _library(
     def assembly() -> tuple[str]:
         return (str(make(scheduled(with_held_parts(lower(traced, precision))))),)
 
-    return native.Library(cache.get_or_build(name, native.object_code, assembly))
+    def build(text: str) -> bytes:
+        return native.object_code(text, in_order=_stays_in_order(traced, precision, lanes))
+
+    return native.Library(cache.get_or_build(name, build, assembly))
+
+
+def _stays_in_order(traced: Program, precision: str, lanes: int) -> bool:
+    """Whether LLVM is to keep our order.
+
+    Its scheduler spares registers. That gains more than it loses by undoing the order of ours where
+    a value takes two of them, and in a large piece, where many are alive.
+    """
+    from . import native
+
+    bits = lanes * (64 if precision == "float64" else 32)
+    small = max(len(piece.code) for piece in (traced, *traced.functions)) <= _WIDE_PROGRAM
+    return small and bits <= native.vector_bits()

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import pickle
 from collections import Counter
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -34,6 +35,9 @@ version that has what it needs."""
 
 NOT_RUN = frozenset({"const", "input", *CALL_OPS})
 """Instructions that are no operations of their own."""
+
+_STORED_CODE = "_stored_code"
+"""Where an unpickled Program has its code until it is asked for."""
 
 HELD_PORTS = frozenset({"p", "dt"})
 """Input ports whose values stay the same over a whole rollout. They are checked to be finite before
@@ -58,7 +62,22 @@ class Program:
 
     __repr__ = brief_repr
 
-    @property
+    def __getstate__(self) -> dict[str, Any]:
+        """For `pickle`: the code apart, which who has it compiled already does not need."""
+        return vars(self) | {"code": None, _STORED_CODE: pickle.dumps(self.code, -1)}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        del state["code"]
+        vars(self).update(state)
+
+    def __getattr__(self, name: str) -> Any:
+        if name != "code" or _STORED_CODE not in vars(self):
+            raise AttributeError(f"a Program has no attribute {name!r}")
+        code = pickle.loads(vars(self)[_STORED_CODE])
+        vars(self)["code"] = code
+        return code
+
+    @cached_property
     def counts(self) -> Counter[str]:
         """How often each operation is written, constants, inputs and calls left out."""
         own = Counter(i.op for i in self.code if i.op not in NOT_RUN)

@@ -13,6 +13,7 @@ from ..arrays import Array
 from ..body import Body, Velocity, Wish, own_fields
 from ..compile.explained import explained
 from ..compile.plant import StableStep
+from ..compile.stored_traces import stored
 from ..errors import InvalidValue
 from ..integrate.as_written import making_expressions
 from ..integrate.base import Integrator, flat_result
@@ -46,7 +47,11 @@ def stable_steps(vehicle: Vehicle, method: Integrator) -> tuple[StableStep, ...]
     if not model.continuous or method.implicit or method.adaptive:
         return ()
     key = (method, record.flatten(vehicle.params))
-    return _TABLES.get(model, key, lambda: tuple(_table(vehicle, method.bind(model))))
+    return _TABLES.get(
+        model,
+        key,
+        lambda: stored(model, ("modes", *key), lambda: tuple(_table(vehicle, method.bind(model)))),
+    )
 
 
 def _table(vehicle: Vehicle, method: Integrator) -> list[StableStep]:
