@@ -10,6 +10,7 @@ import pytest
 import skidpad as sp
 from skidpad.manoeuvres import (
     STANDARD,
+    Acceleration,
     CommandSteps,
     Kernels,
     Result,
@@ -18,6 +19,7 @@ from skidpad.manoeuvres import (
     TurningCircle,
     perform,
 )
+from skidpad.vehicles import wheeled
 
 KERNELS = Kernels()
 BASE = {"wheel_base": 2.79}
@@ -117,6 +119,17 @@ def test_every_manoeuvre_is_driven_or_refused(name: str) -> None:
     car = Subject(sp.vehicles.named(name, BASE if late else None))
     for result in perform(STANDARD, [car], KERNELS):
         assert (result.findings is None) == bool(result.unfit), result.manoeuvre.name
+
+
+def test_a_car_that_steers_for_a_yaw_rate_is_asked_for_one() -> None:
+    """And for a speed; how hard to drive nobody tells it."""
+    control = wheeled.Control("twist_front_steer_pid")
+    car = Subject(wheeled.vehicle(wheeled.ackermann(control=control)))
+    steps, drive = perform([CommandSteps(), Acceleration()], [car], KERNELS)
+    assert steps.findings is not None
+    assert np.isfinite([one.value for one in steps.findings.metrics]).all()
+    np.testing.assert_allclose(steps["yaw_rate_steady_error"], 0.0, atol=0.1)
+    assert drive.unfit == "ackermann is told a speed, not how hard to drive"
 
 
 def test_a_car_with_tyres_is_sent_to_the_tests_of_cars() -> None:

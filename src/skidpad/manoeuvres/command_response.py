@@ -13,37 +13,23 @@ from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
-from .. import record
 from ..arrays import Array
-from ..body import Pose, Velocity, Wish
 from ..units import m_s, m_s2, rad, rad_s, s
 from .case import Case, Signal
 from .case_run import CaseRun
-from .fitness import tyres_needed
+from .fitness import takes, tyres_needed
 from .lag import Lag, lag_of
 from .metric import Chart, Curve, Findings, Metric
 from .proving_ground import Performing
 from .step_response import first_time
 from .subject import Subject
 
-__all__ = ["CommandSteps", "StopFromSpeed", "takes"]
+__all__ = ["CommandSteps", "StopFromSpeed"]
 
 AVERAGED: s = 0.5
 """At the end of a drive, over which a steady value is averaged."""
 STOPPED = 0.01
 """Share of the speed below which a vehicle that is told to stop has stopped."""
-
-
-def takes(car: Subject, wished: str) -> str:
-    """The input that a wish for "v", "a", "omega" or "steer" moves; empty where none does."""
-    vehicle, p = car.vehicle, car.vehicle.params
-    pose, at = Pose(0.0, 0.0, 0.0), Velocity(1.0, 0.0, 0.0)
-    x = vehicle.body.placed(record.build(vehicle.State), pose, at, p)
-    rest: Wish = Wish(v=1.0)
-    asked = rest._replace(**{wished: getattr(rest, wished) + 0.01})
-    rows = (record.flatten(vehicle.body.command(x, wish, p)) for wish in (rest, asked))
-    names = record.names(vehicle.Input)
-    return next((n for n, a, b in zip(names, *rows, strict=True) if abs(a - b) > 1e-9), "")
 
 
 def commanded(car: Subject) -> str:
@@ -111,7 +97,9 @@ class CommandSteps:
             own = lag_of(car, named, angle)
             found.append(_Channel("steer", "steer", "rad", "steer", 0.0, angle, own))
         elif named := takes(car, "omega"):
-            turning = min(self.omega, 0.5 * car.limits.omega_max)
+            lock = car.abilities.steer_max  # of one that steers by itself for a yaw rate
+            most = v * np.tan(lock) / car.abilities.wheel_base if lock else car.limits.omega_max
+            turning = min(self.omega, 0.5 * float(most))
             own = lag_of(car, named, turning)
             found.append(_Channel("yaw_rate", "omega", "rad/s", "omega", 0.0, turning, own))
         if named := takes(car, "v"):

@@ -4,10 +4,19 @@ from __future__ import annotations
 
 from math import inf
 
+from .. import record
+from ..body import Pose, Velocity, Wish
 from ..units import m_s
 from .subject import Subject
 
-__all__ = ["drive_needed", "loop_needed", "speed_needed", "steering_needed", "tyres_needed"]
+__all__ = [
+    "drive_needed",
+    "loop_needed",
+    "speed_needed",
+    "steering_needed",
+    "takes",
+    "tyres_needed",
+]
 
 
 def steering_needed(car: Subject) -> str:
@@ -47,4 +56,18 @@ def drive_needed(car: Subject) -> str:
         return f"{car.name} moves as it is told: nothing drives it"
     if not car.slides:
         return f"{car.name} has no tyres: what it is asked for is what it does"
+    if not takes(car, "a"):
+        return f"{car.name} is told a speed, not how hard to drive"
     return loop_needed(car)
+
+
+def takes(car: Subject, wished: str) -> str:
+    """The input that a wish for "v", "a", "omega" or "steer" moves; empty where none does."""
+    vehicle, p = car.vehicle, car.vehicle.params
+    pose, at = Pose(0.0, 0.0, 0.0), Velocity(1.0, 0.0, 0.0)
+    x = vehicle.body.placed(record.build(vehicle.State), pose, at, p)
+    rest: Wish = Wish(v=1.0)
+    asked = rest._replace(**{wished: getattr(rest, wished) + 0.01})
+    rows = (record.flatten(vehicle.body.command(x, wish, p)) for wish in (rest, asked))
+    names = record.names(vehicle.Input)
+    return next((n for n, a, b in zip(names, *rows, strict=True) if abs(a - b) > 1e-9), "")
