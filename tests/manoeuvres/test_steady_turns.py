@@ -79,6 +79,14 @@ def test_a_small_step_is_answered_as_by_linear_theory() -> None:
         assert error < 0.01 * np.abs(linear).max()
 
 
+def test_the_angle_of_a_step_is_the_one_that_was_asked_for() -> None:
+    """4 m/s² in the steady turn, where tyres are no longer linear, of cars that differ."""
+    variants = {"m": np.array([900.0, 1100.0, 1300.0]), "l_f": np.array([1.0, 1.2, 1.1])}
+    steep = Subject(sp.vehicles.single_track(C_drag=0.0), variants)
+    (result,) = perform([StepSteer()], [steep], KERNELS)
+    np.testing.assert_allclose(result["steady_lateral_acceleration"], 4.0, rtol=2e-3)
+
+
 def test_who_cannot_says_why() -> None:
     """A kinematic car has no tyres."""
     (result,) = perform([SMALL], [Subject(sp.vehicles.kinematic_bicycle())], KERNELS)

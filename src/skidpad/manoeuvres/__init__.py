@@ -12,6 +12,7 @@ from .braking import BrakingInTurn, SplitBraking, StraightBraking
 from .case import Case
 from .case_run import CaseRun
 from .catalogue import STANDARD, chosen, names
+from .command_response import CommandSteps, StopFromSpeed
 from .frequency_response import RandomSteer, SineSweep
 from .kernels import Kernels
 from .lane_change import DoubleLaneChange, ObstacleAvoidance
@@ -19,11 +20,14 @@ from .longitudinal import Acceleration, CoastDown, TurningCircle
 from .metric import Chart, Curve, Findings, Metric
 from .path import Path, path_along
 from .proving_ground import Manoeuvre, Performing, Result, perform
+from .robots import SpinInPlace, SquarePath, StraightAndArc
+from .sensitivity import Indices, Sensitivity, sensitivity, sobol
 from .sine_with_dwell import SineWithDwell
 from .steady_circle import ConstantRadius, ConstantSpeed, ConstantSteer
 from .step_steer import StepSteer
 from .subject import Subject
 from .theory import Bicycle, LinearCar, linear_car
+from .tune import Reached, Tuning, tune
 
 __all__ = [
     "STANDARD",
@@ -34,12 +38,14 @@ __all__ = [
     "CaseRun",
     "Chart",
     "CoastDown",
+    "CommandSteps",
     "ConstantRadius",
     "ConstantSpeed",
     "ConstantSteer",
     "Curve",
     "DoubleLaneChange",
     "Findings",
+    "Indices",
     "Kernels",
     "LinearCar",
     "Manoeuvre",
@@ -48,17 +54,27 @@ __all__ = [
     "Path",
     "Performing",
     "RandomSteer",
+    "Reached",
     "Result",
+    "Sensitivity",
     "SineSweep",
     "SineWithDwell",
+    "SpinInPlace",
     "SplitBraking",
+    "SquarePath",
     "StepSteer",
+    "StopFromSpeed",
+    "StraightAndArc",
     "StraightBraking",
     "Subject",
+    "Tuning",
     "TurningCircle",
     "chosen",
     "linear_car",
     "names",
     "path_along",
     "perform",
+    "sensitivity",
+    "sobol",
+    "tune",
 ]

@@ -59,7 +59,8 @@ class CaseRun:
 
     def since(self, begin: s, end: s = np.inf) -> CaseRun:
         """The part between two times."""
-        kept = (self.t >= begin - 1e-9) & (self.t <= end + 1e-9)
+        first = int(np.searchsorted(self.t, begin - 1e-9))
+        kept = slice(first, int(np.searchsorted(self.t, end + 1e-9, side="right")))
         parts = {name: values[kept] for name, values in self.signals.items()}
         states = None if self.states is None else self.states[kept]
         inputs = None if self.inputs is None else self.inputs[kept]

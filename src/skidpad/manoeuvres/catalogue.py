@@ -7,10 +7,12 @@ from collections.abc import Iterable
 from ..errors import InvalidValue
 from ..record import unknown_name
 from .braking import BrakingInTurn, SplitBraking, StraightBraking
+from .command_response import CommandSteps, StopFromSpeed
 from .frequency_response import RandomSteer, SineSweep
 from .lane_change import DoubleLaneChange, ObstacleAvoidance
 from .longitudinal import Acceleration, CoastDown, TurningCircle
 from .proving_ground import Manoeuvre
+from .robots import SpinInPlace, SquarePath, StraightAndArc
 from .sine_with_dwell import SineWithDwell
 from .steady_circle import ConstantRadius, ConstantSpeed, ConstantSteer
 from .step_steer import StepSteer
@@ -33,6 +35,11 @@ STANDARD: tuple[Manoeuvre, ...] = (
     Acceleration(),
     CoastDown(),
     TurningCircle(),
+    CommandSteps(),
+    StopFromSpeed(),
+    SpinInPlace(),
+    StraightAndArc(),
+    SquarePath(),
 )
 """In the order of tables and reports."""
 

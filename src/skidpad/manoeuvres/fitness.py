@@ -2,15 +2,29 @@
 
 from __future__ import annotations
 
+from math import inf
+
+from .. import record
+from ..body import Pose, Velocity, Wish
 from ..units import m_s
 from .subject import Subject
 
-__all__ = ["drive_needed", "speed_needed", "steering_needed", "tyres_needed"]
+__all__ = [
+    "drive_needed",
+    "loop_needed",
+    "speed_needed",
+    "steering_needed",
+    "takes",
+    "tyres_needed",
+]
 
 
 def steering_needed(car: Subject) -> str:
     """Of a test that steers."""
-    return "" if car.steers else f"{car.name} does not steer: it turns on the spot"
+    if not car.steers:
+        return f"{car.name} does not steer: it turns on the spot"
+    told = car.vehicle.body.steer is not None or car.limits.steer_max < inf
+    return "" if told else f"{car.name} has no wheels that steer"
 
 
 def tyres_needed(car: Subject) -> str:
@@ -19,7 +33,15 @@ def tyres_needed(car: Subject) -> str:
         return steering_needed(car)
     if not car.slides:
         return f"{car.name} has no tyres that slip: its turns are those of geometry"
-    return "" if car.vehicle.model.continuous else f"{car.name} is a discrete model"
+    if not car.vehicle.model.continuous:
+        return f"{car.name} is a discrete model"
+    return loop_needed(car)
+
+
+def loop_needed(car: Subject) -> str:
+    """Of a test with a driver in the loop."""
+    late = car.vehicle.model.dead_times
+    return f"{car.name} acts late ({', '.join(late)}): no driver can be in its loop" if late else ""
 
 
 def speed_needed(car: Subject, v: m_s) -> str:
@@ -32,4 +54,20 @@ def drive_needed(car: Subject) -> str:
     """Of a test of drive and brakes."""
     if car.vehicle.body.imposed:
         return f"{car.name} moves as it is told: nothing drives it"
-    return "" if car.slides else f"{car.name} has no tyres: what it is asked for is what it does"
+    if not car.slides:
+        return f"{car.name} has no tyres: what it is asked for is what it does"
+    if not takes(car, "a"):
+        return f"{car.name} is told a speed, not how hard to drive"
+    return loop_needed(car)
+
+
+def takes(car: Subject, wished: str) -> str:
+    """The input that a wish for "v", "a", "omega" or "steer" moves; empty where none does."""
+    vehicle, p = car.vehicle, car.vehicle.params
+    pose, at = Pose(0.0, 0.0, 0.0), Velocity(1.0, 0.0, 0.0)
+    x = vehicle.body.placed(record.build(vehicle.State), pose, at, p)
+    rest: Wish = Wish(v=1.0)
+    asked = rest._replace(**{wished: getattr(rest, wished) + 0.01})
+    rows = (record.flatten(vehicle.body.command(x, wish, p)) for wish in (rest, asked))
+    names = record.names(vehicle.Input)
+    return next((n for n, a, b in zip(names, *rows, strict=True) if abs(a - b) > 1e-9), "")

@@ -23,14 +23,15 @@ from ..units import s
 from ..vehicles import get
 from .case import Case
 from .case_run import CaseRun
-from .driver import Driving, Told, driver
+from .driver import Driving, Memory, Told, driver
+from .open_loop import driven_open, is_open
 from .path import path_point, straight
-from .signals import signals_of
+from .signals import params_of, signals_of
 from .subject import Subject
 
 __all__ = ["Kernels"]
 
-MANY = 64
+MANY = 16
 """Variants from which on cases are driven one after the other, to save memory."""
 
 
@@ -56,7 +57,8 @@ class Kernels:
         runs: list[Any] = [None] * len(asked)
         for (vehicle, rests, *_), places in groups.items():
             cases = [asked[k][1] for k in places]
-            driven = self._rollout(vehicle, rests, asked[places[0]][0], cases)
+            drive = self._open if is_open(vehicle) else self._rollout
+            driven = drive(vehicle, rests, asked[places[0]][0], cases)
             for k, run in zip(places, driven, strict=True):
                 runs[k] = run
         return runs
@@ -92,24 +94,25 @@ class Kernels:
         start = np.concatenate([_start(vehicle, case, car) for case in cases])
         driving = _driving(cases, V) | {f"car.vehicle.{name}": own[name] for name in own}
         disturbances = _disturbances(vehicle, cases, t, V)
-        states, memory = fleet.rollout(
-            start,
-            told,
-            every=self.every,
-            params=own or None,
-            disturbances=disturbances,
-            policy=policy,
-            policy_params=driving,
-            return_memory=True,
-        )
+        # The vehicle with its driver is one vehicle, whose state has the driver's memory behind.
+        loop, fresh = fleet.loop(policy), record.flatten(record.build(Memory))
+        params = {**own, **{f"policy.{name}": row for name, row in driving.items()}}
+        whole = np.concatenate([start, np.tile(fresh, (len(start), 1))], axis=1)
+        how: Any = {"every": self.every, "params": params, "layout": "soa"}
+        if disturbances is not None:
+            how["disturbances"] = disturbances.swapaxes(1, 2)
+        with catch_warnings():
+            simplefilter("ignore", UserWarning)  # as where the fleet is made
+            # Neighbours side by side in memory: signals are then rows of it.
+            both = loop.rollout(whole.T, told.swapaxes(1, 2), **how).swapaxes(1, 2)
         at = np.minimum(np.arange(0, len(t) + 1, self.every), len(t) - 1)
-        loop = fleet.loop(policy)
         outputs = loop.outputs(
-            np.concatenate([states, memory], axis=-1),
-            np.broadcast_to(told[at], (len(at), states.shape[1], told.shape[2])),
-            params={**own, **{f"policy.{name}": row for name, row in driving.items()}},
+            both,
+            np.broadcast_to(told[at], (len(at), both.shape[1], told.shape[2])),
+            params=params,
             disturbances=None if disturbances is None else disturbances[at],
         )
+        states, memory = np.split(both, [start.shape[1]], axis=2)
         times: Array = np.arange(-before, after + 1, self.every, dtype=float) * self.dt
         runs: list[CaseRun] = []
         for k, case in enumerate(cases):
@@ -120,6 +123,24 @@ class Kernels:
                     loop.plant.Outputs, {name: row[:V] for name, row in own.items()},
                 )
             )  # fmt: skip
+        return runs
+
+    def _open(
+        self, vehicle: Vehicle, rests: bool, car: Subject, cases: list[Case]
+    ) -> list[CaseRun]:
+        """Of a vehicle that no driver can be in the loop of."""
+        fleet, _ = self._fleet(vehicle, rests)
+        before, after = self._steps(cases[0])
+        t: Array = np.arange(-before, after, dtype=float) * self.dt
+        times: Array = np.arange(-before, after + 1, self.every, dtype=float) * self.dt
+        p = params_of(vehicle, car.params)
+        runs: list[CaseRun] = []
+        for case in cases:
+            start = _start(vehicle, case, car)
+            states, outputs, Outputs = driven_open(fleet, case, t, start, p, self.every)
+            memory = np.zeros((*states.shape[:2], record.size(Memory)))
+            parts = states, memory, outputs, Outputs, car.params
+            runs.append(signals_of(vehicle, case.label, times, *parts))
         return runs
 
 

@@ -150,13 +150,13 @@ class TurningCircle:
 
     def perform(self, car: Subject) -> Performing:
         """To the left with full lock."""
-        lock = car.abilities.steer_max
+        lock, v = car.abilities.steer_max, min(self.speed, 0.9 * car.limits.v_max)
         (run,) = yield [
             Case(
                 label="full lock",
                 duration=self.duration,
-                v=self.speed,
-                speed=self.speed,
+                v=v,
+                speed=v,
                 steer=lock,
                 rests=True,
             )

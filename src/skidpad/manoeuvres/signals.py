@@ -13,7 +13,7 @@ from ..model import Vehicle
 from .case_run import CaseRun
 from .driver import Memory
 
-__all__ = ["signals_of"]
+__all__ = ["params_of", "signals_of"]
 
 WHEEL_FIELDS = ("F_x", "F_y", "F_z", "spin")
 """Of each wheel that tells them: `F_z_fl` and so on, in N, and rad/s."""
@@ -35,12 +35,13 @@ def signals_of(
 ) -> CaseRun:
     """The signals of a case: states (T, V, nx), memory and outputs of the driven vehicle."""
     names = record.names(Outputs)
-    inputs = outputs[..., [k for k, name in enumerate(names) if name.startswith("command.")]]
-    told = {name: outputs[..., k] for k, name in enumerate(names)}
+    commands = [k for k, name in enumerate(names) if name.startswith("command.")]
+    inputs = outputs[..., commands[0] : commands[-1] + 1]  # side by side, so no copy
+    told = {name.removeprefix("own."): outputs[..., k] for k, name in enumerate(names)}
     x = record.unflatten(vehicle.State, list(np.moveaxis(states, -1, 0)))
     u = record.unflatten(vehicle.Input, list(np.moveaxis(inputs, -1, 0)))
     fields = dict(zip(record.names(vehicle.State), np.moveaxis(states, -1, 0), strict=True)) | told
-    signals = _motion(vehicle, t, x, u, _params(vehicle, params), told)
+    signals = _motion(vehicle, t, x, u, params_of(vehicle, params), told)
     remembered = record.unflatten(Memory, list(np.moveaxis(memory, -1, 0)))
     signals["progress"] = remembered.progress
     for wheel in vehicle.geometry.wheels:
@@ -53,7 +54,7 @@ def signals_of(
     return CaseRun(label, t, wide, states, inputs)
 
 
-def _params(vehicle: Vehicle, changes: Mapping[str, Array]) -> Any:
+def params_of(vehicle: Vehicle, changes: Mapping[str, Array]) -> Any:
     """Parameters of all variants, each a number or (V,)."""
     pairs = zip(record.names(vehicle.model.Params), record.flatten(vehicle.params), strict=True)
     return record.unflatten(
@@ -83,13 +84,11 @@ def _motion(
     }
     if body.steer is not None:
         signals["steer"] = wide(body.steer(x, u, p), shape)
-    pair = next((pair for pair in ACCELERATIONS if set(pair) <= set(told)), None)
-    if pair is not None:
-        a_x, a_y = (told[name] for name in pair)
-    else:
-        rates = (np.gradient(wide(v, shape), t, axis=0) for v in (v_x, v_y))
-        a_x, a_y = (
-            rate + turn
-            for rate, turn in zip(rates, (-v_y * now.omega, v_x * now.omega), strict=True)
-        )
+    pair = next((pair for pair in ACCELERATIONS if set(pair) <= set(told)), ("a_x", "a_y"))
+    # Told is better than a difference of samples; a model may tell one of the two.
+    rates = zip((v_x, v_y), (-v_y * now.omega, v_x * now.omega), strict=True)
+    a_x, a_y = (
+        told[name] if name in told else np.gradient(wide(v, shape), t, axis=0) + turn
+        for name, (v, turn) in zip(pair, rates, strict=True)
+    )
     return signals | {"a_x": wide(a_x, shape), "a_y": wide(a_y, shape)}

@@ -71,22 +71,42 @@ def steady_angle(
     car: Subject, v: m_s, a_y: m_s2
 ) -> Generator[Sequence[Case], Sequence[CaseRun], Array]:
     """The angle of the front wheels that holds a lateral acceleration at a speed, (V,), found in
-    drives: `angle = yield from steady_angle(...)`."""
-    angle = np.full(car.variants, a_y / car.theory(v).gains["a_y"])
-    for _ in range(2):
-        (tried,) = yield [
-            Case(
-                label="finds the angle",
-                duration=4.0,
-                v=v,
-                speed=v,
-                steer=step(0.0, 0.5),
-                amplitude=angle,
-            )
-        ]
-        reached = np.abs(tried.since(3.5)["a_y"]).mean(axis=0)
-        angle = angle * np.clip(a_y / np.maximum(reached, 1e-3), 0.3, 3.0)
-    return angle
+    a drive: `angle = yield from steady_angle(...)`."""
+    guess = a_y / car.theory(v).gains["a_y"]
+    low, high = AROUND
+    first, second = step(0.0, 0.4), step(HELD, 0.4)
+    (tried,) = yield [
+        Case(
+            label="finds the angle",
+            duration=2.0 * HELD,
+            v=v,
+            speed=v,
+            steer=lambda t: low * first(t) + (high - low) * second(t),
+            amplitude=guess,
+            run_in=0.5,
+        )
+    ]
+    ends = (tried.since(end - 0.3, end)["a_y"] for end in (HELD, 2.0 * HELD))
+    a_low, a_high = (np.abs(part.mean(axis=0)) for part in ends)
+    return guess * _share(a_y, a_low, a_high)
+
+
+AROUND = (0.85, 1.15)
+"""Of the angle that linear theory gives, the two that are tried."""
+HELD: s = 2.0
+"""How long each of them is."""
+
+
+def _share(a_y: m_s2, a_low: Array, a_high: Array) -> Array:
+    """Share of an angle for a lateral acceleration, where two shares gave two of them: by the cubic
+    c_1 a + c_3 a³ through both; by proportion at the limit, where more angle gives no more."""
+    low, high = AROUND
+    with np.errstate(invalid="ignore", divide="ignore"):
+        square = (high / a_high - low / a_low) / (a_high**2 - a_low**2)
+        cubic = a_y * (low / a_low + square * (a_y**2 - a_low**2))
+        even = np.clip(a_y / np.maximum(a_high, 1e-3), 0.3, 3.0)
+    curved = (a_high > 1.1 * a_low) & (cubic > 0.3) & (cubic < 3.0)
+    return np.where(curved, cubic, even)
 
 
 def slope_at_zero(x: Array, y: Array, most: float) -> Array:

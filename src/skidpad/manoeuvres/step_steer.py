@@ -6,12 +6,14 @@ before the test, as the standard has it.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
 
 from ..arrays import Array
+from ..brief import brief_repr
 from ..units import m_s, m_s2, s
 from .case import Case, step
 from .case_run import CaseRun
@@ -35,9 +37,13 @@ class StepSteer:
     rise: s = 0.05
     """In which the angle goes from 0 to its value."""
     duration: s = 4.0
+    sides: tuple[str, ...] = ("left", "right")
+    """To which it is driven; metrics are means of both."""
     name: ClassVar[str] = "step_steer"
     title: ClassVar[str] = "Step steer"
     source: ClassVar[str] = "ISO 7401:2011, step input"
+
+    __repr__ = brief_repr
 
     def unfit(self, car: Subject) -> str:
         """Why a vehicle cannot do it."""
@@ -47,12 +53,14 @@ class StepSteer:
         return lacks
 
     def perform(self, car: Subject) -> Performing:
-        """A first drive finds the angle, the second ones are the test."""
-        guess = yield from steady_angle(car, self.speed, self.a_y)
-        runs = yield [self._case("left", guess), self._case("right", -guess)]
-        response = step_response(runs[0], "omega", 0.5 * self.rise)
-        across = step_response(runs[0], "a_y", 0.5 * self.rise)
-        return Findings(_metrics(response, across, runs[0]), [self._chart(car, runs[0], guess)])
+        """A first drive finds the angle, the others are the test."""
+        angle = yield from steady_angle(car, self.speed, self.a_y)
+        signs = {"left": 1.0, "right": -1.0}
+        runs = yield [self._case(side, signs[side] * angle) for side in self.sides]
+        yaw, across = (_mean(runs, name, 0.5 * self.rise) for name in ("omega", "a_y"))
+        ends = [np.abs(run.since(run.t[-1] - 0.5)["sideslip"]).mean(axis=0) for run in runs]
+        chart = self._chart(car, runs[0], signs[self.sides[0]] * angle)
+        return Findings(_metrics(yaw, across, np.mean(ends, axis=0)), [chart])
 
     def _case(self, label: str, angle: Array) -> Case:
         return Case(
@@ -62,6 +70,7 @@ class StepSteer:
             speed=self.speed,
             steer=step(0.0, self.rise),
             amplitude=angle,
+            run_in=0.5,
         )
 
     def _chart(self, car: Subject, run: CaseRun, angle: Array) -> Chart:
@@ -73,8 +82,14 @@ class StepSteer:
         return Chart("Step steer", "time in s", "yaw rate in rad/s", curves)
 
 
-def _metrics(yaw: StepResponse, across: StepResponse, run: CaseRun) -> list[Metric]:
-    slip = np.rad2deg(np.abs(run.since(run.t[-1] - 0.5)["sideslip"]).mean(axis=0))
+def _mean(runs: Sequence[CaseRun], name: str, at: s) -> StepResponse:
+    """Of both sides."""
+    answers = [step_response(run, name, at) for run in runs]
+    return StepResponse(*(np.mean(parts, axis=0) for parts in zip(*answers, strict=True)))
+
+
+def _metrics(yaw: StepResponse, across: StepResponse, sideslip: Array) -> list[Metric]:
+    slip = np.rad2deg(sideslip)
     return [
         Metric(
             "yaw_rate_rise_time",
