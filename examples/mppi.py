@@ -87,7 +87,7 @@ class Settings(NamedTuple):
     rollouts: int = 4096
     dt: float = 0.02
     """Step of the rollouts, s."""
-    substeps: int = 3
+    substeps: int = 4
     """Of RK4 within it, with which it is stable from rest on."""
     horizon: int = 60
     """Steps of a rollout."""
@@ -109,24 +109,23 @@ class Mppi:
     """
 
     def __init__(self, car: Any, cost: Callable[[Array, Array], Array], s: Settings) -> None:
-        # The motors' lag of 1 ms would force steps of 2 ms on RK4. The rollouts' car has one of
-        # 20 ms, like its steering: nothing that lasts as long as a bend notices. Below 3 m/s its
-        # tyres are faster still, in the first moments of a drive; sub-steps make up for that.
         self.fleet = sp.Fleet(
-            car.with_params(t_tau=s.dt),
+            car,
             dt=s.dt,
             precision="float32",
             on_diverge="mask",
             substeps=s.substeps,
         )
         self.cost, self.settings = cost, s
-        self.limits = np.array([car.params.steer_max, *[car.params.tau_max] * 4], np.float32)
+        # The motors brake, too: the brakes have a share of 0.
+        limits = [car.params.steer_max, *[car.params.tau_max] * 4, *[0.0] * 4]
+        self.limits = np.array(limits, np.float32)
         self.random = np.random.default_rng(s.seed)
         at = np.linspace(0, s.horizon - 1, s.knots)
         hats = [np.interp(np.arange(s.horizon), at, knot) for knot in np.eye(s.knots)]
         self.hats = np.array(hats, np.float32).T
         self.nominal = np.zeros((s.horizon, 2), np.float32)
-        self.controls = np.empty((s.horizon, 5, s.rollouts), np.float32)
+        self.controls = np.empty((s.horizon, 9, s.rollouts), np.float32)
         self.states = self.weights = np.empty(0)
         self.fleet.rollout(car.State(), steps=2)  # compiles, so that the first plan takes no longer
 
@@ -175,12 +174,13 @@ class Driver:
         self.glimpses: list[Glimpse] = []
 
     def __call__(self, t: float, x: Any) -> Array:
-        """The inputs (5,) for the coming step."""
+        """The inputs (9,) for the coming step."""
         if not self.rows:
             begin = perf_counter()
             plan = self.mppi.plan(x)
             self.seconds.append(perf_counter() - begin)
-            self.rows = list(plan[: self.mppi.settings.held, [0, 1, 1, 1, 1]] * self.mppi.limits)
+            held = plan[: self.mppi.settings.held, [0, *[1] * 8]]
+            self.rows = list(held * self.mppi.limits)
             self._look(t)
         return self.rows.pop(0)
 

@@ -31,7 +31,7 @@ from skidpad.run.simulator import Simulator
 from skidpad.stage import Stage
 from skidpad.stage.trajectory_stage import trajectory_stage
 from skidpad.stage.world_stage import WorldStage
-from skidpad.vehicles import get
+from skidpad.vehicles import formula_student
 from skidpad.world.world import World
 
 _HEAD = 31
@@ -117,7 +117,7 @@ def cases() -> dict[str, tuple[Stage, Array, Array]]:
         for _ in range(5):
             world.step()
         rows.append(view.row())
-    car = get("formula_student")()
+    car = formula_student(compat="0.1")
     simulator = Simulator(car, dt=0.001)
     simulator.reset(v_x=8.0)
     run = simulator.run(lambda t, x: car.Input(steer=0.1 * np.sin(t)), steps=8000)

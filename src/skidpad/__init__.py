@@ -212,6 +212,7 @@ _EXTENSIONS = {
     "Log.recorded_runs": "recording.runs:recorded_runs",
     "Model.listed": "vehicles:listed",
     "Model.portable": "compile.portable:portable",
+    "Model.recipe": "compile.described:recipe_of_model",
     "Map.load": "plane.maps.load:load",
     "Map.plot": "plots.figures.map:plot",
     "Map.png": "plots.figures.map:png",

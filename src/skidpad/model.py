@@ -83,6 +83,7 @@ _ARGUMENTS = {
     "hold": ("x", "u", "w", "p"),
     "settle": ("x", "p"),
     "energy": ("x", "p"),
+    "check": ("p",),
 }
 """What the functions of a model are called with, in order."""
 MOST_SHOWN = 6
@@ -107,6 +108,8 @@ class Model(Constant, Generic[X, U, P, Y, W]):
     fills: tuple[str, ...] = ()
     """State fields that are 0 where nobody says otherwise and that `settle` then fills, as the spin
     of wheels that roll. A start by names keeps those it gives, also at 0."""
+    check: Callable[[Any], None] | None = None
+    """`check(p)`, if given, raises `InvalidValue` for parameters that make no vehicle together."""
     substeps: int = 1
     """Steps of the integrator within one step of dt, unless the user says otherwise. What `hold`
     samples stays constant over all of them."""
@@ -196,7 +199,7 @@ class Model(Constant, Generic[X, U, P, Y, W]):
 
     def __reduce__(self) -> tuple[Any, ...]:
         """For `pickle`: one of skidpad's own as where it is found, any other by its parts."""
-        own = outer("Model.listed")(self) or vars(self).get("_recipe")
+        own = outer("Model.listed")(self) or outer("Model.recipe")(self)
         return own or outer("Model.portable")(self)
 
     def held_input(self, x: Any, u: Any, w: Any, p: Any) -> Any:
@@ -236,6 +239,8 @@ class Vehicle(Constant, Generic[X, U, P, Y, W]):
             )
         record.check(self.params)
         record.check_normal(self.params)
+        if self.model.check is not None:
+            self.model.check(self.params)
 
     def __repr__(self) -> str:
         leaves = zip(record.fields(self.model.Params), record.flatten(self.params), strict=True)

@@ -6,12 +6,10 @@ from collections.abc import Iterator
 
 import pytest
 
-from skidpad.compile import native
-
 
 @pytest.fixture(autouse=True, scope="module")
 def usual_effort() -> Iterator[None]:
     """Other tests compile with little effort: see `tests/conftest.py`."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(native, "OPTIMISATION", 2)
+        patch.setenv("SKIDPAD_OPTIMISATION", "2")
         yield

@@ -14,7 +14,7 @@ from skidpad.compile import llvm, native, pipeline
 from skidpad.compile.builder import Builder
 from skidpad.compile.kernels import apply_module
 from skidpad.compile.operations import BOOL_OPS, LOWERED_OPS, Instruction, Port
-from skidpad.errors import UnknownOperation
+from skidpad.errors import InvalidValue, UnknownOperation
 
 EVERYWHERE = [(p, n) for p in PRECISIONS for n in LANES]
 
@@ -92,7 +92,7 @@ def test_operations(expected: Any, lanes: int) -> None:
 def test_other_effort_of_the_code_generator_has_the_same_bits(
     expected: Any, lanes: int, effort: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(native, "OPTIMISATION", effort)
+    monkeypatch.setenv("SKIDPAD_OPTIMISATION", str(effort))
     test_operations(expected, lanes)
 
 
@@ -102,14 +102,20 @@ def test_steps_have_the_same_bits_whatever_the_effort(monkeypatch: pytest.Monkey
     rows = [rng.uniform(0.1, 2.0, (9, len(port.fields))) for port in program.inputs]
     found: list[bytes] = []
     for effort in (2, 0):
-        monkeypatch.setattr(native, "OPTIMISATION", effort)
+        monkeypatch.setenv("SKIDPAD_OPTIMISATION", str(effort))
         found.append(canonical(np.concatenate(runner(program, 8)(*rows), axis=1)))
     assert found[0] == found[1]
 
 
+def test_an_unknown_effort_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SKIDPAD_OPTIMISATION", "fast")
+    with pytest.raises(InvalidValue, match="SKIDPAD_OPTIMISATION = 'fast' is unknown; allowed"):
+        native.effort()
+
+
 def test_code_of_another_effort_is_kept_apart(monkeypatch: pytest.MonkeyPatch) -> None:
     usual = native.identity()
-    monkeypatch.setattr(native, "OPTIMISATION", 0)
+    monkeypatch.setenv("SKIDPAD_OPTIMISATION", "0")
     assert native.identity() != usual
 
 

@@ -149,6 +149,7 @@ def test_every_width_against_optimised_c(name: str, precision: str, tmp_path: Pa
 
 @pytest.mark.filterwarnings("ignore:euler with dt = 0.001 s is unstable for 'commonroad_")
 @pytest.mark.filterwarnings("ignore:euler with dt = 0.001 s is unstable for 'two_track'")
+@pytest.mark.filterwarnings("ignore:euler with dt = 0.001 s is unstable for 'formula_student'")
 @pytest.mark.filterwarnings("ignore:rk4 with dt = 0.001 s is unstable for 'brains2'")
 @pytest.mark.usefixtures("plain_c")
 @pytest.mark.parametrize(("name", "precision"), CASES)

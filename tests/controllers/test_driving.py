@@ -160,11 +160,10 @@ def test_what_a_driver_asks_for_is_within_the_limits() -> None:
 @pytest.mark.parametrize("pull", [0.5, 1.0])
 def test_the_handbrake_holds_the_rear_wheels_only(pull: float) -> None:
     car = vehicles.formula_student()
-    rolling, standing = car.State(v_x=10.0), car.State()
-    u = car.body.command(rolling, Wish(handbrake=pull), car.params)
-    assert u.tau_fl == u.tau_fr == 0.0
-    assert u.tau_rl == u.tau_rr == -pull * car.params.tau_max
-    assert car.body.command(standing, Wish(handbrake=pull), car.params).tau_rl == 0.0
+    for x in (car.State(v_x=10.0), car.State()):
+        u = car.body.command(x, Wish(handbrake=pull), car.params)
+        assert u.tau_fl == u.tau_rl == u.brake_fl == u.brake_fr == 0.0
+        assert u.brake_rl == u.brake_rr == pull * car.params.brake_max
     # A driver pulls it as far as makes the tyres slide; who has none brakes instead.
     wish, _ = wish_of_keys(Axes(handbrake=True), Memory(), Velocity(10.0, 0.0, 0.0), CAR, DT)
     assert wish.handbrake == pytest.approx(car.limits.grip / car.limits.a_max)
@@ -177,7 +176,8 @@ def test_torques_stay_within_the_motors() -> None:
     car = vehicles.formula_student()
     for a in (-1e3, 1e3):
         u = car.body.command(car.State(v_x=10.0), Wish(a=a, handbrake=1.0), car.params)
-        assert all(abs(tau) <= car.params.tau_max for tau in u[1:])
+        assert all(abs(tau) <= car.params.tau_max for tau in u[1:5])
+        assert all(0.0 <= brake <= car.params.brake_max for brake in u[5:])
 
 
 def test_a_gear_goes_with_the_direction() -> None:

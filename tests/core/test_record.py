@@ -192,3 +192,16 @@ def test_a_record_without_source() -> None:
     made = NamedTuple("made", [("a", m_s)])  # noqa: UP014 - a class body would have source
     assert record.fields(made)[0].doc == ""
     assert record.fields(made)[0].unit.symbol == "m/s"
+
+
+def test_documentation_is_that_of_the_class_wherever_it_is_written() -> None:
+    class Local(NamedTuple):
+        a: one = 0.0
+        """Within a function."""
+
+    class Car(NamedTuple):
+        m: one = 0.0
+        """Not that of the module's own."""
+
+    assert [leaf.doc for leaf in record.fields(Local)] == ["Within a function."]
+    assert [leaf.doc for leaf in record.fields(Car)] == ["Not that of the module's own."]

@@ -15,7 +15,7 @@ from skidpad.run.modes import stable_steps
 from skidpad.run.stability import automatic
 from skidpad.units import m, m_s, one, s
 
-STIFF = ["four_wheel", "formula_student", "kinematic_bicycle"]
+STIFF = ["four_wheel", "kinematic_bicycle"]
 """Vehicles whose motors follow their torques within 1 ms: λ = -1000 1/s."""
 RK4_END = 2.785293563405282
 

@@ -12,6 +12,7 @@ import skidpad as sp
 from skidpad import demo
 from skidpad.demo import drift, fan, lane_change, lap, trailers
 from skidpad.demo.drift_balance import balance
+from skidpad.demo.track import random_track
 from skidpad.recording import Recording, read
 from skidpad.runs import Figures, Outcome, Show, perform, perform_into
 
@@ -102,7 +103,21 @@ def test_the_car_stays_within_the_cones(two_laps: Performed) -> None:
     discs = np.array([(d.x, d.y) for d in two_laps.show.stage.discs])
     path = np.column_stack([two_laps.column("car", n) for n in ("x", "y")])[::5]
     gap = np.hypot(*(path[:, None] - discs).transpose(2, 0, 1)).min(axis=1)
-    assert gap.min() > 0.5 * sp.vehicles.formula_student().params.track
+    assert gap.min() > 0.5 * sp.vehicles.formula_student().params.track_f
+
+
+@pytest.mark.parametrize("seed", [1, 3])
+def test_the_driver_follows_its_plan(seed: int) -> None:
+    """From a standing start where the plan brakes, and hard into bends of a flying lap."""
+    car, plan = sp.vehicles.formula_student(), lap.plan(random_track(seed))
+    driver, start = lap.RacingDriver(plan, car.params, lap.DT), plan.at(-lap.RUN_UP)
+    sim = sp.Simulator(car, lap.DT)
+    sim.reset(x=start.x, y=start.y, yaw=start.heading)
+    run = sim.run(driver, duration=round(lap.LAPS * plan.time + 3.0, 1))
+    line = plan.line.points[None]
+    gap = np.hypot(*(np.stack([run["x"], run["y"]], 1)[::20, None] - line).transpose(2, 0, 1))
+    assert gap.min(axis=1).max() < 0.6
+    assert driver.progress > lap.LAPS * plan.line.length
 
 
 def test_the_seed_decides_the_track_and_nothing_else_does() -> None:

@@ -81,6 +81,8 @@ class Drive:
 
 @cache
 def vehicle_of(name: str) -> Vehicle:
+    if name == "formula_student":
+        return sp.vehicles.formula_student(compat="0.1")
     return getattr(sp.vehicles, name)()
 
 

@@ -22,7 +22,7 @@ def start_of(car: sp.Vehicle) -> tuple[np.ndarray, np.ndarray]:
 
 
 CONTINUOUS = [name for name in vehicles.names() if vehicles.get(name).model.continuous]
-LARGE = ("brains2", "commonroad_mb", "commonroad_std", "formula_student", "two_track")
+LARGE = ("brains2", "commonroad_mb", "commonroad_std", "formula_student", "full_car", "two_track")
 """Vehicles with so many operations that JAX takes seconds for the four evaluations of RK4."""
 STEPS = [
     *((name, "rk4") for name in CONTINUOUS if name not in LARGE),
@@ -73,7 +73,7 @@ def test_gradients_agree_with_central_differences() -> None:
 @pytest.mark.slow
 def test_gradients_are_finite_at_standstill() -> None:
     model = vehicles.formula_student().jax()
-    rest, u = np.zeros(11), np.zeros(5)
+    rest, u = np.zeros(len(model.x_names)), np.zeros(len(model.u_names))
     jacobian = jax.jacfwd(lambda x: model.derivative(x, u))(rest)
     assert np.isfinite(jacobian).all()
 

@@ -54,11 +54,19 @@ def test_a_long_run_is_thinned_and_a_picture_within_a_vector_file():
 
 
 def test_the_limit_of_a_car_is_its_friction_times_gravity():
-    car = sp.vehicles.formula_student()
+    car = sp.vehicles.four_wheel()
     axes = sp.plots.gg(lap(), limit=car).axes[0]
     circle = labelled(axes, "limit 16.2 m/s²")
     np.testing.assert_allclose(radii(circle), car.params.tyre.D * 9.81, rtol=1e-12)
     assert min(np.abs(axes.get_xlim())) > car.params.tyre.D * 9.81
+
+
+def test_the_limit_of_a_car_on_other_tyres_is_an_ellipse():
+    car = sp.vehicles.formula_student()
+    tyre = car.params.tyres.tyre
+    along, across = limit_of(car)
+    assert along == pytest.approx(tyre.longitudinal.D * 9.81, rel=2e-3)
+    assert across == pytest.approx(tyre.lateral.D * 9.81, rel=2e-3)
 
 
 def test_the_limit_of_a_bicycle_is_what_its_parameters_say():

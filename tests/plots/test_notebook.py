@@ -85,8 +85,8 @@ def test_every_vehicle_has_a_page_with_its_parameters(name):
 
 def test_a_vehicle_shows_values_units_and_meanings():
     page = shown(sp.vehicles.formula_student(m=241.5))
-    row = page.texts.index("m")
-    assert page.texts[row : row + 4] == ["m", "241.5", "kg", "Mass with driver."]
+    row = page.texts.index("241.5") - 1
+    assert page.texts[row : row + 4] == ["m", "241.5", "kg", "Mass with wheels."]
 
 
 def test_a_vehicle_without_a_body_is_not_drawn():

@@ -13,9 +13,10 @@ from skidpad.errors import InvalidValue
 from skidpad.plots.numbers.fixed_points import fixed_points
 from skidpad.plots.numbers.phase_plane import Plane
 from skidpad.plots.numbers.streamlines import STEP, boundary, streams
+from skidpad.vehicles.two_track import SteadySlip
 
 ST = sp.vehicles.commonroad_st()
-CAR = sp.vehicles.formula_student()
+CAR = sp.vehicles.formula_student(compat="0.1")
 LOW, HIGH = np.array([-0.5, -1.2]), np.array([0.5, 1.2])
 
 
@@ -60,6 +61,16 @@ def test_rates_are_those_of_the_vehicle():
         assert (x.v_x, x.v_y, x.omega, x.steer, x.tau_rl) == (15.0, *point, 0.03, 5.0)
         rate = CAR.derivative(x, CAR.Input(steer=0.03, tau_rl=5.0))
         np.testing.assert_allclose(rates, [rate.v_y, rate.omega], rtol=1e-11, atol=1e-11)
+
+
+def test_a_car_whose_slip_is_a_state_is_refused():
+    """Held at 0, its tyres would give no force, whatever the motion."""
+    with pytest.raises(InvalidValue, match=r"slip=SteadySlip\(\)"):
+        Plane(sp.vehicles.formula_student(), ("v_y", "omega"), speed=15.0)
+    steady = sp.vehicles.formula_student(slip=SteadySlip())
+    plane = Plane(steady, ("v_y", "omega"), speed=15.0)
+    # A car that drifts to the left is pushed to the right.
+    assert plane.rates(np.array([[1.0, 0.0]]))[0, 0] < -5.0
 
 
 def test_names_of_the_states_do_not_matter_where_the_body_has_them():

@@ -76,9 +76,10 @@ def test_messages_are_what_the_simulator_says() -> None:
         steer, torques = rng.uniform(-0.3, 0.3), rng.uniform(-20.0, 120.0, 4)
         node.publish(COMMAND, controls(steer, torques))
         node.tick()
-        x = car.step([steer, *torques])
+        brakes = np.maximum(-torques, 0.0)
+        x = car.step([steer, *np.maximum(torques, 0.0), *brakes])
         out = car.outputs()
-        assert told(node) == tuple(x)
+        assert told(node) == (*x[:7], *(np.array(x[7:11]) - brakes))
         assert node.last(ACCELERATION)[1:] == (out.a_x, out.a_y)
         (frame,) = node.last("/tf").transforms
         assert (frame.header.frame_id, frame.child_frame_id) == ("world", "car")
@@ -112,21 +113,22 @@ def test_upstream_is_repeated(run: str) -> None:
 
 
 def test_braking_does_not_drive_backwards() -> None:
-    """Upstream's rule: torque against the way of a car that rolls backwards does nothing."""
+    """Torques below 0 are those of brakes: they stop the car and hold it."""
     node = rig()
     node.publish(COMMAND, controls(0.0, [50.0] * 4))
     node.tick(100)
     node.publish(COMMAND, controls(0.0, [-100.0] * 4))
     node.tick(300)
-    assert node.last(VELOCITY).v_x == pytest.approx(0.0, abs=0.05)
-    assert node.last(ACTUATORS).tau_fl > -100.0
+    assert abs(node.last(VELOCITY).v_x) < 1e-6
+    assert node.last(ACTUATORS).tau_fl == pytest.approx(-100.0)
 
 
 def test_a_lap_takes_as_long_as_a_turn(database: str, capsys: Any) -> None:
     """On a circle through the start line: the time of a lap is a whole turn over the yaw rate."""
     node = rig({"track_database": database})
-    node.publish(COMMAND, controls(0.15, [30.0] * 4))
-    node.tick(4500)
+    for torque, ticks in ((40.0, 279), (6.0, 4200)):
+        node.publish(COMMAND, controls(0.15, [torque] * 4))
+        node.tick(ticks)
     last = node.all(VELOCITY)[-500:]
     rates = [v.omega for v in last]
     assert max(rates) - min(rates) < 1e-3
@@ -363,11 +365,15 @@ actuators: {torque_max: 276.75, steering_max: 0.5, steering_rate_max: 1.0,
 def test_constants_of_the_car_come_from_upstreams_file(tmp_path: Path) -> None:
     file = tmp_path / "car_constants.yaml"
     file.write_text(CONSTANTS)
-    for compat in (None, "upstream"):
-        of_file = rig({"car_constants": str(file)}, compat=compat).program.simulator.vehicle
-        # Upstream's constant of drive force is more than 1 / R, that of the car by itself is not.
-        own = rig(compat=compat).program.simulator.vehicle.params
-        assert of_file.params == own._replace(C_m0=4.95)
+    of_file = rig({"car_constants": str(file)}, compat="upstream").program.simulator.vehicle
+    assert of_file.params == rig(compat="upstream").program.simulator.vehicle.params
+    # Our car takes what it has a place for: 350 N as rolling resistance, 3 N·s²/m² as drag.
+    ours, own = (
+        rig(p).program.simulator.vehicle.params for p in ({"car_constants": str(file)}, {})
+    )
+    carcass = own.tyres.tyre.carcass._replace(rolling=350.0 / (230.0 * 9.81))
+    tyres = own.tyres._replace(tyre=own.tyres.tyre._replace(carcass=carcass))
+    assert ours == own._replace(I_z=200.0, t_tau=1e-3, C_drag=6.0, tyres=tyres)
     file.write_text(CONSTANTS.replace("230.0", "300").replace("0.7853", "0.70"))
     changed = rig({"car_constants": str(file)}).program.simulator.vehicle.params
     assert (changed.m, changed.l_r, changed.l_f) == (300.0, 0.7, pytest.approx(0.8706))

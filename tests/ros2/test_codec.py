@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pickle
 import random
 import struct
 import tracemalloc
@@ -372,3 +373,12 @@ def test_a_type_of_ones_own_is_declared_once() -> None:
             declare(name, lines)
     with pytest.raises(InvalidValue, match="is not known"):
         message_type("my_msgs/msg/Other")
+
+
+@pytest.mark.parametrize("name", HOT)
+def test_messages_are_pickled(name: str) -> None:
+    """Their classes are made at run time, at no place to import from."""
+    message = random_record(message_type(name), np.random.default_rng(1))
+    again = pickle.loads(pickle.dumps(message))
+    assert type(again) is type(message)
+    assert same(again, message)

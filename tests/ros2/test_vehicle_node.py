@@ -250,7 +250,7 @@ def test_every_number_may_have_a_topic_of_its_own() -> None:
 def test_parameters_and_starts_come_from_files(tmp_path: Path) -> None:
     file = tmp_path / "car.yaml"
     file.write_text(
-        "/**:\n  ros__parameters:\n    period: 0.002\n    params: {m: 300.0, tyre: {D: 1.1}}\n"
+        "/**:\n  ros__parameters:\n    period: 0.002\n    params: {m: 300.0, C_drag: 1.1}\n"
         "    initial: {x: 4.0, yaw: 0.5, v_x: 3}\n    odom_frame_id: map\n"
     )
     d = desk("formula_student", "--params-file", str(file), "-r", "odom:=/ego_racecar/odom",
@@ -260,7 +260,7 @@ def test_parameters_and_starts_come_from_files(tmp_path: Path) -> None:
     assert "/car/formula_student/state" in d.exchange.types
     odom = d.hear("/ego_racecar/odom")
     d.ticks(1)
-    own = sp.Simulator(sp.vehicles.formula_student(m=300.0, **{"tyre.D": 1.1}), 0.002, substeps=2)
+    own = sp.Simulator(sp.vehicles.formula_student(m=300.0, C_drag=1.1), 0.002, substeps=2)
     own.reset(x=4.0, yaw=0.5, v_x=3.0)
     assert program.simulator.state == own.step()
     assert odom[-1].header.frame_id == "map"

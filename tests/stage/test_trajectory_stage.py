@@ -28,7 +28,7 @@ def test_rows_are_the_columns_of_the_runs() -> None:
     # The shorter run stands still at its end.
     assert (rows[len(short) :, b.x] == short["x"][-1]).all()
     front = [w for w in a.wheels if w.name in ("fl", "fr")]
-    assert {w.steer for w in front} == {a.channels["steer"]}
+    assert [w.steer for w in front] == [a.channels["steer_fl"], a.channels["steer_fr"]]
     assert all(w.F_z == a.channels[f"F_z_{w.name}"] for w in a.wheels)
 
 

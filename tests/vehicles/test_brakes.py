@@ -11,11 +11,7 @@ import skidpad as sp
 from skidpad.body import Wish
 from skidpad.vehicles import with_brakes
 
-MAKERS = (
-    sp.vehicles.four_wheel,
-    sp.vehicles.formula_student,
-    sp.vehicles.kinematic_bicycle,
-)
+MAKERS = (sp.vehicles.four_wheel, sp.vehicles.kinematic_bicycle)
 every_car = pytest.mark.parametrize("maker", MAKERS, ids=lambda maker: maker.model.name)
 BRAKES = {f"tau_{wheel}": -200.0 for wheel in ("fl", "fr", "rl", "rr")}
 
@@ -48,23 +44,6 @@ def test_drive_and_the_way_forwards_are_the_cars_own(maker) -> None:
     assert ours == pytest.approx(theirs, rel=1e-4)
 
 
-@pytest.mark.parametrize("angle", np.linspace(-np.pi, np.pi, 13).tolist())
-def test_locked_wheels_are_pulled_against_their_motion(angle: float) -> None:
-    """A car that slides with all wheels locked is slowed against its velocity, whichever way it
-    points; with motors it would be pushed backwards along itself."""
-    car = with_brakes(sp.vehicles.formula_student(C_r0=0.0, C_r1=0.0, C_r2=0.0, use_max=0.99))
-    p = car.params
-    v = np.array([8.0 * np.cos(angle), 8.0 * np.sin(angle)])
-    hold = dict.fromkeys(BRAKES, -20.0 * p.tau_max)
-    x = car.State(v_x=v[0], v_y=v[1], **hold)
-    rate = car.derivative(x, car.Input(**hold))
-    a = np.array([rate.v_x, rate.v_y])
-    cosine = a @ v / (np.linalg.norm(a) * np.linalg.norm(v))
-    # The peak of a tyre is more than its friction in a full slide, which turns the force a little.
-    assert cosine < -0.97
-    assert np.linalg.norm(a) > 0.7 * p.tyre.D * p.g
-
-
 @every_car
 def test_brakes_only_take_energy(maker) -> None:
     car = with_brakes(maker())
@@ -86,14 +65,17 @@ def test_brakes_only_take_energy(maker) -> None:
 
 
 def test_a_car_on_a_slope_is_held() -> None:
-    car = with_brakes(sp.vehicles.formula_student())
+    car = with_brakes(sp.vehicles.four_wheel())
+    p = car.params
     sim = sp.Simulator(car, dt=0.001)
-    sim.disturb(F_x=-0.2 * car.params.m * 9.81)
-    sim.run(dict.fromkeys(BRAKES, -car.params.tau_max), duration=3.0)
-    # It creeps at the share of the slope in its friction of the 0.05 m/s that a brake takes.
-    assert abs(sim.state.v_x) < 0.05 * 0.2 / (0.9 * car.params.tyre.D)
+    sim.disturb(F_x=-0.2 * p.m * 9.81)
+    sim.run(dict.fromkeys(BRAKES, -p.tau_max), duration=3.0)
+    # It creeps at the share of the slope in its brakes of the 0.05 m/s that a brake takes.
+    assert abs(sim.state.v_x) < 1.01 * 0.05 * 0.2 * p.m * 9.81 / (4.0 * p.C_m0 * p.tau_max)
     with pytest.raises(sp.InvalidValue, match="'brains2' has no torques that could brake"):
         with_brakes(sp.vehicles.brains2())
+    with pytest.raises(sp.InvalidValue, match="'formula_student' has brakes of its own"):
+        with_brakes(sp.vehicles.formula_student())
     again = pickle.loads(pickle.dumps(car))
     assert again.model is car.model
 

@@ -1,379 +1,242 @@
-"""The default car from standstill to the limit."""
+"""The default car: `two_track` within the rules of Formula Student, from rest to the limit."""
 
 from __future__ import annotations
+
+import pickle
+from functools import cache
+from typing import Any
 
 import casadi as ca
 import numpy as np
 import pytest
+from scipy.optimize import brentq
 
-from skidpad import record, vehicles
-from skidpad.components.lift_off import road_load
-from skidpad.components.load_transfer import rigid_load_law, wheel_loads
-from skidpad.components.rigid_body import Acceleration
-from skidpad.components.tyre import use
-from skidpad.vehicles.formula_student_motion import spread
+import skidpad as sp
+from skidpad import record
+from skidpad.components.powertrain import MotorDrive, SpeedLimit, WheelMotors, WheelTorques
+from skidpad.components.tyre import BrushTyre
+from skidpad.vehicles import two_track
+from skidpad.vehicles.two_track import HydraulicBrakes, SteadySlip
 
-CAR = vehicles.formula_student()
+formula_student = sp.vehicles.formula_student
+CAR = formula_student()
 P = CAR.params
-FOUR_WHEEL = vehicles.four_wheel()
-KINEMATIC = vehicles.kinematic_bicycle()
+WHEELS = ("fl", "fr", "rl", "rr")
+DRIVE = {f"tau_{wheel}": P.tau_max for wheel in WHEELS}
+BRAKE = {f"brake_{wheel}": P.brake_max for wheel in WHEELS}
+BASE = P.l_f + P.l_r
+LIMITED = 80e3
+"""W, of the rules."""
 
 
-def start(**fields: float) -> np.ndarray:
-    return np.array(record.build(CAR.State, **fields))
+@cache
+def fleet() -> sp.Fleet:
+    return sp.Fleet(CAR, dt=0.002, integrator="rk4", threads=1)
 
 
-def traced(car):
-    """Derivative, its Jacobians and the outputs as CasADi functions of two vectors."""
-    x, u = ca.SX.sym("x", 11), ca.SX.sym("u", 5)
-    X, U = car.State(*ca.vertsplit(x)), car.Input(*ca.vertsplit(u))
-    dx, out = ca.vertcat(*car.derivative(X, U)), ca.vertcat(*car.outputs(X, U))
-    jacobian = ca.jacobian(dx, ca.vertcat(x, u))
-    return tuple(ca.Function("f", [x, u], [y], {"cse": True}) for y in (dx, jacobian, out))
+def driven(inputs: dict[str, float], seconds: float, start: dict[str, float], **more: Any) -> Any:
+    """States every 10 ms of one car under held inputs, as a record of columns."""
+    u = np.array([record.flatten(CAR.Input(**inputs))])
+    states = fleet().rollout(start, u, steps=round(seconds / 0.002), every=5, **more)
+    return CAR.State(*states[:, 0].T)
 
 
-F, JACOBIAN, OUT = traced(CAR)
+def rolling(v: float, **more: float) -> Any:
+    assert CAR.model.settle is not None
+    return CAR.model.settle(CAR.State(v_x=v, **more), P)
 
 
-def rk4(f, h: float):
-    x, u = ca.SX.sym("x", 11), ca.SX.sym("u", 5)
-    k1 = f(x, u)
-    k2 = f(x + 0.5 * h * k1, u)
-    k3 = f(x + 0.5 * h * k2, u)
-    k4 = f(x + h * k3, u)
-    return ca.Function("step", [x, u], [x + h / 6.0 * (k1 + 2 * k2 + 2 * k3 + k4)], {"cse": True})
+def test_it_is_two_track_with_its_parameter_set() -> None:
+    same = two_track("formula_student")
+    assert record.flatten(P) == record.flatten(same.params)
+    assert (CAR.State, CAR.Input) == (same.State, same.Input)
+    x, u = rolling(12.0, steer=0.1, v_y=0.3), CAR.Input(steer=0.2, **DRIVE)
+    assert CAR.derivative(x, u) == same.derivative(x, u)
+    assert repr(CAR) == "formula_student()"
+    assert CAR.model.Params() == P
 
 
-def drive(car, x: np.ndarray, u: list[float], duration: float, h: float = 1e-3) -> np.ndarray:
-    """States every `h` under a held input, classical Runge-Kutta at 1 ms."""
-    step = rk4(traced(car)[0], h)
-    count = round(duration / h)
-    path = step.mapaccum(count)(x, np.tile(u, (count, 1)).T).full().T
-    return np.vstack([x, path])
+def test_what_is_said_of_it_wins() -> None:
+    car = formula_student(m=240.0, **{"tyres.tyre.lateral.D": 1.4})
+    assert (car.params.m, car.params.tyres.tyre.lateral.D, car.params.l_f) == (240.0, 1.4, P.l_f)
+    assert formula_student({"m": 240.0}).params == formula_student(m=240.0).params
+    assert formula_student(car.params, I_z=130.0).params == car.params._replace(I_z=130.0)
+    pedals = formula_student(powertrain=MotorDrive(), brakes=HydraulicBrakes(), tyre=BrushTyre())
+    assert pedals.name == "formula_student"
+    assert pedals.Input._fields == ("steer", "throttle", "gear", "brake", "handbrake")
+    assert (pedals.params.m, type(pedals.params.tyres.tyre)) == (P.m, BrushTyre)
+    for one in (CAR, car, pedals):
+        again = pickle.loads(pickle.dumps(one))
+        assert again.model is one.model
+        assert again.params == one.params
 
 
-def holding(v: float) -> float:
-    """Torque per wheel that balances the driving resistance."""
-    return (P.C_r0 + P.C_r1 * v + P.C_r2 * v * v) / (4.0 * P.C_m0)
+def test_the_model_of_the_first_version_is_kept() -> None:
+    former = formula_student(compat="0.1")
+    assert former.State._fields == CAR.State._fields[:11]
+    assert former.params.C_m0 == 4.95
+    assert formula_student(compat="0.1", m=240.0).params.m == 240.0
+    assert pickle.loads(pickle.dumps(former)).model is former.model
+    with pytest.raises(sp.InvalidValue, match=r"compat = '0\.2' is unknown"):
+        formula_student(compat="0.2")
+    with pytest.raises(sp.InvalidValue, match=r"no C_m0, tyre\.D any more; compat='0\.1'"):
+        formula_student({"C_m0": 4.8}, **{"tyre.D": 1.4})
+    with pytest.raises(sp.InvalidValue, match="'sports' another"):
+        formula_student("sports")
 
 
-def moving(v: float, **more: float) -> np.ndarray:
-    tau = holding(v)
-    return start(v_x=v, tau_fl=tau, tau_fr=tau, tau_rl=tau, tau_rr=tau, **more)
-
-
-@pytest.mark.parametrize("steer", [-0.5, 0.0, 0.2, 0.5])
+@pytest.mark.parametrize("steer", [-0.5, 0.0, 0.3])
 def test_at_rest_nothing_moves(steer: float) -> None:
-    rest = start(steer=steer)
-    rate = np.array(CAR.derivative(CAR.State(*rest), CAR.Input(steer=steer)))
-    assert np.array_equal(rate, np.zeros(11))
+    rest = CAR.State(steer=steer)
+    rate = CAR.derivative(rest, CAR.Input(steer=steer))
+    assert record.flatten(rate) == (0.0,) * len(rate)
 
 
-@pytest.mark.parametrize("steer", [0.0, 0.5])
-def test_residual_motion_decays_to_rest(steer: float) -> None:
-    x = drive(CAR, start(v_x=0.05, v_y=0.1, omega=-0.3, steer=steer), [steer, 0, 0, 0, 0], 3.0)
-    assert np.abs(x[-1, 3:6]).max() < 1e-12
-    assert np.abs(x[300, 4:6]).max() < 1e-2
-    # Resting: the pose does not creep.
-    assert np.abs(x[-1, :3] - x[-500, :3]).max() < 1e-12
+@pytest.mark.parametrize("steer", [0.0, 0.4])
+def test_a_braked_car_stays_on_a_slope_of_20_percent(steer: float) -> None:
+    w = np.array([record.flatten(CAR.model.Disturbance(F_x=-0.2 * P.m * 9.81))])
+    x = driven(BRAKE | {"steer": steer}, 6.0, {"steer": steer}, disturbances=w)
+    assert abs(x.x[-1]) < 0.01
+    late = slice(-100, None)
+    assert np.abs(np.array([x.v_x[late], x.v_y[late], x.omega[late]])).max() < 1e-6
 
 
-def test_coasting_to_a_stop_ends_at_rest() -> None:
-    x = drive(CAR, start(v_x=4.0, steer=0.3), [0.3, 0, 0, 0, 0], 6.0)
-    assert np.abs(x[-1, 3:6]).max() < 1e-12
-    assert np.all(np.diff(x[:, 3]) <= 0.0)
+def test_brakes_stop_it_and_do_not_reverse() -> None:
+    x = driven(BRAKE, 4.0, {"v_x": 25.0})
+    assert np.abs(x.v_x[-20:]).max() < 1e-6
+    # It rests where it stopped, within what its tyres swing back.
+    assert x.x.max() - x.x[-1] < 0.05
+    # The wheels lock, so that it slides with the Magic Formula at a slip of -1, and downforce.
+    B, C, D, E = P.tyres.tyre.longitudinal
+    sliding = D * np.sin(C * np.arctan(B - E * (B - np.arctan(B))))
+    most = 25.0**2 / (2.0 * P.g * sliding)
+    assert 0.6 * most < x.x[-1] < most
 
 
-JACOBIAN_POINTS = [
-    start(v_x=v, v_y=v_y, omega=omega, steer=steer, tau_fl=tau, tau_fr=tau, tau_rl=tau, tau_rr=tau)
-    for v in (-2.0, 0.0, 0.5, 1.0, 2.0, 3.0, 15.0, 40.0)
-    for v_y, omega in ((0.0, 0.0), (0.5, -0.4))
-    for steer in (-0.5, 0.0, 0.5)
-    for tau in (-276.75, 0.0, 276.75)
-]
+@pytest.mark.parametrize("grip", [1.0, 0.1])
+def test_its_wheels_take_no_more_than_the_power_of_the_rules(grip: float) -> None:
+    """From rest at full torque; on ice all wheels spin up to where their motors stop to drive."""
+    w = np.array([record.flatten(CAR.model.Disturbance(**{f"mu_{n}": grip for n in WHEELS}))])
+    x = driven(DRIVE, 5.0, {"v_x": 0.0}, disturbances=w)
+    out = CAR.outputs(x, CAR.Input())
+    assert out.P_source.max() <= LIMITED
+    assert out.P_source.max() > 0.97 * LIMITED
+    spins = np.array([getattr(x, f"spin_{wheel}") for wheel in WHEELS])
+    assert spins.max() <= P.powertrain.speed.spin_max
+    radius = CAR.geometry.wheels[0].radius
+    if grip < 1.0:
+        assert (spins[:, 100] * radius > 4.0 * x.v_x[100]).all()
+    # What the car has gained, and its wheels, is no more than they were given.
+    given = np.concatenate([[0.0], np.cumsum(0.01 * out.P_wheels)])[:-1]
+    kinetic = 0.5 * P.m * x.v_x**2 + 0.5 * P.I_w * (spins**2).sum(axis=0)
+    assert (kinetic <= given + 0.02 * given[-1]).all()
+
+
+def resistance(v: float) -> float:
+    """Of air and of tyres under weight and downforce."""
+    load = P.m * P.g + 0.5 * P.C_down * v * v
+    return 0.5 * P.C_drag * v * v + P.tyres.tyre.carcass.rolling * load
+
+
+def test_top_speed_is_where_power_meets_resistance() -> None:
+    """Of motors that turn as fast as one likes; what slips is 0.5 % of the power."""
+    limit = brentq(lambda v: v * resistance(v) - P.powertrain.efficiency * LIMITED, 5.0, 100.0)
+    params = {"powertrain.speed.spin_max": 400.0}
+    x = driven(DRIVE, 60.0, {"v_x": 0.95 * limit}, params=params)
+    assert x.v_x[-1] - x.v_x[-500] < 1e-3
+    assert x.v_x[-1] == pytest.approx(limit, rel=0.01)
+    assert x.v_x[-1] < limit
+
+
+def test_its_motors_are_too_slow_for_that() -> None:
+    """They drive up to 160 rad/s, and fade before."""
+    x = driven(DRIVE, 12.0, {"v_x": 25.0})
+    radius = CAR.geometry.wheels[0].radius
+    assert 0.95 < x.v_x[-1] / (P.powertrain.speed.spin_max * radius) < 1.0
+    assert CAR.limits.v_max == pytest.approx(P.powertrain.speed.spin_max * radius)
+
+
+def test_a_motor_that_is_told_to_brake_gives_power_back() -> None:
+    braking = {f"tau_{wheel}": -50.0 for wheel in WHEELS}
+    out = CAR.outputs(rolling(20.0, **braking), CAR.Input())
+    assert out.P_wheels == pytest.approx(-200.0 * 20.0 / CAR.geometry.wheels[0].radius, rel=0.01)
+    assert out.P_source == pytest.approx(0.9 * out.P_wheels)
+
+
+@pytest.mark.parametrize(("v", "steer"), [(0.5, 0.5), (1.0, -0.3), (2.0, 0.2)])
+def test_slow_driving_is_kinematic(v: float, steer: float) -> None:
+    """The yaw rate of wheels that do not slip, and no tyre near its friction."""
+    hold = resistance(v) * CAR.geometry.wheels[0].radius / 4.0
+    x = driven({"steer": steer, **{f"tau_{n}": hold for n in WHEELS}}, 2.0, {"v_x": v})
+    # The rear axle rolls straight ahead.
+    assert x.omega[-1] == pytest.approx(x.v_x[-1] * np.tan(steer) / BASE, rel=0.02)
+    assert x.v_y[-1] == pytest.approx(P.l_r * x.omega[-1], rel=0.03)
+
+
+@pytest.mark.parametrize("steer", [-0.5, 0.2])
+def test_a_car_that_rolls_about_one_centre_does_not_scrub(steer: float) -> None:
+    """Ackermann's geometry: all wheels at right angles to the line to the centre of the turn."""
+    steady = formula_student(slip=SteadySlip())
+    for v in (0.5, 2.0, -2.0):
+        omega = v * np.tan(steer) / BASE
+        x = steady.State(v_x=v, v_y=P.l_r * omega, omega=omega, steer=steer)
+        assert steady.model.settle is not None
+        out = steady.outputs(steady.model.settle(x, steady.params), steady.Input())
+        assert max(abs(getattr(out, f"alpha_{wheel}")) for wheel in WHEELS) < 1e-12
+        assert max(abs(getattr(out, f"kappa_{wheel}")) for wheel in WHEELS) < 1e-12
+
+
+@pytest.mark.parametrize("angle", np.linspace(-np.pi, np.pi, 9).tolist())
+def test_locked_wheels_are_pulled_against_their_motion(angle: float) -> None:
+    """Whichever way the car points. Friction along and across differs by a few percent."""
+    car = formula_student(slip=SteadySlip(), C_drag=0.0, C_down=0.0)
+    v = 8.0 * np.array([np.cos(angle), np.sin(angle)])
+    rate = car.derivative(car.State(v_x=v[0], v_y=v[1]), car.Input(**BRAKE))
+    a = np.array([rate.v_x, rate.v_y])
+    assert a @ v < -0.97 * np.linalg.norm(a) * np.linalg.norm(v)
+    assert np.linalg.norm(a) > 0.3 * 9.81
 
 
 def test_gradients_are_finite_from_rest_to_full_lock() -> None:
-    for x in JACOBIAN_POINTS:
-        assert np.isfinite(JACOBIAN(x, [x[6], *x[7:]]).full()).all()
+    x, u = ca.SX.sym("x", record.size(CAR.State)), ca.SX.sym("u", record.size(CAR.Input))
+    rate = CAR.derivative(CAR.State(*ca.vertsplit(x)), CAR.Input(*ca.vertsplit(u)))
+    jacobian = ca.Function("J", [x, u], [ca.jacobian(ca.vertcat(*rate), ca.vertcat(x, u))])
+    for v in (-2.0, 0.0, 0.5, 15.0, 32.0):
+        for steer in (-0.5, 0.0, 0.5):
+            for torque in (-P.tau_max, 0.0, P.tau_max):
+                at = rolling(v, steer=steer, **{f"tau_{n}": torque for n in WHEELS})
+                assert np.isfinite(jacobian(at, [steer, *[torque] * 4, *[0.0] * 4]).full()).all()
 
 
-def test_stiffness_is_bounded_down_to_standstill() -> None:
-    """No mechanical mode is as fast as the 1000 1/s of the motors; RK4 at 1 ms bears 2785."""
-    speeds = np.concatenate([np.linspace(-3.0, 3.0, 61), np.linspace(3.0, 40.0, 38)])
-    worst = 0.0
-    for v in speeds:
-        for steer in (0.0, 0.5):
-            mechanical = JACOBIAN(start(v_x=v, steer=steer), [steer, 0, 0, 0, 0]).full()[3:6, 3:6]
-            worst = max(worst, np.abs(np.linalg.eigvals(mechanical)).max())
-    assert 300.0 < worst < 400.0
+def test_other_drives_of_the_same_car() -> None:
+    """The same motors without limits, and others: the record among the parameters says which."""
+    free = formula_student(powertrain=WheelTorques())
+    told = rolling(30.0, **DRIVE)
+    rate, limited = (one.derivative(told, one.Input(**DRIVE)) for one in (free, CAR))
+    assert rate.spin_rl > 2.0 * limited.spin_rl
+    weak = formula_student(powertrain=WheelMotors(P_max=10e3, speed=SpeedLimit(spin_max=100.0)))
+    assert weak.outputs(rolling(15.0, **DRIVE), weak.Input()).P_source <= 10e3
+    assert weak.model is CAR.model
 
 
 @pytest.mark.slow
-def test_jax_gradient_at_rest_is_that_of_casadi() -> None:
-    jax = pytest.importorskip("jax")
-    jax.config.update("jax_enable_x64", True)
-
-    def rate(x):
-        dx = CAR.derivative(CAR.State(*x), CAR.Input(*([0.1] * 5)))
-        return jax.numpy.stack([jax.numpy.asarray(y, dtype=float) for y in dx])
-
-    for x in (start(), start(steer=0.5), start(v_x=2.0, v_y=0.1, steer=0.5, tau_fl=50.0)):
-        ours = np.asarray(jax.jacfwd(rate)(jax.numpy.asarray(x)))
-        theirs = JACOBIAN(x, [0.1] * 5).full()[:, :11]
-        np.testing.assert_allclose(ours, theirs, rtol=1e-9, atol=1e-9)
-
-
-def test_derivative_is_continuous_over_the_blend() -> None:
-    """A fine sweep through standstill and blend: no step beyond what the slope explains."""
-    speeds = np.linspace(-4.0, 4.0, 8001)
-    zero = np.zeros_like(speeds)
-    x = CAR.State(
-        zero, zero, zero, speeds, 0.05 + zero, 0.2 + zero, 0.3 + zero, *([30.0 + zero] * 4)
+def test_gradients_of_rollouts_from_rest_are_their_slopes() -> None:
+    """Standing, setting off, and braked to a stop; the wheels steered."""
+    cars = sp.Fleet(CAR, 0.004, "rk4", threads=1, lanes=4)
+    names, inputs = record.names(CAR.State), record.names(CAR.Input)
+    x0, u = np.zeros((3, len(names))), np.zeros((60, 3, len(inputs)))
+    x0[2, names.index("v_x")] = 0.02
+    u[:, :, 0], u[:, 1, 1:5], u[:, 2, 5:] = 0.2, 60.0, 40.0
+    cost = sp.Cost(
+        stage=lambda x, u: (x.v_x - 3.0) ** 2 + x.y * x.y, terminal=lambda x: x.yaw * x.yaw
     )
-    rate = np.stack(np.broadcast_arrays(*CAR.derivative(x, CAR.Input(steer=0.3))))[3:6]
-    jump = np.abs(np.diff(rate, axis=1))
-    kink = np.abs(np.diff(rate, 2, axis=1))
-    assert jump.max() < 0.2
-    assert kink.max() < 0.02
-
-
-@pytest.mark.parametrize(("v", "steer"), [(0.3, 0.5), (0.6, 0.2), (1.0, 0.5), (1.0, -0.3)])
-def test_slow_driving_is_kinematic(v: float, steer: float) -> None:
-    """Paths of 3 s; they were seen to differ by 1.4 % of the yaw rate and 5 mm at most."""
-    ours = drive(CAR, moving(v), [steer, *[holding(v)] * 4], 3.0)
-    theirs = drive(KINEMATIC, moving(v), [steer, *[holding(v)] * 4], 3.0)
-    assert np.abs(ours[:, :2] - theirs[:, :2]).max() < 0.01
-    turned = slice(800, None)
-    np.testing.assert_allclose(ours[turned, 5], theirs[turned, 5], rtol=0.02)
-    np.testing.assert_allclose(ours[turned, 3], theirs[turned, 3], rtol=0.005)
-
-
-@pytest.mark.parametrize(("v", "steer"), [(6.0, 0.05), (10.0, 0.05), (10.0, -0.08), (15.0, 0.03)])
-def test_ordinary_driving_is_that_of_the_four_wheel_car(v: float, steer: float) -> None:
-    """The ellipse takes 2 to 4 % of lateral grip at the torque that holds these speeds."""
-    u = [steer, *[holding(v)] * 4]
-    ours, theirs = drive(CAR, moving(v), u, 2.0), drive(FOUR_WHEEL, moving(v), u, 2.0)
-    np.testing.assert_allclose(ours[:, 3], theirs[:, 3], rtol=2e-3)
-    np.testing.assert_allclose(ours[:, 5], theirs[:, 5], atol=0.02 * np.abs(theirs[:, 5]).max())
-
-
-def test_without_torque_and_ackermann_it_is_the_four_wheel_car_exactly() -> None:
-    """Above the blend, with no drive force and all wheels down, the equations coincide."""
-    parallel = vehicles.formula_student(ackermann=0.0)
-    rng = np.random.default_rng(3)
-    zero = np.zeros(2000)
-    x = CAR.State(
-        zero,
-        zero,
-        zero,
-        rng.uniform(5.0, 30.0, 2000),
-        rng.uniform(-1.0, 1.0, 2000),
-        rng.uniform(-1.0, 1.0, 2000),
-        rng.uniform(-0.2, 0.2, 2000),
-        *([zero] * 4),
-    )
-    down = FOUR_WHEEL.outputs(x, CAR.Input()).wheel_lift == 0.0
-    assert down.sum() > 1000
-    ours = np.stack(np.broadcast_arrays(*parallel.derivative(x, CAR.Input())))[:, down]
-    theirs = np.stack(np.broadcast_arrays(*FOUR_WHEEL.derivative(x, CAR.Input())))[:, down]
-    np.testing.assert_allclose(ours, theirs, rtol=1e-11, atol=1e-10)
-
-
-def hard_states(count: int = 20000):
-    """Everything up to full lock, full torque on each wheel and large slip, also backwards."""
-    rng = np.random.default_rng(5)
-    zero = np.zeros(count)
-    return CAR.State(
-        zero,
-        zero,
-        zero,
-        rng.uniform(-5.0, 35.0, count),
-        rng.uniform(-3.0, 3.0, count),
-        rng.uniform(-2.5, 2.5, count),
-        rng.uniform(-0.5, 0.5, count),
-        *rng.uniform(-276.75, 276.75, (4, count)),
-    )
-
-
-def wheel_columns(out) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    return np.array(out[2:6]), np.array(out[10:14]), np.array(out[14:18])
-
-
-def test_loads_are_never_negative_and_carry_the_car() -> None:
-    x = hard_states()
-    out = CAR.outputs(x, CAR.Input())
-    F_z, _, _ = wheel_columns(out)
-    assert 0.1 < out.wheel_lift.mean() < 0.3
-    assert F_z.min() == 0.0
-    assert np.array_equal(out.wheel_lift == 1.0, F_z.min(axis=0) == 0.0)
-    total = P.m * P.g + 0.5 * P.C_down * x.v_x**2
-    np.testing.assert_allclose(F_z.sum(axis=0), total, rtol=1e-12)
-
-
-def test_moments_about_the_ground_balance_also_with_wheels_up() -> None:
-    x = hard_states()
-    out = CAR.outputs(x, CAR.Input())
-    (fl, fr, rl, rr), _, _ = wheel_columns(out)
-    np.testing.assert_allclose(
-        P.l_f * (fl + fr) - P.l_r * (rl + rr), -P.m * P.z_cg * out.a_x, atol=1e-8
-    )
-    np.testing.assert_allclose(
-        0.5 * P.track * (fr + rr - fl - rl), P.m * P.z_cg * out.a_y, atol=1e-8
-    )
-
-
-def test_a_car_that_tips_keeps_its_loads_in_range() -> None:
-    """Where grip would tip the car there is no balance, but the loads stay possible ones."""
-    tall = vehicles.formula_student(z_cg=0.8)
-    x = hard_states(5000)
-    out = tall.outputs(x, CAR.Input())
-    F_z, _, _ = wheel_columns(out)
-    assert F_z.min() >= 0.0
-    np.testing.assert_allclose(F_z.sum(axis=0), P.m * P.g + 0.5 * P.C_down * x.v_x**2, rtol=1e-12)
-    assert np.isfinite(out.a_x).all()
-
-
-def test_no_tyre_force_exceeds_friction() -> None:
-    x = hard_states()
-    F_z, F_x, F_y = wheel_columns(CAR.outputs(x, CAR.Input()))
-    assert (np.hypot(F_x, F_y) - P.tyre.D * F_z).max() <= 1e-9
-    demand = P.C_m0 * np.array(x[7:])
-    assert (F_x * demand).min() >= 0.0
-
-
-def test_the_loop_of_loads_and_forces_is_closed() -> None:
-    """Each wheel gives the share of its friction that it would have under the loads that result,
-    whatever the lock, torque and slip; version 0.1 was off by up to 0.4 of the friction."""
-    x = hard_states()
-    F_z, F_x, _ = wheel_columns(CAR.outputs(x, CAR.Input()))
-    limit = P.tyre.D * np.array(F_z)
-    along = [
-        use(P.C_m0 * tau, grip, P.use_max, P.F_floor)
-        for tau, grip in zip(x[7:], limit, strict=True)
-    ]
-    wanted = np.array([share.firm + share.sliding for share in along]) * limit
-    error = np.abs(F_x - wanted).max(axis=0) / (0.25 * limit.sum(axis=0))
-    assert error.max() < 0.01
-    assert np.quantile(error, 0.99) < 1e-4
-    assert np.median(error) < 1e-9
-    former = vehicles.formula_student(compat="0.1")
-    p = former.params
-    F_z, F_x, _ = wheel_columns(former.outputs(x, CAR.Input()))
-    along = [
-        use(p.C_m0 * tau, p.tyre.D * load, p.use_max, p.F_floor)
-        for tau, load in zip(x[7:], F_z, strict=True)
-    ]
-    wanted = np.array([share.firm + share.sliding for share in along]) * p.tyre.D * F_z
-    assert np.abs(F_x - wanted).max() / (0.25 * p.tyre.D * F_z.sum(axis=0).mean()) > 0.1
-
-
-@pytest.mark.parametrize("steer", [-0.5, -0.2, 0.01, 0.5])
-def test_a_slow_car_rolls_without_scrub(steer: float) -> None:
-    """Where it moves as its wheels point, about one centre of turning, no tyre slips at any speed
-    up to v_blend and beyond."""
-    for v in (0.3, 1.0, 1.7, 2.5, P.v_blend, 6.0, -2.0):
-        omega = v * np.tan(steer) / (P.l_f + P.l_r)
-        x = CAR.State(v_x=v, v_y=P.l_r * omega, omega=omega, steer=steer)
-        out = CAR.outputs(x, CAR.Input())
-        assert np.abs(out[6:10]).max() < 1e-14
-        rate = CAR.derivative(x, CAR.Input(steer=steer))
-        # Nothing brakes it but its resistance: energy is lost at that rate.
-        lost = P.m * (rate.v_x * v + rate.v_y * x.v_y) + P.I_z * rate.omega * omega
-        drag = (P.C_r0 + P.C_r1 * abs(v) + P.C_r2 * v * v) * abs(v * np.tanh(v / P.v_0))
-        assert lost == pytest.approx(-drag, rel=1e-9)
-
-
-@pytest.mark.parametrize(
-    "maker", [vehicles.four_wheel, vehicles.formula_student, vehicles.kinematic_bicycle]
-)
-def test_drive_power_is_at_most_torque_times_wheel_speed(maker) -> None:
-    """The wheels roll with v / R, and their torques do no more work than the car gains."""
-    car = maker()
-    p, R = car.params, car.geometry.wheels[0].radius
-    for v in (5.0, 15.0, 30.0):
-        x = car.State(v_x=v, tau_fl=20.0, tau_fr=20.0, tau_rl=20.0, tau_rr=20.0)
-        drag = p.C_r0 + p.C_r1 * v + p.C_r2 * v * v
-        power = (p.m * car.derivative(x, car.Input()).v_x + drag) * v
-        assert power == pytest.approx(80.0 * v / R, rel=1e-6)
-    assert maker(compat="0.1").params.C_m0 == 4.95
-
-
-def test_a_gripping_wheel_delivers_what_the_motor_asks_for() -> None:
-    """Where it asks for less than 0.4 of the grip."""
-    rng = np.random.default_rng(7)
-    zero = np.zeros(5000)
-    x = CAR.State(
-        zero,
-        zero,
-        zero,
-        rng.uniform(5.0, 20.0, 5000),
-        rng.uniform(-0.2, 0.2, 5000),
-        rng.uniform(-0.4, 0.4, 5000),
-        rng.uniform(-0.08, 0.08, 5000),
-        *rng.uniform(-40.0, 40.0, (4, 5000)),
-    )
-    F_z, F_x, _ = wheel_columns(CAR.outputs(x, CAR.Input()))
-    demand = P.C_m0 * np.array(x[7:])
-    grips = np.abs(demand) < 0.4 * P.tyre.D * F_z
-    assert grips.mean() > 0.9
-    error = np.abs(F_x / demand - 1.0)[grips]
-    # The bend of `use` at 0.4 of the grip: r⁸ / 9 (8 / 9 / 0.95)⁸.
-    assert error.max() < 0.4**8 / 9.0 * (8.0 / 9.0 / P.use_max) ** 8 + 1e-5
-
-
-def test_forces_and_accelerations_obey_newton() -> None:
-    x = hard_states(5000)
-    out = CAR.outputs(x, CAR.Input())
-    _, F_x, F_y = wheel_columns(out)
-    drag = -(P.C_r0 + P.C_r1 * abs(x.v_x) + P.C_r2 * x.v_x**2) * np.tanh(x.v_x / P.v_0)
-    ahead, left = F_x[2] + F_x[3] + drag, F_y[2] + F_y[3]
-    for wheel, side in enumerate((1.0, -1.0)):
-        # Ackermann's geometry, as far as the wheels are apart.
-        cot = 1.0 / np.tan(x.steer) - side * 0.5 * P.track * spread(x, P) / (P.l_f + P.l_r)
-        angle = np.arctan(1.0 / cot)
-        c, s = np.cos(angle), np.sin(angle)
-        ahead = ahead + c * F_x[wheel] - s * F_y[wheel]
-        left = left + s * F_x[wheel] + c * F_y[wheel]
-    np.testing.assert_allclose(P.m * out.a_x, ahead, atol=1e-8)
-    np.testing.assert_allclose(P.m * out.a_y, left, atol=1e-8)
-
-
-def test_launch_and_braking_stay_within_grip() -> None:
-    limit = P.tyre.D * P.use_max
-    launch = drive(CAR, start(), [0.0, *[P.tau_max] * 4], 2.0)
-    assert np.all(np.diff(launch[:, 3]) > 0.0)
-    for x in launch[::50]:
-        a_x = OUT(x, np.zeros(5)).full()[0, 0]
-        assert P.m * a_x <= limit * (P.m * P.g + 0.5 * P.C_down * x[3] ** 2)
-    brake = drive(CAR, start(v_x=25.0), [0.0, *[-P.tau_max] * 4], 0.5)
-    lateral = np.abs(brake[:, [1, 2, 4, 5]])
-    assert lateral.max() == 0.0
-    assert 25.0 - brake[-1, 3] > 0.5 * 14.0
-
-
-def test_hard_braking_into_a_turn_lifts_the_inner_rear_wheel() -> None:
-    u = [0.12, *[-100.0] * 2, *[-20.0] * 2]
-    path = drive(CAR, start(v_x=22.0), u, 1.0)
-    assert np.isfinite(path).all()
-    out = np.array([OUT(x, u).full().ravel() for x in path[::5]])
-    F_z = out[:, 2:6]
-    assert F_z.min() >= 0.0
-    lifted = out[:, 18] == 1.0
-    assert lifted.any()
-    # Turning left: only the rear left wheel leaves the road.
-    assert F_z[lifted, 2].max() == 0.0
-    assert F_z[lifted][:, [0, 1, 3]].min() > 0.0
-    drag = P.C_r0 + P.C_r1 * 22.0 + P.C_r2 * 22.0**2
-    grip = P.tyre.D * (P.m * P.g + 0.5 * P.C_down * 22.0**2)
-    assert P.m * np.hypot(out[:, 0], out[:, 1]).max() < grip + drag
-
-
-def test_the_loads_reported_are_those_of_the_accelerations_reported() -> None:
-    """The loop is closed: the accelerations fed back give the same loads, wheels up or down."""
-    x = hard_states()
-    out = CAR.outputs(x, CAR.Input())
-    total = P.m * P.g + 0.5 * P.C_down * x.v_x**2
-    law = rigid_load_law(total, P.m, P.l_f, P.l_r, P.track, P.z_cg)
-    again = wheel_loads(road_load(Acceleration(out.a_x, out.a_y), law))
-    np.testing.assert_allclose(np.array(again), np.array(out[2:6]), atol=1e-8)
+    _, gradient = cars.gradient(x0, u, cost)
+    for part in ("x0", "controls", "params"):
+        assert np.isfinite(getattr(gradient, part)).all(), part
+    h, ends = 1e-4, []
+    for side in (h, -h):
+        other = u.copy()
+        other[10, 1, inputs.index("tau_rl")] += side
+        ends.append(cars.gradient(x0, other, cost)[0][1])
+    slope = (ends[0] - ends[1]) / (2.0 * h)
+    assert gradient.controls[10, 1, inputs.index("tau_rl")] == pytest.approx(slope, rel=1e-5)

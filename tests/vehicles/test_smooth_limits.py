@@ -14,7 +14,11 @@ import skidpad as sp
 from skidpad.components.actuator import limited, smoothly_limited
 from skidpad.errors import InvalidValue
 
-CARS = ("four_wheel", "formula_student", "kinematic_bicycle")
+CARS = (
+    sp.vehicles.four_wheel(),
+    sp.vehicles.formula_student(compat="0.1"),
+    sp.vehicles.kinematic_bicycle(),
+)
 
 
 @given(value=st.floats(-1e3, 1e3), limit=st.floats(1e-2, 1e3), width=st.floats(1e-3, 0.5))
@@ -35,9 +39,8 @@ def test_a_smooth_limit_rises_everywhere() -> None:
     assert slopes[80] == pytest.approx(1.0, rel=1e-12)
 
 
-@pytest.mark.parametrize("name", CARS)
-def test_a_car_within_its_limits_is_nearly_the_same(name: str) -> None:
-    plain = sp.vehicles.get(name)()
+@pytest.mark.parametrize("plain", CARS, ids=lambda car: car.name)
+def test_a_car_within_its_limits_is_nearly_the_same(plain: sp.Vehicle) -> None:
     smooth = sp.vehicles.with_smooth_limits(plain, 0.01)
     assert smooth.params.limit_width == 0.01
     assert smooth.limits == plain.limits
@@ -56,7 +59,7 @@ def test_a_car_within_its_limits_is_nearly_the_same(name: str) -> None:
 
 
 def test_what_has_no_such_limits_says_so() -> None:
-    for name in ("brains2", "commonroad_ks"):
+    for name in ("brains2", "commonroad_ks", "formula_student"):
         with pytest.raises(InvalidValue, match=r"no limits that can be smooth; allowed are four_w"):
             sp.vehicles.with_smooth_limits(sp.vehicles.get(name)())
     with pytest.raises(InvalidValue, match="limit_width"):

@@ -7,11 +7,20 @@ from typing import Any
 import casadi as ca
 import numpy as np
 import pytest
+from hypothesis import assume, given, settings
+from hypothesis import strategies as st
 
 import skidpad as sp
 from skidpad import record
 from skidpad.body import Down, GroundUnder
-from skidpad.components.tyre import BrushTyre, Contact
+from skidpad.components.tyre import (
+    BrushTyre,
+    Contact,
+    LinearTyre,
+    LoadSensitiveLaw,
+    LoadSensitiveTyre,
+    ProportionalTyre,
+)
 from skidpad.vehicles.two_track import FirstOrderSlip
 from vehicles.two_track_turns import FREE, LINEAR
 
@@ -79,20 +88,60 @@ def test_rolling_resistance_alone() -> None:
     assert v[100] - v[200] == pytest.approx(want, rel=1e-3)
 
 
-@pytest.mark.parametrize("v", [(15.0, 4.0, 0.5), (0.5, -0.3, 0.0), (-6.0, 1.0, -0.4)])
-def test_the_force_of_a_locked_wheel_is_against_its_velocity(v: tuple[float, ...]) -> None:
-    """A brush slides alike in all directions; also slower than the floor of the slip."""
-    car = two_track(tyre=BrushTyre(carcass=FREE))
+SAME = LoadSensitiveLaw(mu=1.0, mu_fall=0.0)
+ALIKE = {
+    "brush": (BrushTyre(carcass=FREE), 1.0),
+    "linear": (LinearTyre(carcass=FREE), 1.0),
+    "proportional": (ProportionalTyre(carcass=FREE), None),
+    "load sensitive": (LoadSensitiveTyre(lateral=SAME, longitudinal=SAME, carcass=FREE), None),
+}
+"""Tyres with the same friction along and across, and that friction where it is one number."""
+
+
+def sliding(car: sp.Vehicle, v: tuple[float, ...], steer: float) -> tuple[np.ndarray, Any]:
+    """Velocity of each patch in the axes of its wheel as a complex number, and the outputs of a
+    car whose wheels stand."""
     p = car.params
-    x = car.State(v_x=v[0], v_y=v[1], omega=v[2], steer=0.3)
-    out = car.outputs(x, car.Input())
-    steer = np.array([0.3, 0.3, 0.0, 0.0])
+    x = car.State(v_x=v[0], v_y=v[1], omega=v[2], steer=steer)
+    steers = np.array([steer, steer, 0.0, 0.0])
     forward = np.array([p.l_f, p.l_f, -p.l_r, -p.l_r])
     left = 0.5 * np.array([p.track_f, -p.track_f, p.track_r, -p.track_r])
-    velocity = (v[0] - left * v[2] + 1j * (v[1] + forward * v[2])) * np.exp(-1j * steer)
+    velocity = (v[0] - left * v[2] + 1j * (v[1] + forward * v[2])) * np.exp(-1j * steers)
+    return velocity, car.outputs(x, car.Input())
+
+
+@pytest.mark.parametrize("kind", ALIKE)
+@given(
+    speed=st.floats(0.3, 40.0),
+    course=st.floats(-np.pi, np.pi),
+    omega=st.floats(-0.5, 0.5),
+    steer=st.floats(-0.5, 0.5),
+)
+@settings(max_examples=40, deadline=None)
+def test_the_force_of_a_locked_wheel_is_against_its_velocity(
+    kind: str, speed: float, course: float, omega: float, steer: float
+) -> None:
+    """Whichever way car and wheel point, also slower than the floor of the slip."""
+    tyre, mu = ALIKE[kind]
+    v = (speed * np.cos(course), speed * np.sin(course), omega)
+    velocity, out = sliding(two_track(tyre=tyre), v, steer)
+    assume(np.abs(velocity).min() > 0.25)
     force = four(out, "F_x") + 1j * four(out, "F_y")
     assert np.angle(-force / velocity) == pytest.approx(np.zeros(4), abs=1e-6)
-    assert np.abs(force) == pytest.approx(four(out, "F_z"), rel=0.02)
+    if mu is not None:
+        assert np.abs(force) == pytest.approx(mu * four(out, "F_z"), rel=0.03)
+
+
+@pytest.mark.parametrize("name", ["default", "passenger_car", "race_slick"])
+def test_tyres_with_other_friction_across_slide_nearly_so(name: str) -> None:
+    """The default one by the ratio of its frictions, those of files as their coefficients say."""
+    car = two_track() if name == "default" else two_track(tyre=sp.tyres.get(name))
+    for course in np.linspace(-np.pi, np.pi, 25):
+        v = (12.0 * np.cos(course), 12.0 * np.sin(course), 0.0)
+        velocity, out = sliding(car, v, 0.2)
+        force = four(out, "F_x") + 1j * four(out, "F_y")
+        most = 0.1 if name == "default" else 0.3
+        assert np.abs(np.angle(-force / velocity)).max() < most
 
 
 def test_full_brakes_lock_the_wheels_and_stop_the_car() -> None:
@@ -104,6 +153,8 @@ def test_full_brakes_lock_the_wheels_and_stop_the_car() -> None:
     assert np.abs(spin[:, 300:]).max() < 1e-6
     assert run["v_x"][1000] == pytest.approx(20.0 - G, abs=0.15)
     assert abs(run["v_x"][-1]) < 1e-6
+    # v² / 2 mu g, and the little way until the wheels are locked.
+    assert run["x"][-1] == pytest.approx(20.0**2 / (2.0 * G), rel=0.01)
 
 
 def test_a_brake_resists_turning_and_holds() -> None:

@@ -141,3 +141,19 @@ def test_parameters_of_another_car_keep_what_fits() -> None:
 def test_what_is_no_part_is_refused(values: dict[str, Any], words: str) -> None:
     with pytest.raises(sp.InvalidValue, match=words):
         two_track(**values)
+
+
+def test_numbers_that_make_no_car_are_refused_wherever_they_are_given() -> None:
+    """By the factory, by `with_params` and by `Vehicle` alike; and the car stays as it was."""
+    car = two_track(chassis=RollPitch())
+    for values, words in (
+        ({"chassis.suspension.m_u_f": 2000.0}, "m_u_f = 2000 kg"),
+        ({"m": 50.0}, "m = 50 kg"),
+        ({"z_cg": 40.0}, "tips over"),
+    ):
+        with pytest.raises(sp.InvalidValue, match=words):
+            car.with_params(**values)
+        with pytest.raises(sp.InvalidValue, match=words):
+            sp.Vehicle(car.model, record.build(car.model.Params, base=car.params, **values))
+    assert car == two_track(chassis=RollPitch())
+    assert pickle.loads(pickle.dumps(car)) == car

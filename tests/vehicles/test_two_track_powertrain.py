@@ -99,7 +99,7 @@ def test_a_wish_is_the_acceleration_that_comes(name: str, v: float, a: float) ->
     x = sim.reset(v_x=v)
     speeds: list[float] = []
     for _ in range(400):
-        x = sim.step(car.body.command(x, sp.Wish(a=a), car.params))
+        x = sim.step(car.body.command(x, sp.Wish(a=a, v=v), car.params))
         speeds.append(x.v_x)
     assert (speeds[-1] - speeds[-101]) / 0.5 == pytest.approx(a, abs=0.17)
 

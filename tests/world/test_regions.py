@@ -73,7 +73,7 @@ def test_on_a_ramp_each_wheel_is_as_high_as_its_ground() -> None:
     assert felt(made, "mu") == [-1.0, -1.0, 0.3, 0.3]
 
 
-@pytest.mark.parametrize("name", ["four_wheel", "formula_student"])
+@pytest.mark.parametrize("name", ["four_wheel"])
 def test_a_car_has_the_mean_grip_of_its_wheels(name: str) -> None:
     """Its axles are 0.7853 m ahead and behind, its wheels 0.62 m aside."""
     left = region(value="<value_double>0.5</value_double>", y_min=0)

@@ -41,6 +41,7 @@ GROUPS = {
     "viewer": Group(".viewer", "cpu"),
     "ros2": Group(".ros2", "cpu"),
     "tyres": Group(".tyres", "cpu"),
+    "cars": Group(".cars", "cpu"),
     "gpu": Group(".gpu", "cuda"),
 }
 """The groups by name."""

@@ -10,7 +10,7 @@ from ..run.simulator import Simulator
 from ..stage import Body, Channel, Scan, Stage, Wheel
 from ..stage.film import Film, ScanAt
 from ..stage.trajectory_stage import trajectory_stage
-from ..vehicles import get
+from ..vehicles import formula_student
 from .work import SEED
 
 FIELDS = {"x": "m", "y": "m", "yaw": "rad", "v_x": "m/s", "omega": "rad/s", "steer": "rad"}
@@ -72,7 +72,7 @@ def _scans(lidars: int, rays: int, duration: float) -> tuple[ScanAt, ...]:
 
 def long_film(minutes: float = 10.0) -> Film:
     """One car for minutes with all its states, inputs and outputs, a picture every 1/60 s."""
-    car = get("formula_student")()
+    car = formula_student(compat="0.1")
     simulator = Simulator(car, dt=1.0 / 60.0, substeps=17)
     simulator.reset(v_x=8.0)
     t = np.arange(round(60.0 * minutes * 60.0)) / 60.0

@@ -23,10 +23,10 @@ def compile_entries(budget: Budget) -> Iterator[Entry]:
     times: dict[str, list[float]] = {"cold": [], "cached": [], "fleet": [], "casadi": []}
     for _ in range(budget.fresh):
         with tempfile.TemporaryDirectory() as cache:
-            times["cold"].append(_job("step", cache))
-            times["cached"].append(_job("step", cache))
-            times["fleet"].append(_job("fleet", cache))
-            times["casadi"].append(_job("casadi", cache))
+            times["cold"].append(first_call("step", cache))
+            times["cached"].append(first_call("step", cache))
+            times["fleet"].append(first_call("fleet", cache))
+            times["casadi"].append(first_call("casadi", cache))
     casadi = {"casadi": typical(times["casadi"])}
     name = "compile.four_wheel"
     jax, absent = _jax_first_call(budget, "step")
@@ -45,7 +45,8 @@ def _jax_first_call(budget: Budget, part: str) -> tuple[dict[str, Measured], dic
     return {"jax": Measured(results[part]["first_call"], None)}, {}
 
 
-def _job(name: str, cache: str) -> float:
+def first_call(name: str, cache: str) -> float:
+    """The time of a job of `fresh_job` in a fresh process with this cache, in s."""
     command = [sys.executable, "-m", "skidpad.bench.fresh_job", name]
     run = subprocess.run(
         command, env=environment(SKIDPAD_CACHE=cache), capture_output=True, text=True

@@ -20,7 +20,7 @@ from ..extras import require_extras
 from ..recording import Recorder, WorldRecorder
 from ..run.simulator import Simulator
 from ..stage.trajectory_stage import trajectory_stage
-from ..vehicles import get
+from ..vehicles import formula_student
 from . import browser
 from .budget import Budget
 from .clock import interleaved, seconds, typical
@@ -202,7 +202,7 @@ def _world_recording(folder: Path, budget: Budget) -> Entry:
 
 def _car_recording(folder: Path, budget: Budget) -> Entry:
     """Every step of one car that is driven by a controller in Python, until all is in the file."""
-    car = get("formula_student")()
+    car = formula_student(compat="0.1")
     simulator = Simulator(car, dt=0.001)
     steps = 4000
 

@@ -30,6 +30,7 @@ def check_plant(plant: Plant) -> None:
     _check_dead_times(plant)
     _check_step(plant)
     _check_outputs(plant)
+    _check_settle(plant)
     _check_cost(plant)
 
 
@@ -74,6 +75,16 @@ def _check_outputs(plant: Plant) -> None:
     if plant.step.meta.get("policy") is not None:
         inputs["dt"] = (("dt",),)
     _check_ports("outputs", plant.outputs, inputs, {"y": (record.names(plant.Outputs),)})
+
+
+def _check_settle(plant: Plant) -> None:
+    known = plant.State._fields
+    for name in plant.fills:
+        if name not in known:
+            raise InvalidValue(record.unknown_name("fills: State", name, known))
+    if plant.settle is not None:
+        x, p = record.names(plant.State), record.names(plant.Params)
+        _check_ports("settle", plant.settle.program, {"x": (x,), "p": (p,)}, {"x": (x,)})
 
 
 def _check_cost(plant: Plant) -> None:

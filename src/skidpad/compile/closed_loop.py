@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Any, NamedTuple, get_type_hints
 
 from .. import integrate, record
@@ -78,6 +79,7 @@ def closed_loop(vehicle: Vehicle, integrator: Integrator, policy: Policy, subste
     kinds = _records(model, policy)
     values = (*record.flatten(vehicle.params), *record.flatten(policy.params))
     step = _step_program(loop, kinds, integrator, substeps)
+    settle = None if model.settle is None else partial(_settled, loop)
     return Plant(
         name=f"{model.name} with {policy.name}",
         integrator=integrator.name,
@@ -90,8 +92,19 @@ def closed_loop(vehicle: Vehicle, integrator: Integrator, policy: Policy, subste
         Outputs=kinds.Outputs,
         params=record.unflatten(kinds.Params, values),
         step=replace(step, meta={"policy": policy.name}),
+        settle=settle,
+        fills=model.fills,
         loaded_outputs=_outputs_program(loop, kinds),
     )
+
+
+def _settled(loop: _Loop, state: Any, params: Any) -> Any:
+    """A start with the vehicle's dependent fields made consistent; what is remembered stays."""
+    x, memory = loop.parts(record.flatten(state))
+    car, _ = loop.params(record.flatten(params))
+    assert loop.model.settle is not None
+    whole = (*record.flatten(loop.model.settle(x, car)), *record.flatten(memory))
+    return record.unflatten(type(state), whole)
 
 
 def policy_program(policy: Policy, model: Model) -> Program:

@@ -146,7 +146,9 @@ class CpuMap:
         self, program: Program, precision: str, threads: int | None, shared: tuple[int, ...] = ()
     ) -> None:
         self.program, self.precision, self._shared = program, precision, shared
-        self.lanes = pipeline.default_lanes(program, precision)
+        # What the shared ports decide is kept throughout, and leaves no registers for a second
+        # vector per value.
+        self.lanes = pipeline.default_lanes(program, precision, registers=1 if shared else 2)
         self.threads = threads or cores()
         self._kernel: Any = None
 

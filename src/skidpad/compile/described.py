@@ -1,20 +1,25 @@
-"""Record classes in words: rows of numbers and text from which a class is made elsewhere.
+"""Record classes on their way to other processes and into files.
 
-A class that its module has at the top is also known by its place, so that whoever imports it there
-gets back their own class and not one that looks like it.
+A class that its module has at the top travels as its place, one that a function made as its recipe,
+and so do those of the records in it. Any other is described: rows of numbers and text from which
+one like it is made, but without methods. It is also known by its place, so that whoever has it
+there gets back their own class.
 """
 
 from __future__ import annotations
 
 import math
+from collections.abc import Callable, Mapping
 from dataclasses import astuple
 from importlib import import_module
-from typing import Annotated, Any, NamedTuple
+from typing import Annotated, Any, NamedTuple, get_type_hints
 from uuid import uuid4
 from weakref import WeakValueDictionary
 
 from .. import record
 from ..errors import InvalidValue
+from ..ops.grids import METHODS
+from ..recipes import Recipe, recipe_of
 from ..shared_arrays import ArrayNumber
 from ..units import Allowed, Unit
 
@@ -48,29 +53,98 @@ def importable(kind: type) -> bool:
     return place[0] not in SCRIPTS and at(place) is kind
 
 
+class MadeRecord(NamedTuple):
+    """A record class that a function made, on its way to another process."""
+
+    recipe: Recipe
+    """With arguments that travel."""
+
+    def here(self) -> type:
+        """The class."""
+        return self.recipe.make(*arrived(self.recipe.arguments))
+
+
 class KnownRecord(NamedTuple):
-    """A record class on its way to another process."""
+    """A record class that is described, on its way to another process."""
 
     mark: str
     """Tells classes apart: one that comes back to where it is, or a second time, is the same."""
     place: Place
     rows: list[list[Any]]
+    kinds: dict[str, Any]
+    """By field the class of the record there, as it travels; None for a number."""
 
     def here(self) -> type:
         """The class itself or, in another process, the one at its place if that is the same, else
         one like it."""
         kind = _known.get(self.mark)
         if kind is None:
+            kinds = {name: arrived(part) for name, part in self.kinds.items()}
+            like = _with_kinds(self.place[1].rpartition(".")[2], self.rows, kinds)
             kind = at(self.place)
-            if not (record.is_record_type(kind) and described(kind) == self.rows):
-                kind = record_type(self.place[1].rpartition(".")[2], self.rows)
+            if not (record.is_record_type(kind) and _alike(kind, like)):
+                kind = like
                 kind.__module__, kind.__qualname__ = self.place
             _remember(kind, self.mark)
         return kind
 
-    def instance(self, leaves: tuple[Any, ...]) -> Any:
-        """A record of the class."""
-        return record.unflatten(self.here(), leaves)
+
+def _alike(kind: Any, other: Any) -> bool:
+    return (
+        kind._fields == other._fields
+        and described(kind) == described(other)
+        and record.interpolations(kind) == record.interpolations(other)
+    )
+
+
+def travelling(thing: Any) -> Any:
+    """A record class, or a tuple with such, as another process takes it; all else as it is."""
+    if record.is_record_type(thing):
+        recipe = recipe_of(thing)
+        if isinstance(recipe, Recipe):
+            return MadeRecord(Recipe(recipe.make, travelling(recipe.arguments)))
+        return thing if importable(thing) else known_record(thing)
+    if isinstance(thing, tuple):
+        return _like(thing, map(travelling, thing))
+    return thing
+
+
+def comes_whole(thing: Any) -> bool:
+    """Whether a record class, or a tuple with such, has its methods in any other process."""
+    if record.is_record_type(thing):
+        recipe = recipe_of(thing)
+        return comes_whole(recipe.arguments) if isinstance(recipe, Recipe) else importable(thing)
+    return not isinstance(thing, tuple) or all(map(comes_whole, thing))
+
+
+def arrived(thing: Any) -> Any:
+    """What `travelling` was given, in the process that it has come to."""
+    if isinstance(thing, (MadeRecord, KnownRecord)):
+        return thing.here()
+    return _like(thing, map(arrived, thing)) if isinstance(thing, tuple) else thing
+
+
+def _like(thing: Any, parts: Any) -> Any:
+    return thing._make(parts) if record.is_record_type(type(thing)) else tuple(parts)
+
+
+def recipe_of_model(model: Any) -> tuple[Any, ...] | None:
+    """For `pickle`: the function that built a model and its arguments; None where there is none
+    or another process could not have all of them."""
+    build, arguments = vars(model).get("_recipe", (None, ()))
+    if build is None or not comes_whole(arguments):
+        return None
+    return built_again, (build, travelling(arguments))
+
+
+def built_again(build: Callable[..., Any], arguments: tuple[Any, ...]) -> Any:
+    """The model that a function builds of arguments that have travelled."""
+    return build(*arrived(arguments))
+
+
+def unpickled(kind: Any, leaves: tuple[Any, ...]) -> Any:
+    """A record of a class that has travelled."""
+    return record.unflatten(arrived(kind), leaves)
 
 
 _known: WeakValueDictionary[str, type] = WeakValueDictionary()
@@ -89,7 +163,14 @@ def known_record(kind: type) -> KnownRecord:
     """A record class as another process will know it. Its records can be pickled from now on."""
     mark = vars(kind).get(_MARK) or uuid4().hex
     _remember(kind, mark)
-    return KnownRecord(mark, place_of(kind), described(kind))
+    kinds = {name: travelling(part) for name, part in _kinds(kind).items()}
+    return KnownRecord(mark, place_of(kind), described(kind), kinds)
+
+
+def _kinds(kind: Any) -> dict[str, Any]:
+    """By field the class of the record there; None for a number."""
+    hints = get_type_hints(kind, include_extras=True)
+    return {n: hints[n] if record.is_record_type(hints[n]) else None for n in kind._fields}
 
 
 def reduced(instance: Any) -> tuple[Any, ...]:
@@ -97,7 +178,7 @@ def reduced(instance: Any) -> tuple[Any, ...]:
     kind = type(instance)
     if importable(kind):
         return kind, tuple(instance)
-    return known_record(kind).instance, (record.flatten(instance),)
+    return unpickled, (travelling(kind), record.flatten(instance))
 
 
 def described(kind: type) -> list[list[Any]]:
@@ -115,25 +196,53 @@ def described(kind: type) -> list[list[Any]]:
     return rows
 
 
-def record_type(name: str, rows: list[list[Any]]) -> type:
-    """A record class from its described leaves; dotted names become nested records."""
+def record_type(
+    name: str, rows: list[list[Any]], interpolations: Mapping[str, str] | None = None
+) -> type:
+    """A record class from its described leaves; dotted names become nested records.
+
+    `interpolations` says by dotted name which records are grids that are not linear.
+    """
+    kinds: dict[str, Any] = {}
+    known = interpolations or {}
+    for entry, members in _by_field(rows).items():
+        if members[0][0] == entry:
+            kinds[entry] = None
+            continue
+        inner = [[m[0].partition(".")[2], *m[1:]] for m in members]
+        below = {path: method for path, method in known.items() if path.startswith(f"{entry}.")}
+        below = {path.partition(".")[2]: method for path, method in below.items()}
+        kinds[entry] = record_type(entry, inner, below)
+        if entry in known:
+            setattr(kinds[entry], record.INTERPOLATION, known[entry])
+    kind = _with_kinds(name, rows, kinds)
+    if record.interpolations(kind) != known or not {*known.values()} <= {*METHODS}:
+        raise InvalidValue(f"{name} has no grids with interpolations {known!r:.200}")
+    return kind
+
+
+def _with_kinds(name: str, rows: list[list[Any]], kinds: Mapping[str, Any]) -> Any:
+    """A record class from its described leaves and the classes of the records among its fields."""
+    groups = _by_field(rows)
+    hints: dict[str, Any] = {}
+    defaults: dict[str, Any] = {}
+    docs: dict[str, str] = {}
+    for entry, inner in kinds.items():
+        if inner is not None:
+            hints[entry] = inner
+            defaults[entry] = record.unflatten(inner, [row[3] for row in groups.get(entry, ())])
+            continue
+        _, symbol, dimension, defaults[entry], bounds, docs[entry] = groups[entry][0]
+        hints[entry] = _annotated(symbol, dimension, bounds)
+    return record.define(name, hints, defaults, docs)
+
+
+def _by_field(rows: list[list[Any]]) -> dict[str, list[list[Any]]]:
     groups: dict[str, list[list[Any]]] = {}
     for row in rows:
         _check_row(row)
         groups.setdefault(row[0].partition(".")[0], []).append(row)
-    hints: dict[str, Any] = {}
-    defaults: dict[str, Any] = {}
-    docs: dict[str, str] = {}
-    for entry, members in groups.items():
-        if members[0][0] != entry:
-            inner = [[m[0].partition(".")[2], *m[1:]] for m in members]
-            hints[entry] = record_type(entry, inner)
-            defaults[entry] = hints[entry]()
-            continue
-        _, symbol, dimension, default, bounds, docs[entry] = members[0]
-        hints[entry] = _annotated(symbol, dimension, bounds)
-        defaults[entry] = default
-    return record.define(name, hints, defaults, docs)
+    return groups
 
 
 def _check_row(row: Any) -> None:

@@ -33,7 +33,8 @@ def scalar(name: str, verb: str, value: Any) -> Any:
     import casadi as ca
 
     try:
-        symbol = ca.SX(value)
+        # A copy of a symbol takes longer than most that is done with it.
+        symbol = value if type(value) is ca.SX else ca.SX(value)
     except (NotImplementedError, TypeError) as error:
         raise TraceError(f"{name} {verb} {value!r}, which is not a scalar") from error
     if symbol.numel() != 1:

@@ -259,6 +259,7 @@ def begin_kernel(name: str, program: Program, lanes: int) -> tuple[Any, Target, 
     module = ir.Module(name)
     target = Target(module, str(program.precision), lanes)
     function = ir.Function(module, ir.FunctionType(ir.VoidType(), [POINTER]), name + INNER)
+    target.align_stack(function)
     return module, target, ir.IRBuilder(function.append_basic_block()), function.args[0]
 
 

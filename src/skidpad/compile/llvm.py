@@ -280,6 +280,7 @@ def _function(target: Target, functions: tuple[Program, ...], number: int) -> An
     compiled = ir.Function(target.module, kind, f"function{number}")
     compiled.linkage = "internal"
     compiled.attributes.add("noinline")
+    target.align_stack(compiled)
     target.functions[number] = compiled
     b = ir.IRBuilder(compiled.append_basic_block())
     inputs = {

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import ctypes
+import os
 import threading
-from collections.abc import Callable
-from contextlib import nullcontext
+from collections.abc import Callable, Generator
+from contextlib import contextmanager, nullcontext
 from functools import cache
 from typing import Any
 
 import llvmlite
 import llvmlite.binding as llvm
 
+from ..errors import InvalidValue
 from ..forks import MACHINE_CODE, MEMORY, guard
 from ..shared_arrays import alive, table_address
 from .array_reads import SETTER
@@ -28,9 +30,22 @@ MEMORY_LOCK: Any = getattr(_LIBRARY, "_lock", nullcontext())
 guard(_LOCK, MACHINE_CODE)
 guard(MEMORY_LOCK, MEMORY)
 
-OPTIMISATION = 2
-"""Effort of LLVM's code generator, 0 to 3. All have the same bits; 0 takes a third of the time of 2
-to compile, and its code runs several times as long."""
+EFFORTS = ("0", "1", "2", "3")
+
+
+def effort() -> int:
+    """Of LLVM's code generator, as the environment variable SKIDPAD_OPTIMISATION says; usually 2.
+
+    All have the same bits; 0 takes a third of the time of 2 to compile, and its code runs several
+    times as long.
+    """
+    said = os.environ.get("SKIDPAD_OPTIMISATION") or "2"
+    if said not in EFFORTS:
+        raise InvalidValue(
+            f"the environment variable SKIDPAD_OPTIMISATION = {said!r} is unknown; allowed are "
+            + ", ".join(EFFORTS)
+        )
+    return int(said)
 
 
 @cache
@@ -45,7 +60,7 @@ def _target_machine() -> Any:
     return _target().create_target_machine(
         cpu=llvm.get_host_cpu_name(),
         features=_host_features(),
-        opt=OPTIMISATION,
+        opt=effort(),
         reloc="pic",
         jit=True,
     )
@@ -69,7 +84,7 @@ def vector_bits() -> int:
 
 def identity() -> str:
     """Everything about this machine and compiler that decides the object code."""
-    return f"{_host()}|{OPTIMISATION}"
+    return f"{_host()}|{effort()}"
 
 
 @cache
@@ -85,13 +100,28 @@ def _host() -> str:
     )
 
 
-def object_code(assembly: str) -> bytes:
-    """Object code of a module. No optimisation that could change a rounding is asked for."""
+def object_code(assembly: str, *, in_order: bool = False) -> bytes:
+    """Object code of a module. No optimisation that could change a rounding is asked for.
+
+    With `in_order` operations stay in the order in which they are written.
+    """
     with _LOCK:
         machine = _target_machine()
         module = llvm.parse_assembly(assembly)
         module.verify()
-        return bytes(machine.emit_object(module))
+        with _unscheduled() if in_order else nullcontext():
+            return bytes(machine.emit_object(module))
+
+
+@contextmanager
+def _unscheduled() -> Generator[None]:
+    """LLVM's own scheduler off. It is a setting of the whole process: whoever compiles with LLVM
+    in another thread meanwhile gets the same results from other orders."""
+    llvm.set_option("", "-enable-misched=false")
+    try:
+        yield
+    finally:
+        llvm.set_option("", "-enable-misched=true")
 
 
 class Library:

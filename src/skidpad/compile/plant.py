@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import base64
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -26,7 +26,8 @@ from ..shared_arrays import ArrayNumber, shared_array
 from ..units import m_s, s
 from . import pipeline
 from .checked_plant import check_plant
-from .described import KnownRecord, described, known_record, record_type
+from .described import arrived, described, record_type, travelling
+from .portable import ProgramFunction
 from .program import Program
 
 FORMAT = "skidpad-plant"
@@ -84,6 +85,9 @@ class Plant:
     """As of the model: what is too long for it is warned about, not refused."""
     stable_steps: tuple[StableStep, ...] = ()
     """How long its steps may be; of a plant that was loaded, the others can tell anew."""
+    settle: Callable[[Any, Any], Any] | None = None
+    fills: tuple[str, ...] = ()
+    """As of the model: what makes a start consistent."""
     loaded_outputs: Program | None = None
     saved_cost: SavedCost | None = None
     """The cost whose derivatives a loaded plant brings along."""
@@ -111,6 +115,8 @@ class Plant:
             dead_times=model.dead_times,
             dead_time_rule=model.dead_time_rule,
             reproduces=model.reproduces,
+            settle=model.settle,
+            fills=model.fills,
         )
 
     @cached_property
@@ -149,9 +155,15 @@ class Plant:
         }
         if arrays:
             document["arrays"] = arrays
+        methods = {kind: record.interpolations(getattr(self, kind)) for kind in KINDS}
+        if any(methods.values()):
+            document["interpolations"] = {kind: own for kind, own in methods.items() if own}
         if self.dead_times:
             document["dead_times"] = dict(self.dead_times)
             document["dead_time_rule"] = self.dead_time_rule
+        if self.settle is not None:
+            document["settle"] = self._settle_program(self.settle).document()
+            document["fills"] = list(self.fills)
         if self.stable_steps:
             document["reproduces"] = self.reproduces
             document["stable_steps"] = [
@@ -160,11 +172,16 @@ class Plant:
             ]
         return document
 
+    def _settle_program(self, settle: Callable[[Any, Any], Any]) -> Program:
+        if isinstance(settle, ProgramFunction):
+            return settle.program
+        return pipeline.settle_program(self.name, settle, self.State, self.Params)
+
     def __reduce__(self) -> tuple[Any, ...]:
         """For `pickle`: by its vehicle, or what a file has of it and the places of its records."""
         if self.vehicle is not None and self.method is not None:
             return Plant.of, (self.vehicle, self.method)
-        records = {kind: known_record(getattr(self, kind)) for kind in KINDS}
+        records = {kind: travelling(getattr(self, kind)) for kind in KINDS}
         return _unpickled, (self._document(0.0, self.saved_cost), records)
 
     @classmethod
@@ -182,15 +199,15 @@ class Plant:
             return _decoded(cls, document, str(path))
 
 
-def _unpickled(document: dict[str, Any], records: dict[str, KnownRecord]) -> Plant:
-    kinds = {kind: known.here() for kind, known in records.items()}
+def _unpickled(document: dict[str, Any], records: dict[str, Any]) -> Plant:
+    kinds = {name: arrived(kind) for name, kind in records.items()}
     return _decoded(Plant, document, "a pickled plant", kinds)[0]
 
 
 def _decoded(
     cls: type[Plant], document: dict[str, Any], where: str, kinds: dict[str, Any] | None = None
 ) -> tuple[Plant, float]:
-    kinds = kinds or {kind: record_type(kind, document["records"][kind]) for kind in KINDS}
+    kinds = kinds or _record_types(document)
     values = [float.fromhex(text) for text in document["params"]]
     for place, text in document.get("arrays", {}).items():
         values[record.names(kinds["Params"]).index(place)] = _array(text)
@@ -207,10 +224,17 @@ def _decoded(
         dead_time_rule=document.get("dead_time_rule", "at_least"),
         reproduces=document.get("reproduces", ""),
         stable_steps=tuple(map(_stable_step, document.get("stable_steps", ()))),
+        settle=_settle(document.get("settle"), kinds["State"], where),
+        fills=tuple(document.get("fills", ())),
         **kinds,
     )
     check_plant(plant)
     return plant, float.fromhex(document["dt"])
+
+
+def _record_types(document: dict[str, Any]) -> dict[str, type]:
+    methods = document.get("interpolations", {})
+    return {kind: record_type(kind, document["records"][kind], methods.get(kind)) for kind in KINDS}
 
 
 def _arrays_document(params: Any) -> dict[str, str]:
@@ -231,6 +255,12 @@ def _stable_step(entry: Any) -> StableStep:
     speed, *numbers = entry
     longest, real, imaginary = map(float.fromhex, numbers)
     return StableStep(None if speed is None else float(speed), longest, complex(real, imaginary))
+
+
+def _settle(document: Any, State: type, where: str) -> ProgramFunction | None:
+    if document is None:
+        return None
+    return ProgramFunction(Program.from_document(document, where), State)
 
 
 def _cost_document(cost: SavedCost) -> dict[str, Any]:

@@ -21,7 +21,7 @@ from ..body import Acceleration, Body, Pose, Velocity, Wish
 from ..errors import InvalidValue, TraceError
 from ..integrate.as_written import as_written
 from ..model import Model
-from .described import SCRIPTS, KnownRecord, at, importable, known_record, place_of
+from .described import SCRIPTS, arrived, at, comes_whole, place_of, travelling
 from .evaluate import evaluate
 from .program import Port, Program
 from .trace import trace
@@ -53,8 +53,9 @@ _BODY: dict[str, tuple[str, ...]] = {
     "geometry": (),
     "limits": (),
     "on_ground": (),
+    "wheels": (),
 }
-"""Those of a body; the last three give what is no record, so that there is no Program of them."""
+"""Those of a body; the last four give what is no record, so that there is no Program of them."""
 
 
 @dataclass(frozen=True, repr=False)
@@ -108,7 +109,8 @@ class _Payload(NamedTuple):
     mark: str
     """Tells models apart: one that comes back to where it is, or a second time, is the same."""
     values: dict[str, Any]
-    records: dict[str, KnownRecord | type]
+    records: dict[str, Any]
+    """Their classes, as they travel."""
     functions: dict[str, Any]
     body: dict[str, Any] | None
 
@@ -135,17 +137,19 @@ class _Packing:
         self.kinds[_HELD] = model.Input if model.hold is None else self._held()
         # A function at the top of a module may use methods of its records, which a class that is
         # described would not have.
-        self.by_place = all(map(importable, self.kinds.values()))
+        self.by_place = all(map(comes_whole, self.kinds.values()))
 
     def payload(self) -> _Payload:
         model, body = self.model, self.model.body
         taken = {*_KINDS, *_EQUATIONS, "body"}
         values = {f.name: getattr(model, f.name) for f in fields(model) if f.name not in taken}
         values = {n: dict(v) if isinstance(v, Mapping) else v for n, v in values.items()}
+        if not _importable(model.check):  # parameters that travel have been checked
+            values["check"] = None
         return _Payload(
             mark=uuid4().hex,
             values=values,
-            records={n: k if importable(k) else known_record(k) for n, k in self.kinds.items()},
+            records={name: travelling(kind) for name, kind in self.kinds.items()},
             functions={name: self._packed(model, name, _EQUATIONS[name]) for name in _EQUATIONS},
             body=None if body is None else self._packed_body(body),
         )
@@ -213,7 +217,7 @@ def unpacked(payload: _Payload) -> Model:
     """The model of a payload; the same object whenever it is the same model."""
     model = _known.get(payload.mark)
     if model is None:
-        kinds = {n: k if isinstance(k, type) else k.here() for n, k in payload.records.items()}
+        kinds = {name: arrived(kind) for name, kind in payload.records.items()}
         model = Model(
             **payload.values,
             **{name: kinds[name] for name in _KINDS},

@@ -12,12 +12,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
-from functools import cache
 from typing import Annotated, Any
 
 from .. import record
 from ..errors import InvalidValue
 from ..model import Model, Vehicle, made_by
+from ..recipes import made_once
 from ..units import Unit
 
 __all__ = ["additive", "rate_unit", "with_disturbance"]
@@ -81,7 +81,7 @@ def _disturbed(model: Model, derivative: Callable[..., Any]) -> Model:
     )
 
 
-@cache
+@made_once
 def _disturbance_type(State: type, Own: type) -> type:
     """The record of an additive disturbance; one class for the same pair of records."""
     hints: dict[str, Any] = {}

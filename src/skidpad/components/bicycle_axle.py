@@ -13,7 +13,7 @@ from typing import Any, NamedTuple, Protocol
 from ..ops import atan
 from ..units import N, Nm, kg, m, m_s, m_s2, one, per_s, rad, rad_s
 from .corner_loads import AxleWeights
-from .tyre.contract import Contact, mounted
+from .tyre.contract import Contact, effective_radius, mounted
 from .tyre.relaxation import SlipState
 from .tyre.share import use
 from .wheel import floored_speed
@@ -120,7 +120,7 @@ def axle_slip(tyre: Any, law: Any, tan_alpha: one, at: AxleMotion) -> AxleSlip:
         p=tyre.pressure,
         mu=at.mu,
     )
-    contact = contact._replace(omega=at.v_x / tyre.radii(contact).effective)
+    contact = contact._replace(omega=at.v_x / effective_radius(tyre, contact))
     # Wheels whose spin is no state roll: they do not slide along.
     slip = SlipState(0.0 * tan_alpha, tan_alpha)
     acting, rate = law.acting(slip, 0.0 * at.v_x, at.v_y, tyre, contact)
@@ -141,7 +141,7 @@ def axle_forces(
     contact = contact._replace(alpha=atan(acting))
     left, right = (mounted(tyre, contact, side) for side in (1.0, -1.0))
     grip = tyre.peaks(contact).mu_x * at.F_z
-    rolling = (left.M_y + right.M_y) / tyre.radii(contact).effective
+    rolling = (left.M_y + right.M_y) / effective_radius(tyre, contact)
     used = use(at.demand + rolling, grip, share.most, share.F_floor)
     return AxleForces(
         grip * (used.firm + used.sliding),

@@ -1,13 +1,7 @@
 """Four tyres that share their friction between drive and cornering, under loads they cause.
 
 Friction depends on the loads through the ellipse, the loads depend on the accelerations, and those
-on friction. Two guesses and two steps of Newton's method find the loads, which fix how much of
-each tyre drive and brake use, and then what has become an affine system between lift-offs is solved
-exactly. Three things are exact whatever happens: no force exceeds the friction of its tyre, the
-loads add up to the total, and force is mass times acceleration. For a car far from tipping over,
-the moments about the ground balance to rounding error too, and a wheel gives what it would under
-the loads that result: to 1e-4 of its friction in driving, and to 1e-4 in 99 and 0.7 % in all of
-100 states up to full lock, torque and slip.
+on friction: `former_formula_student` says how it leaves this loop.
 """
 
 from __future__ import annotations
@@ -25,14 +19,9 @@ from .axle import (
     steered,
     tyre_force,
 )
-from .lift_off import road_law, road_load
-from .load_transfer import CarLoad, LoadLaw, accelerations, wheel_loads
+from .load_transfer import CarLoad, LoadLaw, wheel_loads
 from .rigid_body import Acceleration
 from .tyre import Use, rough_use, use
-
-NEWTON_STEPS = 2
-"""Steps of Newton's method. A third would leave 2e-5 instead of 0.7 % at the worst, and take a
-quarter of the time of the car again."""
 
 
 class Tyre(NamedTuple):
@@ -92,26 +81,6 @@ def each_tyre(tyres: Tyres) -> tuple[Tyre, Tyre, Tyre, Tyre]:
     return tyres.fl, tyres.fr, tyres.rl, tyres.rr
 
 
-def balanced(tyres: Tyres, applied: Force, rigid: LoadLaw, m: kg, floor: N) -> Balance:
-    """Solve the loop. `applied` are the forces that are not the tyres', in the body frame.
-
-    `rigid` gives the loads with all wheels on the road; `floor` is that of `tyre.use`.
-    """
-    a = first_guess(tyres, applied, rigid, m, floor)
-    load = road_load(a, rigid)
-    a = better_guess(load, tyres, applied, rigid, m, floor, bends=False)
-    for _ in range(NEWTON_STEPS):
-        load = road_load(a, rigid)
-        a = better_guess(load, tyres, applied, road_law(a, load, rigid), m, floor)
-    load = road_load(a, rigid)
-    wheels = limited(tyres, shares(tyres, load, floor))
-    front, rear = by_axle(tyres, wheels)
-    a = accelerations(applied, front, rear, road_law(a, load, rigid), m)
-    load = road_load(a, rigid)
-    force_f, force_r = tyre_force(front, load.front), tyre_force(rear, load.rear)
-    return Balance(resulting(applied, force_f, force_r, m), load, force_f, force_r, wheels)
-
-
 def first_guess(tyres: Tyres, applied: Force, rigid: LoadLaw, m: kg, floor: N) -> Acceleration:
     """Acceleration if the wheels had the loads they have without acceleration."""
     front, rear = rigid.front.mean_0, rigid.rear.mean_0
@@ -123,38 +92,6 @@ def first_guess(tyres: Tyres, applied: Force, rigid: LoadLaw, m: kg, floor: N) -
     force_f = tyre_force(on_front, AxleLoad(front, 0.0 * front))
     force_r = tyre_force(on_rear, AxleLoad(rear, 0.0 * rear))
     return resulting(applied, force_f, force_r, m)
-
-
-def better_guess(
-    load: CarLoad, tyres: Tyres, applied: Force, law: LoadLaw, m: kg, floor: N,
-    *, bends: bool = True,
-) -> Acceleration:  # fmt: skip
-    """Solution with the forces as affine functions of the loads, around `load`.
-
-    A gripping wheel keeps its force and a sliding one its friction; see `tyre.Use`. What is left
-    for cornering grows faster than the load: with force limit * share along, friction mu across
-    and r = firm / across, it has the slope across + share r. Without `bends` it is taken to be
-    proportional, which is no step of Newton's method but leads near enough for one from far away.
-    """
-    firm: list[Friction] = []
-    slopes: list[Friction] = []
-    used = shares(tyres, load, floor)
-    for tyre, F_z, share in zip(each_tyre(tyres), wheel_loads(load), used, strict=True):
-        bent = (share.firm + share.sliding) * share.firm / share.across if bends else 0.0
-        slopes.append(Friction(tyres.peak * share.sliding, tyre.mu * (share.across + bent)))
-        firm.append(Friction(tyres.peak * F_z * share.firm, -tyre.mu * F_z * bent))
-    front, rear = by_axle(tyres, Wheels(*firm))
-    fixed = Force(applied.x + front.sum.x + rear.sum.x, applied.y + front.sum.y + rear.sum.y)
-    return accelerations(fixed, *by_axle(tyres, Wheels(*slopes)), law, m)
-
-
-def lateral_difference(tyres: Tyres, balance: Balance) -> N:
-    """Backward part of the lateral forces of the steered wheels, right minus left, body frame."""
-    fl, fr = (
-        f.y * load
-        for f, load in zip(balance.friction[:2], wheel_loads(balance.load)[:2], strict=True)
-    )
-    return tyres.right.s * fr - tyres.left.s * fl
 
 
 def shares(tyres: Tyres, load: CarLoad, floor: N) -> list[Use]:

@@ -11,7 +11,7 @@ from typing import Annotated, Any, NamedTuple
 
 from ..ops import atan, called, clip
 from ..units import N, Nm, kg_m2, m, m_s, one, per_s, positive, rad, rad_s, rad_s2, s
-from .tyre.contract import Contact, mounted
+from .tyre.contract import Contact, effective_radius, mounted
 from .tyre.relaxation import LowSpeed, SlipState, full_slip, slip_of_forces, slip_rates, steady_slip
 from .wheel import floored_speed
 
@@ -124,7 +124,7 @@ def wheel_forces(tyre: Any, law: Any, slip: SlipState, at: WheelMotion, side: on
         p=tyre.pressure,
         mu=at.mu,
     )
-    R_e = tyre.radii(contact).effective
+    R_e = effective_radius(tyre, contact)
     # What does not know sides is asked as on the side on which the tyre was measured.
     there = contact._replace(gamma=(side * tyre.measured_on) * at.gamma)
     acting, rate = law.acting(slip, at.v_x - R_e * at.spin, at.v_y, tyre, there)
@@ -140,8 +140,8 @@ def rolling_radius(tyre: Any, F_z: N, v_x: m_s) -> m:
     at = Contact(F_z=F_z, v_x=v_x, p=tyre.pressure)
     # The radius depends on the spin a little: two rounds leave less than a thousandth of that.
     for _ in range(2):
-        at = at._replace(omega=v_x / tyre.radii(at).effective)
-    return tyre.radii(at).effective
+        at = at._replace(omega=v_x / effective_radius(tyre, at))
+    return effective_radius(tyre, at)
 
 
 def each_wheel(kernel: Callable[..., Any], *per_wheel: Iterable[Any]) -> list[Any]:

@@ -7,15 +7,16 @@ The size and the units of a table are its record's class; a table that is absent
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import cache
 from itertools import pairwise
 from typing import Any, NamedTuple
 
 from .. import record
 from ..errors import InvalidValue
-from ..ops import clip, maximum
+from ..ops import maximum
+from ..ops.functions import weighted_sum
+from ..ops.lookup_tables import hats, ramps
+from ..recipes import made_once
 from ..units import one
-from .assembly import Recipe
 
 __all__ = [
     "Curve",
@@ -49,7 +50,7 @@ def table_type(rows: int, columns: int, units: Units = PLAIN) -> Any:
     return _table_type(rows, columns, units)
 
 
-@cache
+@made_once
 def _table_type(rows: int, columns: int, units: Units) -> Any:
     row, column, value = units
     hints: dict[str, Any] = {f"row_{i}": row for i in range(rows)}
@@ -63,7 +64,6 @@ def _table_type(rows: int, columns: int, units: Units) -> Any:
     doc = f"A table of {rows} rows and {columns} columns."
     kind = record.define(f"Table{rows}x{columns}", hints, docs=docs, doc=doc)
     kind.size = (rows, columns)
-    kind.recipe = Recipe(_table_type, (rows, columns, units))
     return kind
 
 
@@ -112,15 +112,14 @@ def at_row(row: Any, table: Any) -> Curve:
     rows, columns = type(table).size
     knots = table[rows : rows + columns]
     cells = table[rows + columns :]
-    ramps = _ramps(row, table[:rows])
-    hats = [1.0 - ramps[0], *(a - b for a, b in pairwise(ramps)), ramps[-1]]
-    values = [_weighted(hats, cells[j::columns]) for j in range(columns)]
+    weights = hats(row, table[:rows])
+    values = [weighted_sum(weights, cells[j::columns]) for j in range(columns)]
     return Curve(knots, values[0], tuple(b - a for a, b in pairwise(values)))
 
 
 def at_column(column: Any, curve: Curve) -> Any:
     """The value of a curve at a column coordinate."""
-    return curve.first + _weighted(_ramps(column, curve.knots), curve.rises)
+    return curve.first + weighted_sum(ramps(column, curve.knots), curve.rises)
 
 
 def curve_type(count: int, units: tuple[Any, Any] = (one, one)) -> Any:
@@ -128,7 +127,7 @@ def curve_type(count: int, units: tuple[Any, Any] = (one, one)) -> Any:
     return _curve_type(count, units)
 
 
-@cache
+@made_once
 def _curve_type(count: int, units: tuple[Any, Any]) -> Any:
     hints = {f"knot_{i}": units[0] for i in range(count)}
     hints |= {f"value_{i}": units[1] for i in range(count)}
@@ -136,7 +135,6 @@ def _curve_type(count: int, units: tuple[Any, Any]) -> Any:
     docs |= {f"value_{i}": "Value." for i in range(count)}
     kind = record.define(f"Curve{count}", hints, docs=docs, doc=f"A curve of {count} points.")
     kind.size = count
-    kind.recipe = Recipe(_curve_type, (count, units))
     return kind
 
 
@@ -165,19 +163,7 @@ def curve_integral(x: Any, curve: Any) -> Any:
     knots, values = curve[:count], curve[count:]
     total: Any = values[0] * (x - knots[0])
     for (a, b), ramp, rise in zip(
-        pairwise(knots), _ramps(x, knots), (v - u for u, v in pairwise(values)), strict=True
+        pairwise(knots), ramps(x, knots), (v - u for u, v in pairwise(values)), strict=True
     ):
         total = total + rise * (0.5 * (b - a) * (ramp * ramp) + maximum(x - b, 0.0))
-    return total
-
-
-def _ramps(x: Any, knots: Sequence[Any]) -> list[Any]:
-    """For each interval between knots, the share of it that lies below x."""
-    return [clip((x - a) * (1.0 / (b - a)), 0.0, 1.0) for a, b in pairwise(knots)]
-
-
-def _weighted(weights: Sequence[Any], values: Sequence[Any]) -> Any:
-    total: Any = weights[0] * values[0]
-    for weight, value in zip(weights[1:], values[1:], strict=True):
-        total = total + weight * value
     return total

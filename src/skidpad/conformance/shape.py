@@ -47,8 +47,8 @@ def _outlines(geometry: Geometry) -> list[str]:
 def _wheels(subject: Subject, geometry: Geometry) -> list[str]:
     model = subject.model
     known = {*record.names(model.State), *record.names(model.Outputs)}
-    trailer = geometry.trailer
-    wheels = (*geometry.wheels, *(() if trailer is None else trailer.wheels))
+    towed = (wheel for trailer in geometry.trailers for wheel in trailer.wheels)
+    wheels = (*geometry.wheels, *towed)
     faults: list[str] = []
     for wheel in wheels:
         if not (wheel.radius > 0.0 and wheel.width > 0.0):
@@ -64,8 +64,11 @@ def _wheels(subject: Subject, geometry: Geometry) -> list[str]:
         ]
     if len({wheel.name for wheel in wheels}) < len(wheels):
         faults.append("two wheels have the same name")
-    if trailer is not None and trailer.angle not in known:
-        faults.append(f"the trailer names {trailer.angle!r}, which is no state and no output")
+    faults += [
+        f"the trailer names {trailer.angle!r}, which is no state and no output"
+        for trailer in geometry.trailers
+        if trailer.angle not in known
+    ]
     return faults
 
 

@@ -47,7 +47,9 @@ def standing(subject: Subject) -> list[str]:
 def _length(shape: Geometry) -> float:
     """How far it reaches from its reference point, what it tows included."""
     reach = max(math.hypot(x, y) for outline in shape.outlines for x, y in outline)
-    if shape.trailer is None:
-        return reach
-    behind = max(math.hypot(x, y) for outline in shape.trailer.outlines for x, y in outline)
-    return max(reach, abs(shape.trailer.hitch_x) + shape.trailer.drawbar + behind)
+    way = 0.0
+    for trailer in shape.trailers:
+        way += abs(trailer.hitch_x) + trailer.drawbar
+        behind = max(math.hypot(x, y) for outline in trailer.outlines for x, y in outline)
+        reach = max(reach, way + behind)
+    return reach

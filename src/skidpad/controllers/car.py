@@ -8,13 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cache
 from math import inf
 from typing import Annotated, Any, NamedTuple, get_type_hints
 
 from .. import record
 from ..body import Wish, body_of
 from ..ops import cos, sin
+from ..recipes import made_once
 from ..units import m, m_s, positive, rad, rad_s, s
 from .line import Motion
 
@@ -113,7 +113,7 @@ def _geometry(vehicle: Any, changes: dict[str, float]) -> Any:
     return record.build(kind, kind(*axles, vehicle.params), **changes)
 
 
-@cache
+@made_once
 def _with_params(Params: type) -> Any:
     """The class of a `Geometry` with parameters of this class beside it."""
     hints = {**get_type_hints(Geometry, include_extras=True), "vehicle": Params}

@@ -9,7 +9,6 @@ references and does not hurry after a reference that drives away.
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import cache
 from typing import Any, NamedTuple
 
 from .. import record
@@ -18,6 +17,7 @@ from ..checks import vehicle_of
 from ..components.actuator import limited
 from ..ops import atan2, maximum, sqrt, tan
 from ..policy import Policy
+from ..recipes import made_once
 from ..units import m, m_s, m_s2, one, per_m, rad, rad_s, s
 from .car import Car, car_of
 from .line import LinePoint, Motion, advance, deviation
@@ -153,7 +153,7 @@ def follower(
     return Policy(act, PathMemory, Params=Params, params=params, name=name)
 
 
-@cache
+@made_once
 def _params(Geometry: type, Gains: type) -> Any:
     hints = {"geometry": Geometry, "law": Gains, "speed": SpeedGains}
     return record.define("Params", hints, doc="Parameters of the policy.")

@@ -7,13 +7,13 @@ What a controller has besides the three actions is its `Form`: it decides which 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cache
 from typing import Annotated, Any, NamedTuple
 
 from .. import record
 from ..components.actuator import limited
 from ..errors import InvalidValue
 from ..ops import exp, where
+from ..recipes import made_once
 from ..units import N, Nm, Unit, m_s, non_negative, one, per_s, positive, s
 
 __all__ = [
@@ -98,7 +98,7 @@ def memory_type(form: Form) -> Any:
     return _memory_type(("integral", *derivative, *references))
 
 
-@cache
+@made_once
 def _memory_type(names: tuple[str, ...]) -> Any:
     hints = {name: _MEMORY[name][0] for name in names}
     docs = {name: _MEMORY[name][1] for name in names}

@@ -12,9 +12,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import cache
 from typing import Any, NamedTuple
 
+from .. import record
 from ..components.ackermann import FrontWheels
 from ..components.actuator import limited
 from ..components.wheel_friction import SpeedLoop
@@ -23,6 +23,7 @@ from ..components.wheel_odometry import Twist
 from ..components.wheeled_steering import steer_of_twist
 from ..ops import abs, clip, logical_and, maximum, minimum, tan, where
 from ..plane.pose import unrotated
+from ..recipes import made_once
 from ..units import Nm, m, m_s, rad, rad_s, s
 from . import pid
 from .pid import Form, Gains
@@ -205,13 +206,13 @@ def _all(conditions: Sequence[Any]) -> Any:
     return first
 
 
-@cache
+@made_once
 def _memories(form: Form, count: int) -> Any:
     """Memory of one controller, or of those left and right."""
     inner = pid.memory_type(form)
     if count == 1:
-        return NamedTuple("MotorMemory", [("motor", inner)])
-    return NamedTuple("SideMemory", [("left", inner), ("right", inner)])
+        return record.define("MotorMemory", {"motor": inner})
+    return record.define("SideMemory", {"left": inner, "right": inner})
 
 
 def _raw(count: int, steered: bool) -> Act:

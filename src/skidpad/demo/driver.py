@@ -9,8 +9,8 @@ from ..controllers.line import Motion, advance, deviation
 from ..ops import smooth_hypot, sqrt
 from ..policy import Policy
 from ..units import m, m_s, m_s2, positive, s
-from ..vehicles.car_state import Input, State
-from ..vehicles.formula_student import Params as Car
+from ..vehicles.two_track_records import Input, State
+from ..vehicles.two_track_records import Params as Car
 from .figure_of_eight import SKIDPAD, Eight, lap_length, mean_curvature, point
 
 __all__ = ["Memory", "Params", "drive", "driven_by", "driver_of", "duration"]
@@ -49,7 +49,7 @@ def driver_of(car: Car, a_lateral: m_s2, eight: Eight = SKIDPAD) -> Params:
     """A driver for this car who holds the speed that takes `a_lateral` on the circles."""
     return Params(
         steering=path_follower.Params(l_f=car.l_f, l_r=car.l_r, steer_max=car.steer_max),
-        # Four times 90 N·m launch the car at 0.65 g and leave the tyres grip to turn.
+        # Four times 90 N·m launch the car at 0.7 g and leave the tyres grip to turn.
         throttle=speed.Params(k_p=40.0, k_i=40.0, tau_min=-60.0, tau_max=90.0),
         eight=eight,
         v_target=sqrt(a_lateral * eight.radius),

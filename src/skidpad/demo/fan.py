@@ -25,12 +25,13 @@ from ..runs import TrajectoryShow, finished
 from ..stage import Disc, Line, Polygon
 from ..trajectory.trajectory import Trajectory
 from ..units import m, m_s, one, rad, s
+from .sweep import gripping
 from .track import BLUE as LEFT
 from .track import YELLOW as RIGHT
 from .track import as_points
 
 DT: s = 0.02
-SUBSTEPS = 20
+SUBSTEPS = 5
 SPEED: m_s = 12.5
 GRIP: tuple[one, one] = (0.45, 1.0)
 """Friction as a share of the standard tyre's, from and to."""
@@ -73,7 +74,7 @@ def sampled(car: Vehicle, road: Reference, grip: Array) -> MonteCarlo:
         policy=driver(car, road),
         runs=len(grip),
         duration=DURATION,
-        params={"tyre.D": grip * car.params.tyre.D},
+        params=gripping(car, grip),
         quantities={
             "left": lambda x: road.nearest(x.x, x.y).left,
             "along": lambda x: road.nearest(x.x, x.y).s,
@@ -87,8 +88,10 @@ def driven(car: Vehicle, road: Reference, grip: Array) -> list[Trajectory]:
     """Some of the runs again, with the same bits, as trajectories."""
     loop = Fleet(car, DT, substeps=SUBSTEPS, on_diverge="mask").loop(driver(car, road))
     start = np.zeros((len(grip), record.size(loop.plant.State)))
-    start[:, record.names(car.State).index("v_x")] = SPEED
-    params = {"tyre.D": grip * car.params.tyre.D}
+    settle = car.model.settle
+    assert settle is not None
+    start[:, : record.size(car.State)] = settle(car.State(v_x=SPEED), car.params)
+    params = gripping(car, grip)
     steps = round(DURATION / DT)
     states = loop.rollout(start, steps=steps, params=params)
     outputs = loop.outputs(states, params=params)

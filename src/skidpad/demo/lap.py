@@ -19,8 +19,9 @@ from ..recording import Recording
 from ..runs import Driver, StartLine, TrajectoryShow, driven
 from ..stage import Line
 from ..units import Nm, m, m_s, m_s2, s
-from ..vehicles.car_state import Input, State
-from ..vehicles.formula_student import Params as Car
+from ..vehicles.two_track_body import standing_radii
+from ..vehicles.two_track_records import Input, State
+from ..vehicles.two_track_records import Params as Car
 from .racing_line import racing_line
 from .track import Track, as_points, cones, lane, random_track, start_mark
 
@@ -33,6 +34,8 @@ MARGIN: m = 1.2
 """Between the racing line and the edges of the track; the car is 1.4 m wide."""
 RUN_UP: m = 6.0
 """The car starts so far before the start line."""
+BEHIND: m_s = 2.0
+"""A car that is slower than planned by more accelerates as hard as it may."""
 PREVIEW: s = 0.1
 """How far ahead the driver looks: the time that steering and tyres need."""
 
@@ -50,6 +53,7 @@ class RacingDriver:
         self.steering = path_follower.Params(car.l_f, car.l_r, car.steer_max, settling=3.0)
         self.throttle = speed.Params(k_p=60.0, k_i=20.0, tau_min=-100.0, tau_max=100.0)
         self.memory = speed.Memory()
+        self.radius: m = standing_radii(car)[0]
         self.progress: m = -RUN_UP
 
     def __call__(self, t: s, x: State) -> Input:
@@ -62,16 +66,21 @@ class RacingDriver:
         seen = deviation(motion, LinePoint(*here[:4]))
         steer = path_follower.steer(self.steering, seen, v, ahead.curvature)
         tau, self.memory = speed.torque(self.throttle, self.memory, x.v_x, here.v, self.dt)
-        tau += self._needed(here.v, here.a)
+        # After the start it is far slower than a flying lap, which may brake there.
+        tau += self._needed(here.v, here.a if v > here.v - BEHIND else GRIP.a_drive)
         least, most = self._needed(v, -GRIP.a_brake), self._needed(v, GRIP.a_drive)
         tau = min(max(tau, least), most)
-        return Input(steer, tau, tau, tau, tau)
+        # A car that brakes its rear wheels as much as the front ones loses its rear in a bend.
+        share = self.car.brake_front if tau < 0.0 else 0.5
+        front, rear = 2.0 * share * tau, 2.0 * (1.0 - share) * tau
+        return Input(steer, front, front, rear, rear)
 
     def _needed(self, v: m_s, rate: m_s2) -> Nm:
-        """Torque of each wheel for an acceleration against the driving resistance."""
-        p = self.car
-        force = p.m * rate + p.C_r0 + p.C_r1 * v + p.C_r2 * v * v
-        return force / (4.0 * p.C_m0)
+        """Torque of each wheel for an acceleration of car and wheels against the resistance."""
+        p, radius = self.car, self.radius
+        load = p.m * p.g + 0.5 * p.C_down * v * v
+        against = 0.5 * p.C_drag * v * v + p.tyres.tyre.carcass.rolling * load
+        return 0.25 * radius * ((p.m + 4.0 * p.I_w / radius**2) * rate + against)
 
 
 def show(seed: int) -> TrajectoryShow:

@@ -16,9 +16,10 @@ from ..units import m_s2, per_s, s
 from . import driver
 from .figure_of_eight import LANE_WIDTH, distance
 
-DT: s = 0.001
-"""Step of the fleet: the torque actuators need it with an explicit method."""
-SAMPLES_EVERY = 50
+DT: s = 0.004
+"""Step of the fleet, by an explicit method."""
+WAYS = ("lateral", "longitudinal")
+SAMPLES_EVERY = 12
 """Steps between the states that are looked at."""
 
 
@@ -47,6 +48,12 @@ class Sweep(NamedTuple):
         )
 
 
+def gripping(car: Vehicle, grip: Array) -> dict[str, Array]:
+    """Parameters of cars whose tyres have these shares of their friction, along and across."""
+    laws = {f"tyres.tyre.{way}.D": getattr(car.params.tyres.tyre, way) for way in WAYS}
+    return {name: grip * law.D for name, law in laws.items()}
+
+
 def sweep(cars: int, least_grip: float, a_lateral: m_s2, car: Vehicle | None = None) -> Sweep:
     """Let `cars` cars with friction from `least_grip` to 1 times the standard drive a lap each."""
     car = vehicles.formula_student() if car is None else car
@@ -65,10 +72,10 @@ def sweep(cars: int, least_grip: float, a_lateral: m_s2, car: Vehicle | None = N
         policy=policy,
         steps=steps,
         every=SAMPLES_EVERY,
-        params={"tyre.D": grip * car.params.tyre.D},
+        params=gripping(car, grip),
     )
     wall_time = time.perf_counter() - begin
     x, y = (states[..., record.names(car.State).index(name)] for name in ("x", "y"))
-    room = 0.5 * (LANE_WIDTH - car.params.track)
+    room = 0.5 * (LANE_WIDTH - car.params.track_f)
     kept = (distance(x, y, params.eight) <= room).all(axis=0)
     return Sweep(grip, kept, steps * DT, cars * steps / wall_time)

@@ -14,6 +14,7 @@ Another scalar type joins by having an attribute `__skidpad_ops__`: an object wi
 
 from __future__ import annotations
 
+from ..calls import called
 from ..shared_arrays import shared_array
 from .functions import (
     abs,
@@ -21,7 +22,6 @@ from .functions import (
     asin,
     atan,
     atan2,
-    called,
     clip,
     cos,
     cosh,
@@ -37,8 +37,6 @@ from .functions import (
     logical_and,
     logical_not,
     logical_or,
-    lookup,
-    lookup2,
     maximum,
     minimum,
     not_equal,
@@ -66,6 +64,7 @@ from .grids import (
     grid_type,
 )
 from .interpolation import interpolate
+from .lookup_tables import lookup, lookup2
 
 __all__ = [
     "CubicGrid1",

@@ -7,13 +7,13 @@ its start, step and count along every axis are numbers like any parameter.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import cache
 from typing import Annotated, Any, NamedTuple
 
 import numpy as np
 
 from .. import record
 from ..errors import InvalidValue
+from ..recipes import made_once
 from ..shared_arrays import MOST_ARRAYS, shared_array
 from ..units import Allowed, one, positive
 
@@ -143,7 +143,7 @@ def grid_type(axes: int, method: str = "linear", units: Sequence[Any] | None = N
     return _with_units(axes, method, tuple(units))
 
 
-@cache
+@made_once
 def _with_units(axes: int, method: str, units: tuple[Any, ...]) -> Any:
     plain = _PLAIN[axes, "linear"]
     hints: dict[str, Any] = {"values": Annotated[units[0], _array]}

@@ -9,10 +9,10 @@ from __future__ import annotations
 from typing import Annotated, Any, NamedTuple
 
 from ..ops import clip, floor, logical_or, read, where
+from ..ops.interpolation import sloped_value
 from ..units import m, one, per_m, positive
 from .grids import ColumnGrid, HeightGrid
 from .reference_line import CurvedLine, LinePlace, StraightLine
-from .sloped_grid import sloped_value
 from .surfaces import SurfacePoint
 
 __all__ = ["Columns", "CurvedRoad", "ListedCurvedRoad", "ListedStripRoad", "StripRoad"]

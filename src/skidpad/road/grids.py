@@ -1,123 +1,34 @@
-"""Grids of heights and of grip: those of `skidpad.ops`, with units, each a class of its own."""
+"""Grids of heights and of grip: those of `skidpad.ops`, with units."""
 
 from __future__ import annotations
 
-from typing import Annotated, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
-from ..ops import grid
-from ..shared_arrays import MOST_ARRAYS
-from ..units import Allowed, m, one, positive
+from ..ops import Grid1, Grid2, grid, grid_type
+from ..units import m, one
 
 __all__ = ["ColumnGrid", "GripValues", "HeightGrid", "HeightProfile", "SmoothGrid", "SmoothProfile"]
 
-_array = Allowed(1.0, MOST_ARRAYS - 1.0, whole=True)
-_points = Allowed(2.0, 2.0**53, whole=True)
-
-
-class HeightProfile(NamedTuple):
+if TYPE_CHECKING:
+    HeightProfile = Grid1
+    SmoothProfile = Grid1
+    HeightGrid = Grid2
+    SmoothGrid = Grid2
+    ColumnGrid = Grid2
+    GripValues = Grid2
+else:
+    HeightProfile = grid_type(1, "linear", (m, m))
     """Heights along a line, with straight lines between them."""
-
-    values: Annotated[m, _array]
-    """Number of the array of the heights; see `shared_array`."""
-    start_0: m
-    """Place of the first one."""
-    step_0: Annotated[m, positive]
-    """Distance of neighbours."""
-    count_0: Annotated[one, _points]
-    """How many there are."""
-
-
-class SmoothProfile(NamedTuple):
+    SmoothProfile = grid_type(1, "cubic", (m, m))
     """Heights along a line, with a smooth curve through them."""
-
-    values: Annotated[m, _array]
-    """Number of the array of the heights; see `shared_array`."""
-    start_0: m
-    """Place of the first one."""
-    step_0: Annotated[m, positive]
-    """Distance of neighbours."""
-    count_0: Annotated[one, _points]
-    """How many there are."""
-
-    cubic = True
-
-
-class HeightGrid(NamedTuple):
-    """Heights over two coordinates, the second one running fastest, bilinear between them."""
-
-    values: Annotated[m, _array]
-    """Number of the array of the heights; see `shared_array`."""
-    start_0: m
-    """First coordinate of the first row."""
-    step_0: Annotated[m, positive]
-    """Distance of rows."""
-    count_0: Annotated[one, _points]
-    """How many rows there are."""
-    start_1: m
-    """Second coordinate of the first column."""
-    step_1: Annotated[m, positive]
-    """Distance of columns."""
-    count_1: Annotated[one, _points]
-    """How many columns there are."""
-
-
-class SmoothGrid(NamedTuple):
+    HeightGrid = grid_type(2, "linear", (m, m, m))
+    """Heights over two coordinates, bilinear between them."""
+    SmoothGrid = grid_type(2, "cubic", (m, m, m))
     """Heights over two coordinates, with a smooth surface through them."""
-
-    values: Annotated[m, _array]
-    """Number of the array of the heights; see `shared_array`."""
-    start_0: m
-    """First coordinate of the first row."""
-    step_0: Annotated[m, positive]
-    """Distance of rows."""
-    count_0: Annotated[one, _points]
-    """How many rows there are."""
-    start_1: m
-    """Second coordinate of the first column."""
-    step_1: Annotated[m, positive]
-    """Distance of columns."""
-    count_1: Annotated[one, _points]
-    """How many columns there are."""
-
-    cubic = True
-
-
-class ColumnGrid(NamedTuple):
+    ColumnGrid = grid_type(2, "linear", (m, m, one))
     """Heights over a coordinate and the number of a column, bilinear between them."""
-
-    values: Annotated[m, _array]
-    """Number of the array of the heights; see `shared_array`."""
-    start_0: m
-    """Coordinate of the first row."""
-    step_0: Annotated[m, positive]
-    """Distance of rows."""
-    count_0: Annotated[one, _points]
-    """How many rows there are."""
-    start_1: one
-    """Number of the first column."""
-    step_1: Annotated[one, positive]
-    """Difference of the numbers of columns."""
-    count_1: Annotated[one, _points]
-    """How many columns there are."""
-
-
-class GripValues(NamedTuple):
-    """Grip over two coordinates, the second one running fastest, bilinear between them."""
-
-    values: Annotated[one, _array]
-    """Number of the array of the values; see `shared_array`."""
-    start_0: m
-    """First coordinate of the first row."""
-    step_0: Annotated[m, positive]
-    """Distance of rows."""
-    count_0: Annotated[one, _points]
-    """How many rows there are."""
-    start_1: m
-    """Second coordinate of the first column."""
-    step_1: Annotated[m, positive]
-    """Distance of columns."""
-    count_1: Annotated[one, _points]
-    """How many columns there are."""
+    GripValues = grid_type(2, "linear", (one, m, m))
+    """Grip over two coordinates, bilinear between them."""
 
 
 def grid_of(kind: Any, values: Any, start: Any, step: Any) -> Any:

@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from functools import cache
 from typing import Any
 
 from .. import record
 from ..errors import InvalidValue
+from ..recipes import made_once
 from .grip import FullGrip
 from .surfaces import FlatRoad
 
 __all__ = ["FLAT", "record_of", "road_record", "road_type"]
 
 
-@cache
+@made_once
 def road_type(surface: type, grip: type) -> Any:
     """The record class of roads with a class of surface and a class of grip."""
     kinds: dict[str, Any] = {"surface": surface, "grip": grip}

@@ -9,10 +9,10 @@ from __future__ import annotations
 from typing import Annotated, Any, NamedTuple, Protocol
 
 from ..ops import cos, sin
+from ..ops.interpolation import sloped_value
 from ..plane.pose import turned, turned_back
 from ..units import m, one, positive, rad
 from .grids import HeightGrid, HeightProfile, SmoothGrid, SmoothProfile
-from .sloped_grid import sloped_value
 
 __all__ = [
     "FlatRoad",

@@ -25,7 +25,13 @@ def record_class(structure: Structure) -> Any:
     names = [attribute(field) for field in structure.fields]
     defaults = [_default(field) for field in structure.fields]
     name = _no_keyword(structure.name.split("/")[-1])
-    return namedtuple(name, names, defaults=defaults)  # pyright: ignore[reportUntypedNamedTuple]
+    kind: Any = namedtuple(name, names, defaults=defaults)  # pyright: ignore[reportUntypedNamedTuple]
+    kind.__reduce__ = lambda message: (_message, (structure, tuple(message)))
+    return kind
+
+
+def _message(structure: Structure, values: tuple[Any, ...]) -> Any:
+    return record_class(structure)(*values)
 
 
 def attribute(field: Field) -> str:

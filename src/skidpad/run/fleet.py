@@ -8,11 +8,8 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Generic, Self
 
-import numpy as np
-
-from .. import record
 from ..arrays import AnyArray
-from ..checks import one_of, steps_of, vehicle_of, whole
+from ..checks import vehicle_of
 from ..compile.closed_loop import policy_of
 from ..compile.cpu import CpuRollout
 from ..compile.plant import Plant
@@ -22,14 +19,13 @@ from ..integrate import compiled_integrator
 from ..integrate.base import Integrator
 from ..model import P, U, Vehicle, W, X, Y
 from ..policy import Policy
-from ..progress import Choice, watching
+from ..progress import Choice
 from ..workers import alone
-from . import batch, delay
 from .adjoint import saved_cost
 from .gradient import WRT, Derivatives, Gradient, Jacobian
-from .loop_arguments import LoopArguments, loop_arrays
 from .modes import stable_steps
-from .runner import Runner, vehicles
+from .rollout import Rollout
+from .runner import Runner
 from .settings import Settings
 from .stability import check_plant, chosen
 
@@ -259,70 +255,23 @@ class Fleet(Generic[X, U, P, Y, W]):
             with `return_memory` a pair of such arrays, states and memory; with `return_pending`
             states and queue.
         """
-        one_of("layout", layout, batch.LAYOUTS)
-        if policy is None:
-            if memory is not None or policy_params is not None or return_memory:
-                raise InvalidValue("memory, policy_params and return_memory go with a policy=")
-            runner = self._runner
-            arrays = runner.arguments(x0, controls, params, disturbances, layout)
-        else:
-            runner = self._runner.loop(policy)
-            loop = LoopArguments(x0, controls, params, disturbances, memory, policy_params)
-            arrays = loop_arrays(self.plant, policy, loop, runner.space, layout)
-        runner.plausible.check(arrays, own_params=params is None)
-        if dt is not None and np.ndim(dt) != 1:
-            raise InvalidValue(
-                f"dt has shape {np.shape(dt)}; expected (T,), the length of each step in s: one "
-                "length for all steps is given to Fleet(dt=...)"
-            )
-        steps = np.size(dt) if steps is None and dt is not None else steps
-        total = steps_of(steps, controls, disturbances)
-        every = whole("every", every, f"at least 1 and divide the {total} steps")
-        if total % every:
-            raise InvalidValue(f"every = {every} must be at least 1 and divide the {total} steps")
-        lengths = None if dt is None else batch.lengths(dt, total, self.precision)
-        if lengths is not None:
-            check_plant(self.plant, float(lengths.max()), self.substeps)
-        queue = self._runner.queue(arrays, pending, layout)
-        if queue is None and return_pending:
-            raise self._runner.no_dead_time()
-        # Some models count updates, whatever their length.
-        if queue is not None and lengths is not None and self.plant.dead_time_rule != "nearest":
-            if pending is not None or return_pending:
-                raise InvalidValue(
-                    "pending and return_pending are for steps of one length, not dt="
-                )
-            arrays, queue = runner.acting_over(arrays, lengths), None
-        work = total * vehicles(arrays, queue)
-        with watching(work, "steps", "rollout", progress) as watch:
-            out = runner.samples(
-                arrays,
-                total,
-                every,
-                layout,
-                queue,
-                lengths=lengths,
-                progress=watch,
-                may_end_early=True,
-            )
-        total = (len(out) - 1) * every
-        nx = record.size(self.plant.State)
-        callers = (x0, controls, params, disturbances)
-        states = self._laid_out(out[..., :nx], layout, *callers)
-        if queue is not None and return_pending:
-            after = delay.pending_after(arrays.u, queue, total, runner.space)
-            return states, self._laid_out(after, layout, *callers)
-        if return_memory:
-            return states, self._laid_out(out[..., nx:], layout, *callers)
-        return states
-
-    def _laid_out(self, samples: AnyArray, layout: str, *arguments: Any) -> Any:
-        """Samples (sample, vehicle, field) in the layout and the place that the caller wants."""
-        space = self._runner.space
-        samples = samples if layout == "aos" else np.swapaxes(samples, -1, -2)
-        if self.device == "cuda":  # not every library takes an array with gaps
-            samples = space.xp.ascontiguousarray(samples)
-        return batch.where_wanted(samples, space, *arguments)
+        asked = Rollout(
+            x0=x0,
+            controls=controls,
+            every=every,
+            steps=steps,
+            dt=dt,
+            params=params,
+            disturbances=disturbances,
+            layout=layout,
+            policy=policy,
+            memory=memory,
+            policy_params=policy_params,
+            return_memory=return_memory,
+            pending=pending,
+            return_pending=return_pending,
+        )
+        return asked.states(self._runner, progress)
 
     def gradient(
         self,

@@ -40,7 +40,7 @@ def loop_arrays(
     u = batch.series(policy.Reference, "references", references, space, layout)
     w = batch.series(plant.Disturbance, "disturbances", disturbances, space, layout)
     p = batch.parameters(plant.Params, plant.params, params, space)
-    x = batch.states(plant.State, settled(plant.vehicle, x0, p, layout), space, layout)
+    x = batch.states(plant.State, settled(plant, x0, p, layout), space, layout)
     m = _memory(policy, memory, space, layout)
     try:
         own = batch.parameters(policy.Params, policy.params, policy_params, space)

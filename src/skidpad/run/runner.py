@@ -67,7 +67,7 @@ class Runner:
         plant, space, inputs = self.plant, self.space, self.engines.inputs
         p = self.own_params if params is None else self.parameters(params)
         arrays = RolloutArrays(
-            x=batch.states(plant.State, settled(plant.vehicle, x0, p, layout), space, layout),
+            x=batch.states(plant.State, settled(plant, x0, p, layout), space, layout),
             u=batch.series(plant.Input, inputs, controls, space, layout),
             w=batch.series(plant.Disturbance, "disturbances", disturbances, space, layout),
             p=p,

@@ -11,9 +11,7 @@ import numpy as np
 
 from .. import record
 from ..arrays import AnyArray
-from ..checks import finite, positive_step, steps_in, vehicle_of, whole
-from ..compile import pipeline
-from ..compile.cpu import CpuMap
+from ..checks import finite, positive_step, vehicle_of
 from ..compile.plant import Plant
 from ..errors import (
     InvalidValue,
@@ -28,9 +26,11 @@ from ..model import P, U, Vehicle, W, X, Y
 from ..policy import Policy
 from ..progress import Choice, Progress, watching
 from ..trajectory.trajectory import Trajectory
+from .asked_run import check_room, driven_again, masked, step_count
 from .commands import FAR_BEYOND, Commands
 from .delay_line import DelayLine, Waiting
 from .failures import foreign_snapshot, not_numbers
+from .output_rows import OutputRows
 from .scipy_stepper import ScipyStepper
 from .settings import Settings
 from .stability import check_step, chosen
@@ -51,7 +51,6 @@ _READY = frozenset(
         "_advance",
         "_user",
         "_outputs",
-        "_params",
         "_settled_start",
         "_longest_checked",
         "__orig_class__",
@@ -120,8 +119,7 @@ class Simulator(Generic[X, U, P, Y, W]):
         simple = self._line is None and not self._commands.ranges
         self._advance = self._guarded_step() if simple else self._checked_step
         self._user: int | None = None
-        self._outputs: CpuMap | None = None
-        self._params = np.array([record.flatten(vehicle.params)], dtype=self.precision)
+        self._outputs = OutputRows(vehicle, self.precision)
         self._settled_start = record.build(vehicle.State)
         self._longest_checked = self.dt
 
@@ -314,9 +312,9 @@ class Simulator(Generic[X, U, P, Y, W]):
         if isinstance(controls, Policy):
             controls = controls.controller(self.dt)
         if isinstance(controls, Trajectory):
-            controls = self._steps_of(controls)
-        count = self._step_count(controls, duration, steps)
-        self._must_fit(count)
+            controls = driven_again(controls, self.vehicle, self.dt)
+        count = step_count(controls, self.dt, duration, steps)
+        check_room(self.vehicle, count)
         start, thread = self.snapshot(), threading.get_ident()
         user = self._user
         if user is not None and user != thread:
@@ -342,10 +340,10 @@ class Simulator(Generic[X, U, P, Y, W]):
         acted = held
         if self._line is not None and waiting is not None:
             acted = self._line.acting_rows(held, waiting, clock)
-        outputs = self._outputs_along(rows, acted)
+        outputs = self._outputs.along(rows, acted, self.disturbance)
         if error is not None and self._settings.on_diverge == "mask":
             times = begin + self.dt * np.arange(count + 1)
-            rows, held, outputs = (_masked(part, count + 1) for part in (rows, held, outputs))
+            rows, held, outputs = (masked(part, count + 1) for part in (rows, held, outputs))
         trajectory = Trajectory.from_arrays(
             times,
             states=(self.vehicle.State, rows),
@@ -370,46 +368,6 @@ class Simulator(Generic[X, U, P, Y, W]):
 
     def _no_inputs(self) -> AnyArray:
         return np.array([record.flatten(self.input)])
-
-    def _step_count(self, controls: Any, duration: float | None, steps: int | None) -> int:
-        if duration is not None and steps is not None:
-            raise InvalidValue(f"give duration or steps, not both (got {duration!r} s and {steps})")
-        if duration is not None:
-            return steps_in(duration, self.dt)
-        if steps is not None:
-            return whole("steps", steps, "not negative", least=0)
-        if np.ndim(controls) == 2:
-            return len(controls)
-        raise InvalidValue("say how long to run: duration= in s, steps=, or an array (T, nu)")
-
-    def _steps_of(self, run: Trajectory) -> AnyArray:
-        """The inputs of the steps of a run, (T, nu): one less than it has samples."""
-        wanted = tuple(f"u_{name}" for name in record.names(self.vehicle.Input))
-        names = tuple(column.name for column in run.columns if column.role == "input")
-        if names != wanted:
-            raise InvalidValue(
-                f"a run with the inputs {', '.join(names) or 'none'} cannot drive "
-                f"{self.vehicle.name!r}, which has {', '.join(wanted)}"
-            )
-        lengths = np.diff(run.t)
-        if not np.allclose(lengths, self.dt, rtol=1e-6, atol=0.0):
-            raise InvalidValue(
-                f"the run has steps of {lengths.min():g} to {lengths.max():g} s, the simulator of "
-                f"{self.dt:g} s: take run.resample(dt={self.dt:g})"
-            )
-        return run.inputs[:-1]
-
-    def _must_fit(self, count: int) -> None:
-        """Raise if there is no room for the samples of so many steps."""
-        model = self.vehicle.model
-        width = sum(map(record.size, (model.State, model.Input, model.Outputs)))
-        try:
-            np.empty((count + 1, width))
-        except (MemoryError, ValueError, OverflowError) as error:
-            raise InvalidValue(
-                f"{count} steps of {self.vehicle.name!r} take {8e-9 * count * width:.3g} GB of "
-                "memory, more than there is: run it in parts"
-            ) from error
 
     def _drive_table(
         self, controls: Any, count: int, watch: Progress
@@ -461,24 +419,9 @@ class Simulator(Generic[X, U, P, Y, W]):
     def outputs(self) -> Y:
         """Outputs at the present state under the input of the last step, an Outputs record."""
         moment = (self.state, self._stepper.previous_state, self.input)
-        row = self._output_rows(*(np.array([record.flatten(r)]) for r in moment))
+        state, before, held = (np.array([record.flatten(part)]) for part in moment)
+        row = self._outputs.at(state, before, held, self.disturbance)
         return record.unflatten(self.vehicle.model.Outputs, row[0].tolist())
-
-    def _outputs_along(self, states: AnyArray, inputs: AnyArray) -> AnyArray:
-        """Outputs (T, ny) at states (T, nx) with inputs (T, nu). At the first, the coming input
-        applies; then the one that led there."""
-        led_there = np.vstack([inputs[:1], inputs[:-1]])
-        before = np.vstack([states[:1], states[:-1]])
-        return self._output_rows(states, before, led_there)
-
-    def _output_rows(self, states: AnyArray, before: AnyArray, inputs: AnyArray) -> AnyArray:
-        if self._outputs is None:
-            program = pipeline.outputs_program(self.vehicle)
-            self._outputs = CpuMap(program, self.precision, 1)
-        acting = np.array([record.flatten(self.disturbance)])
-        shared = (acting, self._params)
-        ports = [np.asarray(a, self.precision)[None] for a in (states, before, inputs, *shared)]
-        return self._outputs.run(ports, len(states))[0][0].astype(float)
 
     def _waiting(self) -> Waiting | None:
         """The delayed commands that have not acted yet; None if nothing is delayed."""
@@ -512,8 +455,3 @@ class Simulator(Generic[X, U, P, Y, W]):
             "this simulator is in use by another thread: take one simulator for each thread, or a "
             "lock around the calls of this one"
         )
-
-
-def _masked(rows: AnyArray, count: int) -> AnyArray:
-    """Rows (count, n) that begin with these and go on with NaN."""
-    return np.vstack([rows, np.full((count - len(rows), rows.shape[1]), np.nan)])

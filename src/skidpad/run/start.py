@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 import operator
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Mapping
 from functools import reduce
 from math import isfinite
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
 from .. import record
-from ..arrays import AnyArray
+from ..arrays import AnyArray, Array
+from ..compile.plant import Plant
 from ..errors import InvalidValue
-from ..model import Model, Vehicle
+from ..model import Vehicle
 from ..units import m_s, s
 from . import batch
 
@@ -27,7 +28,23 @@ INNER_WHEEL = 0.25
 the middle, and the one on the inside of a bend is turned further."""
 
 
-def consistent(model: Model, start: Any, params: Any, source: Any, named: Collection[str]) -> Any:
+class Settling(Protocol):
+    """A model, or a plant, that may have dependent fields."""
+
+    @property
+    def settle(self) -> Callable[[Any, Any], Any] | None:
+        """Makes them consistent."""
+        ...
+
+    @property
+    def fills(self) -> tuple[str, ...]:
+        """Those that 0 says nothing about."""
+        ...
+
+
+def consistent(
+    model: Settling, start: Any, params: Any, source: Any, named: Collection[str]
+) -> Any:
     """A start with its dependent fields made consistent, built from `source` and fields `named`.
 
     What `Model.fills` tells and the start names stays as it is; what it does not name is filled,
@@ -42,25 +59,37 @@ def consistent(model: Model, start: Any, params: Any, source: Any, named: Collec
     return model.settle(start, params)._replace(**given)
 
 
-def settled(vehicle: Vehicle | None, start: Any, params: AnyArray, layout: str = "aos") -> Any:
+def settled(plant: Plant, start: Any, params: AnyArray, layout: str = "aos") -> Any:
     """What a start by names or as a record stands for, as in `Simulator.reset`: states with
     dependent fields made consistent, (B, nx), or (nx, B) in the layout "soa", where the parameters
     are (1, B, np).
 
-    Arrays are whole states, and taken as they are. A plant that was loaded knows no dependent
-    fields.
+    Arrays are whole states, and taken as they are.
     """
-    if vehicle is None or not isinstance(start, (Mapping, vehicle.State)):
+    if not isinstance(start, (Mapping, plant.State)):
         return start
-    model = vehicle.model
-    source, start = start, record.build(model.State, start)
-    if model.settle is None:
+    source, start = start, record.build(plant.State, start)
+    if plant.settle is None:
         return start
+    whole = consistent(plant, start, record_of_rows(plant.Params, params), source, ())
+    columns = np.broadcast_arrays(*record.flatten(whole))
+    return np.stack(columns, axis=0 if layout == "soa" and columns[0].ndim else -1)
+
+
+def settled_rows(plant: Plant, rows: Array, params: AnyArray) -> Array:
+    """Drawn starts (B, nx) with dependent fields made consistent."""
+    if plant.settle is None:
+        return rows
+    x = record.unflatten(plant.State, list(rows.T))
+    whole = plant.settle(x, record_of_rows(plant.Params, params))
+    return np.stack([np.broadcast_to(c, len(rows)) for c in record.flatten(whole)], axis=-1)
+
+
+def record_of_rows(Params: type, params: AnyArray) -> Any:
+    """Parameters (1, B, np) as a record: a number where all rows are the same."""
     rows = batch.on_host(params)[0].astype(float)
     # Parameters that are the same for all leave a start that is one for all.
-    p = record.unflatten(model.Params, [c[0] if (c == c[0]).all() else c for c in rows.T])
-    columns = np.broadcast_arrays(*record.flatten(consistent(model, start, p, source, ())))
-    return np.stack(columns, axis=0 if layout == "soa" and columns[0].ndim else -1)
+    return record.unflatten(Params, [c[0] if (c == c[0]).all() else c for c in rows.T])
 
 
 def check_start(vehicle: Vehicle, start: Any, of: str = "") -> None:

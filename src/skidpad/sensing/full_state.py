@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Annotated, Any, NamedTuple
+from typing import Annotated, Any
 
 from .. import record
 from ..brief import brief_repr
@@ -61,12 +61,12 @@ class FullState(Sensor):
 
     @cached_property
     def _records(self) -> tuple[type, type]:
-        leaves: list[tuple[str, Any]] = [
-            (name.replace(".", "_"), Annotated[float, self.units.get(name, record.NO_UNIT)])
+        leaves: dict[str, Any] = {
+            name.replace(".", "_"): Annotated[float, self.units.get(name, record.NO_UNIT)]
             for name in self.fields
-        ]
-        stamped = [*leaves, ("stamp", s)]
-        return NamedTuple("Truth", leaves), NamedTuple("FullStateReading", stamped)
+        }
+        reading = record.define("FullStateReading", {**leaves, "stamp": s})
+        return record.define("Truth", leaves), reading
 
     @property
     def Truth(self) -> type:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -17,6 +18,7 @@ from numpy.typing import ArrayLike
 from .. import record
 from ..arrays import Array
 from ..checks import must_be
+from ..compile.described import arrived, travelling
 from ..errors import InvalidValue
 from ..model import Vehicle
 from ..trajectory.columns import Column, check_time, frozen
@@ -51,6 +53,19 @@ class Instrument(ABC):
     """Age of a sample when it comes out, in s: at least this."""
     dropout: float = 0.0
     """Part of the samples that are lost, 0 to 1."""
+
+    def __getstate__(self) -> dict[str, Any]:
+        """For `pickle` and `copy`: record classes as they travel, and nothing that was worked out
+        from the rest."""
+        kind = type(self)
+        return {
+            name: travelling(value)
+            for name, value in vars(self).items()
+            if not isinstance(getattr(kind, name, None), cached_property)
+        }
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        vars(self).update({name: arrived(value) for name, value in state.items()})
 
     def check_sampling(self) -> None:
         """Raise unless name, rate, delay and dropout are usable."""

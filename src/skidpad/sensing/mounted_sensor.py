@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import fields
+from functools import partial
 from typing import Annotated, Any
 
 from .. import record
@@ -53,7 +54,7 @@ class MountedSensor(SensorModel):
         if motion is None:
             _check_motion(sensor, ridden)
         self._sensor = sensor
-        self._motion = motion or (lambda x, u, w: motion_of(ridden, x, u, w))
+        self._motion = motion or partial(motion_of, ridden)
         count = len(sensor.channels)
         shown = record.flatten(sensor.measure(Motion()))[:count]
         self._kept = [k for k, value in enumerate(shown) if not math.isnan(value)]

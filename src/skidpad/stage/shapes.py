@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
-from ..body import Outline, body_of
+from ..body import Geometry, Outline, Trailer, body_of
 from ..body import Wheel as BodyWheel
 from ..brief import brief_repr
 from ..model import Vehicle
@@ -19,13 +19,13 @@ class BodyShape(NamedTuple):
     wheels: tuple[BodyWheel | Wheel, ...] = ()
     """Wheels of a body name the fields that turn and load them; others stand as they are."""
     trailer: BodyShape | None = None
-    """In the frame of the trailer's axle."""
+    """In the frame of the trailer's axle, with what hangs behind it in turn."""
     hitch_x: float = 0.0
-    """Where the trailer hangs, ahead of the reference point of the vehicle."""
+    """Where the trailer hangs, ahead of the reference point."""
     drawbar: float = 0.0
     """From the hitch back to the trailer's axle."""
     hitch: str = ""
-    """The field of the state with the trailer's heading from the vehicle's."""
+    """The field of the state with the trailer's heading from that of this shape."""
 
     __repr__ = brief_repr
 
@@ -33,13 +33,15 @@ class BodyShape(NamedTuple):
 def shape_of(vehicle: Vehicle) -> BodyShape:
     """The shape of a vehicle with its parameters."""
     body_of(vehicle, "a picture")
-    geometry = vehicle.geometry
-    trailer, shape = geometry.trailer, BodyShape(geometry.outlines, geometry.wheels)
+    return _with_trailer(vehicle.geometry)
+
+
+def _with_trailer(unit: Geometry | Trailer) -> BodyShape:
+    trailer, shape = unit.trailer, BodyShape(unit.outlines, unit.wheels)
     if trailer is None:
         return shape
-    towed = BodyShape(trailer.outlines, trailer.wheels)
     hung = (trailer.hitch_x, trailer.drawbar, trailer.angle)
-    return BodyShape(shape.outlines, shape.wheels, towed, *hung)
+    return BodyShape(shape.outlines, shape.wheels, _with_trailer(trailer), *hung)
 
 
 def drawn_wheels(

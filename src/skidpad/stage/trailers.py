@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -14,40 +14,63 @@ from .shapes import BodyShape, drawn_wheels
 
 
 class _Towed(NamedTuple):
+    """A unit that tows: a vehicle, or a trailer behind it."""
+
     by: Body
+    """The vehicle at the head."""
     shape: BodyShape
+    """Of the unit that tows."""
+    unit: int
+    """Its number among those of its row of the chain."""
+
+
+class _Row:
+    """The trailers that are the first behind their vehicles, or the second and so on."""
+
+    def __init__(self, towed: Sequence[_Towed]) -> None:
+        self.units = [one.unit for one in towed]
+        self.angles = [one.by.channels[one.shape.hitch] for one in towed]
+        self._hitch_x = np.array([one.shape.hitch_x for one in towed])
+        self._drawbar = np.array([one.shape.drawbar for one in towed])
+
+    def behind(self, poses: Array, angles: Array) -> Array:
+        """Poses (T, n, 3) of the trailers behind units at poses (T, n, 3), at angles (T, n)."""
+        x, y, yaw = np.moveaxis(poses, -1, 0)
+        heading = yaw + angles
+        x = x + self._hitch_x * np.cos(yaw) - self._drawbar * np.cos(heading)
+        y = y + self._hitch_x * np.sin(yaw) - self._drawbar * np.sin(heading)
+        return np.stack([x, y, heading], axis=-1)
 
 
 class Trailers:
     """What some vehicles tow. Their channels come behind those that there are."""
 
     def __init__(self, vehicles: Sequence[tuple[Body, BodyShape]], rows: Rows) -> None:
-        towed = [_Towed(body, shape) for body, shape in vehicles if shape.hitch in body.channels]
-        self.bodies = [_body(one, rows) for one in towed]
-        # A row each for x, y, yaw and the angle of the hitch, a column for each vehicle.
-        self._places = (
-            np.array([(b.x, b.y, b.yaw, b.channels[s.hitch]) for b, s in towed], int)
-            .reshape(-1, 4)
-            .T
-        )
-        self._hitch_x = np.array([one.shape.hitch_x for one in towed])
-        self._drawbar = np.array([one.shape.drawbar for one in towed])
+        self.bodies: list[Body] = []
+        self._rows: list[_Row] = []
+        self._poses = [(body.x, body.y, body.yaw) for body, _ in vehicles]
+        units = [_Towed(body, shape, k) for k, (body, shape) in enumerate(vehicles)]
+        while towed := [one for one in units if one.shape.hitch in one.by.channels]:
+            self._rows.append(_Row(towed))
+            number = f" {len(self._rows)}" if len(self._rows) > 1 else ""
+            self.bodies += [_body(one, f"{one.by.name} trailer{number}", rows) for one in towed]
+            units = [
+                _Towed(one.by, one.shape.trailer or BodyShape(()), k) for k, one in enumerate(towed)
+            ]
 
     def added(self, rows: Array) -> Array:
         """Rows (T, channels) of everything, from those without the trailers."""
         if not self.bodies:
             return rows
-        x, y, yaw, angle = (rows[:, places] for places in self._places)
-        heading = yaw + angle
-        x = x + self._hitch_x * np.cos(yaw) - self._drawbar * np.cos(heading)
-        y = y + self._hitch_x * np.sin(yaw) - self._drawbar * np.sin(heading)
-        poses: Any = np.stack([x, y, heading], axis=-1)
-        return np.hstack([rows, poses.reshape(len(rows), -1)])
+        poses, added = rows[:, np.array(self._poses, int)], [rows]
+        for row in self._rows:
+            poses = row.behind(poses[:, row.units], rows[:, row.angles])
+            added.append(poses.reshape(len(rows), -1))
+        return np.hstack(added)
 
 
-def _body(towed: _Towed, rows: Rows) -> Body:
+def _body(towed: _Towed, name: str, rows: Rows) -> Body:
     shape = towed.shape.trailer or BodyShape(())
-    name = f"{towed.by.name} trailer"
     places = rows.add(name, POSE)
     at = (places[field.name] for field in POSE)
     wheels = drawn_wheels(shape.wheels, {})

@@ -12,6 +12,7 @@ from .. import record
 from ..arrays import Array
 from ..brief import counted, listed, shortened
 from ..checks import whole
+from ..compile.described import arrived, travelling
 from ..errors import InvalidValue
 from ..units import Unit
 from .columns import PREFIXES, ROLES, Column, Role, Sample, check_time, checked, frozen, span
@@ -167,8 +168,8 @@ class Table:
 
     def __reduce__(self) -> tuple[Any, ...]:
         # Rebuilt by the constructor: NumPy does not pickle the read-only flag.
-        kept = (self.t, self.columns, self.name, self.meta, self.error, self.State, self.Point)
-        return type(self), kept
+        kept = (self.t, self.columns, self.name, self.meta, self.error)
+        return _unpickled, (type(self), kept, travelling(self.State), travelling(self.Point))
 
     def __repr__(self) -> str:
         count = counted(len(self), "sample")
@@ -230,3 +231,7 @@ class Table:
             _index={column.name: column for column in columns},
         )
         return taken
+
+
+def _unpickled(kind: type[Table], kept: tuple[Any, ...], State: Any, Point: Any) -> Table:
+    return kind(*kept, State=arrived(State), Point=arrived(Point))

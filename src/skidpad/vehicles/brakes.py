@@ -1,8 +1,8 @@
 """Cars whose negative torques are brakes.
 
-    car = sp.vehicles.with_brakes(sp.vehicles.formula_student())
+    car = sp.vehicles.with_brakes(sp.vehicles.four_wheel())
 
-The motors of `four_wheel`, `formula_student` and `kinematic_bicycle` drive backwards when their
+The motors of `four_wheel` and `kinematic_bicycle` drive backwards when their
 torque is negative: who brakes for too long reverses. A brake turns no wheel round. It resists the
 way its wheel moves over the ground, so a locked wheel that slides is pulled against its motion and
 not along the car, and it holds a car that stands.
@@ -20,8 +20,8 @@ from ..model import Model, Vehicle, made_by
 from .car_body import torque_for
 from .car_brakes import braking_state
 from .car_state import Input, State, actuator_rates
-from .formula_student import braked_derivative, braked_outputs
-from .formula_student import derivative as formula_student_derivative
+from .on_road import off_road, on_road
+from .road_felt import model_without_road
 
 __all__ = ["with_brakes"]
 
@@ -29,17 +29,22 @@ __all__ = ["with_brakes"]
 def with_brakes(vehicle: Vehicle) -> Vehicle:
     """The same car with the same inputs, of which negative torques brake and do not reverse.
 
-    For `four_wheel`, `formula_student` and `kinematic_bicycle`.
+    For `four_wheel`, `kinematic_bicycle` and `formula_student(compat="0.1")`; `two_track` and
+    today's `formula_student` have brakes of their own.
     """
+    if model_without_road(vehicle.model) is not None:
+        return on_road(with_brakes(off_road(vehicle)), vehicle.params.road)
     return Vehicle(braked(vehicle.model), vehicle.params)
 
 
 def braked(model: Model) -> Model:
     """The same model with brakes; there is one such model of each."""
+    if "brake_fl" in model.Input._fields:
+        raise InvalidValue(f"{model.name!r} has brakes of its own: its inputs brake_fl to brake_rr")
     if model.State is not State or model.Input is not Input or model.reproduces:
         raise InvalidValue(
             f"{model.name!r} has no torques that could brake; allowed are four_wheel, "
-            "formula_student and kinematic_bicycle"
+            "kinematic_bicycle and formula_student(compat='0.1')"
         )
     kept = vars(model)
     if "_braked" not in kept:
@@ -53,9 +58,6 @@ def _with_brakes(model: Model) -> Model:
     assert shown is not None
     assert model.body is not None
     body = _body(model.body)
-    if inner is formula_student_derivative:
-        # Its tyres share their friction, so how far a brake locks them decides which way they push.
-        return replace(model, derivative=braked_derivative, outputs=braked_outputs, body=body)
 
     def derivative(x: State, u: Input, w: Any, p: Any) -> State:
         """Time derivative of the state."""

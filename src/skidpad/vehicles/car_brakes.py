@@ -5,14 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 from ..components.wheel import contact_velocities, in_wheel_frame
-from ..ops import abs, cos, maximum, minimum, sin, sqrt, where
+from ..ops import cos, maximum, minimum, sin, sqrt
 from ..units import m_s, one
 from .car_state import State
 
 V_HOLD: m_s = 0.05
 """Speed over which a brake sets in; a car that it holds creeps at a small part of this."""
-LEAST: one = 0.05
-"""Share of the largest force along a wheel that one which slides sideways may have."""
 
 
 def braking_state(x: State, p: Any) -> State:
@@ -22,14 +20,6 @@ def braking_state(x: State, p: Any) -> State:
         for tau, share in zip(torques(x), rolling_shares(x, p), strict=True)
     )
     return x._replace(tau_fl=fl, tau_fr=fr, tau_rl=rl, tau_rr=rr)
-
-
-def braked_use(x: State, p: Any) -> list[one]:
-    """Largest share of its friction along each wheel: less where a brake makes it slide aside."""
-    return [
-        p.use_max * where(tau < 0.0, maximum(abs(share), LEAST), 1.0)
-        for tau, share in zip(torques(x), rolling_shares(x, p), strict=True)
-    ]
 
 
 def torques(x: State) -> tuple[Any, Any, Any, Any]:

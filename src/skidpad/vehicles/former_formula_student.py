@@ -1,10 +1,15 @@
-"""The motion of `formula_student` in version 0.1, kept under `compat="0.1"`: S1, S3 and S4 of
+"""`formula_student` as it was in version 0.1, kept under `compat="0.1"`: S1 to S6 of
 docs/errata.md.
 
-Its front wheels are parallel, less grip softens its tyres, and its loads are two guesses.
+A planar car whose wheels do not spin. Below `v_blend` they move together into the middle of their
+axle, as in a bicycle, and the tyres turn into lateral dampers. Drive and brake share the friction
+of a tyre with cornering, and no load is negative. Its front wheels are parallel, less grip softens
+its tyres, and its loads are two guesses.
 """
 
 from __future__ import annotations
+
+from typing import Annotated, NamedTuple
 
 from ..components.axle import Force, Friction, tyre_force, yaw_moment
 from ..components.grip import (
@@ -32,13 +37,60 @@ from ..components.resistance import downforce, resistance
 from ..components.rigid_body import Acceleration
 from ..components.tyre import softened_friction
 from ..components.wheel import contact_velocities, in_wheel_frame, smooth_slip_angle
-from ..ops import cos, sin
-from ..units import N, kg, one
-from .car_state import External, State
-from .formula_student_motion import Motion, Params, spread
+from ..model import Model
+from ..ops import cos, sin, smooth_step, where
+from ..record import extended
+from ..units import Allowed, N, Nm, kg, m_s, one, positive
+from .car_body import CAR
+from .car_params import TyreCarParams
+from .car_state import (
+    External,
+    Input,
+    Outputs,
+    State,
+    actuator_rates,
+    body_rates,
+    energy,
+    least,
+    wheel_outputs,
+)
 
 
-def former_motion(x: State, w: External, p: Params) -> Motion:
+@extended
+class Params(TyreCarParams):
+    """Parameters of the Formula Student car of version 0.1; its own are chosen as said beside
+    them."""
+
+    v_blend: Annotated[m_s, positive] = 3.0
+    """Speed from which all four wheels roll on their own paths. At 3 m/s and full lock cornering
+    takes a slip angle of half a degree: little is left to tell dynamic from kinematic."""
+    blend_low: Annotated[one, Allowed(0.0, 0.9)] = 1.0 / 3.0
+    """Share of v_blend up to which the car is a bicycle."""
+    use_max: Annotated[one, Allowed(0.0, 0.99, open_low=True)] = 0.95
+    """Largest share of a tyre's friction that drive or brake gets. Nearer to 1 the loads depend on
+    themselves so strongly that they may have no unique solution (seen at 0.995)."""
+    F_floor: Annotated[N, positive] = 1.0
+    """Friction limit below which a wheel counts as in the air."""
+
+
+class Motion(NamedTuple):
+    """Everything about the car at one instant that both the derivative and the outputs need."""
+
+    balance: Balance
+    moment: Nm
+    tyres: Tyres
+
+
+def spread(x: State, p: Params) -> one:
+    """How far the wheels of an axle are apart as a share of the track: 0 for a bicycle, 1 above.
+
+    It goes by the squared speed, which unlike the speed is smooth at rest.
+    """
+    share2 = (x.v_x * x.v_x + x.v_y * x.v_y) * (1.0 / (p.v_blend * p.v_blend))
+    return smooth_step(share2, p.blend_low * p.blend_low, 1.0)
+
+
+def motion(x: State, w: External, p: Params) -> Motion:
     """Accelerations, yaw moment, loads and friction at a state."""
     apart = spread(x, p)
     asked = parallel_tyres(x, apart, w, p)
@@ -102,3 +154,39 @@ def second_guess(
     c, s = tyres.left
     firm = Force(applied.x + c * (fl + fr) + rl + rr, applied.y + s * (fl + fr))
     return accelerations(firm, *by_axle(tyres, slide), rigid, m)
+
+
+def derivative(x: State, u: Input, w: External, p: Params) -> State:
+    """Time derivative of the state."""
+    now = motion(x, w, p)
+    return body_rates(x, now.balance.a, now.moment * (1.0 / p.I_z), actuator_rates(x, u, p))
+
+
+def outputs(x: State, u: Input, w: External, p: Params) -> Outputs:
+    """Accelerations, loads, slip angles and tyre forces. `wheel_lift` marks a wheel in the air."""
+    now = motion(x, w, p)
+    F_z = wheel_loads(now.balance.load)
+    pairs = list(zip(now.balance.friction, F_z, strict=True))
+    return wheel_outputs(
+        now.balance.a,
+        F_z,
+        [tyre.alpha for tyre in each_tyre(now.tyres)],
+        [f.x * load for f, load in pairs],
+        [f.y * load for f, load in pairs],
+        where(least(F_z) <= 0.0, 1.0, 0.0),
+    )
+
+
+FORMER_MODEL = Model(
+    name="formula_student",
+    State=State,
+    Input=Input,
+    Params=Params,
+    Outputs=Outputs,
+    Disturbance=External,
+    derivative=derivative,
+    outputs=outputs,
+    energy=energy,
+    body=CAR,
+    summary="The Formula Student car of version 0.1",
+)

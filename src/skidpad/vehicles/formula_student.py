@@ -1,107 +1,116 @@
 """`formula_student`: the default car, one model from standstill to the limit.
 
-It is `four_wheel` with four differences, small or absent in ordinary driving:
+It is `two_track` with the parameter set of that name: a driverless electric car with a motor at
+each wheel, 80 kW for all of them, and slip behind the relaxation of its tyres, so that it holds
+where it stands and explicit steps will do.
 
-* Below `v_blend` the wheels of an axle move together into its middle, as in a bicycle, and the
-  tyres turn into lateral dampers. As the lateral force that driving needs falls with the square of
-  speed, the wheels then roll practically without slip: the car is kinematic at low speed, and at
-  rest it rests. Forces only ever oppose slip, so no energy appears in the blend, which mixing the
-  equations of two models would not ensure.
-* Drive and brake share the friction of a tyre with cornering (friction ellipse).
-* The front wheels are steered by Ackermann's geometry: a slow car rolls without scrub.
-* Wheels lift: no load is negative, and what one axle cannot carry goes to the other.
+    formula_student(m=240.0)                      # as `two_track("formula_student", m=240.0)`
+    formula_student(compat="0.1")                 # the model of version 0.1
 
-Equations: docs/vehicles.md.
+Numbers and their sources: two_track_sets.py.
 """
 
 from __future__ import annotations
 
-from dataclasses import replace
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any, get_type_hints
 
-from ..components.grip import each_tyre
-from ..components.load_transfer import wheel_loads
-from ..model import Model
-from ..ops import where
-from .car_body import CAR
-from .car_brakes import braked_use, braking_state
-from .car_factory import CarFactory
-from .car_state import (
-    External,
-    Input,
-    Outputs,
-    State,
-    actuator_rates,
-    body_rates,
-    energy,
-    least,
-    wheel_outputs,
-)
-from .former_formula_student import former_motion
-from .formula_student_motion import Motion, Params, motion
+from .. import record
+from ..body import Geometry
+from ..errors import InvalidValue
+from ..model import Model, Vehicle, VehicleFactory, built_once
+from . import two_track_body
+from .car_body import open_wheeler
+from .car_factory import FORMER
+from .car_params import UPSTREAM_C_M0
+from .former_formula_student import FORMER_MODEL
+from .two_track import two_track
+
+__all__ = ["formula_student"]
+
+NAME = "formula_student"
 
 
-def derivative(x: State, u: Input, w: External, p: Params) -> State:
-    """Time derivative of the state."""
-    return _rates(x, u, p, motion(x, w, p))
+def geometry(p: Any) -> Geometry:
+    """Tub and wings about the wheels of `two_track`."""
+    outlines = open_wheeler(p.l_f, -p.l_r, 0.5 * (p.track_f + p.track_r))
+    return replace(two_track_body.geometry(p), outlines=outlines)
 
 
-def outputs(x: State, u: Input, w: External, p: Params) -> Outputs:
-    """Accelerations, loads, slip angles and tyre forces. `wheel_lift` marks a wheel in the air."""
-    return _shown(motion(x, w, p))
-
-
-def braked_derivative(x: State, u: Input, w: External, p: Params) -> State:
-    """`derivative` of the car with brakes."""
-    return _rates(x, u, p, motion(braking_state(x, p), w, p, braked_use(x, p)))
-
-
-def braked_outputs(x: State, u: Input, w: External, p: Params) -> Outputs:
-    """`outputs` of the car with brakes."""
-    return _shown(motion(braking_state(x, p), w, p, braked_use(x, p)))
-
-
-def former_derivative(x: State, u: Input, w: External, p: Params) -> State:
-    """`derivative` of version 0.1."""
-    return _rates(x, u, p, former_motion(x, w, p))
-
-
-def former_outputs(x: State, u: Input, w: External, p: Params) -> Outputs:
-    """`outputs` of version 0.1."""
-    return _shown(former_motion(x, w, p))
-
-
-def _rates(x: State, u: Input, p: Params, now: Motion) -> State:
-    return body_rates(x, now.balance.a, now.moment * (1.0 / p.I_z), actuator_rates(x, u, p))
-
-
-def _shown(now: Motion) -> Outputs:
-    F_z = wheel_loads(now.balance.load)
-    pairs = list(zip(now.balance.friction, F_z, strict=True))
-    return wheel_outputs(
-        now.balance.a,
-        F_z,
-        [tyre.alpha for tyre in each_tyre(now.tyres)],
-        [f.x * load for f, load in pairs],
-        [f.y * load for f, load in pairs],
-        where(least(F_z) <= 0.0, 1.0, 0.0),
+@built_once
+def _named(model: Model) -> Model:
+    """The model of a `two_track` under the name, with the numbers and the looks of this car."""
+    assert model.body is not None
+    return replace(
+        model,
+        name=NAME,
+        Params=_with_defaults(model.Params),
+        body=replace(model.body, geometry=geometry),
+        summary="The default car: one model from standstill to the limit",
     )
 
 
-MODEL = Model(
-    name="formula_student",
-    State=State,
-    Input=Input,
-    Params=Params,
-    Outputs=Outputs,
-    Disturbance=External,
-    derivative=derivative,
-    outputs=outputs,
-    energy=energy,
-    body=CAR,
-    summary="The default car: one model from standstill to the limit",
-)
+def _with_defaults(Params: Any) -> Any:
+    """The parameters of a `two_track` with the numbers of this car, as far as they have them."""
+    hints = get_type_hints(Params, include_extras=True)
+    own = {
+        name: value
+        for name, value in two_track(NAME).params._asdict().items()
+        if name in hints and type(value) in (float, hints[name])
+    }
+    docs = {leaf.name: leaf.doc for leaf in record.fields(Params) if "." not in leaf.name}
+    docs["tyres"] = "The tyres."
+    text = "A Formula Student car within the rules; sources: `two_track_sets`."
+    return record.define("Params", hints, {**Params._field_defaults, **own}, docs, text)
 
-FORMER_MODEL = replace(MODEL, derivative=former_derivative, outputs=former_outputs)
-"""The car of version 0.1."""
 
-formula_student = CarFactory(MODEL, FORMER_MODEL)
+@dataclass(frozen=True, repr=False)
+class FormulaStudentFactory(VehicleFactory):
+    """Makes Formula Student cars: `formula_student(m=240.0)`."""
+
+    former: Model
+    """The model of version 0.1."""
+
+    @property
+    def models(self) -> tuple[Model, ...]:
+        """The model, and that of version 0.1."""
+        return self.model, self.former
+
+    def __call__(
+        self, params: Any = None, /, *, compat: str | None = None, **values: Any
+    ) -> Vehicle:
+        """A car of the set `formula_student`, changed as a `two_track` is.
+
+        `compat="0.1"` repeats version 0.1, which has other parameters: S1 to S6 of docs/errata.md.
+        """
+        if compat not in (None, FORMER):
+            raise InvalidValue(f"compat = {compat!r} is unknown; allowed are None, {FORMER!r}")
+        if compat is not None:
+            base = record.build(self.former.Params, C_m0=UPSTREAM_C_M0)
+            built = record.build(self.former.Params, params, base=base, **values)
+            return Vehicle(self.former, built)
+        if isinstance(params, str):
+            raise InvalidValue(
+                f"{NAME} is a parameter set, and {params!r} another: two_track has it"
+            )
+        if params is None or isinstance(params, Mapping):
+            values = {**(params or {}), **values}
+            self._refuse_former(values)
+            car = two_track(NAME, **values)
+        else:
+            car = two_track(params, **values)
+        model = _named(car.model)
+        return Vehicle(model, model.Params(*car.params))
+
+    def _refuse_former(self, values: Mapping[str, Any]) -> None:
+        former = set(record.names(self.former.Params)) - set(record.names(self.model.Params))
+        gone = [name for name in values if name in former]
+        if gone:
+            raise InvalidValue(
+                f"{NAME} has no {', '.join(gone)} any more; compat={FORMER!r} has, and "
+                "CHANGELOG.md says what is in their place"
+            )
+
+
+formula_student = FormulaStudentFactory(_named(two_track(NAME).model), FORMER_MODEL)

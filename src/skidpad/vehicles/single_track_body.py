@@ -10,9 +10,9 @@ from ..components.car_bodies import sliding_car
 from ..components.corner_loads import axle_weights
 from ..components.drive_command import drag
 from ..components.spinning_wheel import rolling_radius
+from ..components.stopping import HOLD_TIME, asked_acceleration
 from ..components.tyre.contract import Contact
 from ..components.tyre.tyre_set import each_tyre
-from ..ops import where
 from ..units import one
 from .single_track_records import Params, State
 from .two_track_body import WHEEL_WIDTH
@@ -69,8 +69,12 @@ def limits(p: Params) -> Limits:
 
 
 def command(x: State, wish: Wish, p: Params) -> Any:
-    """The force for an acceleration, in spite of the air."""
-    force = p.m * wish.a - drag(x.v_x, p.C_drag)
+    """The force for an acceleration, in spite of the air; who asks to be slower stops and stays.
+
+    It reverses for who also asks for a speed below 0.
+    """
+    a = asked_acceleration(wish, x.v_x, HOLD_TIME + 2.0 * p.t_drive)
+    force = p.m * a - drag(x.v_x, p.C_drag)
     return p.drive.input(limited(wish.steer, p.steer_max), force, p.m)
 
 
@@ -80,11 +84,9 @@ def on_ground(x: State, u: Any, w: Any, ground: GroundUnder, p: Params) -> tuple
     if ground.down is not None:
         weight = ground.g * p.m
         changes |= {"F_x": weight * ground.down.x, "F_y": weight * ground.down.y}
-    if ground.mu is not None:
+    if ground.mu is not None or ground.grip is not None:
         own_f, own_r = standing_grips(p)
-        owns = (own_f, own_f, own_r, own_r)
-        pairs = zip(ground.mu, owns, strict=True)
-        fl, fr, rl, rr = (where(mu < 0.0, 1.0, mu / own) for mu, own in pairs)
+        fl, fr, rl, rr = ground.friction_shares((own_f, own_f, own_r, own_r)) or (1.0,) * 4
         changes |= {"mu_f": 0.5 * (fl + fr), "mu_r": 0.5 * (rl + rr)}
     return u, w._replace(**changes)
 

@@ -7,6 +7,7 @@ from typing import Annotated, Any, NamedTuple, get_type_hints
 from .. import record
 from ..components.drive_command import ForceCommand
 from ..components.spinning_wheel import SteadySlip
+from ..recipes import made_once
 from ..record import extended
 from ..units import (
     Allowed,
@@ -164,6 +165,7 @@ class Params(NamedTuple):
     """The tyres."""
 
 
+@made_once
 def params_type(tyres: type, slip: type, drive: type) -> Any:
     """The parameters of a car on a class of tyre sets, with a law of slip and a kind of input."""
     kinds = {"drive": drive, "slip": slip, "tyres": tyres}

@@ -14,6 +14,7 @@ from typing import Annotated, Any, get_type_hints
 from .. import record
 from ..errors import InvalidValue
 from ..model import Model, Vehicle, made_by
+from ..recipes import made_once
 from ..units import one, positive
 from .car_state import Input, State
 
@@ -28,7 +29,7 @@ def with_smooth_limits(vehicle: Vehicle, width: float = WIDTH) -> Vehicle:
     """The same car with the corners of its steering, steering rate and torque limits rounded.
 
     `width` is the size of a corner as part of its limit. It is a parameter of the vehicle, too
-    (`limit_width`). For `four_wheel`, `formula_student` and `kinematic_bicycle`.
+    (`limit_width`). For `four_wheel`, `kinematic_bicycle` and `formula_student(compat="0.1")`.
     """
     params = vehicle.params
     if hasattr(params, "limit_width"):
@@ -42,7 +43,7 @@ def smooth(model: Model) -> Model:
     if model.State is not State or model.Input is not Input or model.reproduces:
         raise InvalidValue(
             f"{model.name!r} has no limits that can be smooth; allowed are four_wheel, "
-            "formula_student and kinematic_bicycle"
+            "kinematic_bicycle and formula_student(compat='0.1')"
         )
     kept = vars(model)
     if "_smooth" not in kept:
@@ -52,6 +53,7 @@ def smooth(model: Model) -> Model:
     return kept["_smooth"]
 
 
+@made_once
 def _with_width(Params: Any) -> Any:
     hints = get_type_hints(Params, include_extras=True)
     hints["limit_width"] = Annotated[one, positive]

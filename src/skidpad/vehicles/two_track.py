@@ -13,9 +13,11 @@ loads on states, and each tyre is evaluated once. Equations: docs/vehicles.md.
     two_track(chassis=RollPitch())                # a body that moves on its springs
     two_track(powertrain=MotorDrive(), brakes=HydraulicBrakes())     # pedals and a gear
     two_track(road=Road.plane(slope=0.1))         # on a road that is not flat
+    two_track(trailers=Trailer(m=900.0))          # with a trailer, or several in a tuple
 
 Which equations a car has is the class of its records `tyres`, `slip`, `chassis`, `alignment`,
-`steering`, `air`, `powertrain`, `brakes` and `road`; there is one model of each combination.
+`steering`, `air`, `powertrain`, `brakes`, `trailers` and `road`; there is one model of each
+combination.
 """
 
 from __future__ import annotations
@@ -28,11 +30,12 @@ from ..components.actuator import rate_limited_lag
 from ..components.air import AirForces
 from ..components.assembly import Recipe, assembled, class_from, recipe_of
 from ..components.axle import Force
-from ..components.chassis import Pressed
+from ..components.chassis import Acting, Pressed
 from ..components.corner_loads import CornerLoads
 from ..components.hydraulic_brakes import BrakeTorques, HydraulicBrakes
 from ..components.on_road import RoadUnderCar, road_under_car
-from ..components.powertrain import EngineDrive, MotorDrive, WheelTorques
+from ..components.powertrain import EngineDrive, MotorDrive, WheelMotors, WheelTorques
+from ..components.powertrain.wheel_motors import WHEEL_DRIVES
 from ..components.rigid_body import Acceleration, kinetic_energy, velocity_rate
 from ..components.spinning_wheel import (
     FirstOrderSlip,
@@ -45,18 +48,21 @@ from ..components.spinning_wheel import (
 )
 from ..components.sprung_mass import Travel
 from ..components.toed_wheels import Heading
+from ..components.trailer import NoTrailers, Trailer, trailer_chain
+from ..components.trailer_records import mirror_odd, trailer_spins
 from ..components.tyre.relaxation import SlipState
 from ..components.tyre.tyre_set import each_tyre, tyre_set, tyre_set_type
 from ..components.wheel import Velocity
 from ..errors import InvalidValue
 from ..model import Model, Vehicle, VehicleFactory, built_once
-from ..ops import atan2, logical_or, where
+from ..ops import atan2, logical_or, sqrt, where
 from ..plane.pose import turned, turned_back
 from ..road.records import record_of, road_type
 from ..road.surfaces import FlatRoad, PlaneRoad
-from ..units import J, Nm, m
+from ..units import J, Nm
 from .car_state import least
-from .two_track_body import BODY
+from .two_track_body import BODY, places
+from .two_track_chassis import following_loads, on_springs
 from .two_track_drive import (
     drive_outputs,
     drive_rates,
@@ -80,6 +86,17 @@ from .two_track_records import (
     state_type,
 )
 from .two_track_sets import set_values
+from .two_track_trailers import (
+    Towed,
+    check_trailers,
+    coupled,
+    pressed,
+    trailer_energy,
+    trailer_rates,
+    trailer_spinning,
+    trailer_values,
+    trailers_rolling,
+)
 
 __all__ = [
     "BrakeTorques",
@@ -87,7 +104,10 @@ __all__ = [
     "FirstOrderSlip",
     "HydraulicBrakes",
     "MotorDrive",
+    "NoTrailers",
     "SteadySlip",
+    "Trailer",
+    "WheelMotors",
     "WheelTorques",
     "two_track",
 ]
@@ -103,39 +123,35 @@ class Motion(NamedTuple):
     """Everything about the car at one instant that both the derivative and the outputs need."""
 
     travel: Travel
-    air: AirForces
-    loads: CornerLoads
+    acting: Acting
     headings: tuple[Heading, ...]
     wheels: list[WheelForces]
-    pushed: Acceleration
-    """Force of the tyres over the mass, in body axes."""
     a: Acceleration
     moment: Nm
-    road: RoadUnderCar
-
-
-def places(p: Params) -> tuple[tuple[m, m], ...]:
-    """Where the wheels are, forward and to the left of the centre of mass."""
-    half_f, half_r = 0.5 * p.track_f, 0.5 * p.track_r
-    return (p.l_f, half_f), (p.l_f, -half_f), (-p.l_r, half_r), (-p.l_r, -half_r)
+    leaning: Acceleration
+    """What the wheel loads answer to: the force of the tyres over the mass, and what a hitch adds
+    to it."""
+    towed: Towed | None
 
 
 def velocities(x: State, headings: tuple[Heading, ...], p: Params) -> list[Velocity]:
     """Velocity over ground of each contact patch, in the axes of its wheel."""
-    v = p.chassis.carried(x, p)
+    columns = zip(headings, p.chassis.carried(x, p), places(p), strict=True)
     return [
         Velocity(*turned_back(*heading, v.x - y * x.omega, v.y + forward * x.omega))
-        for heading, (forward, y) in zip(headings, places(p), strict=True)
+        for heading, v, (forward, y) in columns
     ]
 
 
 def posture(
     x: State, w: External, road: RoadUnderCar, p: Params
-) -> tuple[Travel, AirForces, CornerLoads]:
-    """How the body sits, what the air does to it, and the wheel loads that have come of both."""
+) -> tuple[Travel, AirForces, Pressed, CornerLoads]:
+    """How the body sits, what the air does to it, what presses the axles, and the wheel loads that
+    have come of all."""
     travel = p.chassis.travel(x, p)
     air = p.air.forces(x, w, travel, p)
-    return travel, air, p.chassis.loads(x, p.m * road.press, Pressed(air.front, air.rear), p)
+    pressing = pressed(x, air, p)
+    return travel, air, pressing, p.chassis.loads(x, road, pressing, p)
 
 
 def spins(x: Any) -> tuple[Any, ...]:
@@ -153,7 +169,7 @@ def slips(x: Any, p: Params) -> list[SlipState]:
 def motion(x: State, w: External, p: Params) -> Motion:
     """Loads, tyre forces and what they do to the body."""
     road = road_under_car(p.road, x, places(p), p.g)
-    travel, air, loads = posture(x, w, road, p)
+    travel, air, pressing, loads = posture(x, w, road, p)
     headings, cambers = p.alignment.angles(x, travel, p)
     grip = road.grip_with((w.mu_fl, w.mu_fr, w.mu_rl, w.mu_rr))
     columns = zip(loads, velocities(x, headings, p), spins(x), cambers, grip, strict=True)
@@ -162,20 +178,30 @@ def motion(x: State, w: External, p: Params) -> Motion:
         for F_z, v, spin, camber, mu in columns
     ]
     wheels = each_wheel(wheel_forces, each_tyre(p.tyres), (p.slip,) * 4, slips(x, p), moving, SIDES)
-    force, moment = on_body(wheels, headings, p)
+    forces = in_body_axes(wheels, headings)
+    force, moment = on_body(forces, wheels, p)
     by_mass = 1.0 / p.m
     pushed = Acceleration(force.x * by_mass, force.y * by_mass)
     a = Acceleration((force.x + air.F_x + w.F_x) * by_mass, (force.y + air.F_y + w.F_y) * by_mass)
     a, moment = road.pulled(a), moment + air.M_z + w.M_z
-    return Motion(travel, air, loads, headings, wheels, pushed, a, moment, road)
+    bumped = p.chassis.bumped(x, loads, road, p)
+    if bumped is not None:
+        a = Acceleration(a.x + bumped.F_x * by_mass, a.y + bumped.F_y * by_mass)
+        moment = moment + bumped.M_z
+    a, moment, leaning, towed = coupled(x, w, a, pushed, moment, p)
+    acting = Acting(loads, forces, pushed, pressing, road)
+    return Motion(travel, acting, headings, wheels, a, moment, leaning, towed)
 
 
-def on_body(
-    wheels: list[WheelForces], headings: tuple[Heading, ...], p: Params
-) -> tuple[Force, Nm]:
-    """Force of all tyres in body axes, and their moment about the centre of mass."""
+def in_body_axes(wheels: list[WheelForces], headings: tuple[Heading, ...]) -> tuple[Force, ...]:
+    """Force of each tyre in body axes."""
     pairs = zip(wheels, headings, strict=True)
-    fl, fr, rl, rr = (Force(*turned(*heading, f.F_x, f.F_y)) for f, heading in pairs)
+    return tuple(Force(*turned(*heading, f.F_x, f.F_y)) for f, heading in pairs)
+
+
+def on_body(forces: tuple[Force, ...], wheels: list[WheelForces], p: Params) -> tuple[Force, Nm]:
+    """Force of all tyres, and their moment about the centre of mass."""
+    fl, fr, rl, rr = forces
     # Wheels of an axle taken together: what is alike on both sides cancels to the last bit.
     front, rear = (Force(a.x + b.x, a.y + b.y) for a, b in ((fl, fr), (rl, rr)))
     turning = (0.5 * p.track_f) * (fr.x - fl.x) + (0.5 * p.track_r) * (rr.x - rl.x)
@@ -186,19 +212,18 @@ def on_body(
 
 def derivative(x: State, u: Input, w: External, p: Params) -> State:
     """Time derivative of the state."""
-    now = motion(x, w, p)
-    by_t = 1.0 / p.t_load
+    now, line = motion(x, w, p), driveline(x, u, p)
     wheel_angle = p.steering.wheel_angle(u.steer)
     rates: dict[str, Any] = {
-        **dict(zip(("x", "y", "yaw"), now.road.pose_rate, strict=True)),
+        **dict(zip(("x", "y", "yaw"), now.acting.road.pose_rate, strict=True)),
         **dict(zip(("v_x", "v_y"), velocity_rate(now.a, x.v_x, x.v_y, x.omega), strict=True)),
         "omega": now.moment * (1.0 / p.I_z),
         "steer": rate_limited_lag(x.steer, wheel_angle, p.t_steer, p.steer_max, p.steer_rate_max),
-        **drive_rates(driveline(x, u, p), x, now.wheels, p),
-        "load_a_x": (now.pushed.x - x.load_a_x) * by_t,
-        "load_a_y": (now.pushed.y - x.load_a_y) * by_t,
-        **p.chassis.rates(x, now.pushed, Pressed(now.air.front, now.air.rear), p)._asdict(),
+        **drive_rates(line, x, now.wheels, p),
+        **following_loads(x, now.leaning, p),
+        **p.chassis.rates(x, now.acting, p)._asdict(),
         **p.alignment.rates(x, now.travel, now.wheels, p)._asdict(),
+        **trailer_rates(x, now.towed, line.brakes, p),
     }
     if p.slip.states:
         for wheel, f in zip(WHEELS, now.wheels, strict=True):
@@ -214,30 +239,33 @@ def outputs(x: State, u: Input, w: External, p: Params) -> Outputs:
     own = outputs_type(type(p.chassis))._make(
         (
             *now.a,
-            *now.loads,
+            *now.acting.loads,
             *(-f.alpha for f in now.wheels),
             *(f.F_x for f in now.wheels),
             *(f.F_y for f in now.wheels),
-            where(least(now.loads) <= 0.0, 1.0, 0.0),
+            where(least(now.acting.loads) <= 0.0, 1.0, 0.0),
             *(f.kappa for f in now.wheels),
             *(f.M_z for f in now.wheels),
             left,
             right,
-            *p.chassis.outputs(x, p),
+            *p.chassis.outputs(x, now.acting, p),
         )
     )
-    return drive_outputs(own, x, u, p)
+    return drive_outputs(own, trailer_values(x, now.towed, p), x, u, p)
 
 
 def rolling(x: State, p: Params) -> State:
-    """The state with wheels that roll, if all were given as standing."""
+    """The state with wheels that roll, if all were given as standing, on springs in balance."""
     road = road_under_car(p.road, x, places(p), p.g)
-    travel, _, loads = posture(x, disturbance_type(type(p.air))(), road, p)
+    x = on_springs(x, road, p)
+    still = disturbance_type(type(p.air), type(p.trailers))()
+    travel, _, _, loads = posture(x, still, road, p)
     headings, _ = p.alignment.angles(x, travel, p)
     turning = logical_or(
         logical_or(x.spin_fl != 0.0, x.spin_fr != 0.0),
         logical_or(x.spin_rl != 0.0, x.spin_rr != 0.0),
     )
+    turning = trailer_spinning(x, turning, p)
     columns = zip(
         WHEELS, each_tyre(p.tyres), loads, velocities(x, headings, p), spins(x), strict=True
     )
@@ -247,7 +275,13 @@ def rolling(x: State, p: Params) -> State:
             for wheel, tyre, F_z, v, spin in columns
         }
     )
-    return driveline_settled(x, p)
+    return driveline_settled(trailers_rolling(x, turning, p), p)
+
+
+def check(p: Params) -> None:
+    """Raise for parameters that make no car."""
+    p.chassis.check(p)
+    check_trailers(p)
 
 
 def energy(x: State, p: Params) -> J:
@@ -256,39 +290,56 @@ def energy(x: State, p: Params) -> J:
     turning = sum((spin * spin for spin in spins(x)), 0.0)
     rotating = 0.5 * p.I_w * turning + driveline_energy(x, p)
     planar = kinetic_energy(x.v_x, x.v_y, x.omega, p.m, p.I_z) + rotating
-    level = planar + p.chassis.energy(x, p)
+    planar = planar + trailer_energy(x, p)
     if isinstance(p.road.surface, FlatRoad):
-        return level
-    return level + p.m * p.g * p.road.surface.at(x.x, x.y).z
+        return planar + p.chassis.energy(x, p.g, p)
+    place = p.road.surface.at(x.x, x.y)
+    press = p.g / sqrt(1.0 + place.z_x * place.z_x + place.z_y * place.z_y)
+    return planar + p.chassis.energy(x, press, p) + p.m * p.g * place.z
 
 
 @built_once
-def _model(recipes: Parts, *tyres: type) -> Model:
-    """The car with parts by the recipes of their classes, on one, two or four classes of tyres."""
+def car_model(name: str, recipes: Parts, *tyres: type) -> Model:
+    """The car of a name with parts by the recipes of their classes, on one, two or four classes of
+    tyres."""
     parts = Parts(*map(class_from, recipes))
     even = issubclass(get_type_hints(parts.road)["surface"], (FlatRoad, PlaneRoad))
     names = ", ".join(dict.fromkeys(tyre.__name__ for tyre in tyres))
+    behind = len(parts.trailers._fields)
+    # The work of a hitch that presses a body down on its springs is in no closed form.
+    told = even and not parts.slip().states and not (behind and parts.chassis.States._fields)
     return Model(
-        name="two_track",
+        name=name,
         State=state_type(parts),
         Input=input_type(parts.powertrain, parts.brakes),
         Params=params_type(tyre_set_type(*tyres), parts),
-        Outputs=outputs_type(parts.chassis, parts.powertrain),
-        Disturbance=disturbance_type(parts.air),
+        Outputs=outputs_type(parts.chassis, parts.powertrain, parts.trailers),
+        Disturbance=disturbance_type(parts.air, parts.trailers),
         derivative=derivative,
         outputs=outputs,
         settle=rolling,
-        fills=tuple(f"spin_{wheel}" for wheel in WHEELS),
+        fills=(
+            *(f"spin_{wheel}" for wheel in WHEELS),
+            *parts.chassis.fills,
+            *trailer_spins(behind),
+        ),
+        check=check,
         # A deflected tyre stores energy, too, which no closed form tells for every tyre. On a road
         # with bumps the body has no height of its own.
-        energy=energy if even and not parts.slip().states else None,
+        energy=energy if told else None,
         body=BODY,
-        summary=f"Car on four spinning wheels with any tyre: {names}{_driven_by(parts.powertrain)}",
+        mirror_odd=mirror_odd(behind),
+        summary=f"Car on four spinning wheels with any tyre: {names}{_driven_by(parts.powertrain)}"
+        + _with_trailers(behind),
     )
 
 
 def _driven_by(powertrain: type) -> str:
     return "" if powertrain is WheelTorques else f"; {powertrain.__name__}"
+
+
+def _with_trailers(count: int) -> str:
+    return f"; {count} trailer{'s' if count > 1 else ''}" if count else ""
 
 
 @dataclass(frozen=True, repr=False)
@@ -300,17 +351,19 @@ class TwoTrackFactory(VehicleFactory):
 
         `tyre`, or `front` and `rear`, or `fl`, `fr`, `rl` and `rr` are tyre records or tyres that
         were read from a file. The other parts are records, too: `slip` is a `SteadySlip` or a
-        `FirstOrderSlip`, `chassis` a `RollShare`, `QuasiStatic` or `RollPitch`, `alignment` a
-        `FixedAlignment`, `LinearAlignment` or of `alignment_tables`, `steering` a `DirectSteering`
-        or `SteeringWheel`, `air` a `PlainAir`, `Aerodynamics` or an `aero_map`, `powertrain` a
-        `WheelTorques`, `MotorDrive` or `EngineDrive`, `brakes` a `BrakeTorques` or
-        `HydraulicBrakes`, `road` a `Road`. `params` may be the name of a parameter set.
+        `FirstOrderSlip`, `chassis` a `RollShare`, `QuasiStatic`, `RollPitch` or an
+        `independent_suspension`, `alignment` a `FixedAlignment`, `LinearAlignment` or of
+        `alignment_tables`, `steering` a `DirectSteering` or `SteeringWheel`, `air` a `PlainAir`,
+        `Aerodynamics` or an `aero_map`, `powertrain` a `WheelTorques`, `WheelMotors`,
+        `MotorDrive` or `EngineDrive`, `brakes` a `BrakeTorques` or `HydraulicBrakes`, `trailers` a
+        `Trailer` or several in a tuple, `road` a `Road`. `params` may be the name of a parameter
+        set.
         """
         # What is said of single numbers comes last, and so wins over whole records and sets.
         whole = dict[str, Any]()
         if isinstance(params, str):
             whole, params = set_values(params, Params._fields, values), None
-            values = {n: whole.pop(n) for n in ("front", "rear") if n in whole} | values
+            values = {n: whole.pop(n) for n in ("tyre", "front", "rear") if n in whole} | values
         elif record.is_record_type(type(params)):
             whole, params = params._asdict(), None  # of a car with other parts, too
         names = tuple(name for group in TYRES for name in group if name in values)
@@ -323,6 +376,8 @@ class TwoTrackFactory(VehicleFactory):
             whole["tyres"] = tyre_set(*(values.pop(name) for name in names))
         if values.get("road") is not None:
             values["road"] = record_of(values["road"])
+        if values.get("trailers") is not None:
+            values["trailers"] = trailer_chain(values["trailers"])
         for name in PART_DUTIES:
             part = values.pop(name, None)
             if part is not None:
@@ -331,21 +386,21 @@ class TwoTrackFactory(VehicleFactory):
         parts = {name: recipe_of(type(whole[name])) for name in PART_DUTIES if name in whole}
         if "road" in whole:
             parts["road"] = Recipe(road_type, tuple(map(type, whole["road"])))
-        model = _model(Parts(**parts), *map(type, tyres))
+        model = car_model(self.model.name, Parts(**parts), *map(type, tyres))
         # A part may do without parameters that those of another car have.
         kept = {name: whole[name] for name in whole if name in model.Params._fields}
-        checked = record.build(model.Params, params, **kept | values)
-        checked.chassis.check(checked)
-        return Vehicle(model, checked)
+        return Vehicle(model, record.build(model.Params, params, **kept | values))
 
 
 def _checked_part(name: str, part: Any) -> Any:
     allowed, duties = PART_DUTIES[name]
-    plain = type(part) is getattr(Parts(), name)
+    plain = type(part) is getattr(Parts(), name) or (
+        name == "powertrain" and isinstance(part, WHEEL_DRIVES)
+    )
     able = record.is_record_type(type(part)) and all(hasattr(part, duty) for duty in duties)
     if plain or able:
         return assembled(part)
     raise InvalidValue(f"{name} must be {allowed} record, got {part!r}")
 
 
-two_track = TwoTrackFactory(_model(Parts(), *map(type, DEFAULT_TYRES)))
+two_track = TwoTrackFactory(car_model("two_track", Parts(), *map(type, DEFAULT_TYRES)))

@@ -10,7 +10,9 @@ from ..body import Geometry, GroundUnder, Limits, Velocity, Wheel, Wish, car_geo
 from ..components.actuator import limited
 from ..components.car_bodies import sliding_car
 from ..components.corner_loads import axle_weights
+from ..components.on_road import road_under_car
 from ..components.spinning_wheel import rolling_radius
+from ..components.stopping import slows, way_of
 from ..components.tyre.contract import Contact
 from ..components.tyre.tyre_set import each_tyre
 from ..ops import abs, clip, maximum, where
@@ -25,9 +27,19 @@ from .two_track_pedals import (
     turning_mass,
 )
 from .two_track_records import Input, Params, State, input_type
+from .two_track_trailer_body import trailers_on_slope, with_trailers
+from .two_track_trailers import towed_braking, towed_mass, towed_resistance, towing
 
 WHEEL_WIDTH: one = 0.6
 """Over the radius."""
+HOLD_RESERVE: one = 1.5
+"""What the brakes of a car that is to stand are pressed with, over the force of the slope."""
+
+
+def places(p: Params) -> tuple[tuple[m, m], ...]:
+    """Where the wheels are, forward and to the left of the centre of mass."""
+    half_f, half_r = 0.5 * p.track_f, 0.5 * p.track_r
+    return (p.l_f, half_f), (p.l_f, -half_f), (-p.l_r, half_r), (-p.l_r, -half_r)
 
 
 def standing_loads(p: Params) -> tuple[N, N, N, N]:
@@ -64,7 +76,8 @@ def geometry(p: Params) -> Geometry:
         forces=True,
     )
     pairs = zip(shape.wheels, standing_radii(p), strict=True)
-    return replace(shape, wheels=tuple(_wheel(wheel, radius, p) for wheel, radius in pairs))
+    wheels = tuple(_wheel(wheel, radius, p) for wheel, radius in pairs)
+    return with_trailers(replace(shape, wheels=wheels), p)
 
 
 def _wheel(wheel: Wheel, radius: m, p: Params) -> Wheel:
@@ -86,14 +99,14 @@ def limits(p: Params) -> Limits:
     drive, fastest, driven = drive_limits(p)
     brake, braked = brake_limits(p)
     lock = p.steering.input_angle(p.steer_max)
-    by_force = 1.0 / (radius * p.m)
+    by_force = 1.0 / (radius * (p.m + towed_mass(p)))
     return Limits(
         steer_max=p.steer_max,
         steer_rate_max=p.steer_rate_max,
         v_max=fastest * radius,
         v_min=-fastest * radius,
         a_max=by_force * drive,
-        a_min=-by_force * brake,
+        a_min=-by_force * (brake * (1.0 + towed_braking(radius, p))),
         grip=float(min(grips)) * p.g,
         handbrake=True,
         inputs={"steer": (-lock, lock), **driven, **braked},
@@ -105,23 +118,40 @@ def limits(p: Params) -> Limits:
 def command(x: State, wish: Wish, p: Params) -> Input:
     """Drive and brakes share the force for an acceleration; the handbrake locks the rear wheels.
 
-    What goes against the motion comes from the brakes, but at walking pace more and more from the
-    drive, which reverses the car.
+    Who asks to be slower stops and is held by the brakes, on a slope, too. The car reverses for who
+    also asks for a speed below 0: what goes against the motion then comes from the brakes, but at
+    walking pace more and more from the drive.
     """
     front, _, rear, _ = standing_radii(p)
-    turning = turning_mass(x, (front, rear), p)
+    inertia = p.m + turning_mass(x, (front, rear), p) + towed_mass(p)
     # Who pulls the handbrake does not want the other wheels to keep up the speed.
     v_x = where(wish.handbrake > 0.0, 0.0, x.v_x)
-    force = (p.m + turning) * wish.a + p.air.resistance(v_x, p)
-    against = where(force > 0.0, -x.v_x, x.v_x)
-    braked = clip(against * (1.0 / CREEP), 0.0, 1.0)
-    drive, slowing = (1.0 - braked) * force, braked * abs(force)
+    uphill = climbing_force(x, p)
+    resisting = p.air.resistance(v_x, p) + towed_resistance(v_x, p)
+    force = inertia * wish.a + resisting + uphill
+    way, slower = way_of(wish), slows(wish)
+    rolling = clip(way * x.v_x * (1.0 / CREEP), 0.0, 1.0)
+    ahead = way * force
+    holding = inertia * abs(wish.a) + HOLD_RESERVE * abs(uphill)
+    against = clip(where(force > 0.0, -x.v_x, x.v_x) * (1.0 / CREEP), 0.0, 1.0)
+    drive = where(slower, way * rolling * maximum(ahead, 0.0), (1.0 - against) * force)
+    slowed = rolling * maximum(-ahead, 0.0) + (1.0 - rolling) * holding
+    slowing = where(slower, slowed, against * abs(force))
     brake = maximum(slowing - coasting_force(x, (front, rear), p), 0.0)
+    gear = where(slower, way, where(force < 0.0, -1.0, 1.0))
+    if towing(p):
+        brake = brake * (1.0 / (1.0 + towed_braking(0.5 * (front + rear), p)))
     return input_type(type(p.powertrain), type(p.brakes))(
         steer=p.steering.input_angle(limited(wish.steer, p.steer_max)),
-        **drive_inputs(x, drive, slowing, where(force < 0.0, -1.0, 1.0), (front, rear), p),
+        **drive_inputs(x, drive, slowing, gear, (front, rear), p),
         **brake_inputs(brake, wish.handbrake, (front, rear), p),
     )
+
+
+def climbing_force(x: State, p: Params) -> N:
+    """Force along the car that holds it on the slope of its road, positive where that rises."""
+    pull = road_under_car(p.road, x, places(p), p.g).pull
+    return 0.0 * x.v_x if pull is None else -(p.m + towed_mass(p)) * pull.x
 
 
 def on_ground(x: State, u: Input, w: Any, ground: GroundUnder, p: Params) -> tuple[Input, Any]:
@@ -130,9 +160,10 @@ def on_ground(x: State, u: Input, w: Any, ground: GroundUnder, p: Params) -> tup
     if ground.down is not None:
         weight = ground.g * p.m
         changes |= {"F_x": weight * ground.down.x, "F_y": weight * ground.down.y}
-    if ground.mu is not None:
-        under = zip(("fl", "fr", "rl", "rr"), ground.mu, standing_grips(p), strict=True)
-        changes |= {f"mu_{wheel}": where(mu < 0.0, 1.0, mu / own) for wheel, mu, own in under}
+        changes |= trailers_on_slope(x, ground.g, ground.down, p)
+    if ground.mu is not None or ground.grip is not None:
+        shares = ground.friction_shares(standing_grips(p)) or (1.0,) * 4
+        changes |= dict(zip(("mu_fl", "mu_fr", "mu_rl", "mu_rr"), shares, strict=True))
     return u, w._replace(**changes)
 
 

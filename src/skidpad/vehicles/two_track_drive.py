@@ -1,7 +1,7 @@
 """How `two_track` is driven and braked: its powertrain, its brakes and the spin of its wheels.
 
-A car with `WheelTorques` has a torque and a lag for each wheel; with any other powertrain the
-wheels may turn an inertia together. Brakes hold alike in both.
+A car with `WheelTorques` or `WheelMotors` has a torque and a lag for each wheel; with any other
+powertrain the wheels may turn an inertia together. Brakes hold alike in both.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from ..components.assembly import NoStates
 from ..components.hydraulic_brakes import BrakeTorques
 from ..components.powertrain import Reflected, WheelTorques
 from ..components.powertrain.contract import Wheels, spin_rates, weighted
+from ..components.powertrain.wheel_motors import WHEEL_DRIVES
 from ..components.spinning_wheel import WheelForces, wheel_spin_rate
 from ..ops import clip
 from ..units import J, Nm, rad_s2
@@ -54,10 +55,12 @@ def driveline(x: Any, u: Any, p: Any) -> Driveline:
         brakes, rates = (fl, fr, rl, rr), dict[str, Any]()
     else:
         brakes, rates = p.brakes.torques(x, u), p.brakes.rates(x, u)._asdict()
-    if isinstance(p.powertrain, WheelTorques):
+    if isinstance(p.powertrain, WHEEL_DRIVES):
         pairs = zip(WHEELS, each(x, "tau"), each(u, "tau"), strict=True)
         rates |= {f"tau_{w}": limited_lag(a, b, p.t_tau, p.tau_max) for w, a, b in pairs}
-        return Driveline(each(x, "tau"), brakes, None, rates, ())
+        torques = p.powertrain.delivered(each(x, "tau"), each(x, "spin"))
+        shown = p.powertrain.powers(torques, each(x, "spin"))
+        return Driveline(torques, brakes, None, rates, shown)
     drive = p.powertrain.drive(own_states(x, p.powertrain), u, each(x, "spin"))
     rates |= drive.rates._asdict()
     return Driveline(drive.torques, brakes, drive.reflected, rates, drive.shown)
@@ -91,23 +94,25 @@ def joined_spin_rates(
     return spin_rates((left[0], left[1], left[2], left[3]), p.I_w, reflected)
 
 
-def drive_outputs(own: Any, x: Any, u: Any, p: Any) -> Any:
-    """The outputs of the car, followed by those of its powertrain."""
-    if isinstance(p.powertrain, WheelTorques):
+def drive_outputs(own: Any, behind: dict[str, Any], x: Any, u: Any, p: Any) -> Any:
+    """The outputs of the car, followed by those of its powertrain and of what it tows."""
+    if isinstance(p.powertrain, WheelTorques) and not behind:
         return own
-    return outputs_type(type(p.chassis), type(p.powertrain))(*own, *driveline(x, u, p).shown)
+    kind = outputs_type(type(p.chassis), type(p.powertrain), type(p.trailers))
+    shown = () if isinstance(p.powertrain, WheelTorques) else driveline(x, u, p).shown
+    return kind(*own, *shown, **behind)
 
 
 def driveline_energy(x: Any, p: Any) -> J:
     """Kinetic energy of what turns besides the wheels."""
-    if isinstance(p.powertrain, WheelTorques):
+    if isinstance(p.powertrain, WHEEL_DRIVES):
         return 0.0
     return p.powertrain.rotating(own_states(x, p.powertrain), each(x, "spin"))
 
 
 def driveline_settled(x: Any, p: Any) -> Any:
     """The state with that of the powertrain made consistent."""
-    if isinstance(p.powertrain, WheelTorques):
+    if isinstance(p.powertrain, WHEEL_DRIVES):
         return x
     own = p.powertrain.settled(own_states(x, p.powertrain), each(x, "spin"))
     return x._replace(**own._asdict())

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from math import inf
 from typing import Any
 
 from ..components.actuator import limited
 from ..components.hydraulic_brakes import BrakeTorques
-from ..components.powertrain import WheelTorques
+from ..components.powertrain.wheel_motors import WHEEL_DRIVES
 from ..ops import clip, where
 from ..units import N, Nm, kg, m, m_s, one, rad_s
 from .two_track_drive import WHEELS, each, own_states
@@ -21,10 +20,10 @@ Ranges = dict[str, tuple[float, float]]
 
 def drive_limits(p: Any) -> tuple[Nm, rad_s, Ranges]:
     """Largest torque on all wheels, the spin up to which it drives, and ranges of inputs."""
-    if not isinstance(p.powertrain, WheelTorques):
+    if not isinstance(p.powertrain, WHEEL_DRIVES):
         return p.powertrain.peak(), p.powertrain.top(), p.powertrain.ranges()
     ranges = {f"tau_{wheel}": (-p.tau_max, p.tau_max) for wheel in WHEELS}
-    return 2.0 * p.tau_max / max(p.drive_front, 1.0 - p.drive_front), inf, ranges
+    return 2.0 * p.tau_max / max(p.drive_front, 1.0 - p.drive_front), p.powertrain.top(), ranges
 
 
 def brake_limits(p: Any) -> tuple[Nm, Ranges]:
@@ -39,7 +38,7 @@ def turning_mass(x: Any, radii: tuple[m, m], p: Any) -> kg:
     """What wheels and powertrain add to the mass of a car that is sped up."""
     front, rear = radii
     wheels = 2.0 * p.I_w * (1.0 / (front * front) + 1.0 / (rear * rear))
-    if isinstance(p.powertrain, WheelTorques):
+    if isinstance(p.powertrain, WHEEL_DRIVES):
         return wheels
     radius = driven_radius(radii, p)
     inertia = p.powertrain.inertia(own_states(x, p.powertrain), each(x, "spin"))
@@ -54,7 +53,7 @@ def driven_radius(radii: tuple[m, m], p: Any) -> m:
 
 def coasting_force(x: Any, radii: tuple[m, m], p: Any) -> N:
     """Force with which a released pedal slows the car."""
-    if isinstance(p.powertrain, WheelTorques):
+    if isinstance(p.powertrain, WHEEL_DRIVES):
         return 0.0
     torque = p.powertrain.coasting(own_states(x, p.powertrain), each(x, "spin"))
     return torque * (1.0 / driven_radius(radii, p))
@@ -69,7 +68,7 @@ def drive_inputs(
     stays in the gear of its motion.
     """
     front, rear = radii
-    if isinstance(p.powertrain, WheelTorques):
+    if isinstance(p.powertrain, WHEEL_DRIVES):
         tau_f = limited(0.5 * p.drive_front * front * force, p.tau_max)
         tau_r = limited(0.5 * (1.0 - p.drive_front) * rear * force, p.tau_max)
         return dict(zip((f"tau_{w}" for w in WHEELS), (tau_f, tau_f, tau_r, tau_r), strict=True))

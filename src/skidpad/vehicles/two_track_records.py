@@ -8,14 +8,18 @@ from typing import Annotated, Any, NamedTuple, get_type_hints
 from .. import record
 from ..components.air import PlainAir
 from ..components.assembly import Recipe, assembled, base_of, widened
-from ..components.chassis import RollShare
+from ..components.chassis import FOLLOWED, RollShare
 from ..components.hydraulic_brakes import BrakeTorques
 from ..components.powertrain import WheelTorques
+from ..components.powertrain.wheel_motors import WHEEL_DRIVES
 from ..components.spinning_wheel import SteadySlip
 from ..components.steering_ratio import DirectSteering
+from ..components.trailer import NoTrailers
+from ..components.trailer_records import trailer_disturbances, trailer_outputs, trailer_states
 from ..components.tyre import LoadSensitiveTyre
 from ..components.tyre.tyre_set import tyre_set
 from ..components.wheel_alignment import FixedAlignment
+from ..recipes import made_once
 from ..record import extended
 from ..road.grip import FullGrip
 from ..road.records import road_type
@@ -234,6 +238,8 @@ class Params(NamedTuple):
     """What drives the wheels."""
     brakes: BrakeTorques = BrakeTorques()
     """What brakes the wheels."""
+    trailers: NoTrailers = NoTrailers()
+    """What hangs behind the car."""
     road: Any = None
     """The road under the car."""
     tyres: Any = None
@@ -258,13 +264,17 @@ class Parts(NamedTuple):
     air: Any = PlainAir
     powertrain: Any = WheelTorques
     brakes: Any = BrakeTorques
+    trailers: Any = NoTrailers
     road: Any = Recipe(road_type, (FlatRoad, FullGrip))
 
 
-_CHASSIS = ("States", "Outputs", "replaces", "check", "loads", "travel", "outputs", "carried")
+_CHASSIS = (
+    *("States", "Outputs", "follows", "fills", "replaces", "check", "loads", "travel", "outputs"),
+    *("carried", "rates", "energy", "bumped", "settled"),
+)
 PART_DUTIES: dict[str, tuple[str, tuple[str, ...]]] = {
     "slip": ("a SteadySlip or a FirstOrderSlip", ("states", "acting")),
-    "chassis": ("a RollShare, QuasiStatic or RollPitch", (*_CHASSIS, "rates", "energy")),
+    "chassis": ("a RollShare, QuasiStatic, RollPitch or IndependentSuspension", _CHASSIS),
     "alignment": (
         "a FixedAlignment, LinearAlignment or an alignment_tables",
         ("States", "angles", "rates"),
@@ -274,13 +284,18 @@ PART_DUTIES: dict[str, tuple[str, tuple[str, ...]]] = {
         "a PlainAir, Aerodynamics or an aero_map",
         ("Wind", "replaces", "forces", "resistance"),
     ),
-    "powertrain": ("a WheelTorques, MotorDrive or EngineDrive", ("States", "drive", "rotating")),
+    "powertrain": (
+        "a WheelTorques, WheelMotors, MotorDrive or EngineDrive",
+        ("States", "drive", "rotating"),
+    ),
     "brakes": ("a BrakeTorques or HydraulicBrakes", ("States", "rates", "torques")),
+    "trailers": ("a Trailer or several in a tuple, which make a Trailers", ()),
     "road": ("a Road or a road", ("surface", "grip")),
 }
 """Which records may be a part of a car, and what one must have."""
 
 
+@made_once
 def params_type(tyres: type, parts: Parts) -> Any:
     """The parameters of a car on a class of tyre sets, with these parts."""
     kinds: dict[str, Any] = {**parts._asdict(), "tyres": tyres}
@@ -289,7 +304,7 @@ def params_type(tyres: type, parts: Parts) -> Any:
     defaults |= {name: _default_of(kind) for name, kind in parts._asdict().items()}
     absent = {name for name, kind in kinds.items() if type(defaults.get(name)) is not kind}
     replaced = {name for part in (parts.chassis, parts.air) for name in part.replaces}
-    replaced |= set() if parts.powertrain is WheelTorques else set(OF_WHEEL_TORQUES)
+    replaced |= set() if issubclass(parts.powertrain, WHEEL_DRIVES) else set(OF_WHEEL_TORQUES)
     replaced |= set() if parts.brakes is BrakeTorques else set(OF_BRAKE_TORQUES)
     docs = {leaf.name: leaf.doc for leaf in record.fields(Params) if "." not in leaf.name}
     docs |= {"slip": "How slip follows the motion.", "tyres": "The tyres."}
@@ -311,7 +326,7 @@ def _default_of(kind: Any) -> Any:
     return None
 
 
-@cache
+@made_once
 def without(kind: Any, *prefixes: str) -> Any:
     """The record class without the fields that begin so."""
     hints = get_type_hints(kind, include_extras=True)
@@ -332,18 +347,22 @@ def state_type(parts: Parts) -> Any:
     The fields for four wheel torques give way to those of another powertrain.
     """
     state: Any = FirstOrderState if parts.slip().states else State
-    if parts.powertrain is not WheelTorques:
+    if not issubclass(parts.powertrain, WHEEL_DRIVES):
         state = widened(without(state, "tau_"), example(parts.powertrain).States)
     if parts.brakes is not BrakeTorques:
         state = widened(state, parts.brakes.States)
-    return widened(state, parts.chassis.States, parts.alignment.States)
+    unused = [name for name in FOLLOWED if name not in parts.chassis.follows]
+    state = without(state, *unused) if unused else state
+    towed = trailer_states(len(parts.trailers._fields), parts.slip().states)
+    own = (towed,) if parts.trailers._fields else ()
+    return widened(state, parts.chassis.States, parts.alignment.States, *own)
 
 
 @cache
 def input_type(powertrain: Any, brakes: Any) -> Any:
     """The input class of a car with these classes of powertrain and brakes."""
     inputs: Any = Input
-    if powertrain is not WheelTorques:
+    if not issubclass(powertrain, WHEEL_DRIVES):
         inputs = widened(without(inputs, "tau_"), powertrain.Inputs)
     if brakes is not BrakeTorques:
         inputs = widened(without(inputs, "brake_"), brakes.Inputs)
@@ -351,12 +370,12 @@ def input_type(powertrain: Any, brakes: Any) -> Any:
 
 
 @cache
-def outputs_type(chassis: Any, powertrain: Any = WheelTorques) -> Any:
-    """The output class of a car with these classes of chassis and powertrain."""
+def outputs_type(chassis: Any, powertrain: Any = WheelTorques, trailers: Any = NoTrailers) -> Any:
+    """The output class of a car with these classes of chassis, powertrain and trailers."""
     own = () if powertrain is WheelTorques else (example(powertrain).Outputs,)
-    return widened(Outputs, chassis.Outputs, *own)
+    return widened(Outputs, chassis.Outputs, *own, trailer_outputs(len(trailers._fields)))
 
 
-def disturbance_type(air: Any) -> Any:
-    """What the world does to a car in such air."""
-    return widened(External, air.Wind)
+def disturbance_type(air: Any, trailers: Any = NoTrailers) -> Any:
+    """What the world does to a car in such air, and to what it tows."""
+    return widened(External, air.Wind, trailer_disturbances(len(trailers._fields)))

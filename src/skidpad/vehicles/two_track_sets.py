@@ -9,17 +9,17 @@ Makers tell masses, dimensions, power and performance and no inertia, stiffness 
 * C_drag is c_d A times 1.2 kg/m³; rolling resistance 0.010 to 0.012 of car tyres (estimate).
 * Torque in the lowest gear, and brakes that can lock the wheels (estimate).
 * `power` is at the wheels: what the engine is rated at less a tenth (estimate). The cars
-  themselves know no power; `controllers.aids.power_limit` holds them to it.
+  themselves know no power; `controllers.aids.power_limit` holds them to it. `formula_student`
+  alone has motors with a power (`WheelMotors`).
 """
 
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass
 from typing import Any
 
-from ..components.drive_command import ForceCommand
-from ..components.spinning_wheel import SteadySlip
+from ..components.powertrain import WheelMotors
+from ..components.spinning_wheel import FirstOrderSlip, SteadySlip
 from ..components.tyre import (
     Carcass,
     LinearTyre,
@@ -30,33 +30,9 @@ from ..components.tyre import (
 from ..components.tyre import MagicFormula as Friction
 from ..errors import InvalidValue
 from ..record import unknown_name
+from .car_set import CarSet
 
-__all__ = ["SETS", "CarSet", "set_values"]
-
-
-@dataclass(frozen=True)
-class CarSet:
-    """The numbers of a car."""
-
-    values: Mapping[str, float]
-    """Parameters of `two_track`, by name."""
-    front: Any
-    """Tyre of the front wheels."""
-    rear: Any
-    """Tyre of the rear wheels."""
-    power: float
-    """Largest power at the wheels together, in W."""
-    sources: str
-    """Where the numbers are from."""
-    slip: Any = None
-    """The law of slip where the usual one does not fit; None: the usual one."""
-
-    def drive(self) -> ForceCommand:
-        """What torques and brakes of the car are as forces along it."""
-        radius = max(self.front.carcass.radius, self.rear.carcass.radius)
-        shares = (self.values["drive_front"], self.values["brake_front"])
-        drive, brake = (2.0 / (radius * max(share, 1.0 - share)) for share in shares)
-        return ForceCommand(drive * self.values["tau_max"], -brake * self.values["brake_max"])
+__all__ = ["SETS", "CarSet", "car_set", "set_values"]
 
 
 def road_tyre(radius: float, load: float, mu: float, stiffness: float, axle: float) -> Any:
@@ -101,10 +77,13 @@ COMPACT = CarSet(
     front=road_tyre(0.316, 3800.0, 1.12, 17.0, axle=0.72),
     rear=road_tyre(0.316, 2600.0, 1.12, 18.0, axle=1.0),
     power=81e3,
-    sources="Volkswagen Golf VII 1.4 TSI. The maker's figures in the press: length, width, height, "
-    "wheelbase 2.637 m, 90 kW. Commonly quoted, not checked against a data sheet: tracks, tyre "
-    "205/55 R16, c_d 0.29 with 2.19 m², kerb weight 1.23 t, 203 km/h, 0-100 km/h in 9.3 s, turning "
-    "circle 10.9 m. Mass with luggage, and 60 % of it in front: estimates.",
+    sources="Volkswagen Golf VII 1.4 TSI. Volkswagen's press release of 2012, as magazines "
+    "printed it: length, width, height, wheelbase 2.637 m, tracks (8 and 6 mm more than the 1.541 "
+    "and 1.514 m of the Golf VI), 90 kW. Estimates: mass (1.23 t, as catalogues have it, with "
+    "luggage), 60 % of it in front (a car with front drive), drag (c_d 0.29 with 2.19 m², as "
+    "catalogues have them), radius (of a tyre 205/55 R16), lock (from a turning circle of 10.9 m), "
+    "torque and brakes (what slips in the lowest gear, and locks), height of the centre of mass "
+    "(0.37 of that of the car), roll share, wheels.",
 )
 
 SPORTS = CarSet(
@@ -132,10 +111,13 @@ SPORTS = CarSet(
     front=road_tyre(0.335, 2900.0, 1.22, 20.0, axle=0.72),
     rear=road_tyre(0.341, 4500.0, 1.22, 22.0, axle=1.0),
     power=231e3,
-    sources="Porsche 911 Carrera (991). The maker's figures in the press: wheelbase 2.450 m, "
-    "length, height, tracks, 257 kW, c_d 0.29, 290 km/h, 0-100 km/h in 4.8 s. Commonly quoted, not "
-    "checked against a data sheet: width, 2.0 m², tyres 235/40 R19 and 285/35 R19, kerb weight "
-    "1.38 t, turning circle 11.1 m. Mass with driver, and 39 % of it in front: estimates.",
+    sources="Porsche 911 Carrera (991). Porsche's press release of 2011, as the motoring press "
+    "printed it: wheelbase 2.450 m, length, height, tracks, 257 kW, c_d 0.29. Estimates: width "
+    "(without mirrors, as catalogues have it), mass (1.38 t, as catalogues have it, with driver "
+    "and fuel), 39 % of it in front (a car with its engine behind the rear axle), drag (2.0 m² of "
+    "front), radii (of tyres 235/40 R19 and 285/35 R19), lock (from a turning circle of 11.1 m), "
+    "torque and brakes (what slips in the lowest gear, and locks), height of the centre of mass "
+    "(0.36 of that of the car), roll share, wheels.",
 )
 
 SUV = CarSet(
@@ -163,11 +145,13 @@ SUV = CarSet(
     front=road_tyre(0.345, 4700.0, 1.04, 15.0, axle=0.72),
     rear=road_tyre(0.345, 3550.0, 1.04, 16.0, axle=1.0),
     power=132e3,
-    sources="Volkswagen Tiguan (2007) 2.0 TSI 4Motion. The maker's figure in the press: 147 kW; a "
-    "tester's: 0-100 km/h in 7.8 s. Commonly quoted, not checked against a data sheet: wheelbase "
-    "2.604 m, length, width, height, tracks, tyre 235/55 R17, c_d 0.37 with 2.55 m², kerb weight "
-    "1.6 t, 207 km/h, turning circle 12.0 m. Mass with driver, 57 % of it in front, and the shares "
-    "of its four-wheel drive: estimates.",
+    sources="Volkswagen Tiguan (2007) 2.0 TSI 4Motion. Volkswagen's press release of 2007, as the "
+    "motoring press printed it: 147 kW. Estimates, all as catalogues have them: wheelbase 2.604 m, "
+    "length, width, height, tracks, mass (1.6 t, here with driver), drag (c_d 0.37 with 2.55 m²), "
+    "radius (of a tyre 235/55 R17), lock (from a turning circle of 12.0 m). Estimates: 57 % of the "
+    "mass in front (an engine across), shares of the four-wheel drive, torque and brakes (what "
+    "slips in the lowest gear, and locks), height of the centre of mass (0.39 of that of the car), "
+    "roll share, wheels.",
 )
 
 RACE_R: float = 2.073 / 6.283185307179586
@@ -219,14 +203,24 @@ RACE = CarSet(
     sources="TUMFTM laptime-simulation, F1_Shanghai.ini: mass without fuel, axles, tracks, height "
     "of the centre of mass, drag, downforce and its share, air 1.18 kg/m³, rolling resistance "
     "0.03, circumference, nominal load, frictions and how they fall with load, 567 kW and 120 kW "
-    "with an efficiency of 0.96. Stiffness, brakes, roll share and steering: estimates.",
+    "with an efficiency of 0.96. Estimates: I_z (0.42 m l_f l_r, as all that is heavy is in the "
+    "middle), stiffness of the tyres, wheels, brakes (which lock), torque, roll share, Ackermann, "
+    "steering, lags, length, width, height.",
+)
+
+FORMULA_STUDENT_TYRE = ProportionalTyre(
+    lateral=Friction(),
+    longitudinal=Friction(B=12.380272608362585, C=1.86, D=1.6331764, E=0.2894208417375008),
+    trail=0.015,
+    # It rolls with 0.20809 m under the weight of the car: a third of the deflection more.
+    carcass=Carcass(radius=0.20997, C_z=1e5, sigma_x=0.1, sigma_y=0.2, rolling=0.02),
 )
 
 FORMULA_STUDENT = CarSet(
     {
         "m": 230.0,
         "I_z": 120.0,
-        "I_w": 0.25,
+        "I_w": 0.3,
         "l_f": 0.7853,
         "l_r": 0.7853,
         "track_f": 1.24,
@@ -238,7 +232,7 @@ FORMULA_STUDENT = CarSet(
         "C_drag": 1.55,
         "C_down": 3.96864,
         "down_front": 0.5,
-        "ackermann": 0.5,
+        "ackermann": 1.0,
         "t_tau": 0.01,
         "t_steer": 0.02,
         "tau_max": 276.75,
@@ -246,29 +240,25 @@ FORMULA_STUDENT = CarSet(
         "steer_max": 0.5,
         "steer_rate_max": 1.0,
         "drive_front": 0.5,
-        "brake_front": 0.6,
-        "length": 2.9,
-        "width": 1.43,
+        "brake_front": 0.7,
+        "length": 3.19,
+        "width": 1.55,
         "height": 1.15,
     },
-    front=ProportionalTyre(
-        lateral=Friction(),
-        longitudinal=Friction(),
-        trail=0.015,
-        carcass=Carcass(radius=0.203, C_z=1e5, sigma_x=0.1, sigma_y=0.2, rolling=0.02),
-    ),
-    rear=ProportionalTyre(
-        lateral=Friction(),
-        longitudinal=Friction(),
-        trail=0.015,
-        carcass=Carcass(radius=0.203, C_z=1e5, sigma_x=0.1, sigma_y=0.2, rolling=0.02),
-    ),
+    front=FORMULA_STUDENT_TYRE,
+    rear=FORMULA_STUDENT_TYRE,
     power=0.9 * 80e3,
-    sources="brains2's driverless car (`car_constants.yaml`): mass, axles, track, height of the "
-    "centre of mass, downforce, torques, steering, lateral friction. Rules of Formula Student: "
-    "80 kW from the accumulator (EV 2.2), wheelbase at least 1.525 m, the smaller track at least "
-    "75 % of the larger. Inertias, drag (c_d A 1.3 m²), rolling resistance 0.02, the same friction "
-    "along the wheel: estimates; brains2's own resistance of 350 N and 20 N·s/m is no air.",
+    sources="brains2's driverless car (`car_constants.yaml` at c975b02): mass, axles, track, "
+    "height of the centre of mass, downforce, wheel torque, steering and its rate and lag, inertia "
+    "and radius of the wheels, friction along and across, length, width. Rules of Formula Student "
+    "(2024): 80 kW from the accumulator (EV 2.2), wheelbase at least 1.525 m and the smaller track "
+    "at least 75 % of the larger (T 2). Estimates: I_z (0.85 m l_f l_r, with a battery in the "
+    "middle; brains2 has 200 kg·m², 1.4 of it), drag (1.2 kg/m³, c_d A 1.3 m², of a "
+    "car with wings; brains2's 350 N + 20 N·s/m v is no air), rolling resistance 0.02 (a soft "
+    "slick), roll share, lags of loads and torques, Ackermann, brakes that can lock the wheels, "
+    "height, shares of drive and brakes (front wheels lock first up to 1 g), trail, stiffness and "
+    "relaxation of the tyre, efficiency 0.9, motors of 20 000 1/min behind gears of 13 to 1.",
+    parts={"slip": FirstOrderSlip(), "powertrain": WheelMotors()},
 )
 
 SMALL_SCALE = CarSet(
@@ -316,7 +306,9 @@ SMALL_SCALE = CarSet(
     power=110.0,
     sources="f1tenth_gym, a 1:10 car: mass, yaw inertia, axles, height of the centre of mass, "
     "length, width, friction, cornering stiffness over friction and load, steering and its rate; "
-    "torque from its 9.51 m/s². Wheels, track, drag, power and brakes: estimates.",
+    "torque from its 9.51 m/s². Estimates: wheels and track (of a 1:10 chassis), drag "
+    "(c_d A 0.017 m²), power (of a small motor), brakes (which lock), longitudinal stiffness (1.6 "
+    "times the lateral), lags.",
     slip=SteadySlip(v_low=1.0),
 )
 
@@ -331,19 +323,27 @@ SETS: Mapping[str, CarSet] = {
 """The cars by name."""
 
 
+def car_set(name: str) -> CarSet:
+    """The car of a name; raises for a name that is none."""
+    if name not in SETS:
+        raise InvalidValue(unknown_name("skidpad", name, tuple(SETS), "parameter set"))
+    return SETS[name]
+
+
 def set_values(name: str, fields: Collection[str], other: Collection[str]) -> dict[str, Any]:
     """What a factory takes of a set: the `fields` that it has, tyres, slip and drive.
 
     Tyres, slip or drive that `other` names are given otherwise.
     """
-    if name not in SETS:
-        raise InvalidValue(unknown_name("skidpad", name, tuple(SETS), "parameter set"))
-    car = SETS[name]
+    car = car_set(name)
     values: dict[str, Any] = {field: v for field, v in car.values.items() if field in fields}
     if not {"tyre", "tyres", "front", "rear", "fl", "fr", "rl", "rr"} & set(other):
-        values |= {"front": car.front, "rear": car.rear}
+        alike = car.front is car.rear
+        values |= {"tyre": car.front} if alike else {"front": car.front, "rear": car.rear}
     if car.slip is not None and "slip" not in other:
         values["slip"] = car.slip
+    if "powertrain" in fields:
+        values |= {part: record for part, record in car.parts.items() if part not in other}
     if "drive" in fields and "drive" not in other:
         values["drive"] = car.drive()
     return values

@@ -21,6 +21,7 @@ import numpy as np
 from ... import integrate, record
 from ...arrays import AnyArray
 from ...model import Vehicle
+from ..car_work import car_work
 from ..gradient_work import GradientWork, gradient_work
 from ..machine import environment
 from ..source import COST
@@ -28,6 +29,8 @@ from ..work import FleetWork, fleet_work
 
 TIME_LIMIT_S = 240.0
 """A job that takes longer, compilation included, counts as failed."""
+CAR_TIME_LIMIT_S = 1200.0
+"""The same for a car, whose sixteen tyres a step XLA compiles for minutes."""
 TIMED_STEPS = 100
 """Steps of a timed rollout: enough that starting it costs nothing, few enough to be repeated."""
 
@@ -51,11 +54,22 @@ def call(device: str, precision: str, work: FleetWork, repeats: int) -> Answer:
     return _job("call", device, precision, work, repeats)
 
 
+def cars(name: str, precision: str, work: FleetWork, repeats: int) -> Answer:
+    """As `fleet`, of a car of `car_work`, on one thread of the processor."""
+    return _job("fleet", "cpu", precision, work, repeats, name)
+
+
 def _job(
-    job: str, device: str, precision: str, work: FleetWork | GradientWork, repeats: int
+    job: str,
+    device: str,
+    precision: str,
+    work: FleetWork | GradientWork,
+    repeats: int,
+    car: str | None = None,
 ) -> Answer:
     task = {
         "job": job,
+        "car": car,
         "precision": precision,
         "vehicles": len(work.x0),
         "steps": work.steps,
@@ -63,7 +77,8 @@ def _job(
         "checked": work.checked,
         "repeats": repeats,
     }
-    return answer(__name__, task, settings(device), TIME_LIMIT_S)
+    limit = TIME_LIMIT_S if car is None else CAR_TIME_LIMIT_S
+    return answer(__name__, task, settings(device), limit)
 
 
 def answer(
@@ -110,7 +125,10 @@ def _main() -> None:
         result = _gradient(gradient_work(*sizes).cast(precision), repeats)
     else:
         vehicles, steps, checked = sizes
-        work = fleet_work(vehicles, task["dt"], steps, checked).cast(precision)
+        if task["car"] is None:
+            work = fleet_work(vehicles, task["dt"], steps, checked).cast(precision)
+        else:
+            work = car_work(task["car"], vehicles, steps, checked).cast(precision)
         result = (_fleet if task["job"] == "fleet" else _call)(work, repeats)
     json.dump(result, sys.stdout)
 
@@ -118,10 +136,13 @@ def _main() -> None:
 def _fleet(work: FleetWork, repeats: int) -> dict[str, Any]:
     steps = min(TIMED_STEPS, work.steps)
     x, u = _columns(work.vehicle.State, work.x0), _columns(work.vehicle.Input, work.u)
-    times = _times(partial(_rollout(work.vehicle, work.dt, steps), x, u), repeats)
-    few = work.first(work.checked)
-    x, u = _columns(work.vehicle.State, few.x0), _columns(work.vehicle.Input, few.u)
-    end = _rows(_rollout(work.vehicle, work.dt, work.steps)(x, u))
+    rollout = _rollout(work.vehicle, work.dt, steps)
+    times = _times(partial(rollout, x, u), repeats)
+    if steps < work.steps:
+        few = work.first(work.checked)
+        x, u = _columns(work.vehicle.State, few.x0), _columns(work.vehicle.Input, few.u)
+        rollout = _rollout(work.vehicle, work.dt, work.steps)
+    end = _rows(rollout(x, u))[: work.checked]
     return {"steps": steps, "times": times, "end": end.tolist()}
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from .battery import Battery, Pack, Supply, voltage_curve
 from .clutch import Clutch
-from .contract import Drive, PowerOutputs, Powertrain, Reflected, WheelTorques, spin_rates
+from .contract import Drive, PowerOutputs, Powertrain, Reflected, spin_rates
 from .differential import (
     LimitedSlip,
     LockedDifferential,
@@ -30,6 +30,7 @@ from .engine_drive import EngineDrive
 from .gearing import AutomaticShift, FinalDrive, ManualShift, gear_ratios
 from .layout import AllWheelDrive, FrontWheelDrive, RearWheelDrive
 from .motor_drive import MotorDrive
+from .wheel_motors import WheelMotors, WheelTorques
 
 __all__ = [
     "AllWheelDrive",
@@ -64,6 +65,7 @@ __all__ = [
     "Supply",
     "TorsenDifferential",
     "ViscousDifferential",
+    "WheelMotors",
     "WheelTorques",
     "gear_ratios",
     "loss_map",

@@ -14,6 +14,8 @@ A powertrain is a record whose class says what turns the wheels. A vehicle puts 
 6. `peak()`: the largest torque on all wheels together at rest, and `top()`: the spin of the wheels
    at which it drives no faster; `ranges()`: lowest and highest value of its inputs.
 
+A powertrain with a torque for each wheel as its inputs is less than that: see `wheel_motors`.
+
 What turns at a fixed ratio to the wheels is a `Reflected` inertia; everything else with inertia is
 a state. All powers balance at every instant: source = wheels + lost + stored.
 """
@@ -30,7 +32,6 @@ __all__ = [
     "PowerOutputs",
     "Powertrain",
     "Reflected",
-    "WheelTorques",
     "Wheels",
     "spin_rates",
     "weighted",
@@ -38,10 +39,6 @@ __all__ = [
 
 Wheels = tuple[Any, Any, Any, Any]
 """A value for each wheel: fl, fr, rl, rr."""
-
-
-class WheelTorques(NamedTuple):
-    """Four torques that act as they are told, one for each wheel: no powertrain at all."""
 
 
 class Reflected(NamedTuple):

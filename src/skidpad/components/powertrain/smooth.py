@@ -7,7 +7,7 @@ from typing import Any
 from ...ops import smooth_hypot, sqrt
 from ...units import Nm, W, one, rad_s
 
-__all__ = ["friction_side", "saturated", "within_power"]
+__all__ = ["friction_side", "saturated", "share_within", "within_power"]
 
 
 def friction_side(spin: Any, width: Any) -> one:
@@ -18,6 +18,12 @@ def friction_side(spin: Any, width: Any) -> one:
 def saturated(x: Any) -> Any:
     """x for small x, towards ±1 for large: the friction of a clutch over its slip."""
     return x / sqrt(1.0 + x * x)
+
+
+def share_within(asked: W, P: W, knee: one) -> one:
+    """The share of a power that keeps it within a limit, with a round knee: `within_power`."""
+    apart = asked - P
+    return 2.0 * P / (asked + P + sqrt(apart * apart + (4.0 * knee * knee) * (asked * P)))
 
 
 def within_power(tau: Nm, P: W, spin: rad_s, knee: one, width: rad_s) -> Nm:

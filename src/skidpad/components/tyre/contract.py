@@ -25,6 +25,7 @@ __all__ = [
     "SlipStiffness",
     "Tyre",
     "TyreForces",
+    "effective_radius",
     "mounted",
     "record_of",
 ]
@@ -144,6 +145,13 @@ class Tyre(Protocol):
     def radii(self, at: Contact) -> Radii:
         """Radii at the load, spin and pressure of this contact."""
         ...
+
+
+def effective_radius(tyre: Any, at: Contact) -> m:
+    """Rolling radius of a contact: `radii(at).effective`, or what a tyre answers itself whose other
+    radii take much more to compute."""
+    own = getattr(tyre, "effective_radius", None)
+    return tyre.radii(at).effective if own is None else own(at)
 
 
 def mounted(tyre: Any, at: Contact, side: one) -> TyreForces:

@@ -45,7 +45,7 @@ class LinearTyre(NamedTuple):
     def forces(self, at: Contact) -> TyreForces:
         """Steady forces and moments."""
         load = maximum(at.F_z, 0.0)
-        slip = normal_slip(self.C_x / self.mu_x * at.kappa, self.C_y / self.mu_y * at.alpha, at.mu)
+        slip = normal_slip(self.C_x / self.mu_x, self.C_y / self.mu_y, at)
         along = Direction(self.mu_x * load, saturating_curve)
         across = Direction(self.mu_y * load, saturating_curve)
         F_x, F_y = combined_friction(slip, along, across, at.mu)

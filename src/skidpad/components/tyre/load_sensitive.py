@@ -78,9 +78,7 @@ class LoadSensitiveTyre(NamedTuple):
         x, y, load = self.longitudinal, self.lateral, maximum(at.F_z, 0.0)
         mu_x, mu_y = x.friction(load, self.F_z0), y.friction(load, self.F_z0)
         slip = normal_slip(
-            x.stiffness_over_load(load) / mu_x * at.kappa,
-            y.stiffness_over_load(load) / mu_y * at.alpha,
-            at.mu,
+            x.stiffness_over_load(load) / mu_x, y.stiffness_over_load(load) / mu_y, at
         )
         F_x, F_y = combined_friction(
             slip,

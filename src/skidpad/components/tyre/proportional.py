@@ -112,7 +112,7 @@ class ProportionalTyre(NamedTuple):
     def forces(self, at: Contact) -> TyreForces:
         """Steady forces and moments."""
         x, y, load = self.longitudinal, self.lateral, maximum(at.F_z, 0.0)
-        slip = normal_slip(x.B * x.C * at.kappa, y.B * y.C * at.alpha, at.mu)
+        slip = normal_slip(x.B * x.C, y.B * y.C, at)
         F_x, F_y = combined_friction(
             slip,
             Direction(x.D * load, magic_curve(x.C, x.E)),

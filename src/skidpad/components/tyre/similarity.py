@@ -3,8 +3,9 @@
 Slips are divided by the slip at which a tyre that stayed linear would reach its largest force. In
 these terms every curve has slope 1 at 0 and maximum 1, and so has the curve over the length of the
 vector of both (Pacejka, Tyre and Vehicle Dynamics, 3rd ed., section 4.2). The force points along
-that vector: against the sliding in each direction, so it takes energy, and inside the ellipse of
-the two largest forces.
+that vector while most of the tread sticks, and more and more against the sliding as it slides: that
+of a locked wheel against the velocity of its patch, wherever it points. So it is against the
+sliding in each direction and takes energy, and inside the ellipse of the two largest forces.
 """
 
 from __future__ import annotations
@@ -12,8 +13,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import NamedTuple
 
-from ...ops import atan, maximum, sin, smooth_hypot, sqrt
+from ...ops import atan, cos, maximum, sin, smooth_hypot, smooth_step, sqrt
 from ...units import N, m, one
+from .contract import Contact
 
 __all__ = [
     "Curve",
@@ -32,11 +34,18 @@ TINY: one = 1e-6
 """Grip below which a road is without; and the normalised slip that stands in for 0."""
 
 
+STICKS: one = 1.0
+SLIDES: one = 4.0
+"""Normalised slips up to which the force points as the tread deflects, and from which on it points
+against the sliding."""
+
+
 class Normal(NamedTuple):
-    """Normalised slips, with the signs of `Contact`, and the length of their vector."""
+    """Where the force points, with the signs of `Contact`, and how long the normalised slip is."""
 
     x: one
     y: one
+    """Direction: along the wheel and across, a vector at most 1 long."""
     length: one
     """Never 0, so that force over length is smooth; too long by less than 1e-6."""
 
@@ -49,22 +58,26 @@ class Direction(NamedTuple):
     curve: Curve
 
 
-def normal_slip(x: one, y: one, mu: one) -> Normal:
-    """Normalised slips from slips times stiffness over largest force.
+def normal_slip(stiff_x: one, stiff_y: one, at: Contact) -> Normal:
+    """Normalised slip of a contact, from stiffness over largest force along and across.
 
     On a road with less grip the largest force comes at less slip: the stiffness is the tyre's.
     """
-    by_mu = 1.0 / maximum(mu, TINY)
-    x, y = x * by_mu, y * by_mu
-    return Normal(x, y, smooth_hypot(x, y, TINY))
+    by_mu = 1.0 / maximum(at.mu, TINY)
+    x, y = stiff_x * at.kappa * by_mu, stiff_y * at.alpha * by_mu
+    length = smooth_hypot(x, y, TINY)
+    # The patch slides by kappa and tan(alpha), whose direction is finite also at a right angle.
+    along, across = at.kappa * cos(at.alpha), sin(at.alpha)
+    slides = smooth_step(length, STICKS, SLIDES)
+    sticking, sliding = (1.0 - slides) / length, slides / smooth_hypot(along, across, TINY)
+    return Normal(sticking * x + sliding * along, sticking * y + sliding * across, length)
 
 
 def combined_friction(slip: Normal, along: Direction, across: Direction, mu: one) -> tuple[N, N]:
     """Forces along and across the wheel."""
-    by_length = mu / slip.length
     return (
-        along.peak * (by_length * slip.x) * along.curve(slip.length),
-        -across.peak * (by_length * slip.y) * across.curve(slip.length),
+        along.peak * (mu * slip.x) * along.curve(slip.length),
+        -across.peak * (mu * slip.y) * across.curve(slip.length),
     )
 
 

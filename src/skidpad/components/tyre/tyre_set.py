@@ -6,11 +6,11 @@ A tyre set is a record of tyre records, so its class says which equations each w
 
 from __future__ import annotations
 
-from functools import cache
 from typing import Any
 
 from ... import record
 from ...errors import InvalidValue
+from ...recipes import made_once
 from .contract import record_of
 
 __all__ = ["each_tyre", "tyre_set", "tyre_set_type"]
@@ -31,7 +31,7 @@ _FIELDS: dict[int, tuple[str, str, dict[str, str]]] = {
 """Class, what it is, its fields and their meaning, by the number of tyres."""
 
 
-@cache
+@made_once
 def tyre_set_type(*kinds: type) -> Any:
     """The record class of a set of one, two (front, rear) or four (fl, fr, rl, rr) tyre classes."""
     if len(kinds) not in _FIELDS:

@@ -78,8 +78,9 @@ def _drawing(vehicle: Vehicle) -> str:
     shape = vehicle.geometry
     outlines = [np.array(outline) for outline in shape.outlines]
     wheels = [_corners(wheel) for wheel in shape.wheels]
-    if (trailer := shape.trailer) is not None:
-        back = np.array([trailer.hitch_x - trailer.drawbar, 0.0])
+    back = np.zeros(2)
+    for trailer in shape.trailers:
+        back = back + np.array([trailer.hitch_x - trailer.drawbar, 0.0])
         outlines += [np.array(outline) + back for outline in trailer.outlines]
         wheels += [_corners(wheel) + back for wheel in trailer.wheels]
     points = np.vstack(outlines + wheels)

@@ -42,7 +42,7 @@ def panels(trajectory: Trajectory) -> list[Panel]:
     candidates = (
         _speeds(trajectory),
         _panel(trajectory, "Acceleration", ("a_x", "a_y")),
-        _panel(trajectory, "Steering angle", _starting(trajectory, "steer", "rad")),
+        _by_wheel(trajectory, "Steering angle", "steer", "rad"),
         _panel(trajectory, "Yaw rate", ("omega",)),
         _by_wheel(trajectory, "Torque", "tau", "N·m"),
         _by_wheel(trajectory, "Wheel load", "F_z", "N"),

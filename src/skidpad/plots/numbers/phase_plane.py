@@ -68,6 +68,11 @@ class Plane:
                 f"{self.vehicle.name!r} has no lateral motion of its own: a phase portrait needs "
                 f"the states v_x and v_y or v and beta; it has {', '.join(self._fields)}"
             )
+        if any(name.startswith("tan_alpha") for name in self._fields):
+            raise InvalidValue(
+                f"{self.vehicle.name!r} has the slip of its tyres as states, which a plane of two "
+                "others would hold: draw the car with slip=SteadySlip()"
+            )
         known = {*LATERAL, *self._fields}
         for name in self.names:
             if name not in known:

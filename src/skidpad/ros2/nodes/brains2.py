@@ -15,16 +15,15 @@ from ...body import Pose
 from ...brief import brief_repr
 from ...checks import finite, one_of, positive
 from ...errors import SkidpadError
-from ...model import Vehicle
 from ...ros_messages import service_type
 from ...run.simulator import Simulator
 from ...units import s
 from ...vehicles.brains2 import brains2
-from ...vehicles.car_state import Input, State
+from ...vehicles.car_state import Input
 from ...vehicles.formula_student import formula_student
 from ..node import Node
 from .brains2_messages import CarMessages, Diagnostics, Pictures
-from .car_constants import car_constants
+from .car_constants import car_constants, own_car
 from .cone_track import START, cone_track
 from .laps import LapClock
 from .set_pose import serve_set_pose
@@ -63,7 +62,8 @@ class Brains2:
         for name, default in (("use_remote_meshes", False), ("remote_meshes_url", "")):
             declare(name, default, "Without effect: markers are boxes and cylinders.")
         constants = declare("car_constants", "", "A car_constants.yaml; the shipped car if empty.")
-        car = _car(constants, upstream=upstream)
+        car = brains2(car_constants(constants)) if upstream else formula_student(own_car(constants))
+        self._upstream = upstream
         self.simulator = Simulator(
             car, self.period, "radau4" if upstream else "auto", substeps=ceil(self.period / _STEP)
         )
@@ -97,17 +97,17 @@ class Brains2:
             times = f"{self.laps.last:.3f} s (best: {self.laps.best:.3f} s)"
             self._node.log("info", f"lap completed in {times}")
         outputs = self.simulator.outputs()
-        self._messages.send(state, outputs.a_x, outputs.a_y)
+        self._messages.send(state, outputs.a_x, outputs.a_y, self._braking)
         self._diagnostics.send(runtime, self.laps)
         self._pictures.send(state.steer)
 
     def reset(self) -> None:
         """Back to the start at rest, without a command; its state is published. Lap times stay."""
         self._put(START)
-        self._messages.send(self.simulator.state, 0.0, 0.0)
+        self._messages.send(self.simulator.state, 0.0, 0.0, self._braking)
 
     def _put(self, pose: Pose) -> None:
-        self.simulator.reset(State(*pose))
+        self.simulator.reset(x=pose.x, y=pose.y, yaw=pose.yaw)
         self._stop()
         self._watchdog.forget()
         self.laps.restart(self.simulator.time, pose.x, pose.y)
@@ -126,12 +126,20 @@ class Brains2:
     def _stop(self) -> None:
         self._input = Input()
 
-    def _target(self) -> Input:
+    def _target(self) -> Any:
         """The command; torque brakes and does not drive backwards, as upstream has it (D20)."""
+        steer, *torques = self._input
+        drive = [max(torque, 0.0) for torque in torques]
+        if not self._upstream:
+            return self.simulator.vehicle.Input(steer, *drive, *self._braking)
         if self.simulator.state.v_x >= 0.0:
             return self._input
-        steer, *torques = self._input
-        return Input(steer, *(max(torque, 0.0) for torque in torques))
+        return Input(steer, *drive)
+
+    @property
+    def _braking(self) -> tuple[float, ...]:
+        """Torques of the brakes: of a command below 0 that is not upstream's."""
+        return tuple(0.0 if self._upstream else max(-torque, 0.0) for torque in self._input[1:])
 
     def _serve_reset(self, request: Any) -> Any:
         self.reset()
@@ -153,8 +161,3 @@ def _within(name: str, target: float, most: float) -> float:
 
 def _must_be_rate(value: float) -> None:
     positive("freq", value, "1/s")
-
-
-def _car(constants: str, *, upstream: bool) -> Vehicle:
-    """The car with the constants of a file: put right, or as the program has it."""
-    return (brains2 if upstream else formula_student)(car_constants(constants))

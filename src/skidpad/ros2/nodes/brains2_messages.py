@@ -37,13 +37,15 @@ class CarMessages:
         )
         self._frame = Broadcaster(node, [("world", "car")])
 
-    def send(self, x: State, a_x: float, a_y: float) -> None:
-        """Publish a state, with the acceleration that belongs to it."""
+    def send(self, x: State, a_x: float, a_y: float, braking: tuple[float, ...]) -> None:
+        """Publish a state, with the acceleration that belongs to it and the torques of brakes."""
         stamp = self._node.stamp()
         self._pose.send(*stamp, x.x, x.y, x.yaw)
         self._velocity.send(*stamp, x.v_x, x.v_y, x.omega)
         self._acceleration.send(*stamp, a_x, a_y)
-        self._controls.send(*stamp, x.steer, x.tau_fl, x.tau_fr, x.tau_rl, x.tau_rr)
+        torques = (x.tau_fl, x.tau_fr, x.tau_rl, x.tau_rr)
+        acting = (tau - brake for tau, brake in zip(torques, braking, strict=True))
+        self._controls.send(*stamp, x.steer, *acting)
         self._frame.send(stamp, Rigid.planar(x.x, x.y, x.yaw))
 
 

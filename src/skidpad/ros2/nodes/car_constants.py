@@ -32,6 +32,29 @@ def car_constants(file: str) -> dict[str, float]:
     return {**numbers, "l_f": _number(file, content, _WHEEL_BASE) - numbers["l_r"]}
 
 
+_SAME = ("m", "I_z", "l_f", "l_r", "z_cg", "C_down", "tau_max", "steer_max", "steer_rate_max",
+         "t_tau", "t_steer")  # fmt: skip
+_G = 9.81
+
+
+def own_car(file: str) -> dict[str, float]:
+    """The same as parameters of `formula_student`; its own if the path is empty.
+
+    Its resistance is that of tyres and air: C_r0 as their share of the weight and C_r2 as drag.
+    What grows with the speed itself, C_r1, it has not, nor C_m0, which is one over the radius.
+    """
+    numbers = car_constants(file)
+    if not numbers:
+        return {}
+    return {
+        **{name: numbers[name] for name in _SAME},
+        **{f"track_{axle}": numbers["track"] for axle in "fr"},
+        **{f"tyres.tyre.lateral.{name}": numbers[f"tyre.{name}"] for name in "BCDE"},
+        "tyres.tyre.carcass.rolling": numbers["C_r0"] / (numbers["m"] * _G),
+        "C_drag": 2.0 * numbers["C_r2"],
+    }
+
+
 def _number(file: str, content: Any, key: str) -> float:
     for part in key.split("."):
         if not isinstance(content, Mapping) or part not in content:

@@ -55,7 +55,9 @@ class SingleVehicle:
         )
         # Actuators stop at their ends: what comes over a network must not end the simulation.
         self.vehicle = own.with_params(_numbers(node, "params", own.params)).with_clipped_inputs()
-        self._start = _numbers(node, "initial", record.build(self.vehicle.State))
+        # A whole state, not names: wheels of which nothing is said then roll.
+        State = self.vehicle.State
+        self._start = record.build(State, _numbers(node, "initial", record.build(State)))
         self.simulator = Simulator(
             self.vehicle, self.period, integrator, substeps=_substeps(own, self.period, step)
         )

@@ -22,6 +22,7 @@ from ...random.model import sampled as drawn
 from ...random.seeds import of_run
 from .. import batch, delay
 from ..runner import Runner
+from ..start import settled_rows
 
 Runs = NDArray[np.int64]
 
@@ -67,8 +68,9 @@ class Experiment:
 
     def moments(self, runs: Runs) -> Iterator[Moment]:
         """The start, and the runs after every step."""
-        x, pending, named = self._start_states(runs), None, self.parameters(runs)
+        pending, named = None, self.parameters(runs)
         params = None if named is None else self.runner.parameters(named)
+        x = self._start_states(runs, params)
         self._check(x, named, params)
         disturbance_memory, noise_memory = self.disturbance.start(len(runs)), None
         if self.noise is not None:
@@ -100,7 +102,8 @@ class Experiment:
         """What one step of these runs may draw."""
         return Draw(self.seed, channel, runs, step, self.dt)
 
-    def _start_states(self, runs: Runs) -> Array:
+    def _start_states(self, runs: Runs, params: AnyArray | None) -> Array:
+        drawing = isinstance(self.start, UncertaintyModel)
         if isinstance(self.start, UncertaintyModel):
             draw = self.draw("start", runs, 0)
             own, _ = drawn(self.start, draw, self.start.start(len(runs)))
@@ -108,7 +111,11 @@ class Experiment:
             own = _of(self.start[None], 0, runs)
         own = np.broadcast_to(own, (len(runs), own.shape[1]))
         memory = np.broadcast_to(self.memory, (len(runs), self.memory.size))
-        return np.ascontiguousarray(np.concatenate([own, memory], axis=1).T)
+        rows = np.concatenate([own, memory], axis=1)
+        if drawing:
+            p = self.runner.own_params if params is None else params
+            rows = settled_rows(self.runner.plant, rows, p)
+        return np.ascontiguousarray(rows.T)
 
     def parameters(self, runs: Runs) -> dict[str, Array] | None:
         """Parameters of these runs by name; None: the vehicle's own."""

@@ -136,7 +136,7 @@ def _start(runner: Runner, x0: Any) -> Array | UncertaintyModel:
     if isinstance(x0, UncertaintyModel):
         return checked_model("x0", x0, State, "the state")
     # The parameters that differ between runs are drawn later; a start is that of the vehicle's own.
-    whole = settled(runner.plant.vehicle, x0, runner.own_params)
+    whole = settled(runner.plant, x0, runner.own_params)
     return batch.states(State, whole, batch.Space.of("cpu", runner.settings.precision), "aos")[0]
 
 

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from functools import cache
 from typing import Annotated, Any
 
 from ... import record, units
 from ...components.mechanical_steering import MechanicalSteering
 from ...components.table import Units
+from ...recipes import made_once
 from ...units import Unit, m_s, m_s2, one, positive, rad, s
 from .schema import LAGGED, MAPPED, MECHANICAL, PARAMETERS, STEER_MAPPED, WHEELED
 
@@ -65,7 +65,7 @@ def maps(name: str) -> tuple[str, ...]:
     return ("accel_map", "brake_map", "steer_map")[: 3 if name in STEER_MAPPED else 2]
 
 
-@cache
+@made_once
 def params_type(name: str, *tables: type) -> Any:
     """The parameter record of a model; `tables` are the classes of its maps, in their order."""
     assert name in WHEELED

@@ -26,6 +26,7 @@ from ...components.car_bodies import rolling_car, sliding_car, sliding_placed
 from ...components.centre_track import drift, path_acceleration, rolling, rolling_rate
 from ...components.low_speed import dynamic_share, mixed
 from ...components.single_track import yaw_rate
+from ...components.stopping import asked_acceleration
 from ...ops import atan2, cos, sin, sqrt, where
 from ...plane.pose import unrotated
 from ...units import kg, m, m_s, m_s2, rad_s, s
@@ -48,9 +49,10 @@ def command(Input: Any, a_max: Callable[[Any], m_s2]) -> Callable[[Any, Wish, An
     """The steering rate and acceleration of an input record."""
 
     def by_rate(x: Any, wish: Wish, p: Any) -> Any:
-        """Turns the wheels to the angle wished for, and drives as wished."""
+        """Turns the wheels to the angle wished for, and drives as wished; slowed, it stops."""
         rate = rate_limited_lag(x.steer, wish.steer, STEER_TIME, p.steer_max, p.steer_rate_max)
-        return Input(steer_rate=rate, a=limited(wish.a, a_max(p)))
+        along = x.v if "v" in type(x)._fields else x.v_x
+        return Input(steer_rate=rate, a=limited(asked_acceleration(wish, along), a_max(p)))
 
     return by_rate
 

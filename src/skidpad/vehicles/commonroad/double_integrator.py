@@ -17,6 +17,7 @@ from ...body import (
 )
 from ...components.actuator import limited
 from ...components.additive_disturbance import additive
+from ...components.stopping import asked_acceleration
 from ...model import Model, NoDisturbance
 from ...ops import tan
 from ...units import m, m_s, m_s2, positive, s
@@ -123,7 +124,8 @@ def limits(p: Params) -> Limits:
 def command(x: State, wish: Wish, p: Params) -> Input:
     """It goes the way that the wheels of a car would point: at v tan(steer) to the left."""
     across = (x.v_s * tan(wish.steer) - x.v_d) * (1.0 / TURN_TIME)
-    return Input(limited(wish.a, p.a_long_max), limited(across, p.a_lat_max))
+    along = asked_acceleration(wish, x.v_s)
+    return Input(limited(along, p.a_long_max), limited(across, p.a_lat_max))
 
 
 def on_ground(x: State, u: Input, w: Any, ground: GroundUnder, p: Params) -> tuple[Input, Any]:

@@ -1,5 +1,6 @@
 // The page put together: one stage, its numbers, a clock, and everything that shows them.
 
+import { towedBy } from "skidpad/bodies.js";
 import { speedOf } from "skidpad/channels.js";
 import { Clock } from "skidpad/clock.js";
 import {
@@ -232,7 +233,7 @@ export class App {
     const k = this.#bodyUnder(x, y);
     if (k < 0) return false;
     const { list, vehicles } = this.scene.bodies;
-    const own = list[k].kind === "trailer" ? vehicles.find((v) => list[k].name === `${list[v].name} trailer`) : k;
+    const own = list[k].kind === "trailer" ? vehicles.find((v) => list[v].name === towedBy(list[k])) : k;
     this.choose(own ?? this.chosen);
     return true;
   }

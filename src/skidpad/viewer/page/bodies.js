@@ -59,7 +59,7 @@ export class Bodies {
   #colourNumber(body, k) {
     const before = this.vehicles.filter((v) => v <= k).length - 1;
     if (body.kind !== "trailer") return Math.max(before, 0);
-    const own = this.vehicles.findIndex((v) => body.name === `${this.list[v].name} trailer`);
+    const own = this.vehicles.findIndex((v) => this.list[v].name === towedBy(body));
     return own < 0 ? Math.max(before, 0) : own;
   }
 
@@ -103,6 +103,11 @@ export class Bodies {
     }
     return best;
   }
+}
+
+/** Name of the vehicle that tows a trailer, which may be one of several. */
+export function towedBy(trailer) {
+  return trailer.name.replace(/ trailer( \d+)?$/, "");
 }
 
 /** Widen a box so that a disc lies in it. */

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Iterable, Mapping, Sequence
-from math import ceil, cos, hypot, pi, remainder, sin
+from math import cos, hypot, pi, remainder, sin
 from typing import Any
 
 import numpy as np
@@ -25,21 +25,14 @@ from .joints import Ends, Joints, Span
 from .origin import Origin
 from .solids import PLAIN, Inertia, Moving, Part, Point, Points, Pushed, Square, Surface
 from .solver_bodies import ALL, CLIMBED, VEHICLE, SolverBody, fixtures_of, is_close, stride_of
+from .step_parts import parts_before_contact, parts_of_step
 from .storeys import Obstacle, Storeys, contact_filter
 from .touches import ContactEvent, Touches, listener
 
 OBSTACLE = "steep ground"
 """Name of obstacles of a moment."""
-MOST_PARTS = 1000
-"""In which one step is made."""
 LEAP = 0.5
 """In m or rad: what moves on by more in a step leaps."""
-
-
-IN_SIGHT: m = 0.1
-"""How far away the solver knows what a body may meet next."""
-NEARLY: m = 0.005
-"""How far a body moves in one part of a step in which it meets something."""
 
 
 class Contacts:
@@ -337,9 +330,9 @@ class Contacts:
     def _make(self, dt: s, moving: Sequence[SolverBody]) -> None:
         """Make a step, in as many parts as it takes."""
         told = [(kept, kept.motion) for kept in moving if kept.imposed and self._careful]
-        parts = self._parts_of_step(dt, moving)
+        parts = parts_of_step(dt, moving, careful=self._careful)
         for _ in range(parts):
-            fine = self._parts_before_contact(dt / parts, moving) if self._careful else 1
+            fine = parts_before_contact(self._box2d, dt / parts, moving) if self._careful else 1
             for _ in range(fine):
                 for kept, motion in told:
                     kept.motion = motion
@@ -349,30 +342,6 @@ class Contacts:
     def _in_motion(self, guests: Iterable[str]) -> list[SolverBody]:
         them = (self._bodies[name] for name in guests)
         return [*them, *self._pushed, *(kept for kept, _ in self._goals)]
-
-    def _parts_of_step(self, dt: s, moving: Iterable[SolverBody]) -> int:
-        """In how many parts a step is made, so that nothing gets past anything in between.
-
-        Box2D's own continuous collision does not notice skins as thin as ours.
-        """
-        most = 1.0
-        for kept in moving:
-            stride = min(kept.stride, IN_SIGHT) if self._careful else kept.stride
-            most = max(most, kept.way(dt) / stride)
-        return min(ceil(most - 1e-6), MOST_PARTS)
-
-    def _parts_before_contact(self, dt: s, moving: Iterable[SolverBody]) -> int:
-        """In how many parts a step is made, so that what meets something stops at it.
-
-        Box2D notices what touches at the end of a step: all the way of one may lie inside, and one
-        corner of two may be held alone.
-        """
-        most = 1.0
-        for kept in moving:
-            way = kept.way(dt)
-            if way > most * NEARLY and is_close(self._box2d, kept.body, way):
-                most = way / NEARLY
-        return ceil(min(most, IN_SIGHT / NEARLY) - 1e-6)
 
     def rest(self, time: s) -> None:
         """In place of a step in which no vehicle is near anything and no block moves."""

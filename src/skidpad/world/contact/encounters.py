@@ -39,8 +39,8 @@ class TurningParts:
     ) -> None:
         self._contacts, self._bodies, self._names = contacts, bodies, bodies.group.names
         self._parts = [built[name].turning for name in self._names]
-        self._fields = [part.field for part in self._parts[0]]
-        self._shown = [[part.start for part in parts] for parts in self._parts]
+        self._fields = [field for part in self._parts[0] for field in part.fields]
+        self._shown = [[part.start for part in parts for _ in part.fields] for parts in self._parts]
 
     def follow(self, rows: Sequence[int], before: AnyArray) -> None:
         """Turn the parts of some vehicles to where they are in the states (B, nx) before a step.
@@ -53,8 +53,10 @@ class TurningParts:
         for row, angles in zip(rows, angles_of, strict=True):
             if angles == self._shown[row]:
                 continue
-            for part, angle in zip(self._parts[row], angles, strict=True):
-                self._contacts.reshape(self._names[row], part.number, part.outline(angle))
+            next_angle = iter(angles)
+            for part in self._parts[row]:
+                own = [next(next_angle) for _ in part.fields]
+                self._contacts.reshape(self._names[row], part.number, part.outline(*own))
             self._shown[row] = angles
 
 

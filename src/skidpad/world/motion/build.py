@@ -13,9 +13,11 @@ from ...checks import vehicle_of
 from ...model import Vehicle
 from ...plane.outline import cleaned, convex_parts
 from ...plane.pose import moved
+from ...road.road import Road
 from ...units import m, m_s2, rad
 from ...vehicles import wheeled
 from ...vehicles.autoware import NAMES as COMMAND_DRIVEN
+from ...vehicles.on_road import off_road, what_it_lacks
 from ..contact.solids import Inertia, Part, Surface, solid_parts
 from ..scene.scene import OwnDynamics, Shape, VehicleSpec
 
@@ -39,15 +41,26 @@ class TurningPart(NamedTuple):
     """The angle at which it is built."""
     trails: bool = False
     """Whether it is a trailer, which is seen as it stands."""
+    ahead: tuple[tuple[str, Point], ...] = ()
+    """Angle and pivot of each trailer between it and the vehicle; `pivot` is then on the last."""
 
-    def outline(self, angle: rad) -> Outline:
-        """Its corners on the vehicle when it stands at an angle."""
-        return _turned(self.pivot, self.corners, angle)
+    @property
+    def fields(self) -> tuple[str, ...]:
+        """Its angles from the vehicle back."""
+        return (*(field for field, _ in self.ahead), self.field)
+
+    def outline(self, *angles: rad) -> Outline:
+        """Its corners on the vehicle when it stands at angles."""
+        corners = _turned(self.pivot, self.corners, angles[-1])
+        for (_, pivot), angle in zip(self.ahead[::-1], angles[-2::-1], strict=True):
+            corners = _turned(pivot, corners, angle)
+        return corners
 
     @property
     def reach(self) -> m:
         """Largest distance from the reference point, at whatever angle."""
-        return hypot(*self.pivot) + max(hypot(x, y) for x, y in self.corners)
+        ways = (hypot(*pivot) for pivot in (self.pivot, *(pivot for _, pivot in self.ahead)))
+        return sum(ways) + max(hypot(x, y) for x, y in self.corners)
 
 
 class BuiltVehicle(NamedTuple):
@@ -66,8 +79,13 @@ class BuiltVehicle(NamedTuple):
     """What its controller is told at the start."""
 
 
-def built_vehicle(spec: VehicleSpec, compat: str | None, gravity: m_s2) -> BuiltVehicle:
-    """The vehicle of a spec; descriptions of wheeled robots hold the gravity already."""
+def built_vehicle(
+    spec: VehicleSpec, compat: str | None, gravity: m_s2, road: Road | None = None
+) -> BuiltVehicle:
+    """The vehicle of a spec, on a road as far as it can feel one.
+
+    Descriptions of wheeled robots hold the gravity already.
+    """
     shape, set_point = spec.shape, dict[str, float]()
     if isinstance(spec.dynamics, wheeled.Description):
         vehicle = wheeled.vehicle(spec.dynamics, compat)
@@ -76,13 +94,16 @@ def built_vehicle(spec: VehicleSpec, compat: str | None, gravity: m_s2) -> Built
         vehicle = _own(spec.dynamics, compat, gravity)
         # A chassis without a shape says nothing about the outline.
         shape = None if shape is None or shape.made_from == "default" else shape
+    if road is not None:
+        vehicle = _on_road(vehicle, road, gravity)
     if shape is not None:
         vehicle = replace(vehicle, outlines=(shape.outline,))
     geometry = vehicle.geometry
     parts = solid_parts(_chassis(geometry, shape), CHASSIS)
     turning = [*_turning(geometry, len(parts))]
     parts += [Part(_wheel_outline(wheel), WHEEL) for wheel in geometry.wheels]
-    parts += [Part(part.outline(0.0), CHASSIS) for part in turning if part.trails]
+    trailing = [part for part in turning if part.trails]
+    parts += [Part(part.outline(*[0.0] * len(part.fields)), CHASSIS) for part in trailing]
     corners = (hypot(x, y) for part in parts for x, y in part.outline)
     com_x, com_y = geometry.centre_of_mass
     return BuiltVehicle(
@@ -111,6 +132,17 @@ def _own(dynamics: OwnDynamics | Vehicle, compat: str | None, gravity: m_s2) -> 
     return vehicle.with_params({feels: gravity}) if feels and feels not in params else vehicle
 
 
+def _on_road(vehicle: Vehicle, road: Road, gravity: m_s2) -> Vehicle:
+    """The vehicle on what it can feel of a road: all of it, its heights alone, or nothing."""
+    bare = off_road(vehicle)
+    for part in (road, Road(road.surface)):
+        if not what_it_lacks(bare, part.record):
+            made = vehicles.on_road(bare, part)
+            feels = body_of(bare, "a world").gravity
+            return made.with_params(g=gravity) if made is not bare and not feels else made
+    return bare
+
+
 def _chassis(geometry: Geometry, shape: Shape | None) -> Iterator[Outline]:
     """Convex pieces of the body."""
     if shape is not None:
@@ -126,16 +158,17 @@ def _turning(geometry: Geometry, first: int) -> Iterator[TurningPart]:
         if wheel.steer:
             at = (wheel.x, wheel.y)
             yield TurningPart(wheel.steer, first + k, at, _rectangle(wheel), wheel.yaw)
-    trailer, number = geometry.trailer, first + len(geometry.wheels)
-    if trailer is None:
-        return
-    wheels = (_wheel_outline(wheel) for wheel in trailer.wheels)
-    for outline in (*trailer.outlines, *wheels):
-        behind = tuple((x - trailer.drawbar, y) for x, y in outline)
-        for piece, _ in solid_parts(convex_parts(cleaned(behind)), CHASSIS):
-            corners = tuple(piece)
-            yield TurningPart(trailer.angle, number, (trailer.hitch_x, 0.0), corners, trails=True)
-            number += 1
+    number, ahead, way = first + len(geometry.wheels), tuple[tuple[str, Point], ...](), 0.0
+    for trailer in geometry.trailers:
+        wheels = (_wheel_outline(wheel) for wheel in trailer.wheels)
+        pivot = (trailer.hitch_x - way, 0.0)
+        for outline in (*trailer.outlines, *wheels):
+            behind = tuple((x - trailer.drawbar, y) for x, y in outline)
+            for piece, _ in solid_parts(convex_parts(cleaned(behind)), CHASSIS):
+                corners = tuple(piece)
+                yield TurningPart(trailer.angle, number, pivot, corners, 0.0, True, ahead)
+                number += 1
+        ahead, way = (*ahead, (trailer.angle, pivot)), trailer.drawbar
 
 
 def _wheel_outline(wheel: Wheel) -> Outline:

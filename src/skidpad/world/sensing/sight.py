@@ -146,11 +146,12 @@ class Sight:
         """Put the edges of trailers where they are on their vehicles."""
         for k, vehicle in self._towing:
             bodies, trails = vehicle.bodies, [p for p in vehicle.built.turning if p.trails]
-            fields = [part.field for part in trails]
+            fields = [field for part in trails for field in part.fields]
             (angles,) = bodies.fields(fields, [vehicle.row], bodies.group.state)
-            outlines = _outlines(vehicle.built.parts)
-            for part, angle in zip(trails, angles, strict=True):
-                outlines[part.number] = np.array(part.outline(angle))
+            outlines, next_angle = _outlines(vehicle.built.parts), iter(angles)
+            for part in trails:
+                own = [next(next_angle) for _ in part.fields]
+                outlines[part.number] = np.array(part.outline(*own))
             self._edges[self._begin[k] : self._begin[k + 1]] = edges_at(outlines)
 
     def _places(self) -> Array:

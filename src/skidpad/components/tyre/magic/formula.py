@@ -14,7 +14,7 @@ from .inputs import Inputs, inputs
 from .lateral import PureLateral, pure_lateral
 from .longitudinal import PureLongitudinal, pure_longitudinal
 from .moments import overturning, rolling_resistance
-from .radii import contact_patch, radii
+from .radii import contact_patch, effective_radius, radii
 from .sections import Sections, Tyre, sections
 from .slopes import cornering_stiffness, lateral_friction, longitudinal_friction, slip_stiffness
 from .stiffness import relaxed
@@ -202,3 +202,8 @@ class MagicFormulaTyre:
         """Radii at the load, spin and pressure of this contact, softened by its forces."""
         f = _steady(self, at)
         return radii(self, f.i, at.omega, f.F_x, f.F_y).radii
+
+    def effective_radius(self, at: Contact) -> m:
+        """Rolling radius, which unlike the loaded one does not depend on the forces."""
+        i = inputs(self, at)
+        return effective_radius(self, i.F_given, at.omega, i.dpi)

@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import Annotated, NamedTuple
 
 from ....units import N, N_m, N_rad, N_s_m, Nm, Pa, m, m_s, non_negative, one, per_m, positive, rad
+from .selected_fields import selected
 
 __all__ = [
     "ContactPatch",
@@ -99,37 +100,17 @@ class Vertical61(NamedTuple):
     """Half axis of an elliptic cross-section; not used by these equations."""
 
 
+@selected(
+    Vertical61,
+    """
+    FNOMIN VERTICAL_STIFFNESS VERTICAL_DAMPING BREFF DREFF FREFF Q_RE0 Q_V1 Q_V2 Q_FZ2 Q_FCX
+    Q_FCY Q_CAM PFZ1 Q_FCY2 Q_CAM1 Q_CAM2 Q_CAM3 Q_FYS1 Q_FYS2 Q_FYS3 BOTTOM_OFFST BOTTOM_STIFF
+    MC_CONTOUR_A MC_CONTOUR_B
+""",
+)
 class Vertical62(NamedTuple):
     """Load, deflection and rolling radius, MF 6.2."""
 
-    FNOMIN: Annotated[N, positive]
-    """Nominal load, F_z0."""
-    VERTICAL_STIFFNESS: Annotated[N_m, positive]
-    """Stiffness at nominal load and pressure, C_z0."""
-    VERTICAL_DAMPING: N_s_m = 0.0
-    """Damping of the deflection."""
-    BREFF: one = 0.0
-    """Stiffness factor of the rolling radius over load at small load."""
-    DREFF: one = 0.0
-    """Peak of the rolling radius over load."""
-    FREFF: one = 0.0
-    """Slope of the rolling radius over load at high load."""
-    Q_RE0: one = 1.0
-    """Free radius at rest over `UNLOADED_RADIUS`."""
-    Q_V1: one = 0.0
-    """Growth of the free radius with the square of the spin."""
-    Q_V2: one = 0.0
-    """Stiffening with spin."""
-    Q_FZ2: one = 0.0
-    """Quadratic part of load over deflection."""
-    Q_FCX: one = 0.0
-    """Softening by longitudinal force."""
-    Q_FCY: one = 0.0
-    """Softening by lateral force."""
-    Q_CAM: one = 0.0
-    """Softening by camber as some programs have it; not used by these equations."""
-    PFZ1: one = 0.0
-    """Stiffening with pressure."""
     Q_FCY2: one = 0.0
     """Power of the deflection in the softening by lateral force."""
     Q_CAM1: one = 0.0
@@ -144,14 +125,6 @@ class Vertical62(NamedTuple):
     """Change of `Q_FYS1` with the radius."""
     Q_FYS3: N_rad = 0.0
     """Change of `Q_FYS1` with the square of the radius."""
-    BOTTOM_OFFST: m = 0.0
-    """Height over the rim at which the tyre bottoms."""
-    BOTTOM_STIFF: N_m = 0.0
-    """Stiffness of the bottomed tyre; not used by these equations."""
-    MC_CONTOUR_A: one = 0.0
-    """Half axis of an elliptic cross-section; not used by these equations."""
-    MC_CONTOUR_B: one = 0.0
-    """Half axis of an elliptic cross-section; not used by these equations."""
 
 
 class Structural(NamedTuple):

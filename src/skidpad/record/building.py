@@ -1,0 +1,172 @@
+"""Records from what users give, with errors that say which names and values are allowed."""
+
+from __future__ import annotations
+
+import difflib
+import math
+import sys
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from ..brief import listed
+from ..errors import InvalidValue
+from ..shared_arrays import ArrayNumber, kept_number
+from .classes import (
+    fields,
+    flatten,
+    inner_kinds,
+    interpolation,
+    is_record_type,
+    names,
+    size,
+    unflatten,
+)
+
+
+def build(kind: type, source: Any = None, /, *, base: Any = None, **values: Any) -> Any:
+    """A checked record of floats from whatever the user gave.
+
+    `source` is a record of this class, a mapping of (dotted) names, or a flat sequence or array.
+    Keywords override it; a keyword may also be a nested record. What is not given comes from
+    `base`, then from the defaults of the class. The error names the field, the value and what is
+    allowed.
+    """
+    slots = dict(zip(names(kind), _start(kind, source, base), strict=True))
+    if isinstance(source, Mapping):
+        _assign(kind, slots, source)
+    _assign(kind, slots, values)
+    missing = [name for name, value in slots.items() if value is None]
+    if missing:
+        raise InvalidValue(f"{_label(kind)} needs a value for {', '.join(missing)}")
+    record = unflatten(kind, [_number(kind, name, slots[name]) for name in names(kind)])
+    check(record)
+    return record
+
+
+def _start(kind: type, source: Any, base: Any) -> Sequence[Any]:
+    if source is None or isinstance(source, Mapping):
+        return flatten(base) if base is not None else [leaf.default for leaf in fields(kind)]
+    if isinstance(source, kind):
+        return flatten(source)
+    if is_record_type(type(source)):
+        raise InvalidValue(
+            f"expected a {_label(kind)} record, got {type(source).__qualname__}; "
+            f"fields are {', '.join(names(kind))}"
+        )
+    try:
+        flat = list(np.asarray(source, dtype=float).ravel()) if np.ndim(source) == 1 else None
+    except (TypeError, ValueError):
+        flat = None
+    if flat is not None and isinstance(source, (list, tuple)):
+        pairs = zip(source, flat, strict=True)
+        flat = [given if isinstance(given, ArrayNumber) else number for given, number in pairs]
+    if flat is None or len(flat) != size(kind):
+        raise InvalidValue(
+            f"{_label(kind)} takes {size(kind)} numbers ({', '.join(names(kind))}), "
+            f"got {_described(source)}"
+        )
+    return flat
+
+
+def _described(value: Any) -> str:
+    try:
+        return f"shape {np.shape(value)}"
+    except ValueError:  # rows of different lengths
+        return repr(value)
+
+
+def _assign(kind: type, slots: dict[str, Any], entries: Mapping[str, Any]) -> None:
+    for name, value in entries.items():
+        if is_record_type(type(value)):
+            _check_interpolation(kind, name, type(value))
+            inner = zip(names(type(value)), flatten(value), strict=True)
+            _assign(kind, slots, {f"{name}.{leaf}": x for leaf, x in inner})
+        elif name in slots:
+            slots[name] = value
+        else:
+            raise InvalidValue(unknown_name(_label(kind), name, tuple(slots)))
+
+
+def _check_interpolation(kind: type, name: str, given: type) -> None:
+    """Raise for a grid of another kind than the record has: the numbers alone do not tell."""
+    declared = _class_at(kind, name)
+    if declared is None:
+        return
+    if interpolation(declared) != interpolation(given):
+        raise InvalidValue(
+            f"{_label(kind)}.{name} is {interpolation(declared)}, a {declared.__name__}; got a "
+            f"{given.__name__}, which is {interpolation(given)}"
+        )
+    for field, inner in zip(given._fields, inner_kinds(given) or (), strict=False):
+        if inner is not None:
+            _check_interpolation(kind, f"{name}.{field}", inner)
+
+
+def _class_at(kind: type, name: str) -> type | None:
+    """The class of the record of a dotted name; None where there is none."""
+    found: type | None = kind
+    for field in name.split("."):
+        if found is not None:
+            found = dict(zip(found._fields, inner_kinds(found) or (), strict=False)).get(field)
+    return found
+
+
+MOST_NAMES = 12
+"""Names that an error lists beside the one that was meant."""
+
+
+def unknown_name(what: str, name: str, allowed: Sequence[str], noun: str = "field") -> str:
+    """The sentence for a name that does not exist, with the nearest one that does; then a dozen of
+    the others are enough."""
+    close = difflib.get_close_matches(str(name), allowed, n=1)
+    hint = f"; did you mean {close[0]!r}?" if close else "."
+    shown = listed(allowed, MOST_NAMES) if close else ", ".join(allowed)
+    return f"{what} has no {noun} {name!r}{hint} Allowed are {shown or 'none'}"
+
+
+def _number(kind: type, name: str, value: Any) -> float:
+    try:
+        if isinstance(value, (str, bytes)):  # `float` would read it
+            raise TypeError("text")
+        return kept_number(value)
+    except (TypeError, ValueError, OverflowError) as error:
+        raise InvalidValue(
+            f"{_label(kind)}.{name} must be a number, got {value!r} ({type(value).__name__})"
+        ) from error
+
+
+def check(record: Any) -> None:
+    """Raise if a leaf is NaN, infinite or outside the range its annotation allows."""
+    kind = type(record)
+    for leaf, value in zip(fields(kind), flatten(record), strict=True):
+        if not math.isfinite(_number(kind, leaf.name, value)):
+            raise InvalidValue(f"{_label(kind)}.{leaf.name} = {value} must be finite")
+        if leaf.allowed is not None and value not in leaf.allowed:
+            raise InvalidValue(
+                f"{_label(kind)}.{leaf.name} = {leaf.unit.behind(f'{value:g}')} must be "
+                f"{leaf.allowed}"
+            )
+
+
+SMALLEST = sys.float_info.min
+"""The smallest number with all its digits; the reciprocal of smaller ones may be infinite."""
+
+
+def check_normal(record: Any) -> None:
+    """Raise if a leaf is not zero and yet so small that one over it is infinite.
+
+    Compiled code divides by a parameter as a product with its reciprocal, worked out once.
+    """
+    kind = type(record)
+    for leaf, value in zip(fields(kind), flatten(record), strict=True):
+        if 0.0 < abs(value) < SMALLEST:
+            raise InvalidValue(
+                f"{_label(kind)}.{leaf.name} = {leaf.unit.behind(f'{value:g}')} must be 0 or at "
+                f"least {SMALLEST:.3g} in size"
+            )
+
+
+def _label(kind: type) -> str:
+    return kind.__name__
