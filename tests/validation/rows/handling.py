@@ -177,8 +177,8 @@ def brains2_family() -> Iterator[Row]:
 def commonroad() -> Iterator[Row]:
     """Steady turns of its single tracks: stiffness over load at each axle."""
     v, steer = 20.0, 1e-4
-    source = "(1 / C_f - 1 / C_r) / (mu g), closed form"
-    st = sp.vehicles.commonroad_st()
+    source = "(1 / C_f - 1 / C_r) / g, closed form"
+    st = sp.vehicles.commonroad_st(C_f=18.0)
     p = st.params
 
     def slipping(z: Any) -> list[float]:
@@ -186,9 +186,9 @@ def commonroad() -> Iterator[Row]:
         return [rate.beta, rate.omega]
 
     omega = float(fsolve(slipping, [0.0, 0.0], xtol=1e-13)[1])
-    want = (1.0 / p.C_f - 1.0 / p.C_r) / (p.mu * G)
+    want = (1.0 / p.C_f - 1.0 / p.C_r) / G
     yield _gradient(st, v, steer, omega, want, source)
-    db = sp.vehicles.commonroad_dynamic_bicycle()
+    db = sp.vehicles.commonroad_dynamic_bicycle(C_f=18.0)
     p = db.params
 
     def drifting(z: Any) -> list[float]:
@@ -196,7 +196,7 @@ def commonroad() -> Iterator[Row]:
         return [rate.v_y, rate.omega]
 
     omega = float(fsolve(drifting, [0.0, 0.0], xtol=1e-13)[1])
-    want = (1.0 / p.C_f - 1.0 / p.C_r) / (getattr(p, "mu", 1.0) * G)
+    want = (1.0 / p.C_f - 1.0 / p.C_r) / G
     yield _gradient(db, v, steer, omega, want, source)
 
 
