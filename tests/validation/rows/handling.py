@@ -91,7 +91,7 @@ def two_track() -> Iterator[Row]:
         car = sp.vehicles.two_track(front=LINEAR._replace(C_y=C_f), rear=LINEAR, C_drag=0.0)
         want = (1.0 / C_f - 1.0 / LINEAR.C_y) / G
         quantity = f"{K_US}, front tyres with {C_f:g} F_z/rad"
-        yield compared(car.name, quantity, GRADIENT, want, _understeer(car, 0.02), 1e-3)
+        yield compared(car.name, quantity, GRADIENT, want, _understeer(car, 0.02), 1e-4)
     v = 30.0
     car = sp.vehicles.two_track(tyre=SENSITIVE, C_drag=0.0)
     p, (C_f, C_r) = car.params, stiffnesses(car.params, SENSITIVE)
@@ -103,7 +103,7 @@ def two_track() -> Iterator[Row]:
     I_z = p.I_z + p.I_w * 0.5 * (p.track_f**2 + p.track_r**2) / SENSITIVE.carcass.radius**2
     A, _ = bicycle(p, C_f, C_r, v, I_z)
     want, got = _slow_pair(linear_car(car, v).poles, np.linalg.eigvals(A))
-    yield from _modes(car.name, v, "linear two-track, wheels as yaw inertia", want, got, 5e-3)
+    yield from _modes(car.name, v, "linear two-track, wheels as yaw inertia", want, got, 2e-3)
     yield from _banked_loads(car)
 
 
@@ -121,7 +121,7 @@ def _banked_loads(car: sp.Vehicle) -> Iterator[Row]:
     moved = 0.5 * (p.track_f * (out.F_z_fr - out.F_z_fl) + p.track_r * (out.F_z_rr - out.F_z_rl))
     quantity = "moment of the loads in a turn with 4 m/s² (N m)"
     source = "balance of moments: m a_y h"
-    yield compared(car.name, quantity, source, p.m * a_y * p.z_cg, moved, 1e-3)
+    yield compared(car.name, quantity, source, p.m * a_y * p.z_cg, moved, 1e-6)
 
 
 def full_car() -> Iterator[Row]:
@@ -132,7 +132,7 @@ def full_car() -> Iterator[Row]:
     }
     car = sp.vehicles.full_car(slip=SteadySlip(), C_drag=0.0, **tyres)
     want = (1.0 / 14.0 - 1.0 / 20.0) / G
-    yield compared(car.name, K_US, GRADIENT, want, _understeer(car, 0.02), 1e-3)
+    yield compared(car.name, K_US, GRADIENT, want, _understeer(car, 0.02), 1e-4)
 
 
 def formula_student() -> Iterator[Row]:
@@ -145,7 +145,7 @@ def formula_student() -> Iterator[Row]:
     want = p.m / (p.l_f + p.l_r) * ((p.l_r + tyre.trail) / C - (p.l_f - tyre.trail) / C)
     own = linear_car(car, v).bicycle.understeer_gradient
     source = "m / L ((l_r + t) / C_f - (l_f - t) / C_r) under downforce, closed form"
-    yield compared(car.name, f"{K_US} at 15 m/s", source, want, own, 5e-3)
+    yield compared(car.name, f"{K_US} at 15 m/s", source, want, own, 1e-6)
 
 
 def brains2_family() -> Iterator[Row]:
@@ -185,7 +185,7 @@ def commonroad() -> Iterator[Row]:
         rate = st.derivative(st.State(v=v, beta=z[0], omega=z[1], steer=steer), st.Input())
         return [rate.beta, rate.omega]
 
-    omega = float(fsolve(slipping, [0.0, 0.0], xtol=1e-13)[1])
+    omega = float(fsolve(slipping, [0.0, 0.0], xtol=1e-11)[1])
     want = (1.0 / p.C_f - 1.0 / p.C_r) / G
     yield _gradient(st, v, steer, omega, want, source)
     db = sp.vehicles.commonroad_dynamic_bicycle(C_f=18.0)
@@ -195,7 +195,7 @@ def commonroad() -> Iterator[Row]:
         rate = db.derivative(db.State(v_x=v, v_y=z[0], omega=z[1], steer=steer), db.Input())
         return [rate.v_y, rate.omega]
 
-    omega = float(fsolve(drifting, [0.0, 0.0], xtol=1e-13)[1])
+    omega = float(fsolve(drifting, [0.0, 0.0], xtol=1e-10)[1])
     want = (1.0 / p.C_f - 1.0 / p.C_r) / G
     yield _gradient(db, v, steer, omega, want, source)
 
@@ -220,11 +220,11 @@ def trailers() -> Iterator[Row]:
     name = "two_track with a trailer"
     source = "linear car and trailer, four states"
     ours = float(brentq(growth, 0.9 * critical, 1.1 * critical))  # pyright: ignore[reportArgumentType]
-    yield compared(name, "speed at which it begins to snake (m/s)", source, critical, ours, 2e-3)
+    yield compared(name, "speed at which it begins to snake (m/s)", source, critical, ours, 1e-5)
     found = modes(car, critical)
     ours = found[np.argmin(np.abs(found - snaking))].imag
     quantity = "frequency of snaking (rad/s)"
-    yield compared(name, quantity, source, abs(snaking.imag), abs(ours), 2e-3)
+    yield compared(name, quantity, source, abs(snaking.imag), abs(ours), 1e-5)
     rails = towing(RAILS)
     want = 4.0 / rails.params.trailers.first.l_axle
     own = modes(rails, -4.0)
