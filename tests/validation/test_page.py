@@ -14,7 +14,6 @@ from validation.rows.row import Check, Row, compared, recorded, texts
 from validation.rows.table import CHECKS, PAGE, page, rows_of
 
 FAST = [check for check in CHECKS if not check.slow]
-SLOW = [check for check in CHECKS if check.slow]
 Key = tuple[str, str, str]
 
 
@@ -57,23 +56,17 @@ def test_rows_are_within_and_on_the_page(check: Check) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("check", SLOW, ids=name_of)
-def test_slow_rows_are_within_and_on_the_page(check: Check) -> None:
-    for row in check.rows():
+def test_the_whole_page_is_what_the_code_gives() -> None:
+    parts = rows_of(CHECKS)
+    rows = [row for part in parts.values() for row in part]
+    for row in rows:
         assert row.good, texts(row)
         assert_written(row)
-
-
-@pytest.mark.slow
-def test_the_page_has_no_other_rows_and_no_other_words() -> None:
-    parts = rows_of(CHECKS)
-    keys = {(row.subject, row.quantity, row.source) for part in parts.values() for row in part}
-    assert keys == set(written())
+    assert {(row.subject, row.quantity, row.source) for row in rows} == set(written())
     text = PAGE.read_text("utf-8")
     new = page(parts)
-    for this, other in ((text, new), (new, text)):
-        words = [line for line in this.splitlines() if not line.startswith("|")]
-        assert words == [line for line in other.splitlines() if not line.startswith("|")]
+    words = [[line for line in one.splitlines() if not line.startswith("|")] for one in (text, new)]
+    assert words[0] == words[1]
 
 
 def test_what_devices_gave_is_that_of_the_benchmarks() -> None:

@@ -8,9 +8,10 @@ from collections.abc import Iterator
 import numpy as np
 
 import skidpad as sp
-from components.test_quarter_car import HELD, C, K, P, linear
+from components.test_quarter_car import C, K, P, linear
 from skidpad.road import iso8608, psd
 from validation.rows.row import Row, compared
+from vehicles.test_full_car_road import driven, response, rolling
 from vehicles.test_on_road import acceleration, ahead, with_gravity
 
 G = 9.81
@@ -37,7 +38,8 @@ def roughness() -> Iterator[Row]:
         yield compared(subject, quantity, ISO8608, density, ours, round(sure, 3))
         source = "ISO 8608:2016: falls with n^-2"
         ratio = psd(1.0, letter) / psd(0.1, letter)
-        yield compared(subject, "density at 1 1/m over that at 0.1 1/m (1)", source, 0.01, ratio, 1e-12)
+        quantity = "density at 1 1/m over that at 0.1 1/m (1)"
+        yield compared(subject, quantity, source, 0.01, ratio, 1e-12)
 
 
 def slopes_and_banks() -> Iterator[Row]:
@@ -68,14 +70,48 @@ def slopes_and_banks() -> Iterator[Row]:
 def quarter_car() -> Iterator[Row]:
     """Body and wheel over road, from the exact Jacobian beside the textbook."""
     A, b, b_rate = linear()
-    assert HELD is not None
     for f in (1.2, 11.0):
         s = 2j * math.pi * f
         answer = np.linalg.solve(s * np.eye(4) - A, b + s * b_rate)
         between, tyre = C * s + K, P.c_t * s + P.k_t
         over = P.m_s * s**2 + between
         D = over * (P.m_u * s**2 + between + tyre) - between**2
-        source = "transfer function of two masses, Mitschke"
+        source = "two masses on springs and dampers, closed form"
         for name, place, want in (("body", 0, between * tyre / D), ("wheel", 1, over * tyre / D)):
             quantity = f"{name} over road at {f:g} Hz, modulus (1)"
             yield compared("quarter car", quantity, source, abs(want), abs(answer[place]), 1e-9)
+
+
+def waves() -> Iterator[Row]:
+    """A whole car driven over small waves: its body shakes as its linear suspension says."""
+    v, amplitude = 12.0, 1e-3
+    for wavelength in (2.0, 8.0):
+        car = rolling(sp.Road.waves(amplitude, wavelength))
+        f = v / wavelength
+        tail = slice(-round(10.0 / f / 0.001), None)
+        seen = 0.5 * np.ptp(driven(car, v, 16.0)["a_z"][tail])
+        want = amplitude * abs(response(car.params, v, np.array([f]))[0])
+        quantity = f"vertical acceleration over waves of 1 mm and {wavelength:g} m (m/s²)"
+        source = "transfer function of seven linear degrees of freedom"
+        yield compared("full_car", quantity, source, want, seen, 5e-3)
+
+
+def standing() -> Iterator[Row]:
+    """Held by its brakes on a slope: tyres give way like springs, and nothing creeps."""
+    slope = 0.2
+    angle = math.atan(slope)
+    car = sp.vehicles.formula_student(road=sp.Road.plane(slope=slope))
+    p = car.params
+    brakes = {f"brake_{w}": 500.0 for w in ("fl", "fr", "rl", "rr")}
+    sim = sp.Simulator(car, dt=0.001)
+    sim.reset()
+    sim.run(brakes, duration=3.0)
+    out = car.outputs(sim.state, car.Input(**brakes))
+    held = sum(getattr(out, f"F_x_{w}") for w in ("fl", "fr", "rl", "rr"))
+    quantity, source = "force that holds it on a slope of 20 % (N)", "closed form: m g sin(slope)"
+    yield compared(car.name, quantity, source, p.m * G * math.sin(angle), held, 1e-4)
+    before = sim.state.x
+    sim.run(brakes, duration=10.0)
+    quantity = "creep in 10 s on a slope of 20 % (m)"
+    source = "closed form: none"
+    yield compared(car.name, quantity, source, 0.0, sim.state.x - before, 1e-6, scale=1.0)

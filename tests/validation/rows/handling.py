@@ -65,7 +65,9 @@ def single_track() -> Iterator[Row]:
     v_y, omega = -np.linalg.solve(A, b)
     gains = theory.gains
     yield compared(car.name, "yaw gain at 25 m/s (1/s)", BICYCLE, omega, gains["omega"], 1e-6)
-    yield compared(car.name, "sideslip gain at 25 m/s (1)", BICYCLE, v_y / v, gains["v_y"] / v, 1e-5)
+    yield compared(
+        car.name, "sideslip gain at 25 m/s (1)", BICYCLE, v_y / v, gains["v_y"] / v, 1e-5
+    )
     mode, found = _slow_pair(theory.poles, np.linalg.eigvals(A))
     yield from _modes(car.name, v, BICYCLE, mode, found, 1e-6)
 
@@ -97,7 +99,12 @@ def two_track() -> Iterator[Row]:
     p, (C_f, C_r) = car.params, stiffnesses(car.params, SENSITIVE)
     want = p.m / (p.l_f + p.l_r) * (p.l_r / C_f - p.l_f / C_r)
     yield compared(
-        car.name, f"{K_US}, tyres with load sensitivity", GRADIENT, want, _understeer(car, 0.02), 1e-3
+        car.name,
+        f"{K_US}, tyres with load sensitivity",
+        GRADIENT,
+        want,
+        _understeer(car, 0.02),
+        1e-3,
     )
     # Turning it turns its wheels: those of a side speed up, those of the other slow down.
     I_z = p.I_z + p.I_w * 0.5 * (p.track_f**2 + p.track_r**2) / SENSITIVE.carcass.radius**2
@@ -231,5 +238,3 @@ def trailers() -> Iterator[Row]:
     ours = own[np.argmin(np.abs(own - want))].real
     quantity = "rate at which reversing at 4 m/s folds it up (1/s)"
     yield compared(name, quantity, "geometry: v / L", want, ours, 2e-3)
-
-

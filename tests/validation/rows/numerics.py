@@ -1,4 +1,4 @@
-"""Integrators beside their order, and rays beside exact geometry."""
+"""Integrators beside their order, gradients beside closed forms, and rays beside exact geometry."""
 
 from __future__ import annotations
 
@@ -10,7 +10,8 @@ import numpy as np
 from engine.recordings import recording, replay
 from integrate.problems import PROBLEMS, observed_order
 from raycast import plain_rays
-from skidpad import integrate
+from skidpad import Fleet, integrate, record, vehicles
+from skidpad.plane.geodesy import to_utm
 from skidpad.plane.raycast import Scene
 from validation.rows.row import Row, compared, recorded
 
@@ -28,7 +29,7 @@ def orders() -> Iterator[Row]:
         problem = circle if name == "semi_implicit" else logistic  # which needs a position
         seen = observed_order(method, problem, steps)
         quantity = f"order from {steps} to {2 * steps} steps, {problem.name} equation (1)"
-        source = "order of the method, Hairer and Wanner"
+        source = "order of the method"
         yield compared(name, quantity, source, method.order, seen, 0.1, scale=1.0)
 
 
@@ -48,7 +49,7 @@ def exact_ranges() -> Iterator[Row]:
     angles = np.linspace(-np.pi, np.pi, 360, endpoint=False)
     found = Scene(walls).scan(poses, angles)
     want = [plain_rays.ranges(walls, x, y, yaw + angles) for x, y, yaw in poses]
-    source = "every ray against every wall in 80-bit arithmetic"
+    source = "every ray against every wall in extended precision"
     yield recorded("lidar", "ranges in a cluttered room (m)", source, want, found, 1e-12)
 
 
@@ -63,3 +64,36 @@ def truck_scans() -> Iterator[Row]:
     yield recorded(
         "ackermann_truck lidar", quantity, source, want[met], ours[met], 2e-7, scale=want[met]
     )
+
+
+def places() -> Iterator[Row]:
+    """The CN Tower in Toronto, whose place is published to the metre."""
+    latitude, longitude = 43 + 38 / 60 + 33.24 / 3600, -(79 + 23 / 60 + 13.7 / 3600)
+    seen = to_utm(latitude, longitude, 17, south=False)
+    source = "published place of the CN Tower, 17T, to the metre"
+    for axis, want, got in zip(("easting", "northing"), (630084.0, 4833438.0), seen, strict=True):
+        yield compared("UTM", f"{axis} (m)", source, want, got, 1.0, scale=1.0)
+
+
+def gradients() -> Iterator[Row]:
+    """Derivatives of the speed after coasting for 4 s, which has a closed form.
+
+    v = (q tan(phi - q T / (2 m)) - b) / (2 c) with q² = 4 a c - b², and phi of the start.
+    """
+    car = vehicles.kinematic_bicycle()
+    p, v_0, steps, dt = car.params, 15.0, 400, 0.01
+    fleet = Fleet(car, dt=dt, integrator="radau")
+    x0 = np.zeros((1, record.size(car.State)))
+    speed = record.names(car.State).index("v_x")
+    x0[0, speed] = v_0
+    _, slopes = fleet.gradient(x0, car.Input(), lambda x: x.v_x, steps=steps, wrt=("x0", "params"))
+    q = math.sqrt(4.0 * p.C_r0 * p.C_r2 - p.C_r1**2)
+    at_start = (2.0 * p.C_r2 * v_0 + p.C_r1) / q
+    left = 1.0 / math.cos(math.atan(at_start) - q * steps * dt / (2.0 * p.m)) ** 2
+    source = "derivative of the closed form of coasting"
+    want = left / (1.0 + at_start**2)
+    subject, quantity = "gradients, kinematic_bicycle", "speed after 4 s by that at the start (1)"
+    yield compared(subject, quantity, source, want, slopes.x0[0, speed], 1e-6)
+    want = left * q * q * steps * dt / (4.0 * p.C_r2 * p.m**2)
+    got = slopes.params[0, record.names(car.model.Params).index("m")]
+    yield compared(subject, "speed after 4 s by the mass (m/(s kg))", source, want, got, 1e-6)

@@ -18,7 +18,7 @@ BOX2D = "Box2D 2.4.1, recorded"
 SINGLE = 1e-3
 """Of runs of MVSim, in SI units: Box2D computes in float32."""
 SATURATED = 5e-3
-"""Of those whose tyres saturate in a corner of their law, which amplifies that."""
+"""Of those with the friction ellipse, as those who recorded them advise."""
 KINDS = {
     "diff": "wheeled differential",
     "diff4": "wheeled differential_4_wheels",
@@ -39,7 +39,7 @@ def mvsim_runs() -> Iterator[Row]:
 
 
 def truck_runs() -> Iterator[Row]:
-    """Pose, steering, wheels and IMU of four runs; the program prints nine decimals."""
+    """Pose, steering, wheels and IMU of four runs, in double precision as the program has them."""
     hidden = ("ctl_v", "ctl_a", "ctl_c", "time_ns", "status")
     for name in ("s01_accelerate_straight", "s02_brake", "s03_left_circle", "s07_limits_exceeded"):
         run = recording(name)
@@ -52,7 +52,7 @@ def truck_runs() -> Iterator[Row]:
 
 
 def box2d_scenes() -> Iterator[Row]:
-    """Bodies that bounce, slide and are tied together; 2.3, which we use, differs a little."""
+    """Bodies that bounce, slide and are tied together. The solver is that of Box2D 2.3, which differs."""
     for name, scene in SCENES.items():
         made, rows = recorded_scene(scene), {row[0]: row[1:] for row in scene["rows"]}
         bodies = [c.removesuffix("_yaw") for c in scene["columns"] if c.endswith("_yaw")]

@@ -47,11 +47,15 @@ CHECKS = (
     Check("Roads and suspensions", ground.roughness),
     Check("Roads and suspensions", ground.slopes_and_banks),
     Check("Roads and suspensions", ground.quarter_car),
-    Check("Integrators", numerics.orders),
-    Check("Integrators", numerics.single_steps),
+    Check("Roads and suspensions", ground.waves, slow=True),
+    Check("Roads and suspensions", ground.standing, slow=True),
+    Check("Integrators and gradients", numerics.orders),
+    Check("Integrators and gradients", numerics.single_steps),
+    Check("Integrators and gradients", numerics.gradients, slow=True),
     Check("Sensors", numerics.exact_ranges),
     Check("Sensors", numerics.truck_scans),
     Check("Sensors", motion.sensors),
+    Check("Sensors", numerics.places),
     Check("Recorded programs", programs.brains2_rates),
     Check("Recorded programs", programs.commonroad_rates),
     Check("Recorded programs", programs.commonroad_runs, slow=True),
@@ -71,9 +75,9 @@ the tests compute it too and compare it with what is written here.
   of the reference with ours in its place, and the difference is the largest of all: of the scale of its column
   or, of runs with lengths, angles and speeds, in SI units.
 - The **tolerance** is the accuracy of the reference: rounding for derivatives and recorded double
-  precision, 1e-3 for programs that compute in single precision, three standard deviations for means of
-  random roads, and 0.5 % for drives with small angles beside theory of infinitely small ones, a tenth of the 5 % that
-  the open simulator VDSim allows in its own table.
+  precision, 1e-3 and more for programs that compute contacts in single precision, three standard deviations for
+  means of random roads. Where theory is for infinitely small angles or wheels that do not slip, it is at most
+  0.5 %, a tenth of what the simulator VDSim allows in its own table.
 - A difference below a hundredth of its tolerance is shown as such.
 - What is said to be *as upstream* or recorded repeats a program with its errors (`compat="upstream"`);
   [errata](errata.md) lists them and what the default does instead.

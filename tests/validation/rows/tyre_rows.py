@@ -79,7 +79,11 @@ def simple_tyres() -> Iterator[Row]:
     law, magic = load.lateral, ProportionalTyre().lateral
     slopes = {
         "LinearTyre": (linear, linear.C_y * F_z, "C_y F_z"),
-        "BrushTyre": (brush, 2.0 * brush.c * brush.a**2 * F_z / brush.F_z0, "Pacejka eq. 3.6"),
+        "BrushTyre": (
+            brush,
+            2.0 * brush.c * brush.a**2 * F_z / brush.F_z0,
+            "2 c a², Pacejka section 3.2",
+        ),
         "LoadSensitiveTyre": (
             load,
             law.K * math.sin(2.0 * math.atan(F_z / law.F_K)),
@@ -103,7 +107,7 @@ def simple_tyres() -> Iterator[Row]:
 
 def bristles(brush: BrushTyre, F_z: float, alpha: float) -> tuple[float, float]:
     """Force and moment of bristles that stick until friction under a parabola of pressure no
-    longer holds them; positive force, and the moment that turns the wheel back."""
+    longer holds them."""
     a = brush.a * math.sqrt(F_z / brush.F_z0)
     n = 1_000_000
     x = a * (1.0 - (np.arange(n) + 0.5) * (2.0 / n))  # from the leading edge back
