@@ -103,7 +103,7 @@ def test_differences_are_of_the_reference_of_the_column_or_of_a_scale() -> None:
     assert compared("a", "b", "c", -2.0, -2.2, 0.2).difference == pytest.approx(0.1)
     assert compared("a", "b", "c", -2.0, -2.2, 0.1, scale=1.0).difference == pytest.approx(0.2)
     want = np.array([[1.0, 100.0], [2.0, 50.0]])
-    row = recorded("a", "b", "c", want, want + [[0.0, 1.0], [0.1, 0.0]], 0.2)
+    row = recorded("a", "b", "c", want, want + np.array([[0.0, 1.0], [0.1, 0.0]]), 0.2)
     assert row.difference == pytest.approx(0.05)
     assert (row.reference, row.ours) == (100.0, 101.0)
     assert texts(row)[6] == "within"

@@ -111,9 +111,8 @@ class LinearCar:
         """Steady response per rad of the front wheels, by output."""
         # A car that nothing resists keeps any speed, so A is singular and the turn is still one.
         states: Array = np.linalg.lstsq(self.A, self.B, rcond=1e-12)[0]
-        if np.abs(self.A @ states - self.B).max(initial=0.0) > 1e-6 * np.abs(self.B).max(
-            initial=0.0
-        ):
+        missing = np.linalg.norm(self.A @ states - self.B)
+        if missing > 1e-6 * np.linalg.norm(self.B):
             return dict.fromkeys(self.OUTPUTS, float("nan"))  # the angle itself is an integral
         out = self.D - self.C @ states
         return {name: float(value) for name, value in zip(self.OUTPUTS, out, strict=True)}

@@ -98,20 +98,14 @@ def two_track() -> Iterator[Row]:
     car = sp.vehicles.two_track(tyre=SENSITIVE, C_drag=0.0)
     p, (C_f, C_r) = car.params, stiffnesses(car.params, SENSITIVE)
     want = p.m / (p.l_f + p.l_r) * (p.l_r / C_f - p.l_f / C_r)
-    yield compared(
-        car.name,
-        f"{K_US}, tyres with load sensitivity",
-        GRADIENT,
-        want,
-        _understeer(car, 0.02),
-        1e-3,
-    )
+    quantity = f"{K_US}, tyres with load sensitivity"
+    yield compared(car.name, quantity, GRADIENT, want, _understeer(car, 0.02), 1e-4)
     # Turning it turns its wheels: those of a side speed up, those of the other slow down.
     I_z = p.I_z + p.I_w * 0.5 * (p.track_f**2 + p.track_r**2) / SENSITIVE.carcass.radius**2
     A, _ = bicycle(p, C_f, C_r, v, I_z)
     want, got = _slow_pair(linear_car(car, v).poles, np.linalg.eigvals(A))
     yield from _modes(car.name, v, "linear two-track, wheels as yaw inertia", want, got, 2e-3)
-    yield from _banked_loads(car)
+    yield from _loads_of_a_turn(car)
 
 
 def _understeer(car: sp.Vehicle, a_y: float, v: float = 30.0) -> float:
@@ -120,7 +114,7 @@ def _understeer(car: sp.Vehicle, a_y: float, v: float = 30.0) -> float:
     return (steady_turn(car, v, a_y).steer - math.atan((p.l_f + p.l_r) * a_y / v**2)) / a_y
 
 
-def _banked_loads(car: sp.Vehicle) -> Iterator[Row]:
+def _loads_of_a_turn(car: sp.Vehicle) -> Iterator[Row]:
     """Load transfer of a steady turn: moments about the ground."""
     p, a_y = car.params, 4.0
     turn = steady_turn(car, 25.0, a_y)

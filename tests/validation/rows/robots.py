@@ -52,7 +52,7 @@ def truck_runs() -> Iterator[Row]:
 
 
 def box2d_scenes() -> Iterator[Row]:
-    """Bodies that bounce, slide and are tied together. The solver is that of Box2D 2.3, which differs."""
+    """Bodies that bounce, slide and are tied together; ours are those of Box2D 2.3."""
     for name, scene in SCENES.items():
         made, rows = recorded_scene(scene), {row[0]: row[1:] for row in scene["rows"]}
         bodies = [c.removesuffix("_yaw") for c in scene["columns"] if c.endswith("_yaw")]

@@ -67,26 +67,26 @@ CHECKS = (
 
 HEAD = """# Validation
 
-Numbers of skidpad beside numbers that are not its own: closed forms, the linear theory of the books,
-standards, and recordings of other programs. `make validation` computes all of it and writes this page;
-the tests compute it too and compare it with what is written here.
+Numbers of skidpad beside numbers that are not its own: closed forms, the linear theory of the
+books, standards, and recordings of other programs. `make validation` computes all of it and writes
+this page; the tests compute it too and compare it with what is written here.
 
-- The **difference** is relative to the reference. Where many numbers are compared, the row shows the largest
-  of the reference with ours in its place, and the difference is the largest of all: of the scale of its column
-  or, of runs with lengths, angles and speeds, in SI units.
-- The **tolerance** is the accuracy of the reference: rounding for derivatives and recorded double
-  precision, 1e-3 and more for programs that compute contacts in single precision, three standard deviations for
-  means of random roads. Where theory is for infinitely small angles or wheels that do not slip, it is at most
-  0.5 %, a tenth of what the simulator VDSim allows in its own table.
+- The **difference** is relative to the reference. Where many numbers are compared, the row shows
+  the largest of the reference with ours in its place, and the difference is the largest of all: of
+  the scale of its column or, of whole runs, of 1 in SI units.
+- The **tolerance** is the accuracy of the reference: rounding for derivatives and what was recorded
+  in double precision, 1e-3 and more for programs that compute in single precision, three standard
+  deviations for means of random roads. Where theory is that of infinitely small angles, or of
+  wheels that do not slip, it is at most 0.5 %, a tenth of what VDSim allows in its own table.
 - A difference below a hundredth of its tolerance is shown as such.
-- What is said to be *as upstream* or recorded repeats a program with its errors (`compat="upstream"`);
-  [errata](errata.md) lists them and what the default does instead.
+- Recorded programs are repeated with their errors (`compat="upstream"`) unless a row says
+  otherwise; [errata](errata.md) lists them and what skidpad does instead.
 """
 COLUMNS = ("what", "quantity", "reference", "ours", "difference", "tolerance", "verdict", "source")
 SEEN = """## Devices
 
-That a GPU gives the bits of a CPU cannot be computed on a machine without one. It was seen when `skidpad bench`
-measured its speed:
+That a GPU gives the bits of a CPU cannot be computed on a machine without one. It was seen when
+`skidpad bench` measured its speed:
 
 | what | GPU and CPU | seen on | date |
 |---|---|---|---|
