@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from functools import cache
+from typing import Any
 
 import numpy as np
 
@@ -14,7 +15,6 @@ from skidpad.manoeuvres import (
     ConstantSpeed,
     ConstantSteer,
     Kernels,
-    Manoeuvre,
     Result,
     SineSweep,
     StepSteer,
@@ -22,6 +22,7 @@ from skidpad.manoeuvres import (
     TurningCircle,
     perform,
 )
+from validation.rows.handling import stiffnesses
 from validation.rows.row import Row, compared, recorded
 
 THEORY = "linear theory by exact derivatives"
@@ -32,24 +33,39 @@ SMALL = StepSteer(speed=20.0, a_y=0.5, rise=0.01)
 GENTLE = SineSweep(speed=20.0, a_y=0.5)
 
 
+WIDE = (ConstantRadius(radius=240.0), ConstantSpeed(), ConstantSteer(angle=0.0125))
+"""Turns so wide that theory for small angles holds, and parallel front wheels hardly fight."""
+
+
 @cache
 def _results(name: str) -> dict[str, Result]:
-    """A car without drag, which would drive front wheels and so turn the car."""
-    car = Subject(sp.vehicles.get(name)(C_drag=0.0))
-    gentle: tuple[Manoeuvre, ...] = (ConstantRadius(), ConstantSpeed(), ConstantSteer(), SMALL)
-    found = perform((*gentle, GENTLE), [car], Kernels())
+    """A car that nothing resists: what drives it would turn it, too."""
+    free = {"C_drag": 0.0, "tyres.tyre.carcass.rolling": 0.0}
+    car = Subject(sp.vehicles.get(name)(free))
+    found = perform((*WIDE, SMALL, GENTLE), [car], Kernels())
     return {result.manoeuvre.name: result for result in found}
+
+
+def gradients(p: Any) -> tuple[float, float]:
+    """Understeer and sideslip gradient: axle forces act by the trail behind the axles."""
+    tyre, L = p.tyres.tyre, p.l_f + p.l_r
+    C_f, C_r = stiffnesses(p, tyre)
+    rear = p.m * (p.l_f - tyre.trail) / (L * C_r)
+    return p.m * (p.l_r + tyre.trail) / (L * C_f) - rear, -rear
 
 
 def _rows(name: str) -> Iterator[Row]:
     results = _results(name)
-    for manoeuvre in ("constant_radius", "constant_speed", "constant_steer"):
-        result = results[manoeuvre]
-        assert result.findings is not None
-        slip = result.findings["sideslip_gradient"]
-        quantity = f"sideslip gradient, {manoeuvre.replace('_', ' ')} (rad s²/m)"
-        source = f"{THEORY}; {_source(result)}"
-        yield compared(name, quantity, source, slip.theory[0], slip.value[0], DRIVEN)
+    K, slip = gradients(results["step_steer"].car.vehicle.params)
+    for manoeuvre in WIDE:
+        result = results[manoeuvre.name]
+        words = f"{manoeuvre.name.replace('_', ' ')} (rad s²/m)"
+        source = f"W_f / C_f - W_r / C_r per g with trail, closed form; {manoeuvre.source}"
+        got = result["understeer_gradient"][0]
+        yield compared(name, f"understeer gradient, {words}", source, K, got, DRIVEN)
+        source = f"-W_r / C_r per g with trail, closed form; {manoeuvre.source}"
+        got = result["sideslip_gradient"][0]
+        yield compared(name, f"sideslip gradient, {words}", source, slip, got, DRIVEN)
     step = results["step_steer"]
     run, theory = step.runs[-2], step.car.theory(20.0)
     linear = theory.step(run.t - 0.5 * SMALL.rise)["omega"] * run["steer"][-1, 0]
