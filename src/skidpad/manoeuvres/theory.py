@@ -110,7 +110,7 @@ class LinearCar:
     def gains(self) -> dict[str, float]:
         """Steady response per rad of the front wheels, by output."""
         # A car that nothing resists keeps any speed, so A is singular and the turn is still one.
-        states: Array = np.linalg.lstsq(self.A, self.B, rcond=1e-12)[0]
+        states: Any = np.linalg.lstsq(self.A, self.B, rcond=1e-12)[0]
         missing = np.linalg.norm(self.A @ states - self.B)
         if missing > 1e-6 * np.linalg.norm(self.B):
             return dict.fromkeys(self.OUTPUTS, float("nan"))  # the angle itself is an integral
@@ -119,7 +119,7 @@ class LinearCar:
 
     @property
     def poles(self) -> AnyArray:
-        """Of lateral motion, in 1/s, complex."""
+        """Of lateral motion, in 1/s, complex, (n,)."""
         return np.linalg.eigvals(self.A)
 
 
