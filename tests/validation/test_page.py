@@ -36,9 +36,8 @@ def assert_written(row: Row) -> None:
     cells = texts(row)
     old = written()[cells[0], cells[1], cells[7]]
     assert old[5:] == cells[5:]
-    scale = max(1.0, abs(row.reference))
     for k, value in ((2, row.reference), (3, row.ours)):
-        assert number(old[k]) == pytest.approx(value, rel=1e-5, abs=0.1 * row.tolerance * scale)
+        assert number(old[k]) == pytest.approx(value, rel=1e-5, abs=0.1 * row.tolerance * row.scale)
     slack = 0.1 * row.tolerance + 0.1 * row.difference
     assert number(old[4]) == pytest.approx(row.difference, abs=slack)
 
@@ -97,6 +96,10 @@ def test_a_number_that_is_none_is_not_within() -> None:
     assert not recorded("a", "b", "c", [1.0, 2.0], [1.0, math.nan], 0.1).good
     assert recorded("a", "b", "c", [1.0, math.nan], [1.0, math.nan], 0.1).good
     assert not recorded("a", "b", "c", [1.0, 2.0], [math.inf, 2.0], 0.1).good
+    # A ray that meets nothing is no reason to forgive the others.
+    assert recorded("a", "b", "c", [1.0, math.inf], [1.0, math.inf], 0.1).good
+    assert not recorded("a", "b", "c", [1.0, math.inf], [2.0, math.inf], 0.1).good
+    assert not recorded("a", "b", "c", [1.0, math.inf], [1.0, -math.inf], 0.1).good
 
 
 def test_differences_are_of_the_reference_of_the_column_or_of_a_scale() -> None:

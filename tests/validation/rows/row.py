@@ -25,9 +25,11 @@ class Row:
     reference: float
     ours: float
     difference: float
-    """Of the scale of the comparison."""
+    """Over the scale."""
     tolerance: float
     """Largest difference, from the accuracy of the reference."""
+    scale: float
+    """What the difference is relative to."""
 
     @property
     def good(self) -> bool:
@@ -58,7 +60,7 @@ def compared(
     """A number beside a reference; the difference is relative to `scale`, or to the reference."""
     want, got = float(reference), float(ours)
     size = abs(want) if scale is None else scale
-    return Row(subject, quantity, source, want, got, abs(got - want) / size, tolerance)
+    return Row(subject, quantity, source, want, got, abs(got - want) / size, tolerance, size)
 
 
 def recorded(
@@ -77,16 +79,17 @@ def recorded(
     """
     want = np.asarray(reference, dtype=float)
     got = np.broadcast_to(np.asarray(ours, dtype=float), want.shape)
-    if not np.array_equal(np.isnan(want), np.isnan(got)):
-        return Row(subject, quantity, source, math.nan, math.nan, math.nan, tolerance)
-    known = np.abs(np.nan_to_num(want))
-    size = known.max(axis=0) if scale is None else np.asarray(scale, dtype=float)
-    away = np.nan_to_num(np.abs(got - want)) / np.where(size > 0.0, size, 1.0)
-    place = np.unravel_index(np.argmax(known), want.shape)
+    finite = np.isfinite(want) & np.isfinite(got)
+    if not np.array_equal(want[~finite], got[~finite], equal_nan=True):
+        return Row(subject, quantity, source, math.nan, math.nan, math.nan, tolerance, 1.0)
+    want, got = (np.where(finite, part, 0.0) for part in (want, got))
+    size = np.abs(want).max(axis=0) if scale is None else np.asarray(scale, dtype=float)
+    size = np.broadcast_to(np.where(size > 0.0, size, 1.0), want.shape)
+    away = float((np.abs(got - want) / size).max())
+    place = np.unravel_index(np.argmax(np.abs(want)), want.shape)
+    shown = (float(part[place]) for part in (want, got))
     count = f"{quantity}, largest of {want.size} values"
-    return Row(
-        subject, count, source, float(want[place]), float(got[place]), float(away.max()), tolerance
-    )
+    return Row(subject, count, source, *shown, away, tolerance, float(size[place]))
 
 
 def texts(row: Row) -> tuple[str, ...]:
