@@ -10,6 +10,7 @@ import numpy as np
 
 import skidpad as sp
 from skidpad.manoeuvres import (
+    Case,
     CoastDown,
     ConstantRadius,
     ConstantSpeed,
@@ -18,10 +19,13 @@ from skidpad.manoeuvres import (
     Result,
     SineSweep,
     StepSteer,
+    StraightBraking,
     Subject,
     TurningCircle,
     perform,
 )
+from skidpad.manoeuvres.braking import braking, mean_deceleration, stopping_distance
+from skidpad.manoeuvres.path import straight
 from validation.rows.handling import stiffnesses
 from validation.rows.row import Row, compared, recorded
 
@@ -114,3 +118,34 @@ def along_the_road() -> Iterator[Row]:
     source = f"rolling without slip; {_source(turn)}"
     quantity = "turning circle, kerb to kerb (m)"
     yield compared("kinematic_bicycle", quantity, source, kerb.theory[0], kerb.value[0], 1e-9)
+
+
+def even_stop() -> Iterator[Row]:
+    """From 25 m/s with 5 m/s², which the brakes reach with a lag T.
+
+    v - a (t - T) is 0 at t = v / a + T, after v t - a (t² / 2 - T t + T²).
+    """
+    v, a = 25.0, 5.0
+    car = Subject(sp.vehicles.single_track({"C_drag": 0.0, "tyres.tyre.carcass.rolling": 0.0}))
+    case = Case(
+        label="even stop",
+        duration=10.0,
+        v=v,
+        speed=v,
+        hold=lambda t: (t < 0.0).astype(float),
+        a=lambda t: a * braking(t),
+        path=straight(),
+        rests=True,
+    )
+    (run,) = Kernels().drive([(car, case)])
+    lag = car.vehicle.params.t_drive
+    end = v / a + lag
+    want = v * end - a * (0.5 * end * end - lag * end + lag * lag)
+    source = f"closed form: even deceleration with a lag; {StraightBraking.source}"
+    quantity = "stopping distance from 25 m/s with 5 m/s² (m)"
+    yield compared(car.name, quantity, source, want, stopping_distance(run)[0], DRIVEN)
+    quantity, source = (
+        "mean fully developed deceleration (m/s²)",
+        f"asked for; {StraightBraking.source}",
+    )
+    yield compared(car.name, quantity, source, a, mean_deceleration(run)[0], DRIVEN)

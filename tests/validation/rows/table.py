@@ -35,6 +35,7 @@ CHECKS = (
     Check("Manoeuvres of the proving ground", proving.single_track),
     Check("Manoeuvres of the proving ground", proving.two_track, slow=True),
     Check("Manoeuvres of the proving ground", proving.along_the_road, slow=True),
+    Check("Manoeuvres of the proving ground", proving.even_stop, slow=True),
     Check("Driving, stopping and commands", motion.coasting, slow=True),
     Check("Driving, stopping and commands", motion.braking, slow=True),
     Check("Driving, stopping and commands", motion.truck),
