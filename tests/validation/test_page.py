@@ -78,7 +78,8 @@ def test_what_devices_gave_is_that_of_the_benchmarks() -> None:
 def test_the_page_has_every_vehicle_and_sixty_rows() -> None:
     assert len(written()) >= 60
     subjects = {key[0] for key in written()}
-    assert set(sp.vehicles.names()) <= subjects
+    # Other tests list vehicles of their own.
+    assert set(sp.vehicles.names()) & set(sp.vehicles.__all__) <= subjects
     assert "OUTSIDE" not in PAGE.read_text("utf-8")
 
 
