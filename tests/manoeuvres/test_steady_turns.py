@@ -49,6 +49,17 @@ def test_theory_is_that_of_the_tyres() -> None:
     np.testing.assert_allclose([faster.C_f, faster.C_r], [bicycle.C_f, bicycle.C_r], rtol=2e-3)
 
 
+def test_a_car_that_nothing_resists_has_a_theory() -> None:
+    """It keeps any speed, which is no reason to have no steady turn. On tyres in proportion to
+    load and without trail, W_f / C_f - W_r / C_r is nothing, and the yaw gain is v / L."""
+    free = {"tyres.tyre.carcass.rolling": 0.0, "C_drag": 0.0, "tyres.tyre.trail": 0.0}
+    p = sp.vehicles.formula_student(free).params
+    gains = Subject(sp.vehicles.formula_student(free)).theory(15.0).gains
+    assert gains["omega"] == pytest.approx(15.0 / (p.l_f + p.l_r), rel=1e-6)
+    # One that is told a rate of steering has none, whatever it is told.
+    assert np.isnan(Subject(sp.vehicles.commonroad_st()).theory(15.0).gains["omega"])
+
+
 @pytest.mark.parametrize("name", ["constant_radius", "constant_speed", "constant_steer"])
 def test_gradients_are_those_of_linear_theory(name: str) -> None:
     """The sideslip of the rear axle, and that of the front axle beside it, from all three ways."""

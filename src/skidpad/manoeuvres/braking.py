@@ -45,12 +45,17 @@ def braking(t: Array) -> Array:
     return -(t >= 0.0).astype(float)
 
 
+def _way(run: CaseRun) -> Array:
+    """Since the first sample in m, (T, V), by trapezia: exact of an even stop."""
+    v = run["speed"]
+    pieces = np.diff(run.t)[:, None] * 0.5 * (v[1:] + v[:-1])
+    return np.concatenate([np.zeros((1, run.variants)), np.cumsum(pieces, axis=0)])
+
+
 def stopping_distance(run: CaseRun) -> Array:
     """Way from the brakes to rest in m, (V,); NaN of one that did not stop."""
     kept = run.since(0.0)
-    way = np.concatenate(
-        [np.zeros((1, kept.variants)), np.cumsum(np.diff(kept.t)[:, None] * kept["speed"][1:], 0)]
-    )
+    way = _way(kept)
     when = first_time(kept.t, -kept["v_x"], -AT_REST)
     return np.array(
         [np.interp(time, kept.t, way[:, k], right=np.nan) for k, time in enumerate(when)]
@@ -61,7 +66,7 @@ def mean_deceleration(run: CaseRun) -> Array:
     """Mean fully developed deceleration, from 0.8 to 0.1 of the speed, in m/s², (V,)."""
     kept = run.since(0.0)
     v_0 = kept["v_x"][0]
-    way = np.cumsum(np.gradient(kept.t)[:, None] * kept["speed"], axis=0)
+    way = _way(kept)
     ends: list[Array] = []
     for share in (0.8, 0.1):
         when = first_time(kept.t, -kept["v_x"] / v_0, -share)

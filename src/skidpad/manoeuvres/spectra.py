@@ -59,7 +59,9 @@ def estimated_response(
         u, y = (np.fft.rfft(run[name] - run[name].mean(axis=0), axis=0) for name in (angle, answer))
         cross, own, other = cross + y * u.conj(), own + np.abs(u) ** 2, other + np.abs(y) ** 2
     frequency = np.fft.rfftfreq(len(runs[0].t), dt)
-    kept = (frequency > band[0] - 1e-9) & (frequency < band[1] + 1e-9)
+    # The last sample makes a drive a little longer, and so no frequency exactly the band's end.
+    near = 0.5 * frequency[1]
+    kept = (frequency > band[0] - near) & (frequency < band[1] + near)
     cross, own, other = (_smoothed(part, frequency)[kept] for part in (cross, own, other))
     coherence = np.real(np.abs(cross) ** 2 / (own * other))
     return Response(frequency[kept], cross / own, coherence)

@@ -109,14 +109,17 @@ class LinearCar:
     @property
     def gains(self) -> dict[str, float]:
         """Steady response per rad of the front wheels, by output."""
-        if len(self.A) and np.linalg.cond(self.A) > 1e12:  # the angle itself is an integral
-            return dict.fromkeys(self.OUTPUTS, float("nan"))
-        out = self.D - self.C @ np.linalg.solve(self.A, self.B)
+        # A car that nothing resists keeps any speed, so A is singular and the turn is still one.
+        states: Any = np.linalg.lstsq(self.A, self.B, rcond=1e-12)[0]
+        missing = np.linalg.norm(self.A @ states - self.B)
+        if missing > 1e-6 * np.linalg.norm(self.B):
+            return dict.fromkeys(self.OUTPUTS, float("nan"))  # the angle itself is an integral
+        out = self.D - self.C @ states
         return {name: float(value) for name, value in zip(self.OUTPUTS, out, strict=True)}
 
     @property
     def poles(self) -> AnyArray:
-        """Of lateral motion, in 1/s, complex."""
+        """Of lateral motion, in 1/s, complex, (n,)."""
         return np.linalg.eigvals(self.A)
 
 
