@@ -43,7 +43,7 @@ class Curve:
     y: Array
     label: str = ""
     kind: str = "run"
-    """"run", "theory", "limit", "measured" or "cones" (points)."""
+    """"run", "theory", "limit", "measured", "points" or "cones" (points, too)."""
 
 
 @dataclass(frozen=True, eq=False)
