@@ -11,6 +11,9 @@ from collections.abc import Generator, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, Protocol
 
+import numpy as np
+
+from ..errors import InvalidValue
 from .case import Case
 from .case_run import CaseRun
 from .kernels import Kernels
@@ -95,12 +98,31 @@ class _Plan:
         self._go_on(runs)
 
     def _go_on(self, runs: Any) -> None:
+        self.cases = ()
         try:
-            self.cases = self._performing.send(runs)
+            cases = self._performing.send(runs)
         except StopIteration as end:
-            self.cases, self.findings = (), end.value
+            self.findings = end.value
+        except InvalidValue as error:  # other vehicles go on
+            self.unfit = f"{self.manoeuvre.name} ended early: {error}"
+        else:
+            self.unfit = _undrivable(self.car, cases)
+            self.cases = () if self.unfit else cases
 
     @property
     def result(self) -> Result:
         """What came of it."""
         return Result(self.manoeuvre, self.car, self.findings, tuple(self.runs), self.unfit)
+
+
+def _undrivable(car: Subject, cases: Sequence[Case]) -> str:
+    """Why cases cannot be driven, a sentence; empty if they can."""
+    if not cases:
+        return f"{car.name} can drive no part of it within its limits"
+    for case in cases:
+        for what, value in (("angle", case.amplitude), ("speed", case.v)):
+            if not np.isfinite(value).all():
+                return (
+                    f"linear theory of {car.name} gives no {what} to start from, for {case.label}"
+                )
+    return ""

@@ -93,7 +93,7 @@ class Subject:
     @property
     def steers(self) -> bool:
         """Whether it steers with front wheels."""
-        return self.limits.steer_max > 0.0
+        return self.limits.steer_max > 0.0 and self.vehicle.body.steer is not None
 
     @property
     def grip(self) -> m_s2:

@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import base64
 import os
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from html import escape
 from importlib.resources import files
+from typing import get_args, get_type_hints
 
 from ... import __version__
 from ...files import replacing
-from ...manoeuvres import Evaluation, Result, Subject
+from ...manoeuvres import Evaluation, Manoeuvre, Result, Subject
 from ...manoeuvres.document import settings_of
 from ...manoeuvres.evaluation import number_text
+from ...units import Unit
 from ..page_files import replay_page
 from .overlays import gg_pictures, pictures_of
 from .replays import Replay, replays
@@ -133,15 +135,12 @@ def _manoeuvre(
     evaluation: Evaluation, name: str, results: Sequence[Result], films: Sequence[Replay]
 ) -> str:
     manoeuvre = results[0].manoeuvre
-    settings = ", ".join(
-        f"{words(key)} {number_text(value) if isinstance(value, float) else value}"
-        for key, value in settings_of(manoeuvre).items()
-    )
+    settings = ", ".join(_settings(manoeuvre))
     about = "; ".join(filter(None, [manoeuvre.source, settings]))
     notes = [
         f"{result.car.name}: {note}" if len(results) > 1 else note
         for result in results
-        for note in ([result.unfit] if result.findings is None else result.findings.notes)
+        for note in (() if result.findings is None else result.findings.notes)
     ]
     listed = "".join(f"<li>{escape(note)}</li>" for note in notes)
     charts = "".join(picture.html() for picture in pictures_of(evaluation, results))
@@ -155,6 +154,17 @@ def _manoeuvre(
         + metric_table(evaluation, results)
         + (f'<div class="charts">{charts}</div>' if charts else ""),
     )
+
+
+def _settings(manoeuvre: Manoeuvre) -> Iterator[str]:
+    """Its settings with their units, such as "radius 60 m"."""
+    try:
+        hints = get_type_hints(type(manoeuvre), include_extras=True)
+    except NameError:  # of a class within a function
+        hints = {}
+    for name, value in settings_of(manoeuvre).items():
+        unit = next((f" {note}" for note in get_args(hints.get(name)) if type(note) is Unit), "")
+        yield f"{name} {number_text(value) if isinstance(value, float) else value}{unit}"
 
 
 def _replay_section(films: Sequence[Replay]) -> str:

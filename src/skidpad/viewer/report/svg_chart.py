@@ -64,7 +64,7 @@ def _axes(curves: Sequence[Drawn], x_log: bool, equal: bool) -> tuple[Axis, Axis
         every = np.concatenate(y_theory)
         every = every[np.isfinite(every)]
         known = ys[np.isfinite(ys)]
-        if known.size:
+        if known.size and not equal:
             room = 0.3 * max(float(np.ptp(known)), 1e-12)
             every = np.clip(every, known.min() - room, known.max() + room)
         ys = np.concatenate([ys, every])

@@ -55,7 +55,8 @@ def metric_table(evaluation: Evaluation, results: Sequence[Result]) -> str:
         own = [row for row in rows if row.name == name]
         about = next((row.definition for row in own if row.definition), "")
         head = (
-            f'<th scope="rowgroup" rowspan="{len(own)}">{escape(words(name))}'
+            f'<th scope="rowgroup" rowspan="{len(own)}" title="{escape(about)}">'
+            f"{escape(words(name))}"
             f"<small>{escape(about)}</small></th>"
         )
         for k, row in enumerate(own):
