@@ -4,7 +4,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -78,7 +77,7 @@ def test(
     A VEHICLE is one of those that skidpad models lists, or one of its parameter sets, as in
     two_track:sports. The exit status is 1 if a limit is broken.
     """
-    from .test_request import chosen_subjects, reference_of, split_pairs
+    from .test_request import chosen_subjects, compared_with, split_pairs
 
     _check_targets(json, junit, html)
     if listed:
@@ -86,22 +85,18 @@ def test(
         return
     if not vehicle:
         raise InvalidValue("say which vehicle to test, as in two_track; skidpad models lists them")
-    from ..manoeuvres import Evaluation, Kernels, Limits, chosen, perform
+    from ..manoeuvres import Evaluation, Limits, chosen, perform
 
     tests = chosen(manoeuvre)
     held_to = None if limits is None else Limits.read(limits)
     if held_to is not None:
         held_to.check_manoeuvres(())
     cars = chosen_subjects(vehicle, params, settings, variants, spread, seed)
-    kernels = Kernels()
-    with warnings.catch_warnings():
-        # Parameters that are assumed are those that were asked for here: the defaults.
-        warnings.simplefilter("ignore")
-        reference, notes = reference_of(
-            against, tests if manoeuvre else None, cars, kernels, split_pairs("--map", names), at
-        )
-        results = perform(tests, cars, kernels)
-    evaluation = Evaluation(results, reference, held_to)
+    other = compared_with(against, manoeuvre, cars, split_pairs("--map", names), at)
+    results = perform(tests, [*cars, *other.cars])
+    own, others = results[: len(tests) * len(cars)], results[len(tests) * len(cars) :]
+    evaluation = Evaluation(own, other.reference(own, others), held_to)
+    notes = other.notes
     _write(evaluation, notes, json, junit, html)
     if evaluation.failed:
         raise typer.Exit(OUT_OF_LIMITS)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -11,15 +12,14 @@ from .. import vehicles
 from ..errors import InvalidValue
 from ..files import json_of, yaml_of
 from ..manoeuvres import (
-    Kernels,
-    Manoeuvre,
+    CaseRun,
     Reference,
+    Result,
     Subject,
-    chosen,
+    drive_of_log,
     earlier,
     measured_reference,
     parsed_spread,
-    perform,
     spread_out,
 )
 from ..model import Vehicle
@@ -112,31 +112,51 @@ def split_pairs(option: str, texts: Sequence[str] | None) -> dict[str, str]:
     return pairs
 
 
-def reference_of(
+@dataclass(frozen=True)
+class Against:
+    """What vehicles are to be compared with, as far as it is known before they drive."""
+
+    earlier: Reference | None = None
+    drive: CaseRun | None = None
+    aligned: bool = True
+    notes: Sequence[str] = ()
+    cars: Sequence[Subject] = ()
+    """Another vehicle, which has to drive, too."""
+
+    def reference(self, results: Sequence[Result], others: Sequence[Result]) -> Reference | None:
+        """With the results of the vehicles under test, and of the other one."""
+        if self.drive is not None:
+            return measured_reference(self.drive, results, aligned=self.aligned)
+        if self.cars:
+            return Reference.of_results(self.cars[0].name, others)
+        return self.earlier
+
+
+def compared_with(
     against: str | None,
-    tests: Sequence[Manoeuvre] | None,
+    tests: Sequence[str] | None,
     cars: Sequence[Subject],
-    kernels: Kernels,
     names: Mapping[str, str],
     at: float | None,
-) -> tuple[Reference | None, list[str]]:
-    """What vehicles are compared with, and notes on it; `tests` are those that were named."""
+) -> Against:
+    """What `--against` names; `tests` are the manoeuvres that were named."""
     path = Path(against) if against is not None else Path()
     log = against is not None and (path.is_dir() or path.suffix.lower() in LOGS)
     if (names or at is not None) and not log:
         raise InvalidValue(f"--{'map' if names else 'at'} goes with --against LOG")
     if against is None:
-        return None, []
+        return Against()
     if log:
         from ..identify import read_log
 
-        if tests is None:
+        if not tests:
             raise InvalidValue(
                 f"--against {against}: say what the log is of with --manoeuvre, as in step_steer"
             )
-        return measured_reference(read_log(path, names), tests, cars, at)
+        drive, notes = drive_of_log(read_log(path, names), at)
+        return Against(drive=drive, aligned=at is None, notes=notes)
     if path.suffix.lower() == ".json":
-        return earlier(path), []
+        return Against(earlier(path))
     if against in [car.name for car in cars]:
         raise InvalidValue(f"--against {against}: it is under test itself; name another one")
     if against.partition(":")[0] not in (*vehicles.names(), *NAMES):
@@ -144,6 +164,4 @@ def reference_of(
             f"--against {against} is neither a file of results (.json), nor a log "
             f"({', '.join(LOGS)}, or a bag), nor a vehicle; skidpad models lists the vehicles"
         )
-    other = Subject(vehicle_of(against, {}), name=against)
-    results = perform(chosen() if tests is None else tests, [other], kernels)
-    return Reference.of_results(against, results), []
+    return Against(cars=[Subject(vehicle_of(against, {}), name=against)])

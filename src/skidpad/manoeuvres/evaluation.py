@@ -202,4 +202,9 @@ def number_text(value: float | None) -> str:
 
 def difference_text(share: float | None) -> str:
     """A difference in percent with its sign."""
-    return NONE if share is None else f"{100.0 * share:+.2f} %".replace("-", "−")
+    if share is None:
+        return NONE
+    if abs(share) < 5e-5:
+        return "0.00 %"
+    digits = "+.2f" if abs(share) < 10.0 else "+.2g"
+    return f"{100.0 * share:{digits}} %".replace("-", "−")

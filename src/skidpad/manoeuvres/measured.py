@@ -16,7 +16,7 @@ from .case import Case
 from .case_run import CaseRun, from_columns
 from .evaluation import Reference
 from .metric import Curve, Findings
-from .proving_ground import Manoeuvre
+from .proving_ground import Manoeuvre, Result
 from .step_response import first_time
 from .subject import Subject
 
@@ -142,39 +142,48 @@ def _integral(t: Array, rate: Array) -> Array:
 
 
 def measured_reference(
-    log: Log, manoeuvres: Sequence[Manoeuvre], cars: Sequence[Subject], at: s | None = None
-) -> tuple[Reference, list[str]]:
-    """What vehicles are compared with when they are compared with a log, and notes on the log."""
-    drive, notes = drive_of_log(log, at)
+    drive: CaseRun, results: Sequence[Result], *, aligned: bool = True
+) -> Reference:
+    """What results are compared with when they are compared with a measured drive."""
     found: dict[tuple[str, str], Findings] = {}
     missing: dict[str, str] = {}
-    for car in cars:
-        for manoeuvre in manoeuvres:
-            try:
-                findings = measured(manoeuvre, car, drive, aligned=at is None)
-            except InvalidValue as error:
-                missing[manoeuvre.name] = str(error)
-            else:
-                found[car.name, manoeuvre.name] = findings
-    return Reference(log.name, found, missing, measured=True), notes
+    for result in results:
+        name = result.manoeuvre.name
+        try:
+            findings = measured(result.manoeuvre, result.car, drive, result.runs, aligned=aligned)
+        except InvalidValue as error:
+            missing[name] = str(error)
+        else:
+            found[result.car.name, name] = findings
+    return Reference(drive.label, found, missing, measured=True)
 
 
 def measured(
-    manoeuvre: Manoeuvre, car: Subject, drive: CaseRun, *, aligned: bool = True
+    manoeuvre: Manoeuvre,
+    car: Subject,
+    drive: CaseRun,
+    simulated: Sequence[CaseRun] = (),
+    *,
+    aligned: bool = True,
 ) -> Findings:
     """The findings of a manoeuvre from a measured drive of a vehicle of this shape.
 
     A manoeuvre that has a method `measure(car, drive)` is asked; for any other the drive stands for
     every case that the manoeuvre asks for. With `aligned` it is shifted so that the wheels reach
-    half of their largest angle when they do in the case, where that says how to steer.
+    half of their largest angle when they do in the case, where that says how to steer: by the
+    simulated drive of the case if it is there, since wheels follow late, else by what is asked.
     """
     own = Subject(car.vehicle, name=car.name)
     lacks = manoeuvre.unfit(own)
     if lacks:
         raise InvalidValue(lacks)
     measure = getattr(manoeuvre, "measure", None)
+    like = {run.label: run for run in simulated}
     try:
-        findings = measure(own, drive) if measure else _standing_in(manoeuvre, own, drive, aligned)
+        if measure is not None:
+            findings = measure(own, drive)
+        else:
+            findings = _standing_in(manoeuvre, own, drive, like if aligned else None)
     except (ValueError, IndexError, ArithmeticError) as error:  # of functions that expect a test
         if isinstance(error, InvalidValue):
             raise
@@ -182,12 +191,14 @@ def measured(
     return _as_measured(findings)
 
 
-def _standing_in(manoeuvre: Manoeuvre, car: Subject, drive: CaseRun, aligned: bool) -> Findings:
+def _standing_in(
+    manoeuvre: Manoeuvre, car: Subject, drive: CaseRun, like: Mapping[str, CaseRun] | None
+) -> Findings:
     performing = manoeuvre.perform(car)
     try:
         cases = next(performing)
         for _ in range(MOST_ROUNDS):
-            cases = performing.send([_as_case(drive, case, aligned) for case in cases])
+            cases = performing.send([_as_case(drive, case, like) for case in cases])
     except StopIteration as end:
         return end.value
     finally:
@@ -197,9 +208,9 @@ def _standing_in(manoeuvre: Manoeuvre, car: Subject, drive: CaseRun, aligned: bo
     )
 
 
-def _as_case(drive: CaseRun, case: Case, aligned: bool) -> CaseRun:
+def _as_case(drive: CaseRun, case: Case, like: Mapping[str, CaseRun] | None) -> CaseRun:
     """The part of a drive that a case lasts."""
-    shift = _shift(drive, case) if aligned else 0.0
+    shift = 0.0 if like is None else _shift(drive, case, like.get(case.label))
     moved = CaseRun(drive.label, drive.t - shift, drive.signals)
     part = moved.since(-case.run_in, case.duration)
     if len(part.t) < LEAST_SAMPLES or part.t[-1] < 0.5 * case.duration:
@@ -210,14 +221,22 @@ def _as_case(drive: CaseRun, case: Case, aligned: bool) -> CaseRun:
     return part
 
 
-def _shift(drive: CaseRun, case: Case) -> s:
+def _shift(drive: CaseRun, case: Case, simulated: CaseRun | None) -> s:
     """Time of the drive that is zero of the case; 0 where steering does not tell."""
     t: Array = np.arange(-case.run_in, case.duration, 0.001)
-    asked, steer = np.abs(case.over(case.steer, t)), np.abs(drive["steer"])
-    if np.ptp(asked) == 0.0 or not np.isfinite(steer).all() or not steer.max() > 0.0:
+    asked = np.abs(case.over(case.steer, t))
+    if np.ptp(asked) == 0.0:
         return 0.0
-    when = first_time(t, asked[:, None] / asked.max(), 0.5)[0]
-    return float(first_time(drive.t, steer / steer.max(), 0.5)[0] - when)
+    if simulated is not None and "steer" in simulated:
+        t, asked = simulated.t, np.abs(simulated["steer"][:, 0])
+    times = [_half(t, asked), _half(drive.t, np.abs(drive["steer"][:, 0]))]
+    return times[1] - times[0] if np.isfinite(times).all() else 0.0
+
+
+def _half(t: Array, values: Array) -> s:
+    """When numbers first reach half of their largest; NaN if they are none."""
+    most = values.max()
+    return float(first_time(t, values[:, None] / most, 0.5)[0]) if most > 0.0 else float("nan")
 
 
 def _as_measured(findings: Findings) -> Findings:
