@@ -44,7 +44,8 @@ besides, with its name behind, as in `F_z_fl`."""
 OPTIONAL = ("roll", "pitch", "heave", "progress")
 """Those that many vehicles do not have."""
 OF_WHEELS = {"F_x": "N", "F_y": "N", "F_z": "N", "spin": "rad/s"}
-LEAST_SAMPLES = 20
+LEAST_SAMPLES, LEAST_OF_CASE = 20, 8
+"""Samples of a log, and of the part that stands for a case."""
 MOST_ROUNDS = 8
 """Times that a manoeuvre may ask for more drives: a search has no end when all are the same."""
 
@@ -213,10 +214,10 @@ def _as_case(drive: CaseRun, case: Case, like: Mapping[str, CaseRun] | None) -> 
     shift = 0.0 if like is None else _shift(drive, case, like.get(case.label))
     moved = CaseRun(drive.label, drive.t - shift, drive.signals)
     part = moved.since(-case.run_in, case.duration)
-    if len(part.t) < LEAST_SAMPLES or part.t[-1] < 0.5 * case.duration:
+    if len(part.t) < LEAST_OF_CASE or part.t[-1] < 0.5 * case.duration:
         raise InvalidValue(
-            f"{drive.label} ends at {moved.t[-1]:.2f} s; {case.label} lasts {case.duration:g} s "
-            "from zero on"
+            f"{drive.label} has {len(part.t)} samples from {moved.t[0]:.2f} to {moved.t[-1]:.2f} s "
+            f"in the time of {case.label}, which is {case.duration:g} s from zero on"
         )
     return part
 

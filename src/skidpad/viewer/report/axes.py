@@ -79,7 +79,7 @@ def _round_step(least: float) -> float:
 
 
 def _decades(low: float, high: float) -> list[tuple[float, str]]:
-    few = high / low < 50.0
+    few = high / low < 300.0
     factors = (1.0, 2.0, 5.0) if few else (1.0,)
     powers = range(floor(log10(low)), ceil(log10(high)) + 1)
     values = [factor * 10.0**power for power in powers for factor in factors]

@@ -10,7 +10,7 @@ import numpy as np
 
 from ...arrays import Array
 from ...manoeuvres import Chart, Curve, Evaluation, Result
-from .svg_chart import Drawn, chart_svg, legend_html
+from .svg_chart import INK, Drawn, chart_svg, legend_html
 
 __all__ = ["Picture", "gg_pictures", "pictures_of"]
 
@@ -97,13 +97,15 @@ def _laid_over(layers: Sequence[tuple[str, Sequence[Chart]]]) -> list[Picture]:
 
 
 def _of_one(curves: Sequence[Curve]) -> list[Drawn]:
-    """Each run with a colour of its own; theory has that of the run it belongs to, by order."""
+    """Each run with a colour of its own; of several theories each has that of its run, by order."""
     drawn: list[Drawn] = []
+    several = [curve.kind for curve in curves].count("theory") > 1
     counts: dict[str, int] = {}
     for curve in curves:
         colour = counts.get(curve.kind, 0)
         counts[curve.kind] = colour + 1
-        drawn.append(Drawn(curve.x, curve.y, curve.label, curve.kind, colour))
+        shown = colour if several or curve.kind != "theory" else INK
+        drawn.append(Drawn(curve.x, curve.y, curve.label, curve.kind, shown))
     return drawn
 
 

@@ -71,6 +71,7 @@ def _text(name: str) -> str:
 
 
 def _section(anchor: str, heading: str, inner: str) -> str:
+    """With an anchor: the name of a manoeuvre, or one with a hyphen, which no manoeuvre has."""
     return f'<section id="{escape(anchor)}"><h2>{escape(heading)}</h2>{inner}</section>'
 
 
@@ -124,7 +125,7 @@ def _facts(car: Subject) -> str:
 
 def _contents(driven: dict[str, list[Result]], films: Sequence[Replay]) -> str:
     entries = {name: own[0].manoeuvre.title for name, own in driven.items()}
-    entries |= {"replay": "Replay"} if films else {}
+    entries |= {"replay-section": "Replay"} if films else {}
     links = "".join(
         f'<li><a href="#{escape(name)}">{escape(title)}</a></li>' for name, title in entries.items()
     )
@@ -145,7 +146,11 @@ def _manoeuvre(
     listed = "".join(f"<li>{escape(note)}</li>" for note in notes)
     charts = "".join(picture.html() for picture in pictures_of(evaluation, results))
     film = next((k for k, one in enumerate(films) if one.manoeuvre == manoeuvre.title), None)
-    link = "" if film is None else f'<a class="play" href="#replay" data-film="{film}">replay</a>'
+    link = (
+        ""
+        if film is None
+        else f'<a class="play" href="#replay-section" data-film="{film}">replay</a>'
+    )
     return _section(
         name,
         manoeuvre.title,
@@ -179,10 +184,10 @@ def _replay_section(films: Sequence[Replay]) -> str:
         for title, own in groups.items()
     )
     return _section(
-        "replay",
+        "replay-section",
         "Replay",
-        f'<p><label>Drive <select id="drive">{options}</select></label></p>'
-        '<iframe id="frame" title="Replay of a drive" sandbox="allow-scripts"></iframe>',
+        f'<p><label>Drive <select id="replay-drive">{options}</select></label></p>'
+        '<iframe id="replay-frame" title="Replay of a drive" sandbox="allow-scripts"></iframe>',
     )
 
 

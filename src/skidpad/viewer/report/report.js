@@ -1,8 +1,8 @@
 // Shows the chosen drive in the frame. The replay page is there once; films are put into it.
 (function () {
   "use strict";
-  const choice = document.getElementById("drive");
-  const frame = document.getElementById("frame");
+  const choice = document.getElementById("replay-drive");
+  const frame = document.getElementById("replay-frame");
   const coded = document.getElementById("replay-page").textContent;
   const bytes = Uint8Array.from(atob(coded), (c) => c.charCodeAt(0));
   const page = new TextDecoder().decode(bytes);

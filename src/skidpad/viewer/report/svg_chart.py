@@ -11,7 +11,7 @@ import numpy as np
 from ...arrays import Array
 from .axes import Axis, axis_of, equalised
 
-__all__ = ["COLOURS", "Drawn", "chart_svg", "legend_html"]
+__all__ = ["COLOURS", "INK", "Drawn", "chart_svg", "legend_html"]
 
 WIDTH, HEIGHT = 560, 340
 LEFT, RIGHT, TOP, BOTTOM = 62, 12, 10, 46
@@ -22,6 +22,10 @@ MOST_POINTS = 700
 """Of a line."""
 COLOURS = 8
 """Classes c0 to c7."""
+INK = -1
+"""The colour of text, in place of a number."""
+ORDER = ("points", "cones", "measured", "run", "limit", "theory")
+"""Kinds of curves from the lowest to the highest."""
 DOTS = ("points", "cones")
 """Kinds of curves that are drawn as points."""
 MOST_LEGEND = 12
@@ -49,7 +53,7 @@ def chart_svg(
         f'<svg x="{LEFT}" y="{TOP}" width="{WIDTH - LEFT - RIGHT}" '
         f'height="{height - TOP - BOTTOM:.0f}" '
         f'viewBox="{LEFT} {TOP} {WIDTH - LEFT - RIGHT} {height - TOP - BOTTOM:.0f}">',
-        *(_curve(curve, x, y) for curve in curves),
+        *(_curve(curve, x, y) for curve in sorted(curves, key=lambda one: ORDER.index(one.kind))),
         "</svg></svg>",
     ]
     return "".join(parts)
@@ -115,7 +119,7 @@ def _curve(curve: Drawn, x: Axis, y: Axis) -> str:
     at_x, at_y = x.place(kept[0]), y.place(kept[1])
     # Numbers far outside the picture would make a file large and some browsers slow.
     known = np.isfinite(at_x) & np.isfinite(at_y) & (np.abs(at_x) < 1e5) & (np.abs(at_y) < 1e5)
-    names = f"{curve.kind} c{curve.colour % COLOURS}"
+    names = f"{curve.kind} {_colour(curve.colour)}"
     if curve.kind in DOTS:
         size = 3.2 if curve.kind == "cones" else 1.4
         places = "".join(
@@ -146,7 +150,7 @@ def _thinned(x: Array, y: Array, dots: bool) -> tuple[Array, Array]:
 def legend_html(curves: Sequence[Drawn]) -> str:
     """What the lines are, below a chart."""
     entries = dict.fromkeys(
-        (curve.label, curve.kind, curve.colour % COLOURS) for curve in curves if curve.label
+        (curve.label, curve.kind, _colour(curve.colour)) for curve in curves if curve.label
     )
     parts = [_entry(*entry) for entry in list(entries)[:MOST_LEGEND]]
     if len(entries) > MOST_LEGEND:
@@ -154,9 +158,13 @@ def legend_html(curves: Sequence[Drawn]) -> str:
     return f'<ul class="legend">{"".join(parts)}</ul>' if parts else ""
 
 
-def _entry(label: str, kind: str, colour: int) -> str:
+def _colour(number: int) -> str:
+    return "ink" if number == INK else f"c{number % COLOURS}"
+
+
+def _entry(label: str, kind: str, colour: str) -> str:
     mark = 'd="M11 4h0" stroke-width="6"' if kind in DOTS else 'd="M1 4H21"'
     swatch = (
-        f'<svg viewBox="0 0 22 8" aria-hidden="true"><path class="{kind} c{colour}" {mark}/></svg>'
+        f'<svg viewBox="0 0 22 8" aria-hidden="true"><path class="{kind} {colour}" {mark}/></svg>'
     )
     return f"<li>{swatch}{escape(label)}</li>"
