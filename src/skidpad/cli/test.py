@@ -140,9 +140,7 @@ def _write(
     if html is not None:
         from datetime import datetime
 
-        from ..viewer.report import write_report
-
-        write_report(evaluation, html, date=datetime.now().strftime("%Y-%m-%d %H:%M"))
+        evaluation.to_html(html, date=datetime.now().strftime("%Y-%m-%d %H:%M"))
         written.append(("report", html))
     if json != "-":
         from ..runs.report import file_line

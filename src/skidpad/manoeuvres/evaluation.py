@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -10,6 +11,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ..arrays import Array
+from ..extension import outer
 from .limits import EVERY, Limit, Limits
 from .metric import Findings, Metric
 from .proving_ground import Result
@@ -139,6 +141,11 @@ class Evaluation:
     def judged(self) -> list[Row]:
         """What has a limit."""
         return [row for row in self.rows if row.verdict]
+
+    def to_html(self, path: str | os.PathLike[str], *, date: str = "", replay: bool = True) -> None:
+        """Write the report: one page with key figures, tables, charts and, with `replay`, the
+        drives. It opens from disk and without a network; `date` is printed below its title."""
+        outer("Evaluation.to_html")(self, path, date=date, replay=replay)
 
     def rows_of(self, result: Result) -> Iterator[Row]:
         """The rows of one manoeuvre of one vehicle."""
