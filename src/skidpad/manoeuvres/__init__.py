@@ -4,6 +4,7 @@ from skidpad.manoeuvres import StepSteer, Subject, perform
 
 result, = perform([StepSteer(speed=25.0)], [Subject(sp.vehicles.two_track())])
 print(result["yaw_rate_rise_time"])
+Evaluation([result]).to_html("report.html")
 """
 
 from __future__ import annotations

@@ -11,6 +11,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ..arrays import Array
+from ..brief import brief_repr
 from ..extension import outer
 from .limits import EVERY, Limit, Limits
 from .metric import Findings, Metric
@@ -91,6 +92,8 @@ class Reference:
     results: Sequence[Result] = ()
     """Of another vehicle: what was driven, for replays."""
 
+    __repr__ = brief_repr
+
     @classmethod
     def of_results(cls, name: str, results: Sequence[Result]) -> Reference:
         """Another vehicle."""
@@ -110,6 +113,8 @@ class Evaluation:
     results: Sequence[Result]
     reference: Reference | None = None
     limits: Limits | None = None
+
+    __repr__ = brief_repr
 
     def __post_init__(self) -> None:
         if self.limits is not None:

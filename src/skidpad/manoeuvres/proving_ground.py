@@ -13,6 +13,7 @@ from typing import Any, ClassVar, Protocol
 
 import numpy as np
 
+from ..brief import brief_repr
 from ..errors import InvalidValue
 from .case import Case
 from .case_run import CaseRun
@@ -57,6 +58,8 @@ class Result:
     """All that was driven."""
     unfit: str = ""
     """Why it cannot."""
+
+    __repr__ = brief_repr
 
     def __getitem__(self, name: str) -> Any:
         """A metric by its name, (V,)."""

@@ -18,6 +18,7 @@ import numpy as np
 from .. import record
 from ..arrays import AnyArray, Array
 from ..body import Pose, Velocity, Wish, body_of
+from ..brief import brief_repr
 from ..model import Vehicle
 from ..units import N_rad, kg, kg_m2, m, m_s
 
@@ -81,6 +82,8 @@ class LinearCar:
 
     OUTPUTS = ("v_y", "omega", "a_y")
 
+    __repr__ = brief_repr
+
     def response(self, frequency: Any) -> dict[str, Array]:
         """Complex gains per rad of the front wheels at frequencies in Hz, (F,), by output."""
         s = 2.0j * np.pi * np.atleast_1d(np.asarray(frequency, dtype=float))
@@ -110,7 +113,7 @@ class LinearCar:
 
     @property
     def poles(self) -> AnyArray:
-        """Of lateral motion, in 1/s, complex."""
+        """Of lateral motion, in 1/s, complex (n,)."""
         return np.linalg.eigvals(self.A)
 
 
