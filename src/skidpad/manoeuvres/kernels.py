@@ -30,8 +30,9 @@ from .subject import Subject
 
 __all__ = ["Kernels"]
 
-MANY = 64
-"""Variants from which on cases are driven one after the other, to save memory."""
+LARGEST = 256
+"""Vehicles of one rollout, unless a case alone has more: what they are told at each step takes
+memory."""
 
 
 @dataclass(frozen=True)
@@ -51,14 +52,15 @@ class Kernels:
         groups: defaultdict[Any, list[int]] = defaultdict(list)
         for k, (car, case) in enumerate(asked):
             vehicle = _on_road(car.vehicle, case)
-            alone = k if car.variants >= MANY else -1
-            groups[vehicle, case.rests, id(car), self._steps(case), alone].append(k)
+            groups[vehicle, case.rests, id(car), self._steps(case)].append(k)
         runs: list[Any] = [None] * len(asked)
-        for (vehicle, rests, *_), places in groups.items():
-            cases = [asked[k][1] for k in places]
-            driven = self._rollout(vehicle, rests, asked[places[0]][0], cases)
-            for k, run in zip(places, driven, strict=True):
-                runs[k] = run
+        for (vehicle, rests, *_), members in groups.items():
+            car = asked[members[0]][0]
+            count = max(LARGEST // car.variants, 1)
+            for places in (members[k : k + count] for k in range(0, len(members), count)):
+                driven = self._rollout(vehicle, rests, car, [asked[k][1] for k in places])
+                for k, run in zip(places, driven, strict=True):
+                    runs[k] = run
         return runs
 
     def _steps(self, case: Case) -> tuple[int, int]:
@@ -92,16 +94,18 @@ class Kernels:
         start = np.concatenate([_start(vehicle, case, car) for case in cases])
         driving = _driving(cases, V) | {f"car.vehicle.{name}": own[name] for name in own}
         disturbances = _disturbances(vehicle, cases, t, V)
-        states, memory = fleet.rollout(
-            start,
-            told,
-            every=self.every,
-            params=own or None,
-            disturbances=disturbances,
-            policy=policy,
-            policy_params=driving,
-            return_memory=True,
-        )
+        with catch_warnings():
+            simplefilter("ignore", UserWarning)  # as where the fleet is made
+            states, memory = fleet.rollout(
+                start,
+                told,
+                every=self.every,
+                params=own or None,
+                disturbances=disturbances,
+                policy=policy,
+                policy_params=driving,
+                return_memory=True,
+            )
         at = np.minimum(np.arange(0, len(t) + 1, self.every), len(t) - 1)
         loop = fleet.loop(policy)
         outputs = loop.outputs(

@@ -15,6 +15,7 @@ import numpy as np
 
 from ..brief import brief_repr
 from ..errors import InvalidValue
+from .blocks import FIRST, alone, bytes_of, joined, next_size, part_of
 from .case import Case
 from .case_run import CaseRun
 from .kernels import Kernels
@@ -55,7 +56,7 @@ class Result:
     findings: Findings | None
     """None where the vehicle cannot do it."""
     runs: Sequence[CaseRun] = ()
-    """All that was driven."""
+    """All that was driven; of a vehicle with more than 64 variants by the first of them alone."""
     unfit: str = ""
     """Why it cannot."""
 
@@ -71,8 +72,23 @@ class Result:
 def perform(
     manoeuvres: Sequence[Manoeuvre], cars: Sequence[Subject], kernels: Kernels | None = None
 ) -> list[Result]:
-    """Every manoeuvre with every vehicle, in the order car by car."""
+    """Every manoeuvre with every vehicle, in the order car by car.
+
+    Vehicles with many variants drive in blocks, one manoeuvre after the other.
+    """
     kernels = kernels or Kernels()
+    few = [car for car in cars if car.variants <= FIRST]
+    together = iter(_together(manoeuvres, few, kernels))
+    return [
+        next(together) if car.variants <= FIRST else _in_blocks(manoeuvre, car, kernels)
+        for car in cars
+        for manoeuvre in manoeuvres
+    ]
+
+
+def _together(
+    manoeuvres: Sequence[Manoeuvre], cars: Sequence[Subject], kernels: Kernels
+) -> list[Result]:
     plans = [_Plan(manoeuvre, car) for car in cars for manoeuvre in manoeuvres]
     while waiting := [plan for plan in plans if plan.cases]:
         asked = [(plan.car, case) for plan in waiting for case in plan.cases]
@@ -80,6 +96,21 @@ def perform(
         for plan in waiting:
             plan.hand([next(runs) for _ in plan.cases])
     return [plan.result for plan in plans]
+
+
+def _in_blocks(manoeuvre: Manoeuvre, car: Subject, kernels: Kernels) -> Result:
+    parts: list[tuple[Findings | None, int]] = []
+    runs: Sequence[CaseRun] = ()
+    unfit, begin, size = "", 0, FIRST
+    while begin < car.variants and not unfit:
+        part = part_of(car, begin, size)
+        (result,) = _together([manoeuvre], [part], kernels)
+        parts.append((result.findings, part.variants))
+        if begin == 0:
+            runs, unfit = tuple(alone(run) for run in result.runs), result.unfit
+        begin, size = begin + part.variants, next_size(bytes_of(result.runs), part.variants)
+        del result  # its drives, before there are others
+    return Result(manoeuvre, car, joined(parts), runs, unfit)
 
 
 class _Plan:
