@@ -98,7 +98,7 @@ def evaluation_tables(evaluation: Evaluation, notes: Sequence[str] = ()) -> Rend
 
 
 def _of_result(result: Result, rows: Sequence[Row]) -> Iterator[RenderableType]:
-    """A heading, the table and notes; `rows` are all of the vehicle, so that tables look alike."""
+    """A heading, the table and notes; `rows` are all of the vehicle."""
     if result.findings is None:
         return
     manoeuvre = result.manoeuvre
@@ -107,24 +107,19 @@ def _of_result(result: Result, rows: Sequence[Row]) -> Iterator[RenderableType]:
     )
     own = [row for row in rows if row.manoeuvre == manoeuvre.name]
     columns = [column for column in COLUMNS if column.wanted(own)]
-    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False)
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False, padding=(0, 1, 0, 0))
     for column in columns:
         table.add_column(
             column.name,
             style="cyan" if column.name == "metric" else "",
             justify="right" if column.right else "left",
             no_wrap=True,
-            min_width=max(len(_plain(column.cell(row))) for row in rows),
         )
     for row in own:
         table.add_row(*(column.cell(row) for column in columns))
     yield Legible(table)
     for note in result.findings.notes:
         yield Text(f"note: {note}", "yellow")
-
-
-def _plain(cell: str | Text) -> str:
-    return cell.plain if isinstance(cell, Text) else cell
 
 
 def _unfit(results: Sequence[Result]) -> list[Text]:

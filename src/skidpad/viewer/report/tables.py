@@ -18,15 +18,16 @@ KEYS = (
     "roll_gradient",
     "yaw_rate_rise_time",
     "yaw_rate_overshoot",
-    "bandwidth",
+    "yaw_rate_bandwidth",
     "stopping_distance",
-    "braking_distance",
-    "highest_entry_speed",
-    "turning_circle",
+    "entry_speed",
+    "largest_factor_passed",
+    "time_to_100_km_h",
+    "kerb_to_kerb",
     "lap_time",
 )
 """Metrics that are shown first, where there are any."""
-MOST_KEYS = 8
+MOST_KEYS = 10
 CUSTOMARY = {
     "rad·s²/m": ("°/g", 9.80665 * 180.0 / pi),
     "rad": ("°", 180.0 / pi),
