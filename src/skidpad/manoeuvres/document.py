@@ -132,9 +132,14 @@ def settings_of(manoeuvre: Manoeuvre) -> dict[str, float | str]:
         value = getattr(manoeuvre, name)
         if isinstance(value, int | float):
             plain[name] = float(value) if isfinite(value) else f"{value}"
-        elif len(text := f"{value}") <= LONGEST_SETTING:
+        elif len(text := _text(value)) <= LONGEST_SETTING:
             plain[name] = text
     return plain
+
+
+def _text(value: Any) -> str:
+    numbers = isinstance(value, tuple) and all(isinstance(one, int | float) for one in value)
+    return ", ".join(f"{one:.6g}" for one in value) if numbers else f"{value}"
 
 
 def _entry(row: Row) -> dict[str, Any]:

@@ -16,6 +16,8 @@ __all__ = ["Picture", "gg_pictures", "pictures_of"]
 
 MOST_DOTS = 600
 """Of a vehicle in the g-g diagram."""
+MOST_NAMED, FADING = 3, 0.6
+"""Curves of a kind and vehicle that each have a name, and how much fainter one is than the last."""
 ALONE = ("cones", "limit")
 """Kinds of curves that are the same for all vehicles: drawn once."""
 
@@ -110,15 +112,15 @@ def _of_one(curves: Sequence[Curve]) -> list[Drawn]:
 
 
 def _of_several(name: str, number: int, curves: Sequence[Curve], first: bool) -> list[Drawn]:
-    """All with the colour of their vehicle."""
-    return [
-        Drawn(
-            curve.x,
-            curve.y,
-            curve.label if curve.kind in ALONE else f"{name}: {curve.label}",
-            curve.kind,
-            number,
-        )
-        for curve in curves
-        if first or curve.kind not in ALONE
-    ]
+    """All with the colour of their vehicle; a few fade from one to the next, many have one name."""
+    own = [curve for curve in curves if first or curve.kind not in ALONE]
+    counts: dict[str, int] = {}
+    drawn: list[Drawn] = []
+    for curve in own:
+        many = [one.kind for one in own].count(curve.kind) > MOST_NAMED
+        k = counts.get(curve.kind, 0)
+        counts[curve.kind] = k + 1
+        label = f"{name}, {curve.kind}s" if many else f"{name}: {curve.label}"
+        label = curve.label if curve.kind in ALONE else label
+        drawn.append(Drawn(curve.x, curve.y, label, curve.kind, number, 1.0 if many else FADING**k))
+    return drawn

@@ -47,7 +47,8 @@ def report_page(evaluation: Evaluation, *, date: str = "", replay: bool = True) 
     driven = {name: own for name, own in by_manoeuvre.items() if any(one.findings for one in own)}
     films = replays(evaluation) if replay else []
     title = f"Proving ground: {', '.join(evaluation.cars)}"
-    gg = "".join(picture.html() for picture in gg_pictures(evaluation.results))
+    other = () if evaluation.reference is None else evaluation.reference.results
+    gg = "".join(picture.html() for picture in gg_pictures([*evaluation.results, *other]))
     body = [
         _head(evaluation, title, date),
         _contents(driven, films),
@@ -168,7 +169,8 @@ def _settings(manoeuvre: Manoeuvre) -> Iterator[str]:
     except NameError:  # of a class within a function
         hints = {}
     for name, value in settings_of(manoeuvre).items():
-        unit = next((f" {note}" for note in get_args(hints.get(name)) if type(note) is Unit), "")
+        unit = next((str(note) for note in get_args(hints.get(name)) if type(note) is Unit), "")
+        unit = f" {unit}" if unit not in ("", "1") else ""
         yield f"{name} {number_text(value) if isinstance(value, float) else value}{unit}"
 
 

@@ -39,6 +39,7 @@ class Drawn(NamedTuple):
     label: str
     kind: str
     colour: int
+    opacity: float = 1.0
 
 
 def chart_svg(
@@ -119,18 +120,18 @@ def _curve(curve: Drawn, x: Axis, y: Axis) -> str:
     at_x, at_y = x.place(kept[0]), y.place(kept[1])
     # Numbers far outside the picture would make a file large and some browsers slow.
     known = np.isfinite(at_x) & np.isfinite(at_y) & (np.abs(at_x) < 1e5) & (np.abs(at_y) < 1e5)
-    names = f"{curve.kind} {_colour(curve.colour)}"
+    look = f'class="{curve.kind} {_colour(curve.colour)}"{_faint(curve.opacity)}'
     if curve.kind in DOTS:
         size = 3.2 if curve.kind == "cones" else 1.4
         places = "".join(
             f"M{a:.1f} {b:.1f}h0" for a, b in zip(at_x[known], at_y[known], strict=True)
         )
-        return f'<path class="{names}" stroke-width="{2 * size:g}" d="{places}"/>'
+        return f'<path {look} stroke-width="{2 * size:g}" d="{places}"/>'
     line, pen = "", "M"
     for a, b, there in zip(at_x.tolist(), at_y.tolist(), known.tolist(), strict=True):
         line += f"{pen}{a:.1f} {b:.1f}" if there else ""
         pen = "L" if there else "M"
-    return f'<path class="{names}" d="{line}"/>' if line else ""
+    return f'<path {look} d="{line}"/>' if line else ""
 
 
 def _thinned(x: Array, y: Array, dots: bool) -> tuple[Array, Array]:
@@ -150,7 +151,9 @@ def _thinned(x: Array, y: Array, dots: bool) -> tuple[Array, Array]:
 def legend_html(curves: Sequence[Drawn]) -> str:
     """What the lines are, below a chart."""
     entries = dict.fromkeys(
-        (curve.label, curve.kind, _colour(curve.colour)) for curve in curves if curve.label
+        (curve.label, curve.kind, _colour(curve.colour), curve.opacity)
+        for curve in curves
+        if curve.label
     )
     parts = [_entry(*entry) for entry in list(entries)[:MOST_LEGEND]]
     if len(entries) > MOST_LEGEND:
@@ -162,9 +165,12 @@ def _colour(number: int) -> str:
     return "ink" if number == INK else f"c{number % COLOURS}"
 
 
-def _entry(label: str, kind: str, colour: str) -> str:
+def _faint(opacity: float) -> str:
+    return "" if opacity == 1.0 else f' stroke-opacity="{opacity:g}"'
+
+
+def _entry(label: str, kind: str, colour: str, opacity: float) -> str:
     mark = 'd="M11 4h0" stroke-width="6"' if kind in DOTS else 'd="M1 4H21"'
-    swatch = (
-        f'<svg viewBox="0 0 22 8" aria-hidden="true"><path class="{kind} {colour}" {mark}/></svg>'
-    )
+    line = f'<path class="{kind} {colour}"{_faint(opacity)} {mark}/>'
+    swatch = f'<svg viewBox="0 0 22 8" aria-hidden="true">{line}</svg>'
     return f"<li>{swatch}{escape(label)}</li>"
