@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from typing import Any
+from warnings import catch_warnings, simplefilter
 
 import numpy as np
 
@@ -181,10 +182,12 @@ def measured(
     measure = getattr(manoeuvre, "measure", None)
     like = {run.label: run for run in simulated}
     try:
-        if measure is not None:
-            findings = measure(own, drive)
-        else:
-            findings = _standing_in(manoeuvre, own, drive, like if aligned else None)
+        with catch_warnings():
+            simplefilter("ignore", RuntimeWarning)  # of means of what is unknown
+            if measure is not None:
+                findings = measure(own, drive)
+            else:
+                findings = _standing_in(manoeuvre, own, drive, like if aligned else None)
     except (ValueError, IndexError, ArithmeticError) as error:  # of functions that expect a test
         if isinstance(error, InvalidValue):
             raise
