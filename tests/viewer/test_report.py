@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from functools import cache
 from html.parser import HTMLParser
 from math import inf, nan
@@ -94,9 +95,11 @@ def test_a_reference_is_drawn_beside_each_vehicle() -> None:
     chart = Chart("Over time", "t in s", "y in m", [Curve(np.arange(3.0), np.arange(3.0), "run")])
     tests: list[Manoeuvre] = [Told([metric("a", 1.0)], [chart])]
     other = Reference.of_results("other", perform(tests, [car("other")]))
+    other = replace(other, notes=["it <rained>"], missing={"drive": "nobody drove"})
     page = report_page(Evaluation(perform(tests, [car()]), other), replay=False)
     assert len(re.findall(r'class="run c\d" d=', page)) == 2 + 2  # lines and their legend
-    assert "other: run" in Page(page).text
+    for part in ("other: run", "it <rained>", "drive: nobody drove"):
+        assert part in Page(page).text
 
 
 def test_nothing_to_drive_still_gives_a_page() -> None:

@@ -96,8 +96,7 @@ def test(
     results = perform(tests, [*cars, *other.cars])
     own, others = results[: len(tests) * len(cars)], results[len(tests) * len(cars) :]
     evaluation = Evaluation(own, other.reference(own, others), held_to)
-    notes = other.notes
-    _write(evaluation, notes, json, junit, html)
+    _write(evaluation, json, junit, html)
     if evaluation.failed:
         raise typer.Exit(OUT_OF_LIMITS)
 
@@ -113,7 +112,6 @@ def _check_targets(json: str | None, junit: Path | None, html: Path | None) -> N
 
 def _write(
     evaluation: Evaluation,
-    notes: Sequence[str],
     json: str | None,
     junit: Path | None,
     html: Path | None,
@@ -129,7 +127,7 @@ def _write(
     else:
         from .test_table import evaluation_tables
 
-        Console().print(evaluation_tables(evaluation, notes))
+        Console().print(evaluation_tables(evaluation))
     written: list[tuple[str, Path]] = []
     if json not in (None, "-"):
         written.append(("numbers", Path(json or "")))

@@ -126,7 +126,8 @@ class Against:
     def reference(self, results: Sequence[Result], others: Sequence[Result]) -> Reference | None:
         """With the results of the vehicles under test, and of the other one."""
         if self.drive is not None:
-            return measured_reference(self.drive, results, aligned=self.aligned)
+            how: Any = {"notes": self.notes, "aligned": self.aligned}
+            return measured_reference(self.drive, results, **how)
         if self.cars:
             return Reference.of_results(self.cars[0].name, others)
         return self.earlier

@@ -77,7 +77,7 @@ COLUMNS = (
 )
 
 
-def evaluation_tables(evaluation: Evaluation, notes: Sequence[str] = ()) -> RenderableType:
+def evaluation_tables(evaluation: Evaluation) -> RenderableType:
     """A table for each manoeuvre of each vehicle; below them what was not driven and what was
     broken."""
     parts: list[RenderableType] = []
@@ -93,7 +93,7 @@ def evaluation_tables(evaluation: Evaluation, notes: Sequence[str] = ()) -> Rend
             Text(f"note: {name}: {reason}", "yellow")
             for name, reason in evaluation.reference.missing.items()
         ]
-    parts += [Text(f"note: {note}", "yellow") for note in notes]
+        parts += [Text(f"note: {note}", "yellow") for note in evaluation.reference.notes]
     return Group(*parts, *_verdicts(evaluation))
 
 

@@ -87,8 +87,8 @@ class Reference:
     """By vehicle and manoeuvre; with "" as the vehicle, of all of them."""
     missing: Mapping[str, str] = field(default_factory=dict[str, str])
     """Why a manoeuvre has none, by its name."""
-    measured: bool = False
-    """Whether its curves are drawn as a measurement."""
+    notes: Sequence[str] = ()
+    """Sentences for the reader, such as what a log did not have."""
     results: Sequence[Result] = ()
     """Of another vehicle: what was driven, for replays."""
 

@@ -144,9 +144,10 @@ def _integral(t: Array, rate: Array) -> Array:
 
 
 def measured_reference(
-    drive: CaseRun, results: Sequence[Result], *, aligned: bool = True
+    drive: CaseRun, results: Sequence[Result], *, notes: Sequence[str] = (), aligned: bool = True
 ) -> Reference:
-    """What results are compared with when they are compared with a measured drive."""
+    """What results are compared with when they are compared with a measured drive; `notes` are
+    those of `drive_of_log`, for the reader."""
     found: dict[tuple[str, str], Findings] = {}
     missing: dict[str, str] = {}
     for result in results:
@@ -157,7 +158,7 @@ def measured_reference(
             missing[name] = str(error)
         else:
             found[result.car.name, name] = findings
-    return Reference(drive.label, found, missing, measured=True)
+    return Reference(drive.label, found, missing, notes)
 
 
 def measured(

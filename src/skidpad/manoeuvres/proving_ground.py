@@ -91,11 +91,23 @@ def _together(
 ) -> list[Result]:
     plans = [_Plan(manoeuvre, car) for car in cars for manoeuvre in manoeuvres]
     while waiting := [plan for plan in plans if plan.cases]:
-        asked = [(plan.car, case) for plan in waiting for case in plan.cases]
-        runs = iter(kernels.drive(asked))
-        for plan in waiting:
-            plan.hand([next(runs) for _ in plan.cases])
+        try:
+            _drive(waiting, kernels)
+        except InvalidValue:
+            # One asks for what its vehicle does not take: alone it is told, and the others go on.
+            for plan in waiting:
+                try:
+                    _drive([plan], kernels)
+                except InvalidValue as error:
+                    plan.end_early(error)
     return [plan.result for plan in plans]
+
+
+def _drive(plans: Sequence[_Plan], kernels: Kernels) -> None:
+    runs = iter(kernels.drive([(plan.car, case) for plan in plans for case in plan.cases]))
+    driven = [[next(runs) for _ in plan.cases] for plan in plans]
+    for plan, own in zip(plans, driven, strict=True):
+        plan.hand(own)
 
 
 def _in_blocks(manoeuvre: Manoeuvre, car: Subject, kernels: Kernels) -> Result:
@@ -131,6 +143,10 @@ class _Plan:
         self.runs += runs
         self._go_on(runs)
 
+    def end_early(self, error: InvalidValue) -> None:
+        """Give up, for a reason."""
+        self.cases, self.unfit = (), f"ended early: {error}"
+
     def _go_on(self, runs: Any) -> None:
         self.cases = ()
         try:
@@ -138,7 +154,7 @@ class _Plan:
         except StopIteration as end:
             self.findings = end.value
         except InvalidValue as error:  # other vehicles go on
-            self.unfit = f"{self.manoeuvre.name} ended early: {error}"
+            self.end_early(error)
         else:
             self.unfit = _undrivable(self.car, cases)
             self.cases = () if self.unfit else cases
