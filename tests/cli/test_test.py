@@ -11,6 +11,7 @@ import pytest
 
 import skidpad as sp
 from skidpad.cli import main
+from skidpad.cli.test_request import vehicle_of
 
 STEP = ("single_track", "--manoeuvre", "step_steer")
 KEPT = "all:\n  step_steer:\n    yaw_rate_overshoot: {min: 0, max: 1}\n"
@@ -96,6 +97,15 @@ def test_parameters_come_from_files_and_options(capsys) -> None:
     (vehicle,) = json.loads(out)["vehicles"]
     assert (vehicle["name"], vehicle["parameters"]["m"]) == ("single_track:suv", 1800)
     assert vehicle["parameters"]["l_f"] == sp.vehicles.single_track("suv").params.l_f
+
+
+def test_command_driven_models_take_files_of_autoware() -> None:
+    Path("car.param.yaml").write_text(
+        "/**:\n  ros__parameters:\n    wheel_base: 2.79\n    steer_time_constant: 0.31\n"
+    )
+    car = vehicle_of("DELAY_STEER_ACC_GEARED", [Path("car.param.yaml")], {"steer_bias": 0.01})
+    p = car.params
+    assert (p.wheel_base, p.steer_time_constant, p.steer_bias) == (2.79, 0.31, 0.01)
 
 
 def test_two_vehicles_an_earlier_file_and_a_log_are_beside_it(capsys) -> None:

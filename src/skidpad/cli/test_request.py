@@ -44,28 +44,34 @@ def chosen_subjects(
         raise InvalidValue("--spread goes with --variants, as in --variants 200")
     if variants and not spread:
         raise InvalidValue("--variants goes with --spread, as in --spread m=5%")
-    values: dict[str, Any] = {}
-    for file in params or ():
-        values |= _parameters(file)
-    for name, text in split_pairs("--set", settings).items():
-        values[name] = _number(name, text)
-    cars = {name: vehicle_of(name, values) for name in names}
+    pairs = split_pairs("--set", settings).items()
+    values = {name: _number(name, text) for name, text in pairs}
+    cars = {name: vehicle_of(name, params or (), values) for name in names}
     if not variants:
         return [Subject(car, name=name) for name, car in cars.items()]
     widths = parsed_spread(spread or ())
     return [spread_out(car, widths, variants, seed=seed, name=name) for name, car in cars.items()]
 
 
-def vehicle_of(name: str, values: Mapping[str, Any]) -> Vehicle:
-    """A vehicle by its name, or name and parameter set, with some parameters replaced."""
+def vehicle_of(
+    name: str, files: Sequence[Path] = (), values: Mapping[str, float] | None = None
+) -> Vehicle:
+    """A vehicle by its name, or name and parameter set, with some parameters replaced: by those of
+    files, later ones winning, and by single ones."""
     model, colon, chosen_set = name.partition(":")
     with warnings.catch_warnings():
         # Parameters that are assumed are those that were asked for here: the defaults.
         warnings.simplefilter("ignore")
-        if not colon:
-            return vehicles.named(model, dict(values) or None)
         if model in NAMES:
-            raise InvalidValue(f"{name}: {model} has no parameter sets; use --params")
+            if colon:
+                raise InvalidValue(f"{name}: {model} has no parameter sets; use --params")
+            return vehicles.named(model, [*map(str, files), values or {}])  # files of Autoware's
+        changes: dict[str, Any] = {}
+        for file in files:
+            changes |= _parameters(file)
+        changes |= values or {}
+        if not colon:
+            return vehicles.named(model, changes or None)
         factory: Any = vehicles.get(model)
         try:
             car = factory(chosen_set)
@@ -73,7 +79,7 @@ def vehicle_of(name: str, values: Mapping[str, Any]) -> Vehicle:
             if "parameter set" in str(error):
                 raise InvalidValue(f"{name}: {error}") from error
             raise InvalidValue(f"{name}: {model} has no parameter sets; use --params") from error
-    return car.with_params(dict(values)) if values else car
+    return car.with_params(changes) if changes else car
 
 
 def _parameters(file: Path) -> dict[str, Any]:
@@ -165,4 +171,4 @@ def compared_with(
             f"--against {against} is neither a file of results (.json), nor a log "
             f"({', '.join(LOGS)}, or a bag), nor a vehicle; skidpad models lists the vehicles"
         )
-    return Against(cars=[Subject(vehicle_of(against, {}), name=against)])
+    return Against(cars=[Subject(vehicle_of(against), name=against)])
