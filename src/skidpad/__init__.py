@@ -208,6 +208,7 @@ _HOMES = {
 """The module each lazily loaded name lives in."""
 _EXTENSIONS = {
     "Film.show": "viewer.embedded:show_film",
+    "Evaluation.to_html": "viewer.report.page:write_report",
     "Film.to_html": "viewer.html:write_html",
     "Log.recorded_runs": "recording.runs:recorded_runs",
     "Model.listed": "vehicles:listed",

@@ -4,6 +4,7 @@ from skidpad.manoeuvres import StepSteer, Subject, perform
 
 result, = perform([StepSteer(speed=25.0)], [Subject(sp.vehicles.two_track())])
 print(result["yaw_rate_rise_time"])
+Evaluation([result]).to_html("report.html")
 """
 
 from __future__ import annotations
@@ -13,16 +14,21 @@ from .case import Case
 from .case_run import CaseRun
 from .catalogue import STANDARD, chosen, names
 from .command_response import CommandSteps, StopFromSpeed
+from .document import as_json, earlier, junit_xml, write_json, write_junit
+from .evaluation import Evaluation, Reference, Row
 from .frequency_response import RandomSteer, SineSweep
 from .kernels import Kernels
 from .lane_change import DoubleLaneChange, ObstacleAvoidance
+from .limits import Limit, Limits
 from .longitudinal import Acceleration, CoastDown, TurningCircle
+from .measured import drive_of_log, measured, measured_reference
 from .metric import Chart, Curve, Findings, Metric
 from .path import Path, path_along
 from .proving_ground import Manoeuvre, Performing, Result, perform
 from .robots import SpinInPlace, SquarePath, StraightAndArc
 from .sensitivity import Indices, Sensitivity, sensitivity, sobol
 from .sine_with_dwell import SineWithDwell
+from .spread import parsed_spread, spread_out
 from .steady_circle import ConstantRadius, ConstantSpeed, ConstantSteer
 from .step_steer import StepSteer
 from .subject import Subject
@@ -44,9 +50,12 @@ __all__ = [
     "ConstantSteer",
     "Curve",
     "DoubleLaneChange",
+    "Evaluation",
     "Findings",
     "Indices",
     "Kernels",
+    "Limit",
+    "Limits",
     "LinearCar",
     "Manoeuvre",
     "Metric",
@@ -55,7 +64,9 @@ __all__ = [
     "Performing",
     "RandomSteer",
     "Reached",
+    "Reference",
     "Result",
+    "Row",
     "Sensitivity",
     "SineSweep",
     "SineWithDwell",
@@ -69,12 +80,22 @@ __all__ = [
     "Subject",
     "Tuning",
     "TurningCircle",
+    "as_json",
     "chosen",
+    "drive_of_log",
+    "earlier",
+    "junit_xml",
     "linear_car",
+    "measured",
+    "measured_reference",
     "names",
+    "parsed_spread",
     "path_along",
     "perform",
     "sensitivity",
     "sobol",
+    "spread_out",
     "tune",
+    "write_json",
+    "write_junit",
 ]

@@ -10,6 +10,7 @@ import numpy as np
 
 from ..arrays import Array
 from ..body import Pose
+from ..brief import brief_repr
 from ..road.road import Road
 from ..units import s
 from .path import Path
@@ -65,6 +66,8 @@ class Case:
     """Time before zero in which the vehicle settles at its speed."""
     start: Mapping[str, Any] = field(default_factory=dict[str, Any])
     """Fields of the start state beside pose and speed."""
+
+    __repr__ = brief_repr
 
     @property
     def holding(self) -> Signal:

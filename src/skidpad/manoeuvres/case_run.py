@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..arrays import Array
+from ..brief import brief_repr
 from ..errors import InvalidValue
 from ..units import m_s, rad, s
 
@@ -42,6 +43,8 @@ class CaseRun:
     """Of the vehicle, (T, V, nx); None of a log."""
     inputs: Array | None = None
     """Of the vehicle, (T, V, nu); None of a log."""
+
+    __repr__ = brief_repr
 
     def __getitem__(self, name: str) -> Array:
         if name not in self.signals:

@@ -31,8 +31,9 @@ from .subject import Subject
 
 __all__ = ["Kernels"]
 
-MANY = 16
-"""Variants from which on cases are driven one after the other, to save memory."""
+LARGEST = 256
+"""Vehicles of one rollout, unless a case alone has more: what they are told at each step takes
+memory."""
 
 
 @dataclass(frozen=True)
@@ -52,15 +53,16 @@ class Kernels:
         groups: defaultdict[Any, list[int]] = defaultdict(list)
         for k, (car, case) in enumerate(asked):
             vehicle = _on_road(car.vehicle, case)
-            alone = k if car.variants >= MANY else -1
-            groups[vehicle, case.rests, id(car), self._steps(case), alone].append(k)
+            groups[vehicle, case.rests, id(car), self._steps(case)].append(k)
         runs: list[Any] = [None] * len(asked)
-        for (vehicle, rests, *_), places in groups.items():
-            cases = [asked[k][1] for k in places]
+        for (vehicle, rests, *_), members in groups.items():
+            car = asked[members[0]][0]
             drive = self._open if is_open(vehicle) else self._rollout
-            driven = drive(vehicle, rests, asked[places[0]][0], cases)
-            for k, run in zip(places, driven, strict=True):
-                runs[k] = run
+            count = max(LARGEST // car.variants, 1)
+            for places in (members[k : k + count] for k in range(0, len(members), count)):
+                driven = drive(vehicle, rests, car, [asked[k][1] for k in places])
+                for k, run in zip(places, driven, strict=True):
+                    runs[k] = run
         return runs
 
     def _steps(self, case: Case) -> tuple[int, int]:

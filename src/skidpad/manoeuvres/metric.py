@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from ..arrays import Array
+from ..brief import brief_repr
 
 __all__ = ["Chart", "Curve", "Findings", "Metric"]
 
@@ -28,6 +29,8 @@ class Metric:
     theory: Any = None
     """What linear theory or a closed form gives, (V,) or a number; None where there is none."""
 
+    __repr__ = brief_repr
+
     def __post_init__(self) -> None:
         object.__setattr__(self, "value", np.atleast_1d(np.asarray(self.value, dtype=float)))
         if self.theory is not None:
@@ -43,7 +46,9 @@ class Curve:
     y: Array
     label: str = ""
     kind: str = "run"
-    """"run", "theory", "limit", "measured" or "cones" (points)."""
+    """"run", "theory", "limit", "measured", "points" or "cones" (points, too)."""
+
+    __repr__ = brief_repr
 
 
 @dataclass(frozen=True, eq=False)
@@ -59,6 +64,8 @@ class Chart:
     equal: bool = False
     """Whether a metre is as long on both axes."""
 
+    __repr__ = brief_repr
+
 
 @dataclass(frozen=True, eq=False)
 class Findings:
@@ -68,6 +75,8 @@ class Findings:
     charts: Sequence[Chart] = field(default_factory=tuple[Chart, ...])
     notes: Sequence[str] = field(default_factory=tuple[str, ...])
     """Sentences for the reader, such as why a number is missing."""
+
+    __repr__ = brief_repr
 
     def __getitem__(self, name: str) -> Metric:
         return next(metric for metric in self.metrics if metric.name == name)

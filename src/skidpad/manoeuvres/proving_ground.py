@@ -11,6 +11,11 @@ from collections.abc import Generator, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, Protocol
 
+import numpy as np
+
+from ..brief import brief_repr
+from ..errors import InvalidValue
+from .blocks import FIRST, alone, bytes_of, joined, next_size, part_of
 from .case import Case
 from .case_run import CaseRun
 from .kernels import Kernels
@@ -51,9 +56,11 @@ class Result:
     findings: Findings | None
     """None where the vehicle cannot do it."""
     runs: Sequence[CaseRun] = ()
-    """All that was driven."""
+    """All that was driven; of a vehicle with more than 64 variants by the first of them alone."""
     unfit: str = ""
     """Why it cannot."""
+
+    __repr__ = brief_repr
 
     def __getitem__(self, name: str) -> Any:
         """A metric by its name, (V,)."""
@@ -65,15 +72,57 @@ class Result:
 def perform(
     manoeuvres: Sequence[Manoeuvre], cars: Sequence[Subject], kernels: Kernels | None = None
 ) -> list[Result]:
-    """Every manoeuvre with every vehicle, in the order car by car."""
+    """Every manoeuvre with every vehicle, in the order car by car.
+
+    Vehicles with many variants drive in blocks, one manoeuvre after the other.
+    """
     kernels = kernels or Kernels()
+    few = [car for car in cars if car.variants <= FIRST]
+    together = iter(_together(manoeuvres, few, kernels))
+    return [
+        next(together) if car.variants <= FIRST else _in_blocks(manoeuvre, car, kernels)
+        for car in cars
+        for manoeuvre in manoeuvres
+    ]
+
+
+def _together(
+    manoeuvres: Sequence[Manoeuvre], cars: Sequence[Subject], kernels: Kernels
+) -> list[Result]:
     plans = [_Plan(manoeuvre, car) for car in cars for manoeuvre in manoeuvres]
     while waiting := [plan for plan in plans if plan.cases]:
-        asked = [(plan.car, case) for plan in waiting for case in plan.cases]
-        runs = iter(kernels.drive(asked))
-        for plan in waiting:
-            plan.hand([next(runs) for _ in plan.cases])
+        try:
+            _drive(waiting, kernels)
+        except InvalidValue:
+            # One asks for what its vehicle does not take: alone it is told, and the others go on.
+            for plan in waiting:
+                try:
+                    _drive([plan], kernels)
+                except InvalidValue as error:
+                    plan.end_early(error)
     return [plan.result for plan in plans]
+
+
+def _drive(plans: Sequence[_Plan], kernels: Kernels) -> None:
+    runs = iter(kernels.drive([(plan.car, case) for plan in plans for case in plan.cases]))
+    driven = [[next(runs) for _ in plan.cases] for plan in plans]
+    for plan, own in zip(plans, driven, strict=True):
+        plan.hand(own)
+
+
+def _in_blocks(manoeuvre: Manoeuvre, car: Subject, kernels: Kernels) -> Result:
+    parts: list[tuple[Findings | None, int]] = []
+    runs: Sequence[CaseRun] = ()
+    unfit, begin, size = "", 0, FIRST
+    while begin < car.variants and not unfit:
+        part = part_of(car, begin, size)
+        (result,) = _together([manoeuvre], [part], kernels)
+        parts.append((result.findings, part.variants))
+        if begin == 0:
+            runs, unfit = tuple(alone(run) for run in result.runs), result.unfit
+        begin, size = begin + part.variants, next_size(bytes_of(result.runs), part.variants)
+        del result  # its drives, before there are others
+    return Result(manoeuvre, car, joined(parts), runs, unfit)
 
 
 class _Plan:
@@ -94,13 +143,36 @@ class _Plan:
         self.runs += runs
         self._go_on(runs)
 
+    def end_early(self, error: InvalidValue) -> None:
+        """Give up, for a reason."""
+        self.cases, self.unfit = (), f"ended early: {error}"
+
     def _go_on(self, runs: Any) -> None:
+        self.cases = ()
         try:
-            self.cases = self._performing.send(runs)
+            cases = self._performing.send(runs)
         except StopIteration as end:
-            self.cases, self.findings = (), end.value
+            self.findings = end.value
+        except InvalidValue as error:  # other vehicles go on
+            self.end_early(error)
+        else:
+            self.unfit = _undrivable(self.car, cases)
+            self.cases = () if self.unfit else cases
 
     @property
     def result(self) -> Result:
         """What came of it."""
         return Result(self.manoeuvre, self.car, self.findings, tuple(self.runs), self.unfit)
+
+
+def _undrivable(car: Subject, cases: Sequence[Case]) -> str:
+    """Why cases cannot be driven, a sentence; empty if they can."""
+    if not cases:
+        return f"{car.name} can drive no part of it within its limits"
+    for case in cases:
+        for what, value in (("angle", case.amplitude), ("speed", case.v)):
+            if not np.isfinite(value).all():
+                return (
+                    f"linear theory of {car.name} gives no {what} to start from, for {case.label}"
+                )
+    return ""

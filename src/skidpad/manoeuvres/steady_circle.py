@@ -20,7 +20,14 @@ from .fitness import speed_needed, tyres_needed
 from .metric import Findings
 from .path import circle
 from .proving_ground import Performing
-from .steady_state import A_FIT, handling_chart, steady_metrics, steady_points
+from .steady_state import (
+    A_FIT,
+    SteadyPoints,
+    handling_chart,
+    measured_points,
+    steady_metrics,
+    steady_points,
+)
 from .subject import Subject
 
 __all__ = ["ConstantRadius", "ConstantSpeed", "ConstantSteer"]
@@ -39,8 +46,16 @@ def levels(car: Subject) -> Array:
 
 
 def _findings(car: Subject, runs: Sequence[CaseRun], v: m_s) -> Findings:
+    return _found(car, steady_points(car, runs), v)
+
+
+def _measured(car: Subject, drive: CaseRun) -> Findings:
+    return _found(car, measured_points(car, drive), float(drive["v_x"].mean()))
+
+
+def _found(car: Subject, at: SteadyPoints, v: m_s) -> Findings:
     """With the linear theory at a speed, that at which the gradients were found."""
-    at, bicycles = steady_points(car, runs), [theory.bicycle for theory in car.theories(v)]
+    bicycles = [theory.bicycle for theory in car.theories(v)]
     return Findings(steady_metrics(car, at, bicycles), [handling_chart(at, bicycles[0])])
 
 
@@ -73,6 +88,10 @@ class ConstantRadius:
         ]
         return _findings(car, runs, float(np.sqrt(0.5 * A_FIT * self.radius)))
 
+    def measure(self, car: Subject, drive: CaseRun) -> Findings:
+        """From a log of steady turns, however they were driven."""
+        return _measured(car, drive)
+
 
 @dataclass(frozen=True)
 class ConstantSpeed:
@@ -104,6 +123,10 @@ class ConstantSpeed:
         ]
         return _findings(car, runs, self.speed)
 
+    def measure(self, car: Subject, drive: CaseRun) -> Findings:
+        """From a log of steady turns, however they were driven."""
+        return _measured(car, drive)
+
 
 @dataclass(frozen=True)
 class ConstantSteer:
@@ -134,3 +157,7 @@ class ConstantSteer:
             if v <= car.limits.v_max
         ]
         return _findings(car, runs, float(np.sqrt(0.5 * A_FIT * radius)))
+
+    def measure(self, car: Subject, drive: CaseRun) -> Findings:
+        """From a log of steady turns, however they were driven."""
+        return _measured(car, drive)

@@ -6,8 +6,10 @@ from collections.abc import Generator, Sequence
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ..arrays import Array
+from ..errors import InvalidValue
 from ..units import m_s, m_s2, s
 from .case import Case, step
 from .case_run import CaseRun
@@ -18,6 +20,7 @@ from .theory import Bicycle
 __all__ = [
     "SteadyPoints",
     "handling_chart",
+    "measured_points",
     "slope_at_zero",
     "steady_angle",
     "steady_metrics",
@@ -30,6 +33,10 @@ AVERAGED: s = 1.0
 """At the end of a drive, over which a point is averaged."""
 CHANGE = 0.02
 """Share by which lateral acceleration may change within it, of a vehicle in balance."""
+WINDOW: s = 3.0
+"""Over which a point of a log is averaged, for its noise."""
+DRIFT = 0.05
+"""Share by which the mean of one half of a window may differ from that of the other."""
 
 
 class SteadyPoints(NamedTuple):
@@ -50,13 +57,36 @@ def steady_points(car: Subject, runs: Sequence[CaseRun]) -> SteadyPoints:
     return SteadyPoints(*(np.stack(column) for column in zip(*points, strict=True)))
 
 
+def measured_points(car: Subject, drive: CaseRun) -> SteadyPoints:
+    """Windows of a measured drive in which lateral acceleration stays, one point each."""
+    starts = np.arange(drive.t[0], drive.t[-1] - WINDOW, 0.5 * WINDOW)
+    points: list[SteadyPoints] = []
+    for begin in starts.tolist():
+        window = drive.since(begin, begin + WINDOW)
+        middle = len(window.t) // 2
+        first, second = (part.mean(axis=0) for part in np.split(window["a_y"], [middle]))
+        steady = np.abs(second - first) < DRIFT * np.maximum(np.abs(first), 1.0)
+        if (np.abs(first) > 0.1).all():
+            points.append(_averaged(car, window, steady))
+    if len(points) < 4:
+        raise InvalidValue(
+            f"{drive.label} has {len(points)} turns of {WINDOW:g} s; gradients need 4 at least"
+        )
+    return SteadyPoints(*(np.stack(column) for column in zip(*points, strict=True)))
+
+
 def _point(car: Subject, end: CaseRun) -> SteadyPoints:
     a_y, turning = end["a_y"], end["v_x"] * end["omega"]
     with np.errstate(invalid="ignore"):
         slack = CHANGE * np.abs(a_y).max(axis=0) + 0.01
         steady = (np.ptp(a_y, axis=0) < slack) & (np.abs(a_y - turning).max(axis=0) < slack)
         steady &= np.abs(end["sideslip"]).max(axis=0) < 0.35
-    curvature = end["omega"] / np.maximum(end["v_x"], 0.1)
+    return _averaged(car, end, steady)
+
+
+def _averaged(car: Subject, end: CaseRun, steady: NDArray[np.bool_]) -> SteadyPoints:
+    """Means of a part of a drive, NaN where it is not steady."""
+    a_y, curvature = end["a_y"], end["omega"] / np.maximum(end["v_x"], 0.1)
     columns = (
         a_y,
         end["steer"],

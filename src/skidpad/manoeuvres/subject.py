@@ -13,6 +13,7 @@ import numpy as np
 from .. import record
 from ..arrays import Array
 from ..body import Geometry, Limits, body_of
+from ..brief import brief_repr
 from ..controllers.abilities import Abilities, abilities_of
 from ..errors import InvalidValue
 from ..model import Vehicle
@@ -34,6 +35,8 @@ class Subject:
     params: Mapping[str, Array] = field(default_factory=dict[str, Array])
     name: str = ""
     """In tables and reports; that of the vehicle if empty."""
+
+    __repr__ = brief_repr
 
     def __post_init__(self) -> None:
         body_of(self.vehicle, "a manoeuvre")
@@ -93,7 +96,7 @@ class Subject:
     @property
     def steers(self) -> bool:
         """Whether it steers with front wheels."""
-        return self.limits.steer_max > 0.0
+        return self.limits.steer_max > 0.0 and self.vehicle.body.steer is not None
 
     @property
     def grip(self) -> m_s2:

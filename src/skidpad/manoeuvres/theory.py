@@ -18,6 +18,7 @@ import numpy as np
 from .. import record
 from ..arrays import AnyArray, Array
 from ..body import Pose, Velocity, Wish, body_of, own_fields
+from ..brief import brief_repr
 from ..model import Vehicle
 from ..units import N_rad, kg, kg_m2, m, m_s, m_s2
 
@@ -81,6 +82,8 @@ class LinearCar:
     """NaN where the vehicle has no tyres that slip."""
 
     OUTPUTS = ("v_y", "omega", "a_y", "steer")
+
+    __repr__ = brief_repr
 
     def to_angle(self, frequency: Any) -> dict[str, AnyArray]:
         """Complex gains per rad of the front wheels as they are turned, (F,), by output."""
