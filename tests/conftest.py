@@ -85,34 +85,18 @@ def begin_elsewhere(config: pytest.Config) -> None:
     config.args = folders[begin:] + folders[:begin]
 
 
-LARGE = ("commonroad_mb", "commonroad_std", "formula_student", "two_track")
+LARGE = ("commonroad_mb", "commonroad_std", "formula_student", "full_car", "two_track")
 """Vehicles that take seconds to compile, whatever is done with them."""
 LARGE_IN = ("recordings", "recorded", "conformance")
 """Parts of the names of tests that look at their equations: there they are not slow."""
 
 
-_ON_ROADS = "test_compiled_and_called_agree_and_fleets_have_the_bits_of_simulators"
-HEAVY = (
-    "test_who_wishes_to_brake_stops_and_stays[formula_student]",
-    "test_wheels_turn_no_faster_than_the_fastest_car[1.0-mb]",
-    "test_radau_follows_stop_bend_and_launch_too[passenger_car]",
-    *(f"{_ON_ROADS}[{kind}]" for kind in ("smooth grid", "curved", "smooth profile")),
-    *(f"{_ON_ROADS}[{kind}]" for kind in ("random", "waves", "patches")),
-    "test_its_other_kinds_conform[kind0]",
-    "test_anti_lock_brakes_stop_sooner_than_locked_wheels[1.0]",
-    "test_the_stability_programme_keeps_the_car_from_spinning[compact]",
-    "test_wheels_that_spin_at_the_start_are_followed_by_the_named_step[0.5-passenger_car]",
-    *(
-        f"test_top_speed_is_where_power_meets_resistance[{name}]"
-        for name in ("formula_student", "small_scale", "sports", "suv", "race")
-    ),
-    *(f"test_braking_distance[{name}]" for name in ("formula_student", "small_scale", "suv")),
-    "test_its_functions_are_pure[automatic]",
-    "test_linearisation[radau2]",
-    "test_the_power_limit_holds_with_spinning_wheels[all-wheel drive-1.0]",
-    "test_the_named_step_is_stable_and_longer_ones_are_implicit[passenger_car]",
+HEAVY = frozenset(
+    line
+    for line in (Path(__file__).parent / "heavy.txt").read_text("utf-8").splitlines()
+    if line and not line.startswith("#")
 )
-"""Cases that take seconds, of tests whose other cases show the same; they are slow, too."""
+"""Tests that count as slow without a mark of their own."""
 
 
 LONGEST = (
@@ -148,7 +132,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         large = call is not None and any(
             isinstance(value, str) and value.endswith(LARGE) for value in call.params.values()
         )
-        if item.name in HEAVY:
+        if f"{item.path.relative_to(here).as_posix()}::{item.name}" in HEAVY:
             item.add_marker(pytest.mark.slow)
         if large and not any(part in item.path.as_posix() for part in LARGE_IN):
             item.add_marker(pytest.mark.slow)

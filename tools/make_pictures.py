@@ -133,6 +133,43 @@ def tyre_sheet(file: Path) -> None:
     sp.tyres.get("passenger_car").plot(sp.tyres.get("race_slick"), path=file)
 
 
+def road_world(file: Path) -> None:
+    """Two cars on hills with a patch of ice, on the replay page."""
+    from skidpad.road import Patch
+    from skidpad.stage.world_stage import WorldStage
+    from skidpad.world.scene.scene import Pose, Scene, Settings, VehicleSpec, Velocity
+
+    x, y = np.meshgrid(np.arange(-60.0, 61.0, 4.0), np.arange(-60.0, 61.0, 4.0), indexing="ij")
+    hills = sp.Road.grid(
+        2.5 * np.sin(x / 14.0) * np.cos(y / 17.0), (-60.0, -60.0), 4.0, method="cubic"
+    )
+    ice = Patch(value=0.2, x=12.0, y=4.0, length=24.0, width=8.0, yaw=0.3)
+    fast = Velocity(v_x=14.0, frame="body")
+    cars = (
+        VehicleSpec("student", Pose(-30.0, 0.0, yaw=0.1), sp.vehicles.four_wheel(), velocity=fast),
+        VehicleSpec(
+            "compact", Pose(-20.0, 22.0, yaw=-0.5), sp.vehicles.single_track(), velocity=fast
+        ),
+    )
+    scene = Scene(settings=Settings(timestep=0.005), vehicles=cars)
+    world = sp.World(scene, road=hills.with_grip([ice]))
+    world.vehicles["student"].command(steer=0.02)
+    view, rows, times = WorldStage(world, "Hills with ice"), list[Any](), list[float]()
+    for _ in range(70):
+        world.run(0.05)
+        rows.append(view.row())
+        times.append(world.time)
+    film = Film(view.stage, np.array(times), np.array(rows, dtype=np.float32))
+    with tempfile.TemporaryDirectory() as folder:
+        page = Path(folder) / "hills.html"
+        film.to_html(page)
+        with browser.page(1280, 760) as tab:
+            browser.opened(tab, page)
+            tab.evaluate("() => { window.skidpad.pause(); window.skidpad.seek(2.6); }")
+            tab.wait_for_timeout(1000)
+            tab.screenshot(path=file)
+
+
 def roads(file: Path) -> None:
     """A banked curve from above; heights and spectra of random roads, and limits of classes."""
     import matplotlib.pyplot as plt
@@ -214,6 +251,7 @@ PICTURES: dict[str, Callable[[Path], None]] = {
     "tyre_curves.png": tyre_curves,
     "tyre_sheet.png": tyre_sheet,
     "tyre_fit.png": tyre_fit,
+    "road_world.png": road_world,
     "roads.png": roads,
 }
 

@@ -17,7 +17,8 @@ the names of fields. A model without one still simulates. The contract:
 6. `command(x, wish, p)` is the input that brings about a wish, as far as the limits allow.
 7. `steer(x, u, p)`, if it steers, is the angle of its front wheels.
 8. `on_ground(x, u, w, ground, p)`, if ground can be felt at all, is the input and the disturbance
-   with what the ground does to the vehicle put in, in place of what was there.
+   with what the ground does to the vehicle put in, in place of what was there. `wheels(p)`, if
+   `geometry` does not take symbols, is where the wheels are, for roads that compile.
 9. `odometry(x, u, p)`, if wheels tell something else than `velocity`, is what they tell.
 10. All but `geometry` and `limits` are pure and built from `skidpad.ops`, so that they take
     numbers, arrays with a value per vehicle, and symbols.
@@ -33,6 +34,7 @@ from typing import Any, NamedTuple
 from . import record
 from .brief import brief_repr
 from .errors import InvalidValue
+from .ops import where
 from .units import kg, kg_m2, m, m_s, m_s2, one, rad, rad_s, rad_s2
 
 __all__ = [
@@ -46,6 +48,7 @@ __all__ = [
     "Trailer",
     "Velocity",
     "Wheel",
+    "WheelPlace",
     "Wish",
     "body_of",
     "box",
@@ -55,6 +58,7 @@ __all__ = [
     "four_wheels",
     "own_fields",
     "plate_inertia",
+    "standing_points",
 ]
 
 Point = tuple[float, float]
@@ -131,6 +135,19 @@ class GroundUnder(NamedTuple):
     """Friction under each wheel of the geometry; negative: that of the vehicle itself."""
     rolling: tuple[one, ...] | None = None
     """Rolling resistance over load under each wheel; negative: that of the vehicle itself."""
+    grip: tuple[one, ...] | None = None
+    """Factor on the friction under each wheel."""
+
+    def friction_shares(self, own: Sequence[one]) -> tuple[one, ...] | None:
+        """Friction under each wheel over the vehicle's own; None where the ground says nothing."""
+        if self.mu is None:
+            return self.grip
+        shares = tuple(
+            where(mu < 0.0, 1.0, mu / peak) for mu, peak in zip(self.mu, own, strict=True)
+        )
+        if self.grip is None:
+            return shares
+        return tuple(share * grip for share, grip in zip(shares, self.grip, strict=True))
 
 
 @dataclass(frozen=True)
@@ -163,6 +180,16 @@ class Wheel:
     def length(self) -> m:
         """As long as it is seen from above: its diameter."""
         return 2.0 * self.radius
+
+
+class WheelPlace(NamedTuple):
+    """Where a wheel stands on a vehicle."""
+
+    x: m
+    """Forward of the reference point."""
+    y: m
+    """To the left of the reference point."""
+    radius: m
 
 
 @dataclass(frozen=True)
@@ -263,16 +290,35 @@ class Body:
     on_ground: Callable[[Any, Any, Any, GroundUnder, Any], tuple[Any, Any]] | None = None
     odometry: Callable[[Any, Any, Any], Velocity] | None = None
     speed: Callable[[Any, Any], m_s] | None = None
+    wheels: Callable[[Any], Sequence[WheelPlace]] | None = None
     gravity: str = ""
     """The parameter that is the gravity of the world it stands in, if it has one."""
+    lessens_loads: bool = False
+    """Whether it lessens its loads by itself where it is told of a slope."""
     imposed: bool = False
     """Whether it moves as it is told, however it moved before."""
 
     __repr__ = brief_repr
 
+    def wheel_places(self, p: Any) -> list[WheelPlace]:
+        """Where its wheels are, from parameters that may be symbols if the body can do that."""
+        wheels = self.geometry(p).wheels if self.wheels is None else self.wheels(p)
+        return [WheelPlace(wheel.x, wheel.y, wheel.radius) for wheel in wheels]
+
     def speed_of(self, x: Any, u: Any, p: Any) -> m_s:
         """The speed that references and set-points mean."""
         return self.velocity(x, u, p).v_x if self.speed is None else self.speed(x, p)
+
+
+def standing_points(wheels: Sequence[WheelPlace]) -> list[tuple[m, m]]:
+    """Points of a vehicle whose heights say how it lies on the ground.
+
+    Two wheels do not make a plane: there they are one radius before and behind each wheel, so that
+    the roll is that of the axle and the pitch that of the ground along it.
+    """
+    if len(wheels) != 2:
+        return [(w.x, w.y) for w in wheels]
+    return [(w.x + k * w.radius, w.y) for w in wheels for k in (-1.0, 1.0)]
 
 
 def own_fields(State: type, read: Callable[[Any], Sequence[Any]]) -> tuple[str | None, ...]:

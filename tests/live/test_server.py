@@ -401,7 +401,7 @@ def test_a_world_that_diverges_stops_says_so_and_starts_again(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     model = Model("exploding", Exploding, NoInput, Growth, derivative=explosion, body=CRATE)
-    monkeypatch.setitem(vehicles._FACTORIES, "exploding", VehicleFactory(model))
+    monkeypatch.setitem(vehicles.registry._FACTORIES, "exploding", VehicleFactory(model))
     one = arena(
         '<vehicle name="bomb"><init_pose>0 9 0</init_pose>'
         '<dynamics class="skidpad:exploding"/></vehicle>'

@@ -12,8 +12,11 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
+import skidpad as sp
+from skidpad.road import Patch
 from skidpad.stage import Body, Channel, Line, Polygon, Stage
 from skidpad.stage.film import Film, ScanAt
+from skidpad.stage.relief import relief_of
 from viewer.films import OUTLINE, two_cars
 
 Open = Callable[..., Any]
@@ -284,3 +287,24 @@ def test_a_crash_does_not_squeeze_the_diagram_of_accelerations(
     page = page_of(film_of({"car": car}, t, polygons=wall), opened, tmp_path)
     page.wait_for_function("skidpad.app.figures.gg.half > 0")
     assert page.evaluate("skidpad.app.figures.gg.half") <= 8.0
+
+
+def test_hills_are_shaded_and_ice_is_blue(opened: Open, tmp_path: Path) -> None:
+    """Slopes towards the upper left are lighter, and the bar says how far contours are apart."""
+    road = sp.Road.waves(2.0, 40.0).with_grip([Patch(value=0.0, y=8.0, length=60.0, width=4.0)])
+    relief = relief_of(road, (-20.0, -10.0, 20.0, 10.0))
+    assert relief is not None
+    t = np.linspace(0.0, 1.0, 11)
+    path = {"x": 38.0 * t - 19.0, "y": 18.0 * t - 9.0, "yaw": 0.0 * t}
+    film = film_of({"car": path}, t, reliefs=(relief,))
+    page = page_of(film, opened, tmp_path, color_scheme="light")
+    show(page, 0.0)
+    pixel = """([x, y]) => { const { back, ratio } = skidpad.app.scene;
+      const at = skidpad.screenOf(x, y);
+      return [...back.context.getImageData(at.x * ratio, at.y * ratio, 1, 1).data]; }"""
+    # The sine rises around x = 0 and falls around x = 20: the light comes from the left.
+    lit, dark = (sum(page.evaluate(pixel, [x, -3.3])[:3]) for x in (0.7, 18.7))
+    assert lit > dark + 20
+    red, _, blue, _ = page.evaluate(pixel, [0.7, 7.7])
+    assert blue > red + 60
+    assert "contours 50 cm" in page.evaluate("skidpad.app.scene.scale.textContent")

@@ -194,7 +194,7 @@ def test_a_vehicle_without_a_body_is_told_what_to_add(monkeypatch: pytest.Monkey
     from skidpad import vehicles
 
     bare = sp.VehicleFactory(replace(sp.vehicles.four_wheel.model, name="bare", body=None))
-    monkeypatch.setitem(vehicles._FACTORIES, "bare", bare)  # pyright: ignore[reportPrivateUsage]
+    monkeypatch.setitem(vehicles.registry._FACTORIES, "bare", bare)  # pyright: ignore[reportPrivateUsage]
     with pytest.raises(
         sp.InvalidValue, match=r"a world needs to know the body of 'bare'.*docs/bod"
     ):

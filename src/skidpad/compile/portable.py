@@ -53,8 +53,9 @@ _BODY: dict[str, tuple[str, ...]] = {
     "geometry": (),
     "limits": (),
     "on_ground": (),
+    "wheels": (),
 }
-"""Those of a body; the last three give what is no record, so that there is no Program of them."""
+"""Those of a body; the last four give what is no record, so that there is no Program of them."""
 
 
 @dataclass(frozen=True, repr=False)

@@ -11,10 +11,11 @@ import numpy as np
 
 from ..errors import InvalidValue
 from ..plane.outline import cleaned, convex_parts
-from ..stage import Body, Disc, Grid, Line, Polygon, Stage, Wheel
+from ..stage import Body, Disc, Grid, Line, Polygon, Relief, Stage, Wheel
 from . import protobuf as pb
 from .messages import WORLD, still_pose, vector
 from .protobuf import Template
+from .relief_mesh import relief_mesh
 
 Colour = tuple[float, float, float, float]
 Point = tuple[float, float]
@@ -28,6 +29,7 @@ _COLOURS: Mapping[str, Colour] = {
     "region": (0.95, 0.77, 0.06, 0.25),
     "lane": (0.35, 0.37, 0.40, 0.6),
     "field": (0.35, 0.55, 0.35, 0.4),
+    "ground": (0.46, 0.47, 0.46, 1.0),
     "cone": (0.95, 0.45, 0.05, 1.0),
     "wheel": (0.12, 0.12, 0.13, 1.0),
     "reference": (0.20, 0.65, 0.33, 1.0),
@@ -150,6 +152,8 @@ def _wheel_cylinder(wheel: Wheel, x: float, y: float, yaw: float) -> Template:
 def still_scene(stage: Stage) -> Template:
     """A SceneUpdate of what stands still: an entity per kind of thing."""
     entities: list[Template] = []
+    if stage.reliefs:
+        entities.append(_entity(WORLD, "still ground", [_ground(r) for r in stage.reliefs]))
     for kind in dict.fromkeys(polygon.kind for polygon in stage.polygons):
         alike = [polygon for polygon in stage.polygons if polygon.kind == kind]
         entities.append(_entity(WORLD, f"still {kind}", _polygons(alike, kind)))
@@ -159,6 +163,14 @@ def still_scene(stage: Stage) -> Template:
     if stage.discs:
         entities.append(_entity(WORLD, "still discs", [_disc(disc) for disc in stage.discs]))
     return pb.joined(entities)
+
+
+def _ground(relief: Relief) -> Template:
+    mesh = _Mesh()
+    points, corners = relief_mesh(relief)
+    mesh.points = [(x, y, z) for x, y, z in points.tolist()]
+    mesh.corners = corners.ravel().tolist()
+    return mesh.template(_COLOURS["ground"])
 
 
 def _polygons(polygons: Sequence[Polygon], kind: str) -> list[Template]:

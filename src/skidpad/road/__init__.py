@@ -3,6 +3,7 @@
 from ..random.patches import Patch, strip
 from .contact import RoadPlane, WheelContact, plane_motion, plane_under, wheel_contact
 from .curved import CurvedRoad, ListedCurvedRoad, ListedStripRoad, StripRoad
+from .fitted_plane import fitted_plane
 from .grip import FullGrip, GripGrid, PolygonPatch, UniformGrip
 from .iso8608 import class_limits, class_of, psd
 from .records import road_record, road_type
@@ -44,6 +45,7 @@ __all__ = [
     "WheelContact",
     "class_limits",
     "class_of",
+    "fitted_plane",
     "plane_motion",
     "plane_under",
     "psd",

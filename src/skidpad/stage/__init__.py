@@ -4,7 +4,7 @@ A `Stage` is plain data; the page, recordings and live views all read it. `world
 `trajectory_stage` make one together with the rows of numbers that belong to it.
 """
 
-from .description import Body, Channel, Disc, Grid, Line, Polygon, Scan, Stage, Wheel
+from .description import Body, Channel, Disc, Grid, Line, Polygon, Relief, Scan, Stage, Wheel
 from .shapes import BodyShape, shape_of
 
 __all__ = [
@@ -15,6 +15,7 @@ __all__ = [
     "Grid",
     "Line",
     "Polygon",
+    "Relief",
     "Scan",
     "Stage",
     "Wheel",

@@ -153,6 +153,31 @@ class Grid:
 
 
 @dataclass(frozen=True)
+class Relief:
+    """Ground with heights: points row by row from the one of least x and y."""
+
+    x: float
+    """Of the first point."""
+    y: float
+    step: float
+    """Distance of neighbours in m."""
+    width: int
+    """Points along x."""
+    height: int
+    """Points along y."""
+    low: float
+    """Least height in m."""
+    high: float
+    """Largest height in m."""
+    heights: bytes
+    """Two bytes per point, the lower first: 0 is the least height, 65535 the largest."""
+    grip: bytes = b""
+    """One byte per point: 255 is the full grip of tyres, 0 none; empty: full everywhere."""
+
+    __repr__ = brief_repr
+
+
+@dataclass(frozen=True)
 class Stage:
     """What a simulation shows."""
 
@@ -164,6 +189,7 @@ class Stage:
     lines: tuple[Line, ...] = ()
     discs: tuple[Disc, ...] = ()
     grids: tuple[Grid, ...] = ()
+    reliefs: tuple[Relief, ...] = ()
 
     __repr__ = brief_repr
 
@@ -180,6 +206,9 @@ class Stage:
         plain = asdict(self)
         for grid in plain["grids"]:
             grid["cells"] = base64.b64encode(grid["cells"]).decode()
+        for relief in plain["reliefs"]:
+            for name in ("heights", "grip"):
+                relief[name] = base64.b64encode(relief[name]).decode()
         return {"version": VERSION, **plain}
 
     @classmethod
@@ -201,6 +230,8 @@ class Stage:
                 lines=tuple(Line(**_pointed(p)) for p in plain["lines"]),
                 discs=tuple(Disc(**d) for d in plain["discs"]),
                 grids=tuple(_grid(g) for g in plain["grids"]),
+                # Stages of before there were any have none.
+                reliefs=tuple(_relief(r) for r in plain.get("reliefs", ())),
             )
         except (KeyError, TypeError, ValueError) as error:
             raise InvalidValue(f"the stage is damaged: {error}") from error
@@ -220,3 +251,9 @@ def _pointed(plain: Mapping[str, Any]) -> dict[str, Any]:
 def _grid(plain: Mapping[str, Any]) -> Grid:
     fields: dict[str, Any] = {**plain, "cells": base64.b64decode(plain["cells"])}
     return Grid(**fields)
+
+
+def _relief(plain: Mapping[str, Any]) -> Relief:
+    points = {name: base64.b64decode(plain[name]) for name in ("heights", "grip")}
+    fields: dict[str, Any] = {**plain, **points}
+    return Relief(**fields)

@@ -20,6 +20,12 @@ class Named(NamedTuple):
 
 POSE = (Named("x", "m", "output"), Named("y", "m", "output"), Named("yaw", "rad", "output"))
 """Of what has no state with a pose."""
+ATTITUDE = (
+    Named("z", "m", "output"),
+    Named("pitch", "rad", "output"),
+    Named("roll", "rad", "output"),
+)
+"""Of what lies on ground with heights."""
 
 
 def named_channels(model: Model) -> tuple[list[Named], list[Named], list[Named]]:

@@ -11,12 +11,13 @@ from ..world.contact.contacts import Moving
 from ..world.contact.standing import standing_parts
 from ..world.scene.scene import OccupancyGrid, PropertyRegion, Scene
 from .description import Grid, Outline, Polygon
+from .relief import reliefs_of
 
 _PROPERTIES = {"friction_mu": "friction", "friction_C_rr": "rolling resistance"}
 
 
 def still_life(scene: Scene) -> dict[str, Any]:
-    """Polygons and grids of a stage, by the names of its fields."""
+    """Polygons, grids and reliefs of a stage, by the names of its fields."""
     blocks = {block.name: block for block in scene.blocks}
     polygons: list[Polygon] = []
     for name, parts, pose in standing_parts(scene):
@@ -30,7 +31,7 @@ def still_life(scene: Scene) -> dict[str, Any]:
         if isinstance(element, PropertyRegion) and np.isfinite(_box(element)).all():
             polygons.append(Polygon(_box(element), "region", _words(element)))
     grids = [_grid(e) for e in scene.elements if isinstance(e, OccupancyGrid)]
-    return {"polygons": tuple(polygons), "grids": tuple(grids)}
+    return {"polygons": tuple(polygons), "grids": tuple(grids), "reliefs": reliefs_of(scene)}
 
 
 def _words(region: PropertyRegion) -> str:

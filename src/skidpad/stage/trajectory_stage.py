@@ -12,10 +12,13 @@ from .. import record
 from ..arrays import Array
 from ..errors import InvalidValue
 from ..model import Vehicle
+from ..road.road import Road
 from ..trajectory.trajectory import Trajectory
 from .computed import ComputedMotion
-from .description import Body, Stage
-from .layout import POSE, Named, Rows
+from .description import Body, Relief, Stage
+from .layout import ATTITUDE, POSE, Named, Rows
+from .relief import relief_of, road_box
+from .road_attitude import attitude_on_road, road_under
 from .shapes import BodyShape, drawn_wheels, shape_of
 from .trailers import Trailers
 
@@ -41,15 +44,19 @@ def trajectory_stage(
     rows = Rows()
     drawn: list[tuple[Body, BodyShape]] = []
     columns: list[Array] = []
+    roads: dict[Road, list[Array]] = {}
     for name, run in runs.items():
         vehicle = vehicles.get(name) if isinstance(vehicles, Mapping) else vehicles
         if vehicle is None:
             raise InvalidValue(f"no vehicle is given for the trajectory {name!r}")
         seen = _SeenRun(name, run, times, vehicle)
         drawn.append((seen.body(rows), seen.shape))
+        if seen.road is not None:
+            roads.setdefault(seen.road, []).append(seen.poses[:, :2])
         columns += seen.columns.values()
     trailers = Trailers(drawn, rows)
     bodies = (*(body for body, _ in drawn), *trailers.bodies)
+    still.setdefault("reliefs", _reliefs(roads))
     stage = Stage(title or next(iter(runs)), tuple(rows.channels), bodies, **still)
     return stage, times, trailers.added(np.column_stack(columns))
 
@@ -72,6 +79,23 @@ class _SeenRun:
             raise InvalidValue(
                 f"the trajectory {name!r} has no {', '.join(missing)}, so it cannot be drawn"
             )
+        self.road = road_under(vehicle)
+        """What it drove on, if that is a road."""
+        if isinstance(vehicle, Vehicle) and self.road is not None:
+            self._lay_on_road(vehicle, self.road)
+
+    @property
+    def poses(self) -> Array:
+        """x, y and yaw (T, 3)."""
+        return np.column_stack([self.columns[field] for field in self._pose])
+
+    def _lay_on_road(self, vehicle: Vehicle, road: Road) -> None:
+        """Add height, pitch and roll, unless the run has such columns itself."""
+        values = attitude_on_road(vehicle, road, self.poses)
+        for named, column in zip(ATTITUDE, values, strict=True):
+            if named.name not in self.columns:
+                self.columns[named.name] = column
+                self._named.append(named)
 
     def _computed(self, vehicle: Vehicle) -> tuple[str, ...]:
         """Add what the vehicle's body computes; returns the names of the columns of the pose."""
@@ -101,6 +125,11 @@ class _SeenRun:
         wheels = drawn_wheels(shape.wheels, places)
         vehicle = Body(self._name, "vehicle", shape.outlines, *at, wheels=wheels, channels=places)
         return replace(vehicle, model=self._model)
+
+
+def _reliefs(roads: Mapping[Road, Sequence[Array]]) -> tuple[Relief, ...]:
+    drawn = (relief_of(r, road_box(r, np.concatenate(paths))) for r, paths in roads.items())
+    return tuple(relief for relief in drawn if relief is not None)
 
 
 def _common_times(runs: Sequence[Trajectory]) -> Array:

@@ -20,7 +20,7 @@ from ..world.scene import sensors as said
 from ..world.world import World
 from .computed import ComputedMotion
 from .description import Body, Line, Scan, Stage
-from .layout import Named, Rows, named_channels
+from .layout import ATTITUDE, Named, Rows, named_channels
 from .shapes import BodyShape, drawn_wheels, shape_of
 from .standing import still_life
 from .trailers import Trailers
@@ -28,11 +28,6 @@ from .trailers import Trailers
 __all__ = ["WorldStage"]
 
 _POSE = (Named("x", "m", "state"), Named("y", "m", "state"), Named("yaw", "rad", "state"))
-_ATTITUDE = (
-    Named("z", "m", "output"),
-    Named("pitch", "rad", "output"),
-    Named("roll", "rad", "output"),
-)
 _CIRCLE = tuple((float(np.cos(a)), float(np.sin(a))) for a in np.arange(16) * np.pi / 8.0)
 
 
@@ -203,7 +198,7 @@ class WorldStage:
     def _tilting(self, body: Body, rows: Rows) -> Body:
         if body.kind != "vehicle":
             return body
-        return replace(body, channels={**body.channels, **rows.add(body.name, _ATTITUDE)})
+        return replace(body, channels={**body.channels, **rows.add(body.name, ATTITUDE)})
 
     def _lidars(self) -> tuple[list[Scan], list[tuple[str, str]]]:
         scans: list[Scan] = []

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..errors import InvalidValue
-from ..model import Model, Vehicle, VehicleFactory
-from ..record import unknown_name
+from ..model import Model, Vehicle
 from . import wheeled
 from .ackermann_truck import ackermann_truck
 from .autoware import NAMES as COMMAND_DRIVEN
@@ -26,6 +24,8 @@ from .commonroad import (
 from .formula_student import formula_student
 from .four_wheel import four_wheel
 from .kinematic_bicycle import kinematic_bicycle
+from .on_road import on_road
+from .registry import get, names, register
 from .single_track import single_track
 from .smooth_limits import with_smooth_limits
 from .two_track import two_track
@@ -47,19 +47,6 @@ _LISTED = (
     single_track,
     two_track,
 )
-_FACTORIES: dict[str, VehicleFactory] = {}
-
-
-def names() -> list[str]:
-    """Names of all vehicles, sorted."""
-    return sorted(_FACTORIES)
-
-
-def get(name: str) -> VehicleFactory:
-    """The factory of a vehicle by its name."""
-    if name not in _FACTORIES:
-        raise InvalidValue(unknown_name("skidpad", name, names(), "vehicle"))
-    return _FACTORIES[name]
 
 
 def listed(model: Model) -> tuple[Any, ...] | None:
@@ -86,19 +73,6 @@ def named(name: str, params: Any = None, *, compat: str | None = None) -> Vehicl
     return get(name)(params)
 
 
-def register(factory: VehicleFactory) -> VehicleFactory:
-    """Add a vehicle under its model's name, so that `get`, `names` and the checks find it."""
-    if not isinstance(factory, VehicleFactory):
-        kind = type(factory).__qualname__
-        raise InvalidValue(f"factory must be a VehicleFactory of a model, got a {kind}")
-    name = factory.model.name
-    known = _FACTORIES.get(name)
-    if known is not None and known.model is not factory.model:
-        raise InvalidValue(f"a vehicle named {name!r} is already registered; choose another name")
-    _FACTORIES[name] = factory
-    return factory
-
-
 for _factory in _LISTED:
     register(_factory)
 
@@ -120,6 +94,7 @@ __all__ = [
     "kinematic_bicycle",
     "named",
     "names",
+    "on_road",
     "register",
     "single_track",
     "two_track",

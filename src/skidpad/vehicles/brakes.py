@@ -22,6 +22,8 @@ from .car_brakes import braking_state
 from .car_state import Input, State, actuator_rates
 from .formula_student import braked_derivative, braked_outputs
 from .formula_student import derivative as formula_student_derivative
+from .on_road import off_road, on_road
+from .road_felt import model_without_road
 
 __all__ = ["with_brakes"]
 
@@ -31,6 +33,8 @@ def with_brakes(vehicle: Vehicle) -> Vehicle:
 
     For `four_wheel`, `formula_student` and `kinematic_bicycle`.
     """
+    if model_without_road(vehicle.model) is not None:
+        return on_road(with_brakes(off_road(vehicle)), vehicle.params.road)
     return Vehicle(braked(vehicle.model), vehicle.params)
 
 

@@ -10,7 +10,7 @@ from ..components.actuator import limited
 from ..components.car_bodies import sliding_car
 from ..components.resistance import resistance
 from ..ops import clip, logical_and, maximum, where
-from ..units import Nm, m, m_s, m_s2, one, s
+from ..units import Nm, m, m_s, m_s2, s
 from .car_params import WHEEL_RADIUS
 from .car_state import Input, State
 
@@ -105,15 +105,11 @@ def on_ground(x: State, u: Input, w: Any, ground: GroundUnder, p: Any) -> tuple[
     if ground.down is not None:
         weight = ground.g * p.m
         changes |= {"F_x": weight * ground.down.x, "F_y": weight * ground.down.y}
-    if ground.mu is not None:
-        fl, fr, rl, rr = (_grip_share(mu, p) for mu in ground.mu)
+    shares = ground.friction_shares((p.tyre.D,) * 4)
+    if shares is not None:
+        fl, fr, rl, rr = shares
         changes["mu_scale"] = 0.25 * (fl + fr + rl + rr)
     return u, w._replace(**changes)
-
-
-def _grip_share(mu: one, p: Any) -> one:
-    """Friction over that of the tyre; 1 where the ground leaves it alone."""
-    return where(mu < 0.0, 1.0, mu / p.tyre.D)
 
 
 CAR = sliding_car(

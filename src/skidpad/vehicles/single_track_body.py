@@ -12,7 +12,6 @@ from ..components.drive_command import drag
 from ..components.spinning_wheel import rolling_radius
 from ..components.tyre.contract import Contact
 from ..components.tyre.tyre_set import each_tyre
-from ..ops import where
 from ..units import one
 from .single_track_records import Params, State
 from .two_track_body import WHEEL_WIDTH
@@ -80,11 +79,9 @@ def on_ground(x: State, u: Any, w: Any, ground: GroundUnder, p: Params) -> tuple
     if ground.down is not None:
         weight = ground.g * p.m
         changes |= {"F_x": weight * ground.down.x, "F_y": weight * ground.down.y}
-    if ground.mu is not None:
+    if ground.mu is not None or ground.grip is not None:
         own_f, own_r = standing_grips(p)
-        owns = (own_f, own_f, own_r, own_r)
-        pairs = zip(ground.mu, owns, strict=True)
-        fl, fr, rl, rr = (where(mu < 0.0, 1.0, mu / own) for mu, own in pairs)
+        fl, fr, rl, rr = ground.friction_shares((own_f, own_f, own_r, own_r)) or (1.0,) * 4
         changes |= {"mu_f": 0.5 * (fl + fr), "mu_r": 0.5 * (rl + rr)}
     return u, w._replace(**changes)
 

@@ -130,9 +130,9 @@ def on_ground(x: State, u: Input, w: Any, ground: GroundUnder, p: Params) -> tup
     if ground.down is not None:
         weight = ground.g * p.m
         changes |= {"F_x": weight * ground.down.x, "F_y": weight * ground.down.y}
-    if ground.mu is not None:
-        under = zip(("fl", "fr", "rl", "rr"), ground.mu, standing_grips(p), strict=True)
-        changes |= {f"mu_{wheel}": where(mu < 0.0, 1.0, mu / own) for wheel, mu, own in under}
+    if ground.mu is not None or ground.grip is not None:
+        shares = ground.friction_shares(standing_grips(p)) or (1.0,) * 4
+        changes |= dict(zip(("mu_fl", "mu_fr", "mu_rl", "mu_rr"), shares, strict=True))
     return u, w._replace(**changes)
 
 

@@ -18,6 +18,7 @@ from ..extension import outer
 from ..plane.pose import rotated
 from ..progress import Choice, watching
 from ..random.seeds import checked
+from ..road.road import Road
 from ..signals import Deferred
 from ..units import m, rad, s
 from ..vehicles.wheeled import Description
@@ -25,6 +26,7 @@ from .contact.encounters import Encounters
 from .contact.solids import Moving
 from .contact.touches import MOST_EVENTS, Contact, ContactEvent
 from .ground.ground import Ground
+from .ground.on_road import warn_of_no_grip, warn_of_own_roads
 from .handle import WorldVehicle
 from .inventory import Inventory
 from .motion.bodies import Bodies
@@ -58,12 +60,14 @@ class World:
     Args:
         scene: what there is; `World.load` reads it from a world file.
         seed: of all random numbers.
+        road: what everything stands on, in place of a road of the scene.
     """
 
-    def __init__(self, scene: Scene, *, seed: int = 0) -> None:
+    def __init__(self, scene: Scene, *, seed: int = 0, road: Road | None = None) -> None:
         if not isinstance(scene, Scene):
             hint = ": World.load reads a file" if isinstance(scene, (str, os.PathLike)) else ""
             raise InvalidValue(f"scene must be a Scene, got a {type(scene).__qualname__}{hint}")
+        scene = scene if road is None else scene.on_road(road)
         self._scene, self._seed, self._dt = scene, checked(seed), scene.timestep
         self._user: int | None = None
         self.contact_events: deque[ContactEvent] = deque(maxlen=MOST_EVENTS)
@@ -71,18 +75,28 @@ class World:
         too many; take them out with `popleft` or `clear`."""
         g = scene.settings.gravity
         self._built: dict[str, BuiltVehicle] = {
-            spec.name: built_vehicle(spec, scene.compat, g) for spec in scene.vehicles
+            spec.name: built_vehicle(spec, scene.compat, g, scene.road) for spec in scene.vehicles
         }
+        warn_of_own_roads(self._built, scene.road)
+        warn_of_no_grip(self._built, scene.road)
         self._set_up()
         warn_of_overlaps(scene, self._built, self._encounters.may_meet)
         warn_of_long_steps(self._groups, self.dt)
 
     @classmethod
-    def load(cls, path: str | os.PathLike[str], *, seed: int = 0, **options: Any) -> World:
-        """The world of an MVSim world file; options as of `world.xml.load`."""
+    def load(
+        cls,
+        path: str | os.PathLike[str],
+        *,
+        seed: int = 0,
+        road: Road | None = None,
+        **options: Any,
+    ) -> World:
+        """The world of an MVSim world file, on a road if one is given; options as of
+        `world.xml.load`."""
         from .xml import load
 
-        return cls(load(path, seed=seed, **options), seed=seed)
+        return cls(load(path, seed=seed, **options), seed=seed, road=road)
 
     @property
     def scene(self) -> Scene:

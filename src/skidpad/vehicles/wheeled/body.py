@@ -11,7 +11,8 @@ from ...components.actuator import limited
 from ...components.car_bodies import pose, sliding_placed, sliding_velocity
 from ...components.wheel_friction import Ellipse
 from ...controllers.wheeled import FrontSteerInput, MotorTorque, SideTorques, TwistInput
-from ...units import Nm, m, m_s2, rad, rad_s, s
+from ...ops import where
+from ...units import Nm, m, m_s2, one, rad, rad_s, s
 from .rules import total_mass
 from .update import Assembly
 
@@ -38,7 +39,9 @@ class WheeledBody:
             steer=self.steer if self.parts.kind.steered else None,
             on_ground=self.on_ground,
             odometry=self.odometry,
+            wheels=self.parts.wheels,
             gravity="g",
+            lessens_loads=True,
             imposed=self.parts.controller.ideal,
         )
 
@@ -56,11 +59,21 @@ class WheeledBody:
         changes: dict[str, Any] = {}
         if ground.down is not None:
             changes |= {"slope_x": ground.down.x, "slope_y": ground.down.y}
-        for name, values in (("mu", ground.mu), ("rolling", ground.rolling)):
+        for name, values in (("mu", self._friction(ground, p)), ("rolling", ground.rolling)):
             if values is not None:
                 wheels = zip(self.parts.kind.wheels, values, strict=True)
                 changes |= {f"{name}_{wheel}": value for wheel, value in wheels}
         return u, w._replace(**changes)
+
+    def _friction(self, ground: GroundUnder, p: Any) -> tuple[one, ...] | None:
+        """Under each wheel; negative: its own."""
+        if ground.grip is None:
+            return ground.mu
+        law = p.friction
+        own = law.C_s * law.s_s + law.C_alpha * law.alpha_s if isinstance(law, Ellipse) else law.mu
+        under = ground.mu or (-1.0,) * len(ground.grip)
+        pairs = zip(under, ground.grip, strict=True)
+        return tuple(where(mu < 0.0, own, mu) * grip for mu, grip in pairs)
 
     def geometry(self, p: Any) -> Geometry:
         """Wheels and mass as the parameters say; the outline goes round the wheels."""

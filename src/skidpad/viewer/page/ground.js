@@ -43,11 +43,12 @@ function drawLines(context, view, step, colour, width) {
   context.stroke();
 }
 
-/** Length and words of the bar under the picture. */
-export function updateScale(element, view) {
+/** Length and words of the bar under the picture, and how far apart contour lines are. */
+export function updateScale(element, view, reliefs) {
   const metres = roundStep(BAR / 2.2 / view.zoom);
   element.firstElementChild.style.width = `${metres * view.zoom}px`;
-  const words = lengthText(metres);
+  const intervals = [...new Set(reliefs.map(({ interval }) => interval).filter(Boolean))].map(lengthText);
+  const words = lengthText(metres) + (intervals.length ? ` · contours ${intervals.join(", ")}` : "");
   if (element.lastElementChild.textContent !== words) element.lastElementChild.textContent = words;
 }
 

@@ -92,9 +92,10 @@ export class Scene {
     context.setTransform(1, 0, 0, 1, 0, 0);
     context.fillStyle = theme.ground;
     context.fillRect(0, 0, canvas.width, canvas.height);
+    this.still.drawReliefs(context, view, this.ratio);
     drawGround(context, view, this.ratio);
     this.still.draw(context, view, this.ratio);
     if (paths) drawPaths(context, view, this.ratio, this.bodies, series);
-    updateScale(this.scale, view);
+    updateScale(this.scale, view, this.still.reliefs);
   }
 }

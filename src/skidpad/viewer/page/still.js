@@ -2,6 +2,7 @@
 
 import { grow } from "skidpad/bodies.js";
 import { rgb, shaded, theme } from "skidpad/colours.js";
+import { bytesOf, Relief } from "skidpad/relief.js";
 
 const FULL = 2 * Math.PI;
 /** A cone is drawn at least this large, in px. */
@@ -20,7 +21,14 @@ export class StillLife {
     this.discs = gathered(stage.discs, (d) => `${d.kind} ${d.colour}`, () => null);
     /** Areas that are not what they look like have their names in them. */
     this.regions = stage.polygons.filter(({ kind, name }) => kind === "region" && name);
+    this.reliefs = (stage.reliefs ?? []).map((relief) => new Relief(relief));
     this.box = boxOf(stage);
+  }
+
+  /** What lies under the lines of the ground. */
+  drawReliefs(context, view, ratio) {
+    view.applyWorld(context, ratio);
+    for (const relief of this.reliefs) relief.draw(context, view);
   }
 
   draw(context, view, ratio) {
@@ -163,11 +171,6 @@ function gridImage({ width, height, cells }) {
 function packed(hex) {
   const [r, g, b] = rgb(hex);
   return (255 << 24) | (b << 16) | (g << 8) | r;
-}
-
-function bytesOf(base64) {
-  const binary = atob(base64);
-  return Uint8Array.from(binary, (character) => character.charCodeAt(0));
 }
 
 function boxOf(stage) {

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from math import inf
+
 from ...units import m
 from ..scene.scene import BlockSpec, ElevationMap, Scene, VerticalPlane
 from .terrain import Terrain
@@ -13,12 +15,15 @@ Span = tuple[m, m]
 def spans(scene: Scene, terrain: Terrain) -> dict[str, Span]:
     """Of everything but vehicles and grids, by the names that contacts have.
 
-    On an elevation map a thing may be anywhere between its lowest and highest place.
+    On an elevation map a thing may be anywhere between its lowest and highest place, on a road
+    anywhere at all.
     """
     maps = [e.heights for e in scene.elements if isinstance(e, ElevationMap)]
     lowest = min((float(heights.min()) for heights in maps), default=0.0)
     highest = max((float(heights.max()) for heights in maps), default=0.0)
     reach = max(highest, 0.0) - min(lowest, 0.0)
+    if scene.road is not None:
+        reach = inf
     things = {wall.name: (0.0, wall.height) for wall in scene.walls}
     things |= {block.name: _block(block, terrain) for block in scene.blocks}
     for k, e in enumerate(scene.elements):

@@ -5,10 +5,12 @@ from __future__ import annotations
 import numpy as np
 
 from ...arrays import Array
-from ...body import Geometry
+from ...body import Geometry, WheelPlace, standing_points
 from ...plane.pose import to_world
+from ...road.road import Road
 from ...units import m, s
 from ..motion.bodies import Bodies
+from .on_road import feels
 from .terrain import Terrain
 
 _CLIMB: m = 0.3
@@ -20,13 +22,14 @@ _ALL = slice(None)
 class Footing:
     """Where the vehicles of a group stand on the ground.
 
-    They lie on the plane that fits best, in the sense of least squares, the heights under their
-    wheels. Two wheels do not make a plane: there the heights are those one radius before and behind
-    each wheel, so that the roll is that of the axle and the pitch that of the ground along it.
+    They lie on the plane that fits best, in the sense of least squares, the heights at their
+    `standing_points`.
     """
 
-    def __init__(self, bodies: Bodies, start: dict[str, m]) -> None:
+    def __init__(self, bodies: Bodies, start: dict[str, m], road: Road | None = None) -> None:
         self.bodies = bodies
+        self.feels_road = feels(bodies.group.vehicles[0], road)
+        """Whether they feel the road of the world by themselves."""
         names = bodies.group.names
         shapes = [vehicle.geometry for vehicle in bodies.group.vehicles]
         self.wheels = len(shapes[0].wheels)
@@ -42,6 +45,10 @@ class Footing:
             np.array([[start[name]] for name in names]), self._points.shape[1]
         )
         """Of the ground at those points, (B, n), when it was last looked at."""
+
+    def road_heights(self, terrain: Terrain, poses: Array) -> Array:
+        """Heights of the road alone where the vehicles stand, (B, n)."""
+        return terrain.road_height(*in_world(poses, self._points))
 
     @property
     def poses(self) -> Array:
@@ -80,6 +87,8 @@ def _feelers(shape: Geometry) -> list[tuple[m, m, m]]:
     if not shape.wheels:
         x, y = zip(*(point for outline in shape.outlines for point in outline), strict=True)
         return [(a, b, _CLIMB) for a in (min(x), max(x)) for b in (min(y), max(y))]
-    sides = (-1.0, 1.0) if len(shape.wheels) == 2 else (0.0,)
+    wheels = [WheelPlace(w.x, w.y, w.radius) for w in shape.wheels]
+    points = standing_points(wheels)
     # A wheel gets onto what is not higher than its axle.
-    return [(w.x + k * w.radius, w.y, w.radius) for w in shape.wheels for k in sides]
+    reach = [w.radius for w in wheels for _ in range(len(points) // len(wheels))]
+    return [(x, y, up) for (x, y), up in zip(points, reach, strict=True)]

@@ -92,7 +92,7 @@ class Ground:
         start = {spec.name: self._start(spec, built[spec.name].height) for spec in scene.vehicles}
         if at is not None:
             self._terrain.follow(at)
-        self._footings = [Footing(them, start) for them in bodies]
+        self._footings = [Footing(them, start, scene.road) for them in bodies]
         names = [name for them in bodies for name in them.group.names]
         edges = None if self._regions else self._terrain.edges
         self._still = Stillness(bodies, np.array([built[name].radius for name in names]), edges)
@@ -183,16 +183,33 @@ class Ground:
         for footing in self._footings:
             poses = footing.poses
             under = GroundUnder(self._gravity)
+            # On a road that is level everywhere nothing has to be said.
             if not self._terrain.level:
                 footing.heights[:] = footing.heights_under(self._terrain, self._time, poses)
                 _, pitch, roll = footing.lying(footing.heights)
-                under = under._replace(down=down(pitch, roll))
-                if self._projects:
-                    footing.bodies.lie(pitch, roll)
+                if footing.feels_road:
+                    footing.bodies.lie(pitch, roll, projected=True)
+                    under = under._replace(down=self._down_beside_road(footing, poses, pitch, roll))
+                else:
+                    under = under._replace(down=down(pitch, roll))
+                    if self._projects:
+                        footing.bodies.lie(pitch, roll)
             if self._regions and footing.wheels:
                 under = self._with_friction(under, footing, poses)
-            tell(footing.bodies, under)
+            if under.down is not None or under.mu is not None:
+                tell(footing.bodies, under)
         return True
+
+    def _down_beside_road(
+        self, footing: Footing, poses: Array, pitch: Array, roll: Array
+    ) -> Down | None:
+        """What other ground than the road adds for those who feel the road by themselves."""
+        if not self._terrain.has_more:
+            return None
+        road = footing.road_heights(self._terrain, poses)
+        _, road_pitch, road_roll = footing.lying(road)
+        here, there = down(pitch, roll), down(road_pitch, road_roll)
+        return Down(here.x - there.x, here.y - there.y)
 
     def _with_friction(self, under: GroundUnder, footing: Footing, poses: Array) -> GroundUnder:
         x, y = footing.wheel_places(poses)

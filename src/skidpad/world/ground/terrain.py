@@ -1,8 +1,8 @@
-"""How high the ground is: elevation maps, horizontal planes, and the tops of blocks.
+"""How high the ground is: a road, elevation maps, horizontal planes, and the tops of blocks.
 
-An elevation map is the ground itself, nothing is under it. Planes and blocks lie over it, one above
-the other if need be: a wheel stands on the highest that it can roll onto. Where there is nothing
-the ground is at z = 0.
+A road or an elevation map is the ground itself, nothing is under it. Planes and blocks lie over it,
+one above the other if need be: a wheel stands on the highest that it can roll onto. Where there is
+nothing the ground is at z = 0.
 
 To upstream an elevation map is like the others: one that begins above a vehicle is not seen by it.
 """
@@ -17,6 +17,7 @@ import numpy as np
 from ...arrays import Array
 from ...plane.outline import rectangle
 from ...plane.polygon import edges_at
+from ...road.surfaces import FlatRoad
 from ...units import m, s
 from ..contact.contacts import Moving
 from ..motion.animation import keyframe_height, keyframe_pose
@@ -46,6 +47,8 @@ class Terrain:
         self._planes = planes
         self._at_zero = all(e.z + e.pose.z == 0.0 and not e.animation for e in planes)
         self._solid = [] if upstream else lattices
+        road = scene.road
+        self._road = None if road is None or isinstance(road.surface, FlatRoad) else road
         self._over: list[Surface] = [Plane(e) for e in planes]
         if upstream:
             self._over += lattices
@@ -54,8 +57,10 @@ class Terrain:
             stands = not block.skip_elevation_adjust
             z = self.start(block.pose, block.shape.z_max) if stands else block.pose.z
             self._tops.add(block, z)
-        self.sloping = bool(lattices) or self._tops.sloping
+        self.sloping = self._road is not None or bool(lattices) or self._tops.sloping
         """Whether the ground is anything but horizontal somewhere, edges aside."""
+        self.has_more = bool(lattices) or bool(planes) or bool(self._tops)
+        """Whether there is other ground than a road."""
 
     @property
     def level(self) -> bool:
@@ -84,7 +89,7 @@ class Terrain:
         Planes and blocks above `reach`, in m, are left out: one is under them, or before them as
         before a wall.
         """
-        ground = np.full(np.shape(x), np.nan)
+        ground = self.road_height(x, y)
         for surface in self._solid:
             ground = np.fmax(ground, surface.height(x, y, time))
         for surface in self._over:
@@ -93,6 +98,10 @@ class Terrain:
         for here in self._tops.heights(x, y, time):
             ground = np.fmax(ground, np.where(here <= reach, here, np.nan))
         return np.where(np.isnan(ground), 0.0, ground)
+
+    def road_height(self, x: Array, y: Array) -> Array:
+        """Height in m of the road at points of the world; NaN where there is none."""
+        return np.full(np.shape(x), np.nan) if self._road is None else self._road.height(x, y)
 
     def solid_height(self, x: Array, y: Array, time: s = 0.0) -> Array | None:
         """Heights of ramps and bumps that have a body, at points of the world; NaN beside them.

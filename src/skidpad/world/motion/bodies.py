@@ -48,19 +48,22 @@ class Bodies:
         )
         self._written = self._fields_written()
         self._lean: _Lean | None = None
+        self._projected = False
 
-    def lie(self, pitch: Array, roll: Array) -> None:
+    def lie(self, pitch: Array, roll: Array, *, projected: bool = False) -> None:
         """Let the vehicles lie on ground of these slopes, (B,) each, from the next step on.
 
-        Their velocities are along the ground; on the map they get less far.
+        Their velocities are along the ground; on the map they get less far, which those that are
+        on a road have `projected` by themselves.
         """
+        self._projected = projected
         level = not (pitch.any() or roll.any())
         self._lean = None if level else _Lean(np.cos(pitch), np.sin(pitch) * np.sin(roll), roll)
 
     def project(self, before: AnyArray) -> None:
         """Shorten the way that a step made from states (B, nx) to the one on the map."""
         lean, at = self._lean, self._map_columns
-        if lean is None or at is None:
+        if lean is None or at is None or self._projected:
             return
         poses = _stacked(self.body.pose(_record(self.group.model.State, before), self.p))
         yaw = poses[:, 2]

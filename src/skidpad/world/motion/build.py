@@ -13,9 +13,11 @@ from ...checks import vehicle_of
 from ...model import Vehicle
 from ...plane.outline import cleaned, convex_parts
 from ...plane.pose import moved
+from ...road.road import Road
 from ...units import m, m_s2, rad
 from ...vehicles import wheeled
 from ...vehicles.autoware import NAMES as COMMAND_DRIVEN
+from ...vehicles.on_road import off_road, what_it_lacks
 from ..contact.solids import Inertia, Part, Surface, solid_parts
 from ..scene.scene import OwnDynamics, Shape, VehicleSpec
 
@@ -66,8 +68,13 @@ class BuiltVehicle(NamedTuple):
     """What its controller is told at the start."""
 
 
-def built_vehicle(spec: VehicleSpec, compat: str | None, gravity: m_s2) -> BuiltVehicle:
-    """The vehicle of a spec; descriptions of wheeled robots hold the gravity already."""
+def built_vehicle(
+    spec: VehicleSpec, compat: str | None, gravity: m_s2, road: Road | None = None
+) -> BuiltVehicle:
+    """The vehicle of a spec, on a road as far as it can feel one.
+
+    Descriptions of wheeled robots hold the gravity already.
+    """
     shape, set_point = spec.shape, dict[str, float]()
     if isinstance(spec.dynamics, wheeled.Description):
         vehicle = wheeled.vehicle(spec.dynamics, compat)
@@ -76,6 +83,8 @@ def built_vehicle(spec: VehicleSpec, compat: str | None, gravity: m_s2) -> Built
         vehicle = _own(spec.dynamics, compat, gravity)
         # A chassis without a shape says nothing about the outline.
         shape = None if shape is None or shape.made_from == "default" else shape
+    if road is not None:
+        vehicle = _on_road(vehicle, road, gravity)
     if shape is not None:
         vehicle = replace(vehicle, outlines=(shape.outline,))
     geometry = vehicle.geometry
@@ -109,6 +118,17 @@ def _own(dynamics: OwnDynamics | Vehicle, compat: str | None, gravity: m_s2) -> 
         vehicle = vehicles.get(name)(params)
     feels = body_of(vehicle, "a world").gravity
     return vehicle.with_params({feels: gravity}) if feels and feels not in params else vehicle
+
+
+def _on_road(vehicle: Vehicle, road: Road, gravity: m_s2) -> Vehicle:
+    """The vehicle on what it can feel of a road: all of it, its heights alone, or nothing."""
+    bare = off_road(vehicle)
+    for part in (road, Road(road.surface)):
+        if not what_it_lacks(bare, part.record):
+            made = vehicles.on_road(bare, part)
+            feels = body_of(bare, "a world").gravity
+            return made.with_params(g=gravity) if made is not bare and not feels else made
+    return bare
 
 
 def _chassis(geometry: Geometry, shape: Shape | None) -> Iterator[Outline]:

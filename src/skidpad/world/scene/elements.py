@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from ...body import Outline, Point
 from ...brief import brief_repr
 from ...plane.maps import Grid
+from ...road.road import Road
 from ...units import m, non_negative, one, positive
 from .fields import NOWHERE, READ, Source
 from .shapes import ORIGIN, Keyframe, Pose
@@ -37,6 +38,21 @@ class ElevationMap:
     """Distance of the points of the lattice."""
     corner: Point = (0.0, 0.0)
     """Least x and y."""
+    source: Source = NOWHERE
+
+    __repr__ = brief_repr
+
+    @property
+    def road(self) -> Road:
+        """The same heights as a road, which goes on beyond the map as high as its border."""
+        return Road.grid(self.heights, self.corner, self.resolution)
+
+
+@dataclass(frozen=True, eq=False)
+class RoadGround:
+    """A road that everything stands on: its heights are the ground, its grip is under wheels."""
+
+    road: Road
     source: Source = NOWHERE
 
     __repr__ = brief_repr
@@ -115,7 +131,9 @@ class PropertyRegion:
         )
 
 
-Element = OccupancyGrid | ElevationMap | HorizontalPlane | VerticalPlane | PropertyRegion
+Element = (
+    OccupancyGrid | ElevationMap | RoadGround | HorizontalPlane | VerticalPlane | PropertyRegion
+)
 """What a `<element>` of a world file may be."""
 
 

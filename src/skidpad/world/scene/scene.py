@@ -7,12 +7,13 @@ files it comes from. Readers of files (`world.xml`) make a `Scene`; the world ru
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Annotated, Literal
 
 from ...body import Outline, Point
 from ...brief import brief_repr
 from ...errors import InvalidValue
+from ...road.road import Road
 from ...units import Allowed, kg, m, m_s, m_s2, non_negative, one, per_s, positive, rad, s
 from .elements import (
     Element,
@@ -21,6 +22,7 @@ from .elements import (
     OccupancyGrid,
     Opening,
     PropertyRegion,
+    RoadGround,
     VerticalPlane,
     WallSpec,
 )
@@ -64,6 +66,7 @@ __all__ = [
     "PropertyRegion",
     "Publish",
     "RgbdCamera",
+    "RoadGround",
     "Scene",
     "Sensor",
     "Settings",
@@ -243,6 +246,21 @@ class Scene:
             twice = next((name for name in names if names.count(name) > 1), None)
             if twice is not None:
                 raise InvalidValue(f"two {kind} are named {twice!r}; names must differ")
+        roads = [e for e in self.elements if isinstance(e, RoadGround)]
+        if len(roads) > 1:
+            raise InvalidValue(f"elements has {len(roads)} roads; a world stands on one")
+
+    @property
+    def road(self) -> Road | None:
+        """What everything stands on, if that is a road."""
+        return next((e.road for e in self.elements if isinstance(e, RoadGround)), None)
+
+    def on_road(self, road: Road) -> Scene:
+        """The same on a road, in place of the one that it was on."""
+        if not isinstance(road, Road):
+            raise InvalidValue(f"road must be a Road, got {road!r}; Road.load reads a .crg file")
+        others = (e for e in self.elements if not isinstance(e, RoadGround))
+        return replace(self, elements=(*others, RoadGround(road)))
 
     @property
     def timestep(self) -> s:

@@ -12,7 +12,8 @@ from ...arrays import Array
 from ...errors import InvalidValue
 from ...extras import require
 from ...files import reading
-from ...units import positive
+from ...road.road import Road
+from ...units import non_negative, positive
 from ..scene.elements import (
     Element,
     ElevationMap,
@@ -20,6 +21,7 @@ from ..scene.elements import (
     OccupancyGrid,
     Opening,
     PropertyRegion,
+    RoadGround,
     VerticalPlane,
 )
 from ..scene.shapes import Pose
@@ -128,6 +130,22 @@ def _elevation_map(fields: Fields, node: Node) -> ElevationMap:
         )
     fields.ignore(("corner_min_x", "corner_min_y"))
     return ElevationMap(heights, resolution, corner, node.source)
+
+
+def _road(fields: Fields, node: Node) -> RoadGround:
+    """The road of an OpenCRG file, with a grip."""
+    name = fields.find("file")
+    if name is None:
+        raise node.error("<file> is missing")
+    file = name.path(name.text())
+    grip = fields.number("grip", 1.0, non_negative)
+    if not file.is_file():
+        raise name.error(f"the file {file} does not exist")
+    try:
+        road = Road.load(file)
+    except InvalidValue as error:
+        raise name.error(error) from None
+    return RoadGround(road if grip == 1.0 else road.with_grip(grip), node.source)
 
 
 def _picture_heights(node: Node, low: float, high: float) -> Array:
@@ -267,6 +285,7 @@ def _property_region(fields: Fields, node: Node) -> PropertyRegion | None:
 READERS: dict[str, Callable[[Fields, Node], Element | None]] = {
     "occupancy_grid": _occupancy_grid,
     "elevation_map": _elevation_map,
+    "road": _road,
     "horizontal_plane": _horizontal_plane,
     "vertical_plane": _vertical_plane,
     "property_region": _property_region,
