@@ -4,7 +4,11 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from skidpad.components.chassis import Pressed
+from skidpad.components.axle import Force
+from skidpad.components.chassis import Acting, Pressed
+from skidpad.components.corner_loads import CornerLoads
+from skidpad.components.on_road import RoadUnderCar
+from skidpad.components.rigid_body import Acceleration, PoseRate
 from skidpad.components.sprung_mass import Suspension
 from skidpad.components.suspension_elements import (
     AntiRollBar,
@@ -16,6 +20,12 @@ from skidpad.components.suspension_elements import (
 
 G = 9.81
 CALM = Pressed(0.0, 0.0)
+LEVEL = RoadUnderCar(PoseRate(0.0, 0.0, 0.0), None, G, None, G, G)
+
+
+def acting(a: Acceleration, air: Pressed = CALM) -> Acting:
+    """What acts on a body on level ground whose tyres push the mass with `a`."""
+    return Acting(CornerLoads(0.0, 0.0, 0.0, 0.0), (Force(0.0, 0.0),) * 4, a, air, LEVEL)
 
 
 class Car(NamedTuple):

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from components.sprung_car import BY_HAND, CALM, At, G, Moving, P
+from components.sprung_car import BY_HAND, CALM, LEVEL, At, G, Moving, P, acting
 from skidpad.components.chassis import Pressed, QuasiStatic
 from skidpad.components.rigid_body import Acceleration
 from skidpad.components.roll_pitch import RollPitch, RollPitchState
@@ -47,7 +47,7 @@ def test_wheel_loads_of_a_turn_by_hand() -> None:
     arm, a_y = 0.546 - 0.0888, 5.0
     roll = 1000.0 * arm * a_y / (K_f + K_r - 1000.0 * G * arm)
     assert roll_gradient(BY_HAND, P) * a_y == pytest.approx(roll, rel=1e-12)
-    fl, fr, rl, rr = QuasiStatic(BY_HAND).loads(At(0.0, a_y), P.m * G, CALM, P)
+    fl, fr, rl, rr = QuasiStatic(BY_HAND).loads(At(0.0, a_y), LEVEL, CALM, P)
     front = K_f * roll + 640.0 * a_y * 0.06 + 80.0 * a_y * 0.3
     rear = K_r * roll + 360.0 * a_y * 0.14 + 120.0 * a_y * 0.25
     assert (fr - fl) / 2.0 == pytest.approx(front / 1.4, rel=1e-12)
@@ -62,7 +62,7 @@ def test_moments_about_the_ground_balance(
     """The tyres push m a at the ground; the weight of the body is out by its arm times the roll."""
     s = BY_HAND._replace(h_rc_f=h_rc_f, h_rc_r=h_rc_r, bar_f=bar_f)
     chassis, x, down = QuasiStatic(s), At(a_x, a_y), Pressed(300.0, 500.0)
-    fl, fr, rl, rr = chassis.loads(x, P.m * G, down, P)
+    fl, fr, rl, rr = chassis.loads(x, LEVEL, down, P)
     body, roll = sprung_mass(s, P), chassis.travel(x, P).roll
     across = 0.5 * P.track_f * (fr - fl) + 0.5 * P.track_r * (rr - rl)
     want = P.m * a_y * P.z_cg + body.m * G * body.arm * roll
@@ -80,7 +80,7 @@ def test_the_bars_set_the_distribution() -> None:
     for share in (0.5, 0.7, 0.9):
         bar = (share * K_r - (1.0 - share) * K_f) / (1.0 - share)
         s = light._replace(bar_f=bar)
-        fl, fr, rl, rr = QuasiStatic(s).loads(At(0.0, 3.0), P.m * G, CALM, P)
+        fl, fr, rl, rr = QuasiStatic(s).loads(At(0.0, 3.0), LEVEL, CALM, P)
         front, rear = P.track_f * (fr - fl), P.track_r * (rr - rl)
         assert front / (front + rear) == pytest.approx(share, rel=1e-12)
 
@@ -94,10 +94,10 @@ def test_links_take_their_share_of_dive_and_squat() -> None:
     """Compression of an axle is (1 - anti) m a h / (2 k L); with all of it in the links, none."""
     s = BY_HAND._replace(anti_dive=0.4, anti_lift_r=0.25, anti_squat=1.0, anti_lift_f=0.1)
     moved = P.m * 6.0 * P.z_cg / 2.5
-    _, front, rear = QuasiStatic(s).travel(At(-6.0), P)
+    _, front, rear, _ = QuasiStatic(s).travel(At(-6.0), P)
     assert front == pytest.approx(0.6 * moved / 40000.0, rel=1e-12)
     assert rear == pytest.approx(-0.75 * moved / 60000.0, rel=1e-12)
-    _, front, rear = QuasiStatic(s).travel(At(6.0), P)
+    _, front, rear, _ = QuasiStatic(s).travel(At(6.0), P)
     assert front == pytest.approx(-0.9 * moved / 40000.0, rel=1e-12)
     assert rear == 0.0
     assert link_shares(0.0, s) == pytest.approx((0.25, 0.625))
@@ -106,7 +106,7 @@ def test_links_take_their_share_of_dive_and_squat() -> None:
 def test_loads_of_axles_do_not_depend_on_links() -> None:
     """How the load gets there does not change how much: springs and links add up to all of it."""
     s = BY_HAND._replace(anti_dive=0.7, anti_lift_r=0.9)
-    plain, linked = (QuasiStatic(t).loads(At(-5.0, 2.0), P.m * G, CALM, P) for t in (BY_HAND, s))
+    plain, linked = (QuasiStatic(t).loads(At(-5.0, 2.0), LEVEL, CALM, P) for t in (BY_HAND, s))
     assert plain == linked
 
 
@@ -128,21 +128,21 @@ def test_the_body_comes_to_rest_where_it_is_in_balance(
     s = BY_HAND._replace(anti_dive=anti, anti_squat=anti, anti_lift_r=lift, anti_lift_f=0.5 * lift)
     still, moving = QuasiStatic(s), RollPitch(s)
     at, air, body = At(a_x, a_y), Pressed(down_f, 400.0), sprung_mass(s, P)
-    roll, front, rear = still.travel(at, P)
+    roll, front, rear, _ = still.travel(at, P)
     # The downforce sinks this body, too.
     front, rear = front + down_f / (2.0 * s.k_f), rear + 400.0 / (2.0 * s.k_r)
     pitch = (front - rear) / 2.5
     x = Moving(a_x, a_y, roll=roll, pitch=pitch, heave=body.l_f * pitch - front)
-    assert moving.travel(x, P) == pytest.approx((roll, front, rear), abs=1e-15)
-    rates = moving.rates(x, Acceleration(a_x, a_y), air, P)
+    assert moving.travel(x, P)[:3] == pytest.approx((roll, front, rear), abs=1e-15)
+    rates = moving.rates(x, acting(Acceleration(a_x, a_y), air), P)
     assert rates == pytest.approx(RollPitchState(), abs=1e-9)
-    want = still.loads(at, P.m * G, air, P)
-    assert moving.loads(x, P.m * G, air, P) == pytest.approx(want, rel=1e-9)
+    want = still.loads(at, LEVEL, air, P)
+    assert moving.loads(x, LEVEL, air, P) == pytest.approx(want, rel=1e-9)
 
 
 def test_a_body_in_the_air_presses_on_no_wheel() -> None:
     chassis = RollPitch(BY_HAND)
     flying: Any = Moving(heave=0.5, roll=0.1, pitch=0.05)
-    assert chassis.loads(flying, P.m * G, CALM, P) == pytest.approx((0.0,) * 4, abs=1e-9)
+    assert chassis.loads(flying, LEVEL, CALM, P) == pytest.approx((0.0,) * 4, abs=1e-9)
     tipped: Any = Moving(heave=0.08, roll=0.3)
-    assert min(chassis.loads(tipped, P.m * G, CALM, P)) >= 0.0
+    assert min(chassis.loads(tipped, LEVEL, CALM, P)) >= 0.0

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from components.sprung_car import BY_HAND, CALM, G, Moving, P
+from components.sprung_car import BY_HAND, G, Moving, P, acting
 from skidpad.components.chassis import Pressed
 from skidpad.components.rigid_body import Acceleration
 from skidpad.components.roll_pitch import RollPitch, RollPitchState
@@ -25,7 +25,7 @@ def matrix(chassis: RollPitch) -> np.ndarray:
     """The Jacobian of the rates, without push of tyres and air."""
     z: Any = ca.SX.sym("z", 6)
     x: Any = Moving(0.0, 0.0, *ca.vertsplit(z))
-    rates = ca.vertcat(*chassis.rates(x, Acceleration(0.0, 0.0), CALM, P))
+    rates = ca.vertcat(*chassis.rates(x, acting(Acceleration(0.0, 0.0)), P))
     return np.array(ca.Function("A", [z], [ca.jacobian(rates, z)])(np.zeros(6)))
 
 
@@ -87,15 +87,15 @@ def test_power_of_the_tyres_is_stored_or_lost(
         v_x, v_y = v
 
     x: Any = Driving(load_a_x=load_a_x, **motion)
-    rate = chassis.rates(x, Acceleration(a_x, a_y), air, P)
-    patches = chassis.carried(x, P)
+    rate = chassis.rates(x, acting(Acceleration(a_x, a_y), air), P)
+    patches = chassis.carried(x, P)[0]
     at = chassis.compression(x, P)
     power = P.m * (a_x * (patches.x - v[0]) + a_y * (patches.y - v[1]))
     power += air.front * at.front_rate + air.rear * at.rear_rate
     leaves = x[2:]
     z: Any = ca.SX.sym("z", 6)
     symbols: Any = Moving(load_a_x, 0.0, *ca.vertsplit(z))
-    gradient = ca.gradient(ca.SX(chassis.energy(symbols, P)), z)
+    gradient = ca.gradient(ca.SX(chassis.energy(symbols, G, P)), z)
     slope = np.array(ca.Function("slope", [z], [gradient])(leaves)).ravel()
     terms = slope * np.array(rate)
     loss = chassis.loss(x, P)
@@ -108,14 +108,14 @@ def test_energy_is_least_at_rest() -> None:
     chassis = RollPitch(BY_HAND)
     rng = np.random.default_rng(5)
     for row in rng.uniform(-0.1, 0.1, (50, 6)):
-        assert chassis.energy(Moving(0.0, 0.0, *row), P) > 0.0
-    assert chassis.energy(Moving(), P) == 0.0
+        assert chassis.energy(Moving(0.0, 0.0, *row), G, P) > 0.0
+    assert chassis.energy(Moving(), G, P) == 0.0
 
 
 def test_signs() -> None:
     """To the left the right side goes down; in braking the nose; downforce sinks the body."""
     chassis, x = RollPitch(BY_HAND), Moving()
-    assert chassis.rates(x, Acceleration(0.0, 3.0), CALM, P).roll_rate > 0.0
-    assert chassis.rates(x, Acceleration(-3.0, 0.0), CALM, P).pitch_rate > 0.0
-    assert chassis.rates(x, Acceleration(0.0, 0.0), Pressed(9.0, 9.0), P).heave_rate < 0.0
+    assert chassis.rates(x, acting(Acceleration(0.0, 3.0)), P).roll_rate > 0.0
+    assert chassis.rates(x, acting(Acceleration(-3.0, 0.0)), P).pitch_rate > 0.0
+    assert chassis.rates(x, acting(Acceleration(0.0, 0.0), Pressed(9.0, 9.0)), P).heave_rate < 0.0
     assert RollPitchState._fields == tuple(Moving._fields[2:])

@@ -47,7 +47,7 @@ def test_explicit_and_implicit_form_are_the_derivative(name: str) -> None:
 
 
 # Expressions of implicit steps that take casadi long to build.
-LONG = ("brains2", "commonroad_mb", "commonroad_std", "formula_student", "two_track")
+LONG = ("brains2", "commonroad_mb", "commonroad_std", "formula_student", "full_car", "two_track")
 STEPS = [
     *((name, "rk4") for name in vehicles.names()),
     *((name, "radau") for name in vehicles.names() if name not in LONG),

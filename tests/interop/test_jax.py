@@ -22,7 +22,7 @@ def start_of(car: sp.Vehicle) -> tuple[np.ndarray, np.ndarray]:
 
 
 CONTINUOUS = [name for name in vehicles.names() if vehicles.get(name).model.continuous]
-LARGE = ("brains2", "commonroad_mb", "commonroad_std", "formula_student", "two_track")
+LARGE = ("brains2", "commonroad_mb", "commonroad_std", "formula_student", "full_car", "two_track")
 """Vehicles with so many operations that JAX takes seconds for the four evaluations of RK4."""
 STEPS = [
     *((name, "rk4") for name in CONTINUOUS if name not in LARGE),

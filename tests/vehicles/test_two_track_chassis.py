@@ -211,7 +211,7 @@ def test_power_in_is_what_is_stored_and_what_is_lost() -> None:
     for _ in range(4):
         sim.run(u._asdict(), duration=0.11)
         x = sim.state
-        out, v = car.outputs(x, u), p.chassis.carried(x, p)
+        out, v = car.outputs(x, u), p.chassis.carried(x, p)[0]
         assert abs(x.roll_rate) + abs(x.pitch_rate) > 1e-4
         forward = np.array([p.l_f, p.l_f, -p.l_r, -p.l_r])
         left = 0.5 * np.array([p.track_f, -p.track_f, p.track_r, -p.track_r])
@@ -260,7 +260,7 @@ def test_a_body_sinks_to_where_its_downforce_holds_it() -> None:
     car = two_track(tyre=LINEAR, chassis=RollPitch(SPRUNG), air=air)
     p = car.params
     turn = steady_turn(car, 40.0, 1e-9)
-    front, rear = p.chassis.travel(turn.x, p)[1:]
+    front, rear = p.chassis.travel(turn.x, p)[1:3]
     pressing, base = 0.5 * 1.2 * 1600.0, p.l_f + p.l_r
     drag = 0.8 * pressing
     tipped = drag * (0.3 - p.z_cg) / base

@@ -1,4 +1,4 @@
-"""Steady turns of `two_track`, and tyres for closed forms."""
+"""Steady turns of `two_track` and `full_car`, and tyres for closed forms."""
 
 from __future__ import annotations
 
@@ -30,15 +30,17 @@ def steady_turn(car: sp.Vehicle, v_x: float, a_y: float) -> Turn:
     States of the chassis and of the alignment come to rest, too.
     """
     External = car.model.Disturbance
-    more = car.State._fields[len(sp.vehicles.two_track().State._fields) :]
+    plain = sp.vehicles.two_track().State._fields
+    more = [name for name in car.State._fields if name not in plain]
+    followed = [name for name in ("load_a_x", "load_a_y") if name in car.State._fields]
     wheels = ("fl", "fr", "rl", "rr")
     rolling = v_x / 0.3
 
     def at(z: np.ndarray) -> tuple[Any, Any]:
         spins = {f"spin_{w}": rolling * (1.0 + s) for w, s in zip(wheels, z[2:6], strict=True)}
         x = car.State(
-            v_x=v_x, v_y=z[0], omega=a_y / v_x, steer=z[1], **spins, load_a_x=z[6], load_a_y=z[7],
-            **dict(zip(more, z[9:], strict=True)),
+            v_x=v_x, v_y=z[0], omega=a_y / v_x, steer=z[1], **spins,
+            **dict(zip(followed, z[6:8], strict=False)), **dict(zip(more, z[9:], strict=True)),
         )  # fmt: skip
         return x, External(F_x=1e4 * z[8])
 
@@ -47,7 +49,8 @@ def steady_turn(car: sp.Vehicle, v_x: float, a_y: float) -> Turn:
         rate = car.derivative(x, car.Input(steer=x.steer), w)
         spinning = [getattr(rate, f"spin_{w}") / 100.0 for w in wheels]
         others = [getattr(rate, name) for name in more]
-        return [rate.v_x, rate.v_y, rate.omega, *spinning, rate.load_a_x, rate.load_a_y, *others]
+        loads = [getattr(rate, name) for name in followed] + [z[7]] * (2 - len(followed))
+        return [rate.v_x, rate.v_y, rate.omega, *spinning, *loads, *others]
 
     guess = np.array([0.0, 0.01, 0.0, 0.0, 0.0, 0.0, 0.0, a_y, 0.0, *(0.0 for _ in more)])
     solved = root(unsteady, guess, tol=1e-12)

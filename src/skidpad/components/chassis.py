@@ -1,29 +1,38 @@
 """How the body of a car sits on its wheels, and which load each wheel has of it.
 
-Which chassis a car has is the class of its record: `RollShare`, `QuasiStatic` or `RollPitch`
-(`roll_pitch.py`), or another that keeps the contract:
+Which chassis a car has is the class of its record: `RollShare`, `QuasiStatic`, `RollPitch`
+(`roll_pitch.py`), `IndependentSuspension` (`independent_suspension.py`), or another that keeps the
+contract:
 
 1. `States` is a record of the states that it adds to those of the car, `NoStates` if none, and
-   `Outputs` one of outputs, of which `outputs(x, p)` gives the values. All have
-   `load_a_x` and `load_a_y`, the force of the tyres over the mass as the loads have answered to it,
-   so that loads are functions of the state and forces of the loads.
-2. `replaces` names parameters of the car that it makes do without.
-3. `loads(x, weight, air, p)` are the wheel loads under a weight, the tyres and the air.
-4. `travel(x, p)` is how the body sits.
-5. `carried(x, p)` is the velocity of the car over its contact patches: that of the centre of mass,
-   and what the motion of the body on its springs adds to it.
-6. `rates(x, pushed, air, p)` are the rates of its own states under the force of the tyres.
-7. `check(p)` raises for parameters that make no car.
-8. `energy(x, p)` is what motion on the springs stores, `loss(x, p)` the power that dampers take.
+   `Outputs` one of outputs, of which `outputs(x, acting, p)` gives the values.
+2. `follows` names which of `load_a_x` and `load_a_y` it has the car keep: the force of the tyres
+   over the mass as the loads have answered to it, so that loads are functions of the state and
+   forces of the loads.
+3. `replaces` names parameters of the car that it makes do without.
+4. `loads(x, road, air, p)` are the wheel loads on the road under the car, under the air.
+5. `travel(x, p)` is how the body sits.
+6. `carried(x, p)` is the velocity of the car over each contact patch, less what its yaw rate adds:
+   that of the centre of mass, and what the motion of the body on its springs adds to it.
+7. `rates(x, acting, p)` are the rates of its own states under what acts on the car.
+8. `check(p)` raises for parameters that make no car.
+9. `energy(x, press, p)` is what motion on the springs stores on an even road, where gravity presses
+   by so much per mass; `loss(x, p)` the power that dampers take there.
+10. `bumped(x, loads, road, p)` is what bumps do to it along the road, None where it has no wheels
+    to feel them.
+11. `fills` names those of its states that `settled(x, road, air, p)` gives for a car that stands or
+    rolls along in balance.
 """
 
 from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-from ..units import J, N, rad
+from ..units import J, N, Nm, m_s, m_s2, rad
 from .assembly import NoStates
+from .axle import Force
 from .corner_loads import CornerLoads, corner_loads, loads_under, spread_loads
+from .on_road import RoadUnderCar
 from .rigid_body import Acceleration
 from .sprung_mass import (
     Suspension,
@@ -37,7 +46,7 @@ from .sprung_mass import (
 )
 from .wheel import Velocity
 
-__all__ = ["Posture", "Pressed", "QuasiStatic", "RollShare"]
+__all__ = ["Acting", "Bumped", "Posture", "Pressed", "QuasiStatic", "RollShare"]
 
 
 class Pressed(NamedTuple):
@@ -45,6 +54,42 @@ class Pressed(NamedTuple):
 
     front: N
     rear: N
+
+
+class Acting(NamedTuple):
+    """What acts on a car at one instant."""
+
+    loads: CornerLoads
+    """Of the wheels."""
+    forces: tuple[Force, ...]
+    """Of the tyres in the plane of the road, in body axes."""
+    pushed: Acceleration
+    """Their sum over the mass of the car."""
+    air: Pressed
+    """What the air presses each axle with."""
+    road: RoadUnderCar
+    """The road under the car."""
+
+
+class Bumped(NamedTuple):
+    """What the bumps of a road do to a car in the plane of the road."""
+
+    F_x: N
+    """Along the car, at its centre of mass."""
+    F_y: N
+    """Across it."""
+    M_z: Nm
+    """Yaw moment."""
+
+
+FOLLOWED = ("load_a_x", "load_a_y")
+"""Forces of the tyres over the mass that loads may follow."""
+
+
+def alike(x: m_s, y: m_s) -> tuple[Velocity, Velocity, Velocity, Velocity]:
+    """The same velocity at all patches."""
+    v = Velocity(x, y)
+    return v, v, v, v
 
 
 class Posture(NamedTuple):
@@ -62,39 +107,49 @@ class RollShare(NamedTuple):
 
     States = NoStates
     Outputs = NoStates
+    follows = FOLLOWED
+    fills = ()
     replaces = ()
 
     def check(self, p: Any) -> None:
         """Nothing to object to."""
 
-    def loads(self, x: Any, weight: N, air: Pressed, p: Any) -> CornerLoads:
+    def loads(self, x: Any, road: RoadUnderCar, air: Pressed, p: Any) -> CornerLoads:
         """Wheel loads that the springs have come to."""
-        standing = loads_under(weight, air.front, air.rear, p)
+        standing = loads_under(p.m * road.press, air.front, air.rear, p)
         return corner_loads(standing, x.load_a_x, x.load_a_y, p)
 
     def travel(self, x: Any, p: Any) -> Travel:
         """None."""
         return Travel(0.0, 0.0, 0.0)
 
-    def outputs(self, x: Any, p: Any) -> NoStates:
+    def outputs(self, x: Any, acting: Acting, p: Any) -> NoStates:
         """None."""
         return NoStates()
 
-    def carried(self, x: Any, p: Any) -> Velocity:
+    def carried(self, x: Any, p: Any) -> tuple[Velocity, ...]:
         """That of the centre of mass."""
-        return Velocity(x.v_x, x.v_y)
+        return alike(x.v_x, x.v_y)
 
-    def rates(self, x: Any, pushed: Acceleration, air: Pressed, p: Any) -> NoStates:
+    def rates(self, x: Any, acting: Acting, p: Any) -> NoStates:
         """None."""
         return NoStates()
 
-    def energy(self, x: Any, p: Any) -> J:
+    def energy(self, x: Any, press: m_s2, p: Any) -> J:
         """None."""
         return 0.0
 
     def loss(self, x: Any, p: Any) -> Any:
         """None."""
         return 0.0
+
+    def bumped(self, x: Any, loads: CornerLoads, road: RoadUnderCar, p: Any) -> Bumped | None:
+        """Nothing."""
+        return None
+
+    def settled(self, x: Any, road: RoadUnderCar, air: Pressed, p: Any) -> NoStates:
+        """Nothing to settle."""
+        return NoStates()
 
 
 class QuasiStatic(NamedTuple):
@@ -110,20 +165,23 @@ class QuasiStatic(NamedTuple):
 
     States = NoStates
     Outputs = Posture
+    follows = FOLLOWED
+    fills = ()
     replaces = ("roll_front",)
 
     def check(self, p: Any) -> None:
         """Raise for a car that this body cannot stand on."""
         check_sprung(self.suspension, p)
 
-    def loads(self, x: Any, weight: N, air: Pressed, p: Any) -> CornerLoads:
+    def loads(self, x: Any, road: RoadUnderCar, air: Pressed, p: Any) -> CornerLoads:
         """Wheel loads that the springs have come to."""
         s = self.suspension
         (K_f, K_r), (G_f, G_r) = roll_stiffness(s, p), roll_levers(s, p)
         gradient = roll_gradient(s, p)
         shift_f = ((K_f * gradient + G_f) * (1.0 / p.track_f)) * x.load_a_y
         shift_r = ((K_r * gradient + G_r) * (1.0 / p.track_r)) * x.load_a_y
-        standing, moved = loads_under(weight, *air, p), pitch_transfer(x.load_a_x, p)
+        standing = loads_under(p.m * road.press, *air, p)
+        moved = pitch_transfer(x.load_a_x, p)
         return spread_loads(standing.front - moved, standing.rear + moved, shift_f, shift_r, p)
 
     def travel(self, x: Any, p: Any) -> Travel:
@@ -136,23 +194,31 @@ class QuasiStatic(NamedTuple):
             (0.5 * (1.0 / s.k_r)) * (1.0 - links.rear) * moved,
         )
 
-    def outputs(self, x: Any, p: Any) -> Posture:
+    def outputs(self, x: Any, acting: Acting, p: Any) -> Posture:
         """Roll and pitch."""
         travel = self.travel(x, p)
         return Posture(travel.roll, (travel.front - travel.rear) * (1.0 / (p.l_f + p.l_r)))
 
-    def carried(self, x: Any, p: Any) -> Velocity:
+    def carried(self, x: Any, p: Any) -> tuple[Velocity, ...]:
         """That of the centre of mass."""
-        return Velocity(x.v_x, x.v_y)
+        return alike(x.v_x, x.v_y)
 
-    def rates(self, x: Any, pushed: Acceleration, air: Pressed, p: Any) -> NoStates:
+    def rates(self, x: Any, acting: Acting, p: Any) -> NoStates:
         """None."""
         return NoStates()
 
-    def energy(self, x: Any, p: Any) -> J:
+    def energy(self, x: Any, press: m_s2, p: Any) -> J:
         """None: the body is in balance at once."""
         return 0.0
 
     def loss(self, x: Any, p: Any) -> Any:
         """None."""
         return 0.0
+
+    def bumped(self, x: Any, loads: CornerLoads, road: RoadUnderCar, p: Any) -> Bumped | None:
+        """Nothing."""
+        return None
+
+    def settled(self, x: Any, road: RoadUnderCar, air: Pressed, p: Any) -> NoStates:
+        """Nothing to settle."""
+        return NoStates()

@@ -17,9 +17,10 @@ from ..ops import cos, sin
 from ..plane.pose import moved
 from ..road.contact import WheelContact, plane_motion, plane_under, wheel_contact
 from ..road.grip import FullGrip
-from ..road.surfaces import FlatRoad
+from ..road.surfaces import FlatRoad, PlaneRoad
 from ..units import m, m_s, m_s2, one, rad, rad_s
 from .rigid_body import Acceleration, PoseRate, pose_rate
+from .uneven_road import Unevenness, unevenness
 from .wheel import floored_speed
 
 __all__ = ["RoadUnderCar", "road_under_car"]
@@ -39,6 +40,13 @@ class RoadUnderCar(NamedTuple):
     """What presses onto the road: its force over the mass of the car."""
     grip: tuple[one, one, one, one] | None
     """Under each wheel; None where it is that of the tyres everywhere."""
+    fall: m_s2
+    """What gravity and the bending of the road press with, also where that is off the road: on
+    a crest that is too sharp."""
+    gravity: m_s2
+    """The part of gravity in that."""
+    uneven: Unevenness | None = None
+    """What shakes wheels of their own; None on a plane."""
 
     def grip_with(self, grip: tuple[one, one, one, one]) -> tuple[Any, ...]:
         """A grip under each wheel, times that of the road."""
@@ -70,21 +78,26 @@ def road_under_car(road: Any, state: Any, places: Sequence[tuple[m, m]], g: m_s2
     flat = isinstance(road.surface, FlatRoad)
     plain = pose_rate(x.yaw, x.v_x, x.v_y, x.omega)
     if flat and isinstance(road.grip, FullGrip):
-        return RoadUnderCar(plain, None, g, None)
+        return RoadUnderCar(plain, None, g, None, g, g)
     contacts = _under_wheels(road, x, places)
     fl, fr, rl, rr = (contact.grip for contact in contacts)
     grip = None if isinstance(road.grip, FullGrip) else (fl, fr, rl, rr)
     if flat:
-        return RoadUnderCar(plain, None, g, grip)
+        return RoadUnderCar(plain, None, g, grip, g, g)
     plane = plane_under(contacts, places)
     over_ground = plane_motion(plane, x.yaw, x.v_x, x.v_y, x.omega)
     press = over_ground.lift - g * plane.down.z
+    heading = cos(x.yaw), sin(x.yaw)
+    even = isinstance(road.surface, PlaneRoad)
     return RoadUnderCar(
         PoseRate(over_ground.x, over_ground.y, over_ground.yaw),
         Acceleration(g * plane.down.x, g * plane.down.y),
         # The road pushes and never pulls.
         0.5 * (press + floored_speed(press, _LEAST_PRESS * g)),
         grip,
+        press,
+        -g * plane.down.z,
+        None if even else unevenness(contacts, places, plane, over_ground, heading),
     )
 
 

@@ -9,8 +9,8 @@ from __future__ import annotations
 from typing import Annotated, Any, NamedTuple
 
 from ..units import J, N, N_m, N_s_m, kg, m, m_s, m_s2, non_negative, positive
-from .ramp import ramp, ramp_integral
 from .suspension_elements import corner_energy, corner_force
+from .tyre_spring import spring_energy, spring_load
 
 __all__ = ["Quarter", "QuarterState", "quarter_energy", "quarter_rates", "tyre_load"]
 
@@ -47,8 +47,8 @@ class QuarterState(NamedTuple):
 
 def tyre_load(x: QuarterState, road: m, road_rate: m_s, p: Quarter) -> N:
     """Load of the tyre on a road of a height that changes at a rate."""
-    pressed = p.k_t * (road - x.z_u) + p.c_t * (road_rate - x.v_u)
-    return ramp((p.m_s + p.m_u) * p.g + pressed, p.F_lift)
+    standing = (p.m_s + p.m_u) * p.g
+    return spring_load(standing, road - x.z_u, road_rate - x.v_u, p.k_t, p.c_t, p.F_lift)
 
 
 def quarter_rates(x: QuarterState, road: m, road_rate: m_s, held: Any, p: Quarter) -> QuarterState:
@@ -70,6 +70,5 @@ def quarter_energy(x: QuarterState, road: m, held: Any, p: Quarter) -> J:
     travel = x.z_u - x.z_s
     moving = 0.5 * (p.m_s * (x.v_s * x.v_s) + p.m_u * (x.v_u * x.v_u))
     weight = p.g * (p.m_s * x.z_s + p.m_u * x.z_u)
-    spring = (p.m_s + p.m_u) * p.g + p.k_t * (road - x.z_u)
-    tyre = ramp_integral(spring, p.F_lift) * (1.0 / p.k_t)
+    tyre = spring_energy((p.m_s + p.m_u) * p.g, road - x.z_u, p.k_t, p.F_lift)
     return moving + weight + corner_energy(held, travel, travel) + tyre

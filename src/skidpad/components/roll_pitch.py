@@ -11,12 +11,12 @@ from __future__ import annotations
 
 from typing import Annotated, Any, NamedTuple
 
-from ..units import J, N, N_s_m, kg_m2, m, m_s, non_negative, positive, rad, rad_s
+from ..units import J, N_s_m, kg_m2, m, m_s, m_s2, non_negative, positive, rad, rad_s
 from .assembly import NoStates
-from .chassis import Pressed
+from .chassis import FOLLOWED, Acting, Pressed, alike
 from .corner_loads import CornerLoads, loads_under, spread_loads
+from .on_road import RoadUnderCar
 from .ramp import ramp
-from .rigid_body import Acceleration
 from .sprung_mass import (
     Suspension,
     Travel,
@@ -74,13 +74,15 @@ class RollPitch(NamedTuple):
 
     States = RollPitchState
     Outputs = NoStates
+    follows = FOLLOWED
+    fills = ()
     replaces = ("roll_front",)
 
     def check(self, p: Any) -> None:
         """Raise for a car that this body cannot stand on."""
         check_sprung(self.suspension, p)
 
-    def loads(self, x: Any, weight: N, air: Pressed, p: Any) -> CornerLoads:
+    def loads(self, x: Any, road: RoadUnderCar, air: Pressed, p: Any) -> CornerLoads:
         """Weight, springs and dampers as they are now; links as the loads have followed the
         tyres. The air presses the body and so reaches the wheels through the springs."""
         s, at = self.suspension, self.compression(x, p)
@@ -91,7 +93,7 @@ class RollPitch(NamedTuple):
         shift_f = (K_f * by_track_f) * roll + (C_f * by_track_f) * rate + (G_f * by_track_f) * a_y
         shift_r = (K_r * by_track_r) * roll + (C_r * by_track_r) * rate + (G_r * by_track_r) * a_y
         front, rear = self._axle_forces(x, at, pitch_transfer(x.load_a_x, p))
-        front, rear = (ramp(F, p.F_lift) for F in loads_under(weight, front, rear, p))
+        front, rear = (ramp(F, p.F_lift) for F in loads_under(p.m * road.press, front, rear, p))
         return spread_loads(front, rear, shift_f, shift_r, p)
 
     def compression(self, x: Any, p: Any) -> Compression:
@@ -109,22 +111,23 @@ class RollPitch(NamedTuple):
         at = self.compression(x, p)
         return Travel(x.roll, at.front, at.rear)
 
-    def outputs(self, x: Any, p: Any) -> NoStates:
+    def outputs(self, x: Any, acting: Acting, p: Any) -> NoStates:
         """None: how it sits are states."""
         return NoStates()
 
-    def carried(self, x: Any, p: Any) -> Velocity:
+    def carried(self, x: Any, p: Any) -> tuple[Velocity, ...]:
         """Velocity of the centre of mass and what rolling and pitching adds at the patches."""
         body, at = sprung_mass(self.suspension, p), self.compression(x, p)
         links = link_shares(x.load_a_x, self.suspension)
         pitching = (1.0 - links.front) * at.front_rate - (1.0 - links.rear) * at.rear_rate
-        return Velocity(
+        return alike(
             x.v_x - (p.z_cg * (1.0 / (p.l_f + p.l_r))) * pitching,
             x.v_y + (body.m * body.arm * (1.0 / p.m)) * x.roll_rate,
         )
 
-    def rates(self, x: Any, pushed: Acceleration, air: Pressed, p: Any) -> RollPitchState:
+    def rates(self, x: Any, acting: Acting, p: Any) -> RollPitchState:
         """Rates of angles, heave and their rates."""
+        pushed, air = acting.pushed, acting.air
         s, at, body = self.suspension, self.compression(x, p), sprung_mass(self.suspension, p)
         K_f, K_r = roll_stiffness(s, p)
         C_f, C_r = self._roll_damping(p)
@@ -147,7 +150,7 @@ class RollPitch(NamedTuple):
         body = sprung_mass(self.suspension, p)
         return self.I_x + body.m * (body.arm * body.arm) * (1.0 - body.m * (1.0 / p.m))
 
-    def energy(self, x: Any, p: Any) -> J:
+    def energy(self, x: Any, press: m_s2, p: Any) -> J:
         """Of roll, pitch and heave, springs and bars, and of the weight that sinks with roll."""
         s, at, body = self.suspension, self.compression(x, p), sprung_mass(self.suspension, p)
         K_f, K_r = roll_stiffness(s, p)
@@ -163,6 +166,13 @@ class RollPitch(NamedTuple):
         at, (C_f, C_r) = self.compression(x, p), self._roll_damping(p)
         axles = 2.0 * (self.c_f * at.front_rate**2 + self.c_r * at.rear_rate**2)
         return axles + (C_f + C_r) * (x.roll_rate * x.roll_rate)
+
+    def bumped(self, x: Any, loads: CornerLoads, road: RoadUnderCar, p: Any) -> None:
+        """Nothing."""
+
+    def settled(self, x: Any, road: RoadUnderCar, air: Pressed, p: Any) -> NoStates:
+        """Nothing: a body at 0 stands still, if no air presses it."""
+        return NoStates()
 
     def _roll_damping(self, p: Any) -> tuple[Any, Any]:
         """Moment per roll rate of each axle."""

@@ -21,6 +21,7 @@ __all__ = [
     "SprungMass",
     "Suspension",
     "Travel",
+    "Unsprung",
     "check_sprung",
     "link_shares",
     "roll_gradient",
@@ -93,6 +94,40 @@ class Car(Axles, Protocol):
         ...
 
 
+class Unsprung(Protocol):
+    """Masses of the axles, and heights that belong to them."""
+
+    @property
+    def m_u_f(self) -> kg:
+        """Unsprung mass of the front axle."""
+        ...
+
+    @property
+    def m_u_r(self) -> kg:
+        """Unsprung mass of the rear axle."""
+        ...
+
+    @property
+    def h_u_f(self) -> m:
+        """Height of the centre of the front one."""
+        ...
+
+    @property
+    def h_u_r(self) -> m:
+        """Height of the centre of the rear one."""
+        ...
+
+    @property
+    def h_rc_f(self) -> m:
+        """Height of the front roll centre."""
+        ...
+
+    @property
+    def h_rc_r(self) -> m:
+        """Height of the rear roll centre."""
+        ...
+
+
 class SprungMass(NamedTuple):
     """The body without its axles; of parameters alone."""
 
@@ -105,6 +140,8 @@ class SprungMass(NamedTuple):
     rear: kg
     arm: m
     """Height of its centre of mass above the roll axis."""
+    z: m
+    """Height of its centre of mass."""
 
 
 class LinkShares(NamedTuple):
@@ -123,9 +160,12 @@ class Travel(NamedTuple):
     """Compression of the front axle, from where it stands at rest."""
     rear: m
     """Compression of the rear axle."""
+    wheels: tuple[m, m, m, m] | None = None
+    """Travel of each wheel towards the body, where it has one of its own: the axles then tell how
+    far the body has come down to the road, tyres included."""
 
 
-def sprung_mass(s: Suspension, p: Car) -> SprungMass:
+def sprung_mass(s: Unsprung, p: Car) -> SprungMass:
     """Place and height of the sprung mass: what is left of the car without its axles."""
     mass = p.m - s.m_u_f - s.m_u_r
     by_mass, by_wheelbase = 1.0 / mass, 1.0 / (p.l_f + p.l_r)
@@ -134,7 +174,7 @@ def sprung_mass(s: Suspension, p: Car) -> SprungMass:
     height = (p.m * p.z_cg - s.m_u_f * s.h_u_f - s.m_u_r * s.h_u_r) * by_mass
     on_front, on_rear = l_r * by_wheelbase, l_f * by_wheelbase
     axis = on_front * s.h_rc_f + on_rear * s.h_rc_r
-    return SprungMass(mass, l_f, l_r, on_front * mass, on_rear * mass, height - axis)
+    return SprungMass(mass, l_f, l_r, on_front * mass, on_rear * mass, height - axis, height)
 
 
 def roll_stiffness(s: Suspension, p: Car) -> tuple[Nm, Nm]:
@@ -155,7 +195,7 @@ def roll_gradient(s: Suspension, p: Car) -> Any:
     return leaning / (K_f + K_r - leaning * p.g)
 
 
-def roll_levers(s: Suspension, p: Car) -> tuple[Any, Any]:
+def roll_levers(s: Unsprung, p: Car) -> tuple[Any, Any]:
     """Moment per lateral acceleration that reaches the ground past the springs, by axle, in kg·m.
 
     Sprung mass at the roll centre, and unsprung mass at its own height.
@@ -174,7 +214,10 @@ def link_shares(a_x: m_s2, s: Suspension) -> LinkShares:
 
 
 def wheel_travel(travel: Travel, p: Axles) -> tuple[m, m, m, m]:
-    """Travel of each wheel towards the body: the axle's, more on the side that is down."""
+    """Travel of each wheel towards the body: its own, or the axle's, more on the side that is
+    down."""
+    if travel.wheels is not None:
+        return travel.wheels
     side_f, side_r = (0.5 * p.track_f) * travel.roll, (0.5 * p.track_r) * travel.roll
     return (
         travel.front - side_f,

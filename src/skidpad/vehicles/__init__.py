@@ -23,6 +23,7 @@ from .commonroad import (
 )
 from .formula_student import formula_student
 from .four_wheel import four_wheel
+from .full_car import full_car
 from .kinematic_bicycle import kinematic_bicycle
 from .on_road import on_road
 from .registry import get, names, register
@@ -43,6 +44,7 @@ _LISTED = (
     double_integrator,
     formula_student,
     four_wheel,
+    full_car,
     kinematic_bicycle,
     single_track,
     two_track,
@@ -90,6 +92,7 @@ __all__ = [
     "double_integrator",
     "formula_student",
     "four_wheel",
+    "full_car",
     "get",
     "kinematic_bicycle",
     "named",

@@ -28,7 +28,7 @@ from ..components.actuator import rate_limited_lag
 from ..components.air import AirForces
 from ..components.assembly import Recipe, assembled, class_from, recipe_of
 from ..components.axle import Force
-from ..components.chassis import Pressed
+from ..components.chassis import Acting, Pressed
 from ..components.corner_loads import CornerLoads
 from ..components.hydraulic_brakes import BrakeTorques, HydraulicBrakes
 from ..components.on_road import RoadUnderCar, road_under_car
@@ -50,13 +50,14 @@ from ..components.tyre.tyre_set import each_tyre, tyre_set, tyre_set_type
 from ..components.wheel import Velocity
 from ..errors import InvalidValue
 from ..model import Model, Vehicle, VehicleFactory, built_once
-from ..ops import atan2, logical_or, where
+from ..ops import atan2, logical_or, sqrt, where
 from ..plane.pose import turned, turned_back
 from ..road.records import record_of, road_type
 from ..road.surfaces import FlatRoad, PlaneRoad
 from ..units import J, Nm, m
 from .car_state import least
 from .two_track_body import BODY
+from .two_track_chassis import following_loads, on_springs
 from .two_track_drive import (
     drive_outputs,
     drive_rates,
@@ -103,15 +104,11 @@ class Motion(NamedTuple):
     """Everything about the car at one instant that both the derivative and the outputs need."""
 
     travel: Travel
-    air: AirForces
-    loads: CornerLoads
+    acting: Acting
     headings: tuple[Heading, ...]
     wheels: list[WheelForces]
-    pushed: Acceleration
-    """Force of the tyres over the mass, in body axes."""
     a: Acceleration
     moment: Nm
-    road: RoadUnderCar
 
 
 def places(p: Params) -> tuple[tuple[m, m], ...]:
@@ -122,10 +119,10 @@ def places(p: Params) -> tuple[tuple[m, m], ...]:
 
 def velocities(x: State, headings: tuple[Heading, ...], p: Params) -> list[Velocity]:
     """Velocity over ground of each contact patch, in the axes of its wheel."""
-    v = p.chassis.carried(x, p)
+    columns = zip(headings, p.chassis.carried(x, p), places(p), strict=True)
     return [
         Velocity(*turned_back(*heading, v.x - y * x.omega, v.y + forward * x.omega))
-        for heading, (forward, y) in zip(headings, places(p), strict=True)
+        for heading, v, (forward, y) in columns
     ]
 
 
@@ -135,7 +132,7 @@ def posture(
     """How the body sits, what the air does to it, and the wheel loads that have come of both."""
     travel = p.chassis.travel(x, p)
     air = p.air.forces(x, w, travel, p)
-    return travel, air, p.chassis.loads(x, p.m * road.press, Pressed(air.front, air.rear), p)
+    return travel, air, p.chassis.loads(x, road, Pressed(air.front, air.rear), p)
 
 
 def spins(x: Any) -> tuple[Any, ...]:
@@ -162,20 +159,29 @@ def motion(x: State, w: External, p: Params) -> Motion:
         for F_z, v, spin, camber, mu in columns
     ]
     wheels = each_wheel(wheel_forces, each_tyre(p.tyres), (p.slip,) * 4, slips(x, p), moving, SIDES)
-    force, moment = on_body(wheels, headings, p)
+    forces = in_body_axes(wheels, headings)
+    force, moment = on_body(forces, wheels, p)
     by_mass = 1.0 / p.m
     pushed = Acceleration(force.x * by_mass, force.y * by_mass)
     a = Acceleration((force.x + air.F_x + w.F_x) * by_mass, (force.y + air.F_y + w.F_y) * by_mass)
     a, moment = road.pulled(a), moment + air.M_z + w.M_z
-    return Motion(travel, air, loads, headings, wheels, pushed, a, moment, road)
+    bumped = p.chassis.bumped(x, loads, road, p)
+    if bumped is not None:
+        a = Acceleration(a.x + bumped.F_x * by_mass, a.y + bumped.F_y * by_mass)
+        moment = moment + bumped.M_z
+    acting = Acting(loads, forces, pushed, Pressed(air.front, air.rear), road)
+    return Motion(travel, acting, headings, wheels, a, moment)
 
 
-def on_body(
-    wheels: list[WheelForces], headings: tuple[Heading, ...], p: Params
-) -> tuple[Force, Nm]:
-    """Force of all tyres in body axes, and their moment about the centre of mass."""
+def in_body_axes(wheels: list[WheelForces], headings: tuple[Heading, ...]) -> tuple[Force, ...]:
+    """Force of each tyre in body axes."""
     pairs = zip(wheels, headings, strict=True)
-    fl, fr, rl, rr = (Force(*turned(*heading, f.F_x, f.F_y)) for f, heading in pairs)
+    return tuple(Force(*turned(*heading, f.F_x, f.F_y)) for f, heading in pairs)
+
+
+def on_body(forces: tuple[Force, ...], wheels: list[WheelForces], p: Params) -> tuple[Force, Nm]:
+    """Force of all tyres, and their moment about the centre of mass."""
+    fl, fr, rl, rr = forces
     # Wheels of an axle taken together: what is alike on both sides cancels to the last bit.
     front, rear = (Force(a.x + b.x, a.y + b.y) for a, b in ((fl, fr), (rl, rr)))
     turning = (0.5 * p.track_f) * (fr.x - fl.x) + (0.5 * p.track_r) * (rr.x - rl.x)
@@ -187,17 +193,15 @@ def on_body(
 def derivative(x: State, u: Input, w: External, p: Params) -> State:
     """Time derivative of the state."""
     now = motion(x, w, p)
-    by_t = 1.0 / p.t_load
     wheel_angle = p.steering.wheel_angle(u.steer)
     rates: dict[str, Any] = {
-        **dict(zip(("x", "y", "yaw"), now.road.pose_rate, strict=True)),
+        **dict(zip(("x", "y", "yaw"), now.acting.road.pose_rate, strict=True)),
         **dict(zip(("v_x", "v_y"), velocity_rate(now.a, x.v_x, x.v_y, x.omega), strict=True)),
         "omega": now.moment * (1.0 / p.I_z),
         "steer": rate_limited_lag(x.steer, wheel_angle, p.t_steer, p.steer_max, p.steer_rate_max),
         **drive_rates(driveline(x, u, p), x, now.wheels, p),
-        "load_a_x": (now.pushed.x - x.load_a_x) * by_t,
-        "load_a_y": (now.pushed.y - x.load_a_y) * by_t,
-        **p.chassis.rates(x, now.pushed, Pressed(now.air.front, now.air.rear), p)._asdict(),
+        **following_loads(x, now.acting.pushed, p),
+        **p.chassis.rates(x, now.acting, p)._asdict(),
         **p.alignment.rates(x, now.travel, now.wheels, p)._asdict(),
     }
     if p.slip.states:
@@ -214,24 +218,25 @@ def outputs(x: State, u: Input, w: External, p: Params) -> Outputs:
     own = outputs_type(type(p.chassis))._make(
         (
             *now.a,
-            *now.loads,
+            *now.acting.loads,
             *(-f.alpha for f in now.wheels),
             *(f.F_x for f in now.wheels),
             *(f.F_y for f in now.wheels),
-            where(least(now.loads) <= 0.0, 1.0, 0.0),
+            where(least(now.acting.loads) <= 0.0, 1.0, 0.0),
             *(f.kappa for f in now.wheels),
             *(f.M_z for f in now.wheels),
             left,
             right,
-            *p.chassis.outputs(x, p),
+            *p.chassis.outputs(x, now.acting, p),
         )
     )
     return drive_outputs(own, x, u, p)
 
 
 def rolling(x: State, p: Params) -> State:
-    """The state with wheels that roll, if all were given as standing."""
+    """The state with wheels that roll, if all were given as standing, on springs in balance."""
     road = road_under_car(p.road, x, places(p), p.g)
+    x = on_springs(x, road, p)
     travel, _, loads = posture(x, disturbance_type(type(p.air))(), road, p)
     headings, _ = p.alignment.angles(x, travel, p)
     turning = logical_or(
@@ -256,20 +261,22 @@ def energy(x: State, p: Params) -> J:
     turning = sum((spin * spin for spin in spins(x)), 0.0)
     rotating = 0.5 * p.I_w * turning + driveline_energy(x, p)
     planar = kinetic_energy(x.v_x, x.v_y, x.omega, p.m, p.I_z) + rotating
-    level = planar + p.chassis.energy(x, p)
     if isinstance(p.road.surface, FlatRoad):
-        return level
-    return level + p.m * p.g * p.road.surface.at(x.x, x.y).z
+        return planar + p.chassis.energy(x, p.g, p)
+    place = p.road.surface.at(x.x, x.y)
+    press = p.g / sqrt(1.0 + place.z_x * place.z_x + place.z_y * place.z_y)
+    return planar + p.chassis.energy(x, press, p) + p.m * p.g * place.z
 
 
 @built_once
-def _model(recipes: Parts, *tyres: type) -> Model:
-    """The car with parts by the recipes of their classes, on one, two or four classes of tyres."""
+def car_model(name: str, recipes: Parts, *tyres: type) -> Model:
+    """The car of a name with parts by the recipes of their classes, on one, two or four classes of
+    tyres."""
     parts = Parts(*map(class_from, recipes))
     even = issubclass(get_type_hints(parts.road)["surface"], (FlatRoad, PlaneRoad))
     names = ", ".join(dict.fromkeys(tyre.__name__ for tyre in tyres))
     return Model(
-        name="two_track",
+        name=name,
         State=state_type(parts),
         Input=input_type(parts.powertrain, parts.brakes),
         Params=params_type(tyre_set_type(*tyres), parts),
@@ -278,7 +285,7 @@ def _model(recipes: Parts, *tyres: type) -> Model:
         derivative=derivative,
         outputs=outputs,
         settle=rolling,
-        fills=tuple(f"spin_{wheel}" for wheel in WHEELS),
+        fills=(*(f"spin_{wheel}" for wheel in WHEELS), *parts.chassis.fills),
         # A deflected tyre stores energy, too, which no closed form tells for every tyre. On a road
         # with bumps the body has no height of its own.
         energy=energy if even and not parts.slip().states else None,
@@ -300,11 +307,12 @@ class TwoTrackFactory(VehicleFactory):
 
         `tyre`, or `front` and `rear`, or `fl`, `fr`, `rl` and `rr` are tyre records or tyres that
         were read from a file. The other parts are records, too: `slip` is a `SteadySlip` or a
-        `FirstOrderSlip`, `chassis` a `RollShare`, `QuasiStatic` or `RollPitch`, `alignment` a
-        `FixedAlignment`, `LinearAlignment` or of `alignment_tables`, `steering` a `DirectSteering`
-        or `SteeringWheel`, `air` a `PlainAir`, `Aerodynamics` or an `aero_map`, `powertrain` a
-        `WheelTorques`, `MotorDrive` or `EngineDrive`, `brakes` a `BrakeTorques` or
-        `HydraulicBrakes`, `road` a `Road`. `params` may be the name of a parameter set.
+        `FirstOrderSlip`, `chassis` a `RollShare`, `QuasiStatic`, `RollPitch` or an
+        `independent_suspension`, `alignment` a `FixedAlignment`, `LinearAlignment` or of
+        `alignment_tables`, `steering` a `DirectSteering` or `SteeringWheel`, `air` a `PlainAir`,
+        `Aerodynamics` or an `aero_map`, `powertrain` a `WheelTorques`, `MotorDrive` or
+        `EngineDrive`, `brakes` a `BrakeTorques` or `HydraulicBrakes`, `road` a `Road`. `params` may
+        be the name of a parameter set.
         """
         # What is said of single numbers comes last, and so wins over whole records and sets.
         whole = dict[str, Any]()
@@ -331,7 +339,7 @@ class TwoTrackFactory(VehicleFactory):
         parts = {name: recipe_of(type(whole[name])) for name in PART_DUTIES if name in whole}
         if "road" in whole:
             parts["road"] = Recipe(road_type, tuple(map(type, whole["road"])))
-        model = _model(Parts(**parts), *map(type, tyres))
+        model = car_model(self.model.name, Parts(**parts), *map(type, tyres))
         # A part may do without parameters that those of another car have.
         kept = {name: whole[name] for name in whole if name in model.Params._fields}
         checked = record.build(model.Params, params, **kept | values)
@@ -348,4 +356,4 @@ def _checked_part(name: str, part: Any) -> Any:
     raise InvalidValue(f"{name} must be {allowed} record, got {part!r}")
 
 
-two_track = TwoTrackFactory(_model(Parts(), *map(type, DEFAULT_TYRES)))
+two_track = TwoTrackFactory(car_model("two_track", Parts(), *map(type, DEFAULT_TYRES)))

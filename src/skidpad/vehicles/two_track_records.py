@@ -8,7 +8,7 @@ from typing import Annotated, Any, NamedTuple, get_type_hints
 from .. import record
 from ..components.air import PlainAir
 from ..components.assembly import Recipe, assembled, base_of, widened
-from ..components.chassis import RollShare
+from ..components.chassis import FOLLOWED, RollShare
 from ..components.hydraulic_brakes import BrakeTorques
 from ..components.powertrain import WheelTorques
 from ..components.spinning_wheel import SteadySlip
@@ -261,10 +261,13 @@ class Parts(NamedTuple):
     road: Any = Recipe(road_type, (FlatRoad, FullGrip))
 
 
-_CHASSIS = ("States", "Outputs", "replaces", "check", "loads", "travel", "outputs", "carried")
+_CHASSIS = (
+    *("States", "Outputs", "follows", "fills", "replaces", "check", "loads", "travel", "outputs"),
+    *("carried", "rates", "energy", "bumped", "settled"),
+)
 PART_DUTIES: dict[str, tuple[str, tuple[str, ...]]] = {
     "slip": ("a SteadySlip or a FirstOrderSlip", ("states", "acting")),
-    "chassis": ("a RollShare, QuasiStatic or RollPitch", (*_CHASSIS, "rates", "energy")),
+    "chassis": ("a RollShare, QuasiStatic, RollPitch or IndependentSuspension", _CHASSIS),
     "alignment": (
         "a FixedAlignment, LinearAlignment or an alignment_tables",
         ("States", "angles", "rates"),
@@ -336,6 +339,8 @@ def state_type(parts: Parts) -> Any:
         state = widened(without(state, "tau_"), example(parts.powertrain).States)
     if parts.brakes is not BrakeTorques:
         state = widened(state, parts.brakes.States)
+    unused = [name for name in FOLLOWED if name not in parts.chassis.follows]
+    state = without(state, *unused) if unused else state
     return widened(state, parts.chassis.States, parts.alignment.States)
 
 

@@ -31,7 +31,7 @@ from ..components.tyre import MagicFormula as Friction
 from ..errors import InvalidValue
 from ..record import unknown_name
 
-__all__ = ["SETS", "CarSet", "set_values"]
+__all__ = ["SETS", "CarSet", "car_set", "set_values"]
 
 
 @dataclass(frozen=True)
@@ -331,14 +331,19 @@ SETS: Mapping[str, CarSet] = {
 """The cars by name."""
 
 
+def car_set(name: str) -> CarSet:
+    """The car of a name; raises for a name that is none."""
+    if name not in SETS:
+        raise InvalidValue(unknown_name("skidpad", name, tuple(SETS), "parameter set"))
+    return SETS[name]
+
+
 def set_values(name: str, fields: Collection[str], other: Collection[str]) -> dict[str, Any]:
     """What a factory takes of a set: the `fields` that it has, tyres, slip and drive.
 
     Tyres, slip or drive that `other` names are given otherwise.
     """
-    if name not in SETS:
-        raise InvalidValue(unknown_name("skidpad", name, tuple(SETS), "parameter set"))
-    car = SETS[name]
+    car = car_set(name)
     values: dict[str, Any] = {field: v for field, v in car.values.items() if field in fields}
     if not {"tyre", "tyres", "front", "rear", "fl", "fr", "rl", "rr"} & set(other):
         values |= {"front": car.front, "rear": car.rear}
