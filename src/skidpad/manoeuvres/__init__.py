@@ -8,10 +8,12 @@ print(result["yaw_rate_rise_time"])
 
 from __future__ import annotations
 
+from .autocross import Autocross
 from .braking import BrakingInTurn, SplitBraking, StraightBraking
 from .case import Case
 from .case_run import CaseRun
 from .catalogue import STANDARD, chosen, names
+from .events import FormulaAcceleration, FormulaSkidpad
 from .frequency_response import RandomSteer, SineSweep
 from .kernels import Kernels
 from .lane_change import DoubleLaneChange, ObstacleAvoidance
@@ -20,6 +22,7 @@ from .metric import Chart, Curve, Findings, Metric
 from .path import Path, path_along
 from .proving_ground import Manoeuvre, Performing, Result, perform
 from .sine_with_dwell import SineWithDwell
+from .slalom import LongSlalom, Slalom
 from .steady_circle import ConstantRadius, ConstantSpeed, ConstantSteer
 from .step_steer import StepSteer
 from .subject import Subject
@@ -28,6 +31,7 @@ from .theory import Bicycle, LinearCar, linear_car
 __all__ = [
     "STANDARD",
     "Acceleration",
+    "Autocross",
     "Bicycle",
     "BrakingInTurn",
     "Case",
@@ -40,8 +44,11 @@ __all__ = [
     "Curve",
     "DoubleLaneChange",
     "Findings",
+    "FormulaAcceleration",
+    "FormulaSkidpad",
     "Kernels",
     "LinearCar",
+    "LongSlalom",
     "Manoeuvre",
     "Metric",
     "ObstacleAvoidance",
@@ -51,6 +58,7 @@ __all__ = [
     "Result",
     "SineSweep",
     "SineWithDwell",
+    "Slalom",
     "SplitBraking",
     "StepSteer",
     "StraightBraking",

@@ -6,12 +6,15 @@ from collections.abc import Iterable
 
 from ..errors import InvalidValue
 from ..record import unknown_name
+from .autocross import Autocross
 from .braking import BrakingInTurn, SplitBraking, StraightBraking
+from .events import FormulaAcceleration, FormulaSkidpad
 from .frequency_response import RandomSteer, SineSweep
 from .lane_change import DoubleLaneChange, ObstacleAvoidance
 from .longitudinal import Acceleration, CoastDown, TurningCircle
 from .proving_ground import Manoeuvre
 from .sine_with_dwell import SineWithDwell
+from .slalom import LongSlalom, Slalom
 from .steady_circle import ConstantRadius, ConstantSpeed, ConstantSteer
 from .step_steer import StepSteer
 
@@ -33,6 +36,11 @@ STANDARD: tuple[Manoeuvre, ...] = (
     Acceleration(),
     CoastDown(),
     TurningCircle(),
+    Slalom(),
+    LongSlalom(),
+    FormulaSkidpad(),
+    FormulaAcceleration(),
+    Autocross(),
 )
 """In the order of tables and reports."""
 

@@ -78,6 +78,8 @@ class Driving(NamedTuple):
     """How much earlier than a bend the driver turns the wheel."""
     understeer: rad_s2_m = 0.0
     """Angle beside the kinematic one that the driver adds per lateral acceleration."""
+    v_gain: one = 1.0
+    """Factor on the speed of the path."""
     speed: SpeedGains = HOLDING
     """How a speed is held."""
 
@@ -125,7 +127,11 @@ def _along_path(motion: Motion, progress: m, p: Any) -> tuple[rad, m_s, m]:
     settling = maximum(p.drive.settling * speed, p.drive.settling_least)
     back = Return(p.car.l_f, p.car.l_r, p.car.steer_max, settling, p.drive.damping)
     angle = steer_back(back, deviation(motion, LinePoint(*point)), speed, coming.curvature)
-    return angle + p.drive.understeer * (speed * speed) * coming.curvature, v_path, here
+    return (
+        angle + p.drive.understeer * (speed * speed) * coming.curvature,
+        p.drive.v_gain * v_path,
+        here,
+    )
 
 
 def _pace(
