@@ -72,12 +72,12 @@ def test_time_and_speed_of_an_even_acceleration() -> None:
     """sqrt(2 s / a) from line to line, sqrt(2 a s) at the end."""
     t, event = np.linspace(0.0, 8.0, 8001), FormulaAcceleration()
     columns = {"x": 3.0 + 2.5 * t**2, "v_x": 5.0 * t, "v_y": 0.0 * t, "sideslip": 0.0 * t}
-    time, v = event._passage(from_columns("even", t, columns))
+    time, v = event.passage(from_columns("even", t, columns))
     assert time[0] == pytest.approx(np.sqrt(2.0 * 75.3 / 5.0) - np.sqrt(0.6 / 5.0), rel=1e-5)
     assert event.closed_form(5.0) == pytest.approx(time[0], rel=1e-5)
     assert v[0] == pytest.approx(np.sqrt(2.0 * 5.0 * 75.3), rel=1e-5)
     slow = from_columns("slow", t, {**columns, "x": 3.0 + t})
-    assert np.isnan(event._passage(slow)).all()
+    assert np.isnan(event.passage(slow)).all()
 
 
 def test_cones_are_passed_on_alternating_sides() -> None:

@@ -122,8 +122,10 @@ class Autocross:
     def perform(self, car: Subject) -> Performing:
         """Factors ever closer to the highest clean one, by drivers of all styles."""
         lap, where = plan(car, self.width), cones(self.width)
+        low, high = (np.full(car.variants, factor) for factor in FACTORS)
         limit = yield from highest_clean(
-            *(np.full(car.variants, factor) for factor in FACTORS),
+            low,
+            high,
             RESOLUTION,
             lambda factor: [_lap_case(car, factor, lap, *style) for style in STYLES],
             lambda run: self._clean(car, run, lap, where),
@@ -131,8 +133,7 @@ class Autocross:
         run, clean = limit.run, np.isfinite(limit.best)
         marks = np.linspace(RUN_UP, RUN_UP + lap.lap, SECTORS + 1)
         times = [
-            np.where(clean, lap_time(run, begin, end), np.nan)
-            for begin, end in pairwise(marks)
+            np.where(clean, lap_time(run, begin, end), np.nan) for begin, end in pairwise(marks)
         ]
         metrics = [
             Metric(

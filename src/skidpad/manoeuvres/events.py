@@ -201,7 +201,7 @@ class FormulaAcceleration:
             )
             for share in LAUNCHES
         ]
-        passages = [self._passage(run) for run in runs]
+        passages = [self.passage(run) for run in runs]
         times, speeds = (np.stack(rows) for rows in zip(*passages, strict=True))
         best, column = np.argmin(np.nan_to_num(times, nan=inf), axis=0), np.arange(car.variants)
         metrics = [
@@ -225,7 +225,7 @@ class FormulaAcceleration:
         ]
         return Findings(metrics, [chart], notes)
 
-    def _passage(self, run: CaseRun) -> tuple[Array, Array]:
+    def passage(self, run: CaseRun) -> tuple[Array, Array]:
         """Time over the way and speed at its end, each (V,); NaN of one that did not arrive."""
         way = run["x"] - run["x"][0]
         end = first_time(run.t, way, self.before + self.way)

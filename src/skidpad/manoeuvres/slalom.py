@@ -37,7 +37,7 @@ RESOLUTION: m_s = 0.1
 
 def slalom_cones(spacing: m) -> Array:
     """Where they stand, (n, 2), along x from the origin on."""
-    return np.stack([spacing * np.arange(CONES), np.zeros(CONES)], axis=1)
+    return np.stack([spacing * np.arange(CONES, dtype=float), np.zeros(CONES)], axis=1)
 
 
 def slalom_path(spacing: m, amplitude: m) -> Path:
@@ -50,11 +50,11 @@ def slalom_path(spacing: m, amplitude: m) -> Path:
 
 def wrong_side(run: CaseRun, spacing: m) -> NDArray[np.bool_]:
     """Who passed a cone on the side on which the one before was passed, or never came by, (V,)."""
-    wrong = ~np.isfinite(run["x"]).all(axis=0)
+    wrong: NDArray[np.bool_] = ~np.isfinite(run["x"]).all(axis=0)
     for k in range(CONES):
         row = np.argmax(run["x"] >= k * spacing, axis=0)
         y = run["y"][row, np.arange(run.variants)]
-        wrong |= (row == 0) | (y * (-1.0) ** k <= 0.0)
+        wrong = wrong | (row == 0) | (y * (-1.0) ** k <= 0.0)
     return wrong
 
 
@@ -82,8 +82,10 @@ class Slalom:
             touched = struck(car, run, cones).any(axis=0)
             return run.done & ~touched & ~wrong_side(run, self.spacing)
 
+        low, high = (np.full(car.variants, min(v, car.limits.v_max)) for v in self.speeds)
         limit = yield from highest_clean(
-            *(np.full(car.variants, min(v, car.limits.v_max)) for v in self.speeds),
+            low,
+            high,
             RESOLUTION,
             lambda v: [self._case(car, v, path, *style) for style in STYLES],
             clean,
