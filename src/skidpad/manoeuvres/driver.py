@@ -18,7 +18,7 @@ from ..controllers.path_follower import Params as Return
 from ..controllers.path_follower import steer as steer_back
 from ..controllers.pid_long_lat import SpeedGains, SpeedMemory, answer
 from ..model import Vehicle
-from ..ops import maximum, sqrt, tan
+from ..ops import clip, maximum, minimum, sqrt, tan
 from ..policy import Policy
 from ..units import Unit, m, m_s, m_s2, non_negative, one, positive, rad, rad_s, s
 from .path import Path, path_point, straight
@@ -29,6 +29,9 @@ rad_s2_m = Annotated[float, Unit("rad·s²/m", length=-1, time=2)]
 
 HOLDING = SpeedGains(k_p=2.0, k_i=0.5, limit=5.0)
 """How the driver holds a speed."""
+STANDING: m_s = 0.3
+"""Speed below which a deceleration that is told fades: brakes stop a vehicle and do not reverse it.
+One that slides backwards is braked as hard."""
 
 
 class Told(NamedTuple):
@@ -40,7 +43,8 @@ class Told(NamedTuple):
     v: m_s = 0.0
     """Speed to hold, beside that of the path."""
     a: m_s2 = 0.0
-    """Acceleration along the vehicle: beside that which holds the speed, or alone."""
+    """Acceleration along the vehicle: beside that which holds the speed, or alone. A negative one
+    is that of brakes: it goes against the motion and ends where the vehicle stands."""
     hold: one = 1.0
     """1 to hold the speed, 0 to ask for the acceleration alone."""
     omega: rad_s = 0.0
@@ -141,7 +145,8 @@ def _pace(
     # Without an error nothing gathers while the acceleration alone is asked for.
     seen = goal + r.hold * (v - goal)
     held, memory = answer(drive.speed, memory, seen, goal, dt, anti_windup=True)
-    return r.hold * held + r.a, memory
+    stopping = minimum(r.a, 0.0) * clip(v * (1.0 / STANDING), -1.0, 1.0)
+    return r.hold * held + maximum(r.a, 0.0) + stopping, memory
 
 
 def _wish(angle: rad, a: m_s2, v: m_s, r: Told, g: Any) -> Wish:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -50,7 +50,7 @@ def slalom_path(spacing: m, amplitude: m) -> Path:
 
 def wrong_side(run: CaseRun, spacing: m) -> NDArray[np.bool_]:
     """Who passed a cone on the side on which the one before was passed, or never came by, (V,)."""
-    wrong: NDArray[np.bool_] = ~np.isfinite(run["x"]).all(axis=0)
+    wrong: Any = ~np.isfinite(run["x"]).all(axis=0)
     for k in range(CONES):
         row = np.argmax(run["x"] >= k * spacing, axis=0)
         y = run["y"][row, np.arange(run.variants)]
