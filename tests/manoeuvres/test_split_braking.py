@@ -46,7 +46,7 @@ def test_the_difference_of_brake_forces_times_half_the_track_turns_the_car() -> 
 
 
 def test_the_moment_is_between_those_of_a_slippery_side_at_its_limit_and_without_brakes() -> None:
-    """0.5 track m (a - low grip) and 0.5 track m a: a wheel that slides gives less than its peak."""
+    """0.5 track m (a - low grip) and 0.5 track m a: a wheel that slides gives less than peak."""
     run, p = let_go(), CAR.vehicle.params
     kept = run.since(0.5, 1.5)
     a = float(kept["v_x"][0, 0] - kept["v_x"][-1, 0])

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from ..road.records import record_of
+from ..road.road import Road
 from ..units import m_s
+from ..vehicles.on_road import what_it_lacks
 from .subject import Subject
 
-__all__ = ["drive_needed", "speed_needed", "steering_needed", "tyres_needed"]
+__all__ = ["drive_needed", "road_needed", "speed_needed", "steering_needed", "tyres_needed"]
 
 
 def steering_needed(car: Subject) -> str:
@@ -33,3 +36,9 @@ def drive_needed(car: Subject) -> str:
     if car.vehicle.body.imposed:
         return f"{car.name} moves as it is told: nothing drives it"
     return "" if car.slides else f"{car.name} has no tyres: what it is asked for is what it does"
+
+
+def road_needed(car: Subject, road: Road) -> str:
+    """Of a test on a road."""
+    lacks = what_it_lacks(car.vehicle, record_of(road))
+    return f"{car.name} cannot be put on a road: {lacks}" if lacks else ""

@@ -1,6 +1,8 @@
 """The compiled vehicles of a proving ground, and cases as the arrays of their rollouts.
 
-A vehicle needs three kernels: driven by the driver, its outputs, and driven on a road.
+A vehicle needs three kernels: on level ground by steps that are cheap, from and to rest by steps
+that are stable there, and on a road, whose heights are parameters. Where one kind of step does for
+all speeds, it needs two.
 """
 
 from __future__ import annotations
@@ -17,10 +19,11 @@ from .. import record
 from ..arrays import Array
 from ..body import Pose, Velocity
 from ..model import Vehicle
+from ..road.records import record_of
 from ..run.fleet import Fleet
-from ..run.stability import AUTO, EXPLICIT, takes
+from ..run.stability import AUTO, EXPLICIT, automatic, takes
 from ..units import s
-from ..vehicles import get
+from ..vehicles.on_road import off_road, on_road
 from .case import Case
 from .case_run import CaseRun
 from .driver import Driving, Told, driver
@@ -50,13 +53,12 @@ class Kernels:
         """What comes of each case."""
         groups: defaultdict[Any, list[int]] = defaultdict(list)
         for k, (car, case) in enumerate(asked):
-            vehicle = _on_road(car.vehicle, case)
+            kind = None if case.road is None else type(record_of(case.road))
             alone = k if car.variants >= MANY else -1
-            groups[vehicle, case.rests, id(car), self._steps(case), alone].append(k)
+            groups[kind, case.rests, id(car), self._steps(case), alone].append(k)
         runs: list[Any] = [None] * len(asked)
-        for (vehicle, rests, *_), places in groups.items():
-            cases = [asked[k][1] for k in places]
-            driven = self._rollout(vehicle, rests, asked[places[0]][0], cases)
+        for places in groups.values():
+            driven = self._rollout(asked[places[0]][0], [asked[k][1] for k in places])
             for k, run in zip(places, driven, strict=True):
                 runs[k] = run
         return runs
@@ -70,26 +72,33 @@ class Kernels:
     def _fleet(self, vehicle: Vehicle, rests: bool) -> tuple[Fleet, Any]:
         """The vehicle as a fleet, and its driver."""
         explicit = vehicle.model.continuous and not rests and takes(vehicle, EXPLICIT, self.dt)
-        key = vehicle, explicit
+        method = EXPLICIT if explicit else AUTO
+        if method == AUTO and vehicle.model.continuous:
+            step = automatic(vehicle, self.dt, vehicle.model.substeps)
+            method = EXPLICIT if step.name == EXPLICIT else AUTO
+        # The heights of a road are parameters of each rollout.
+        key = off_road(vehicle), vehicle.model, method
         if key not in self._made:
             with catch_warnings():
                 # That wheels at walking pace want another integrator is why cases tell it.
                 simplefilter("ignore", UserWarning)
-                method = EXPLICIT if explicit else AUTO
                 how: Any = {"threads": self.threads, "device": self.device, "on_diverge": "mask"}
                 self._made[key] = Fleet(vehicle, self.dt, method, **how), driver(vehicle)
         return self._made[key]
 
-    def _rollout(
-        self, vehicle: Vehicle, rests: bool, car: Subject, cases: list[Case]
-    ) -> list[CaseRun]:
-        fleet, policy = self._fleet(vehicle, rests)
+    def _rollout(self, car: Subject, cases: list[Case]) -> list[CaseRun]:
+        vehicles = [_on_road(car.vehicle, case) for case in cases]
+        vehicle = vehicles[0]
+        # One kernel on roads: wheels may come to rest on them.
+        fleet, policy = self._fleet(vehicle, cases[0].rests or cases[0].road is not None)
         before, after = self._steps(cases[0])
         t: Array = np.arange(-before, after, dtype=float) * self.dt
         V, own = car.variants, {name: np.tile(row, len(cases)) for name, row in car.params.items()}
+        own |= _roads(cases, V)
         told = np.stack([_told(case, t) for case in cases], axis=1)
         told = told if len(cases) == 1 else np.repeat(told, V, axis=1)
-        start = np.concatenate([_start(vehicle, case, car) for case in cases])
+        starts = zip(vehicles, cases, strict=True)
+        start = np.concatenate([_start(placed, case, car) for placed, case in starts])
         driving = _driving(cases, V) | {f"car.vehicle.{name}": own[name] for name in own}
         disturbances = _disturbances(vehicle, cases, t, V)
         states, memory = fleet.rollout(
@@ -113,11 +122,12 @@ class Kernels:
         times: Array = np.arange(-before, after + 1, self.every, dtype=float) * self.dt
         runs: list[CaseRun] = []
         for k, case in enumerate(cases):
-            part = np.s_[:, k * V : (k + 1) * V]
+            mine = slice(k * V, (k + 1) * V)
+            part = np.s_[:, mine]
             runs.append(
                 signals_of(
                     vehicle, case.label, times, states[part], memory[part], outputs[part],
-                    loop.plant.Outputs, {name: row[:V] for name, row in own.items()},
+                    loop.plant.Outputs, {name: row[mine] for name, row in own.items()},
                 )
             )  # fmt: skip
         return runs
@@ -125,10 +135,17 @@ class Kernels:
 
 def _on_road(vehicle: Vehicle, case: Case) -> Vehicle:
     """The vehicle on the road of a case."""
-    if case.road is None:
-        return vehicle
-    made_by = get(vehicle.name)
-    return made_by(vehicle.params, road=case.road)
+    return vehicle if case.road is None else on_road(vehicle, case.road)
+
+
+def _roads(cases: Sequence[Case], V: int) -> dict[str, Array]:
+    """Numbers of the roads of cases, by the names of parameters, each (cases × V,)."""
+    if cases[0].road is None:
+        return {}
+    roads = [record_of(case.road) for case in cases]
+    rows = np.array([record.flatten(road) for road in roads], dtype=float)
+    names = record.names(type(roads[0]))
+    return {f"road.{name}": np.repeat(row, V) for name, row in zip(names, rows.T, strict=True)}
 
 
 def _told(case: Case, t: Array) -> Array:

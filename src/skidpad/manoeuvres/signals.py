@@ -19,8 +19,8 @@ WHEEL_FIELDS = ("F_x", "F_y", "F_z", "spin")
 """Of each wheel that tells them: `F_z_fl` and so on, in N, and rad/s."""
 ACCELERATIONS = (("a_x", "a_y"), ("a_long", "a_lat"))
 """Outputs that are accelerations along and across a vehicle."""
-POSTURE = ("roll", "pitch", "heave")
-"""States or outputs that tell how the body sits."""
+POSTURE = ("roll", "pitch", "heave", "a_z")
+"""States or outputs that tell how the body sits, and its acceleration off the road."""
 
 
 def signals_of(
