@@ -15,12 +15,14 @@ from .case_run import CaseRun
 from .catalogue import STANDARD, chosen, names
 from .events import FormulaAcceleration, FormulaSkidpad
 from .frequency_response import RandomSteer, SineSweep
+from .hill import HillHold, HillStart
 from .kernels import Kernels
 from .lane_change import DoubleLaneChange, ObstacleAvoidance
 from .longitudinal import Acceleration, CoastDown, TurningCircle
 from .metric import Chart, Curve, Findings, Metric
 from .path import Path, path_along
 from .proving_ground import Manoeuvre, Performing, Result, perform
+from .ride import Bump, RoughRoad
 from .sine_with_dwell import SineWithDwell
 from .slalom import LongSlalom, Slalom
 from .steady_circle import ConstantRadius, ConstantSpeed, ConstantSteer
@@ -34,6 +36,7 @@ __all__ = [
     "Autocross",
     "Bicycle",
     "BrakingInTurn",
+    "Bump",
     "Case",
     "CaseRun",
     "Chart",
@@ -46,6 +49,8 @@ __all__ = [
     "Findings",
     "FormulaAcceleration",
     "FormulaSkidpad",
+    "HillHold",
+    "HillStart",
     "Kernels",
     "LinearCar",
     "LongSlalom",
@@ -56,6 +61,7 @@ __all__ = [
     "Performing",
     "RandomSteer",
     "Result",
+    "RoughRoad",
     "SineSweep",
     "SineWithDwell",
     "Slalom",

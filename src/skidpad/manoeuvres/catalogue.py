@@ -10,9 +10,11 @@ from .autocross import Autocross
 from .braking import BrakingInTurn, SplitBraking, StraightBraking
 from .events import FormulaAcceleration, FormulaSkidpad
 from .frequency_response import RandomSteer, SineSweep
+from .hill import HillHold, HillStart
 from .lane_change import DoubleLaneChange, ObstacleAvoidance
 from .longitudinal import Acceleration, CoastDown, TurningCircle
 from .proving_ground import Manoeuvre
+from .ride import Bump, RoughRoad
 from .sine_with_dwell import SineWithDwell
 from .slalom import LongSlalom, Slalom
 from .steady_circle import ConstantRadius, ConstantSpeed, ConstantSteer
@@ -41,6 +43,10 @@ STANDARD: tuple[Manoeuvre, ...] = (
     FormulaSkidpad(),
     FormulaAcceleration(),
     Autocross(),
+    HillHold(),
+    HillStart(),
+    RoughRoad(),
+    Bump(),
 )
 """In the order of tables and reports."""
 
