@@ -35,6 +35,12 @@ __all__ = ["Kernels"]
 
 MANY = 64
 """Variants from which on cases are driven one after the other, to save memory."""
+ABREAST = 16
+"""Vehicles that cost no more than one: lanes of two threads."""
+SHORTER = 0.75
+"""Share of the longest drive down to which shorter ones go along and end when they are done."""
+MOST = 2_000_000
+"""Vehicles times steps of one rollout, to save memory."""
 
 
 @dataclass(frozen=True)
@@ -51,16 +57,19 @@ class Kernels:
 
     def drive(self, asked: Sequence[tuple[Subject, Case]]) -> list[CaseRun]:
         """What comes of each case."""
-        groups: defaultdict[Any, list[int]] = defaultdict(list)
+        alike: defaultdict[Any, list[int]] = defaultdict(list)
         for k, (car, case) in enumerate(asked):
             kind = None if case.road is None else type(record_of(case.road))
-            alone = k if car.variants >= MANY else -1
-            groups[kind, case.rests, id(car), self._steps(case), alone].append(k)
+            alike[kind, case.rests, id(car)].append(k)
         runs: list[Any] = [None] * len(asked)
-        for places in groups.values():
-            driven = self._rollout(asked[places[0]][0], [asked[k][1] for k in places])
-            for k, run in zip(places, driven, strict=True):
-                runs[k] = run
+        for places in alike.values():
+            car = asked[places[0]][0]
+            steps = [sum(self._steps(asked[k][1])) for k in places]
+            for group in together(steps, car.variants):
+                members = [places[k] for k in group]
+                driven = self._rollout(car, [asked[k][1] for k in members])
+                for k, run in zip(members, driven, strict=True):
+                    runs[k] = run
         return runs
 
     def _steps(self, case: Case) -> tuple[int, int]:
@@ -87,22 +96,20 @@ class Kernels:
         return self._made[key]
 
     def _rollout(self, car: Subject, cases: list[Case]) -> list[CaseRun]:
+        """Cases of one kind at once, each as long as it asks for."""
         vehicles = [_on_road(car.vehicle, case) for case in cases]
-        vehicle = vehicles[0]
         # One kernel on roads: wheels may come to rest on them.
-        fleet, policy = self._fleet(vehicle, cases[0].rests or cases[0].road is not None)
-        before, after = self._steps(cases[0])
-        t: Array = np.arange(-before, after, dtype=float) * self.dt
+        fleet, policy = self._fleet(vehicles[0], cases[0].rests or cases[0].road is not None)
         V, own = car.variants, {name: np.tile(row, len(cases)) for name, row in car.params.items()}
         own |= _roads(cases, V)
-        told = np.stack([_told(case, t) for case in cases], axis=1)
-        told = told if len(cases) == 1 else np.repeat(told, V, axis=1)
-        starts = zip(vehicles, cases, strict=True)
-        start = np.concatenate([_start(placed, case, car) for placed, case in starts])
+        steps = [self._steps(case) for case in cases]
+        count = np.arange(max(before + after for before, after in steps))
+        t = [(count - before) * self.dt for before, _ in steps]
+        told = _of_each([_told(case, own_t) for case, own_t in zip(cases, t, strict=True)], V)
         driving = _driving(cases, V) | {f"car.vehicle.{name}": own[name] for name in own}
-        disturbances = _disturbances(vehicle, cases, t, V)
+        disturbances = _disturbances(vehicles[0], cases, t, V)
         states, memory = fleet.rollout(
-            start,
+            _starts(vehicles, cases, car),
             told,
             every=self.every,
             params=own or None,
@@ -111,26 +118,64 @@ class Kernels:
             policy_params=driving,
             return_memory=True,
         )
-        at = np.minimum(np.arange(0, len(t) + 1, self.every), len(t) - 1)
+        samples = np.arange(0, len(count) + 1, self.every)
+        # At the end of a case holds what was told at its last step.
+        last = np.repeat([before + after - 1 for before, after in steps], V)
+        at = np.minimum(samples[:, None], last)
         loop = fleet.loop(policy)
         outputs = loop.outputs(
             np.concatenate([states, memory], axis=-1),
-            np.broadcast_to(told[at], (len(at), states.shape[1], told.shape[2])),
+            _told_at(told, at),
             params={**own, **{f"policy.{name}": row for name, row in driving.items()}},
-            disturbances=None if disturbances is None else disturbances[at],
+            disturbances=None if disturbances is None else _told_at(disturbances, at),
         )
-        times: Array = np.arange(-before, after + 1, self.every, dtype=float) * self.dt
-        runs: list[CaseRun] = []
-        for k, case in enumerate(cases):
-            mine = slice(k * V, (k + 1) * V)
-            part = np.s_[:, mine]
-            runs.append(
-                signals_of(
-                    vehicle, case.label, times, states[part], memory[part], outputs[part],
-                    loop.plant.Outputs, {name: row[mine] for name, row in own.items()},
-                )
-            )  # fmt: skip
-        return runs
+        kind = loop.plant.Outputs
+        driven = signals_of(vehicles[0], samples * self.dt, states, memory, outputs, kind, own)
+        return [
+            _part(driven, case, (samples - before) * self.dt, (before + after) // self.every, k, V)
+            for k, (case, (before, after)) in enumerate(zip(cases, steps, strict=True))
+        ]
+
+
+def together(steps: Sequence[int], variants: int) -> list[list[int]]:
+    """Which cases, by their numbers of steps, are driven in one rollout.
+
+    Longest first; shorter ones join as long as they cost nothing, or are nearly as long.
+    """
+    groups: list[list[int]] = []
+    for k in sorted(range(len(steps)), key=lambda k: -steps[k]):
+        if groups and variants < MANY:
+            group, longest = groups[-1], steps[groups[-1][0]]
+            size = len(group) * variants
+            free = size % ABREAST != 0 or steps[k] >= SHORTER * longest
+            if free and (size + variants) * longest <= MOST:
+                group.append(k)
+                continue
+        groups.append([k])
+    return groups
+
+
+def _of_each(rows: Sequence[Array], V: int) -> Array:
+    """Signals (T, fields) of cases as those of vehicles, (T, cases × V, fields); of one case as
+    those of all."""
+    told = np.stack(rows, axis=1)
+    return told if len(rows) == 1 else np.repeat(told, V, axis=1)
+
+
+def _told_at(told: Array, at: Any) -> Array:
+    """Of signals (T, vehicles or 1, fields) those at steps (samples, vehicles)."""
+    column = np.arange(at.shape[1]) if told.shape[1] > 1 else 0
+    return told[at, column]
+
+
+def _part(driven: CaseRun, case: Case, t: Array, samples: int, k: int, V: int) -> CaseRun:
+    """The run of one of several cases that were driven at once."""
+    part = np.s_[: samples + 1, k * V : (k + 1) * V]
+    signals = {name: rows[part] for name, rows in driven.signals.items()}
+    assert driven.states is not None
+    assert driven.inputs is not None
+    states, inputs = driven.states[part], driven.inputs[part]
+    return CaseRun(case.label, t[: samples + 1], signals, states, inputs)
 
 
 def _on_road(vehicle: Vehicle, case: Case) -> Vehicle:
@@ -165,26 +210,45 @@ def _told(case: Case, t: Array) -> Array:
     )
 
 
-def _start(vehicle: Vehicle, case: Case, car: Subject) -> Array:
-    """Start states of all variants, (V, nx)."""
+def _starts(vehicles: Sequence[Vehicle], cases: Sequence[Case], car: Subject) -> Array:
+    """Start states of all variants in all cases, (cases × V, nx)."""
+    if cases[0].road is None:
+        return _start(vehicles[0], cases, car)
+    pairs = zip(vehicles, cases, strict=True)
+    return np.concatenate([_start(vehicle, [case], car) for vehicle, case in pairs])
+
+
+def _start(vehicle: Vehicle, cases: Sequence[Case], car: Subject) -> Array:
+    """Of cases in which the vehicle has the same parameters."""
     model, V = vehicle.model, car.variants
-    rows = np.tile(np.array(record.flatten(vehicle.params), dtype=float)[:, None], (1, V))
+    zero = np.zeros(V * len(cases))
     names = record.names(model.Params)
+    rows = [zero + value for value in record.flatten(vehicle.params)]
     for name, row in car.params.items():
-        rows[names.index(name)] = row
-    p = record.unflatten(model.Params, list(rows))
-    zero = np.zeros(V)
-    start = record.build(model.State)
-    x = record.unflatten(model.State, [zero + value for value in record.flatten(start)])
-    pose = case.pose
-    if pose is None and case.path is not None:
-        pose = Pose(*(float(part) for part in path_point(case.path, 0.0)[0][:3]))
-    places: Any = [zero + part for part in pose or (0.0, 0.0, 0.0)]
-    motion: Any = zero + case.v, zero, zero
+        rows[names.index(name)] = np.tile(row, len(cases))
+    p = record.unflatten(model.Params, rows)
+
+    def of_each(values: Sequence[Any]) -> Array:
+        return np.concatenate([np.broadcast_to(np.asarray(v, float), (V,)) for v in values])
+
+    start = record.flatten(record.build(model.State))
+    x = record.unflatten(model.State, [zero + value for value in start])
+    places: Any = map(of_each, zip(*(_pose(case) for case in cases), strict=True))
+    motion: Any = of_each([case.v for case in cases]), zero, zero
     x = vehicle.body.placed(x, Pose(*places), Velocity(*motion), p)
-    x = x._replace(**{name: zero + value for name, value in case.start.items()})
+    for name in sorted({name for case in cases for name in case.start}):
+        own = np.broadcast_to(getattr(x, name), zero.shape).reshape(len(cases), V)
+        values = zip(cases, own, strict=True)
+        x = x._replace(**{name: of_each([case.start.get(name, row) for case, row in values])})
     x = x if model.settle is None else model.settle(x, p)
     return np.stack([zero + column for column in record.flatten(x)], axis=-1)
+
+
+def _pose(case: Case) -> Pose:
+    """Where a case begins."""
+    if case.pose is None and case.path is not None:
+        return Pose(*(float(part) for part in path_point(case.path, 0.0)[0][:3]))
+    return case.pose or Pose(0.0, 0.0, 0.0)
 
 
 def _driving(cases: Sequence[Case], V: int) -> dict[str, Any]:
@@ -212,15 +276,16 @@ def _default(name: str) -> float:
     return value
 
 
-def _disturbances(vehicle: Vehicle, cases: Sequence[Case], t: Array, V: int) -> Array | None:
+def _disturbances(
+    vehicle: Vehicle, cases: Sequence[Case], t: Sequence[Array], V: int
+) -> Array | None:
     """What disturbs at each step, (T, cases × V or 1, fields); None where nothing does."""
     if not any(case.disturbance for case in cases):
         return None
     kind = vehicle.model.Disturbance
     neutral = dict(zip(record.names(kind), record.flatten(record.build(kind)), strict=True))
     columns: list[Array] = []
-    for case in cases:
+    for case, own_t in zip(cases, t, strict=True):
         signals = neutral | dict(case.disturbance)
-        columns.append(np.stack([case.over(signals[name], t) for name in neutral], axis=-1))
-    told = np.stack(columns, axis=1)
-    return told if len(cases) == 1 else np.repeat(told, V, axis=1)
+        columns.append(np.stack([case.over(signals[name], own_t) for name in neutral], axis=-1))
+    return _of_each(columns, V)

@@ -25,7 +25,6 @@ POSTURE = ("roll", "pitch", "heave", "a_z")
 
 def signals_of(
     vehicle: Vehicle,
-    label: str,
     t: Array,
     states: Array,
     memory: Array,
@@ -33,7 +32,7 @@ def signals_of(
     Outputs: type,
     params: Mapping[str, Array],
 ) -> CaseRun:
-    """The signals of a case: states (T, V, nx), memory and outputs of the driven vehicle."""
+    """The signals of a drive: states (T, V, nx), memory and outputs of the driven vehicle."""
     names = record.names(Outputs)
     inputs = outputs[..., [k for k, name in enumerate(names) if name.startswith("command.")]]
     told = {name: outputs[..., k] for k, name in enumerate(names)}
@@ -50,7 +49,7 @@ def signals_of(
                 signals[f"{kind}_{wheel.name}"] = fields[field]
     signals |= {name: fields[name] for name in POSTURE if name in fields}
     wide = {name: np.broadcast_to(row, states.shape[:2]) for name, row in signals.items()}
-    return CaseRun(label, t, wide, states, inputs)
+    return CaseRun("", t, wide, states, inputs)
 
 
 def _params(vehicle: Vehicle, changes: Mapping[str, Array]) -> Any:
