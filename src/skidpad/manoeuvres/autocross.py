@@ -8,6 +8,7 @@ falls is looked for, with all vehicles at once.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cache
 from itertools import pairwise
 from typing import ClassVar, NamedTuple
 
@@ -55,9 +56,10 @@ STYLES = ((0.25, 0.15), (0.35, 0.1), (0.35, 0.25))
 """
 FACTORS: tuple[one, one] = (0.5, 1.1)
 """Between which the highest clean one is looked for."""
-RESOLUTION: one = 0.005
+RESOLUTION: one = 0.0125
 
 
+@cache
 def middle() -> Line:
     """Of the track: a closed line."""
     return Line.through(smooth_loop(CORNERS, SPACING), closed=True)
@@ -86,11 +88,17 @@ def room_beside(car: Subject, width: m) -> m:
     return 0.5 * width - max(reach(car, tightest)) - ROOM
 
 
+@cache
+def best_line(room: m) -> Line:
+    """The line of least curvature at most so far beside the middle of the track."""
+    points = smooth_loop(middle().beside(least_curvature(middle(), room)), SPACING)
+    return Line.through(points, closed=True)
+
+
 def plan(car: Subject, width: m) -> Plan:
-    """The line of least curvature for a vehicle on a track of a width, and speeds along it."""
-    centre, room = middle(), max(room_beside(car, width), 1e-3)
-    points = smooth_loop(centre.beside(least_curvature(centre, room)), SPACING)
-    line = Line.through(points, closed=True)
+    """The line for a vehicle on a track of a width, and speeds along it."""
+    line = best_line(max(room_beside(car, width), 1e-3))
+    points = line.vertices
     drive = min(car.limits.a_max, car.grip)
     v = speed_profile(line, Grip(car.grip, drive, BRAKING * car.grip, min(car.limits.v_max, 60.0)))
     mean = 0.5 * (v[1:] + v[:-1])

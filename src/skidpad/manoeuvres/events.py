@@ -43,7 +43,7 @@ EASED: m = 4.0
 STYLES = ((0.25, 0.15), (0.35, 0.1), (0.35, 0.25))
 """Of drivers: the time in s in which deviations die out, and how much earlier the wheel is turned.
 """
-RESOLUTION: m_s = 0.05
+RESOLUTION: m_s = 0.1
 """To which the highest speed is found."""
 LAUNCHES = (0.4, 0.6, 0.75, 0.9, 1.0, 1.2)
 """Accelerations asked for over the grip: more is not faster where wheels spin."""

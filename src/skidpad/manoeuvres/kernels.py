@@ -39,6 +39,8 @@ ABREAST = 16
 """Vehicles that cost no more than one: lanes of two threads."""
 SHORTER = 0.75
 """Share of the longest drive down to which shorter ones go along and end when they are done."""
+BLOCK = 8192
+"""States whose outputs are computed at once."""
 MOST = 2_000_000
 """Vehicles times steps of one rollout, to save memory."""
 
@@ -103,7 +105,7 @@ class Kernels:
         V, own = car.variants, {name: np.tile(row, len(cases)) for name, row in car.params.items()}
         own |= _roads(cases, V)
         steps = [self._steps(case) for case in cases]
-        count = np.arange(max(before + after for before, after in steps))
+        count = np.arange(max(before + after for before, after in steps), dtype=float)
         t = [(count - before) * self.dt for before, _ in steps]
         told = _of_each([_told(case, own_t) for case, own_t in zip(cases, t, strict=True)], V)
         driving = _driving(cases, V) | {f"car.vehicle.{name}": own[name] for name in own}
@@ -118,16 +120,22 @@ class Kernels:
             policy_params=driving,
             return_memory=True,
         )
-        samples = np.arange(0, len(count) + 1, self.every)
+        samples: Array = np.arange(0, len(count) + 1, self.every, dtype=float)
         # At the end of a case holds what was told at its last step.
         last = np.repeat([before + after - 1 for before, after in steps], V)
-        at = np.minimum(samples[:, None], last)
+        at = np.minimum(samples[:, None], last).astype(int)
         loop = fleet.loop(policy)
-        outputs = loop.outputs(
-            np.concatenate([states, memory], axis=-1),
-            _told_at(told, at),
-            params={**own, **{f"policy.{name}": row for name, row in driving.items()}},
-            disturbances=None if disturbances is None else _told_at(disturbances, at),
+        params = {**own, **{f"policy.{name}": row for name, row in driving.items()}}
+        outputs = np.concatenate(
+            [
+                loop.outputs(
+                    np.concatenate([states[part], memory[part]], axis=-1),
+                    _told_at(told, at[part]),
+                    params=params,
+                    disturbances=None if disturbances is None else _told_at(disturbances, at[part]),
+                )
+                for part in _blocks(*states.shape[:2])
+            ]
         )
         kind = loop.plant.Outputs
         driven = signals_of(vehicles[0], samples * self.dt, states, memory, outputs, kind, own)
@@ -155,11 +163,17 @@ def together(steps: Sequence[int], variants: int) -> list[list[int]]:
     return groups
 
 
+def _blocks(samples: int, vehicles: int) -> list[slice]:
+    """Samples for which outputs are computed at once: parameters are copied for each."""
+    length = max(BLOCK // vehicles, 1)
+    return [slice(k, k + length) for k in range(0, samples, length)]
+
+
 def _of_each(rows: Sequence[Array], V: int) -> Array:
     """Signals (T, fields) of cases as those of vehicles, (T, cases × V, fields); of one case as
     those of all."""
     told = np.stack(rows, axis=1)
-    return told if len(rows) == 1 else np.repeat(told, V, axis=1)
+    return told if len(rows) == 1 or V == 1 else np.repeat(told, V, axis=1)
 
 
 def _told_at(told: Array, at: Any) -> Array:
@@ -195,19 +209,20 @@ def _roads(cases: Sequence[Case], V: int) -> dict[str, Array]:
 
 def _told(case: Case, t: Array) -> Array:
     """What the driver is told at each step, (T, fields)."""
-    signals: Any = Told  # of arrays
-    return np.stack(
-        signals(
-            steer=case.over(case.steer, t),
-            v=case.over(case.speed, t),
-            a=case.over(case.a, t),
-            hold=case.over(case.holding, t),
-            omega=case.over(case.omega, t),
-            handbrake=case.over(case.handbrake, t),
-            coast=case.over(case.coast, t),
-        ),
-        axis=-1,
+    signals: Any = Told  # of numbers and functions
+    row = signals(
+        steer=case.steer,
+        v=case.speed,
+        a=case.a,
+        hold=case.holding,
+        omega=case.omega,
+        handbrake=case.handbrake,
+        coast=case.coast,
     )
+    told = np.empty((len(t), len(row)))
+    for k, signal in enumerate(row):
+        told[:, k] = case.over(signal, t)
+    return told
 
 
 def _starts(vehicles: Sequence[Vehicle], cases: Sequence[Case], car: Subject) -> Array:

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..arrays import Array
-from ..units import m, m_s
+from ..units import m, m_s, one
 from .case import Case
 from .case_run import CaseRun
 from .cones import CONE, box_of, struck, width_needed
@@ -31,8 +31,8 @@ LEAD: m = 40.0
 STYLES = ((0.25, 0.15), (0.25, 0.25), (0.35, 0.2), (0.35, 0.35))
 """Of drivers: the time in s in which deviations die out, and how much earlier the wheel is turned.
 """
-RESOLUTION: m_s = 0.1
-"""To which the highest speed is found."""
+RESOLUTION: one = 0.02
+"""To which the highest speed is found, over that of the closed form."""
 
 
 def slalom_cones(spacing: m) -> Array:
@@ -63,8 +63,8 @@ class Slalom:
     """Cones 18 m apart."""
 
     spacing: m = 18.0
-    speeds: tuple[m_s, m_s] = (5.0, 40.0)
-    """Between which the highest clean one is looked for."""
+    speeds: tuple[one, one] = (0.5, 1.3)
+    """Between which the highest clean one is looked for, over that of the closed form."""
     name: ClassVar[str] = "slalom_18_m"
     title: ClassVar[str] = "Slalom, cones 18 m apart"
     source: ClassVar[str] = "the slalom of car magazines; there is no standard"
@@ -82,17 +82,18 @@ class Slalom:
             touched = struck(car, run, cones).any(axis=0)
             return run.done & ~touched & ~wrong_side(run, self.spacing)
 
-        low, high = (np.full(car.variants, min(v, car.limits.v_max)) for v in self.speeds)
+        # The bends of y = A cos(π x / d) at the cones have the curvature A (π / d)².
+        theory = float(self.spacing / np.pi * np.sqrt(car.grip / amplitude))
+        ends = (min(share * theory, car.limits.v_max) for share in self.speeds)
+        low, high = (np.full(car.variants, v) for v in ends)
         limit = yield from highest_clean(
             low,
             high,
-            RESOLUTION,
+            RESOLUTION * theory,
             lambda v: [self._case(car, v, path, *style) for style in STYLES],
             clean,
         )
-        # The bends of y = A cos(π x / d) at the cones have the curvature A (π / d)².
-        theory = self.spacing / np.pi * np.sqrt(car.grip / amplitude)
-        return self._findings(limit.run, limit.best, float(theory), cones)
+        return self._findings(limit.run, limit.best, theory, cones)
 
     def _case(self, car: Subject, v: Array, path: Path, settling: float, ahead: float) -> Case:
         understeer = car.theory(15.0).bicycle.understeer_gradient
@@ -141,7 +142,5 @@ class LongSlalom(Slalom):
     """Cones 36 m apart."""
 
     spacing: m = 36.0
-    speeds: tuple[m_s, m_s] = (10.0, 70.0)
-    """Between which the highest clean one is looked for."""
     name: ClassVar[str] = "slalom_36_m"
     title: ClassVar[str] = "Slalom, cones 36 m apart"
