@@ -51,10 +51,10 @@ ROOM: m = 0.25
 BRAKING: one = 0.8
 """Share of the grip that is braked with."""
 SECTORS = 3
-STYLES = ((0.25, 0.15), (0.35, 0.1), (0.35, 0.25))
+STYLES = ((0.2, 0.15), (0.35, 0.1))
 """Of drivers: the time in s in which deviations die out, and how much earlier the wheel is turned.
 """
-FACTORS: tuple[one, one] = (0.5, 1.1)
+FACTORS: tuple[one, one] = (0.6, 1.1)
 """Between which the highest clean one is looked for."""
 RESOLUTION: one = 0.0125
 

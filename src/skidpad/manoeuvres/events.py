@@ -40,7 +40,7 @@ LEAD: m = 15.0
 """Straight before the first circle and after the last."""
 EASED: m = 4.0
 """Over which the path goes from a circle to the next, half of it on each."""
-STYLES = ((0.25, 0.15), (0.35, 0.1), (0.35, 0.25))
+STYLES = ((0.2, 0.15), (0.35, 0.1))
 """Of drivers: the time in s in which deviations die out, and how much earlier the wheel is turned.
 """
 RESOLUTION: m_s = 0.1
@@ -113,7 +113,7 @@ class FormulaSkidpad:
             return ~(off_circles(run) | struck(car, run, cones).any(axis=0) | ~run.done)
 
         limit = yield from highest_clean(
-            np.full(car.variants, 0.6 * fastest),
+            np.full(car.variants, 0.65 * fastest),
             np.full(car.variants, 1.1 * fastest),
             RESOLUTION,
             lambda v: [_round(v, path, *style, car) for style in STYLES],

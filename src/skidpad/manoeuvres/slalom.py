@@ -28,7 +28,7 @@ CLEARANCE: m = 0.5
 """Between the side of a vehicle on its path and the cones; no standard tells it."""
 LEAD: m = 40.0
 """Before the first cone, over which the path swings out, and after the last."""
-STYLES = ((0.25, 0.15), (0.25, 0.25), (0.35, 0.2), (0.35, 0.35))
+STYLES = ((0.3, 0.2), (0.4, 0.2))
 """Of drivers: the time in s in which deviations die out, and how much earlier the wheel is turned.
 """
 RESOLUTION: one = 0.02
