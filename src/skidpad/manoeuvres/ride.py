@@ -15,6 +15,7 @@ from scipy import signal
 
 from .. import record
 from ..arrays import AnyArray, Array
+from ..brief import brief_repr
 from ..road.iso8608 import psd
 from ..road.road import Road
 from ..units import m, m_s, s
@@ -64,6 +65,8 @@ class RoughRoad:
     name: ClassVar[str] = "rough_road"
     title: ClassVar[str] = "Ride over a rough road"
     source: ClassVar[str] = "ISO 8608:2016, ISO 2631-1:1997"
+
+    __repr__ = brief_repr
 
     def unfit(self, car: Subject) -> str:
         """Why a vehicle cannot do it."""
