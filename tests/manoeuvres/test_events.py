@@ -13,6 +13,7 @@ from skidpad.manoeuvres import (
     FormulaAcceleration,
     FormulaSkidpad,
     Kernels,
+    ObstacleAvoidance,
     Result,
     Slalom,
     Subject,
@@ -22,6 +23,7 @@ from skidpad.manoeuvres import autocross as lap
 from skidpad.manoeuvres import events as fs
 from skidpad.manoeuvres.case_run import from_columns
 from skidpad.manoeuvres.cones import CONE, box_of, reach, struck
+from skidpad.manoeuvres.search import known_understeer
 from skidpad.manoeuvres.slalom import CONES, slalom_cones, slalom_path, wrong_side
 from skidpad.ops import interpolate
 
@@ -127,6 +129,18 @@ def test_a_vehicle_that_does_not_fit_says_why(vehicle: sp.Vehicle, why: str) -> 
     if why != "turns on":
         assert why in Slalom().unfit(Subject(vehicle))
         assert why in Autocross().unfit(Subject(vehicle))
+
+
+def test_a_vehicle_without_slip_is_driven_as_geometry_tells() -> None:
+    """One that only its limits keep from turning faster has no understeer for a driver to know."""
+    car = Subject(sp.vehicles.get("double_integrator")())
+    result, other = perform([Slalom(), ObstacleAvoidance()], [car], KERNELS)
+    assert known_understeer(car, 15.0) == 0.0
+    assert known_understeer(Subject(sp.vehicles.single_track()), 15.0) != 0.0
+    for findings in (result.findings, other.findings):
+        assert findings is not None
+        missing = [metric for metric in findings.metrics if np.isnan(metric.value[0])]
+        assert not missing or findings.notes
 
 
 def two_grips() -> Subject:

@@ -28,7 +28,7 @@ from .fitness import drive_needed, tyres_needed
 from .metric import Chart, Curve, Findings, Metric
 from .path import Path, path_along, path_point
 from .proving_ground import Performing
-from .search import highest_clean
+from .search import highest_clean, known_understeer
 from .subject import Subject
 
 __all__ = ["Autocross"]
@@ -176,7 +176,7 @@ def _struck(car: Subject, run: CaseRun, lap: Plan, where: Array) -> NDArray[np.b
 
 def _lap_case(car: Subject, factor: Array, lap: Plan, settling: float, ahead: float) -> Case:
     gains = {"speed.k_p": 6.0, "speed.k_i": 0.0, "speed.limit": car.grip}
-    style = {"understeer": car.theory(10.0).bicycle.understeer_gradient, "settling": settling}
+    style = {"understeer": known_understeer(car, 10.0), "settling": settling}
     return Case(
         label=f"{np.ravel(factor)[0]:.3f} of the speeds",
         duration=1.15 * (lap.time * (1.0 + RUN_UP / lap.lap)) / float(np.min(factor)),

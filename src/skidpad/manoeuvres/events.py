@@ -22,7 +22,7 @@ from .fitness import drive_needed, tyres_needed
 from .metric import Chart, Curve, Findings, Metric
 from .path import POINTS, Path, path_of_curvature, straight
 from .proving_ground import Performing
-from .search import highest_clean
+from .search import highest_clean, known_understeer
 from .step_response import first_time
 from .subject import Subject
 
@@ -123,7 +123,7 @@ class FormulaSkidpad:
 
 
 def _round(v: Array, path: Path, settling: float, ahead: float, car: Subject) -> Case:
-    understeer = car.theory(10.0).bicycle.understeer_gradient
+    understeer = known_understeer(car, 10.0)
     return Case(
         label=f"{np.ravel(v)[0]:.2f} m/s",
         # A car that pushes wide at the limit goes farther than the path.

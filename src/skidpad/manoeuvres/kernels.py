@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from math import ceil
 from typing import Any
 from warnings import catch_warnings, simplefilter
 
@@ -154,9 +155,9 @@ def together(steps: Sequence[int], variants: int) -> list[list[int]]:
     for k in sorted(range(len(steps)), key=lambda k: -steps[k]):
         if groups and variants < MANY:
             group, longest = groups[-1], steps[groups[-1][0]]
-            size = len(group) * variants
-            free = size % ABREAST != 0 or steps[k] >= SHORTER * longest
-            if free and (size + variants) * longest <= MOST:
+            before, after = len(group) * variants, (len(group) + 1) * variants
+            free = ceil(before / ABREAST) == ceil(after / ABREAST)
+            if (free or steps[k] >= SHORTER * longest) and after * longest <= MOST:
                 group.append(k)
                 continue
         groups.append([k])

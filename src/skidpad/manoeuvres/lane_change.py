@@ -23,7 +23,7 @@ from .fitness import steering_needed, tyres_needed
 from .metric import Chart, Curve, Findings, Metric
 from .path import Path, path_along
 from .proving_ground import Performing
-from .search import highest_clean
+from .search import highest_clean, known_understeer
 from .subject import Subject
 
 __all__ = ["DoubleLaneChange", "Lane", "ObstacleAvoidance"]
@@ -165,7 +165,7 @@ class _LaneChange:
 
     def _case(self, car: Subject, v: Array, path: Path, settling: float, ahead: float) -> Case:
         """Entered at a speed, with the throttle released."""
-        understeer = car.theory(20.0).bicycle.understeer_gradient
+        understeer = known_understeer(car, 20.0)
         return Case(
             label=f"{np.ravel(v)[0] / KM_H:.1f} km/h",
             duration=float((self.lanes(car)[-1].end + LEAD + 20.0) / np.min(v)),
@@ -185,16 +185,23 @@ class _LaneChange:
             Metric("peak_lateral_acceleration", peak("a_y"), "m/s²", "At that speed."),
             Metric("peak_yaw_rate", peak("omega"), "rad/s", "At that speed."),
             Metric("peak_sideslip", peak("sideslip"), "rad", "At that speed."),
-            Metric("peak_angle", peak("steer"), "rad", "Of the front wheels."),
         ]
+        if "steer" in run:
+            metrics.append(Metric("peak_angle", peak("steer"), "rad", "Of the front wheels."))
         where = cones(lanes)
         curves = [
             Curve(run["x"][:, 0], run["y"][:, 0], run.label),
             Curve(where[:, 0], where[:, 1], "cones", "cones"),
         ]
         path = Chart("Path", "x in m", "y in m", curves, equal=True)
-        times = [Curve(run["x"][:, 0], run[name][:, 0], name) for name in ("a_y", "steer")]
-        return Findings(metrics, [path, Chart("Lateral acceleration", "x in m", "m/s²", times[:1])])
+        across = Chart(
+            "Lateral acceleration",
+            "x in m",
+            "m/s²",
+            [Curve(run["x"][:, 0], run["a_y"][:, 0], "a_y")],
+        )
+        notes = [] if np.isfinite(best[0]) else [f"no speed was clean, not even {run.label}"]
+        return Findings(metrics, [path, across], notes)
 
 
 @dataclass(frozen=True)

@@ -13,10 +13,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..arrays import Array
+from ..units import m_s
 from .case import Case
 from .case_run import CaseRun, picked
+from .subject import Subject
 
-__all__ = ["Limit", "highest_clean", "narrowed"]
+__all__ = ["Limit", "highest_clean", "known_understeer", "narrowed"]
 
 SHARES = np.linspace(0.0, 1.0, 8)
 """Of the way from a value that is too low to one that is too high, that are driven at once."""
@@ -71,3 +73,10 @@ def narrowed(values: Array, clean: Flags) -> tuple[Array, Array, Array]:
     below = values[np.maximum(first - 1, 0), column]
     above = values[np.minimum(first, len(clean) - 1), column]
     return np.where(first > 0, below, np.nan), below, above
+
+
+def known_understeer(car: Subject, v: m_s) -> float:
+    """The understeer gradient at a speed that the driver knows in rad·s²/m; 0 where tyres of the
+    vehicle do not slip in turns, whatever limits its grip."""
+    gradient = car.theory(v).bicycle.understeer_gradient
+    return gradient if np.isfinite(gradient) else 0.0

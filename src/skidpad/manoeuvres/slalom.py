@@ -17,7 +17,7 @@ from .fitness import steering_needed, tyres_needed
 from .metric import Chart, Curve, Findings, Metric
 from .path import Path, path_along
 from .proving_ground import Performing
-from .search import highest_clean
+from .search import highest_clean, known_understeer
 from .step_response import first_time
 from .subject import Subject
 
@@ -96,7 +96,7 @@ class Slalom:
         return self._findings(limit.run, limit.best, theory, cones)
 
     def _case(self, car: Subject, v: Array, path: Path, settling: float, ahead: float) -> Case:
-        understeer = car.theory(15.0).bicycle.understeer_gradient
+        understeer = known_understeer(car, 15.0)
         return Case(
             label=f"{np.ravel(v)[0]:.1f} m/s",
             duration=float(1.05 * path.length / np.min(v)),
