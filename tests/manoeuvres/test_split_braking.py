@@ -5,7 +5,6 @@ from __future__ import annotations
 from functools import cache
 
 import numpy as np
-import pytest
 
 import skidpad as sp
 from skidpad.manoeuvres import Case, CaseRun, Kernels, Result, SplitBraking, Subject, perform
@@ -69,7 +68,6 @@ def result() -> Result:
     return found
 
 
-@pytest.mark.slow
 def test_some_driver_keeps_the_lane_and_brakes_harder_than_ice_alone_would_allow() -> None:
     """Between the grip of the slippery side on all wheels and that of both."""
     split, found = SplitBraking(), result()
