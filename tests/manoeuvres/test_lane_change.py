@@ -14,10 +14,10 @@ from skidpad.manoeuvres.lane_change import (
     cones,
     course,
     double_lane_change,
-    narrowed,
     obstacle_avoidance,
     touches,
 )
+from skidpad.manoeuvres.search import narrowed
 from skidpad.ops import interpolate
 
 WIDTH = 1.8

@@ -148,7 +148,7 @@ def test_logs_that_say_too_little(series: dict[str, Series], says: str) -> None:
 
 def test_a_log_that_ends_early_is_refused() -> None:
     short = Log("short", {"v_x": Series(T * 0.1, T), "steer": Series(T * 0.1, T)})
-    with pytest.raises(InvalidValue, match=r"to 0.* which is 2 s from zero on"):
+    with pytest.raises(InvalidValue, match=r"to 0.* which is 4 s from zero on"):
         measured(StepSteer(duration=2.0), CAR, drive_of_log(short)[0])
 
 

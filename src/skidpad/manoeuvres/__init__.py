@@ -9,6 +9,7 @@ Evaluation([result]).to_html("report.html")
 
 from __future__ import annotations
 
+from .autocross import Autocross
 from .braking import BrakingInTurn, SplitBraking, StraightBraking
 from .case import Case
 from .case_run import CaseRun
@@ -16,7 +17,9 @@ from .catalogue import STANDARD, chosen, names
 from .command_response import CommandSteps, StopFromSpeed
 from .document import as_json, earlier, junit_xml, write_json, write_junit
 from .evaluation import Evaluation, Reference, Row
+from .events import FormulaAcceleration, FormulaSkidpad
 from .frequency_response import RandomSteer, SineSweep
+from .hill import HillHold, HillStart
 from .kernels import Kernels
 from .lane_change import DoubleLaneChange, ObstacleAvoidance
 from .limits import Limit, Limits
@@ -25,9 +28,11 @@ from .measured import drive_of_log, measured, measured_reference
 from .metric import Chart, Curve, Findings, Metric
 from .path import Path, path_along
 from .proving_ground import Manoeuvre, Performing, Result, perform
+from .ride import Bump, RoughRoad
 from .robots import SpinInPlace, SquarePath, StraightAndArc
 from .sensitivity import Indices, Sensitivity, sensitivity, sobol
 from .sine_with_dwell import SineWithDwell
+from .slalom import LongSlalom, Slalom
 from .spread import parsed_spread, spread_out
 from .steady_circle import ConstantRadius, ConstantSpeed, ConstantSteer
 from .step_steer import StepSteer
@@ -38,8 +43,10 @@ from .tune import Reached, Tuning, tune
 __all__ = [
     "STANDARD",
     "Acceleration",
+    "Autocross",
     "Bicycle",
     "BrakingInTurn",
+    "Bump",
     "Case",
     "CaseRun",
     "Chart",
@@ -52,11 +59,16 @@ __all__ = [
     "DoubleLaneChange",
     "Evaluation",
     "Findings",
+    "FormulaAcceleration",
+    "FormulaSkidpad",
+    "HillHold",
+    "HillStart",
     "Indices",
     "Kernels",
     "Limit",
     "Limits",
     "LinearCar",
+    "LongSlalom",
     "Manoeuvre",
     "Metric",
     "ObstacleAvoidance",
@@ -66,10 +78,12 @@ __all__ = [
     "Reached",
     "Reference",
     "Result",
+    "RoughRoad",
     "Row",
     "Sensitivity",
     "SineSweep",
     "SineWithDwell",
+    "Slalom",
     "SpinInPlace",
     "SplitBraking",
     "SquarePath",

@@ -8,15 +8,17 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from math import inf
 from typing import ClassVar
 
 import numpy as np
 
 from .. import record
 from ..arrays import Array
-from ..units import m_s, m_s2, one
+from ..brief import brief_repr
+from ..units import m, m_s, m_s2, one, s
 from .case import Case
-from .case_run import CaseRun
+from .case_run import CaseRun, picked
 from .fitness import speed_needed, tyres_needed
 from .metric import Chart, Curve, Findings, Metric
 from .path import straight
@@ -31,6 +33,19 @@ LEVELS = (0.3, 0.5, 0.6, 0.7, 0.75, 0.8, 0.85, 0.9, 0.95, 1.0, 1.1, 1.3)
 """Decelerations asked for, over the grip."""
 AT_REST: m_s = 0.1
 """Speed below which a vehicle has stopped."""
+SPLIT_LEVELS = (0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1.0)
+"""Decelerations asked for with one side on a slippery road, over the mean grip."""
+SPLIT_STYLES = (
+    (0.1, 1.5, 1.5),
+    (0.15, 1.5, 1.5),
+    (0.2, 1.5, 3.0),
+    (0.3, 1.5, 3.0),
+    (0.5, 1.0, 3.0),
+)
+"""Of drivers: time in s and least distance in m, first and last, in which deviations die out, and
+the damping ratio. Each vehicle has the driver who suits it."""
+LANE: m = 1.0
+"""Deviation up to which a vehicle has stayed in its lane."""
 LOCKED: one = 0.5
 """Share of the speed below which a wheel that still rolls counts as locked."""
 
@@ -118,8 +133,9 @@ class StraightBraking:
         mean = np.stack([mean_deceleration(run) for run in runs])
         radius = car.geometry.wheels[0].radius
         locked = np.stack([locks(run, radius) for run in runs])
-        rolling = np.where(locked | ~np.isfinite(ways), np.inf, ways)
-        best, column = np.argmin(rolling, axis=0), np.arange(car.variants)
+        rolling = np.where(locked, np.nan, ways)
+        best = np.argmin(np.nan_to_num(rolling, nan=inf), axis=0)
+        column = np.arange(car.variants)
         metrics = [
             Metric(
                 "stopping_distance", rolling[best, column], "m",
@@ -151,6 +167,7 @@ class BrakingInTurn:
     """Lateral acceleration of the turn."""
     levels: tuple[float, ...] = (1.0, 2.0, 3.0, 4.0, 5.0, 6.0)
     """Decelerations asked for, in m/s²."""
+    __repr__ = brief_repr
     name: ClassVar[str] = "braking_in_turn"
     title: ClassVar[str] = "Braking in a turn"
     source: ClassVar[str] = "ISO 7975:2019"
@@ -240,36 +257,67 @@ class SplitBraking:
         return lacks
 
     def perform(self, car: Subject) -> Performing:
-        """Several decelerations at once."""
+        """Several decelerations at once, each by drivers of all styles."""
         most = 0.5 * (1.0 + self.low) * car.grip
-        ice = {name: lambda t: np.where(t < 0.0, 1.0, self.low) for name in ("mu_fl", "mu_rl")}
-        runs = yield [
-            Case(
-                label=f"{share * most:.1f} m/s² asked for",
-                duration=1.5 * self.speed / (0.3 * most),
-                v=self.speed,
-                speed=self.speed,
-                hold=_before,
-                a=lambda t, a=share * most: a * braking(t),
-                path=straight(),
-                disturbance=ice,
-                rests=True,
-            )
-            for share in (0.3, 0.5, 0.7, 0.9, 1.0)
-        ]
+        asked = [share * most for share in SPLIT_LEVELS]
+        longest = 1.3 * self.speed / asked[0]
+        runs = yield [self.case(a, longest, *style) for a in asked for style in SPLIT_STYLES]
         ways = np.stack([stopping_distance(run) for run in runs])
         left = np.stack([np.abs(run.since(0.0)["y"]).max(axis=0) for run in runs])
-        yaw = np.stack([np.abs(run.since(0.0)["omega"]).max(axis=0) for run in runs])
-        in_lane = np.where((left < 1.0) & np.isfinite(ways), ways, np.inf)
-        best, column = np.argmin(in_lane, axis=0), np.arange(car.variants)
+        stayed = (left < LANE) & np.isfinite(ways) & np.stack([run.done for run in runs])
+        best, column = np.argmin(np.where(stayed, ways, inf), axis=0), np.arange(car.variants)
+        kept = picked(runs, best)
+        found = stayed[best, column]
+
+        def where_found(values: Array) -> Array:
+            return np.where(found, values, np.nan)
+
         metrics = [
             Metric(
-                "stopping_distance", in_lane[best, column], "m",
-                "Shortest way to rest on which it stays within 1 m of its lane.",
+                "stopping_distance", where_found(ways[best, column]), "m",
+                f"Shortest way to rest on which it stays within {LANE:g} m of its lane; theory: "
+                "with all tyres at their peak.",
                 self.speed**2 / (2.0 * most),
             ),
-            Metric("peak_yaw_rate", yaw[best, column], "rad/s", "On that way."),
-            Metric("deviation", left[best, column], "m", "Largest, on that way."),
+            Metric(
+                "peak_yaw_rate", where_found(np.abs(kept.since(0.0)["omega"]).max(axis=0)), "rad/s",
+                "On that way.",
+            ),
+            Metric("deviation", where_found(left[best, column]), "m", "Largest, on that way."),
+            Metric(
+                "yaw_moment", where_found(brake_moment(car, kept)), "N·m",
+                "Difference of the brake forces of both sides times half the track, mean of the "
+                "second after the first half; positive turns to the left.",
+            ),
         ]  # fmt: skip
-        curves = [Curve(run["x"][:, 0], run["y"][:, 0], run.label) for run in runs]
-        return Findings(metrics, [Chart("Path", "x in m", "y in m", curves)])
+        first = np.arange(len(runs)).reshape(len(asked), -1)
+        closest = [runs[row[np.argmin(left[row, 0])]] for row in first]
+        curves = [Curve(run["x"][:, 0], run["y"][:, 0], run.label) for run in closest]
+        notes = [] if found[0] else [f"it leaves its lane even with {runs[0].label}"]
+        return Findings(metrics, [Chart("Path", "x in m", "y in m", curves)], notes)
+
+    def case(self, a: m_s2, duration: s, settling: float, damping: float, least: float) -> Case:
+        """A stop with a deceleration that is asked for, by a driver of a style."""
+        ice = {name: lambda t: np.where(t < 0.0, 1.0, self.low) for name in ("mu_fl", "mu_rl")}
+        return Case(
+            label=f"{a:.1f} m/s² asked for",
+            duration=duration,
+            v=self.speed,
+            speed=self.speed,
+            hold=_before,
+            a=lambda t: a * braking(t),
+            path=straight(),
+            driving={"settling": settling, "damping": damping, "settling_least": least},
+            disturbance=ice,
+            rests=True,
+        )
+
+
+def brake_moment(car: Subject, run: CaseRun) -> Array:
+    """Yaw moment of the forces along the wheels in N·m, positive to the left, mean of the second
+    after the first half: (V,)."""
+    kept = run.since(0.5, 1.5)
+    wheels = car.geometry.wheels
+    if any(f"F_x_{wheel.name}" not in kept for wheel in wheels):
+        return np.full(run.variants, np.nan)
+    return np.sum([-wheel.y * kept[f"F_x_{wheel.name}"] for wheel in wheels], axis=0).mean(axis=0)

@@ -6,7 +6,7 @@ shape (T, V): samples and variants. A measured log becomes one with V = 1 (`from
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -18,7 +18,7 @@ from ..brief import brief_repr
 from ..errors import InvalidValue
 from ..units import m_s, rad, s
 
-__all__ = ["OK", "CaseRun"]
+__all__ = ["OK", "CaseRun", "from_columns", "picked"]
 
 OK = "done"
 """How a drive ended that nothing went wrong in."""
@@ -104,6 +104,20 @@ class CaseRun:
             count = np.cumsum(air, axis=0)
             rolled |= (count[samples:] - count[:-samples] >= samples).any(axis=0)
         return rolled
+
+
+def picked(runs: Sequence[CaseRun], which: Any) -> CaseRun:
+    """One run in which each variant drives that of its number in `which`, (V,), of several runs
+    that are as long."""
+    first, column = runs[int(which[0])], np.arange(len(which))
+
+    def chosen(parts: Sequence[Array]) -> Array:
+        return np.stack(parts)[which, :, column].swapaxes(0, 1)
+
+    signals = {name: chosen([run[name] for run in runs]) for name in first.signals}
+    rows = [[run.states for run in runs], [run.inputs for run in runs]]
+    told = [None if parts[0] is None else chosen(parts) for parts in rows]  # type: ignore[arg-type]
+    return CaseRun(first.label, first.t, signals, *told)
 
 
 def from_columns(label: str, t: Any, columns: Mapping[str, Any]) -> CaseRun:

@@ -6,14 +6,19 @@ from collections.abc import Iterable
 
 from ..errors import InvalidValue
 from ..record import unknown_name
+from .autocross import Autocross
 from .braking import BrakingInTurn, SplitBraking, StraightBraking
 from .command_response import CommandSteps, StopFromSpeed
+from .events import FormulaAcceleration, FormulaSkidpad
 from .frequency_response import RandomSteer, SineSweep
+from .hill import HillHold, HillStart
 from .lane_change import DoubleLaneChange, ObstacleAvoidance
 from .longitudinal import Acceleration, CoastDown, TurningCircle
 from .proving_ground import Manoeuvre
+from .ride import Bump, RoughRoad
 from .robots import SpinInPlace, SquarePath, StraightAndArc
 from .sine_with_dwell import SineWithDwell
+from .slalom import LongSlalom, Slalom
 from .steady_circle import ConstantRadius, ConstantSpeed, ConstantSteer
 from .step_steer import StepSteer
 
@@ -35,6 +40,15 @@ STANDARD: tuple[Manoeuvre, ...] = (
     Acceleration(),
     CoastDown(),
     TurningCircle(),
+    Slalom(),
+    LongSlalom(),
+    FormulaSkidpad(),
+    FormulaAcceleration(),
+    Autocross(),
+    HillHold(),
+    HillStart(),
+    RoughRoad(),
+    Bump(),
     CommandSteps(),
     StopFromSpeed(),
     SpinInPlace(),

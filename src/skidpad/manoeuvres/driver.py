@@ -10,7 +10,7 @@ from functools import cache
 from typing import Annotated, Any, NamedTuple
 
 from .. import record
-from ..body import Wish
+from ..body import Velocity, Wish
 from ..components.actuator import limited
 from ..controllers.car import car_of, push
 from ..controllers.line import LinePoint, Motion, advance, deviation
@@ -18,7 +18,7 @@ from ..controllers.path_follower import Params as Return
 from ..controllers.path_follower import steer as steer_back
 from ..controllers.pid_long_lat import SpeedGains, SpeedMemory, answer
 from ..model import Vehicle
-from ..ops import maximum, sqrt, tan
+from ..ops import clip, maximum, minimum, sqrt, tan
 from ..policy import Policy
 from ..units import Unit, m, m_s, m_s2, non_negative, one, positive, rad, rad_s, s
 from .path import Path, path_point, straight
@@ -29,6 +29,9 @@ rad_s2_m = Annotated[float, Unit("rad·s²/m", length=-1, time=2)]
 
 HOLDING = SpeedGains(k_p=2.0, k_i=0.5, limit=5.0)
 """How the driver holds a speed."""
+STANDING: m_s = 0.3
+"""Speed below which a deceleration that is told fades: brakes stop a vehicle and do not reverse it.
+One that slides backwards is braked as hard."""
 
 
 class Told(NamedTuple):
@@ -40,7 +43,8 @@ class Told(NamedTuple):
     v: m_s = 0.0
     """Speed to hold, beside that of the path."""
     a: m_s2 = 0.0
-    """Acceleration along the vehicle: beside that which holds the speed, or alone."""
+    """Acceleration along the vehicle: beside that which holds the speed, or alone. A negative one
+    is that of brakes: it goes against the motion and ends where the vehicle stands."""
     hold: one = 1.0
     """1 to hold the speed, 0 to ask for the acceleration alone."""
     omega: rad_s = 0.0
@@ -78,6 +82,8 @@ class Driving(NamedTuple):
     """How much earlier than a bend the driver turns the wheel."""
     understeer: rad_s2_m = 0.0
     """Angle beside the kinematic one that the driver adds per lateral acceleration."""
+    v_gain: one = 1.0
+    """Factor on the speed of the path."""
     speed: SpeedGains = HOLDING
     """How a speed is held."""
 
@@ -91,12 +97,13 @@ def driver(vehicle: Vehicle) -> Policy:
     idle = record.flatten(record.build(vehicle.Input))
     drives = [moved != 0.0 for moved in push(car, vehicle.State)]
 
-    def coasting(u: Any, coast: one) -> Any:
-        """The input with what drives and brakes let go."""
-        triples = zip(record.flatten(u), idle, drives, strict=True)
-        return record.unflatten(
-            vehicle.Input, [v + coast * (rest - v) if own else v for v, rest, own in triples]
-        )
+    def released(x: Any, steer: rad, handbrake: one, p: Any) -> list[Any]:
+        """The input of a driver who steers and pulls the handbrake, and nothing else."""
+        pose = vehicle.body.pose(x, p.vehicle)
+        # At rest nothing is braked for the way that it rolls.
+        still = vehicle.body.placed(x, pose, Velocity(0.0, 0.0, 0.0), p.vehicle)
+        told = record.flatten(car.command(still, Wish(steer, handbrake=handbrake), p))
+        return [rest if own else value for value, rest, own in zip(told, idle, drives, strict=True)]
 
     def act(x: Any, m: Memory, r: Told, p: Any, dt: s) -> tuple[Any, Memory]:
         motion, v = car.motion(x, p.car), car.speed(x)
@@ -104,7 +111,9 @@ def driver(vehicle: Vehicle) -> Policy:
         angle = limited(p.drive.follow * angle + p.drive.steer_gain * r.steer, p.car.steer_max)
         asked, speed = _pace(v, r.v + v_path, m.speed, r, p.drive, dt)
         u = car.command(x, _wish(angle, asked, r.v + v_path, r, p.car), p.car)
-        return coasting(u, r.coast), Memory(progress, speed)
+        pairs = zip(record.flatten(u), released(x, angle, r.handbrake, p.car), strict=True)
+        eased = [value + r.coast * (other - value) for value, other in pairs]
+        return record.unflatten(vehicle.Input, eased), Memory(progress, speed)
 
     return Policy(act, Memory, Told, Params, params, name="driver")
 
@@ -125,7 +134,11 @@ def _along_path(motion: Motion, progress: m, p: Any) -> tuple[rad, m_s, m]:
     settling = maximum(p.drive.settling * speed, p.drive.settling_least)
     back = Return(p.car.l_f, p.car.l_r, p.car.steer_max, settling, p.drive.damping)
     angle = steer_back(back, deviation(motion, LinePoint(*point)), speed, coming.curvature)
-    return angle + p.drive.understeer * (speed * speed) * coming.curvature, v_path, here
+    return (
+        angle + p.drive.understeer * (speed * speed) * coming.curvature,
+        p.drive.v_gain * v_path,
+        here,
+    )
 
 
 def _pace(
@@ -135,7 +148,8 @@ def _pace(
     # Without an error nothing gathers while the acceleration alone is asked for.
     seen = goal + r.hold * (v - goal)
     held, memory = answer(drive.speed, memory, seen, goal, dt, anti_windup=True)
-    return r.hold * held + r.a, memory
+    stopping = minimum(r.a, 0.0) * clip(v * (1.0 / STANDING), -1.0, 1.0)
+    return r.hold * held + maximum(r.a, 0.0) + stopping, memory
 
 
 def _wish(angle: rad, a: m_s2, v: m_s, r: Told, g: Any) -> Wish:

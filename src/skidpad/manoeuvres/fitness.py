@@ -6,12 +6,16 @@ from math import inf
 
 from .. import record
 from ..body import Pose, Velocity, Wish
+from ..road.records import record_of
+from ..road.road import Road
 from ..units import m_s
+from ..vehicles.on_road import what_it_lacks
 from .subject import Subject
 
 __all__ = [
     "drive_needed",
     "loop_needed",
+    "road_needed",
     "speed_needed",
     "steering_needed",
     "takes",
@@ -71,3 +75,9 @@ def takes(car: Subject, wished: str) -> str:
     rows = (record.flatten(vehicle.body.command(x, wish, p)) for wish in (rest, asked))
     names = record.names(vehicle.Input)
     return next((n for n, a, b in zip(names, *rows, strict=True) if abs(a - b) > 1e-9), "")
+
+
+def road_needed(car: Subject, road: Road) -> str:
+    """Of a test on a road."""
+    lacks = what_it_lacks(car.vehicle, record_of(road))
+    return f"{car.name} cannot be put on a road: {lacks}" if lacks else ""

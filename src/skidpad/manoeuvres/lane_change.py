@@ -23,13 +23,12 @@ from .fitness import steering_needed, tyres_needed
 from .metric import Chart, Curve, Findings, Metric
 from .path import Path, path_along
 from .proving_ground import Performing
+from .search import highest_clean, known_understeer
 from .subject import Subject
 
 __all__ = ["DoubleLaneChange", "Lane", "ObstacleAvoidance"]
 
 KM_H: m_s = 1.0 / 3.6
-SHARES = np.linspace(0.0, 1.0, 8)
-"""Of the way from a speed that is too low to one that is too high, that are driven at once."""
 RESOLUTION: m_s = 0.5 * KM_H
 """To which the highest speed is found."""
 SPACING: m = 3.0
@@ -131,18 +130,6 @@ def touches(car: Subject, run: CaseRun, lanes: Sequence[Lane]) -> NDArray[np.boo
     return out | (run["x"].max(axis=0) < lanes[-1].end)
 
 
-def narrowed(entries: Array, clean: NDArray[np.bool_]) -> tuple[Array, Array, Array]:
-    """The highest clean speed below the first that was not, and the bounds to go on between.
-
-    Of speeds (S, V) in rising order; NaN where the lowest was not clean.
-    """
-    first = np.where(clean.all(axis=0), len(clean), np.argmin(clean, axis=0))
-    column = np.arange(clean.shape[1])
-    below = entries[np.maximum(first - 1, 0), column]
-    above = entries[np.minimum(first, len(clean) - 1), column]
-    return np.where(first > 0, below, np.nan), below, above
-
-
 class _LaneChange:
     """What both courses share."""
 
@@ -167,23 +154,18 @@ class _LaneChange:
         lanes = self.lanes(car)
         path = course(lanes, _width(car))
         low, high = (np.full(car.variants, min(v, car.limits.v_max)) for v in self.speeds)
-        best, kept = np.full(car.variants, np.nan), list[CaseRun]()
-        while np.max(high - low) > RESOLUTION:
-            entries = np.stack([low + share * (high - low) for share in SHARES])
-            runs = yield [self._case(car, v, path, *style) for v in entries for style in STYLES]
-            clean = np.stack([~touches(car, run, lanes) for run in runs])
-            clean = clean.reshape(len(SHARES), len(STYLES), car.variants)
-            passed, low, high = narrowed(entries, np.logical_or.reduce(clean, axis=1))
-            best = np.where(np.isfinite(passed), passed, best)
-            row = int(np.argmin(np.abs(entries[:, 0] - best[0]))) if np.isfinite(best[0]) else 0
-            kept = [runs[row * len(STYLES) + int(np.argmax(clean[row, :, 0]))]]
-            if not np.isfinite(passed).any():
-                break
-        return self._findings(kept[0], best, lanes)
+        limit = yield from highest_clean(
+            low,
+            high,
+            RESOLUTION,
+            lambda v: [self._case(car, v, path, *style) for style in STYLES],
+            lambda run: ~touches(car, run, lanes),
+        )
+        return self._findings(limit.run, limit.best, lanes)
 
     def _case(self, car: Subject, v: Array, path: Path, settling: float, ahead: float) -> Case:
         """Entered at a speed, with the throttle released."""
-        understeer = car.theory(20.0).bicycle.understeer_gradient
+        understeer = known_understeer(car, 20.0)
         return Case(
             label=f"{np.ravel(v)[0] / KM_H:.1f} km/h",
             duration=float((self.lanes(car)[-1].end + LEAD + 20.0) / np.min(v)),
@@ -196,23 +178,30 @@ class _LaneChange:
 
     def _findings(self, run: CaseRun, best: Array, lanes: Sequence[Lane]) -> Findings:
         def peak(name: str) -> Array:
-            return np.nanmax(np.abs(run[name]), axis=0)
+            return np.where(np.isfinite(best), np.abs(run[name]).max(axis=0), np.nan)
 
         metrics = [
             Metric("entry_speed", best, "m/s", "Highest speed at the first cones without a touch."),
-            Metric("peak_lateral_acceleration", peak("a_y"), "m/s²", "At about that speed."),
-            Metric("peak_yaw_rate", peak("omega"), "rad/s", "At about that speed."),
-            Metric("peak_sideslip", peak("sideslip"), "rad", "At about that speed."),
-            Metric("peak_angle", peak("steer"), "rad", "Of the front wheels."),
+            Metric("peak_lateral_acceleration", peak("a_y"), "m/s²", "At that speed."),
+            Metric("peak_yaw_rate", peak("omega"), "rad/s", "At that speed."),
+            Metric("peak_sideslip", peak("sideslip"), "rad", "At that speed."),
         ]
+        if "steer" in run:
+            metrics.append(Metric("peak_angle", peak("steer"), "rad", "Of the front wheels."))
         where = cones(lanes)
         curves = [
             Curve(run["x"][:, 0], run["y"][:, 0], run.label),
             Curve(where[:, 0], where[:, 1], "cones", "cones"),
         ]
         path = Chart("Path", "x in m", "y in m", curves, equal=True)
-        times = [Curve(run["x"][:, 0], run[name][:, 0], name) for name in ("a_y", "steer")]
-        return Findings(metrics, [path, Chart("Lateral acceleration", "x in m", "m/s²", times[:1])])
+        across = Chart(
+            "Lateral acceleration",
+            "x in m",
+            "m/s²",
+            [Curve(run["x"][:, 0], run["a_y"][:, 0], "a_y")],
+        )
+        notes = [] if np.isfinite(best[0]) else [f"no speed was clean, not even {run.label}"]
+        return Findings(metrics, [path, across], notes)
 
 
 @dataclass(frozen=True)

@@ -9,6 +9,7 @@ from typing import ClassVar
 import numpy as np
 
 from ..arrays import Array
+from ..brief import brief_repr
 from ..units import m, m_s, s
 from .case import Case
 from .fitness import drive_needed, steering_needed
@@ -32,6 +33,7 @@ class Acceleration:
     ways: tuple[m, ...] = (75.0, 400.0)
     """Times over these are told."""
     duration: s = 30.0
+    __repr__ = brief_repr
     name: ClassVar[str] = "acceleration"
     title: ClassVar[str] = "Acceleration from rest"
     source: ClassVar[str] = "SAE J1491 (paraphrased)"

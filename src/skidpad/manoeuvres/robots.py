@@ -16,7 +16,7 @@ from ..arrays import Array
 from ..units import m, m_s, rad_s, s
 from .case import Case
 from .case_run import CaseRun
-from .fitness import loop_needed
+from .fitness import loop_needed, takes
 from .metric import Chart, Curve, Findings, Metric
 from .odometry import Track, told_by_wheels, track_of
 from .proving_ground import Performing
@@ -35,7 +35,7 @@ SIDES = {"left": 1.0, "right": -1.0}
 
 def turns_on_the_spot(car: Subject) -> str:
     """Why a vehicle is no robot that turns on the spot; empty if it is one."""
-    turns = not car.steers and car.limits.omega_max > 0.0
+    turns = not car.steers and car.limits.omega_max > 0.0 and bool(takes(car, "omega"))
     return "" if turns else f"{car.name} does not turn on the spot"
 
 

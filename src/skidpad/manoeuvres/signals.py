@@ -19,13 +19,12 @@ WHEEL_FIELDS = ("F_x", "F_y", "F_z", "spin")
 """Of each wheel that tells them: `F_z_fl` and so on, in N, and rad/s."""
 ACCELERATIONS = (("a_x", "a_y"), ("a_long", "a_lat"))
 """Outputs that are accelerations along and across a vehicle."""
-POSTURE = ("roll", "pitch", "heave")
-"""States or outputs that tell how the body sits."""
+POSTURE = ("roll", "pitch", "heave", "a_z")
+"""States or outputs that tell how the body sits, and its acceleration off the road."""
 
 
 def signals_of(
     vehicle: Vehicle,
-    label: str,
     t: Array,
     states: Array,
     memory: Array,
@@ -33,7 +32,7 @@ def signals_of(
     Outputs: type,
     params: Mapping[str, Array],
 ) -> CaseRun:
-    """The signals of a case: states (T, V, nx), memory and outputs of the driven vehicle."""
+    """The signals of a drive: states (T, V, nx), memory and outputs of the driven vehicle."""
     names = record.names(Outputs)
     commands = [k for k, name in enumerate(names) if name.startswith("command.")]
     inputs = outputs[..., commands[0] : commands[-1] + 1]  # side by side, so no copy
@@ -51,7 +50,7 @@ def signals_of(
                 signals[f"{kind}_{wheel.name}"] = fields[field]
     signals |= {name: fields[name] for name in POSTURE if name in fields}
     wide = {name: np.broadcast_to(row, states.shape[:2]) for name, row in signals.items()}
-    return CaseRun(label, t, wide, states, inputs)
+    return CaseRun("", t, wide, states, inputs)
 
 
 def params_of(vehicle: Vehicle, changes: Mapping[str, Array]) -> Any:

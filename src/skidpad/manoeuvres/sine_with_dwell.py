@@ -13,6 +13,7 @@ from typing import ClassVar
 import numpy as np
 
 from ..arrays import Array
+from ..brief import brief_repr
 from ..units import kg, m_s, m_s2, one, s
 from .case import Case, ramp
 from .case_run import CaseRun
@@ -50,6 +51,7 @@ class SineWithDwell:
     """Of the unit."""
     aside_from: one = 5.0
     """Factor from which on the vehicle must move aside far enough."""
+    __repr__ = brief_repr
     name: ClassVar[str] = "sine_with_dwell"
     title: ClassVar[str] = "Sine with dwell"
     source: ClassVar[str] = "FMVSS 126, UN Regulation 140"
