@@ -110,3 +110,12 @@ def test_a_car_that_spins_is_said_to_have_spun() -> None:
     case = Case(label="spin", duration=3.0, v=25.0, steer=0.3, handbrake=1.0, hold=0.0, run_in=0.1)
     (run,) = KERNELS.drive([(Subject(sp.vehicles.four_wheel()), case)])
     assert run.outcomes == ("spun",)
+
+
+def test_points_of_a_circle_are_on_it() -> None:
+    """At its limit a car that is too fast goes wide; that is no point of the handling diagram."""
+    chart = next(c for c in results()["constant_radius"].findings.charts)  # type: ignore[union-attr]
+    curve = chart.curves[0]
+    # Beyond the kinematic angle it needs ever more, and never jumps to the end of its steering.
+    assert np.abs(curve.y).max() < 0.2
+    assert (np.diff(curve.y[curve.x > 0.0]) > -1e-3).all()

@@ -32,6 +32,8 @@ from .subject import Subject
 
 __all__ = ["ConstantRadius", "ConstantSpeed", "ConstantSteer"]
 
+ON_CIRCLE = 0.05
+"""Share by which lateral acceleration may differ from that of the circle at the speed."""
 SETTLED: s = 10.0
 """After which a turn is steady, or will not become so."""
 
@@ -86,7 +88,13 @@ class ConstantRadius:
             for a, v in speeds.items()
             if v <= car.limits.v_max
         ]
-        return _findings(car, runs, float(np.sqrt(0.5 * A_FIT * self.radius)))
+        at = steady_points(car, runs)
+        # Who is too fast for the circle turns in balance, too, but elsewhere.
+        asked = np.array([a for a, v in speeds.items() if v <= car.limits.v_max])[:, None]
+        with np.errstate(invalid="ignore"):
+            on_circle = np.abs(at.a_y - asked) < ON_CIRCLE * np.abs(asked)
+        kept = SteadyPoints(*(np.where(on_circle, column, np.nan) for column in at))
+        return _found(car, kept, float(np.sqrt(0.5 * A_FIT * self.radius)))
 
     def measure(self, car: Subject, drive: CaseRun) -> Findings:
         """From a log of steady turns, however they were driven."""
