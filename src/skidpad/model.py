@@ -125,6 +125,10 @@ class Model(Constant, Generic[X, U, P, Y, W]):
     slowest: m_s = 0.0
     """Speed from which the equations are meant. A tyre whose slip is a quotient by the speed is as
     stiff as one likes towards rest: steps are judged from this speed on."""
+    ends: Mapping[str, tuple[float, str]] = field(default_factory=dict[str, tuple[float, str]])
+    """State fields by which its equations end, each with the largest size that they hold for and
+    what has become of a vehicle beyond it, as "rolled over". Its derivative is NaN there; errors of
+    runs that diverged say why."""
     body: Body | None = None
     """How it moves, what shape it has and how it is driven, for worlds, pages, sensors and
     controllers; see `skidpad.body`. A model without one still simulates."""

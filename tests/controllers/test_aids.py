@@ -16,6 +16,7 @@ from skidpad.components.tyre import Carcass, LoadSensitiveTyre
 from skidpad.controllers import aids, speed
 from skidpad.policy import Policy
 from skidpad.units import m_s
+from skidpad.vehicles.two_track import HydraulicBrakes, MotorDrive
 
 WHEELS = ("fl", "fr", "rl", "rr")
 CAR = sp.vehicles.two_track()
@@ -319,6 +320,24 @@ def test_an_aided_loop_is_a_fleet_that_can_be_saved(tmp_path: Path) -> None:
     loaded = sp.Fleet.load(tmp_path / "aided.plant")
     states = loaded.rollout(start, pedal, steps=50)
     assert np.array_equal(states[..., : own.shape[-1]], own)
+
+
+@pytest.mark.parametrize(
+    "parts",
+    [{"powertrain": MotorDrive()}, {"brakes": HydraulicBrakes()}],
+    ids=["MotorDrive", "HydraulicBrakes"],
+)
+def test_of_a_car_with_pedals_aids_say_which_parts_they_need(parts: Any) -> None:
+    with pytest.raises(sp.InvalidValue, match=r"WheelTorques\(\) and brakes=BrakeTorques\(\)"):
+        aids.anti_lock(sp.vehicles.two_track(**parts))
+
+
+def test_what_is_no_aid_and_no_driver_is_refused() -> None:
+    car = sp.vehicles.two_track()
+    with pytest.raises(sp.InvalidValue, match=r"such as anti_lock\(car\), got 3"):
+        aids.aided(aids.told(car), 3)  # type: ignore[arg-type]
+    with pytest.raises(sp.InvalidValue, match="driver must be a Policy"):
+        aids.aided(car, aids.anti_lock(car))  # type: ignore[arg-type]
 
 
 def test_names_of_aids_are_their_own() -> None:

@@ -113,6 +113,36 @@ def test_a_car_that_flies_is_not_pulled_down() -> None:
     assert over.press == pytest.approx(0.0, abs=1e-9)
 
 
+def bowl() -> sp.Road:
+    """A cone that is rounded at its tip: banked curves of every radius."""
+    across = np.arange(-40.0, 40.5, 1.0)
+    x, y = np.meshgrid(across, across, indexing="ij")
+    heights = 0.4 * np.sqrt(25.0 + x * x + y * y)
+    return sp.Road.grid(heights, (-40.0, -40.0), 1.0, method="cubic")
+
+
+@pytest.mark.parametrize("road", [bowl(), sp.Road.waves(0.8, 25.0)], ids=["bowl", "waves"])
+def test_the_work_of_gravity_is_the_rise_of_the_centre_of_mass(road: sp.Road) -> None:
+    """Which stands on its wheels: by differences of heights along the motion, for any motion."""
+    rng, shares = np.random.default_rng(4), (1.4, 1.4, 1.2, 1.2)
+
+    def height(at: np.ndarray) -> float:
+        c, s = math.cos(at[2]), math.sin(at[2])
+        wheels = [(at[0] + c * a - s * b, at[1] + s * a + c * b) for a, b in PLACES]
+        return sum(w * road.height(*place) for w, place in zip(shares, wheels, strict=True)) / 5.2
+
+    for _ in range(40):
+        pose, (v_x, v_y, omega) = rng.uniform(-20.0, 20.0, 3), rng.uniform(-9.0, 9.0, 3)
+        state = moving(x=pose[0], y=pose[1], yaw=pose[2], v_x=v_x, v_y=v_y, omega=omega)
+        under = road_under_car(road.record, state, PLACES, G)
+        step = 1e-5 * np.array(under.pose_rate)
+        rising = (height(pose + step) - height(pose - step)) / 2e-5
+        pull = under.standing
+        assert pull is not None
+        power = pull.x * v_x + pull.y * v_y + pull.turn * omega
+        assert power == pytest.approx(-G * rising, rel=1e-5, abs=1e-5)
+
+
 def test_a_flat_road_does_nothing() -> None:
     state = moving(x=1.0, yaw=0.3, v_x=5.0, v_y=0.2, omega=0.1)
     under = road_under_car(sp.Road().record, state, PLACES, G)

@@ -57,6 +57,21 @@ def axle_forces(car: sp.Vehicle, trail: float = 0.0) -> tuple[float, float]:
     return half * (p.l_r + trail), half * (p.l_f - trail)
 
 
+def test_a_body_on_springs_starts_sunk_by_its_downforce() -> None:
+    """All of it is on the wheels, shared as by levers, and the body neither heaves nor pitches."""
+    v, car = 60.0, two_track("race", chassis=RollPitch(Suspension(k_f=2e5, k_r=2e5)))
+    x, p = settled(car, v_x=v), car.params
+    out = car.outputs(x, car.Input())
+    down = 0.5 * p.C_down * v * v
+    assert down > p.m * G
+    assert sum(four(out, "F_z")) == pytest.approx(p.m * G + down, rel=1e-3)
+    front = p.m * G * p.l_r / (p.l_f + p.l_r) + p.down_front * down
+    assert out.F_z_fl + out.F_z_fr == pytest.approx(front, rel=1e-3)
+    rates = car.model.derivative(x, car.Input(), car.model.Disturbance(), p)  # type: ignore[misc]
+    assert rates.heave_rate == pytest.approx(0.0, abs=1e-9)
+    assert settled(car, v_x=v, heave=0.01).heave == 0.01
+
+
 @pytest.mark.parametrize("toe", [(-0.2, 0.0), (0.0, 0.15), (-0.1, 0.3)])
 def test_roll_steer_adds_to_understeer(toe: tuple[float, float]) -> None:
     """(rear - front) of toe by travel times half a track, times the roll gradient."""

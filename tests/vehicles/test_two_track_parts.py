@@ -104,6 +104,10 @@ def test_numbers_of_parts_are_parameters() -> None:
     assert stiff.model is car.model
     with pytest.raises(sp.InvalidValue, match=r"chassis\.suspension\.k_f = -1 N/m must be"):
         two_track(chassis=QuasiStatic(Suspension(k_f=-1.0)))
+    with pytest.raises(sp.InvalidValue, match="m_u_f = 900 kg must be less than the"):
+        two_track(chassis=QuasiStatic(Suspension(m_u_f=900.0)))
+    with pytest.raises(sp.InvalidValue, match="m_u_r = 900 kg must be less than the"):
+        two_track(chassis=RollPitch(Suspension(m_u_r=900.0)))
 
 
 def test_a_part_takes_out_what_it_does_without() -> None:

@@ -31,6 +31,7 @@ from skidpad.components.powertrain import (
     loss_map,
 )
 from skidpad.components.tyre import Contact, LinearTyre
+from skidpad.run.commands import Commands
 from skidpad.vehicles.two_track import (
     BrakeTorques,
     EngineDrive,
@@ -398,7 +399,32 @@ def test_what_are_no_brakes_are_refused(part: Any) -> None:
         two_track(brakes=part)
 
 
+@pytest.mark.parametrize(("car", "gear"), [(MANUAL, 6.0), ({"powertrain": EngineDrive()}, 2.0)])
+def test_gears_beyond_the_box_are_refused(car: dict[str, Any], gear: float) -> None:
+    """Of an automatic one the input says which way, not which gear."""
+    commands = Commands(two_track(**{"brakes": HydraulicBrakes()} | car), "float64")
+    commands.table({"gear": gear - 1.0}, 1)
+    with pytest.raises(sp.InvalidValue, match=rf"gear = {gear:g} must be a whole number"):
+        commands.table({"gear": gear}, 1)
+
+
+@pytest.mark.parametrize(
+    ("ratios", "reverse", "message"),
+    [
+        ((3.4, -2.1, 1.4), 3.0, r"ratio of gear 2 = -2.1 must be finite and greater than 0"),
+        ((3.4, 2.1), 0.0, "ratio of reverse = 0.0 must be"),
+        ((), 3.0, "takes 1 to 16 forward gears, got 0"),
+        ((float("nan"),), 3.0, "ratio of gear 1 = nan must be"),
+    ],
+)
+def test_impossible_gears_are_refused(
+    ratios: tuple[float, ...], reverse: float, message: str
+) -> None:
+    with pytest.raises(sp.InvalidValue, match=message):
+        gear_ratios(*ratios, reverse=reverse)
+
+
 def test_gears_are_whole_numbers() -> None:
     sim = sp.Simulator(two_track(**MANUAL, slip=FirstOrderSlip()), dt=0.005)
-    with pytest.raises(sp.InvalidValue, match=r"gear = 1.5 .*whole number from -1 to 16"):
+    with pytest.raises(sp.InvalidValue, match=r"gear = 1.5 .*whole number from -1 to 5"):
         sim.step({"gear": 1.5})

@@ -121,6 +121,25 @@ def test_a_banked_turn_at_its_speed_needs_no_tyres() -> None:
     assert steers[0] == pytest.approx(wheelbase * omega / v, rel=2e-2)
 
 
+def test_a_car_that_coasts_through_a_banked_bend_gains_no_energy() -> None:
+    """Its wheelbase is not in the middle: axles stand at other heights than the centre of mass."""
+    radius, angle = 30.0, math.radians(22.0)
+    v = math.sqrt(G * radius * math.tan(angle))
+    road = sp.Road.curved(np.full(1400, 1.0 / radius), 0.05, width=12.0, bank=-math.tan(angle))
+    car = rolling(road, slip=FirstOrderSlip())
+    p, bend = car.params, math.cos(angle) / radius
+    sim = sp.Simulator(car, dt=0.002)
+    steer = (p.l_f + p.l_r) * bend
+    sim.reset(v_x=v, omega=v * bend, steer=steer, x=3.0, y=0.15, yaw=0.1)
+    run = sim.run({"steer": steer}, duration=5.0)
+    z = np.array([road.height(x, y) for x, y in zip(run["x"], run["y"], strict=True)])
+    energy = 0.5 * (p.m * (run["v_x"] ** 2 + run["v_y"] ** 2) + p.I_z * run["omega"] ** 2)
+    turning = sum(run[f"spin_{wheel}"] ** 2 for wheel in ("fl", "fr", "rl", "rr"))
+    energy = energy + p.m * G * z + 0.5 * p.I_w * turning
+    assert energy[-1] / energy[0] == pytest.approx(1.0, abs=5e-3)
+    assert energy.max() < 1.002 * energy[0]
+
+
 def test_a_bank_pulls_a_car_that_drives_straight_to_its_low_side() -> None:
     sim = sp.Simulator(two_track(road=sp.Road.plane(bank=0.05)), dt=0.005)
     sim.reset(v_x=20.0)

@@ -28,6 +28,7 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
+from ..ops import logical_or, where
 from ..units import J, N, Nm, m_s, m_s2, rad
 from .assembly import NoStates
 from .axle import Force
@@ -90,6 +91,15 @@ def alike(x: m_s, y: m_s) -> tuple[Velocity, Velocity, Velocity, Velocity]:
     """The same velocity at all patches."""
     v = Velocity(x, y)
     return v, v, v, v
+
+
+def unless_moving(own: Any, balance: Any) -> Any:
+    """States in balance where all of one's own are 0, which says nothing, and else those."""
+    moving = own[0] != 0.0
+    for value in own[1:]:
+        moving = logical_or(moving, value != 0.0)
+    pairs = zip(own, balance, strict=True)
+    return type(own)(*(where(moving, a, b + 0.0 * a) for a, b in pairs))
 
 
 class Posture(NamedTuple):

@@ -10,14 +10,13 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 from ..errors import InvalidValue
-from ..ops import logical_or, where
 from ..units import J, N, N_m, kg_m2, m, m_s2
 from .assembly import assembled
-from .chassis import Acting, Bumped, Pressed
+from .chassis import Acting, Bumped, Pressed, unless_moving
 from .corner_loads import CornerLoads, loads_under
 from .on_road import RoadUnderCar
 from .ramp import ramp
-from .sprung_mass import Travel, sprung_mass
+from .sprung_mass import Travel, check_unsprung, sprung_mass
 from .suspended_body import (
     Four,
     SuspendedBody,
@@ -46,6 +45,7 @@ from .suspension_elements import (
 from .tyre.contract import Contact
 from .tyre.tyre_set import each_tyre
 from .tyre_spring import spring_energy, spring_load
+from .upright import while_upright
 from .wheel import Velocity
 
 __all__ = ["IndependentSuspension", "independent_suspension"]
@@ -96,12 +96,8 @@ class IndependentSuspension(NamedTuple):
 
     def check(self, p: Any) -> None:
         """Raise for a car that this body cannot stand on."""
+        check_unsprung(self.body, p)
         body = sprung_mass(self.body, p)
-        if not body.m > 0.0:
-            raise InvalidValue(
-                f"unsprung masses m_u_f = {self.body.m_u_f:g} kg and m_u_r = {self.body.m_u_r:g} "
-                f"kg must together be less than the mass m = {p.m:g} kg of the car"
-            )
         tipping, stiffness = body.m * p.g * body.arm, sum(roll_stiffness(self, p))
         if not stiffness > tipping:
             raise InvalidValue(
@@ -156,9 +152,9 @@ class IndependentSuspension(NamedTuple):
         sinking = self.rising(x, acting.road, p)
         return SuspensionState(
             sinking[0],
-            (left + leaning) * (1.0 / roll_inertia(s, p)),
+            while_upright(x.roll, (left + leaning) * (1.0 / roll_inertia(s, p))),
             sinking[1],
-            (diving - (p.m * p.z_cg) * a.x) * (1.0 / s.I_y),
+            while_upright(x.pitch, (diving - (p.m * p.z_cg) * a.x) * (1.0 / s.I_y)),
             sinking[2],
             (front + rear - air.front - air.rear) * (1.0 / body.m) - heavier,
             *sinking[3:],
@@ -241,12 +237,7 @@ class IndependentSuspension(NamedTuple):
     def settled(self, x: Any, road: RoadUnderCar, air: Pressed, p: Any) -> SuspensionState:
         """Body and wheels in balance under weight and air, unless any of these states is not 0."""
         own = SuspensionState(*(getattr(x, name) for name in SuspensionState._fields))
-        balance = balanced(self, road, air, p)
-        moving = own[0] != 0.0
-        for value in own[1:]:
-            moving = logical_or(moving, value != 0.0)
-        pairs = zip(own, balance, strict=True)
-        return SuspensionState(*(where(moving, a, b + 0.0 * a) for a, b in pairs))
+        return unless_moving(own, balanced(self, road, air, p))
 
 
 def independent_suspension(

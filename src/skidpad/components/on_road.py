@@ -15,7 +15,14 @@ from typing import Any, NamedTuple
 
 from ..ops import cos, sin
 from ..plane.pose import moved
-from ..road.contact import WheelContact, plane_motion, plane_under, wheel_contact
+from ..road.contact import (
+    StandingPull,
+    WheelContact,
+    plane_motion,
+    plane_under,
+    standing_pull,
+    wheel_contact,
+)
 from ..road.grip import FullGrip
 from ..road.surfaces import FlatRoad, PlaneRoad
 from ..units import m, m_s, m_s2, one, rad, rad_s
@@ -35,7 +42,7 @@ class RoadUnderCar(NamedTuple):
     pose_rate: PoseRate
     """How the pose changes."""
     pull: Acceleration | None
-    """Gravity along the road, in body axes; None where it is level."""
+    """Gravity along the plane under the wheels, in body axes; None where it is level."""
     press: m_s2
     """What presses onto the road: its force over the mass of the car."""
     grip: tuple[one, one, one, one] | None
@@ -47,6 +54,9 @@ class RoadUnderCar(NamedTuple):
     """The part of gravity in that."""
     uneven: Unevenness | None = None
     """What shakes wheels of their own; None on a plane."""
+    standing: StandingPull | None = None
+    """Gravity along the road on a body that its wheels carry without springs; None on a plane,
+    where it is `pull`."""
 
     def grip_with(self, grip: tuple[one, one, one, one]) -> tuple[Any, ...]:
         """A grip under each wheel, times that of the road."""
@@ -54,11 +64,11 @@ class RoadUnderCar(NamedTuple):
             return grip
         return tuple(own * other for own, other in zip(self.grip, grip, strict=True))
 
-    def pulled(self, a: Acceleration) -> Acceleration:
-        """An acceleration in body axes and what gravity adds to it."""
-        if self.pull is None:
-            return a
-        return Acceleration(a.x + self.pull.x, a.y + self.pull.y)
+    def pulled(self, a: Acceleration, standing: StandingPull | None) -> Acceleration:
+        """An acceleration in body axes and what gravity adds to it: along the plane, or `standing`
+        in its place."""
+        pull = self.pull if standing is None else standing
+        return a if pull is None else Acceleration(a.x + pull.x, a.y + pull.y)
 
 
 class Moving(NamedTuple):
@@ -98,6 +108,7 @@ def road_under_car(road: Any, state: Any, places: Sequence[tuple[m, m]], g: m_s2
         press,
         -g * plane.down.z,
         None if even else unevenness(contacts, places, plane, over_ground, heading),
+        None if even else standing_pull(contacts, places, plane, g),
     )
 
 

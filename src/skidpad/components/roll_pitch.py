@@ -13,7 +13,7 @@ from typing import Annotated, Any, NamedTuple
 
 from ..units import J, N_s_m, kg_m2, m, m_s, m_s2, non_negative, positive, rad, rad_s
 from .assembly import NoStates
-from .chassis import FOLLOWED, Acting, Pressed, alike
+from .chassis import FOLLOWED, Acting, Pressed, alike, unless_moving
 from .corner_loads import CornerLoads, loads_under, spread_loads
 from .on_road import RoadUnderCar
 from .ramp import ramp
@@ -27,6 +27,7 @@ from .sprung_mass import (
     roll_stiffness,
     sprung_mass,
 )
+from .upright import while_upright
 from .wheel import Velocity
 
 __all__ = ["RollPitch", "RollPitchState"]
@@ -75,7 +76,7 @@ class RollPitch(NamedTuple):
     States = RollPitchState
     Outputs = NoStates
     follows = FOLLOWED
-    fills = ()
+    fills = RollPitchState._fields
     replaces = ("roll_front",)
 
     def check(self, p: Any) -> None:
@@ -133,14 +134,15 @@ class RollPitch(NamedTuple):
         C_f, C_r = self._roll_damping(p)
         leaning = body.m * body.arm
         rolling = leaning * pushed.y - (K_f + K_r - leaning * p.g) * x.roll
+        rolling = rolling - (C_f + C_r) * x.roll_rate
         front, rear = self._axle_forces(x, at, pitch_transfer(pushed.x, p))
         up_f, up_r = front - air.front, rear - air.rear
         pitching = body.l_r * up_r - body.l_f * up_f - (p.m * p.z_cg) * pushed.x
         return RollPitchState(
             x.roll_rate,
-            (rolling - (C_f + C_r) * x.roll_rate) * (1.0 / self.roll_inertia(p)),
+            while_upright(x.roll, rolling * (1.0 / self.roll_inertia(p))),
             x.pitch_rate,
-            pitching * (1.0 / self.I_y),
+            while_upright(x.pitch, pitching * (1.0 / self.I_y)),
             x.heave_rate,
             (up_f + up_r) * (1.0 / body.m),
         )
@@ -170,9 +172,14 @@ class RollPitch(NamedTuple):
     def bumped(self, x: Any, loads: CornerLoads, road: RoadUnderCar, p: Any) -> None:
         """Nothing."""
 
-    def settled(self, x: Any, road: RoadUnderCar, air: Pressed, p: Any) -> NoStates:
-        """Nothing: a body at 0 stands still, if no air presses it."""
-        return NoStates()
+    def settled(self, x: Any, road: RoadUnderCar, air: Pressed, p: Any) -> RollPitchState:
+        """The body sunk by what presses its axles, unless any of these states is not 0."""
+        body, s = sprung_mass(self.suspension, p), self.suspension
+        front, rear = air.front * (0.5 / s.k_f), air.rear * (0.5 / s.k_r)
+        pitch = (front - rear) * (1.0 / (p.l_f + p.l_r))
+        balance = RollPitchState(pitch=pitch, heave=body.l_f * pitch - front)
+        own = RollPitchState(*(getattr(x, name) for name in RollPitchState._fields))
+        return unless_moving(own, balance)
 
     def _roll_damping(self, p: Any) -> tuple[Any, Any]:
         """Moment per roll rate of each axle."""

@@ -23,6 +23,7 @@ __all__ = [
     "Travel",
     "Unsprung",
     "check_sprung",
+    "check_unsprung",
     "link_shares",
     "roll_gradient",
     "roll_levers",
@@ -227,14 +228,22 @@ def wheel_travel(travel: Travel, p: Axles) -> tuple[m, m, m, m]:
     )
 
 
+def check_unsprung(s: Unsprung, p: Car) -> None:
+    """Raise if an axle weighs more than what it carries on the road."""
+    by_wheelbase = p.m / (p.l_f + p.l_r)
+    axles = (("m_u_f", s.m_u_f, p.l_r), ("m_u_r", s.m_u_r, p.l_f))
+    for name, unsprung, arm in axles:
+        if not unsprung < arm * by_wheelbase:
+            raise InvalidValue(
+                f"unsprung mass {name} = {unsprung:g} kg must be less than the "
+                f"{arm * by_wheelbase:g} kg of the mass m = {p.m:g} kg that stand on its axle"
+            )
+
+
 def check_sprung(s: Suspension, p: Car) -> None:
     """Raise if no body is left without the axles, or if its weight overcomes its springs."""
+    check_unsprung(s, p)
     body, (K_f, K_r) = sprung_mass(s, p), roll_stiffness(s, p)
-    if not body.m > 0.0:
-        raise InvalidValue(
-            f"unsprung masses m_u_f = {s.m_u_f:g} kg and m_u_r = {s.m_u_r:g} kg must together be "
-            f"less than the mass m = {p.m:g} kg of the car"
-        )
     tipping = body.m * p.g * body.arm
     if not K_f + K_r > tipping:
         raise InvalidValue(

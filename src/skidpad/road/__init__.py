@@ -1,7 +1,15 @@
 """Roads: height and grip by position, random roads by ISO 8608, OpenCRG files, wheels on them."""
 
 from ..random.patches import Patch, strip
-from .contact import RoadPlane, WheelContact, plane_motion, plane_under, wheel_contact
+from .contact import (
+    RoadPlane,
+    StandingPull,
+    WheelContact,
+    plane_motion,
+    plane_under,
+    standing_pull,
+    wheel_contact,
+)
 from .curved import CurvedRoad, ListedCurvedRoad, ListedStripRoad, StripRoad
 from .fitted_plane import fitted_plane
 from .grip import FullGrip, GripGrid, PolygonPatch, UniformGrip
@@ -37,6 +45,7 @@ __all__ = [
     "RoadPlane",
     "SmoothGridRoad",
     "SmoothProfileRoad",
+    "StandingPull",
     "StraightLine",
     "StripRoad",
     "SurfacePoint",
@@ -51,6 +60,7 @@ __all__ = [
     "psd",
     "road_record",
     "road_type",
+    "standing_pull",
     "strip",
     "wheel_contact",
 ]

@@ -18,7 +18,15 @@ from ..ops import cos, sin, sqrt
 from ..plane.pose import turned, turned_back
 from ..units import m, m_s, m_s2, one, per_m, rad, rad_s
 
-__all__ = ["RoadPlane", "WheelContact", "plane_motion", "plane_under", "wheel_contact"]
+__all__ = [
+    "RoadPlane",
+    "StandingPull",
+    "WheelContact",
+    "plane_motion",
+    "plane_under",
+    "standing_pull",
+    "wheel_contact",
+]
 
 
 class Direction(NamedTuple):
@@ -87,6 +95,17 @@ class PlaneMotion(NamedTuple):
     """Acceleration off the plane, as on a crest (negative) or through a dip."""
 
 
+class StandingPull(NamedTuple):
+    """What the weight of a body that stands on four wheels does along the road, over its mass."""
+
+    x: m_s2
+    """Forward, in the axes of the plane under the wheels."""
+    y: m_s2
+    """To the left."""
+    turn: float
+    """Yaw moment over the mass, in m²/s², where the road is steeper under some wheels."""
+
+
 def wheel_contact(road: Any, x: m, y: m, yaw: rad) -> WheelContact:
     """A road (its record) at a place of the world, for a wheel or a body that heads along `yaw`."""
     point = road.surface.at(x, y)
@@ -145,3 +164,33 @@ def plane_motion(plane: RoadPlane, yaw: rad, v_x: m_s, v_y: m_s, omega: rad_s) -
     slope_rate = drift + plane.change.turn * rate
     lift = v_x * (slope_rate - rate * bank) * (1.0 / (n * e))
     return PlaneMotion(*turned(cos(yaw), sin(yaw), ahead, aside), rate, lift)
+
+
+def standing_pull(
+    contacts: Sequence[WheelContact], places: Sequence[tuple[m, m]], plane: RoadPlane, g: m_s2
+) -> StandingPull:
+    """Gravity along a road that is no plane, on a body whose wheels (fl, fr, rl, rr) carry it.
+
+    Its centre of mass rises as the wheels do, by the shares of the weight that they carry. The pull
+    is that of which the work is this rise, whatever the motion in `plane_motion`: a car that rolls
+    over hills and through banked bends keeps its energy.
+    """
+    forward, back = places[0][0], places[2][0]
+    by_wheelbase = 0.5 / (forward - back)
+    front, rear = -back * by_wheelbase, forward * by_wheelbase
+    turns = [
+        ahead * contact.bank - aside * contact.slope
+        for contact, (ahead, aside) in zip(contacts, places, strict=True)
+    ]
+    ahead, aside, turn = (
+        front * (fl + fr) + rear * (rl + rr)
+        for fl, fr, rl, rr in ([c.slope for c in contacts], [c.bank for c in contacts], turns)
+    )
+    slope, bank, change = plane.slope, plane.bank, plane.change
+    e_2 = 1.0 + slope * slope
+    e, n = sqrt(e_2), sqrt(e_2 + bank * bank)
+    by_e = bank * (1.0 / e_2)
+    turn = turn * (1.0 / (1.0 + by_e * change.turn))
+    ahead, aside = ahead - turn * by_e * change.ahead, aside - turn * by_e * change.aside
+    across = aside * (e * (1.0 / n)) - ahead * (slope * bank * (1.0 / (n * e)))
+    return StandingPull(-g * (ahead * (1.0 / e)), -g * across, -g * (n * turn))

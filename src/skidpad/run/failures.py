@@ -8,6 +8,7 @@ import numpy as np
 
 from .. import record
 from ..errors import InvalidValue, SimulationDiverged, StepNotConverged
+from ..model import Vehicle
 
 
 def not_numbers(kind: type, row: Any) -> InvalidValue:
@@ -37,11 +38,25 @@ def foreign_snapshot() -> InvalidValue:
     )
 
 
-def diverged(time: float, state: Any) -> SimulationDiverged:
+AT_THE_END = 0.9
+"""Share of the size at which equations end that a state before the last step may have."""
+
+
+def ended(vehicle: Vehicle | None, state: Any) -> str:
+    """What has become of a vehicle whose last finite state is at the end of its equations."""
+    for name, (size, what) in () if vehicle is None else vehicle.model.ends.items():
+        value = getattr(state, name, 0.0)
+        if abs(value) > AT_THE_END * size:
+            return f"The vehicle {what}: {name} = {value:.3g}; its equations end at {size:g}"
+    return ""
+
+
+def diverged(time: float, state: Any, vehicle: Vehicle | None = None) -> SimulationDiverged:
     """The error for a step from `time` in s that ends in a state that is not finite."""
+    why = ended(vehicle, state)
     return SimulationDiverged(
         f"the state became NaN or infinite in the step from t = {time:g} s; the last finite state "
-        f"is {state}. Take a smaller dt or an implicit integrator",
+        f"is {state}. {why or 'Take a smaller dt or an implicit integrator'}",
         time=time,
         last_state=state,
     )

@@ -12,10 +12,10 @@ from .. import record
 from ..arrays import AnyArray, Array
 from ..compile import pipeline
 from ..compile.bound import BoundMap
-from ..errors import InvalidValue, SimulationDiverged, SkidpadError
+from ..errors import InvalidValue, SimulationDiverged, SkidpadError, StepNotConverged
 from ..integrate.scipy_ivp import ScipyMethod
 from ..model import Vehicle
-from .failures import diverged, foreign_snapshot, not_numbers
+from .failures import diverged, ended, foreign_snapshot, not_numbers
 
 
 class _Moment(NamedTuple):
@@ -106,8 +106,11 @@ class ScipyStepper:
         self._derivative.hold(now.state, inputs, now.disturbance)
         try:
             return self._solver.advance(self._derivative, now.state, dt, self.time)
-        except SimulationDiverged:
-            raise diverged(self.time, self.state) from None
+        except (SimulationDiverged, StepNotConverged) as error:
+            # What cannot step into a range where the equations end has gone short of it.
+            if isinstance(error, StepNotConverged) and not ended(self.vehicle, self.state):
+                raise
+            raise diverged(self.time, self.state, self.vehicle) from None
 
     def _numbers(self, row: Any) -> tuple[float, ...]:
         try:

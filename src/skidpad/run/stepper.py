@@ -21,7 +21,7 @@ from ..compile.host import TICK_BAD_INPUT, TICK_DIVERGED, TICK_OK
 from ..compile.plant import Plant
 from ..errors import InvalidValue, SkidpadError
 from ..shared_arrays import ArrayNumber
-from .failures import diverged, foreign_snapshot, not_converged, not_numbers
+from .failures import diverged, ended, foreign_snapshot, not_converged, not_numbers
 from .settings import Settings
 
 STRIP = 256
@@ -185,7 +185,9 @@ class CompiledStepper:
         if code == TICK_BAD_INPUT:
             return not_numbers(self.plant.Input, row)
         if code == TICK_DIVERGED:
-            return diverged(self.time, self.state)
+            return diverged(self.time, self.state, self.plant.vehicle)
+        if ended(self.plant.vehicle, self.state):
+            return diverged(self.time, self.state, self.plant.vehicle)
         (residual,) = self._residual.unpack_from(self._buffer, self._residual_at)
         return not_converged(self.time, residual, self.settings.tolerance, dt)
 

@@ -10,6 +10,7 @@ from ..compile.cpu import Late, RolloutArrays
 from ..errors import InvalidValue, SimulationDiverged, StepNotConverged
 from . import batch, delay
 from .engines import Engines
+from .failures import ended
 
 
 def judge(
@@ -76,7 +77,8 @@ def _failure(
     listed = ", ".join(map(str, failed[:8])) + (", ..." if len(failed) > 8 else "")
     who = f"{len(failed)} of {out.shape[1]} vehicles ({listed})"
     tolerance = engines.settings.tolerance
-    if engines.plant.implicit and not residual <= tolerance:
+    why = ended(engines.plant.vehicle, state)
+    if engines.plant.implicit and not residual <= tolerance and not why:
         return StepNotConverged(
             f"{who} failed: the step of vehicle {v} from t = {time:g} s left a Newton residual "
             f"of {residual:.3g}; allowed is {tolerance:g}. Take a smaller dt",
@@ -84,7 +86,8 @@ def _failure(
             residual=residual,
         )
     return SimulationDiverged(
-        f"{who} diverged; vehicle {v} last had a finite state at t = {time:g} s: {state}",
+        f"{who} diverged; vehicle {v} last had a finite state at t = {time:g} s: {state}"
+        + (f". {why}" if why else ""),
         time=time,
         last_state=state,
         vehicles=tuple(int(k) for k in failed),

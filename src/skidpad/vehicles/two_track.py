@@ -52,6 +52,7 @@ from ..components.trailer import NoTrailers, Trailer, trailer_chain
 from ..components.trailer_records import mirror_odd, trailer_spins
 from ..components.tyre.relaxation import SlipState
 from ..components.tyre.tyre_set import each_tyre, tyre_set, tyre_set_type
+from ..components.upright import ROLLED_OVER
 from ..components.wheel import Velocity
 from ..errors import InvalidValue
 from ..model import Model, Vehicle, VehicleFactory, built_once
@@ -183,8 +184,12 @@ def motion(x: State, w: External, p: Params) -> Motion:
     by_mass = 1.0 / p.m
     pushed = Acceleration(force.x * by_mass, force.y * by_mass)
     a = Acceleration((force.x + air.F_x + w.F_x) * by_mass, (force.y + air.F_y + w.F_y) * by_mass)
-    a, moment = road.pulled(a), moment + air.M_z + w.M_z
     bumped = p.chassis.bumped(x, loads, road, p)
+    # Wheels that feel bumps by themselves are pushed by their loads, beyond what pulls the plane.
+    standing = road.standing if bumped is None else None
+    a, moment = road.pulled(a, standing), moment + air.M_z + w.M_z
+    if standing is not None:
+        moment = moment + p.m * standing.turn
     if bumped is not None:
         a = Acceleration(a.x + bumped.F_x * by_mass, a.y + bumped.F_y * by_mass)
         moment = moment + bumped.M_z
@@ -327,6 +332,7 @@ def car_model(name: str, recipes: Parts, *tyres: type) -> Model:
         # A deflected tyre stores energy, too, which no closed form tells for every tyre. On a road
         # with bumps the body has no height of its own.
         energy=energy if told else None,
+        ends=ROLLED_OVER if "roll" in parts.chassis.States._fields else {},
         body=BODY,
         mirror_odd=mirror_odd(behind),
         summary=f"Car on four spinning wheels with any tyre: {names}{_driven_by(parts.powertrain)}"

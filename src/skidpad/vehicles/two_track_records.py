@@ -304,6 +304,8 @@ def params_type(tyres: type, parts: Parts) -> Any:
     defaults |= {name: _default_of(kind) for name, kind in parts._asdict().items()}
     absent = {name for name, kind in kinds.items() if type(defaults.get(name)) is not kind}
     replaced = {name for part in (parts.chassis, parts.air) for name in part.replaces}
+    # Loads of trailers follow their forces with it, whatever carries the car.
+    replaced -= {"t_load"} if parts.trailers._fields else set()
     replaced |= set() if issubclass(parts.powertrain, WHEEL_DRIVES) else set(OF_WHEEL_TORQUES)
     replaced |= set() if parts.brakes is BrakeTorques else set(OF_BRAKE_TORQUES)
     docs = {leaf.name: leaf.doc for leaf in record.fields(Params) if "." not in leaf.name}
@@ -363,7 +365,7 @@ def input_type(powertrain: Any, brakes: Any) -> Any:
     """The input class of a car with these classes of powertrain and brakes."""
     inputs: Any = Input
     if not issubclass(powertrain, WHEEL_DRIVES):
-        inputs = widened(without(inputs, "tau_"), powertrain.Inputs)
+        inputs = widened(without(inputs, "tau_"), example(powertrain).Inputs)
     if brakes is not BrakeTorques:
         inputs = widened(without(inputs, "brake_"), brakes.Inputs)
     return inputs

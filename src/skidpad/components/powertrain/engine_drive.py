@@ -2,22 +2,22 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, NamedTuple
+from typing import Annotated, Any, NamedTuple, get_type_hints
 
+from ... import record
 from ...brief import brief_repr
 from ...ops import maximum, where
+from ...recipes import made_once
 from ...record import extended
 from ...units import Allowed, J, Nm, kg_m2, one, rad, rad_s
 from ..assembly import widened
 from .clutch import Clutch
 from .contract import Drive, PowerOutputs, Reflected, Wheels, weighted
 from .engine import Engine, EngineStates
-from .gearing import AutomaticShift, FinalDrive, gear_ratio, gear_ratios
+from .gearing import MOST_GEARS, AutomaticShift, FinalDrive, gear_ratio, gear_ratios
 from .layout import RearWheelDrive
 
 __all__ = ["EngineDrive", "EngineInputs"]
-
-MOST_GEARS = 16.0
 
 
 class EngineInputs(NamedTuple):
@@ -27,6 +27,17 @@ class EngineInputs(NamedTuple):
     """Share of full load."""
     gear: Annotated[one, Allowed(-1.0, MOST_GEARS, whole=True)] = 1.0
     """The gear, -1 for reverse and 0 for neutral; of an automatic gearbox -1, 0 or 1."""
+
+
+@made_once
+def inputs_up_to(highest: float) -> Any:
+    """The inputs of a car whose highest gear this is."""
+    hints = get_type_hints(EngineInputs, include_extras=True)
+    hints["gear"] = Annotated[one, Allowed(-1.0, highest, whole=True)]
+    docs = {leaf.name: leaf.doc for leaf in record.fields(EngineInputs)}
+    return record.define(
+        "EngineInputs", hints, EngineInputs._field_defaults, docs, EngineInputs.__doc__ or ""
+    )
 
 
 @extended
@@ -54,8 +65,12 @@ class EngineDrive(NamedTuple):
 
     __repr__ = brief_repr
 
-    Inputs = EngineInputs
     Outputs = PowerOutputs
+
+    @property
+    def Inputs(self) -> Any:
+        """Throttle, and gears as far as the gearbox has them."""
+        return inputs_up_to(self.shift.highest(self.ratios))
 
     @property
     def States(self) -> Any:

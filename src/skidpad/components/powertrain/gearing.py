@@ -6,8 +6,10 @@ turning, whichever way power flows, and none is there at rest.
 
 from __future__ import annotations
 
+from math import inf
 from typing import Annotated, Any, NamedTuple
 
+from ...errors import InvalidValue
 from ...ops import abs, clip, floor, smooth_step
 from ...units import Allowed, Nm, W, kg_m2, non_negative, one, positive, rad_s, s
 from ..actuator import lag
@@ -25,6 +27,8 @@ __all__ = [
     "gear_ratios",
     "shifted",
 ]
+
+MOST_GEARS = 16.0
 
 
 class FinalDrive(NamedTuple):
@@ -53,7 +57,16 @@ class FinalDrive(NamedTuple):
 
 
 def gear_ratios(*forward: float, reverse: float) -> Any:
-    """Ratios of the gears 1, 2, ... and of the gear -1; in the gear 0 nothing is connected."""
+    """Ratios of the gears 1, 2, ... and of the gear -1, of either sign; in the gear 0 nothing is
+    connected."""
+    if not 1 <= len(forward) <= MOST_GEARS:
+        raise InvalidValue(
+            f"gear_ratios takes 1 to {MOST_GEARS:g} forward gears, got {len(forward)}"
+        )
+    named = {f"gear {k}": ratio for k, ratio in enumerate(forward, 1)} | {"reverse": abs(reverse)}
+    for name, ratio in named.items():
+        if not 0.0 < ratio < inf:
+            raise InvalidValue(f"ratio of {name} = {ratio} must be finite and greater than 0")
     knots = (-1.0, 0.0, *(float(k + 1) for k in range(len(forward))))
     return curve(knots, (-abs(reverse), 0.0, *forward))
 

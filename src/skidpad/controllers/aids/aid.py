@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from ... import record
-from ...brief import brief_repr
+from ...brief import brief_repr, shortened
 from ...errors import InvalidValue
 from ...policy import ARGUMENTS, Nothing, Policy
 
@@ -45,6 +45,10 @@ def told(vehicle: Any) -> Policy:
     return Policy(_as_told, Reference=vehicle.Input, name="told")
 
 
+def _brief(value: Any) -> str:
+    return shortened(repr(value), 80)
+
+
 def _as_told(r: Any) -> Any:
     return r
 
@@ -55,6 +59,11 @@ def aided(driver: Policy, *aids: Aid) -> Policy:
     Memory and parameters are those of the driver, `driver`, and of each aid by its name:
     `policy_params={"anti_lock.slip": 0.1}` of a fleet's rollout changes an aid.
     """
+    if not isinstance(driver, Policy):
+        raise InvalidValue(f"driver must be a Policy, such as told(car), got {_brief(driver)}")
+    for aid in aids:
+        if not isinstance(aid, Aid):
+            raise InvalidValue(f"aids must be of Aid, such as anti_lock(car), got {_brief(aid)}")
     names = [aid.name for aid in aids]
     if len({*names, "driver"}) <= len(names):
         raise InvalidValue(f"aids must have names of their own beside 'driver', got {names}")

@@ -39,9 +39,11 @@ def chassis(vehicle: Any) -> Chassis:
     missing = [f"{n}_{w}" for n in ("spin", "tau", "brake") for w in WHEELS]
     missing = [name for name in missing if name not in known]
     if missing:
+        pedals = "spin_fl" in known
+        of = " with powertrain=WheelTorques() and brakes=BrakeTorques(), its defaults" * pedals
         raise InvalidValue(
-            f"aids are for cars on four spinning wheels, such as two_track; {vehicle.name!r} has "
-            f"no {', '.join(missing)}"
+            f"aids are for cars on four spinning wheels with torques of their own, such as "
+            f"two_track{of}; {vehicle.name!r} has no {', '.join(missing)}"
         )
     wheels = {wheel.name: wheel for wheel in vehicle.geometry.wheels}
     fl, fr, rl, rr = (wheels[name] for name in WHEELS)
