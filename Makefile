@@ -26,10 +26,10 @@ pytest = $(check_types) & types=$$!; \
 	$(BIN)/python -m pytest -m $(1) $(PYTEST_ARGS) || { wait $$types; exit 1; }; \
 	wait $$types || $(call stop,basedpyright has errors: see above)
 
-.PHONY: help venv demo test test-all test-gpu lint style format bench clean compiler chromium fast-dds
+.PHONY: help venv demo test test-all test-gpu lint style format bench validation clean compiler chromium fast-dds
 
 help: ## list the targets
-	@sed -n 's/^\([a-z-]*\):.*## /\1|/p' Makefile | awk -F'|' '{ printf "  make %-10s %s\n", $$1, $$2 }'
+	@sed -n 's/^\([a-z-]*\):.*## /\1|/p' Makefile | awk -F'|' '{ printf "  make %-11s %s\n", $$1, $$2 }'
 
 demo: $(READY) ## run the best demos; leaves recordings, replay pages and pictures in out/
 	@$(BIN)/skidpad demo
@@ -56,6 +56,9 @@ format: $(READY) ## let ruff format the code and fix what it can
 
 bench: $(READY) ## measure speed beside the alternatives; options in BENCH_ARGS
 	@$(BIN)/skidpad bench $(BENCH_ARGS)
+
+validation: $(READY) ## compare skidpad with theory and other programs; writes docs/validation.md
+	@$(BIN)/python tools/make_validation_page.py
 
 clean: ## remove the virtual environment and caches
 	rm -rf $(VENV) .pytest_cache .ruff_cache .hypothesis build dist

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
         errors,
         identify,
         integrate,
+        manoeuvres,
         ops,
         plots,
         record,
@@ -120,6 +121,7 @@ __all__ = [
     "identify",
     "integrate",
     "linearise",
+    "manoeuvres",
     "maps",
     "monte_carlo",
     "ops",
@@ -147,6 +149,7 @@ _MODULES = {
     "errors": "errors",
     "identify": "identify",
     "integrate": "integrate",
+    "manoeuvres": "manoeuvres",
     "maps": "plane.maps",
     "monte_carlo": "run.monte_carlo",
     "ops": "ops",
@@ -205,6 +208,7 @@ _HOMES = {
 """The module each lazily loaded name lives in."""
 _EXTENSIONS = {
     "Film.show": "viewer.embedded:show_film",
+    "Evaluation.to_html": "viewer.report.page:write_report",
     "Film.to_html": "viewer.html:write_html",
     "Log.recorded_runs": "recording.runs:recorded_runs",
     "Model.listed": "vehicles:listed",

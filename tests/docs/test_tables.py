@@ -12,6 +12,7 @@ import skidpad
 from pages import ROOT, tables
 from skidpad.body import Geometry, Limits, Trailer, Wheel, Wish
 from skidpad.former_paths import HOMES
+from skidpad.manoeuvres.measured import SIGNALS
 from skidpad.units import Unit
 
 
@@ -69,3 +70,8 @@ def test_the_architecture_page_has_every_path_that_moved() -> None:
     assert {old: new for old, new in rows} == {
         f"skidpad.{old}": f"skidpad.{new}" for old, new in HOMES.items()
     }
+
+
+def test_signals_of_a_drive_with_their_units_and_meanings() -> None:
+    rows = table_of("proving_ground.md", "signal", "unit")
+    assert {name: (unit, meaning) for name, unit, meaning in rows} == dict(SIGNALS)

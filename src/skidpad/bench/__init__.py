@@ -41,6 +41,7 @@ GROUPS = {
     "viewer": Group(".viewer", "cpu"),
     "ros2": Group(".ros2", "cpu"),
     "tyres": Group(".tyres", "cpu"),
+    "proving_ground": Group(".proving_ground", "cpu"),
     "cars": Group(".cars", "cpu"),
     "gpu": Group(".gpu", "cuda"),
 }

@@ -1,5 +1,5 @@
 """The command line: `skidpad models`, `demo`, `bench`, `compare`, `fit`, `check`, `run`, `replay`,
-`html`, `serve`, `ros2`, `info`, `recover`, `tyre`.
+`html`, `serve`, `ros2`, `info`, `recover`, `tyre`, `test`, `tune`.
 
 Each command imports what it needs inside itself, so that `skidpad --help` answers at once. An error
 raised on purpose ends the program with one line on stderr and exit code 2, never with a traceback.
@@ -16,7 +16,7 @@ import typer
 
 from .. import __version__
 from ..errors import SkidpadError
-from . import identify, models, recordings, replay, ros2, run, serve, tyre, world
+from . import identify, models, recordings, replay, ros2, run, serve, test, tune, tyre, world
 
 __all__ = ["app", "main"]
 
@@ -112,7 +112,7 @@ def bench(
 for _command in (
     *(models.models, demo, bench, identify.compare, identify.fit),
     *(recordings.info, recordings.recover, replay.replay, replay.html),
-    *(run.run, serve.serve, world.check, tyre.tyre),
+    *(run.run, serve.serve, world.check, tyre.tyre, test.test, tune.tune),
 ):
     app.command()(_command)
 app.add_typer(ros2.ros2)

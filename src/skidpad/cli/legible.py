@@ -13,8 +13,8 @@ from rich.text import Text
 
 LEAST_TEXT = 24
 """Characters that a column of sentences takes at least to be read."""
-_BETWEEN, _AROUND = 3, 2
-"""Characters between two columns, and around all."""
+_AROUND = 2
+"""Characters around all columns."""
 
 
 class Legible:
@@ -31,7 +31,9 @@ class Legible:
 
 
 def _needed(table: Table) -> int:
-    return sum(map(_width, table.columns)) + _BETWEEN * (len(table.columns) - 1) + _AROUND
+    _, right, _, left = table.padding
+    between = left + 1 + right
+    return sum(map(_width, table.columns)) + between * (len(table.columns) - 1) + _AROUND
 
 
 def _width(column: Column) -> int:

@@ -152,8 +152,11 @@ class CpuMap:
         self.threads = threads or cores()
         self._kernel: Any = None
 
-    def run(self, ports: list[AnyArray], count: int) -> list[AnyArray]:
-        """The output ports, each (1, count, field), for input ports (1, count or 1, field)."""
+    def run(
+        self, ports: list[AnyArray], count: int, into: list[AnyArray] | None = None
+    ) -> list[AnyArray]:
+        """The output ports, each (1, count, field), for input ports (1, count or 1, field); `into`
+        are arrays to write them to."""
         if self._kernel is None:
             kernel, _ = pipeline.apply_kernel(
                 self.program, self.precision, self.lanes, self._shared
@@ -162,7 +165,7 @@ class CpuMap:
         kernel, load = self._kernel
         assert all(ports[k].shape[1] == 1 for k in self._shared)
         sizes = [len(port.fields) for port in self.program.outputs]
-        out = [np.empty((1, count, size), self.precision) for size in sizes]
+        out = into or [np.empty((1, count, size), self.precision) for size in sizes]
         kept = [host.strided(a, self.lanes) for a in ports]
         words = [word for _, described in kept for word in described]
         words += [word for array in out for word in host.writable(array)]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from functools import cached_property
 from typing import Any
 
@@ -17,6 +17,10 @@ class MessageType(Structure):
     """A message: its full name, as "nav_msgs/msg/Odometry", and its fields in order."""
 
     __repr__ = brief_repr
+
+    def __getstate__(self) -> dict[str, Any]:
+        """For `pickle`: what it is, without what was made from it."""
+        return {field.name: getattr(self, field.name) for field in fields(self)}
 
     @cached_property
     def Record(self) -> Any:

@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from .. import record
 from ..arrays import AnyArray
 from ..checks import must_be_policy
 from ..compile.bound import BoundRollout
@@ -26,6 +27,9 @@ from .engines import Engines
 from .plausible import Plausible
 from .settings import Settings
 from .start import settled
+
+_MANY = 32
+"""Vehicles with parameters of their own from which on outputs are computed sample by sample."""
 
 
 class Runner:
@@ -180,25 +184,44 @@ class Runner:
         space = batch.Space.of("cpu", self.settings.precision)
         x = x if isinstance(x, (Mapping, plant.State)) else batch.numbers("x", x, space)
         shape = np.shape(x)[:-1]
+        p = batch.parameters(plant.Params, plant.params, params, space)
+        u = batch.rows(plant.Input, self.engines.inputs, controls, space, shape)
+        disturbed = batch.rows(plant.Disturbance, "disturbances", w, space, shape)
+        # A closed loop asks its policy for the command, and that may depend on the step.
+        timed = plant.outputs.inputs[-1].name == "dt"
+        dt = [np.full((1, 1, 1), self.settings.dt, space.dtype)] if timed else []
+        if masked and start is None and p.shape[1] >= _MANY and shape[-1:] == (p.shape[1],):
+            return self._sampled_outputs(x, u, disturbed, p, dt)
         states = batch.rows(plant.State, "x", x, space, shape, masked=masked)
         before = states
         if start is not None:
             before = batch.rows(plant.State, "start", start, space, shape, masked=masked)
-        p = batch.parameters(plant.Params, plant.params, params, space)
-        ports = [
-            states,
-            before,
-            batch.rows(plant.Input, self.engines.inputs, controls, space, shape),
-            batch.rows(plant.Disturbance, "disturbances", w, space, shape),
-            # Looked at already, and once per vehicle, not per state: not to be looked at again.
-            p
-            if p.shape[1] == 1
-            else batch.rows(plant.Params, "params", p[0], space, shape, masked=True),
-        ]
-        # A closed loop asks its policy for the command, and that may depend on the step.
-        if plant.outputs.inputs[-1].name == "dt":
-            ports.append(np.full((1, 1, 1), self.settings.dt, space.dtype))
+        # Looked at already, and once per vehicle, not per state: not to be looked at again.
+        if p.shape[1] > 1:
+            p = batch.rows(plant.Params, "params", p[0], space, shape, masked=True)
+        ports = [states, before, u, disturbed, p, *dt]
         return self.engines.outputs.run(ports, states.shape[1])[0].reshape(*shape, -1)
+
+    def _sampled_outputs(
+        self, x: AnyArray, u: AnyArray, w: AnyArray, p: AnyArray, dt: list[AnyArray]
+    ) -> AnyArray:
+        """Outputs at states (..., B, nx) of many vehicles, sample by sample: without a copy of the
+        parameters for each sample, and with neighbours side by side in memory."""
+        *outer, count, nx = x.shape
+        if nx != record.size(self.plant.State):
+            raise InvalidValue(
+                f"x has shape {x.shape}; expected (..., {record.size(self.plant.State)})"
+            )
+        samples = x.reshape(-1, count, nx)
+        p = np.ascontiguousarray(p.swapaxes(1, 2)).swapaxes(1, 2)
+        room = np.empty((len(samples), record.size(self.plant.Outputs), count), x.dtype)
+        out = room.swapaxes(1, 2)
+        for k, states in enumerate(samples):
+            part = np.s_[:, k * count : (k + 1) * count]
+            others = [a if a.shape[1] == 1 else a[part] for a in (u, w)]
+            ports = [states[None], states[None], *others, p, *dt]
+            self.engines.outputs.run(ports, count, [out[k : k + 1]])
+        return out.reshape(*outer, count, -1) if len(outer) != 1 else out
 
     def must_be_open(self, what: str) -> None:
         """Raise if a policy is compiled in, for what needs derivatives."""

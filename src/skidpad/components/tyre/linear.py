@@ -46,9 +46,9 @@ class LinearTyre(NamedTuple):
         """Steady forces and moments."""
         load = maximum(at.F_z, 0.0)
         slip = normal_slip(self.C_x / self.mu_x, self.C_y / self.mu_y, at)
-        along = Direction(self.mu_x * load, saturating_curve)
-        across = Direction(self.mu_y * load, saturating_curve)
-        F_x, F_y = combined_friction(slip, along, across, at.mu)
+        along = Direction(self.mu_x, saturating_curve)
+        across = Direction(self.mu_y, saturating_curve)
+        F_x, F_y = combined_friction(slip, along, across, at.mu * load)
         moment = self.carcass.resistance(at)
         return TyreForces(F_x, F_y, 0.0 * moment, moment, -fading_trail(self.trail, slip) * F_y)
 

@@ -82,9 +82,9 @@ class LoadSensitiveTyre(NamedTuple):
         )
         F_x, F_y = combined_friction(
             slip,
-            Direction(mu_x * load, magic_curve(x.C, x.E)),
-            Direction(mu_y * load, magic_curve(y.C, y.E)),
-            at.mu,
+            Direction(mu_x, magic_curve(x.C, x.E)),
+            Direction(mu_y, magic_curve(y.C, y.E)),
+            at.mu * load,
         )
         moment = self.carcass.resistance(at)
         return TyreForces(F_x, F_y, 0.0 * moment, moment, -fading_trail(self.trail, slip) * F_y)

@@ -115,9 +115,9 @@ class ProportionalTyre(NamedTuple):
         slip = normal_slip(x.B * x.C, y.B * y.C, at)
         F_x, F_y = combined_friction(
             slip,
-            Direction(x.D * load, magic_curve(x.C, x.E)),
-            Direction(y.D * load, magic_curve(y.C, y.E)),
-            at.mu,
+            Direction(x.D, magic_curve(x.C, x.E)),
+            Direction(y.D, magic_curve(y.C, y.E)),
+            at.mu * load,
         )
         moment = self.carcass.resistance(at)
         return TyreForces(F_x, F_y, 0.0 * moment, moment, -fading_trail(self.trail, slip) * F_y)

@@ -45,16 +45,21 @@ class Normal(NamedTuple):
 
     x: one
     y: one
-    """Direction: along the wheel and across, a vector at most 1 long."""
+    """Direction of the deflection, along the wheel and across, times the share that sticks."""
     length: one
     """Never 0, so that force over length is smooth; too long by less than 1e-6."""
+    slide_x: one
+    slide_y: one
+    """Direction of the sliding, a vector of length 1."""
+    slides: one
+    """Share that slides."""
 
 
 class Direction(NamedTuple):
     """Friction along or across the wheel."""
 
-    peak: N
-    """Largest force on the road on which the tyre was measured."""
+    mu: one
+    """Largest force over the load on the road on which the tyre was measured."""
     curve: Curve
 
 
@@ -69,15 +74,23 @@ def normal_slip(stiff_x: one, stiff_y: one, at: Contact) -> Normal:
     # The patch slides by kappa and tan(alpha), whose direction is finite also at a right angle.
     along, across = at.kappa * cos(at.alpha), sin(at.alpha)
     slides = smooth_step(length, STICKS, SLIDES)
-    sticking, sliding = (1.0 - slides) / length, slides / smooth_hypot(along, across, TINY)
-    return Normal(sticking * x + sliding * along, sticking * y + sliding * across, length)
+    sticking, by_sliding = (1.0 - slides) / length, 1.0 / smooth_hypot(along, across, TINY)
+    return Normal(
+        sticking * x, sticking * y, length, by_sliding * along, by_sliding * across, slides
+    )
 
 
-def combined_friction(slip: Normal, along: Direction, across: Direction, mu: one) -> tuple[N, N]:
-    """Forces along and across the wheel."""
+def combined_friction(slip: Normal, along: Direction, across: Direction, load: N) -> tuple[N, N]:
+    """Forces along and across the wheel under a load, which is that times the grip of the road.
+
+    What slides is pulled against the sliding by the radius of the ellipse of both frictions there.
+    """
+    mu_x, mu_y = along.mu * along.curve(slip.length), across.mu * across.curve(slip.length)
+    radius = mu_x * mu_y / smooth_hypot(slip.slide_x * mu_y, slip.slide_y * mu_x, TINY)
+    pulls = slip.slides * radius
     return (
-        along.peak * (mu * slip.x) * along.curve(slip.length),
-        -across.peak * (mu * slip.y) * across.curve(slip.length),
+        load * (slip.x * mu_x + pulls * slip.slide_x),
+        -load * (slip.y * mu_y + pulls * slip.slide_y),
     )
 
 

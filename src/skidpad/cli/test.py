@@ -1,0 +1,156 @@
+"""`skidpad test`: vehicles on the proving ground, beside theory, each other, a log or limits."""
+
+# ruff: noqa: PT028 (the command is called test and is none)
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from ..errors import InvalidValue
+
+if TYPE_CHECKING:
+    from ..manoeuvres import Evaluation, Subject
+
+OUT_OF_LIMITS = 1
+"""Exit status where a limit is broken."""
+
+
+def test(
+    # Hidden, as the table of arguments would call it a list[str]; the text below says what it is.
+    vehicle: Annotated[list[str] | None, typer.Argument(metavar="VEHICLE", hidden=True)] = None,
+    manoeuvre: Annotated[
+        list[str] | None,
+        typer.Option(metavar="NAME", help="Only this one; may be given several times."),
+    ] = None,
+    params: Annotated[
+        list[Path] | None,
+        typer.Option(metavar="FILE", help="Parameters in YAML or JSON; later files win."),
+    ] = None,
+    settings: Annotated[
+        list[str] | None,
+        typer.Option("--set", metavar="NAME=VALUE", help="One parameter, as in m=1300."),
+    ] = None,
+    against: Annotated[
+        str | None,
+        typer.Option(
+            metavar="FILE|LOG|VEHICLE",
+            help="Compare with an earlier JSON file, a measured log or another vehicle.",
+        ),
+    ] = None,
+    names: Annotated[
+        list[str] | None,
+        typer.Option("--map", metavar="COLUMN=SIGNAL", help="What a column of the log is."),
+    ] = None,
+    at: Annotated[
+        float | None, typer.Option(metavar="S", help="Time of the log at which the test begins.")
+    ] = None,
+    limits: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Limits of metrics in YAML.")
+    ] = None,
+    variants: Annotated[
+        int, typer.Option(min=0, help="Vehicles whose parameters differ by --spread.")
+    ] = 0,
+    spread: Annotated[
+        list[str] | None,
+        typer.Option(metavar="NAME=WIDTH", help="How uncertain a parameter is, as in m=5%."),
+    ] = None,
+    seed: Annotated[int, typer.Option(min=0, help="Of the variants.")] = 0,
+    json: Annotated[
+        str | None, typer.Option(metavar="FILE", help="Write all numbers as JSON; - prints them.")
+    ] = None,
+    junit: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Write the verdicts as JUnit XML.")
+    ] = None,
+    html: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Write the report, one page.")
+    ] = None,
+    listed: Annotated[
+        bool, typer.Option("--list", help="List the manoeuvres, and who can do them.")
+    ] = False,
+) -> None:
+    """Put vehicles to the standard tests of the field: ISO manoeuvres and others.
+
+    A VEHICLE is one of those that skidpad models lists, or one of its parameter sets, as in
+    two_track:sports. The exit status is 1 if a limit is broken.
+    """
+    from .test_request import chosen_subjects, compared_with, split_pairs
+
+    _check_targets(json, junit, html)
+    if listed:
+        _print_list(chosen_subjects(vehicle or [], params, settings), manoeuvre)
+        return
+    if not vehicle:
+        raise InvalidValue("say which vehicle to test, as in two_track; skidpad models lists them")
+    from ..manoeuvres import Evaluation, Limits, chosen, perform
+
+    tests = chosen(manoeuvre)
+    held_to = None if limits is None else Limits.read(limits)
+    if held_to is not None:
+        held_to.check_manoeuvres(())
+    cars = chosen_subjects(vehicle, params, settings, variants, spread, seed)
+    other = compared_with(against, manoeuvre, cars, split_pairs("--map", names), at)
+    results = perform(tests, [*cars, *other.cars])
+    own, others = results[: len(tests) * len(cars)], results[len(tests) * len(cars) :]
+    evaluation = Evaluation(own, other.reference(own, others), held_to)
+    _write(evaluation, json, junit, html)
+    if evaluation.failed:
+        raise typer.Exit(OUT_OF_LIMITS)
+
+
+def _check_targets(json: str | None, junit: Path | None, html: Path | None) -> None:
+    """Raise before a long run for files that cannot be written after it."""
+    from ..files import target_of
+
+    for path in (None if json == "-" else json, junit, html):
+        if path is not None:
+            target_of(path)
+
+
+def _write(
+    evaluation: Evaluation,
+    json: str | None,
+    junit: Path | None,
+    html: Path | None,
+) -> None:
+    from rich.console import Console
+
+    from ..manoeuvres import as_json, write_json, write_junit
+
+    if json == "-":
+        from json import dumps
+
+        typer.echo(dumps(as_json(evaluation), indent=2, allow_nan=False, ensure_ascii=False))
+    else:
+        from .test_table import evaluation_tables
+
+        Console().print(evaluation_tables(evaluation))
+    written: list[tuple[str, Path]] = []
+    if json not in (None, "-"):
+        written.append(("numbers", Path(json or "")))
+        write_json(evaluation, written[-1][1])
+    if junit is not None:
+        write_junit(evaluation, junit)
+        written.append(("JUnit", junit))
+    if html is not None:
+        from datetime import datetime
+
+        evaluation.to_html(html, date=datetime.now().strftime("%Y-%m-%d %H:%M"))
+        written.append(("report", html))
+    if json != "-":
+        from ..runs.report import file_line
+
+        for what, path in written:
+            Console(soft_wrap=True).print(file_line(what, path))
+
+
+def _print_list(cars: Sequence[Subject], wanted: Sequence[str] | None) -> None:
+    from rich.console import Console
+
+    from ..manoeuvres import chosen
+    from .test_table import manoeuvre_list
+
+    Console().print(manoeuvre_list(chosen(wanted), cars))

@@ -1,0 +1,174 @@
+"""What `skidpad test` is asked for: vehicles by name, parameters, what to compare with."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from .. import vehicles
+from ..errors import InvalidValue
+from ..files import json_of, yaml_of
+from ..manoeuvres import (
+    CaseRun,
+    Reference,
+    Result,
+    Subject,
+    drive_of_log,
+    earlier,
+    measured_reference,
+    parsed_spread,
+    spread_out,
+)
+from ..model import Vehicle
+from ..vehicles.autoware import NAMES
+
+LOGS = (".csv", ".parquet", ".mcap", ".db3")
+
+
+def chosen_subjects(
+    names: Sequence[str],
+    params: Sequence[Path] | None = None,
+    settings: Sequence[str] | None = None,
+    variants: int = 0,
+    spread: Sequence[str] | None = None,
+    seed: int = 0,
+) -> list[Subject]:
+    """The vehicles under test, with variants if there are to be any."""
+    twice = next((name for name in names if list(names).count(name) > 1), None)
+    if twice is not None:
+        raise InvalidValue(f"{twice} is there twice; vehicles under test must differ")
+    if spread and not variants:
+        raise InvalidValue("--spread goes with --variants, as in --variants 200")
+    if variants and not spread:
+        raise InvalidValue("--variants goes with --spread, as in --spread m=5%")
+    pairs = split_pairs("--set", settings).items()
+    values = {name: _number(name, text) for name, text in pairs}
+    cars = {name: vehicle_of(name, params or (), values) for name in names}
+    if not variants:
+        return [Subject(car, name=name) for name, car in cars.items()]
+    widths = parsed_spread(spread or ())
+    return [spread_out(car, widths, variants, seed=seed, name=name) for name, car in cars.items()]
+
+
+def vehicle_of(
+    name: str, files: Sequence[Path] = (), values: Mapping[str, float] | None = None
+) -> Vehicle:
+    """A vehicle by its name, or name and parameter set, with some parameters replaced: by those of
+    files, later ones winning, and by single ones."""
+    model, colon, chosen_set = name.partition(":")
+    with warnings.catch_warnings():
+        # Parameters that are assumed are those that were asked for here: the defaults.
+        warnings.simplefilter("ignore")
+        if model in NAMES:
+            if colon:
+                raise InvalidValue(f"{name}: {model} has no parameter sets; use --params")
+            return vehicles.named(model, [*map(str, files), values or {}])  # files of Autoware's
+        changes: dict[str, Any] = {}
+        for file in files:
+            changes |= _parameters(file)
+        changes |= values or {}
+        if not colon:
+            return vehicles.named(model, changes or None)
+        factory: Any = vehicles.get(model)
+        try:
+            car = factory(chosen_set)
+        except InvalidValue as error:
+            if "parameter set" in str(error):
+                raise InvalidValue(f"{name}: {error}") from error
+            raise InvalidValue(f"{name}: {model} has no parameter sets; use --params") from error
+    return car.with_params(changes) if changes else car
+
+
+def _parameters(file: Path) -> dict[str, Any]:
+    """Parameters by dotted name of a file in YAML or JSON, as mappings may be nested."""
+    tree = json_of(file) if file.suffix.lower() == ".json" else yaml_of(file)
+    if not isinstance(tree, Mapping):
+        raise InvalidValue(f"{file} must be a mapping of parameters by name")
+    return dict(_leaves(tree, ""))
+
+
+def _leaves(tree: Mapping[Any, Any], before: str) -> list[tuple[str, Any]]:
+    leaves: list[tuple[str, Any]] = []
+    for name, value in tree.items():
+        if isinstance(value, Mapping):
+            leaves += _leaves(value, f"{before}{name}.")
+        else:
+            leaves.append((f"{before}{name}", value))
+    return leaves
+
+
+def _number(name: str, text: str) -> float:
+    try:
+        return float(text)
+    except ValueError:
+        raise InvalidValue(f"--set {name}={text}: {text!r} must be a number") from None
+
+
+def split_pairs(option: str, texts: Sequence[str] | None) -> dict[str, str]:
+    """`name=value` pairs; a name may have an equals sign in it."""
+    pairs: dict[str, str] = {}
+    for text in texts or ():
+        name, sign, value = text.rpartition("=")
+        if not (name and sign and value):
+            raise InvalidValue(f"{option} {text}: expected NAME=VALUE")
+        pairs[name] = value
+    return pairs
+
+
+@dataclass(frozen=True)
+class Against:
+    """What vehicles are to be compared with, as far as it is known before they drive."""
+
+    earlier: Reference | None = None
+    drive: CaseRun | None = None
+    aligned: bool = True
+    notes: Sequence[str] = ()
+    cars: Sequence[Subject] = ()
+    """Another vehicle, which has to drive, too."""
+
+    def reference(self, results: Sequence[Result], others: Sequence[Result]) -> Reference | None:
+        """With the results of the vehicles under test, and of the other one."""
+        if self.drive is not None:
+            how: Any = {"notes": self.notes, "aligned": self.aligned}
+            return measured_reference(self.drive, results, **how)
+        if self.cars:
+            return Reference.of_results(self.cars[0].name, others)
+        return self.earlier
+
+
+def compared_with(
+    against: str | None,
+    tests: Sequence[str] | None,
+    cars: Sequence[Subject],
+    names: Mapping[str, str],
+    at: float | None,
+) -> Against:
+    """What `--against` names; `tests` are the manoeuvres that were named."""
+    path = Path(against) if against is not None else Path()
+    log = against is not None and (path.is_dir() or path.suffix.lower() in LOGS)
+    if (names or at is not None) and not log:
+        raise InvalidValue(f"--{'map' if names else 'at'} goes with --against LOG")
+    if against is None:
+        return Against()
+    if log:
+        from ..identify import read_log
+
+        if not tests:
+            raise InvalidValue(
+                f"--against {against}: say what the log is of with --manoeuvre, as in step_steer"
+            )
+        drive, notes = drive_of_log(read_log(path, names), at)
+        return Against(drive=drive, aligned=at is None, notes=notes)
+    if path.suffix.lower() == ".json":
+        return Against(earlier(path))
+    if against in [car.name for car in cars]:
+        raise InvalidValue(f"--against {against}: it is under test itself; name another one")
+    if against.partition(":")[0] not in (*vehicles.names(), *NAMES):
+        raise InvalidValue(
+            f"--against {against} is neither a file of results (.json), nor a log "
+            f"({', '.join(LOGS)}, or a bag), nor a vehicle; skidpad models lists the vehicles"
+        )
+    return Against(cars=[Subject(vehicle_of(against), name=against)])

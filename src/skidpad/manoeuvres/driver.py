@@ -1,0 +1,157 @@
+"""The driver of all manoeuvres: one policy, so that a vehicle needs one kernel for all of them.
+
+At each step it is told an angle, a speed or an acceleration, and it may follow a path. What it does
+with them is a matter of parameters, which differ between the vehicles of a fleet.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import Annotated, Any, NamedTuple
+
+from .. import record
+from ..body import Velocity, Wish
+from ..components.actuator import limited
+from ..controllers.car import car_of, push
+from ..controllers.line import LinePoint, Motion, advance, deviation
+from ..controllers.path_follower import Params as Return
+from ..controllers.path_follower import steer as steer_back
+from ..controllers.pid_long_lat import SpeedGains, SpeedMemory, answer
+from ..model import Vehicle
+from ..ops import clip, maximum, minimum, sqrt, tan
+from ..policy import Policy
+from ..units import Unit, m, m_s, m_s2, non_negative, one, positive, rad, rad_s, s
+from .path import Path, path_point, straight
+
+__all__ = ["Driving", "Memory", "Told", "driver"]
+
+rad_s2_m = Annotated[float, Unit("rad·s²/m", length=-1, time=2)]
+
+HOLDING = SpeedGains(k_p=2.0, k_i=0.5, limit=5.0)
+"""How the driver holds a speed."""
+STANDING: m_s = 0.3
+"""Speed below which a deceleration that is told fades: brakes stop a vehicle and do not reverse it.
+One that slides backwards is braked as hard."""
+
+
+class Told(NamedTuple):
+    """What the driver is told at a step."""
+
+    steer: rad = 0.0
+    """Angle of the front wheels beside what the path asks for, positive to the left; times
+    `Driving.steer_gain`."""
+    v: m_s = 0.0
+    """Speed to hold, beside that of the path."""
+    a: m_s2 = 0.0
+    """Acceleration along the vehicle: beside that which holds the speed, or alone. A negative one
+    is that of brakes: it goes against the motion and ends where the vehicle stands."""
+    hold: one = 1.0
+    """1 to hold the speed, 0 to ask for the acceleration alone."""
+    omega: rad_s = 0.0
+    """Yaw rate, of a vehicle that turns on the spot."""
+    handbrake: one = 0.0
+    """How far it is pulled, 0 to 1."""
+    coast: one = 0.0
+    """1 to let go of drive and brakes."""
+
+
+class Memory(NamedTuple):
+    """What the driver remembers."""
+
+    progress: m = 0.0
+    """Distance along the path to the vehicle."""
+    speed: SpeedMemory = SpeedMemory()
+
+
+class Driving(NamedTuple):
+    """How the driver drives."""
+
+    path: Path
+    """The path to follow."""
+    follow: one = 0.0
+    """1 to follow the path, 0 to steer as told."""
+    steer_gain: one = 1.0
+    """Factor on the angle that is told."""
+    settling: Annotated[s, positive] = 0.5
+    """Time over which a deviation from the path dies out."""
+    settling_least: Annotated[m, positive] = 3.0
+    """Least distance over which it does."""
+    damping: Annotated[one, positive] = 0.9
+    """Damping ratio of the return to the path."""
+    ahead: Annotated[s, non_negative] = 0.15
+    """How much earlier than a bend the driver turns the wheel."""
+    understeer: rad_s2_m = 0.0
+    """Angle beside the kinematic one that the driver adds per lateral acceleration."""
+    v_gain: one = 1.0
+    """Factor on the speed of the path."""
+    speed: SpeedGains = HOLDING
+    """How a speed is held."""
+
+
+def driver(vehicle: Vehicle) -> Policy:
+    """The driver of a vehicle. Its parameters are `car`, what it knows of the vehicle, and
+    `drive`, a `Driving`."""
+    car = car_of(vehicle)
+    Params = _params(type(car.geometry))
+    params = Params(car.geometry, Driving(straight()))
+    idle = record.flatten(record.build(vehicle.Input))
+    drives = [moved != 0.0 for moved in push(car, vehicle.State)]
+
+    def released(x: Any, steer: rad, handbrake: one, p: Any) -> list[Any]:
+        """The input of a driver who steers and pulls the handbrake, and nothing else."""
+        pose = vehicle.body.pose(x, p.vehicle)
+        # At rest nothing is braked for the way that it rolls.
+        still = vehicle.body.placed(x, pose, Velocity(0.0, 0.0, 0.0), p.vehicle)
+        told = record.flatten(car.command(still, Wish(steer, handbrake=handbrake), p))
+        return [rest if own else value for value, rest, own in zip(told, idle, drives, strict=True)]
+
+    def act(x: Any, m: Memory, r: Told, p: Any, dt: s) -> tuple[Any, Memory]:
+        motion, v = car.motion(x, p.car), car.speed(x)
+        angle, v_path, progress = _along_path(motion, m.progress, p)
+        angle = limited(p.drive.follow * angle + p.drive.steer_gain * r.steer, p.car.steer_max)
+        asked, speed = _pace(v, r.v + v_path, m.speed, r, p.drive, dt)
+        u = car.command(x, _wish(angle, asked, r.v + v_path, r, p.car), p.car)
+        pairs = zip(record.flatten(u), released(x, angle, r.handbrake, p.car), strict=True)
+        eased = [value + r.coast * (other - value) for value, other in pairs]
+        return record.unflatten(vehicle.Input, eased), Memory(progress, speed)
+
+    return Policy(act, Memory, Told, Params, params, name="driver")
+
+
+@cache
+def _params(Geometry: type) -> Any:
+    hints = {"car": Geometry, "drive": Driving}
+    return record.define("Params", hints, doc="What the driver knows and how it drives.")
+
+
+def _along_path(motion: Motion, progress: m, p: Any) -> tuple[rad, m_s, m]:
+    """Angle and speed that the path asks for, and how far along it the vehicle is."""
+    before, _ = path_point(p.drive.path, progress)
+    here = progress + advance(deviation(motion, before), before.curvature)
+    point, _ = path_point(p.drive.path, here)
+    speed = sqrt(motion.v_x * motion.v_x + motion.v_y * motion.v_y)
+    coming, v_path = path_point(p.drive.path, here + p.drive.ahead * speed)
+    settling = maximum(p.drive.settling * speed, p.drive.settling_least)
+    back = Return(p.car.l_f, p.car.l_r, p.car.steer_max, settling, p.drive.damping)
+    angle = steer_back(back, deviation(motion, LinePoint(*point)), speed, coming.curvature)
+    return (
+        angle + p.drive.understeer * (speed * speed) * coming.curvature,
+        p.drive.v_gain * v_path,
+        here,
+    )
+
+
+def _pace(
+    v: m_s, goal: m_s, memory: SpeedMemory, r: Told, drive: Driving, dt: s
+) -> tuple[m_s2, SpeedMemory]:
+    """Acceleration that holds the speed, or the one that is told."""
+    # Without an error nothing gathers while the acceleration alone is asked for.
+    seen = goal + r.hold * (v - goal)
+    held, memory = answer(drive.speed, memory, seen, goal, dt, anti_windup=True)
+    stopping = minimum(r.a, 0.0) * clip(v * (1.0 / STANDING), -1.0, 1.0)
+    return r.hold * held + maximum(r.a, 0.0) + stopping, memory
+
+
+def _wish(angle: rad, a: m_s2, v: m_s, r: Told, g: Any) -> Wish:
+    turning = v * tan(angle) * (1.0 / (g.l_f + g.l_r)) + r.omega
+    return Wish(angle, a, v, turning, r.handbrake)

@@ -1,0 +1,199 @@
+"""Frequency response to steering (ISO 7401, ISO 8726): a random angle or one that sweeps.
+
+Gain and phase from the angle of the front wheels to yaw rate and lateral acceleration by averaged
+spectra, with the coherence that tells how linear and how well excited the vehicle was.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from ..arrays import AnyArray, Array
+from ..units import m_s, m_s2, s
+from .case import Case
+from .case_run import CaseRun
+from .fitness import speed_needed, tyres_needed
+from .metric import Chart, Curve, Findings, Metric
+from .proving_ground import Performing
+from .spectra import Response, bandwidth_of, estimated_response
+from .subject import Subject
+
+__all__ = ["RandomSteer", "SineSweep"]
+
+BAND = (0.2, 4.0)
+"""Frequencies in Hz that are shown and looked at."""
+QUIET: s = 2.0
+"""At the end of a drive, in which the vehicle comes to rest."""
+ANSWERS = {"omega": "yaw_rate", "a_y": "lateral_acceleration", "roll": "roll"}
+"""Signals and what they are called."""
+
+
+@dataclass(frozen=True)
+class RandomSteer:
+    """Angles drawn at random, even over the band, in several drives."""
+
+    speed: m_s = 100.0 / 3.6
+    a_y: m_s2 = 1.0
+    """Lateral acceleration that the angles give where they are slow: within the linear range."""
+    drives: int = 8
+    duration: s = 20.0
+    seed: int = 0
+    name: ClassVar[str] = "random_steer"
+    title: ClassVar[str] = "Frequency response to random steering"
+    source: ClassVar[str] = "ISO 7401:2011, random input"
+
+    def unfit(self, car: Subject) -> str:
+        """Why a vehicle cannot do it."""
+        return tyres_needed(car) or speed_needed(car, self.speed)
+
+    def perform(self, car: Subject) -> Performing:
+        """All drives at once."""
+        angle = self.a_y / car.theory(self.speed).gains["a_y"]
+        runs = yield [
+            Case(
+                label=f"seed {self.seed + k}",
+                duration=self.duration,
+                v=self.speed,
+                speed=self.speed,
+                steer=_random(self.seed + k, self.duration),
+                amplitude=angle,
+            )
+            for k in range(self.drives)
+        ]
+        return _findings(car, runs, self.speed)
+
+
+@dataclass(frozen=True)
+class SineSweep:
+    """A sine whose frequency grows, the same number of periods in each octave."""
+
+    speed: m_s = 100.0 / 3.6
+    a_y: m_s2 = 1.0
+    """Lateral acceleration that the angle gives where it is slow."""
+    duration: s = 40.0
+    name: ClassVar[str] = "sine_sweep"
+    title: ClassVar[str] = "Frequency response to a sine sweep"
+    source: ClassVar[str] = "ISO 7401:2011, continuous sinusoidal input"
+
+    def unfit(self, car: Subject) -> str:
+        """Why a vehicle cannot do it."""
+        return tyres_needed(car) or speed_needed(car, self.speed)
+
+    def perform(self, car: Subject) -> Performing:
+        """Once, beginning to either side."""
+        angle = self.a_y / car.theory(self.speed).gains["a_y"]
+        runs = yield [
+            Case(
+                label=label,
+                duration=self.duration,
+                v=self.speed,
+                speed=self.speed,
+                steer=_sweep(self.duration),
+                amplitude=side * angle,
+            )
+            for label, side in (("left first", 1.0), ("right first", -1.0))
+        ]
+        return _findings(car, runs, self.speed)
+
+
+def _swell(t: Array, duration: s) -> Array:
+    """From 0 to 1 and back before the end, so that all answers have died away: spectra of the
+    whole drive are then exact."""
+    return np.clip(np.minimum(t, duration - QUIET - t), 0.0, 1.0)
+
+
+def _random(seed: int, duration: s) -> Callable[[Array], Array]:
+    """Sines of the band with random phases, of root mean square 1, swelling up and dying away."""
+    draw = np.random.default_rng(seed)
+    frequencies = np.arange(0.5 * BAND[0], 1.3 * BAND[1], 1.0 / duration)
+    phases = draw.uniform(0.0, 2.0 * np.pi, len(frequencies))
+    share = np.sqrt(2.0 / len(frequencies))
+
+    def angle(t: Array) -> Array:
+        waves = np.zeros(t.shape)
+        for frequency, phase in zip(frequencies, phases, strict=True):
+            waves += share * np.sin(2.0 * np.pi * frequency * t + phase)
+        return waves * _swell(t, duration)
+
+    return angle
+
+
+def _sweep(duration: s) -> Callable[[Array], Array]:
+    low, high = 0.5 * BAND[0], 1.3 * BAND[1]
+    rate = np.log(high / low) / duration
+
+    def angle(t: Array) -> Array:
+        turned = 2.0 * np.pi * low / rate * np.expm1(rate * np.clip(t, 0.0, duration))
+        return np.sin(turned) * _swell(t, duration)
+
+    return angle
+
+
+def _findings(car: Subject, runs: Sequence[CaseRun], v: m_s) -> Findings:
+    parts = [run.since(0.0) for run in runs]
+    seen = {
+        signal: estimated_response(parts, "steer", signal, BAND)
+        for signal in ANSWERS
+        if all(signal in part for part in parts)
+    }
+    metrics = [metric for signal in seen for metric in _metrics(car, signal, seen[signal], v)]
+    return Findings(metrics, _charts(car, seen, v))
+
+
+def _metrics(car: Subject, signal: str, seen: Response, v: m_s) -> list[Metric]:
+    name, theories = ANSWERS[signal], car.theories(v)
+    unit = {"omega": "1/s", "a_y": "m/(s²·rad)", "roll": ""}[signal]
+    told = signal in theories[0].OUTPUTS
+    at_one = [theory.to_angle(1.0)[signal][0] for theory in theories] if told else []
+    return [
+        Metric(
+            f"{name}_steady_gain", np.abs(seen.gain[0]), unit,
+            f"Gain at the lowest frequency, {BAND[0]:g} Hz, per angle of the front wheels.",
+            [abs(t.to_angle(seen.frequency[0])[signal][0]) for t in theories] if told else None,
+        ),
+        Metric(
+            f"{name}_bandwidth", seen.bandwidth, "Hz",
+            "Where the gain falls below 0.707 of that at the lowest frequency.",
+            [_bandwidth(t.to_angle, signal) for t in theories] if told else None,
+        ),
+        Metric(
+            f"{name}_phase_at_1_hz", seen.phase_at(1.0), "rad",
+            "Phase behind the angle at 1 Hz, negative: behind.",
+            np.angle(at_one) if told else None,
+        ),
+        Metric(
+            f"{name}_peak_ratio", np.abs(seen.gain).max(axis=0) / np.abs(seen.gain[0]), "",
+            "Largest gain of the band over that at the lowest frequency.",
+        ),
+        Metric(f"{name}_coherence", seen.coherence.min(axis=0), "", "Least coherence of the band."),
+    ]  # fmt: skip
+
+
+def _bandwidth(response: Callable[[Array], dict[str, AnyArray]], signal: str) -> float:
+    """Of linear theory."""
+    frequency = np.linspace(BAND[0], BAND[1], 400)
+    return bandwidth_of(frequency, np.abs(response(frequency)[signal]))
+
+
+def _charts(car: Subject, seen: dict[str, Response], v: m_s) -> list[Chart]:
+    """Gain and phase of each answer of the first variant, and the coherence of all."""
+    charts: list[Chart] = []
+    theory = car.theories(v)[0]
+    across = "frequency in Hz"
+    for signal, response in seen.items():
+        name, f = ANSWERS[signal].replace("_", " "), response.frequency
+        gain, phase = np.abs(response.gain[:, 0]), np.unwrap(np.angle(response.gain[:, 0]))
+        gains, phases = [Curve(f, gain, "driven")], [Curve(f, np.rad2deg(phase), "driven")]
+        if signal in theory.OUTPUTS:
+            linear = theory.to_angle(f)[signal]
+            gains.append(Curve(f, np.abs(linear), "linear theory", "theory"))
+            degrees = np.rad2deg(np.unwrap(np.angle(linear)))
+            phases.append(Curve(f, degrees, "linear theory", "theory"))
+        charts.append(Chart(f"Gain of {name}", across, "gain per rad", gains, x_log=True))
+        charts.append(Chart(f"Phase of {name}", across, "phase in degrees", phases, x_log=True))
+    curves = [Curve(r.frequency, r.coherence[:, 0], ANSWERS[s]) for s, r in seen.items()]
+    return [*charts, Chart("Coherence", across, "coherence", curves, x_log=True)]

@@ -1,0 +1,190 @@
+"""Along the road: acceleration from rest, coasting down, and the tightest turn."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import inf
+from typing import ClassVar
+
+import numpy as np
+
+from ..arrays import Array
+from ..brief import brief_repr
+from ..units import m, m_s, s
+from .case import Case
+from .fitness import drive_needed, steering_needed
+from .metric import Chart, Curve, Findings, Metric
+from .path import straight
+from .proving_ground import Performing
+from .step_response import first_time
+from .subject import Subject
+
+__all__ = ["Acceleration", "CoastDown", "TurningCircle"]
+
+KM_H = 1.0 / 3.6
+
+
+@dataclass(frozen=True)
+class Acceleration:
+    """From rest with all that the drive gives."""
+
+    speeds: tuple[m_s, ...] = (50.0 * KM_H, 100.0 * KM_H)
+    """Times to these are told."""
+    ways: tuple[m, ...] = (75.0, 400.0)
+    """Times over these are told."""
+    duration: s = 30.0
+    __repr__ = brief_repr
+    name: ClassVar[str] = "acceleration"
+    title: ClassVar[str] = "Acceleration from rest"
+    source: ClassVar[str] = "SAE J1491 (paraphrased)"
+
+    def unfit(self, car: Subject) -> str:
+        """Why a vehicle cannot do it."""
+        return drive_needed(car)
+
+    def perform(self, car: Subject) -> Performing:
+        """Once."""
+        most = car.limits.a_max if car.limits.a_max < inf else 1.5 * min(car.grip, 20.0)
+        (run,) = yield [
+            Case(
+                label="full throttle",
+                duration=self.duration,
+                a=lambda t: np.where(t >= 0.0, most, 0.0),
+                hold=0.0,
+                path=straight(),
+                rests=True,
+                run_in=0.5,
+            )
+        ]
+        kept = run.since(0.0)
+        way = kept["x"] - kept["x"][0]
+        metrics = [
+            Metric(
+                f"time_to_{round(v / KM_H)}_km_h", first_time(kept.t, kept["v_x"], v), "s",
+                f"From rest to {v / KM_H:.0f} km/h.",
+            )
+            for v in self.speeds
+        ]  # fmt: skip
+        metrics += [
+            Metric(
+                f"time_over_{d:g}_m", first_time(kept.t, way, d), "s", f"From rest over {d:g} m."
+            )
+            for d in self.ways
+        ]
+        fastest = kept["v_x"].max(axis=0)
+        metrics.append(Metric("speed_at_end", fastest, "m/s", f"After {self.duration:g} s."))
+        curve = Curve(run.t, run["v_x"][:, 0], "driven")
+        return Findings(metrics, [Chart("Acceleration", "time in s", "speed in m/s", [curve])])
+
+
+@dataclass(frozen=True)
+class CoastDown:
+    """From a speed without drive and brakes: what resists."""
+
+    speed: m_s = 100.0 * KM_H
+    slow: m_s = 15.0 * KM_H
+    """Down to which the resistance is fitted."""
+    duration: s = 60.0
+    name: ClassVar[str] = "coast_down"
+    title: ClassVar[str] = "Coast-down"
+    source: ClassVar[str] = "ISO 10521-1:2015"
+
+    def unfit(self, car: Subject) -> str:
+        """Why a vehicle cannot do it."""
+        return drive_needed(car)
+
+    def perform(self, car: Subject) -> Performing:
+        """Once."""
+        v = min(self.speed, 0.9 * car.limits.v_max)
+        (run,) = yield [
+            Case(
+                label="coasting",
+                duration=self.duration,
+                v=v,
+                speed=v,
+                hold=lambda t: (t < 0.0).astype(float),
+                coast=lambda t: (t >= 0.0).astype(float),
+                path=straight(),
+                rests=True,
+            )
+        ]
+        kept = run.since(1.0)
+        fits = [_resistance(kept.t, kept["v_x"][:, k], self.slow) for k in range(run.variants)]
+        constant, linear, square = np.array(fits).T
+        metrics = [
+            Metric("resistance_constant", constant, "m/s²", "Deceleration of slow rolling."),
+            Metric("resistance_linear", linear, "1/s", "What grows with speed."),
+            Metric("resistance_square", square, "1/m", "What grows with its square: air."),
+            Metric("way", kept["x"][-1] - kept["x"][0], "m", f"In {self.duration:g} s."),
+        ]
+        curve = Curve(run.t, run["v_x"][:, 0], "driven")
+        return Findings(metrics, [Chart("Coast-down", "time in s", "speed in m/s", [curve])])
+
+
+def _resistance(t: Array, v: Array, slow: m_s) -> Array:
+    """Coefficients of a deceleration f_0 + f_1 v + f_2 v² by least squares of the speed lost.
+
+    The integral form needs no derivative of the record: v(0) - v(t) = ∫ (f_0 + f_1 v + f_2 v²) dt.
+    """
+    used = v > slow
+    if used.sum() < 10:
+        return np.full(3, np.nan)
+    t, v = t[used], v[used]
+    step = np.diff(t, prepend=t[0])
+    middle = 0.5 * (v + np.concatenate([v[:1], v[:-1]]))
+    terms = np.stack([np.cumsum(step * middle**k) for k in range(3)], axis=1)
+    return np.linalg.lstsq(terms, v[0] - v, rcond=None)[0]
+
+
+@dataclass(frozen=True)
+class TurningCircle:
+    """The tightest turn at walking pace."""
+
+    speed: m_s = 1.5
+    duration: s = 12.0
+    name: ClassVar[str] = "turning_circle"
+    title: ClassVar[str] = "Turning circle"
+    source: ClassVar[str] = "ISO 789-3 (kerb to kerb, wall to wall)"
+
+    def unfit(self, car: Subject) -> str:
+        """Why a vehicle cannot do it."""
+        return steering_needed(car)
+
+    def perform(self, car: Subject) -> Performing:
+        """To the left with full lock."""
+        lock, v = car.abilities.steer_max, min(self.speed, 0.9 * car.limits.v_max)
+        (run,) = yield [
+            Case(
+                label="full lock",
+                duration=self.duration,
+                v=v,
+                speed=v,
+                steer=lock,
+                rests=True,
+            )
+        ]
+        end = run.since(run.t[-1] - 1.0)
+        # Where it turns about, seen from the centre of mass.
+        ahead = (-end["v_y"] / end["omega"]).mean(axis=0)
+        aside = (end["v_x"] / end["omega"]).mean(axis=0)
+        com = np.array(car.geometry.centre_of_mass)
+        wheels = np.array([(w.x, w.y) for w in car.geometry.wheels]) - com
+        corners = np.concatenate([np.array(o) for o in car.geometry.outlines]) - com
+        kerb, wall = (
+            2.0 * np.hypot(p[:, :1] - ahead, p[:, 1:] - aside).max(axis=0)
+            for p in (wheels, corners)
+        )
+        theory = [_kerb_to_kerb(v.geometry.wheel_base, v.geometry.track, lock) for v in car.each]
+        metrics = [
+            Metric(
+                "kerb_to_kerb", kerb, "m", "Diameter of the path of the outermost wheel.", theory
+            ),
+            Metric("wall_to_wall", wall, "m", "Diameter of the path of the outermost corner."),
+        ]
+        curve = Curve(run["x"][:, 0], run["y"][:, 0], "centre of mass")
+        return Findings(metrics, [Chart("Path", "x in m", "y in m", [curve], equal=True)])
+
+
+def _kerb_to_kerb(base: m, track: m, lock: float) -> m:
+    """Of a vehicle without slip whose mean front wheel has the angle."""
+    return 2.0 * float(np.hypot(base / np.tan(lock) + 0.5 * track, base))

@@ -1,0 +1,178 @@
+"""Drives manoeuvres: the cases of many manoeuvres and vehicles together, in as few calls as can be.
+
+A manoeuvre is a generator: it asks for cases, is handed what was driven, asks for more or ends with
+its findings. So one that depends on the result of another drive is written straight down, and all
+that ask at the same time share the rollouts.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Generator, Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar, Protocol
+
+import numpy as np
+
+from ..brief import brief_repr
+from ..errors import InvalidValue
+from .blocks import FIRST, alone, bytes_of, joined, next_size, part_of
+from .case import Case
+from .case_run import CaseRun
+from .kernels import Kernels
+from .metric import Findings
+from .subject import Subject
+
+__all__ = ["Manoeuvre", "Performing", "Result", "perform"]
+
+Performing = Generator[Sequence[Case], Sequence[CaseRun], Findings]
+"""What a manoeuvre does: `runs = yield cases`, as often as it needs, and at last its findings."""
+
+
+class Manoeuvre(Protocol):
+    """A test that any vehicle that fits can be put to; a frozen dataclass of its settings."""
+
+    name: ClassVar[str]
+    """Snake case, such as "step_steer"."""
+    title: ClassVar[str]
+    """In words."""
+    source: ClassVar[str]
+    """The standard and its number, or where the test comes from."""
+
+    def unfit(self, car: Subject) -> str:
+        """Why a vehicle cannot do it, a sentence; empty if it can."""
+        ...
+
+    def perform(self, car: Subject) -> Performing:
+        """Drive it."""
+        ...
+
+
+@dataclass(frozen=True, eq=False)
+class Result:
+    """A manoeuvre of a vehicle."""
+
+    manoeuvre: Manoeuvre
+    car: Subject
+    findings: Findings | None
+    """None where the vehicle cannot do it."""
+    runs: Sequence[CaseRun] = ()
+    """All that was driven; of a vehicle with more than 64 variants by the first of them alone."""
+    unfit: str = ""
+    """Why it cannot."""
+
+    __repr__ = brief_repr
+
+    def __getitem__(self, name: str) -> Any:
+        """A metric by its name, (V,)."""
+        if self.findings is None:
+            raise KeyError(f"{self.manoeuvre.name}: {self.unfit}")
+        return self.findings[name].value
+
+
+def perform(
+    manoeuvres: Sequence[Manoeuvre], cars: Sequence[Subject], kernels: Kernels | None = None
+) -> list[Result]:
+    """Every manoeuvre with every vehicle, in the order car by car.
+
+    Vehicles with many variants drive in blocks, one manoeuvre after the other.
+    """
+    kernels = kernels or Kernels()
+    few = [car for car in cars if car.variants <= FIRST]
+    together = iter(_together(manoeuvres, few, kernels))
+    return [
+        next(together) if car.variants <= FIRST else _in_blocks(manoeuvre, car, kernels)
+        for car in cars
+        for manoeuvre in manoeuvres
+    ]
+
+
+def _together(
+    manoeuvres: Sequence[Manoeuvre], cars: Sequence[Subject], kernels: Kernels
+) -> list[Result]:
+    plans = [_Plan(manoeuvre, car) for car in cars for manoeuvre in manoeuvres]
+    while waiting := [plan for plan in plans if plan.cases]:
+        try:
+            _drive(waiting, kernels)
+        except InvalidValue:
+            # One asks for what its vehicle does not take: alone it is told, and the others go on.
+            for plan in waiting:
+                try:
+                    _drive([plan], kernels)
+                except InvalidValue as error:
+                    plan.end_early(error)
+    return [plan.result for plan in plans]
+
+
+def _drive(plans: Sequence[_Plan], kernels: Kernels) -> None:
+    runs = iter(kernels.drive([(plan.car, case) for plan in plans for case in plan.cases]))
+    driven = [[next(runs) for _ in plan.cases] for plan in plans]
+    for plan, own in zip(plans, driven, strict=True):
+        plan.hand(own)
+
+
+def _in_blocks(manoeuvre: Manoeuvre, car: Subject, kernels: Kernels) -> Result:
+    parts: list[tuple[Findings | None, int]] = []
+    runs: Sequence[CaseRun] = ()
+    unfit, begin, size = "", 0, FIRST
+    while begin < car.variants and not unfit:
+        part = part_of(car, begin, size)
+        (result,) = _together([manoeuvre], [part], kernels)
+        parts.append((result.findings, part.variants))
+        if begin == 0:
+            runs, unfit = tuple(alone(run) for run in result.runs), result.unfit
+        begin, size = begin + part.variants, next_size(bytes_of(result.runs), part.variants)
+        del result  # its drives, before there are others
+    return Result(manoeuvre, car, joined(parts), runs, unfit)
+
+
+class _Plan:
+    """A manoeuvre that is under way."""
+
+    def __init__(self, manoeuvre: Manoeuvre, car: Subject) -> None:
+        self.manoeuvre, self.car = manoeuvre, car
+        self.cases: Sequence[Case] = ()
+        self.runs: list[CaseRun] = []
+        self.findings: Findings | None = None
+        self.unfit = manoeuvre.unfit(car)
+        if not self.unfit:
+            self._performing = manoeuvre.perform(car)
+            self._go_on(None)
+
+    def hand(self, runs: list[CaseRun]) -> None:
+        """Hand it what was driven of its cases."""
+        self.runs += runs
+        self._go_on(runs)
+
+    def end_early(self, error: InvalidValue) -> None:
+        """Give up, for a reason."""
+        self.cases, self.unfit = (), f"ended early: {error}"
+
+    def _go_on(self, runs: Any) -> None:
+        self.cases = ()
+        try:
+            cases = self._performing.send(runs)
+        except StopIteration as end:
+            self.findings = end.value
+        except InvalidValue as error:  # other vehicles go on
+            self.end_early(error)
+        else:
+            self.unfit = _undrivable(self.car, cases)
+            self.cases = () if self.unfit else cases
+
+    @property
+    def result(self) -> Result:
+        """What came of it."""
+        return Result(self.manoeuvre, self.car, self.findings, tuple(self.runs), self.unfit)
+
+
+def _undrivable(car: Subject, cases: Sequence[Case]) -> str:
+    """Why cases cannot be driven, a sentence; empty if they can."""
+    if not cases:
+        return f"{car.name} can drive no part of it within its limits"
+    for case in cases:
+        for what, value in (("angle", case.amplitude), ("speed", case.v)):
+            if not np.isfinite(value).all():
+                return (
+                    f"linear theory of {car.name} gives no {what} to start from, for {case.label}"
+                )
+    return ""

@@ -1,0 +1,82 @@
+"""The highest value that a vehicle masters: values side by side, ever closer to the limit.
+
+Each value is driven by drivers of several styles, so that what is found is the vehicle's limit and
+not that of one driver.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Generator, Sequence
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..arrays import Array
+from ..units import m_s
+from .case import Case
+from .case_run import CaseRun, picked
+from .subject import Subject
+
+__all__ = ["Limit", "highest_clean", "known_understeer", "narrowed"]
+
+SHARES = np.linspace(0.0, 1.0, 8)
+"""Of the way from a value that is too low to one that is too high, that are driven at once."""
+
+Flags = NDArray[np.bool_]
+
+
+class Limit(NamedTuple):
+    """What a search found."""
+
+    best: Array
+    """The highest value below the first that was not mastered, (V,); NaN if none was."""
+    run: CaseRun
+    """The drive of each variant with that value, by the driver who suits it; with the lowest value
+    where none was mastered."""
+
+
+def highest_clean(
+    low: Array,
+    high: Array,
+    resolution: float,
+    cases: Callable[[Array], Sequence[Case]],
+    clean: Callable[[CaseRun], Flags],
+) -> Generator[Sequence[Case], Sequence[CaseRun], Limit]:
+    """Search between values (V,) to a resolution: `limit = yield from highest_clean(...)`.
+
+    `cases(values)` are the drives with these values, one for each style; `clean(run)` tells which
+    variants, (V,), mastered one.
+    """
+    lowest, best = low, np.full(low.shape, np.nan)
+    while np.max(high - low) > resolution:
+        values = np.stack([low + share * (high - low) for share in SHARES])
+        asked = [cases(row) for row in values]
+        runs = yield [case for row in asked for case in row]
+        mastered = np.stack([clean(run) for run in runs]).reshape(len(values), -1, len(low))
+        passed, low, high = narrowed(values, np.logical_or.reduce(mastered, axis=1))
+        best = np.where(np.isfinite(passed), passed, best)
+        if not np.isfinite(passed).any():
+            break
+    runs = yield cases(np.where(np.isfinite(best), best, lowest))
+    style = np.argmax(np.stack([clean(run) for run in runs]), axis=0)
+    return Limit(best, picked(runs, style))
+
+
+def narrowed(values: Array, clean: Flags) -> tuple[Array, Array, Array]:
+    """The highest clean value below the first that was not, and the bounds to go on between.
+
+    Of values (S, V) in rising order; NaN where the lowest was not clean.
+    """
+    first = np.where(clean.all(axis=0), len(clean), np.argmin(clean, axis=0))
+    column = np.arange(clean.shape[1])
+    below = values[np.maximum(first - 1, 0), column]
+    above = values[np.minimum(first, len(clean) - 1), column]
+    return np.where(first > 0, below, np.nan), below, above
+
+
+def known_understeer(car: Subject, v: m_s) -> float:
+    """The understeer gradient at a speed that the driver knows in rad·s²/m; 0 where tyres of the
+    vehicle do not slip in turns, whatever limits its grip."""
+    gradient = car.theory(v).bicycle.understeer_gradient
+    return gradient if np.isfinite(gradient) else 0.0

@@ -1,0 +1,63 @@
+"""Rise, peak and overshoot of an answer to a step, of all variants at once."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from ..arrays import Array
+from ..units import s
+from .case_run import CaseRun
+
+__all__ = ["StepResponse", "first_time", "step_response"]
+
+AVERAGED: s = 0.5
+"""At the end of a run, over which the steady value is averaged."""
+
+
+class StepResponse(NamedTuple):
+    """Each (V,)."""
+
+    steady: Array
+    """Mean at the end, without its sign."""
+    rise: Array
+    """From the step to 90 % of it, in s."""
+    peak_time: Array
+    """From the step to the peak, in s."""
+    overshoot: Array
+    """Peak over steady value, less one; 0 where it only creeps up."""
+
+
+def step_response(run: CaseRun, name: str, at: s) -> StepResponse:
+    """Of a signal to a step at a time."""
+    steady = run.since(run.t[-1] - AVERAGED)[name].mean(axis=0)
+    kept = run.since(0.0)
+    answer = kept[name] / np.where(steady == 0.0, 1.0, steady)
+    rise = first_time(kept.t, answer, 0.9) - at
+    peak_time, peak = peak_of(kept.t, answer)
+    return StepResponse(np.abs(steady), rise, peak_time - at, np.maximum(peak - 1.0, 0.0))
+
+
+def first_time(t: Array, values: Array, level: float) -> Array:
+    """When each column (T, V) first reaches a level, linear between samples; NaN if never."""
+    above = values >= level
+    k = np.argmax(above, axis=0)
+    column = np.arange(values.shape[1])
+    before = np.maximum(k - 1, 0)
+    low, high = values[before, column], values[k, column]
+    with np.errstate(invalid="ignore", divide="ignore"):
+        share = np.where(k > 0, (level - low) / (high - low), 0.0)
+    return np.where(above.any(axis=0), t[before] + share * (t[k] - t[before]), np.nan)
+
+
+def peak_of(t: Array, values: Array) -> tuple[Array, Array]:
+    """Time and height of the peak of each column, by a parabola through the highest samples."""
+    k = np.clip(np.nanargmax(values, axis=0), 1, len(t) - 2)
+    column = np.arange(values.shape[1])
+    a, b, c = (values[k + d, column] for d in (-1, 0, 1))
+    bend = a - 2.0 * b + c
+    with np.errstate(invalid="ignore", divide="ignore"):
+        shift = np.where(bend < 0.0, 0.5 * (a - c) / bend, 0.0)
+    shift = np.clip(shift, -0.5, 0.5)
+    return t[k] + shift * (t[1] - t[0]), b - 0.25 * (a - c) * shift

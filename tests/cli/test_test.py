@@ -1,0 +1,168 @@
+"""`skidpad test`: its tables, its files, its exit status, and that it ends as asked."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from xml.etree import ElementTree
+
+import numpy as np
+import pytest
+
+import skidpad as sp
+from skidpad.cli import main
+from skidpad.cli.test_request import vehicle_of
+
+STEP = ("single_track", "--manoeuvre", "step_steer")
+KEPT = "all:\n  step_steer:\n    yaw_rate_overshoot: {min: 0, max: 1}\n"
+BROKEN = "single_track:\n  step_steer:\n    yaw_rate_rise_time: {max: 0.001}\n"
+
+
+@pytest.fixture(autouse=True)
+def plain(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("NO_COLOR", "1")
+    monkeypatch.setenv("COLUMNS", "120")
+    monkeypatch.chdir(tmp_path)
+
+
+def said(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, str, str]:
+    with pytest.raises(SystemExit) as stop:
+        main(["test", *arguments])
+    out, err = capsys.readouterr()
+    return int(stop.value.code or 0), out, err
+
+
+def metrics(document: dict, result: int = 0) -> dict[str, dict]:
+    return {entry["name"]: entry for entry in document["results"][result]["metrics"]}
+
+
+def test_a_list_says_who_can_do_what(capsys) -> None:
+    code, out, _ = said(capsys, "--list", "single_track", "kinematic_bicycle")
+    assert code == 0
+    rows = " ".join(out.split())
+    assert all(name in rows for name in sp.manoeuvres.names())
+    assert "ISO 7401" in rows
+    assert "no tyres" in rows
+
+
+def test_limits_decide_the_exit_status_and_fill_the_files(capsys) -> None:
+    for name, text in (("kept.yaml", KEPT), ("broken.yaml", BROKEN)):
+        Path(name).write_text(text)
+    code, out, err = said(capsys, *STEP, "--limits", "kept.yaml")
+    assert (code, err) == (0, "")
+    assert "1 limit kept" in out
+    files = ("--json", "a.json", "--junit", "a.xml", "--html", "a.html")
+    code, out, _ = said(capsys, *STEP, "--limits", "broken.yaml", *files)
+    assert code == 1
+    assert "FAIL single_track, step_steer, yaw_rate_rise_time" in out
+    assert all(name in out for name in ("a.json", "a.xml", "a.html"))
+    assert json.loads(Path("a.json").read_text())["passed"] is False
+    assert ElementTree.parse("a.xml").getroot().get("failures") == "1"
+    assert "1 of 1 limits broken" in Path("a.html").read_text()
+
+
+def test_names_of_metrics_are_checked_once_they_are_known(capsys) -> None:
+    Path("limits.yaml").write_text(KEPT.replace("overshoot", "overshot"))
+    code, out, err = said(capsys, *STEP, "--limits", "limits.yaml", "--json", "a.json")
+    assert (code, out) == (2, "")
+    assert "no metric 'yaw_rate_overshot'; did you mean 'yaw_rate_overshoot'?" in err
+    assert not Path("a.json").exists()
+
+
+def test_json_alone_is_printed(capsys) -> None:
+    code, out, err = said(capsys, *STEP, "--json", "-")
+    assert (code, err) == (0, "")
+    assert metrics(json.loads(out))["yaw_rate_rise_time"]["unit"] == "s"
+
+
+def test_parameters_come_from_files_and_options(capsys) -> None:
+    Path("a.yaml").write_text("m: 1500\ntyres:\n  tyre:\n    lateral: {mu: 0.9}\n")
+    Path("b.json").write_text('{"I_z": 2000.0, "m": 1400}')
+    _, out, _ = said(
+        capsys,
+        *STEP,
+        "--params",
+        "a.yaml",
+        "--params",
+        "b.json",
+        "--set",
+        "I_z=2500",
+        "--json",
+        "-",
+    )
+    (vehicle,) = json.loads(out)["vehicles"]
+    parameters = vehicle["parameters"]
+    assert [parameters[n] for n in ("m", "I_z", "tyres.tyre.lateral.mu")] == [1400, 2500, 0.9]
+    _, out, _ = said(capsys, "single_track:suv", *STEP[1:], "--set", "m=1800", "--json", "-")
+    (vehicle,) = json.loads(out)["vehicles"]
+    assert (vehicle["name"], vehicle["parameters"]["m"]) == ("single_track:suv", 1800)
+    assert vehicle["parameters"]["l_f"] == sp.vehicles.single_track("suv").params.l_f
+
+
+def test_command_driven_models_take_files_of_autoware() -> None:
+    Path("car.param.yaml").write_text(
+        "/**:\n  ros__parameters:\n    wheel_base: 2.79\n    steer_time_constant: 0.31\n"
+    )
+    car = vehicle_of("DELAY_STEER_ACC_GEARED", [Path("car.param.yaml")], {"steer_bias": 0.01})
+    p = car.params
+    assert (p.wheel_base, p.steer_time_constant, p.steer_bias) == (2.79, 0.31, 0.01)
+
+
+def test_two_vehicles_an_earlier_file_and_a_log_are_beside_it(capsys) -> None:
+    arguments = ("single_track:compact", *STEP[1:], "--json")
+    _, out, _ = said(capsys, *arguments, "before.json", "--against", "single_track")
+    assert "against: single_track" in out
+    before = metrics(json.loads(Path("before.json").read_text()))
+    assert before["yaw_rate_rise_time"]["reference"] > before["yaw_rate_rise_time"]["value"]
+    _, out, _ = said(capsys, *arguments, "-", "--against", "before.json")
+    for entry in metrics(json.loads(out)).values():
+        assert entry["reference"] == entry["value"]
+    t = np.arange(0.0, 10.0, 0.01)
+    yaw_rate = 0.2 * -np.expm1(-np.clip(t - 3.0, 0.0, None) / 0.1)
+    columns = {"t": t, "speed": 0.0 * t + 22.2, "r": yaw_rate, "delta": 0.05 * (t > 3.0)}
+    table = np.column_stack(list(columns.values()))
+    np.savetxt("log.csv", table, delimiter=",", header=",".join(columns), comments="")
+    names = ("--map", "speed=v_x", "--map", "r=omega", "--map", "delta=steer")
+    code, out, _ = said(capsys, *arguments, "-", "--against", "log.csv", *names)
+    assert code == 0
+    found = metrics(json.loads(out))
+    # A lag of 0.1 s is at 90 % after 0.1 ln 10, from half of the angle on.
+    rise, own = found["yaw_rate_rise_time"], found["yaw_rate_overshoot"]
+    simulated = sp.vehicles.single_track("compact").params.t_steer
+    assert rise["reference"] == pytest.approx(0.1 * np.log(10.0), abs=0.03 + simulated)
+    assert own["reference"] == pytest.approx(0.0, abs=1e-9)
+    assert found["tb_factor"]["reference"] is None
+
+
+def test_variants_give_intervals(capsys) -> None:
+    _, out, _ = said(capsys, *STEP, "--variants", "12", "--spread", "m=5%,I_z=10%", "--json", "-")
+    document = json.loads(out)
+    for entry in metrics(document).values():
+        assert entry["low"] <= entry["value"] <= entry["high"] or entry["low"] == entry["high"]
+    assert document["vehicles"][0]["variants"] == 13
+    assert (
+        metrics(document)["yaw_rate_rise_time"]["low"]
+        < metrics(document)["yaw_rate_rise_time"]["high"]
+    )
+
+
+def test_ctrl_c_ends_it_without_a_traceback_and_leaves_no_file(capsys, monkeypatch) -> None:
+    def interrupted(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("skidpad.manoeuvres.kernels.Kernels.drive", interrupted)
+    code, out, err = said(capsys, *STEP, "--html", "a.html", "--json", "a.json")
+    assert (code, out) == (130, "")
+    assert err in ("", "error: ended by Ctrl-C\n")  # as the version of Typer has it
+    assert not list(Path().iterdir())
+
+
+@pytest.mark.parametrize("width", ["44", "80"])
+def test_a_narrow_terminal_loses_nothing(capsys, monkeypatch, width: str) -> None:
+    monkeypatch.setenv("COLUMNS", width)
+    Path("limits.yaml").write_text(KEPT)
+    _, out, _ = said(capsys, *STEP, "kinematic_bicycle", "--limits", "limits.yaml")
+    assert "…" not in out
+    assert max(map(len, out.splitlines())) <= int(width)
+    assert "yaw_rate_overshoot" in out
+    assert "not driven" in out

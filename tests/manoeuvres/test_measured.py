@@ -1,0 +1,180 @@
+"""Measured logs: the same drive gives the same numbers, and what is lacking follows or is said."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import ClassVar
+
+import numpy as np
+import pytest
+
+import skidpad as sp
+from skidpad.errors import InvalidValue
+from skidpad.identify import Log, read_log
+from skidpad.identify.log import Series
+from skidpad.manoeuvres import (
+    Case,
+    CaseRun,
+    ConstantRadius,
+    Findings,
+    Performing,
+    Result,
+    StepSteer,
+    Subject,
+    drive_of_log,
+    measured,
+    measured_reference,
+    perform,
+)
+
+CAR = Subject(sp.vehicles.single_track())
+
+
+@cache
+def step() -> Result:
+    (result,) = perform([StepSteer(duration=2.0)], [CAR])
+    return result
+
+
+def written(folder: Path, run: CaseRun, *names: str, late: float = 7.3) -> Path:
+    """A drive as a table, its times later."""
+    columns = [run.t + late, *(run[name][:, 0] for name in names)]
+    file = folder / "log.csv"
+    heading = ",".join(["t", *names])
+    np.savetxt(
+        file, np.column_stack(columns), delimiter=",", header=heading, comments="", fmt="%.17g"
+    )
+    return file
+
+
+@pytest.mark.parametrize("side", ["left", "right"])
+def test_a_simulated_drive_read_back_gives_its_own_metrics(tmp_path: Path, side: str) -> None:
+    """Whatever the times of the log, and to either side."""
+    run = next(run for run in step().runs if run.label == side)
+    file = written(tmp_path, run, "v_x", "v_y", "omega", "steer", "a_y")
+    drive, _ = drive_of_log(read_log(file))
+    reference = measured_reference(drive, [step()])
+    assert not reference.missing
+    found = reference.of(CAR.name, "step_steer")
+    assert found is not None
+    for metric in found.metrics:
+        np.testing.assert_allclose(metric.value, step()[metric.name], rtol=2e-3, atol=1e-6)
+    assert {curve.kind for chart in found.charts for curve in chart.curves} == {"measured"}
+
+
+def test_what_a_log_lacks_follows_from_the_rest(tmp_path: Path) -> None:
+    run = next(run for run in step().runs if run.label == "left")
+    log = read_log(written(tmp_path, run, "v_x", "v_y", "yaw", "steer", late=0.0))
+    drive, (note,) = drive_of_log(log)
+    assert "from its other columns: x, y, omega, speed, sideslip, a_x, a_y" in note
+    inner = slice(5, -5)  # differences are one-sided at the ends
+    for name in ("omega", "speed", "sideslip"):
+        error = np.abs(drive[name] - run[name])[inner].max()
+        assert error < 0.01 * np.abs(run[name]).max() + 1e-4, name
+    for name in ("x", "y"):
+        moved = run[name] - run[name][0]
+        np.testing.assert_allclose(drive[name], moved, atol=2e-3 * np.abs(run["x"]).max())
+    # A step of the wheels is a corner of the acceleration, which samples cut.
+    assert np.median(np.abs(drive["a_y"] - run["a_y"])) < 0.01
+
+
+def test_metrics_of_what_is_unknown_are_missing_and_said(tmp_path: Path) -> None:
+    run = next(run for run in step().runs if run.label == "left")
+    drive, notes = drive_of_log(read_log(written(tmp_path, run, "v_x", "omega", "steer")))
+    assert "metrics that need it are missing: v_y, sideslip" in notes[-1]
+    found = measured(StepSteer(duration=2.0), CAR, drive, step().runs)
+    assert np.isnan(found["tb_factor"].value).all()
+    np.testing.assert_allclose(
+        found["yaw_rate_rise_time"].value, step()["yaw_rate_rise_time"], rtol=1e-3
+    )
+
+
+def turns(K: float, noise: float = 0.0) -> CaseRun:
+    """Turns of 60 m at several speeds with wheels at L / R + K a_y, by hand."""
+    rng = np.random.default_rng(1)
+    L, R, dt = float(CAR.wheel_base[0]), 60.0, 0.02
+    a_y = np.repeat([*np.linspace(-3.0, -0.4, 14), *np.linspace(0.4, 3.0, 14)], 400)
+    v = np.sqrt(np.abs(a_y) * R)
+    columns = {
+        "v_x": v,
+        "omega": a_y / v,
+        "a_y": a_y,
+        "steer": np.arctan(L / R) * np.sign(a_y) + K * a_y,
+    }
+    t = dt * np.arange(len(a_y))
+    noisy = {n: c + noise * np.abs(c).max() * rng.normal(size=len(t)) for n, c in columns.items()}
+    log = Log("turns.csv", {name: Series(t, column) for name, column in noisy.items()})
+    return drive_of_log(log)[0]
+
+
+@pytest.mark.parametrize("K", [0.002, 0.0, -0.001])
+def test_the_gradient_of_turns_written_by_hand_is_found(K: float) -> None:
+    found = measured(ConstantRadius(), CAR, turns(K))
+    assert found["understeer_gradient"].value == pytest.approx(K, abs=2e-6)
+    assert found["max_lateral_acceleration"].value == pytest.approx(3.0)
+    found = measured(ConstantRadius(), CAR, turns(K, 0.02))
+    assert found["understeer_gradient"].value == pytest.approx(K, abs=2e-4)
+
+
+def test_a_drive_straight_on_is_no_steady_turn() -> None:
+    t = np.linspace(0.0, 60.0, 3001)
+    still = Log("straight", {"v_x": Series(t, 0.0 * t + 20.0), "yaw": Series(t, 0.0 * t)})
+    reference = measured_reference(drive_of_log(still)[0], perform([ConstantRadius()], [KINEMATIC]))
+    assert "no tyres" in reference.missing["constant_radius"]
+    with pytest.raises(InvalidValue, match="has 0 turns of 3 s; gradients need 4"):
+        measured(ConstantRadius(), CAR, drive_of_log(still)[0])
+
+
+KINEMATIC = Subject(sp.vehicles.kinematic_bicycle())
+T = np.linspace(0.0, 10.0, 101)
+
+
+@pytest.mark.parametrize(
+    ("series", "says"),
+    [
+        ({"speed": Series(T, T)}, "log has no column v_x .* say which one it is with --map"),
+        ({"v_x": Series(T, T, "km/h")}, "v_x is in km/h; it must be in m/s"),
+        ({"v_x": Series(T, np.full(T.shape, np.nan))}, "not finite"),
+        ({"v_x": Series(T, T), "omega": Series(T + 9.9, T)}, "has 2 samples at which all"),
+        ({"v_x": Series(T, T), "omega": Series(T + 99.0, T)}, "has 0 samples at which all"),
+    ],
+)
+def test_logs_that_say_too_little(series: dict[str, Series], says: str) -> None:
+    with pytest.raises(InvalidValue, match=says):
+        drive_of_log(Log("log", series))
+
+
+def test_a_log_that_ends_early_is_refused() -> None:
+    short = Log("short", {"v_x": Series(T * 0.1, T), "steer": Series(T * 0.1, T)})
+    with pytest.raises(InvalidValue, match=r"to 0.* which is 4 s from zero on"):
+        measured(StepSteer(duration=2.0), CAR, drive_of_log(short)[0])
+
+
+@dataclass(frozen=True)
+class Search:
+    """Asks without end."""
+
+    name: ClassVar[str] = "search"
+    title: ClassVar[str] = "Search"
+    source: ClassVar[str] = "no standard"
+
+    def unfit(self, car: Subject) -> str:
+        return ""
+
+    def perform(self, car: Subject) -> Performing:
+        while True:
+            yield [Case(label="again", duration=1.0)]
+        return Findings(())
+
+
+def test_a_search_is_not_answered_by_one_log() -> None:
+    drive, _ = drive_of_log(Log("log", {"v_x": Series(T, T)}))
+    with pytest.raises(InvalidValue, match="one log does not tell"):
+        measured(Search(), CAR, drive)
+
+
+def test_the_time_at_which_a_test_begins_may_be_said() -> None:
+    log = Log("log", {"v_x": Series(T, T)})
+    assert drive_of_log(log, at=3.0)[0].t[0] == -3.0

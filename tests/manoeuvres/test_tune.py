@@ -1,0 +1,101 @@
+"""Tuning: parameters that are known are found again from the metrics they give."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import yaml
+
+import skidpad as sp
+from skidpad.errors import InvalidValue
+from skidpad.manoeuvres import Kernels, StepSteer, Subject, Tuning, perform, tune
+
+KERNELS = Kernels()
+CAR = sp.vehicles.single_track(C_drag=0.0)
+STEP = StepSteer(sides=("left",), duration=3.0)
+STEADY = "constant_speed.understeer_gradient"
+RISE, SLIP = "step_steer.yaw_rate_rise_time", "step_steer.tb_factor"
+
+
+def metrics(car: sp.Vehicle) -> dict[str, float]:
+    """What the step steer gives."""
+    (result,) = perform([STEP], [Subject(car)], KERNELS)
+    assert result.findings is not None
+    return {f"step_steer.{one.name}": float(one.value[0]) for one in result.findings.metrics}
+
+
+def tuned(targets: dict[str, float], free: Any) -> Tuning:
+    """The car tuned by a short step steer."""
+    return tune(CAR, targets, free, manoeuvres=[STEP], kernels=KERNELS)
+
+
+def test_parameters_are_found_again_from_what_they_give() -> None:
+    """Three numbers moved by up to 10 %, and three metrics that tell them apart."""
+    moved = {"l_f": 1.06 * CAR.params.l_f, "I_z": 1.1 * CAR.params.I_z, "m": 0.95 * CAR.params.m}
+    truth = metrics(CAR.with_params(moved))
+    names = (RISE, SLIP, "step_steer.lateral_acceleration_rise_time")
+    result = tuned({name: truth[name] for name in names}, list(moved))
+    assert result.reached, result.notes
+    assert result.notes == ()
+    assert any(abs(one.before / one.target - 1.0) > 0.02 for one in result.targets)
+    for one in result.params:
+        assert one.after == pytest.approx(moved[one.name], rel=0.02), one.name
+    found = metrics(result.vehicle)
+    for target in result.targets:
+        assert found[target.name] == pytest.approx(target.target, rel=5e-3)
+
+
+def test_a_target_out_of_reach_is_said_to_be() -> None:
+    """Twice the sideslip does not come from a tenth of the distance to the front axle, and all of
+    that tenth is used: the load on the rear axle is m l_f / L."""
+    l_f = CAR.params.l_f
+    result = tuned({SLIP: 2.0 * metrics(CAR)[SLIP]}, {"l_f": (0.95 * l_f, 1.05 * l_f)})
+    assert not result.reached
+    (one,) = result.params
+    assert one.at_bound
+    assert one.after == pytest.approx(1.05 * l_f)
+    assert "out of reach" in result.notes[0]
+    assert "at their bounds: l_f" in result.notes[1]
+
+
+def test_a_target_of_zero_is_measured_by_the_start() -> None:
+    """The sideslip of this car does not vanish within the bounds; it becomes smaller."""
+    l_f = CAR.params.l_f
+    result = tuned({SLIP: 0.0}, {"l_f": (0.9 * l_f, 1.1 * l_f)})
+    (target,) = result.targets
+    assert target.after < target.before
+    assert not target.reached
+
+
+def test_what_is_reached_already_stays(tmp_path: Path) -> None:
+    """No iteration, and the file holds the parameters that the vehicle has."""
+    result = tuned({SLIP: metrics(CAR)[SLIP]}, ["l_f", "m"])
+    assert result.iterations == 0
+    assert result.vehicle.params.l_f == pytest.approx(CAR.params.l_f, rel=1e-12)
+    result.write(tmp_path / "car.yaml")
+    written = yaml.safe_load((tmp_path / "car.yaml").read_text())
+    assert written == {"l_f": result.vehicle.params.l_f, "m": result.vehicle.params.m}
+
+
+@pytest.mark.parametrize(
+    ("targets", "free", "said"),
+    [
+        ({}, ["l_f"], "targets is empty"),
+        ({"overshoot": 0.1}, ["l_f"], "MANOEUVRE.METRIC"),
+        ({"step_steer.yaw_rate_overshot": 0.1}, ["l_f"], "yaw_rate_overshoot"),
+        ({"step_stear.tb_factor": 0.1}, ["l_f"], "step_steer"),
+        ({STEADY: np.nan}, ["l_f"], "must be a number"),
+        ({STEADY: 0.002}, ["lf"], "l_f"),
+        ({STEADY: 0.002}, [], "free is empty"),
+        ({STEADY: 0.002}, {"l_f": (2.0, 1.0)}, "go up"),
+        ({STEADY: 0.002}, {"l_f": (-1.0, 2.0)}, "not allowed"),
+        ({STEADY: 0.002}, {"l_f": (5.0, 6.0)}, "out of its bounds"),
+    ],
+)
+def test_bad_wishes_are_refused(targets: dict[str, float], free: list[str], said: str) -> None:
+    """Before anything is driven, or as soon as it is known."""
+    with pytest.raises(InvalidValue, match=said):
+        tune(CAR, targets, free, kernels=KERNELS)
