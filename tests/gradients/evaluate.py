@@ -38,10 +38,8 @@ def evaluate(program: Program, **ports: Any) -> dict[str, Array]:
     for port, array in zip(program.inputs, given, strict=True):
         assert array.shape[1] == len(port.fields), f"{port.name}: {array.shape}"
     count = max(len(a) for a in given)
-    values: list[Any] = []
     with np.errstate(all="ignore"):
-        for i in program.code:
-            values.append(_value(i, [values[a] for a in i.args], given))
+        values = _values(program, given, program.functions)
     return {
         port.name: np.stack([np.broadcast_to(values[r], count) for r in result], axis=1)
         if result
@@ -50,11 +48,34 @@ def evaluate(program: Program, **ports: Any) -> dict[str, Array]:
     }
 
 
+def _values(program: Program, given: list[Any], functions: tuple[Program, ...]) -> list[Any]:
+    """Of every instruction."""
+    values: list[Any] = []
+    for i in program.code:
+        args = [values[a] for a in i.args]
+        values.append(_called(i, args, functions) if i.op == "call" else _value(i, args, given))
+    return values
+
+
+def _called(i: Any, args: list[Any], functions: tuple[Program, ...]) -> list[Any]:
+    """The results of a function that is run several times on its own results."""
+    number, times = i.imm
+    function = functions[number]
+    results: list[Any] = []
+    for _ in range(times):
+        inner = _values(function, [np.stack(np.broadcast_arrays(*args), axis=-1)], functions)
+        results = [inner[r] for r in function.results[0]]
+        args = [*results, *args[len(results) :]]
+    return results
+
+
 def _value(i: Any, args: list[Any], given: list[Array]) -> Any:
+    if i.op == "item":
+        return args[0][i.imm]
     if i.op == "const":
         return np.float64(i.imm)
     if i.op == "input":
-        return given[i.imm[0]][:, i.imm[1]]
+        return given[i.imm[0]][..., i.imm[1]]
     if i.op == "select":
         return np.where(args[0] != 0.0, args[1], args[2])
     if i.op == "pow":
