@@ -150,9 +150,8 @@ def kept(model: Model, key: Any, traced: Callable[[], Program]) -> Program:
 
 def _counted(program: Program) -> Program:
     """The Program, which knows its digest and its size from now on, in other processes, too."""
-    assert program.digest
-    for part in (program, *program.functions):
-        assert part.counts is not None
+    known = program.digest, [part.counts for part in (program, *program.functions)]
+    assert all(known)
     return program
 
 

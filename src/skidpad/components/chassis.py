@@ -29,7 +29,7 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 from ..ops import logical_or, where
-from ..units import J, N, Nm, m_s, m_s2, rad
+from ..units import N, Nm, m_s, rad
 from .assembly import NoStates
 from .axle import Force
 from .corner_loads import CornerLoads, corner_loads, loads_under, spread_loads
@@ -111,6 +111,26 @@ class Posture(NamedTuple):
     """Positive with the nose down, as in braking."""
 
 
+def _as_the_mass(_: Any, x: Any, p: Any) -> tuple[Velocity, ...]:
+    """Every wheel is carried as the centre of mass moves."""
+    return alike(x.v_x, x.v_y)
+
+
+def _no_states(_: Any, *told: Any) -> NoStates:
+    """Of a body that is in balance at once."""
+    return NoStates()
+
+
+def _unfelt(_: Any, *told: Any) -> Bumped | None:
+    """Bumps do nothing to it."""
+    return None
+
+
+def _nothing(_: Any, *told: Any) -> Any:
+    """It stores and takes no energy."""
+    return 0.0
+
+
 class RollShare(NamedTuple):
     """Loads by the parameter `roll_front` of the car: the share of the front axle in the roll
     moment. The body keeps level."""
@@ -120,6 +140,8 @@ class RollShare(NamedTuple):
     follows = FOLLOWED
     fills = ()
     replaces = ()
+    carried, rates, bumped, settled = _as_the_mass, _no_states, _unfelt, _no_states
+    energy = loss = _nothing
 
     def check(self, p: Any) -> None:
         """Nothing to object to."""
@@ -135,30 +157,6 @@ class RollShare(NamedTuple):
 
     def outputs(self, x: Any, acting: Acting, p: Any) -> NoStates:
         """None."""
-        return NoStates()
-
-    def carried(self, x: Any, p: Any) -> tuple[Velocity, ...]:
-        """That of the centre of mass."""
-        return alike(x.v_x, x.v_y)
-
-    def rates(self, x: Any, acting: Acting, p: Any) -> NoStates:
-        """None."""
-        return NoStates()
-
-    def energy(self, x: Any, press: m_s2, p: Any) -> J:
-        """None."""
-        return 0.0
-
-    def loss(self, x: Any, p: Any) -> Any:
-        """None."""
-        return 0.0
-
-    def bumped(self, x: Any, loads: CornerLoads, road: RoadUnderCar, p: Any) -> Bumped | None:
-        """Nothing."""
-        return None
-
-    def settled(self, x: Any, road: RoadUnderCar, air: Pressed, p: Any) -> NoStates:
-        """Nothing to settle."""
         return NoStates()
 
 
@@ -178,6 +176,8 @@ class QuasiStatic(NamedTuple):
     follows = FOLLOWED
     fills = ()
     replaces = ("roll_front",)
+    carried, rates, bumped, settled = _as_the_mass, _no_states, _unfelt, _no_states
+    energy = loss = _nothing
 
     def check(self, p: Any) -> None:
         """Raise for a car that this body cannot stand on."""
@@ -208,27 +208,3 @@ class QuasiStatic(NamedTuple):
         """Roll and pitch."""
         travel = self.travel(x, p)
         return Posture(travel.roll, (travel.front - travel.rear) * (1.0 / (p.l_f + p.l_r)))
-
-    def carried(self, x: Any, p: Any) -> tuple[Velocity, ...]:
-        """That of the centre of mass."""
-        return alike(x.v_x, x.v_y)
-
-    def rates(self, x: Any, acting: Acting, p: Any) -> NoStates:
-        """None."""
-        return NoStates()
-
-    def energy(self, x: Any, press: m_s2, p: Any) -> J:
-        """None: the body is in balance at once."""
-        return 0.0
-
-    def loss(self, x: Any, p: Any) -> Any:
-        """None."""
-        return 0.0
-
-    def bumped(self, x: Any, loads: CornerLoads, road: RoadUnderCar, p: Any) -> Bumped | None:
-        """Nothing."""
-        return None
-
-    def settled(self, x: Any, road: RoadUnderCar, air: Pressed, p: Any) -> NoStates:
-        """Nothing to settle."""
-        return NoStates()

@@ -6,7 +6,7 @@ apart and then about the highest that was clean.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import ClassVar, NamedTuple
 
@@ -134,11 +134,12 @@ class _LaneChange:
     """What both courses share."""
 
     speeds: tuple[m_s, m_s]
-    name: ClassVar[str]
+    lanes_for: ClassVar[Callable[[m], tuple[Lane, ...]]]
+    """The lanes of the course for a vehicle of a width."""
 
     def lanes(self, car: Subject) -> tuple[Lane, ...]:
         """Between which the vehicle drives."""
-        raise NotImplementedError
+        return type(self).lanes_for(_width(car))
 
     def unfit(self, car: Subject) -> str:
         """Why a vehicle cannot do it."""
@@ -213,10 +214,7 @@ class DoubleLaneChange(_LaneChange):
     name: ClassVar[str] = "double_lane_change"
     title: ClassVar[str] = "Double lane change"
     source: ClassVar[str] = "ISO 3888-1:2018"
-
-    def lanes(self, car: Subject) -> tuple[Lane, ...]:
-        """Between which the vehicle drives."""
-        return double_lane_change(_width(car))
+    lanes_for: ClassVar[Callable[[m], tuple[Lane, ...]]] = staticmethod(double_lane_change)
 
 
 @dataclass(frozen=True)
@@ -228,10 +226,7 @@ class ObstacleAvoidance(_LaneChange):
     name: ClassVar[str] = "obstacle_avoidance"
     title: ClassVar[str] = "Obstacle avoidance"
     source: ClassVar[str] = "ISO 3888-2:2011"
-
-    def lanes(self, car: Subject) -> tuple[Lane, ...]:
-        """Between which the vehicle drives."""
-        return obstacle_avoidance(_width(car))
+    lanes_for: ClassVar[Callable[[m], tuple[Lane, ...]]] = staticmethod(obstacle_avoidance)
 
 
 def _width(car: Subject) -> m:
