@@ -11,6 +11,7 @@ from typing import Any
 from .errors import MissingExtra
 
 EXTRAS: Mapping[str, tuple[str, ...]] = {
+    "campaigns": ("SALib", "fsspec"),
     "commonroad": ("commonroad",),
     "cuda": ("cupy",),
     "jax": ("jax",),
@@ -19,6 +20,7 @@ EXTRAS: Mapping[str, tuple[str, ...]] = {
     "pandas": ("pandas",),
     "parquet": ("pyarrow",),
     "plots": ("matplotlib",),
+    "ray": ("ray",),
     "recording": ("mcap", "zstandard"),
     "ros2": ("cyclonedds",),
     "torch": ("torch",),
