@@ -82,6 +82,7 @@ def sampled(
     quantities: Any,
     events: Mapping[str, Quantity] | None,
     quantiles: Sequence[float],
+    confidence: float | Sequence[float],
     progress: Choice,
 ) -> MonteCarlo:
     """Run a Monte Carlo; the arguments are those of `Fleet.monte_carlo`."""
@@ -111,6 +112,7 @@ def sampled(
         _levels(quantiles),
         experiment.steps + 1,
         len(numbers),
+        _confidences(confidence),
     )
     return MonteCarlo(experiment, numbers, tally).run(progress)
 
@@ -257,10 +259,24 @@ def _events(events: Any) -> dict[str, Quantity]:
 
 
 def _levels(quantiles: Any) -> Array:
-    try:
-        levels = np.unique(np.asarray(quantiles, dtype=float))
-    except (TypeError, ValueError) as error:
-        raise InvalidValue(f"quantiles = {quantiles!r} must be numbers from 0 to 1") from error
+    levels = _different("quantiles", quantiles)
     if not levels.size or not ((levels >= 0.0) & (levels <= 1.0)).all():
         raise InvalidValue(f"quantiles = {quantiles!r} must lie between 0 and 1")
     return levels
+
+
+def _confidences(confidence: Any) -> list[float]:
+    levels = _different("confidence", confidence)
+    if not levels.size or not ((levels > 0.0) & (levels < 1.0)).all():
+        raise InvalidValue(
+            f"confidence = {confidence!r} must be between 0 and 1, such as 0.95 or (0.9, 0.99)"
+        )
+    return levels.tolist()
+
+
+def _different(name: str, values: Any) -> Array:
+    """Numbers in order, each once."""
+    try:
+        return np.unique(np.asarray(values, dtype=float))
+    except (TypeError, ValueError) as error:
+        raise InvalidValue(f"{name} = {values!r} must be numbers from 0 to 1") from error
