@@ -9,7 +9,7 @@ is near, the border passes through the middle between them.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -52,7 +52,7 @@ class Refinement:
     """What is looked at."""
     threshold: float
     """In the unit of the column; values of at least that are on one side."""
-    first: Design = Sobol(256)
+    first: Design = field(default_factory=lambda: Sobol(256))
     """The first runs: what lies between them and is smaller than their distance is not seen."""
     each: int = 128
     """Runs of a round."""
@@ -89,7 +89,7 @@ class Refinement:
 
     def extends(self, before: Mapping[str, Any]) -> bool:
         """More runs go on where fewer ended: those of a round that was cut off are its first."""
-        return goes_on(self, before, "most")
+        return goes_on(self.identity(), before, larger=("most",))
 
     def rounds(self, factors: int, seed: int) -> Choosing:
         """Those of the first design, then one for each look at the border."""
