@@ -7,7 +7,7 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
-from scipy.spatial import cKDTree
+from scipy.spatial import KDTree
 
 from campaigns.conducting import Conducted, conducted
 from skidpad.arrays import Array
@@ -36,44 +36,64 @@ def wrong_places(done: Conducted, surface: Callable[[Array], Array], factors: in
     """Places at random that are on another side than the nearest run."""
     places = np.random.default_rng(0).random((20_000, factors))
     known = surface(done.points) >= 0.0
-    said = known[cKDTree(done.points).query(places)[1]]
+    said = known[KDTree(done.points).query(places)[1]]
     return places[said != (surface(places) >= 0.0)]
 
 
 @pytest.mark.parametrize(("surface", "slope"), [(circle, 1.0), (plane, 1.0), (s_curve, 2.2)])
-def test_the_surface_is_known_to_the_gap(surface: Callable[[Array], Array], slope: float) -> None:
-    done = conducted(Refinement("y", 0.0, most=768), 2, 1, surface)
-    gap = done.found["gap"]
-    assert done.found["runs"] == len(done.points) == 768
+def test_the_surface_is_known_to_the_gap_with_few_runs(
+    surface: Callable[[Array], Array], slope: float
+) -> None:
+    done = conducted(Refinement("y", 0.0, most=1024), 2, 1, surface)
+    assert done.found["runs"] == len(done.points) == 1024
     # What is taken for another side lies within twice the gap of the surface: the border is within
     # one gap of it, and places of the border between those that were looked at nearly so.
     wrong = wrong_places(done, surface, 2)
-    assert np.abs(surface(wrong)).max() < 2.0 * slope * gap
-    # A grid has as large a gap where its runs are gap · √2 apart.
-    assert 1.0 / (np.sqrt(2.0) * gap) ** 2 > 5 * 768
+    assert np.abs(surface(wrong)).max() < 2.0 * slope * done.found["gap"]
+    # A grid of five times as many runs is worse.
+    grid = conducted(Grid((72, 72)), 2, 0)
+    others = wrong_places(grid, surface, 2)
+    assert len(wrong) < len(others)
+    assert np.abs(surface(wrong)).max() < np.abs(surface(others)).max()
 
 
 def test_gaps_shrink_with_runs_as_those_of_a_line() -> None:
     gaps = [
-        conducted(Refinement("y", 0.0, most=most), 2, 0, plane).found["gap"]
-        for most in (256, 512, 1024)
+        conducted(Refinement("y", 0.0, Sobol(64), 32, most), 2, 0, plane).found["gap"]
+        for most in (64, 256, 1024)
     ]
-    # A line takes twice the runs for half the gap, a grid four times as many.
-    assert all(later < 0.6 * earlier for earlier, later in pairwise(gaps))
+    # A line takes four times the runs for a quarter of the gap, a grid for half of it.
+    assert all(later < 0.4 * earlier for earlier, later in pairwise(gaps))
 
 
 def test_three_factors() -> None:
-    done = conducted(Refinement("y", 0.0, most=1000), 3, 0, circle)
+    done = conducted(Refinement("y", 0.0, most=1500), 3, 0, circle)
     wrong = wrong_places(done, circle, 3)
     assert np.abs(circle(wrong)).max() < 2.0 * done.found["gap"]
-    evenly = conducted(Sobol(1000), 3, 0)
-    assert len(wrong) < 0.5 * len(wrong_places(evenly, circle, 3))
+    evenly = conducted(Sobol(1500), 3, 0)
+    others = wrong_places(evenly, circle, 3)
+    assert len(wrong) < 0.6 * len(others)
+    assert np.abs(circle(wrong)).max() < 0.6 * np.abs(circle(others)).max()
+
+
+def test_the_border_is_followed_to_the_faces() -> None:
+    done = conducted(Refinement("y", 0.0, most=600), 2, 0, s_curve)
+    for face in (0.0, 1.0):
+        near = done.points[np.abs(done.points[:, 0] - face) < 0.01]
+        assert np.abs(s_curve(near)).min() < 0.02
+
+
+def test_many_factors() -> None:
+    done = conducted(Refinement("y", 0.0, Sobol(64), 32, 256), 8, 0, plane)
+    first, later = done.rounds[0], np.concatenate(done.rounds[1:])
+    assert len(later) == 192
+    assert np.abs(plane(later)).mean() < 0.6 * np.abs(plane(first)).mean()
 
 
 def test_no_two_runs_are_the_same() -> None:
     done = conducted(Refinement("y", 0.0, first=Random(20), each=50, most=400), 2, 0, circle)
     assert len(np.unique(done.points, axis=0)) == 400
-    assert cKDTree(done.points).query(done.points, k=2)[0][:, 1].min() > 1e-9
+    assert KDTree(done.points).query(done.points, k=2)[0][:, 1].min() > 1e-9
 
 
 def test_ties_of_a_grid_are_decided_the_same_way() -> None:

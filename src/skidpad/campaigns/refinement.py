@@ -31,6 +31,12 @@ _PLACES = 1 << 12
 """Parts of that way that places are rounded to: rounding errors should not show."""
 _DIGITS = 12
 """Of gaps that are compared, for the same reason."""
+_WORTH = 0.5
+"""Share of the largest gap below which a gap waits for the next round: the border moves by as much
+as the largest gap when the runs on it are done."""
+_MOST_MIRRORED = 4
+"""Factors up to which the border is followed to the faces of the cube; of more nearly all runs lie
+near to one."""
 _SAME = 1e-9
 """Places nearer than that are one place."""
 
@@ -55,7 +61,7 @@ class Refinement:
     first: Design = field(default_factory=lambda: Sobol(256))
     """The first runs: what lies between them and is smaller than their distance is not seen."""
     each: int = 128
-    """Runs of a round."""
+    """Runs of a round at most."""
     most: int = 1024
     """Runs of all, the first among them."""
     levels: tuple[int, ...] = ()
@@ -137,25 +143,29 @@ class _Known:
 
     def border(self) -> tuple[Array, Array]:
         """Places (n, factors) on the border, and their distances from the next run."""
-        from scipy.spatial import cKDTree
+        from scipy.spatial import KDTree
 
         points, values = np.concatenate(self._points), np.concatenate(self._values)
         sides = [points[values < self._threshold], points[values >= self._threshold]]
         if not len(sides[0]) or not len(sides[1]):
             return points[:0], np.empty(0)
-        trees: Any = [cKDTree(side) for side in sides]
-        low, high = _pairs(sides, trees)
-        places = self._on_levels(_crossing(low, high, trees))
-        gaps: Array = cKDTree(points).query(places)[0]
+        strip = len(self._points[0]) ** (-1.0 / points.shape[1])
+        mirrored = [_mirrored(side, strip) for side in sides]
+        trees: Any = [KDTree(side) for side in mirrored]
+        low, high = _pairs(mirrored, trees)
+        places = np.abs(_crossing(low, high, trees))
+        places = self._on_levels(1.0 - np.abs(1.0 - places))
+        gaps: Array = KDTree(points).query(places)[0]
         return places, gaps
 
     def farthest(self, places: Array, gaps: Array, count: int) -> Array:
-        """So many of the places, each as far as can be from all runs and those before it."""
+        """At most so many of the places, each as far as can be from all runs and those before it."""
         gaps, chosen = gaps.copy(), list[int]()
+        least = max(_SAME, _WORTH * float(gaps.max(initial=0.0)))
         while len(chosen) < count and len(gaps):
             # The first of equal ones.
             k = int(np.argmax(np.round(gaps, _DIGITS)))
-            if gaps[k] < _SAME:
+            if gaps[k] < least:
                 break
             chosen.append(k)
             gaps = np.minimum(gaps, np.sqrt(((places - places[k]) ** 2).sum(axis=1)))
@@ -168,6 +178,21 @@ class _Known:
         count = np.maximum(self._levels, 1)
         middles = (np.minimum(np.floor(points * count), count - 1) + 0.5) / count
         return np.where(self._levels > 0, middles, points)
+
+
+def _mirrored(side: Array, strip: float) -> Array:
+    """Points with the mirror images of those near to a face of the cube, so that the border goes on
+    to the face."""
+    factors = side.shape[1]
+    if factors > _MOST_MIRRORED:
+        return side
+    images = [side]
+    for k in range(factors):
+        for face in (0.0, 1.0):
+            near = side[np.abs(side[:, k] - face) < strip].copy()
+            near[:, k] = 2.0 * face - near[:, k]
+            images.append(near)
+    return np.concatenate(images)
 
 
 def _pairs(sides: list[Array], trees: Any) -> tuple[Array, Array]:
