@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from ..arrays import AnyArray, Array, Mask
+from ..arrays import AnyArray, Array
 from ..brief import brief_repr
 from ..checks import finite, whole
 from ..errors import InvalidValue
@@ -34,6 +34,8 @@ _DIGITS = 12
 _WORTH = 0.5
 """Share of the largest gap below which a gap waits for the next round: the border moves by as much
 as the largest gap when the runs on it are done."""
+_NEAR = 6
+"""Runs of the other side, for each factor, that count as near."""
 _MOST_MIRRORED = 4
 """Factors up to which the border is followed to the faces of the cube; of more nearly all runs lie
 near to one."""
@@ -153,13 +155,15 @@ class _Known:
         mirrored = [_mirrored(side, strip) for side in sides]
         trees: Any = [KDTree(side) for side in mirrored]
         low, high = _pairs(mirrored, trees)
-        places = np.abs(_crossing(low, high, trees))
+        # Of lists, what is near may be a number of its own.
+        worth = 0.0 if self._levels.any() else _WORTH
+        places = np.abs(_crossing(low, high, trees, worth))
         places = self._on_levels(1.0 - np.abs(1.0 - places))
         gaps: Array = KDTree(points).query(places)[0]
         return places, gaps
 
     def farthest(self, places: Array, gaps: Array, count: int) -> Array:
-        """At most so many of the places, each as far as can be from all runs and those before it."""
+        """At most so many of the places, each as far as can be from runs and those before it."""
         gaps, chosen = gaps.copy(), list[int]()
         least = max(_SAME, _WORTH * float(gaps.max(initial=0.0)))
         while len(chosen) < count and len(gaps):
@@ -196,29 +200,35 @@ def _mirrored(side: Array, strip: float) -> Array:
 
 
 def _pairs(sides: list[Array], trees: Any) -> tuple[Array, Array]:
-    """Runs of the lower and the upper side that are near to each other, each pair once."""
-    pairs: list[Any] = []
+    """Runs of the lower and the upper side of which one is among the nearest to the other."""
+    size, near = len(sides[1]), _NEAR * sides[0].shape[1]
+    pairs: list[Runs] = []
     for own in (0, 1):
-        near = min(2 * sides[0].shape[1] + 2, len(sides[1 - own]))
-        _, other = trees[1 - own].query(sides[own], k=near)
-        other = other.reshape(len(sides[own]), near)
-        own_number = np.broadcast_to(np.arange(len(other))[:, None], other.shape)
-        both = (own_number, other) if own == 0 else (other, own_number)
-        pairs.append(np.stack([one.ravel() for one in both], axis=1))
-    distinct = np.unique(np.concatenate(pairs), axis=0)
-    return sides[0][distinct[:, 0]], sides[1][distinct[:, 1]]
+        _, other = trees[1 - own].query(sides[own], k=min(near, len(sides[1 - own])))
+        other = other.reshape(len(sides[own]), -1)
+        number = np.arange(len(other))[:, None]
+        pairs.append((number * size + other if own == 0 else other * size + number).ravel())
+    low, high = np.divmod(np.union1d(*pairs), size)
+    return sides[0][low], sides[1][high]
 
 
-def _crossing(low: Array, high: Array, trees: Any) -> Array:
-    """Where the way from runs of the lower side to those of the upper leaves the lower side."""
+def _crossing(low: Array, high: Array, trees: Any, worth: float) -> Array:
+    """Where the way from runs of the lower side to those of the upper leaves the lower side; only
+    where the gap may be this share of the largest."""
+    way = high - low
+    length = np.sqrt((way * way).sum(axis=1))
     begin, end = np.zeros(len(low)), np.ones(len(low))
     for _ in range(_HALVINGS):
         middle = 0.5 * (begin + end)
-        at = low + middle[:, None] * (high - low)
-        below: Mask = trees[0].query(at)[0] < trees[1].query(at)[0]
-        begin, end = np.where(below, middle, begin), np.where(below, end, middle)
+        at = low + middle[:, None] * way
+        below, above = (tree.query(at)[0] for tree in trees)
+        begin, end = np.where(below < above, middle, begin), np.where(below < above, end, middle)
+        # The place lies within half of what is left of the way, and so far may its gap differ.
+        gap, error = np.minimum(below, above), (end - begin) * length
+        kept = gap + error >= worth * (gap - error).max()
+        low, way, length, begin, end = (one[kept] for one in (low, way, length, begin, end))
     share = np.rint(0.5 * (begin + end) * _PLACES) / _PLACES
-    return low + share[:, None] * (high - low)
+    return low + share[:, None] * way
 
 
 def _round_of(points: Array, reads: tuple[str, ...]) -> Round:
