@@ -20,8 +20,6 @@ from .experiment import Runs
 from .plain import goes_on, identity_of
 from .sampling import drawn_points
 
-__all__ = ["Converging"]
-
 
 @dataclass(frozen=True)
 class Converging:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
-from typing import Any, Protocol, runtime_checkable
+from typing import Any, Protocol, cast, runtime_checkable
 
 import numpy as np
 
@@ -151,9 +151,14 @@ class Levels:
     __repr__ = brief_repr
 
     def __post_init__(self) -> None:
-        if isinstance(self.values, str) or not len(self.values):
-            raise InvalidValue(f"levels = {self.values!r} must be a list of numbers")
-        numbers = tuple(finite(f"levels[{k}]", one) for k, one in enumerate(self.values))
+        given: Any = self.values
+        if isinstance(given, (str, bytes)) or not len(given):
+            raise InvalidValue(f"levels = {given!r} must be a list of numbers")
+        plain = isinstance(given, np.ndarray) and given.dtype == np.float64 and given.ndim == 1
+        if plain and np.isfinite(given).all():  # a table may have a million rows
+            numbers = tuple(given.tolist())
+        else:
+            numbers = tuple(finite(f"levels[{k}]", one) for k, one in enumerate(given))
         object.__setattr__(self, "values", numbers)
 
     @property
@@ -218,7 +223,7 @@ def factor_of(name: str, given: Any) -> Factor:
         if isinstance(given, Mapping):
             return _of_mapping(given)
         if isinstance(given, (Sequence, np.ndarray)) and not isinstance(given, (str, bytes)):
-            return Levels(tuple(given))
+            return Levels(cast("tuple[float, ...]", given))
         return Levels((finite("value", given),))
     except (InvalidValue, TypeError) as error:
         raise InvalidValue(
@@ -268,7 +273,7 @@ def _several(make: Callable[..., Factor], names: tuple[str, ...]) -> Callable[[A
 def _levels(settings: Any) -> Factor:
     if isinstance(settings, (str, bytes)) or not isinstance(settings, Sequence):
         raise InvalidValue("levels must be a list of numbers")
-    return Levels(tuple(settings))
+    return Levels(cast("tuple[float, ...]", settings))
 
 
 _FORMS: dict[str, Callable[[Any], Factor]] = {

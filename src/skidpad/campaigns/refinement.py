@@ -23,8 +23,6 @@ from .experiment import Runs
 from .plain import goes_on, identity_of
 from .sampling import Sobol
 
-__all__ = ["Refinement"]
-
 _HALVINGS = 14
 """Of the way between two runs, to find the border on it."""
 _PLACES = 1 << 12

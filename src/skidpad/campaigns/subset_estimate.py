@@ -19,8 +19,6 @@ import numpy as np
 from ..arrays import Array, Mask
 from .experiment import Runs
 
-__all__ = ["SubsetEstimate"]
-
 
 class SubsetEstimate:
     """The product of the shares of levels.
@@ -51,13 +49,7 @@ class SubsetEstimate:
         )
 
     def found(self, limits: list[float], confidence: float) -> dict[str, Any]:
-        """All of it as plain values.
-
-        `probability`; `coefficient_of_variation`, its standard deviation over many seeds relative
-        to it; `low` and `high`, the log-normal interval of the `confidence`; `levels`, their limits
-        and shares; `reached`, whether any run reached the threshold: if not, `low` is 0, `high` is
-        as if the runs of the last level were independent, and there is no coefficient of variation.
-        """
+        """All of it as plain values, as `SubsetSimulation` says."""
         from scipy.special import ndtri
 
         product = math.prod(self.shares)
