@@ -93,6 +93,7 @@ class _KernelLock:
             file, self._file = self._file, None
             with contextlib.suppress(OSError):
                 file.truncate(0)
+                _unlock(file)  # a child that was forked just now may have it open still
             file.close()
 
     def leave_to_parent(self) -> None:
@@ -133,15 +134,21 @@ def _try_lock(file: BinaryIO) -> bool:
     return True
 
 
+def _unlock(file: BinaryIO) -> None:
+    if sys.platform != "win32":
+        import fcntl
+
+        fcntl.flock(file.fileno(), fcntl.LOCK_UN)
+
+
 class _OwnerFile:
     """A file that says who writes, for places without locks."""
 
     def __init__(self, place: Place, break_lock: bool) -> None:
         self._place, self._token, self._pid = place, secrets.token_hex(8), os.getpid()
-        if place.exists(LOCK) and not break_lock:
-            owner = _owner(place.read(LOCK))
-            if not _is_dead(owner):
-                raise _in_use(str(place.path), owner, breakable=True)
+        before = place.read(LOCK) if place.exists(LOCK) else b""
+        if before and not break_lock and not _is_dead(_owner(before)):
+            raise _in_use(str(place.path), _owner(before), breakable=True)
         place.write(LOCK, _own_name(self._token))
         if not self.held:  # two came at once: the last one has it
             raise _in_use(str(place.path), _owner(place.read(LOCK)), breakable=True)
