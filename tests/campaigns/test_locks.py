@@ -44,9 +44,7 @@ print("child ends", flush=True)
 
 
 @pytest.fixture(params=["local", "owner file", "memory"])
-def place(
-    request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> Place:
+def place(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Place:
     if request.param == "memory":
         return RemotePlace(f"memory://locks-{uuid.uuid4().hex}")
     if request.param == "owner file":  # a file system that knows no locks

@@ -245,10 +245,12 @@ class Folder:
 
     def close(self) -> None:
         """Let others write. May be called twice."""
-        if self.writable:
-            self._table.save()
-        if self._lock is not None:
-            self._lock.release()
+        try:
+            if self.writable:
+                self._table.save()
+        finally:
+            if self._lock is not None:
+                self._lock.release()
 
     def __enter__(self) -> Folder:
         return self
