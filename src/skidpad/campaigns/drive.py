@@ -46,6 +46,7 @@ MOST_RUNS = 16_384
 """Runs that are in memory at a time; a larger chunk is done in parts."""
 MOST_SETUPS = 16
 """Drives that are kept compiled."""
+_ALL = Means()
 
 
 @dataclass(frozen=True, eq=False)
@@ -103,7 +104,7 @@ class Drive(Constant):
     def __getstate__(self) -> dict[str, Any]:
         return pickled_fields("a Drive", self, "write quantities as texts")
 
-    def _setup(self, means: Means = Means()) -> Setup:
+    def _setup(self, means: Means = _ALL) -> Setup:
         """The drive as it is compiled, once for all chunks of this process."""
         place = (self._mark, means)
         setup = _SETUPS.pop(place, None) or setup_of(self, means)

@@ -150,7 +150,9 @@ class RowArrays:
             states = settled_rows(plant, states, own)
         else:
             states = self._start_by_name(rows, own)
-        states = batch.finite(plant.State, "x0", np.broadcast_to(states, (1, count, states.shape[-1])))
+        states = batch.finite(
+            plant.State, "x0", np.broadcast_to(states, (1, count, states.shape[-1]))
+        )
         memory = np.broadcast_to(self.given.memory, (1, count, self.given.memory.size))
         return np.concatenate([states, memory], axis=2)
 

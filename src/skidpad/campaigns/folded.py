@@ -20,6 +20,7 @@ from ..calls import called
 from ..compile.program import Instruction, Port, Program
 from ..compile.trace import trace
 from ..errors import InvalidValue
+from ..integrate.as_written import as_written
 from ..model import Model
 from ..policy import Policy
 from .expressions import TRUTH, Records
@@ -94,8 +95,10 @@ class Folding:
 
         def function(*ports: tuple[Any, ...]) -> tuple[Any, ...]:
             kept = called(kernel, *(ports[port][field] for port, field in leaves))
+            with as_written(ports[-1][0]):
+                results = self._results(kept, ports[-1][0])
             # All of them, so that the function is the one of the step to the last bit.
-            return kept, self._results(kept, ports[-1][0])
+            return kept, results
 
         outputs = (self._kept_port, Port("y", ("ended_at", *self.folds)))
         return trace("closing", function, self.ports, outputs)
@@ -129,22 +132,32 @@ class Folding:
 
     @cached_property
     def _kept_port(self) -> Port:
-        numbered = [f"{name}.{k}" for name, fold in self.folds.items() for k in range(len(fold.start))]
+        numbered = [
+            f"{name}.{k}" for name, fold in self.folds.items() for k in range(len(fold.start))
+        ]
         return Port("a", ("count", "ended_at", *numbered))
 
     @cached_property
     def _used(self) -> tuple[tuple[int, int], ...]:
         """Port and field of what the update needs; each argument of a call costs."""
-        plain = trace("folds", lambda *ports: (self._updated(ports),), self.ports, (self._kept_port,))
+
+        def function(*ports: tuple[Any, ...]) -> tuple[Any, ...]:
+            with as_written(ports[-1][0]):
+                return (self._updated(ports),)
+
+        plain = trace("folds", function, self.ports, (self._kept_port,))
         return tuple(sorted({i.imm for i in plain.code if i.op == "input"}))
 
     @cached_property
     def _kernel(self) -> Callable[..., tuple[Any, ...]]:
+        import casadi as ca
+
         used = self._used
-        sizes = [len(port.fields) for port in self.ports]
+        # Symbols for what is not needed either: a number would be computed with.
+        blank = [[ca.SX.sym(field) for field in port.fields] for port in self.ports]
 
         def folds(*leaves: Any) -> tuple[Any, ...]:
-            ports = [[0.0] * size for size in sizes]
+            ports = [list(port) for port in blank]
             for (port, field), leaf in zip(used, leaves, strict=True):
                 ports[port][field] = leaf
             return self._updated(ports)

@@ -1,8 +1,8 @@
 """Metrics as folds over the samples of a run: what is kept while it passes, instead of all of it.
 
-A `Fold` has numbers at the start, an update for every sample (the start of a run and the state after
-each step) and a result. All three are pure functions built from `skidpad.ops`, compiled into the
-loop that drives the vehicle. They name what they need:
+A `Fold` has numbers at the start, an update for every sample (the start of a run and the state
+after each step) and a result. The functions are pure, built from `skidpad.ops` and compiled into
+the loop that drives the vehicle. They name what they need:
 
 * `a`: the numbers kept so far, a tuple; for the result, those after the last sample;
 * `v`: the value of `of` at this sample, if the fold is of a quantity;
@@ -73,6 +73,8 @@ class Fold:
     """"number" or "truth", as in a column."""
     of_truth: bool = False
     """Whether the quantity says that something happens."""
+    needs: float = 0.0
+    """How long a run must be at least, in s."""
 
     def __post_init__(self) -> None:
         start = tuple(float(value) for value in self.start)
@@ -103,7 +105,8 @@ class Fold:
 
     def checked(self, records: Records) -> Fold:
         """The fold, if the names in its quantity are those of these records."""
-        self._quantity(records)
+        if self.of is not None:
+            self._quantity(records)
         return self
 
     def unit_for(self, records: Records) -> str:
@@ -205,7 +208,8 @@ def at(of: Quantity, time: float, unit: str | None = None) -> Fold:
     """Value of a quantity at the sample nearest to a time in s; NaN of a run that ended before."""
     time = not_negative("time", time, "s")
     update = partial(_taken, time=time)
-    return Fold((math.nan,), update, _first, of, unit, f"{_text(of)} at t = {time:g} s")
+    meaning = f"{_text(of)} at t = {time:g} s"
+    return Fold((math.nan,), update, _first, of, unit, meaning, needs=time)
 
 
 def integral(of: Quantity, unit: str | None = None) -> Fold:
@@ -213,9 +217,7 @@ def integral(of: Quantity, unit: str | None = None) -> Fold:
 
     Its unit is that of the quantity times s, and has to be given.
     """
-    return Fold(
-        (0.0, 0.0), _summed, _first, of, unit or "", f"integral of {_text(of)} over time"
-    )
+    return Fold((0.0, 0.0), _summed, _first, of, unit or "", f"integral of {_text(of)} over time")
 
 
 def time_of_highest(of: Quantity) -> Fold:

@@ -1,4 +1,4 @@
-"""What a thing is as plain values that are the same in every process: JSON, large parts digested."""
+"""What a thing is as plain values that are the same in every process: JSON, large arrays digested."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def plain(value: Any) -> Any:
         return _array(value)
     if isinstance(value, Mapping):
         return {str(name): plain(part) for name, part in sorted(value.items())}
-    if isinstance(value, type) or callable(value) and hasattr(value, "__qualname__"):
+    if isinstance(value, type) or (callable(value) and hasattr(value, "__qualname__")):
         return f"{value.__module__}.{value.__qualname__}"
     if record.is_record_type(type(value)):
         return {name: plain(part) for name, part in zip(value._fields, value, strict=True)}
