@@ -98,7 +98,7 @@ def normal_of(u: Array) -> Array:
     if tails.size:
         # 1 - u loses nothing: u is a multiple of 2⁻⁵³.
         below = u[tails]
-        depth = np.sqrt(-_log(np.minimum(below, 1.0 - below)))
+        depth = np.sqrt(-log_of(np.minimum(below, 1.0 - below)))
         far = depth > _SPLIT_R
         size = np.where(far, _ratio(depth - _SPLIT_R, _FAR_TAIL), _ratio(depth - 1.6, _TAIL))
         out[tails] = np.copysign(size, q[tails])
@@ -120,7 +120,7 @@ def _polynomial(x: Array, coefficients: tuple[float, ...]) -> Array:
     return total
 
 
-def _log(x: Array) -> Array:
+def log_of(x: Array) -> Array:
     """Natural logarithm of positive numbers, to 1 or 2 units in the last place."""
     mantissa, exponent = np.frexp(x)
     low = mantissa < 0.70710678118654752440

@@ -1,0 +1,291 @@
+"""What differs between runs: factors turn a share between 0 and 1 into a number.
+
+A design chooses shares, evenly spread or drawn; the factor says what they mean: a range, a
+distribution or a list. The numbers are the same on every machine.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any, Protocol, runtime_checkable
+
+import numpy as np
+
+from ..arrays import Array
+from ..brief import brief_repr, shortened
+from ..checks import finite, number, positive, whole
+from ..errors import InvalidValue
+from ..random.inverse_normal import log_of, normal_of
+from .normal_share import LEAST, exponential, share_below
+
+__all__ = ["Factor", "Levels", "LogRange", "Normal", "Range", "Steps", "factor_of", "level_counts"]
+
+_FARTHEST = 8.2
+"""Standard deviations that a share can tell from all."""
+
+
+@runtime_checkable
+class Factor(Protocol):
+    """What a share of the way means."""
+
+    @property
+    def low(self) -> float:
+        """The smallest number that it gives."""
+        ...
+
+    @property
+    def high(self) -> float:
+        """The largest."""
+        ...
+
+    def value(self, shares: Array) -> Array:
+        """Numbers (n,) of shares (n,) from 0 to 1, never falling where shares rise, except in a
+        list."""
+        ...
+
+    def identity(self) -> dict[str, Any]:
+        """What it is in its plain form, of which `factor_of` makes it again."""
+        ...
+
+
+@dataclass(frozen=True)
+class Range:
+    """All numbers from `low` to `high` alike."""
+
+    low: float
+    high: float
+
+    def __post_init__(self) -> None:
+        _keep_ends(self, finite("low", self.low), finite("high", self.high))
+
+    def value(self, shares: Array) -> Array:
+        """So far of the way from `low` to `high`."""
+        return np.minimum(self.low + shares * (self.high - self.low), self.high)
+
+    def identity(self) -> dict[str, Any]:
+        """`{"range": [low, high]}`."""
+        return {"range": [self.low, self.high]}
+
+
+@dataclass(frozen=True)
+class LogRange:
+    """Numbers from `low` to `high`, both positive, all ratios alike: as many from 1 to 10 as from
+    10 to 100."""
+
+    low: float
+    high: float
+
+    def __post_init__(self) -> None:
+        _keep_ends(self, positive("low", self.low), positive("high", self.high))
+
+    def value(self, shares: Array) -> Array:
+        """So far of the way from `low` to `high` on a logarithmic scale."""
+        ends = log_of(np.array([self.low, self.high]))
+        numbers = self.low * exponential(shares * (ends[1] - ends[0]))
+        return np.where(shares >= 1.0, self.high, np.clip(numbers, self.low, self.high))
+
+    def identity(self) -> dict[str, Any]:
+        """`{"log_range": [low, high]}`."""
+        return {"log_range": [self.low, self.high]}
+
+
+@dataclass(frozen=True)
+class Normal:
+    """A normal distribution between `low` and `high`.
+
+    `mean` and `std` are those of the distribution before it is cut off. If nothing else is given,
+    that is 8.2 standard deviations from the mean: one number in 4e15 lies beyond.
+    """
+
+    mean: float
+    std: float
+    low: float = -math.inf
+    high: float = math.inf
+
+    def __post_init__(self) -> None:
+        mean, std = finite("mean", self.mean), positive("std", self.std)
+        low, high = number("low", self.low), number("high", self.high)
+        low = mean - _FARTHEST * std if low == -math.inf else low
+        high = mean + _FARTHEST * std if high == math.inf else high
+        _keep_ends(self, finite("low", low), finite("high", high))
+        object.__setattr__(self, "mean", mean)
+        object.__setattr__(self, "std", std)
+        first, last, _ = self._shares()
+        if not last > first:
+            raise InvalidValue(
+                f"low = {low:g} and high = {high:g} leave nothing of a normal distribution with "
+                f"mean = {mean:g} and std = {std:g}: one of them must be nearer to the mean"
+            )
+
+    def value(self, shares: Array) -> Array:
+        """The number that so large a share of the distribution lies below."""
+        first, last, mirrored = self._shares()
+        own = 1.0 - shares if mirrored else shares
+        deviations = normal_of(np.clip(first + own * (last - first), first, 1.0 - LEAST))
+        numbers = self.mean + self.std * (-deviations if mirrored else deviations)
+        # The ends themselves, where the way there and back would round.
+        numbers = np.where(shares <= 0.0, self.low, np.where(shares >= 1.0, self.high, numbers))
+        return np.clip(numbers, self.low, self.high)
+
+    def identity(self) -> dict[str, Any]:
+        """`{"normal": {"mean": mean, "std": std, "low": low, "high": high}}`."""
+        return {"normal": asdict(self)}
+
+    def _shares(self) -> tuple[float, float, bool]:
+        """Shares of the whole distribution below both ends; mirrored where both lie above the
+        mean, since only small probabilities keep their digits."""
+        low, high = (self.low - self.mean) / self.std, (self.high - self.mean) / self.std
+        mirrored = low > 0.0
+        first, last = share_below([-high, -low] if mirrored else [low, high]).tolist()
+        return first, last, mirrored
+
+
+@dataclass(frozen=True)
+class Levels:
+    """The numbers of a list, each as often; one number is held."""
+
+    values: tuple[float, ...]
+
+    __repr__ = brief_repr
+
+    def __post_init__(self) -> None:
+        if isinstance(self.values, str) or not len(self.values):
+            raise InvalidValue(f"levels = {self.values!r} must be a list of numbers")
+        numbers = tuple(finite(f"levels[{k}]", one) for k, one in enumerate(self.values))
+        object.__setattr__(self, "values", numbers)
+
+    @property
+    def count(self) -> int:
+        """How many numbers there are."""
+        return len(self.values)
+
+    @property
+    def low(self) -> float:
+        """The smallest."""
+        return min(self.values)
+
+    @property
+    def high(self) -> float:
+        """The largest."""
+        return max(self.values)
+
+    def value(self, shares: Array) -> Array:
+        """The number at this place of the list."""
+        return np.array(self.values)[_level(shares, self.count)]
+
+    def identity(self) -> dict[str, Any]:
+        """`{"levels": [...]}`."""
+        return {"levels": list(self.values)}
+
+
+@dataclass(frozen=True)
+class Steps:
+    """So many numbers from `low` to `high`, equally far apart, both ends among them."""
+
+    low: float
+    high: float
+    count: int
+
+    def __post_init__(self) -> None:
+        _keep_ends(self, finite("low", self.low), finite("high", self.high))
+        object.__setattr__(self, "count", whole("count", self.count, "at least 2", least=2))
+
+    def value(self, shares: Array) -> Array:
+        """The number of the step that a share lies in."""
+        level = _level(shares, self.count)
+        numbers = self.low + level * (self.high - self.low) / (self.count - 1)
+        return np.where(level == self.count - 1, self.high, numbers)
+
+    def identity(self) -> dict[str, Any]:
+        """`{"steps": [low, high, count]}`."""
+        return {"steps": [self.low, self.high, self.count]}
+
+
+def factor_of(name: str, given: Any) -> Factor:
+    """The factor of this name; raises for what is none.
+
+    Args:
+        name: for errors.
+        given: a factor, or a plain form as in a file: `{range: [low, high]}`, `{log_range: [low,
+            high]}`, `{normal: {mean: 0, std: 1, low: -3, high: 3}}`, `{steps: [low, high, count]}`,
+            `{levels: [1, 2, 5]}`, a list, which means levels, or a number, which is held.
+    """
+    if isinstance(given, Factor):
+        return given
+    try:
+        if isinstance(given, Mapping):
+            return _of_mapping(given)
+        if isinstance(given, (Sequence, np.ndarray)) and not isinstance(given, (str, bytes)):
+            return Levels(tuple(given))
+        return Levels((finite("value", given),))
+    except (InvalidValue, TypeError) as error:
+        raise InvalidValue(
+            f"factors[{name!r}] = {shortened(repr(given), 80)}: {error}; allowed are a number, a "
+            f"list, and one of {', '.join(_FORMS)}, as in {{'range': [0, 1]}}"
+        ) from error
+
+
+def level_counts(factors: Mapping[str, Factor]) -> tuple[int, ...]:
+    """How many numbers each factor has; 0 for one that is not a list of them."""
+    return tuple(
+        factor.count if isinstance(factor, (Levels, Steps)) else 0 for factor in factors.values()
+    )
+
+
+def _of_mapping(given: Mapping[str, Any]) -> Factor:
+    if len(given) != 1:
+        raise InvalidValue(f"it has {len(given)} entries, not 1")
+    (kind, settings), *_ = given.items()
+    if kind not in _FORMS:
+        raise InvalidValue(f"{kind!r} is unknown")
+    return _FORMS[kind](settings)
+
+
+def _normal(settings: Any) -> Factor:
+    if not isinstance(settings, Mapping):
+        raise InvalidValue("normal must be a mapping of mean, std and perhaps low and high")
+    unknown = [str(name) for name in settings if name not in ("mean", "std", "low", "high")]
+    missing = [name for name in ("mean", "std") if name not in settings]
+    if unknown or missing:
+        fault = f"has no {missing[0]}" if missing else f"has no setting {unknown[0]!r}"
+        raise InvalidValue(f"normal {fault}; it takes mean, std, low and high")
+    return Normal(**settings)
+
+
+def _several(make: Callable[..., Factor], names: tuple[str, ...]) -> Callable[[Any], Factor]:
+    def made(settings: Any) -> Factor:
+        if isinstance(settings, (str, bytes)) or not isinstance(settings, Sequence):
+            raise InvalidValue(f"it takes a list [{', '.join(names)}]")
+        if len(settings) != len(names):
+            raise InvalidValue(f"it takes [{', '.join(names)}], got {len(settings)} values")
+        return make(*settings)
+
+    return made
+
+
+def _levels(settings: Any) -> Factor:
+    if isinstance(settings, (str, bytes)) or not isinstance(settings, Sequence):
+        raise InvalidValue("levels must be a list of numbers")
+    return Levels(tuple(settings))
+
+
+_FORMS: dict[str, Callable[[Any], Factor]] = {
+    "range": _several(Range, ("low", "high")),
+    "log_range": _several(LogRange, ("low", "high")),
+    "normal": _normal,
+    "levels": _levels,
+    "steps": _several(Steps, ("low", "high", "count")),
+}
+
+
+def _keep_ends(factor: Any, low: float, high: float) -> None:
+    if not low < high:
+        raise InvalidValue(f"low = {low:g} must be below high = {high:g}")
+    object.__setattr__(factor, "low", low)
+    object.__setattr__(factor, "high", high)
+
+
+def _level(shares: Array, count: int) -> Any:
+    return np.minimum(np.floor(shares * count), count - 1).astype(np.int64)
