@@ -145,7 +145,8 @@ class Campaign:
 
         positive("chunk_seconds", chunk_seconds, "s")
         who = engine_of(engine, self.experiment, workers)
-        with closing(Folder.create(folder, self.plan())) as place, closing(who):
+        extends = {"design": self.design.extends, "experiment": self.experiment.extends}
+        with closing(Folder.create(folder, self.plan(), extends=extends)) as place, closing(who):
             self._check_room(place)
             who.start(self.experiment)
             conductor = Conductor(
