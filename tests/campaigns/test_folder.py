@@ -14,9 +14,9 @@ from typing import Any, BinaryIO, NamedTuple
 
 import numpy as np
 import pytest
-from campaign_folders import COLUMNS, LATER, NAMES, plan, rows, same_bits
 
 import skidpad as sp
+from campaign_folders import COLUMNS, LATER, NAMES, plan, rows, same_bits
 from skidpad.campaigns import folder as folder_module
 from skidpad.campaigns.folder import Folder, NoCampaign
 from skidpad.campaigns.locks import CampaignInUse, locked
@@ -86,7 +86,7 @@ def test_runs_come_back_in_order(where: str) -> None:
             assert one.read(("m",), 100)["m"].tolist() == []
             joined = [batch["m"] for batch in one.batches(("m",), 3, 22)]
             assert same_bits(np.concatenate(joined), rows(3, 22)["m"])
-    with pytest.raises(InvalidValue, match="'a_x'.*a_y"):
+    with pytest.raises(InvalidValue, match=r"'a_x'.*a_y"):
         reader.read(("a_x",))
 
 

@@ -11,10 +11,10 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from campaign_folders import COLUMNS, NAMES, rows, same_bits
 from hypothesis import given
 from hypothesis import strategies as st
 
+from campaign_folders import COLUMNS, NAMES, rows, same_bits
 from skidpad.arrays import AnyArray
 from skidpad.campaigns import part_files
 from skidpad.campaigns.experiment import RUN, Column
