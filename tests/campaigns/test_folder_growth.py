@@ -52,7 +52,7 @@ def test_memory_does_not_grow_with_the_runs(tmp_path: Path, arrow_memory: pa.Mem
     merged = pq.ParquetFile(tmp_path / "runs" / part_name(0, 64 * step)).metadata
     groups = [merged.row_group(k).num_rows for k in range(merged.num_row_groups)]
     assert set(groups[:-1]) == {part_files.GROUP_ROWS}
-    row = 8 + 8 + 8 + 1
+    row = 8 + 8 + 8 + 8 + 1
     assert peak < 6 * row * part_files.GROUP_ROWS < row * runs / 2
 
 

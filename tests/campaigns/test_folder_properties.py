@@ -109,14 +109,14 @@ class History:
             self._remember(begin, begin + second)
         elif what == "widen":
             self.folder.close()
-            self.columns = [*COLUMNS[:2], LATER, COLUMNS[2]]
+            self.columns = [*COLUMNS[:2], LATER, *COLUMNS[2:]]
             self.open()
         else:
             self.folder.close()
             self.open()
 
     def _rows(self, begin: int, end: int) -> Any:
-        return rows(begin, end, *(["slip"] if len(self.columns) > 3 else []))
+        return rows(begin, end, *(["slip"] if LATER in self.columns else []))
 
     def _remember(self, begin: int, end: int) -> None:
         for column in self.columns:

@@ -10,7 +10,8 @@ lock             who writes
 ```
 
 One process writes at a time; any number may read meanwhile. Every file is whole or not there, and
-the names of the parts say what is done, so a process may be killed at any moment.
+the names of the parts say what is done, so a process may be killed at any moment. One that is
+killed while it merges leaves runs in two files, until the folder is opened for writing again.
 """
 
 from __future__ import annotations
@@ -194,14 +195,14 @@ class Folder:
 
     def digest(self) -> str:
         """Of all columns of all runs in their order: the same however they were cut, written or
-        merged. All NaN count as one."""
+        merged, and whatever the order of the columns. All NaN count as one."""
         names = (RUN, *(column.name for column in self.columns))
         digests = {name: ColumnDigest() for name in names}
         for rows in self.batches(names):
             for name, digest in digests.items():
                 digest.add(rows[name])
         total = ColumnDigest()
-        for name, digest in digests.items():
+        for name, digest in sorted(digests.items()):
             total.add(np.frombuffer(f"{name}={digest.text()}\n".encode(), np.uint8))
         return total.text()
 
