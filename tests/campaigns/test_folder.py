@@ -6,6 +6,7 @@ import errno
 import json
 import os
 import pickle
+import shutil
 import uuid
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -17,6 +18,7 @@ import pytest
 
 import skidpad as sp
 from campaign_folders import COLUMNS, LATER, NAMES, plan, rows, same_bits
+from skidpad.campaigns import cover
 from skidpad.campaigns import folder as folder_module
 from skidpad.campaigns.folder import Folder, NoCampaign
 from skidpad.campaigns.locks import CampaignInUse, locked
@@ -420,6 +422,21 @@ def test_a_damaged_manifest_is_made_again(tmp_path: Path, content: bytes) -> Non
     assert "manifest.json is damaged" in reader.damaged()[0]
 
 
+def test_the_manifest_never_speaks_of_a_part_that_was_replaced(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(cover, "LEVEL", 3)
+    with filled(tmp_path / "campaign", 10, 20, 30) as folder:
+        folder.merge()
+        path = tmp_path / "campaign" / "runs" / part_name(0, 30)
+        size = path.stat().st_size
+        folder.write_part(0, 30, rows(0, 30))
+        assert path.stat().st_size == size  # so that nothing else tells them apart
+        shutil.copytree(tmp_path / "campaign", tmp_path / "killed")
+    read = Folder.open(tmp_path / "killed").read(("m",))
+    assert same_bits(read["m"], rows(0, 30)["m"])
+
+
 class FullPlace(LocalPlace):
     """A folder on a disk with so many bytes left."""
 
@@ -467,7 +484,12 @@ def test_a_full_disk_loses_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPat
             assert folder.missing(0, 640) == []
         assert same_bits(folder.read(("m",))["m"], rows(0, 640)["m"])
         folder.merge()
-    assert len(os.listdir(tmp_path / "runs")) == 1
+        folder.write_part(640, 650, rows(640, 650))
+        place.room = 0
+    place.room = 10**9
+    with Folder.open(tmp_path, write=True) as folder:  # the lock was let go
+        assert folder.missing(0, 650) == []
+    assert len(os.listdir(tmp_path / "runs")) == 2
 
 
 def test_a_disk_that_may_not_be_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

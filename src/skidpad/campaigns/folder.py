@@ -18,6 +18,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -36,7 +37,7 @@ from .locks import LOCK, Lock, locked
 from .manifest import plain_json
 from .part_files import PartWriter
 from .parts import RUNS, ColumnDigest
-from .places import Place, place_of
+from .places import NotWritten, Place, place_of
 from .plan_changes import Extends, check_goes_on, columns_of
 from .run_table import DAMAGED, RunTable
 from .trajectory_files import TRAJECTORIES, kept_runs, read_trajectory, write_trajectory
@@ -247,8 +248,9 @@ class Folder:
     def close(self) -> None:
         """Let others write. May be called twice."""
         try:
-            if self.writable:
-                self._table.save()
+            with suppress(NotWritten):  # all that is new in the manifest is in the files too
+                if self.writable:
+                    self._table.save()
         finally:
             if self._lock is not None:
                 self._lock.release()
