@@ -262,6 +262,44 @@ def test_reading_goes_on_while_parts_are_merged_and_replaced(where: str) -> None
         assert same_bits(np.concatenate([b["m"] for b in seen]), rows(0, 1000)["m"])
 
 
+class MergedMeanwhile(LocalPlace):
+    """A folder whose parts are merged while they are listed: files that come or go during that may
+    be listed or not."""
+
+    def __init__(self, path: Path, writer: Folder) -> None:
+        super().__init__(path)
+        self.writer = writer
+
+    def sizes(self, folder: str) -> dict[str, int]:
+        before = super().sizes(folder)
+        self.writer.merge()
+        after = super().sizes(folder)
+        return {name: size for name, size in before.items() if name in after}
+
+
+def test_parts_that_are_merged_while_they_are_listed_are_not_missed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with filled(tmp_path, *range(10, 641, 10)) as folder:
+        reader = Folder.open(tmp_path)
+        place = MergedMeanwhile(tmp_path, folder)
+        monkeypatch.setattr(folder_module, "place_of", lambda _: place)
+        assert Folder.open(tmp_path).missing(0, 640) == []
+        assert reader.missing(0, 640) == []
+
+
+def test_a_part_that_is_replaced_while_it_is_read_is_no_damage(
+    where: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(cover, "LEVEL", 3)
+    with filled(where, 10, 20, 30) as folder:
+        folder.merge()
+        reader = Folder.open(where)
+        folder.write_part(0, 30, rows(0, 30))  # of the same size, as one piece
+        assert same_bits(reader.read(("m",))["m"], rows(0, 30)["m"])
+        assert reader.damaged() == []
+
+
 def test_workers_write_parts_themselves(where: str) -> None:
     with filled(where, 10) as folder:
         writer = folder.writer()
