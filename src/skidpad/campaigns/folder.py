@@ -28,6 +28,7 @@ from ..arrays import AnyArray
 from ..brief import counted
 from ..checks import whole
 from ..errors import InvalidValue, MissingFile
+from ..extras import require
 from ..files import parsed_json
 from ..record import unknown_name
 from ..trajectory.trajectory import Trajectory
@@ -87,7 +88,7 @@ class Folder:
         Raises `PlanChanged` for a folder of another plan, `CampaignInUse` for one that somebody
         writes to, `NoCampaign` for one of something else.
         """
-        place = place_of(where)
+        place = _known_place(where)
         given = parsed_json(plain_json("plan", plan), "plan")
         columns_of(given, "plan")
         entries = place.entries()
@@ -123,7 +124,7 @@ class Folder:
 
         `break_lock` takes a remote place from an owner that died on another machine.
         """
-        place = place_of(where)
+        place = _known_place(where)
         if PLAN not in place.entries():
             raise MissingFile(f"{place.path}: there is no campaign (no {PLAN})")
         if not write:
@@ -272,6 +273,13 @@ class Folder:
             raise InvalidValue(
                 f"{self.path} is not open for writing here: Folder.open(..., write=True)"
             )
+
+
+def _known_place(where: str | os.PathLike[str]) -> Place:
+    """The place, once it is sure that runs can be kept there: not after the first of them."""
+    place = place_of(where)
+    require("pyarrow.parquet", purpose="A campaign")
+    return place
 
 
 def _check_empty(place: Place, entries: list[str]) -> None:
