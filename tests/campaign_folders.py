@@ -9,11 +9,12 @@ import numpy as np
 from skidpad.arrays import AnyArray
 
 COLUMNS = [
+    {"name": "x0.v_x", "unit": "m/s", "meaning": "speed at the start", "kind": "number"},
     {"name": "m", "unit": "kg", "meaning": "mass", "kind": "number"},
     {"name": "a_y", "unit": "m/s^2", "meaning": "largest", "kind": "number"},
     {"name": "failed", "unit": "", "meaning": "whether the run failed", "kind": "truth"},
 ]
-NAMES = ("m", "a_y", "failed")
+NAMES = ("x0.v_x", "m", "a_y", "failed")
 LATER = {"name": "slip", "unit": "rad", "meaning": "largest", "kind": "number"}
 """A column that is added to a plan."""
 
@@ -35,6 +36,7 @@ def rows(begin: int, end: int, *more: str) -> dict[str, AnyArray]:
     runs = np.arange(begin, end)
     failed = runs % 7 == 3
     columns: dict[str, AnyArray] = {
+        "x0.v_x": runs / 3.0,
         "m": 1000.0 + np.sqrt(runs + 0.5),
         "a_y": np.where(failed, np.nan, np.where(runs % 5 == 0, -0.0, np.sin(runs) * 1e-3)),
         "failed": failed,

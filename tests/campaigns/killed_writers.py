@@ -18,7 +18,6 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
 from campaign_folders import NAMES, plan, rows
-
 from skidpad.campaigns import cover
 from skidpad.campaigns.folder import Folder
 

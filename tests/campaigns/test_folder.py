@@ -6,6 +6,7 @@ import errno
 import json
 import os
 import pickle
+import shutil
 import uuid
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -14,9 +15,10 @@ from typing import Any, BinaryIO, NamedTuple
 
 import numpy as np
 import pytest
-from campaign_folders import COLUMNS, LATER, NAMES, plan, rows, same_bits
 
 import skidpad as sp
+from campaign_folders import COLUMNS, LATER, NAMES, plan, rows, same_bits
+from skidpad.campaigns import cover
 from skidpad.campaigns import folder as folder_module
 from skidpad.campaigns.folder import Folder, NoCampaign
 from skidpad.campaigns.locks import CampaignInUse, locked
@@ -86,7 +88,7 @@ def test_runs_come_back_in_order(where: str) -> None:
             assert one.read(("m",), 100)["m"].tolist() == []
             joined = [batch["m"] for batch in one.batches(("m",), 3, 22)]
             assert same_bits(np.concatenate(joined), rows(3, 22)["m"])
-    with pytest.raises(InvalidValue, match="'a_x'.*a_y"):
+    with pytest.raises(InvalidValue, match=r"'a_x'.*a_y"):
         reader.read(("a_x",))
 
 
@@ -100,6 +102,9 @@ def test_the_digest_knows_the_numbers_alone(tmp_path: Path) -> None:
     with Folder.create(tmp_path / "overlapping", plan()) as folder:
         for begin, end in [(50, 70), (0, 40), (30, 60)]:
             folder.write_part(begin, end, rows(begin, end))
+        digests.add(folder.digest())
+    with Folder.create(tmp_path / "turned", plan(columns=COLUMNS[::-1])) as folder:
+        folder.write_part(0, 70, rows(0, 70))
         digests.add(folder.digest())
     assert len(digests) == 1
     with filled(tmp_path / "less", 69) as folder:
@@ -135,7 +140,7 @@ def test_other_programs_read_the_runs(tmp_path: Path) -> None:
 
     filled(tmp_path, *range(100, 4001, 100)).close()
     files = f"{tmp_path}/runs/*.parquet"
-    question = f"select run, m, a_y, failed from '{files}' order by run"
+    question = f"select * from '{files}' order by run"
     table = duckdb.sql(question).fetchnumpy()
     frame = pandas.read_parquet(tmp_path / "runs").sort_values("run")
     for name in NAMES:
@@ -168,7 +173,7 @@ def test_another_plan_is_refused_with_words(where: str) -> None:
         "experiment.steps is nothing in the folder and 3 now",
     ):
         assert words in str(error.value)
-    columns = [{**COLUMNS[0], "unit": "t"}, *COLUMNS[2:]]
+    columns = [COLUMNS[0], {**COLUMNS[1], "unit": "t"}, *COLUMNS[3:]]
     with pytest.raises(PlanChanged, match=r"m is a number in kg .* in t now; column a_y is in the"):
         Folder.create(where, plan(columns=columns))
     with Folder.create(where, plan()) as folder:  # the lock was let go, and nothing changed
@@ -197,7 +202,7 @@ def test_more_runs_where_the_design_says_so(where: str) -> None:
 
 def test_more_columns(where: str) -> None:
     filled(where, 10, 20, 30).close()
-    wider = plan(columns=[*COLUMNS[:2], LATER, COLUMNS[2]])
+    wider = plan(columns=[*COLUMNS[:2], LATER, *COLUMNS[2:]])
     with Folder.create(where, wider) as folder:
         assert folder.missing(0, 30) == [(0, 30)]
         assert folder.read(("run",))["run"].tolist() == list(range(30))
@@ -255,6 +260,44 @@ def test_reading_goes_on_while_parts_are_merged_and_replaced(where: str) -> None
         seen += list(batches)
         assert np.concatenate([b["run"] for b in seen]).tolist() == list(range(1000))
         assert same_bits(np.concatenate([b["m"] for b in seen]), rows(0, 1000)["m"])
+
+
+class MergedMeanwhile(LocalPlace):
+    """A folder whose parts are merged while they are listed: files that come or go during that may
+    be listed or not."""
+
+    def __init__(self, path: Path, writer: Folder) -> None:
+        super().__init__(path)
+        self.writer = writer
+
+    def sizes(self, folder: str) -> dict[str, int]:
+        before = super().sizes(folder)
+        self.writer.merge()
+        after = super().sizes(folder)
+        return {name: size for name, size in before.items() if name in after}
+
+
+def test_parts_that_are_merged_while_they_are_listed_are_not_missed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with filled(tmp_path, *range(10, 641, 10)) as folder:
+        reader = Folder.open(tmp_path)
+        place = MergedMeanwhile(tmp_path, folder)
+        monkeypatch.setattr(folder_module, "place_of", lambda _: place)
+        assert Folder.open(tmp_path).missing(0, 640) == []
+        assert reader.missing(0, 640) == []
+
+
+def test_a_part_that_is_replaced_while_it_is_read_is_no_damage(
+    where: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(cover, "LEVEL", 3)
+    with filled(where, 10, 20, 30) as folder:
+        folder.merge()
+        reader = Folder.open(where)
+        folder.write_part(0, 30, rows(0, 30))  # of the same size, as one piece
+        assert same_bits(reader.read(("m",))["m"], rows(0, 30)["m"])
+        assert reader.damaged() == []
 
 
 def test_workers_write_parts_themselves(where: str) -> None:
@@ -319,6 +362,9 @@ def test_plans_that_cannot_be_kept(tmp_path: Path) -> None:
         Folder.create(tmp_path / "a", {"seed": 1})
     with pytest.raises(InvalidValue, match="kind 'text'"):
         Folder.create(tmp_path / "a", plan(columns=[{"name": "a", "kind": "text"}]))
+    for name in ("run", "m"):
+        with pytest.raises(InvalidValue, match=f"two columns '{name}'"):
+            Folder.create(tmp_path / "a", plan(columns=[*COLUMNS, {"name": name}]))
     assert os.listdir(tmp_path) == []
 
 
@@ -414,6 +460,21 @@ def test_a_damaged_manifest_is_made_again(tmp_path: Path, content: bytes) -> Non
     assert "manifest.json is damaged" in reader.damaged()[0]
 
 
+def test_the_manifest_never_speaks_of_a_part_that_was_replaced(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(cover, "LEVEL", 3)
+    with filled(tmp_path / "campaign", 10, 20, 30) as folder:
+        folder.merge()
+        path = tmp_path / "campaign" / "runs" / part_name(0, 30)
+        size = path.stat().st_size
+        folder.write_part(0, 30, rows(0, 30))
+        assert path.stat().st_size == size  # so that nothing else tells them apart
+        shutil.copytree(tmp_path / "campaign", tmp_path / "killed")
+    read = Folder.open(tmp_path / "killed").read(("m",))
+    assert same_bits(read["m"], rows(0, 30)["m"])
+
+
 class FullPlace(LocalPlace):
     """A folder on a disk with so many bytes left."""
 
@@ -461,7 +522,12 @@ def test_a_full_disk_loses_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPat
             assert folder.missing(0, 640) == []
         assert same_bits(folder.read(("m",))["m"], rows(0, 640)["m"])
         folder.merge()
-    assert len(os.listdir(tmp_path / "runs")) == 1
+        folder.write_part(640, 650, rows(640, 650))
+        place.room = 0
+    place.room = 10**9
+    with Folder.open(tmp_path, write=True) as folder:  # the lock was let go
+        assert folder.missing(0, 650) == []
+    assert len(os.listdir(tmp_path / "runs")) == 2
 
 
 def test_a_disk_that_may_not_be_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -8,10 +8,10 @@ import sys
 from pathlib import Path
 
 import pytest
-from campaign_folders import plan, rows
-from waiting import PATIENCE
 
+from campaign_folders import plan, rows
 from skidpad.campaigns.folder import Folder
+from waiting import PATIENCE
 
 SCRIPT = Path(__file__).with_name("killed_writers.py")
 

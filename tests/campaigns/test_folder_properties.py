@@ -6,16 +6,17 @@ import os
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
+from itertools import pairwise
 from pathlib import Path
 from typing import Any, BinaryIO
 from unittest.mock import patch
 
 import numpy as np
 import pytest
-from campaign_folders import COLUMNS, LATER, NAMES, plan, rows, same_bits
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from campaign_folders import COLUMNS, LATER, NAMES, plan, rows, same_bits
 from skidpad.campaigns import cover, folder, run_table
 from skidpad.campaigns.folder import Folder
 from skidpad.campaigns.places import LocalPlace
@@ -108,14 +109,14 @@ class History:
             self._remember(begin, begin + second)
         elif what == "widen":
             self.folder.close()
-            self.columns = [*COLUMNS[:2], LATER, COLUMNS[2]]
+            self.columns = [*COLUMNS[:2], LATER, *COLUMNS[2:]]
             self.open()
         else:
             self.folder.close()
             self.open()
 
     def _rows(self, begin: int, end: int) -> Any:
-        return rows(begin, end, *(["slip"] if len(self.columns) > 3 else []))
+        return rows(begin, end, *(["slip"] if LATER in self.columns else []))
 
     def _remember(self, begin: int, end: int) -> None:
         for column in self.columns:
@@ -168,7 +169,7 @@ def test_nothing_is_lost_and_nothing_is_made_up(history: list[tuple[str, int, in
 def test_the_digest_knows_neither_parts_nor_merges(ends: list[int], merges: set[int]) -> None:
     with tempfile.TemporaryDirectory() as path:
         cuts = [0, *sorted(ends), 60]
-        pieces = list(zip(cuts, cuts[1:], strict=False))
+        pieces = list(pairwise(cuts))
         order = np.random.default_rng(len(ends)).permutation(len(pieces))
         with Folder.create(Path(path) / "pieces", plan()) as written:
             for k, piece in enumerate(order):

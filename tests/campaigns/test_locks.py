@@ -13,11 +13,11 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from waiting import PATIENCE
 
 from skidpad.campaigns import locks
 from skidpad.campaigns.locks import CampaignInUse, locked
 from skidpad.campaigns.places import LocalPlace, Place, RemotePlace
+from waiting import PATIENCE
 
 HOLDER = """
 import sys, time
@@ -121,7 +121,7 @@ def test_an_owner_elsewhere_must_be_broken() -> None:
     place = RemotePlace(f"memory://locks-{uuid.uuid4().hex}")
     owner = {"host": "node-17", "pid": 1, "since": "2020-01-01T00:00:00+00:00", "token": "x"}
     place.write("lock", json.dumps(owner).encode())
-    with pytest.raises(CampaignInUse, match="process 1 on node-17 since 2020.*break_lock=True"):
+    with pytest.raises(CampaignInUse, match=r"process 1 on node-17 since 2020.*break_lock=True"):
         locked(place)
     lock = locked(place, break_lock=True)
     assert lock.held

@@ -11,10 +11,10 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from campaign_folders import COLUMNS, NAMES, rows, same_bits
 from hypothesis import given
 from hypothesis import strategies as st
 
+from campaign_folders import COLUMNS, NAMES, rows, same_bits
 from skidpad.arrays import AnyArray
 from skidpad.campaigns import part_files
 from skidpad.campaigns.experiment import RUN, Column
@@ -72,7 +72,7 @@ def test_what_is_in_the_file(place: LocalPlace) -> None:
     part = written(place, 3, 9)
     table = pq.read_table(place.path / part.file)
     assert table.schema.names == ["run", *NAMES]
-    assert [str(kind) for kind in table.schema.types] == ["int64", "double", "double", "bool"]
+    assert [str(kind) for kind in table.schema.types] == ["int64", *["double"] * 3, "bool"]
     assert table.schema.field("a_y").metadata[b"unit"] == b"m/s^2"
     assert not any(field.nullable for field in table.schema)
     about = pq.ParquetFile(place.path / part.file).metadata
@@ -116,6 +116,37 @@ def test_every_flipped_bit_is_noticed_or_changes_no_number(place: LocalPlace) ->
             else:
                 assert all(same_bits(back[name], values[name]) for name in NAMES)
     assert noticed > 700
+
+
+def test_a_page_that_changed_is_noticed_when_some_rows_are_read(place: LocalPlace) -> None:
+    part = written(place, 0, 400)
+    path = place.path / part.file
+    column = pq.ParquetFile(path).metadata.row_group(0).column(2)
+    assert column.path_in_schema == "m"
+    data = bytearray(path.read_bytes())
+    end = column.data_page_offset + column.total_compressed_size
+    for back in range(1, 40):  # square roots do not compress: these are bytes of numbers
+        data[end - back] ^= 1
+        path.write_bytes(data)
+        data[end - back] ^= 1
+        with pytest.raises(UnreadablePart, match="is damaged"):
+            list(read_part(place, part, ("m",), 10, 20))
+    path.write_bytes(data)
+    assert same_bits(next(read_part(place, part, ("m",), 10, 20))["m"], rows(10, 20)["m"])
+
+
+def test_other_numbers_under_the_digests_of_the_first_are_noticed(place: LocalPlace) -> None:
+    part = written(place, 0, 20)
+    path = place.path / part.file
+    table = pq.read_table(path)
+    about = pq.ParquetFile(path).metadata.metadata[b"skidpad"]
+    with pq.ParquetWriter(path, table.schema) as writer:
+        k = table.schema.get_field_index("m")
+        writer.write_table(table.set_column(k, table.schema.field(k), pa.array(np.zeros(20))))
+        writer.add_key_value_metadata({"skidpad": about})
+    forged = inspect_part(place, path.name)
+    with pytest.raises(UnreadablePart, match="column m has other numbers than were written"):
+        read(place, forged)
 
 
 def test_a_file_of_something_else_is_no_part(place: LocalPlace) -> None:

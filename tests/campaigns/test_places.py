@@ -57,6 +57,12 @@ def test_files_are_written_listed_moved_and_removed(place: Place) -> None:
         place.read("runs/b")
 
 
+def write_half(place: Place, name: str, fault: Any) -> None:
+    with place.writing(name) as file:
+        file.write(b"half")
+        raise fault
+
+
 @pytest.mark.parametrize("fault", [KeyboardInterrupt, ValueError, OSError(errno.ENOSPC, "full")])
 def test_a_file_that_is_not_finished_is_not_there(place: Place, fault: Any) -> None:
     place.write("runs/a", b"before")
@@ -64,9 +70,8 @@ def test_a_file_that_is_not_finished_is_not_there(place: Place, fault: Any) -> N
     if isinstance(place, RemotePlace) and fault is ValueError:
         expected = NotWritten
     for name in ("runs/a", "runs/new"):
-        with pytest.raises(expected), place.writing(name) as file:
-            file.write(b"half")
-            raise fault
+        with pytest.raises(expected):
+            write_half(place, name, fault)
     assert place.sizes("runs") == {"a": 6}
     assert place.read("runs/a") == b"before"
 
@@ -87,7 +92,7 @@ def test_errors_have_words(tmp_path: Path) -> None:
         LocalPlace(tmp_path / "file").entries()
     with pytest.raises(InvalidValue, match="cannot be a folder"):
         LocalPlace(tmp_path / "file" / "below").prepare(())
-    with pytest.raises(InvalidValue, match="nosuchprotocol.* is no place to use"):
+    with pytest.raises(InvalidValue, match=r"nosuchprotocol.* is no place to use"):
         place_of("nosuchprotocol://x")
     with pytest.raises(InvalidValue, match="folder = 3 must be a path"):
         place_of(3)  # pyright: ignore[reportArgumentType]

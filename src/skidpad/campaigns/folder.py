@@ -10,13 +10,15 @@ lock             who writes
 ```
 
 One process writes at a time; any number may read meanwhile. Every file is whole or not there, and
-the names of the parts say what is done, so a process may be killed at any moment.
+the names of the parts say what is done, so a process may be killed at any moment. One that is
+killed while it merges leaves runs in two files, until the folder is opened for writing again.
 """
 
 from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -26,6 +28,7 @@ from ..arrays import AnyArray
 from ..brief import counted
 from ..checks import whole
 from ..errors import InvalidValue, MissingFile
+from ..extras import require
 from ..files import parsed_json
 from ..record import unknown_name
 from ..trajectory.trajectory import Trajectory
@@ -35,7 +38,7 @@ from .locks import LOCK, Lock, locked
 from .manifest import plain_json
 from .part_files import PartWriter
 from .parts import RUNS, ColumnDigest
-from .places import Place, place_of
+from .places import NotWritten, Place, place_of
 from .plan_changes import Extends, check_goes_on, columns_of
 from .run_table import DAMAGED, RunTable
 from .trajectory_files import TRAJECTORIES, kept_runs, read_trajectory, write_trajectory
@@ -85,7 +88,7 @@ class Folder:
         Raises `PlanChanged` for a folder of another plan, `CampaignInUse` for one that somebody
         writes to, `NoCampaign` for one of something else.
         """
-        place = place_of(where)
+        place = _known_place(where)
         given = parsed_json(plain_json("plan", plan), "plan")
         columns_of(given, "plan")
         entries = place.entries()
@@ -121,7 +124,7 @@ class Folder:
 
         `break_lock` takes a remote place from an owner that died on another machine.
         """
-        place = place_of(where)
+        place = _known_place(where)
         if PLAN not in place.entries():
             raise MissingFile(f"{place.path}: there is no campaign (no {PLAN})")
         if not write:
@@ -194,14 +197,14 @@ class Folder:
 
     def digest(self) -> str:
         """Of all columns of all runs in their order: the same however they were cut, written or
-        merged. All NaN count as one."""
+        merged, and whatever the order of the columns. All NaN count as one."""
         names = (RUN, *(column.name for column in self.columns))
         digests = {name: ColumnDigest() for name in names}
         for rows in self.batches(names):
             for name, digest in digests.items():
                 digest.add(rows[name])
         total = ColumnDigest()
-        for name, digest in digests.items():
+        for name, digest in sorted(digests.items()):
             total.add(np.frombuffer(f"{name}={digest.text()}\n".encode(), np.uint8))
         return total.text()
 
@@ -246,8 +249,9 @@ class Folder:
     def close(self) -> None:
         """Let others write. May be called twice."""
         try:
-            if self.writable:
-                self._table.save()
+            with suppress(NotWritten):  # all that is new in the manifest is in the files too
+                if self.writable:
+                    self._table.save()
         finally:
             if self._lock is not None:
                 self._lock.release()
@@ -269,6 +273,13 @@ class Folder:
             raise InvalidValue(
                 f"{self.path} is not open for writing here: Folder.open(..., write=True)"
             )
+
+
+def _known_place(where: str | os.PathLike[str]) -> Place:
+    """The place, once it is sure that runs can be kept there: not after the first of them."""
+    place = place_of(where)
+    require("pyarrow.parquet", purpose="A campaign")
+    return place
 
 
 def _check_empty(place: Place, entries: list[str]) -> None:

@@ -99,16 +99,18 @@ class PartFile:
         runs = np.arange(self._next, self._next + rows, dtype=np.int64)
         self._next += rows
         self._waiting.append({RUN: runs, **{name: values[name] for name in self._digests}})
-        if sum(len(rows[RUN]) for rows in self._waiting) >= GROUP_ROWS:
-            self._flush()
+        waiting = sum(len(rows[RUN]) for rows in self._waiting)
+        if waiting >= GROUP_ROWS:
+            self._write(waiting - waiting % GROUP_ROWS)
 
-    def _flush(self) -> None:
-        if self._waiting:
-            names = (column.name for column in self._columns)
-            joined = [np.concatenate([rows[name] for rows in self._waiting]) for name in names]
-            table = self._arrow.table(joined, schema=self._schema)
-            self._writer.write_table(table, row_group_size=GROUP_ROWS)
-            self._waiting.clear()
+    def _write(self, count: int | None = None) -> None:
+        """Write so many of the rows that wait, in whole groups; all if None."""
+        names = [column.name for column in self._columns]
+        joined = {name: np.concatenate([rows[name] for rows in self._waiting]) for name in names}
+        table = self._arrow.table([joined[name][:count] for name in names], schema=self._schema)
+        self._writer.write_table(table, row_group_size=GROUP_ROWS)
+        rest = {name: joined[name][count:] for name in names} if count is not None else {}
+        self._waiting = [rest] if rest and len(rest[RUN]) else []
 
     def __exit__(self, kind: object, error: object, trace: object) -> None:
         if kind is not None:
@@ -123,7 +125,8 @@ class PartFile:
 
     def _finish(self) -> None:
         assert self._next == self._end, "a part has all runs of its range"
-        self._flush()
+        if self._waiting:
+            self._write()
         about = {
             "format": FORMAT,
             "begin": self._begin,

@@ -7,7 +7,7 @@ from typing import Any
 
 from ..brief import shortened
 from ..errors import InvalidValue
-from .experiment import Column
+from .experiment import RUN, Column
 
 __all__ = ["Extends", "PlanChanged", "check_goes_on", "columns_of"]
 
@@ -30,7 +30,10 @@ def columns_of(plan: Mapping[str, Any], source: str) -> tuple[Column, ...]:
         columns = tuple(Column(**column) for column in plan[_COLUMNS])
     except (KeyError, TypeError) as error:
         raise InvalidValue(f"{source}: the plan does not say its columns: {error}") from error
+    names = [column.name for column in columns]
     for column in columns:
+        if column.name == RUN or names.count(column.name) > 1:
+            raise InvalidValue(f"{source}: there are two columns {column.name!r}")
         if column.kind not in ("number", "truth"):
             raise InvalidValue(
                 f"{source}: column {column.name} is of kind {column.kind!r}; allowed are 'number' "

@@ -25,6 +25,8 @@ from .places import Place
 __all__ = ["DAMAGED", "DamagedPart", "RunTable", "RunsDiffer"]
 
 DAMAGED = "damaged"
+_LOOKS = 20
+"""How often files are listed until nothing moves."""
 _UNSAVED = 64
 """Parts that the manifest may not know yet, and that are opened for it after a crash."""
 
@@ -61,8 +63,18 @@ class RunTable:
 
     def listed(self) -> list[Part]:
         """What is there now."""
+        for _ in range(_LOOKS):
+            sizes = self._place.sizes(RUNS)
+            self._parts = self._known(sizes)
+            # A merge that went on while we looked may have hidden the parts it made and those it
+            # took away, so look until nothing moves. Nobody but one who may write takes any away.
+            if self._may_write() or self._place.sizes(RUNS) == sizes:
+                break
+        return list(self._parts.values())
+
+    def _known(self, sizes: Mapping[str, int]) -> dict[str, Part]:
         found: dict[str, Part] = {}
-        for name, size in self._place.sizes(RUNS).items():
+        for name, size in sizes.items():
             if range_of(name) is None or self._unreadable.get(name, (-1, ""))[0] == size:
                 continue
             part = self._parts.get(name)
@@ -70,14 +82,13 @@ class RunTable:
                 part = self._inspected(name, size)
             if part is not None:
                 found[name] = part
-        self._parts = found
-        return list(found.values())
+        return found
 
     def _inspected(self, name: str, size: int) -> Part | None:
         try:
             return inspect_part(self._place, name)
         except UnreadablePart as error:
-            if not isinstance(error.__cause__, FileNotFoundError):  # merged while we looked
+            if not _is_gone(error):  # merged while we looked
                 self._set_aside(name, size, str(error))
             return None
 
@@ -100,20 +111,28 @@ class RunTable:
                 return
 
     def _read(self, segment: Segment, names: Sequence[str]) -> Iterator[dict[str, AnyArray]]:
-        """Rows of a part; `_Changed` where the part is another one by now."""
+        """Rows of a part; `_Changed` where somebody has replaced or merged it meanwhile."""
         begin, end, part = segment
         try:
             yield from read_part(self._place, part, names, begin, end)
         except UnreadablePart as error:
             name = part_name(part.begin, part.end)
-            self.listed()
-            if self._parts.get(name) == part:
-                del self._parts[name]
+            self._parts.pop(name, None)
+            if not self._may_write() and self._is_another(part):
+                self.listed()
+                raise _Changed from error
+            if not _is_gone(error):
                 self._set_aside(name, part.size, str(error))
-                raise UnreadablePart(
-                    f"{error}. Its runs count as missing: run the campaign again to have them done"
-                ) from error
-            raise _Changed from error
+            raise UnreadablePart(
+                f"{error}. Its runs count as missing: run the campaign again to have them done"
+            ) from error
+
+    def _is_another(self, part: Part) -> bool:
+        """Whether there is a whole part of this name that is not this one, or none at all."""
+        try:
+            return inspect_part(self._place, part_name(part.begin, part.end)) != part
+        except UnreadablePart as error:
+            return _is_gone(error)
 
     def write(self, begin: int, end: int, columns: Mapping[str, AnyArray]) -> None:
         """Keep a part."""
@@ -138,7 +157,7 @@ class RunTable:
             try:
                 for rows in self._read(Segment(low, high, part), shared):
                     self._compare(rows, values, shared, begin)
-            except (_Changed, UnreadablePart):
+            except UnreadablePart:
                 continue  # there is nothing to compare with any more
 
     def _compare(
@@ -170,15 +189,12 @@ class RunTable:
     def _merge(self, group: Sequence[Segment]) -> None:
         begin, end = group[0].begin, group[-1].end
         name, pieces = part_name(begin, end), sum(segment.part.pieces for segment in group)
-        try:
-            with self._place.writing(f"{RUNS}/{name}") as file:
-                writer = PartFile(file, begin, end, self._columns, pieces)
-                with writer:
-                    for segment in group:
-                        for rows in self._read(segment, self._names):
-                            writer.add(rows)
-        except _Changed:
-            return self.merge()
+        with self._place.writing(f"{RUNS}/{name}") as file:
+            writer = PartFile(file, begin, end, self._columns, pieces)
+            with writer:
+                for segment in group:
+                    for rows in self._read(segment, self._names):
+                        writer.add(rows)
         self._parts[name] = writer.part
         self._drop(superseded(list(self._parts.values()), self._names))
 
@@ -271,6 +287,10 @@ class RunTable:
 
 class _Changed(Exception):
     """A part was replaced or merged by another process while it was to be read."""
+
+
+def _is_gone(error: UnreadablePart) -> bool:
+    return isinstance(error.__cause__, FileNotFoundError)
 
 
 def _bits(values: AnyArray) -> AnyArray:
