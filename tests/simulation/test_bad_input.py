@@ -93,7 +93,7 @@ def test_the_documented_order_is_taken():
                     np.zeros(5), np.ones(5), fields=["a", "b", "c", "d", "e"]
                 )
             },
-            "disturbance_model has the fields a, b, c, d, e; the disturbances .* are x, y, v, yaw,",
+            "disturbance_model is a model of a, b, c, d, e, but .* has x, y, v, yaw,",
         ),
         (
             {"sensor_model": FullStateFeedback(dynamic)},

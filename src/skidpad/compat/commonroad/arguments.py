@@ -60,15 +60,20 @@ def check_places(
 
 
 def check_sensor(sensor: SensorModel, vehicle: Vehicle) -> None:
-    """Raise unless the sensor measures vehicles with these numbers of states and inputs."""
-    for name, kind, has in (
-        ("states", vehicle.State, sensor.state_dimension),
-        ("inputs", vehicle.Input, sensor.input_dimension),
+    """Raise unless the sensor measures vehicles with these states and inputs."""
+    for name, kind, own in (
+        ("states", vehicle.State, sensor.State),
+        ("inputs", vehicle.Input, sensor.Input),
     ):
-        if has != record.size(kind):
+        if record.size(own) != record.size(kind):
             raise InvalidValue(
-                f"sensor_model is for {has} {name}; {vehicle.name!r} has {record.size(kind)}: "
-                f"{', '.join(record.names(kind))}"
+                f"sensor_model is for {record.size(own)} {name}; {vehicle.name!r} has "
+                f"{record.size(kind)}: {', '.join(record.names(kind))}"
+            )
+        if not (sensor.nameless or record.names(own) == record.names(kind)):
+            raise InvalidValue(
+                f"sensor_model is for the {name} {', '.join(record.names(own))}; "
+                f"{vehicle.name!r} has {', '.join(record.names(kind))}"
             )
 
 

@@ -13,10 +13,9 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ... import record
 from ...arrays import AnyArray, Array, Mask
 from ...compile.cpu import RolloutArrays
-from ...errors import InvalidValue, SimulationDiverged
+from ...errors import SimulationDiverged
 from ...random import Draw, UncertaintyModel
 from ...random.model import sampled as drawn
 from ...random.seeds import of_run
@@ -188,24 +187,6 @@ def _of(series: Array, step: int, runs: Runs) -> Array:
     """The rows (1 or runs, n) of a series (1 or steps, 1 or runs, n) at a step."""
     rows = series[0 if len(series) == 1 else step]
     return rows if len(rows) == 1 else rows[runs]
-
-
-def checked_model(name: str, model: Any, kind: type, what: str) -> UncertaintyModel:
-    """The uncertainty model, if it has a number for each field of a record."""
-    if not isinstance(model, UncertaintyModel):
-        raise InvalidValue(f"{name} must be an UncertaintyModel, got a {type(model).__qualname__}")
-    size = record.size(kind)
-    if model.dim != size:
-        raise InvalidValue(
-            f"{name} has {model.dim} numbers, but {what} has {size}: "
-            + ", ".join(record.names(kind))
-        )
-    if model.fields is not None and tuple(model.fields) != record.names(kind):
-        raise InvalidValue(
-            f"{name} is a model of {', '.join(model.fields)}, but {what} has "
-            + ", ".join(record.names(kind))
-        )
-    return model
 
 
 def input_rows(runner: Runner, kind: type, values: Any) -> Array:
