@@ -1,4 +1,4 @@
-"""What a thing is as plain values that are the same in every process: JSON, large arrays digested."""
+"""What a thing is as JSON values that are the same in every process; large arrays are digested."""
 
 from __future__ import annotations
 
