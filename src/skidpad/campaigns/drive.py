@@ -72,6 +72,8 @@ class Drive(Constant):
     fields of a start by names fit the parameters of each run."""
     controls: Any = None
     """Held inputs, a record or a mapping; or a table (steps, nu)."""
+    pending: Any = None
+    """Commands before the first ones, oldest first, (rows, nu): of a model with dead time."""
     policy: Policy | None = None
     references: Any = None
     """What the policy is told: as `controls`."""
@@ -165,7 +167,7 @@ class Drive(Constant):
     def _part(self, setup: Setup, rows: Rows) -> dict[str, AnyArray]:
         ready = setup.arrays.prepared(rows)
         strips = Strips(setup.course, setup.arrays, rows, ready)
-        _, results, failed = setup.loop.run(ready.x, ready.p, strips)
+        _, results, failed = setup.loop.run(ready.x, ready.p, strips, setup.pending)
         kinds = {ENDED: "number", **{name: fold.kind for name, fold in setup.folds.items()}}
         out: dict[str, AnyArray] = {}
         for (name, kind), column in zip(kinds.items(), results.T, strict=True):
@@ -176,12 +178,6 @@ class Drive(Constant):
         if self.until is None:
             del out[ENDED]
         return {**out, FAILED: failed}
-
-    def final_states(self, rows: Rows, means: Means | None = None) -> AnyArray:
-        """States (runs, nx) after the last sample, the memory of the policy behind them."""
-        setup = self._setup(means or Means())
-        ready = setup.arrays.prepared(rows)
-        return setup.loop.run(ready.x, ready.p, Strips(setup.course, setup.arrays, rows, ready))[0]
 
     def replay(self, rows: Rows) -> Trajectory:
         """The one run of `rows` with its states, inputs, outputs and disturbances; it ends where
@@ -211,6 +207,7 @@ class Drive(Constant):
             "params": plain({**params, **given.params}),
             "x0": plain(setup.start),
             "inputs": plain(given.inputs),
+            "pending": plain(setup.pending),
             "disturbance": plain(self.disturbance),
             "noise": plain(self.noise),
             "log": plain(setup.course.log),

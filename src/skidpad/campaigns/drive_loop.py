@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from operator import attrgetter
 from typing import Any, NamedTuple
@@ -69,6 +69,10 @@ class Outcome(NamedTuple):
     failed: Mask
 
 
+Feed = Callable[[Array], Strip | None]
+"""Gives the next strip for the states (runs, n) of the moment; None at the end."""
+
+
 class Loop:
     """Runs one compiled drive."""
 
@@ -113,15 +117,16 @@ class Loop:
             self._engines = Engines(folded, self.runner.settings, self.runner.engines.inputs)
         return self._engines
 
-    def run(self, x: Array, p: Array, strips: Any) -> Outcome:
+    def run(self, x: Array, p: Array, strips: Feed, before: Array | None = None) -> Outcome:
         """Runs from states (1, runs, n) on with parameters (1, 1 or runs, n): `strips` gives the
-        next strip for the states (runs, n) of the moment, until it gives None."""
+        next strip for the states (runs, n) of the moment, until it gives None. `before` are
+        commands (rows, 1, n) that have not acted yet."""
         engines, space = self.engines, self.engines.space
         states, count = x.shape[2], x.shape[1]
         kept = np.broadcast_to(np.array(self.folding.start), (1, count, len(self.folding.start)))
         now = space.xp.asarray(np.concatenate([x, kept], axis=2), space.dtype)
         params = space.xp.asarray(p, space.dtype)
-        told, pending = None, None
+        told, pending = None, before
         while (strip := strips(batch.on_host(now)[0, :, :states])) is not None:
             u, w = (space.xp.asarray(a, space.dtype) for a in (strip.inputs, strip.disturbances))
             arrays = RolloutArrays(now, u, w, params)
@@ -143,8 +148,7 @@ class Loop:
         if not channels:
             return None
         ages = delay.ages(channels, arrays.p, self.base.settings.dt)
-        queue = delay.queue_of(channels, delay.whole_steps(ages), None, self.engines.space)
-        return queue if pending is None else queue._replace(pending=pending)
+        return delay.queue_of(channels, delay.whole_steps(ages), pending, self.engines.space)
 
     def _check_inputs(self, health: AnyArray, strip: Strip) -> None:
         if np.isfinite(batch.on_host(health)[1]).all():
@@ -173,7 +177,7 @@ class Loop:
             np.full((1, 1, 1), substep, dtype),
         ]
         _, results = self._closing.run([np.ascontiguousarray(a) for a in ports], len(now))
-        failed = ~np.isfinite(now[:, :states]).all(axis=1)
+        failed: Mask = np.asarray(~np.isfinite(now[:, :states]).all(axis=1))
         return Outcome(now[:, :states].astype(float), results[0].astype(float), failed)
 
 
