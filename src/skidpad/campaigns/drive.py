@@ -42,11 +42,10 @@ from .identities import plain
 
 __all__ = ["Drive"]
 
-MOST_RUNS = 16_384
+MOST_RUNS = {"cpu": 16_384, "cuda": 262_144}
 """Runs that are in memory at a time; a larger chunk is done in parts."""
 MOST_SETUPS = 16
 """Drives that are kept compiled."""
-_ALL = Means()
 
 
 @dataclass(frozen=True, eq=False)
@@ -106,11 +105,10 @@ class Drive(Constant):
     def __getstate__(self) -> dict[str, Any]:
         return pickled_fields("a Drive", self, "write quantities as texts")
 
-    def _setup(self, means: Means = _ALL) -> Setup:
+    def _setup(self) -> Setup:
         """The drive as it is compiled, once for all chunks of this process."""
-        place = (self._mark, means)
-        setup = _SETUPS.pop(place, None) or setup_of(self, means)
-        _SETUPS[place] = setup
+        setup = _SETUPS.pop(self._mark, None) or setup_of(self)
+        _SETUPS[self._mark] = setup
         while len(_SETUPS) > MOST_SETUPS:
             _SETUPS.pop(next(iter(_SETUPS)), None)
         return setup
@@ -157,17 +155,18 @@ class Drive(Constant):
 
     def evaluate(self, rows: Rows, means: Means) -> dict[str, AnyArray]:
         """All columns and `failed`; of runs that failed numbers are NaN and nothing is true."""
-        setup = self._setup(means)
+        most = MOST_RUNS[means.device]
         whole = [
-            self._part(setup, rows.part(slice(begin, begin + MOST_RUNS)))
-            for begin in range(0, len(rows.runs), MOST_RUNS)
+            self._part(rows.part(slice(begin, begin + most)), means)
+            for begin in range(0, len(rows.runs), most)
         ]
         return {name: np.concatenate([part[name] for part in whole]) for name in whole[0]}
 
-    def _part(self, setup: Setup, rows: Rows) -> dict[str, AnyArray]:
+    def _part(self, rows: Rows, means: Means) -> dict[str, AnyArray]:
+        setup = self._setup()
         ready = setup.arrays.prepared(rows)
         strips = Strips(setup.course, setup.arrays, rows, ready)
-        _, results, failed = setup.loop.run(ready.x, ready.p, strips, setup.pending)
+        _, results, failed = setup.loop.run(ready.x, ready.p, strips, means, setup.pending)
         kinds = {ENDED: "number", **{name: fold.kind for name, fold in setup.folds.items()}}
         out: dict[str, AnyArray] = {}
         for (name, kind), column in zip(kinds.items(), results.T, strict=True):
@@ -193,7 +192,7 @@ class Drive(Constant):
         setup = self._setup()
         plant, given = setup.loop.runner.plant, setup.given
         params = dict(zip(record.names(plant.Params), record.flatten(plant.params), strict=True))
-        programs = (setup.loop.engines.plant.step, setup.loop.folding.closing)
+        programs = (setup.loop.plant.step, setup.loop.folding.closing)
         return {
             "kind": "drive",
             "vehicle": plant.name,
@@ -214,7 +213,7 @@ class Drive(Constant):
         }
 
 
-_SETUPS: dict[tuple[str, Means], Setup] = {}
+_SETUPS: dict[str, Setup] = {}
 """Drives as they are compiled, by their marks, which go along when a drive is pickled."""
 
 

@@ -22,7 +22,7 @@ from ..trajectory.trajectory import Trajectory
 from .drive_loop import Driven, Loop
 from .drive_rows import Given, RowArrays
 from .drive_strips import Course
-from .experiment import FAILED, RUN, Means, Rows
+from .experiment import FAILED, RUN, Rows
 from .folds import Fold, happened
 
 if TYPE_CHECKING:
@@ -104,8 +104,8 @@ class _Repeated(Experiment):
         pass
 
 
-def setup_of(drive: Drive, means: Means) -> Setup:
-    """The drive, checked, as `means` run it."""
+def setup_of(drive: Drive) -> Setup:
+    """The drive, checked."""
     vehicle = vehicle_of(drive.vehicle)
     folds = _folds(drive)
     _check_driver(drive)
@@ -121,11 +121,11 @@ def setup_of(drive: Drive, means: Means) -> Setup:
         folds=folds,
         until=drive.until,
     )
-    loop = Loop(driven, means)
+    loop = Loop(driven)
     log = {name: drive.log[name] for name in loop.folding.log_columns}
     if len(log) < len(drive.log):
         # A kernel reads all that it is given, at every step.
-        loop = Loop(replace(driven, Log=_log_record(vehicle, log)), means)
+        loop = Loop(replace(driven, Log=_log_record(vehicle, log)))
     Told = vehicle.model.Input if drive.policy is None else drive.policy.Reference
     inputs = _inputs(drive, loop, Told)
     steps = _steps(drive, inputs)
