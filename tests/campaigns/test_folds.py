@@ -112,14 +112,16 @@ def test_a_fold_of_ones_own() -> None:
     assert column(count) == 0.0
 
 
-def test_a_run_ends_at_the_sample_of_its_event() -> None:
+@pytest.mark.parametrize("substeps", [1, 4])
+def test_a_run_ends_at_the_sample_of_its_event(substeps: int) -> None:
     metrics = {"v": last("v"), "n": mean("1"), "t": integral("1"), "late": at("v", 1.5)}
     metrics |= {"low": lowest("v"), "x": last("x")}
-    found = drive(metrics=metrics, until="v <= 0", events={"back": "v < 0"})
+    found = drive(metrics=metrics, until="v <= 0", events={"back": "v < 0"}, substeps=substeps)
     out = found.evaluate(rows(2, input__a=[-4.0, -1.0]), Means())
     assert out["ended_at"][0] == 1.0
     assert math.isnan(out["ended_at"][1])
-    assert (out["v"][0], out["t"][0], out["low"][0], out["x"][0]) == (0.0, 1.0, 0.0, 2.25)
+    assert (out["v"][0], out["t"][0], out["low"][0]) == (0.0, 1.0, 0.0)
+    assert out["x"][0] == 2.0 + 0.25 / substeps  # Euler's method is ahead by a v dt / 2
     assert (out["v"][1], out["t"][1], out["low"][1]) == (2.0, 2.0, 2.0)
     assert math.isnan(out["late"][0])
     assert out["late"][1] == 2.5

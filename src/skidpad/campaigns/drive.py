@@ -42,11 +42,10 @@ from .identities import plain
 
 __all__ = ["Drive"]
 
-MOST_RUNS = 16_384
+MOST_RUNS = {"cpu": 16_384, "cuda": 262_144}
 """Runs that are in memory at a time; a larger chunk is done in parts."""
 MOST_SETUPS = 16
 """Drives that are kept compiled."""
-_ALL = Means()
 
 
 @dataclass(frozen=True, eq=False)
@@ -72,6 +71,8 @@ class Drive(Constant):
     fields of a start by names fit the parameters of each run."""
     controls: Any = None
     """Held inputs, a record or a mapping; or a table (steps, nu)."""
+    pending: Any = None
+    """Commands before the first ones, oldest first, (rows, nu): of a model with dead time."""
     policy: Policy | None = None
     references: Any = None
     """What the policy is told: as `controls`."""
@@ -104,11 +105,10 @@ class Drive(Constant):
     def __getstate__(self) -> dict[str, Any]:
         return pickled_fields("a Drive", self, "write quantities as texts")
 
-    def _setup(self, means: Means = _ALL) -> Setup:
+    def _setup(self) -> Setup:
         """The drive as it is compiled, once for all chunks of this process."""
-        place = (self._mark, means)
-        setup = _SETUPS.pop(place, None) or setup_of(self, means)
-        _SETUPS[place] = setup
+        setup = _SETUPS.pop(self._mark, None) or setup_of(self)
+        _SETUPS[self._mark] = setup
         while len(_SETUPS) > MOST_SETUPS:
             _SETUPS.pop(next(iter(_SETUPS)), None)
         return setup
@@ -155,17 +155,18 @@ class Drive(Constant):
 
     def evaluate(self, rows: Rows, means: Means) -> dict[str, AnyArray]:
         """All columns and `failed`; of runs that failed numbers are NaN and nothing is true."""
-        setup = self._setup(means)
+        most = MOST_RUNS[means.device]
         whole = [
-            self._part(setup, rows.part(slice(begin, begin + MOST_RUNS)))
-            for begin in range(0, len(rows.runs), MOST_RUNS)
+            self._part(rows.part(slice(begin, begin + most)), means)
+            for begin in range(0, len(rows.runs), most)
         ]
         return {name: np.concatenate([part[name] for part in whole]) for name in whole[0]}
 
-    def _part(self, setup: Setup, rows: Rows) -> dict[str, AnyArray]:
+    def _part(self, rows: Rows, means: Means) -> dict[str, AnyArray]:
+        setup = self._setup()
         ready = setup.arrays.prepared(rows)
         strips = Strips(setup.course, setup.arrays, rows, ready)
-        _, results, failed = setup.loop.run(ready.x, ready.p, strips)
+        _, results, failed = setup.loop.run(ready.x, ready.p, strips, means, setup.pending)
         kinds = {ENDED: "number", **{name: fold.kind for name, fold in setup.folds.items()}}
         out: dict[str, AnyArray] = {}
         for (name, kind), column in zip(kinds.items(), results.T, strict=True):
@@ -176,12 +177,6 @@ class Drive(Constant):
         if self.until is None:
             del out[ENDED]
         return {**out, FAILED: failed}
-
-    def final_states(self, rows: Rows, means: Means | None = None) -> AnyArray:
-        """States (runs, nx) after the last sample, the memory of the policy behind them."""
-        setup = self._setup(means or Means())
-        ready = setup.arrays.prepared(rows)
-        return setup.loop.run(ready.x, ready.p, Strips(setup.course, setup.arrays, rows, ready))[0]
 
     def replay(self, rows: Rows) -> Trajectory:
         """The one run of `rows` with its states, inputs, outputs and disturbances; it ends where
@@ -197,7 +192,7 @@ class Drive(Constant):
         setup = self._setup()
         plant, given = setup.loop.runner.plant, setup.given
         params = dict(zip(record.names(plant.Params), record.flatten(plant.params), strict=True))
-        programs = (setup.loop.engines.plant.step, setup.loop.folding.closing)
+        programs = (setup.loop.plant.step, setup.loop.folding.closing)
         return {
             "kind": "drive",
             "vehicle": plant.name,
@@ -211,13 +206,14 @@ class Drive(Constant):
             "params": plain({**params, **given.params}),
             "x0": plain(setup.start),
             "inputs": plain(given.inputs),
+            "pending": plain(setup.pending),
             "disturbance": plain(self.disturbance),
             "noise": plain(self.noise),
             "log": plain(setup.course.log),
         }
 
 
-_SETUPS: dict[tuple[str, Means], Setup] = {}
+_SETUPS: dict[str, Setup] = {}
 """Drives as they are compiled, by their marks, which go along when a drive is pickled."""
 
 

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
+from functools import cached_property
 from operator import attrgetter
 from typing import Any, NamedTuple
 
@@ -69,14 +70,17 @@ class Outcome(NamedTuple):
     failed: Mask
 
 
+Feed = Callable[[Array], Strip | None]
+"""Gives the next strip for the states (runs, n) of the moment; None at the end."""
+
+
 class Loop:
     """Runs one compiled drive."""
 
-    def __init__(self, driven: Driven, means: Means) -> None:
+    def __init__(self, driven: Driven) -> None:
         settings = Settings(
-            driven.dt, None, driven.precision, means.device, means.threads,
-            substeps=driven.substeps, on_diverge="mask",
-        )  # fmt: skip
+            driven.dt, None, driven.precision, substeps=driven.substeps, on_diverge="mask"
+        )
         vehicle = driven.vehicle
         method = compiled_integrator(
             chosen(vehicle, driven.integrator, settings.dt, settings.substeps)
@@ -100,67 +104,57 @@ class Loop:
             self.base.engines.substeps,
         )
         self.folding.check()
-        self._engines: Engines | None = None
-        self._closing: CpuMap | None = None
+        self._engines: dict[Means, Engines] = {}
+        self._closing: dict[Means, CpuMap] = {}
 
-    @property
-    def engines(self) -> Engines:
-        """Of the plant with folds."""
-        if self._engines is None:
-            plant = self.runner.plant
-            step = self.folding.step(plant.step)
-            folded = replace(plant, step=step, vehicle=None, method=None)
-            self._engines = Engines(folded, self.runner.settings, self.runner.engines.inputs)
-        return self._engines
+    @cached_property
+    def plant(self) -> Plant:
+        """What is compiled: the loop with folds."""
+        plant = self.runner.plant
+        return replace(plant, step=self.folding.step(plant.step), vehicle=None, method=None)
 
-    def run(self, x: Array, p: Array, strips: Any) -> Outcome:
+    def engines(self, means: Means) -> Engines:
+        """What runs the plant with folds; made once for each of the means."""
+        if means not in self._engines:
+            runner = self.runner
+            settings = runner.settings.replace(device=means.device, threads=means.threads)
+            self._engines[means] = Engines(self.plant, settings, runner.engines.inputs)
+        return self._engines[means]
+
+    def run(
+        self, x: Array, p: Array, strips: Feed, means: Means, before: Array | None = None
+    ) -> Outcome:
         """Runs from states (1, runs, n) on with parameters (1, 1 or runs, n): `strips` gives the
-        next strip for the states (runs, n) of the moment, until it gives None."""
-        engines, space = self.engines, self.engines.space
+        next strip for the states (runs, n) of the moment, until it gives None. `before` are
+        commands (rows, 1, n) that have not acted yet."""
+        engines = self.engines(means)
+        space = engines.space
         states, count = x.shape[2], x.shape[1]
         kept = np.broadcast_to(np.array(self.folding.start), (1, count, len(self.folding.start)))
         now = space.xp.asarray(np.concatenate([x, kept], axis=2), space.dtype)
         params = space.xp.asarray(p, space.dtype)
-        told, pending = None, None
+        told, pending = None, before
         while (strip := strips(batch.on_host(now)[0, :, :states])) is not None:
             u, w = (space.xp.asarray(a, space.dtype) for a in (strip.inputs, strip.disturbances))
             arrays = RolloutArrays(now, u, w, params)
-            queue = self._queue(arrays, pending)
+            queue = _queue(engines, arrays, pending)
             out = batch.empty(2, count, now.shape[2], space, "aos")
             out[0] = now[0]
             engine = engines.undelayed if queue is None else engines.rollout
             health = engine.run(arrays, out, strip.steps, queue)
-            self._check_inputs(health, strip)
+            _check_inputs(engines, health, strip)
             if queue is not None:
                 own = u[:, :, : queue.pending.shape[2]]
                 pending = delay.pending_after(own, queue, strip.steps, space)
             now, told = out[1:], strip.last
         assert told is not None
-        return self._closed(batch.on_host(now)[0].astype(space.dtype), told, p, states)
+        return self._closed(batch.on_host(now)[0], told, p, states, means)
 
-    def _queue(self, arrays: RolloutArrays, pending: Any) -> Late | None:
-        channels = self.engines.channels
-        if not channels:
-            return None
-        ages = delay.ages(channels, arrays.p, self.base.settings.dt)
-        queue = delay.queue_of(channels, delay.whole_steps(ages), None, self.engines.space)
-        return queue if pending is None else queue._replace(pending=pending)
-
-    def _check_inputs(self, health: AnyArray, strip: Strip) -> None:
-        if np.isfinite(batch.on_host(health)[1]).all():
-            return
-        what, values = self.engines.inputs, strip.inputs
-        if np.isfinite(values).all():
-            what, values = "disturbances", strip.disturbances
-        _, run, field = np.argwhere(~np.isfinite(values))[0]
-        raise InvalidValue(f"{what}: number {field} of run {run} of the chunk is not finite")
-
-    def _closed(self, now: AnyArray, told: Array, p: Array, states: int) -> Outcome:
-        """The last sample, folded by the same function as the others."""
+    def _closed(self, now: AnyArray, told: Array, p: Array, states: int, means: Means) -> Outcome:
+        """The last sample, folded on the processor by the same function as the others."""
         precision = self.base.settings.precision
-        if self._closing is None:
-            threads = self.base.settings.threads
-            self._closing = CpuMap(self.folding.closing, precision, threads)
+        if means not in self._closing:
+            self._closing[means] = CpuMap(self.folding.closing, precision, means.threads)
         n = record.size(self.folding.model.State)
         dtype = np.dtype(precision)
         substep = self.base.settings.dt / self.folding.substeps
@@ -172,9 +166,27 @@ class Loop:
             p.astype(dtype),
             np.full((1, 1, 1), substep, dtype),
         ]
-        _, results = self._closing.run([np.ascontiguousarray(a) for a in ports], len(now))
-        failed = ~np.isfinite(now[:, :states]).all(axis=1)
+        _, results = self._closing[means].run([np.ascontiguousarray(a) for a in ports], len(now))
+        failed: Mask = np.asarray(~np.isfinite(now[:, :states]).all(axis=1))
         return Outcome(now[:, :states].astype(float), results[0].astype(float), failed)
+
+
+def _queue(engines: Engines, arrays: RolloutArrays, pending: Any) -> Late | None:
+    channels = engines.channels
+    if not channels:
+        return None
+    ages = delay.ages(channels, arrays.p, engines.settings.dt)
+    return delay.queue_of(channels, delay.whole_steps(ages), pending, engines.space)
+
+
+def _check_inputs(engines: Engines, health: AnyArray, strip: Strip) -> None:
+    if np.isfinite(batch.on_host(health)[1]).all():
+        return
+    what, values = engines.inputs, strip.inputs
+    if np.isfinite(values).all():
+        what, values = "disturbances", strip.disturbances
+    _, run, field = np.argwhere(~np.isfinite(values))[0]
+    raise InvalidValue(f"{what}: number {field} of run {run} of the chunk is not finite")
 
 
 def _itself(value: Any) -> Any:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, get_type_hints
 
 import numpy as np
@@ -22,7 +22,7 @@ from ..trajectory.trajectory import Trajectory
 from .drive_loop import Driven, Loop
 from .drive_rows import Given, RowArrays
 from .drive_strips import Course
-from .experiment import FAILED, RUN, Means, Rows
+from .experiment import FAILED, RUN, Rows
 from .folds import Fold, happened
 
 if TYPE_CHECKING:
@@ -43,6 +43,8 @@ class Setup:
     arrays: RowArrays
     folds: Mapping[str, Fold]
     """Metrics and events."""
+    pending: Array | None
+    """Commands before the first ones, (rows, 1, n)."""
 
     @property
     def given(self) -> Given:
@@ -80,20 +82,30 @@ class Setup:
             params={name: ready.p[0, :1, k] for k, name in enumerate(names)},
             disturbance=self.course.disturbance or held,
             noise=self.course.noise,
+            before=self.pending,
         )
         run = int(rows.runs[0])
         return replayed(experiment, run, of_run(rows.seed, run))
 
 
+@dataclass(frozen=True, kw_only=True)
 class _Repeated(Experiment):
     """A run that was done already, so that it need not be looked at whether it can be meant."""
+
+    before: Array | None
+    """Commands before the first ones, (rows, 1, n)."""
+
+    def _advanced(
+        self, x: Array, u: Array, w: Array, params: AnyArray | None, pending: Array | None
+    ) -> tuple[Array, Array | None]:
+        return super()._advanced(x, u, w, params, self.before if pending is None else pending)
 
     def _check(self, x: Array, named: Mapping[str, Array] | None, params: AnyArray | None) -> None:
         pass
 
 
-def setup_of(drive: Drive, means: Means) -> Setup:
-    """The drive, checked, as `means` run it."""
+def setup_of(drive: Drive) -> Setup:
+    """The drive, checked."""
     vehicle = vehicle_of(drive.vehicle)
     folds = _folds(drive)
     _check_driver(drive)
@@ -109,12 +121,16 @@ def setup_of(drive: Drive, means: Means) -> Setup:
         folds=folds,
         until=drive.until,
     )
-    loop = Loop(driven, means)
+    loop = Loop(driven)
+    log = {name: drive.log[name] for name in loop.folding.log_columns}
+    if len(log) < len(drive.log):
+        # A kernel reads all that it is given, at every step.
+        loop = Loop(replace(driven, Log=_log_record(vehicle, log)))
     Told = vehicle.model.Input if drive.policy is None else drive.policy.Reference
     inputs = _inputs(drive, loop, Told)
     steps = _steps(drive, inputs)
     _check_length(folds, steps * loop.base.settings.dt)
-    course = Course(steps, _disturbance(drive), _noise(drive), _log(drive.log, steps))
+    course = Course(steps, _disturbance(drive), _noise(drive), _log(log, steps))
     given = Given(
         x0=_start(drive),
         memory=_memory(drive),
@@ -122,7 +138,9 @@ def setup_of(drive: Drive, means: Means) -> Setup:
         params=_params(drive),
         disturbed=drive.disturbance is not None,
     )
-    return Setup(loop, course, RowArrays(loop.runner, loop.base, Told, given), folds)
+    return Setup(
+        loop, course, RowArrays(loop.runner, loop.base, Told, given), folds, _pending(drive, loop)
+    )
 
 
 def _folds(drive: Drive) -> dict[str, Fold]:
@@ -176,6 +194,17 @@ def _inputs(drive: Drive, loop: Loop, Told: type) -> Array:
     if not np.isfinite(rows).all():
         raise InvalidValue("controls and references must be finite")
     return rows.astype(float)
+
+
+def _pending(drive: Drive, loop: Loop) -> Array | None:
+    if drive.pending is None:
+        return None
+    if not loop.runner.engines.channels:
+        raise loop.base.no_dead_time()
+    rows = np.asarray(drive.pending, dtype=float)
+    if rows.ndim != 2:
+        raise InvalidValue(f"pending has shape {rows.shape}; allowed is (rows, inputs)")
+    return rows[:, None]
 
 
 def _steps(drive: Drive, inputs: Array) -> int:

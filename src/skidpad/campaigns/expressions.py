@@ -90,7 +90,7 @@ class Expression:
     def __post_init__(self) -> None:
         for node in ast.walk(self._tree):
             if not isinstance(node, _KNOWN):
-                raise self._mistake(f"{_shown(node)} cannot be used", node)
+                raise self.mistake(f"{_shown(node)} cannot be used", node)
 
     @cached_property
     def _tree(self) -> ast.expr:
@@ -126,7 +126,8 @@ class Expression:
         """Symbol of its unit, if the fields in it tell; else empty."""
         return _unit(self._tree, records)
 
-    def _mistake(self, what: str, node: ast.AST) -> InvalidValue:
+    def mistake(self, what: str, node: ast.AST) -> InvalidValue:
+        """The error about a part of it."""
         column = getattr(node, "col_offset", 0)
         return InvalidValue(
             f"expression {self.text!r}: {what} (character {column + 1}). Allowed are numbers, "
@@ -160,23 +161,23 @@ class _Reader:
             case ast.Call():
                 return self._call(node)
             case _:
-                raise self._expression._mistake(f"{_shown(node)} cannot be used", node)
+                raise self._expression.mistake(f"{_shown(node)} cannot be used", node)
 
     def _number(self, node: ast.Constant) -> float:
         if type(node.value) not in (int, float):
-            raise self._expression._mistake(f"{_shown(node)} is no number", node)
+            raise self._expression.mistake(f"{_shown(node)} is no number", node)
         try:
             value = float(node.value)  # pyright: ignore[reportArgumentType]
         except OverflowError:
             value = math.inf
         if not math.isfinite(value):
-            raise self._expression._mistake(f"{_shown(node)} is too large", node)
+            raise self._expression.mistake(f"{_shown(node)} is too large", node)
         return value
 
     def _field(self, node: ast.Name | ast.Attribute) -> _Part:
         path = _path(node)
         if path is None:
-            raise self._expression._mistake(f"{_shown(node)} is no field of a record", node)
+            raise self._expression.mistake(f"{_shown(node)} is no field of a record", node)
         where = _place(path, self._records)
         if where is not None:
             root, names = where
@@ -205,7 +206,7 @@ class _Reader:
         base, exponent = self.part(node.left), self.part(node.right)
         self._must_be(NUMBER, base, node.left)
         if exponent.constant is None:
-            raise self._expression._mistake("an exponent must be a constant", node)
+            raise self._expression.mistake("an exponent must be a constant", node)
         power = exponent.constant
         return self._folded(node, [base], lambda value: ops.pow(value, power))
 
@@ -228,7 +229,7 @@ class _Reader:
         for one, operand in zip(read, operands, strict=True):
             self._must_be(NUMBER, one, operand)
         if all(one.constant is not None for one in read):
-            raise self._expression._mistake("a comparison of constants says nothing", node)
+            raise self._expression.mistake("a comparison of constants says nothing", node)
         pairs = zip(node.ops, read[:-1], read[1:], strict=True)
         links = [_compared(_COMPARISONS[type(sign)], a, b) for sign, a, b in pairs]
         whole = links[0]
@@ -246,7 +247,7 @@ class _Reader:
             )  # fmt: skip
         function, counts = FUNCTIONS[name]
         if node.keywords or len(node.args) not in counts:
-            raise self._expression._mistake(f"{name} takes {counts[0]} arguments in order", node)
+            raise self._expression.mistake(f"{name} takes {counts[0]} arguments in order", node)
         read = [self.part(argument) for argument in node.args]
         for place, (one, argument) in enumerate(zip(read, node.args, strict=True)):
             self._must_be(TRUTH if name == "where" and place == 0 else NUMBER, one, argument)
@@ -264,13 +265,13 @@ class _Reader:
         except (ArithmeticError, ValueError, TypeError):
             value = math.nan
         if not math.isfinite(value):
-            raise self._expression._mistake(f"{_shown(node)} is no finite number", node)
+            raise self._expression.mistake(f"{_shown(node)} is no finite number", node)
         return _constant(value)
 
     def _must_be(self, kind: str, part: _Part, node: ast.AST) -> None:
         if part.kind != kind:
             wanted = "a number" if kind == NUMBER else "a condition"
-            raise self._expression._mistake(f"{_shown(node)} must be {wanted}", node)
+            raise self._expression.mistake(f"{_shown(node)} must be {wanted}", node)
 
 
 _KNOWN = (

@@ -70,6 +70,14 @@ class Folding:
         kept = [value for fold in self.folds.values() for value in fold.start]
         return (0.0, math.nan, *kept)
 
+    @property
+    def log_columns(self) -> tuple[str, ...]:
+        """Those columns of the log that quantities read."""
+        names = self.ports[3].fields
+        read = {names[place] for port, place in self._used if port == 3}
+        log = () if self.Log is None else record.names(self.Log)
+        return tuple(name for name in log if f"log.{name}" in read)
+
     def check(self) -> None:
         """Raise for names that are not there."""
         for name, fold in self.folds.items():

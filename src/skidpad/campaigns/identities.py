@@ -1,10 +1,11 @@
-"""What a thing is as plain values that are the same in every process: JSON, large arrays digested."""
+"""What a thing is as JSON values that are the same in every process; large arrays are digested."""
 
 from __future__ import annotations
 
 import hashlib
 import math
 from collections.abc import Mapping
+from types import FunctionType
 from typing import Any
 
 import numpy as np
@@ -36,10 +37,10 @@ def plain(value: Any) -> Any:
         return _array(value)
     if isinstance(value, Mapping):
         return {str(name): plain(part) for name, part in sorted(value.items())}
-    if isinstance(value, type) or (callable(value) and hasattr(value, "__qualname__")):
-        return f"{value.__module__}.{value.__qualname__}"
     if record.is_record_type(type(value)):
         return {name: plain(part) for name, part in zip(value._fields, value, strict=True)}
+    if isinstance(value, (type, FunctionType)):
+        return f"{value.__module__}.{value.__qualname__}"
     if isinstance(value, (list, tuple)):
         return [plain(part) for part in value]
     return _object(value)
