@@ -152,9 +152,14 @@ class Campaign:
             conductor = Conductor(
                 self.experiment, self.factors, self.design, self.seed, place, who, chunk_seconds
             )
-            with watching(self.runs, "runs", self.name, progress) as watch:
-                count, outcome = conductor.conduct(watch)
-            self._keep_trajectories(place, count)
+            try:
+                with watching(self.runs, "runs", self.name, progress) as watch:
+                    count, outcome = conductor.conduct(watch)
+                self._keep_trajectories(place, count)
+            except KeyboardInterrupt as stop:
+                raise KeyboardInterrupt(
+                    f"{conductor.done} of {self.runs} runs are in {place.path}; run it again to go on"
+                ) from stop
             place.note("outcome", dict(outcome))
             place.note("runs", count)
         return Study.open(folder, self)

@@ -56,6 +56,8 @@ class Conductor:
         self._seed, self._folder, self._engine = seed, folder, engine
         self._size = ChunkSize(seconds, experiment.block)
         self._written = 0
+        self.done = 0
+        """Runs that are in the folder."""
 
     def conduct(self, watch: Progress) -> tuple[int, Mapping[str, Any]]:
         """All rounds; how many runs there are now, and what the design found."""
@@ -75,7 +77,9 @@ class Conductor:
 
     def _do(self, asked: Round, first: int, watch: Progress) -> None:
         missing = self._folder.missing(first, first + asked.count)
-        watch.advance(asked.count - sum(end - begin for begin, end in missing))
+        there = asked.count - sum(end - begin for begin, end in missing)
+        self.done += there
+        watch.advance(there)
         chunks = self._chunks(missing, asked, first)
         under_way = 0
         while True:
@@ -102,4 +106,5 @@ class Conductor:
         self._written += 1
         if self._written % _PARTS_TO_MERGE == 0:
             self._folder.merge()
+        self.done += end - begin
         watch.advance(end - begin)
