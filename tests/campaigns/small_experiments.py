@@ -31,6 +31,8 @@ class Bowl:
     """The run at which somebody presses Ctrl-C."""
     dies_once: str = ""
     """A file; the first process that finds it dies of it, as of kill -9."""
+    raises: str = ""
+    """What it raises, if anything."""
     block: int = 1
     threaded: bool = True
 
@@ -47,6 +49,8 @@ class Bowl:
 
     def evaluate(self, rows: Rows, means: Means) -> dict[str, AnyArray]:
         time.sleep(self.pause)
+        if self.raises:
+            raise sp.InvalidValue(self.raises)
         if self.stops_at in rows.runs:
             raise KeyboardInterrupt
         if self.dies_once and Path(self.dies_once).exists():

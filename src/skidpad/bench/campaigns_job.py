@@ -33,7 +33,7 @@ class _Ready:
     def __getattr__(self, name: str) -> Any:
         return getattr(self._engine, name)
 
-    def start(self, experiment: Any) -> None:
+    def start(self, experiment: Any, writer: Any) -> None:
         """It has."""
 
     def close(self) -> None:
@@ -63,7 +63,7 @@ def rate(engine: str, runs: int, steps: int) -> dict[str, Any]:
     """Seconds of the campaign and of the fleet, in turns, with kernels ready and a cluster up."""
     begin = perf_counter()
     who = engine_of(engine, drive(steps))
-    who.start(drive(steps))
+    who.start(drive(steps), _Unused())
     ready, times, size = _Ready(who), {"campaign": list[float](), "fleet": list[float]()}, 0
     with tempfile.TemporaryDirectory() as room:
         campaign(64, steps, 0).run(Path(room) / "first", engine=ready, progress=False)

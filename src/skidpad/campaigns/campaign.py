@@ -148,7 +148,7 @@ class Campaign:
         extends = {"design": self.design.extends, "experiment": self.experiment.extends}
         with closing(Folder.create(folder, self.plan(), extends=extends)) as place, closing(who):
             self._check_room(place)
-            who.start(self.experiment)
+            who.start(self.experiment, place.writer())
             conductor = Conductor(
                 self.experiment, self.factors, self.design, self.seed, place, who, chunk_seconds
             )

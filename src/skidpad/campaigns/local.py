@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import deque
 from time import perf_counter
 
-from .engine import Chunk, Finished
+from .engine import Chunk, Finished, Writer
 from .experiment import Experiment, Means
 
 __all__ = ["InProcess"]
@@ -33,7 +33,7 @@ class InProcess:
         """One: nothing runs between two calls."""
         return 1
 
-    def start(self, experiment: Experiment) -> None:
+    def start(self, experiment: Experiment, writer: Writer) -> None:
         """Take the experiment."""
         self._experiment = experiment
 

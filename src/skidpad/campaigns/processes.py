@@ -12,7 +12,7 @@ from multiprocessing import get_context
 from ..checks import whole
 from ..errors import SkidpadError
 from ..workers import cores
-from .engine import Chunk, Finished
+from .engine import Chunk, Finished, Writer
 from .experiment import Experiment
 from .work import done_by, made_ready
 
@@ -53,7 +53,7 @@ class Processes:
         """One more than workers, so that none of them waits."""
         return self.workers + 1
 
-    def start(self, experiment: Experiment) -> None:
+    def start(self, experiment: Experiment, writer: Writer) -> None:
         """Start the workers."""
         packed = pickle.dumps(experiment)
         self._begin = lambda: ProcessPoolExecutor(

@@ -12,7 +12,7 @@ from ..brief import counted
 from ..checks import whole
 from ..errors import InvalidValue, SkidpadError
 from ..extras import require
-from .engine import Chunk, Finished
+from .engine import Chunk, Finished, Writer
 from .experiment import Experiment
 from .processes import WorkersLost
 from .work import done_for
@@ -26,6 +26,9 @@ _LOOK = 0.2
 _AHEAD = 2
 """Chunks per processor of the cluster, so that no worker waits for the next."""
 _LOOPBACK = "127.0.0.1"
+_LOOPBACK_ONLY = ("RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER", "0")
+"""Read by Ray when it is imported, on every system: without it, it takes an address that others
+reach in place of the loopback one."""
 
 
 class RayEngine:
@@ -35,6 +38,9 @@ class RayEngine:
         address: of a cluster that runs; None starts one on this machine, which listens to this
             machine only and ends with the campaign.
         workers: processors of a cluster that is started here; all if None.
+        shared: whether all machines see the campaign's folder under the same name (a shared file
+            system, or a URL that fsspec knows): then workers write their chunks there themselves,
+            else they send them back.
         options: for `ray.init`, such as `runtime_env`.
 
     Workers may join, leave or be killed: what they were at is done again elsewhere. Every machine
@@ -46,6 +52,8 @@ class RayEngine:
         self,
         address: str | None = None,
         workers: int | None = None,
+        *,
+        shared: bool = False,
         options: Mapping[str, Any] | None = None,
     ) -> None:
         if address is not None and workers is not None:
@@ -55,7 +63,9 @@ class RayEngine:
             )
         self._address, self._options = address, dict(options or {})
         self._workers = None if workers is None else whole("workers", workers, "at least 1")
+        self._shared = shared
         self._ray: Any = None
+        self._writer: Any = None
         self._own = False
         self._task: Any = None
         self._packed: Any = None
@@ -76,13 +86,16 @@ class RayEngine:
         processors = int(self._ray.cluster_resources().get("CPU", 1))
         return max(1, _AHEAD * processors)
 
-    def start(self, experiment: Experiment) -> None:
+    def start(self, experiment: Experiment, writer: Writer) -> None:
         """Join the cluster, or start one; raises with words where there is none."""
         os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
+        if self._address is None:
+            os.environ.setdefault(*_LOOPBACK_ONLY)
         self._ray = require("ray", purpose='engine="ray"')
         if not self._ray.is_initialized():
             self._join()
         self._packed = self._ray.put(pickle.dumps(experiment))
+        self._writer = self._ray.put(writer) if self._shared else None
         self._task = self._ray.remote(num_cpus=1, max_retries=0)(done_for)
 
     def _join(self) -> None:
@@ -98,6 +111,12 @@ class RayEngine:
 
     def _settings_of_own(self) -> dict[str, Any]:
         """A cluster of this machine, for this machine."""
+        if self._ray._private.services.get_node_ip_address() != _LOOPBACK:
+            raise InvalidValue(
+                "Ray was imported before the campaign began and would listen to other machines: "
+                f"set {'='.join(_LOOPBACK_ONLY)} before, or start the cluster yourself and pass "
+                "its address"
+            )
         return {
             "num_cpus": self._workers,
             "include_dashboard": False,
@@ -107,7 +126,7 @@ class RayEngine:
     def submit(self, chunk: Chunk) -> None:
         """Make a task of it."""
         self._tries[chunk.begin] += 1
-        self._under_way[self._task.remote(self._packed, chunk)] = chunk
+        self._under_way[self._task.remote(self._packed, chunk, self._writer)] = chunk
 
     def finished(self) -> Finished:
         """Wait for a chunk; those of workers that were lost are begun again."""

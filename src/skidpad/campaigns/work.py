@@ -7,7 +7,7 @@ import pickle
 from hashlib import blake2b
 from time import perf_counter
 
-from .engine import Chunk, Finished
+from .engine import Chunk, Finished, Writer
 from .experiment import Experiment, Means
 
 __all__ = ["done_by", "done_for", "made_ready"]
@@ -29,12 +29,16 @@ def done_by(chunk: Chunk) -> Finished:
     return _done(_only[0], chunk)
 
 
-def done_for(packed: bytes, chunk: Chunk) -> Finished:
-    """A chunk of an experiment, in a process that may have several."""
+def done_for(packed: bytes, chunk: Chunk, writer: Writer | None = None) -> Finished:
+    """A chunk of an experiment, in a process that may have several; kept by the writer, if any."""
     key = blake2b(packed, digest_size=16).digest()
     if key not in _ready:
         _ready[key] = pickle.loads(packed)
-    return _done(_ready[key], chunk)
+    done = _done(_ready[key], chunk)
+    if writer is None or done.columns is None:
+        return done
+    writer.write_part(chunk.begin, chunk.end, {**chunk.rows.factors, **done.columns})
+    return done._replace(columns=None)
 
 
 def _done(experiment: Experiment, chunk: Chunk) -> Finished:
