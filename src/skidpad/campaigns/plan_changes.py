@@ -55,7 +55,8 @@ def check_goes_on(
             continue
         was, is_now = before.get(section, _NOTHING), now.get(section, _NOTHING)
         differences = list(_differences(section, was, is_now))
-        if differences and not (section in extends and extends[section](was)):
+        both = was is not _NOTHING and is_now is not _NOTHING
+        if differences and not (both and section in extends and extends[section](was)):
             changes += differences
     if changes:
         told = "; ".join(changes[:_MOST_TOLD])
