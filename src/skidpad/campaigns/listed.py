@@ -54,7 +54,7 @@ class Grid:
         """One round; raises unless there is a count for each factor."""
         if factors != len(self.counts):
             raise InvalidValue(
-                f"counts = {self.counts} of Grid are {len(self.counts)}; there are {factors} factors"
+                f"counts = {self.counts} of Grid must be one for each factor; there are {factors}"
             )
 
         def points(numbers: Runs) -> Array:
@@ -75,7 +75,7 @@ class Grid:
 
     def extends(self, before: Mapping[str, Any]) -> bool:
         """Only itself: another grid has other neighbours."""
-        return goes_on(self, before)
+        return goes_on(self.identity(), before)
 
 
 @dataclass(frozen=True)
@@ -119,7 +119,7 @@ class Table:
 
     def extends(self, before: Mapping[str, Any]) -> bool:
         """Only itself: longer lists are other factors."""
-        return goes_on(self, before)
+        return goes_on(self.identity(), before)
 
 
 def table_of(

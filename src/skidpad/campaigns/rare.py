@@ -117,7 +117,7 @@ class SubsetSimulation:
 
     def extends(self, before: Mapping[str, Any]) -> bool:
         """More levels go on where fewer ended."""
-        return goes_on(self, before, "most_levels")
+        return goes_on(self.identity(), before, larger=("most_levels",))
 
     def rounds(self, factors: int, seed: int) -> Choosing:
         """A round of drawn runs, then one for each step of the chains of each level."""

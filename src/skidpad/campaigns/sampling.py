@@ -65,7 +65,7 @@ class Random:
 
     def extends(self, before: Mapping[str, Any]) -> bool:
         """More runs go on where fewer ended."""
-        return goes_on(self, before, "runs")
+        return goes_on(self.identity(), before, larger=("runs",))
 
 
 @dataclass(frozen=True)
@@ -104,7 +104,7 @@ class LatinHypercube:
 
     def extends(self, before: Mapping[str, Any]) -> bool:
         """Only itself."""
-        return goes_on(self, before)
+        return goes_on(self.identity(), before)
 
 
 @dataclass(frozen=True)
@@ -130,7 +130,7 @@ class Sobol:
 
     def extends(self, before: Mapping[str, Any]) -> bool:
         """More runs go on where fewer ended."""
-        return goes_on(self, before, "runs")
+        return goes_on(self.identity(), before, larger=("runs",))
 
 
 @dataclass(frozen=True)
@@ -179,7 +179,7 @@ class Saltelli:
 
     def extends(self, before: Mapping[str, Any]) -> bool:
         """More runs go on where fewer ended."""
-        return goes_on(self, before, "runs")
+        return goes_on(self.identity(), before, larger=("runs",))
 
 
 def _block(factors: int, second_order: bool) -> int:

@@ -42,7 +42,7 @@ class SobolPoints:
         words = np.repeat(self._shift[None, :], len(numbers), axis=0)
         for bit, direction in enumerate(self._directions):
             words[(gray >> bit) & 1 == 1] ^= direction
-        return (words + 0.5) * 2.0**-_BITS
+        return (words.astype(np.float64) + 0.5) * 2.0**-_BITS
 
 
 def _digits(dimensions: int, seed: int, bits: int) -> tuple[Runs, list[NDArray[np.int64]]]:
