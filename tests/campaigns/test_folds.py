@@ -15,6 +15,7 @@ from skidpad.campaigns.folds import (
     Fold,
     at,
     first_time,
+    fold_of,
     happened,
     highest,
     integral,
@@ -157,6 +158,33 @@ def test_sub_steps_fold_the_samples_of_whole_steps() -> None:
     assert out["n"][0] == STEPS + 1
     assert out["t"][0] == 2.0
     assert (out["i"][0], out["a"][0]) == (0.0, 2.0)
+
+
+def test_a_plan_file_names_folds() -> None:
+    assert fold_of({"highest": "abs(v)"}) == highest("abs(v)")
+    assert fold_of({"at": "v", "time": 0.5, "unit": "m/s"}).unit == "m/s"
+    assert column(fold_of({"at": "v", "time": 0.5})) == 2.0
+    assert fold_of({"happened": "v > 1"}).kind == "truth"
+    assert fold_of(highest("v")) == highest("v")
+
+
+@pytest.mark.parametrize(
+    ("plain", "words"),
+    [
+        ("highest", "must be the name"),
+        ({"most": "v"}, "allowed are highest"),
+        ({"highest": 3}, "and a text"),
+        ({"highest": "v", "lowest": "v"}, "must be the name"),
+        ({"highest": "v", "units": "m"}, "did you mean 'unit'"),
+        ({"at": "v"}, "needs its time"),
+        ({"at": "v", "time": "soon"}, "time"),
+        ({"highest": "import os"}, "cannot be read"),
+        (None, "must be the name"),
+    ],
+)
+def test_plans_that_cannot_be_meant(plain: Any, words: str) -> None:
+    with pytest.raises(InvalidValue, match=words):
+        fold_of(plain)
 
 
 MISTAKES: list[tuple[Any, str]] = [

@@ -26,8 +26,6 @@ from ..policy import Policy
 from .expressions import TRUTH, Records
 from .folds import Fold, Quantity, quantity_function
 
-__all__ = ["Folding"]
-
 _COUNT, _ENDED = 0, 1
 """Numbers ahead of those of the folds: samples so far, and when the run ended (NaN: not yet)."""
 _X, _U, _P, _DT, _START = 0, 1, 3, 4, 5
