@@ -268,6 +268,15 @@ def test_ranges_of_fields_are_looked_at() -> None:
     found.check({"m": (200.0, 300.0), "x0.v_x": (5.0, 20.0)})
 
 
+def test_no_runs_are_no_rows() -> None:
+    found = drive(events={"e": "v > 1"})
+    none, some = (found.evaluate(rows(count), Means()) for count in (0, 2))
+    assert {n: c.dtype for n, c in none.items()} == {n: c.dtype for n, c in some.items()}
+    assert all(len(column) == 0 for column in none.values())
+    with pytest.raises(InvalidValue, match="device = 'tpu'"):
+        found.evaluate(rows(1), Means(device="tpu"))
+
+
 def test_nothing_is_compiled_again(monkeypatch: pytest.MonkeyPatch) -> None:
     found = drive(controls={"a": 0.3})
     found.evaluate(rows(3), Means(threads=1))

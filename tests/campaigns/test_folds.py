@@ -25,7 +25,7 @@ from skidpad.campaigns.folds import (
     rms,
     time_of_highest,
 )
-from skidpad.errors import InvalidValue
+from skidpad.errors import InvalidValue, SkidpadError
 
 from .drive_models import HOLDING, fast, mass, rows
 
@@ -203,10 +203,13 @@ MISTAKES: list[tuple[Any, str]] = [
     (lambda: highest(3), "must be a function"),
     (lambda: highest(lambda x, log: x.v - log.v), "no log"),
     (lambda: "highest", "must be a Fold"),
+    (lambda: highest(lambda x: x.w), "metric 'c': .*attribute 'w'"),
+    (lambda: highest(lambda x: 1.0 if x.v > 0 else 0.0), "metric 'c'.* branches in Python"),
+    (lambda: highest(lambda x: math.sin(x.v)), "metric 'c'.* NaN constant|metric 'c'.*skidpad.ops"),
 ]
 
 
 @pytest.mark.parametrize(("metric", "words"), MISTAKES, ids=range(len(MISTAKES)))
 def test_mistakes_are_named(metric: Any, words: str) -> None:
-    with pytest.raises(InvalidValue, match=words):
+    with pytest.raises(SkidpadError, match=words):
         drive(metrics={"c": metric()})

@@ -111,7 +111,10 @@ class Drive(DriveSettings, Constant):
     def evaluate(self, rows: Rows, means: Means) -> dict[str, AnyArray]:
         """All columns and `failed`: whether the last state is not finite, because it diverged or a
         step found no solution. Of such a run numbers are NaN and nothing is true."""
-        most = MOST_RUNS[means.device]
+        if not len(rows.runs):
+            kinds = {FAILED: "truth", **{column.name: column.kind for column in self.columns()}}
+            return {name: np.empty(0, bool if k == "truth" else float) for name, k in kinds.items()}
+        most = MOST_RUNS.get(means.device, MOST_RUNS["cpu"])
         whole = [
             self._part(rows.part(slice(begin, begin + most)), means)
             for begin in range(0, len(rows.runs), most)

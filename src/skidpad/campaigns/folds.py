@@ -29,7 +29,8 @@ from .. import ops, record
 from ..checks import not_negative
 from ..errors import InvalidValue
 from ..signature import arguments
-from .expressions import NUMBER, TRUTH, Expression, Records
+from .expression_names import Records
+from .expressions import NUMBER, TRUTH, Expression
 
 __all__ = [
     "Fold",
@@ -104,12 +105,6 @@ class Fold:
                 raise InvalidValue(
                     f"a quantity asks for {name!r}; allowed are {', '.join(OF_SAMPLE)}"
                 )
-
-    def checked(self, records: Records) -> Fold:
-        """The fold, if the names in its quantity are those of these records."""
-        if self.of is not None:
-            self._quantity(records)
-        return self
 
     def unit_for(self, records: Records) -> str:
         """Symbol of its unit, as far as it is known."""
