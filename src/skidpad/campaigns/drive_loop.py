@@ -29,8 +29,6 @@ from .experiment import Means
 from .folded import Folding
 from .folds import Fold, Quantity
 
-__all__ = ["Driven", "Loop", "Outcome", "Strip"]
-
 
 @dataclass(frozen=True)
 class Driven:

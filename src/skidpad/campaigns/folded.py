@@ -23,10 +23,9 @@ from ..errors import InvalidValue
 from ..integrate.as_written import as_written
 from ..model import Model
 from ..policy import Policy
-from .expressions import TRUTH, Records
+from .expression_names import Records
+from .expressions import TRUTH
 from .folds import Fold, Quantity, quantity_function
-
-__all__ = ["Folding"]
 
 _COUNT, _ENDED = 0, 1
 """Numbers ahead of those of the folds: samples so far, and when the run ended (NaN: not yet)."""
@@ -79,17 +78,16 @@ class Folding:
         return tuple(name for name in log if f"log.{name}" in read)
 
     def check(self) -> None:
-        """Raise for names that are not there."""
-        for name, fold in self.folds.items():
-            try:
-                fold.checked(self.records)
-            except InvalidValue as error:
-                raise InvalidValue(f"metric {name!r}: {error}") from error
+        """Raise for what cannot be compiled, with its name."""
+        parts = {f"metric {n!r}": replace(self, folds={n: f}) for n, f in self.folds.items()}
         if self.until is not None:
+            parts = {name: replace(part, until=None) for name, part in parts.items()}
+            parts["until"] = replace(self, folds={})
+        for name, part in parts.items():
             try:
-                quantity_function(self.until, self.records, TRUTH)
-            except InvalidValue as error:
-                raise InvalidValue(f"until: {error}") from error
+                part._traced(name)
+            except (AttributeError, InvalidValue) as error:
+                raise InvalidValue(f"{name}: {error}") from error
 
     def step(self, motion: Program) -> Program:
         """The step Program of the loop with the folds behind its states."""
@@ -148,13 +146,17 @@ class Folding:
     @cached_property
     def _used(self) -> tuple[tuple[int, int], ...]:
         """Port and field of what the update needs; each argument of a call costs."""
+        plain = self._traced("folds")
+        return tuple(sorted({i.imm for i in plain.code if i.op == "input"}))
+
+    def _traced(self, name: str) -> Program:
+        """The update without a call."""
 
         def function(*ports: tuple[Any, ...]) -> tuple[Any, ...]:
             with as_written(ports[-1][0]):
                 return (self._updated(ports),)
 
-        plain = trace("folds", function, self.ports, (self._kept_port,))
-        return tuple(sorted({i.imm for i in plain.code if i.op == "input"}))
+        return trace(name, function, self.ports, (self._kept_port,))
 
     @cached_property
     def _kernel(self) -> Callable[..., tuple[Any, ...]]:
@@ -179,12 +181,9 @@ class Folding:
         sample = self._sample(ports, count)
         after = [count + 1.0]
         place = len((_COUNT, _ENDED))
-        for name, fold in self.folds.items():
+        for fold in self.folds.values():
             own = tuple(kept[place : place + len(fold.start)])
-            try:
-                after += fold.updated(own, sample, self.records)
-            except InvalidValue as error:
-                raise InvalidValue(f"metric {name!r}: {error}") from error
+            after += fold.updated(own, sample, self.records)
             place += len(own)
         if self.until is None:
             return (after[0], ended, *after[1:])

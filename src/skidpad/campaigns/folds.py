@@ -18,23 +18,26 @@ controls the last row again.
 
 from __future__ import annotations
 
+import inspect
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cached_property, partial
 from typing import Any
 
-from .. import ops
+from .. import ops, record
 from ..checks import not_negative
 from ..errors import InvalidValue
 from ..signature import arguments
-from .expressions import NUMBER, TRUTH, Expression, Records
+from .expression_names import Records
+from .expressions import NUMBER, TRUTH, Expression
 
 __all__ = [
     "Fold",
     "Quantity",
     "at",
     "first_time",
+    "fold_of",
     "happened",
     "highest",
     "integral",
@@ -102,12 +105,6 @@ class Fold:
                 raise InvalidValue(
                     f"a quantity asks for {name!r}; allowed are {', '.join(OF_SAMPLE)}"
                 )
-
-    def checked(self, records: Records) -> Fold:
-        """The fold, if the names in its quantity are those of these records."""
-        if self.of is not None:
-            self._quantity(records)
-        return self
 
     def unit_for(self, records: Records) -> str:
         """Symbol of its unit, as far as it is known."""
@@ -236,6 +233,36 @@ def first_time(event: Quantity) -> Fold:
     """Time in s at which something first happened; NaN if it never did."""
     meaning = f"time at which {_text(event)} first happened"
     return Fold((math.nan,), _noted_time, _first, event, "s", meaning, of_truth=True)
+
+
+READY: dict[str, Callable[..., Fold]] = {
+    fold.__name__: fold
+    for fold in (
+        highest, lowest, mean, rms, last, at, integral, time_of_highest, happened, first_time
+    )
+}  # fmt: skip
+"""Folds that a plan file can name."""
+
+
+def fold_of(plain: Any) -> Fold:
+    """A fold as a plan file has it: `{"highest": "abs(v_y)"}`, with other arguments beside, as in
+    `{"at": "v_x", "time": 2.0, "unit": "m/s"}`."""
+    if isinstance(plain, Fold):
+        return plain
+    named = [name for name in plain if name in READY] if isinstance(plain, Mapping) else []
+    if len(named) != 1 or not isinstance(plain[named[0]], str):
+        raise InvalidValue(
+            f"metric {plain!r} must be the name of a fold and a text, such as "
+            f"{{'highest': 'abs(v_y)'}}; allowed are {', '.join(READY)}"
+        )
+    make, others = READY[named[0]], {name: plain[name] for name in plain if name not in READY}
+    allowed = [name for name in inspect.signature(make).parameters if name not in ("of", "event")]
+    for name in others:
+        if name not in allowed:
+            raise InvalidValue(record.unknown_name(named[0], str(name), allowed, "argument"))
+    if "time" in allowed and "time" not in others:
+        raise InvalidValue(f"metric {plain!r} needs its time in s: {{'at': 'v_x', 'time': 2.0}}")
+    return make(plain[named[0]], **others)
 
 
 def _text(of: Quantity) -> str:

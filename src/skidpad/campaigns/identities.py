@@ -14,8 +14,6 @@ from .. import record
 from ..errors import InvalidValue
 from ..shared_arrays import ArrayNumber
 
-__all__ = ["plain"]
-
 LARGE = 64
 """Numbers of an array above which it is digested."""
 _PRIVATE_STREAM = "_own"
