@@ -19,6 +19,7 @@ from ...errors import InvalidValue
 from ...integrate.base import Integrator
 from ...model import Vehicle
 from ...random import seeds
+from ...run.asked_run import check_room
 from ...run.fleet import Fleet
 from ...sensing.sensor_model import SensorModel
 from ...sensing.state_outputs import FullStateFeedback
@@ -33,6 +34,10 @@ from .streams import Streams
 
 if TYPE_CHECKING:
     from ...run.monte_carlo import MonteCarlo
+
+
+_LONG = 1e6
+"""Steps from which on it is asked whether there is room for them."""
 
 
 class Setup(NamedTuple):
@@ -284,6 +289,8 @@ class Simulation:
         call = _Call(
             self._read_x0(x0), self._read_u(u), seconds("t_final", t_final, zero=True), method
         )
+        if call.t_final > _LONG * self._delta_t_w:
+            check_room(self._vehicle, self._grid(call.t_final).steps)
         self._motion(method)
         return call
 
