@@ -50,7 +50,7 @@ class Setup(NamedTuple):
     """Time over which a disturbance is constant, in s."""
     steps: int
     substeps: int
-    """Steps of the integrator within dt."""
+    """Steps of the integrator, or updates of a discrete vehicle, within dt."""
 
     __repr__ = brief_repr
 
@@ -79,7 +79,9 @@ class Simulation:
         delta_t_w: longest time over which a disturbance is constant, in s.
         seed: names the random numbers, see `skidpad.uncertainty.seeds`; a fresh one if None.
         rtol, atol: for scipy's methods; their own if None, 1e-3 and 1e-6.
-        substep: longest step of skidpad's own integrators, in s.
+        substep: longest step of skidpad's own integrators, in s, 0.0025 if None. A discrete vehicle
+            makes one update for each disturbance, or `Model.substeps` of them, if None; else
+            updates no longer than this.
         compat: "upstream" for what commonroad-control does: a step too many where a ratio of times
             is rounded up, and the last state reached, without a word, where a solver fails.
 
@@ -100,7 +102,7 @@ class Simulation:
         seed: int | None = None,
         rtol: Any = None,
         atol: Any = None,
-        substep: float = 0.0025,
+        substep: float | None = None,
         compat: Literal["upstream"] | None = None,
     ) -> None:
         flags = {"random_disturbance": random_disturbance, "random_noise": random_noise}
@@ -116,7 +118,7 @@ class Simulation:
         self._random_noise = bool(random_noise) and sensor_model is not None
         self._plain = sensor_model is None
         self._delta_t_w = seconds("delta_t_w", delta_t_w, zero=False)
-        self._substep = seconds("substep", substep, zero=False)
+        self._substep = None if substep is None else seconds("substep", substep, zero=False)
         self._options = arguments.tolerances(rtol, atol, record.size(self._vehicle.State))
         self._read_x0 = arguments.reader("x0", self._vehicle.State, complete=True)
         self._read_u = arguments.reader("u", self._vehicle.Input, complete=False)
