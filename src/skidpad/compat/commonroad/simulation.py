@@ -248,16 +248,26 @@ class Simulation:
         t_final: float,
         runs: int | Sequence[int],
         ivp_method: Any = "skidpad:rk4",
+        *,
+        on_diverge: str = "raise",
         **options: Any,
     ) -> MonteCarlo:
         """Many such simulations with disturbances drawn, in a fleet; see `Fleet.monte_carlo`.
 
         `replay(case.seed)` gives any one of them again with the same bits, nominal motion and
-        measurement included. `options` are those of `Fleet.monte_carlo`, such as seed, events and
-        quantities.
+        measurement included. `options` are those of `Fleet.monte_carlo` that a simulation can
+        repeat: seed, quantities, events, quantiles, confidence, progress. `on_diverge` is that of
+        `Fleet`.
         """
+        arguments.check_study(options, self._disturbance, self._random_disturbance)
         setup = self.setup(x0, u, t_final, ivp_method)
-        fleet = Fleet(setup.vehicle, setup.dt, setup.integrator, substeps=setup.substeps)
+        fleet = Fleet(
+            setup.vehicle,
+            setup.dt,
+            setup.integrator,
+            substeps=setup.substeps,
+            on_diverge=on_diverge,
+        )
         call = self._checked(x0, u, t_final, ivp_method)
         return fleet.monte_carlo(
             np.array(call.x),
