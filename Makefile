@@ -10,6 +10,8 @@ BENCH_ARGS ?=
 VENV := .venv
 BIN := $(VENV)/$(if $(filter Windows_NT,$(OS)),Scripts,bin)
 READY := $(VENV)/.ready
+RAY_BIN := .venv-ray/$(notdir $(BIN))
+RAY_READY := .venv-ray/.ready
 
 # $(call apt,PACKAGE): install a Debian package where that needs no password; fails elsewhere.
 apt = command -v apt-get >/dev/null 2>&1 \
@@ -26,7 +28,7 @@ pytest = $(check_types) & types=$$!; \
 	$(BIN)/python -m pytest -m $(1) $(PYTEST_ARGS) || { wait $$types; exit 1; }; \
 	wait $$types || $(call stop,basedpyright has errors: see above)
 
-.PHONY: help venv demo test test-all test-gpu lint style format bench validation clean compiler chromium fast-dds
+.PHONY: help venv demo test test-all test-gpu test-ray lint style format bench validation clean compiler chromium fast-dds
 
 help: ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*## /\1|/p' Makefile | awk -F'|' '{ printf "  make %-11s %s\n", $$1, $$2 }'
@@ -39,9 +41,13 @@ test: style compiler chromium fast-dds ## lint and run every test that needs no 
 
 test-all: style compiler chromium fast-dds ## lint and run every test that needs no GPU
 	@$(call pytest,"not gpu")
+	@$(MAKE) --no-print-directory test-ray
 
 test-gpu: $(READY) ## the tests that need a CUDA device
 	@$(BIN)/python -m pytest -m gpu tests/gpu tests/interop/test_torch.py
+
+test-ray: $(RAY_READY) ## the tests that need Ray, in an environment of its own (.venv-ray)
+	@$(RAY_BIN)/python -m pytest -q tests/ray
 
 lint: style ## ruff (rules and format) and basedpyright
 	@$(check_types)
@@ -61,7 +67,7 @@ validation: $(READY) ## compare skidpad with theory and other programs; writes d
 	@$(BIN)/python tools/make_validation_page.py
 
 clean: ## remove the virtual environment and caches
-	rm -rf $(VENV) .pytest_cache .ruff_cache .hypothesis build dist
+	rm -rf $(VENV) .venv-ray .pytest_cache .ruff_cache .hypothesis build dist
 
 venv: $(READY) ## create .venv with the package and its development tools
 
@@ -75,6 +81,13 @@ $(READY): pyproject.toml
 	@$(BIN)/python -m pip --version >/dev/null 2>&1 || $(PYTHON) -m venv --clear $(VENV)
 	@echo "installing skidpad and its development tools into $(VENV)"
 	@$(BIN)/python -m pip install -qq --disable-pip-version-check --editable '.[dev]'
+	@touch $@
+
+# Beside commonroad-io, whose protobuf is old, pip would find an old Ray.
+$(RAY_READY): pyproject.toml $(READY)
+	@$(RAY_BIN)/python -m pip --version >/dev/null 2>&1 || $(PYTHON) -m venv --clear .venv-ray
+	@echo "installing skidpad with Ray into .venv-ray"
+	@$(RAY_BIN)/python -m pip install -qq --disable-pip-version-check --editable '.[ray]' hypothesis pytest pytest-xdist
 	@touch $@
 
 # The parity tests build each program as plain C, and CUDA text as C++, and compare the bits.

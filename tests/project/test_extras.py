@@ -50,7 +50,11 @@ def test_the_base_has_nothing_that_an_extra_brings() -> None:
 
 def test_all_and_the_tools_have_everything_that_needs_no_gpu() -> None:
     (everything,) = DECLARED["all"]
-    assert set(everything[len("skidpad[") : -1].split(",")) == set(EXTRAS) - {"cuda", "ray", "torch"}
+    assert set(everything[len("skidpad[") : -1].split(",")) == set(EXTRAS) - {
+        "cuda",
+        "ray",
+        "torch",
+    }
     assert "skidpad[all]" in DECLARED["dev"]
     assert "'.[dev]'" in (ROOT / "Makefile").read_text("utf-8")
 

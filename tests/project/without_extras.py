@@ -42,6 +42,7 @@ sys.meta_path[:] = map(Without, sys.meta_path)
 import numpy as np  # noqa: E402
 
 import skidpad as sp  # noqa: E402
+from skidpad.campaigns.folder import Folder  # noqa: E402
 from skidpad.cli import main  # noqa: E402
 from skidpad.compat.autoware.lanelet2 import read_lanelets  # noqa: E402
 from skidpad.recording import Recorder, info, read, recover  # noqa: E402
@@ -124,7 +125,9 @@ def needing_an_extra(run: sp.Trajectory) -> dict[str, list[Callable[[], Any]]]:
             lambda: run.to_parquet("run.parquet"),
             lambda: sp.Trajectory.from_parquet("log.parquet"),
             lambda: sp.identify.read_log("log.parquet"),
+            lambda: Folder.create("campaign", {"columns": []}),
         ],
+        "campaigns": [lambda: Folder.create("memory://campaign", {"columns": []})],
         "pandas": [run.to_pandas],
         "recording,plots": [command("demo")],
         "viewer,world": [command("serve")],

@@ -43,6 +43,7 @@ GROUPS = {
     "tyres": Group(".tyres", "cpu"),
     "proving_ground": Group(".proving_ground", "cpu"),
     "cars": Group(".cars", "cpu"),
+    "campaigns": Group(".campaigns", "cpu"),
     "gpu": Group(".gpu", "cuda"),
 }
 """The groups by name."""

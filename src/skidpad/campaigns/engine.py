@@ -12,7 +12,7 @@ from typing import NamedTuple, Protocol
 from ..arrays import AnyArray
 from .experiment import Experiment, Rows
 
-__all__ = ["Chunk", "Engine", "Finished"]
+__all__ = ["Chunk", "Engine", "Finished", "Writer"]
 
 
 class Chunk(NamedTuple):
@@ -36,6 +36,14 @@ class Finished(NamedTuple):
     """Who did it, for the progress page."""
 
 
+class Writer(Protocol):
+    """Writes chunks to the folder of a campaign, from any process; can be pickled."""
+
+    def write_part(self, begin: int, end: int, columns: Mapping[str, AnyArray]) -> None:
+        """All columns of the runs from `begin` to `end - 1`, factors included."""
+        ...
+
+
 class Engine(Protocol):
     """Does chunks of one experiment."""
 
@@ -49,8 +57,8 @@ class Engine(Protocol):
         """Chunks that can be under way at a time."""
         ...
 
-    def start(self, experiment: Experiment) -> None:
-        """Get ready: start workers, compile or load kernels."""
+    def start(self, experiment: Experiment, writer: Writer) -> None:
+        """Get ready: start workers, which may write what they have done themselves."""
         ...
 
     def submit(self, chunk: Chunk) -> None:

@@ -110,3 +110,8 @@ class Experiment(Protocol):
         """What it is, as plain values (JSON) that are the same in every process and change if and
         only if the numbers of `evaluate` may change: names, parameters, digests of Programs."""
         ...
+
+    def extends(self, before: Mapping[str, Any]) -> bool:
+        """Whether its runs are those of the experiment with this identity, and it only gives more
+        columns of each: then a folder of that one can be gone on with."""
+        ...

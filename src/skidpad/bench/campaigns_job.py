@@ -1,0 +1,130 @@
+"""Run by the group `campaigns` in fresh processes: one measurement each, as a line of JSON."""
+
+from __future__ import annotations
+
+import json
+import resource
+import sys
+import tempfile
+from pathlib import Path
+from time import perf_counter
+from typing import Any
+
+import numpy as np
+
+from .. import vehicles
+from ..campaigns import Campaign, Drive, Random, Range, happened, highest, last
+from ..campaigns.engine import Engine
+from ..campaigns.engines import engine_of
+from ..campaigns.folder import Folder
+from ..run.fleet import Fleet
+
+DT = 0.001
+TURNS = 3
+"""Measurements of campaign and fleet, in turns."""
+
+
+class _Ready:
+    """An engine that was started before: what a cluster that is up takes for a campaign."""
+
+    def __init__(self, engine: Engine) -> None:
+        self._engine = engine
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._engine, name)
+
+    def start(self, experiment: Any, writer: Any) -> None:
+        """It has."""
+
+    def close(self) -> None:
+        """It goes on."""
+
+
+def drive(steps: int) -> Drive:
+    """A turn under parameters that differ, with the metrics that one would keep."""
+    return Drive(
+        vehicles.four_wheel(),
+        steps=steps,
+        dt=DT,
+        x0={"v_x": 20.0},
+        controls={"steer": 0.02},
+        metrics={"slip": highest("abs(v_y)"), "x": last("x"), "y": last("y")},
+        events={"slid": "abs(v_y) > 1.0"},
+    )
+
+
+def campaign(runs: int, steps: int, seed: int) -> Campaign:
+    """Runs of the drive that differ in mass and place of its centre."""
+    factors = {"m": Range(1300.0, 1700.0), "I_z": Range(2000.0, 3000.0)}
+    return Campaign(experiment=drive(steps), factors=factors, design=Random(runs), seed=seed)
+
+
+def rate(engine: str, runs: int, steps: int) -> dict[str, Any]:
+    """Seconds of the campaign and of the fleet, in turns, with kernels ready and a cluster up."""
+    begin = perf_counter()
+    who = engine_of(engine, drive(steps))
+    who.start(drive(steps), _Unused())
+    ready, times, size = _Ready(who), {"campaign": list[float](), "fleet": list[float]()}, 0
+    with tempfile.TemporaryDirectory() as room:
+        campaign(64, steps, 0).run(Path(room) / "first", engine=ready, progress=False)
+        started = perf_counter() - begin
+        fleet = Fleet(vehicles.four_wheel(), DT)
+        _bare(fleet, 64, steps, 0)
+        for turn in range(TURNS):
+            begin, folder = perf_counter(), Path(room) / str(turn)
+            campaign(runs, steps, turn).run(folder, engine=ready, progress=False)
+            times["campaign"].append(perf_counter() - begin)
+            size = sum(file.stat().st_size for file in folder.rglob("*.parquet"))
+            begin = perf_counter()
+            _bare(fleet, runs, steps, turn)
+            times["fleet"].append(perf_counter() - begin)
+    who.close()
+    return {**times, "start": started, "bytes": size}
+
+
+def _bare(fleet: Fleet[Any, Any, Any, Any, Any], runs: int, steps: int, seed: int) -> None:
+    random = np.random.default_rng(seed)
+    params = {"m": random.uniform(1300.0, 1700.0, runs), "I_z": random.uniform(2000.0, 3000.0, runs)}
+    fleet.rollout({"v_x": 20.0}, {"steer": 0.02}, steps=steps, every=steps, params=params)
+
+
+def memory(engine: str, runs: int, steps: int) -> dict[str, Any]:
+    """Peak of memory of a campaign of short runs, in bytes."""
+    begin = perf_counter()
+    with tempfile.TemporaryDirectory() as room:
+        campaign(runs, steps, 0).run(room, engine=engine, progress=False)
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
+    return {"peak": peak, "seconds": perf_counter() - begin}
+
+
+def chunks(engine: str, count: int, steps: int, folder: str) -> dict[str, Any]:
+    """A folder with so many finished chunks of one run each, as a campaign would leave it."""
+    plan = campaign(count + 1, steps, 0)
+    place = Folder.create(folder, plan.plan())
+    names = [column.name for column in plan.columns()]
+    for run in range(count):
+        row = {name: np.zeros(1, bool if name in ("slid", "failed") else float) for name in names}
+        place.write_part(run, run + 1, row)
+        if run % 64 == 63:
+            place.merge()
+    place.close()
+    return {"files": len(list(Path(folder).rglob("*.parquet")))}
+
+
+def resume(engine: str, count: int, steps: int, folder: str) -> dict[str, Any]:
+    """Time until the folder is open and what is missing is known."""
+    plan = campaign(count + 1, steps, 0)
+    begin = perf_counter()
+    place = Folder.create(folder, plan.plan())
+    assert place.missing(0, count + 1) == [(count, count + 1)]
+    seconds = perf_counter() - begin
+    place.close()
+    return {"seconds": seconds}
+
+
+JOBS: dict[str, Any] = {"rate": rate, "memory": memory, "chunks": chunks, "resume": resume}
+
+if __name__ == "__main__":
+    job, engine, runs, steps, *rest = sys.argv[1:]
+    said = JOBS[job](engine, int(runs), int(steps), *rest)
+    print(json.dumps(said))

@@ -1,0 +1,220 @@
+"""A campaign: what is run, what differs between runs, how they are chosen and what is kept."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Mapping
+from contextlib import closing
+from dataclasses import dataclass, field
+from pathlib import Path
+from time import perf_counter
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from ..brief import brief_repr, counted
+from ..checks import positive, whole
+from ..errors import InvalidValue
+from ..progress import Choice, watching
+from ..record import unknown_name
+from .chunks import FIRST
+from .conductor import Conductor, rows_of
+from .design import Design
+from .engine import Engine
+from .engines import engine_of
+from .experiment import FAILED, RUN, Column, Experiment, Means, Rows
+from .factors import Factor, factor_of
+from .folder import Folder
+from .keep import Keep
+
+if TYPE_CHECKING:
+    from .study import Study
+
+__all__ = ["Campaign", "Estimate"]
+
+CHUNK_SECONDS = 4.0
+"""Time that a chunk takes, about: what a stop may lose."""
+BYTES_PER_NUMBER = 8.0
+"""On disk, at most: random numbers do not compress."""
+
+
+class Estimate(NamedTuple):
+    """What a campaign will take, told from its first runs."""
+
+    runs: int
+    """At most."""
+    seconds: float
+    """On all processors of this machine."""
+    bytes: int
+    """On disk, without trajectories."""
+
+    def __str__(self) -> str:
+        hours, rest = divmod(round(self.seconds), 3600)
+        time = f"{hours} h {rest // 60} min" if hours else f"{self.seconds:.3g} s"
+        return f"{self.runs} runs, about {time}, at most {self.bytes / 1e6:.3g} MB"
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Campaign:
+    """Many runs, chosen by a design, done by any engine, kept in a folder.
+
+    What is in the folder at the end depends on the campaign alone: not on the engine, the number of
+    workers, how runs were cut into chunks, or how often it was stopped and resumed.
+    """
+
+    experiment: Experiment
+    """What a run is."""
+    factors: Mapping[str, Factor | Any] = field(default_factory=dict[str, Any])
+    """What differs between runs, by name; plain forms as in a file: `[1, 2]`, `{"range": [0, 1]}`."""
+    design: Design
+    """How runs are chosen."""
+    seed: int = 0
+    """Of the design and of all that the runs draw."""
+    keep: Keep = Keep()
+    """Which runs are kept as trajectories."""
+    name: str = "campaign"
+    """In progress and reports."""
+
+    __repr__ = brief_repr
+
+    def __post_init__(self) -> None:
+        factors = {name: factor_of(name, given) for name, given in self.factors.items()}
+        object.__setattr__(self, "factors", factors)
+        whole("seed", self.seed, "not negative", least=0)
+        self._check_names()
+        self.experiment.check({name: (one.low, one.high) for name, one in factors.items()})
+
+    @property
+    def runs(self) -> int:
+        """How many there are at most."""
+        return self.design.runs
+
+    def columns(self) -> tuple[Column, ...]:
+        """All that is kept of a run, in order."""
+        units = self.experiment.factor_units()
+        factors = [Column(name, units[name], "factor") for name in self.factors]
+        failed = Column(FAILED, "", "whether the run failed", "truth")
+        return (*factors, *self.experiment.columns(), failed)
+
+    def plan(self) -> dict[str, Any]:
+        """The campaign as plain values, which its folder is known by."""
+        return {
+            "name": self.name,
+            "experiment": self.experiment.identity(),
+            "factors": {name: factor.identity() for name, factor in self.factors.items()},
+            "design": self.design.identity(),
+            "seed": self.seed,
+            "keep": self.keep.identity(),
+            "columns": [column._asdict() for column in self.columns()],
+        }
+
+    def estimate(self, means: Means | None = None) -> Estimate:
+        """What the campaign will take, from some first runs, which are not kept."""
+        choosing = self.design.rounds(len(self.factors), self.seed)
+        asked = next(choosing)
+        choosing.close()
+        count = min(FIRST, asked.count)
+        rows = rows_of(self.factors, asked, 0, 0, count, self.seed)
+        self.experiment.evaluate(rows.part(slice(0, 1)), means or Means())  # compiles
+        begin = perf_counter()
+        self.experiment.evaluate(rows, means or Means())
+        seconds = (perf_counter() - begin) * self.runs / count
+        return Estimate(self.runs, seconds, int(self._row_bytes() * self.runs))
+
+    def run(
+        self,
+        folder: str | os.PathLike[str],
+        *,
+        engine: str | Engine = "local",
+        workers: int | None = None,
+        chunk_seconds: float = CHUNK_SECONDS,
+        progress: Choice = None,
+    ) -> Study:
+        """Do all runs that the folder does not have yet, and keep them there.
+
+        Args:
+            folder: a path, or a URL that fsspec knows. One that holds a part of this campaign is
+                gone on with; one of another campaign is refused.
+            engine: "local" (threads or processes of this machine), "cuda", "ray", or an `Engine`.
+            workers: processes of the engine; as it sees fit if None.
+            chunk_seconds: time that a chunk should take: a stop loses what is under way.
+            progress: as in `Fleet.rollout`, in runs.
+
+        Stopped by Ctrl-C it raises `KeyboardInterrupt`; call it again to go on.
+        """
+        from .study import Study
+
+        positive("chunk_seconds", chunk_seconds, "s")
+        who = engine_of(engine, self.experiment, workers)
+        extends = {"design": self.design.extends, "experiment": self.experiment.extends}
+        with closing(Folder.create(folder, self.plan(), extends=extends)) as place, closing(who):
+            self._check_room(place)
+            who.start(self.experiment, place.writer())
+            conductor = Conductor(
+                self.experiment, self.factors, self.design, self.seed, place, who, chunk_seconds
+            )
+            try:
+                with watching(self.runs, "runs", self.name, progress) as watch:
+                    count, outcome = conductor.conduct(watch)
+                self._keep_trajectories(place, count)
+            except KeyboardInterrupt as stop:
+                raise KeyboardInterrupt(
+                    f"{conductor.done} of {self.runs} runs are in {place.path}; run it again to go on"
+                ) from stop
+            place.note("outcome", dict(outcome))
+            place.note("runs", count)
+        return Study.open(folder, self)
+
+    def rows(self, folder: Folder, run: int) -> Rows:
+        """One run as it is in a folder."""
+        read = folder.read((RUN, *self.factors), run, run + 1)
+        if not len(read[RUN]):
+            raise InvalidValue(f"run = {run} is not in the folder")
+        return Rows(read[RUN], {name: read[name] for name in self.factors}, self.seed)
+
+    def check_repeats(self, folder: Folder, rows: Rows) -> None:
+        """Raise unless runs come out again as they are in a folder, bit for bit."""
+        again = self.experiment.evaluate(rows, Means())
+        for run, name in ((run, name) for run in rows.runs.tolist() for name in again):
+            kept = folder.read((name,), run, run + 1)[name]
+            new = again[name][rows.runs == run]
+            if kept.tobytes() != new.astype(kept.dtype).tobytes():
+                raise InvalidValue(
+                    f"run {run}: {name} is {kept[0]} in the folder and {new[0]} now: the code that "
+                    "it was run with was another one"
+                )
+
+    def _keep_trajectories(self, folder: Folder, runs: int) -> None:
+        there = set(folder.trajectories)
+        for run in self.keep.chosen(folder, runs, self.seed):
+            if run not in there:
+                folder.write_trajectory(run, self.experiment.replay(self.rows(folder, run)))
+
+    def _row_bytes(self) -> float:
+        return BYTES_PER_NUMBER * (1 + len(self.columns()))
+
+    def _check_room(self, folder: Folder) -> None:
+        """Raise where the disk has no room for what is missing."""
+        if not isinstance(folder.path, Path):
+            return  # a remote place tells when it is full
+        missing = sum(end - begin for begin, end in folder.missing(0, self.runs))
+        wanted, free = self._row_bytes() * missing, shutil.disk_usage(folder.path).free
+        if wanted > free:
+            raise InvalidValue(
+                f"{folder.path}: {counted(missing, 'run')} take up to {wanted / 1e9:.3g} GB, "
+                f"but {free / 1e9:.3g} GB are free"
+            )
+
+    def _check_names(self) -> None:
+        known = tuple(self.experiment.factor_units())
+        for name in self.factors:
+            if name not in known:
+                raise InvalidValue(unknown_name("factors", name, known, "factor"))
+        columns = self.columns()
+        names = [column.name for column in columns]
+        for name in names:
+            if names.count(name) > 1 or name == RUN:
+                raise InvalidValue(f"column {name!r}: there is another one of this name")
+        for name in self.design.reads():
+            if name not in names:
+                raise InvalidValue(unknown_name("design", name, names, "column"))
+        self.keep.check(columns)

@@ -1,0 +1,182 @@
+"""What a campaign found: its folder, read."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from ..arrays import AnyArray, Array
+from ..brief import counted
+from ..checks import whole
+from ..errors import InvalidValue
+from ..extension import outer
+from ..extras import require
+from ..record import unknown_name
+from ..trajectory.trajectory import Trajectory
+from .answers import Interval, mean_of, quantile_of
+from .experiment import FAILED, RUN, Column
+from .folder import Folder
+
+if TYPE_CHECKING:
+    from ..run.monte_carlo.intervals import Probability
+    from .campaign import Campaign
+    from .indices import SobolIndices
+
+__all__ = ["Case", "Study"]
+
+
+class Case(NamedTuple):
+    """One run and the value that it was picked for."""
+
+    run: int
+    value: float
+
+
+class Study:
+    """The runs of a campaign, from its folder; also while the campaign goes on.
+
+    Args:
+        folder: as `Folder.open` gives it.
+        campaign: what ran; needed to replay runs, and known already if the folder has the file that
+            it was written in.
+    """
+
+    def __init__(self, folder: Folder, campaign: Campaign | None = None) -> None:
+        self.folder, self._campaign = folder, campaign
+
+    @classmethod
+    def open(cls, folder: str | os.PathLike[str], campaign: Campaign | None = None) -> Study:
+        """The study in a folder: a path, or a URL that fsspec knows."""
+        return cls(Folder.open(folder), campaign)
+
+    @property
+    def plan(self) -> dict[str, Any]:
+        """The campaign as plain values."""
+        return self.folder.plan
+
+    @property
+    def columns(self) -> tuple[Column, ...]:
+        """What is known of each run: factors, what came out, whether it failed."""
+        return self.folder.columns
+
+    @property
+    def factors(self) -> tuple[str, ...]:
+        """Names of what differs between runs."""
+        return tuple(self.plan["factors"])
+
+    @property
+    def finished(self) -> bool:
+        """Whether the campaign has come to its end."""
+        return "runs" in self.folder.notes
+
+    @property
+    def outcome(self) -> dict[str, Any]:
+        """What its design found, such as the probability of a rare event; empty before the end."""
+        return dict(self.folder.notes.get("outcome", {}))
+
+    @property
+    def runs(self) -> int:
+        """How many are done."""
+        return len(self[RUN])
+
+    def __getitem__(self, name: str) -> AnyArray:
+        """A column of all runs that are done, in their order."""
+        names = (RUN, *(column.name for column in self.columns))
+        if name not in names:
+            raise InvalidValue(unknown_name("the campaign", name, names, "column"))
+        return self.folder.read((name,))[name]
+
+    def to_pandas(self) -> Any:
+        """All runs as a table of pandas, by their numbers."""
+        pandas = require("pandas", purpose="Study.to_pandas")
+        names = (RUN, *(column.name for column in self.columns))
+        return pandas.DataFrame(self.folder.read(names)).set_index(RUN)
+
+    def digest(self) -> str:
+        """Of all columns in the order of the runs: the same for the same plan, wherever, with
+        whatever and in however many pieces it was run."""
+        return self.folder.digest()
+
+    def mean(self, name: str, level: float = 0.95) -> Interval:
+        """Mean over the runs that have a number, with its confidence interval."""
+        return mean_of(self._numbers(name), level)
+
+    def quantile(self, name: str, share: float, level: float = 0.95) -> Interval:
+        """The value below which a share of the runs lies, with its confidence interval."""
+        return quantile_of(self._numbers(name), share, level)
+
+    def probability(self, name: str, level: float = 0.95) -> Probability:
+        """How likely something is that is true or false of a run, with its confidence interval."""
+        from ..run.monte_carlo.intervals import proportion
+
+        values = self[name]
+        if values.dtype != np.bool_:
+            truths = [column.name for column in self.columns if column.kind == "truth"]
+            raise InvalidValue(
+                f"{name} is a number; probabilities are of {', '.join(truths)}, or of a condition: "
+                "skidpad.campaigns.proportion(sum, runs)"
+            )
+        return proportion(int(values.sum()), len(values), level)
+
+    def worst(self, name: str, count: int = 5, *, lowest: bool = False) -> tuple[Case, ...]:
+        """The runs in which a column is highest (or lowest), worst first."""
+        count = whole("count", count, "not negative", least=0)
+        read = self.folder.read((RUN, name))
+        values = np.asarray(read[name], float)
+        known = np.flatnonzero(~np.isnan(values))
+        order = np.argsort(values[known] if lowest else -values[known], kind="stable")[:count]
+        return tuple(Case(int(read[RUN][k]), float(values[k])) for k in known[order].tolist())
+
+    def failed(self) -> tuple[int, ...]:
+        """Numbers of the runs that failed."""
+        read = self.folder.read((RUN, FAILED))
+        return tuple(read[RUN][read[FAILED]].tolist())
+
+    def sensitivity(self, name: str, level: float = 0.95) -> SobolIndices:
+        """How much of a column's variance each factor explains; of a campaign with the design
+        `Saltelli`."""
+        from .indices import sobol_indices
+
+        return sobol_indices(self, name, level)
+
+    @property
+    def campaign(self) -> Campaign:
+        """What ran."""
+        if self._campaign is None:
+            self._campaign = outer("Study.campaign")(self.folder)
+        return self._campaign
+
+    def replay(self, run: int | Case) -> Trajectory:
+        """A run again, bit for bit, with all of its states; see `Trajectory.to_html` to look at it.
+
+        Raises if what comes out is not what is in the folder: the code has changed since.
+        """
+        number = run.run if isinstance(run, Case) else whole("run", run, "not negative", least=0)
+        campaign = self.campaign
+        rows = campaign.rows(self.folder, number)
+        campaign.check_repeats(self.folder, rows)
+        return campaign.experiment.replay(rows)
+
+    def report(self, path: str | os.PathLike[str], **options: Any) -> None:
+        """Write one page with everything: distributions, responses, probabilities, sensitivities,
+        the worst runs with their replays."""
+        outer("Study.report")(self, path, **options)
+
+    def _numbers(self, name: str) -> Array:
+        values = np.asarray(self[name], float)
+        return values[~np.isnan(values)]
+
+    def _repr_html_(self) -> str:
+        return outer("Study.html")(self)
+
+    def __repr__(self) -> str:
+        state = "finished" if self.finished else "under way"
+        return f"<Study {self.plan['name']!r}: {counted(self.runs, 'run')}, {state}>"
+
+    def names(self, kind: str) -> Sequence[str]:
+        """Columns of a kind, "number" or "truth", beside the factors."""
+        own = set(self.factors)
+        return [one.name for one in self.columns if one.kind == kind and one.name not in own]

@@ -1,0 +1,32 @@
+"""A process that is killed at any moment loses what it was at, nothing else."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from campaign_folders import plan, rows
+from skidpad.campaigns.folder import Folder
+from waiting import PATIENCE
+
+SCRIPT = Path(__file__).with_name("killed_writers.py")
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork here")
+@pytest.mark.parametrize("seed", [1, 2, 3])
+def test_what_was_finished_stays_and_the_digest_is_that_of_one_go(
+    seed: int, tmp_path: Path
+) -> None:
+    command = [sys.executable, str(SCRIPT), str(tmp_path / "killed"), str(seed), "12"]
+    run = subprocess.run(command, capture_output=True, text=True, timeout=PATIENCE)
+    assert run.returncode == 0, run.stderr
+    digest, told, files = run.stdout.split()
+    with Folder.create(tmp_path / "whole", plan()) as folder:
+        folder.write_part(0, 400, rows(0, 400))
+        assert folder.digest() == digest
+    assert int(told) > 0
+    assert int(files) < 100

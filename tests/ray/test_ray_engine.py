@@ -1,0 +1,107 @@
+"""Campaigns on a real Ray cluster of two workers on this machine; `make test-ray` runs this in an
+environment of its own."""
+
+from __future__ import annotations
+
+import os
+import signal
+import socket
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+os.environ["RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER"] = "0"
+ray: Any = pytest.importorskip("ray", reason="Ray has an environment of its own: make test-ray")
+
+from campaigns.small_experiments import Bowl  # noqa: E402
+
+from skidpad import InvalidValue  # noqa: E402
+from skidpad.campaigns.campaign import Campaign  # noqa: E402
+from skidpad.campaigns.factors import Range  # noqa: E402
+from skidpad.campaigns.ray_engine import RayEngine  # noqa: E402
+from skidpad.campaigns.sampling import Random  # noqa: E402
+from skidpad.campaigns.study import Study  # noqa: E402
+
+
+def bowl(**settings: Any) -> Campaign:
+    factors = {"a": Range(-1.0, 1.0), "b": Range(0.0, 1.0)}
+    return Campaign(experiment=Bowl(**settings), factors=factors, design=Random(3000), seed=4)
+
+
+class Unused:
+    def write_part(self, begin: int, end: int, columns: Any) -> None:
+        raise AssertionError("nothing is shared")
+
+
+@pytest.fixture(scope="module")
+def digest(tmp_path_factory: pytest.TempPathFactory) -> str:
+    """Of the campaign in one process."""
+    return bowl().run(tmp_path_factory.mktemp("local"), progress=False).digest()
+
+
+@pytest.fixture(scope="module", autouse=True)
+def cluster() -> Iterator[None]:
+    engine = RayEngine(workers=2)
+    engine.start(Bowl(), Unused())
+    yield
+    engine.close()
+    assert not ray.is_initialized()
+
+
+def test_a_cluster_gives_the_bits_of_one_process(digest: str, tmp_path: Path) -> None:
+    assert bowl().run(tmp_path, engine="ray", progress=False).digest() == digest
+
+
+def test_workers_write_to_a_shared_place(digest: str, tmp_path: Path) -> None:
+    engine = RayEngine(shared=True)
+    assert bowl().run(f"file://{tmp_path}/folder", engine=engine, progress=False).digest() == digest
+
+
+def test_a_worker_that_is_killed_loses_its_chunk_alone(digest: str, tmp_path: Path) -> None:
+    poison = tmp_path / "poison"
+    poison.touch()
+    campaign = bowl(dies_once=str(poison), pause=0.05)
+    study = campaign.run(tmp_path / "folder", engine="ray", chunk_seconds=0.1, progress=False)
+    assert not poison.exists()
+    assert study.digest() == digest
+
+
+def test_ctrl_c_leaves_a_campaign_that_goes_on(digest: str, tmp_path: Path) -> None:
+    done = 0
+
+    def press(count: float, total: float) -> None:
+        nonlocal done
+        done += 1
+        if done == 2:
+            os.kill(os.getpid(), signal.SIGINT)
+
+    with pytest.raises(KeyboardInterrupt, match="run it again to go on"):
+        bowl(pause=0.05).run(tmp_path, engine="ray", chunk_seconds=0.1, progress=press)
+    assert 0 < Study.open(tmp_path).runs < 3000
+    assert bowl().run(tmp_path, engine="ray", progress=False).digest() == digest
+
+
+def test_what_a_run_raises_is_told(tmp_path: Path) -> None:
+    campaign = bowl(raises="no such road")
+    with pytest.raises(InvalidValue, match="no such road"):
+        campaign.run(tmp_path, engine="ray", progress=False)
+
+
+def test_it_listens_to_this_machine_alone() -> None:
+    (node,) = ray.nodes()
+    assert node["NodeManagerAddress"] == "127.0.0.1"
+    assert os.environ["RAY_USAGE_STATS_ENABLED"] == "0"
+    outside = socket.gethostbyname(socket.gethostname())
+    address = ray.get_runtime_context().gcs_address
+    assert address.startswith("127.0.0.1:")
+    if not outside.startswith("127."):
+        with socket.socket() as probe:
+            probe.settimeout(2.0)
+            assert probe.connect_ex((outside, int(address.rpartition(":")[2]))) != 0
+
+
+def test_no_cluster_is_said_in_words(tmp_path: Path) -> None:
+    with pytest.raises(InvalidValue, match="workers = 2 go with a cluster"):
+        RayEngine(address="auto", workers=2)
