@@ -6,8 +6,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from campaigns.small_experiments import Bowl
 
+from campaigns.small_experiments import Bowl
 from skidpad.campaigns.campaign import Campaign
 from skidpad.campaigns.design import Design
 from skidpad.campaigns.designs import (

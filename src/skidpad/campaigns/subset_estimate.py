@@ -6,7 +6,7 @@ deviations of all levels are summed by the run of the first level that each run 
 root, and the variance is that of these sums (H. P. Chan and T. L. Lai, "A general theory of
 particle filters in hidden Markov models and some applications", Annals of Statistics 41, 2013).
 With the dependence within chains alone, as Au and Beck (2001) have it, it comes out too small: by a
-third at 1e-7.
+fifth at 1e-7.
 """
 
 from __future__ import annotations
