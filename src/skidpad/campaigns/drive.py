@@ -58,7 +58,7 @@ class Drive(DriveSettings, Constant):
 
     def __post_init__(self) -> None:
         # What cannot be compiled is known here, not in the first chunk.
-        assert self._setup().loop.folding.calling
+        assert self._setup().loop.folding.update
 
     def _setup(self) -> Setup:
         """The drive as it is compiled, once for all chunks of this process."""
