@@ -220,6 +220,7 @@ _EXTENSIONS = {
     "MonteCarlo.html": "plots.notebook.monte_carlo:monte_carlo_html",
     "MonteCarlo.plot": "plots.figures.fan:fan",
     "Record.reduced": "compile.described:reduced",
+    "Study.campaign": "campaigns.plan_file:campaign_of_folder",
     "Scene.on_cuda": "plane.raycast.cuda:CudaScene",
     "Trajectory.html": "plots.notebook.trajectory:trajectory_html",
     "Trajectory.plot": "plots.figures.trajectory:trajectory",

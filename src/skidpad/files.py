@@ -181,16 +181,23 @@ def yaml_loader() -> Any:
 
 def yaml_of(file: str | os.PathLike[str]) -> Any:
     """What a YAML file holds: plain values only, and none that aliases make large."""
-    text = yaml_text_of(file)
-    with reading_yaml(file):
+    return parsed_yaml(yaml_text_of(file), file)
+
+
+def parsed_yaml(text: str, source: str | os.PathLike[str], *, unique_keys: bool = False) -> Any:
+    """What a YAML text holds; `source` begins the errors. With `unique_keys` a key that stands
+    twice in a mapping is one, too: YAML's own rule, which PyYAML does not keep."""
+    with reading_yaml(source):
         loader = yaml_loader()(text)
         try:
             node = loader.get_single_node()
             if node is not None and _expanded(node, {}) > MOST_YAML_NODES:
                 raise InvalidValue(
-                    f"{os.fspath(file)} has more than {MOST_YAML_NODES} values of YAML, aliases "
+                    f"{os.fspath(source)} has more than {MOST_YAML_NODES} values of YAML, aliases "
                     "included"
                 )
+            if unique_keys and node is not None:
+                _check_unique(node, os.fspath(source))
             return None if node is None else loader.construct_document(node)
         finally:
             loader.dispose()
@@ -232,3 +239,20 @@ def _expanded(node: Any, sizes: dict[int, int]) -> int:
     parts = (part for entry in node.value for part in (entry if type(entry) is tuple else (entry,)))
     sizes[id(node)] = 1 + sum(_expanded(part, sizes) for part in parts)
     return sizes[id(node)]
+
+
+def _check_unique(node: Any, source: str) -> None:
+    """Raise for a key that stands twice in a mapping; aliases are few and lead nowhere new."""
+    if isinstance(node.value, str):
+        return
+    seen = set[str]()
+    for entry in node.value:
+        parts = entry if type(entry) is tuple else (entry,)
+        if len(parts) == 2 and isinstance(parts[0].value, str):
+            key = parts[0].value
+            if key in seen:
+                line = parts[0].start_mark.line + 1
+                raise InvalidValue(f"{source}, line {line}: the key {key!r} stands twice")
+            seen.add(key)
+        for part in parts:
+            _check_unique(part, source)

@@ -6,10 +6,10 @@ import os
 import shutil
 from collections.abc import Mapping
 from contextlib import closing
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from time import perf_counter
-from typing import TYPE_CHECKING, Any, NamedTuple
+from time import perf_counter, time
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 from ..brief import brief_repr, counted
 from ..checks import positive, whole
@@ -29,7 +29,7 @@ from .keep import Keep
 if TYPE_CHECKING:
     from .study import Study
 
-__all__ = ["Campaign", "Estimate"]
+__all__ = ["Campaign", "Estimate", "Source"]
 
 CHUNK_SECONDS = 4.0
 """Time that a chunk takes, about: what a stop may lose."""
@@ -53,6 +53,20 @@ class Estimate(NamedTuple):
         return f"{self.runs} runs, about {time}, at most {self.bytes / 1e6:.3g} MB"
 
 
+@dataclass(frozen=True)
+class Source:
+    """The file that a campaign was written in."""
+
+    NOTE: ClassVar[str] = "plan_file"
+    """Under which name a folder keeps it."""
+
+    name: str
+    """Of the file."""
+    folder: str
+    """Where it was: what it names is looked for there."""
+    text: str
+
+
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Campaign:
     """Many runs, chosen by a design, done by any engine, kept in a folder.
@@ -73,6 +87,8 @@ class Campaign:
     """Which runs are kept as trajectories."""
     name: str = "campaign"
     """In progress and reports."""
+    source: Source | None = field(default=None, repr=False)
+    """The file that it was written in; its text is kept in the folder."""
 
     __repr__ = brief_repr
 
@@ -148,6 +164,7 @@ class Campaign:
         extends = {"design": self.design.extends, "experiment": self.experiment.extends}
         with closing(Folder.create(folder, self.plan(), extends=extends)) as place, closing(who):
             self._check_room(place)
+            self._note_start(place, who)
             who.start(self.experiment, place.writer())
             conductor = Conductor(
                 self.experiment, self.factors, self.design, self.seed, place, who, chunk_seconds
@@ -182,6 +199,14 @@ class Campaign:
                     f"run {run}: {name} is {kept[0]} in the folder and {new[0]} now: the code that "
                     "it was run with was another one"
                 )
+
+    def _note_start(self, folder: Folder, engine: Engine) -> None:
+        """Keep the file, and from when and where on runs were added, for whoever looks on."""
+        missing = sum(end - begin for begin, end in folder.missing(0, self.runs))
+        start = {"time": time(), "done": self.runs - missing, "engine": engine.name}
+        folder.note("started", start)
+        if self.source is not None:
+            folder.note(Source.NOTE, asdict(self.source))
 
     def _keep_trajectories(self, folder: Folder, runs: int) -> None:
         there = set(folder.trajectories)

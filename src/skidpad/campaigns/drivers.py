@@ -1,0 +1,149 @@
+"""Vehicles, what drives them and what disturbs them, as a plan file names them."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Mapping, Sequence
+from typing import Any, cast
+
+from .. import record, vehicles
+from ..errors import InvalidValue
+from ..model import Vehicle, VehicleFactory
+from ..policy import Policy
+from ..random import (
+    Gaussian,
+    NoUncertainty,
+    OrnsteinUhlenbeck,
+    Truncated,
+    UncertaintyModel,
+    Uniform,
+    by_name,
+)
+from ..record import unknown_name
+from ..vehicles.autoware import NAMES
+from .named_code import code_of
+from .plan_node import Node
+
+__all__ = ["MODELS", "disturbance_of", "noise_of", "params_of", "policy_of", "start_of", "vehicle_of"]
+
+MODELS: Mapping[str, tuple[type[UncertaintyModel], tuple[str, ...]]] = {
+    "gaussian": (Gaussian, ("mean", "std")),
+    "uniform": (Uniform, ("lower", "upper")),
+    "truncated": (Truncated, ("mean", "std", "lower", "upper")),
+    "ornstein_uhlenbeck": (OrnsteinUhlenbeck, ("mean", "std", "time_constant")),
+}
+"""Models of one number by name, with their settings."""
+
+
+def vehicle_of(node: Node) -> Vehicle:
+    """The vehicle of a name (`two_track`), of a name and a parameter set (`two_track:sports`), or
+    of `module:name`: a vehicle, or a function without arguments that makes one."""
+    text = node.text()
+    name, colon, chosen_set = text.partition(":")
+    known = (*vehicles.names(), *NAMES)
+    with node.reading(), warnings.catch_warnings():
+        # Parameters that are assumed are those that were asked for here: the defaults.
+        warnings.simplefilter("ignore")
+        if name in known and not colon:
+            return vehicles.named(name)
+        if name in known:
+            factory: Any = vehicles.get(name)
+            return factory(chosen_set)
+        if not colon:
+            raise InvalidValue(
+                unknown_name("skidpad", name, known, "vehicle")
+                + "; one of your own is written module:name"
+            )
+        found = _made(code_of(node), Vehicle)
+    if not isinstance(found, Vehicle):
+        raise node.fault(f"must be a vehicle, got {type(found).__name__}")
+    return cast("Vehicle", found)
+
+
+def policy_of(node: Node) -> Policy:
+    """The policy of `module:name`: one, or a function without arguments that makes one."""
+    found = _made(code_of(node), Policy)
+    if not isinstance(found, Policy):
+        raise node.fault(f"must be a skidpad.Policy, got {type(found).__name__}")
+    return found
+
+
+def _made(found: Any, kind: type) -> Any:
+    if isinstance(found, kind) or not (callable(found) or isinstance(found, VehicleFactory)):
+        return found
+    return found()
+
+
+def params_of(node: Node) -> dict[str, Any]:
+    """Parameters by dotted name: numbers, or models that they are drawn from for each run."""
+    return dict(_values(node))
+
+
+def start_of(node: Node, State: type) -> Any:
+    """A start by names; one that is drawn if there is a model in it."""
+    values = params_of(node)
+    if not any(isinstance(value, UncertaintyModel) for value in values.values()):
+        return values
+    with node.reading():
+        return by_name(State, _as_models(values))
+
+
+def disturbance_of(node: Node, Disturbance: type, vehicle: str) -> UncertaintyModel:
+    """What each field of a disturbance is drawn from at every step; a number is held."""
+    with node.reading():
+        if not record.size(Disturbance):
+            raise InvalidValue(f"{vehicle} takes no disturbance")
+        return by_name(Disturbance, _as_models(params_of(node)))
+
+
+def noise_of(node: Node, State: type) -> UncertaintyModel:
+    """What is added to each field of the state that a policy sees; nothing where none is named."""
+    with node.reading():
+        nothing = dict.fromkeys(record.names(State), 0.0)
+        values = params_of(node)
+        for name in values:
+            if name not in nothing:
+                raise InvalidValue(unknown_name("the state", name, tuple(nothing)))
+        return by_name(State, _as_models({**nothing, **values}))
+
+
+def _as_models(values: Mapping[str, Any]) -> dict[str | tuple[str, ...], UncertaintyModel]:
+    return {
+        name: value
+        if isinstance(value, UncertaintyModel)
+        else NoUncertainty(1, nominal_value=[value])
+        for name, value in values.items()
+    }
+
+
+def _values(node: Node, before: str = "") -> Sequence[tuple[str, Any]]:
+    """Leaves of nested mappings by dotted name."""
+    leaves: list[tuple[str, Any]] = []
+    for name, inner in node.entries().items():
+        if not isinstance(inner.value, Mapping):
+            leaves.append((before + name, inner.number()))
+        elif len(inner.value) == 1 and next(iter(inner.value)) in MODELS:
+            leaves.append((before + name, _model(inner)))
+        else:
+            _check_no_misspelt_model(inner)
+            leaves += _values(inner, f"{before}{name}.")
+    return leaves
+
+
+def _model(node: Node) -> UncertaintyModel:
+    ((name, settings),) = node.entries().items()
+    kind, settings_of = MODELS[name]
+    given = settings.entries(settings_of, settings_of)
+    with settings.reading():
+        return kind(**{key: one.number() for key, one in given.items()})
+
+
+def _check_no_misspelt_model(node: Node) -> None:
+    """Raise for `{gausian: {...}}`, which would be read as nested names."""
+    inner = node.value
+    if len(inner) == 1 and isinstance(next(iter(inner.values())), Mapping):
+        settings = {key for _, keys in MODELS.values() for key in keys}
+        ((name, below),) = inner.items()
+        if below and set(below) <= settings:
+            text = unknown_name(node.place, str(name), tuple(MODELS), "distribution")
+            raise InvalidValue(f"{node.file}: {text}")
