@@ -24,6 +24,13 @@ TURNS = 3
 """Measurements of campaign and fleet, in turns."""
 
 
+class _Unused:
+    """What an engine that sends everything back is started with."""
+
+    def write_part(self, begin: int, end: int, columns: Any) -> None:
+        """Nobody asks it to."""
+
+
 class _Ready:
     """An engine that was started before: what a cluster that is up takes for a campaign."""
 

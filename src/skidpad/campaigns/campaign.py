@@ -19,6 +19,7 @@ from ..record import unknown_name
 from .chunks import FIRST
 from .conductor import Conductor, rows_of
 from .design import Design
+from .designs import design_of
 from .engine import Engine
 from .engines import engine_of
 from .experiment import FAILED, RUN, Column, Experiment, Means, Rows
@@ -79,8 +80,8 @@ class Campaign:
     """What a run is."""
     factors: Mapping[str, Factor | Any] = field(default_factory=dict[str, Any])
     """What differs between runs, by name; plain forms as in a file: `[1, 2]`, `{"range": [0, 1]}`."""
-    design: Design
-    """How runs are chosen."""
+    design: Design | Any
+    """How runs are chosen; plain forms as in a file: `"grid"`, `{"sobol": 4096}`."""
     seed: int = 0
     """Of the design and of all that the runs draw."""
     keep: Keep = Keep()
@@ -95,8 +96,11 @@ class Campaign:
     def __post_init__(self) -> None:
         factors = {name: factor_of(name, given) for name, given in self.factors.items()}
         object.__setattr__(self, "factors", factors)
+        if isinstance(self.design, (str, Mapping)):
+            object.__setattr__(self, "design", design_of(self.design, factors))
         whole("seed", self.seed, "not negative", least=0)
         self._check_names()
+        self.design.rounds(len(factors), self.seed).close()  # raises where they do not fit
         self.experiment.check({name: (one.low, one.high) for name, one in factors.items()})
 
     @property
@@ -128,7 +132,7 @@ class Campaign:
         choosing = self.design.rounds(len(self.factors), self.seed)
         asked = next(choosing)
         choosing.close()
-        count = min(FIRST, asked.count)
+        count = min(FIRST, asked.size)
         rows = rows_of(self.factors, asked, 0, 0, count, self.seed)
         self.experiment.evaluate(rows.part(slice(0, 1)), means or Means())  # compiles
         begin = perf_counter()

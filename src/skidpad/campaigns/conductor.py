@@ -67,7 +67,7 @@ class Conductor:
             asked = next(choosing)
             while True:
                 self._do(asked, first, watch)
-                end = first + asked.count
+                end = first + asked.size
                 read = self._folder.read(asked.reads, first, end) if asked.reads else {}
                 first = end
                 asked = choosing.send(read)
@@ -76,8 +76,8 @@ class Conductor:
             return first, end.value or {}
 
     def _do(self, asked: Round, first: int, watch: Progress) -> None:
-        missing = self._folder.missing(first, first + asked.count)
-        there = asked.count - sum(end - begin for begin, end in missing)
+        missing = self._folder.missing(first, first + asked.size)
+        there = asked.size - sum(end - begin for begin, end in missing)
         self.done += there
         watch.advance(there)
         chunks = self._chunks(missing, asked, first)

@@ -111,7 +111,7 @@ class Refinement:
             asked = next(first)
             while True:
                 read = yield asked._replace(reads=self.reads())
-                known.add(asked.points(np.arange(asked.count)), read[self.column])
+                known.add(asked.points(np.arange(asked.size)), read[self.column])
                 asked = first.send(read)
         except StopIteration:
             pass
