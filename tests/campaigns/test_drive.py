@@ -319,6 +319,16 @@ def test_ranges_of_fields_are_looked_at() -> None:
     found.check({"m": (200.0, 300.0), "x0.v_x": (5.0, 20.0)})
 
 
+def test_what_was_given_may_be_changed_afterwards() -> None:
+    start, table, log = np.array([0.0, 1.0]), np.full((STEPS, 1), 0.3), np.ones(STEPS + 1)
+    metrics = {"x": last("x"), "d": mean("v - log.v")}
+    found = drive(x0=start, controls=table, log={"v": log}, metrics=metrics)
+    before = found.evaluate(rows(1), Means())
+    for array in (start, table, log):
+        array += 1.0
+    assert same(before, found.evaluate(rows(1), Means()))
+
+
 def test_no_runs_are_no_rows() -> None:
     found = drive(events={"e": "v > 1"})
     none, some = (found.evaluate(rows(count), Means()) for count in (0, 2))
