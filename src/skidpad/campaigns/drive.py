@@ -109,8 +109,8 @@ class Drive(DriveSettings, Constant):
         setup.loop.runner.plausible.check(arrays, own_params=own)
 
     def evaluate(self, rows: Rows, means: Means) -> dict[str, AnyArray]:
-        """All columns and `failed`: whether the last state is not finite, because it diverged or a
-        step found no solution. Of such a run numbers are NaN and nothing is true."""
+        """All columns and `failed`: whether a state was not finite at some sample, because it
+        diverged or a step found no solution. Of such a run numbers are NaN and nothing is true."""
         if not len(rows.runs):
             kinds = {FAILED: "truth", **{column.name: column.kind for column in self.columns()}}
             return {name: np.empty(0, bool if k == "truth" else float) for name, k in kinds.items()}
