@@ -99,7 +99,7 @@ def test_a_study_leaves_out_runs_without_a_number(tmp_path: Path) -> None:
     assert study.probability("failed").happened == 400 - known.size
     with pytest.raises(sp.InvalidValue, match="height is a number; probabilities are of high"):
         study.probability("height")
-    with pytest.raises(sp.InvalidValue, match="'hight'.*height"):
+    with pytest.raises(sp.InvalidValue, match=r"'hight'.*height"):
         study.mean("hight")
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Generator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -58,7 +58,15 @@ def study_of(folder: Path, design: Any, **settings: Any) -> Study:
     campaign = Campaign(
         experiment=Functions(**{"fails_above": 9.0, **settings}), factors=factors, design=design
     )
-    return campaign.run(folder, progress=False)
+    return campaign.run(folder, chunk_seconds=1e-7, progress=False)
+
+
+@pytest.fixture(scope="module", autouse=True)
+def unsynced() -> Generator[None]:
+    """Nobody cuts the power here."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("os.fsync", lambda _: None)
+        yield
 
 
 @pytest.fixture(scope="module", params=[False, True], ids=["first", "second"])
@@ -114,11 +122,7 @@ def test_samples_in_which_a_run_has_no_number_are_left_out_and_told_of(tmp_path:
 def test_a_campaign_under_way_has_indices_of_what_is_there(tmp_path: Path) -> None:
     whole = study_of(tmp_path / "whole", Saltelli.of(512, 3))
     with pytest.raises(KeyboardInterrupt):
-        factors = {name: Range(-np.pi, np.pi) for name in "xyz"}
-        stopped = Campaign(
-            experiment=Functions(stops_at=1501), factors=factors, design=Saltelli.of(512, 3)
-        )
-        stopped.run(tmp_path / "part", chunk_seconds=1e-7, progress=False)
+        study_of(tmp_path / "part", Saltelli.of(512, 3), stops_at=1501)
     found = Study.open(tmp_path / "part").sensitivity("linear")
     assert 2 <= found.samples < 512
     assert whole.sensitivity("linear").samples == 512
@@ -139,5 +143,5 @@ def test_what_has_no_indices_says_why(study: Study, name: str, level: float, wor
 
 
 def test_other_designs_have_no_indices(tmp_path: Path) -> None:
-    with pytest.raises(sp.InvalidValue, match="'random'.*Saltelli"):
+    with pytest.raises(sp.InvalidValue, match=r"'random'.*Saltelli"):
         study_of(tmp_path, Random(20)).sensitivity("linear")
