@@ -17,8 +17,6 @@ from typing import Any, NamedTuple, Protocol, TypeAlias
 from ..arrays import AnyArray, Array
 from .experiment import Runs
 
-__all__ = ["Choosing", "Design", "Round"]
-
 
 class Round(NamedTuple):
     """Runs that are chosen together."""

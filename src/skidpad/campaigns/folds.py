@@ -32,22 +32,6 @@ from ..signature import arguments
 from .expression_names import Records
 from .expressions import NUMBER, TRUTH, Expression
 
-__all__ = [
-    "Fold",
-    "Quantity",
-    "at",
-    "first_time",
-    "fold_of",
-    "happened",
-    "highest",
-    "integral",
-    "last",
-    "lowest",
-    "mean",
-    "rms",
-    "time_of_highest",
-]
-
 Quantity = Callable[..., Any] | str
 """A function of named arguments or a text."""
 OF_SAMPLE = ("x", "u", "p", "t", "r", "log")
