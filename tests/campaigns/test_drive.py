@@ -19,9 +19,11 @@ import skidpad as sp
 from skidpad import ops
 from skidpad.campaigns import drive as drive_module
 from skidpad.campaigns import drive_strips
+from skidpad.campaigns.campaign import Campaign
 from skidpad.campaigns.drive import Drive
 from skidpad.campaigns.experiment import Means, Rows
 from skidpad.campaigns.folds import first_time, highest, last, lowest, mean, time_of_highest
+from skidpad.campaigns.plan_changes import PlanChanged
 from skidpad.compile import pipeline
 from skidpad.errors import InvalidValue
 from skidpad.model import Model, VehicleFactory
@@ -419,3 +421,26 @@ def test_a_log_is_beside_the_run() -> None:
     np.testing.assert_allclose(out["d"], -0.5, rtol=1e-12)
     assert out["x"].tolist() == out["f"].tolist() == [STEPS, STEPS]
     assert [c.unit for c in found.columns()] == ["m/s", "m", ""]
+
+
+def test_a_campaign_of_drives_is_extended_by_metrics(tmp_path: Path) -> None:
+    def campaign(**metrics: Any) -> Campaign:
+        drive = Drive(
+            sp.vehicles.kinematic_bicycle(),
+            steps=50,
+            dt=0.02,
+            x0={"v_x": 5.0},
+            controls={"steer": 0.1},
+            metrics=metrics,
+        )
+        factors = {"x0.v_x": {"range": [4.0, 6.0]}}
+        return Campaign(experiment=drive, factors=factors, design={"random": 40})
+
+    few = campaign(y=last("y"))
+    more = campaign(y=last("y"), far=highest("x"))
+    few.run(tmp_path / "grown", progress=False)
+    grown = more.run(tmp_path / "grown", progress=False)
+    assert grown.digest() == more.run(tmp_path / "fresh", progress=False).digest()
+    with pytest.raises(PlanChanged, match=r"experiment\.metrics\.y"):
+        campaign(y=last("2 * y"), far=highest("x"), more=last("x")).run(tmp_path / "grown")
+    assert not few.experiment.extends(more.experiment.identity())

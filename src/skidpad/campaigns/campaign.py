@@ -6,10 +6,10 @@ import os
 import shutil
 from collections.abc import Mapping
 from contextlib import closing
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from pathlib import Path
 from time import perf_counter, time
-from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
+from typing import Any, NamedTuple
 
 from ..brief import brief_repr, counted
 from ..checks import positive, whole
@@ -22,15 +22,13 @@ from .design import Design
 from .designs import design_of
 from .engine import Engine
 from .engines import engine_of
-from .experiment import FAILED, RUN, Column, Experiment, Means, Rows
+from .experiment import FAILED, RUN, Column, Experiment, Means
 from .factors import Factor, factor_of
 from .folder import Folder
 from .keep import Keep
-
-if TYPE_CHECKING:
-    from .study import Study
-
-__all__ = ["Campaign", "Estimate", "Source"]
+from .plan_text import PlanText
+from .repeats import rows_in
+from .study import Study
 
 CHUNK_SECONDS = 4.0
 """Time that a chunk takes, about: what a stop may lose."""
@@ -54,20 +52,6 @@ class Estimate(NamedTuple):
         return f"{self.runs} runs, about {time}, at most {self.bytes / 1e6:.3g} MB"
 
 
-@dataclass(frozen=True)
-class Source:
-    """The file that a campaign was written in."""
-
-    NOTE: ClassVar[str] = "plan_file"
-    """Under which name a folder keeps it."""
-
-    name: str
-    """Of the file."""
-    folder: str
-    """Where it was: what it names is looked for there."""
-    text: str
-
-
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Campaign:
     """Many runs, chosen by a design, done by any engine, kept in a folder.
@@ -79,17 +63,17 @@ class Campaign:
     experiment: Experiment
     """What a run is."""
     factors: Mapping[str, Factor | Any] = field(default_factory=dict[str, Any])
-    """What differs between runs, by name; plain forms as in a file: `[1, 2]`, `{"range": [0, 1]}`."""
+    """What differs between runs, by name; plain forms as in a file: `{"range": [0, 1]}`."""
     design: Design | Any
     """How runs are chosen; plain forms as in a file: `"grid"`, `{"sobol": 4096}`."""
     seed: int = 0
     """Of the design and of all that the runs draw."""
-    keep: Keep = Keep()
+    keep: Keep = field(default_factory=Keep)
     """Which runs are kept as trajectories."""
     name: str = "campaign"
     """In progress and reports."""
-    source: Source | None = field(default=None, repr=False)
-    """The file that it was written in; its text is kept in the folder."""
+    text: PlanText | None = field(default=None, repr=False)
+    """The file that it was written in, which is kept in the folder."""
 
     __repr__ = brief_repr
 
@@ -161,8 +145,6 @@ class Campaign:
 
         Stopped by Ctrl-C it raises `KeyboardInterrupt`; call it again to go on.
         """
-        from .study import Study
-
         positive("chunk_seconds", chunk_seconds, "s")
         who = engine_of(engine, self.experiment, workers)
         extends = {"design": self.design.extends, "experiment": self.experiment.extends}
@@ -178,45 +160,25 @@ class Campaign:
                     count, outcome = conductor.conduct(watch)
                 self._keep_trajectories(place, count)
             except KeyboardInterrupt as stop:
-                raise KeyboardInterrupt(
-                    f"{conductor.done} of {self.runs} runs are in {place.path}; run it again to go on"
-                ) from stop
+                done = f"{conductor.done} of {self.runs} runs are in {place.path}"
+                raise KeyboardInterrupt(f"{done}; run it again to go on") from stop
             place.note("outcome", dict(outcome))
             place.note("runs", count)
         return Study.open(folder, self)
 
-    def rows(self, folder: Folder, run: int) -> Rows:
-        """One run as it is in a folder."""
-        read = folder.read((RUN, *self.factors), run, run + 1)
-        if not len(read[RUN]):
-            raise InvalidValue(f"run = {run} is not in the folder")
-        return Rows(read[RUN], {name: read[name] for name in self.factors}, self.seed)
-
-    def check_repeats(self, folder: Folder, rows: Rows) -> None:
-        """Raise unless runs come out again as they are in a folder, bit for bit."""
-        again = self.experiment.evaluate(rows, Means())
-        for run, name in ((run, name) for run in rows.runs.tolist() for name in again):
-            kept = folder.read((name,), run, run + 1)[name]
-            new = again[name][rows.runs == run]
-            if kept.tobytes() != new.astype(kept.dtype).tobytes():
-                raise InvalidValue(
-                    f"run {run}: {name} is {kept[0]} in the folder and {new[0]} now: the code that "
-                    "it was run with was another one"
-                )
-
     def _note_start(self, folder: Folder, engine: Engine) -> None:
-        """Keep the file, and from when and where on runs were added, for whoever looks on."""
+        """Keep the file, and from when and from where on runs were added, for who looks on."""
         missing = sum(end - begin for begin, end in folder.missing(0, self.runs))
         start = {"time": time(), "done": self.runs - missing, "engine": engine.name}
         folder.note("started", start)
-        if self.source is not None:
-            folder.note(Source.NOTE, asdict(self.source))
+        if self.text is not None:
+            self.text.keep_in(folder)
 
     def _keep_trajectories(self, folder: Folder, runs: int) -> None:
         there = set(folder.trajectories)
         for run in self.keep.chosen(folder, runs, self.seed):
             if run not in there:
-                folder.write_trajectory(run, self.experiment.replay(self.rows(folder, run)))
+                folder.write_trajectory(run, self.experiment.replay(rows_in(folder, self, run)))
 
     def _row_bytes(self) -> float:
         return BYTES_PER_NUMBER * (1 + len(self.columns()))

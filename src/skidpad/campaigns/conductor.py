@@ -16,8 +16,6 @@ from .experiment import Experiment, Rows
 from .factors import Factor
 from .folder import Folder
 
-__all__ = ["Conductor", "rows_of"]
-
 _PARTS_TO_MERGE = 64
 """Parts that are written before small ones are merged again."""
 
@@ -91,9 +89,7 @@ class Conductor:
             self._take(self._engine.finished(), watch)
             under_way -= 1
 
-    def _chunks(
-        self, missing: list[tuple[int, int]], asked: Round, first: int
-    ) -> Iterator[Chunk]:
+    def _chunks(self, missing: list[tuple[int, int]], asked: Round, first: int) -> Iterator[Chunk]:
         for begin, end in cut(missing, self._size, self._experiment.block):
             yield Chunk(begin, end, rows_of(self._factors, asked, first, begin, end, self._seed))
 

@@ -24,8 +24,6 @@ from ..vehicles.autoware import NAMES
 from .named_code import code_of
 from .plan_node import Node
 
-__all__ = ["MODELS", "disturbance_of", "noise_of", "params_of", "policy_of", "start_of", "vehicle_of"]
-
 MODELS: Mapping[str, tuple[type[UncertaintyModel], tuple[str, ...]]] = {
     "gaussian": (Gaussian, ("mean", "std")),
     "uniform": (Uniform, ("lower", "upper")),

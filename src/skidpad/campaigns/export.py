@@ -11,8 +11,6 @@ from ..files import replacing, target_of
 from .experiment import RUN
 from .folder import Folder
 
-__all__ = ["export"]
-
 SUFFIXES = (".csv", ".parquet")
 
 

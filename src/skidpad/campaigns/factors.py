@@ -20,8 +20,6 @@ from ..errors import InvalidValue
 from ..random.inverse_normal import log_of, normal_of
 from .normal_share import LEAST, exponential, share_below
 
-__all__ = ["Factor", "Levels", "LogRange", "Normal", "Range", "Steps", "factor_of", "level_counts"]
-
 _FARTHEST = 8.2
 """Standard deviations that a share can tell from all."""
 
@@ -61,7 +59,7 @@ class Range:
         _keep_ends(self, finite("low", self.low), finite("high", self.high))
 
     def value(self, shares: Array) -> Array:
-        """So far of the way from `low` to `high`."""
+        """So far of the way from `low` to `high`, (n,) of (n,)."""
         return np.minimum(self.low + shares * (self.high - self.low), self.high)
 
     def identity(self) -> dict[str, Any]:
@@ -81,7 +79,7 @@ class LogRange:
         _keep_ends(self, positive("low", self.low), positive("high", self.high))
 
     def value(self, shares: Array) -> Array:
-        """So far of the way from `low` to `high` on a logarithmic scale."""
+        """So far of the way from `low` to `high` on a logarithmic scale, (n,) of (n,)."""
         ends = log_of(np.array([self.low, self.high]))
         numbers = self.low * exponential(shares * (ends[1] - ends[0]))
         return np.where(shares >= 1.0, self.high, np.clip(numbers, self.low, self.high))
@@ -120,7 +118,7 @@ class Normal:
             )
 
     def value(self, shares: Array) -> Array:
-        """The number that so large a share of the distribution lies below."""
+        """The number that so large a share of the distribution lies below, (n,) of (n,)."""
         first, last, mirrored = self._shares()
         own = 1.0 - shares if mirrored else shares
         deviations = normal_of(np.clip(first + own * (last - first), first, 1.0 - LEAST))
@@ -177,7 +175,7 @@ class Levels:
         return max(self.values)
 
     def value(self, shares: Array) -> Array:
-        """The number at this place of the list."""
+        """The number at this place of the list, (n,) of (n,)."""
         return np.array(self.values)[_level(shares, self.count)]
 
     def identity(self) -> dict[str, Any]:
@@ -198,7 +196,7 @@ class Steps:
         object.__setattr__(self, "count", whole("count", self.count, "at least 2", least=2))
 
     def value(self, shares: Array) -> Array:
-        """The number of the step that a share lies in."""
+        """The number of the step that a share lies in, (n,) of (n,)."""
         level = _level(shares, self.count)
         numbers = self.low + level * (self.high - self.low) / (self.count - 1)
         return np.where(level == self.count - 1, self.high, numbers)

@@ -12,8 +12,6 @@ from ..errors import InvalidValue
 from ..record import unknown_name
 from .plan_node import Node
 
-__all__ = ["code_of"]
-
 
 def code_of(node: Node) -> Any:
     """What a text such as `my_module:policy` or `package.module:Class.method` names."""

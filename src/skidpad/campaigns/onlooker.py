@@ -14,8 +14,6 @@ from .engine import Chunk, Engine, Finished, Writer
 from .experiment import FAILED, Column, Experiment
 from .running_histogram import RunningHistogram
 
-__all__ = ["Onlooker", "WatchedEngine"]
-
 _WINDOW = 30.0
 """Time in s over which the rate is told."""
 

@@ -16,8 +16,6 @@ from .log_drive import LogDrive
 from .named_code import code_of
 from .plan_node import Node
 
-__all__ = ["EXPERIMENTS", "experiment_of"]
-
 Reader = Callable[[Node], Any]
 
 

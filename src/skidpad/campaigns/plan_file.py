@@ -12,15 +12,14 @@ from typing import Any
 
 from ..errors import InvalidValue
 from ..files import parsed_yaml, path_of, yaml_text_of
-from .campaign import Campaign, Source
+from .campaign import Campaign
 from .designs import design_of
 from .factors import factor_of
 from .folder import Folder
 from .keep import Keep
 from .plan_experiments import EXPERIMENTS, experiment_of
 from .plan_node import Node
-
-__all__ = ["campaign_of", "campaign_of_folder", "campaign_of_text"]
+from .plan_text import PlanText
 
 KEYS = ("name", *EXPERIMENTS, "factors", "design", "seed", "keep")
 _KEEP = ("highest", "lowest", "random", "failed")
@@ -34,24 +33,24 @@ def campaign_of(file: str | os.PathLike[str]) -> Campaign:
     read files of strangers before.
     """
     path = path_of(file, "file")
-    return campaign_of_text(yaml_text_of(path), path.name, path.resolve().parent)
+    return campaign_of_text(PlanText(path.name, str(path.resolve().parent), yaml_text_of(path)))
 
 
 def campaign_of_folder(folder: Folder) -> Campaign:
     """The campaign that a folder was run from, if it was written in a file."""
-    kept = folder.notes.get(Source.NOTE)
+    kept = PlanText.kept_in(folder)
     if kept is None:
         raise InvalidValue(
             f"{folder.path} does not hold the file of its campaign, which was made in Python: "
             "Study.open(folder, campaign)"
         )
-    return campaign_of_text(kept["text"], kept["name"], Path(kept["folder"]))
+    return campaign_of_text(kept)
 
 
-def campaign_of_text(text: str, name: str, folder: Path) -> Campaign:
-    """The campaign of a text that stood in a file of this name in a folder."""
-    tree = parsed_yaml(text, name, unique_keys=True)
-    whole = Node(tree, "", name, folder)
+def campaign_of_text(text: PlanText) -> Campaign:
+    """The campaign of a text that stood, or stands, in a file."""
+    name = text.name
+    whole = Node(parsed_yaml(text.text, name, unique_keys=True), "", name, Path(text.folder))
     given = whole.entries(KEYS, ("design",))
     kinds = [kind for kind in EXPERIMENTS if kind in given]
     if len(kinds) != 1:
@@ -71,7 +70,7 @@ def campaign_of_text(text: str, name: str, folder: Path) -> Campaign:
             seed=given["seed"].whole() if "seed" in given else 0,
             keep=_keep(given["keep"]) if "keep" in given else Keep(),
             name=given["name"].text() if "name" in given else Path(name).stem,
-            source=Source(name, str(folder), text),
+            text=text,
         )
 
 

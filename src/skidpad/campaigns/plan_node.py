@@ -12,8 +12,6 @@ from ..brief import shortened
 from ..errors import InvalidValue, MissingExtra
 from ..record import unknown_name
 
-__all__ = ["Node"]
-
 
 @dataclass(frozen=True)
 class Node:

@@ -8,8 +8,6 @@ import numpy as np
 
 from ..arrays import AnyArray
 
-__all__ = ["RunningHistogram"]
-
 BINS = 40
 _LARGEST = 1e300
 """Numbers beyond count as that: twice their span is to be a number, too."""

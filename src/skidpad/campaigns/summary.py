@@ -17,8 +17,6 @@ from .locks import writer_of
 from .parts import RUNS
 from .study import Study
 
-__all__ = ["SHARES", "state_of", "summary_of"]
-
 SHARES = (0.05, 0.5, 0.95)
 """Quantiles that are told."""
 

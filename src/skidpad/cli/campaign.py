@@ -75,10 +75,11 @@ def resume(
     json: AsJson = False,
 ) -> None:
     """Go on with what was stopped; the folder has the file."""
-    from ..campaigns.study import Study
+    from ..campaigns.folder import Folder as CampaignFolder
+    from ..campaigns.plan_file import campaign_of_folder
     from .campaign_run import Request, performed
 
-    plan = Study.open(folder).campaign
+    plan = campaign_of_folder(CampaignFolder.open(folder))
     performed(plan, folder, Request(engine, address, shared, workers, chunk_seconds, page, json))
 
 

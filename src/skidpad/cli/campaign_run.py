@@ -77,9 +77,7 @@ def _engine(plan: Campaign, request: Request) -> Engine:
 
 
 @contextmanager
-def _watched(
-    plan: Campaign, folder: str, engine: Engine, request: Request
-) -> Generator[Engine]:
+def _watched(plan: Campaign, folder: str, engine: Engine, request: Request) -> Generator[Engine]:
     """The engine, with a page that shows what it does as long as it does it."""
     if not request.page:
         yield engine
@@ -117,5 +115,3 @@ def _tell_stop(plan: Campaign, folder: str) -> None:
     text = f"stopped: {done} of {plan.runs} runs are in {folder}; go on with "
     again = Text(f"skidpad campaign resume {quote(folder)}", "bold")
     Console(stderr=True, soft_wrap=True).print(Text.assemble(text, again), highlight=False)
-
-
