@@ -54,7 +54,7 @@ def run(
     page: Page = False,
     json: AsJson = False,
 ) -> None:
-    """Do all runs that the folder does not have yet, and sum them up; Ctrl-C stops, resume goes on."""
+    """Do all runs that the folder does not have yet, and sum them up; resume goes on."""
     from ..campaigns.plan_file import campaign_of
     from .campaign_run import Request, performed
 

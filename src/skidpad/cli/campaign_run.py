@@ -16,7 +16,6 @@ from ..campaigns.engine import Engine
 from ..campaigns.engines import ENGINES, engine_of
 from ..campaigns.folder import Folder
 from ..campaigns.onlooker import Onlooker, WatchedEngine
-from ..campaigns.study import Study
 from ..campaigns.summary import summary_of
 from ..errors import InvalidValue, MissingFile
 from ..progress import interactive
