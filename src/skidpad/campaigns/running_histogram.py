@@ -8,7 +8,7 @@ import numpy as np
 
 from ..arrays import AnyArray
 
-BINS = 40
+BINS = 64
 _LARGEST = 1e300
 """Numbers beyond count as that: twice their span is to be a number, too."""
 
@@ -21,8 +21,8 @@ class RunningHistogram:
         self._low, self._width = 0.0, 0.0
         self.without = 0
         """How many were no numbers."""
-        self.total = 0.0
-        self.count = 0
+        self._total, self._count = 0.0, 0
+        self._lowest, self._highest = np.inf, -np.inf
 
     def add(self, values: AnyArray) -> None:
         """Count these, too."""
@@ -32,13 +32,14 @@ class RunningHistogram:
         if not known.size:
             return
         low, high = float(known.min()), float(known.max())
-        if not self.count:
+        if not self._count:
             # A single number has bins around it.
             span = (high - low) * (1.0 + 1e-9) or max(abs(low) * 1e-6, 1e-9)
             self._low, self._width = low if high > low else low - 0.5 * span, span / BINS
         self._reach(low, high)
-        self.count += known.size
-        self.total += float(known.sum())
+        self._count += known.size
+        self._total += float(known.sum())
+        self._lowest, self._highest = min(low, self._lowest), max(high, self._highest)
         places = ((known - self._low) / self._width).astype(np.int64)
         self._counts += np.bincount(np.clip(places, 0, BINS - 1), minlength=BINS)
 
@@ -54,15 +55,18 @@ class RunningHistogram:
             self._width *= 2.0
 
     def plain(self) -> dict[str, Any]:
-        """Counts of the bins from the first to the last that is not empty, and their ends."""
+        """Counts of the bins from the first to the last that is not empty, where the first begins,
+        how wide they are, and the smallest and the largest number."""
         filled = np.flatnonzero(self._counts)
         if not filled.size:
-            return {"low": None, "high": None, "counts": [], "mean": None, "without": self.without}
+            return {"counts": [], "mean": None, "without": self.without}
         first, last = int(filled[0]), int(filled[-1]) + 1
         return {
-            "low": self._low + first * self._width,
-            "high": self._low + last * self._width,
+            "begin": self._low + first * self._width,
+            "width": self._width,
+            "lowest": self._lowest,
+            "highest": self._highest,
             "counts": self._counts[first:last].tolist(),
-            "mean": self.total / self.count,
+            "mean": self._total / self._count,
             "without": self.without,
         }
