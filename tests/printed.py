@@ -8,9 +8,8 @@ is another in every run, such as times; `...` is for anything within a line.
 from __future__ import annotations
 
 import re
-import sys
+from inspect import currentframe
 from pathlib import Path
-from types import FrameType
 from typing import NamedTuple
 
 from pages import Block, blocks
@@ -70,8 +69,8 @@ class Recorder:
 
     def _line(self) -> int:
         """The line of the program's own level, whatever it called; 0 in another thread."""
-        line, frame = 0, sys._getframe(1)
-        while isinstance(frame, FrameType):
+        line, frame = 0, currentframe()
+        while frame is not None:
             if frame.f_code.co_filename == self.program:
                 line = frame.f_lineno
             frame = frame.f_back
