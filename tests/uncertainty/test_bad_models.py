@@ -136,7 +136,10 @@ CASES: list[tuple[Callable[[], Any], str]] = [
     (lambda: Joined([Gaussian(0.0, 1.0), 3]), r"models\[1\] = 3 must be an UncertaintyModel"),  # type: ignore[list-item]
     (lambda: by_name(State, vx=Gaussian(0.0, 1.0)), "State has no field 'vx'; did you mean 'v_x'"),
     (lambda: by_name(State, v_x=1.0), "v_x = 1.0 must be an UncertaintyModel"),  # type: ignore[arg-type]
-    (lambda: by_name(State, v_x=Gaussian([0.0, 0.0], 1.0)), "v_x: the model has dim = 2; allowed"),
+    (
+        lambda: by_name(State, v_x=Gaussian([0.0, 0.0], 1.0)),
+        "the model of v_x has 2 numbers, but this part of State has 1: v_x",
+    ),
     (
         lambda: by_name(State, {("v_x", "v_y"): Gaussian([0.0, 0.0], 1.0)}, v_x=Gaussian(0.0, 1.0)),
         "v_x has two models; allowed is one",

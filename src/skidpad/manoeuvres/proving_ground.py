@@ -14,7 +14,9 @@ from typing import Any, ClassVar, Protocol
 import numpy as np
 
 from ..brief import brief_repr
+from ..checks import positive, steps_in
 from ..errors import InvalidValue
+from ..units import s
 from .blocks import FIRST, alone, bytes_of, joined, next_size, part_of
 from .case import Case
 from .case_run import CaseRun
@@ -77,6 +79,8 @@ def perform(
     Vehicles with many variants drive in blocks, one manoeuvre after the other.
     """
     kernels = kernels or Kernels()
+    for manoeuvre in manoeuvres:
+        _check_duration(manoeuvre, kernels.dt * kernels.every)
     few = [car for car in cars if car.variants <= FIRST]
     together = iter(_together(manoeuvres, few, kernels))
     return [
@@ -84,6 +88,14 @@ def perform(
         for car in cars
         for manoeuvre in manoeuvres
     ]
+
+
+def _check_duration(manoeuvre: Manoeuvre, sample: s) -> None:
+    """Raise if a manoeuvre that is told how long it lasts is not to last whole samples."""
+    duration = getattr(manoeuvre, "duration", None)
+    if duration is not None:
+        name = f"{manoeuvre.name}: duration"
+        steps_in(positive(name, duration, "s"), sample, name)
 
 
 def _together(

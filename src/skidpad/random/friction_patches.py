@@ -46,10 +46,20 @@ class FrictionPatches(UncertaintyModel):
     ) -> None:
         self._layers = _checked_layers(patches)
         self._columns = _columns(position, state)
-        shape = Shape.of(1, fields)
+        self._place_names = None if state is None else _names_at(state, self._columns)
+        shape = Shape.of(1, fields, base=base, nominal_value=nominal_value)
         self._base = shape.finite("base", base)
         shape.require("base", self._base, self._base >= 0.0, "at least 0")
         super().__init__(None, self._base if nominal_value is None else nominal_value, fields=shape)
+
+    def check_state(self, State: type) -> None:
+        """Raise if the place is not where it was in the record that it was named by."""
+        if self._place_names not in (None, _names_at(State, self._columns)):
+            raise InvalidValue(
+                f"position: FrictionPatches was made for states with {', '.join(self._place_names)}"
+                f" in columns {self._columns[0]} and {self._columns[1]}; these are states of "
+                f"{', '.join(record.names(State))}: give state=, the State record of the vehicle"
+            )
 
     def sample(
         self, draw: Draw, memory: Any = None, x: Array | None = None
@@ -98,6 +108,11 @@ def _columns(position: Any, state: type | None) -> tuple[int, int]:
             f"position = {position!r} must be two numbers of columns, or with state= two names"
         ) from None
     return first, second
+
+
+def _names_at(state: type, columns: tuple[int, int]) -> tuple[str, ...]:
+    names = record.names(state)
+    return tuple(names[column] for column in columns if column < len(names))
 
 
 def _column(place: Any, names: tuple[str, ...]) -> int:

@@ -11,8 +11,8 @@ from .. import record
 from ..arrays import Array
 from ..errors import InvalidValue
 from .draw import Draw
-from .model import UncertaintyModel
-from .vectors import Shape
+from .model import UncertaintyModel, checked_model
+from .vectors import Names, Shape
 
 
 class Part(NamedTuple):
@@ -43,6 +43,16 @@ class Composed(UncertaintyModel):
         """The models and where their values are."""
         return self._parts
 
+    @property
+    def named_places(self) -> Mapping[int, str]:
+        """Names of those values that have one, by their places in the vector."""
+        return super().named_places or _named_places(self._parts)
+
+    def check_state(self, State: type) -> None:
+        """Raise if a part was made for other states."""
+        for part in self._parts:
+            part.model.check_state(State)
+
     def start(self, runs: int) -> Any:
         """The memories of the parts."""
         return tuple(part.model.start(runs) for part in self._parts)
@@ -61,7 +71,8 @@ class Composed(UncertaintyModel):
 class Joined(Composed):
     """Models one after the other: `Joined([Gaussian(...), Uniform(...)])`.
 
-    For parts of a vector by the names of its fields see `by_name`.
+    Its values have the names that those of the models have, if they have any. For parts of a vector
+    by the names of its fields see `by_name`.
     """
 
     def __init__(self, models: Sequence[UncertaintyModel]) -> None:
@@ -71,7 +82,7 @@ class Joined(Composed):
             _check_model(f"models[{k}]", model)
             parts.append(Part(str(k), model, tuple(range(first, first + model.dim))))
             first += model.dim
-        super().__init__(parts, Shape.of(first))
+        super().__init__(parts, Shape.of(first, _all_names(parts, first)))
 
 
 def by_name(
@@ -97,13 +108,22 @@ def by_name(
                 raise InvalidValue(record.unknown_name(kind.__name__, name, names))
             if any(names.index(name) in part.places for part in parts):
                 raise InvalidValue(f"{name} has two models; allowed is one")
-        if model.dim != len(fields) or len(set(fields)) != len(fields):
-            raise InvalidValue(
-                f"{label}: the model has dim = {model.dim}; "
-                f"allowed is one value for each of {len(fields)} fields"
-            )
+        if len(set(fields)) != len(fields):
+            raise InvalidValue(f"{label}: a field is named twice; allowed is once")
+        checked_model(f"the model of {label}", model, fields, f"this part of {kind.__name__}")
         parts.append(Part("+".join(fields), model, tuple(names.index(name) for name in fields)))
     return Composed(parts, Shape.of(None, kind))
+
+
+def _named_places(parts: Sequence[Part]) -> dict[int, str]:
+    return {part.places[k]: name for part in parts for k, name in part.model.named_places.items()}
+
+
+def _all_names(parts: Sequence[Part], dim: int) -> Names | None:
+    """Names of all values, if each has one of its own."""
+    places = _named_places(parts)
+    names = tuple(places[k] for k in sorted(places))
+    return names if 0 < dim == len(set(names)) == len(names) else None
 
 
 def _check_model(name: str, model: Any) -> None:

@@ -13,7 +13,7 @@ To write one, derive from `UncertaintyModel`:
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, cast
 
 import numpy as np
@@ -58,6 +58,15 @@ class UncertaintyModel(ABC):
         """Names of the values, if they have any."""
         return self._shape.names
 
+    @property
+    def named_places(self) -> Mapping[int, str]:
+        """Names of those values that have one, by their places in the vector."""
+        return dict(enumerate(self.fields or ()))
+
+    def check_state(self, State: type) -> None:  # noqa: B027 - most models do not look at states
+        """Raise if the states that `sample` will be shown, rows of this record, are not those that
+        the model was made for."""
+
     def start(self, runs: int) -> Any:
         """Memory at the first step of so many runs; None if the model has none."""
         return None
@@ -101,6 +110,27 @@ class _Own:
     def __init__(self, seed: int) -> None:
         self.seed, self.step, self.time = seed, 0, 0.0
         self.memory: Any = None
+
+
+def checked_model(name: str, model: Any, names: Sequence[str], what: str) -> UncertaintyModel:
+    """The uncertainty model, if it has a value for each of these names.
+
+    Values that have names have to have these, in this order: nothing goes by its place alone to a
+    field of another name. `name` and `what` are the argument and what it is about, for the error.
+    """
+    if not isinstance(model, UncertaintyModel):
+        raise InvalidValue(f"{name} must be an UncertaintyModel, got a {type(model).__qualname__}")
+    if model.dim != len(names):
+        raise InvalidValue(
+            f"{name} has {model.dim} numbers, but {what} has {len(names)}: {', '.join(names)}"
+        )
+    for place, field in model.named_places.items():
+        if field != names[place]:
+            listed = (model.named_places.get(k, "a value without a name") for k in range(model.dim))
+            raise InvalidValue(
+                f"{name} is a model of {', '.join(listed)}, but {what} has {', '.join(names)}"
+            )
+    return model
 
 
 def sampled(

@@ -35,7 +35,7 @@ class Recorded(UncertaintyModel):
         if at_end not in AT_END:
             raise InvalidValue(f"at_end = {at_end!r} is unknown; allowed are {', '.join(AT_END)}")
         rows = _checked(values)
-        shape = Shape.of(dim, fields, values=rows[0].T)
+        shape = Shape.of(dim, fields, values=rows[0].T, nominal_value=nominal_value)
         if rows.shape[-1] != shape.dim:
             raise InvalidValue(
                 f"values has shape {rows.shape}; allowed are {shape.dim} numbers per step"

@@ -96,7 +96,7 @@ def series(kind: type, what: str, values: Any, space: Space, layout: str) -> Any
 
     Whether they are finite is left to the kernel, which reads them anyway.
     """
-    if values is None or isinstance(values, (Mapping, kind)):
+    if values is None or goes_by_name(kind, values):
         row = record.flatten(record.build(kind, values))
         return numbers(what, row, space).reshape(1, 1, -1)
     return in_range(kind, what, _shaped(kind, what, values, space, layout, timed=True))
@@ -115,7 +115,7 @@ def rows(
 
     With `masked` they may be NaN.
     """
-    if values is None or isinstance(values, (Mapping, kind)):
+    if values is None or goes_by_name(kind, values):
         return series(kind, what, values, space, "aos")
     array = numbers(what, values, space)
     n = record.size(kind)
@@ -169,7 +169,7 @@ def _shaped(
     kind: type, what: str, values: Any, space: Space, layout: str, *, timed: bool
 ) -> AnyArray:
     n = record.size(kind)
-    if isinstance(values, (Mapping, kind)):
+    if goes_by_name(kind, values):
         values = record.flatten(record.build(kind, values))
     array = numbers(what, values, space)
     if layout == "soa" and array.ndim > 1:
@@ -189,6 +189,20 @@ def _shaped(
     aligned = getattr(array.flags, "aligned", True)
     whole = aligned and all(s % array.itemsize == 0 for s in array.strides)
     return array if whole else array.copy()
+
+
+def goes_by_name(kind: type, values: Any) -> bool:
+    """Whether it is a mapping or a record, which `record.build` takes, or refuses if it is one of
+    another class: it has as many numbers, and other ones. So it does in a list."""
+    if isinstance(values, (Mapping, kind)):
+        return True
+    if isinstance(values, (list, tuple)):
+        if record.is_record_type(type(values)):
+            return True
+        for value in values:
+            if isinstance(value, tuple) and record.is_record_type(type(value)):
+                record.build(kind, value)
+    return False
 
 
 def numbers(what: str, values: Any, space: Space) -> AnyArray:

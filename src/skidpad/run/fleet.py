@@ -362,6 +362,7 @@ class Fleet(Generic[X, U, P, Y, W]):
         quantities: Any = None,
         events: Mapping[str, Any] | None = None,
         quantiles: Sequence[float] = (0.05, 0.25, 0.5, 0.75, 0.95),
+        confidence: float | Sequence[float] = (0.9, 0.95, 0.99),
         progress: Choice = None,
     ) -> MonteCarlo:
         """Many runs, each with disturbances drawn anew at every step of dt.
@@ -382,6 +383,7 @@ class Fleet(Generic[X, U, P, Y, W]):
                 extremes of; all states if None.
             events: functions of the state record that say whether something happens, by name.
             quantiles: levels to keep, from 0 to 1.
+            confidence: of the intervals of these quantiles, one number or several.
             progress: as in `rollout`, in steps of all runs.
 
         Returns:
@@ -390,7 +392,7 @@ class Fleet(Generic[X, U, P, Y, W]):
         """
         return alone(_sampling)(
             self._runner, x0, controls, runs, disturbance, noise, policy, seed, steps, duration,
-            params, policy_params, quantities, events, quantiles, progress,
+            params, policy_params, quantities, events, quantiles, confidence, progress,
         )  # fmt: skip
 
     def as_torch(self) -> Any:

@@ -6,7 +6,6 @@ Everything that runs many vehicles composes it: `Fleet`, Monte Carlo, the groups
 from __future__ import annotations
 
 import warnings
-from collections.abc import Mapping
 from functools import cached_property
 from typing import Any
 
@@ -182,7 +181,7 @@ class Runner:
         """Outputs (..., ny) at states (..., nx), on the processor; see `Fleet.outputs`."""
         plant, masked = self.plant, self.settings.on_diverge == "mask"
         space = batch.Space.of("cpu", self.settings.precision)
-        x = x if isinstance(x, (Mapping, plant.State)) else batch.numbers("x", x, space)
+        x = x if batch.goes_by_name(plant.State, x) else batch.numbers("x", x, space)
         shape = np.shape(x)[:-1]
         p = batch.parameters(plant.Params, plant.params, params, space)
         u = batch.rows(plant.Input, self.engines.inputs, controls, space, shape)

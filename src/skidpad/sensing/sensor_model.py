@@ -24,7 +24,7 @@ from ..arrays import Array
 from ..errors import InvalidValue
 from ..model import Model, Vehicle, VehicleFactory
 from ..random.draw import Draw
-from ..random.model import UncertaintyModel, sampled
+from ..random.model import UncertaintyModel, checked_model, sampled
 from ..random.none import NoUncertainty
 from ..trajectory.trajectory import Trajectory
 from ..units import s
@@ -55,6 +55,12 @@ class SensorModel(Instrument):
         names = record.names(Output)
         self._noise = NoUncertainty(fields=names) if noise is None else noise
         _check_noise(self._noise, names)
+        self._noise.check_state(State)
+
+    @property
+    def nameless(self) -> bool:
+        """Whether states and inputs go by their places: it is for any vehicle with so many."""
+        return False
 
     @property
     def noise_model(self) -> UncertaintyModel:
@@ -187,6 +193,12 @@ class SensorModel(Instrument):
                 f"the trajectory has {trajectory.states.shape[1]} states and {led_there.shape[1]} "
                 f"inputs; allowed are {self.state_dimension} and {self.input_dimension}"
             )
+        names = tuple(column.name for column in trajectory.columns if column.role == "state")
+        if not (self.nameless or names == record.names(self.State)):
+            raise InvalidValue(
+                f"the trajectory has the states {', '.join(names)}; allowed are "
+                f"{', '.join(record.names(self.State))}"
+            )
         return record.unflatten(self.Truth, leaves)
 
     def compared(self, truth: Any, before: Any, elapsed: Any) -> Sequence[Any]:
@@ -249,10 +261,7 @@ def _check_noise(noise: Any, names: tuple[str, ...]) -> None:
             f"noise has dim = {noise.dim}; allowed is {len(names)}, one value for each of "
             f"{', '.join(names)}"
         )
-    if noise.fields is not None and tuple(noise.fields) != tuple(names):
-        raise InvalidValue(
-            f"noise is a model of {', '.join(noise.fields)}; it is added to {', '.join(names)}"
-        )
+    checked_model("noise", noise, names, "what it is added to")
 
 
 def _rows(state: Any, draw: Draw) -> Array:

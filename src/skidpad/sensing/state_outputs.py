@@ -45,7 +45,13 @@ class FullStateFeedback(SensorModel):
                 f"allowed is {record.size(State)}"
             )
         self._factory = state_output_factory
+        self._nameless = vehicle is None
         super().__init__(State, noise, State=State, Input=Input, **sampling)
+
+    @property
+    def nameless(self) -> bool:
+        """Whether it was given numbers of states and inputs, and no vehicle."""
+        return self._nameless
 
     def output(self, x: Any, u: Any, w: Any = None) -> Any:
         """The state itself."""

@@ -10,6 +10,7 @@ from ... import record
 from ...components.additive_disturbance import with_disturbance
 from ...errors import InvalidValue
 from ...model import Model, NoDisturbance, Vehicle
+from ...random.model import checked_model
 from ...sensing.uncertainty import NoUncertainty, UncertaintyModel
 
 
@@ -36,11 +37,8 @@ def disturbed(vehicle: Vehicle, model: UncertaintyModel | None) -> tuple[Vehicle
             f"disturbance_model has dim = {model.dim}; {vehicle.name!r} takes {own} disturbances "
             f"({', '.join(names) or 'none'})" + (added if vehicle.model.continuous else "")
         )
-    if model.fields is not None and model.fields != names:
-        raise InvalidValue(
-            f"disturbance_model has the fields {', '.join(model.fields)}; the disturbances of "
-            f"{vehicle.name!r} are {', '.join(names)}"
-        )
+    checked_model("disturbance_model", model, names, f"the disturbance of {vehicle.name!r}")
+    model.check_state(vehicle.State)
     return fitting, model
 
 

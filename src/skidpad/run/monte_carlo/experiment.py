@@ -13,10 +13,9 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ... import record
 from ...arrays import AnyArray, Array, Mask
 from ...compile.cpu import RolloutArrays
-from ...errors import InvalidValue, SimulationDiverged
+from ...errors import SimulationDiverged
 from ...random import Draw, UncertaintyModel
 from ...random.model import sampled as drawn
 from ...random.seeds import of_run
@@ -75,14 +74,17 @@ class Experiment:
         disturbance_memory, noise_memory = self.disturbance.start(len(runs)), None
         if self.noise is not None:
             noise_memory = self.noise.start(len(runs))
+        shown = x[: self.vehicle_states].T
         for step in range(self.steps):
-            own = x[: self.vehicle_states].T
+            # Models that look at states are shown the last ones of runs that diverged.
+            alive: Mask = np.asarray(np.isfinite(x).all(axis=0))
+            shown = np.where(alive[:, None], x[: self.vehicle_states].T, shown)
             draw = self.draw("disturbance", runs, step)
-            w, disturbance_memory = drawn(self.disturbance, draw, disturbance_memory, own)
+            w, disturbance_memory = drawn(self.disturbance, draw, disturbance_memory, shown)
             u = _of(self.inputs, step, runs)
             if self.noise is not None:
                 draw = self.draw("noise", runs, step)
-                errors, noise_memory = drawn(self.noise, draw, noise_memory, own)
+                errors, noise_memory = drawn(self.noise, draw, noise_memory, shown)
                 u = np.concatenate([np.broadcast_to(u, (len(runs), u.shape[1])), errors], axis=1)
             yield Moment(step, x, u, w)
             try:
@@ -125,7 +127,7 @@ class Experiment:
                 draw = self.draw(f"params.{name}", runs, 0)
                 columns[name] = drawn(source, draw, source.start(len(runs)))[0][:, 0]
             else:
-                values = np.atleast_1d(np.asarray(source, dtype=float))
+                values = np.atleast_1d(source)
                 columns[name] = values if len(values) == 1 else values[runs]
         return columns or None
 
@@ -188,24 +190,6 @@ def _of(series: Array, step: int, runs: Runs) -> Array:
     """The rows (1 or runs, n) of a series (1 or steps, 1 or runs, n) at a step."""
     rows = series[0 if len(series) == 1 else step]
     return rows if len(rows) == 1 else rows[runs]
-
-
-def checked_model(name: str, model: Any, kind: type, what: str) -> UncertaintyModel:
-    """The uncertainty model, if it has a number for each field of a record."""
-    if not isinstance(model, UncertaintyModel):
-        raise InvalidValue(f"{name} must be an UncertaintyModel, got a {type(model).__qualname__}")
-    size = record.size(kind)
-    if model.dim != size:
-        raise InvalidValue(
-            f"{name} has {model.dim} numbers, but {what} has {size}: "
-            + ", ".join(record.names(kind))
-        )
-    if model.fields is not None and tuple(model.fields) != record.names(kind):
-        raise InvalidValue(
-            f"{name} is a model of {', '.join(model.fields)}, but {what} has "
-            + ", ".join(record.names(kind))
-        )
-    return model
 
 
 def input_rows(runner: Runner, kind: type, values: Any) -> Array:

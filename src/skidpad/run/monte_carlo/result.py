@@ -19,7 +19,7 @@ from ...random.seeds import of_run
 from ...trajectory.columns import Column
 from ...trajectory.trajectory import Trajectory
 from .experiment import Experiment
-from .intervals import Probability, proportion
+from .intervals import Probability, mean_bounds, proportion
 from .tally import Extreme, Tally
 
 
@@ -127,8 +127,15 @@ class MonteCarlo:
         return tuple(self._runs.tolist())
 
     @property
+    def counted(self) -> NDArray[np.int64]:
+        """Runs that have not diverged up to each time, (T + 1,): means, deviations, quantiles and
+        their intervals are over these."""
+        return self._tally.counted
+
+    @property
     def diverged(self) -> tuple[int, ...]:
-        """Numbers of the runs that diverged; they count in nothing after that."""
+        """Numbers of the runs that diverged. Of quantities they have no part after that; what
+        happened in them before has happened."""
         lost = ~np.isfinite(self.final).all(axis=1)
         return tuple(self._runs[lost].tolist())
 
@@ -142,19 +149,36 @@ class MonteCarlo:
 
     def quantile(self, name: str, level: float) -> Array:
         """A quantile of a quantity over time, (T + 1,); one of the levels that were kept."""
-        levels, level = self._tally.levels, finite("level", level)
-        at = np.flatnonzero(np.isclose(levels, level, rtol=0.0, atol=1e-12))
-        if not at.size:
-            raise InvalidValue(
-                f"level = {level} was not kept; there are {', '.join(f'{q:g}' for q in levels)} "
-                "(argument `quantiles` of monte_carlo)"
-            )
-        return self._of(self._tally.quantiles, name, "quantity")[:, at[0]]
+        at = _place("level", level, self._tally.levels, "quantiles")
+        return self._of(self._tally.quantiles, name, "quantity")[:, at]
 
     def band(self, name: str, share: float = 0.9) -> tuple[Array, Array]:
         """Lower and upper end of the middle `share` of the runs over time, (T + 1,) each."""
         tail = (1.0 - finite("share", share)) / 2.0
         return self.quantile(name, tail), self.quantile(name, 1.0 - tail)
+
+    def mean_interval(self, name: str, level: float = 0.95) -> tuple[Array, Array]:
+        """Lower and upper end of the interval that holds the true mean, over time, (T + 1,) each.
+
+        By Student's distribution: with the confidence `level` at any one time, exactly for normal
+        values and nearly for others if there are some dozens of runs. Infinite for a single run.
+        """
+        mean = self._of(self._tally.mean, name, "quantity")
+        return mean_bounds(mean, self._tally.std[name], self.counted, level)
+
+    def quantile_interval(
+        self, name: str, quantile: float, level: float = 0.95
+    ) -> tuple[Array, Array]:
+        """Lower and upper end of the interval that holds a true quantile, over time, (T + 1,) each.
+
+        Two of the values of the runs, whatever their distribution is: with at least the confidence
+        `level` at any one time. Infinite where there are too few runs for so far a quantile. Both
+        `quantile` and `level` are among those that were kept.
+        """
+        ends = self._of(self._tally.intervals, name, "quantity")
+        at = _place("quantile", quantile, self._tally.levels, "quantiles")
+        sure = _place("level", level, self._tally.confidences, "confidence")
+        return ends[:, at, sure, 0], ends[:, at, sure, 1]
 
     def unit(self, name: str) -> str:
         """Unit symbol of a quantity with the name of a state; empty for other functions."""
@@ -169,13 +193,16 @@ class MonteCarlo:
     def probability(self, event: str, level: float = 0.95) -> Probability:
         """Probability that something happens at any time of a run, with its confidence interval.
 
-        A run that diverged counts with what happened before it did.
+        Over all runs: one that diverged counts with what happened before it did.
         """
         happened = self._of(self._tally.happened, event, "event")
         return proportion(int(happened.sum()), self.runs, level)
 
     def share(self, event: str) -> Array:
-        """Share of the runs in which something has happened up to each time, (T + 1,)."""
+        """Share of all runs in which something has happened up to each time, (T + 1,).
+
+        It never falls, and its last is the value of `probability`.
+        """
         return self._of(self._tally.share, event, "event")
 
     def happened(self, event: str) -> tuple[int, ...]:
@@ -184,12 +211,14 @@ class MonteCarlo:
         return tuple(self.seed_of(run) for run in runs.tolist())
 
     def worst(self, name: str, count: int = 5, *, lowest: bool = False) -> tuple[Case, ...]:
-        """The runs in which a quantity was highest at any time (or lowest), worst first."""
+        """The runs in which a quantity was highest at any time (or lowest), worst first; those in
+        which it was never a number are left out."""
         count = whole("count", count, "not negative", least=0)
         side = self._tally.lowest if lowest else self._tally.highest
         extreme: Extreme = self._of(side, name, "quantity")
         value = extreme.value
-        order = np.argsort(value if lowest else -value, kind="stable")[:count]
+        order = np.argsort(value if lowest else -value, kind="stable")
+        order = order[extreme.sample[order] >= 0][:count]
         return tuple(
             Case(
                 self.seed_of(int(self._runs[i])),
@@ -242,3 +271,15 @@ class MonteCarlo:
         if self.diverged:
             lines.append(f"{counted(len(self.diverged), 'run')} diverged")
         return shortened(f"<{'; '.join(lines)}>")
+
+
+def _place(name: str, value: Any, kept: Array, argument: str) -> int:
+    """Where a level is among those that were kept."""
+    number = finite(name, value)
+    at = np.flatnonzero(np.isclose(kept, number, rtol=0.0, atol=1e-12))
+    if not at.size:
+        raise InvalidValue(
+            f"{name} = {number} was not kept; there are {', '.join(f'{q:g}' for q in kept)} "
+            f"(argument `{argument}` of monte_carlo)"
+        )
+    return int(at[0])

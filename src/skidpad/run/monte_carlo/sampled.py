@@ -19,10 +19,11 @@ from ...errors import InvalidValue
 from ...policy import Policy
 from ...progress import Choice
 from ...random import NoUncertainty, UncertaintyModel
+from ...random.model import checked_model
 from .. import batch
 from ..runner import Runner
 from ..start import settled
-from .experiment import Experiment, checked_model, input_rows
+from .experiment import Experiment, input_rows
 from .result import MonteCarlo
 from .tally import Quantity, Tally
 
@@ -81,6 +82,7 @@ def sampled(
     quantities: Any,
     events: Mapping[str, Quantity] | None,
     quantiles: Sequence[float],
+    confidence: float | Sequence[float],
     progress: Choice,
 ) -> MonteCarlo:
     """Run a Monte Carlo; the arguments are those of `Fleet.monte_carlo`."""
@@ -95,9 +97,12 @@ def sampled(
         start=_start(runner, x0),
         memory=_memory(policy),
         inputs=told,
-        params={**_own(plant.Params, params), **_policy_params(policy, policy_params)},
+        params={
+            **_own("params", plant.Params, params),
+            **_policy_params(policy, policy_params),
+        },
         disturbance=_disturbance(runner.plant, disturbance),
-        noise=None if noise is None else checked_model("noise", noise, plant.State, "the state"),
+        noise=None if noise is None else _of_state("noise", noise, plant.State),
     )
     _check_runs(experiment, numbers)
     tally = Tally(
@@ -107,6 +112,7 @@ def sampled(
         _levels(quantiles),
         experiment.steps + 1,
         len(numbers),
+        _confidences(confidence),
     )
     return MonteCarlo(experiment, numbers, tally).run(progress)
 
@@ -134,7 +140,7 @@ def _loop(runner: Runner, policy: Policy | None, noise: UncertaintyModel | None)
 def _start(runner: Runner, x0: Any) -> Array | UncertaintyModel:
     State = runner.plant.State
     if isinstance(x0, UncertaintyModel):
-        return checked_model("x0", x0, State, "the state")
+        return checked_model("x0", x0, record.names(State), "the state")
     # The parameters that differ between runs are drawn later; a start is that of the vehicle's own.
     whole = settled(runner.plant, x0, runner.own_params)
     return batch.states(State, whole, batch.Space.of("cpu", runner.settings.precision), "aos")[0]
@@ -144,11 +150,32 @@ def _memory(policy: Policy | None) -> Array:
     return np.array(() if policy is None else record.flatten(record.build(policy.Memory)))
 
 
-def _own(Params: type, params: Mapping[str, Any] | None) -> dict[str, Any]:
-    for name in params or {}:
+def _of_state(name: str, model: Any, State: type) -> UncertaintyModel:
+    checked_model(name, model, record.names(State), "the state").check_state(State)
+    return model
+
+
+def _own(what: str, Params: type, params: Mapping[str, Any] | None) -> dict[str, Any]:
+    """Parameters by name: models, or numbers () or (runs,)."""
+    if not isinstance(params or {}, Mapping):
+        raise InvalidValue(f"{what} = {params!r} must be numbers, arrays or models by name")
+    columns: dict[str, Any] = {}
+    for name, source in (params or {}).items():
         if name not in record.names(Params):
-            raise InvalidValue(record.unknown_name("params", name, record.names(Params)))
-    return dict(params or {})
+            raise InvalidValue(record.unknown_name(what, name, record.names(Params)))
+        place = f"{what}[{name!r}]"
+        if isinstance(source, UncertaintyModel):
+            columns[name] = checked_model(place, source, (name,), "a parameter")
+        else:
+            columns[name] = _column(place, source)
+    return columns
+
+
+def _column(place: str, values: Any) -> Array:
+    numbers = batch.numbers(place, values, batch.Space.of("cpu", "float64"))
+    if numbers.ndim > 1:
+        raise InvalidValue(f"{place} has shape {numbers.shape}; expected a number or (runs,)")
+    return numbers
 
 
 def _policy_params(policy: Policy | None, params: Mapping[str, Any] | None) -> dict[str, Any]:
@@ -158,7 +185,8 @@ def _policy_params(policy: Policy | None, params: Mapping[str, Any] | None) -> d
         return {}
     # Always there, as the compiled loop is shared by policies that differ in parameters only.
     own = zip(record.names(policy.Params), record.flatten(policy.params), strict=True)
-    return {f"policy.{n}": v for n, v in {**dict(own), **_own(policy.Params, params)}.items()}
+    asked = _own("policy_params", policy.Params, params)
+    return {f"policy.{n}": v for n, v in {**dict(own), **asked}.items()}
 
 
 def _disturbance(plant: Plant, model: UncertaintyModel | None) -> UncertaintyModel:
@@ -171,7 +199,10 @@ def _disturbance(plant: Plant, model: UncertaintyModel | None) -> UncertaintyMod
             f"{plant.name!r} takes no disturbance; `skidpad.with_disturbance(vehicle)` makes "
             "a vehicle that takes one on the rate of every state"
         )
-    return checked_model("disturbance", model, kind, f"the disturbance of {plant.name!r}")
+    names = record.names(kind)
+    checked_model("disturbance", model, names, f"the disturbance of {plant.name!r}")
+    model.check_state(plant.State)
+    return model
 
 
 def _step_count(dt: float, steps: int | None, duration: float | None, told: Array) -> int:
@@ -242,10 +273,24 @@ def _events(events: Any) -> dict[str, Quantity]:
 
 
 def _levels(quantiles: Any) -> Array:
-    try:
-        levels = np.unique(np.asarray(quantiles, dtype=float))
-    except (TypeError, ValueError) as error:
-        raise InvalidValue(f"quantiles = {quantiles!r} must be numbers from 0 to 1") from error
+    levels = _different("quantiles", quantiles)
     if not levels.size or not ((levels >= 0.0) & (levels <= 1.0)).all():
         raise InvalidValue(f"quantiles = {quantiles!r} must lie between 0 and 1")
     return levels
+
+
+def _confidences(confidence: Any) -> list[float]:
+    levels = _different("confidence", confidence)
+    if not levels.size or not ((levels > 0.0) & (levels < 1.0)).all():
+        raise InvalidValue(
+            f"confidence = {confidence!r} must be between 0 and 1, such as 0.95 or (0.9, 0.99)"
+        )
+    return levels.tolist()
+
+
+def _different(name: str, values: Any) -> Array:
+    """Numbers in order, each once."""
+    try:
+        return np.unique(np.asarray(values, dtype=float))
+    except (TypeError, ValueError) as error:
+        raise InvalidValue(f"{name} = {values!r} must be numbers from 0 to 1") from error

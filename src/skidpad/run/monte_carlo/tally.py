@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -12,9 +12,13 @@ from ... import record
 from ...arrays import AnyArray, Array
 from ...errors import InvalidValue
 from ...trajectory.trajectory import Trajectory
+from .intervals import quantile_ranks
 
 Quantity = Callable[[Any], Any]
 """A function of the state record, its fields arrays with a number per run."""
+
+CONFIDENCES = (0.9, 0.95, 0.99)
+"""Of the intervals of quantiles that are kept unless others are asked for."""
 
 
 class Tally:
@@ -25,6 +29,9 @@ class Tally:
         quantities: functions of the state, by name.
         events: functions of the state that say whether something happens, by name.
         levels: quantiles to keep, from 0 to 1.
+        samples: times at which they are taken.
+        runs: how many there are.
+        confidences: of the intervals of quantiles to keep, between 0 and 1.
     """
 
     def __init__(
@@ -35,9 +42,15 @@ class Tally:
         levels: Array,
         samples: int,
         runs: int,
+        confidences: Sequence[float] = CONFIDENCES,
     ) -> None:
         self._State, self._quantities, self._events = State, quantities, events
-        self.levels = levels
+        self.levels, self.confidences = levels, np.array(confidences)
+        self.counted = np.zeros(samples, np.int64)
+        """Runs that have not diverged."""
+        shape = (samples, len(levels), len(self.confidences), 2)
+        self._known_ranks = (0, np.empty(shape[1:], np.int64))
+        self.intervals = {n: np.full(shape, np.nan) for n in quantities}
         self.quantiles = {n: np.full((samples, len(levels)), np.nan) for n in quantities}
         self.mean = {n: np.full(samples, np.nan) for n in quantities}
         self.std = {n: np.full(samples, np.nan) for n in quantities}
@@ -47,16 +60,17 @@ class Tally:
         self.share = {n: np.full(samples, np.nan) for n in events}
 
     def take(self, sample: int, states: Array) -> None:
-        """Count the states (fields, runs) of one time; runs that are NaN do not count."""
+        """Count the states (fields, runs) of one time; in runs that are NaN nothing happens."""
         alive: NDArray[np.bool_] = np.asarray(np.isfinite(states).all(axis=0))
-        if not alive.any():
-            return
-        x = record.unflatten(self._State, list(states))
-        for name, quantity in self._quantities.items():
-            self._take_quantity(name, sample, _numbers(name, quantity, x, len(alive)), alive)
-        for name, event in self._events.items():
-            self.happened[name] |= _truths(name, event, x, len(alive)) & alive
-            self.share[name][sample] = self.happened[name][alive].mean()
+        self.counted[sample] = alive.sum()
+        if alive.any():
+            x = record.unflatten(self._State, list(states))
+            for name, quantity in self._quantities.items():
+                self._take_quantity(name, sample, _numbers(name, quantity, x, len(alive)), alive)
+            for name, event in self._events.items():
+                self.happened[name] |= _truths(name, event, x, len(alive)) & alive
+        for name, happened in self.happened.items():
+            self.share[name][sample] = happened.mean()
 
     def along(self, name: str, run: Trajectory) -> Array:
         """A quantity at each sample of a trajectory with the states among its columns."""
@@ -72,25 +86,41 @@ class Tally:
         self.highest[name].take(sample, values)
         self.lowest[name].take(sample, values)
         counted = values if alive.all() else values[alive]
-        self.quantiles[name][sample] = np.quantile(counted, self.levels)
-        # A run on its way to infinity may be too large to be squared.
-        with np.errstate(over="ignore"):
+        ordered = np.sort(counted)
+        self.quantiles[name][sample] = _quantiles(ordered, self.levels)
+        if not np.isnan(ordered[-1]):  # NaN is the last in order; nothing is known of its place
+            ends = np.concatenate([[-np.inf], ordered, [np.inf]])
+            self.intervals[name][sample] = ends[self._ranks(len(ordered))]
+        # A run on its way to infinity may be too large to be squared, or there.
+        with np.errstate(over="ignore", invalid="ignore"):
             self.mean[name][sample] = counted.mean()
             self.std[name][sample] = counted.std(ddof=1) if counted.size > 1 else 0.0
 
+    def _ranks(self, runs: int) -> NDArray[np.int64]:
+        """Ranks of the ends of intervals (levels, confidences, 2); those of the last number of runs
+        are kept."""
+        if self._known_ranks[0] != runs:
+            pairs = [
+                [quantile_ranks(runs, level, sure) for sure in self.confidences.tolist()]
+                for level in self.levels.tolist()
+            ]
+            self._known_ranks = (runs, np.array(pairs))
+        return self._known_ranks[1]
+
 
 class Extreme:
-    """The largest value of each run (with a sign of -1 the smallest), and its sample."""
+    """The largest value of each run (with a sign of -1 the smallest), and its sample, -1 where
+    there was no number at all."""
 
     def __init__(self, runs: int, sign: float) -> None:
         self._sign = sign
         self._most = np.full(runs, -np.inf)
-        self.sample = np.zeros(runs, np.int64)
+        self.sample = np.full(runs, -1, np.int64)
 
     def take(self, sample: int, values: Array) -> None:
         """Compare with the values of one sample."""
         signed = values if self._sign > 0.0 else -values
-        further = signed > self._most
+        further = (signed > self._most) | ((self.sample < 0) & ~np.isnan(signed))
         self._most[further] = signed[further]
         self.sample[further] = sample
 
@@ -98,6 +128,16 @@ class Extreme:
     def value(self) -> Array:
         """(runs,)"""
         return self._sign * self._most
+
+
+def _quantiles(ordered: Array, levels: Array) -> Array:
+    """Quantiles of values in order; between two that are infinite there is nothing to interpolate,
+    and the nearer one it is."""
+    with np.errstate(invalid="ignore"):
+        found = np.quantile(ordered, levels)
+    nearest = np.rint(levels * (len(ordered) - 1)).astype(int)
+    unknown = np.isnan(ordered[-1])  # NaN is the last in order
+    return found if unknown else np.where(np.isnan(found), ordered[nearest], found)
 
 
 def _truths(name: str, event: Quantity, x: Any, runs: int) -> NDArray[np.bool_]:
