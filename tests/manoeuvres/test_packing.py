@@ -10,16 +10,16 @@ from hypothesis import strategies as st
 
 import skidpad as sp
 from skidpad.manoeuvres import Case, Kernels, Subject
-from skidpad.manoeuvres.kernels import ABREAST, MANY, MOST, SHORTER, together
+from skidpad.manoeuvres.kernels import MANY, MOST, SHORTER, together
 
 STEPS = st.lists(st.integers(10, 60_000), min_size=1, max_size=80)
 
 
-@given(steps=STEPS, variants=st.integers(1, 100))
+@given(steps=STEPS, variants=st.integers(1, 100), lanes=st.sampled_from([1, 4, 8, 16, 32]))
 def test_each_case_is_driven_once_and_short_ones_only_where_they_are_free(
-    steps: list[int], variants: int
+    steps: list[int], variants: int, lanes: int
 ) -> None:
-    groups = together(steps, variants)
+    groups = together(steps, variants, lanes)
     assert sorted(k for group in groups for k in group) == list(range(len(steps)))
     for group in groups:
         longest = max(steps[k] for k in group)
@@ -28,7 +28,7 @@ def test_each_case_is_driven_once_and_short_ones_only_where_they_are_free(
         assert len(group) == 1 or variants < MANY
         nearly = [k for k in group if steps[k] >= SHORTER * longest]
         # What is shorter fills up lanes that would have stayed empty.
-        assert ceil(len(group) * variants / ABREAST) == ceil(len(nearly) * variants / ABREAST)
+        assert ceil(len(group) * variants / lanes) == ceil(len(nearly) * variants / lanes)
 
 
 def test_a_case_in_company_is_the_same_to_the_last_bit() -> None:

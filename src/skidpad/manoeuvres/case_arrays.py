@@ -15,7 +15,7 @@ from ..model import Vehicle
 from ..road.records import record_of
 from .case import Case, Signal
 from .driver import Driving, Told
-from .path import path_point, straight
+from .path import Path, path_point, straight
 from .subject import Subject
 
 __all__ = ["at_steps", "disturbing", "driving", "roads", "starts", "told"]
@@ -61,7 +61,9 @@ def _of_each(
     room = np.empty((len(cases), len(rows[0]), 1 if held else len(t[0])))
     for of_case, row, case, own_t in zip(room, rows, cases, t, strict=True):
         for over_time, signal in zip(of_case, row, strict=True):
-            over_time[:] = case.over(signal, own_t[: len(over_time)])
+            over_time[:] = (
+                case.over(signal, own_t[: len(over_time)]) if callable(signal) else signal or 0.0
+            )
     each = room if len(cases) == 1 or V == 1 else np.repeat(room, V, axis=0)
     return each.transpose(2, 0, 1)
 
@@ -100,32 +102,39 @@ def _start(vehicle: Vehicle, cases: Sequence[Case], car: Subject) -> Array:
         rows[names.index(name)] = np.tile(row, len(cases))
     p = record.unflatten(model.Params, rows)
 
-    def of_each(values: Sequence[Any]) -> Array:
-        return np.concatenate([np.broadcast_to(np.asarray(v, float), (V,)) for v in values])
-
     start = record.flatten(record.build(model.State))
     x = record.unflatten(model.State, [zero + value for value in start])
-    places: Any = map(of_each, zip(*(_pose(case) for case in cases), strict=True))
-    motion: Any = of_each([case.v for case in cases]), zero, zero
+    begins = {case.path: _pose(case.path) for case in cases if case.pose is None}
+    poses = (begins[case.path] if case.pose is None else case.pose for case in cases)
+    places: Any = (_repeated(column, V) for column in zip(*poses, strict=True))
+    motion: Any = _repeated([case.v for case in cases], V), zero, zero
     x = vehicle.body.placed(x, Pose(*places), Velocity(*motion), p)
     for name in sorted({name for case in cases for name in case.start}):
         own = np.broadcast_to(getattr(x, name), zero.shape).reshape(len(cases), V)
         values = zip(cases, own, strict=True)
-        x = x._replace(**{name: of_each([case.start.get(name, row) for case, row in values])})
+        starts_with = [case.start.get(name, row) for case, row in values]
+        x = x._replace(**{name: _repeated(starts_with, V)})
     x = x if model.settle is None else model.settle(x, p)
     return np.stack([zero + column for column in record.flatten(x)], axis=-1)
 
 
-def _pose(case: Case) -> Pose:
-    """Where a case begins."""
-    if case.pose is None and case.path is not None:
-        return Pose(*(float(part) for part in path_point(case.path, 0.0)[0][:3]))
-    return case.pose or Pose(0.0, 0.0, 0.0)
+def _pose(path: Path | None) -> Pose:
+    """Where a path begins; the origin without one."""
+    if path is None:
+        return Pose(0.0, 0.0, 0.0)
+    return Pose(*(float(part) for part in path_point(path, 0.0)[0][:3]))
+
+
+def _repeated(values: Sequence[Any], V: int) -> Array:
+    """A value of each case, a number or (V,), as those of all vehicles, (cases × V,)."""
+    if any(np.ndim(value) for value in values):
+        return np.concatenate([np.broadcast_to(np.asarray(v, float), (V,)) for v in values])
+    return np.repeat(np.array(values, dtype=float), V)
 
 
 def driving(cases: Sequence[Case], V: int) -> dict[str, Any]:
     """Parameters of the driver that differ between vehicles, by name, each (cases × V,)."""
-    fields: defaultdict[str, list[Array]] = defaultdict(list)
+    fields: defaultdict[str, list[Any]] = defaultdict(list)
     names = {f"{name}" for case in cases for name in case.driving}
     for case in cases:
         path = straight() if case.path is None else case.path
@@ -134,8 +143,8 @@ def driving(cases: Sequence[Case], V: int) -> dict[str, Any]:
         values |= {"follow": 0.0 if case.path is None else 1.0, "steer_gain": case.amplitude}
         values |= {name: case.driving.get(name, _default(name)) for name in names}
         for name, value in values.items():
-            fields[f"drive.{name}"].append(np.broadcast_to(np.asarray(value, dtype=float), (V,)))
-    return {name: np.concatenate(rows) for name, rows in fields.items()}
+            fields[f"drive.{name}"].append(value)
+    return {name: _repeated(values, V) for name, values in fields.items()}
 
 
 def _default(name: str) -> float:

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
+from itertools import chain
 from math import ceil
 from typing import Any
 from warnings import catch_warnings, simplefilter
@@ -18,6 +19,7 @@ import numpy as np
 
 from .. import record
 from ..arrays import Array
+from ..integrate.base import Integrator
 from ..model import Vehicle
 from ..road.records import record_of
 from ..run.fleet import Fleet
@@ -37,8 +39,6 @@ __all__ = ["Kernels"]
 
 MANY = 64
 """Variants from which on cases are driven one after the other, to save memory."""
-ABREAST = 16
-"""Vehicles that cost no more than one: lanes of two threads."""
 SHORTER = 0.75
 """Share of the longest drive down to which shorter ones go along and end when they are done."""
 MOST = 2_000_000
@@ -65,23 +65,24 @@ class Kernels:
             alike[kind, case.rests, id(car)].append(k)
         runs: list[Any] = [None] * len(asked)
 
-        def drive_all(kinds: list[list[int]]) -> None:
-            for places in kinds:
-                car = asked[places[0]][0]
-                steps = [sum(self._steps(asked[k][1])) for k in places]
-                for group in together(steps, car.variants):
-                    members = [places[k] for k in group]
-                    drive = self._open if is_open(car.vehicle) else self._rollout
-                    driven = drive(car, [asked[k][1] for k in members])
-                    for k, run in zip(members, driven, strict=True):
-                        runs[k] = run
+        def drive_all(kinds: list[list[list[int]]]) -> None:
+            for members in chain.from_iterable(kinds):
+                car = asked[members[0]][0]
+                drive = self._open if is_open(car.vehicle) else self._rollout
+                driven = drive(car, [asked[k][1] for k in members])
+                for k, run in zip(members, driven, strict=True):
+                    runs[k] = run
 
         with catch_warnings():
             # That wheels at walking pace want another integrator is why cases tell it.
             simplefilter("ignore", UserWarning)
-            by_kernel: defaultdict[str, list[list[int]]] = defaultdict(list)
+            by_kernel: defaultdict[str, list[list[list[int]]]] = defaultdict(list)
             for places in alike.values():
-                by_kernel[self._kernel(*asked[places[0]])].append(places)
+                fleet = self._driven_fleet(*asked[places[0]])
+                steps = [sum(self._steps(asked[k][1])) for k in places]
+                groups = together(steps, asked[places[0]][0].variants, fleet.lanes)
+                members = [[places[k] for k in group] for group in groups]
+                by_kernel[fleet.plant.step.digest].append(members)
             # While one kernel runs, others run and Python makes their arguments. What shares a
             # kernel goes one after the other, so that none is compiled twice.
             beside = len(by_kernel) > 1 and self.device == "cpu" and self.threads != 1
@@ -89,12 +90,12 @@ class Kernels:
             share(drive_all, by_kernel.values(), threads=threads, apart=beside)
         return runs
 
-    def _kernel(self, car: Subject, case: Case) -> str:
-        """What tells the kernel of a case from others; what it is compiled from is made here."""
+    def _driven_fleet(self, car: Subject, case: Case) -> Fleet:
+        """What runs a case: vehicles with their drivers, or alone where they are told before."""
         if is_open(car.vehicle):
-            return self._fleet(car.vehicle, case.rests)[0].plant.step.digest
+            return self._fleet(car.vehicle, case.rests)[0]
         fleet, policy = self._fleet(_on_road(car.vehicle, case), _stiff(case))
-        return fleet.loop(policy).plant.step.digest
+        return fleet.loop(policy)
 
     def _steps(self, case: Case) -> tuple[int, int]:
         """Before and after time zero, whole samples."""
@@ -104,17 +105,25 @@ class Kernels:
 
     def _fleet(self, vehicle: Vehicle, rests: bool) -> tuple[Fleet, Any]:
         """The vehicle as a fleet, and its driver."""
-        explicit = vehicle.model.continuous and not rests and takes(vehicle, EXPLICIT, self.dt)
-        method = EXPLICIT if explicit else AUTO
-        if method == AUTO and vehicle.model.continuous:
-            step = automatic(vehicle, self.dt, vehicle.model.substeps)
-            method = EXPLICIT if step.name == EXPLICIT else AUTO
         # The heights of a road are parameters of each rollout.
-        key = off_road(vehicle), vehicle.model, method
-        if key not in self._made:
-            how: Any = {"threads": self.threads, "device": self.device, "on_diverge": "mask"}
-            self._made[key] = Fleet(vehicle, self.dt, method, **how), driver(vehicle)
-        return self._made[key]
+        level = off_road(vehicle)
+        kind = level, vehicle.model, rests
+        if kind not in self._made:
+            key = level, vehicle.model, self._method(level, rests)
+            if key not in self._made:
+                how: Any = {"threads": self.threads, "device": self.device, "on_diverge": "mask"}
+                self._made[key] = Fleet(vehicle, self.dt, key[-1], **how), driver(vehicle)
+            self._made[kind] = self._made[key]
+        return self._made[kind]
+
+    def _method(self, vehicle: Vehicle, rests: bool) -> str | Integrator:
+        """How a vehicle on level ground is stepped, if it comes to rest or not."""
+        if not vehicle.model.continuous:
+            return AUTO
+        if not rests and takes(vehicle, EXPLICIT, self.dt):
+            return EXPLICIT
+        step = automatic(vehicle, self.dt, vehicle.model.substeps)
+        return EXPLICIT if step.name == EXPLICIT else step
 
     def _rollout(self, car: Subject, cases: list[Case]) -> list[CaseRun]:
         """Cases of one kind at once, each as long as it asks for."""
@@ -178,17 +187,18 @@ class Kernels:
         return runs
 
 
-def together(steps: Sequence[int], variants: int) -> list[list[int]]:
+def together(steps: Sequence[int], variants: int, lanes: int) -> list[list[int]]:
     """Which cases, by their numbers of steps, are driven in one rollout.
 
-    Longest first; shorter ones join as long as they cost nothing, or are nearly as long.
+    Longest first; shorter ones join as long as they cost nothing, because there are lanes free, or
+    are nearly as long.
     """
     groups: list[list[int]] = []
     for k in sorted(range(len(steps)), key=lambda k: -steps[k]):
         if groups and variants < MANY:
             group, longest = groups[-1], steps[groups[-1][0]]
             before, after = len(group) * variants, (len(group) + 1) * variants
-            free = ceil(before / ABREAST) == ceil(after / ABREAST)
+            free = ceil(before / lanes) == ceil(after / lanes)
             if (free or steps[k] >= SHORTER * longest) and after * longest <= MOST:
                 group.append(k)
                 continue
