@@ -48,3 +48,34 @@ def test_a_case_in_company_is_the_same_to_the_last_bit() -> None:
     np.testing.assert_allclose(runs[0]["v_y"][0], 0.2)
     np.testing.assert_allclose(runs[2]["v_x"][0], [5.0, 8.0])
     assert len(runs[2].t) == 51
+
+
+def test_what_is_held_is_the_same_as_told_at_each_step() -> None:
+    """To the last bit, of one variant and of several."""
+    for params in ({}, {"m": np.array([1100.0, 1400.0])}):
+        car = Subject(sp.vehicles.single_track(), params)
+        numbers = {"v": 12.0, "speed": 12.0, "steer": 0.02, "duration": 0.6, "label": "turn"}
+        over_time = numbers | {"steer": lambda t: np.full(t.shape, 0.02)}
+        held, told = Kernels().drive([(car, Case(**numbers)), (car, Case(**over_time))])
+        (alone,) = Kernels().drive([(car, Case(**numbers))])
+        for name, values in told.signals.items():
+            np.testing.assert_array_equal(held[name], values, err_msg=name)
+            np.testing.assert_array_equal(alone[name], values, err_msg=name)
+
+
+def test_vehicles_of_different_kernels_drive_as_they_do_alone() -> None:
+    """Beside each other in threads, on the ground and on a hill, from rest and at speed."""
+    cars = [Subject(sp.vehicles.single_track()), Subject(sp.vehicles.kinematic_bicycle())]
+    cases = [
+        Case(label="turn", duration=0.5, v=15.0, speed=15.0, steer=0.02),
+        Case(label="start", duration=0.5, a=2.0, rests=True, run_in=0.0),
+    ]
+    asked = [(car, case) for car in cars for case in cases]
+    hill = sp.Road.plane(slope=0.1)
+    asked.append((cars[0], Case(label="hill", duration=0.5, v=10.0, speed=10.0, road=hill)))
+    both = Kernels(threads=2).drive(asked)
+    for pair, run in zip(asked, both, strict=True):
+        (alone,) = Kernels(threads=1).drive([pair])
+        assert run.label == alone.label
+        for name, values in alone.signals.items():
+            np.testing.assert_array_equal(run[name], values, err_msg=name)

@@ -59,7 +59,7 @@ class RandomSteer:
                 duration=self.duration,
                 v=self.speed,
                 speed=self.speed,
-                steer=_random(self.seed + k, self.duration),
+                steer=random_steer(self.seed + k, self.duration),
                 amplitude=angle,
             )
             for k in range(self.drives)
@@ -106,7 +106,7 @@ def _swell(t: Array, duration: s) -> Array:
     return np.clip(np.minimum(t, duration - QUIET - t), 0.0, 1.0)
 
 
-def _random(seed: int, duration: s) -> Callable[[Array], Array]:
+def random_steer(seed: int, duration: s) -> Callable[[Array], Array]:
     """Sines of the band with random phases, of root mean square 1, swelling up and dying away."""
     draw = np.random.default_rng(seed)
     frequencies = np.arange(0.5 * BAND[0], 1.3 * BAND[1], 1.0 / duration)

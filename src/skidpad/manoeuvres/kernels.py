@@ -26,7 +26,7 @@ from ..run.fleet import Fleet
 from ..run.stability import AUTO, EXPLICIT, automatic, takes
 from ..units import s
 from ..vehicles.on_road import off_road, on_road
-from ..workers import share
+from ..workers import cores, share
 from .case import Case
 from .case_arrays import at_steps, disturbing, driving, roads, starts, told
 from .case_run import CaseRun
@@ -85,9 +85,8 @@ class Kernels:
                 by_kernel[fleet.plant.step.digest].append(members)
             # While one kernel runs, others run and Python makes their arguments. What shares a
             # kernel goes one after the other, so that none is compiled twice.
-            beside = len(by_kernel) > 1 and self.device == "cpu" and self.threads != 1
-            threads = len(by_kernel) if beside else 1
-            share(drive_all, by_kernel.values(), threads=threads, apart=beside)
+            threads = min(len(by_kernel), self.threads or cores()) if self.device == "cpu" else 1
+            share(drive_all, by_kernel.values(), threads=threads, apart=threads > 1)
         return runs
 
     def _driven_fleet(self, car: Subject, case: Case) -> Fleet:
