@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from math import ceil
+from typing import Any
 
 import numpy as np
 from hypothesis import given
@@ -52,10 +53,17 @@ def test_a_case_in_company_is_the_same_to_the_last_bit() -> None:
 
 def test_what_is_held_is_the_same_as_told_at_each_step() -> None:
     """To the last bit, of one variant and of several."""
-    for params in ({}, {"m": np.array([1100.0, 1400.0])}):
+    sets: list[dict[str, Any]] = [{}, {"m": np.array([1100.0, 1400.0])}]
+    for params in sets:
         car = Subject(sp.vehicles.single_track(), params)
-        numbers = {"v": 12.0, "speed": 12.0, "steer": 0.02, "duration": 0.6, "label": "turn"}
-        over_time = numbers | {"steer": lambda t: np.full(t.shape, 0.02)}
+        numbers: dict[str, Any] = {
+            "v": 12.0,
+            "speed": 12.0,
+            "steer": 0.02,
+            "duration": 0.6,
+            "label": "turn",
+        }
+        over_time: dict[str, Any] = numbers | {"steer": lambda t: np.full(t.shape, 0.02)}
         held, told = Kernels().drive([(car, Case(**numbers)), (car, Case(**over_time))])
         (alone,) = Kernels().drive([(car, Case(**numbers))])
         for name, values in told.signals.items():
