@@ -46,9 +46,8 @@ def disturbing(vehicle: Vehicle, cases: Sequence[Case], t: Sequence[Array], V: i
         return None
     kind = vehicle.model.Disturbance
     neutral = dict(zip(record.names(kind), record.flatten(record.build(kind)), strict=True))
-    return _of_each(
-        [tuple((neutral | dict(case.disturbance)).values()) for case in cases], cases, t, V
-    )
+    signals = (neutral | dict(case.disturbance) for case in cases)
+    return _of_each([[own[name] for name in neutral] for own in signals], cases, t, V)
 
 
 def _of_each(
