@@ -32,8 +32,8 @@ def conducted(
     try:
         asked = next(choosing)
         while True:
-            points = asked.points(np.arange(asked.count))
-            assert points.shape == (asked.count, factors)
+            points = asked.points(np.arange(asked.size))
+            assert points.shape == (asked.size, factors)
             assert set(asked.reads) <= set(design.reads())
             rounds.append(points)
             read = {name: column(points) for name in asked.reads} if column is not None else {}

@@ -66,12 +66,12 @@ def test_any_part_of_a_round_has_the_numbers_of_the_whole(design: Design) -> Non
     choosing = design.rounds(FACTORS, 3)
     asked = next(choosing)
     for _ in range(4):
-        whole = asked.points(np.arange(asked.count))
+        whole = asked.points(np.arange(asked.size))
         assert ((whole >= 0.0) & (whole <= 1.0)).all()
-        chosen = np.random.default_rng(1).permutation(asked.count)[: asked.count // 2 + 1]
+        chosen = np.random.default_rng(1).permutation(asked.size)[: asked.size // 2 + 1]
         assert (asked.points(chosen) == whole[chosen]).all()
-        for begin in range(0, asked.count, 7):
-            numbers = np.arange(begin, min(begin + 7, asked.count))
+        for begin in range(0, asked.size, 7):
+            numbers = np.arange(begin, min(begin + 7, asked.size))
             assert (asked.points(numbers) == whole[numbers]).all()
         try:
             asked = choosing.send({name: total(whole) for name in asked.reads})

@@ -4,21 +4,24 @@ from __future__ import annotations
 
 from itertools import pairwise
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 
 import skidpad as sp
 from compile import cuda_harness
+from compile.called_cars import car as called_car
 from compile.lanes_harness import canonical
-from skidpad import record
+from skidpad import ops, record
 from skidpad.campaigns.drive import Drive
 from skidpad.campaigns.experiment import Means
-from skidpad.campaigns.folds import first_time, highest, integral, mean, time_of_highest
+from skidpad.campaigns.folds import first_time, highest, integral, last, mean, rms, time_of_highest
 from skidpad.compile import cuda
 from skidpad.compile.cpu import CpuRollout, RolloutArrays
 from skidpad.compile.launches import RolloutLaunch
 from skidpad.compile.lower import lower
+from skidpad.compile.plant import Plant
 
 from .drive_models import HOLDING, mass, rows
 
@@ -91,3 +94,40 @@ def test_the_motion_keeps_its_bits(vehicle: str, integrator: str) -> None:
     states = fleet.rollout(x0, held, steps=50)
     for k, name in enumerate(names):
         assert out[f"{name}_end"].tolist() == states[:, :, k].max(axis=0).tolist()
+
+
+def test_a_metric_has_its_bits_whatever_others_there_are() -> None:
+    """Neither shared products nor shared divisors show."""
+    texts = ["v * v", "v * v + x", "x * v", "v / (x + 3)", "x / (x + 3)", "v * v - x * v"]
+    texts += ["u.a * v", "u.a", "u.a * p.gain + v"]
+    several = {f"{fold.__name__} {t}": fold(t) for fold in (mean, rms, integral) for t in texts}
+    options = {
+        "dt": 0.07, "steps": 41, "x0": {"v": 1.1}, "policy": HOLDING, "references": {"v": 3.3},
+        "integrator": "rk4",
+    }  # fmt: skip
+    wanted = rows(5, gain=np.linspace(0.5, 2.0, 5))
+    together = Drive(mass(), metrics=several, **options).evaluate(wanted, Means())
+    for name in list(several)[::4]:
+        alone = Drive(mass(), metrics={name: several[name]}, **options).evaluate(wanted, Means())
+        assert alone[name].tobytes() == together[name].tobytes(), name
+
+
+def bent(v: Any) -> Any:
+    return ops.sin(v) * v
+
+
+def twice(x: Any) -> Any:
+    return ops.called(bent, x.v_x) + ops.called(bent, x.v_y)
+
+
+def test_functions_of_folds_stand_behind_those_of_the_vehicle() -> None:
+    car = called_car()
+    motion = Plant.of(car, sp.integrate.get("rk4")).step
+    assert motion.functions
+    start = record.build(car.model.State, {"v_x": 8.0})
+    found = Drive(car, dt=0.001, steps=7, x0=start, metrics={"b": last(twice)}, integrator="rk4")
+    assert len(found._setup().loop.plant.step.functions) == len(motion.functions) + 2
+    end = sp.Fleet(car, 0.001, "rk4").rollout(start, {}, steps=7)[-1, 0]
+    x = record.unflatten(car.model.State, end)
+    out = found.evaluate(rows(1), Means())
+    assert out["b"][0] == pytest.approx(twice(x), rel=1e-13)

@@ -203,6 +203,7 @@ MISTAKES: list[tuple[Any, str]] = [
     (lambda: highest(3), "must be a function"),
     (lambda: highest(lambda x, log: x.v - log.v), "no log"),
     (lambda: "highest", "must be a Fold"),
+    (lambda: Fold(("a",), lambda a: a, lambda a: a[0]), "tuple of numbers"),
     (lambda: highest(lambda x: x.w), "metric 'c': .*attribute 'w'"),
     (lambda: highest(lambda x: 1.0 if x.v > 0 else 0.0), "metric 'c'.* branches in Python"),
     (lambda: highest(lambda x: math.sin(x.v)), "metric 'c'.* NaN constant|metric 'c'.*skidpad.ops"),

@@ -105,7 +105,7 @@ def test_one_in_ten_millions_with_some_thousand_runs() -> None:
     assert done.found["runs"] == len(done.points) < 8000
     limits = [level["limit"] for level in done.found["levels"]]
     assert limits == sorted(limits)
-    assert limits[-1] == pytest.approx(5.2)
+    assert limits[-1] == 5.2
 
 
 def test_a_probability_that_is_not_rare_is_the_share_of_runs() -> None:
@@ -214,7 +214,7 @@ def test_what_runs_draw_themselves_counts() -> None:
 
 def test_a_fixed_correlation() -> None:
     design = SubsetSimulation("y", 3.0, correlation=0.8, each=400)
-    found = [conducted(design, 2, seed, linear).found for seed in range(60)]
+    found = [conducted(design, 2, seed, linear).found for seed in range(30)]
     ratio = np.array([one["probability"] for one in found]) / stats.norm.sf(3.0)
     assert abs(ratio.mean() - 1.0) < 3.3 * ratio.std(ddof=1) / np.sqrt(len(ratio))
     done = conducted(design, 2, 0, linear)

@@ -65,7 +65,9 @@ def _memory() -> Entry:
         "runs": SHORT_RUNS,
         "seconds": many["seconds"],
     }
-    return Entry("campaign.memory", "times", Measured(many["peak"] / few["peak"], None), {}, details=details)
+    return Entry(
+        "campaign.memory", "times", Measured(many["peak"] / few["peak"], None), {}, details=details
+    )
 
 
 def _resume(budget: Budget) -> Entry:

@@ -20,8 +20,6 @@ from .experiment import Runs
 from .plain import goes_on, identity_of
 from .sampling import drawn_points
 
-__all__ = ["Converging"]
-
 
 @dataclass(frozen=True)
 class Converging:
@@ -31,8 +29,8 @@ class Converging:
     wrong, more often than in one case of twenty. So what the level leaves is shared equally between
     the looks that there can be: whenever it stops, the interval holds the truth with at least the
     level, exactly for probabilities and quantiles, for means as far as Student's distribution
-    holds. That takes about twice the runs of a single look, and no more since each round is half as
-    large again as all before it, so that there are few.
+    holds. That takes about twice the runs of a single look, and no more since each round adds half
+    of all before it, so that there are few.
 
     Runs without a number are left out of means and quantiles, and have not reached a threshold.
 

@@ -17,13 +17,12 @@ from typing import Any, NamedTuple, Protocol, TypeAlias
 from ..arrays import AnyArray, Array
 from .experiment import Runs
 
-__all__ = ["Choosing", "Design", "Round"]
-
 
 class Round(NamedTuple):
     """Runs that are chosen together."""
 
-    count: int
+    size: int
+    """How many runs it has."""
     points: Callable[[Runs], Array]
     """Points (n, factors) between 0 and 1 by their numbers in the round, (n,) from 0; any part of
     the round gives the numbers that it has in the whole."""

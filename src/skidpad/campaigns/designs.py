@@ -11,25 +11,10 @@ from ..record import unknown_name
 from .converging import Converging
 from .design import Design
 from .factors import Factor, level_counts
-from .listed import Grid, Table, table_of
+from .listed import Grid, Table
 from .rare import SubsetSimulation
 from .refinement import Refinement
 from .sampling import LatinHypercube, Random, Saltelli, Sobol
-
-__all__ = [
-    "DESIGNS",
-    "Converging",
-    "Grid",
-    "LatinHypercube",
-    "Random",
-    "Refinement",
-    "Saltelli",
-    "Sobol",
-    "SubsetSimulation",
-    "Table",
-    "design_of",
-    "table_of",
-]
 
 DESIGNS: Mapping[str, Any] = {
     "converging": Converging,

@@ -36,8 +36,6 @@ from .drive_strips import Strips
 from .experiment import FAILED, Column, Means, Rows
 from .identities import plain
 
-__all__ = ["Drive"]
-
 MOST_RUNS = {"cpu": 16_384, "cuda": 262_144}
 """Runs that are in memory at a time; a larger chunk is done in parts."""
 MOST_SETUPS = 16
@@ -58,7 +56,7 @@ class Drive(DriveSettings, Constant):
 
     def __post_init__(self) -> None:
         # What cannot be compiled is known here, not in the first chunk.
-        assert self._setup().loop.folding.calling
+        assert self._setup().loop.folding.update
 
     def _setup(self) -> Setup:
         """The drive as it is compiled, once for all chunks of this process."""
@@ -109,7 +107,7 @@ class Drive(DriveSettings, Constant):
         setup.loop.runner.plausible.check(arrays, own_params=own)
 
     def evaluate(self, rows: Rows, means: Means) -> dict[str, AnyArray]:
-        """All columns and `failed`: whether the last state is not finite, because it diverged or a
+        """All columns, (n,) each and `failed`: whether the last state is not finite, because it diverged or a
         step found no solution. Of such a run numbers are NaN and nothing is true."""
         if not len(rows.runs):
             kinds = {FAILED: "truth", **{column.name: column.kind for column in self.columns()}}

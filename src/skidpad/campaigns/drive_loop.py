@@ -101,7 +101,6 @@ class Loop:
             driven.until,
             self.base.engines.substeps,
         )
-        self.folding.check()
         self._engines: dict[Means, Engines] = {}
         self._closing: dict[Means, CpuMap] = {}
 

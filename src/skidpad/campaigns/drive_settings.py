@@ -12,8 +12,6 @@ from ..policy import Policy
 from ..random import UncertaintyModel
 from .folds import Fold, Quantity
 
-__all__ = ["DriveSettings"]
-
 
 @dataclass(frozen=True, eq=False)
 class DriveSettings:

@@ -15,8 +15,9 @@ from ..errors import InvalidValue
 from ..model import Vehicle
 from ..policy import Nothing
 from ..random import NoUncertainty, UncertaintyModel
+from ..random.model import checked_model
 from ..random.seeds import of_run
-from ..run.monte_carlo.experiment import Experiment, checked_model, input_rows
+from ..run.monte_carlo.experiment import Experiment, input_rows
 from ..run.monte_carlo.result import replayed
 from ..trajectory.trajectory import Trajectory
 from .drive_loop import Driven, Loop
@@ -221,7 +222,7 @@ def _steps(drive: DriveSettings, inputs: Array) -> int:
 def _start(drive: DriveSettings) -> Any:
     State = drive.vehicle.model.State
     if isinstance(drive.x0, UncertaintyModel):
-        return checked_model("x0", drive.x0, State, "the state")
+        return checked_model("x0", drive.x0, record.names(State), "the state")
     record.build(State, drive.x0)
     return drive.x0
 
@@ -266,13 +267,15 @@ def _disturbance(drive: DriveSettings) -> UncertaintyModel | None:
             "makes a vehicle that takes one on the rate of every state"
         )
     what = f"the disturbance of {drive.vehicle.name!r}"
-    return checked_model("disturbance", drive.disturbance, kind, what)
+    return checked_model("disturbance", drive.disturbance, record.names(kind), what)
 
 
 def _noise(drive: DriveSettings) -> UncertaintyModel | None:
     if drive.noise is None:
         return None
-    return checked_model("noise", drive.noise, drive.vehicle.model.State, "the state")
+    State = drive.vehicle.model.State
+    checked_model("noise", drive.noise, record.names(State), "the state").check_state(State)
+    return drive.noise
 
 
 def _log_record(vehicle: Vehicle, log: Mapping[str, Any]) -> type | None:

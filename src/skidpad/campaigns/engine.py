@@ -12,8 +12,6 @@ from typing import NamedTuple, Protocol
 from ..arrays import AnyArray
 from .experiment import Experiment, Rows
 
-__all__ = ["Chunk", "Engine", "Finished", "Writer"]
-
 
 class Chunk(NamedTuple):
     """Runs that are done together: some seconds of work."""

@@ -27,8 +27,6 @@ from numpy.typing import NDArray
 from ..arrays import AnyArray, Array
 from ..trajectory.trajectory import Trajectory
 
-__all__ = ["FAILED", "RUN", "Column", "Experiment", "Means", "Rows", "Runs"]
-
 Runs = NDArray[np.int64]
 """Numbers of runs, from 0."""
 RUN, FAILED = "run", "failed"
@@ -58,7 +56,7 @@ class Rows(NamedTuple):
     """Of the campaign; run k draws from the streams of this seed and k."""
 
     def part(self, which: slice | AnyArray) -> Rows:
-        """Some of the rows."""
+        """Some of the rows: a slice, or their places (n,)."""
         factors = {name: values[which] for name, values in self.factors.items()}
         return Rows(self.runs[which], factors, self.seed)
 

@@ -29,8 +29,6 @@ from .expression_names import (
     unit_of,
 )
 
-__all__ = ["FUNCTIONS", "Expression"]
-
 LONGEST, MOST_PARTS = 1000, 300
 """Characters of a text, and operations, names and numbers in it."""
 NUMBER, TRUTH = "number", "truth"

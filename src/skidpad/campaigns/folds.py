@@ -32,22 +32,6 @@ from ..signature import arguments
 from .expression_names import Records
 from .expressions import NUMBER, TRUTH, Expression
 
-__all__ = [
-    "Fold",
-    "Quantity",
-    "at",
-    "first_time",
-    "fold_of",
-    "happened",
-    "highest",
-    "integral",
-    "last",
-    "lowest",
-    "mean",
-    "rms",
-    "time_of_highest",
-]
-
 Quantity = Callable[..., Any] | str
 """A function of named arguments or a text."""
 OF_SAMPLE = ("x", "u", "p", "t", "r", "log")
@@ -80,8 +64,7 @@ class Fold:
     """How long a run must be at least, in s."""
 
     def __post_init__(self) -> None:
-        start = tuple(float(value) for value in self.start)
-        object.__setattr__(self, "start", start)
+        object.__setattr__(self, "start", _numbers(self.start))
         if self.kind not in (NUMBER, TRUTH):
             raise InvalidValue(f"kind = {self.kind!r} of a fold must be {NUMBER!r} or {TRUTH!r}")
         asked = set(arguments("update of a fold", self.update, OF_UPDATE))
@@ -263,6 +246,15 @@ def fold_of(plain: Any) -> Fold:
     if "time" in allowed and "time" not in others:
         raise InvalidValue(f"metric {plain!r} needs its time in s: {{'at': 'v_x', 'time': 2.0}}")
     return make(plain[named[0]], **others)
+
+
+def _numbers(start: Any) -> tuple[float, ...]:
+    try:
+        return tuple(float(value) for value in (start if isinstance(start, tuple) else (start,)))
+    except (TypeError, ValueError) as error:
+        raise InvalidValue(
+            f"start = {start!r} of a fold must be a tuple of numbers, such as (0.0,)"
+        ) from error
 
 
 def _text(of: Quantity) -> str:

@@ -17,11 +17,9 @@ from ..files import path_of
 from ..random.seeds import RUNS
 from .design import Choosing
 from .experiment import Runs
-from .factors import Factor, Levels, factor_of, level_counts
+from .factors import Factor, factor_of, level_counts
 from .plain import goes_on, identity_of
 from .sampling import one_round
-
-__all__ = ["Grid", "Table", "table_of"]
 
 
 @dataclass(frozen=True)
@@ -146,7 +144,7 @@ def table_of(
             raise InvalidValue(f"{path}: column {name!r} cannot be a factor: {fault}")
         if not column.values.size:
             raise InvalidValue(f"{path}: column {name!r} has no rows; at least 1 is needed")
-        columns[name] = Levels(tuple(column.values.tolist()))
+        columns[name] = factor_of(name, column.values)
     return columns, Table.of(columns)
 
 

@@ -32,8 +32,6 @@ from .drive import Drive
 from .experiment import Column, Means, Rows
 from .folds import Fold, Quantity
 
-__all__ = ["LogDrive"]
-
 
 @dataclass(frozen=True, eq=False)
 class LogDrive(Constant):

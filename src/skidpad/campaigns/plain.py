@@ -6,8 +6,6 @@ from collections.abc import Mapping
 from dataclasses import fields
 from typing import Any
 
-__all__ = ["goes_on", "identity_of"]
-
 
 def identity_of(design: Any, kind: str) -> dict[str, Any]:
     """A design as its kind and its settings, of which `design_of` makes it again."""

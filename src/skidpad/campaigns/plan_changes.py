@@ -9,8 +9,6 @@ from ..brief import shortened
 from ..errors import InvalidValue
 from .experiment import RUN, Column
 
-__all__ = ["Extends", "PlanChanged", "check_goes_on", "columns_of"]
-
 Extends = Mapping[str, Callable[[Any], bool]]
 """By section of a plan: whether it goes on with what the folder has there."""
 _FREE = ("name", "keep")

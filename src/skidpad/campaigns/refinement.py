@@ -23,8 +23,6 @@ from .experiment import Runs
 from .plain import goes_on, identity_of
 from .sampling import Sobol
 
-__all__ = ["Refinement"]
-
 _HALVINGS = 14
 """Of the way between two runs, to find the border on it."""
 _PLACES = 1 << 12
@@ -113,7 +111,7 @@ class Refinement:
             asked = next(first)
             while True:
                 read = yield asked._replace(reads=self.reads())
-                known.add(asked.points(np.arange(asked.count)), read[self.column])
+                known.add(asked.points(np.arange(asked.size)), read[self.column])
                 asked = first.send(read)
         except StopIteration:
             pass

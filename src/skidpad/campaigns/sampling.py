@@ -22,8 +22,6 @@ from .permutation import permuted
 from .plain import goes_on, identity_of
 from .sobol_points import MOST_POINTS, SobolPoints
 
-__all__ = ["LatinHypercube", "Random", "Saltelli", "Sobol", "one_round"]
-
 
 def one_round(
     count: int, points: Callable[[Runs], Array], found: Mapping[str, Any] | None = None

@@ -16,8 +16,6 @@ from ..arrays import Array
 from ..random.streams import key_of
 from .experiment import Runs
 
-__all__ = ["MOST_POINTS", "SobolPoints"]
-
 _BITS = 30
 """Of a share: as many as SciPy takes."""
 MOST_POINTS = 1 << _BITS

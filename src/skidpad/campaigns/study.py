@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -15,18 +15,14 @@ from ..errors import InvalidValue
 from ..extension import outer
 from ..extras import require
 from ..record import unknown_name
+from ..run.monte_carlo.intervals import Probability, proportion
 from ..trajectory.trajectory import Trajectory
 from .answers import Interval, mean_of, quantile_of
 from .drawn import independent, reason_against
 from .experiment import FAILED, RUN, Column
 from .folder import Folder
-
-if TYPE_CHECKING:
-    from ..run.monte_carlo.intervals import Probability
-    from .campaign import Campaign
-    from .indices import SobolIndices
-
-__all__ = ["Case", "Study"]
+from .indices import SobolIndices, sobol_indices
+from .repeats import Source, repeated
 
 
 class Case(NamedTuple):
@@ -45,11 +41,11 @@ class Study:
             it was written in.
     """
 
-    def __init__(self, folder: Folder, campaign: Campaign | None = None) -> None:
+    def __init__(self, folder: Folder, campaign: Source | None = None) -> None:
         self.folder, self._campaign = folder, campaign
 
     @classmethod
-    def open(cls, folder: str | os.PathLike[str], campaign: Campaign | None = None) -> Study:
+    def open(cls, folder: str | os.PathLike[str], campaign: Source | None = None) -> Study:
         """The study in a folder: a path, or a URL that fsspec knows."""
         return cls(Folder.open(folder), campaign)
 
@@ -113,8 +109,6 @@ class Study:
 
     def probability(self, name: str, level: float = 0.95) -> Probability:
         """How likely something is that is true or false of a run, with its confidence interval."""
-        from ..run.monte_carlo.intervals import proportion
-
         values = self._representative(name)
         if values.dtype != np.bool_:
             truths = [column.name for column in self.columns if column.kind == "truth"]
@@ -145,12 +139,10 @@ class Study:
     def sensitivity(self, name: str, level: float = 0.95) -> SobolIndices:
         """How much of a column's variance each factor explains; of a campaign with the design
         `Saltelli`."""
-        from .indices import sobol_indices
-
-        return sobol_indices(self, name, level)
+        return sobol_indices(self.folder, name, level)
 
     @property
-    def campaign(self) -> Campaign:
+    def campaign(self) -> Source:
         """What ran."""
         if self._campaign is None:
             self._campaign = outer("Study.campaign")(self.folder)
@@ -162,10 +154,7 @@ class Study:
         Raises if what comes out is not what is in the folder: the code has changed since.
         """
         number = run.run if isinstance(run, Case) else whole("run", run, "not negative", least=0)
-        campaign = self.campaign
-        rows = campaign.rows(self.folder, number)
-        campaign.check_repeats(self.folder, rows)
-        return campaign.experiment.replay(rows)
+        return repeated(self.folder, self.campaign, number)
 
     def report(self, path: str | os.PathLike[str], **options: Any) -> None:
         """Write one page with everything: distributions, responses, probabilities, sensitivities,

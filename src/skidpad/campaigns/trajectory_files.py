@@ -11,8 +11,6 @@ from ..errors import InvalidValue
 from ..trajectory.trajectory import Trajectory
 from .places import Place
 
-__all__ = ["TRAJECTORIES", "kept_runs", "read_trajectory", "write_trajectory"]
-
 TRAJECTORIES = "trajectories"
 _NAME = re.compile(r"run-(\d{12,18})\.parquet")
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from ...campaigns.indices import SobolIndices, sobol_indices
+from ...campaigns.indices import SobolIndices
 from ...campaigns.study import Study
 from ...errors import SkidpadError
 from ...manoeuvres.evaluation import number_text
@@ -137,7 +137,7 @@ def sensitivity_html(study: Study, names: Sequence[str], level: float) -> str:
     told: list[str] = []
     for name in names:
         try:
-            found = sobol_indices(study, name, level)
+            found = study.sensitivity(name, level)
         except SkidpadError as error:
             told.append(f"<li>{escape(str(error))}</li>")
             continue
