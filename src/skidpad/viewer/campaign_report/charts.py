@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ...arrays import Array
+from ...arrays import AnyArray, Array
 from ...manoeuvres.evaluation import number_text
 from ..report.axes import Axis, axis_of
 from ..report.svg_chart import BOTTOM, HEIGHT, LEFT, RIGHT, TOP, WIDTH, Drawn, curve_svg, framed_svg
@@ -28,8 +28,8 @@ _LETTER = 6.8
 """Width of a letter, about."""
 
 
-def histogram_svg(spread: Spread, label: str) -> str:
-    """Bars of runs, and three quantiles with their intervals where they have some."""
+def histogram_svg(spread: Spread, label: str, *, intervals: bool) -> str:
+    """Bars of runs, and three quantiles, perhaps with their intervals."""
     edges, counts = spread.edges, spread.counts
     x = axis_of(edges, LEFT, WIDTH - RIGHT)
     y = Axis(0.0, 1.08 * float(counts.max(initial=1)), HEIGHT - BOTTOM, TOP)
@@ -44,7 +44,7 @@ def histogram_svg(spread: Spread, label: str) -> str:
         quantile = spread.quantiles[SHARES.index(share)]
         ends = np.clip([quantile.low, quantile.high], x.low, x.high)
         a, b = x.place(ends).tolist()
-        if np.isfinite([quantile.low, quantile.high]).any():
+        if intervals and np.isfinite([quantile.low, quantile.high]).any():
             inner.append(f'<path class="span" d="M{a:.1f} {TOP}H{b:.1f}V{floor:.1f}H{a:.1f}z"/>')
         middle = float(x.place(quantile.value))
         if np.isfinite(middle):
@@ -59,7 +59,7 @@ def response_svg(
     bins = response.bins
     x = axis_of(bins.edges, LEFT, WIDTH - RIGHT, log=bins.log)
     y = axis_of(np.array(view), HEIGHT - BOTTOM, TOP)
-    inner = [curve_svg(Drawn(*points, "", "points", 6, 0.6), x, y)]
+    inner = [curve_svg(Drawn(*points, "", "points", 6), x, y)]
     known = np.isfinite(response.low) & np.isfinite(response.high)
     for run in _stretches(known):
         at = x.place(bins.centres[run])
@@ -73,7 +73,7 @@ def response_svg(
     return framed_svg(x, y, *labels, "".join(inner))
 
 
-def _stretches(known: Array) -> list[Array]:
+def _stretches(known: AnyArray) -> list[AnyArray]:
     """Numbers that follow each other."""
     at = np.flatnonzero(known)
     return [part for part in np.split(at, np.flatnonzero(np.diff(at) > 1) + 1) if part.size]
@@ -164,7 +164,7 @@ def _bar_group(group: BarGroup, x: Axis, zero: float, top: float) -> list[str]:
     thick = (_ROW - 10) / len(group.bars)
     for k, (value, low, high) in enumerate(group.bars):
         a = top + k * thick + 1
-        at, ends = float(x.place(value)), x.place(np.clip([low, high], x.low, x.high))
+        at, *ends = x.place(np.clip([value, low, high], x.low, x.high)).tolist()
         centre = a + 0.5 * (thick - 2)
         parts.append(
             f'<path class="bar b{k}" d="M{zero:.1f} {a:.1f}H{at:.1f}v{thick - 2:.1f}H{zero:.1f}z"/>'

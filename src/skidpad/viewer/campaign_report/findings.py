@@ -65,7 +65,7 @@ def _rare(study: Study, design: Mapping[str, Any], outcome: Mapping[str, Any]) -
     notes = {
         "probability": f"{number_text(outcome['low'])} to {number_text(outcome['high'])} "
         f"with {confidence} confidence",
-        "runs": f"drawn ones would be {number_text(_as_many(outcome))}" if scatter else "",
+        "runs": f"instead of {_as_many(outcome)} drawn ones" if scatter else "",
     }
     reached = "" if outcome.get("reached") else (
         '<p class="source">No run reached the threshold: only the upper end is known.</p>'
@@ -83,10 +83,11 @@ def _rare(study: Study, design: Mapping[str, Any], outcome: Mapping[str, Any]) -
     )
 
 
-def _as_many(outcome: Mapping[str, Any]) -> float:
-    """Independent runs that would have the same coefficient of variation."""
+def _as_many(outcome: Mapping[str, Any]) -> str:
+    """Independent runs that would have the same coefficient of variation, about."""
     probability = outcome["probability"]
-    return (1.0 - probability) / (probability * outcome["coefficient_of_variation"] ** 2)
+    runs = (1.0 - probability) / (probability * outcome["coefficient_of_variation"] ** 2)
+    return f"{float(f'{runs:.2g}'):,.0f}".replace(",", " ")
 
 
 def _converged(study: Study, design: Mapping[str, Any], outcome: Mapping[str, Any]) -> str:
@@ -167,6 +168,7 @@ def _index_bars(found: SobolIndices) -> str:
         )
         for k in order.tolist()
     ]
-    low = min(-0.05, float(found.first_low.min()))
-    high = max(1.05, float(found.total_high.max()))
+    low, high = float(found.first_low.min()), float(found.total_high.max())
+    # Of a column with runs far out hardly anything is known: intervals leave the picture.
+    low, high = min(-0.05, max(low, -0.5)), max(1.05, min(high, 1.5))
     return bars_svg(groups, "share of the variance", low, high)

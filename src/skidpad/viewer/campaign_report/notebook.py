@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from ...brief import counted
 from ...campaigns.drawn import reason_against
 from ...campaigns.experiment import FAILED
+from ...campaigns.factors import factor_of
 from ...campaigns.study import Study
 from ...plots.notebook.html_parts import folded, heading, page, remark, short, table, warning
 from .summaries import Extent, probabilities, totals_of
@@ -72,5 +73,8 @@ def _truths(study: Study) -> str:
 
 def _factors(study: Study) -> str:
     units = {one.name: one.unit for one in study.columns}
-    rows = [(n, factor_text(plain), units[n]) for n, plain in study.plan["factors"].items()]
+    rows = [
+        (name, factor_text(factor_of(name, plain)), units[name])
+        for name, plain in study.plan["factors"].items()
+    ]
     return table(("factor", "values", "unit"), rows)

@@ -37,7 +37,7 @@ MOST_COLUMNS, MOST_FACTORS = 12, 6
 MOST_POINTS = 250
 """Runs that are drawn as points."""
 _MOST_PARTS, _RUNS_OF_PART = 24, 30
-_MOST_CELLS, _RUNS_OF_CELL = 28, 6
+_MOST_CELLS, _RUNS_OF_CELL = 28, 4
 _PLAN_LETTERS, _PLAN_ITEMS = 20_000, 12
 
 
@@ -104,9 +104,9 @@ def _head(study: Study, totals: Totals, date: str) -> str:
         badges += f' <span class="badge bad">{totals.failed} failed</span>'
     design = plan["design"]
     settings = ", ".join(
-        f"{name.replace('_', ' ')} {value}"
+        f"{name.replace('_', ' ')}{'' if value is True else f' {value}'}"
         for name, value in design.items()
-        if name != "kind" and isinstance(value, (str, int, float)) and value != ""
+        if name != "kind" and isinstance(value, (str, int, float)) and value is not False
     )
     share = f" ({percent(totals.failed / totals.runs)})" if totals.failed else ""
     seconds = notes.get("seconds")
@@ -174,7 +174,9 @@ def _probabilities(study: Study, truths: Sequence[str], level: float) -> str:
     if not found:
         return ""
     drawn = not reason_against(study.plan)
-    caution = _caution(study, "Intervals hold the truth at least so often (Clopper and Pearson).")
+    caution = _caution(
+        study, "Intervals by Clopper and Pearson: they hold the truth at least so often."
+    )
     return caution + probability_table(study, found, level, intervals=drawn)
 
 
@@ -184,7 +186,7 @@ def _distributions(study: Study, spreads: Sequence[Spread], level: float) -> str
     drawn = not reason_against(study.plan)
     figures = "".join(
         f"<figure><figcaption>{escape(one.name)}{_out_of_sight(one)}</figcaption>"
-        f"{histogram_svg(one, labelled(study, one.name))}</figure>"
+        f"{histogram_svg(one, labelled(study, one.name), intervals=drawn)}</figure>"
         for one in spreads
         if len(one.edges)
     )
@@ -225,7 +227,8 @@ def _over_factors(
     bins = cut(parts)
     if not bins or not views:
         return {}
-    found = responses_of(study, views, bins, level)
+    drawn = not reason_against(study.plan)
+    found = responses_of(study, views, bins, level if drawn else None)
     by_column: dict[str, list[Response]] = {}
     for one in found:
         by_column.setdefault(one.column, []).append(one)
@@ -234,10 +237,11 @@ def _over_factors(
         _responses(study, column, own, views[column], points) for column, own in by_column.items()
     )
     cells = min(max(int((totals.runs / _RUNS_OF_CELL) ** 0.5), 4), _MOST_CELLS)
+    sure = f" with {percent(level)} confidence" if drawn else ""
     about = (
         '<p class="source">Lines are means, bands hold 5 to 95 % of the runs; of what is true or '
-        f"false, its share with {percent(level)} confidence. Points are some of the runs. Factors "
-        "that explain most of the variance come first.</p>"
+        f"false, its share{sure}. Points are some of the runs. Factors that explain most of the "
+        "variance come first.</p>"
     )
     return {
         "all-responses": ("Responses", about + responses),
@@ -249,8 +253,8 @@ def _responses(
     study: Study, column: str, own: Sequence[Response], view: View, points: Mapping[str, Any]
 ) -> str:
     figures = "".join(
-        f"<figure><figcaption>{escape(one.factor)} <small>explains {percent(one.strength)}</small>"
-        "</figcaption>"
+        f"<figure><figcaption>{escape(one.factor)} "
+        f"<small>explains {100.0 * one.strength:.0f} %</small></figcaption>"
         + response_svg(
             one,
             view,

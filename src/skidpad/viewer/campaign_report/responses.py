@@ -18,8 +18,8 @@ __all__ = ["Response", "Surface", "View", "responses_of", "sampled_runs", "surfa
 BAND = (0.05, 0.95)
 _PARTS = 200
 """Of a column's view, to tell the band: half a pixel each."""
-_LEAST = 12
-"""Runs of a part below which it has no band."""
+_LEAST, _FEW = 12, 5
+"""Runs of a part below which it has no band, and below which it is not drawn beside fuller ones."""
 
 View = tuple[float, float]
 """What of a column is in sight; of what is true or false, 0 and 1."""
@@ -64,12 +64,14 @@ class _Counts:
         self._sums += np.bincount(place, shifted, minlength=cells)
         self._squares += float((shifted**2).sum())
 
-    def response(self, column: str, factor: str, level: float) -> Response:
+    def response(self, column: str, factor: str, level: float | None) -> Response:
         runs = self._cells.sum(axis=1)
         with np.errstate(invalid="ignore", divide="ignore"):
             shifted = self._sums / runs
-        mean = shifted + self._view[0]
+        few = (runs < _FEW) & (runs.max(initial=0) >= _LEAST)
+        mean = np.where(few, np.nan, shifted + self._view[0])
         low, high = self._interval(runs, level) if self._truth else self._band(runs)
+        low, high = np.where(few, np.nan, low), np.where(few, np.nan, high)
         strength = self._strength(runs, shifted)
         return Response(column, factor, self._bins, runs, mean, low, high, strength)
 
@@ -84,7 +86,9 @@ class _Counts:
             ends.append(values)
         return tuple(ends)
 
-    def _interval(self, runs: AnyArray, level: float) -> tuple[Array, ...]:
+    def _interval(self, runs: AnyArray, level: float | None) -> tuple[Array, ...]:
+        if level is None:
+            return np.full(len(runs), np.nan), np.full(len(runs), np.nan)
         happened = np.rint(self._sums).astype(np.int64)
         pairs = [
             proportion(h, n, level)[1:3] if n else (np.nan, np.nan)
@@ -104,9 +108,12 @@ class _Counts:
 
 
 def responses_of(
-    study: Study, views: Mapping[str, View], bins: Mapping[str, Bins], level: float
+    study: Study, views: Mapping[str, View], bins: Mapping[str, Bins], level: float | None
 ) -> list[Response]:
-    """All columns over all factors, the strongest factor of each column first; one pass."""
+    """All columns over all factors, the strongest factor of each column first; one pass.
+
+    `level` is the confidence of shares, None where runs were not drawn and they have no interval.
+    """
     truths = set(study.names("truth"))
     counts = {
         (column, factor): _Counts(own, view, column in truths)

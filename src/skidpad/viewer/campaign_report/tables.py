@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 from html import escape
-from typing import Any
 
 import numpy as np
 
 from ...campaigns.answers import Interval
+from ...campaigns.factors import Factor, Levels, LogRange, Normal, Steps, factor_of
 from ...campaigns.study import Study
 from ...manoeuvres.evaluation import number_text
 from ...run.monte_carlo.intervals import Probability
@@ -127,26 +127,24 @@ def factor_table(study: Study) -> str:
     """What differs between runs."""
     units = {one.name: one.unit for one in study.columns}
     rows = [
-        (name, factor_text(plain), units.get(name, ""))
+        (name, factor_text(factor_of(name, plain)), units.get(name, ""))
         for name, plain in study.plan["factors"].items()
     ]
     return table(("factor", "values", "unit"), rows) if rows else ""
 
 
-def factor_text(plain: Any) -> str:
-    """A factor in words: "1 to 5", "normal, 3 ± 0.1"."""
-    kind, settings = next(iter(plain.items()), ("", None)) if isinstance(plain, dict) else ("", "")
-    if kind in ("range", "log_range"):
-        even = ", ratios alike" if kind == "log_range" else ""
-        return f"{number_text(settings[0])} to {number_text(settings[1])}{even}"
-    if kind == "steps":
-        low, high, count = settings
-        return f"{count} steps from {number_text(low)} to {number_text(high)}"
-    if kind == "normal":
-        ends = f"{number_text(settings['low'])} to {number_text(settings['high'])}"
-        return f"normal, {number_text(settings['mean'])} ± {number_text(settings['std'])}, {ends}"
-    if kind == "levels":
-        shown = ", ".join(number_text(value) for value in settings[:_MOST_LISTED])
-        more = f", … ({len(settings)} in all)" if len(settings) > _MOST_LISTED else ""
-        return f"{shown}{more}"
-    return str(plain)
+def factor_text(factor: Factor) -> str:
+    """A factor in words: "1 to 5", "normal, 3 ± 0.1, 2 to 4"."""
+    ends = f"{number_text(factor.low)} to {number_text(factor.high)}"
+    match factor:
+        case LogRange():
+            return f"{ends}, ratios alike"
+        case Normal(mean=mean, std=std):
+            return f"normal, {number_text(mean)} ± {number_text(std)}, {ends}"
+        case Steps(count=count):
+            return f"{ends} in {count} steps"
+        case Levels(values=values):
+            shown = ", ".join(map(number_text, values[:_MOST_LISTED]))
+            return f"{shown}, … ({len(values)} in all)" if len(values) > _MOST_LISTED else shown
+        case _:
+            return ends
