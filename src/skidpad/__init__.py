@@ -228,6 +228,8 @@ _EXTENSIONS = {
     "Record.reduced": "compile.described:reduced",
     "Study.campaign": "campaigns.plan_file:campaign_of_folder",
     "Scene.on_cuda": "plane.raycast.cuda:CudaScene",
+    "Study.html": "viewer.campaign_report.notebook:study_html",
+    "Study.report": "viewer.campaign_report.page:write_campaign_report",
     "Trajectory.html": "plots.notebook.trajectory:trajectory_html",
     "Trajectory.plot": "plots.figures.trajectory:trajectory",
     "Trajectory.show": "viewer.embedded:show_trajectory",

@@ -10,8 +10,6 @@ import numpy as np
 from ..arrays import AnyArray
 from .experiment import Runs
 
-__all__ = ["independent", "reason_against"]
-
 _DRAWN = ("random", "converging", "latin_hypercube", "sobol", "saltelli")
 _CHOSEN = ("refinement", "subset_simulation")
 

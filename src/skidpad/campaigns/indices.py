@@ -6,7 +6,7 @@ so that the intervals are the same whenever they are asked for.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -17,11 +17,7 @@ from ..errors import InvalidValue
 from ..extras import require
 from ..record import unknown_name
 from .experiment import RUN
-
-if TYPE_CHECKING:
-    from .study import Study
-
-__all__ = ["SobolIndices", "sobol_indices"]
+from .folder import Folder
 
 _RESAMPLES = 100
 """Of the bootstrap."""
@@ -61,21 +57,21 @@ class SobolIndices(NamedTuple):
         return "\n".join([*lines, f"{counted(self.samples, 'sample')}{less}"])
 
 
-def sobol_indices(study: Study, name: str, level: float = 0.95) -> SobolIndices:
+def sobol_indices(folder: Folder, name: str, level: float = 0.95) -> SobolIndices:
     """The indices of a column; raises unless the design is `Saltelli`."""
-    design = study.plan["design"]
+    design, factors = folder.plan["design"], tuple(folder.plan["factors"])
     if design.get("kind") != "saltelli":
         raise InvalidValue(
             f"design = {design.get('kind')!r}: Sobol's indices need the runs of Saltelli"
         )
-    known = [column.name for column in study.columns if column.name not in study.factors]
+    known = [column.name for column in folder.columns if column.name not in factors]
     if name not in known:
         raise InvalidValue(unknown_name("the campaign", name, known, "column"))
     if not 0.0 < finite("level", level) < 1.0:
         raise InvalidValue(f"level = {level} must be between 0 and 1, such as 0.95")
-    factors, second = study.factors, bool(design.get("second_order"))
+    second = bool(design.get("second_order"))
     block = (2 if second else 1) * len(factors) + 2
-    read = study.folder.read((RUN, name))
+    read = folder.read((RUN, name))
     values, left_out = _whole_blocks(read[RUN], np.asarray(read[name], float), block)
     if len(values) < 2:
         raise InvalidValue(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -15,16 +15,14 @@ from ..errors import InvalidValue
 from ..extension import outer
 from ..extras import require
 from ..record import unknown_name
+from ..run.monte_carlo.intervals import Probability, proportion
 from ..trajectory.trajectory import Trajectory
 from .answers import Interval, mean_of, quantile_of
 from .drawn import independent, reason_against
 from .experiment import FAILED, RUN, Column
 from .folder import Folder
+from .indices import SobolIndices, sobol_indices
 from .repeats import Source, repeated
-
-if TYPE_CHECKING:
-    from ..run.monte_carlo.intervals import Probability
-    from .indices import SobolIndices
 
 
 class Case(NamedTuple):
@@ -111,8 +109,6 @@ class Study:
 
     def probability(self, name: str, level: float = 0.95) -> Probability:
         """How likely something is that is true or false of a run, with its confidence interval."""
-        from ..run.monte_carlo.intervals import proportion
-
         values = self._representative(name)
         if values.dtype != np.bool_:
             truths = [column.name for column in self.columns if column.kind == "truth"]
@@ -143,9 +139,7 @@ class Study:
     def sensitivity(self, name: str, level: float = 0.95) -> SobolIndices:
         """How much of a column's variance each factor explains; of a campaign with the design
         `Saltelli`."""
-        from .indices import sobol_indices
-
-        return sobol_indices(self, name, level)
+        return sobol_indices(self.folder, name, level)
 
     @property
     def campaign(self) -> Source:

@@ -14,7 +14,7 @@ from .axes import Axis, axis_of, equalised
 __all__ = ["COLOURS", "INK", "Drawn", "chart_svg", "curve_svg", "framed_svg", "legend_html"]
 
 WIDTH, HEIGHT = 560, 340
-LEFT, RIGHT, TOP, BOTTOM = 62, 12, 10, 46
+LEFT, RIGHT, TOP, BOTTOM = 68, 12, 10, 46
 """Margins around the axes."""
 LOWEST, HIGHEST = 120.0, 460.0
 """Of axes on which a metre is as long both ways."""
