@@ -8,7 +8,7 @@ from typing import Any, cast
 
 from .. import record, vehicles
 from ..errors import InvalidValue
-from ..model import Vehicle, VehicleFactory
+from ..model import Vehicle
 from ..policy import Policy
 from ..random import (
     Gaussian,
@@ -52,7 +52,7 @@ def vehicle_of(node: Node) -> Vehicle:
                 unknown_name("skidpad", name, known, "vehicle")
                 + "; one of your own is written module:name"
             )
-        found = _made(code_of(node), Vehicle)
+        found = _made(node, Vehicle)
     if not isinstance(found, Vehicle):
         raise node.fault(f"must be a vehicle, got {type(found).__name__}")
     return cast("Vehicle", found)
@@ -60,26 +60,48 @@ def vehicle_of(node: Node) -> Vehicle:
 
 def policy_of(node: Node) -> Policy:
     """The policy of `module:name`: one, or a function without arguments that makes one."""
-    found = _made(code_of(node), Policy)
+    found = _made(node, Policy)
     if not isinstance(found, Policy):
         raise node.fault(f"must be a skidpad.Policy, got {type(found).__name__}")
     return found
 
 
-def _made(found: Any, kind: type) -> Any:
-    if isinstance(found, kind) or not (callable(found) or isinstance(found, VehicleFactory)):
+def _made(node: Node, kind: type) -> Any:
+    """What `module:name` names, if it is of the kind; else what it makes."""
+    found = code_of(node)
+    if isinstance(found, kind) or not callable(found):
         return found
-    return found()
+    try:
+        return found()
+    except Exception as error:
+        reason = f"{type(error).__name__}: {error}"
+        raise node.fault(f"was called without arguments and raised {reason:.300}") from error
 
 
-def params_of(node: Node) -> dict[str, Any]:
-    """Parameters by dotted name: numbers, or models that they are drawn from for each run."""
-    return dict(_values(node))
+def params_of(node: Node, kind: type) -> dict[str, Any]:
+    """Fields of a record by dotted name: numbers, or models that they are drawn from."""
+    values, known = dict(_values(node)), record.names(kind)
+    for name in values:
+        if name not in known:
+            raise InvalidValue(f"{node.file}: {unknown_name(node.place, name, known)}")
+    return values
+
+
+def numbers_of(node: Node, kind: type) -> dict[str, float]:
+    """Fields of a record by dotted name, which are held."""
+    values = params_of(node, kind)
+    for name, value in values.items():
+        if isinstance(value, UncertaintyModel):
+            raise InvalidValue(
+                f"{node.file}: {node.place}.{name} must be a number: it is held, and what differs "
+                f"between runs is a factor, input.{name}"
+            )
+    return values
 
 
 def start_of(node: Node, State: type) -> Any:
     """A start by names; one that is drawn if there is a model in it."""
-    values = params_of(node)
+    values = params_of(node, State)
     if not any(isinstance(value, UncertaintyModel) for value in values.values()):
         return values
     with node.reading():
@@ -91,18 +113,14 @@ def disturbance_of(node: Node, Disturbance: type, vehicle: str) -> UncertaintyMo
     with node.reading():
         if not record.size(Disturbance):
             raise InvalidValue(f"{vehicle} takes no disturbance")
-        return by_name(Disturbance, _as_models(params_of(node)))
+        return by_name(Disturbance, _as_models(params_of(node, Disturbance)))
 
 
 def noise_of(node: Node, State: type) -> UncertaintyModel:
     """What is added to each field of the state that a policy sees; nothing where none is named."""
     with node.reading():
         nothing = dict.fromkeys(record.names(State), 0.0)
-        values = params_of(node)
-        for name in values:
-            if name not in nothing:
-                raise InvalidValue(unknown_name("the state", name, tuple(nothing)))
-        return by_name(State, _as_models({**nothing, **values}))
+        return by_name(State, _as_models({**nothing, **params_of(node, State)}))
 
 
 def _as_models(values: Mapping[str, Any]) -> dict[str | tuple[str, ...], UncertaintyModel]:

@@ -5,9 +5,20 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from .. import record
 from ..errors import InvalidValue
+from ..model import Vehicle
+from ..policy import Nothing
 from .drive import Drive
-from .drivers import disturbance_of, noise_of, params_of, policy_of, start_of, vehicle_of
+from .drivers import (
+    disturbance_of,
+    noise_of,
+    numbers_of,
+    params_of,
+    policy_of,
+    start_of,
+    vehicle_of,
+)
 from .experiment import Column, Experiment
 from .expressions import TRUTH, Expression
 from .folds import READY, Fold, fold_of
@@ -28,18 +39,22 @@ def _drive(node: Node) -> Experiment:
     given = node.entries(("vehicle", *_DRIVE), ("vehicle",))
     vehicle = vehicle_of(given.pop("vehicle"))
     model = vehicle.model
-    special: dict[str, Reader] = {
+    policy = policy_of(given["policy"]) if "policy" in given else None
+    Reference, Params = (Nothing, Nothing) if policy is None else (policy.Reference, policy.Params)
+    readers: dict[str, Reader] = {
+        **_DRIVE,
+        **_of_vehicle(vehicle),
         "x0": lambda one: start_of(one, model.State),
-        "disturbance": lambda one: disturbance_of(one, model.Disturbance, vehicle.name),
+        "controls": lambda one: numbers_of(one, model.Input),
+        "policy": lambda _: policy,
         "noise": lambda one: noise_of(one, model.State),
     }
-    readers = {**_DRIVE, **special}
+    if policy is not None:  # without one, the drive says that these are for a policy
+        readers["references"] = lambda one: numbers_of(one, Reference)
+        readers["policy_params"] = lambda one: params_of(one, Params)
     settings = {name: readers[name](one) for name, one in given.items()}
-    policy = settings.get("policy")
-    records = {"x": model.State, "u": model.Input, "p": model.Params}
-    if isinstance(policy, object) and policy is not None:
-        records["r"] = policy.Reference
-    _check_expressions(given, records)
+    told = {"r": Reference} if record.size(Reference) else {}
+    _check_texts(given, {"x": model.State, "u": model.Input, "p": model.Params, **told})
     with node.reading():
         return Drive(vehicle, **settings)
 
@@ -47,13 +62,19 @@ def _drive(node: Node) -> Experiment:
 def _log(node: Node) -> Experiment:
     given = node.entries(("vehicle", "file", *_LOG), ("vehicle", "file"))
     vehicle, file = vehicle_of(given.pop("vehicle")), given.pop("file")
-    readers = {
-        **_LOG,
-        "disturbance": lambda one: disturbance_of(one, vehicle.model.Disturbance, vehicle.name),
-    }
+    readers = {**_LOG, **_of_vehicle(vehicle)}
     settings = {name: readers[name](one) for name, one in given.items()}
     with node.reading():
         return LogDrive(vehicle, file.path(), **settings)
+
+
+def _of_vehicle(vehicle: Vehicle) -> dict[str, Reader]:
+    """What reads the settings that name fields of a vehicle."""
+    model = vehicle.model
+    return {
+        "params": lambda one: params_of(one, model.Params),
+        "disturbance": lambda one: disturbance_of(one, model.Disturbance, vehicle.name),
+    }
 
 
 def _function(node: Node) -> Experiment:
@@ -111,7 +132,7 @@ def _names(node: Node) -> dict[str, str]:
     return {name: one.text() for name, one in node.entries().items()}
 
 
-def _check_expressions(given: Mapping[str, Node], records: Mapping[str, type]) -> None:
+def _check_texts(given: Mapping[str, Node], records: Mapping[str, type]) -> None:
     """Raise for an unknown name in a text, where it stands."""
     for name, node in (given["metrics"].entries() if "metrics" in given else {}).items():
         fold = _fold(node)
@@ -129,21 +150,22 @@ _SHARED: dict[str, Reader] = {
     "integrator": Node.text,
     "substeps": Node.whole,
     "precision": Node.text,
-    "params": params_of,
+    "params": Node.entries,
     "metrics": _metrics,
     "events": _events,
     "until": Node.text,
     "disturbance": Node.entries,
 }
+"""What reads each setting; those that name fields of a vehicle are read with it."""
 _DRIVE: dict[str, Reader] = {
     **_SHARED,
     "duration": Node.number,
     "steps": Node.whole,
     "x0": Node.entries,
-    "controls": params_of,
+    "controls": Node.entries,
     "policy": policy_of,
-    "references": params_of,
-    "policy_params": params_of,
+    "references": Node.entries,
+    "policy_params": Node.entries,
     "noise": Node.entries,
 }
 _LOG: dict[str, Reader] = {**_SHARED, "names": _names}

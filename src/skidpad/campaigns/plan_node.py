@@ -47,12 +47,10 @@ class Node:
     ) -> dict[str, Node]:
         """What a mapping holds, by name; only names that are known, and all that are needed."""
         if not isinstance(self.value, Mapping):
-            raise self.fault(
-                f"must be a mapping{f' of {chr(44).join(known)}' if known else ' by name'}"
-            )
+            raise self.fault(f"must be a mapping of {', '.join(known) if known else 'names'}")
         for name in self.value:
             if not isinstance(name, str):
-                raise self.fault(f"has the key {name!r}; keys must be texts")
+                raise self.fault(f"has the key {name!r}; keys must be texts, if need be in quotes")
             if known is not None and name not in known:
                 text = unknown_name(self._called, name, known, "key")
                 raise InvalidValue(f"{self.file}: {text}")

@@ -9,6 +9,7 @@ from typing import Annotated, Any
 import typer
 
 from ..errors import InvalidValue
+from .notes import warnings_as_notes
 
 campaign = typer.Typer(
     name="campaign",
@@ -58,9 +59,10 @@ def run(
     from ..campaigns.plan_file import campaign_of
     from .campaign_run import Request, performed
 
-    plan = campaign_of(file)
-    folder = out or str(Path("skidpad-campaigns") / file.stem)
-    performed(plan, folder, Request(engine, address, shared, workers, chunk_seconds, page, json))
+    request = Request(engine, address, shared, workers, chunk_seconds, page, json)
+    with warnings_as_notes():
+        plan = campaign_of(file)
+        performed(plan, out or str(Path("skidpad-campaigns") / file.stem), request)
 
 
 @campaign.command()
@@ -79,8 +81,9 @@ def resume(
     from ..campaigns.plan_file import campaign_of_folder
     from .campaign_run import Request, performed
 
-    plan = campaign_of_folder(CampaignFolder.open(folder))
-    performed(plan, folder, Request(engine, address, shared, workers, chunk_seconds, page, json))
+    request = Request(engine, address, shared, workers, chunk_seconds, page, json)
+    with warnings_as_notes():
+        performed(campaign_of_folder(CampaignFolder.open(folder)), folder, request)
 
 
 @campaign.command()
@@ -91,8 +94,9 @@ def check(file: File, json: AsJson = False) -> None:
     from ..campaigns.plan_file import campaign_of
     from .campaign_tables import plan_sheet, plan_values
 
-    plan = campaign_of(file)
-    estimate = plan.estimate()
+    with warnings_as_notes():
+        plan = campaign_of(file)
+        estimate = plan.estimate()
     if json:
         print_json(plan_values(plan, estimate))
     else:
