@@ -179,16 +179,31 @@ def yaml_loader() -> Any:
     return Loader
 
 
+@cache
+def _strict_yaml_loader() -> Any:
+    """That loader with the truths of YAML 1.2: `off` and `no` are texts."""
+
+    class Loader(yaml_loader()):
+        pass
+
+    resolvers = {first: list(kinds) for first, kinds in Loader.yaml_implicit_resolvers.items()}
+    for first in "yYnNoO":
+        kinds = resolvers.get(first, [])
+        resolvers[first] = [one for one in kinds if one[0] != "tag:yaml.org,2002:bool"]
+    Loader.yaml_implicit_resolvers = resolvers
+    return Loader
+
+
 def yaml_of(file: str | os.PathLike[str]) -> Any:
     """What a YAML file holds: plain values only, and none that aliases make large."""
     return parsed_yaml(yaml_text_of(file), file)
 
 
-def parsed_yaml(text: str, source: str | os.PathLike[str], *, unique_keys: bool = False) -> Any:
-    """What a YAML text holds; `source` begins the errors. With `unique_keys` a key that stands
-    twice in a mapping is one, too: YAML's own rule, which PyYAML does not keep."""
+def parsed_yaml(text: str, source: str | os.PathLike[str], *, strict: bool = False) -> Any:
+    """What a YAML text holds; `source` begins the errors. `strict` is YAML 1.2, where PyYAML is
+    not: keys stand in a mapping once, and only `true` and `false` are truths."""
     with reading_yaml(source):
-        loader = yaml_loader()(text)
+        loader = (_strict_yaml_loader() if strict else yaml_loader())(text)
         try:
             node = loader.get_single_node()
             if node is not None and _expanded(node, {}) > MOST_YAML_NODES:
@@ -196,7 +211,7 @@ def parsed_yaml(text: str, source: str | os.PathLike[str], *, unique_keys: bool 
                     f"{os.fspath(source)} has more than {MOST_YAML_NODES} values of YAML, aliases "
                     "included"
                 )
-            if unique_keys and node is not None:
+            if strict and node is not None:
                 _check_unique(node, os.fspath(source))
             return None if node is None else loader.construct_document(node)
         finally:

@@ -50,7 +50,7 @@ def campaign_of_folder(folder: Folder) -> Campaign:
 def campaign_of_text(text: PlanText) -> Campaign:
     """The campaign of a text that stood, or stands, in a file."""
     name = text.name
-    whole = Node(parsed_yaml(text.text, name, unique_keys=True), "", name, Path(text.folder))
+    whole = Node(parsed_yaml(text.text, name, strict=True), "", name, Path(text.folder))
     given = whole.entries(KEYS, ("design",))
     kinds = [kind for kind in EXPERIMENTS if kind in given]
     if len(kinds) != 1:
