@@ -45,7 +45,7 @@ def state_sheet(state: Mapping[str, Any]) -> RenderableType:
     rows = [
         ("runs", _of_most(state)),
         ("failed", str(state["failed"])),
-        ("rate", f"{state['rate']:.4g} runs/s" if state["rate"] else NONE),
+        ("rate", _rate(state["rate"])),
         ("size", NONE if state["bytes"] is None else _size(state["bytes"])),
         ("digest", state["digest"]),
         ("state", _state(state)),
@@ -68,8 +68,9 @@ def summary_sheet(summary: Mapping[str, Any]) -> RenderableType:
     if numbers:
         table = _chosen_table(numbers) if summary["reason"] else _number_table(numbers)
         parts += [Text(), table]
-    if truths:
-        parts += [Text(), _truth_table(truths)]
+    told = {name: one for name, one in truths.items() if name != FAILED or one["happened"]}
+    if told:
+        parts += [Text(), _truth_table(told)]
     if summary["outcome"]:
         parts += [Text(), _outcome(summary["outcome"])]
     kept = summary["trajectories"]
@@ -127,10 +128,7 @@ def _truth_table(truths: Mapping[str, Any]) -> RenderableType:
             f"{_shown(one['low'])} to {_shown(one['high'])}" if "low" in one else NONE,
         )
         for name, one in truths.items()
-        if name != FAILED or one["happened"]
     ]
-    if not rows:
-        return Text("No run failed.")
     heads = ("event", "runs", "probability", "with 95 % confidence")
     return _table(heads, rows, numbers=(1, 2, 3))
 
@@ -185,6 +183,12 @@ def _of_most(state: Mapping[str, Any]) -> str:
     if state["finished"]:
         return str(done) if done == most else f"{done} (at most {most})"
     return f"{done} of {most}, {done / most:.1%}"
+
+
+def _rate(rate: float | None) -> str:
+    if rate is None:
+        return NONE
+    return f"{rate:.0f} runs/s" if rate >= 1000.0 else f"{rate:.3g} runs/s"
 
 
 def _with_interval(one: Mapping[str, float | None]) -> str:
