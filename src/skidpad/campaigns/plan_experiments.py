@@ -1,4 +1,4 @@
-"""Experiments as a plan file writes them down: `drive`, `log`, `function`, ..."""
+"""Experiments as a plan file writes them down: `drive`, `log`, `function`; see also `plan_scenes`."""
 
 from __future__ import annotations
 
@@ -85,6 +85,18 @@ def _function(node: Node) -> Experiment:
         if not callable(function):
             raise InvalidValue(f"call = {function!r} must be a function")
         return FunctionRuns(function, gives, **settings)
+
+
+def _manoeuvre(node: Node) -> Experiment:
+    from .plan_scenes import manoeuvre_runs_of
+
+    return manoeuvre_runs_of(node)
+
+
+def _world(node: Node) -> Experiment:
+    from .plan_scenes import world_runs_of  # worlds take a second to import
+
+    return world_runs_of(node)
 
 
 def _columns(node: Node) -> list[Column]:
@@ -176,6 +188,8 @@ _FUNCTION: dict[str, Reader] = {
 }
 EXPERIMENTS: Mapping[str, Callable[[Node], Experiment]] = {
     "drive": _drive,
+    "manoeuvre": _manoeuvre,
+    "world": _world,
     "log": _log,
     "function": _function,
 }
