@@ -39,7 +39,8 @@ design: {random: 4}
 """
 YARD = """
 <mvsim_world version="1.0">
-  <vehicle name="car"><dynamics class="skidpad:commonroad_ks"/><init_pose>0 0 0</init_pose></vehicle>
+  <vehicle name="car"><dynamics class="skidpad:commonroad_ks"/>
+    <init_pose>0 0 0</init_pose></vehicle>
   <block name="crate"><mass>20</mass>
     <shape><pt>-0.5 -0.5</pt><pt>0.5 -0.5</pt><pt>0.5 0.5</pt><pt>-0.5 0.5</pt></shape>
     <init_pose>12 1.8 0</init_pose></block>

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, cast
 
 from .. import record, vehicles
@@ -24,7 +24,7 @@ from ..vehicles.autoware import NAMES
 from .named_code import code_of
 from .plan_node import Node
 
-MODELS: Mapping[str, tuple[type[UncertaintyModel], tuple[str, ...]]] = {
+MODELS: Mapping[str, tuple[Callable[..., UncertaintyModel], tuple[str, ...]]] = {
     "gaussian": (Gaussian, ("mean", "std")),
     "uniform": (Uniform, ("lower", "upper")),
     "truncated": (Truncated, ("mean", "std", "lower", "upper")),

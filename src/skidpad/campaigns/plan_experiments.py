@@ -1,4 +1,4 @@
-"""Experiments as a plan file writes them down: `drive`, `log`, `function`; see also `plan_scenes`."""
+"""Experiments as a plan file writes them down; manoeuvres and worlds are in `plan_scenes`."""
 
 from __future__ import annotations
 

@@ -47,5 +47,5 @@ class LivePage:
 
 
 def _page(name: str) -> str:
-    text = files(__package__).joinpath("page.html").read_text("utf-8")
+    text = files("skidpad.viewer").joinpath("campaign_page", "page.html").read_text("utf-8")
     return text.replace("{{name}}", escape(name))
