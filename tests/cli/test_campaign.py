@@ -45,6 +45,7 @@ design: {random: 1000}
 """
 
 SOURCE = str(Path(skidpad.__file__).parents[1])
+EXAMPLES = sorted(Path(__file__).parents[2].glob("examples/campaigns/*.yaml"))
 ENVIRONMENT = {**os.environ, "PYTHONPATH": SOURCE, "NO_COLOR": "1"}
 
 
@@ -270,9 +271,7 @@ def test_the_page_is_told_of_on_stderr_and_ends(capsys: pytest.CaptureFixture[st
     assert json.loads(out)["runs"] == 16
 
 
-@pytest.mark.parametrize(
-    "file", sorted(Path(__file__).parents[2].glob("examples/campaigns/*.yaml"))
-)
+@pytest.mark.parametrize("file", EXAMPLES, ids=lambda file: file.name)
 def test_examples_are_plans(file: Path) -> None:
     """Those in examples/campaigns; their first runs are done, and end well."""
     campaign = campaign_of(file)

@@ -19,8 +19,8 @@ from ..campaigns.onlooker import Onlooker, WatchedEngine
 from ..campaigns.summary import summary_of
 from ..errors import InvalidValue, MissingFile
 from ..progress import interactive
-from .campaign import print_json
 from .campaign_tables import summary_sheet
+from .json_output import print_json
 
 STOPPED = 130
 """Exit status after Ctrl-C, as shells have it."""
