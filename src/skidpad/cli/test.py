@@ -93,10 +93,13 @@ def test(
         held_to.check_manoeuvres(())
     cars = chosen_subjects(vehicle, params, settings, variants, spread, seed)
     other = compared_with(against, manoeuvre, cars, split_pairs("--map", names), at)
+    tests, other = other.adapting(tests)
     results = perform(tests, [*cars, *other.cars])
     own, others = results[: len(tests) * len(cars)], results[len(tests) * len(cars) :]
     evaluation = Evaluation(own, other.reference(own, others), held_to)
     _write(evaluation, json, junit, html)
+    if other.drive is not None and evaluation.reference and not evaluation.reference.findings:
+        raise InvalidValue(f"--against {against}: none of the manoeuvres could be compared with it")
     if evaluation.failed:
         raise typer.Exit(OUT_OF_LIMITS)
 

@@ -138,8 +138,9 @@ def settings_of(manoeuvre: Manoeuvre) -> dict[str, float | str]:
 
 
 def _text(value: Any) -> str:
-    numbers = isinstance(value, tuple) and all(isinstance(one, int | float) for one in value)
-    return ", ".join(f"{one:.6g}" for one in value) if numbers else f"{value}"
+    if not isinstance(value, tuple):
+        return f"{value}"
+    return ", ".join(f"{one:.6g}" if isinstance(one, int | float) else f"{one}" for one in value)
 
 
 def _entry(row: Row) -> dict[str, Any]:

@@ -7,16 +7,18 @@ spectra, with the coherence that tells how linear and how well excited the vehic
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import ClassVar
 
 import numpy as np
 
 from ..arrays import AnyArray, Array
+from ..errors import InvalidValue
 from ..units import m_s, m_s2, s
 from .case import Case
 from .case_run import CaseRun
 from .fitness import speed_needed, tyres_needed
+from .how_driven import steering_of
 from .metric import Chart, Curve, Findings, Metric
 from .proving_ground import Performing
 from .spectra import Response, bandwidth_of, estimated_response
@@ -28,6 +30,8 @@ BAND = (0.2, 4.0)
 """Frequencies in Hz that are shown and looked at."""
 QUIET: s = 2.0
 """At the end of a drive, in which the vehicle comes to rest."""
+PERIODS = 3
+"""Of the lowest frequency that a log has to last."""
 ANSWERS = {"omega": "yaw_rate", "a_y": "lateral_acceleration", "roll": "roll"}
 """Signals and what they are called."""
 
@@ -66,6 +70,14 @@ class RandomSteer:
         ]
         return _findings(car, runs, self.speed)
 
+    def adapted_to(self, drive: CaseRun) -> RandomSteer:
+        """At the mean speed of a log."""
+        return replace(self, speed=_speed(drive))
+
+    def measure(self, car: Subject, drive: CaseRun) -> Findings:
+        """From a whole log, however it was steered."""
+        return _measured(car, drive)
+
 
 @dataclass(frozen=True)
 class SineSweep:
@@ -98,6 +110,30 @@ class SineSweep:
             for label, side in (("left first", 1.0), ("right first", -1.0))
         ]
         return _findings(car, runs, self.speed)
+
+    def adapted_to(self, drive: CaseRun) -> SineSweep:
+        """At the mean speed of a log."""
+        return replace(self, speed=_speed(drive))
+
+    def measure(self, car: Subject, drive: CaseRun) -> Findings:
+        """From a whole log, however it was steered."""
+        return _measured(car, drive)
+
+
+def _speed(drive: CaseRun) -> m_s:
+    steering_of(drive)
+    return float(drive["v_x"].mean())
+
+
+def _measured(car: Subject, drive: CaseRun) -> Findings:
+    lasts, least = float(np.ptp(drive.t)), PERIODS / BAND[0]
+    if lasts < least:
+        raise InvalidValue(
+            f"{drive.label} lasts {lasts:.1f} s; {PERIODS} periods of {BAND[0]:g} Hz take "
+            f"{least:g} s"
+        )
+    whole = CaseRun(drive.label, drive.t - drive.t[0], drive.signals)
+    return _findings(car, [whole], _speed(drive))
 
 
 def _swell(t: Array, duration: s) -> Array:

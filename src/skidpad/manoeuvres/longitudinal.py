@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import inf
 from typing import ClassVar
 
@@ -12,7 +12,9 @@ from ..arrays import Array
 from ..brief import brief_repr
 from ..units import m, m_s, s
 from .case import Case
+from .case_run import CaseRun
 from .fitness import drive_needed, steering_needed
+from .how_driven import SLOWER, slowing_of
 from .metric import Chart, Curve, Findings, Metric
 from .path import straight
 from .proving_ground import Performing
@@ -22,6 +24,8 @@ from .subject import Subject
 __all__ = ["Acceleration", "CoastDown", "TurningCircle"]
 
 KM_H = 1.0 / 3.6
+SETTLED: s = 1.0
+"""After which what is left of the drive's torque does not matter for coasting."""
 
 
 @dataclass(frozen=True)
@@ -108,7 +112,7 @@ class CoastDown:
                 rests=True,
             )
         ]
-        kept = run.since(1.0)
+        kept = run.since(SETTLED)
         fits = [_resistance(kept.t, kept["v_x"][:, k], self.slow) for k in range(run.variants)]
         constant, linear, square = np.array(fits).T
         metrics = [
@@ -119,6 +123,13 @@ class CoastDown:
         ]
         curve = Curve(run.t, run["v_x"][:, 0], "driven")
         return Findings(metrics, [Chart("Coast-down", "time in s", "speed in m/s", [curve])])
+
+    def adapted_to(self, drive: CaseRun) -> CoastDown:
+        """From the speed of a log, for as long as it lasts."""
+        told = slowing_of(drive)
+        begun = told.when - (1.0 - SLOWER) * told.v / told.deceleration
+        lasts = min(self.duration, float(drive.t[-1]) - begun)
+        return replace(self, speed=told.v, duration=lasts)
 
 
 def _resistance(t: Array, v: Array, slow: m_s) -> Array:

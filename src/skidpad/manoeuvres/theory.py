@@ -14,13 +14,14 @@ from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 import numpy as np
+from scipy.linalg import expm
 
 from .. import record
 from ..arrays import AnyArray, Array
 from ..body import Pose, Velocity, Wish, body_of, own_fields
 from ..brief import brief_repr
 from ..model import Vehicle
-from ..units import N_rad, kg, kg_m2, m, m_s, m_s2
+from ..units import N_rad, kg, kg_m2, m, m_s, m_s2, s
 
 __all__ = ["Bicycle", "LinearCar", "linear_car"]
 
@@ -92,9 +93,9 @@ class LinearCar:
 
     def response(self, frequency: Any) -> dict[str, AnyArray]:
         """Complex gains per rad that is asked for at frequencies in Hz, (F,), by output."""
-        s = 2.0j * np.pi * np.atleast_1d(np.asarray(frequency, dtype=float))
+        swept = 2.0j * np.pi * np.atleast_1d(np.asarray(frequency, dtype=float))
         eye = np.eye(len(self.A))
-        inner = np.stack([np.linalg.solve(w * eye - self.A, self.B) for w in s])
+        inner = np.stack([np.linalg.solve(w * eye - self.A, self.B) for w in swept])
         gains = inner @ self.C.T + self.D
         return dict(zip(self.OUTPUTS, gains.T, strict=True))
 
@@ -107,6 +108,28 @@ class LinearCar:
         states = ((np.expm1(grown) / values) * modal) @ vectors.T
         after = (times >= 0.0)[:, None]
         out = np.where(after, (states @ self.C.T).real + self.D, 0.0)
+        return dict(zip(self.OUTPUTS, out.T, strict=True))
+
+    def ramp(self, rise: s, period: s, samples: int) -> dict[str, Array]:
+        """Response to an angle that goes from 0 to 1 rad within a time and stays, at as many times
+        k · period: exact, by the matrix exponential of the system with its input as states."""
+        n = len(self.A)
+        inner = np.zeros((n + 2, n + 2))
+        inner[:n, :n], inner[:n, n], inner[n, n + 1] = self.A, self.B, 1.0
+        state = np.zeros(n + 2)
+        state[n + 1] = 1.0 / rise
+        held = inner.copy()
+        held[n, n + 1] = 0.0
+        # Over the sample in which the angle arrives both parts are exact, too.
+        whole = int(rise / period)
+        left = rise - whole * period
+        steps = {True: expm(period * inner), False: expm(period * held)}
+        corner = expm((period - left) * held) @ expm(left * inner)
+        rows = np.empty((samples, n + 2))
+        for k in range(samples):
+            rows[k] = state
+            state = (corner if k == whole else steps[k < whole]) @ state
+        out = rows[:, :n] @ self.C.T + rows[:, n : n + 1] * self.D
         return dict(zip(self.OUTPUTS, out.T, strict=True))
 
     @property
