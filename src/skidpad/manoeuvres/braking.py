@@ -19,7 +19,7 @@ from ..brief import brief_repr
 from ..errors import InvalidValue
 from ..units import m_s, m_s2, one, s
 from .case import Case
-from .case_run import CaseRun
+from .case_run import CaseRun, endings
 from .fitness import speed_needed, tyres_needed
 from .how_driven import SLOWER, Slowing, locked_in, slowing_of
 from .metric import Chart, Curve, Findings, Metric
@@ -257,7 +257,10 @@ class BrakingInTurn:
             levels = ((yield from level_for(self.deceleration, partial(self._case, angle))),)
         runs = yield [self._case(angle, a) for a in levels]
         after = [_one_second_after(run) for run in runs]
-        ratio, slip = (np.stack(column) for column in zip(*after, strict=True))
+        done = np.stack([run.done for run in runs])
+        ratio, slip = (
+            np.where(done, np.stack(column), np.nan) for column in zip(*after, strict=True)
+        )
         near = int(np.argmin(np.abs(np.array(levels) - 4.0)))
         at = round(self.deceleration or levels[near], 2)
         metrics = [
@@ -267,16 +270,16 @@ class BrakingInTurn:
                 f"{at:g} m/s²; above 1: it turns in.",
             ),
             Metric(
-                "largest_yaw_ratio", np.nanmax(ratio, axis=0), "", "Largest of all decelerations."
+                "largest_yaw_ratio", np.fmax.reduce(ratio), "", "Largest of all decelerations."
             ),
             Metric(
-                "sideslip_change", np.nanmax(np.abs(slip), axis=0), "rad",
+                "sideslip_change", np.fmax.reduce(np.abs(slip)), "rad",
                 "Largest change of sideslip within the first second, of all decelerations.",
             ),
         ]  # fmt: skip
         curve = Curve(np.array(levels), ratio[:, 0], "driven")
         labels = "deceleration asked for in m/s²", "yaw rate after 1 s over that of the turn"
-        notes = [f"{run.label}: {run.outcomes[0]}" for run in runs if run.outcomes[0] != "done"]
+        notes = endings(runs)
         notes += missed(self.deceleration, runs)
         return Findings(metrics, [Chart("Braking in a turn", *labels, [curve])], notes)
 

@@ -16,7 +16,7 @@ from ..arrays import AnyArray, Array
 from ..errors import InvalidValue
 from ..units import m_s, m_s2, s
 from .case import Case
-from .case_run import CaseRun
+from .case_run import CaseRun, all_done, endings
 from .fitness import speed_needed, tyres_needed
 from .how_driven import steering_of
 from .metric import Chart, Curve, Findings, Metric
@@ -176,8 +176,13 @@ def _findings(car: Subject, runs: Sequence[CaseRun], v: m_s) -> Findings:
         for signal in ANSWERS
         if all(signal in part for part in parts)
     }
-    metrics = [metric for signal in seen for metric in _metrics(car, signal, seen[signal], v)]
-    return Findings(metrics, _charts(car, seen, v))
+    done = all_done(runs)
+    metrics = [
+        replace(metric, value=np.where(done, metric.value, np.nan))
+        for signal in seen
+        for metric in _metrics(car, signal, seen[signal], v)
+    ]
+    return Findings(metrics, _charts(car, seen, v), endings(runs))
 
 
 def _metrics(car: Subject, signal: str, seen: Response, v: m_s) -> list[Metric]:

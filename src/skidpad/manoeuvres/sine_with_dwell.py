@@ -17,7 +17,7 @@ from ..brief import brief_repr
 from ..errors import InvalidValue
 from ..units import kg, m_s, m_s2, one, rad, s
 from .case import Case, ramp
-from .case_run import CaseRun
+from .case_run import CaseRun, endings
 from .fitness import speed_needed, tyres_needed
 from .how_driven import steering_of
 from .metric import Chart, Curve, Findings, Metric
@@ -123,7 +123,7 @@ class SineWithDwell:
     def _of_angles(self, runs: Sequence[CaseRun]) -> Findings:
         left, aside = _left(runs), np.stack([moved_aside(run) for run in runs])
         metrics = _criteria(left, aside)
-        return Findings(metrics, [_chart(runs, len(self.sides))], _ended(runs))
+        return Findings(metrics, [_chart(runs, len(self.sides))], endings(runs))
 
     def _slow(self, car: Subject) -> Case:
         rate = UNIT / car.theory(self.speed).gains["a_y"] / 10.0
@@ -139,16 +139,18 @@ class SineWithDwell:
         )
         least = np.array([1.52 if v.geometry.mass > HEAVY else 1.83 for v in car.each])
         answers = (aside >= least) | (factors < self.aside_from)
-        failed = np.where(stable & answers, np.inf, factors).min(axis=0)
+        done = np.stack([run.done for run in runs])
+        failed = np.where(stable & answers & done, np.inf, factors).min(axis=0)
         passed = np.where(factors < failed, factors, 0.0).max(axis=0)
         large = np.where(factors >= self.aside_from, aside, np.inf)
         metrics = [
             Metric("unit_angle", unit, "rad", "Angle of the front wheels at 0.3 g."),
             Metric("largest_factor_passed", passed, "",
-                   "Largest angle over the unit up to which all criteria hold; 0: none."),
+                   "Largest angle over the unit up to which all criteria hold and it does not spin "
+                   "or roll over; 0: none."),
             *_criteria(left, large),
         ]  # fmt: skip
-        return Findings(metrics, [_chart(runs, len(self.sides))], _ended(runs))
+        return Findings(metrics, [_chart(runs, len(self.sides))], endings(runs))
 
 
 def _left(runs: Sequence[CaseRun]) -> list[Array]:
@@ -165,10 +167,6 @@ def _criteria(left: Sequence[Array], aside: Array) -> list[Metric]:
         Metric("least_displacement", aside.min(axis=0), "m",
                "Least way aside 1.07 s after the beginning, of the large angles."),
     ]  # fmt: skip
-
-
-def _ended(runs: Sequence[CaseRun]) -> list[str]:
-    return [f"{run.label}: {run.outcomes[0]}" for run in runs if run.outcomes[0] != "done"]
 
 
 def sine_with_dwell(t: Array) -> Array:

@@ -56,7 +56,7 @@ class SteadyPoints(NamedTuple):
 
 def steady_points(car: Subject, runs: Sequence[CaseRun]) -> SteadyPoints:
     """The ends of drives, one point each."""
-    points = [_point(car, run.since(run.t[-1] - AVERAGED)) for run in runs]
+    points = [_point(car, run.since(run.t[-1] - AVERAGED), run.done) for run in runs]
     return SteadyPoints(*(np.stack(column) for column in zip(*points, strict=True)))
 
 
@@ -82,12 +82,12 @@ def measured_points(car: Subject, drive: CaseRun) -> SteadyPoints:
     return SteadyPoints(*(np.stack(column) for column in zip(*points, strict=True)))
 
 
-def _point(car: Subject, end: CaseRun) -> SteadyPoints:
+def _point(car: Subject, end: CaseRun, done: NDArray[np.bool_]) -> SteadyPoints:
     a_y, turning = end["a_y"], end["v_x"] * end["omega"]
     with np.errstate(invalid="ignore"):
         slack = CHANGE * np.abs(a_y).max(axis=0) + 0.01
         steady = (np.ptp(a_y, axis=0) < slack) & (np.abs(a_y - turning).max(axis=0) < slack)
-        steady &= np.abs(end["sideslip"]).max(axis=0) < 0.35
+        steady &= done & (np.abs(end["sideslip"]).max(axis=0) < 0.35)
     return _averaged(car, end, steady)
 
 

@@ -40,8 +40,10 @@ def step_response(run: CaseRun, name: str, at: s) -> StepResponse:
     answer = kept[name] / np.where(steady == 0.0, 1.0, steady)
     rise = first_time(kept.t, answer, 0.9) - at
     peak_time, peak = peak_of(kept.t, answer)
-    peak_time = np.where(peak > 1.0 + LEAST_PEAK, peak_time - at, np.nan)
-    return StepResponse(np.abs(steady), rise, peak_time, np.maximum(peak - 1.0, 0.0))
+    peaks = peak > 1.0 + LEAST_PEAK
+    peak_time = np.where(peaks, peak_time - at, np.nan)
+    overshoot = np.where(peaks | np.isnan(peak), peak - 1.0, 0.0)
+    return StepResponse(np.abs(steady), rise, peak_time, overshoot)
 
 
 def first_time(t: Array, values: Array, level: float) -> Array:

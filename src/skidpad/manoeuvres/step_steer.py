@@ -17,7 +17,7 @@ from ..brief import brief_repr
 from ..errors import InvalidValue
 from ..units import m_s, m_s2, s
 from .case import Case, step
-from .case_run import CaseRun
+from .case_run import CaseRun, all_done, endings
 from .fitness import speed_needed, tyres_needed
 from .how_driven import steering_of
 from .metric import Chart, Curve, Findings, Metric
@@ -71,8 +71,9 @@ class StepSteer:
         runs = yield [self._case(side, SIDES[side] * angle) for side in self.sides]
         linear = self._linear(car, SIDES[self.sides[0]] * angle)
         at = 0.5 * self.rise
+        done = all_done(runs)
         metrics = [
-            replace(metric, theory=theory.value)
+            replace(metric, value=np.where(done, metric.value, np.nan), theory=theory.value)
             for metric, theory in zip(_metrics(runs, at), _metrics([linear], at), strict=True)
         ]
         curves = [
@@ -80,8 +81,9 @@ class StepSteer:
             Curve(linear.t, linear["omega"][:, 0], "linear theory", "theory"),
         ]
         chart = Chart("Step steer", "time in s", "yaw rate in rad/s", curves)
-        crept = np.isnan(next(one for one in metrics if one.name == "tb_factor").value[0])
-        notes = ["yaw rate creeps up: it has no peak, and so no TB factor"] if crept else []
+        notes = endings(runs)
+        if done[0] and np.isnan(metrics[1].value[0]):
+            notes.append("yaw rate creeps up: it has no peak, and so no TB factor")
         return Findings(metrics, [chart], notes)
 
     def _linear(self, car: Subject, angle: Array) -> CaseRun:
