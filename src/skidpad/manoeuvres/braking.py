@@ -102,8 +102,8 @@ class StraightBraking:
     """From a speed to rest, as hard as wheels allow."""
 
     speed: m_s = 100.0 / 3.6
-    deceleration: m_s2 = 0.0
-    """That one stop reaches, as a log does; if 0, several are asked for and the shortest counts."""
+    deceleration: m_s2 | None = None
+    """That one stop reaches, as a log does; if None, many are asked for and the shortest counts."""
     name: ClassVar[str] = "straight_braking"
     title: ClassVar[str] = "Straight braking"
     source: ClassVar[str] = "ISO 21994:2007"
@@ -155,7 +155,7 @@ class StraightBraking:
     @property
     def one_drive(self) -> bool:
         """Whether it is one deceleration that counts."""
-        return self.deceleration > 0.0
+        return self.deceleration is not None
 
     def adapted_to(self, drive: CaseRun) -> StraightBraking:
         """With the speed and the deceleration of a log."""
@@ -210,7 +210,7 @@ def level_for(
     return float(np.interp(a, reached[k - 1 : k + 1], asked[k - 1 : k + 1]))
 
 
-def missed(a: m_s2, runs: Sequence[CaseRun]) -> list[str]:
+def missed(a: m_s2 | None, runs: Sequence[CaseRun]) -> list[str]:
     """A note where the first vehicle does not reach a deceleration that is to be reached."""
     if not a:
         return []
@@ -230,8 +230,8 @@ class BrakingInTurn:
     """Lateral acceleration of the turn."""
     levels: tuple[float, ...] = (1.0, 2.0, 3.0, 4.0, 5.0, 6.0)
     """Decelerations asked for, in m/s²."""
-    deceleration: m_s2 = 0.0
-    """That the one drive reaches, as a log does; if 0, `levels` are asked for."""
+    deceleration: m_s2 | None = None
+    """That the one drive reaches, as a log does; if None, `levels` are asked for."""
     __repr__ = brief_repr
     name: ClassVar[str] = "braking_in_turn"
     title: ClassVar[str] = "Braking in a turn"
@@ -300,7 +300,7 @@ class BrakingInTurn:
     @property
     def one_drive(self) -> bool:
         """Whether it is one deceleration that counts."""
-        return self.deceleration > 0.0
+        return self.deceleration is not None
 
     def adapted_to(self, drive: CaseRun) -> BrakingInTurn:
         """With the turn and the deceleration of a log."""

@@ -124,7 +124,8 @@ def _result(evaluation: Evaluation, result: Result) -> dict[str, Any]:
 
 
 def settings_of(manoeuvre: Manoeuvre) -> dict[str, float | str]:
-    """Its settings by name; those that are no numbers as texts, long ones left out."""
+    """Its settings by name; those that are no numbers as texts. Long ones are left out, and those
+    that say nothing."""
     if not is_dataclass(manoeuvre):
         return {}
     plain: dict[str, float | str] = {}
@@ -132,7 +133,7 @@ def settings_of(manoeuvre: Manoeuvre) -> dict[str, float | str]:
         value = getattr(manoeuvre, name)
         if isinstance(value, int | float):
             plain[name] = float(value) if isfinite(value) else f"{value}"
-        elif len(text := _text(value)) <= LONGEST_SETTING:
+        elif value is not None and 0 < len(text := _text(value)) <= LONGEST_SETTING:
             plain[name] = text
     return plain
 

@@ -236,5 +236,7 @@ def _charts(car: Subject, seen: dict[str, Response], v: m_s) -> list[Chart]:
             phases.append(Curve(f, degrees, "linear theory", "theory"))
         charts.append(Chart(f"Gain of {name}", across, "gain per rad", gains, x_log=True))
         charts.append(Chart(f"Phase of {name}", across, "phase in degrees", phases, x_log=True))
-    curves = [Curve(r.frequency, r.coherence[:, 0], ANSWERS[s]) for s, r in seen.items()]
+    curves = [
+        Curve(r.frequency, r.coherence[:, 0], ANSWERS[s].replace("_", " ")) for s, r in seen.items()
+    ]
     return [*charts, Chart("Coherence", across, "coherence", curves, x_log=True)]

@@ -45,8 +45,8 @@ class SplitBraking:
     speed: m_s = 80.0 / 3.6
     low: one = 0.3
     """Grip on the left over that of the tyres."""
-    deceleration: m_s2 = 0.0
-    """That one stop reaches, as a log does; if 0, several are asked for and the shortest counts."""
+    deceleration: m_s2 | None = None
+    """That one stop reaches, as a log does; if None, many are asked for and the shortest counts."""
     name: ClassVar[str] = "split_braking"
     title: ClassVar[str] = "Braking with one side on a slippery road"
     source: ClassVar[str] = "ISO 14512:1999"
@@ -105,7 +105,7 @@ class SplitBraking:
     @property
     def one_drive(self) -> bool:
         """Whether it has one deceleration: drivers who differ are one for a log."""
-        return self.deceleration > 0.0
+        return self.deceleration is not None
 
     def adapted_to(self, drive: CaseRun) -> SplitBraking:
         """With the speed and the deceleration of a log."""
