@@ -84,7 +84,7 @@ def _columns(evaluation: Evaluation, rows: Sequence[Row]) -> list[_Column]:
     cars = evaluation.cars
     if len(cars) > 1:
         columns.append(_Column("vehicle", lambda row: escape(row.car), "text"))
-    columns.append(_Column("value", lambda row: f"<b>{number_text(row.value)}</b>"))
+    columns.append(_Column("value", _value))
     columns.append(_Column("unit", lambda row: escape(row.unit), "text"))
     if any(row.interval for row in rows):
         columns.append(_Column("5 to 95 %", _interval))
@@ -106,6 +106,11 @@ def _columns(evaluation: Evaluation, rows: Sequence[Row]) -> list[_Column]:
         columns.append(_Column("limit", lambda row: escape(str(row.limit or ""))))
         columns.append(_Column("verdict", _verdict, "text"))
     return columns
+
+
+def _value(row: Row) -> str:
+    """With its unit, which is seen where there is no room for a column of units."""
+    return f'<b>{number_text(row.value)}</b> <span class="unit">{escape(row.unit)}</span>'
 
 
 def _if(value: float | None) -> str:
@@ -200,6 +205,7 @@ def _compared(row: Row, beside: str) -> str:
     if row.reference is None or number_text(row.reference) == NONE:
         return ""
     share = "" if row.from_reference is None else f" ({difference_text(row.from_reference)})"
+    share = share.replace(" %", "\u00a0%")  # which belongs to its number
     return f"<small>{escape(beside)}: {number_text(row.reference)}{share}</small>"
 
 
