@@ -95,7 +95,8 @@ class StepSteer:
             for name in ("v_y", "omega", "a_y")
         }
         columns["sideslip"] = columns["v_y"] / self.speed
-        return CaseRun("linear theory", PERIOD * np.arange(samples), columns)
+        t: Array = PERIOD * np.arange(samples, dtype=float)
+        return CaseRun("linear theory", t, columns)
 
     def adapted_to(self, drive: CaseRun) -> StepSteer:
         """With the speed, the lateral acceleration and the side of a log."""
