@@ -123,12 +123,10 @@ class LinearCar:
         # Over the sample in which the angle arrives both parts are exact, too.
         whole = int(rise / period)
         left = rise - whole * period
-        steps = {True: expm(period * inner), False: expm(period * held)}
-        corner = expm((period - left) * held) @ expm(left * inner)
-        rows = np.empty((samples, n + 2))
-        for k in range(samples):
-            rows[k] = state
-            state = (corner if k == whole else steps[k < whole]) @ state
+        rising = _orbit(_exp(period * inner), state, whole + 1)
+        corner = _exp((period - left) * held) @ _exp(left * inner)
+        after = _orbit(_exp(period * held), corner @ rising[-1], samples)
+        rows = np.concatenate([rising, after])[:samples]
         out = rows[:, :n] @ self.C.T + rows[:, n : n + 1] * self.D
         return dict(zip(self.OUTPUTS, out.T, strict=True))
 
@@ -147,6 +145,19 @@ class LinearCar:
     def poles(self) -> AnyArray:
         """Of lateral motion, in 1/s, complex, (n,)."""
         return np.linalg.eigvals(self.A)
+
+
+def _exp(matrix: Array) -> Array:
+    return np.asarray(expm(matrix), dtype=float)
+
+
+def _orbit(step: Array, state: Array, count: int) -> Array:
+    """States (count, n) from a first one on, each a step later, twice as many with each product."""
+    rows = state[None]
+    while len(rows) < count:
+        rows = np.concatenate([rows, rows @ step.T])
+        step = step @ step
+    return rows[:count]
 
 
 def linear_car(vehicle: Vehicle, v: m_s) -> LinearCar:
