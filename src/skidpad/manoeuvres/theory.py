@@ -14,7 +14,6 @@ from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 import numpy as np
-from scipy.linalg import expm
 
 from .. import record
 from ..arrays import AnyArray, Array
@@ -148,7 +147,17 @@ class LinearCar:
 
 
 def _exp(matrix: Array) -> Array:
-    return np.asarray(expm(matrix), dtype=float)
+    """Its exponential by scaling and squaring. SciPy's asks a pool of threads for a matrix of six
+    rows, and on a busy machine waits a thousand times as long for it."""
+    halvings = max(int(np.ceil(np.log2(max(np.abs(matrix).sum(axis=1).max(), 1e-3)))) + 4, 0)
+    scaled = matrix * 0.5**halvings
+    total = term = np.eye(len(matrix))
+    for k in range(1, 12):  # at most 1/16 to the twelfth power is left out
+        term = term @ scaled / k
+        total = total + term
+    for _ in range(halvings):
+        total = total @ total
+    return total
 
 
 def _orbit(step: Array, state: Array, count: int) -> Array:
