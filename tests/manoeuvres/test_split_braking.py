@@ -8,7 +8,7 @@ import numpy as np
 
 import skidpad as sp
 from skidpad.manoeuvres import Case, CaseRun, Kernels, Result, SplitBraking, Subject, perform
-from skidpad.manoeuvres.braking import LANE, brake_moment, braking
+from skidpad.manoeuvres.split_braking import LANE, brake_moment, braking
 
 KERNELS = Kernels()
 CAR = Subject(sp.vehicles.two_track())
