@@ -10,6 +10,7 @@ import skidpad as sp
 from skidpad.manoeuvres import (
     BrakingInTurn,
     ConstantRadius,
+    DoubleLaneChange,
     Kernels,
     Result,
     SineWithDwell,
@@ -25,6 +26,7 @@ TESTS = (
     StepSteer(a_y=6.0),
     SineWithDwell(),
     BrakingInTurn(a_y=6.0),
+    DoubleLaneChange(),
 )
 TIPS = 9.81 * sp.vehicles.two_track().params.track_f / (2.0 * HEIGHT)
 """Lateral acceleration at which it tips over: that of a box, g track / (2 height)."""
@@ -56,3 +58,10 @@ def test_numbers_of_a_car_on_its_side_are_none() -> None:
         assert findings is not None
         assert all(np.isnan(metric.value).all() for metric in findings.metrics), name
         assert any("rolled over" in note for note in findings.notes), name
+
+
+def test_a_lane_change_on_two_wheels_is_not_passed() -> None:
+    change = results()["double_lane_change"]
+    car = Subject(sp.vehicles.two_track(), name="usual")
+    (usual,) = perform([DoubleLaneChange()], [car], Kernels())
+    assert change["entry_speed"] < 0.95 * usual["entry_speed"]

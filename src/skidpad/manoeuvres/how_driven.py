@@ -13,7 +13,7 @@ from ..units import m_s, m_s2, one, rad, s
 from .case_run import CaseRun
 from .step_response import first_time
 
-__all__ = ["Slowing", "Steering", "locked_in", "slowing_of", "started_at", "steering_of"]
+__all__ = ["Slowing", "Steering", "lasting", "locked_in", "slowing_of", "started_at", "steering_of"]
 
 SLOWER: one = 0.95
 """Share of its speed at which a vehicle certainly slows down."""
@@ -27,6 +27,15 @@ LEAST_LOSS: one = 0.05
 """Of the speed after that, without which a deceleration is not told."""
 LOCKED: one = 0.5
 """Share of the speed of a rolling wheel below which one counts as locked."""
+
+
+SAMPLE: s = 0.01
+"""Of which durations of tests are multiples."""
+
+
+def lasting(most: s, drive: CaseRun, begin: s) -> s:
+    """How long a test can be compared with a drive from a time on, in whole samples."""
+    return min(most, SAMPLE * int((float(drive.t[-1]) - begin) / SAMPLE + 1e-6))
 
 
 class Slowing(NamedTuple):

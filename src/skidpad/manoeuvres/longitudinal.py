@@ -16,7 +16,7 @@ from ..units import m, m_s, m_s2, rad, s
 from .case import Case
 from .case_run import MOVING, CaseRun
 from .fitness import drive_needed, steering_needed
-from .how_driven import SLOWER, slowing_of
+from .how_driven import SLOWER, lasting, slowing_of
 from .metric import Chart, Curve, Findings, Metric
 from .path import straight
 from .proving_ground import Performing
@@ -174,7 +174,7 @@ class CoastDown:
         """From the speed of a log, for as long as it lasts."""
         told = slowing_of(drive)
         begun = told.when - (1.0 - SLOWER) * told.v / told.deceleration
-        lasts = min(self.duration, float(drive.t[-1]) - begun)
+        lasts = lasting(self.duration, drive, begun)
         return replace(self, speed=told.v, duration=lasts)
 
 

@@ -16,10 +16,11 @@ from ..arrays import Array
 from ..brief import brief_repr
 from ..errors import InvalidValue
 from ..units import m_s, m_s2, s
+from .blocks import part_of
 from .case import Case, step
 from .case_run import CaseRun, all_done, endings
 from .fitness import speed_needed, tyres_needed
-from .how_driven import steering_of
+from .how_driven import lasting, steering_of
 from .metric import Chart, Curve, Findings, Metric
 from .proving_ground import Performing
 from .steady_state import steady_angle
@@ -30,6 +31,8 @@ __all__ = ["StepSteer"]
 
 PERIOD: s = 0.002
 """Between the samples of linear theory."""
+MOST_THEORIES = 8
+"""Variants of which each has its linear theory."""
 SIDES = {"left": 1.0, "right": -1.0}
 LONGEST_RISE: s = 1.0
 """Of the angle of a log, from 10 to 90 %, that is still a step."""
@@ -87,13 +90,16 @@ class StepSteer:
         return Findings(metrics, [chart], notes)
 
     def _linear(self, car: Subject, angle: Array) -> CaseRun:
-        """What linear theory does with the same angle of each variant."""
+        """What linear theory does with the same angle of each variant; of many variants it is known
+        of the first alone, as each takes longer than its drive."""
         samples = round(self.duration / PERIOD) + 1
-        answers = [theory.ramp(self.rise, PERIOD, samples) for theory in car.theories(self.speed)]
-        columns = {
-            name: np.stack([answer[name] for answer in answers], axis=1) * angle
-            for name in ("v_y", "omega", "a_y")
-        }
+        few = car if car.variants <= MOST_THEORIES else part_of(car, 0, 1)
+        answers = [theory.ramp(self.rise, PERIOD, samples) for theory in few.theories(self.speed)]
+        columns: dict[str, Array] = {}
+        for name in ("v_y", "omega", "a_y"):
+            columns[name] = np.full((samples, car.variants), np.nan)
+            columns[name][:, : few.variants] = np.stack([one[name] for one in answers], axis=1)
+            columns[name] *= angle
         columns["sideslip"] = columns["v_y"] / self.speed
         t: Array = PERIOD * np.arange(samples, dtype=float)
         return CaseRun("linear theory", t, columns)
@@ -117,7 +123,7 @@ class StepSteer:
                 f"{LEAST_TURN:g} m/s² are needed"
             )
         side = next(name for name, sign in SIDES.items() if sign == told.side)
-        lasts = min(self.duration, float(part.t[-1]) - told.when)
+        lasts = lasting(self.duration, part, told.when)
         return replace(self, speed=told.v, a_y=a_y, duration=lasts, sides=(side,))
 
     def _case(self, label: str, angle: Array) -> Case:
