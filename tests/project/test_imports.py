@@ -134,6 +134,7 @@ def test_an_implicit_step_sensors_and_reading_worlds_do_without_scipy() -> None:
     car = "sp.vehicles.kinematic_bicycle()"
     loaded = loaded_after(
         "import skidpad as sp, skidpad.sensing, skidpad.world, skidpad.ros2.nodes.vehicle\n"
+        "import skidpad.manoeuvres\n"
         f"sp.Simulator({car}, dt=0.01, integrator='radau').step()"
     )
     assert "scipy" not in loaded
