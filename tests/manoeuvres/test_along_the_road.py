@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 import skidpad as sp
+from manoeuvres.fakes import KERNELS
 from skidpad.manoeuvres import (
     CoastDown,
-    Kernels,
     Result,
     StraightBraking,
     Subject,
@@ -19,8 +19,6 @@ from skidpad.manoeuvres import (
 )
 from skidpad.manoeuvres.braking import mean_deceleration, stopping_distance
 from skidpad.manoeuvres.case_run import from_columns
-
-KERNELS = Kernels()
 
 
 @cache
