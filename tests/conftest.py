@@ -110,7 +110,7 @@ LONGEST = (
     *("conformance/test_registered_vehicles.py", "live/test_server.py", "fleet/test_interrupt.py"),
     *("viewer/test_replay_sights.py", "identify/test_fit.py", "integrate/test_large.py"),
     *("controllers/test_followers_compiled.py", "compile/test_parity.py", "bench/test_bench.py"),
-    *("compile/test_cuda_text.py", "demo/test_showcase.py", "demo/test_demos.py"),
+    *("compile/test_cuda_text.py", "vehicles/test_two_track_road.py", "demo/test_demos.py"),
     *("fleet/test_fork.py", "viewer/test_broken_page.py", "live/test_gate.py"),
 )
 """Files that take longest, of 10 s and more: a worker gets a file at a time, and one that began
