@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 
 import skidpad as sp
+from manoeuvres.fakes import KERNELS
 from skidpad.manoeuvres import (
     Acceleration,
     CoastDown,
-    Kernels,
     Result,
     StraightBraking,
     Subject,
@@ -21,8 +21,6 @@ from skidpad.manoeuvres import (
 )
 from skidpad.manoeuvres.braking import mean_deceleration, stopping_distance
 from skidpad.manoeuvres.case_run import from_columns
-
-KERNELS = Kernels()
 
 
 @cache

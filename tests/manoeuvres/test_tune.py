@@ -10,10 +10,10 @@ import pytest
 import yaml
 
 import skidpad as sp
+from manoeuvres.fakes import KERNELS
 from skidpad.errors import InvalidValue
-from skidpad.manoeuvres import Kernels, StepSteer, Subject, Tuning, perform, tune
+from skidpad.manoeuvres import StepSteer, Subject, Tuning, perform, tune
 
-KERNELS = Kernels()
 CAR = sp.vehicles.single_track(C_drag=0.0)
 STEP = StepSteer(sides=("left",), duration=3.0)
 STEADY = "constant_speed.understeer_gradient"

@@ -12,8 +12,6 @@ from typing import ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.interpolate import make_interp_spline
-from scipy.optimize import lsq_linear
 
 from ..arrays import Array
 from ..units import m, m_s
@@ -98,6 +96,9 @@ def course(lanes: Sequence[Lane], width: m) -> Path:
 
     It uses a share of the room beside the vehicle; the rest is for what it deviates by.
     """
+    from scipy.interpolate import make_interp_spline
+    from scipy.optimize import lsq_linear
+
     x = np.arange(-LEAD, lanes[-1].end + LEAD + 1.0, 1.5)
     least, most = np.full(x.shape, -np.inf), np.full(x.shape, np.inf)
     for lane in lanes:
