@@ -110,8 +110,8 @@ class LinearCar:
         return dict(zip(self.OUTPUTS, out.T, strict=True))
 
     def ramp(self, rise: s, period: s, samples: int) -> dict[str, Array]:
-        """Response to an angle that goes from 0 to 1 rad within a time and stays, at as many times
-        k · period: exact, by the matrix exponential of the system with its input as states."""
+        """Response to an angle that goes from 0 to 1 rad within a time and stays, each (samples,),
+        at times k · period: exact, by the matrix exponential of the system with its input."""
         n = len(self.A)
         inner = np.zeros((n + 2, n + 2))
         inner[:n, :n], inner[:n, n], inner[n, n + 1] = self.A, self.B, 1.0
