@@ -149,6 +149,7 @@ def _film(study: Study, run: int, vehicle: Vehicle) -> Film | None:
 
 def _finite_part(run: Trajectory) -> Trajectory | None:
     """Until it diverges; None where less than two samples are left."""
-    finite = np.isfinite(np.column_stack([one.values for one in run.columns])).all(axis=1)
-    end = len(finite) if finite.all() else int(np.argmin(finite))
-    return None if end < 2 else run if end == len(finite) else run[:end]
+    driven = [one.values for one in run.columns if one.role in ("state", "input")]
+    lost = np.flatnonzero(~np.isfinite(np.array(driven)).all(axis=0))
+    end = int(lost[0]) if lost.size else len(run)
+    return None if end < 2 else run if end == len(run) else run[:end]
