@@ -15,6 +15,7 @@ from collections.abc import Callable, Generator, Mapping
 from typing import Any, NamedTuple, Protocol, TypeAlias
 
 from ..arrays import AnyArray, Array
+from ..brief import brief_repr
 from .experiment import Runs
 
 
@@ -28,6 +29,8 @@ class Round(NamedTuple):
     the round gives the numbers that it has in the whole."""
     reads: tuple[str, ...] = ()
     """Columns that the design is handed, whole and in order, when the round is done."""
+
+    __repr__ = brief_repr
 
 
 Choosing: TypeAlias = Generator[Round, Mapping[str, AnyArray], Mapping[str, Any]]

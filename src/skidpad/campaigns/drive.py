@@ -14,7 +14,7 @@ A run keeps no sample: the numbers of the metrics go along with its state. Draws
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 from uuid import uuid4
 
@@ -26,6 +26,7 @@ from ..brief import brief_repr
 from ..checks import must_be
 from ..compile.cpu import RolloutArrays
 from ..compile.lower import lower
+from ..compile.program import Program
 from ..signature import Constant
 from ..trajectory.trajectory import Trajectory
 from ..units import Allowed
@@ -34,7 +35,7 @@ from .drive_settings import DriveSettings
 from .drive_setup import ENDED, Setup, setup_of
 from .drive_strips import Strips
 from .experiment import FAILED, Column, Means, Rows
-from .identities import plain
+from .identities import only_adds, plain
 
 MOST_RUNS = {"cpu": 16_384, "cuda": 262_144}
 """Runs that are in memory at a time; a larger chunk is done in parts."""
@@ -107,8 +108,9 @@ class Drive(DriveSettings, Constant):
         setup.loop.runner.plausible.check(arrays, own_params=own)
 
     def evaluate(self, rows: Rows, means: Means) -> dict[str, AnyArray]:
-        """All columns, (n,) each and `failed`: whether the last state is not finite, because it diverged or a
-        step found no solution. Of such a run numbers are NaN and nothing is true."""
+        """All columns, (n,) each, and `failed`: whether a state was not finite at some sample,
+        because it diverged or a step found no solution. Of such a run numbers are NaN and nothing
+        is true."""
         if not len(rows.runs):
             kinds = {FAILED: "truth", **{column.name: column.kind for column in self.columns()}}
             return {name: np.empty(0, bool if k == "truth" else float) for name, k in kinds.items()}
@@ -145,11 +147,16 @@ class Drive(DriveSettings, Constant):
         return run if np.isnan(ended) else run[: round(ended / self.dt) + 1]
 
     def identity(self) -> dict[str, Any]:
-        """What it is; its Program, in IEEE operations, stands for all functions."""
+        """What it is; Programs, in IEEE operations, stand for functions: that of the motion, and
+        that of each metric alone."""
         setup = self._setup()
         plant, given = setup.loop.runner.plant, setup.given
         params = dict(zip(record.names(plant.Params), record.flatten(plant.params), strict=True))
-        programs = (setup.loop.plant.step, setup.loop.folding.closing)
+        folding = setup.loop.folding
+        alone = {
+            name: replace(folding, folds={name: fold}).closing
+            for name, fold in folding.folds.items()
+        }
         return {
             "kind": "drive",
             "vehicle": plant.name,
@@ -158,8 +165,10 @@ class Drive(DriveSettings, Constant):
             "steps": setup.course.steps,
             "substeps": setup.loop.folding.substeps,
             "precision": self.precision,
-            "programs": [lower(program, self.precision).digest for program in programs],
-            "start": plain(np.array(setup.loop.folding.start)),
+            "motion": self._digest(plant.step),
+            "until": self._digest(replace(folding, folds={}).closing),
+            "metrics": {name: self._digest(program) for name, program in alone.items()},
+            "metric_starts": {name: plain(fold.start) for name, fold in folding.folds.items()},
             "params": plain({**params, **given.params}),
             "x0": plain(setup.start),
             "inputs": plain(given.inputs),
@@ -168,6 +177,13 @@ class Drive(DriveSettings, Constant):
             "noise": plain(self.noise),
             "log": plain(setup.course.log),
         }
+
+    def extends(self, before: Mapping[str, Any]) -> bool:
+        """Whether it differs from the drive before in more metrics alone."""
+        return only_adds(self.identity(), before, "metrics", "metric_starts")
+
+    def _digest(self, program: Program) -> str:
+        return lower(program, self.precision).digest
 
 
 _SETUPS: dict[str, Setup] = {}

@@ -163,8 +163,8 @@ class Loop:
             p.astype(dtype),
             np.full((1, 1, 1), substep, dtype),
         ]
-        _, results = self._closing[means].run([np.ascontiguousarray(a) for a in ports], len(now))
-        failed: Mask = np.asarray(~np.isfinite(now[:, :states]).all(axis=1))
+        kept, results = self._closing[means].run([np.ascontiguousarray(a) for a in ports], len(now))
+        failed: Mask = np.asarray(~np.isfinite(kept[0, :, self.folding.sound]))
         return Outcome(now[:, :states].astype(float), results[0].astype(float), failed)
 
 

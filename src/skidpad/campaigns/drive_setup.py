@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from copy import copy
 from dataclasses import dataclass, replace
 from typing import Any, get_type_hints
 
@@ -224,7 +225,8 @@ def _start(drive: DriveSettings) -> Any:
     if isinstance(drive.x0, UncertaintyModel):
         return checked_model("x0", drive.x0, record.names(State), "the state")
     record.build(State, drive.x0)
-    return drive.x0
+    # A copy: whoever changes what he gave changes no run.
+    return copy(drive.x0)
 
 
 def _memory(drive: DriveSettings) -> Array:

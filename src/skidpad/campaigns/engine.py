@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from typing import NamedTuple, Protocol
 
 from ..arrays import AnyArray
+from ..brief import brief_repr
 from .experiment import Experiment, Rows
 
 
@@ -20,6 +21,8 @@ class Chunk(NamedTuple):
     end: int
     """Run numbers, the last not included."""
     rows: Rows
+
+    __repr__ = brief_repr
 
 
 class Finished(NamedTuple):
@@ -32,6 +35,8 @@ class Finished(NamedTuple):
     """Time it took the worker."""
     worker: str = ""
     """Who did it, for the progress page."""
+
+    __repr__ = brief_repr
 
 
 class Writer(Protocol):

@@ -25,6 +25,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..arrays import AnyArray, Array
+from ..brief import brief_repr
 from ..trajectory.trajectory import Trajectory
 
 Runs = NDArray[np.int64]
@@ -54,6 +55,8 @@ class Rows(NamedTuple):
     """By name, (n,) each, in the unit of what they set."""
     seed: int
     """Of the campaign; run k draws from the streams of this seed and k."""
+
+    __repr__ = brief_repr
 
     def part(self, which: slice | AnyArray) -> Rows:
         """Some of the rows: a slice, or their places (n,)."""

@@ -27,8 +27,9 @@ from .fold_kernels import SampleKernel
 from .folds import Fold, Quantity, quantity_function
 from .joined_step import JoinedStep
 
-_COUNT, _ENDED, _FIRST = 0, 1, 2
-"""Ahead of the numbers of the folds: samples so far, and when the run ended (NaN: not yet)."""
+_COUNT, _ENDED, _SOUND, _FIRST = 0, 1, 2, 3
+"""Ahead of the numbers of the folds: samples so far, when the run ended (NaN: not yet), and 0 as
+long as all states were finite at every sample, then NaN."""
 
 
 @dataclass(frozen=True)
@@ -65,7 +66,12 @@ class Folding:
     def start(self) -> tuple[float, ...]:
         """Numbers before the first sample."""
         kept = [value for fold in self.folds.values() for value in fold.start]
-        return (0.0, math.nan, *kept)
+        return (0.0, math.nan, 0.0, *kept)
+
+    @property
+    def sound(self) -> int:
+        """Place among the numbers kept of the one that is not finite of a run that failed."""
+        return _SOUND
 
     @property
     def log_columns(self) -> tuple[str, ...]:
@@ -123,7 +129,7 @@ class Folding:
     @cached_property
     def _kept_port(self) -> Port:
         places = [(name, k) for name, fold in self.folds.items() for k in range(len(fold.start))]
-        return Port("a", ("count", "ended_at", *(f"{name}.{k}" for name, k in places)))
+        return Port("a", ("count", "ended_at", "sound", *(f"{name}.{k}" for name, k in places)))
 
     @cached_property
     def _kernels(self) -> list[SampleKernel]:
@@ -154,7 +160,8 @@ class Folding:
         kept = ports[2]
         count, ended = kept[_COUNT], kept[_ENDED]
         sample = self._sample(ports, count)
-        after, place = [count + 1.0], _FIRST
+        sound = called(_finite_check, kept[_SOUND], *ports[0], *ports[1])
+        after, place = [count + 1.0, sound], _FIRST
         for kernel, fold in zip(self._kernels, self.folds.values(), strict=True):
             own = kept[place : place + len(fold.start)]
             after += kernel.call(sample, own)
@@ -164,7 +171,7 @@ class Folding:
         going = ops.not_equal(ended, ended)
         (happens,) = self._event.call(sample, ())
         over = ops.logical_and(going, ops.greater(happens, 0.0))
-        before = (count, *kept[_FIRST:])
+        before = (count, *kept[_SOUND:])
         pairs = zip(after, before, strict=True)
         count, *rest = (ops.where(going, new, old) for new, old in pairs)
         return (count, ops.where(over, sample["t"], ended), *rest)
@@ -205,3 +212,10 @@ class Folding:
             results.append(called(fold.ended, own, kept[_COUNT], period))
             place += len(own)
         return tuple(results)
+
+
+def _finite_check(so_far: Any, *states: Any) -> Any:
+    """What it was so far, or NaN if a state is infinite or NaN."""
+    for state in states:
+        so_far = so_far + 0.0 * state
+    return so_far

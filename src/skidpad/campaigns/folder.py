@@ -168,7 +168,7 @@ class Folder:
     def batches(
         self, names: Sequence[str], begin: int = 0, end: int | None = None
     ) -> Iterator[dict[str, AnyArray]]:
-        """Columns (n,) of all runs in a range that have them, in order, some ten thousand at a time.
+        """Columns (n,) of all runs of a range that have them, in order, many thousand at a time.
 
         Memory does not depend on how many there are. The campaign may go on meanwhile.
         """

@@ -26,6 +26,7 @@ from functools import cached_property, partial
 from typing import Any
 
 from .. import ops, record
+from ..brief import brief_repr
 from ..checks import not_negative
 from ..errors import InvalidValue
 from ..signature import arguments
@@ -62,6 +63,8 @@ class Fold:
     """Whether the quantity says that something happens."""
     needs: float = 0.0
     """How long a run must be at least, in s."""
+
+    __repr__ = brief_repr
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "start", _numbers(self.start))

@@ -44,6 +44,14 @@ def plain(value: Any) -> Any:
     return _object(value)
 
 
+def only_adds(now: Mapping[str, Any], before: Mapping[str, Any], *growing: str) -> bool:
+    """Whether an identity is one before, but for more entries in these parts of it."""
+    if now.keys() != before.keys():
+        return False
+    same = all(now[name] == before[name] for name in now if name not in growing)
+    return same and all(before[name].items() <= now[name].items() for name in growing)
+
+
 def _array(array: Any) -> Any:
     if array.dtype == object:
         return [plain(part) for part in array.tolist()]

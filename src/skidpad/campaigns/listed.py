@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from ..arrays import Array
+from ..brief import brief_repr
 from ..checks import whole
 from ..errors import InvalidValue
 from ..files import path_of
@@ -31,6 +32,8 @@ class Grid:
 
     counts: tuple[int, ...]
     """How many numbers each factor has."""
+
+    __repr__ = brief_repr
 
     def __post_init__(self) -> None:
         counts = tuple(whole(f"counts[{k}]", n, "at least 1") for k, n in enumerate(self.counts))
