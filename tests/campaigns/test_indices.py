@@ -9,9 +9,9 @@ from typing import Any
 
 import numpy as np
 import pytest
-from campaigns.small_experiments import Bowl
 
 import skidpad as sp
+from campaigns.small_experiments import Bowl
 from skidpad.arrays import AnyArray
 from skidpad.campaigns.campaign import Campaign
 from skidpad.campaigns.experiment import Column, Means, Rows
