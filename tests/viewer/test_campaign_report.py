@@ -23,6 +23,7 @@ from skidpad.campaigns import (
     Campaign,
     Column,
     Converging,
+    Folder,
     Grid,
     Keep,
     LatinHypercube,
@@ -42,6 +43,7 @@ from skidpad.campaigns import (
 )
 from skidpad.viewer.campaign_report import campaign_page, study_html
 from skidpad.viewer.campaign_report.bins import bins_of
+from skidpad.viewer.campaign_report.cases import case_groups, films_of
 from skidpad.viewer.campaign_report.contours import contour
 from skidpad.viewer.campaign_report.order_statistics import order_statistics
 from skidpad.viewer.campaign_report.responses import responses_of, sampled_runs, surfaces_of
@@ -111,7 +113,7 @@ def test_the_page_of_every_design_is_whole_and_asks_for_nothing(studies: Any, na
     assert not re.search(r'd="[^"]*(nan|inf)', text)
     for part in (f"{name} <b> & co", "2026-01-02", study.digest(), f"{study.runs}"):
         assert part in page.text
-    assert name in study_html(study)
+    assert name in study._repr_html_()
     assert len(text) < 1e6
     assert text == campaign_page(study, date="2026-01-02")
 
@@ -172,7 +174,7 @@ def test_a_campaign_under_way_has_a_page(tmp_path: Path) -> None:
         campaign.run(tmp_path, chunk_seconds=1e-7, progress=False)
     study = Study.open(tmp_path)
     assert "under way" in Page(campaign_page(study)).text
-    assert "under way" in study._repr_html_()
+    assert "under way" in study_html(study)
 
 
 def test_a_level_that_cannot_be_meant_writes_nothing(studies: Any, tmp_path: Path) -> None:
@@ -211,7 +213,7 @@ def test_extents_do_not_depend_on_how_runs_were_cut(values: list[float]) -> None
 def test_a_distribution_is_that_of_the_study(studies: Any) -> None:
     for name in ("random", "saltelli", "sobol"):
         study = studies(name)
-        found = spread_of(study, "height", 0.95)
+        found: Any = spread_of(study, "height", 0.95)
         assert found.quantiles == tuple(study.quantile("height", share) for share in SHARES)
         assert found.mean[:3] == pytest.approx(study.mean("height")[:3])
         assert found.counts.sum() + found.below + found.above == found.mean.runs
@@ -238,7 +240,7 @@ def steep(tmp_path_factory: pytest.TempPathFactory) -> Study:
 
 
 def test_runs_far_out_leave_the_others_in_sight_and_are_told_of(steep: Study) -> None:
-    found = spread_of(steep, "y", 0.95)
+    found: Any = spread_of(steep, "y", 0.95)
     assert found.above == 200
     assert found.edges[-1] < 100.0
     page = Page(campaign_page(steep)).text
@@ -317,6 +319,33 @@ def test_memory_and_page_do_not_grow_with_the_runs(
     assert peak < 80e6  # a part of 2^16 runs, and 16 bits of twenty ranks
 
 
+@dataclass(frozen=True)
+class Wide(Bowl):
+    """Twenty numbers and ten truths of fifteen factors."""
+
+    def factor_units(self) -> Mapping[str, str]:
+        return {f"factor_{k}": "m/s" for k in range(15)}
+
+    def columns(self) -> tuple[Column, ...]:
+        numbers = [Column(f"number_{k}", "m", "What it is. " * 5) for k in range(20)]
+        return (*numbers, *(Column(f"truth_{k}", kind="truth") for k in range(10)))
+
+    def evaluate(self, rows: Rows, means: Means) -> dict[str, AnyArray]:
+        f = np.stack(list(rows.factors.values()))
+        numbers = {f"number_{k}": np.sin(k * f[k % 15]) + f[0] for k in range(20)}
+        truths = {f"truth_{k}": f[k] > 0.5 for k in range(10)}
+        return {**numbers, **truths, "failed": np.zeros(f.shape[1], bool)}
+
+
+def test_a_page_of_many_columns_and_factors_stays_small(tmp_path: Path) -> None:
+    factors = {f"factor_{k}": Range(0.0, 1.0) for k in range(15)}
+    campaign = Campaign(experiment=Wide(), factors=factors, design=Random(2000))
+    page = campaign_page(campaign.run(tmp_path, progress=False))
+    assert len(page.encode()) < 3e6
+    assert "Not drawn: number_12" in page
+    assert "Over others, less: factor_" in page
+
+
 def cars(**settings: Any) -> Mapping[str, Any]:
     drive = sp.campaigns.Drive(
         sp.vehicles.single_track(),
@@ -360,3 +389,23 @@ def test_a_folder_alone_knows_what_was_driven(tmp_path: Path) -> None:
     campaign.run(tmp_path / "folder", progress=False)
     assert 'id="film-0"' in campaign_page(Study.open(tmp_path / "folder"))
     assert "film-0" not in campaign_page(Study.open(tmp_path / "folder"), replay=False)
+
+
+def test_a_film_ends_where_a_run_diverged_and_takes_the_vehicle_it_names(tmp_path: Path) -> None:
+    campaign = Campaign(**cars(design=Random(3)))
+    study = campaign.run(tmp_path / "folder", progress=False)
+    run = study.replay(1)
+    vehicle = sp.vehicles.single_track()
+    states = np.stack([run[name] for name in sp.record.names(vehicle.State)], axis=1)
+    inputs = np.stack([run[f"u_{name}"] for name in sp.record.names(vehicle.Input)], axis=1)
+    for number, end in ((0, 1), (1, 20)):
+        lost = np.where(np.arange(len(run))[:, None] < end, states, np.nan)
+        kept = sp.Trajectory.from_arrays(
+            run.t, (vehicle.State, lost), (vehicle.Input, inputs), name=vehicle.name
+        )
+        with Folder.open(tmp_path / "folder", write=True) as folder:
+            folder.write_trajectory(number, kept)
+    alone = Study.open(tmp_path / "folder")
+    alone.plan["experiment"].pop("vehicle")
+    groups = case_groups(alone, totals_of(alone, 0))
+    assert list(films_of(alone, groups)) == [1]
