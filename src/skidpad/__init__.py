@@ -227,6 +227,8 @@ _EXTENSIONS = {
     "MonteCarlo.plot": "plots.figures.fan:fan",
     "Record.reduced": "compile.described:reduced",
     "Scene.on_cuda": "plane.raycast.cuda:CudaScene",
+    "Study.html": "viewer.campaign_report.notebook:study_html",
+    "Study.report": "viewer.campaign_report.page:write_campaign_report",
     "Trajectory.html": "plots.notebook.trajectory:trajectory_html",
     "Trajectory.plot": "plots.figures.trajectory:trajectory",
     "Trajectory.show": "viewer.embedded:show_trajectory",
