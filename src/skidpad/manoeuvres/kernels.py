@@ -1,4 +1,4 @@
-"""The compiled vehicles of a proving ground, and cases as the arrays of their rollouts.
+"""The compiled vehicles of a proving ground, and which cases they drive in one rollout.
 
 A vehicle needs three kernels: on level ground by steps that are cheap, from and to rest by steps
 that are stable there, and on a road, whose heights are parameters. Where one kind of step does for
@@ -11,25 +11,25 @@ from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from math import ceil
-from typing import Any
+from typing import Any, NamedTuple
 from warnings import catch_warnings, simplefilter
 
 import numpy as np
 
 from .. import record
 from ..arrays import Array
-from ..body import Pose, Velocity
 from ..model import Vehicle
+from ..policy import Policy
 from ..road.records import record_of
 from ..run.fleet import Fleet
 from ..run.stability import AUTO, EXPLICIT, automatic, takes
 from ..units import s
-from ..vehicles.on_road import off_road, on_road
+from ..vehicles.on_road import off_road
 from .case import Case
+from .case_arrays import CaseArrays, arrays_of, of_all, on_road_of, starts, told_at
 from .case_run import CaseRun
-from .driver import Driving, Memory, Told, driver
+from .driver import Memory, driver
 from .open_loop import driven_open, is_open
-from .path import path_point, straight
 from .signals import params_of, signals_of
 from .subject import Subject
 
@@ -43,6 +43,10 @@ SHORTER = 0.75
 """Share of the longest drive down to which shorter ones go along and end when they are done."""
 MOST = 2_000_000
 """Vehicles times steps of one rollout, to save memory."""
+MOST_FLEETS = 64
+"""Compiled vehicles that are kept."""
+FEW = 64
+"""Vehicles of one rollout from which on it is not faster with those of others."""
 
 
 @dataclass(frozen=True)
@@ -64,15 +68,24 @@ class Kernels:
             kind = None if case.road is None else type(record_of(case.road))
             alike[kind, case.rests, id(car)].append(k)
         runs: list[Any] = [None] * len(asked)
-        for places in alike.values():
+        drives: defaultdict[Any, list[_Drive]] = defaultdict(list)
+        for (*kind, _), places in alike.items():
             car = asked[places[0]][0]
-            steps = [sum(self._steps(asked[k][1])) for k in places]
-            for group in together(steps, car.variants):
-                members = [places[k] for k in group]
-                drive = self._open if is_open(car.vehicle) else self._rollout
-                driven = drive(car, [asked[k][1] for k in members])
-                for k, run in zip(members, driven, strict=True):
-                    runs[k] = run
+            steps = [self._steps(asked[k][1]) for k in places]
+            for group in together([sum(both) for both in steps], car.variants):
+                cases = [asked[places[k]][1] for k in group]
+                own = _Drive(car, cases, [steps[k] for k in group], [places[k] for k in group])
+                if is_open(car.vehicle):
+                    own.hand(self._open(car, cases), runs)
+                    continue
+                # One kernel on roads: wheels may come to rest on them.
+                rests = cases[0].rests or cases[0].road is not None
+                own = own._replace(method=self._method(on_road_of(car.vehicle, cases[0]), rests))
+                drives[*kind, own.kind].append(own)
+        for alike_drives in drives.values():
+            for those in shared(alike_drives):
+                for one, driven in zip(those, self._rollout(those), strict=True):
+                    one.hand(driven, runs)
         return runs
 
     def _steps(self, case: Case) -> tuple[int, int]:
@@ -81,64 +94,84 @@ class Kernels:
         before, after = (round(time / sample) * self.every for time in (case.run_in, case.duration))
         return before, max(after, self.every)
 
-    def _fleet(self, vehicle: Vehicle, rests: bool) -> tuple[Fleet, Any]:
-        """The vehicle as a fleet, and its driver."""
-        explicit = vehicle.model.continuous and not rests and takes(vehicle, EXPLICIT, self.dt)
-        method = EXPLICIT if explicit else AUTO
-        if method == AUTO and vehicle.model.continuous:
-            step = automatic(vehicle, self.dt, vehicle.model.substeps)
-            method = EXPLICIT if step.name == EXPLICIT else AUTO
-        # The heights of a road are parameters of each rollout.
-        key = off_road(vehicle), vehicle.model, method
+    def _method(self, vehicle: Vehicle, rests: bool) -> tuple[str, str]:
+        """What is asked for to step a vehicle, and what this comes to."""
+        if not vehicle.model.continuous:
+            return AUTO, ""
+        if not rests and takes(vehicle, EXPLICIT, self.dt):
+            return EXPLICIT, EXPLICIT
+        step = automatic(vehicle, self.dt, vehicle.model.substeps)
+        return (EXPLICIT, EXPLICIT) if step.name == EXPLICIT else (AUTO, repr(step))
+
+    def _fleet(self, vehicle: Vehicle, method: tuple[str, str], whose: Any = None) -> Any:
+        """A fleet of the vehicle's model, and the driver of its vehicle. Parameters of others and
+        heights of a road are those of each rollout."""
+        key = vehicle.model, method, whose
         if key not in self._made:
+            while len(self._made) >= MOST_FLEETS:
+                self._made.pop(next(iter(self._made)), None)
             with catch_warnings():
                 # That wheels at walking pace want another integrator is why cases tell it.
                 simplefilter("ignore", UserWarning)
                 how: Any = {"threads": self.threads, "device": self.device, "on_diverge": "mask"}
-                self._made[key] = Fleet(vehicle, self.dt, method, **how), driver(vehicle)
+                self._made[key] = Fleet(vehicle, self.dt, method[0], **how), driver(vehicle)
         return self._made[key]
 
-    def _rollout(self, car: Subject, cases: list[Case]) -> list[CaseRun]:
-        """Cases of one kind at once, each as long as it asks for."""
-        vehicles = [_on_road(car.vehicle, case) for case in cases]
-        # One kernel on roads: wheels may come to rest on them.
-        fleet, policy = self._fleet(vehicles[0], cases[0].rests or cases[0].road is not None)
-        V, own = car.variants, {name: np.tile(row, len(cases)) for name, row in car.params.items()}
-        own |= _roads(cases, V)
-        steps = [self._steps(case) for case in cases]
-        count = np.arange(max(before + after for before, after in steps), dtype=float)
-        t = [(count - before) * self.dt for before, _ in steps]
-        told = _of_each([_told(case, own_t) for case, own_t in zip(cases, t, strict=True)], V)
-        driving = _driving(cases, V) | {f"car.vehicle.{name}": own[name] for name in own}
-        disturbances = _disturbances(vehicles[0], cases, t, V)
+    def _rollout(self, asked: Sequence[_Drive]) -> list[list[CaseRun]]:
+        """Cases of one kind at once, each as long as it asks for; by vehicles under test."""
+        parts = [arrays_of(one.car, one.cases, one.steps, self.dt) for one in asked]
+        fleet, policy = self._fleet(parts[0].vehicle, asked[0].method)
+        counts = [part.count for part in parts]
+        told = of_all([part.told for part in parts], counts)
+        params = _params(fleet.vehicle, policy, parts)
         # The vehicle with its driver is one vehicle, whose state has the driver's memory behind.
-        start = _starts(vehicles, cases, car)
+        start = np.concatenate([part.start for part in parts])
         loop, fresh = fleet.loop(policy), record.flatten(record.build(Memory))
-        params = {**own, **{f"policy.{name}": row for name, row in driving.items()}}
         whole = np.concatenate([start, np.tile(fresh, (len(start), 1))], axis=1)
         how: Any = {"every": self.every, "params": params, "layout": "soa"}
-        if disturbances is not None:
+        disturbances = None
+        if parts[0].disturbances is not None:
+            felt: Any = [part.disturbances for part in parts]
+            disturbances = of_all(felt, counts)
             how["disturbances"] = disturbances.swapaxes(1, 2)
         with catch_warnings():
             simplefilter("ignore", UserWarning)  # as where the fleet is made
             # Neighbours side by side in memory: signals are then rows of it.
             both = loop.rollout(whole.T, told.swapaxes(1, 2), **how).swapaxes(1, 2)
-        samples: Array = np.arange(0, len(count) + 1, self.every, dtype=float)
+        samples: Array = np.arange(0, len(told) + 1, self.every, dtype=float)
         # At the end of a case holds what was told at its last step.
-        last = np.repeat([before + after - 1 for before, after in steps], V)
+        last = np.concatenate([part.last for part in parts])
         at = np.minimum(samples[:, None], last).astype(int)
         outputs = loop.outputs(
             both,
-            _told_at(told, at),
+            told_at(told, at),
             params=params,
-            disturbances=None if disturbances is None else _told_at(disturbances, at),
+            disturbances=None if disturbances is None else told_at(disturbances, at),
         )
-        states, memory = np.split(both, [start.shape[1]], axis=2)
-        kind = loop.plant.Outputs
-        driven = signals_of(vehicles[0], samples * self.dt, states, memory, outputs, kind, own)
+        ends = np.cumsum(counts).tolist()
         return [
-            _part(driven, case, (samples - before) * self.dt, (before + after) // self.every, k, V)
-            for k, (case, (before, after)) in enumerate(zip(cases, steps, strict=True))
+            self._runs(one, part, (both, outputs), slice(end - part.count, end), loop.plant.Outputs)
+            for one, part, end in zip(asked, parts, ends, strict=True)
+        ]
+
+    def _runs(
+        self, asked: _Drive, part: CaseArrays, driven: tuple[Array, Array], place: slice, kind: type
+    ) -> list[CaseRun]:
+        """The runs of one of several that shared a rollout."""
+        rows = len(part.told) // self.every + 1
+        samples: Array = np.arange(0, len(part.told) + 1, self.every, dtype=float)
+        # As it would lie in memory alone: NumPy computes what lies otherwise by other loops.
+        both, outputs = (
+            whole if whole.shape[:2] == (rows, part.count) else whole[:rows, place].copy(order="K")
+            for whole in driven
+        )
+        states, memory = np.split(both, [part.start.shape[1]], axis=2)
+        told = signals_of(part.vehicle, samples * self.dt, states, memory, outputs, kind, part.own)
+        return [
+            _part(
+                told, case, (samples - before) * self.dt, (before + after) // self.every, k, part.V
+            )
+            for k, (case, (before, after)) in enumerate(zip(asked.cases, part.steps, strict=True))
         ]
 
     def _open(self, car: Subject, cases: list[Case]) -> list[CaseRun]:
@@ -146,11 +179,11 @@ class Kernels:
         vehicle, p = car.vehicle, params_of(car.vehicle, car.params)
         runs: list[CaseRun] = []
         for case in cases:
-            fleet, _ = self._fleet(vehicle, case.rests)
+            fleet, _ = self._fleet(vehicle, self._method(vehicle, case.rests), off_road(vehicle))
             before, after = self._steps(case)
             t: Array = np.arange(-before, after, dtype=float) * self.dt
             times: Array = np.arange(-before, after + 1, self.every, dtype=float) * self.dt
-            start = _starts([vehicle], [case], car)
+            start = starts([vehicle], [case], car)
             states, outputs, Outputs = driven_open(fleet, case, t, start, p, self.every)
             memory = np.zeros((*states.shape[:2], record.size(Memory)))
             run = signals_of(vehicle, times, states, memory, outputs, Outputs, car.params)
@@ -176,17 +209,85 @@ def together(steps: Sequence[int], variants: int) -> list[list[int]]:
     return groups
 
 
-def _of_each(rows: Sequence[Array], V: int) -> Array:
-    """Signals (T, fields) of cases as those of vehicles, (T, cases × V, fields); of one case as
-    those of all."""
-    told = np.stack(rows, axis=1)
-    return told if len(rows) == 1 or V == 1 else np.repeat(told, V, axis=1)
+class _Drive(NamedTuple):
+    """Cases that one vehicle under test drives in one rollout."""
+
+    car: Subject
+    cases: list[Case]
+    steps: list[tuple[int, int]]
+    places: list[int]
+    """Of the cases among all that were asked for."""
+    method: tuple[str, str] = ("", "")
+    """Of its steps; see `Kernels._method`."""
+
+    @property
+    def kind(self) -> Any:
+        """What has to be the same of those that share a rollout."""
+        driving = frozenset(name for case in self.cases for name in case.driving)
+        disturbed = any(case.disturbance for case in self.cases)
+        return id(self.car.vehicle.model), self.method, driving, disturbed
+
+    @property
+    def longest(self) -> int:
+        """Steps of the rollout."""
+        return max(map(sum, self.steps))
+
+    @property
+    def vehicles(self) -> int:
+        """How many the rollout has."""
+        return len(self.cases) * self.car.variants
+
+    def hand(self, driven: Sequence[CaseRun], runs: list[Any]) -> None:
+        """Put what was driven where it was asked for."""
+        for k, run in zip(self.places, driven, strict=True):
+            runs[k] = run
 
 
-def _told_at(told: Array, at: Any) -> Array:
-    """Of signals (T, vehicles or 1, fields) those at steps (samples, vehicles)."""
-    column = np.arange(at.shape[1]) if told.shape[1] > 1 else 0
-    return told[at, column]
+def shared(drives: Sequence[_Drive]) -> list[list[_Drive]]:
+    """Which drives of one kind go into one rollout: those about as long, as memory allows."""
+    groups: list[list[_Drive]] = []
+    for one in sorted(drives, key=lambda one: -one.longest):
+        longest = groups[-1][0].longest if groups else 0
+        count = one.vehicles + (sum(other.vehicles for other in groups[-1]) if groups else 0)
+        if one.longest >= SHORTER * longest > 0 and count <= FEW and count * longest <= MOST:
+            groups[-1].append(one)
+        else:
+            groups.append([one])
+    return groups
+
+
+def _params(vehicle: Vehicle, policy: Policy, parts: Sequence[CaseArrays]) -> dict[str, Array]:
+    """Parameters of all vehicles of a rollout that differ from those of the fleet's vehicle and
+    its driver, by name, (N,) each."""
+    own = [(part.own, part.vehicle.params) for part in parts]
+    driving = [(part.driving, part.knowledge) for part in parts]
+    counts = [part.count for part in parts]
+    told = _differing(policy.Params, policy.params, driving, counts)
+    return {
+        **_differing(vehicle.model.Params, vehicle.params, own, counts),
+        **{f"policy.{name}": row for name, row in told.items()},
+    }
+
+
+def _differing(
+    kind: type, base: Any, parts: Sequence[tuple[dict[str, Array], Any]], counts: Sequence[int]
+) -> dict[str, Array]:
+    """Rows of several, one behind the other: those of the names that one has rows of, or in which
+    the record of one differs from the base."""
+    usual = record.flatten(base)
+    leaves = [usual if other is None else record.flatten(other) for _, other in parts]
+    out: dict[str, Array] = {}
+    for k, name in enumerate(record.names(kind)):
+        rows = [own.get(name) for own, _ in parts]
+        values = [leaf[k] for leaf in leaves]
+        if any(row is not None for row in rows) or any(value != usual[k] for value in values):
+            out[name] = np.concatenate(
+                [
+                    np.full(count, value, dtype=float) if row is None else row
+                    for row, value, count in zip(rows, values, counts, strict=True)
+                ]
+            )
+    return out
 
 
 def _part(driven: CaseRun, case: Case, t: Array, samples: int, k: int, V: int) -> CaseRun:
@@ -197,117 +298,3 @@ def _part(driven: CaseRun, case: Case, t: Array, samples: int, k: int, V: int) -
     assert driven.inputs is not None
     states, inputs = driven.states[part], driven.inputs[part]
     return CaseRun(case.label, t[: samples + 1], signals, states, inputs)
-
-
-def _on_road(vehicle: Vehicle, case: Case) -> Vehicle:
-    """The vehicle on the road of a case."""
-    return vehicle if case.road is None else on_road(vehicle, case.road)
-
-
-def _roads(cases: Sequence[Case], V: int) -> dict[str, Array]:
-    """Numbers of the roads of cases, by the names of parameters, each (cases × V,)."""
-    if cases[0].road is None:
-        return {}
-    roads = [record_of(case.road) for case in cases]
-    rows = np.array([record.flatten(road) for road in roads], dtype=float)
-    names = record.names(type(roads[0]))
-    return {f"road.{name}": np.repeat(row, V) for name, row in zip(names, rows.T, strict=True)}
-
-
-def _told(case: Case, t: Array) -> Array:
-    """What the driver is told at each step, (T, fields)."""
-    signals: Any = Told  # of numbers and functions
-    row = signals(
-        steer=case.steer,
-        v=case.speed,
-        a=case.a,
-        hold=case.holding,
-        omega=case.omega,
-        handbrake=case.handbrake,
-        coast=case.coast,
-    )
-    told = np.empty((len(t), len(row)))
-    for k, signal in enumerate(row):
-        told[:, k] = case.over(signal, t)
-    return told
-
-
-def _starts(vehicles: Sequence[Vehicle], cases: Sequence[Case], car: Subject) -> Array:
-    """Start states of all variants in all cases, (cases × V, nx)."""
-    if cases[0].road is None:
-        return _start(vehicles[0], cases, car)
-    pairs = zip(vehicles, cases, strict=True)
-    return np.concatenate([_start(vehicle, [case], car) for vehicle, case in pairs])
-
-
-def _start(vehicle: Vehicle, cases: Sequence[Case], car: Subject) -> Array:
-    """Of cases in which the vehicle has the same parameters."""
-    model, V = vehicle.model, car.variants
-    zero = np.zeros(V * len(cases))
-    names = record.names(model.Params)
-    rows = [zero + value for value in record.flatten(vehicle.params)]
-    for name, row in car.params.items():
-        rows[names.index(name)] = np.tile(row, len(cases))
-    p = record.unflatten(model.Params, rows)
-
-    def of_each(values: Sequence[Any]) -> Array:
-        return np.concatenate([np.broadcast_to(np.asarray(v, float), (V,)) for v in values])
-
-    start = record.flatten(record.build(model.State))
-    x = record.unflatten(model.State, [zero + value for value in start])
-    places: Any = map(of_each, zip(*(_pose(case) for case in cases), strict=True))
-    motion: Any = of_each([case.v for case in cases]), zero, zero
-    x = vehicle.body.placed(x, Pose(*places), Velocity(*motion), p)
-    for name in sorted({name for case in cases for name in case.start}):
-        own = np.broadcast_to(getattr(x, name), zero.shape).reshape(len(cases), V)
-        values = zip(cases, own, strict=True)
-        x = x._replace(**{name: of_each([case.start.get(name, row) for case, row in values])})
-    x = x if model.settle is None else model.settle(x, p)
-    return np.stack([zero + column for column in record.flatten(x)], axis=-1)
-
-
-def _pose(case: Case) -> Pose:
-    """Where a case begins."""
-    if case.pose is None and case.path is not None:
-        return Pose(*(float(part) for part in path_point(case.path, 0.0)[0][:3]))
-    return case.pose or Pose(0.0, 0.0, 0.0)
-
-
-def _driving(cases: Sequence[Case], V: int) -> dict[str, Any]:
-    """Parameters of the driver that differ between vehicles, by name, each (cases × V,)."""
-    fields: defaultdict[str, list[Array]] = defaultdict(list)
-    names = {f"{name}" for case in cases for name in case.driving}
-    for case in cases:
-        path = straight() if case.path is None else case.path
-        leaves = zip(record.names(type(path)), record.flatten(path), strict=True)
-        values = {f"path.{name}": leaf for name, leaf in leaves}
-        values |= {"follow": 0.0 if case.path is None else 1.0, "steer_gain": case.amplitude}
-        values |= {name: case.driving.get(name, _default(name)) for name in names}
-        for name, value in values.items():
-            fields[f"drive.{name}"].append(np.broadcast_to(np.asarray(value, dtype=float), (V,)))
-    return {name: np.concatenate(rows) for name, rows in fields.items()}
-
-
-def _default(name: str) -> float:
-    """Of a field of `Driving`, by a name such as "speed.k_p"."""
-    value: Any = Driving
-    first, *rest = name.split(".")
-    value = Driving._field_defaults[first]
-    for part in rest:
-        value = getattr(value, part)
-    return value
-
-
-def _disturbances(
-    vehicle: Vehicle, cases: Sequence[Case], t: Sequence[Array], V: int
-) -> Array | None:
-    """What disturbs at each step, (T, cases × V or 1, fields); None where nothing does."""
-    if not any(case.disturbance for case in cases):
-        return None
-    kind = vehicle.model.Disturbance
-    neutral = dict(zip(record.names(kind), record.flatten(record.build(kind)), strict=True))
-    columns: list[Array] = []
-    for case, own_t in zip(cases, t, strict=True):
-        signals = neutral | dict(case.disturbance)
-        columns.append(np.stack([case.over(signals[name], own_t) for name in neutral], axis=-1))
-    return _of_each(columns, V)

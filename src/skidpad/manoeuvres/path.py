@@ -6,6 +6,7 @@ share one kernel: the arrays are parameters.
 
 from __future__ import annotations
 
+from functools import cache
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -52,8 +53,9 @@ def path_along(points: Any, v: Any = 0.0, *, closed: bool = False) -> Path:
     return _path(s, at.x, at.y, at.heading, at.curvature, np.interp(s, line.s, speeds))
 
 
+@cache
 def straight(length: m = 1.0e4) -> Path:
-    """The x axis."""
+    """The x axis; kept, because arrays live as long as somebody holds the path."""
     s = np.linspace(0.0, length, POINTS)
     zero = np.zeros(POINTS)
     return _path(s, s, zero, zero, zero, zero)

@@ -1,0 +1,29 @@
+"""A manoeuvre of one's own, for tests of what goes wrong."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from skidpad.manoeuvres import Case, Findings, Metric, Performing, Subject
+from skidpad.units import kg, m_s
+
+
+@dataclass(frozen=True)
+class Moody:
+    """Drives straight on, and cannot stand vehicles that are heavier than it likes."""
+
+    speed: m_s = 10.0
+    heaviest: kg = 1e9
+    name: ClassVar[str] = "moody"
+    title: ClassVar[str] = "Moody"
+    source: ClassVar[str] = "a test"
+
+    def unfit(self, car: Subject) -> str:
+        return ""
+
+    def perform(self, car: Subject) -> Performing:
+        (run,) = yield [Case(label="on", duration=0.5, v=self.speed, speed=self.speed)]
+        if car.geometry.mass > self.heaviest:
+            raise ZeroDivisionError("too heavy")
+        return Findings([Metric("way", run["x"][-1] - run["x"][0], "m", "How far it went.")])
