@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from skidpad.manoeuvres import Case, Findings, Metric, Performing, Subject
-from skidpad.units import kg, m_s
+from skidpad.units import kg, m_s, rad_s
 
 
 @dataclass(frozen=True)
@@ -15,6 +15,8 @@ class Moody:
 
     speed: m_s = 10.0
     heaviest: kg = 1e9
+    turning: rad_s = 0.0
+    """Yaw rate that somebody has given the vehicle at the start."""
     name: ClassVar[str] = "moody"
     title: ClassVar[str] = "Moody"
     source: ClassVar[str] = "a test"
@@ -23,7 +25,8 @@ class Moody:
         return ""
 
     def perform(self, car: Subject) -> Performing:
-        (run,) = yield [Case(label="on", duration=0.5, v=self.speed, speed=self.speed)]
+        start = {"omega": self.turning}
+        (run,) = yield [Case(label="on", duration=0.5, v=self.speed, speed=self.speed, start=start)]
         if car.geometry.mass > self.heaviest:
             raise ZeroDivisionError("too heavy")
         return Findings([Metric("way", run["x"][-1] - run["x"][0], "m", "How far it went.")])

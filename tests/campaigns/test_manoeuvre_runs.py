@@ -17,7 +17,7 @@ from campaigns.own_manoeuvres import Moody
 from campaigns.test_function_runs import OTHER_PROCESS, TESTS, same
 from skidpad.campaigns.experiment import Column, Means, Rows
 from skidpad.campaigns.manoeuvre_runs import ManoeuvreRuns
-from skidpad.manoeuvres import Slalom, StepSteer, StraightBraking, Subject, perform
+from skidpad.manoeuvres import Slalom, StepSteer, Subject, perform
 
 CAR = sp.vehicles.four_wheel()
 ONE = Means(threads=1)
@@ -100,28 +100,27 @@ def test_searches_do_not_look_at_other_runs() -> None:
 
 
 def test_who_cannot_do_it_fails_alone() -> None:
-    runs = ManoeuvreRuns(CAR, {"braking": StraightBraking(), "own": Moody(heaviest=1700.0)})
-    rows = rows_of(
-        m=[1400.0, 1800.0, 1500.0, 1500.0], **{"braking.speed": [20.0, 20.0, 20.0, 500.0]}
-    )
+    runs = ManoeuvreRuns(CAR, {"steps": StepSteer(), "own": Moody(heaviest=1700.0)})
+    rows = rows_of(m=[1400.0, 1800.0, 1500.0, 1500.0], **{"steps.a_y": [4.0, 4.0, 4.0, 50.0]})
     found = runs.evaluate(rows, ONE)
     np.testing.assert_array_equal(found["failed"], [False, True, False, True])
     np.testing.assert_array_equal(np.isnan(found["own.way"]), [False, True, False, False])
-    braked = [column for column in found if column.startswith("braking.")]
-    assert all(np.isnan(found[column][3]) for column in braked)
-    assert not any(np.isnan(found[column][1]) for column in braked)
+    steered = [column for column in found if column.startswith("steps.")]
+    assert all(np.isnan(found[column][3]) for column in steered)
+    assert not any(np.isnan(found[column][1]) for column in steered)
     kept = runs.evaluate(rows.part(np.array([0, 2])), ONE)
     assert same(kept, {name: column[[0, 2]] for name, column in found.items()})
     np.testing.assert_allclose(found["own.way"][[0, 2]], 10.0 * 1.5, rtol=0.01)
 
 
 def test_a_vehicle_that_spins_has_failed() -> None:
-    """A tail without grip: the step steer ends in a spin."""
-    runs = ManoeuvreRuns(CAR, ["step_steer"])
-    rows = rows_of(**{"step_steer.a_y": [4.0, 13.0], "step_steer.speed": [22.0, 22.0]})
+    runs = ManoeuvreRuns(CAR, {"own": Moody(speed=20.0)})
+    rows = rows_of(**{"own.turning": [0.0, 12.0]})
     found = runs.evaluate(rows, ONE)
     assert found["failed"].tolist() == [False, True]
-    assert np.isnan(found["step_steer.tb_factor"][1])
+    assert np.isfinite(found["own.way"]).tolist() == [True, False]
+    spun = runs.replay(rows.part(slice(1, 2)))
+    assert np.abs(spun["yaw"]).max() > 1.0
 
 
 def test_a_replay_is_the_drive_of_the_run(steps: ManoeuvreRuns) -> None:
