@@ -1,6 +1,6 @@
 """Model predictive path integral control (MPPI) of a Formula Student car with a fleet of rollouts.
 
-At every control step a fleet of copies of the car tries out thousands of noisy variations of the
+At every control step a fleet of copies of the car tries out a thousand noisy variations of the
 present plan, and the new plan is their mean, weighted by how well each did: Williams et al.,
 "Information theoretic MPC for model-based reinforcement learning", ICRA 2017. Nothing is
 differentiated and the cost may be any NumPy expression.
@@ -84,7 +84,7 @@ def cost_of(task: Task, states: Array, inputs: Array) -> Array:
 class Settings(NamedTuple):
     """How MPPI samples."""
 
-    rollouts: int = 4096
+    rollouts: int = 1024
     dt: float = 0.02
     """Step of the rollouts, s."""
     substeps: int = 4
@@ -240,7 +240,7 @@ def figure(task: Task, settings: Settings, run: Drive) -> Any:
         fig = Figure(figsize=(13.0, 7.4), layout="constrained")
         grid = fig.add_gridspec(4, 2, width_ratios=(1.45, 1.0))
         draw_circuit(fig.add_subplot(grid[:, 0]), task, run)
-        draw_signals([fig.add_subplot(grid[k, 1]) for k in range(4)], task, settings, run)
+        draw_signals([fig.add_subplot(grid[k, 1]) for k in range(4)], task, run)
         fig.suptitle(
             f"MPPI: {settings.rollouts} rollouts of {settings.horizon * settings.dt:.1f} s behind "
             f"every input of a Formula Student car",
@@ -292,10 +292,10 @@ def draw_glimpse(axes: Any, glimpse: Glimpse) -> None:
     axes.fill(*(body @ turn + [x, y]).T, color="#222222", lw=0.0, zorder=5)
 
 
-def draw_signals(panels: Any, task: Task, settings: Settings, run: Drive) -> None:
-    """Speed, steering, distance from the line and planning time over time."""
+def draw_signals(panels: Any, task: Task, run: Drive) -> None:
+    """Speed, steering, distance from the line and accelerations over time."""
     path = run.trajectory
-    speed, steer, off, thinking = panels
+    speed, steer, off, grip = panels
     speed.axhline(task.speed, color="#888888", lw=0.8, ls=(0, (6, 4)))
     speed.plot(path.t, path["v_x"], color="#0072B2")
     speed.set_title("Speed [m/s], dashed: wanted")
@@ -308,12 +308,10 @@ def draw_signals(panels: Any, task: Task, settings: Settings, run: Drive) -> Non
     off.axhspan(-half, half, color="#EFEFEF", lw=0.0)
     off.plot(path.t, -beside(task.circuit, path["x"], path["y"]), color="#0072B2")
     off.set_title("Distance to the left of the line [m], grey: lane")
-    times = settings.held * settings.dt * np.arange(len(run.seconds))
-    thinking.plot(times, 1e3 * run.seconds, ".", ms=2.5, color="#0072B2")
-    thinking.axhline(1e3 * settings.held * settings.dt, color="#888888", lw=0.8, ls=(0, (6, 4)))
-    thinking.set_ylim(bottom=0.0)
-    thinking.set_title("Time per plan [ms], dashed: control period")
-    thinking.set_xlabel("t [s]")
+    grip.plot(path.t, path["a_x"] / 9.81, color="#D55E00", lw=0.7)
+    grip.plot(path.t, path["a_y"] / 9.81, color="#0072B2")
+    grip.set_title("Acceleration across [g], thin: along")
+    grip.set_xlabel("t [s]")
     for panel in panels:
         panel.set_xlim(0.0, path.t[-1])
         for glimpse in run.glimpses:

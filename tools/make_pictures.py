@@ -80,7 +80,6 @@ def lap(file: Path) -> None:
         count=9,
         path=file,
         title=f"A lap of {flying.track.line.length:.0f} m in {flying.time:.2f} s",
-        size=(13.0, 5.2),
     )
 
 
@@ -92,7 +91,7 @@ def replay_page(file: Path) -> None:
         Film(stage, times, rows.astype(np.float32)).thinned(60.0).to_html(page)
         with browser.page(1440, 900) as tab:
             browser.opened(tab, page)
-            tab.evaluate("window.skidpad.seek(16.6)")
+            tab.evaluate("() => { window.skidpad.pause(); window.skidpad.seek(16.6); }")
             tab.wait_for_timeout(1000)
             tab.screenshot(path=file)
 
@@ -101,6 +100,11 @@ def monte_carlo_fan(file: Path) -> None:
     """The lane change of examples/lane_change.py, a thousand times."""
     example = _example("lane_change")
     example.figure(example.drive(runs=1000, seed=1)).savefig(file, dpi=130)
+
+
+def mppi(file: Path) -> None:
+    """The drive of examples/mppi.py."""
+    _example("mppi").main(["--out", str(file)])
 
 
 def phase_portrait(file: Path) -> None:
@@ -246,6 +250,7 @@ PICTURES: dict[str, Callable[[Path], None]] = {
     "lap.png": lap,
     "replay_page.png": replay_page,
     "monte_carlo_fan.png": monte_carlo_fan,
+    "mppi.png": mppi,
     "phase_portrait.png": phase_portrait,
     "bode.png": bode,
     "tyre_curves.png": tyre_curves,

@@ -14,6 +14,7 @@ from . import extension, former_paths
 if TYPE_CHECKING:
     from . import (
         body,
+        campaigns,
         conformance,
         controllers,
         errors,
@@ -42,6 +43,7 @@ if TYPE_CHECKING:
         Wheel,
         Wish,
     )
+    from .campaigns.campaign import Campaign
     from .compat import autoware as planning
     from .compat import truck as engine
     from .compat.autoware.simulator import PlanningSimulator
@@ -79,6 +81,7 @@ __version__ = "0.1.0"
 __all__ = [
     "Acceleration",
     "Body",
+    "Campaign",
     "Cost",
     "Engine",
     "Fleet",
@@ -113,6 +116,7 @@ __all__ = [
     "World",
     "__version__",
     "body",
+    "campaigns",
     "collision",
     "conformance",
     "controllers",
@@ -142,6 +146,7 @@ __all__ = [
 
 _MODULES = {
     "body": "body",
+    "campaigns": "campaigns",
     "collision": "plane.collision",
     "conformance": "conformance",
     "controllers": "controllers",
@@ -170,6 +175,7 @@ _MODULES = {
 _HOMES = {
     "Acceleration": "body",
     "Body": "body",
+    "Campaign": "campaigns.campaign",
     "Cost": "cost",
     "Engine": "compat.truck",
     "Fleet": "run.fleet",

@@ -14,8 +14,10 @@ from .model import Vehicle, VehicleFactory
 from .policy import Policy
 from .units import Allowed
 
-ROUNDING = 1e-5
+ROUNDING = 3e-5
 """Share of a time by which it may differ from a whole number of steps: 0.016667 s is a sixtieth."""
+MOST_ROUNDING = 0.01
+"""Share of a step by which it may differ, however many there are."""
 MOST_STEPS = 2**53
 """Beyond that not every whole number is a float."""
 
@@ -59,11 +61,11 @@ def steps_in(duration: Any, dt: float, name: str = "duration") -> int:
             f"{name} = {length:g} s has more steps of {dt:g} s than can be counted, {MOST_STEPS}"
         )
     count = round(ratio)
-    if abs(ratio - count) > ROUNDING * max(1.0, ratio):
+    if abs(ratio - count) > min(ROUNDING * ratio, MOST_ROUNDING):
         few = math.floor(ratio)
         raise InvalidValue(
-            f"{name} = {length:g} s is no whole number of steps of {dt:g} s: take "
-            f"{few * dt:.6g} s or {(few + 1) * dt:.6g} s"
+            f"{name} = {length:.12g} s is no whole number of steps of {dt:g} s: take "
+            f"{few * dt:.12g} s or {(few + 1) * dt:.12g} s"
         )
     return count
 

@@ -8,8 +8,9 @@ against this contract and knows no particular vehicle:
    the next `State`. Exactly one of the two is given.
 3. `outputs(x, u, w, p)` returns an `Outputs` record; it never influences the motion.
 4. `hold(x, u, w, p)`, if given, is evaluated once at the start of a step; its result takes the
-   place of `u` in `derivative` and `outputs` and stays constant over the step. Command limiters
-   that sample the state and hard model switches belong there, so that Runge-Kutta stages agree.
+   place of `u` in `derivative` or `update` and in `outputs` and stays constant over the step.
+   Command limiters that sample the state and hard model switches belong there, so that Runge-Kutta
+   stages agree.
 5. `settle(x, p)`, if given, returns the state with dependent fields made consistent; `reset` uses
    it.
 6. The functions are pure: built from `skidpad.ops` and arithmetic, no memory, no `if` on a value.

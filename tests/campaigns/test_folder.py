@@ -331,6 +331,11 @@ def test_trajectories(where: str) -> None:
     assert same_bits(back["x"], trajectory["x"])
     with pytest.raises(InvalidValue, match=r"run = 3 was not kept .* kept are 17"):
         reader.trajectory(3)
+    place = folder_module.place_of(where)
+    name = "trajectories/run-000000000017.parquet"
+    place.write(name, place.read(name)[:-9])
+    with pytest.raises(InvalidValue, match=f"{place.shown(name)} is not a readable Parquet file"):
+        reader.trajectory(17)
 
 
 # What can go wrong.

@@ -15,6 +15,7 @@ from skidpad.campaigns.folds import (
     Fold,
     at,
     first_time,
+    fold_of,
     happened,
     highest,
     integral,
@@ -24,7 +25,7 @@ from skidpad.campaigns.folds import (
     rms,
     time_of_highest,
 )
-from skidpad.errors import InvalidValue
+from skidpad.errors import InvalidValue, SkidpadError
 
 from .drive_models import HOLDING, fast, mass, rows
 
@@ -159,6 +160,33 @@ def test_sub_steps_fold_the_samples_of_whole_steps() -> None:
     assert (out["i"][0], out["a"][0]) == (0.0, 2.0)
 
 
+def test_a_plan_file_names_folds() -> None:
+    assert fold_of({"highest": "abs(v)"}) == highest("abs(v)")
+    assert fold_of({"at": "v", "time": 0.5, "unit": "m/s"}).unit == "m/s"
+    assert column(fold_of({"at": "v", "time": 0.5})) == 2.0
+    assert fold_of({"happened": "v > 1"}).kind == "truth"
+    assert fold_of(highest("v")) == highest("v")
+
+
+@pytest.mark.parametrize(
+    ("plain", "words"),
+    [
+        ("highest", "must be the name"),
+        ({"most": "v"}, "allowed are highest"),
+        ({"highest": 3}, "and a text"),
+        ({"highest": "v", "lowest": "v"}, "must be the name"),
+        ({"highest": "v", "units": "m"}, "did you mean 'unit'"),
+        ({"at": "v"}, "needs its time"),
+        ({"at": "v", "time": "soon"}, "time"),
+        ({"highest": "import os"}, "cannot be read"),
+        (None, "must be the name"),
+    ],
+)
+def test_plans_that_cannot_be_meant(plain: Any, words: str) -> None:
+    with pytest.raises(InvalidValue, match=words):
+        fold_of(plain)
+
+
 MISTAKES: list[tuple[Any, str]] = [
     (lambda: highest("w"), "no name 'w'"),
     (lambda: highest(lambda x, q: x.v), "asks for 'q'"),
@@ -175,10 +203,14 @@ MISTAKES: list[tuple[Any, str]] = [
     (lambda: highest(3), "must be a function"),
     (lambda: highest(lambda x, log: x.v - log.v), "no log"),
     (lambda: "highest", "must be a Fold"),
+    (lambda: Fold(("a",), lambda a: a, lambda a: a[0]), "tuple of numbers"),
+    (lambda: highest(lambda x: x.w), "metric 'c': .*attribute 'w'"),
+    (lambda: highest(lambda x: 1.0 if x.v > 0 else 0.0), "metric 'c'.* branches in Python"),
+    (lambda: highest(lambda x: math.sin(x.v)), "metric 'c'.* NaN constant|metric 'c'.*skidpad.ops"),
 ]
 
 
 @pytest.mark.parametrize(("metric", "words"), MISTAKES, ids=range(len(MISTAKES)))
 def test_mistakes_are_named(metric: Any, words: str) -> None:
-    with pytest.raises(InvalidValue, match=words):
+    with pytest.raises(SkidpadError, match=words):
         drive(metrics={"c": metric()})

@@ -7,14 +7,18 @@ from typing import Any
 
 import numpy as np
 import pytest
+from rich.console import Console
 
 import skidpad as sp
+from pages import ROOT, blocks
+from printed import unlike
 from skidpad import demo
 from skidpad.demo import drift, fan, lane_change, lap, trailers
 from skidpad.demo.drift_balance import balance
 from skidpad.demo.track import random_track
 from skidpad.recording import Recording, read
 from skidpad.runs import Figures, Outcome, Show, perform, perform_into
+from skidpad.runs.report import run_table
 
 
 class Performed:
@@ -77,6 +81,15 @@ def test_the_car_drives_two_laps_and_knocks_over_no_cone(two_laps: Performed) ->
     assert car.collisions == 0
     assert car.a_across > 1.3 * 9.81
     check_against_rows(two_laps, ("car",))
+
+
+def test_the_page_shows_the_table_of_the_lap(
+    two_laps: Performed, capsys: pytest.CaptureFixture[str]
+) -> None:
+    text = blocks((ROOT / "docs" / "demo.md").read_text("utf-8"))[0].text
+    Console(width=80).print(run_table(two_laps.outcome, ["car"]))
+    table = capsys.readouterr().out.splitlines()
+    assert not unlike(text[1 : 1 + len(table)], table)
 
 
 def test_the_laps_are_those_between_passes_of_the_start_line(two_laps: Performed) -> None:

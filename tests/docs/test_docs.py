@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import re
 import runpy
 import subprocess
@@ -12,6 +13,7 @@ from pathlib import Path
 import pytest
 
 from pages import PAGES, ROOT, blocks, python_blocks, script
+from printed import Recorder, differences, says, shown, unlike
 from waiting import PATIENCE
 
 LINK = re.compile(r"(?<!!)\[[^\]]*\]\((?P<target>[^)\s]+)\)")
@@ -34,18 +36,23 @@ def test_python_blocks_run(page: Path, tmp_path: Path, monkeypatch: pytest.Monke
     program.write_text(script(text), encoding="utf-8")
     monkeypatch.chdir(tmp_path)
     # An interpreter for each page took half of the time; those that start processes need one.
-    run = run_alone if "ProcessPoolExecutor" in text else run_here
-    error = run(program)
+    recorder = Recorder(program)
+    alone = "ProcessPoolExecutor" in text
+    error = run_alone(program) if alone else run_here(program, recorder)
     if error:
         places = re.findall(rf'File "{re.escape(str(program))}", line (\d+)', error)
         line = places[-1] if places else "?"
         pytest.fail(f"{relative(page)}:{line}\n{error}", pytrace=False)
+    stale = differences(text, recorder)
+    if stale:
+        pytest.fail("\n".join([relative(page), *stale]), pytrace=False)
 
 
-def run_here(program: Path) -> str:
-    """Run a program in this process; what went wrong, if anything."""
+def run_here(program: Path, recorder: Recorder) -> str:
+    """Run a program in this process and record what it prints; what went wrong, if anything."""
     try:
-        runpy.run_path(str(program), run_name="__main__")
+        with contextlib.redirect_stdout(recorder):
+            runpy.run_path(str(program), run_name="__main__")
     except BaseException:
         return traceback.format_exc()
     return ""
@@ -56,6 +63,60 @@ def run_alone(program: Path) -> str:
     command = [sys.executable, "-W", "error::UserWarning", str(program)]
     run = subprocess.run(command, capture_output=True, text=True, timeout=PATIENCE)
     return run.stderr if run.returncode else ""
+
+
+def test_text_after_code_and_comments_behind_it_are_what_it_printed(tmp_path: Path) -> None:
+    page = """
+```python
+def show(n):
+    print("a", n)
+
+show(1)
+print(2.5)  # -> 2.5
+```
+It prints:
+```text
+a 1
+2.5
+```
+```python
+show(3)
+```
+```text
+skidpad run lap
+```
+"""
+    program = tmp_path / "page.md"
+    program.write_text(script(page), encoding="utf-8")
+    recorder = Recorder(program)
+    assert not run_here(program, recorder)
+    assert [(place.first, place.last) for place in shown(page)] == [(7, 7), (3, 7)]
+    assert not differences(page, recorder)
+    (stale,) = differences(page.replace("a 1", "a 2"), recorder)
+    assert stale == "line 11: shown 'a 2', printed 'a 1'"
+    assert len(differences(page.replace("# -> 2.5", "# -> 2.6"), recorder)) == 1
+    assert unlike(["a"], ["a", "b"]) == [(0, "1 lines shown, 2 printed:\na\nb")]
+
+
+@pytest.mark.parametrize(
+    ("line", "printed", "same"),
+    [
+        ("0.51 m/s", "0.5149999 m/s", True),
+        ("0.51 m/s", "0.516 m/s", False),
+        ("216 m", "216 m", True),
+        ("216 m", "217 m", False),
+        ("-0.0 m", "0.0 m", True),
+        ("1.5e-3", "0.00152", True),
+        ("1.5e-3", "0.00156", False),
+        ("~31 plans, 1,204 rollouts", "28.2 plans, 1,204 rollouts", True),
+        ("~31 plans, 1,204 rollouts", "28.2 plans, 1,205 rollouts", False),
+        ("a  1", "a      1", True),
+        ("Simulator(... radau)", "Simulator('car', radau)", True),
+        ("85% (worst)", "85% [worst]", False),
+    ],
+)
+def test_numbers_are_compared_to_the_digits_shown(line: str, printed: str, same: bool) -> None:
+    assert says(line, printed) == same
 
 
 def test_the_readme_has_an_example_to_run() -> None:

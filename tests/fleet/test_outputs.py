@@ -59,6 +59,27 @@ def test_one_state(cars: sp.Fleet, car: sp.Vehicle) -> None:
     assert cars.outputs(state, row).tobytes() == cars.outputs(x, u)[0].tobytes()
 
 
+@pytest.mark.parametrize(("samples", "count"), [(7, 3), (3, 40), (1, 5), (40, 33)])
+def test_parameters_per_vehicle_along_masked_rollouts(
+    car: sp.Vehicle, samples: int, count: int
+) -> None:
+    """More samples than vehicles, or fewer; one of the vehicles has diverged."""
+    fleet = sp.Fleet(car, 0.001, "euler", lanes=4, on_diverge="mask")
+    x = np.stack([starts(car, count) + 0.01 * k for k in range(samples)])
+    x[samples // 2 :, 1] = np.nan
+    u = inputs(car, samples, count)
+    masses = np.linspace(200.0, 300.0, count)
+    y = fleet.outputs(x, u, params={"m": masses})
+    held = fleet.outputs(x, u[0], params={"m": masses})
+    assert y.shape == (samples, count, record.size(car.model.Outputs))
+    for k in (0, 1, count - 1):
+        alone = sp.Fleet(car.with_params(m=masses[k]), 0.001, "euler", lanes=4, on_diverge="mask")
+        assert alone.outputs(x[:, k], u[:, k]).tobytes() == y[:, k].tobytes()
+        assert alone.outputs(x[:, k], u[0, k]).tobytes() == held[:, k].tobytes()
+    with pytest.raises(InvalidValue, match="expected"):
+        fleet.outputs(x[..., 1:], u, params={"m": masses})
+
+
 def test_parameters_per_vehicle(cars: sp.Fleet, car: sp.Vehicle) -> None:
     x0, masses = starts(car, 3), np.array([200.0, 230.0, 300.0])
     x = cars.rollout(x0, steps=2, params={"m": masses})

@@ -19,7 +19,7 @@ from skidpad.manoeuvres import (
     perform,
     perform_each,
 )
-from skidpad.manoeuvres.case_arrays import of_all
+from skidpad.manoeuvres.case_arrays import side_by_side
 from skidpad.manoeuvres.path import straight
 
 FOUR_WHEEL, TWO_TRACK, FULL = sp.vehicles.four_wheel, sp.vehicles.two_track, sp.vehicles.full_car
@@ -59,7 +59,7 @@ def test_who_else_drives_does_not_show(make: Any, manoeuvres: Any, params: Any) 
 
 def test_what_is_told_last_is_held_on() -> None:
     short, long = np.arange(6.0).reshape(2, 1, 3), np.arange(24.0).reshape(4, 2, 3)
-    wide = of_all([short, long], [3, 2])
+    wide = side_by_side([short, long], [3, 2])
     assert wide.shape == (4, 5, 3)
     np.testing.assert_array_equal(wide[:2, :3], np.broadcast_to(short, (2, 3, 3)))
     np.testing.assert_array_equal(wide[2:, 1], np.broadcast_to(short[-1, 0], (2, 3)))

@@ -10,6 +10,7 @@ import pytest
 import skidpad as sp
 from skidpad.manoeuvres import Kernels, RandomSteer, Result, SineSweep, Subject, perform
 from skidpad.manoeuvres.case_run import from_columns
+from skidpad.manoeuvres.frequency_response import BAND, QUIET, random_steer
 from skidpad.manoeuvres.spectra import bandwidth_of, estimated_response
 
 CAR = Subject(sp.vehicles.single_track())
@@ -71,3 +72,16 @@ def test_a_known_filter_is_found_and_noise_lowers_the_coherence() -> None:
     frequency = np.linspace(0.01, 4.0, 4000)
     ideal = np.abs(1.0 / (1.0 + 2j * np.pi * frequency * T))
     assert bandwidth_of(frequency, ideal) == pytest.approx(1.0 / (2.0 * np.pi * T), rel=1e-3)
+
+
+def test_random_steer_is_a_sum_of_sines_of_random_phases() -> None:
+    """Drawn as they are: half of the band's lower end up to 1.3 times its upper end."""
+    t, duration, seed = np.linspace(-1.0, 25.0, 700), 20.0, 5
+    phases = np.random.default_rng(seed).uniform(0.0, 2.0 * np.pi, 1000)
+    angle = random_steer(seed, duration)(t)
+    frequencies = np.arange(0.5 * BAND[0], 1.3 * BAND[1], 1.0 / duration)
+    waves = np.sin(2.0 * np.pi * np.outer(t, frequencies) + phases[: len(frequencies)]).sum(axis=1)
+    within = (t > 1.0) & (t < duration - QUIET - 1.0)
+    wanted = np.sqrt(2.0 / len(frequencies)) * waves
+    np.testing.assert_allclose(angle[within], wanted[within], atol=1e-10)
+    np.testing.assert_array_equal(angle[(t <= 0.0) | (t >= duration - QUIET)], 0.0)

@@ -47,7 +47,7 @@ class Broken:
         ("raises", "ended early: there is nothing to see"),
         ("angle", "linear theory of worse gives no angle to start from, for first"),
         ("speed", "linear theory of worse gives no speed to start from, for first"),
-        ("signal", "ended early: .* steer of vehicle 0, step 0 is nan"),
+        ("signal", "ended early: .* steer of vehicle 0 is nan"),
     ],
 )
 def test_what_one_vehicle_cannot_start_others_finish(how: str, says: str) -> None:

@@ -12,7 +12,7 @@ from skidpad import ops
 from skidpad.errors import InvalidValue
 from skidpad.sensing.uncertainty import Gaussian
 
-from .models import mass
+from .models import holding, mass
 
 FLEET = sp.Fleet(mass(), 0.1)
 
@@ -97,6 +97,15 @@ def test_what_is_meant_is_taken() -> None:
         {"runs": "a"},
         {"seed": "a"},
         {"steps": 1.5},
+        {"params": [1.0]},
+        {"params": 3.0},
+        {"params": {"gain": "heavy"}},
+        {"params": {"gain": None}},
+        {"params": {"gain": np.ones((8, 1))}},
+        {"params": {"gain": 1j}},
+        {"policy": holding(1.0), "policy_params": [1.0]},
+        {"policy": holding(1.0), "policy_params": {"k": "much"}},
+        {"policy": holding(1.0), "policy_params": {"k": np.ones((8, 1))}},
     ],
 )
 def test_arguments_of_other_kinds_are_refused(options: Any) -> None:

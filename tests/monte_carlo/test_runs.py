@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 
 import skidpad as sp
 from skidpad.errors import InvalidValue, SimulationDiverged
-from skidpad.sensing.uncertainty import Gaussian, OrnsteinUhlenbeck
+from skidpad.sensing.uncertainty import Draw, Gaussian, OrnsteinUhlenbeck, UncertaintyModel
 
-from .models import explosive, holding, late, mass
+from .models import Input, explosive, holding, late, mass
 
 WIND = Gaussian(mean=[0.0], std=[1.0])
 
@@ -160,3 +162,32 @@ def test_commands_that_act_late_do_act() -> None:
     alone = many.rollout({"x": 0.1}, {"a": 1.0}, steps=9)
     assert np.array_equal(held.final, np.repeat(alone[-1], 3, axis=0))
     assert alone[-1, 0] > 0.5
+
+
+class Drag(UncertaintyModel):
+    """A disturbance that depends on the state alone."""
+
+    def __init__(self, dim: int = 1) -> None:
+        super().__init__(dim)
+
+    def sample(
+        self, draw: Draw, memory: Any = None, x: np.ndarray | None = None
+    ) -> tuple[np.ndarray, Any]:
+        assert x is not None
+        return -0.1 * x[:, :1] * np.ones(self.dim), None
+
+
+@pytest.mark.parametrize("policy", [None, sp.Policy(lambda x: Input(0.0 * x.x))])
+def test_models_that_look_at_states_go_on_without_runs_that_diverged(policy: Any) -> None:
+    starts = np.array([[0.1], [5.0], [0.2], [900.0]])
+    many = sp.Fleet(explosive(), dt=0.1, on_diverge="mask")
+    options: dict[str, Any] = {"policy": policy, "steps": 20, "disturbance": Drag()}
+    if policy is not None:
+        options["noise"] = Drag()
+    found = many.monte_carlo(starts, runs=4, **options)
+    assert found.diverged == (1, 3)
+    left = many.monte_carlo(starts, runs=[0, 2], **options)
+    assert np.array_equal(left.final, found.final[[0, 2]])
+    # x' = x² - 0.1 x, where the second is held over each step: below x = 0.1 it falls.
+    assert found.final[0, 0] == pytest.approx(0.1, abs=1e-3)
+    assert len(found.replay(found.seed_of(1))) < 21

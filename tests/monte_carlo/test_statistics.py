@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 from scipy import stats
@@ -126,3 +128,28 @@ def test_parameters_and_starts_may_be_drawn() -> None:
     spread = np.sqrt(0.04 + 1.0 / 12.0)
     assert found.std("v")[0] == pytest.approx(0.2, rel=0.05)
     assert found.std("v")[-1] == pytest.approx(spread, rel=0.05)
+
+
+def test_quantities_may_be_infinite_or_unknown() -> None:
+    """A time to collision is infinite where nothing is in the way; the unknown is no extreme."""
+    start = np.column_stack([np.zeros(5), [-2.0, -1.0, 0.0, 1.0, 2.0]])
+
+    def until(x: Any) -> Any:
+        return np.where(x.v > 0.0, 10.0 / np.where(x.v > 0.0, x.v, 1.0), np.inf)
+
+    found = sp.Fleet(mass(), dt=DT).monte_carlo(
+        start,
+        runs=5,
+        steps=1,
+        quantiles=[0.0, 0.25, 0.5, 0.75, 1.0],
+        quantities={"until": until, "unknown": lambda x: np.where(x.v < 2.0, np.nan, x.v)},
+    )
+    # In order: 5 s, 10 s and three times never.
+    levels = [found.quantile("until", level)[0] for level in found.levels]
+    assert levels == [5.0, 10.0, np.inf, np.inf, np.inf]
+    assert found.mean("until")[0] == np.inf
+    assert [case.value for case in found.worst("until", 2, lowest=True)] == [5.0, 10.0]
+    assert np.isnan(found.quantile("unknown", 0.5)).all()
+    assert np.isnan(found.quantile_interval("unknown", 0.5)).all()
+    assert [(case.run, case.value) for case in found.worst("unknown", 5)] == [(4, 2.0)]
+    assert [(case.run, case.value) for case in found.worst("unknown", 5, lowest=True)] == [(4, 2.0)]

@@ -42,6 +42,7 @@ sys.meta_path[:] = map(Without, sys.meta_path)
 import numpy as np  # noqa: E402
 
 import skidpad as sp  # noqa: E402
+from skidpad.campaigns import RayEngine  # noqa: E402
 from skidpad.campaigns.folder import Folder  # noqa: E402
 from skidpad.cli import main  # noqa: E402
 from skidpad.compat.autoware.lanelet2 import read_lanelets  # noqa: E402
@@ -152,6 +153,7 @@ def needing_an_extra(run: sp.Trajectory) -> dict[str, list[Callable[[], Any]]]:
         "commonroad": [lambda: sp.Map.load("road.xml"), run.to_commonroad_states],
         "ros2": [lambda: CycloneTransport(Identity("car"))],
         "jax": [car.jax],
+        "ray": [lambda: RayEngine().start(None, None)],  # pyright: ignore[reportArgumentType]
         "zenoh": [lambda: ZenohTransport(Identity("node"))],
         "torch": [fleet.as_torch],
         "cuda": [

@@ -16,7 +16,6 @@ os.environ["RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER"] = "0"
 ray: Any = pytest.importorskip("ray", reason="Ray has an environment of its own: make test-ray")
 
 from campaigns.small_experiments import Bowl  # noqa: E402
-
 from skidpad import InvalidValue  # noqa: E402
 from skidpad.campaigns.campaign import Campaign  # noqa: E402
 from skidpad.campaigns.factors import Range  # noqa: E402

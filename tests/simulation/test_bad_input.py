@@ -129,6 +129,8 @@ class Upstream:
         ({"t_final": -0.1}, r"t_final = -0\.1 s must be finite and at least 0"),
         ({"t_final": float("nan")}, "t_final = nan s must be finite and at least 0"),
         ({"t_final": float("inf")}, "t_final = inf s must be finite"),
+        ({"t_final": 1e300}, "steps .* more than there is: run it in parts"),
+        ({"t_final": 1e15}, "steps .* more than there is: run it in parts"),
         ({"t_final": None}, "t_final = None must be a number of seconds"),
         ({"t_final": "1"}, "t_final = '1' must be a number of seconds"),
         ({"x0": {"x": 0.0, "y": 0.0, "v": 3.0}}, "x0: KinematicState needs a value for yaw, steer"),

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 import skidpad as sp
+from skidpad import manoeuvres
 from skidpad.checks import steps_in
 from skidpad.errors import InvalidValue
 
@@ -40,7 +44,7 @@ RUNS: dict[str, Any] = {
 
 
 @pytest.mark.parametrize("what", RUNS)
-@pytest.mark.parametrize("duration", [0.004, 0.025, 0.1 / 3.0, 1.0001])
+@pytest.mark.parametrize("duration", [1e-9, 0.004, 0.025, 0.1 / 3.0, 1.0001, 1000.004, 987654.325])
 def test_a_time_that_is_no_whole_number_of_steps_is_refused(what: str, duration: float) -> None:
     with pytest.raises(InvalidValue, match=r"no whole number of steps of 0.01 s: take .* s or "):
         RUNS[what](duration)
@@ -58,6 +62,8 @@ def test_a_time_is_a_number_that_can_be(what: str, duration: Any) -> None:
 def test_the_error_names_durations_that_are_taken() -> None:
     with pytest.raises(InvalidValue, match=r"duration = 0.25 s .* take 0.2 s or 0.3 s"):
         sp.Simulator(CAR, 0.1).run({}, duration=0.25)
+    with pytest.raises(InvalidValue, match=r"= 1000.004 s .* take 1000 s or 1000.01 s"):
+        steps_in(1000.004, 0.01)
     for duration, steps in ((0.2, 2), (0.3, 3)):
         assert len(sp.Simulator(CAR, 0.1).run({}, duration=duration).t) == steps + 1
 
@@ -68,6 +74,46 @@ def test_rounding_of_the_numbers_does_not_matter(dt: float, steps: int) -> None:
     assert steps_in(steps * dt, dt) == steps
     assert steps_in(float(f"{steps * dt:.12g}"), dt) == steps
     assert steps_in(sum([dt] * min(steps, 1000)), dt) == min(steps, 1000)
+
+
+@given(
+    dt=st.floats(1e-4, 10.0),
+    steps=st.integers(0, 10**9),
+    off=st.floats(-0.5, 0.5).filter(lambda off: abs(off) > 0.02),
+)
+def test_no_run_is_longer_or_shorter_than_asked_by_a_part_of_a_step(
+    dt: float, steps: int, off: float
+) -> None:
+    """However long it is: a slack that grows with the time would take any time at last."""
+    assert steps_in(steps * dt, dt) == steps
+    if steps + off > 0.0:
+        with pytest.raises(InvalidValue, match="no whole number of steps"):
+            steps_in((steps + off) * dt, dt)
+
+
+@pytest.mark.parametrize(
+    ("written", "dt"), [(0.016667, 1 / 60), (0.033333, 1 / 30), (0.33333, 1 / 3), (0.66667, 1 / 3)]
+)
+def test_a_fraction_of_a_second_may_be_written_with_five_digits(written: float, dt: float) -> None:
+    assert steps_in(written, dt) == round(written / dt)
+
+
+def test_a_manoeuvre_lasts_whole_samples() -> None:
+    car = manoeuvres.Subject(sp.vehicles.single_track())
+    with pytest.raises(InvalidValue, match=r"step_steer: duration = 2.005 s .* take 2 s or 2.01 s"):
+        manoeuvres.perform([manoeuvres.StepSteer(duration=2.005)], [car])
+    with pytest.raises(InvalidValue, match=r"step_steer: duration = 0.0 s must be .* greater than"):
+        manoeuvres.perform([manoeuvres.StepSteer(duration=0.0)], [car])
+
+
+@pytest.mark.parametrize("wrong", [{"duration": 0.025}, {"rate": -1.0}])
+def test_a_run_that_is_refused_leaves_no_folder(wrong: dict[str, float], tmp_path: Path) -> None:
+    from skidpad.runs import perform_into
+    from skidpad.runs.world_show import WorldShow
+
+    with pytest.raises(InvalidValue, match=r"duration|rate"):
+        perform_into(WorldShow(world()), tmp_path / "new", "w", **wrong)  # type: ignore[arg-type]
+    assert not (tmp_path / "new").exists()
 
 
 def test_short_runs_add_up() -> None:

@@ -14,6 +14,8 @@ import numpy as np
 import pytest
 
 import skidpad as sp
+from pages import ROOT, tables
+from printed import rounds_to
 from skidpad import record
 from skidpad.components.tyre import Contact, LinearTyre
 from skidpad.controllers import aids
@@ -89,13 +91,21 @@ def powered(name: str) -> Any:
     return aids.aided(aids.told(car), aids.power_limit(car, SETS[name].power))
 
 
+@cache
+def documented() -> dict[str, list[str]]:
+    """What docs/vehicles.md says of the sets: understeer, top speed, launch and stop."""
+    page = tables((ROOT / "docs" / "vehicles.md").read_text("utf-8"))
+    (rows,) = [table[1:] for table in page if table[0][:3] == ["name", "after", "understeer"]]
+    return {row[0]: [cell.split()[0] for cell in row[2:]] for row in rows}
+
+
 @pytest.fixture(params=SETS)
 def name(request: pytest.FixtureRequest) -> str:
     return request.param
 
 
 def test_every_set_has_its_usual_figures() -> None:
-    assert set(USUAL) == set(SETS)
+    assert set(USUAL) == set(SETS) == set(documented())
 
 
 def yaw_gain(car: sp.Vehicle, v: float) -> float:
@@ -117,6 +127,8 @@ def test_understeer_gradient(name: str, factory: Any) -> None:
     understeer = (v / yaw_gain(car, v) - p.l_f - p.l_r) / v**2
     low, high = USUAL[name].understeer
     assert low <= math.degrees(understeer * p.g) <= high
+    if factory is two_track:
+        assert rounds_to(str(math.degrees(understeer * p.g)), documented()[name][0])
 
 
 def test_top_speed_is_where_power_meets_resistance(name: str) -> None:
@@ -134,6 +146,7 @@ def test_top_speed_is_where_power_meets_resistance(name: str) -> None:
     v = column(name, states, "v_x")[:, 0]
     assert low <= 3.6 * v[-1] <= high
     assert v[-1] - v[-2] < 0.02 * v[-1]
+    assert rounds_to(str(3.6 * v[-1]), documented()[name][1])
 
 
 def test_launch_takes_what_its_power_and_the_published_figure_allow(name: str) -> None:
@@ -151,6 +164,7 @@ def test_launch_takes_what_its_power_and_the_published_figure_allow(name: str) -
     reached = [0.01 * np.argmax(v[:, k] >= goal) for k in range(8) if v[-1, k] >= goal]
     assert 0.5 * p.m * goal**2 / SETS[name].power <= min(reached) <= usual.launch
     assert car.limits.a_max * min(reached) > goal
+    assert rounds_to(str(min(reached)), documented()[name][2])
 
 
 def slip_of_most_force(name: str) -> float:
@@ -173,6 +187,7 @@ def test_braking_distance(name: str) -> None:
     low, high = usual.stop
     assert abs(column(name, states, "v_x")[-1, 0]) < 0.1
     assert low <= column(name, states, "x")[-1, 0] <= high
+    assert rounds_to(str(column(name, states, "x")[-1, 0]), documented()[name][3])
 
 
 def test_turning_circle(name: str) -> None:

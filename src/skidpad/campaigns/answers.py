@@ -11,8 +11,6 @@ from ..checks import finite
 from ..errors import InvalidValue
 from ..run.monte_carlo.intervals import mean_bounds, quantile_ranks
 
-__all__ = ["Interval", "mean_of", "quantile_of"]
-
 
 class Interval(NamedTuple):
     """A number estimated from runs, with the interval that holds it."""

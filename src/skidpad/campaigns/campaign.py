@@ -9,7 +9,7 @@ from contextlib import closing
 from dataclasses import dataclass, field
 from pathlib import Path
 from time import perf_counter
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 from ..brief import brief_repr, counted
 from ..checks import positive, whole
@@ -19,17 +19,15 @@ from ..record import unknown_name
 from .chunks import FIRST
 from .conductor import Conductor, rows_of
 from .design import Design
+from .designs import design_of
 from .engine import Engine
 from .engines import engine_of
-from .experiment import FAILED, RUN, Column, Experiment, Means, Rows
+from .experiment import FAILED, RUN, Column, Experiment, Means
 from .factors import Factor, factor_of
 from .folder import Folder
 from .keep import Keep
-
-if TYPE_CHECKING:
-    from .study import Study
-
-__all__ = ["Campaign", "Estimate"]
+from .repeats import rows_in
+from .study import Study
 
 CHUNK_SECONDS = 4.0
 """Time that a chunk takes, about: what a stop may lose."""
@@ -64,12 +62,12 @@ class Campaign:
     experiment: Experiment
     """What a run is."""
     factors: Mapping[str, Factor | Any] = field(default_factory=dict[str, Any])
-    """What differs between runs, by name; plain forms as in a file: `[1, 2]`, `{"range": [0, 1]}`."""
-    design: Design
-    """How runs are chosen."""
+    """What differs between runs, by name; plain forms as in a file: `{"range": [0, 1]}`."""
+    design: Design | Any
+    """How runs are chosen; plain forms as in a file: `"grid"`, `{"sobol": 4096}`."""
     seed: int = 0
     """Of the design and of all that the runs draw."""
-    keep: Keep = Keep()
+    keep: Keep = field(default_factory=Keep)
     """Which runs are kept as trajectories."""
     name: str = "campaign"
     """In progress and reports."""
@@ -79,8 +77,12 @@ class Campaign:
     def __post_init__(self) -> None:
         factors = {name: factor_of(name, given) for name, given in self.factors.items()}
         object.__setattr__(self, "factors", factors)
+        given: Any = self.design
+        if isinstance(given, (str, Mapping)):
+            object.__setattr__(self, "design", design_of(given, factors))
         whole("seed", self.seed, "not negative", least=0)
         self._check_names()
+        self.design.rounds(len(factors), self.seed).close()  # raises where they do not fit
         self.experiment.check({name: (one.low, one.high) for name, one in factors.items()})
 
     @property
@@ -112,7 +114,7 @@ class Campaign:
         choosing = self.design.rounds(len(self.factors), self.seed)
         asked = next(choosing)
         choosing.close()
-        count = min(FIRST, asked.count)
+        count = min(FIRST, asked.size)
         rows = rows_of(self.factors, asked, 0, 0, count, self.seed)
         self.experiment.evaluate(rows.part(slice(0, 1)), means or Means())  # compiles
         begin = perf_counter()
@@ -141,8 +143,6 @@ class Campaign:
 
         Stopped by Ctrl-C it raises `KeyboardInterrupt`; call it again to go on.
         """
-        from .study import Study
-
         positive("chunk_seconds", chunk_seconds, "s")
         who = engine_of(engine, self.experiment, workers)
         extends = {"design": self.design.extends, "experiment": self.experiment.extends}
@@ -157,37 +157,17 @@ class Campaign:
                     count, outcome = conductor.conduct(watch)
                 self._keep_trajectories(place, count)
             except KeyboardInterrupt as stop:
-                raise KeyboardInterrupt(
-                    f"{conductor.done} of {self.runs} runs are in {place.path}; run it again to go on"
-                ) from stop
+                done = f"{conductor.done} of {self.runs} runs are in {place.path}"
+                raise KeyboardInterrupt(f"{done}; run it again to go on") from stop
             place.note("outcome", dict(outcome))
             place.note("runs", count)
         return Study.open(folder, self)
-
-    def rows(self, folder: Folder, run: int) -> Rows:
-        """One run as it is in a folder."""
-        read = folder.read((RUN, *self.factors), run, run + 1)
-        if not len(read[RUN]):
-            raise InvalidValue(f"run = {run} is not in the folder")
-        return Rows(read[RUN], {name: read[name] for name in self.factors}, self.seed)
-
-    def check_repeats(self, folder: Folder, rows: Rows) -> None:
-        """Raise unless runs come out again as they are in a folder, bit for bit."""
-        again = self.experiment.evaluate(rows, Means())
-        for run, name in ((run, name) for run in rows.runs.tolist() for name in again):
-            kept = folder.read((name,), run, run + 1)[name]
-            new = again[name][rows.runs == run]
-            if kept.tobytes() != new.astype(kept.dtype).tobytes():
-                raise InvalidValue(
-                    f"run {run}: {name} is {kept[0]} in the folder and {new[0]} now: the code that "
-                    "it was run with was another one"
-                )
 
     def _keep_trajectories(self, folder: Folder, runs: int) -> None:
         there = set(folder.trajectories)
         for run in self.keep.chosen(folder, runs, self.seed):
             if run not in there:
-                folder.write_trajectory(run, self.experiment.replay(self.rows(folder, run)))
+                folder.write_trajectory(run, self.experiment.replay(rows_in(folder, self, run)))
 
     def _row_bytes(self) -> float:
         return BYTES_PER_NUMBER * (1 + len(self.columns()))

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-__all__ = ["FIRST", "MOST", "ChunkSize", "cut"]
-
 FIRST = 256
 """Runs of the first chunk, from which the time of the others is told."""
 MOST = 1 << 16
@@ -30,7 +28,9 @@ class ChunkSize:
         return max(1, int(runs) // self._block) * self._block
 
 
-def cut(ranges: Iterable[tuple[int, int]], size: ChunkSize, block: int) -> Iterator[tuple[int, int]]:
+def cut(
+    ranges: Iterable[tuple[int, int]], size: ChunkSize, block: int
+) -> Iterator[tuple[int, int]]:
     """The ranges in pieces of the size that is right when each is asked for, cut at multiples of
     the block where they can be."""
     for begin, end in ranges:

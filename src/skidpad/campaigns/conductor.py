@@ -16,8 +16,6 @@ from .experiment import Experiment, Rows
 from .factors import Factor
 from .folder import Folder
 
-__all__ = ["Conductor", "rows_of"]
-
 _PARTS_TO_MERGE = 64
 """Parts that are written before small ones are merged again."""
 
@@ -67,7 +65,7 @@ class Conductor:
             asked = next(choosing)
             while True:
                 self._do(asked, first, watch)
-                end = first + asked.count
+                end = first + asked.size
                 read = self._folder.read(asked.reads, first, end) if asked.reads else {}
                 first = end
                 asked = choosing.send(read)
@@ -76,8 +74,8 @@ class Conductor:
             return first, end.value or {}
 
     def _do(self, asked: Round, first: int, watch: Progress) -> None:
-        missing = self._folder.missing(first, first + asked.count)
-        there = asked.count - sum(end - begin for begin, end in missing)
+        missing = self._folder.missing(first, first + asked.size)
+        there = asked.size - sum(end - begin for begin, end in missing)
         self.done += there
         watch.advance(there)
         chunks = self._chunks(missing, asked, first)
@@ -91,9 +89,7 @@ class Conductor:
             self._take(self._engine.finished(), watch)
             under_way -= 1
 
-    def _chunks(
-        self, missing: list[tuple[int, int]], asked: Round, first: int
-    ) -> Iterator[Chunk]:
+    def _chunks(self, missing: list[tuple[int, int]], asked: Round, first: int) -> Iterator[Chunk]:
         for begin, end in cut(missing, self._size, self._experiment.block):
             yield Chunk(begin, end, rows_of(self._factors, asked, first, begin, end, self._seed))
 

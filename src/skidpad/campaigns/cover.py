@@ -12,8 +12,6 @@ from typing import NamedTuple
 
 from .parts import Part
 
-__all__ = ["LARGEST", "LEVEL", "Segment", "covering", "gaps", "next_group", "superseded"]
-
 LEVEL = 64
 """Parts that become one; 64 of those become one again."""
 LARGEST = 128 << 20

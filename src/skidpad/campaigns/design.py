@@ -15,20 +15,22 @@ from collections.abc import Callable, Generator, Mapping
 from typing import Any, NamedTuple, Protocol, TypeAlias
 
 from ..arrays import AnyArray, Array
+from ..brief import brief_repr
 from .experiment import Runs
-
-__all__ = ["Choosing", "Design", "Round"]
 
 
 class Round(NamedTuple):
     """Runs that are chosen together."""
 
-    count: int
+    size: int
+    """How many runs it has."""
     points: Callable[[Runs], Array]
     """Points (n, factors) between 0 and 1 by their numbers in the round, (n,) from 0; any part of
     the round gives the numbers that it has in the whole."""
     reads: tuple[str, ...] = ()
     """Columns that the design is handed, whole and in order, when the round is done."""
+
+    __repr__ = brief_repr
 
 
 Choosing: TypeAlias = Generator[Round, Mapping[str, AnyArray], Mapping[str, Any]]

@@ -14,7 +14,7 @@ A run keeps no sample: the numbers of the metrics go along with its state. Draws
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import KW_ONLY, dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 from uuid import uuid4
 
@@ -26,21 +26,16 @@ from ..brief import brief_repr
 from ..checks import must_be
 from ..compile.cpu import RolloutArrays
 from ..compile.lower import lower
-from ..integrate.base import Integrator
-from ..model import Vehicle
-from ..policy import Policy
-from ..random import UncertaintyModel
-from ..signature import Constant, pickled_fields
+from ..compile.program import Program
+from ..signature import Constant
 from ..trajectory.trajectory import Trajectory
 from ..units import Allowed
 from .drive_rows import unit_of
+from .drive_settings import DriveSettings
 from .drive_setup import ENDED, Setup, setup_of
 from .drive_strips import Strips
 from .experiment import FAILED, Column, Means, Rows
-from .folds import Fold, Quantity
-from .identities import plain
-
-__all__ = ["Drive"]
+from .identities import only_adds, plain
 
 MOST_RUNS = {"cpu": 16_384, "cuda": 262_144}
 """Runs that are in memory at a time; a larger chunk is done in parts."""
@@ -49,61 +44,20 @@ MOST_SETUPS = 16
 
 
 @dataclass(frozen=True, eq=False)
-class Drive(Constant):
-    """Runs of one vehicle.
+class Drive(DriveSettings, Constant):
+    """Runs of one vehicle; `DriveSettings` says what can be given.
 
     Factors may be parameters of the vehicle (`m`, `tyres.D`), `policy.k_p`, `x0.v_x`,
     `input.steer` of held controls or references, and `disturbance.F_y`, held.
     """
 
-    vehicle: Vehicle
-    _: KW_ONLY
-    duration: float | None = None
-    """How long a run is, in s; or say `steps`, or give a table of inputs."""
-    steps: int | None = None
-    dt: float = 0.001
-    """Step in s."""
-    integrator: str | Integrator = "auto"
-    substeps: int | None = None
-    precision: str = "float64"
-    x0: Any = None
-    """Start: a record, a mapping of names, a whole state (nx,), or an `UncertaintyModel`. Dependent
-    fields of a start by names fit the parameters of each run."""
-    controls: Any = None
-    """Held inputs, a record or a mapping; or a table (steps, nu)."""
-    pending: Any = None
-    """Commands before the first ones, oldest first, (rows, nu): of a model with dead time."""
-    policy: Policy | None = None
-    references: Any = None
-    """What the policy is told: as `controls`."""
-    params: Mapping[str, Any] = field(default_factory=dict[str, Any])
-    """Parameters of the vehicle that differ from its own: numbers, or models of one number that
-    they are drawn from for each run."""
-    policy_params: Mapping[str, Any] = field(default_factory=dict[str, Any])
-    """The same of the policy."""
-    disturbance: UncertaintyModel | None = None
-    """What the model's Disturbance record is drawn from at every step."""
-    noise: UncertaintyModel | None = None
-    """What is added to the state that the policy sees."""
-    metrics: Mapping[str, Fold] = field(default_factory=dict[str, Fold])
-    """Columns by name; see `folds`."""
-    events: Mapping[str, Quantity] = field(default_factory=dict[str, Quantity])
-    """What may happen, by name: a column each that tells whether it did."""
-    until: Quantity | None = None
-    """A run ends at the first sample at which this happens: that sample counts, and the vehicle
-    stays there. The column `ended_at` has the time in s, NaN of a run that went on to the end."""
-    log: Mapping[str, Any] = field(default_factory=dict[str, Any])
-    """Series (steps + 1,) that metrics may compare with, as `log.y`."""
     _mark: str = field(default_factory=lambda: uuid4().hex, init=False, repr=False)
 
     __repr__ = brief_repr
 
     def __post_init__(self) -> None:
         # What cannot be compiled is known here, not in the first chunk.
-        assert self._setup().loop.folding.calling
-
-    def __getstate__(self) -> dict[str, Any]:
-        return pickled_fields("a Drive", self, "write quantities as texts")
+        assert self._setup().loop.folding.update
 
     def _setup(self) -> Setup:
         """The drive as it is compiled, once for all chunks of this process."""
@@ -154,8 +108,13 @@ class Drive(Constant):
         setup.loop.runner.plausible.check(arrays, own_params=own)
 
     def evaluate(self, rows: Rows, means: Means) -> dict[str, AnyArray]:
-        """All columns and `failed`; of runs that failed numbers are NaN and nothing is true."""
-        most = MOST_RUNS[means.device]
+        """All columns, (n,) each, and `failed`: whether a state was not finite at some sample,
+        because it diverged or a step found no solution. Of such a run numbers are NaN and nothing
+        is true."""
+        if not len(rows.runs):
+            kinds = {FAILED: "truth", **{column.name: column.kind for column in self.columns()}}
+            return {name: np.empty(0, bool if k == "truth" else float) for name, k in kinds.items()}
+        most = MOST_RUNS.get(means.device, MOST_RUNS["cpu"])
         whole = [
             self._part(rows.part(slice(begin, begin + most)), means)
             for begin in range(0, len(rows.runs), most)
@@ -165,7 +124,7 @@ class Drive(Constant):
     def _part(self, rows: Rows, means: Means) -> dict[str, AnyArray]:
         setup = self._setup()
         ready = setup.arrays.prepared(rows)
-        strips = Strips(setup.course, setup.arrays, rows, ready)
+        strips = Strips(setup.course, setup.arrays, rows, ready, means.threads)
         _, results, failed = setup.loop.run(ready.x, ready.p, strips, means, setup.pending)
         kinds = {ENDED: "number", **{name: fold.kind for name, fold in setup.folds.items()}}
         out: dict[str, AnyArray] = {}
@@ -188,11 +147,16 @@ class Drive(Constant):
         return run if np.isnan(ended) else run[: round(ended / self.dt) + 1]
 
     def identity(self) -> dict[str, Any]:
-        """What it is; its Program, in IEEE operations, stands for all functions."""
+        """What it is; Programs, in IEEE operations, stand for functions: that of the motion, and
+        that of each metric alone."""
         setup = self._setup()
         plant, given = setup.loop.runner.plant, setup.given
         params = dict(zip(record.names(plant.Params), record.flatten(plant.params), strict=True))
-        programs = (setup.loop.plant.step, setup.loop.folding.closing)
+        folding = setup.loop.folding
+        alone = {
+            name: replace(folding, folds={name: fold}).closing
+            for name, fold in folding.folds.items()
+        }
         return {
             "kind": "drive",
             "vehicle": plant.name,
@@ -201,8 +165,10 @@ class Drive(Constant):
             "steps": setup.course.steps,
             "substeps": setup.loop.folding.substeps,
             "precision": self.precision,
-            "programs": [lower(program, self.precision).digest for program in programs],
-            "start": plain(np.array(setup.loop.folding.start)),
+            "motion": self._digest(plant.step),
+            "until": self._digest(replace(folding, folds={}).closing),
+            "metrics": {name: self._digest(program) for name, program in alone.items()},
+            "metric_starts": {name: plain(fold.start) for name, fold in folding.folds.items()},
             "params": plain({**params, **given.params}),
             "x0": plain(setup.start),
             "inputs": plain(given.inputs),
@@ -211,6 +177,13 @@ class Drive(Constant):
             "noise": plain(self.noise),
             "log": plain(setup.course.log),
         }
+
+    def extends(self, before: Mapping[str, Any]) -> bool:
+        """Whether it differs from the drive before in more metrics alone."""
+        return only_adds(self.identity(), before, "metrics", "metric_starts")
+
+    def _digest(self, program: Program) -> str:
+        return lower(program, self.precision).digest
 
 
 _SETUPS: dict[str, Setup] = {}

@@ -29,8 +29,6 @@ from .experiment import Means
 from .folded import Folding
 from .folds import Fold, Quantity
 
-__all__ = ["Driven", "Loop", "Outcome", "Strip"]
-
 
 @dataclass(frozen=True)
 class Driven:
@@ -103,7 +101,6 @@ class Loop:
             driven.until,
             self.base.engines.substeps,
         )
-        self.folding.check()
         self._engines: dict[Means, Engines] = {}
         self._closing: dict[Means, CpuMap] = {}
 
@@ -166,8 +163,8 @@ class Loop:
             p.astype(dtype),
             np.full((1, 1, 1), substep, dtype),
         ]
-        _, results = self._closing[means].run([np.ascontiguousarray(a) for a in ports], len(now))
-        failed: Mask = np.asarray(~np.isfinite(now[:, :states]).all(axis=1))
+        kept, results = self._closing[means].run([np.ascontiguousarray(a) for a in ports], len(now))
+        failed: Mask = np.asarray(~np.isfinite(kept[0, :, self.folding.sound]))
         return Outcome(now[:, :states].astype(float), results[0].astype(float), failed)
 
 

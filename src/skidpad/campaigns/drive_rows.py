@@ -25,8 +25,6 @@ from ..run.runner import Runner
 from ..run.start import consistent, record_of_rows, settled_rows
 from .experiment import Rows
 
-__all__ = ["Given", "Prepared", "RowArrays"]
-
 X0, INPUT, DISTURBANCE = "x0.", "input.", "disturbance."
 
 
@@ -191,9 +189,10 @@ class RowArrays:
         neutral = np.array(record.flatten(record.build(kind)), dtype=float).reshape(1, 1, -1)
         return self._held(kind, "disturbance", neutral, DISTURBANCE, rows)
 
-    def draw(self, rows: Rows, channel: str, step: int = 0) -> Draw:
-        """What one step of these runs may draw, as in `Fleet.monte_carlo`."""
-        return Draw(rows.seed, channel, rows.runs, step, self.base.settings.dt)
+    def draw(self, rows: Rows, channel: str, threads: int | None = None) -> Draw:
+        """What these runs may draw at the first step, as in `Fleet.monte_carlo`."""
+        dt = self.base.settings.dt
+        return Draw(rows.seed, channel, rows.runs, 0, dt, threads=threads)
 
 
 def _of_prefix(factors: Mapping[str, Array], prefix: str) -> dict[str, Array]:

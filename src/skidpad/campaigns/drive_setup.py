@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from copy import copy
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, get_type_hints
+from typing import Any, get_type_hints
 
 import numpy as np
 
@@ -15,20 +16,17 @@ from ..errors import InvalidValue
 from ..model import Vehicle
 from ..policy import Nothing
 from ..random import NoUncertainty, UncertaintyModel
+from ..random.model import checked_model
 from ..random.seeds import of_run
-from ..run.monte_carlo.experiment import Experiment, checked_model, input_rows
+from ..run.monte_carlo.experiment import Experiment, input_rows
 from ..run.monte_carlo.result import replayed
 from ..trajectory.trajectory import Trajectory
 from .drive_loop import Driven, Loop
 from .drive_rows import Given, RowArrays
+from .drive_settings import DriveSettings
 from .drive_strips import Course
 from .experiment import FAILED, RUN, Rows
 from .folds import Fold, happened
-
-if TYPE_CHECKING:
-    from .drive import Drive
-
-__all__ = ["ENDED", "Setup", "setup_of"]
 
 ENDED = "ended_at"
 """Column of a drive with `until`."""
@@ -104,7 +102,7 @@ class _Repeated(Experiment):
         pass
 
 
-def setup_of(drive: Drive) -> Setup:
+def setup_of(drive: DriveSettings) -> Setup:
     """The drive, checked."""
     vehicle = vehicle_of(drive.vehicle)
     folds = _folds(drive)
@@ -143,7 +141,7 @@ def setup_of(drive: Drive) -> Setup:
     )
 
 
-def _folds(drive: Drive) -> dict[str, Fold]:
+def _folds(drive: DriveSettings) -> dict[str, Fold]:
     for what, named in (("metrics", drive.metrics), ("events", drive.events)):
         if not isinstance(named, Mapping):
             raise InvalidValue(f"{what} = {named!r} must be a mapping by name")
@@ -169,7 +167,7 @@ def _check_length(folds: Mapping[str, Fold], duration: float) -> None:
             )
 
 
-def _check_driver(drive: Drive) -> None:
+def _check_driver(drive: DriveSettings) -> None:
     if drive.policy is None:
         for name in ("references", "noise"):
             if getattr(drive, name) is not None:
@@ -182,7 +180,7 @@ def _check_driver(drive: Drive) -> None:
         raise InvalidValue("controls are for a drive without policy: give references=")
 
 
-def _inputs(drive: Drive, loop: Loop, Told: type) -> Array:
+def _inputs(drive: DriveSettings, loop: Loop, Told: type) -> Array:
     """Controls or references as (1 or steps, 1, n)."""
     values = drive.controls if drive.policy is None else drive.references
     rows = input_rows(loop.base if drive.policy is None else loop.runner, Told, values)
@@ -196,7 +194,7 @@ def _inputs(drive: Drive, loop: Loop, Told: type) -> Array:
     return rows.astype(float)
 
 
-def _pending(drive: Drive, loop: Loop) -> Array | None:
+def _pending(drive: DriveSettings, loop: Loop) -> Array | None:
     if drive.pending is None:
         return None
     if not loop.runner.engines.channels:
@@ -207,7 +205,7 @@ def _pending(drive: Drive, loop: Loop) -> Array | None:
     return rows[:, None]
 
 
-def _steps(drive: Drive, inputs: Array) -> int:
+def _steps(drive: DriveSettings, inputs: Array) -> int:
     counts = {len(inputs)} if len(inputs) > 1 else set[int]()
     if drive.duration is not None:
         counts.add(steps_in(drive.duration, drive.dt))
@@ -222,21 +220,22 @@ def _steps(drive: Drive, inputs: Array) -> int:
     return counts.pop()
 
 
-def _start(drive: Drive) -> Any:
+def _start(drive: DriveSettings) -> Any:
     State = drive.vehicle.model.State
     if isinstance(drive.x0, UncertaintyModel):
-        return checked_model("x0", drive.x0, State, "the state")
+        return checked_model("x0", drive.x0, record.names(State), "the state")
     record.build(State, drive.x0)
-    return drive.x0
+    # A copy: whoever changes what he gave changes no run.
+    return copy(drive.x0)
 
 
-def _memory(drive: Drive) -> Array:
+def _memory(drive: DriveSettings) -> Array:
     if drive.policy is None:
         return np.empty(0)
     return np.array(record.flatten(record.build(drive.policy.Memory)), dtype=float)
 
 
-def _params(drive: Drive) -> dict[str, Any]:
+def _params(drive: DriveSettings) -> dict[str, Any]:
     """Parameters by the names that they have in the loop."""
     own = drive.policy.Params if drive.policy is not None else Nothing
     named: dict[str, Any] = {}
@@ -260,7 +259,7 @@ def _params(drive: Drive) -> dict[str, Any]:
     return named
 
 
-def _disturbance(drive: Drive) -> UncertaintyModel | None:
+def _disturbance(drive: DriveSettings) -> UncertaintyModel | None:
     if drive.disturbance is None:
         return None
     kind = drive.vehicle.model.Disturbance
@@ -270,13 +269,15 @@ def _disturbance(drive: Drive) -> UncertaintyModel | None:
             "makes a vehicle that takes one on the rate of every state"
         )
     what = f"the disturbance of {drive.vehicle.name!r}"
-    return checked_model("disturbance", drive.disturbance, kind, what)
+    return checked_model("disturbance", drive.disturbance, record.names(kind), what)
 
 
-def _noise(drive: Drive) -> UncertaintyModel | None:
+def _noise(drive: DriveSettings) -> UncertaintyModel | None:
     if drive.noise is None:
         return None
-    return checked_model("noise", drive.noise, drive.vehicle.model.State, "the state")
+    State = drive.vehicle.model.State
+    checked_model("noise", drive.noise, record.names(State), "the state").check_state(State)
+    return drive.noise
 
 
 def _log_record(vehicle: Vehicle, log: Mapping[str, Any]) -> type | None:

@@ -17,8 +17,6 @@ from .drive_loop import Strip
 from .drive_rows import Prepared, RowArrays
 from .experiment import Rows
 
-__all__ = ["Course", "Strips"]
-
 MOST_NUMBERS = 4_000_000
 """Numbers in the arrays of a strip: 32 MB."""
 LONGEST = 1024
@@ -38,8 +36,16 @@ class Course(NamedTuple):
 class Strips:
     """Called with the states of all runs, (runs, n), it gives the next strip; None at the end."""
 
-    def __init__(self, course: Course, arrays: RowArrays, rows: Rows, prepared: Prepared) -> None:
+    def __init__(
+        self,
+        course: Course,
+        arrays: RowArrays,
+        rows: Rows,
+        prepared: Prepared,
+        threads: int | None = None,
+    ) -> None:
         self._course, self._arrays, self._rows, self._prepared = course, arrays, rows, prepared
+        self._threads = threads
         count = len(rows.runs)
         self._models = {"disturbance": course.disturbance, "noise": course.noise}
         self._memory = {
@@ -76,7 +82,7 @@ class Strips:
         """Rows (steps, runs, n) of what is drawn; states of the vehicle for one step, else none."""
         memory, table = dict(self._memory), dict[str, list[Array]]()
         draws = {
-            name: self._arrays.draw(self._rows, name)
+            name: self._arrays.draw(self._rows, name, self._threads)
             for name, model in self._models.items()
             if model is not None
         }

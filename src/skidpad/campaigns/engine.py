@@ -10,9 +10,8 @@ from collections.abc import Mapping
 from typing import NamedTuple, Protocol
 
 from ..arrays import AnyArray
+from ..brief import brief_repr
 from .experiment import Experiment, Rows
-
-__all__ = ["Chunk", "Engine", "Finished", "Writer"]
 
 
 class Chunk(NamedTuple):
@@ -22,6 +21,8 @@ class Chunk(NamedTuple):
     end: int
     """Run numbers, the last not included."""
     rows: Rows
+
+    __repr__ = brief_repr
 
 
 class Finished(NamedTuple):
@@ -34,6 +35,8 @@ class Finished(NamedTuple):
     """Time it took the worker."""
     worker: str = ""
     """Who did it, for the progress page."""
+
+    __repr__ = brief_repr
 
 
 class Writer(Protocol):

@@ -7,8 +7,6 @@ from .engine import Engine
 from .experiment import Experiment, Means
 from .local import InProcess
 
-__all__ = ["ENGINES", "engine_of"]
-
 ENGINES = ("local", "cuda", "ray")
 
 

@@ -25,9 +25,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..arrays import AnyArray, Array
+from ..brief import brief_repr
 from ..trajectory.trajectory import Trajectory
-
-__all__ = ["FAILED", "RUN", "Column", "Experiment", "Means", "Rows", "Runs"]
 
 Runs = NDArray[np.int64]
 """Numbers of runs, from 0."""
@@ -57,8 +56,10 @@ class Rows(NamedTuple):
     seed: int
     """Of the campaign; run k draws from the streams of this seed and k."""
 
+    __repr__ = brief_repr
+
     def part(self, which: slice | AnyArray) -> Rows:
-        """Some of the rows."""
+        """Some of the rows: a slice, or their places (n,)."""
         factors = {name: values[which] for name, values in self.factors.items()}
         return Rows(self.runs[which], factors, self.seed)
 

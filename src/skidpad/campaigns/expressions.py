@@ -18,17 +18,20 @@ from typing import Any, NamedTuple
 
 from .. import ops, record
 from ..errors import InvalidValue
-from ..record import NO_UNIT
-
-__all__ = ["FUNCTIONS", "Expression", "Records"]
+from .expression_names import (
+    CONSTANTS,
+    TIME,
+    Records,
+    names_in,
+    path_of,
+    place_of,
+    read_field,
+    unit_of,
+)
 
 LONGEST, MOST_PARTS = 1000, 300
 """Characters of a text, and operations, names and numbers in it."""
 NUMBER, TRUTH = "number", "truth"
-TIME = "t"
-STATE = "x"
-CONSTANTS = {"pi": math.pi}
-
 FUNCTIONS: dict[str, tuple[Callable[..., Any], tuple[int, ...]]] = {
     **{
         name: (getattr(ops, name), (1,))
@@ -63,9 +66,6 @@ _LOGIC: dict[type[Any], Callable[[Any, Any], Any]] = {
     ast.And: ops.logical_and,
     ast.Or: ops.logical_or,
 }
-
-Records = Mapping[str, type]
-"""Classes of the records that a text may read, by `x`, `u`, `p`, `r` and `log`."""
 
 
 class _Part(NamedTuple):
@@ -124,7 +124,7 @@ class Expression:
 
     def unit(self, records: Records) -> str:
         """Symbol of its unit, if the fields in it tell; else empty."""
-        return _unit(self._tree, records)
+        return unit_of(self._tree, records)
 
     def mistake(self, what: str, node: ast.AST) -> InvalidValue:
         """The error about a part of it."""
@@ -175,20 +175,20 @@ class _Reader:
         return value
 
     def _field(self, node: ast.Name | ast.Attribute) -> _Part:
-        path = _path(node)
+        path = path_of(node)
         if path is None:
             raise self._expression.mistake(f"{_shown(node)} is no field of a record", node)
-        where = _place(path, self._records)
+        where = place_of(path, self._records)
         if where is not None:
             root, names = where
-            return _Part(lambda values: _read(values[root], names), NUMBER)
+            return _Part(lambda values: read_field(values[root], names), NUMBER)
         if path == TIME:
             return _Part(lambda values: values[TIME], NUMBER)
         if path in CONSTANTS:
             return _constant(CONSTANTS[path])
         raise InvalidValue(
             record.unknown_name(
-                f"expression {self._expression.text!r}:", path, _names(self._records), "name"
+                f"expression {self._expression.text!r}:", path, names_in(self._records), "name"
             ).replace(": has", ": there is", 1)
         )
 
@@ -238,7 +238,7 @@ class _Reader:
         return _Part(whole, TRUTH)
 
     def _call(self, node: ast.Call) -> _Part:
-        name = _path(node.func) or _shown(node.func)
+        name = path_of(node.func) or _shown(node.func)
         if name not in FUNCTIONS:
             text = self._expression.text
             raise InvalidValue(
@@ -297,67 +297,3 @@ def _shown(node: ast.AST) -> str:
     if isinstance(node, ast.expr):
         return repr(ast.unparse(node)[:60])
     return type(node).__name__
-
-
-def _path(node: ast.AST) -> str | None:
-    """The dotted name that a node writes; None if it is none."""
-    parts: list[str] = []
-    while isinstance(node, ast.Attribute):
-        parts.append(node.attr)
-        node = node.value
-    if not isinstance(node, ast.Name):
-        return None
-    return ".".join([node.id, *reversed(parts)])
-
-
-def _place(path: str, records: Records) -> tuple[str, list[str]] | None:
-    """The record and the names of fields that a path leads through; None if there is no leaf."""
-    if STATE in records and path in record.names(records[STATE]):
-        return STATE, path.split(".")
-    root, _, rest = path.partition(".")
-    if root in records and rest in record.names(records[root]):
-        return root, rest.split(".")
-    return None
-
-
-def _read(value: Any, names: list[str]) -> Any:
-    for name in names:
-        value = getattr(value, name)
-    return value
-
-
-def _names(records: Records) -> list[str]:
-    """All names that a text may use."""
-    plain = list(record.names(records[STATE])) if STATE in records else []
-    others = [f"{k}.{n}" for k, kind in records.items() if k != STATE for n in record.names(kind)]
-    return [*plain, TIME, *CONSTANTS, *others]
-
-
-def _unit(node: ast.AST, records: Records) -> str:
-    """Symbol of a unit as far as fields, signs, sums and `abs` tell it."""
-    match node:
-        case ast.Name() | ast.Attribute():
-            return _field_unit(_path(node) or "", records)
-        case ast.UnaryOp():
-            return _unit(node.operand, records)
-        case ast.BinOp(op=ast.Add() | ast.Sub()):
-            return _shared([node.left, node.right], records)
-        case ast.Call(func=ast.Name(id="abs" | "maximum" | "minimum" | "clip" | "hypot")):
-            return _shared(node.args, records)
-        case _:
-            return ""
-
-
-def _shared(nodes: list[ast.expr], records: Records) -> str:
-    units = {_unit(node, records) for node in nodes if not isinstance(node, ast.Constant)}
-    return units.pop() if len(units) == 1 else ""
-
-
-def _field_unit(path: str, records: Records) -> str:
-    where = _place(path, records)
-    if where is None:
-        return "s" if path == TIME else ""
-    root, names = where
-    leaves = {leaf.name: leaf.unit for leaf in record.fields(records[root])}
-    unit = leaves[".".join(names)]
-    return "" if unit == NO_UNIT else unit.symbol

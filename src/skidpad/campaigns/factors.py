@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
-from typing import Any, Protocol, runtime_checkable
+from typing import Any, Protocol, cast, runtime_checkable
 
 import numpy as np
 
@@ -19,8 +19,6 @@ from ..checks import finite, number, positive, whole
 from ..errors import InvalidValue
 from ..random.inverse_normal import log_of, normal_of
 from .normal_share import LEAST, exponential, share_below
-
-__all__ = ["Factor", "Levels", "LogRange", "Normal", "Range", "Steps", "factor_of", "level_counts"]
 
 _FARTHEST = 8.2
 """Standard deviations that a share can tell from all."""
@@ -61,7 +59,7 @@ class Range:
         _keep_ends(self, finite("low", self.low), finite("high", self.high))
 
     def value(self, shares: Array) -> Array:
-        """So far of the way from `low` to `high`."""
+        """So far of the way from `low` to `high`, (n,) of (n,)."""
         return np.minimum(self.low + shares * (self.high - self.low), self.high)
 
     def identity(self) -> dict[str, Any]:
@@ -81,7 +79,7 @@ class LogRange:
         _keep_ends(self, positive("low", self.low), positive("high", self.high))
 
     def value(self, shares: Array) -> Array:
-        """So far of the way from `low` to `high` on a logarithmic scale."""
+        """So far of the way from `low` to `high` on a logarithmic scale, (n,) of (n,)."""
         ends = log_of(np.array([self.low, self.high]))
         numbers = self.low * exponential(shares * (ends[1] - ends[0]))
         return np.where(shares >= 1.0, self.high, np.clip(numbers, self.low, self.high))
@@ -120,7 +118,7 @@ class Normal:
             )
 
     def value(self, shares: Array) -> Array:
-        """The number that so large a share of the distribution lies below."""
+        """The number that so large a share of the distribution lies below, (n,) of (n,)."""
         first, last, mirrored = self._shares()
         own = 1.0 - shares if mirrored else shares
         deviations = normal_of(np.clip(first + own * (last - first), first, 1.0 - LEAST))
@@ -151,9 +149,14 @@ class Levels:
     __repr__ = brief_repr
 
     def __post_init__(self) -> None:
-        if isinstance(self.values, str) or not len(self.values):
-            raise InvalidValue(f"levels = {self.values!r} must be a list of numbers")
-        numbers = tuple(finite(f"levels[{k}]", one) for k, one in enumerate(self.values))
+        given: Any = self.values
+        if isinstance(given, (str, bytes)) or not len(given):
+            raise InvalidValue(f"levels = {given!r} must be a list of numbers")
+        plain = isinstance(given, np.ndarray) and given.dtype == np.float64 and given.ndim == 1
+        if plain and np.isfinite(given).all():  # a table may have a million rows
+            numbers = tuple(given.tolist())
+        else:
+            numbers = tuple(finite(f"levels[{k}]", one) for k, one in enumerate(given))
         object.__setattr__(self, "values", numbers)
 
     @property
@@ -172,7 +175,7 @@ class Levels:
         return max(self.values)
 
     def value(self, shares: Array) -> Array:
-        """The number at this place of the list."""
+        """The number at this place of the list, (n,) of (n,)."""
         return np.array(self.values)[_level(shares, self.count)]
 
     def identity(self) -> dict[str, Any]:
@@ -193,7 +196,7 @@ class Steps:
         object.__setattr__(self, "count", whole("count", self.count, "at least 2", least=2))
 
     def value(self, shares: Array) -> Array:
-        """The number of the step that a share lies in."""
+        """The number of the step that a share lies in, (n,) of (n,)."""
         level = _level(shares, self.count)
         numbers = self.low + level * (self.high - self.low) / (self.count - 1)
         return np.where(level == self.count - 1, self.high, numbers)
@@ -218,7 +221,7 @@ def factor_of(name: str, given: Any) -> Factor:
         if isinstance(given, Mapping):
             return _of_mapping(given)
         if isinstance(given, (Sequence, np.ndarray)) and not isinstance(given, (str, bytes)):
-            return Levels(tuple(given))
+            return Levels(cast("tuple[float, ...]", given))
         return Levels((finite("value", given),))
     except (InvalidValue, TypeError) as error:
         raise InvalidValue(
@@ -268,7 +271,7 @@ def _several(make: Callable[..., Factor], names: tuple[str, ...]) -> Callable[[A
 def _levels(settings: Any) -> Factor:
     if isinstance(settings, (str, bytes)) or not isinstance(settings, Sequence):
         raise InvalidValue("levels must be a list of numbers")
-    return Levels(tuple(settings))
+    return Levels(cast("tuple[float, ...]", settings))
 
 
 _FORMS: dict[str, Callable[[Any], Factor]] = {

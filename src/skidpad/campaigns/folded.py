@@ -1,37 +1,35 @@
 """Folds compiled into the step of a vehicle, behind its state, without a bit of its motion changed.
 
-The numbers that the folds keep are further states of the step Program. They are updated by one
-function of it that takes nothing but inputs of the Program: so whether a product of the motion goes
-into a sum is decided as it is without folds, and the function rounds the same wherever it is
-called. It is called once more, alone, for the sample after the last step, which has no step.
-What a policy commands is computed in the function again, as the outputs of a closed loop do.
+The numbers that the folds keep are further states of the step Program (`joined_step`), each fold a
+function of it (`fold_kernels`). For the sample after the last step, which has no step, the same
+functions are called once more, alone. What a policy commands is computed in a function again, as
+the outputs of a closed loop do.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
 from .. import ops, record
 from ..calls import called
-from ..compile.program import Instruction, Port, Program
+from ..compile.program import Port, Program
 from ..compile.trace import trace
-from ..errors import InvalidValue
 from ..integrate.as_written import as_written
 from ..model import Model
 from ..policy import Policy
-from .expressions import TRUTH, Records
+from .expression_names import Records
+from .expressions import TRUTH
+from .fold_kernels import SampleKernel
 from .folds import Fold, Quantity, quantity_function
+from .joined_step import JoinedStep
 
-__all__ = ["Folding"]
-
-_COUNT, _ENDED = 0, 1
-"""Numbers ahead of those of the folds: samples so far, and when the run ended (NaN: not yet)."""
-_X, _U, _P, _DT, _START = 0, 1, 3, 4, 5
-"""Input ports of a step Program, see `kernels.STEP_PORTS`."""
+_COUNT, _ENDED, _SOUND, _FIRST = 0, 1, 2, 3
+"""Ahead of the numbers of the folds: samples so far, when the run ended (NaN: not yet), and 0 as
+long as all states were finite at every sample, then NaN."""
 
 
 @dataclass(frozen=True)
@@ -68,58 +66,48 @@ class Folding:
     def start(self) -> tuple[float, ...]:
         """Numbers before the first sample."""
         kept = [value for fold in self.folds.values() for value in fold.start]
-        return (0.0, math.nan, *kept)
+        return (0.0, math.nan, 0.0, *kept)
+
+    @property
+    def sound(self) -> int:
+        """Place among the numbers kept of the one that is not finite of a run that failed."""
+        return _SOUND
 
     @property
     def log_columns(self) -> tuple[str, ...]:
         """Those columns of the log that quantities read."""
-        names = self.ports[3].fields
-        read = {names[place] for port, place in self._used if port == 3}
-        log = () if self.Log is None else record.names(self.Log)
-        return tuple(name for name in log if f"log.{name}" in read)
-
-    def check(self) -> None:
-        """Raise for names that are not there."""
-        for name, fold in self.folds.items():
-            try:
-                fold.checked(self.records)
-            except InvalidValue as error:
-                raise InvalidValue(f"metric {name!r}: {error}") from error
-        if self.until is not None:
-            try:
-                quantity_function(self.until, self.records, TRUTH)
-            except InvalidValue as error:
-                raise InvalidValue(f"until: {error}") from error
+        if self.Log is None:
+            return ()
+        kernels = [*self._kernels, *([] if self._event is None else [self._event])]
+        read = frozenset[str]().union(*(kernel.reads("log") for kernel in kernels))
+        return tuple(name for name in record.names(self.Log) if name in read)
 
     def step(self, motion: Program) -> Program:
         """The step Program of the loop with the folds behind its states."""
-        return _Joined(self, motion).program()
+        halt = None if self.until is None else _ENDED
+        return JoinedStep(motion, self.update, self.substeps, halt).program()
+
+    @cached_property
+    def update(self) -> Program:
+        """The numbers after a sample, of `ports`."""
+
+        def function(*ports: tuple[Any, ...]) -> tuple[Any, ...]:
+            with as_written(ports[-1][0]):
+                return (self._updated(ports),)
+
+        return trace("folding", function, self.ports, (self._kept_port,), whole_kernels=True)
 
     @cached_property
     def closing(self) -> Program:
-        """The sample after the last step, and what comes out: ports as of `ports`, to the numbers
-        kept and the results."""
-        kernel, leaves = self._kernel, self._used
+        """The numbers after the last sample, of `ports`, and what comes out."""
 
         def function(*ports: tuple[Any, ...]) -> tuple[Any, ...]:
-            kept = called(kernel, *(ports[port][field] for port, field in leaves))
             with as_written(ports[-1][0]):
-                results = self._results(kept, ports[-1][0])
-            # All of them, so that the function is the one of the step to the last bit.
-            return kept, results
+                kept = self._updated(ports)
+                return kept, self._results(kept, ports[-1][0])
 
         outputs = (self._kept_port, Port("y", ("ended_at", *self.folds)))
-        return trace("closing", function, self.ports, outputs)
-
-    @cached_property
-    def calling(self) -> Program:
-        """The numbers after a sample, by a call."""
-        kernel, leaves = self._kernel, self._used
-
-        def function(*ports: tuple[Any, ...]) -> tuple[Any, ...]:
-            return (called(kernel, *(ports[port][field] for port, field in leaves)),)
-
-        return trace("folding", function, self.ports, (self._kept_port,))
+        return trace("closing", function, self.ports, outputs, whole_kernels=True)
 
     @cached_property
     def ports(self) -> tuple[Port, ...]:
@@ -140,70 +128,65 @@ class Folding:
 
     @cached_property
     def _kept_port(self) -> Port:
-        numbered = [
-            f"{name}.{k}" for name, fold in self.folds.items() for k in range(len(fold.start))
-        ]
-        return Port("a", ("count", "ended_at", *numbered))
+        places = [(name, k) for name, fold in self.folds.items() for k in range(len(fold.start))]
+        return Port("a", ("count", "ended_at", "sound", *(f"{name}.{k}" for name, k in places)))
 
     @cached_property
-    def _used(self) -> tuple[tuple[int, int], ...]:
-        """Port and field of what the update needs; each argument of a call costs."""
+    def _kernels(self) -> list[SampleKernel]:
+        return [self._kernel(name, fold) for name, fold in self.folds.items()]
 
-        def function(*ports: tuple[Any, ...]) -> tuple[Any, ...]:
-            with as_written(ports[-1][0]):
-                return (self._updated(ports),)
+    def _kernel(self, name: str, fold: Fold) -> SampleKernel:
+        def updated(sample: Mapping[str, Any], numbers: tuple[Any, ...]) -> tuple[Any, ...]:
+            return fold.updated(numbers, sample, self.records)
 
-        plain = trace("folds", function, self.ports, (self._kept_port,))
-        return tuple(sorted({i.imm for i in plain.code if i.op == "input"}))
+        size = len(fold.start)
+        return SampleKernel(f"metric {name!r}", updated, self.records, size, size)
 
     @cached_property
-    def _kernel(self) -> Callable[..., tuple[Any, ...]]:
-        import casadi as ca
+    def _event(self) -> SampleKernel | None:
+        """Whether a run ends, as 1 or 0."""
+        until = self.until
+        if until is None:
+            return None
 
-        used = self._used
-        # Symbols for what is not needed either: a number would be computed with.
-        blank = [[ca.SX.sym(field) for field in port.fields] for port in self.ports]
+        def ends(sample: Mapping[str, Any], _: tuple[Any, ...]) -> tuple[Any, ...]:
+            happens = quantity_function(until, self.records, TRUTH)(sample)
+            return (ops.where(happens, 1.0, 0.0),)
 
-        def folds(*leaves: Any) -> tuple[Any, ...]:
-            ports = [list(port) for port in blank]
-            for (port, field), leaf in zip(used, leaves, strict=True):
-                ports[port][field] = leaf
-            return self._updated(ports)
-
-        return folds
+        return SampleKernel("until", ends, self.records, 0, 1)
 
     def _updated(self, ports: Sequence[Sequence[Any]]) -> tuple[Any, ...]:
         """The numbers after a sample."""
         kept = ports[2]
         count, ended = kept[_COUNT], kept[_ENDED]
         sample = self._sample(ports, count)
-        after = [count + 1.0]
-        place = len((_COUNT, _ENDED))
-        for name, fold in self.folds.items():
-            own = tuple(kept[place : place + len(fold.start)])
-            try:
-                after += fold.updated(own, sample, self.records)
-            except InvalidValue as error:
-                raise InvalidValue(f"metric {name!r}: {error}") from error
+        sound = called(_finite_check, kept[_SOUND], *ports[0], *ports[1])
+        after, place = [count + 1.0, sound], _FIRST
+        for kernel, fold in zip(self._kernels, self.folds.values(), strict=True):
+            own = kept[place : place + len(fold.start)]
+            after += kernel.call(sample, own)
             place += len(own)
-        if self.until is None:
+        if self._event is None:
             return (after[0], ended, *after[1:])
         going = ops.not_equal(ended, ended)
-        event = quantity_function(self.until, self.records, TRUTH)(sample)
-        ends = ops.where(ops.logical_and(going, event), sample["t"], ended)
-        count, *rest = (
-            ops.where(going, new, old)
-            for new, old in zip(after, (kept[_COUNT], *kept[_ENDED + 1 :]), strict=True)
-        )
-        return (count, ends, *rest)
+        (happens,) = self._event.call(sample, ())
+        over = ops.logical_and(going, ops.greater(happens, 0.0))
+        before = (count, *kept[_SOUND:])
+        pairs = zip(after, before, strict=True)
+        count, *rest = (ops.where(going, new, old) for new, old in pairs)
+        return (count, ops.where(over, sample["t"], ended), *rest)
 
     def _sample(self, ports: Sequence[Sequence[Any]], count: Any) -> dict[str, Any]:
-        states, memory, _, told, params, (dt,) = ports
-        x = record.unflatten(self.model.State, states)
+        states, _, _, told, params, (dt,) = ports
         n = record.size(self.model.Params)
-        p = record.unflatten(self.model.Params, params[:n])
         period = dt if self.substeps == 1 else float(self.substeps) * dt
-        sample = {"x": x, "p": p, "n": count, "t": count * period, "dt": period}
+        sample = {
+            "x": record.unflatten(self.model.State, states),
+            "p": record.unflatten(self.model.Params, params[:n]),
+            "n": count,
+            "t": count * period,
+            "dt": period,
+        }
         if self.Log is not None:
             width = record.size(self.Log)
             told, log = told[:-width], told[-width:]
@@ -211,96 +194,28 @@ class Folding:
         if self.policy is None:
             return {**sample, "u": record.unflatten(self.model.Input, told)}
         r = record.unflatten(self.policy.Reference, told)
-        m = record.unflatten(self.policy.Memory, memory)
-        own = record.unflatten(self.policy.Params, params[n:])
-        u, _ = self.policy.command(x, m, r, own, period)
+        u = called(self._command, tuple(states), tuple(ports[1]), r, tuple(params[n:]), period)
         return {**sample, "u": u, "r": self.told(r)}
+
+    def _command(self, states: Any, memory: Any, r: Any, params: Any, period: Any) -> Any:
+        """What the policy commands at a sample."""
+        policy = self.policy
+        assert policy is not None
+        x, m = record.unflatten(self.model.State, states), record.unflatten(policy.Memory, memory)
+        return policy.command(x, m, r, record.unflatten(policy.Params, params), period)[0]
 
     def _results(self, kept: Sequence[Any], dt: Any) -> tuple[Any, ...]:
         period = dt if self.substeps == 1 else float(self.substeps) * dt
-        place, results = len((_COUNT, _ENDED)), [kept[_ENDED]]
+        results, place = [kept[_ENDED]], _FIRST
         for fold in self.folds.values():
             own = tuple(kept[place : place + len(fold.start)])
-            results.append(fold.ended(own, kept[_COUNT], period))
+            results.append(called(fold.ended, own, kept[_COUNT], period))
             place += len(own)
         return tuple(results)
 
 
-class _Joined:
-    """A step Program with the call of the folds behind it."""
-
-    def __init__(self, folding: Folding, motion: Program) -> None:
-        self._folding, self._motion = folding, motion
-        self._code = list(motion.code)
-        self._inputs = {i.imm: k for k, i in enumerate(motion.code) if i.op == "input"}
-        self._states = len(motion.inputs[_X].fields)
-
-    def program(self) -> Program:
-        """The whole."""
-        folding, motion = self._folding, self._motion
-        kept = self._appended(folding.calling)
-        states, residual = motion.results
-        if folding.until is not None:
-            states, residual = self._halted(kept[_ENDED], states, residual)
-        return replace(
-            motion,
-            name=f"{motion.name}.folded",
-            inputs=self._ports(),
-            outputs=(self._longer(motion.outputs[0]), motion.outputs[1]),
-            code=tuple(self._code),
-            results=((*states, *kept), residual),
-            functions=(*motion.functions, *folding.calling.functions),
-        )
-
-    def _ports(self) -> tuple[Port, ...]:
-        x, u, w, p, dt, start = self._motion.inputs
-        told = Port(u.name, self._folding.ports[3].fields)
-        if self._folding.substeps > 1:
-            start = Port(start.name, self._longer(x).fields)
-        return (self._longer(x), told, w, p, dt, start)
-
-    def _longer(self, port: Port) -> Port:
-        names = self._folding.ports[2].fields
-        return Port(port.name, (*port.fields, *(f"folds.{name}" for name in names)))
-
-    def _appended(self, part: Program) -> tuple[int, ...]:
-        """Where the results of the folds' Program are in the code, which has it from now on."""
-        place: list[int] = []
-        for i in part.code:
-            if i.op == "input":
-                place.append(self._input(*i.imm))
-                continue
-            i = i._replace(args=tuple(place[a] for a in i.args))
-            if i.op == "call":
-                number, times = i.imm
-                i = i._replace(imm=(number + len(self._motion.functions), times))
-            place.append(self._added(i))
-        return tuple(place[r] for r in part.results[0])
-
-    def _input(self, port: int, field: int) -> int:
-        """An input of the folds, by port and field, as one of the step."""
-        # With sub-steps a sample is the state at the start of the whole step.
-        state = _X if self._folding.substeps == 1 else _START
-        before = (0, len(self._folding.ports[0].fields), self._states)
-        places = {0: state, 1: state, 2: state, 3: _U, 4: _P, 5: _DT}
-        return self._read(places[port], field + (before[port] if port < len(before) else 0))
-
-    def _read(self, port: int, field: int) -> int:
-        if (port, field) not in self._inputs:
-            self._inputs[port, field] = self._added(Instruction("input", (), (port, field)))
-        return self._inputs[port, field]
-
-    def _added(self, instruction: Instruction) -> int:
-        self._code.append(instruction)
-        return len(self._code) - 1
-
-    def _halted(
-        self, ended: int, states: tuple[int, ...], residual: tuple[int, ...]
-    ) -> tuple[tuple[int, ...], tuple[int, ...]]:
-        """States and residual of a vehicle that stays where it is from its end on."""
-        over = self._added(Instruction("eq", (ended, ended)))
-        stay = [self._read(_X, k) for k in range(len(states))]
-        none = self._added(Instruction("const", (), 0.0))
-        choose = [*zip(stay, states, strict=True), *((none, r) for r in residual)]
-        chosen = [self._added(Instruction("select", (over, old, new))) for old, new in choose]
-        return tuple(chosen[: len(states)]), tuple(chosen[len(states) :])
+def _finite_check(so_far: Any, *states: Any) -> Any:
+    """What it was so far, or NaN if a state is infinite or NaN."""
+    for state in states:
+        so_far = so_far + 0.0 * state
+    return so_far

@@ -43,8 +43,6 @@ from .plan_changes import Extends, check_goes_on, columns_of
 from .run_table import DAMAGED, RunTable
 from .trajectory_files import TRAJECTORIES, kept_runs, read_trajectory, write_trajectory
 
-__all__ = ["Folder", "NoCampaign"]
-
 PLAN = "plan.json"
 FORMAT = 1
 """Of the whole folder; newer ones are not read."""
@@ -153,7 +151,7 @@ class Folder:
         return gaps(covering(parts, names, begin, end), begin, end)
 
     def write_part(self, begin: int, end: int, columns: Mapping[str, AnyArray]) -> None:
-        """Keep the runs from `begin` to `end - 1`: all columns, without `run`.
+        """Keep the runs from `begin` to `end - 1`: all columns, (end - begin,) each, without `run`.
 
         Where the folder has some of these runs already, columns that both have must be the same,
         bit for bit.
@@ -170,7 +168,7 @@ class Folder:
     def batches(
         self, names: Sequence[str], begin: int = 0, end: int | None = None
     ) -> Iterator[dict[str, AnyArray]]:
-        """Columns of all runs in a range that have them, in order, some ten thousand at a time.
+        """Columns (n,) of all runs of a range that have them, in order, many thousand at a time.
 
         Memory does not depend on how many there are. The campaign may go on meanwhile.
         """
@@ -183,7 +181,7 @@ class Folder:
     def read(
         self, names: Sequence[str], begin: int = 0, end: int | None = None
     ) -> dict[str, AnyArray]:
-        """Columns of all runs in a range that have them, in order."""
+        """Columns (runs,) of all runs in a range that have them, in order."""
         truths = {column.name for column in self.columns if column.kind == "truth"}
         kinds: dict[str, Any] = {
             name: np.int64 if name == RUN else np.bool_ if name in truths else np.float64

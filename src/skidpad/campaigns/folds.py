@@ -18,32 +18,20 @@ controls the last row again.
 
 from __future__ import annotations
 
+import inspect
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cached_property, partial
 from typing import Any
 
-from .. import ops
+from .. import ops, record
+from ..brief import brief_repr
 from ..checks import not_negative
 from ..errors import InvalidValue
 from ..signature import arguments
-from .expressions import NUMBER, TRUTH, Expression, Records
-
-__all__ = [
-    "Fold",
-    "Quantity",
-    "at",
-    "first_time",
-    "happened",
-    "highest",
-    "integral",
-    "last",
-    "lowest",
-    "mean",
-    "rms",
-    "time_of_highest",
-]
+from .expression_names import Records
+from .expressions import NUMBER, TRUTH, Expression
 
 Quantity = Callable[..., Any] | str
 """A function of named arguments or a text."""
@@ -76,9 +64,10 @@ class Fold:
     needs: float = 0.0
     """How long a run must be at least, in s."""
 
+    __repr__ = brief_repr
+
     def __post_init__(self) -> None:
-        start = tuple(float(value) for value in self.start)
-        object.__setattr__(self, "start", start)
+        object.__setattr__(self, "start", _numbers(self.start))
         if self.kind not in (NUMBER, TRUTH):
             raise InvalidValue(f"kind = {self.kind!r} of a fold must be {NUMBER!r} or {TRUTH!r}")
         asked = set(arguments("update of a fold", self.update, OF_UPDATE))
@@ -102,12 +91,6 @@ class Fold:
                 raise InvalidValue(
                     f"a quantity asks for {name!r}; allowed are {', '.join(OF_SAMPLE)}"
                 )
-
-    def checked(self, records: Records) -> Fold:
-        """The fold, if the names in its quantity are those of these records."""
-        if self.of is not None:
-            self._quantity(records)
-        return self
 
     def unit_for(self, records: Records) -> str:
         """Symbol of its unit, as far as it is known."""
@@ -236,6 +219,45 @@ def first_time(event: Quantity) -> Fold:
     """Time in s at which something first happened; NaN if it never did."""
     meaning = f"time at which {_text(event)} first happened"
     return Fold((math.nan,), _noted_time, _first, event, "s", meaning, of_truth=True)
+
+
+READY: dict[str, Callable[..., Fold]] = {
+    fold.__name__: fold
+    for fold in (
+        highest, lowest, mean, rms, last, at, integral, time_of_highest, happened, first_time
+    )
+}  # fmt: skip
+"""Folds that a plan file can name."""
+
+
+def fold_of(plain: Any) -> Fold:
+    """A fold as a plan file has it: `{"highest": "abs(v_y)"}`, with other arguments beside, as in
+    `{"at": "v_x", "time": 2.0, "unit": "m/s"}`."""
+    if isinstance(plain, Fold):
+        return plain
+    named = [name for name in plain if name in READY] if isinstance(plain, Mapping) else []
+    if len(named) != 1 or not isinstance(plain[named[0]], str):
+        raise InvalidValue(
+            f"metric {plain!r} must be the name of a fold and a text, such as "
+            f"{{'highest': 'abs(v_y)'}}; allowed are {', '.join(READY)}"
+        )
+    make, others = READY[named[0]], {name: plain[name] for name in plain if name not in READY}
+    allowed = [name for name in inspect.signature(make).parameters if name not in ("of", "event")]
+    for name in others:
+        if name not in allowed:
+            raise InvalidValue(record.unknown_name(named[0], str(name), allowed, "argument"))
+    if "time" in allowed and "time" not in others:
+        raise InvalidValue(f"metric {plain!r} needs its time in s: {{'at': 'v_x', 'time': 2.0}}")
+    return make(plain[named[0]], **others)
+
+
+def _numbers(start: Any) -> tuple[float, ...]:
+    try:
+        return tuple(float(value) for value in (start if isinstance(start, tuple) else (start,)))
+    except (TypeError, ValueError) as error:
+        raise InvalidValue(
+            f"start = {start!r} of a fold must be a tuple of numbers, such as (0.0,)"
+        ) from error
 
 
 def _text(of: Quantity) -> str:

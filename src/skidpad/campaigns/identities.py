@@ -14,8 +14,6 @@ from .. import record
 from ..errors import InvalidValue
 from ..shared_arrays import ArrayNumber
 
-__all__ = ["plain"]
-
 LARGE = 64
 """Numbers of an array above which it is digested."""
 _PRIVATE_STREAM = "_own"
@@ -44,6 +42,14 @@ def plain(value: Any) -> Any:
     if isinstance(value, (list, tuple)):
         return [plain(part) for part in value]
     return _object(value)
+
+
+def only_adds(now: Mapping[str, Any], before: Mapping[str, Any], *growing: str) -> bool:
+    """Whether an identity is one before, but for more entries in these parts of it."""
+    if now.keys() != before.keys():
+        return False
+    same = all(now[name] == before[name] for name in now if name not in growing)
+    return same and all(before[name].items() <= now[name].items() for name in growing)
 
 
 def _array(array: Any) -> Any:

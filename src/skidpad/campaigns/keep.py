@@ -17,8 +17,6 @@ from ..record import unknown_name
 from .experiment import FAILED, RUN, Column
 from .folder import Folder
 
-__all__ = ["Keep"]
-
 _CHANNEL = "campaign.keep"
 
 

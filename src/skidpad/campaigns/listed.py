@@ -11,17 +11,16 @@ from typing import Any
 import numpy as np
 
 from ..arrays import Array
+from ..brief import brief_repr
 from ..checks import whole
 from ..errors import InvalidValue
 from ..files import path_of
 from ..random.seeds import RUNS
 from .design import Choosing
 from .experiment import Runs
-from .factors import Factor, Levels, factor_of, level_counts
+from .factors import Factor, factor_of, level_counts
 from .plain import goes_on, identity_of
 from .sampling import one_round
-
-__all__ = ["Grid", "Table", "table_of"]
 
 
 @dataclass(frozen=True)
@@ -33,6 +32,8 @@ class Grid:
 
     counts: tuple[int, ...]
     """How many numbers each factor has."""
+
+    __repr__ = brief_repr
 
     def __post_init__(self) -> None:
         counts = tuple(whole(f"counts[{k}]", n, "at least 1") for k, n in enumerate(self.counts))
@@ -54,7 +55,7 @@ class Grid:
         """One round; raises unless there is a count for each factor."""
         if factors != len(self.counts):
             raise InvalidValue(
-                f"counts = {self.counts} of Grid are {len(self.counts)}; there are {factors} factors"
+                f"counts = {self.counts} of Grid must be one for each factor; there are {factors}"
             )
 
         def points(numbers: Runs) -> Array:
@@ -75,7 +76,7 @@ class Grid:
 
     def extends(self, before: Mapping[str, Any]) -> bool:
         """Only itself: another grid has other neighbours."""
-        return goes_on(self, before)
+        return goes_on(self.identity(), before)
 
 
 @dataclass(frozen=True)
@@ -119,7 +120,7 @@ class Table:
 
     def extends(self, before: Mapping[str, Any]) -> bool:
         """Only itself: longer lists are other factors."""
-        return goes_on(self, before)
+        return goes_on(self.identity(), before)
 
 
 def table_of(
@@ -146,7 +147,7 @@ def table_of(
             raise InvalidValue(f"{path}: column {name!r} cannot be a factor: {fault}")
         if not column.values.size:
             raise InvalidValue(f"{path}: column {name!r} has no rows; at least 1 is needed")
-        columns[name] = Levels(tuple(column.values.tolist()))
+        columns[name] = factor_of(name, column.values)
     return columns, Table.of(columns)
 
 

@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections import deque
 from time import perf_counter
 
+from ..brief import brief_repr
 from .engine import Chunk, Finished, Writer
 from .experiment import Experiment, Means
-
-__all__ = ["InProcess"]
 
 
 class InProcess:
@@ -17,6 +16,8 @@ class InProcess:
     Args:
         means: threads and device that an experiment may use.
     """
+
+    __repr__ = brief_repr
 
     def __init__(self, means: Means | None = None) -> None:
         self.means = means or Means()

@@ -22,8 +22,6 @@ from weakref import WeakSet
 from ..errors import InvalidValue, SkidpadError
 from .places import NotWritten, Place
 
-__all__ = ["CampaignInUse", "Lock", "locked"]
-
 LOCK = "lock"
 _UNKNOWN_HERE = {errno.ENOLCK, errno.ENOSYS, errno.ENOTSUP, errno.EOPNOTSUPP, errno.EINVAL}
 """What file systems say that cannot lock."""

@@ -31,8 +31,7 @@ from ..trajectory.trajectory import Trajectory
 from .drive import Drive
 from .experiment import Column, Means, Rows
 from .folds import Fold, Quantity
-
-__all__ = ["LogDrive"]
+from .identities import only_adds
 
 
 @dataclass(frozen=True, eq=False)
@@ -113,7 +112,7 @@ class LogDrive(Constant):
         self.drive.check(ends)
 
     def evaluate(self, rows: Rows, means: Means) -> dict[str, AnyArray]:
-        """All columns and `failed`."""
+        """All columns and `failed`, (n,) each."""
         return self.drive.evaluate(rows, means)
 
     def replay(self, rows: Rows) -> Trajectory:
@@ -123,6 +122,10 @@ class LogDrive(Constant):
     def identity(self) -> dict[str, Any]:
         """That of the drive: what was read of the log, not where it lies."""
         return self.drive.identity() | {"kind": "log drive"}
+
+    def extends(self, before: Mapping[str, Any]) -> bool:
+        """Whether it differs from the drive before in more metrics alone."""
+        return only_adds(self.identity(), before, "metrics", "metric_starts")
 
 
 def _start(again: Replay) -> Array:

@@ -16,8 +16,6 @@ import numpy as np
 from ..errors import InvalidValue
 from .parts import Part, part_name, range_of
 
-__all__ = ["MANIFEST", "Manifest", "plain_json"]
-
 MANIFEST = "manifest.json"
 FORMAT = 1
 

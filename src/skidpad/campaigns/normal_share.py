@@ -13,8 +13,6 @@ import numpy as np
 
 from ..arrays import Array
 
-__all__ = ["LEAST", "exponential", "share_below"]
-
 LEAST = 2.0**-53
 """The smallest share that 1 can be told from 1 less it."""
 

@@ -23,8 +23,6 @@ from .experiment import RUN, Column
 from .parts import RUNS, ColumnDigest, Part, UnreadablePart, checked_columns, part_name, range_of
 from .places import Place
 
-__all__ = ["GROUP_ROWS", "PartFile", "PartWriter", "inspect_part", "read_part", "write_part"]
-
 FORMAT = 1
 """Of what a part says of itself; newer ones are not read."""
 GROUP_ROWS = 1 << 16

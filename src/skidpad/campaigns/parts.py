@@ -17,16 +17,6 @@ from ..arrays import AnyArray
 from ..errors import InvalidValue
 from .experiment import Column
 
-__all__ = [
-    "RUNS",
-    "ColumnDigest",
-    "Part",
-    "UnreadablePart",
-    "checked_columns",
-    "part_name",
-    "range_of",
-]
-
 RUNS = "runs"
 """The folder that parts lie in."""
 _NAME = re.compile(r"part-(\d{12,18})-(\d{12,18})\.parquet")

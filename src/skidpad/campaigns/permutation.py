@@ -14,8 +14,6 @@ from numpy.typing import NDArray
 
 from ..random.streams import key_of
 
-__all__ = ["permuted"]
-
 _ROUNDS = 6
 _M0, _M1 = np.uint64(0xBF58476D1CE4E5B9), np.uint64(0x94D049BB133111EB)
 

@@ -21,8 +21,6 @@ from ..errors import InvalidValue, MissingFile, SkidpadError
 from ..extras import require
 from ..files import bytes_of, path_of, reading
 
-__all__ = ["LocalPlace", "NotWritten", "Place", "RemotePlace", "place_of"]
-
 _LOCAL_PROTOCOLS = ("file", "local")
 _UNFINISHED = ".tmp"
 """How names of files end that are being written; no reader of `*.parquet` takes them."""

@@ -6,8 +6,6 @@ from collections.abc import Mapping
 from dataclasses import fields
 from typing import Any
 
-__all__ = ["goes_on", "identity_of"]
-
 
 def identity_of(design: Any, kind: str) -> dict[str, Any]:
     """A design as its kind and its settings, of which `design_of` makes it again."""
@@ -15,11 +13,21 @@ def identity_of(design: Any, kind: str) -> dict[str, Any]:
     return {"kind": kind, **settings}
 
 
-def goes_on(design: Any, before: Mapping[str, Any], *growing: str) -> bool:
-    """Whether a design differs from one before in nothing but larger values of these settings."""
-    own: dict[str, Any] = design.identity()
-    return own.keys() == before.keys() and all(
-        value >= before[name] if name in growing else value == before[name]
+def goes_on(
+    own: Mapping[str, Any],
+    before: Mapping[str, Any],
+    *,
+    larger: tuple[str, ...] = (),
+    smaller: tuple[str, ...] = (),
+) -> bool:
+    """Whether an identity differs from one before in nothing but these settings, which may be
+    larger or smaller."""
+    if own.keys() != before.keys():
+        return False
+    return all(
+        (value == before[name])
+        or (name in larger and value > before[name])
+        or (name in smaller and value < before[name])
         for name, value in own.items()
     )
 

@@ -9,8 +9,6 @@ from ..brief import shortened
 from ..errors import InvalidValue
 from .experiment import RUN, Column
 
-__all__ = ["Extends", "PlanChanged", "check_goes_on", "columns_of"]
-
 Extends = Mapping[str, Callable[[Any], bool]]
 """By section of a plan: whether it goes on with what the folder has there."""
 _FREE = ("name", "keep")
@@ -55,7 +53,8 @@ def check_goes_on(
             continue
         was, is_now = before.get(section, _NOTHING), now.get(section, _NOTHING)
         differences = list(_differences(section, was, is_now))
-        if differences and not (section in extends and extends[section](was)):
+        both = was is not _NOTHING and is_now is not _NOTHING
+        if differences and not (both and section in extends and extends[section](was)):
             changes += differences
     if changes:
         told = "; ".join(changes[:_MOST_TOLD])

@@ -9,14 +9,13 @@ from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wai
 from concurrent.futures.process import BrokenProcessPool
 from multiprocessing import get_context
 
+from ..brief import brief_repr
 from ..checks import whole
 from ..errors import SkidpadError
 from ..workers import cores
 from .engine import Chunk, Finished, Writer
 from .experiment import Experiment
 from .work import done_by, made_ready
-
-__all__ = ["Processes", "WorkersLost"]
 
 MOST_LOSSES = 5
 """How often workers may die before the campaign gives up."""
@@ -35,6 +34,8 @@ class Processes:
     that started them, as with `multiprocessing`: what it does must stand under
     `if __name__ == "__main__":`.
     """
+
+    __repr__ = brief_repr
 
     def __init__(self, workers: int | None = None) -> None:
         self.workers = cores() if workers is None else whole("workers", workers, "at least 1")

@@ -32,8 +32,6 @@ from .plain import goes_on, identity_of
 from .sampling import drawn_points
 from .subset_estimate import SubsetEstimate
 
-__all__ = ["SubsetSimulation"]
-
 _CHANNEL = "campaign.subset"
 _STEP = 0.6
 """Of the first moves, in standard deviations."""
@@ -59,7 +57,15 @@ class SubsetSimulation:
     A run that draws random numbers of its own draws new ones whenever it is proposed, which is as
     good as one more factor.
 
-    What it found is told by `SubsetEstimate.found`, with the number of `runs`.
+    What it found: `probability`; `coefficient_of_variation`, its standard deviation over many seeds
+    relative to it; `low` and `high`, the log-normal interval of the `confidence`; `levels`, their
+    limits and shares; `runs`; `reached`, whether any run reached the threshold: if not, `low` is 0,
+    `high` is as if the runs of the last level were independent, and there is no coefficient of
+    variation. The mean of estimates is right but for a share in the order of 1 / `each`.
+
+    Its levels have to lead there: of a column of truths, or one that is the same wherever the
+    threshold is far, nothing shows the way. An event that is reached in several places is found
+    where the runs of the first levels come near to them.
     """
 
     column: str
@@ -117,7 +123,7 @@ class SubsetSimulation:
 
     def extends(self, before: Mapping[str, Any]) -> bool:
         """More levels go on where fewer ended."""
-        return goes_on(self, before, "most_levels")
+        return goes_on(self.identity(), before, larger=("most_levels",))
 
     def rounds(self, factors: int, seed: int) -> Choosing:
         """A round of drawn runs, then one for each step of the chains of each level."""
@@ -138,7 +144,7 @@ class SubsetSimulation:
             limit = self._limit(level.heights, last)
             final = last or limit >= math.nextafter(self._goal, -math.inf)
             estimate.add(level.heights > limit, level.roots)
-            limits.append(limit if self.above else -limit)
+            limits.append(self.threshold if final else limit if self.above else -limit)
             if final:
                 return estimate.found(limits, self.confidence) | {"runs": runs}
             level, step = yield from self._chain(level, limit, len(limits), seed, step)

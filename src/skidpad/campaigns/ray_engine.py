@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Mapping
 from typing import Any
 
-from ..brief import counted
+from ..brief import brief_repr, counted
 from ..checks import whole
 from ..errors import InvalidValue, SkidpadError
 from ..extras import require
@@ -16,8 +16,6 @@ from .engine import Chunk, Finished, Writer
 from .experiment import Experiment
 from .processes import WorkersLost
 from .work import done_for
-
-__all__ = ["RayEngine"]
 
 MOST_TRIES = 5
 """How often a chunk is begun before the campaign gives up."""
@@ -47,6 +45,8 @@ class RayEngine:
     of a cluster needs skidpad in the same version; kernels are compiled once on each and cached
     there. Ray reports no usage unless `RAY_USAGE_STATS_ENABLED` says so.
     """
+
+    __repr__ = brief_repr
 
     def __init__(
         self,

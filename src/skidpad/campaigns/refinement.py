@@ -9,12 +9,12 @@ is near, the border passes through the middle between them.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
-from ..arrays import AnyArray, Array, Mask
+from ..arrays import AnyArray, Array
 from ..brief import brief_repr
 from ..checks import finite, whole
 from ..errors import InvalidValue
@@ -23,14 +23,20 @@ from .experiment import Runs
 from .plain import goes_on, identity_of
 from .sampling import Sobol
 
-__all__ = ["Refinement"]
-
 _HALVINGS = 14
 """Of the way between two runs, to find the border on it."""
 _PLACES = 1 << 12
 """Parts of that way that places are rounded to: rounding errors should not show."""
 _DIGITS = 12
 """Of gaps that are compared, for the same reason."""
+_WORTH = 0.5
+"""Share of the largest gap below which a gap waits for the next round: the border moves by as much
+as the largest gap when the runs on it are done."""
+_NEAR = 6
+"""Runs of the other side, for each factor, that count as near."""
+_MOST_MIRRORED = 4
+"""Factors up to which the border is followed to the faces of the cube; of more nearly all runs lie
+near to one."""
 _SAME = 1e-9
 """Places nearer than that are one place."""
 
@@ -52,10 +58,10 @@ class Refinement:
     """What is looked at."""
     threshold: float
     """In the unit of the column; values of at least that are on one side."""
-    first: Design = Sobol(256)
+    first: Design = field(default_factory=lambda: Sobol(256))
     """The first runs: what lies between them and is smaller than their distance is not seen."""
     each: int = 128
-    """Runs of a round."""
+    """Runs of a round at most."""
     most: int = 1024
     """Runs of all, the first among them."""
     levels: tuple[int, ...] = ()
@@ -89,7 +95,7 @@ class Refinement:
 
     def extends(self, before: Mapping[str, Any]) -> bool:
         """More runs go on where fewer ended: those of a round that was cut off are its first."""
-        return goes_on(self, before, "most")
+        return goes_on(self.identity(), before, larger=("most",))
 
     def rounds(self, factors: int, seed: int) -> Choosing:
         """Those of the first design, then one for each look at the border."""
@@ -105,7 +111,7 @@ class Refinement:
             asked = next(first)
             while True:
                 read = yield asked._replace(reads=self.reads())
-                known.add(asked.points(np.arange(asked.count)), read[self.column])
+                known.add(asked.points(np.arange(asked.size)), read[self.column])
                 asked = first.send(read)
         except StopIteration:
             pass
@@ -137,25 +143,31 @@ class _Known:
 
     def border(self) -> tuple[Array, Array]:
         """Places (n, factors) on the border, and their distances from the next run."""
-        from scipy.spatial import cKDTree
+        from scipy.spatial import KDTree
 
         points, values = np.concatenate(self._points), np.concatenate(self._values)
         sides = [points[values < self._threshold], points[values >= self._threshold]]
         if not len(sides[0]) or not len(sides[1]):
             return points[:0], np.empty(0)
-        trees: Any = [cKDTree(side) for side in sides]
-        low, high = _pairs(sides, trees)
-        places = self._on_levels(_crossing(low, high, trees))
-        gaps: Array = cKDTree(points).query(places)[0]
+        strip = len(self._points[0]) ** (-1.0 / points.shape[1])
+        mirrored = [_mirrored(side, strip) for side in sides]
+        trees: Any = [KDTree(side) for side in mirrored]
+        low, high = _pairs(mirrored, trees)
+        # Of lists, what is near may be a number of its own.
+        worth = 0.0 if self._levels.any() else _WORTH
+        places = np.abs(_crossing(low, high, trees, worth))
+        places = self._on_levels(1.0 - np.abs(1.0 - places))
+        gaps: Array = KDTree(points).query(places)[0]
         return places, gaps
 
     def farthest(self, places: Array, gaps: Array, count: int) -> Array:
-        """So many of the places, each as far as can be from all runs and those before it."""
+        """At most so many of the places, each as far as can be from runs and those before it."""
         gaps, chosen = gaps.copy(), list[int]()
+        least = max(_SAME, _WORTH * float(gaps.max(initial=0.0)))
         while len(chosen) < count and len(gaps):
             # The first of equal ones.
             k = int(np.argmax(np.round(gaps, _DIGITS)))
-            if gaps[k] < _SAME:
+            if gaps[k] < least:
                 break
             chosen.append(k)
             gaps = np.minimum(gaps, np.sqrt(((places - places[k]) ** 2).sum(axis=1)))
@@ -170,30 +182,51 @@ class _Known:
         return np.where(self._levels > 0, middles, points)
 
 
+def _mirrored(side: Array, strip: float) -> Array:
+    """Points with the mirror images of those near to a face of the cube, so that the border goes on
+    to the face."""
+    factors = side.shape[1]
+    if factors > _MOST_MIRRORED:
+        return side
+    images = [side]
+    for k in range(factors):
+        for face in (0.0, 1.0):
+            near = side[np.abs(side[:, k] - face) < strip].copy()
+            near[:, k] = 2.0 * face - near[:, k]
+            images.append(near)
+    return np.concatenate(images)
+
+
 def _pairs(sides: list[Array], trees: Any) -> tuple[Array, Array]:
-    """Runs of the lower and the upper side that are near to each other, each pair once."""
-    pairs: list[Any] = []
+    """Runs of the lower and the upper side of which one is among the nearest to the other."""
+    size, near = len(sides[1]), _NEAR * sides[0].shape[1]
+    pairs: list[Runs] = []
     for own in (0, 1):
-        near = min(2 * sides[0].shape[1] + 2, len(sides[1 - own]))
-        _, other = trees[1 - own].query(sides[own], k=near)
-        other = other.reshape(len(sides[own]), near)
-        own_number = np.broadcast_to(np.arange(len(other))[:, None], other.shape)
-        both = (own_number, other) if own == 0 else (other, own_number)
-        pairs.append(np.stack([one.ravel() for one in both], axis=1))
-    distinct = np.unique(np.concatenate(pairs), axis=0)
-    return sides[0][distinct[:, 0]], sides[1][distinct[:, 1]]
+        _, other = trees[1 - own].query(sides[own], k=min(near, len(sides[1 - own])))
+        other = other.reshape(len(sides[own]), -1)
+        number = np.arange(len(other))[:, None]
+        pairs.append((number * size + other if own == 0 else other * size + number).ravel())
+    low, high = np.divmod(np.union1d(*pairs), size)
+    return sides[0][low], sides[1][high]
 
 
-def _crossing(low: Array, high: Array, trees: Any) -> Array:
-    """Where the way from runs of the lower side to those of the upper leaves the lower side."""
+def _crossing(low: Array, high: Array, trees: Any, worth: float) -> Array:
+    """Where the way from runs of the lower side to those of the upper leaves the lower side; only
+    where the gap may be this share of the largest."""
+    way = high - low
+    length = np.sqrt((way * way).sum(axis=1))
     begin, end = np.zeros(len(low)), np.ones(len(low))
     for _ in range(_HALVINGS):
         middle = 0.5 * (begin + end)
-        at = low + middle[:, None] * (high - low)
-        below: Mask = trees[0].query(at)[0] < trees[1].query(at)[0]
-        begin, end = np.where(below, middle, begin), np.where(below, end, middle)
+        at = low + middle[:, None] * way
+        below, above = (tree.query(at)[0] for tree in trees)
+        begin, end = np.where(below < above, middle, begin), np.where(below < above, end, middle)
+        # The place lies within half of what is left of the way, and so far may its gap differ.
+        gap, error = np.minimum(below, above), (end - begin) * length
+        kept = gap + error >= worth * (gap - error).max()
+        low, way, length, begin, end = (one[kept] for one in (low, way, length, begin, end))
     share = np.rint(0.5 * (begin + end) * _PLACES) / _PLACES
-    return low + share[:, None] * (high - low)
+    return low + share[:, None] * way
 
 
 def _round_of(points: Array, reads: tuple[str, ...]) -> Round:

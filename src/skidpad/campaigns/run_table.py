@@ -22,8 +22,6 @@ from .part_files import PartFile, inspect_part, read_part, write_part
 from .parts import RUNS, Part, UnreadablePart, checked_columns, part_name, range_of
 from .places import Place
 
-__all__ = ["DAMAGED", "DamagedPart", "RunTable", "RunsDiffer"]
-
 DAMAGED = "damaged"
 _LOOKS = 20
 """How often files are listed until nothing moves."""

@@ -22,8 +22,6 @@ from .permutation import permuted
 from .plain import goes_on, identity_of
 from .sobol_points import MOST_POINTS, SobolPoints
 
-__all__ = ["LatinHypercube", "Random", "Saltelli", "Sobol", "one_round"]
-
 
 def one_round(
     count: int, points: Callable[[Runs], Array], found: Mapping[str, Any] | None = None
@@ -65,7 +63,7 @@ class Random:
 
     def extends(self, before: Mapping[str, Any]) -> bool:
         """More runs go on where fewer ended."""
-        return goes_on(self, before, "runs")
+        return goes_on(self.identity(), before, larger=("runs",))
 
 
 @dataclass(frozen=True)
@@ -104,7 +102,7 @@ class LatinHypercube:
 
     def extends(self, before: Mapping[str, Any]) -> bool:
         """Only itself."""
-        return goes_on(self, before)
+        return goes_on(self.identity(), before)
 
 
 @dataclass(frozen=True)
@@ -130,7 +128,7 @@ class Sobol:
 
     def extends(self, before: Mapping[str, Any]) -> bool:
         """More runs go on where fewer ended."""
-        return goes_on(self, before, "runs")
+        return goes_on(self.identity(), before, larger=("runs",))
 
 
 @dataclass(frozen=True)
@@ -179,7 +177,7 @@ class Saltelli:
 
     def extends(self, before: Mapping[str, Any]) -> bool:
         """More runs go on where fewer ended."""
-        return goes_on(self, before, "runs")
+        return goes_on(self.identity(), before, larger=("runs",))
 
 
 def _block(factors: int, second_order: bool) -> int:

@@ -16,8 +16,6 @@ from ..arrays import Array
 from ..random.streams import key_of
 from .experiment import Runs
 
-__all__ = ["MOST_POINTS", "SobolPoints"]
-
 _BITS = 30
 """Of a share: as many as SciPy takes."""
 MOST_POINTS = 1 << _BITS
@@ -42,7 +40,7 @@ class SobolPoints:
         words = np.repeat(self._shift[None, :], len(numbers), axis=0)
         for bit, direction in enumerate(self._directions):
             words[(gray >> bit) & 1 == 1] ^= direction
-        return (words + 0.5) * 2.0**-_BITS
+        return (words.astype(np.float64) + 0.5) * 2.0**-_BITS
 
 
 def _digits(dimensions: int, seed: int, bits: int) -> tuple[Runs, list[NDArray[np.int64]]]:

@@ -19,13 +19,11 @@ from ..trajectory.trajectory import Trajectory
 from .answers import Interval, mean_of, quantile_of
 from .experiment import FAILED, RUN, Column
 from .folder import Folder
+from .repeats import Source, repeated
 
 if TYPE_CHECKING:
     from ..run.monte_carlo.intervals import Probability
-    from .campaign import Campaign
     from .indices import SobolIndices
-
-__all__ = ["Case", "Study"]
 
 
 class Case(NamedTuple):
@@ -44,11 +42,11 @@ class Study:
             it was written in.
     """
 
-    def __init__(self, folder: Folder, campaign: Campaign | None = None) -> None:
+    def __init__(self, folder: Folder, campaign: Source | None = None) -> None:
         self.folder, self._campaign = folder, campaign
 
     @classmethod
-    def open(cls, folder: str | os.PathLike[str], campaign: Campaign | None = None) -> Study:
+    def open(cls, folder: str | os.PathLike[str], campaign: Source | None = None) -> Study:
         """The study in a folder: a path, or a URL that fsspec knows."""
         return cls(Folder.open(folder), campaign)
 
@@ -143,7 +141,7 @@ class Study:
         return sobol_indices(self, name, level)
 
     @property
-    def campaign(self) -> Campaign:
+    def campaign(self) -> Source:
         """What ran."""
         if self._campaign is None:
             self._campaign = outer("Study.campaign")(self.folder)
@@ -155,10 +153,7 @@ class Study:
         Raises if what comes out is not what is in the folder: the code has changed since.
         """
         number = run.run if isinstance(run, Case) else whole("run", run, "not negative", least=0)
-        campaign = self.campaign
-        rows = campaign.rows(self.folder, number)
-        campaign.check_repeats(self.folder, rows)
-        return campaign.experiment.replay(rows)
+        return repeated(self.folder, self.campaign, number)
 
     def report(self, path: str | os.PathLike[str], **options: Any) -> None:
         """Write one page with everything: distributions, responses, probabilities, sensitivities,

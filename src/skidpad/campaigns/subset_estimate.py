@@ -6,7 +6,7 @@ deviations of all levels are summed by the run of the first level that each run 
 root, and the variance is that of these sums (H. P. Chan and T. L. Lai, "A general theory of
 particle filters in hidden Markov models and some applications", Annals of Statistics 41, 2013).
 With the dependence within chains alone, as Au and Beck (2001) have it, it comes out too small: by a
-third at 1e-7.
+fifth at 1e-7.
 """
 
 from __future__ import annotations
@@ -18,8 +18,6 @@ import numpy as np
 
 from ..arrays import Array, Mask
 from .experiment import Runs
-
-__all__ = ["SubsetEstimate"]
 
 
 class SubsetEstimate:
@@ -51,13 +49,7 @@ class SubsetEstimate:
         )
 
     def found(self, limits: list[float], confidence: float) -> dict[str, Any]:
-        """All of it as plain values.
-
-        `probability`; `coefficient_of_variation`, its standard deviation over many seeds relative
-        to it; `low` and `high`, the log-normal interval of the `confidence`; `levels`, their limits
-        and shares; `reached`, whether any run reached the threshold: if not, `low` is 0, `high` is
-        as if the runs of the last level were independent, and there is no coefficient of variation.
-        """
+        """All of it as plain values, as `SubsetSimulation` says."""
         from scipy.special import ndtri
 
         product = math.prod(self.shares)

@@ -11,8 +11,6 @@ from ..errors import InvalidValue
 from ..trajectory.trajectory import Trajectory
 from .places import Place
 
-__all__ = ["TRAJECTORIES", "kept_runs", "read_trajectory", "write_trajectory"]
-
 TRAJECTORIES = "trajectories"
 _NAME = re.compile(r"run-(\d{12,18})\.parquet")
 
@@ -27,17 +25,20 @@ def write_trajectory(place: Place, run: int, trajectory: Trajectory) -> None:
 
 def read_trajectory(place: Place, run: int) -> Trajectory:
     """A run that was kept; raises for any other, with those that were."""
-    name = _file(run)
-    if isinstance(place.path, Path) and place.exists(name):
-        return Trajectory.from_parquet(place.path / name)
     runs = kept_runs(place)
     if run not in runs:
         kept = listed([str(number) for number in runs]) or "none"
         raise InvalidValue(f"run = {run} was not kept as a trajectory; kept are {kept}")
+    name = _file(run)
+    if isinstance(place.path, Path):
+        return Trajectory.from_parquet(place.path / name)
     with tempfile.TemporaryDirectory(prefix="skidpad-") as folder:
         path = Path(folder) / "run.parquet"
         path.write_bytes(place.read(name))
-        return Trajectory.from_parquet(path)
+        try:
+            return Trajectory.from_parquet(path)
+        except InvalidValue as error:
+            raise InvalidValue(str(error).replace(str(path), place.shown(name))) from error
 
 
 def kept_runs(place: Place) -> tuple[int, ...]:

@@ -10,12 +10,10 @@ from time import perf_counter
 from .engine import Chunk, Finished, Writer
 from .experiment import Experiment, Means
 
-__all__ = ["done_by", "done_for", "made_ready"]
-
 ONE_THREAD = Means(threads=1)
 
 _ready: dict[bytes, Experiment] = {}
-"""Experiments by digest of their pickles: what a worker has compiled it keeps from chunk to chunk."""
+"""Experiments by digest of their pickles: a worker keeps what it has compiled."""
 _only: list[Experiment] = []
 
 

@@ -7,7 +7,7 @@ outputs are the vehicle's with its input behind them (`command.steer`).
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import Any, NamedTuple, get_type_hints
@@ -18,8 +18,10 @@ from ..integrate.as_written import as_written
 from ..integrate.base import Integrator, flat_result
 from ..model import Model, Vehicle
 from ..policy import Policy
+from .pipeline import counted
 from .plant import Plant
 from .program import Port, Program
+from .stored_traces import stored
 from .trace import trace
 
 MEMORY, POLICY, COMMAND = "memory", "policy", "command"
@@ -75,10 +77,12 @@ def closed_loop(vehicle: Vehicle, integrator: Integrator, policy: Policy, subste
     """The plant of a vehicle that a policy drives, with so many sub-steps between two commands."""
     model = vehicle.model
     loop = _Loop(model, policy)
-    policy_program(policy, model)
     kinds = _records(model, policy)
     values = (*record.flatten(vehicle.params), *record.flatten(policy.params))
-    step = _step_program(loop, kinds, integrator, substeps)
+    step = _stored(
+        loop, ("step", integrator, substeps),
+        lambda: _step_program(loop, kinds, integrator, substeps),
+    )  # fmt: skip
     settle = None if model.settle is None else partial(_settled, loop)
     return Plant(
         name=f"{model.name} with {policy.name}",
@@ -91,10 +95,24 @@ def closed_loop(vehicle: Vehicle, integrator: Integrator, policy: Policy, subste
         Params=kinds.Params,
         Outputs=kinds.Outputs,
         params=record.unflatten(kinds.Params, values),
-        step=replace(step, meta={"policy": policy.name}),
+        step=step,
         settle=settle,
         fills=model.fills,
-        loaded_outputs=_outputs_program(loop, kinds),
+        loaded_outputs=_stored(loop, ("outputs",), lambda: _outputs_program(loop, kinds)),
+    )
+
+
+def _stored(loop: _Loop, key: tuple[Any, ...], traced: Callable[[], Program]) -> Program:
+    """A Program of a closed loop, from disk where model and policy are skidpad's own.
+
+    A policy is if its `act` is pickled by names of skidpad: a function of the package, or an object
+    of a class of it, whose fields then count. A closure cannot be, and a user's function is theirs.
+    """
+    policy = loop.policy
+    records = (policy.Memory, policy.Reference, policy.Params)
+    names = [record.names(kind) for kind in records]
+    return stored(
+        loop.model, ("closed loop", *key, policy.act, policy.name, names), lambda: counted(traced())
     )
 
 
@@ -139,6 +157,7 @@ def _step_program(loop: _Loop, kinds: _Records, method: Integrator, substeps: in
     sub-steps find the same command and the same next memory. Without sub-steps that is x itself.
     """
     model = loop.model
+    policy_program(loop.policy, model)
     advance = integrate.discretise(model, method)
     implicit = model.continuous and method.implicit
 
@@ -157,7 +176,8 @@ def _step_program(loop: _Loop, kinds: _Records, method: Integrator, substeps: in
     inputs = (x, u, w, p, Port("dt", ("dt",)), Port("start", x.fields if substeps > 1 else ()))
     outputs = (x, Port("residual", ("residual",) if implicit else ()))
     name = f"{model.name}.{loop.policy.name}.step.{method.name if model.continuous else 'update'}"
-    return trace(name, function, inputs, outputs)
+    traced = trace(name, function, inputs, outputs)
+    return replace(traced, meta={"policy": loop.policy.name})
 
 
 def _outputs_program(loop: _Loop, kinds: _Records) -> Program:

@@ -144,14 +144,16 @@ def kept(model: Model, key: Any, traced: Callable[[], Program]) -> Program:
     """
     programs: dict[Any, Program] = model.__dict__.setdefault("_programs", {})
     if key not in programs:
-        programs[key] = stored(model, key, lambda: _counted(traced()))
+        programs[key] = stored(model, key, lambda: counted(traced()))
     return programs[key]
 
 
-def _counted(program: Program) -> Program:
+def counted(program: Program) -> Program:
     """The Program, which knows its digest and its size from now on, in other processes, too."""
-    known = program.digest, [part.counts for part in (program, *program.functions)]
-    assert all(known)
+    parts = [part.counts for part in (program, *program.functions)]
+    assert program.digest
+    assert parts
+    assert program.executed >= 0
     return program
 
 

@@ -88,7 +88,7 @@ class Program:
         """Number of operations written, constants, inputs and calls left out."""
         return sum(self.counts.values())
 
-    @property
+    @cached_property
     def executed(self) -> int:
         """Number of operations run at most: a call counts as often as it is made."""
         times: list[int] = []

@@ -62,8 +62,7 @@ def _derivatives(subject: Subject, body: Body) -> list[str]:
 
 def _steps(subject: Subject, body: Body) -> list[str]:
     """The way of a short step lies between the velocities before and after it."""
-    p, update = subject.params, subject.model.update
-    assert update is not None
+    p, update = subject.params, subject.updated
     faults: list[str] = []
     for point in subject.calm_points:
         # Whatever does not go together is put right by a first step.

@@ -85,10 +85,16 @@ class Subject:
         model = self.model
         if model.update is None:
             return self.vehicle.derivative(x, u, w, p)
-        after = record.flatten(model.update(x, u, w, p, dt))
+        after = record.flatten(self.updated(x, u, w, p, dt))
         before = record.flatten(x)
         change = [(b - a) / dt for a, b in zip(before, after, strict=True)]
         return record.unflatten(model.State, change)
+
+    def updated(self, x: Any, u: Any, w: Any, p: Any, dt: Any) -> Any:
+        """The state of a discrete model a step of dt in s later."""
+        model = self.model
+        assert model.update is not None
+        return model.update(x, model.held_input(x, u, w, p), w, p, dt)
 
     def functions(self) -> list[Function]:
         """All that has to be pure: rates, outputs, and what a body has."""

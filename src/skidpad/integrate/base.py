@@ -97,7 +97,7 @@ def _own_update(model: Model) -> Update:
 
     def update(x: Any, u: Any, w: Any, p: Any, dt: Any, start: Any = None) -> tuple[Any, Any]:
         with as_written(dt):
-            after = own(x, u, w, p, dt)
+            after = own(x, model.held_input(x if start is None else start, u, w, p), w, p, dt)
         flat_result(model, "update", after)
         return after, 0.0
 

@@ -80,6 +80,8 @@ class Plan(NamedTuple):
     """Length of it."""
     time: float
     """In s, of a point with the vehicle's grip."""
+    v: float
+    """In m/s, where the path begins."""
 
 
 def room_beside(car: Subject, width: m) -> m:
@@ -104,9 +106,8 @@ def plan(car: Subject, width: m) -> Plan:
     mean = 0.5 * (v[1:] + v[:-1])
     lead = round(RUN_UP / SPACING)
     order = np.arange(-lead, len(points) + lead) % len(points)
-    return Plan(
-        path_along(points[order], v[order]), line.length, float((np.diff(line.s) / mean).sum())
-    )
+    path, time = path_along(points[order], v[order]), float((np.diff(line.s) / mean).sum())
+    return Plan(path, line.length, time, float(path_point(path, 0.0)[1]))
 
 
 @dataclass(frozen=True)
@@ -180,7 +181,7 @@ def _lap_case(car: Subject, factor: Array, lap: Plan, settling: float, ahead: fl
     return Case(
         label=f"{np.ravel(factor)[0]:.3f} of the speeds",
         duration=1.15 * (lap.time * (1.0 + RUN_UP / lap.lap)) / float(np.min(factor)),
-        v=factor * float(path_point(lap.path, 0.0)[1]),
+        v=factor * lap.v,
         path=lap.path,
         driving=gains | style | {"ahead": ahead, "v_gain": factor},
         run_in=0.0,

@@ -1,8 +1,4 @@
-"""Cases as the arrays of a rollout: starts, parameters and what the driver is told at each step.
-
-Each function takes the cases that one vehicle under test drives at once, and computes with arrays
-of their own size: whoever else shares the rollout does not show in a single bit.
-"""
+"""Cases as the arrays of a rollout: what drivers are told and how they drive, roads, starts."""
 
 from __future__ import annotations
 
@@ -20,17 +16,20 @@ from ..model import Vehicle
 from ..road.records import record_of
 from ..units import s
 from ..vehicles.on_road import on_road
-from .case import Case
-from .driver import Driving, Told, driver
-from .path import path_point, straight
+from .case import Case, Signal
+from .driver import Driving, Told
+from .path import Path, path_point, straight
 from .subject import Subject
 
-__all__ = ["CaseArrays", "arrays_of", "of_all", "on_road_of", "starts", "told_at"]
+__all__ = ["CaseArrays", "arrays_of", "at_steps", "on_its_road", "side_by_side", "starts"]
 
 
 @dataclass(frozen=True)
 class CaseArrays:
-    """Cases of one vehicle in V variants as the arrays of N = cases × V vehicles."""
+    """Cases of one vehicle in V variants as the arrays of N = cases × V vehicles.
+
+    They have the sizes that they have alone: whoever else shares the rollout does not show.
+    """
 
     vehicles: Sequence[Vehicle]
     """Of each case, on its road if it has one; they keep the arrays of the roads."""
@@ -42,13 +41,11 @@ class CaseArrays:
     driving: dict[str, Array]
     """Those of the driver, likewise."""
     told: Array
-    """(T, N or 1, fields)"""
+    """(T or 1, N or 1, fields)"""
     disturbances: Array | None
-    """(T, N or 1, fields); None where nothing disturbs."""
+    """As `told`; None where nothing disturbs."""
     start: Array
     """(N, nx)"""
-    knowledge: Any
-    """Parameters of the driver of this vehicle."""
 
     @property
     def vehicle(self) -> Vehicle:
@@ -61,6 +58,11 @@ class CaseArrays:
         return len(self.start)
 
     @property
+    def longest(self) -> int:
+        """T."""
+        return max(before + after for before, after in self.steps)
+
+    @property
     def last(self) -> Array:
         """The last step of each vehicle, (N,)."""
         return np.repeat([before + after - 1.0 for before, after in self.steps], self.V)
@@ -70,27 +72,31 @@ def arrays_of(
     car: Subject, cases: Sequence[Case], steps: Sequence[tuple[int, int]], dt: s
 ) -> CaseArrays:
     """The arrays of cases of one kind."""
-    vehicles = [on_road_of(car.vehicle, case) for case in cases]
+    vehicles = [on_its_road(car.vehicle, case) for case in cases]
     V, own = car.variants, {name: np.tile(row, len(cases)) for name, row in car.params.items()}
-    own |= _roads(cases, V)
+    own |= roads(cases, V)
     count = np.arange(max(before + after for before, after in steps), dtype=float)
     t = [(count - before) * dt for before, _ in steps]
-    told = _of_each([_told(case, own_t) for case, own_t in zip(cases, t, strict=True)], V)
-    driving = _driving(cases, V) | {f"car.vehicle.{name}": own[name] for name in own}
-    disturbances = _disturbances(vehicles[0], cases, t, V)
-    start = starts(vehicles, cases, car)
-    knowledge = driver(vehicles[0]).params
-    return CaseArrays(vehicles, V, steps, own, driving, told, disturbances, start, knowledge)
+    return CaseArrays(
+        vehicles=vehicles,
+        V=V,
+        steps=steps,
+        own=own,
+        driving=driving(cases, V) | {f"car.vehicle.{name}": own[name] for name in own},
+        told=told(cases, t, V),
+        disturbances=disturbing(vehicles[0], cases, t, V),
+        start=starts(vehicles, cases, car),
+    )
 
 
-def of_all(parts: Sequence[Array], counts: Sequence[int]) -> Array:
-    """Signals (T, N or 1, fields) of several, one beside the other, all as long as the longest;
-    what is told last is held on."""
+def side_by_side(parts: Sequence[Array], counts: Sequence[int]) -> Array:
+    """Signals (T or 1, N or 1, fields) of several, all as long as the longest; what is told last is
+    held on."""
     if len(parts) == 1:
         return parts[0]
-    longest = max(map(len, parts))
-    wide = np.empty((longest, sum(counts), parts[0].shape[2]))
-    begin = 0
+    # As `_of_each` has them in memory.
+    room = np.empty((sum(counts), parts[0].shape[2], max(map(len, parts))))
+    wide, begin = room.transpose(2, 0, 1), 0
     for part, count in zip(parts, counts, strict=True):
         own = wide[:, begin : begin + count]
         own[: len(part)] = part
@@ -99,50 +105,71 @@ def of_all(parts: Sequence[Array], counts: Sequence[int]) -> Array:
     return wide
 
 
-def _of_each(rows: Sequence[Array], V: int) -> Array:
-    """Signals (T, fields) of cases as those of vehicles, (T, cases × V, fields); of one case as
-    those of all."""
-    told = np.stack(rows, axis=1)
-    return told if len(rows) == 1 or V == 1 else np.repeat(told, V, axis=1)
-
-
-def told_at(told: Array, at: Any) -> Array:
-    """Of signals (T, vehicles or 1, fields) those at steps (samples, vehicles)."""
-    column = np.arange(at.shape[1]) if told.shape[1] > 1 else 0
-    return told[at, column]
-
-
-def on_road_of(vehicle: Vehicle, case: Case) -> Vehicle:
+def on_its_road(vehicle: Vehicle, case: Case) -> Vehicle:
     """The vehicle on the road of a case."""
     return vehicle if case.road is None else on_road(vehicle, case.road)
 
 
-def _roads(cases: Sequence[Case], V: int) -> dict[str, Array]:
+def told(cases: Sequence[Case], t: Sequence[Array], V: int) -> Array:
+    """What drivers are told at the steps of each case, (T, cases × V or 1, fields); in one row
+    where nothing of it changes."""
+    signals: Any = Told  # of numbers and functions
+    rows = [
+        signals(
+            steer=case.steer,
+            v=case.speed,
+            a=case.a,
+            hold=case.holding,
+            omega=case.omega,
+            handbrake=case.handbrake,
+            coast=case.coast,
+        )
+        for case in cases
+    ]
+    return _of_each(rows, cases, t, V)
+
+
+def disturbing(vehicle: Vehicle, cases: Sequence[Case], t: Sequence[Array], V: int) -> Array | None:
+    """What disturbs at the steps of each case, as `told`; None where nothing does."""
+    if not any(case.disturbance for case in cases):
+        return None
+    kind = vehicle.model.Disturbance
+    neutral = dict(zip(record.names(kind), record.flatten(record.build(kind)), strict=True))
+    signals = (neutral | dict(case.disturbance) for case in cases)
+    return _of_each([[own[name] for name in neutral] for own in signals], cases, t, V)
+
+
+def _of_each(
+    rows: Sequence[Sequence[Signal | None]], cases: Sequence[Case], t: Sequence[Array], V: int
+) -> Array:
+    """Signals of cases as those of vehicles, (T or 1, cases × V, fields); of one case as those of
+    all."""
+    held = not any(callable(signal) for row in rows for signal in row)
+    # A signal lies in memory in one piece: most are numbers, which are quickly written so.
+    room = np.empty((len(cases), len(rows[0]), 1 if held else len(t[0])))
+    for of_case, row, case, own_t in zip(room, rows, cases, t, strict=True):
+        for over_time, signal in zip(of_case, row, strict=True):
+            over_time[:] = (
+                case.over(signal, own_t[: len(over_time)]) if callable(signal) else signal or 0.0
+            )
+    each = room if len(cases) == 1 or V == 1 else np.repeat(room, V, axis=0)
+    return each.transpose(2, 0, 1)
+
+
+def at_steps(signals: Array, at: Any) -> Array:
+    """Of signals (T or 1, vehicles or 1, fields) those at steps (samples, vehicles)."""
+    column = np.arange(at.shape[1]) if signals.shape[1] > 1 else 0
+    return signals if len(signals) == 1 else signals[at, column]
+
+
+def roads(cases: Sequence[Case], V: int) -> dict[str, Array]:
     """Numbers of the roads of cases, by the names of parameters, each (cases × V,)."""
     if cases[0].road is None:
         return {}
-    roads = [record_of(case.road) for case in cases]
-    rows = np.array([record.flatten(road) for road in roads], dtype=float)
-    names = record.names(type(roads[0]))
+    records = [record_of(case.road) for case in cases]
+    rows = np.array([record.flatten(road) for road in records], dtype=float)
+    names = record.names(type(records[0]))
     return {f"road.{name}": np.repeat(row, V) for name, row in zip(names, rows.T, strict=True)}
-
-
-def _told(case: Case, t: Array) -> Array:
-    """What the driver is told at each step, (T, fields)."""
-    signals: Any = Told  # of numbers and functions
-    row = signals(
-        steer=case.steer,
-        v=case.speed,
-        a=case.a,
-        hold=case.holding,
-        omega=case.omega,
-        handbrake=case.handbrake,
-        coast=case.coast,
-    )
-    told = np.empty((len(t), len(row)))
-    for k, signal in enumerate(row):
-        told[:, k] = case.over(signal, t)
-    return told
 
 
 def starts(vehicles: Sequence[Vehicle], cases: Sequence[Case], car: Subject) -> Array:
@@ -163,32 +190,39 @@ def _start(vehicle: Vehicle, cases: Sequence[Case], car: Subject) -> Array:
         rows[names.index(name)] = np.tile(row, len(cases))
     p = record.unflatten(model.Params, rows)
 
-    def of_each(values: Sequence[Any]) -> Array:
-        return np.concatenate([np.broadcast_to(np.asarray(v, float), (V,)) for v in values])
-
     start = record.flatten(record.build(model.State))
     x = record.unflatten(model.State, [zero + value for value in start])
-    places: Any = map(of_each, zip(*(_pose(case) for case in cases), strict=True))
-    motion: Any = of_each([case.v for case in cases]), zero, zero
+    begins = {case.path: _pose(case.path) for case in cases if case.pose is None}
+    poses = (begins[case.path] if case.pose is None else case.pose for case in cases)
+    places: Any = (_repeated(column, V) for column in zip(*poses, strict=True))
+    motion: Any = _repeated([case.v for case in cases], V), zero, zero
     x = vehicle.body.placed(x, Pose(*places), Velocity(*motion), p)
     for name in sorted({name for case in cases for name in case.start}):
         own = np.broadcast_to(getattr(x, name), zero.shape).reshape(len(cases), V)
         values = zip(cases, own, strict=True)
-        x = x._replace(**{name: of_each([case.start.get(name, row) for case, row in values])})
+        starts_with = [case.start.get(name, row) for case, row in values]
+        x = x._replace(**{name: _repeated(starts_with, V)})
     x = x if model.settle is None else model.settle(x, p)
     return np.stack([zero + column for column in record.flatten(x)], axis=-1)
 
 
-def _pose(case: Case) -> Pose:
-    """Where a case begins."""
-    if case.pose is None and case.path is not None:
-        return Pose(*(float(part) for part in path_point(case.path, 0.0)[0][:3]))
-    return case.pose or Pose(0.0, 0.0, 0.0)
+def _pose(path: Path | None) -> Pose:
+    """Where a path begins; the origin without one."""
+    if path is None:
+        return Pose(0.0, 0.0, 0.0)
+    return Pose(*(float(part) for part in path_point(path, 0.0)[0][:3]))
 
 
-def _driving(cases: Sequence[Case], V: int) -> dict[str, Any]:
+def _repeated(values: Sequence[Any], V: int) -> Array:
+    """A value of each case, a number or (V,), as those of all vehicles, (cases × V,)."""
+    if any(np.ndim(value) for value in values):
+        return np.concatenate([np.broadcast_to(np.asarray(v, float), (V,)) for v in values])
+    return np.repeat(np.array(values, dtype=float), V)
+
+
+def driving(cases: Sequence[Case], V: int) -> dict[str, Any]:
     """Parameters of the driver that differ between vehicles, by name, each (cases × V,)."""
-    fields: defaultdict[str, list[Array]] = defaultdict(list)
+    fields: defaultdict[str, list[Any]] = defaultdict(list)
     names = {f"{name}" for case in cases for name in case.driving}
     for case in cases:
         path = straight() if case.path is None else case.path
@@ -197,8 +231,8 @@ def _driving(cases: Sequence[Case], V: int) -> dict[str, Any]:
         values |= {"follow": 0.0 if case.path is None else 1.0, "steer_gain": case.amplitude}
         values |= {name: case.driving.get(name, _default(name)) for name in names}
         for name, value in values.items():
-            fields[f"drive.{name}"].append(np.broadcast_to(np.asarray(value, dtype=float), (V,)))
-    return {name: np.concatenate(rows) for name, rows in fields.items()}
+            fields[f"drive.{name}"].append(value)
+    return {name: _repeated(values, V) for name, values in fields.items()}
 
 
 def _default(name: str) -> float:
@@ -209,18 +243,3 @@ def _default(name: str) -> float:
     for part in rest:
         value = getattr(value, part)
     return value
-
-
-def _disturbances(
-    vehicle: Vehicle, cases: Sequence[Case], t: Sequence[Array], V: int
-) -> Array | None:
-    """What disturbs at each step, (T, cases × V or 1, fields); None where nothing does."""
-    if not any(case.disturbance for case in cases):
-        return None
-    kind = vehicle.model.Disturbance
-    neutral = dict(zip(record.names(kind), record.flatten(record.build(kind)), strict=True))
-    columns: list[Array] = []
-    for case, own_t in zip(cases, t, strict=True):
-        signals = neutral | dict(case.disturbance)
-        columns.append(np.stack([case.over(signals[name], own_t) for name in neutral], axis=-1))
-    return _of_each(columns, V)

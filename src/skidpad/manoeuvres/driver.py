@@ -6,18 +6,19 @@ with them is a matter of parameters, which differ between the vehicles of a flee
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from functools import cache
 from typing import Annotated, Any, NamedTuple
 
 from .. import record
-from ..body import Velocity, Wish
+from ..body import Body, Velocity, Wish
 from ..components.actuator import limited
 from ..controllers.car import car_of, push
 from ..controllers.line import LinePoint, Motion, advance, deviation
 from ..controllers.path_follower import Params as Return
 from ..controllers.path_follower import steer as steer_back
 from ..controllers.pid_long_lat import SpeedGains, SpeedMemory, answer
-from ..model import Vehicle
+from ..model import Model, Vehicle
 from ..ops import clip, maximum, minimum, sqrt, tan
 from ..policy import Policy
 from ..units import Unit, m, m_s, m_s2, non_negative, one, positive, rad, rad_s, s
@@ -94,28 +95,47 @@ def driver(vehicle: Vehicle) -> Policy:
     car = car_of(vehicle)
     Params = _params(type(car.geometry))
     params = Params(car.geometry, Driving(straight()))
-    idle = record.flatten(record.build(vehicle.Input))
-    drives = [moved != 0.0 for moved in push(car, vehicle.State)]
+    act = _Act(vehicle.model, tuple(moved != 0.0 for moved in push(car, vehicle.State)))
+    return Policy(act, Memory, Told, Params, params, name="driver")
 
-    def released(x: Any, steer: rad, handbrake: one, p: Any) -> list[Any]:
-        """The input of a driver who steers and pulls the handbrake, and nothing else."""
-        pose = vehicle.body.pose(x, p.vehicle)
-        # At rest nothing is braked for the way that it rolls.
-        still = vehicle.body.placed(x, pose, Velocity(0.0, 0.0, 0.0), p.vehicle)
-        told = record.flatten(car.command(still, Wish(steer, handbrake=handbrake), p))
-        return [rest if own else value for value, rest, own in zip(told, idle, drives, strict=True)]
 
-    def act(x: Any, m: Memory, r: Told, p: Any, dt: s) -> tuple[Any, Memory]:
-        motion, v = car.motion(x, p.car), car.speed(x)
+@dataclass(frozen=True)
+class _Act:
+    """What the driver of vehicles of a model does; an object that can be pickled, and not a
+    function within another, so that what is traced of it is kept on disk."""
+
+    model: Model
+    pushes: tuple[bool, ...]
+    """Of each input whether an acceleration that is asked for moves it."""
+
+    @property
+    def _body(self) -> Body:
+        assert self.model.body is not None  # `car_of` has asked for it
+        return self.model.body
+
+    def __call__(self, x: Any, m: Memory, r: Told, p: Any, dt: s) -> tuple[Any, Memory]:
+        body, rest, own = self._body, record.build(self.model.Input), p.car.vehicle
+        now, v = body.velocity(x, rest, own), body.speed_of(x, rest, own)
+        motion = Motion(*body.pose(x, own), now.v_x, now.v_y)
         angle, v_path, progress = _along_path(motion, m.progress, p)
         angle = limited(p.drive.follow * angle + p.drive.steer_gain * r.steer, p.car.steer_max)
         asked, speed = _pace(v, r.v + v_path, m.speed, r, p.drive, dt)
-        u = car.command(x, _wish(angle, asked, r.v + v_path, r, p.car), p.car)
-        pairs = zip(record.flatten(u), released(x, angle, r.handbrake, p.car), strict=True)
+        u = body.command(x, _wish(angle, asked, r.v + v_path, r, p.car), own)
+        pairs = zip(record.flatten(u), self._released(x, angle, r.handbrake, own), strict=True)
         eased = [value + r.coast * (other - value) for value, other in pairs]
-        return record.unflatten(vehicle.Input, eased), Memory(progress, speed)
+        return record.unflatten(self.model.Input, eased), Memory(progress, speed)
 
-    return Policy(act, Memory, Told, Params, params, name="driver")
+    def _released(self, x: Any, steer: rad, handbrake: one, own: Any) -> list[Any]:
+        """The input of a driver who steers and pulls the handbrake, and nothing else."""
+        body = self._body
+        idle = record.flatten(record.build(self.model.Input))
+        # At rest nothing is braked for the way that it rolls.
+        still = body.placed(x, body.pose(x, own), Velocity(0.0, 0.0, 0.0), own)
+        told = record.flatten(body.command(still, Wish(steer, handbrake=handbrake), own))
+        return [
+            rest if push else value
+            for value, rest, push in zip(told, idle, self.pushes, strict=True)
+        ]
 
 
 @cache

@@ -59,7 +59,7 @@ class RandomSteer:
                 duration=self.duration,
                 v=self.speed,
                 speed=self.speed,
-                steer=_random(self.seed + k, self.duration),
+                steer=random_steer(self.seed + k, self.duration),
                 amplitude=angle,
             )
             for k in range(self.drives)
@@ -106,7 +106,7 @@ def _swell(t: Array, duration: s) -> Array:
     return np.clip(np.minimum(t, duration - QUIET - t), 0.0, 1.0)
 
 
-def _random(seed: int, duration: s) -> Callable[[Array], Array]:
+def random_steer(seed: int, duration: s) -> Callable[[Array], Array]:
     """Sines of the band with random phases, of root mean square 1, swelling up and dying away."""
     draw = np.random.default_rng(seed)
     frequencies = np.arange(0.5 * BAND[0], 1.3 * BAND[1], 1.0 / duration)
@@ -114,10 +114,13 @@ def _random(seed: int, duration: s) -> Callable[[Array], Array]:
     share = np.sqrt(2.0 / len(frequencies))
 
     def angle(t: Array) -> Array:
-        waves = np.zeros(t.shape)
-        for frequency, phase in zip(frequencies, phases, strict=True):
-            waves += share * np.sin(2.0 * np.pi * frequency * t + phase)
-        return waves * _swell(t, duration)
+        # The frequencies are in even steps: a polynomial of the turn by one step, by Horner.
+        turn, waves = np.exp(2.0j * np.pi / duration * t), np.zeros(t.shape, dtype=complex)
+        for phase in phases[::-1]:
+            waves *= turn
+            waves += np.exp(1.0j * phase)
+        waves *= np.exp(2.0j * np.pi * frequencies[0] * t)
+        return share * waves.imag * _swell(t, duration)
 
     return angle
 

@@ -14,7 +14,9 @@ from typing import Any, ClassVar, Protocol
 import numpy as np
 
 from ..brief import brief_repr
+from ..checks import positive, steps_in
 from ..errors import InvalidValue
+from ..units import s
 from .blocks import FIRST, alone, bytes_of, joined, next_size, part_of
 from .case import Case
 from .case_run import CaseRun
@@ -79,6 +81,8 @@ def perform(
     Vehicles with many variants drive in blocks, one manoeuvre after the other.
     """
     kernels = kernels or Kernels()
+    for manoeuvre in manoeuvres:
+        _check_duration(manoeuvre, kernels.dt * kernels.every)
     few = [car for car in cars if car.variants <= FIRST]
     pairs = [(manoeuvre, car) for car in few for manoeuvre in manoeuvres]
     together = iter(_together(pairs, kernels))
@@ -89,6 +93,14 @@ def perform(
     ]
 
 
+def _check_duration(manoeuvre: Manoeuvre, sample: s) -> None:
+    """Raise if a manoeuvre that is told how long it lasts is not to last whole samples."""
+    duration = getattr(manoeuvre, "duration", None)
+    if duration is not None:
+        name = f"{manoeuvre.name}: duration"
+        steps_in(positive(name, duration, "s"), sample, name)
+
+
 def perform_each(
     pairs: Sequence[tuple[Manoeuvre, Subject]], kernels: Kernels | None = None
 ) -> list[Result]:
@@ -97,7 +109,10 @@ def perform_each(
 
     Each pair needs a `Subject` of its own; those of one vehicle share rollouts.
     """
-    return _together(pairs, kernels or Kernels(), keep=False)
+    kernels = kernels or Kernels()
+    for manoeuvre, _ in pairs:
+        _check_duration(manoeuvre, kernels.dt * kernels.every)
+    return _together(pairs, kernels, keep=False)
 
 
 def _together(

@@ -28,7 +28,8 @@ from .settings import Settings
 from .start import settled
 
 _MANY = 32
-"""Vehicles with parameters of their own from which on outputs are computed sample by sample."""
+"""Vehicles with parameters of their own from which on outputs are computed sample by sample where
+there are as many vehicles as samples; where there are fewer, always vehicle by vehicle."""
 
 
 class Runner:
@@ -189,8 +190,11 @@ class Runner:
         # A closed loop asks its policy for the command, and that may depend on the step.
         timed = plant.outputs.inputs[-1].name == "dt"
         dt = [np.full((1, 1, 1), self.settings.dt, space.dtype)] if timed else []
-        if masked and start is None and p.shape[1] >= _MANY and shape[-1:] == (p.shape[1],):
-            return self._sampled_outputs(x, u, disturbed, p, dt)
+        if masked and start is None and p.shape[1] > 1 and shape[-1:] == (p.shape[1],):
+            if p.shape[1] < np.prod(shape[:-1]):
+                return self._outputs_of_each(x, u, disturbed, p, dt)
+            if p.shape[1] >= _MANY:
+                return self._sampled_outputs(x, u, disturbed, p, dt)
         states = batch.rows(plant.State, "x", x, space, shape, masked=masked)
         before = states
         if start is not None:
@@ -206,12 +210,7 @@ class Runner:
     ) -> AnyArray:
         """Outputs at states (..., B, nx) of many vehicles, sample by sample: without a copy of the
         parameters for each sample, and with neighbours side by side in memory."""
-        *outer, count, nx = x.shape
-        if nx != record.size(self.plant.State):
-            raise InvalidValue(
-                f"x has shape {x.shape}; expected (..., {record.size(self.plant.State)})"
-            )
-        samples = x.reshape(-1, count, nx)
+        samples, (*outer, count) = self._samples_of(x), x.shape[:-1]
         p = np.ascontiguousarray(p.swapaxes(1, 2)).swapaxes(1, 2)
         room = np.empty((len(samples), record.size(self.plant.Outputs), count), x.dtype)
         out = room.swapaxes(1, 2)
@@ -221,6 +220,30 @@ class Runner:
             ports = [states[None], states[None], *others, p, *dt]
             self.engines.outputs.run(ports, count, [out[k : k + 1]])
         return out.reshape(*outer, count, -1) if len(outer) != 1 else out
+
+    def _outputs_of_each(
+        self, x: AnyArray, u: AnyArray, w: AnyArray, p: AnyArray, dt: list[AnyArray]
+    ) -> AnyArray:
+        """Outputs at states (..., B, nx) of vehicles, one after the other with all its samples:
+        without a copy of the parameters for each sample, and with the samples of a vehicle side by
+        side in memory."""
+        samples, (*outer, count) = self._samples_of(x), x.shape[:-1]
+        room = np.empty((count, record.size(self.plant.Outputs), len(samples)), x.dtype)
+        for k in range(count):
+            states = samples[None, :, k]
+            others = [a if a.shape[1] == 1 else a[:, k::count] for a in (u, w)]
+            ports = [states, states, *others, p[:, k : k + 1], *dt]
+            self.engines.outputs.run(ports, len(samples), [room[k].T[None]])
+        out = room.transpose(2, 0, 1)
+        return out.reshape(*outer, count, -1) if len(outer) != 1 else out
+
+    def _samples_of(self, x: AnyArray) -> AnyArray:
+        """States (..., B, nx) as (samples, B, nx), if they are states."""
+        if x.shape[-1] != record.size(self.plant.State):
+            raise InvalidValue(
+                f"x has shape {x.shape}; expected (..., {record.size(self.plant.State)})"
+            )
+        return x.reshape(-1, *x.shape[-2:])
 
     def must_be_open(self, what: str) -> None:
         """Raise if a policy is compiled in, for what needs derivatives."""

@@ -109,6 +109,11 @@ class Simulator(Generic[X, U, P, Y, W]):
         vehicle, method, settings = self.vehicle, self.integrator, self._settings
         self._stepper: CompiledStepper | ScipyStepper
         if isinstance(method, ScipyMethod):
+            if settings.substeps not in (None, 1):
+                raise InvalidValue(
+                    f"substeps = {settings.substeps} go with steps of one length; {method.name!r} "
+                    "chooses its own"
+                )
             self._stepper = ScipyStepper(vehicle, self.dt, method)
         else:
             self._stepper = CompiledStepper(Plant.of(vehicle, method), settings)

@@ -71,9 +71,7 @@ def perform(
         keepers: called with every segment, the first moment too.
         watch: told the simulated time now and then.
     """
-    # A show suggests a time, such as that of a lap, without looking at its steps.
-    suggested = not_negative("duration", show.duration, "s")
-    count = round(suggested / show.dt) if duration is None else steps_in(duration, show.dt)
+    count = _step_count(show, duration)
     every = max(1, int(1.0 / (checked_rate(show.rate if rate is None else rate) * show.dt) + 1e-9))
     first = show.begin(every)
     tally = Tally(show, first)
@@ -82,6 +80,12 @@ def perform(
     with _ctrl_c() as asked_to_stop:
         elapsed = _run(show, count, tally, keepers, watch, asked_to_stop)
     return Outcome(tally, count * show.dt, tally.steps * show.dt, elapsed, show.error)
+
+
+def _step_count(show: Show, duration: s | None) -> int:
+    # A show suggests a time, such as that of a lap, without looking at its steps.
+    suggested = not_negative("duration", show.duration, "s")
+    return round(suggested / show.dt) if duration is None else steps_in(duration, show.dt)
 
 
 def _run(
@@ -164,14 +168,16 @@ def perform_into(
     noted in the recording.
     """
     if record:
-        require_extras("recording", purpose="a recording")  # before there is a folder
+        require_extras("recording", purpose="a recording")
+    # Whatever is refused is refused before there is a folder.
+    _step_count(show, duration)
+    samples = checked_rate(show.rate if rate is None else rate)
     if record or page:
         _make(folder)
     recording, html = folder / f"{name}.mcap", folder / f"{name}.html"
     buffer = FilmBuffer(show.stage)
     with ExitStack() as stack:
         if record:
-            samples = checked_rate(show.rate if rate is None else rate)
             stack.enter_context(show.record(recording, samples, meta or {}))
         keepers = [buffer.add] if page else []
         outcome = perform(show, duration=duration, rate=rate, keepers=keepers, watch=watch)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
@@ -12,7 +12,7 @@ from ... import record
 from ...errors import InvalidValue
 from ...model import Vehicle, VehicleFactory
 from ...sensing.sensor_model import SensorModel
-from ...sensing.uncertainty import UncertaintyModel
+from ...sensing.uncertainty import NoUncertainty, UncertaintyModel
 
 BY_NAME = (
     "two orders of these arguments are in use, so write them by name: Simulation(vehicle_model, "
@@ -21,6 +21,7 @@ BY_NAME = (
 )
 SMALLEST_RTOL = 100.0 * float(np.finfo(float).eps)
 """What scipy's methods raise a smaller one to."""
+STUDY_OPTIONS = ("seed", "quantities", "events", "quantiles", "confidence", "progress")
 FACTORY_METHODS = ("state_from_numpy_array", "trajectory_from_numpy_array")
 
 
@@ -75,6 +76,23 @@ def check_sensor(sensor: SensorModel, vehicle: Vehicle) -> None:
                 f"sensor_model is for the {name} {', '.join(record.names(own))}; "
                 f"{vehicle.name!r} has {', '.join(record.names(kind))}"
             )
+
+
+def check_study(options: Mapping[str, Any], model: UncertaintyModel, drawn: bool) -> None:
+    """Raise for options of a Monte Carlo that a replay by the simulation would not know of, or if
+    the simulation draws nothing of its model."""
+    for name in options:
+        if name not in STUDY_OPTIONS:
+            raise InvalidValue(
+                f"monte_carlo of a Simulation has no option {name!r}; allowed are "
+                f"{', '.join(STUDY_OPTIONS)}, on_diverge. For others make a Fleet from what "
+                "`setup` returns"
+            )
+    if not (drawn or isinstance(model, NoUncertainty)):
+        raise InvalidValue(
+            "random_disturbance = False: every run would be the same; a Monte Carlo needs a "
+            "Simulation with random_disturbance=True"
+        )
 
 
 def check_factory(factory: Any, vehicle: Vehicle) -> None:

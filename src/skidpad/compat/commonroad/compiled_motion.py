@@ -6,6 +6,7 @@ The nominal and the perturbed vehicle are two lanes of it: the second costs noth
 
 from __future__ import annotations
 
+import math
 import struct
 
 import numpy as np
@@ -22,6 +23,8 @@ from ...run.runner import Runner
 from ...run.settings import Settings
 from .grid import Grid, whole_parts
 
+LONGEST = 0.0025
+"""Longest step in s of an integrator, if none is asked for."""
 _LANES = 4
 """The narrowest kernel in which two vehicles go at the price of one."""
 _KEPT = 32
@@ -35,11 +38,12 @@ class CompiledMotion:
         vehicle: what moves.
         integrator: how.
         nominal: the disturbance of the nominal vehicle, (nw,).
-        substep: longest step of the integrator in s; a discrete model has steps of its own.
+        substep: longest step in s; None for `LONGEST` of an integrator, and for what a discrete
+            model has itself.
     """
 
     def __init__(
-        self, vehicle: Vehicle, integrator: Integrator, nominal: Array, substep: float
+        self, vehicle: Vehicle, integrator: Integrator, nominal: Array, substep: float | None
     ) -> None:
         if vehicle.model.dead_times:
             raise InvalidValue(
@@ -48,18 +52,16 @@ class CompiledMotion:
             )
         self.vehicle, self.nominal = vehicle, nominal
         self.name = f"skidpad:{integrator.name}"
-        self._substep = substep
+        own = LONGEST if vehicle.model.continuous else math.inf
+        self._substep = own if substep is None else substep
         # A step takes what the grid says, see `_Batch.set_dt`.
-        settings = Settings(substep, integrator, threads=1, lanes=_LANES)
+        settings = Settings(substep or LONGEST, integrator, threads=1, lanes=_LANES)
         self._runner = Runner(Plant.of(vehicle, integrator), settings)
         self._batches: dict[tuple[int, int], _Batch] = {}
 
     def substeps(self, dt: float) -> int:
-        """Steps of the integrator within one of dt in s."""
-        model = self.vehicle.model
-        if not model.continuous:
-            return model.substeps
-        return max(model.substeps, whole_parts(dt, self._substep))
+        """Steps of the integrator, or updates of a discrete model, within one of dt in s."""
+        return max(self.vehicle.model.substeps, whole_parts(dt, self._substep))
 
     def alone(self, x: tuple[float, ...], u: tuple[float, ...], grid: Grid) -> Array:
         """The states (steps + 1, nx) of the nominal vehicle."""

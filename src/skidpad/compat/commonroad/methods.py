@@ -85,7 +85,7 @@ def motion(
     vehicle: Vehicle,
     nominal: Array,
     *,
-    substep: float,
+    substep: float | None,
     options: Mapping[str, Any],
     frozen: bool,
 ) -> Motion:
@@ -95,7 +95,7 @@ def motion(
         method: name, class or integrator, as `simulate` takes it.
         vehicle: what moves.
         nominal: the disturbance of the nominal vehicle, (nw,).
-        substep: longest step of skidpad's own integrators in s.
+        substep: longest step of skidpad's own integrators in s; see `CompiledMotion`.
         options: further arguments of a solver of scipy's kind: `rtol`, `atol`.
         frozen: whether a solver of scipy's kind that fails returns the state it has reached, as
             commonroad-control does, instead of raising.

@@ -19,6 +19,7 @@ from ...errors import InvalidValue
 from ...integrate.base import Integrator
 from ...model import Vehicle
 from ...random import seeds
+from ...run.asked_run import check_room
 from ...run.fleet import Fleet
 from ...sensing.sensor_model import SensorModel
 from ...sensing.state_outputs import FullStateFeedback
@@ -35,6 +36,10 @@ if TYPE_CHECKING:
     from ...run.monte_carlo import MonteCarlo
 
 
+_LONG = 1e6
+"""Steps from which on it is asked whether there is room for them."""
+
+
 class Setup(NamedTuple):
     """How a simulation runs in a fleet: `Fleet(vehicle, dt, integrator, substeps=substeps)`."""
 
@@ -45,7 +50,7 @@ class Setup(NamedTuple):
     """Time over which a disturbance is constant, in s."""
     steps: int
     substeps: int
-    """Steps of the integrator within dt."""
+    """Steps of the integrator, or updates of a discrete vehicle, within dt."""
 
     __repr__ = brief_repr
 
@@ -74,7 +79,9 @@ class Simulation:
         delta_t_w: longest time over which a disturbance is constant, in s.
         seed: names the random numbers, see `skidpad.uncertainty.seeds`; a fresh one if None.
         rtol, atol: for scipy's methods; their own if None, 1e-3 and 1e-6.
-        substep: longest step of skidpad's own integrators, in s.
+        substep: longest step of skidpad's own integrators, in s, 0.0025 if None. A discrete vehicle
+            makes one update for each disturbance, or `Model.substeps` of them, if None; else
+            updates no longer than this.
         compat: "upstream" for what commonroad-control does: a step too many where a ratio of times
             is rounded up, and the last state reached, without a word, where a solver fails.
 
@@ -95,7 +102,7 @@ class Simulation:
         seed: int | None = None,
         rtol: Any = None,
         atol: Any = None,
-        substep: float = 0.0025,
+        substep: float | None = None,
         compat: Literal["upstream"] | None = None,
     ) -> None:
         flags = {"random_disturbance": random_disturbance, "random_noise": random_noise}
@@ -111,7 +118,7 @@ class Simulation:
         self._random_noise = bool(random_noise) and sensor_model is not None
         self._plain = sensor_model is None
         self._delta_t_w = seconds("delta_t_w", delta_t_w, zero=False)
-        self._substep = seconds("substep", substep, zero=False)
+        self._substep = None if substep is None else seconds("substep", substep, zero=False)
         self._options = arguments.tolerances(rtol, atol, record.size(self._vehicle.State))
         self._read_x0 = arguments.reader("x0", self._vehicle.State, complete=True)
         self._read_u = arguments.reader("u", self._vehicle.Input, complete=False)
@@ -241,16 +248,26 @@ class Simulation:
         t_final: float,
         runs: int | Sequence[int],
         ivp_method: Any = "skidpad:rk4",
+        *,
+        on_diverge: str = "raise",
         **options: Any,
     ) -> MonteCarlo:
         """Many such simulations with disturbances drawn, in a fleet; see `Fleet.monte_carlo`.
 
         `replay(case.seed)` gives any one of them again with the same bits, nominal motion and
-        measurement included. `options` are those of `Fleet.monte_carlo`, such as seed, events and
-        quantities.
+        measurement included. `options` are those of `Fleet.monte_carlo` that a simulation can
+        repeat: seed, quantities, events, quantiles, confidence, progress. `on_diverge` is that of
+        `Fleet`.
         """
+        arguments.check_study(options, self._disturbance, self._random_disturbance)
         setup = self.setup(x0, u, t_final, ivp_method)
-        fleet = Fleet(setup.vehicle, setup.dt, setup.integrator, substeps=setup.substeps)
+        fleet = Fleet(
+            setup.vehicle,
+            setup.dt,
+            setup.integrator,
+            substeps=setup.substeps,
+            on_diverge=on_diverge,
+        )
         call = self._checked(x0, u, t_final, ivp_method)
         return fleet.monte_carlo(
             np.array(call.x),
@@ -284,6 +301,8 @@ class Simulation:
         call = _Call(
             self._read_x0(x0), self._read_u(u), seconds("t_final", t_final, zero=True), method
         )
+        if call.t_final > _LONG * self._delta_t_w:
+            check_room(self._vehicle, self._grid(call.t_final).steps)
         self._motion(method)
         return call
 

@@ -74,14 +74,17 @@ class Experiment:
         disturbance_memory, noise_memory = self.disturbance.start(len(runs)), None
         if self.noise is not None:
             noise_memory = self.noise.start(len(runs))
+        shown = x[: self.vehicle_states].T
         for step in range(self.steps):
-            own = x[: self.vehicle_states].T
+            # Models that look at states are shown the last ones of runs that diverged.
+            alive: Mask = np.asarray(np.isfinite(x).all(axis=0))
+            shown = np.where(alive[:, None], x[: self.vehicle_states].T, shown)
             draw = self.draw("disturbance", runs, step)
-            w, disturbance_memory = drawn(self.disturbance, draw, disturbance_memory, own)
+            w, disturbance_memory = drawn(self.disturbance, draw, disturbance_memory, shown)
             u = _of(self.inputs, step, runs)
             if self.noise is not None:
                 draw = self.draw("noise", runs, step)
-                errors, noise_memory = drawn(self.noise, draw, noise_memory, own)
+                errors, noise_memory = drawn(self.noise, draw, noise_memory, shown)
                 u = np.concatenate([np.broadcast_to(u, (len(runs), u.shape[1])), errors], axis=1)
             yield Moment(step, x, u, w)
             try:
@@ -124,7 +127,7 @@ class Experiment:
                 draw = self.draw(f"params.{name}", runs, 0)
                 columns[name] = drawn(source, draw, source.start(len(runs)))[0][:, 0]
             else:
-                values = np.atleast_1d(np.asarray(source, dtype=float))
+                values = np.atleast_1d(source)
                 columns[name] = values if len(values) == 1 else values[runs]
         return columns or None
 

@@ -211,12 +211,14 @@ class MonteCarlo:
         return tuple(self.seed_of(run) for run in runs.tolist())
 
     def worst(self, name: str, count: int = 5, *, lowest: bool = False) -> tuple[Case, ...]:
-        """The runs in which a quantity was highest at any time (or lowest), worst first."""
+        """The runs in which a quantity was highest at any time (or lowest), worst first; those in
+        which it was never a number are left out."""
         count = whole("count", count, "not negative", least=0)
         side = self._tally.lowest if lowest else self._tally.highest
         extreme: Extreme = self._of(side, name, "quantity")
         value = extreme.value
-        order = np.argsort(value if lowest else -value, kind="stable")[:count]
+        order = np.argsort(value if lowest else -value, kind="stable")
+        order = order[extreme.sample[order] >= 0][:count]
         return tuple(
             Case(
                 self.seed_of(int(self._runs[i])),

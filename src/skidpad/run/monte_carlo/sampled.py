@@ -156,12 +156,26 @@ def _of_state(name: str, model: Any, State: type) -> UncertaintyModel:
 
 
 def _own(what: str, Params: type, params: Mapping[str, Any] | None) -> dict[str, Any]:
+    """Parameters by name: models, or numbers () or (runs,)."""
+    if not isinstance(params or {}, Mapping):
+        raise InvalidValue(f"{what} = {params!r} must be numbers, arrays or models by name")
+    columns: dict[str, Any] = {}
     for name, source in (params or {}).items():
         if name not in record.names(Params):
             raise InvalidValue(record.unknown_name(what, name, record.names(Params)))
+        place = f"{what}[{name!r}]"
         if isinstance(source, UncertaintyModel):
-            checked_model(f"{what}[{name!r}]", source, (name,), "a parameter")
-    return dict(params or {})
+            columns[name] = checked_model(place, source, (name,), "a parameter")
+        else:
+            columns[name] = _column(place, source)
+    return columns
+
+
+def _column(place: str, values: Any) -> Array:
+    numbers = batch.numbers(place, values, batch.Space.of("cpu", "float64"))
+    if numbers.ndim > 1:
+        raise InvalidValue(f"{place} has shape {numbers.shape}; expected a number or (runs,)")
+    return numbers
 
 
 def _policy_params(policy: Policy | None, params: Mapping[str, Any] | None) -> dict[str, Any]:

@@ -87,12 +87,12 @@ class Tally:
         self.lowest[name].take(sample, values)
         counted = values if alive.all() else values[alive]
         ordered = np.sort(counted)
-        self.quantiles[name][sample] = np.quantile(ordered, self.levels)
+        self.quantiles[name][sample] = _quantiles(ordered, self.levels)
         if not np.isnan(ordered[-1]):  # NaN is the last in order; nothing is known of its place
             ends = np.concatenate([[-np.inf], ordered, [np.inf]])
             self.intervals[name][sample] = ends[self._ranks(len(ordered))]
-        # A run on its way to infinity may be too large to be squared.
-        with np.errstate(over="ignore"):
+        # A run on its way to infinity may be too large to be squared, or there.
+        with np.errstate(over="ignore", invalid="ignore"):
             self.mean[name][sample] = counted.mean()
             self.std[name][sample] = counted.std(ddof=1) if counted.size > 1 else 0.0
 
@@ -109,17 +109,18 @@ class Tally:
 
 
 class Extreme:
-    """The largest value of each run (with a sign of -1 the smallest), and its sample."""
+    """The largest value of each run (with a sign of -1 the smallest), and its sample, -1 where
+    there was no number at all."""
 
     def __init__(self, runs: int, sign: float) -> None:
         self._sign = sign
         self._most = np.full(runs, -np.inf)
-        self.sample = np.zeros(runs, np.int64)
+        self.sample = np.full(runs, -1, np.int64)
 
     def take(self, sample: int, values: Array) -> None:
         """Compare with the values of one sample."""
         signed = values if self._sign > 0.0 else -values
-        further = signed > self._most
+        further = (signed > self._most) | ((self.sample < 0) & ~np.isnan(signed))
         self._most[further] = signed[further]
         self.sample[further] = sample
 
@@ -127,6 +128,16 @@ class Extreme:
     def value(self) -> Array:
         """(runs,)"""
         return self._sign * self._most
+
+
+def _quantiles(ordered: Array, levels: Array) -> Array:
+    """Quantiles of values in order; between two that are infinite there is nothing to interpolate,
+    and the nearer one it is."""
+    with np.errstate(invalid="ignore"):
+        found = np.quantile(ordered, levels)
+    nearest = np.rint(levels * (len(ordered) - 1)).astype(int)
+    unknown = np.isnan(ordered[-1])  # NaN is the last in order
+    return found if unknown else np.where(np.isnan(found), ordered[nearest], found)
 
 
 def _truths(name: str, event: Quantity, x: Any, runs: int) -> NDArray[np.bool_]:

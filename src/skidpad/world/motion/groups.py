@@ -35,7 +35,8 @@ class Group:
         self.names, self.vehicles, self.model = tuple(names), tuple(vehicles), model
         self.fields = {name: k for k, name in enumerate(record.names(model.State))}
         """Columns of `state` by name."""
-        substeps = math.ceil(dt / LONGEST_SUBSTEP - 1e-9) if model.continuous else 1
+        parts = math.ceil(dt / LONGEST_SUBSTEP - 1e-9)
+        substeps = parts if model.continuous else model.substeps
         method, count = integrate.get("rk4"), len(vehicles)
         # Few vehicles take few lanes: these are compiled and run sooner, to the same bits.
         lanes = next((n for n in (1, 4) if n >= count), None)
