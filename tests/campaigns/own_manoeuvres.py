@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
+import numpy as np
+
 from skidpad.manoeuvres import Case, Findings, Metric, Performing, Subject
 from skidpad.units import kg, m_s, rad_s
 
@@ -29,4 +31,5 @@ class Moody:
         (run,) = yield [Case(label="on", duration=0.5, v=self.speed, speed=self.speed, start=start)]
         if car.geometry.mass > self.heaviest:
             raise ZeroDivisionError("too heavy")
-        return Findings([Metric("way", run["x"][-1] - run["x"][0], "m", "How far it went.")])
+        way = np.where(run.done, run["x"][-1] - run["x"][0], np.nan)
+        return Findings([Metric("way", way, "m", "How far it went.")])

@@ -19,8 +19,6 @@ from ..errors import InvalidValue
 from ..units import Allowed, Unit
 from .identities import plain
 
-__all__ = ["argument_marks", "function_identity", "importable"]
-
 _SHOWN = ("__repr__", "__str__", "__eq__", "__hash__")
 """Methods that no number depends on."""
 

@@ -30,6 +30,7 @@ from ..manoeuvres import (
     Result,
     Subject,
     chosen,
+    perform,
     perform_each,
 )
 from ..model import Vehicle
@@ -39,9 +40,7 @@ from ..units import Allowed
 from .drive_rows import unit_of
 from .experiment import FAILED, Column, Means, Rows
 from .functions import argument_marks, function_identity
-from .identities import plain
-
-__all__ = ["ManoeuvreRuns"]
+from .identities import only_adds, plain
 
 TOGETHER = 16
 """Runs that are driven side by side."""
@@ -56,9 +55,8 @@ class ManoeuvreRuns(Constant):
     Factors are parameters of the vehicle (`m`, `tyres.D`) and numbers that a manoeuvre is set by
     (`step_steer.speed`). Columns are metrics: `step_steer.yaw_rate_overshoot`. They are those of
     the vehicle as it is, which drives everything once when this is made; a metric that a run does
-    not have is NaN. A manoeuvre has failed where it cannot be driven, gives no number, or ends
-    with the vehicle spun, rolled over or diverged in all of its last drives; a run, where one of
-    its manoeuvres has.
+    not have is NaN. A manoeuvre has failed where it cannot be driven or gives no number, as where
+    the vehicle spins; a run, where one of its manoeuvres has.
     """
 
     vehicle: Vehicle
@@ -148,14 +146,18 @@ class ManoeuvreRuns(Constant):
         return {**numbers, FAILED: failed}
 
     def replay(self, rows: Rows) -> Trajectory:
-        """The last drive of one manoeuvre, as the run of `rows` made it: the one to the left, or
-        the first that came through. Of a run that could not be driven the start alone."""
-        results = self._driven(rows, range(1), _kernels(self.dt, Means()))[0]
+        """A drive of one manoeuvre, as the run of `rows` made it: of those that were driven last
+        the first that came through, or the last of all that did. Of a run that could not be driven
+        the start alone."""
         name = self.replayed or next(iter(self._all))
-        result = results.get(name)
-        if result is None or not result.last:
-            return self._standing(name, "" if result is None else result.unfit)
-        run = next((run for run in result.last if run.done[0]), result.last[0])
+        asked = _attempt(self._asked, rows, 0)
+        pair = () if asked is None else ([one] for one in asked[name])
+        found = asked and _attempt(perform, *pair, _kernels(self.dt, Means()))
+        if not found or not found[0].runs:
+            return self._standing(name, found[0].unfit if found else "")
+        (result,) = found
+        tried = (*result.last, *result.runs[::-1])
+        run = next((run for run in tried if run.done[0]), result.last[0])
         return _trajectory(result.car.vehicle, run, f"{name}: {run.label}")
 
     def identity(self) -> dict[str, Any]:
@@ -176,9 +178,7 @@ class ManoeuvreRuns(Constant):
 
     def extends(self, before: Mapping[str, Any]) -> bool:
         """Whether it only has other manoeuvres beside those before."""
-        own, was = self.identity(), dict(before)
-        more, fewer = own.pop("manoeuvres"), was.pop("manoeuvres", None)
-        return own == was and fewer is not None and fewer.items() <= more.items()
+        return only_adds(self.identity(), before, "manoeuvres")
 
     def _driven(
         self, rows: Rows, places: Sequence[int], kernels: Kernels
@@ -280,8 +280,6 @@ def _attempt(work: Any, *arguments: Any) -> Any:
 def _numbers(name: str, result: Result | None) -> dict[str, float]:
     """By column; none of a manoeuvre that failed."""
     if result is None or result.findings is None:
-        return {}
-    if result.last and not any(run.done[0] for run in result.last):
         return {}
     return {f"{name}.{one.name}": float(one.value[0]) for one in result.findings.metrics}
 

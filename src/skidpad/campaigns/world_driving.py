@@ -29,8 +29,6 @@ from ..world.world import World
 from .functions import function_identity
 from .identities import plain
 
-__all__ = ["Controlled", "check_drive", "drive_identity", "pilots"]
-
 Pilot = Callable[[float], None]
 
 

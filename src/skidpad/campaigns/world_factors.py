@@ -26,8 +26,6 @@ from ..world.scene.shapes import Velocity
 from ..world.world import World
 from .drive_rows import unit_of
 
-__all__ = ["Setting", "changed_scene", "commanded", "settings_of"]
-
 
 class Setting(NamedTuple):
     """A number that may differ between runs."""

@@ -30,20 +30,6 @@ from .experiment import Column
 from .functions import function_identity
 from .identities import plain
 
-__all__ = [
-    "WorldMetric",
-    "WorldRun",
-    "collided",
-    "collision_time",
-    "final",
-    "measured",
-    "metric_of",
-    "nearest",
-    "reached",
-    "time_to_reach",
-    "travelled",
-]
-
 FIELDS = {"x": "m", "y": "m", "yaw": "rad", "v_x": "m/s", "v_y": "m/s", "omega": "rad/s"}
 """Columns of a vehicle's motion, with units."""
 

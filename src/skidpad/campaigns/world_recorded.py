@@ -13,8 +13,6 @@ from ..world.contact.touches import ContactEvent
 from ..world.world import World
 from .world_metrics import WorldRun
 
-__all__ = ["RunLog"]
-
 CORNERS = 8
 """Of the outline of an actor, as contacts have it."""
 

@@ -34,13 +34,12 @@ from ..world.scene.scene import Scene
 from ..world.world import World
 from .experiment import FAILED, Column, Means, Rows
 from .functions import function_identity
+from .identities import only_adds
 from .world_driving import check_drive, drive_identity, pilots
 from .world_factors import changed_scene, commanded
 from .world_metrics import WorldMetric, WorldRun, metric_of
 from .world_recorded import RunLog
 from .world_setup import WorldSetup, world_setup
-
-__all__ = ["WorldRuns"]
 
 FAILURES = (SkidpadError, ArithmeticError)
 """What ends a run as one that failed: divergence, values of factors that nothing takes."""
@@ -229,9 +228,7 @@ class WorldRuns(Constant):
 
     def extends(self, before: Mapping[str, Any]) -> bool:
         """Whether it only has other metrics beside those before."""
-        own, was = self.identity(), dict(before)
-        more, fewer = own.pop("metrics"), was.pop("metrics", None)
-        return own == was and fewer is not None and fewer.items() <= more.items()
+        return only_adds(self.identity(), before, "metrics")
 
     def _start(self, rows: Rows) -> _Start:
         """The one run of `rows`, at its beginning."""

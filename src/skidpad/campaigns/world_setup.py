@@ -21,8 +21,6 @@ from ..world.world import World
 from .identities import plain
 from .world_factors import Setting, settings_of
 
-__all__ = ["WorldSetup", "scene_digest", "world_setup"]
-
 VARIABLE = "variable."
 NOT_SIMULATED = frozenset(
     ("source", "file", "warnings", "gui", "lights", "visuals", "color", "log_path", "variables")
