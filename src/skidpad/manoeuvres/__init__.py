@@ -28,7 +28,7 @@ from .longitudinal import Acceleration, CoastDown, TurningCircle
 from .measured import adapted, measured, measured_reference
 from .metric import Chart, Curve, Findings, Metric
 from .path import Path, path_along
-from .proving_ground import Manoeuvre, Performing, Result, perform
+from .proving_ground import Manoeuvre, Performing, Result, perform, perform_each
 from .ride import Bump, RoughRoad
 from .robots import SpinInPlace, SquarePath, StraightAndArc
 from .sensitivity import Indices, Sensitivity, sensitivity, sobol
@@ -109,6 +109,7 @@ __all__ = [
     "parsed_spread",
     "path_along",
     "perform",
+    "perform_each",
     "sensitivity",
     "sobol",
     "spread_out",
