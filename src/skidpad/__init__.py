@@ -242,6 +242,7 @@ _EXTENSIONS = {
     "Vehicle.linearise_continuous": "run.linearisation:linearise_continuous",
     "Vehicle.normalised_acceleration": "run.linearisation:normalised_acceleration",
     "World.html": "plots.notebook.world:world_html",
+    "World.recorder": "recording.world_recorder:WorldRecorder",
 }
 """What outer rings add to objects of inner ones; see `extension`."""
 

@@ -8,12 +8,12 @@ from typing import Any
 
 import numpy as np
 import pytest
-from campaigns.test_campaign import bowl
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
 import skidpad as sp
+from campaigns.test_campaign import bowl
 from skidpad.campaigns.answers import mean_of, quantile_of
 from skidpad.campaigns.listed import Grid
 from skidpad.campaigns.rare import SubsetSimulation

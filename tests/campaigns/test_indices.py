@@ -9,9 +9,9 @@ from typing import Any
 
 import numpy as np
 import pytest
-from campaigns.small_experiments import Bowl
 
 import skidpad as sp
+from campaigns.small_experiments import Bowl
 from skidpad.arrays import AnyArray
 from skidpad.campaigns.campaign import Campaign
 from skidpad.campaigns.experiment import Column, Means, Rows
@@ -53,12 +53,11 @@ class Functions(Bowl):
         }
 
 
-def study_of(folder: Path, design: Any, **settings: Any) -> Study:
+def study_of(folder: Path, design: Any, seconds: float = 1.0, **settings: Any) -> Study:
     factors = {name: Range(-np.pi, np.pi) for name in "xyz"}
-    campaign = Campaign(
-        experiment=Functions(**{"fails_above": 9.0, **settings}), factors=factors, design=design
-    )
-    return campaign.run(folder, chunk_seconds=1e-7, progress=False)
+    settings.setdefault("fails_above", 9.0)
+    campaign = Campaign(experiment=Functions(**settings), factors=factors, design=design)
+    return campaign.run(folder, chunk_seconds=seconds, progress=False)
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -122,7 +121,7 @@ def test_samples_in_which_a_run_has_no_number_are_left_out_and_told_of(tmp_path:
 def test_a_campaign_under_way_has_indices_of_what_is_there(tmp_path: Path) -> None:
     whole = study_of(tmp_path / "whole", Saltelli.of(512, 3))
     with pytest.raises(KeyboardInterrupt):
-        study_of(tmp_path / "part", Saltelli.of(512, 3), stops_at=1501)
+        study_of(tmp_path / "part", Saltelli.of(512, 3), 1e-7, stops_at=1501)
     found = Study.open(tmp_path / "part").sensitivity("linear")
     assert 2 <= found.samples < 512
     assert whole.sensitivity("linear").samples == 512

@@ -21,7 +21,7 @@ RUNS, STEPS = 20_000, 10_000
 QUICK_RUNS, QUICK_STEPS = 4_000, 2_000
 SHORT_RUNS = (10_000, 1_000_000)
 """Campaigns of short runs whose memory is compared."""
-CHUNKS = 100_000
+CHUNKS, QUICK_CHUNKS = 100_000, 2_000
 """Finished chunks of the campaign that is resumed."""
 ASKED = {"local": 0.85, "ray": 0.8, "memory": 1.3, "resume": 5.0}
 """Shares of the fleet's rate, ratio of peaks, and seconds that stand beside the figures."""
@@ -72,10 +72,11 @@ def _memory() -> Entry:
 
 def _resume(budget: Budget) -> Entry:
     """Time until a campaign with many finished chunks begins its first run after a stop."""
+    chunks = CHUNKS if budget is FULL else QUICK_CHUNKS
     with tempfile.TemporaryDirectory() as folder:
-        made = _job("chunks", "local", CHUNKS, 1, folder)
-        times = [_job("resume", "local", CHUNKS, 1, folder)["seconds"] for _ in range(budget.fresh)]
-    details = {"asked": ASKED["resume"], "chunks": CHUNKS, "files": made["files"]}
+        made = _job("chunks", "local", chunks, 1, folder)
+        times = [_job("resume", "local", chunks, 1, folder)["seconds"] for _ in range(budget.fresh)]
+    details = {"asked": ASKED["resume"], "chunks": chunks, "files": made["files"]}
     return Entry("campaign.resume", TIME, typical(times), {}, details=details)
 
 

@@ -13,8 +13,6 @@ import numpy as np
 
 from .experiment import Rows, Runs
 
-__all__ = ["Block", "in_blocks"]
-
 
 class Block(NamedTuple):
     """Rows that are evaluated together."""

@@ -80,8 +80,9 @@ class Campaign:
     def __post_init__(self) -> None:
         factors = {name: factor_of(name, given) for name, given in self.factors.items()}
         object.__setattr__(self, "factors", factors)
-        if isinstance(self.design, (str, Mapping)):
-            object.__setattr__(self, "design", design_of(self.design, factors))
+        given: Any = self.design
+        if isinstance(given, (str, Mapping)):
+            object.__setattr__(self, "design", design_of(given, factors))
         whole("seed", self.seed, "not negative", least=0)
         self._check_names()
         self.design.rounds(len(factors), self.seed).close()  # raises where they do not fit

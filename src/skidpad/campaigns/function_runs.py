@@ -30,8 +30,6 @@ from .blocks import Block, in_blocks
 from .experiment import FAILED, Column, Means, Rows
 from .functions import argument_marks, function_identity
 
-__all__ = ["FunctionRuns"]
-
 DRAW, RUN_NUMBER, SEED = "draw", "run", "seed"
 """What a function may ask for beside factors."""
 FAILURES = (SkidpadError, ArithmeticError, ValueError)

@@ -19,7 +19,8 @@ from ..errors import InvalidValue
 from ..units import Allowed, Unit
 from .identities import plain
 
-__all__ = ["argument_marks", "function_identity", "importable"]
+_SHOWN = ("__repr__", "__str__", "__eq__", "__hash__")
+"""Methods that no number depends on."""
 
 
 def function_identity(what: str, function: Any) -> dict[str, Any]:
@@ -71,7 +72,9 @@ def _settings(value: Any) -> Any:
 def _methods(kind: type) -> Iterator[FunctionType]:
     """Of a class and of those it derives from, as far as Python wrote them."""
     for base in kind.__mro__:
-        for _, value in sorted(vars(base).items()):
+        for name, value in sorted(vars(base).items()):
+            if name in _SHOWN:
+                continue
             inner = getattr(value, "fget", None) or getattr(value, "__func__", None) or value
             # What `dataclass` and `NamedTuple` write follows from the fields.
             if isinstance(inner, FunctionType) and inner.__code__.co_filename != "<string>":

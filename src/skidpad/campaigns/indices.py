@@ -6,7 +6,7 @@ so that the intervals are the same whenever they are asked for.
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 
@@ -81,8 +81,8 @@ def sobol_indices(folder: Folder, name: str, level: float = 0.95) -> SobolIndice
     ends = values[:, [0, -1]]
     if np.ptp(ends) == 0.0:
         raise InvalidValue(f"{name} = {ends[0, 0]:g} in all runs: there is no variance to explain")
-    estimates = _estimated(values, factors, second, level)
-    return SobolIndices(factors, *estimates, len(values), left_out, level)
+    first, total = _estimated(values, factors, second, level)
+    return SobolIndices(factors, *first, *total, len(values), left_out, level)
 
 
 def _whole_blocks(runs: AnyArray, values: Array, block: int) -> tuple[Array, int]:
@@ -98,22 +98,21 @@ def _whole_blocks(runs: AnyArray, values: Array, block: int) -> tuple[Array, int
     return table[whole], int((begun & ~whole).sum())
 
 
+_Ends: TypeAlias = tuple[Array, Array, Array]
+"""Values with their lower and upper ends."""
+
+
 def _estimated(
     values: Array, factors: tuple[str, ...], second: bool, level: float
-) -> tuple[Array, ...]:
-    """First and total indices, each with their lower and upper ends."""
-    from scipy.special import ndtri
-
+) -> tuple[_Ends, _Ends]:
+    """First and total indices."""
     sobol: Any = require("SALib.analyze.sobol", purpose="Study.sensitivity")
     problem = {"num_vars": len(factors), "names": list(factors)}
+    # Indices of pairs are not asked for, so their runs are left aside.
+    kept = values[:, [*range(len(factors) + 1), -1]] if second else values
     some = min(max(_AT_ONCE // len(values), 2), _RESAMPLES)
-    # SALib's second-order indices are not asked for; its order of runs has to be told all the same.
-    kept = values if not second else values[:, [*range(len(factors) + 1), -1]]
-    first: list[Array] = []
-    total: list[Array] = []
-    found: Any = None
-    for k in range(-(-_RESAMPLES // some)):
-        found = sobol.analyze(
+    found: list[Any] = [
+        sobol.analyze(
             problem,
             kept.ravel(),
             calc_second_order=False,
@@ -121,10 +120,16 @@ def _estimated(
             keep_resamples=True,
             seed=_SEED + k,
         )
-        first.append(found["S1_conf_all"])
-        total.append(found["ST_conf_all"])
-    ends: list[Array] = []
-    for name, resampled in (("S1", first), ("ST", total)):
-        reach = float(ndtri(0.5 + 0.5 * level)) * np.concatenate(resampled).std(axis=0, ddof=1)
-        ends += [found[name], found[name] - reach, found[name] + reach]
-    return tuple(ends)
+        for k in range(-(-_RESAMPLES // some))
+    ]
+    return _ends(found, "S1", level), _ends(found, "ST", level)
+
+
+def _ends(found: list[Any], name: str, level: float) -> _Ends:
+    """From the scatter of all resamples, as SALib does it."""
+    from scipy.special import ndtri
+
+    value = np.asarray(found[0][name], float)
+    resampled = np.concatenate([one[f"{name}_conf_all"] for one in found])
+    reach = float(ndtri(0.5 + 0.5 * level)) * resampled.std(axis=0, ddof=1)
+    return value, value - reach, value + reach

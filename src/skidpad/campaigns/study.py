@@ -157,8 +157,16 @@ class Study:
         return repeated(self.folder, self.campaign, number)
 
     def report(self, path: str | os.PathLike[str], **options: Any) -> None:
-        """Write one page with everything: distributions, responses, probabilities, sensitivities,
-        the worst runs with their replays."""
+        """Write one page with everything: what the design found, probabilities, distributions,
+        sensitivities, responses and surfaces, the worst and the failed runs with their replays.
+
+        Args:
+            path: an HTML file that needs no other.
+            options: `date`, a text below the title; `replay`, False for no films of the runs that
+                were kept; `level`, the confidence of all intervals, 0.95 if not given.
+
+        However many runs there are, memory and page are of one size.
+        """
         outer("Study.report")(self, path, **options)
 
     def _check_column(self, name: str) -> None:

@@ -103,8 +103,6 @@ def films_of(study: Study, groups: Sequence[CaseGroup]) -> dict[int, Replay]:
     wanted = {
         case.run: (group, case) for group in groups for case in group.cases if case.run in kept
     }
-    if vehicle is None or not wanted:
-        return {}
     most = int(ROOM / LEAST_ROOM)
     films: dict[int, Replay] = {}
     for run, (group, case) in list(wanted.items())[:most]:
@@ -125,20 +123,25 @@ def _vehicle(study: Study) -> Vehicle | None:
         vehicle = None
     if isinstance(vehicle, Vehicle):
         return vehicle
+    return _listed_vehicle(study.plan["experiment"].get("vehicle"))
+
+
+def _listed_vehicle(name: Any) -> Vehicle | None:
     try:
-        return named(str(study.plan["experiment"].get("vehicle", "")))
+        return named(name) if isinstance(name, str) else None
     except SkidpadError:
         return None
 
 
-def _film(study: Study, run: int, vehicle: Vehicle) -> Film | None:
+def _film(study: Study, run: int, vehicle: Vehicle | None) -> Film | None:
     """None where nothing can be drawn."""
-    own = record.names(type(vehicle.params))
-    factors = {k: v for k, v in _factors_of(study, run).items() if k in own}
     try:
         drive = _finite_part(study.folder.trajectory(run))
-        if drive is None:
+        vehicle = vehicle or _listed_vehicle(drive and drive.name)
+        if drive is None or vehicle is None:
             return None
+        own = record.names(type(vehicle.params))
+        factors = {k: v for k, v in _factors_of(study, run).items() if k in own}
         driven = vehicle.with_params(**factors) if factors else vehicle
         title = f"{study.plan['name']}: run {run}"
         stage, times, rows = trajectory_stage({vehicle.name: drive}, driven, title=title)
@@ -149,6 +152,7 @@ def _film(study: Study, run: int, vehicle: Vehicle) -> Film | None:
 
 def _finite_part(run: Trajectory) -> Trajectory | None:
     """Until it diverges; None where less than two samples are left."""
-    finite = np.isfinite(np.column_stack([one.values for one in run.columns])).all(axis=1)
-    end = len(finite) if finite.all() else int(np.argmin(finite))
-    return None if end < 2 else run if end == len(finite) else run[:end]
+    driven = [one.values for one in run.columns if one.role in ("state", "input")]
+    lost = np.flatnonzero(~np.isfinite(np.array(driven)).all(axis=0))
+    end = int(lost[0]) if lost.size else len(run)
+    return None if end < 2 else run if end == len(run) else run[:end]

@@ -79,10 +79,12 @@ def _stretches(known: AnyArray) -> list[AnyArray]:
     return [part for part in np.split(at, np.flatnonzero(np.diff(at) > 1) + 1) if part.size]
 
 
-def surface_html(surface: Surface, labels: tuple[str, str], threshold: float | None) -> str:
+def surface_html(
+    surface: Surface, view: View, labels: tuple[str, str], threshold: float | None
+) -> str:
     """Cells in the colours of a scale, the scale, and the line on which a threshold lies."""
-    known = surface.mean[np.isfinite(surface.mean)]
-    low, high = (float(known.min()), float(known.max())) if known.size else (0.0, 1.0)
+    known = np.clip(surface.mean[np.isfinite(surface.mean)], *view)
+    low, high = (float(known.min()), float(known.max())) if known.size else view
     x = _tight(surface.x_bins.edges, surface.x_bins.log, LEFT, WIDTH - RIGHT)
     y = _tight(surface.y_bins.edges, surface.y_bins.log, HEIGHT - BOTTOM, TOP)
     inner = _cells(surface, x, y, low, high)
@@ -113,7 +115,7 @@ def _cells(surface: Surface, x: Axis, y: Axis, low: float, high: float) -> str:
     for (row, column), value in np.ndenumerate(surface.mean):
         if not np.isfinite(value):
             continue
-        colour = min(int((value - low) / span * COLOURS), COLOURS - 1)
+        colour = int(np.clip((value - low) / span * COLOURS, 0, COLOURS - 1))
         a, b, c, d = across[column], across[column + 1], up[row], up[row + 1]
         paths.setdefault(colour, []).append(f"M{a:.1f} {c:.1f}H{b:.1f}V{d:.1f}H{a:.1f}z")
     return "".join(

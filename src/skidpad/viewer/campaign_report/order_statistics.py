@@ -24,6 +24,8 @@ def order_statistics(batches: Callable[[], Iterable[Array]], ranks: Sequence[int
 
     Each call of `batches` gives the same numbers, some at a time.
     """
+    if not ranks:
+        return np.empty(0)
     places = sorted(set(ranks))
     found: list[int] = [0] * len(places)
     rest = list(places)
@@ -37,7 +39,7 @@ def order_statistics(batches: Callable[[], Iterable[Array]], ranks: Sequence[int
             rest[k] -= int(row[digit - 1]) if digit else 0
             found[k] = (prefix << _BITS) | digit
     values = _numbers(np.array(found, np.uint64))
-    return values[np.searchsorted(places, ranks)] if places else values
+    return values[np.searchsorted(places, ranks)]
 
 
 def _counted(batches: Iterable[Array], wanted: AnyArray, shift: int) -> Any:
@@ -46,7 +48,7 @@ def _counted(batches: Iterable[Array], wanted: AnyArray, shift: int) -> Any:
     counts = np.zeros((len(wanted), 1 << _BITS), np.int64)
     for values in batches:
         above, digits = np.divmod(_keys(values) >> np.uint64(shift), np.uint64(1 << _BITS))
-        row = np.minimum(np.searchsorted(wanted, above), max(len(wanted) - 1, 0))
+        row = np.minimum(np.searchsorted(wanted, above), len(wanted) - 1)
         inside = wanted[row] == above
         codes = (row[inside] << _BITS) + digits[inside].astype(np.int64)
         distinct, many = np.unique(codes, return_counts=True)

@@ -159,14 +159,13 @@ def _caution(study: Study, more: str) -> str:
     reason = reason_against(study.plan)
     even = {"sobol": "Sobol points", "latin_hypercube": "a Latin hypercube"}
     kind = study.plan["design"].get("kind", "")
-    text = more
     if reason:
-        text = f"Shares of the runs, no probabilities: {reason}."
+        more += f" Shares of the runs, no probabilities: {reason}."
     elif kind in even:
-        text += f" Runs of {even[kind]} are taken as independent ones, which are less even."
+        more += f" Runs of {even[kind]} are taken as independent ones, which are less even."
     elif kind == "saltelli":
-        text += " Of each sample its first and last run count, which are independent."
-    return f'<p class="source">{escape(text)}</p>'
+        more += " Of each sample its first and last run count, which are independent."
+    return f'<p class="source">{escape(more)}</p>'
 
 
 def _probabilities(study: Study, truths: Sequence[str], level: float) -> str:
@@ -190,7 +189,8 @@ def _distributions(study: Study, spreads: Sequence[Spread], level: float) -> str
         for one in spreads
         if len(one.edges)
     )
-    about = f"Lines are at 5, 50 and 95 %, with their intervals of {percent(level)} confidence."
+    sure = f", with their intervals of {percent(level)} confidence" if drawn else ""
+    about = f"Lines are at 5, 50 and 95 %{sure}."
     left = study.names("number")[MOST_COLUMNS:]
     more = f'<p class="source">Not drawn: {escape(listed(list(left)))}</p>' if left else ""
     return (
@@ -245,7 +245,7 @@ def _over_factors(
     )
     return {
         "all-responses": ("Responses", about + responses),
-        "all-surfaces": ("Surfaces", _surfaces(study, by_column, cut(cells))),
+        "all-surfaces": ("Surfaces", _surfaces(study, by_column, views, cut(cells))),
     }
 
 
@@ -270,7 +270,10 @@ def _responses(
 
 
 def _surfaces(
-    study: Study, by_column: Mapping[str, Sequence[Response]], bins: Mapping[str, Bins]
+    study: Study,
+    by_column: Mapping[str, Sequence[Response]],
+    views: Mapping[str, View],
+    bins: Mapping[str, Bins],
 ) -> str:
     """Each column over the two factors that explain most of it."""
     pairs = {
@@ -283,6 +286,7 @@ def _surfaces(
         f"<figure><figcaption>{escape(labelled(study, one.column))}</figcaption>"
         + surface_html(
             one,
+            views[one.column],
             (labelled(study, one.x), labelled(study, one.y)),
             design.get("threshold") if design.get("column") == one.column else None,
         )

@@ -40,7 +40,8 @@ class Response:
     """5 % of the runs of a part are below; of a truth, the end of the interval of its share."""
     high: Array
     strength: float
-    """Share of the variance that the means of the parts explain, less what chance would."""
+    """Share of the variance that the means of the parts explain, less what chance would; runs far
+    out count as at the edge of the view."""
 
 
 class _Counts:
@@ -49,7 +50,7 @@ class _Counts:
     def __init__(self, bins: Bins, view: View, truth: bool) -> None:
         self._bins, self._view, self._truth = bins, view, truth
         self._cells = np.zeros((bins.parts, 1 if truth else _PARTS), np.int64)
-        self._sums, self._squares = np.zeros(bins.parts), 0.0
+        self._sums, self._seen, self._squares = np.zeros(bins.parts), np.zeros(bins.parts), 0.0
 
     def add(self, factor: Array, values: Array) -> None:
         known = np.isfinite(values)
@@ -60,20 +61,20 @@ class _Counts:
         part = np.clip(share * width, 0, width - 1).astype(np.int64)
         counts = np.bincount(place * width + part, minlength=cells * width)
         self._cells += counts.reshape(cells, width)
-        shifted = values - low  # large offsets would eat the digits of squares
-        self._sums += np.bincount(place, shifted, minlength=cells)
-        self._squares += float((shifted**2).sum())
+        self._sums += np.bincount(place, values - low, minlength=cells)
+        seen = np.clip(values, low, high) - low  # large offsets would eat the digits of squares
+        self._seen += np.bincount(place, seen, minlength=cells)
+        self._squares += float((seen**2).sum())
 
     def response(self, column: str, factor: str, level: float | None) -> Response:
         runs = self._cells.sum(axis=1)
         with np.errstate(invalid="ignore", divide="ignore"):
-            shifted = self._sums / runs
+            means = self._sums / runs + self._view[0]
         few = (runs < _FEW) & (runs.max(initial=0) >= _LEAST)
-        mean = np.where(few, np.nan, shifted + self._view[0])
+        mean = np.where(few, np.nan, means)
         low, high = self._interval(runs, level) if self._truth else self._band(runs)
         low, high = np.where(few, np.nan, low), np.where(few, np.nan, high)
-        strength = self._strength(runs, shifted)
-        return Response(column, factor, self._bins, runs, mean, low, high, strength)
+        return Response(column, factor, self._bins, runs, mean, low, high, self._strength(runs))
 
     def _band(self, runs: AnyArray) -> tuple[Array, ...]:
         edges = np.linspace(*self._view, _PARTS + 1)
@@ -96,14 +97,15 @@ class _Counts:
         ]
         return tuple(np.array(pairs).reshape(-1, 2).T)
 
-    def _strength(self, runs: AnyArray, means: Array) -> float:
+    def _strength(self, runs: AnyArray) -> float:
         count, used = int(runs.sum()), runs > 0
         parts = int(used.sum())
-        total = self._squares - self._sums.sum() ** 2 / max(count, 1)
+        middle = self._seen.sum() / max(count, 1)
+        total = self._squares - count * middle**2
         if count <= parts or not total > 0.0:
             return 0.0
-        middle = self._sums.sum() / count
-        between = float((runs[used] * (means[used] - middle) ** 2).sum()) / total
+        means = self._seen[used] / runs[used]
+        between = float((runs[used] * (means - middle) ** 2).sum()) / total
         return max(between - (parts - 1) / (count - parts) * (1.0 - between), 0.0)
 
 
