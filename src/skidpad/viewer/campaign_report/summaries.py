@@ -124,9 +124,10 @@ def spread_of(study: Study, name: str, level: float) -> Spread | None:
     count = extent.runs + extent.infinite
     places = [QuantilePlaces.of(count, share, level) for share in SHARES]
     ranks = sorted({k for place in places for k in _ranks(place, count)})
-    values = dict(zip(ranks, order_statistics(lambda: _drawn(study, name), ranks), strict=True))
+    values = dict(zip(ranks, order_statistics(lambda: _known(study, name), ranks), strict=True))
     quantiles = tuple(place.interval(lambda k: float(values[k]), count, level) for place in places)
-    mean = mean_interval(extent.mean, extent.std, extent.runs, level)
+    middle = math.inf if extent.infinite else extent.mean
+    mean = mean_interval(middle, extent.std, count, level)
     if not extent.varies:
         return Spread(name, extent, mean, quantiles, np.empty(0), np.empty(0, np.int64))
     edges = _edges(extent, quantiles)
@@ -145,9 +146,14 @@ def _ranks(place: QuantilePlaces, count: int) -> Iterator[int]:
 
 
 def _drawn(study: Study, name: str) -> Iterator[Array]:
-    """Numbers of independent runs that have one."""
+    """A column of independent runs."""
     for rows in study.folder.batches((RUN, name)):
-        values = rows[name][independent(study.plan, rows[RUN])]
+        yield rows[name][independent(study.plan, rows[RUN])]
+
+
+def _known(study: Study, name: str) -> Iterator[Array]:
+    """The numbers in it."""
+    for values in _drawn(study, name):
         yield values[~np.isnan(values)]
 
 
