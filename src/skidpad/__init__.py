@@ -226,6 +226,7 @@ _EXTENSIONS = {
     "MonteCarlo.html": "plots.notebook.monte_carlo:monte_carlo_html",
     "MonteCarlo.plot": "plots.figures.fan:fan",
     "Record.reduced": "compile.described:reduced",
+    "Study.campaign": "campaigns.plan_file:campaign_of_folder",
     "Scene.on_cuda": "plane.raycast.cuda:CudaScene",
     "Study.html": "viewer.campaign_report.notebook:study_html",
     "Study.report": "viewer.campaign_report.page:write_campaign_report",
@@ -241,6 +242,7 @@ _EXTENSIONS = {
     "Vehicle.linearise_continuous": "run.linearisation:linearise_continuous",
     "Vehicle.normalised_acceleration": "run.linearisation:normalised_acceleration",
     "World.html": "plots.notebook.world:world_html",
+    "World.recorder": "recording.world_recorder:WorldRecorder",
 }
 """What outer rings add to objects of inner ones; see `extension`."""
 

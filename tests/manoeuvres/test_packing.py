@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 import skidpad as sp
 from skidpad.manoeuvres import Case, Kernels, Subject
-from skidpad.manoeuvres.kernels import MANY, MOST, SHORTER, together
+from skidpad.manoeuvres.drives import MANY, MOST, SHORTER, together
 
 STEPS = st.lists(st.integers(10, 60_000), min_size=1, max_size=80)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -13,12 +14,100 @@ from ..arrays import Array
 from ..body import Pose, Velocity
 from ..model import Vehicle
 from ..road.records import record_of
+from ..units import s
+from ..vehicles.on_road import on_road
 from .case import Case, Signal
 from .driver import Driving, Told
 from .path import Path, path_point, straight
 from .subject import Subject
 
-__all__ = ["at_steps", "disturbing", "driving", "roads", "starts", "told"]
+__all__ = ["CaseArrays", "arrays_of", "at_steps", "on_its_road", "side_by_side", "starts"]
+
+
+@dataclass(frozen=True)
+class CaseArrays:
+    """Cases of one vehicle in V variants as the arrays of N = cases × V vehicles.
+
+    They have the sizes that they have alone: whoever else shares the rollout does not show.
+    """
+
+    vehicles: Sequence[Vehicle]
+    """Of each case, on its road if it has one; they keep the arrays of the roads."""
+    V: int
+    steps: Sequence[tuple[int, int]]
+    """Of each case before and after time zero."""
+    own: dict[str, Array]
+    """Parameters of the vehicle that differ, by name, (N,) each."""
+    driving: dict[str, Array]
+    """Those of the driver, likewise."""
+    told: Array
+    """(T or 1, N or 1, fields)"""
+    disturbances: Array | None
+    """As `told`; None where nothing disturbs."""
+    start: Array
+    """(N, nx)"""
+
+    @property
+    def vehicle(self) -> Vehicle:
+        """That of the first case."""
+        return self.vehicles[0]
+
+    @property
+    def count(self) -> int:
+        """N."""
+        return len(self.start)
+
+    @property
+    def longest(self) -> int:
+        """T."""
+        return max(before + after for before, after in self.steps)
+
+    @property
+    def last(self) -> Array:
+        """The last step of each vehicle, (N,)."""
+        return np.repeat([before + after - 1.0 for before, after in self.steps], self.V)
+
+
+def arrays_of(
+    car: Subject, cases: Sequence[Case], steps: Sequence[tuple[int, int]], dt: s
+) -> CaseArrays:
+    """The arrays of cases of one kind."""
+    vehicles = [on_its_road(car.vehicle, case) for case in cases]
+    V, own = car.variants, {name: np.tile(row, len(cases)) for name, row in car.params.items()}
+    own |= roads(cases, V)
+    count = np.arange(max(before + after for before, after in steps), dtype=float)
+    t = [(count - before) * dt for before, _ in steps]
+    return CaseArrays(
+        vehicles=vehicles,
+        V=V,
+        steps=steps,
+        own=own,
+        driving=driving(cases, V) | {f"car.vehicle.{name}": own[name] for name in own},
+        told=told(cases, t, V),
+        disturbances=disturbing(vehicles[0], cases, t, V),
+        start=starts(vehicles, cases, car),
+    )
+
+
+def side_by_side(parts: Sequence[Array], counts: Sequence[int]) -> Array:
+    """Signals (T or 1, N or 1, fields) of several, all as long as the longest; what is told last is
+    held on."""
+    if len(parts) == 1:
+        return parts[0]
+    # As `_of_each` has them in memory.
+    room = np.empty((sum(counts), parts[0].shape[2], max(map(len, parts))))
+    wide, begin = room.transpose(2, 0, 1), 0
+    for part, count in zip(parts, counts, strict=True):
+        own = wide[:, begin : begin + count]
+        own[: len(part)] = part
+        own[len(part) :] = part[-1]
+        begin += count
+    return wide
+
+
+def on_its_road(vehicle: Vehicle, case: Case) -> Vehicle:
+    """The vehicle on the road of a case."""
+    return vehicle if case.road is None else on_road(vehicle, case.road)
 
 
 def told(cases: Sequence[Case], t: Sequence[Array], V: int) -> Array:

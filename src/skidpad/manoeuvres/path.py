@@ -55,7 +55,7 @@ def path_along(points: Any, v: Any = 0.0, *, closed: bool = False) -> Path:
 
 @cache
 def straight(length: m = 1.0e4) -> Path:
-    """The x axis."""
+    """The x axis; kept, because arrays live as long as somebody holds the path."""
     s = np.linspace(0.0, length, POINTS)
     zero = np.zeros(POINTS)
     return _path(s, s, zero, zero, zero, zero)

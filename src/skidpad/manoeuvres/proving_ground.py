@@ -24,7 +24,7 @@ from .kernels import Kernels
 from .metric import Findings
 from .subject import Subject
 
-__all__ = ["Manoeuvre", "Performing", "Result", "perform"]
+__all__ = ["Manoeuvre", "Performing", "Result", "perform", "perform_each"]
 
 Performing = Generator[Sequence[Case], Sequence[CaseRun], Findings]
 """What a manoeuvre does: `runs = yield cases`, as often as it needs, and at last its findings."""
@@ -61,6 +61,8 @@ class Result:
     """All that was driven; of a vehicle with more than 64 variants by the first of them alone."""
     unfit: str = ""
     """Why it cannot."""
+    last: Sequence[CaseRun] = ()
+    """What was driven last: the test itself, where first drives only find its settings."""
 
     __repr__ = brief_repr
 
@@ -82,7 +84,8 @@ def perform(
     for manoeuvre in manoeuvres:
         _check_duration(manoeuvre, kernels.dt * kernels.every)
     few = [car for car in cars if car.variants <= FIRST]
-    together = iter(_together(manoeuvres, few, kernels))
+    pairs = [(manoeuvre, car) for car in few for manoeuvre in manoeuvres]
+    together = iter(_together(pairs, kernels))
     return [
         next(together) if car.variants <= FIRST else _in_blocks(manoeuvre, car, kernels)
         for car in cars
@@ -98,10 +101,24 @@ def _check_duration(manoeuvre: Manoeuvre, sample: s) -> None:
         steps_in(positive(name, duration, "s"), sample, name)
 
 
-def _together(
-    manoeuvres: Sequence[Manoeuvre], cars: Sequence[Subject], kernels: Kernels
+def perform_each(
+    pairs: Sequence[tuple[Manoeuvre, Subject]], kernels: Kernels | None = None
 ) -> list[Result]:
-    plans = [_Plan(manoeuvre, car) for car in cars for manoeuvre in manoeuvres]
+    """Manoeuvres with a vehicle each, side by side: what comes of one has the bits that it has
+    alone, whoever else drives. Of the drives only the last ones are kept.
+
+    Each pair needs a `Subject` of its own; those of one vehicle share rollouts.
+    """
+    kernels = kernels or Kernels()
+    for manoeuvre, _ in pairs:
+        _check_duration(manoeuvre, kernels.dt * kernels.every)
+    return _together(pairs, kernels, keep=False)
+
+
+def _together(
+    pairs: Sequence[tuple[Manoeuvre, Subject]], kernels: Kernels, *, keep: bool = True
+) -> list[Result]:
+    plans = [_Plan(manoeuvre, car, keep) for manoeuvre, car in pairs]
     while waiting := [plan for plan in plans if plan.cases]:
         try:
             _drive(waiting, kernels)
@@ -128,7 +145,7 @@ def _in_blocks(manoeuvre: Manoeuvre, car: Subject, kernels: Kernels) -> Result:
     unfit, begin, size = "", 0, FIRST
     while begin < car.variants and not unfit:
         part = part_of(car, begin, size)
-        (result,) = _together([manoeuvre], [part], kernels)
+        (result,) = _together([(manoeuvre, part)], kernels)
         parts.append((result.findings, part.variants))
         if begin == 0:
             runs, unfit = tuple(alone(run) for run in result.runs), result.unfit
@@ -140,10 +157,11 @@ def _in_blocks(manoeuvre: Manoeuvre, car: Subject, kernels: Kernels) -> Result:
 class _Plan:
     """A manoeuvre that is under way."""
 
-    def __init__(self, manoeuvre: Manoeuvre, car: Subject) -> None:
-        self.manoeuvre, self.car = manoeuvre, car
+    def __init__(self, manoeuvre: Manoeuvre, car: Subject, keep: bool) -> None:
+        self.manoeuvre, self.car, self._keep = manoeuvre, car, keep
         self.cases: Sequence[Case] = ()
         self.runs: list[CaseRun] = []
+        self.last: list[CaseRun] = []
         self.findings: Findings | None = None
         self.unfit = manoeuvre.unfit(car)
         if not self.unfit:
@@ -152,7 +170,9 @@ class _Plan:
 
     def hand(self, runs: list[CaseRun]) -> None:
         """Hand it what was driven of its cases."""
-        self.runs += runs
+        self.last = runs
+        if self._keep:
+            self.runs += runs
         self._go_on(runs)
 
     def end_early(self, error: InvalidValue) -> None:
@@ -174,7 +194,8 @@ class _Plan:
     @property
     def result(self) -> Result:
         """What came of it."""
-        return Result(self.manoeuvre, self.car, self.findings, tuple(self.runs), self.unfit)
+        runs, last = tuple(self.runs), tuple(self.last)
+        return Result(self.manoeuvre, self.car, self.findings, runs, self.unfit, last)
 
 
 def _undrivable(car: Subject, cases: Sequence[Case]) -> str:

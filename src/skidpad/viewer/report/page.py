@@ -9,7 +9,7 @@ from typing import get_args, get_type_hints
 
 from ... import __version__
 from ...files import replacing
-from ...manoeuvres import Evaluation, Manoeuvre, Reference, Result, Subject
+from ...manoeuvres import Evaluation, Manoeuvre, Result, Subject
 from ...manoeuvres.document import settings_of
 from ...manoeuvres.evaluation import number_text
 from ...units import Unit
@@ -67,20 +67,22 @@ def _head(evaluation: Evaluation, title: str, date: str) -> str:
         text = f"{len(failed)} of {len(judged)} limits broken" if failed else "all limits kept"
         badge = f'<span class="badge {"bad" if failed else "good"}">{text}</span>'
     made = ", ".join(filter(None, [date, f"skidpad {__version__}"]))
-    cars = {result.car.name: result.car for result in evaluation.results}
+    beside = () if evaluation.reference is None else evaluation.reference.results
+    cars = {result.car.name: result.car for result in (*evaluation.results, *beside)}
     facts = "".join(_facts(car) for car in cars.values())
     return (
         f"<header><h1>{escape(title)}</h1><p class='made'>{escape(made)} {badge}</p>"
-        f"{_beside(evaluation.reference)}<div class='cards cars'>{facts}</div>"
+        f"{_beside(evaluation)}<div class='cards cars'>{facts}</div>"
         f"{verdict_table(failed)}</header>"
     )
 
 
-def _beside(reference: Reference | None) -> str:
+def _beside(evaluation: Evaluation) -> str:
     """What the vehicles are compared with, and what to know about it."""
+    reference = evaluation.reference
     if reference is None:
         return ""
-    missing = (f"{words(name)}: {reason}" for name, reason in reference.missing.items())
+    missing = (f"{words(name)}: {reason}" for name, reason in evaluation.not_compared.items())
     notes = "".join(f"<li>{escape(note)}</li>" for note in (*reference.notes, *missing))
     listed = f'<ul class="notes">{notes}</ul>' if notes else ""
     return f"<p>Compared with <b>{escape(reference.name)}</b></p>{listed}"
