@@ -255,13 +255,15 @@ class Endless(Bowl):
     """The height, and times of which some or all are infinite, or none is a number."""
 
     def columns(self) -> tuple[Column, ...]:
-        return (Column("some", "s"), Column("all", "s"), Column("none", "s"))
+        return tuple(Column(name, "s") for name in ("some", "all", "none", "huge"))
 
     def evaluate(self, rows: Rows, means: Means) -> dict[str, AnyArray]:
         a = rows.factors["a"]
         endless, none = np.full(len(a), inf), np.full(len(a), np.nan)
         some = np.where(a > 0.5, inf, a)
-        return {"some": some, "all": endless, "none": none, "failed": np.zeros(len(a), bool)}
+        huge = np.where(a < 0.0, 1.7e308 * np.sin(100.0 * a), a)
+        failed = np.zeros(len(a), bool)
+        return {"some": some, "all": endless, "none": none, "huge": huge, "failed": failed}
 
 
 def test_infinite_numbers_are_counted(tmp_path: Path) -> None:
@@ -273,6 +275,7 @@ def test_infinite_numbers_are_counted(tmp_path: Path) -> None:
     page = campaign_page(study)
     assert f"{np.isinf(study['some']).sum()} infinite" in page
     assert "Without a finite number: all, none" in page
+    assert f"{(study['a'] < 0.0).sum()} infinite" in page
     assert not re.search(r'd="[^"]*(nan|inf)', page)
     study_html(study)
 

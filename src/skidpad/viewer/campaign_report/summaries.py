@@ -21,8 +21,15 @@ __all__ = ["SHARES", "Extent", "Spread", "Totals", "probabilities", "spread_of",
 SHARES = (0.01, 0.05, 0.5, 0.95, 0.99)
 """Quantiles that are told."""
 _MOST_BARS = 60
+_LARGEST = 1e150
+"""Numbers beyond count as infinite."""
 _FAR = 2.0
 """Of the way between the 5 and 95 % quantiles: what lies further beyond them is out of sight."""
+
+
+def within_reach(values: Array) -> AnyArray:
+    """Which are numbers whose squares are numbers; runs that diverge leave some that are not."""
+    return np.abs(values) < _LARGEST
 
 
 @dataclass
@@ -41,7 +48,7 @@ class Extent:
 
     def add(self, values: Array) -> None:
         """Take more runs in (T. F. Chan et al., COMPSTAT 1982)."""
-        known = values[np.isfinite(values)]
+        known = values[within_reach(values)]
         lost = int(np.isnan(values).sum())
         self.without += lost
         self.infinite += values.size - known.size - lost
@@ -133,7 +140,7 @@ def spread_of(study: Study, name: str, level: float) -> Spread | None:
     edges = _edges(extent, quantiles)
     counts, beyond = np.zeros(len(edges) - 1, np.int64), [0, 0]
     for batch in _drawn(study, name):
-        known = batch[np.isfinite(batch)]
+        known = batch[within_reach(batch)]
         counts += np.histogram(known, edges)[0]
         beyond[0] += int((known < edges[0]).sum())
         beyond[1] += int((known > edges[-1]).sum())
