@@ -150,6 +150,7 @@ def test_probabilities_and_worst_runs_are_those_of_the_study(studies: Any) -> No
         one = study.probability(name, 0.9)
         assert f"{one.low:.4g} to {one.high:.4g}" in page
         assert f"{one.happened} of 400" in page
+    assert f"{np.isnan(study['height']).sum()} without" in page
     for case in study.worst("height", 2):
         assert f"{case.run}{case.value:.4g}" in page
     mean = study.mean("height", 0.9)
@@ -216,6 +217,7 @@ def test_a_distribution_is_that_of_the_study(studies: Any) -> None:
         found: Any = spread_of(study, "height", 0.95)
         assert found.quantiles == tuple(study.quantile("height", share) for share in SHARES)
         assert found.mean[:3] == pytest.approx(study.mean("height")[:3])
+        assert found.extent.without > 0
         assert found.counts.sum() + found.below + found.above == found.mean.runs
 
 
@@ -246,6 +248,36 @@ def test_runs_far_out_leave_the_others_in_sight_and_are_told_of(steep: Study) ->
     page = Page(campaign_page(steep)).text
     assert "200 runs further right" in page
     assert "same" in page
+
+
+@dataclass(frozen=True)
+class Endless(Bowl):
+    """The height, and times of which some or all are infinite, or none is a number."""
+
+    def columns(self) -> tuple[Column, ...]:
+        return tuple(Column(name, "s") for name in ("some", "all", "none", "huge"))
+
+    def evaluate(self, rows: Rows, means: Means) -> dict[str, AnyArray]:
+        a = rows.factors["a"]
+        endless, none = np.full(len(a), inf), np.full(len(a), np.nan)
+        some = np.where(a > 0.5, inf, a)
+        huge = np.where(a < 0.0, 1.7e308 * np.sin(100.0 * a), a)
+        failed = np.zeros(len(a), bool)
+        return {"some": some, "all": endless, "none": none, "huge": huge, "failed": failed}
+
+
+def test_infinite_numbers_are_counted(tmp_path: Path) -> None:
+    campaign = Campaign(experiment=Endless(), factors=FACTORS, design=Random(200))
+    study = campaign.run(tmp_path, progress=False)
+    found: Any = spread_of(study, "some", 0.95)
+    assert found.quantiles == tuple(study.quantile("some", share) for share in SHARES)
+    assert found.mean == study.mean("some")
+    page = campaign_page(study)
+    assert f"{np.isinf(study['some']).sum()} infinite" in page
+    assert "Without a finite number: all, none" in page
+    assert f"{(study['a'] < 0.0).sum()} infinite" in page
+    assert not re.search(r'd="[^"]*(nan|inf)', page)
+    study_html(study)
 
 
 def test_a_response_follows_its_factor_and_knows_the_strongest(steep: Study) -> None:

@@ -46,8 +46,8 @@ def histogram_svg(spread: Spread, label: str, *, intervals: bool) -> str:
         a, b = x.place(ends).tolist()
         if intervals and np.isfinite([quantile.low, quantile.high]).any():
             inner.append(f'<path class="span" d="M{a:.1f} {TOP}H{b:.1f}V{floor:.1f}H{a:.1f}z"/>')
-        middle = float(x.place(quantile.value))
-        if np.isfinite(middle):
+        if x.low <= quantile.value <= x.high:
+            middle = float(x.place(quantile.value))
             inner.append(f'<path class="mark" d="M{middle:.1f} {TOP}V{floor:.1f}"/>')
     return framed_svg(x, y, label, "runs", "".join(inner))
 

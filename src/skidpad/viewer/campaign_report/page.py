@@ -191,8 +191,11 @@ def _distributions(study: Study, spreads: Sequence[Spread], level: float) -> str
     )
     sure = f", with their intervals of {percent(level)} confidence" if drawn else ""
     about = f"Lines are at 5, 50 and 95 %{sure}."
-    left = study.names("number")[MOST_COLUMNS:]
+    numbers, known = study.names("number"), {one.name for one in spreads}
+    left, empty = numbers[MOST_COLUMNS:], [n for n in numbers[:MOST_COLUMNS] if n not in known]
     more = f'<p class="source">Not drawn: {escape(listed(list(left)))}</p>' if left else ""
+    if empty:
+        more += f'<p class="source">Without a finite number: {escape(listed(empty))}</p>'
     return (
         f"{_caution(study, about)}{spread_table(study, spreads, intervals=drawn)}"
         f'<div class="charts">{figures}</div>{more}'

@@ -12,6 +12,7 @@ from ...campaigns.experiment import RUN
 from ...campaigns.study import Study
 from ...run.monte_carlo.intervals import proportion
 from .bins import Bins
+from .summaries import within_reach
 
 __all__ = ["Response", "Surface", "View", "responses_of", "sampled_runs", "surfaces_of"]
 
@@ -53,7 +54,7 @@ class _Counts:
         self._sums, self._seen, self._squares = np.zeros(bins.parts), np.zeros(bins.parts), 0.0
 
     def add(self, factor: Array, values: Array) -> None:
-        known = np.isfinite(values)
+        known = within_reach(values)
         place, values = self._bins.place(factor[known]), values[known]
         low, high = self._view
         cells, width = self._bins.parts, self._cells.shape[1]
@@ -154,7 +155,7 @@ def surfaces_of(
         places = {name: bins[name].place(rows[name]) for name in factors}
         for column, (x, y) in pairs.items():
             values = np.asarray(rows[column], float)
-            known = np.isfinite(values)
+            known = within_reach(values)
             code = (places[y] * bins[x].parts + places[x])[known]
             size, shape = sums[column].size, sums[column].shape
             sums[column] += np.bincount(code, values[known], minlength=size).reshape(shape)
@@ -167,7 +168,8 @@ def surfaces_of(
 
 
 def sampled_runs(study: Study, names: Sequence[str], runs: int, most: int) -> dict[str, Array]:
-    """Columns of at most so many runs, drawn from all, the same ones each time."""
+    """Columns of at most so many runs, drawn from all, the same ones each time; NaN where numbers
+    are out of reach."""
     # Every so-manieth run would meet the same levels of a grid again and again.
     chosen = np.sort(np.random.default_rng(0).permutation(runs)[:most])
     pieces: dict[str, list[Array]] = {name: [np.empty(0)] for name in names}
@@ -177,5 +179,6 @@ def sampled_runs(study: Study, names: Sequence[str], runs: int, most: int) -> di
         own = chosen[(chosen >= begin) & (chosen < begin + count)] - begin
         begin += count
         for name in names:
-            pieces[name].append(np.asarray(rows[name], float)[own])
+            values = np.asarray(rows[name], float)[own]
+            pieces[name].append(np.where(within_reach(values), values, np.nan))
     return {name: np.concatenate(parts) for name, parts in pieces.items()}

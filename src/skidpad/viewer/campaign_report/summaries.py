@@ -21,8 +21,15 @@ __all__ = ["SHARES", "Extent", "Spread", "Totals", "probabilities", "spread_of",
 SHARES = (0.01, 0.05, 0.5, 0.95, 0.99)
 """Quantiles that are told."""
 _MOST_BARS = 60
+_LARGEST = 1e150
+"""Numbers beyond count as infinite."""
 _FAR = 2.0
 """Of the way between the 5 and 95 % quantiles: what lies further beyond them is out of sight."""
+
+
+def within_reach(values: Array) -> AnyArray:
+    """Which are numbers whose squares are numbers; runs that diverge leave some that are not."""
+    return np.abs(values) < _LARGEST
 
 
 @dataclass
@@ -41,7 +48,7 @@ class Extent:
 
     def add(self, values: Array) -> None:
         """Take more runs in (T. F. Chan et al., COMPSTAT 1982)."""
-        known = values[np.isfinite(values)]
+        known = values[within_reach(values)]
         lost = int(np.isnan(values).sum())
         self.without += lost
         self.infinite += values.size - known.size - lost
@@ -124,15 +131,16 @@ def spread_of(study: Study, name: str, level: float) -> Spread | None:
     count = extent.runs + extent.infinite
     places = [QuantilePlaces.of(count, share, level) for share in SHARES]
     ranks = sorted({k for place in places for k in _ranks(place, count)})
-    values = dict(zip(ranks, order_statistics(lambda: _drawn(study, name), ranks), strict=True))
+    values = dict(zip(ranks, order_statistics(lambda: _known(study, name), ranks), strict=True))
     quantiles = tuple(place.interval(lambda k: float(values[k]), count, level) for place in places)
-    mean = mean_interval(extent.mean, extent.std, extent.runs, level)
+    middle = math.inf if extent.infinite else extent.mean
+    mean = mean_interval(middle, extent.std, count, level)
     if not extent.varies:
         return Spread(name, extent, mean, quantiles, np.empty(0), np.empty(0, np.int64))
     edges = _edges(extent, quantiles)
     counts, beyond = np.zeros(len(edges) - 1, np.int64), [0, 0]
     for batch in _drawn(study, name):
-        known = batch[np.isfinite(batch)]
+        known = batch[within_reach(batch)]
         counts += np.histogram(known, edges)[0]
         beyond[0] += int((known < edges[0]).sum())
         beyond[1] += int((known > edges[-1]).sum())
@@ -145,9 +153,14 @@ def _ranks(place: QuantilePlaces, count: int) -> Iterator[int]:
 
 
 def _drawn(study: Study, name: str) -> Iterator[Array]:
-    """Numbers of independent runs that have one."""
+    """A column of independent runs."""
     for rows in study.folder.batches((RUN, name)):
-        values = rows[name][independent(study.plan, rows[RUN])]
+        yield rows[name][independent(study.plan, rows[RUN])]
+
+
+def _known(study: Study, name: str) -> Iterator[Array]:
+    """The numbers in it."""
+    for values in _drawn(study, name):
         yield values[~np.isnan(values)]
 
 
