@@ -162,6 +162,20 @@ def test_errors_are_one_line(
     assert sorted(path.name for path in Path().iterdir()) == ["full", "plan.yaml"]
 
 
+@pytest.mark.parametrize(("engine", "package"), [("ray", "ray"), ("cuda", "cupy")])
+def test_an_engine_that_is_not_installed_leaves_no_folder(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, engine: str, package: str
+) -> None:
+    monkeypatch.setitem(sys.modules, package, None)
+    code, _, err = said(capsys, "run", "plan.yaml", "--engine", engine)
+    assert code == 2
+    assert err == (
+        f"error: --engine {engine} needs {package}, which is not installed: pip install "
+        f'"skidpad[{engine}]"\n'
+    )
+    assert [path.name for path in Path().iterdir()] == ["plan.yaml"]
+
+
 def test_what_a_folder_cannot_do_is_told(capsys: pytest.CaptureFixture[str]) -> None:
     """And leaves no file."""
     said(capsys, "run", "plan.yaml", "--out", "runs")
