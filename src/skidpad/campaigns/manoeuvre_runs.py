@@ -39,13 +39,11 @@ from ..trajectory.trajectory import Trajectory
 from ..units import Allowed
 from .drive_rows import unit_of
 from .experiment import FAILED, Column, Means, Rows
-from .functions import argument_marks, function_identity
+from .functions import FAILURES, argument_marks, function_identity
 from .identities import only_adds, plain
 
 TOGETHER = 16
 """Runs that are driven side by side."""
-CANNOT = (ValueError, ArithmeticError)
-"""What a manoeuvre raises for a vehicle that it makes no sense of."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -273,7 +271,7 @@ def _attempt(work: Any, *arguments: Any) -> Any:
     """What a function returns; None where it raises for what it was given."""
     try:
         return work(*arguments)
-    except CANNOT:
+    except FAILURES:
         return None
 
 
