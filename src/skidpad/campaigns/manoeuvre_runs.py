@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass, field, fields, replace
-from typing import Any
+from typing import Any, get_type_hints
 
 import numpy as np
 
@@ -248,22 +248,15 @@ def _manoeuvre(one: Any) -> Manoeuvre:
 
 
 def _settings(one: Any) -> list[str]:
-    """Fields of a manoeuvre that are one number."""
-    return [
-        setting.name
-        for setting in fields(one)
-        if isinstance(value := getattr(one, setting.name), (int, float))
-        and not isinstance(value, bool)
-    ]
+    """Fields of a manoeuvre that are one real number."""
+    hints = get_type_hints(type(one))
+    return [setting.name for setting in fields(one) if hints[setting.name] is float]
 
 
 def _set(one: Any, name: str, values: Mapping[str, float]) -> Manoeuvre:
     """A manoeuvre with the settings of a run."""
-    changes = {
-        setting: type(getattr(one, setting))(values[f"{name}.{setting}"])
-        for setting in _settings(one)
-        if f"{name}.{setting}" in values
-    }
+    wanted = {setting: values.get(f"{name}.{setting}") for setting in _settings(one)}
+    changes = {setting: value for setting, value in wanted.items() if value is not None}
     return replace(one, **changes) if changes else one
 
 
