@@ -14,6 +14,7 @@ from pathlib import Path
 
 import pytest
 from hypothesis import settings
+from hypothesis.internal.conjecture import providers
 
 # Set before anything imports the libraries: no window, no search for accelerators.
 os.environ.setdefault("MPLBACKEND", "Agg")
@@ -45,6 +46,11 @@ if "SKIDPAD_TEST_RUN" not in os.environ:
 settings.register_profile("repeatable", derandomize=True, deadline=None, max_examples=50)
 settings.register_profile("explore", deadline=None, max_examples=500)
 settings.load_profile("repeatable")
+# Of itself hypothesis also tries the constants of those modules of the package that are loaded,
+# which are others in each worker and in a test that is run alone. To find them took it seconds.
+if hasattr(providers, "_get_local_constants"):
+    NO_CONSTANTS = providers._local_constants
+    providers._get_local_constants = lambda: NO_CONSTANTS
 
 
 def pytest_collection_finish() -> None:
@@ -104,7 +110,7 @@ LONGEST = (
     *("conformance/test_registered_vehicles.py", "live/test_server.py", "fleet/test_interrupt.py"),
     *("viewer/test_replay_sights.py", "identify/test_fit.py", "integrate/test_large.py"),
     *("controllers/test_followers_compiled.py", "compile/test_parity.py", "bench/test_bench.py"),
-    *("compile/test_cuda_text.py", "demo/test_showcase.py", "demo/test_demos.py"),
+    *("compile/test_cuda_text.py", "vehicles/test_two_track_road.py", "demo/test_demos.py"),
     *("fleet/test_fork.py", "viewer/test_broken_page.py", "live/test_gate.py"),
 )
 """Files that take longest, of 10 s and more: a worker gets a file at a time, and one that began

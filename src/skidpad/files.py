@@ -179,18 +179,40 @@ def yaml_loader() -> Any:
     return Loader
 
 
+@cache
+def _strict_yaml_loader() -> Any:
+    """That loader with the truths of YAML 1.2: `off` and `no` are texts."""
+
+    class Loader(yaml_loader()):
+        pass
+
+    resolvers = {first: list(kinds) for first, kinds in Loader.yaml_implicit_resolvers.items()}
+    for first in "yYnNoO":
+        kinds = resolvers.get(first, [])
+        resolvers[first] = [one for one in kinds if one[0] != "tag:yaml.org,2002:bool"]
+    Loader.yaml_implicit_resolvers = resolvers
+    return Loader
+
+
 def yaml_of(file: str | os.PathLike[str]) -> Any:
     """What a YAML file holds: plain values only, and none that aliases make large."""
-    text = yaml_text_of(file)
-    with reading_yaml(file):
-        loader = yaml_loader()(text)
+    return parsed_yaml(yaml_text_of(file), file)
+
+
+def parsed_yaml(text: str, source: str | os.PathLike[str], *, strict: bool = False) -> Any:
+    """What a YAML text holds; `source` begins the errors. `strict` is YAML 1.2, where PyYAML is
+    not: keys stand in a mapping once, and only `true` and `false` are truths."""
+    with reading_yaml(source):
+        loader = (_strict_yaml_loader() if strict else yaml_loader())(text)
         try:
             node = loader.get_single_node()
             if node is not None and _expanded(node, {}) > MOST_YAML_NODES:
                 raise InvalidValue(
-                    f"{os.fspath(file)} has more than {MOST_YAML_NODES} values of YAML, aliases "
+                    f"{os.fspath(source)} has more than {MOST_YAML_NODES} values of YAML, aliases "
                     "included"
                 )
+            if strict and node is not None:
+                _check_unique(node, os.fspath(source))
             return None if node is None else loader.construct_document(node)
         finally:
             loader.dispose()
@@ -232,3 +254,20 @@ def _expanded(node: Any, sizes: dict[int, int]) -> int:
     parts = (part for entry in node.value for part in (entry if type(entry) is tuple else (entry,)))
     sizes[id(node)] = 1 + sum(_expanded(part, sizes) for part in parts)
     return sizes[id(node)]
+
+
+def _check_unique(node: Any, source: str) -> None:
+    """Raise for a key that stands twice in a mapping; aliases are few and lead nowhere new."""
+    if isinstance(node.value, str):
+        return
+    seen = set[str]()
+    for entry in node.value:
+        parts = entry if type(entry) is tuple else (entry,)
+        if len(parts) == 2 and isinstance(parts[0].value, str):
+            key = parts[0].value
+            if key in seen:
+                line = parts[0].start_mark.line + 1
+                raise InvalidValue(f"{source}, line {line}: the key {key!r} stands twice")
+            seen.add(key)
+        for part in parts:
+            _check_unique(part, source)

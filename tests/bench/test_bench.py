@@ -67,16 +67,21 @@ def run(*arguments: str) -> None:
 def document(request: pytest.FixtureRequest) -> dict[str, Any]:
     """What `skidpad bench core --json` prints, parsed: anything else on stdout would not parse.
 
-    JAX, which takes longer than all others together, is measured in the slow tests.
+    JAX, which takes longer than all others together, and processes of their own are measured in
+    the slow tests.
     """
-    jax = "'left out'" if request.param == "without jax" else "jax_once(size, 1)"
+    all_of_it = request.param == "with jax"
+    jax = "jax_once(size, 1)" if all_of_it else "'left out'"
+    several = "several(actions, 1)" if all_of_it else "[[1.0] for _ in actions]"
+    first_call = "fresh.first_call" if all_of_it else "lambda *_: 1.0"
     code = (
         "from skidpad import bench\n"
         "from skidpad.bench import budget, fresh\n"
         "from skidpad.bench.peers import jax_device, jax_scan\n"
         # Each is a process.
         "several = fresh.interleaved\n"
-        "fresh.interleaved = lambda actions, times: several(actions, 1)\n"
+        f"fresh.interleaved = lambda actions, times: {several}\n"
+        f"fresh.first_call = {first_call}\n"
         # Once is enough: it is slow to start.
         "jax_once = jax_scan.results\n"
         f"jax_scan.results = lambda size, threads: {jax}\n"

@@ -166,3 +166,33 @@ def test_a_narrow_terminal_loses_nothing(capsys, monkeypatch, width: str) -> Non
     assert max(map(len, out.splitlines())) <= int(width)
     assert "yaw_rate_overshoot" in out
     assert "not driven" in out
+
+
+def test_nothing_driven_and_nothing_compared_are_errors(capsys) -> None:
+    status, out, errors = said(capsys, "kinematic_bicycle", "--manoeuvre", "step_steer")
+    assert status == 2
+    assert "not driven: step_steer: kinematic_bicycle has no tyres" in " ".join(out.split())
+    assert "nothing was driven: kinematic_bicycle can do none of it" in errors
+    t = np.arange(0.0, 10.0, 0.05)
+    table = np.column_stack([t, 20.0 + 0.0 * t, 0.0 * t])
+    np.savetxt("straight.csv", table, delimiter=",", header="t,v_x,steer", comments="")
+    log = ("--against", "straight.csv")
+    status, out, errors = said(capsys, "single_track", "--manoeuvre", "step_steer", *log)
+    assert status == 2
+    assert "note: step_steer: straight.csv goes straight on" in " ".join(out.split())
+    assert "none of the manoeuvres could be compared" in errors
+
+
+def test_a_test_is_driven_as_its_log_was(capsys) -> None:
+    """A stop by hand, from 20 m/s with 4 m/s²."""
+    t = np.arange(0.0, 12.0, 0.02)
+    v = np.clip(20.0 - 4.0 * np.clip(t - 4.0, 0.0, None), 0.0, None)
+    np.savetxt("stop.csv", np.column_stack([t, v]), delimiter=",", header="t,v_x", comments="")
+    asked = ("single_track", "--manoeuvre", "straight_braking", "--against", "stop.csv")
+    status, out, _ = said(capsys, *asked, "--json", "stop.json")
+    assert status == 0
+    assert "straight_braking is driven as the log was: speed 20, deceleration" in out
+    found = metrics(json.loads(Path("stop.json").read_text()))
+    assert found["mean_deceleration"]["reference"] == pytest.approx(4.0, rel=2e-3)
+    assert found["mean_deceleration"]["value"] == pytest.approx(4.0, rel=0.02)
+    assert "locked_stopping_distance" not in found

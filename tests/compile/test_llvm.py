@@ -107,6 +107,21 @@ def test_steps_have_the_same_bits_whatever_the_effort(monkeypatch: pytest.Monkey
     assert found[0] == found[1]
 
 
+def blocks(program: Program) -> list[int]:
+    """How many lines each block of a Program's kernel has."""
+    lines = str(apply_module(program, 1)).splitlines()
+    begins = [k for k, line in enumerate(lines) if line.endswith(":")]
+    return np.diff([*begins, len(lines)]).tolist()
+
+
+def test_without_effort_large_code_is_written_in_pieces(monkeypatch: pytest.MonkeyPatch) -> None:
+    """LLVM takes several times as long for one block of them; with effort it makes it one."""
+    program = pipeline.step_program(vehicles.four_wheel(), "rk4", "float64")
+    assert max(blocks(program)) > 1000
+    monkeypatch.setenv("SKIDPAD_OPTIMISATION", "0")
+    assert max(blocks(program)) < 1000
+
+
 def test_an_unknown_effort_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("SKIDPAD_OPTIMISATION", "fast")
     with pytest.raises(InvalidValue, match="SKIDPAD_OPTIMISATION = 'fast' is unknown; allowed"):

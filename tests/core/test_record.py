@@ -205,3 +205,20 @@ def test_documentation_is_that_of_the_class_wherever_it_is_written() -> None:
 
     assert [leaf.doc for leaf in record.fields(Local)] == ["Within a function."]
     assert [leaf.doc for leaf in record.fields(Car)] == ["Not that of the module's own."]
+
+
+def test_a_record_of_another_class_with_the_same_names_is_taken() -> None:
+    """As that of a fleet that was loaded from a file."""
+
+    class Wheel(NamedTuple):
+        B: float = 9.0
+
+    class Tyre(NamedTuple):
+        B: float = 10.0
+
+    class Rim(NamedTuple):
+        C: float = 10.0
+
+    assert record.build(Tyre, Wheel(8.0)) == Tyre(8.0)
+    with pytest.raises(InvalidValue, match="Rim; fields are B"):
+        record.build(Tyre, Rim())

@@ -35,7 +35,11 @@ def test_it_leaves_a_recording_a_page_and_a_picture_of_each(
     assert sum(line.startswith("car ") for line in table) == 1
 
 
-def test_a_file_in_the_way_of_the_folder_is_one_error(tmp_path: Path) -> None:
+def test_a_file_in_the_way_of_the_folder_is_one_error(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
     (tmp_path / "out").write_text("not a folder", encoding="utf-8")
     with pytest.raises(sp.InvalidValue, match=r"cannot write into .*out"):
         demo.main(tmp_path / "out")
+    # Before anything was run.
+    assert not capsys.readouterr().out

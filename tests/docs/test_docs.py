@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+import ast
 import contextlib
+import importlib.util
+import inspect
 import re
 import runpy
 import subprocess
 import sys
 import traceback
+from functools import cache
 from pathlib import Path
 
 import pytest
 
+import skidpad
 from pages import PAGES, ROOT, blocks, python_blocks, script
 from printed import Recorder, differences, says, shown, unlike
 from waiting import PATIENCE
@@ -46,6 +51,23 @@ def test_python_blocks_run(page: Path, tmp_path: Path, monkeypatch: pytest.Monke
     stale = differences(text, recorder)
     if stale:
         pytest.fail("\n".join([relative(page), *stale]), pytrace=False)
+
+
+@pytest.mark.parametrize("page", pages_with_python(), ids=relative)
+def test_names_of_the_package_in_python_blocks_exist(page: Path) -> None:
+    """What pages that are run in the slow tests only would show first."""
+    text = page.read_text("utf-8")
+    for node in ast.walk(ast.parse(script(text))):
+        if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("skidpad"):
+            module = importlib.import_module(str(node.module))
+            for alias in node.names:
+                assert hasattr(module, alias.name) or importlib.util.find_spec(
+                    f"{node.module}.{alias.name}"
+                )
+        elif isinstance(node, ast.Attribute) and re.fullmatch(r"sp(\.\w+)+", ast.unparse(node)):
+            value = skidpad
+            for name in ast.unparse(node).split(".")[1:]:
+                value = getattr(value, name) if inspect.ismodule(value) else value
 
 
 def run_here(program: Path, recorder: Recorder) -> str:
@@ -132,9 +154,10 @@ def prose(page: str) -> str:
     return "\n".join(lines)
 
 
-def anchors(page: str) -> set[str]:
+@cache
+def anchors(page: Path) -> set[str]:
     """The anchors of a page's headings, made as hosting sites make them."""
-    headings = re.findall(r"^#+ +(.*)$", prose(page), re.MULTILINE)
+    headings = re.findall(r"^#+ +(.*)$", prose(page.read_text("utf-8")), re.MULTILINE)
     return {re.sub(r"[^\w\- ]", "", h.lower()).strip().replace(" ", "-") for h in headings}
 
 
@@ -149,7 +172,7 @@ def test_internal_links_resolve(page: Path) -> None:
             name, _, anchor = target.partition("#")
             file = (page.parent / name).resolve() if name else page
             resolves = file.exists() and (
-                not anchor or (file.suffix == ".md" and anchor in anchors(file.read_text("utf-8")))
+                not anchor or (file.suffix == ".md" and anchor in anchors(file))
             )
             if not resolves:
                 broken.append(f"{relative(page)}:{number} {target}")

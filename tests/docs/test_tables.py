@@ -12,7 +12,7 @@ import skidpad
 from pages import ROOT, tables
 from skidpad.body import Geometry, Limits, Trailer, Wheel, Wish
 from skidpad.former_paths import HOMES
-from skidpad.manoeuvres.measured import SIGNALS
+from skidpad.manoeuvres.logged_drive import SIGNALS
 from skidpad.units import Unit
 
 

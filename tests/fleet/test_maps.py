@@ -173,7 +173,7 @@ def test_linearisation_agrees_with_casadi_and_jax(car: sp.Vehicle) -> None:
     with jax.enable_x64(True):
         other = car.jax("euler")
         after = jax.jit(other.step)(x, u, DT)
-        slopes = jax.jacobian(other.step)(jax.numpy.asarray(x), u, DT)
+        slopes = jax.jit(jax.jacobian(other.step))(jax.numpy.asarray(x), u, DT)
     assert np.allclose(after, found.x_next, rtol=0.0, atol=1e-12)
     assert np.allclose(slopes, found.A, rtol=0.0, atol=1e-10)
 

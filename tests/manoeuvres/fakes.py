@@ -22,6 +22,10 @@ from skidpad.manoeuvres import (
     Subject,
     perform,
 )
+from skidpad.manoeuvres.kernels import Kernels
+
+KERNELS = Kernels()
+"""Of all tests, which then compile what they drive once."""
 
 
 @dataclass(frozen=True)

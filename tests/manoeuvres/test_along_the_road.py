@@ -8,19 +8,19 @@ import numpy as np
 import pytest
 
 import skidpad as sp
+from manoeuvres.fakes import KERNELS
 from skidpad.manoeuvres import (
+    Acceleration,
     CoastDown,
-    Kernels,
     Result,
     StraightBraking,
     Subject,
     TurningCircle,
+    measured,
     perform,
 )
 from skidpad.manoeuvres.braking import mean_deceleration, stopping_distance
 from skidpad.manoeuvres.case_run import from_columns
-
-KERNELS = Kernels()
 
 
 @cache
@@ -76,3 +76,49 @@ def test_a_kinematic_car_turns_exactly_so() -> None:
     assert result.findings is not None
     kerb = result.findings["kerb_to_kerb"]
     np.testing.assert_allclose(kerb.value, kerb.theory, rtol=1e-9)
+
+
+LAUNCHED = {
+    "two_track": sp.vehicles.two_track,
+    "two_track:sports": lambda: sp.vehicles.two_track("sports"),
+    "two_track:suv": lambda: sp.vehicles.two_track("suv"),
+    "single_track:sports": lambda: sp.vehicles.single_track("sports"),
+    "full_car:sports": lambda: sp.vehicles.full_car("sports"),
+    "formula_student": sp.vehicles.formula_student,
+    "four_wheel": sp.vehicles.four_wheel,
+}
+
+
+@pytest.mark.parametrize("name", LAUNCHED)
+def test_a_launch_never_loses_speed(name: str) -> None:
+    """Whatever the drive gives: where tyres do not hold it, a gentler launch counts."""
+    car = Subject(LAUNCHED[name](), name=name)
+    (result,) = perform([Acceleration()], [car], KERNELS)
+    assert result.findings is not None
+    (curve,) = result.findings.charts[0].curves
+    assert np.diff(curve.y).min() > -1e-3
+    values = {metric.name: float(metric.value[0]) for metric in result.findings.metrics}
+    assert values["time_to_50_km_h"] < values["time_to_100_km_h"]
+    assert values["speed_at_end"] >= curve.y[curve.x < 20.0].max() - 1e-3
+
+
+def test_of_too_much_drive_the_tyres_take_what_they_hold() -> None:
+    """Time to a speed is at least that of an even acceleration with all of the grip."""
+    car = Subject(sp.vehicles.two_track("sports"))
+    (result,) = perform([Acceleration()], [car], KERNELS)
+    assert result.findings is not None
+    assert result["time_to_100_km_h"] > 100.0 / 3.6 / car.grip
+    assert result["time_to_100_km_h"] < 1.5 * 100.0 / 3.6 / car.grip
+    (note,) = result.findings.notes
+    assert "leaves its course" in note
+
+
+def test_a_log_of_speed_alone_tells_times_to_speeds() -> None:
+    t = np.arange(0.0, 40.0, 0.05)
+    v = 5.0 * np.clip(t - 3.0, 0.0, None)
+    unknown = np.full(t.shape, np.nan)
+    columns = {"v_x": v, "speed": v, "sideslip": unknown, "x": unknown, "y": unknown}
+    log = from_columns("speed.csv", t, columns | {"yaw": unknown})
+    found = measured(Acceleration(), Subject(sp.vehicles.two_track()), log)
+    assert found["time_to_100_km_h"].value == pytest.approx(100.0 / 3.6 / 5.0, abs=0.11)
+    assert np.isnan(found["time_over_75_m"].value).all()

@@ -8,11 +8,11 @@ import numpy as np
 import pytest
 
 import skidpad as sp
+from manoeuvres.fakes import KERNELS
 from skidpad.manoeuvres import (
     STANDARD,
     Acceleration,
     CommandSteps,
-    Kernels,
     Result,
     StopFromSpeed,
     Subject,
@@ -21,7 +21,6 @@ from skidpad.manoeuvres import (
 )
 from skidpad.vehicles import wheeled
 
-KERNELS = Kernels()
 BASE = {"wheel_base": 2.79}
 
 

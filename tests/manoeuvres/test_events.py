@@ -8,11 +8,11 @@ import numpy as np
 import pytest
 
 import skidpad as sp
+from manoeuvres.fakes import KERNELS
 from skidpad.manoeuvres import (
     Autocross,
     FormulaAcceleration,
     FormulaSkidpad,
-    Kernels,
     ObstacleAvoidance,
     Result,
     Slalom,
@@ -26,8 +26,6 @@ from skidpad.manoeuvres.cones import CONE, box_of, reach, struck
 from skidpad.manoeuvres.search import known_understeer
 from skidpad.manoeuvres.slalom import CONES, slalom_cones, slalom_path, wrong_side
 from skidpad.ops import interpolate
-
-KERNELS = Kernels()
 
 
 def test_the_figure_of_eight_is_that_of_the_rules() -> None:

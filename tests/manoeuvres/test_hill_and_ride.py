@@ -8,12 +8,12 @@ import numpy as np
 import pytest
 
 import skidpad as sp
+from manoeuvres.fakes import KERNELS
 from skidpad.manoeuvres import (
     Bump,
     Case,
     HillHold,
     HillStart,
-    Kernels,
     Result,
     RoughRoad,
     Subject,
@@ -24,7 +24,6 @@ from skidpad.manoeuvres.hill import Axles, between, gradients, highest, hill
 from skidpad.manoeuvres.vibration import W_k, weighted
 from skidpad.road import psd
 
-KERNELS = Kernels()
 CAR = Subject(sp.vehicles.full_car())
 
 

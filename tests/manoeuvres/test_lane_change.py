@@ -56,11 +56,12 @@ def test_a_corner_beyond_a_row_of_cones_is_a_touch() -> None:
     width = float(np.ptp(np.concatenate([np.array(o) for o in car.geometry.outlines])[:, 1]))
     lanes = double_lane_change(width)[:1]
     x = np.linspace(-10.0, 30.0, 400)
+    moving = {"v_x": np.full(400, 1.0), "v_y": 0.0 * x, "sideslip": 0.0 * x, "yaw": 0.0 * x}
     room = 0.5 * (lanes[0].left - lanes[0].right - width)
     for aside, touched in ((0.0, False), (0.9 * room, False), (1.1 * room, True)):
-        columns = {"x": x, "y": np.full(400, lanes[0].middle + aside), "yaw": np.zeros(400)}
+        columns = {"x": x, "y": np.full(400, lanes[0].middle + aside), **moving}
         assert touches(car, from_columns("straight", x, columns), lanes)[0] == touched
-    short = {"x": x - 40.0, "y": 0.0 * x, "yaw": 0.0 * x}
+    short = {"x": x - 40.0, "y": 0.0 * x, **moving}
     assert touches(car, from_columns("never there", x, short), lanes)[0]
 
 

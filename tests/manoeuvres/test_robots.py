@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 
 import skidpad as sp
+from manoeuvres.fakes import KERNELS
 from skidpad.manoeuvres import (
-    Kernels,
     Result,
     SpinInPlace,
     SquarePath,
@@ -20,8 +20,6 @@ from skidpad.manoeuvres import (
 from skidpad.manoeuvres.case_run import CaseRun
 from skidpad.manoeuvres.odometry import told_by_wheels, track_of
 from skidpad.vehicles import wheeled
-
-KERNELS = Kernels()
 
 
 @cache

@@ -11,20 +11,18 @@ import numpy as np
 import pytest
 
 import skidpad as sp
+from manoeuvres.fakes import KERNELS
 from skidpad.arrays import Array
 from skidpad.errors import InvalidValue
 from skidpad.manoeuvres import (
     ConstantSpeed,
     Findings,
-    Kernels,
     Metric,
     Performing,
     Subject,
     sensitivity,
     sobol,
 )
-
-KERNELS = Kernels()
 
 
 @dataclass(frozen=True)

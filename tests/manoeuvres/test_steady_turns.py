@@ -8,19 +8,18 @@ import numpy as np
 import pytest
 
 import skidpad as sp
+from manoeuvres.fakes import KERNELS
 from skidpad.manoeuvres import (
     Case,
     ConstantRadius,
     ConstantSpeed,
     ConstantSteer,
-    Kernels,
     Result,
     StepSteer,
     Subject,
     perform,
 )
 
-KERNELS = Kernels()
 SMALL = StepSteer(speed=20.0, a_y=0.5, rise=0.01)
 
 

@@ -10,10 +10,10 @@ import pytest
 import yaml
 
 import skidpad as sp
+from manoeuvres.fakes import KERNELS
 from skidpad.errors import InvalidValue
-from skidpad.manoeuvres import Kernels, StepSteer, Subject, Tuning, perform, tune
+from skidpad.manoeuvres import StepSteer, Subject, Tuning, perform, tune
 
-KERNELS = Kernels()
 CAR = sp.vehicles.single_track(C_drag=0.0)
 STEP = StepSteer(sides=("left",), duration=3.0)
 STEADY = "constant_speed.understeer_gradient"
@@ -92,7 +92,7 @@ def test_what_is_reached_already_stays(tmp_path: Path) -> None:
         ({STEADY: 0.002}, [], "free is empty"),
         ({STEADY: 0.002}, {"l_f": (2.0, 1.0)}, "go up"),
         ({STEADY: 0.002}, {"l_f": (-1.0, 2.0)}, "not allowed"),
-        ({STEADY: 0.002}, {"l_f": (5.0, 6.0)}, "out of its bounds"),
+        ({STEADY: 0.002}, {"l_f": (5.0, 6.0)}, "out of its bounds, 5 to 6"),
     ],
 )
 def test_bad_wishes_are_refused(targets: dict[str, float], free: list[str], said: str) -> None:

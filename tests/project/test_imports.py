@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import ast
 import os
+import re
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from functools import cache
 from graphlib import TopologicalSorter
 from pathlib import Path
@@ -16,6 +17,8 @@ import pytest
 import skidpad
 
 SOURCE = Path(skidpad.__file__).parent
+PAGE = Path(__file__).parents[2] / "docs" / "architecture.md"
+"""Lists the rings; the imports of the package are held against the list."""
 HEAVY = {"casadi", "jax", "jaxlib", "llvmlite", "matplotlib", "numba", "pandas", "pyarrow"}
 
 CONFINED = {
@@ -48,6 +51,14 @@ def is_module(name: str) -> bool:
     return place.is_relative_to(SOURCE) and (place.is_dir() or place.with_suffix(".py").is_file())
 
 
+def statements(tree: ast.AST) -> Iterator[ast.AST]:
+    """All statements in a tree, at any depth, without what they compute."""
+    for node in ast.iter_child_nodes(tree):
+        if isinstance(node, ast.stmt | ast.excepthandler | ast.match_case):
+            yield node
+            yield from statements(node)
+
+
 @cache
 def imported(file: Path) -> set[str]:
     """Every module that a file imports, at any depth of nesting, as absolute dotted names.
@@ -57,7 +68,7 @@ def imported(file: Path) -> set[str]:
     name = module_name(file)
     package = name.split(".") if file.name == "__init__.py" else name.split(".")[:-1]
     modules: set[str] = set()
-    for node in ast.walk(ast.parse(file.read_text("utf-8"))):
+    for node in statements(ast.parse(file.read_text("utf-8"))):
         if isinstance(node, ast.Import):
             modules |= {alias.name for alias in node.names}
         elif isinstance(node, ast.ImportFrom):
@@ -94,6 +105,28 @@ def module_graph() -> dict[str, set[str]]:
 def test_imports_go_one_way(graph: Callable[[], dict[str, set[str]]]) -> None:
     # Raises CycleError, which names the cycle.
     assert list(TopologicalSorter(graph()).static_order())
+
+
+def listed() -> list[str]:
+    """The parts of the package from the innermost to the outermost, as the page has them."""
+    block = re.search(r"```rings\n(.*?)```", PAGE.read_text("utf-8"), re.S)
+    assert block is not None
+    return [part for line in block.group(1).splitlines() for part in line.split(":", 1)[1].split()]
+
+
+def test_every_part_is_listed_once() -> None:
+    assert sorted(listed()) == sorted(part_graph())
+
+
+def test_imports_go_inwards() -> None:
+    rank = {part: k for k, part in enumerate(listed())}
+    outwards = [
+        f"{part} imports {other}"
+        for part, others in part_graph().items()
+        for other in others
+        if rank[other] >= rank[part]
+    ]
+    assert outwards == []
 
 
 def test_libraries_stay_where_they_belong() -> None:
@@ -134,6 +167,7 @@ def test_an_implicit_step_sensors_and_reading_worlds_do_without_scipy() -> None:
     car = "sp.vehicles.kinematic_bicycle()"
     loaded = loaded_after(
         "import skidpad as sp, skidpad.sensing, skidpad.world, skidpad.ros2.nodes.vehicle\n"
+        "import skidpad.manoeuvres\n"
         f"sp.Simulator({car}, dt=0.01, integrator='radau').step()"
     )
     assert "scipy" not in loaded

@@ -120,6 +120,59 @@ def test_a_car_that_coasts_over_hills_keeps_its_energy(coasting: sp.Simulator) -
     np.testing.assert_allclose(energy, energy[0], atol=0.01 * G * np.ptp(z))
 
 
+AXIS = np.arange(-150.0, 151.0, 3.0)
+X, Y = np.meshgrid(AXIS, AXIS, indexing="ij")
+COURSES = {
+    "plane": sp.Road.plane(slope=0.1, bank=0.05),
+    "bowl": sp.Road.grid(0.002 * (X**2 + Y**2), (-150.0, -150.0), 3.0, method="cubic"),
+    "hills": sp.Road.grid(np.sin(0.1 * X) * np.cos(0.1 * Y), (-150.0, -150.0), 3.0, method="cubic"),
+    "crests": sp.Road.waves(1.0, 50.0),
+}
+"""On which a car that steers to one side goes round and round, over banks, crests and slopes."""
+ROUND = (
+    "commonroad_ks",
+    "commonroad_kinematic_bicycle",
+    "commonroad_st",
+    "commonroad_dynamic_bicycle",
+    "four_wheel",
+    "single_track",
+    "formula_student",
+)
+CHORD = 0.015
+"""Share of the height of its course by which energy may differ: wheels stand on a hill, and the
+centre of mass between them is as high as their plane, (wheelbase / wavelength)² lower than it."""
+
+
+def energy_round(name: str, road: sp.Road) -> tuple[Any, Any]:
+    """Energy over mass of a car that coasts with its wheels turned, and g times its heights."""
+    level = sp.vehicles.get(name)(COASTING) if name == "four_wheel" else sp.vehicles.get(name)()
+    car, steer = on_road(level, road), 0.05
+    pose, v = sp.body.Pose(5.0, 0.0, 0.3), sp.body.Velocity(10.0, 0.0, 0.0)
+    x = car.body.placed(record.build(car.State), pose, v, car.params)
+    turned = {name: steer for name in ("delta", "steer") if name in x._fields}
+    u = record.build(car.Input)
+    u = u._replace(**{name: steer for name in ("delta", "steer") if name in u._fields})
+    simulator = sp.Simulator(car, dt=0.002)
+    simulator.reset(x._replace(**turned))
+    run = simulator.run(u, duration=40.0)
+    states = record.unflatten(car.State, list(np.asarray(run.states).T))
+    at, moving = car.body.pose(states, car.params), car.body.velocity(states, u, car.params)
+    z, inertia = road.height(at.x, at.y), level.geometry.inertia / level.geometry.mass
+    rolls = name in ("commonroad_ks", "commonroad_kinematic_bicycle")  # nothing turns in them
+    spin = 0.0 if rolls else inertia * moving.omega**2
+    return 0.5 * (moving.v_x**2 + moving.v_y**2 + spin) + G * z, G * z
+
+
+@pytest.mark.parametrize("course", COURSES)
+@pytest.mark.parametrize("name", ROUND)
+def test_round_a_banked_and_hilly_course_no_energy_is_gained(name: str, course: str) -> None:
+    energy, height = energy_round(name, COURSES[course])
+    gained = (energy - np.minimum.accumulate(energy)).max()
+    assert gained < CHORD * np.ptp(height)
+    if name in ("commonroad_ks", "commonroad_kinematic_bicycle"):  # they have nothing to lose it by
+        assert energy[-1] == pytest.approx(energy[0], abs=CHORD * np.ptp(height))
+
+
 def test_a_fleet_may_differ_in_the_road() -> None:
     car = on_road(sp.vehicles.commonroad_ks(), sp.Road.plane(slope=0.1))
     fleet = sp.Fleet(car, dt=0.01)

@@ -131,7 +131,9 @@ def test_a_car_that_coasts_through_a_banked_bend_gains_no_energy() -> None:
     sim = sp.Simulator(car, dt=0.002)
     steer = (p.l_f + p.l_r) * bend
     sim.reset(v_x=v, omega=v * bend, steer=steer, x=3.0, y=0.15, yaw=0.1)
-    run = sim.run({"steer": steer}, duration=5.0)
+    samples = sim.run({"steer": steer}, duration=5.0)
+    # Not all: heights of a curved road take as long as the run.
+    run = {name: samples[name][::25] for name in car.State._fields}
     z = np.array([road.height(x, y) for x, y in zip(run["x"], run["y"], strict=True)])
     energy = 0.5 * (p.m * (run["v_x"] ** 2 + run["v_y"] ** 2) + p.I_z * run["omega"] ** 2)
     turning = sum(run[f"spin_{wheel}"] ** 2 for wheel in ("fl", "fr", "rl", "rr"))

@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 
 from manoeuvres.fakes import Drive, Told, car, metric
 from skidpad.manoeuvres import Chart, Curve, Evaluation, Limits, Manoeuvre, Reference, perform
+from skidpad.manoeuvres.evaluation import number_text
 from skidpad.viewer.report import report_page, write_report
 from skidpad.viewer.report.axes import axis_of, equalised
 from skidpad.viewer.report.svg_chart import Drawn, chart_svg
@@ -95,11 +96,30 @@ def test_a_reference_is_drawn_beside_each_vehicle() -> None:
     chart = Chart("Over time", "t in s", "y in m", [Curve(np.arange(3.0), np.arange(3.0), "run")])
     tests: list[Manoeuvre] = [Told([metric("a", 1.0)], [chart])]
     other = Reference.of_results("other", perform(tests, [car("other")]))
-    other = replace(other, notes=["it <rained>"], missing={"drive": "nobody drove"})
+    other = replace(
+        other, notes=["it <rained>"], missing={"step_steer": "nobody drove", "bump": "-"}
+    )
     page = report_page(Evaluation(perform(tests, [car()]), other), replay=False)
     assert len(re.findall(r'class="run c\d" d=', page)) == 2 + 2  # lines and their legend
-    for part in ("other: run", "it <rained>", "drive: nobody drove"):
+    for part in ("other: run", "it <rained>", "step steer: nobody drove", "other: 1 (0.00\u00a0%)"):
         assert part in Page(page).text
+    assert "bump" not in Page(page).text  # which was not driven, so nothing is missing
+
+
+def test_units_in_names_are_written_as_units() -> None:
+    tests: list[Manoeuvre] = [Told([metric("time_to_100_km_h", 1.0), metric("phase_at_1_hz", 2.0)])]
+    text = Page(report_page(Evaluation(perform(tests, [car()])), replay=False)).text
+    assert "time to 100 km/h" in text
+    assert "phase at 1 Hz" in text
+
+
+def test_what_rounding_leaves_of_a_zero_is_zero() -> None:
+    tests: list[Manoeuvre] = [Told([metric("a", 3e-21)])]
+    others: list[Manoeuvre] = [Told([metric("a", -1e-21)])]
+    other = Reference.of_results("other", perform(others, [car("other")]))
+    (row,) = Evaluation(perform(tests, [car()]), other).rows
+    assert row.from_reference is None
+    assert number_text(row.value) == "0"
 
 
 def test_nothing_to_drive_still_gives_a_page() -> None:
@@ -191,6 +211,8 @@ def test_the_page_shows_charts_and_plays_drives(browser, tmp_path) -> None:
         page.on("request", lambda request, to=complaints: to.append(request.url))
         page.goto(file.as_uri())
         assert page.evaluate("document.documentElement.scrollWidth") <= width
+        for table in page.locator(".scroll").all():
+            assert table.evaluate("node => node.scrollWidth <= node.clientWidth")
         colour = page.evaluate("getComputedStyle(document.body).backgroundColor")
         assert (colour == "rgb(244, 246, 248)") == (scheme == "light")
         assert page.locator("svg.chart").count() >= 2

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
@@ -30,14 +31,53 @@ class Interval(NamedTuple):
         return f"{self.value:.4g} ({bounds}; {self.runs} runs)"
 
 
+class QuantilePlaces(NamedTuple):
+    """Which of values in order, counted from 0, a quantile and its interval are told from."""
+
+    below: int
+    above: int
+    part: float
+    """Of the way from the value at `below` to that at `above`."""
+    low: int
+    """Below 0 where the runs are too few."""
+    high: int
+    """Beyond the last where the runs are too few."""
+
+    @classmethod
+    def of(cls, runs: int, share: float, level: float) -> QuantilePlaces:
+        """Of so many values."""
+        place = share * (runs - 1)
+        below = min(int(place), runs - 1)
+        low, high = quantile_ranks(runs, share, level)
+        return cls(below, min(below + 1, runs - 1), place - below, low - 1, high - 1)
+
+    def interval(self, value_at: Callable[[int], float], runs: int, level: float) -> Interval:
+        """The quantile, from the values at these places."""
+        below, above = value_at(self.below), value_at(self.above)
+        # Infinite values have no way between them.
+        value = below if below == above or not self.part else below + self.part * (above - below)
+        low = value_at(self.low) if self.low >= 0 else -np.inf
+        high = value_at(self.high) if self.high < runs else np.inf
+        # Of few runs the first already is beyond a quantile as far out as 0.1 %.
+        return Interval(min(max(value, low), high), low, high, runs, level)
+
+
 def mean_of(values: Array, level: float = 0.95) -> Interval:
     """Mean of independent values, with its interval by Student's distribution."""
     if not values.size:
         raise InvalidValue("no run has a number: there is no mean")
-    mean = values.mean()
-    std = values.std(ddof=1) if values.size > 1 else np.float64(0.0)
-    low, high = mean_bounds(np.asarray(mean), np.asarray(std), values.size, level)
-    return Interval(float(mean), float(low), float(high), values.size, level)
+    with np.errstate(invalid="ignore"):
+        mean = values.mean()
+        std = values.std(ddof=1) if values.size > 1 else np.float64(0.0)
+    return mean_interval(float(mean), float(std), values.size, level)
+
+
+def mean_interval(mean: float, std: float, runs: int, level: float) -> Interval:
+    """The mean of so many values that have this mean and standard deviation."""
+    low, high = mean_bounds(np.asarray(mean), np.asarray(std), runs, level)
+    if not np.isfinite(mean):
+        return Interval(mean, -np.inf, np.inf, runs, level)
+    return Interval(mean, float(low), float(high), runs, level)
 
 
 def quantile_of(values: Array, share: float, level: float = 0.95) -> Interval:
@@ -48,11 +88,5 @@ def quantile_of(values: Array, share: float, level: float = 0.95) -> Interval:
     if not values.size:
         raise InvalidValue("no run has a number: there is no quantile")
     ordered = np.sort(values)
-    low, high = quantile_ranks(values.size, share, level)
-    return Interval(
-        float(np.quantile(ordered, share)),
-        float(ordered[low - 1]) if low >= 1 else -np.inf,
-        float(ordered[high - 1]) if high <= values.size else np.inf,
-        values.size,
-        level,
-    )
+    places = QuantilePlaces.of(values.size, share, level)
+    return places.interval(lambda k: float(ordered[k]), values.size, level)

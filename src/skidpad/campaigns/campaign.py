@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from contextlib import closing
 from dataclasses import dataclass, field
 from pathlib import Path
-from time import perf_counter
+from time import perf_counter, time
 from typing import Any, NamedTuple
 
 from ..brief import brief_repr, counted
@@ -26,6 +26,7 @@ from .experiment import FAILED, RUN, Column, Experiment, Means
 from .factors import Factor, factor_of
 from .folder import Folder
 from .keep import Keep
+from .plan_text import PlanText
 from .repeats import rows_in
 from .study import Study
 
@@ -71,6 +72,8 @@ class Campaign:
     """Which runs are kept as trajectories."""
     name: str = "campaign"
     """In progress and reports."""
+    text: PlanText | None = field(default=None, repr=False)
+    """The file that it was written in, which is kept in the folder."""
 
     __repr__ = brief_repr
 
@@ -148,6 +151,7 @@ class Campaign:
         extends = {"design": self.design.extends, "experiment": self.experiment.extends}
         with closing(Folder.create(folder, self.plan(), extends=extends)) as place, closing(who):
             self._check_room(place)
+            self._note_start(place, who)
             who.start(self.experiment, place.writer())
             conductor = Conductor(
                 self.experiment, self.factors, self.design, self.seed, place, who, chunk_seconds
@@ -162,6 +166,14 @@ class Campaign:
             place.note("outcome", dict(outcome))
             place.note("runs", count)
         return Study.open(folder, self)
+
+    def _note_start(self, folder: Folder, engine: Engine) -> None:
+        """Keep the file, and from when and from where on runs were added, for who looks on."""
+        missing = sum(end - begin for begin, end in folder.missing(0, self.runs))
+        start = {"time": time(), "done": self.runs - missing, "engine": engine.name}
+        folder.note("started", start)
+        if self.text is not None:
+            self.text.keep_in(folder)
 
     def _keep_trajectories(self, folder: Folder, runs: int) -> None:
         there = set(folder.trajectories)

@@ -63,6 +63,15 @@ def locked(place: Place, *, break_lock: bool = False) -> Lock:
     return _OwnerFile(place, break_lock)
 
 
+def writer_of(folder: Path) -> str:
+    """Who writes to a local folder, in words; empty if nobody does. The lock is left alone."""
+    try:
+        owner = _owner((folder / LOCK).read_bytes())
+    except OSError:
+        return ""
+    return _in_words(owner) if owner and not _is_dead(owner) else ""
+
+
 class _KernelLock:
     """An advisory lock on an open file, with the owner's name in it."""
 
@@ -197,10 +206,12 @@ def _is_dead(owner: dict[str, Any]) -> bool:
 
 
 def _in_use(shown: str, owner: dict[str, Any], breakable: bool = False) -> CampaignInUse:
-    who = "another process"
-    if owner:
-        who = f"process {owner.get('pid')} on {owner.get('host')} since {owner.get('since')}"
+    who = _in_words(owner) if owner else "another process"
     advice = "wait for it, or end it"
     if breakable:
         advice += "; if it is dead, take its place with break_lock=True"
     return CampaignInUse(f"{shown} is being written by {who}: {advice}")
+
+
+def _in_words(owner: dict[str, Any]) -> str:
+    return f"process {owner.get('pid')} on {owner.get('host')} since {owner.get('since')}"

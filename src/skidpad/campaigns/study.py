@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -15,15 +15,14 @@ from ..errors import InvalidValue
 from ..extension import outer
 from ..extras import require
 from ..record import unknown_name
+from ..run.monte_carlo.intervals import Probability, proportion
 from ..trajectory.trajectory import Trajectory
 from .answers import Interval, mean_of, quantile_of
+from .drawn import independent, reason_against
 from .experiment import FAILED, RUN, Column
 from .folder import Folder
+from .indices import SobolIndices, sobol_indices
 from .repeats import Source, repeated
-
-if TYPE_CHECKING:
-    from ..run.monte_carlo.intervals import Probability
-    from .indices import SobolIndices
 
 
 class Case(NamedTuple):
@@ -82,9 +81,7 @@ class Study:
 
     def __getitem__(self, name: str) -> AnyArray:
         """A column of all runs that are done, in their order."""
-        names = (RUN, *(column.name for column in self.columns))
-        if name not in names:
-            raise InvalidValue(unknown_name("the campaign", name, names, "column"))
+        self._check_column(name)
         return self.folder.read((name,))[name]
 
     def to_pandas(self) -> Any:
@@ -99,7 +96,11 @@ class Study:
         return self.folder.digest()
 
     def mean(self, name: str, level: float = 0.95) -> Interval:
-        """Mean over the runs that have a number, with its confidence interval."""
+        """Mean over the runs that have a number, with its confidence interval.
+
+        Raises for designs whose runs are chosen by what came out, as `quantile` and `probability`
+        do. Of a Saltelli design the runs count that are independent.
+        """
         return mean_of(self._numbers(name), level)
 
     def quantile(self, name: str, share: float, level: float = 0.95) -> Interval:
@@ -108,9 +109,7 @@ class Study:
 
     def probability(self, name: str, level: float = 0.95) -> Probability:
         """How likely something is that is true or false of a run, with its confidence interval."""
-        from ..run.monte_carlo.intervals import proportion
-
-        values = self[name]
+        values = self._representative(name)
         if values.dtype != np.bool_:
             truths = [column.name for column in self.columns if column.kind == "truth"]
             raise InvalidValue(
@@ -122,11 +121,15 @@ class Study:
     def worst(self, name: str, count: int = 5, *, lowest: bool = False) -> tuple[Case, ...]:
         """The runs in which a column is highest (or lowest), worst first."""
         count = whole("count", count, "not negative", least=0)
-        read = self.folder.read((RUN, name))
-        values = np.asarray(read[name], float)
-        known = np.flatnonzero(~np.isnan(values))
-        order = np.argsort(values[known] if lowest else -values[known], kind="stable")[:count]
-        return tuple(Case(int(read[RUN][k]), float(values[k])) for k in known[order].tolist())
+        sign = 1.0 if lowest else -1.0
+        runs, values = np.empty(0, np.int64), np.empty(0)
+        for rows in self.folder.batches((RUN, name)):
+            runs = np.concatenate([runs, rows[RUN]])
+            values = np.concatenate([values, np.asarray(rows[name], float)])
+            known = np.flatnonzero(~np.isnan(values))
+            order = known[np.argsort(sign * values[known], kind="stable")[:count]]
+            runs, values = runs[order], values[order]
+        return tuple(map(Case, runs.tolist(), values.tolist()))
 
     def failed(self) -> tuple[int, ...]:
         """Numbers of the runs that failed."""
@@ -136,9 +139,7 @@ class Study:
     def sensitivity(self, name: str, level: float = 0.95) -> SobolIndices:
         """How much of a column's variance each factor explains; of a campaign with the design
         `Saltelli`."""
-        from .indices import sobol_indices
-
-        return sobol_indices(self, name, level)
+        return sobol_indices(self.folder, name, level)
 
     @property
     def campaign(self) -> Source:
@@ -156,13 +157,37 @@ class Study:
         return repeated(self.folder, self.campaign, number)
 
     def report(self, path: str | os.PathLike[str], **options: Any) -> None:
-        """Write one page with everything: distributions, responses, probabilities, sensitivities,
-        the worst runs with their replays."""
+        """Write one page with everything: what the design found, probabilities, distributions,
+        sensitivities, responses and surfaces, the worst and the failed runs with their replays.
+
+        Args:
+            path: an HTML file that needs no other.
+            options: `date`, a text below the title; `replay`, False for no films of the runs that
+                were kept; `level`, the confidence of all intervals, 0.95 if not given.
+
+        However many runs there are, memory and page are of one size.
+        """
         outer("Study.report")(self, path, **options)
 
+    def _check_column(self, name: str) -> None:
+        names = (RUN, *(column.name for column in self.columns))
+        if name not in names:
+            raise InvalidValue(unknown_name("the campaign", name, names, "column"))
+
     def _numbers(self, name: str) -> Array:
-        values = np.asarray(self[name], float)
+        values = np.asarray(self._representative(name), float)
         return values[~np.isnan(values)]
+
+    def _representative(self, name: str) -> AnyArray:
+        """A column of those runs that stand for all that the factors allow."""
+        if reason := reason_against(self.plan, listed=True):
+            raise InvalidValue(
+                f"{name}: {reason}, so that they do not stand for all; see `outcome`, and "
+                f"study[{name!r}] for the runs themselves"
+            )
+        self._check_column(name)
+        read = self.folder.read((RUN, name))
+        return read[name][independent(self.plan, read[RUN])]
 
     def _repr_html_(self) -> str:
         return outer("Study.html")(self)

@@ -1,5 +1,5 @@
 """The command line: `skidpad models`, `demo`, `bench`, `compare`, `fit`, `check`, `run`, `replay`,
-`html`, `serve`, `ros2`, `info`, `recover`, `tyre`, `test`, `tune`.
+`html`, `serve`, `ros2`, `info`, `recover`, `tyre`, `test`, `tune`, `campaign`.
 
 Each command imports what it needs inside itself, so that `skidpad --help` answers at once. An error
 raised on purpose ends the program with one line on stderr and exit code 2, never with a traceback.
@@ -16,7 +16,20 @@ import typer
 
 from .. import __version__
 from ..errors import SkidpadError
-from . import identify, models, recordings, replay, ros2, run, serve, test, tune, tyre, world
+from . import (
+    campaign,
+    identify,
+    models,
+    recordings,
+    replay,
+    ros2,
+    run,
+    serve,
+    test,
+    tune,
+    tyre,
+    world,
+)
 
 __all__ = ["app", "main"]
 
@@ -116,3 +129,4 @@ for _command in (
 ):
     app.command()(_command)
 app.add_typer(ros2.ros2)
+app.add_typer(campaign.campaign)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -13,15 +13,18 @@ from ..errors import InvalidValue
 from ..files import json_of, yaml_of
 from ..manoeuvres import (
     CaseRun,
+    Manoeuvre,
     Reference,
     Result,
     Subject,
+    adapted,
     drive_of_log,
     earlier,
     measured_reference,
     parsed_spread,
     spread_out,
 )
+from ..manoeuvres.measured import adapted_settings
 from ..model import Vehicle
 from ..vehicles.autoware import NAMES
 
@@ -128,6 +131,21 @@ class Against:
     notes: Sequence[str] = ()
     cars: Sequence[Subject] = ()
     """Another vehicle, which has to drive, too."""
+
+    def adapting(self, tests: Sequence[Manoeuvre]) -> tuple[Sequence[Manoeuvre], Against]:
+        """Tests as a log was driven, where it tells how, and notes on what differs from usual."""
+        if self.drive is None:
+            return tests, self
+        as_driven: list[Manoeuvre] = []
+        notes = list(self.notes)
+        for test in tests:
+            try:
+                as_driven.append(adapted(test, self.drive))
+            except InvalidValue:  # `measured` tells why
+                as_driven.append(test)
+            if settings := adapted_settings(test, as_driven[-1]):
+                notes.append(f"{test.name} is driven as the log was: {settings}")
+        return as_driven, replace(self, notes=notes)
 
     def reference(self, results: Sequence[Result], others: Sequence[Result]) -> Reference | None:
         """With the results of the vehicles under test, and of the other one."""

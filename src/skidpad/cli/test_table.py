@@ -91,7 +91,7 @@ def evaluation_tables(evaluation: Evaluation) -> RenderableType:
         parts.append(Text(f"against: {evaluation.reference.name}", "dim"))
         parts += [
             Text(f"note: {name}: {reason}", "yellow")
-            for name, reason in evaluation.reference.missing.items()
+            for name, reason in evaluation.not_compared.items()
         ]
         parts += [Text(f"note: {note}", "yellow") for note in evaluation.reference.notes]
     return Group(*parts, *_verdicts(evaluation))

@@ -26,12 +26,15 @@ def without_dead_instructions(program: Program) -> Program:
         if live[k]:
             for a in program.code[k].args:
                 live[a] = True
-    index: dict[int, int] = {}
+    if all(live):
+        return program
+    index = [0] * len(program.code)
     code: list[Instruction] = []
     for k, i in enumerate(program.code):
         if live[k]:
             index[k] = len(code)
-            code.append(i._replace(args=tuple(index[a] for a in i.args)))
+            args = tuple([index[a] for a in i.args])
+            code.append(i if args == i.args else Instruction(i.op, args, i.imm))
     results = tuple(tuple(index[r] for r in result) for result in program.results)
     return replace(program, code=tuple(code), results=results)
 

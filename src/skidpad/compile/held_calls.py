@@ -69,7 +69,7 @@ def _held_values(function: Program, arguments: Sequence[bool]) -> list[bool]:
     """For each instruction of a function whether it depends on held arguments alone."""
     held: list[bool] = []
     for i in function.code:
-        held.append(arguments[i.imm[1]] if i.op == "input" else all(held[a] for a in i.args))
+        held.append(arguments[i.imm[1]] if i.op == "input" else all([held[a] for a in i.args]))
     return held
 
 

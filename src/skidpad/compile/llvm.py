@@ -16,10 +16,15 @@ from . import array_reads
 from .builder import MAGIC
 from .functions import skipped_by
 from .lines import I1, I32, POINTER, Target
+from .native import effort
 from .program import Instruction, Program
 
 _MANTISSA_BITS = {"float64": 52, "float32": 23}
 _BIAS = {"float64": 1023, "float32": 127}
+_PIECE = 500
+"""Instructions of a block, about, where LLVM is to take no effort: it then looks at a block at a
+time, and for one of 20,000 took five times as long as for its pieces. With effort it would join
+them."""
 
 
 def _plain(op: str) -> Callable[..., Any]:
@@ -143,9 +148,12 @@ class Body:
 
         `inputs` maps a port number to the vector values of its fields.
         """
+        in_pieces = effort() == 0
         for k, i in enumerate(self.program.code):
             if k in self.values:
                 continue
+            if in_pieces:
+                _new_piece_if_full(builder)
             if i.op == "const":
                 self.values[k] = self.target.number(i.imm)
             elif i.op == "input":
@@ -201,6 +209,13 @@ class Body:
     def results(self, port: int) -> list[Any]:
         """The values of an output port, once everything it needs is emitted."""
         return [self.values[r] for r in self.program.results[port]]
+
+
+def _new_piece_if_full(builder: Any) -> None:
+    if len(builder.block.instructions) > _PIECE:
+        piece = builder.append_basic_block()
+        builder.branch(piece)
+        builder.position_at_end(piece)
 
 
 class _InMemory(NamedTuple):

@@ -164,11 +164,14 @@ def with_shared_reciprocals(program: Program) -> Program:
     """
     divisors = Counter(i.args[1] for i in program.code if i.op == "div")
     inverted = {d for d, uses in divisors.items() if uses > 1 or program.held[d]}
+    if not inverted:
+        return program
     code: list[Instruction] = []
     place: list[int] = []
     reciprocals: dict[int, int] = {}
     for i in program.code:
-        i = i._replace(args=tuple(place[a] for a in i.args)) if i.args else i
+        args = tuple([place[a] for a in i.args])
+        i = i if args == i.args else Instruction(i.op, args, i.imm)
         divisor = program.code[len(place)].args[1:2]
         if i.op == "div" and divisor[0] in inverted:
             if i.args[1] not in reciprocals:

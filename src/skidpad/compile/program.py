@@ -108,7 +108,7 @@ class Program:
         ports = [port.name in HELD_PORTS for port in self.inputs]
         held: list[bool] = []
         for i in self.code:
-            held.append(ports[i.imm[0]] if i.op == "input" else all(held[a] for a in i.args))
+            held.append(ports[i.imm[0]] if i.op == "input" else all([held[a] for a in i.args]))
         return tuple(held)
 
     @cached_property

@@ -35,9 +35,12 @@ def scheduled(program: Program) -> Program:
 
 def _scheduled(program: Program, functions: tuple[Program, ...]) -> Program:
     order = _order(program, functions)
-    place = {k: n for n, k in enumerate(order)}
+    place = [0] * len(order)
+    for n, k in enumerate(order):
+        place[k] = n
     code = tuple(
-        i._replace(args=tuple(place[a] for a in i.args)) for i in (program.code[k] for k in order)
+        Instruction(i.op, tuple([place[a] for a in i.args]), i.imm)
+        for i in (program.code[k] for k in order)
     )
     results = tuple(tuple(place[r] for r in result) for result in program.results)
     return replace(program, code=code, results=results)

@@ -62,9 +62,11 @@ def main(out: Path, seed: int = 0) -> None:
 
     from ..recording import read
     from ..runs import perform_into
+    from ..runs.performing import make_folder
     from ..runs.report import file_line, report, watched
 
     require_extras("recording", "plots", purpose="skidpad demo")
+    make_folder(out)  # before the work
     console = Console()
     for one in map(get, BEST):
         console.print(Text.assemble((one.name, "bold"), f": {one.text}"))

@@ -10,7 +10,7 @@ Evaluation([result]).to_html("report.html")
 from __future__ import annotations
 
 from .autocross import Autocross
-from .braking import BrakingInTurn, SplitBraking, StraightBraking
+from .braking import BrakingInTurn, StraightBraking
 from .case import Case
 from .case_run import CaseRun
 from .catalogue import STANDARD, chosen, names
@@ -23,8 +23,9 @@ from .hill import HillHold, HillStart
 from .kernels import Kernels
 from .lane_change import DoubleLaneChange, ObstacleAvoidance
 from .limits import Limit, Limits
+from .logged_drive import drive_of_log
 from .longitudinal import Acceleration, CoastDown, TurningCircle
-from .measured import drive_of_log, measured, measured_reference
+from .measured import adapted, measured, measured_reference
 from .metric import Chart, Curve, Findings, Metric
 from .path import Path, path_along
 from .proving_ground import Manoeuvre, Performing, Result, perform, perform_each
@@ -33,6 +34,7 @@ from .robots import SpinInPlace, SquarePath, StraightAndArc
 from .sensitivity import Indices, Sensitivity, sensitivity, sobol
 from .sine_with_dwell import SineWithDwell
 from .slalom import LongSlalom, Slalom
+from .split_braking import SplitBraking
 from .spread import parsed_spread, spread_out
 from .steady_circle import ConstantRadius, ConstantSpeed, ConstantSteer
 from .step_steer import StepSteer
@@ -94,6 +96,7 @@ __all__ = [
     "Subject",
     "Tuning",
     "TurningCircle",
+    "adapted",
     "as_json",
     "chosen",
     "drive_of_log",

@@ -1,4 +1,4 @@
-"""Braking: straight on (ISO 21994), in a turn (ISO 7975), with one side on ice (ISO 14512).
+"""Braking: straight on (ISO 21994) and in a turn (ISO 7975).
 
 The driver asks for a deceleration. Without anti-lock brakes, how hard can be braked before wheels
 lock is part of the answer, so several decelerations are driven, and the best is told.
@@ -6,20 +6,22 @@ lock is part of the answer, so several decelerations are driven, and the best is
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Generator, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
 from math import inf
 from typing import ClassVar
 
 import numpy as np
 
-from .. import record
 from ..arrays import Array
 from ..brief import brief_repr
-from ..units import m, m_s, m_s2, one, s
+from ..errors import InvalidValue
+from ..units import m_s, m_s2, one, s
 from .case import Case
-from .case_run import CaseRun, picked
+from .case_run import CaseRun, endings
 from .fitness import speed_needed, tyres_needed
+from .how_driven import SLOWER, Slowing, locked_in, slowing_of
 from .metric import Chart, Curve, Findings, Metric
 from .path import straight
 from .proving_ground import Performing
@@ -27,30 +29,25 @@ from .steady_state import steady_angle
 from .step_response import first_time
 from .subject import Subject
 
-__all__ = ["BrakingInTurn", "SplitBraking", "StraightBraking"]
+__all__ = ["BrakingInTurn", "StraightBraking"]
 
 LEVELS = (0.3, 0.5, 0.6, 0.7, 0.75, 0.8, 0.85, 0.9, 0.95, 1.0, 1.1, 1.3)
 """Decelerations asked for, over the grip."""
 AT_REST: m_s = 0.1
 """Speed below which a vehicle has stopped."""
-SPLIT_LEVELS = (0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1.0)
-"""Decelerations asked for with one side on a slippery road, over the mean grip."""
-SPLIT_STYLES = (
-    (0.1, 1.5, 1.5),
-    (0.15, 1.5, 1.5),
-    (0.2, 1.5, 3.0),
-    (0.3, 1.5, 3.0),
-    (0.5, 1.0, 3.0),
-)
-"""Of drivers: time in s and least distance in m, first and last, in which deviations die out, and
-the damping ratio. Each vehicle has the driver who suits it."""
-LANE: m = 1.0
-"""Deviation up to which a vehicle has stayed in its lane."""
+TRIED = (0.6, 0.7, 0.8, 0.85, 0.9, 0.95, 1.0, 1.05, 1.1, 1.2, 1.3, 1.4, 1.5, 1.7)
+"""Decelerations asked for to find how much to ask for, over the one that is to be reached."""
+LONGER = 1.3
+"""Than a stop with a deceleration a drive is in which it is to be reached."""
+BRAKED: s = 3.0
+"""Of a drive that brakes in a turn."""
+LEAST_TURN: m_s2 = 0.5
+"""Lateral acceleration before braking of a log of braking in a turn."""
 LOCKED: one = 0.5
 """Share of the speed below which a wheel that still rolls counts as locked."""
 
 
-def _before(t: Array) -> Array:
+def before(t: Array) -> Array:
     """1 until the brakes are applied."""
     return (t < 0.0).astype(float)
 
@@ -105,6 +102,8 @@ class StraightBraking:
     """From a speed to rest, as hard as wheels allow."""
 
     speed: m_s = 100.0 / 3.6
+    deceleration: m_s2 | None = None
+    """That one stop reaches, as a log does; if None, many are asked for and the shortest counts."""
     name: ClassVar[str] = "straight_braking"
     title: ClassVar[str] = "Straight braking"
     source: ClassVar[str] = "ISO 21994:2007"
@@ -116,19 +115,12 @@ class StraightBraking:
     def perform(self, car: Subject) -> Performing:
         """Several decelerations at once."""
         asked = np.array(LEVELS) * car.grip
-        runs = yield [
-            Case(
-                label=f"{a:.1f} m/s² asked for",
-                duration=2.0 * self.speed / (LEVELS[0] * car.grip),
-                v=self.speed,
-                speed=self.speed,
-                hold=_before,
-                a=lambda t, a=a: a * braking(t),
-                path=straight(),
-                rests=True,
-            )
-            for a in asked.tolist()
-        ]
+        longest = 2.0 * self.speed / float(asked.min())
+        if self.deceleration:
+            longest = LONGER * self.speed / self.deceleration
+            case = partial(self._case, longest)
+            asked = np.array([(yield from level_for(self.deceleration, case))])
+        runs = yield [self._case(longest, a) for a in asked.tolist()]
         ways = np.stack([stopping_distance(run) for run in runs])
         mean = np.stack([mean_deceleration(run) for run in runs])
         radius = car.geometry.wheels[0].radius
@@ -136,25 +128,96 @@ class StraightBraking:
         rolling = np.where(locked, np.nan, ways)
         best = np.argmin(np.nan_to_num(rolling, nan=inf), axis=0)
         column = np.arange(car.variants)
+        shortest = rolling[best, column]
+        most = min(self.deceleration or float(asked.max()), car.grip)
         metrics = [
             Metric(
-                "stopping_distance", rolling[best, column], "m",
+                "stopping_distance", shortest, "m",
                 "Shortest way to rest on which no wheel locks.",
-                self.speed**2 / (2.0 * car.grip),
+                self.speed**2 / (2.0 * most),
             ),
             Metric(
-                "mean_deceleration", mean[best, column], "m/s²",
-                "Mean fully developed deceleration on it, from 0.8 to 0.1 of the speed.",
-                car.grip,
-            ),
-            Metric(
-                "locked_stopping_distance", ways[-1], "m",
-                f"Way to rest with {LEVELS[-1]:g} times the grip asked for: with locked wheels.",
+                "mean_deceleration", np.where(np.isnan(shortest), np.nan, mean[best, column]),
+                "m/s²", "Mean fully developed deceleration on it, from 0.8 to 0.1 of the speed.",
+                most,
             ),
         ]  # fmt: skip
+        if not self.deceleration:
+            definition = f"Way to rest with {LEVELS[-1]:g} times the grip asked for: wheels locked."
+            metrics.append(Metric("locked_stopping_distance", ways[-1], "m", definition))
+        wanted = f" with {self.deceleration:.2f} m/s²" if self.deceleration else ""
+        notes = [] if np.isfinite(shortest[0]) else [f"no stop{wanted} without a locked wheel"]
+        notes += missed(self.deceleration, runs)
         curves = [Curve(run.t, run["v_x"][:, 0], run.label) for run in runs]
         chart = Chart("Straight braking", "time in s", "speed in m/s", curves)
-        return Findings(metrics, [chart])
+        return Findings(metrics, [chart], notes)
+
+    @property
+    def one_drive(self) -> bool:
+        """Whether it is one deceleration that counts."""
+        return self.deceleration is not None
+
+    def adapted_to(self, drive: CaseRun) -> StraightBraking:
+        """With the speed and the deceleration of a log."""
+        told = stop_of(drive)
+        if locked_in(drive):  # sliding tyres decelerate as they do, whatever is asked for
+            raise InvalidValue(
+                f"a wheel locks in {drive.label}: its deceleration does not tell how hard it brakes"
+            )
+        return replace(self, speed=told.v, deceleration=told.deceleration)
+
+    def _case(self, duration: s, a: m_s2) -> Case:
+        return Case(
+            label=f"{a:.1f} m/s² asked for",
+            duration=duration,
+            v=self.speed,
+            speed=self.speed,
+            hold=before,
+            a=lambda t: a * braking(t),
+            path=straight(),
+            rests=True,
+        )
+
+
+def stop_of(drive: CaseRun) -> Slowing:
+    """How a log slows down that ends at rest."""
+    if not drive.done[0]:
+        raise InvalidValue(f"the vehicle of {drive.label} is {drive.outcomes[0]}: that is no stop")
+    told, slowest = slowing_of(drive), float(drive["v_x"].min())
+    if slowest > AT_REST:
+        raise InvalidValue(
+            f"{drive.label} does not come to rest: it slows down from {told.v:.1f} m/s to "
+            f"{slowest:.1f} m/s"
+        )
+    return told
+
+
+def level_for(
+    a: m_s2, case: Callable[[m_s2], Case]
+) -> Generator[Sequence[Case], Sequence[CaseRun], m_s2]:
+    """The deceleration to ask for so that one is reached, found in a drive: brakes give what they
+    are asked for, and air and tyres add to it. `case(a)` asks for one."""
+    asked = a * np.array(TRIED)
+    runs = yield [case(level) for level in asked.tolist()]
+    came_through = np.array([run.done[0] for run in runs])
+    asked = asked[came_through]
+    reached = np.array([slowing_of(run).deceleration for run in runs if run.done[0]])
+    # Beyond the limit of grip more gives less: the gentlest that reaches it is the one.
+    enough = np.flatnonzero(reached >= a)
+    if len(enough) == 0:
+        return a
+    k = max(int(enough[0]), 1)
+    return float(np.interp(a, reached[k - 1 : k + 1], asked[k - 1 : k + 1]))
+
+
+def missed(a: m_s2 | None, runs: Sequence[CaseRun]) -> list[str]:
+    """A note where the first vehicle does not reach a deceleration that is to be reached."""
+    if not a:
+        return []
+    reached = slowing_of(runs[0]).deceleration
+    if abs(reached - a) < 0.03 * a:
+        return []
+    return [f"it slows down with {reached:.2f} m/s²; {a:.2f} m/s² were to be reached"]
 
 
 @dataclass(frozen=True)
@@ -167,6 +230,8 @@ class BrakingInTurn:
     """Lateral acceleration of the turn."""
     levels: tuple[float, ...] = (1.0, 2.0, 3.0, 4.0, 5.0, 6.0)
     """Decelerations asked for, in m/s²."""
+    deceleration: m_s2 | None = None
+    """That the one drive reaches, as a log does; if None, `levels` are asked for."""
     __repr__ = brief_repr
     name: ClassVar[str] = "braking_in_turn"
     title: ClassVar[str] = "Braking in a turn"
@@ -187,41 +252,74 @@ class BrakingInTurn:
     def perform(self, car: Subject) -> Performing:
         """A first drive finds the angle; then all decelerations at once."""
         angle = yield from steady_angle(car, self.speed, self.a_y)
-        runs = yield [
-            Case(
-                label=f"{a:g} m/s² asked for",
-                duration=3.0,
-                v=self.speed,
-                speed=self.speed,
-                hold=_before,
-                a=lambda t, a=a: a * braking(t),
-                steer=1.0,
-                amplitude=angle,
-                run_in=5.0,
-                rests=True,
-            )
-            for a in self.levels
-        ]
+        levels = self.levels
+        if self.deceleration:
+            levels = ((yield from level_for(self.deceleration, partial(self._case, angle))),)
+        runs = yield [self._case(angle, a) for a in levels]
         after = [_one_second_after(run) for run in runs]
-        ratio, slip = (np.stack(column) for column in zip(*after, strict=True))
+        done = np.stack([run.done for run in runs])
+        ratio, slip = (
+            np.where(done, np.stack(column), np.nan) for column in zip(*after, strict=True)
+        )
+        near = int(np.argmin(np.abs(np.array(levels) - 4.0)))
+        at = round(self.deceleration or levels[near], 2)
         metrics = [
             Metric(
-                "yaw_ratio_at_1_s", ratio[_near(self.levels, 4.0)], "",
-                "Yaw rate over that of the turn at the speed left, 1 s after braking at 4 m/s²; "
-                "above 1: it turns in.",
+                "yaw_ratio_at_1_s", ratio[near], "",
+                "Yaw rate over that of the turn at the speed left, 1 s after braking at "
+                f"{at:g} m/s²; above 1: it turns in.",
             ),
             Metric(
-                "largest_yaw_ratio", np.nanmax(ratio, axis=0), "", "Largest of all decelerations."
+                "largest_yaw_ratio", np.fmax.reduce(ratio), "", "Largest of all decelerations."
             ),
             Metric(
-                "sideslip_change", np.nanmax(np.abs(slip), axis=0), "rad",
+                "sideslip_change", np.fmax.reduce(np.abs(slip)), "rad",
                 "Largest change of sideslip within the first second, of all decelerations.",
             ),
         ]  # fmt: skip
-        curve = Curve(np.array(self.levels), ratio[:, 0], "driven")
+        curve = Curve(np.array(levels), ratio[:, 0], "driven")
         labels = "deceleration asked for in m/s²", "yaw rate after 1 s over that of the turn"
-        notes = [f"{run.label}: {run.outcomes[0]}" for run in runs if run.outcomes[0] != "done"]
+        notes = endings(runs)
+        notes += missed(self.deceleration, runs)
         return Findings(metrics, [Chart("Braking in a turn", *labels, [curve])], notes)
+
+    def _case(self, angle: Array, a: m_s2) -> Case:
+        return Case(
+            label=f"{a:g} m/s² asked for",
+            duration=BRAKED,
+            v=self.speed,
+            speed=self.speed,
+            hold=before,
+            a=lambda t: a * braking(t),
+            steer=1.0,
+            amplitude=angle,
+            run_in=5.0,
+            rests=True,
+        )
+
+    @property
+    def one_drive(self) -> bool:
+        """Whether it is one deceleration that counts."""
+        return self.deceleration is not None
+
+    def adapted_to(self, drive: CaseRun) -> BrakingInTurn:
+        """With the turn and the deceleration of a log."""
+        told = slowing_of(drive)
+        a_y = _turn_before(drive, told)
+        return replace(self, radius=told.v**2 / a_y, a_y=a_y, deceleration=told.deceleration)
+
+
+def _turn_before(drive: CaseRun, told: Slowing) -> m_s2:
+    """Lateral acceleration of a log in the second before it slows down."""
+    begun = told.when - (1.0 - SLOWER) * told.v / told.deceleration
+    before = drive.since(begun - 1.1, begun - 0.1)["a_y"]
+    a_y = float(np.abs(before.mean())) if len(before) else 0.0
+    if not a_y > LEAST_TURN:
+        raise InvalidValue(
+            f"{drive.label} turns with {a_y:.2f} m/s² before it brakes; at least "
+            f"{LEAST_TURN:g} m/s² are needed"
+        )
+    return a_y
 
 
 def _one_second_after(run: CaseRun) -> tuple[Array, Array]:
@@ -231,93 +329,3 @@ def _one_second_after(run: CaseRun) -> tuple[Array, Array]:
     left = second["omega"][-1] / (curvature * np.maximum(second["v_x"][-1], 1.0))
     change = second["sideslip"] - begin["sideslip"].mean(axis=0)
     return left, change[np.abs(change).argmax(axis=0), np.arange(run.variants)]
-
-
-def _near(values: Sequence[float], wanted: float) -> int:
-    return int(np.argmin(np.abs(np.array(values) - wanted)))
-
-
-@dataclass(frozen=True)
-class SplitBraking:
-    """With the left wheels on a slippery road; the driver keeps the lane."""
-
-    speed: m_s = 80.0 / 3.6
-    low: one = 0.3
-    """Grip on the left over that of the tyres."""
-    name: ClassVar[str] = "split_braking"
-    title: ClassVar[str] = "Braking with one side on a slippery road"
-    source: ClassVar[str] = "ISO 14512:1999"
-
-    def unfit(self, car: Subject) -> str:
-        """Why a vehicle cannot do it."""
-        lacks = tyres_needed(car) or speed_needed(car, self.speed)
-        names = record.names(car.vehicle.model.Disturbance)
-        if not lacks and not {"mu_fl", "mu_rl"} <= set(names):
-            return f"{car.name} has no grip of its own at each wheel"
-        return lacks
-
-    def perform(self, car: Subject) -> Performing:
-        """Several decelerations at once, each by drivers of all styles."""
-        most = 0.5 * (1.0 + self.low) * car.grip
-        asked = [share * most for share in SPLIT_LEVELS]
-        longest = 1.3 * self.speed / asked[0]
-        runs = yield [self.case(a, longest, *style) for a in asked for style in SPLIT_STYLES]
-        ways = np.stack([stopping_distance(run) for run in runs])
-        left = np.stack([np.abs(run.since(0.0)["y"]).max(axis=0) for run in runs])
-        stayed = (left < LANE) & np.isfinite(ways) & np.stack([run.done for run in runs])
-        best, column = np.argmin(np.where(stayed, ways, inf), axis=0), np.arange(car.variants)
-        kept = picked(runs, best)
-        found = stayed[best, column]
-
-        def where_found(values: Array) -> Array:
-            return np.where(found, values, np.nan)
-
-        metrics = [
-            Metric(
-                "stopping_distance", where_found(ways[best, column]), "m",
-                f"Shortest way to rest on which it stays within {LANE:g} m of its lane; theory: "
-                "with all tyres at their peak.",
-                self.speed**2 / (2.0 * most),
-            ),
-            Metric(
-                "peak_yaw_rate", where_found(np.abs(kept.since(0.0)["omega"]).max(axis=0)), "rad/s",
-                "On that way.",
-            ),
-            Metric("deviation", where_found(left[best, column]), "m", "Largest, on that way."),
-            Metric(
-                "yaw_moment", where_found(brake_moment(car, kept)), "N·m",
-                "Difference of the brake forces of both sides times half the track, mean of the "
-                "second after the first half; positive turns to the left.",
-            ),
-        ]  # fmt: skip
-        first = np.arange(len(runs)).reshape(len(asked), -1)
-        closest = [runs[row[np.argmin(left[row, 0])]] for row in first]
-        curves = [Curve(run["x"][:, 0], run["y"][:, 0], run.label) for run in closest]
-        notes = [] if found[0] else [f"it leaves its lane even with {runs[0].label}"]
-        return Findings(metrics, [Chart("Path", "x in m", "y in m", curves)], notes)
-
-    def case(self, a: m_s2, duration: s, settling: float, damping: float, least: float) -> Case:
-        """A stop with a deceleration that is asked for, by a driver of a style."""
-        ice = {name: lambda t: np.where(t < 0.0, 1.0, self.low) for name in ("mu_fl", "mu_rl")}
-        return Case(
-            label=f"{a:.1f} m/s² asked for",
-            duration=duration,
-            v=self.speed,
-            speed=self.speed,
-            hold=_before,
-            a=lambda t: a * braking(t),
-            path=straight(),
-            driving={"settling": settling, "damping": damping, "settling_least": least},
-            disturbance=ice,
-            rests=True,
-        )
-
-
-def brake_moment(car: Subject, run: CaseRun) -> Array:
-    """Yaw moment of the forces along the wheels in N·m, positive to the left, mean of the second
-    after the first half: (V,)."""
-    kept = run.since(0.5, 1.5)
-    wheels = car.geometry.wheels
-    if any(f"F_x_{wheel.name}" not in kept for wheel in wheels):
-        return np.full(run.variants, np.nan)
-    return np.sum([-wheel.y * kept[f"F_x_{wheel.name}"] for wheel in wheels], axis=0).mean(axis=0)

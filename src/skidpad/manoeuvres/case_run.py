@@ -18,7 +18,7 @@ from ..brief import brief_repr
 from ..errors import InvalidValue
 from ..units import m_s, rad, s
 
-__all__ = ["OK", "CaseRun", "from_columns", "picked"]
+__all__ = ["OK", "CaseRun", "all_done", "endings", "from_columns", "picked"]
 
 OK = "done"
 """How a drive ended that nothing went wrong in."""
@@ -26,6 +26,8 @@ SPUN: rad = np.deg2rad(60.0)
 """Sideslip from which on a vehicle counts as spun."""
 MOVING: m_s = 2.0
 """Speed below which sideslip means nothing."""
+MOST_NAMED = 4
+"""Drives that a note names."""
 TIPPED: s = 0.3
 """Time with both wheels of a side in the air from which on it counts as rolled over."""
 
@@ -104,6 +106,24 @@ class CaseRun:
             count = np.cumsum(air, axis=0)
             rolled |= (count[samples:] - count[:-samples] >= samples).any(axis=0)
         return rolled
+
+
+def all_done(runs: Sequence[CaseRun]) -> NDArray[np.bool_]:
+    """Which variants came through all of several runs, (V,)."""
+    return np.logical_and.reduce([run.done for run in runs])
+
+
+def endings(runs: Sequence[CaseRun]) -> list[str]:
+    """How runs ended in which something went wrong for the first variant: a note for each kind."""
+    kinds: dict[str, list[str]] = {}
+    for run in runs:
+        if run.outcomes[0] != OK:
+            kinds.setdefault(run.outcomes[0], []).append(run.label)
+    return [
+        f"{kind}: {'; '.join(labels[:MOST_NAMED])}"
+        + (f" and {len(labels) - MOST_NAMED} more" if len(labels) > MOST_NAMED else "")
+        for kind, labels in kinds.items()
+    ]
 
 
 def picked(runs: Sequence[CaseRun], which: Any) -> CaseRun:

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from ..errors import InvalidValue
 from ..record import unknown_name
 from .autocross import Autocross
-from .braking import BrakingInTurn, SplitBraking, StraightBraking
+from .braking import BrakingInTurn, StraightBraking
 from .command_response import CommandSteps, StopFromSpeed
 from .events import FormulaAcceleration, FormulaSkidpad
 from .frequency_response import RandomSteer, SineSweep
@@ -19,6 +19,7 @@ from .ride import Bump, RoughRoad
 from .robots import SpinInPlace, SquarePath, StraightAndArc
 from .sine_with_dwell import SineWithDwell
 from .slalom import LongSlalom, Slalom
+from .split_braking import SplitBraking
 from .steady_circle import ConstantRadius, ConstantSpeed, ConstantSteer
 from .step_steer import StepSteer
 

@@ -7,7 +7,7 @@ acceleration, whichever it takes, at constant other commands and without feedbac
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import inf
 from typing import Any, ClassVar, NamedTuple
 
@@ -18,6 +18,7 @@ from ..units import m_s, m_s2, rad, rad_s, s
 from .case import Case, Signal
 from .case_run import CaseRun
 from .fitness import takes, tyres_needed
+from .how_driven import slowing_of
 from .lag import Lag, lag_of
 from .metric import Chart, Curve, Findings, Metric
 from .proving_ground import Performing
@@ -232,6 +233,11 @@ class StopFromSpeed:
         curve = Curve(shown.t, shown["v_x"][:, 0], "answer")
         chart = Chart("Stop from speed", "time in s", "speed in m/s", [curve])
         return Findings(metrics, [chart], notes)
+
+    def adapted_to(self, drive: CaseRun) -> StopFromSpeed:
+        """With the speed and the deceleration of a log."""
+        told = slowing_of(drive)
+        return replace(self, speed=told.v, a=told.deceleration)
 
 
 def _stop(run: CaseRun, v: m_s) -> tuple[Array, Array]:

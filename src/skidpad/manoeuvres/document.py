@@ -124,7 +124,8 @@ def _result(evaluation: Evaluation, result: Result) -> dict[str, Any]:
 
 
 def settings_of(manoeuvre: Manoeuvre) -> dict[str, float | str]:
-    """Its settings by name; those that are no numbers as texts, long ones left out."""
+    """Its settings by name; those that are no numbers as texts. Long ones are left out, and those
+    that say nothing."""
     if not is_dataclass(manoeuvre):
         return {}
     plain: dict[str, float | str] = {}
@@ -132,14 +133,15 @@ def settings_of(manoeuvre: Manoeuvre) -> dict[str, float | str]:
         value = getattr(manoeuvre, name)
         if isinstance(value, int | float):
             plain[name] = float(value) if isfinite(value) else f"{value}"
-        elif len(text := _text(value)) <= LONGEST_SETTING:
+        elif value is not None and 0 < len(text := _text(value)) <= LONGEST_SETTING:
             plain[name] = text
     return plain
 
 
 def _text(value: Any) -> str:
-    numbers = isinstance(value, tuple) and all(isinstance(one, int | float) for one in value)
-    return ", ".join(f"{one:.6g}" for one in value) if numbers else f"{value}"
+    if not isinstance(value, tuple):
+        return f"{value}"
+    return ", ".join(f"{one:.6g}" if isinstance(one, int | float) else f"{one}" for one in value)
 
 
 def _entry(row: Row) -> dict[str, Any]:

@@ -33,6 +33,8 @@ PASS, FAIL, SKIPPED = "pass", "FAIL", "skipped"
 """Verdicts."""
 NONE = "–"
 """Where there is no number."""
+NOISE = 1e-12
+"""In any unit of a metric, what rounding leaves of a zero."""
 SHARES = (0.05, 0.95)
 """Between which an interval of variants lies."""
 
@@ -74,6 +76,8 @@ class Row(NamedTuple):
 
 def _share(value: float, base: float | None) -> float | None:
     if base is None or not base or not np.isfinite([value, base]).all():
+        return None
+    if max(abs(value), abs(base)) < NOISE:
         return None
     return (value - base) / abs(base)
 
@@ -147,6 +151,13 @@ class Evaluation:
         """What has a limit."""
         return [row for row in self.rows if row.verdict]
 
+    @property
+    def not_compared(self) -> dict[str, str]:
+        """Why manoeuvres that were driven are not compared, by name."""
+        driven = {one.manoeuvre.name for one in self.results if one.findings is not None}
+        missing = {} if self.reference is None else self.reference.missing
+        return {name: reason for name, reason in missing.items() if name in driven}
+
     def to_html(self, path: str | os.PathLike[str], *, date: str = "", replay: bool = True) -> None:
         """Write the report: one page with key figures, tables, charts and, with `replay`, the
         drives. It opens from disk and without a network; `date` is printed below its title."""
@@ -209,7 +220,7 @@ def number_text(value: float | None) -> str:
     """Four digits, or a dash."""
     if value is None or not np.isfinite(value):
         return NONE
-    return f"{value + 0.0:.4g}".replace("-", "−")
+    return f"{value if abs(value) >= NOISE else 0.0:.4g}".replace("-", "−")
 
 
 def difference_text(share: float | None) -> str:

@@ -7,16 +7,18 @@ spectra, with the coherence that tells how linear and how well excited the vehic
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import ClassVar
 
 import numpy as np
 
 from ..arrays import AnyArray, Array
+from ..errors import InvalidValue
 from ..units import m_s, m_s2, s
 from .case import Case
-from .case_run import CaseRun
+from .case_run import CaseRun, all_done, endings
 from .fitness import speed_needed, tyres_needed
+from .how_driven import steering_of
 from .metric import Chart, Curve, Findings, Metric
 from .proving_ground import Performing
 from .spectra import Response, bandwidth_of, estimated_response
@@ -28,6 +30,8 @@ BAND = (0.2, 4.0)
 """Frequencies in Hz that are shown and looked at."""
 QUIET: s = 2.0
 """At the end of a drive, in which the vehicle comes to rest."""
+PERIODS = 3
+"""Of the lowest frequency that a log has to last."""
 ANSWERS = {"omega": "yaw_rate", "a_y": "lateral_acceleration", "roll": "roll"}
 """Signals and what they are called."""
 
@@ -66,6 +70,14 @@ class RandomSteer:
         ]
         return _findings(car, runs, self.speed)
 
+    def adapted_to(self, drive: CaseRun) -> RandomSteer:
+        """At the mean speed of a log."""
+        return replace(self, speed=_speed(drive))
+
+    def measure(self, car: Subject, drive: CaseRun) -> Findings:
+        """From a whole log, however it was steered."""
+        return _measured(car, drive)
+
 
 @dataclass(frozen=True)
 class SineSweep:
@@ -98,6 +110,30 @@ class SineSweep:
             for label, side in (("left first", 1.0), ("right first", -1.0))
         ]
         return _findings(car, runs, self.speed)
+
+    def adapted_to(self, drive: CaseRun) -> SineSweep:
+        """At the mean speed of a log."""
+        return replace(self, speed=_speed(drive))
+
+    def measure(self, car: Subject, drive: CaseRun) -> Findings:
+        """From a whole log, however it was steered."""
+        return _measured(car, drive)
+
+
+def _speed(drive: CaseRun) -> m_s:
+    steering_of(drive)
+    return float(drive["v_x"].mean())
+
+
+def _measured(car: Subject, drive: CaseRun) -> Findings:
+    lasts, least = float(np.ptp(drive.t)), PERIODS / BAND[0]
+    if lasts < least:
+        raise InvalidValue(
+            f"{drive.label} lasts {lasts:.1f} s; {PERIODS} periods of {BAND[0]:g} Hz take "
+            f"{least:g} s"
+        )
+    whole = CaseRun(drive.label, drive.t - drive.t[0], drive.signals)
+    return _findings(car, [whole], _speed(drive))
 
 
 def _swell(t: Array, duration: s) -> Array:
@@ -143,8 +179,13 @@ def _findings(car: Subject, runs: Sequence[CaseRun], v: m_s) -> Findings:
         for signal in ANSWERS
         if all(signal in part for part in parts)
     }
-    metrics = [metric for signal in seen for metric in _metrics(car, signal, seen[signal], v)]
-    return Findings(metrics, _charts(car, seen, v))
+    done = all_done(runs)
+    metrics = [
+        replace(metric, value=np.where(done, metric.value, np.nan))
+        for signal in seen
+        for metric in _metrics(car, signal, seen[signal], v)
+    ]
+    return Findings(metrics, _charts(car, seen, v), endings(runs))
 
 
 def _metrics(car: Subject, signal: str, seen: Response, v: m_s) -> list[Metric]:
@@ -198,5 +239,7 @@ def _charts(car: Subject, seen: dict[str, Response], v: m_s) -> list[Chart]:
             phases.append(Curve(f, degrees, "linear theory", "theory"))
         charts.append(Chart(f"Gain of {name}", across, "gain per rad", gains, x_log=True))
         charts.append(Chart(f"Phase of {name}", across, "phase in degrees", phases, x_log=True))
-    curves = [Curve(r.frequency, r.coherence[:, 0], ANSWERS[s]) for s, r in seen.items()]
+    curves = [
+        Curve(r.frequency, r.coherence[:, 0], ANSWERS[s].replace("_", " ")) for s, r in seen.items()
+    ]
     return [*charts, Chart("Coherence", across, "coherence", curves, x_log=True)]

@@ -12,8 +12,6 @@ from typing import ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.interpolate import make_interp_spline
-from scipy.optimize import lsq_linear
 
 from ..arrays import Array
 from ..units import m, m_s
@@ -98,6 +96,9 @@ def course(lanes: Sequence[Lane], width: m) -> Path:
 
     It uses a share of the room beside the vehicle; the rest is for what it deviates by.
     """
+    from scipy.interpolate import make_interp_spline
+    from scipy.optimize import lsq_linear
+
     x = np.arange(-LEAD, lanes[-1].end + LEAD + 1.0, 1.5)
     least, most = np.full(x.shape, -np.inf), np.full(x.shape, np.inf)
     for lane in lanes:
@@ -116,13 +117,14 @@ def course(lanes: Sequence[Lane], width: m) -> Path:
 
 
 def touches(car: Subject, run: CaseRun, lanes: Sequence[Lane]) -> NDArray[np.bool_]:
-    """Whether a corner of a vehicle left a lane while it was in it, (V,)."""
+    """Whether a corner of a vehicle left a lane while it was in it, or it tipped over or spun,
+    (V,)."""
     com = np.array(car.geometry.centre_of_mass)
     corners = np.concatenate([np.array(outline) for outline in car.geometry.outlines]) - com
     c, s = np.cos(run["yaw"])[..., None], np.sin(run["yaw"])[..., None]
     x = run["x"][..., None] + c * corners[:, 0] - s * corners[:, 1]
     y = run["y"][..., None] + s * corners[:, 0] + c * corners[:, 1]
-    out = ~np.isfinite(run["x"]).all(axis=0)
+    out = ~run.done
     for lane in lanes:
         inside = (x >= lane.begin) & (x <= lane.end)
         out |= (inside & ((y < lane.right) | (y > lane.left))).any(axis=(0, 2))

@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from math import inf
 from typing import ClassVar
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ..arrays import Array
 from ..brief import brief_repr
-from ..units import m, m_s, s
+from ..units import m, m_s, m_s2, rad, s
 from .case import Case
+from .case_run import MOVING, CaseRun
 from .fitness import drive_needed, steering_needed
+from .how_driven import SLOWER, lasting, slowing_of
 from .metric import Chart, Curve, Findings, Metric
 from .path import straight
 from .proving_ground import Performing
@@ -22,17 +26,27 @@ from .subject import Subject
 __all__ = ["Acceleration", "CoastDown", "TurningCircle"]
 
 KM_H = 1.0 / 3.6
+LAUNCHES = (0.4, 0.5, 0.6, 0.7, 0.8, 0.85, 0.9, 0.95, 1.0)
+"""Accelerations asked for over the most that the drive gives."""
+ASIDE: m = 1.0
+"""Deviation up to which a launch has stayed on its course."""
+ASKEW: rad = 0.05
+"""Sideslip up to which it has."""
+SETTLED: s = 1.0
+"""After which what is left of the drive's torque does not matter for coasting."""
 
 
 @dataclass(frozen=True)
 class Acceleration:
-    """From rest with all that the drive gives."""
+    """From rest as fast as drive and tyres allow: with all that the drive gives, unless wheels that
+    spin make it slower or throw it off its course."""
 
     speeds: tuple[m_s, ...] = (50.0 * KM_H, 100.0 * KM_H)
     """Times to these are told."""
     ways: tuple[m, ...] = (75.0, 400.0)
     """Times over these are told."""
     duration: s = 30.0
+    one_drive: ClassVar[bool] = True
     __repr__ = brief_repr
     name: ClassVar[str] = "acceleration"
     title: ClassVar[str] = "Acceleration from rest"
@@ -43,38 +57,74 @@ class Acceleration:
         return drive_needed(car)
 
     def perform(self, car: Subject) -> Performing:
-        """Once."""
+        """Several launches at once; each value is of the best for it."""
         most = car.limits.a_max if car.limits.a_max < inf else 1.5 * min(car.grip, 20.0)
-        (run,) = yield [
-            Case(
-                label="full throttle",
-                duration=self.duration,
-                a=lambda t: np.where(t >= 0.0, most, 0.0),
-                hold=0.0,
-                path=straight(),
-                rests=True,
-                run_in=0.5,
-            )
-        ]
-        kept = run.since(0.0)
-        way = kept["x"] - kept["x"][0]
+        runs = yield [self._case(share * most) for share in LAUNCHES]
+        kept = [run.since(0.0) for run in runs]
         metrics = [
             Metric(
-                f"time_to_{round(v / KM_H)}_km_h", first_time(kept.t, kept["v_x"], v), "s",
+                f"time_to_{round(v / KM_H)}_km_h", _soonest(kept, "v_x", v), "s",
                 f"From rest to {v / KM_H:.0f} km/h.",
             )
             for v in self.speeds
         ]  # fmt: skip
         metrics += [
-            Metric(
-                f"time_over_{d:g}_m", first_time(kept.t, way, d), "s", f"From rest over {d:g} m."
-            )
+            Metric(f"time_over_{d:g}_m", _soonest(kept, "x", d), "s", f"From rest over {d:g} m.")
             for d in self.ways
         ]
-        fastest = kept["v_x"].max(axis=0)
+        ends = [np.where(on_course(run)[-1], run["v_x"][-1], np.nan) for run in kept]
+        fastest = np.fmax.reduce(ends)
         metrics.append(Metric("speed_at_end", fastest, "m/s", f"After {self.duration:g} s."))
-        curve = Curve(run.t, run["v_x"][:, 0], "driven")
-        return Findings(metrics, [Chart("Acceleration", "time in s", "speed in m/s", [curve])])
+        shown = kept[_farthest(kept)].variant(0)
+        part = on_course(shown)[:, 0]
+        curve = Curve(shown.t[part], shown["v_x"][part, 0], shown.label)
+        chart = Chart("Acceleration", "time in s", "speed in m/s", [curve])
+        return Findings(metrics, [chart], _left_course(kept[-1]))
+
+    def _case(self, a: m_s2) -> Case:
+        return Case(
+            label=f"{a:.1f} m/s² asked for",
+            duration=self.duration,
+            a=lambda t: np.where(t >= 0.0, a, 0.0),
+            hold=0.0,
+            path=straight(),
+            rests=True,
+            run_in=0.5,
+        )
+
+
+def on_course(run: CaseRun) -> NDArray[np.bool_]:
+    """Whether a vehicle has gone straight on up to a sample, (T, V)."""
+    askew = (np.abs(run["sideslip"]) > ASKEW) & (run["speed"] > MOVING)
+    # A log may not tell where it went; then it went straight on.
+    gone = (np.abs(run["y"]) > ASIDE) | askew | ~np.isfinite(run["v_x"])
+    return np.logical_and.accumulate(~gone, axis=0)
+
+
+def _soonest(runs: Sequence[CaseRun], name: str, change: float) -> Array:
+    """When a signal has first grown by a value in one of the launches, (V,); NaN if in none."""
+    times: list[Array] = []
+    for run in runs:
+        grown = np.where(on_course(run), run[name] - run[name][0], -inf)
+        times.append(first_time(run.t, grown, change))
+    return np.fmin.reduce(times)
+
+
+def _farthest(runs: Sequence[CaseRun]) -> int:
+    """The launch in which the first vehicle goes farthest before it leaves its course."""
+    return int(np.argmax([run["x"][on_course(run)[:, 0], 0].max(initial=-inf) for run in runs]))
+
+
+def _left_course(run: CaseRun) -> list[str]:
+    """A note where the first vehicle does not go straight on with all that its drive gives."""
+    kept = on_course(run)[:, 0]
+    if kept.all():
+        return []
+    k = int(np.argmin(kept))
+    return [
+        f"with {run.label} it leaves its course after {run.t[k]:.1f} s: more than tyres hold; "
+        "each value is of the launch that is best for it"
+    ]
 
 
 @dataclass(frozen=True)
@@ -108,7 +158,7 @@ class CoastDown:
                 rests=True,
             )
         ]
-        kept = run.since(1.0)
+        kept = run.since(SETTLED)
         fits = [_resistance(kept.t, kept["v_x"][:, k], self.slow) for k in range(run.variants)]
         constant, linear, square = np.array(fits).T
         metrics = [
@@ -119,6 +169,13 @@ class CoastDown:
         ]
         curve = Curve(run.t, run["v_x"][:, 0], "driven")
         return Findings(metrics, [Chart("Coast-down", "time in s", "speed in m/s", [curve])])
+
+    def adapted_to(self, drive: CaseRun) -> CoastDown:
+        """From the speed of a log, for as long as it lasts."""
+        told = slowing_of(drive)
+        begun = told.when - (1.0 - SLOWER) * told.v / told.deceleration
+        lasts = lasting(self.duration, drive, begun)
+        return replace(self, speed=told.v, duration=lasts)
 
 
 def _resistance(t: Array, v: Array, slow: m_s) -> Array:

@@ -11,7 +11,6 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
-from scipy import signal
 
 from .. import record
 from ..arrays import AnyArray, Array
@@ -138,6 +137,8 @@ class RoughRoad:
 
     def _chart(self, car: Subject, kept: Sequence[CaseRun], rate: float) -> Chart:
         """Power spectral density of the acceleration, beside theory."""
+        from scipy import signal
+
         columns = [run["a_z"][:, 0] for run in kept]
         found = [signal.welch(column, rate, nperseg=min(512, len(column))) for column in columns]
         f, density = found[0][0], np.mean([power for _, power in found], axis=0)

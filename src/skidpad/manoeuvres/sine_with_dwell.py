@@ -6,18 +6,20 @@ larger angles. The unit of the angle is what holds 0.3 g in a steady turn, found
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import ClassVar
 
 import numpy as np
 
 from ..arrays import Array
 from ..brief import brief_repr
-from ..units import kg, m_s, m_s2, one, s
+from ..errors import InvalidValue
+from ..units import kg, m_s, m_s2, one, rad, s
 from .case import Case, ramp
-from .case_run import CaseRun
+from .case_run import CaseRun, endings
 from .fitness import speed_needed, tyres_needed
+from .how_driven import steering_of
 from .metric import Chart, Curve, Findings, Metric
 from .proving_ground import Performing
 from .step_response import first_time
@@ -39,6 +41,8 @@ ASIDE_AT: s = 1.07
 """After the beginning, when the vehicle must have moved aside."""
 HEAVY: kg = 3500.0
 """Mass above which it may have moved less far."""
+ALIKE: one = 0.95
+"""Correlation with the angle of the test from which on a log is one of it."""
 SIDES = {"left first": 1.0, "right first": -1.0}
 
 
@@ -51,6 +55,10 @@ class SineWithDwell:
     """Of the unit."""
     aside_from: one = 5.0
     """Factor from which on the vehicle must move aside far enough."""
+    angles: tuple[rad, ...] = ()
+    """Angles of the front wheels instead of factors of the unit, which is then not looked for."""
+    sides: tuple[str, ...] = tuple(SIDES)
+    """To which it begins."""
     __repr__ = brief_repr
     name: ClassVar[str] = "sine_with_dwell"
     title: ClassVar[str] = "Sine with dwell"
@@ -65,23 +73,57 @@ class SineWithDwell:
 
     def perform(self, car: Subject) -> Performing:
         """A slow ramp finds the unit; then all angles at once."""
+        if self.angles:
+            told = {f"{angle:.4g} rad": np.array(angle) for angle in self.angles}
+            return self._of_angles((yield self._cases(car, told)))
         (slow,) = yield [self._slow(car)]
         unit = _angle_at(slow, UNIT)
+        runs = yield self._cases(car, {f"{k:g} times": k * unit for k in self.factors})
+        return self._findings(car, runs, unit)
+
+    @property
+    def one_drive(self) -> bool:
+        """Whether it has one angle to one side."""
+        return len(self.angles) == len(self.sides) == 1
+
+    def adapted_to(self, drive: CaseRun) -> SineWithDwell:
+        """With the speed, the largest angle and the side of a log."""
+        told = steering_of(drive)
+        asked = sine_with_dwell(drive.t - told.when + np.arcsin(0.5) / (2.0 * np.pi * FREQUENCY))
+        seen = told.side * drive["steer"][:, 0] / told.angle
+        if not np.corrcoef(asked, seen)[0, 1] > ALIKE:
+            raise InvalidValue(
+                f"{drive.label} has no sine of {FREQUENCY:g} Hz that pauses for {DWELL:g} s at its "
+                "second peak: its wheels are turned otherwise"
+            )
+        if drive.t[-1] - told.when < END + LATER[-1][0]:
+            raise InvalidValue(
+                f"{drive.label} ends {drive.t[-1] - told.when:.2f} s after the wheels are turned; "
+                f"{END + LATER[-1][0]:.2f} s are needed"
+            )
+        side = next(name for name, sign in SIDES.items() if sign == told.side)
+        return replace(self, speed=told.v, angles=(told.angle,), sides=(side,))
+
+    def _cases(self, car: Subject, angles: Mapping[str, Array]) -> list[Case]:
         most = car.limits.steer_max
-        runs = yield [
+        return [
             Case(
-                label=f"{factor:g} times, {label}",
+                label=f"{label}, {side}",
                 duration=END + 2.0,
                 v=self.speed,
                 speed=self.speed,
                 hold=lambda t: (t < 0.0).astype(float),
                 steer=sine_with_dwell,
-                amplitude=np.clip(side * factor * unit, -most, most),
+                amplitude=np.clip(SIDES[side] * angle, -most, most),
             )
-            for factor in self.factors
-            for label, side in SIDES.items()
+            for label, angle in angles.items()
+            for side in self.sides
         ]
-        return self._findings(car, runs, unit)
+
+    def _of_angles(self, runs: Sequence[CaseRun]) -> Findings:
+        left, aside = _left(runs), np.stack([moved_aside(run) for run in runs])
+        metrics = _criteria(left, aside)
+        return Findings(metrics, [_chart(runs, len(self.sides))], endings(runs))
 
     def _slow(self, car: Subject) -> Case:
         rate = UNIT / car.theory(self.speed).gains["a_y"] / 10.0
@@ -89,30 +131,42 @@ class SineWithDwell:
         return Case(label="slow ramp", duration=14.0, v=v, speed=v, steer=ramp(rate))
 
     def _findings(self, car: Subject, runs: Sequence[CaseRun], unit: Array) -> Findings:
-        left = [np.stack([yaw_left(run, after) for run in runs]) for after, _ in LATER]
+        left = _left(runs)
         aside = np.stack([moved_aside(run) for run in runs])
-        factors = np.repeat(self.factors, len(SIDES))[:, None]
+        factors = np.repeat(self.factors, len(self.sides))[:, None]
         stable = np.logical_and.reduce(
             [share <= most for share, (_, most) in zip(left, LATER, strict=True)]
         )
         least = np.array([1.52 if v.geometry.mass > HEAVY else 1.83 for v in car.each])
         answers = (aside >= least) | (factors < self.aside_from)
-        failed = np.where(stable & answers, np.inf, factors).min(axis=0)
+        done = np.stack([run.done for run in runs])
+        failed = np.where(stable & answers & done, np.inf, factors).min(axis=0)
         passed = np.where(factors < failed, factors, 0.0).max(axis=0)
         large = np.where(factors >= self.aside_from, aside, np.inf)
         metrics = [
             Metric("unit_angle", unit, "rad", "Angle of the front wheels at 0.3 g."),
             Metric("largest_factor_passed", passed, "",
-                   "Largest angle over the unit up to which all criteria hold; 0: none."),
-            Metric("yaw_rate_left_after_1_s", left[0].max(axis=0), "",
-                   "Largest yaw rate 1 s after the steering over its peak; at most 0.35."),
-            Metric("yaw_rate_left_after_1.75_s", left[1].max(axis=0), "",
-                   "Largest yaw rate 1.75 s after the steering over its peak; at most 0.20."),
-            Metric("least_displacement", large.min(axis=0), "m",
-                   "Least way aside 1.07 s after the beginning, of the large angles."),
+                   "Largest angle over the unit up to which all criteria hold and it does not spin "
+                   "or roll over; 0: none."),
+            *_criteria(left, large),
         ]  # fmt: skip
-        notes = [f"{run.label}: {run.outcomes[0]}" for run in runs if run.outcomes[0] != "done"]
-        return Findings(metrics, [_chart(runs)], notes)
+        return Findings(metrics, [_chart(runs, len(self.sides))], endings(runs))
+
+
+def _left(runs: Sequence[CaseRun]) -> list[Array]:
+    """Shares of yaw rate at the times that count, each (runs, V)."""
+    return [np.stack([yaw_left(run, after) for run in runs]) for after, _ in LATER]
+
+
+def _criteria(left: Sequence[Array], aside: Array) -> list[Metric]:
+    return [
+        Metric("yaw_rate_left_after_1_s", left[0].max(axis=0), "",
+               "Largest yaw rate 1 s after the steering over its peak; at most 0.35."),
+        Metric("yaw_rate_left_after_1.75_s", left[1].max(axis=0), "",
+               "Largest yaw rate 1.75 s after the steering over its peak; at most 0.20."),
+        Metric("least_displacement", aside.min(axis=0), "m",
+               "Least way aside 1.07 s after the beginning, of the large angles."),
+    ]  # fmt: skip
 
 
 def sine_with_dwell(t: Array) -> Array:
@@ -148,6 +202,6 @@ def moved_aside(run: CaseRun) -> Array:
     return np.nan_to_num(np.array(aside), nan=0.0)
 
 
-def _chart(runs: Sequence[CaseRun]) -> Chart:
-    curves = [Curve(run.t, run["omega"][:, 0], run.label) for run in runs[:: len(SIDES)]]
+def _chart(runs: Sequence[CaseRun], sides: int) -> Chart:
+    curves = [Curve(run.t, run["omega"][:, 0], run.label) for run in runs[::sides]]
     return Chart("Sine with dwell", "time in s", "yaw rate in rad/s", curves)

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..arrays import Array
+from ..brief import counted
 from ..errors import InvalidValue
 from ..units import m_s, m_s2, s
 from .case import Case, step
@@ -35,6 +36,8 @@ CHANGE = 0.02
 """Share by which lateral acceleration may change within it, of a vehicle in balance."""
 WINDOW: s = 3.0
 """Over which a point of a log is averaged, for its noise."""
+TURNS, APART = 4, 0.1
+"""How many turns gradients of a log need, and by how much in m/s² their neighbours differ."""
 DRIFT = 0.05
 """Share by which the mean of one half of a window may differ from that of the other."""
 
@@ -53,7 +56,7 @@ class SteadyPoints(NamedTuple):
 
 def steady_points(car: Subject, runs: Sequence[CaseRun]) -> SteadyPoints:
     """The ends of drives, one point each."""
-    points = [_point(car, run.since(run.t[-1] - AVERAGED)) for run in runs]
+    points = [_point(car, run.since(run.t[-1] - AVERAGED), run.done) for run in runs]
     return SteadyPoints(*(np.stack(column) for column in zip(*points, strict=True)))
 
 
@@ -68,19 +71,23 @@ def measured_points(car: Subject, drive: CaseRun) -> SteadyPoints:
         steady = np.abs(second - first) < DRIFT * np.maximum(np.abs(first), 1.0)
         if (np.abs(first) > 0.1).all():
             points.append(_averaged(car, window, steady))
-    if len(points) < 4:
+    told = np.sort([float(point.a_y[0]) for point in points if np.isfinite(point.a_y[0])])
+    # Windows of one turn differ by its noise, and no gradient is in them.
+    different = int((np.diff(told) > APART).sum()) + 1 if len(told) else 0
+    if different < TURNS:
         raise InvalidValue(
-            f"{drive.label} has {len(points)} turns of {WINDOW:g} s; gradients need 4 at least"
+            f"{drive.label} has {counted(different, 'steady turn')} of {WINDOW:g} s that differ by "
+            f"more than {APART:g} m/s²; gradients need {TURNS} at least"
         )
     return SteadyPoints(*(np.stack(column) for column in zip(*points, strict=True)))
 
 
-def _point(car: Subject, end: CaseRun) -> SteadyPoints:
+def _point(car: Subject, end: CaseRun, done: NDArray[np.bool_]) -> SteadyPoints:
     a_y, turning = end["a_y"], end["v_x"] * end["omega"]
     with np.errstate(invalid="ignore"):
         slack = CHANGE * np.abs(a_y).max(axis=0) + 0.01
         steady = (np.ptp(a_y, axis=0) < slack) & (np.abs(a_y - turning).max(axis=0) < slack)
-        steady &= np.abs(end["sideslip"]).max(axis=0) < 0.35
+        steady &= done & (np.abs(end["sideslip"]).max(axis=0) < 0.35)
     return _averaged(car, end, steady)
 
 

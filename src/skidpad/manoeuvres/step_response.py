@@ -16,6 +16,10 @@ AVERAGED: s = 0.5
 """At the end of a run, over which the steady value is averaged."""
 
 
+LEAST_PEAK = 5e-4
+"""Overshoot below which an answer has no peak: the highest sample of one that creeps up is any."""
+
+
 class StepResponse(NamedTuple):
     """Each (V,)."""
 
@@ -24,7 +28,7 @@ class StepResponse(NamedTuple):
     rise: Array
     """From the step to 90 % of it, in s."""
     peak_time: Array
-    """From the step to the peak, in s."""
+    """From the step to the peak, in s; NaN where it only creeps up, and has none."""
     overshoot: Array
     """Peak over steady value, less one; 0 where it only creeps up."""
 
@@ -36,7 +40,10 @@ def step_response(run: CaseRun, name: str, at: s) -> StepResponse:
     answer = kept[name] / np.where(steady == 0.0, 1.0, steady)
     rise = first_time(kept.t, answer, 0.9) - at
     peak_time, peak = peak_of(kept.t, answer)
-    return StepResponse(np.abs(steady), rise, peak_time - at, np.maximum(peak - 1.0, 0.0))
+    peaks = peak > 1.0 + LEAST_PEAK
+    peak_time = np.where(peaks, peak_time - at, np.nan)
+    overshoot = np.where(peaks | np.isnan(peak), peak - 1.0, 0.0)
+    return StepResponse(np.abs(steady), rise, peak_time, overshoot)
 
 
 def first_time(t: Array, values: Array, level: float) -> Array:
@@ -52,8 +59,9 @@ def first_time(t: Array, values: Array, level: float) -> Array:
 
 
 def peak_of(t: Array, values: Array) -> tuple[Array, Array]:
-    """Time and height of the peak of each column, by a parabola through the highest samples."""
-    k = np.clip(np.nanargmax(values, axis=0), 1, len(t) - 2)
+    """Time and height of the peak of each column, by a parabola through the highest samples; the
+    height is NaN of a column without numbers."""
+    k = np.clip(np.argmax(np.nan_to_num(values, nan=-np.inf), axis=0), 1, len(t) - 2)
     column = np.arange(values.shape[1])
     a, b, c = (values[k + d, column] for d in (-1, 0, 1))
     bend = a - 2.0 * b + c

@@ -20,7 +20,7 @@ from ..arrays import AnyArray, Array
 from ..body import Pose, Velocity, Wish, body_of, own_fields
 from ..brief import brief_repr
 from ..model import Vehicle
-from ..units import N_rad, kg, kg_m2, m, m_s, m_s2
+from ..units import N_rad, kg, kg_m2, m, m_s, m_s2, s
 
 __all__ = ["Bicycle", "LinearCar", "linear_car"]
 
@@ -92,9 +92,9 @@ class LinearCar:
 
     def response(self, frequency: Any) -> dict[str, AnyArray]:
         """Complex gains per rad that is asked for at frequencies in Hz, (F,), by output."""
-        s = 2.0j * np.pi * np.atleast_1d(np.asarray(frequency, dtype=float))
+        swept = 2.0j * np.pi * np.atleast_1d(np.asarray(frequency, dtype=float))
         eye = np.eye(len(self.A))
-        inner = np.stack([np.linalg.solve(w * eye - self.A, self.B) for w in s])
+        inner = np.stack([np.linalg.solve(w * eye - self.A, self.B) for w in swept])
         gains = inner @ self.C.T + self.D
         return dict(zip(self.OUTPUTS, gains.T, strict=True))
 
@@ -107,6 +107,26 @@ class LinearCar:
         states = ((np.expm1(grown) / values) * modal) @ vectors.T
         after = (times >= 0.0)[:, None]
         out = np.where(after, (states @ self.C.T).real + self.D, 0.0)
+        return dict(zip(self.OUTPUTS, out.T, strict=True))
+
+    def ramp(self, rise: s, period: s, samples: int) -> dict[str, Array]:
+        """Response to an angle that goes from 0 to 1 rad within a time and stays, each (samples,),
+        at times k · period: exact, by the matrix exponential of the system with its input."""
+        n = len(self.A)
+        inner = np.zeros((n + 2, n + 2))
+        inner[:n, :n], inner[:n, n], inner[n, n + 1] = self.A, self.B, 1.0
+        state = np.zeros(n + 2)
+        state[n + 1] = 1.0 / rise
+        held = inner.copy()
+        held[n, n + 1] = 0.0
+        # Over the sample in which the angle arrives both parts are exact, too.
+        whole = int(rise / period)
+        left = rise - whole * period
+        rising = _orbit(_exp(period * inner), state, whole + 1)
+        corner = _exp((period - left) * held) @ _exp(left * inner)
+        after = _orbit(_exp(period * held), corner @ rising[-1], samples)
+        rows = np.concatenate([rising, after])[:samples]
+        out = rows[:, :n] @ self.C.T + rows[:, n : n + 1] * self.D
         return dict(zip(self.OUTPUTS, out.T, strict=True))
 
     @property
@@ -124,6 +144,29 @@ class LinearCar:
     def poles(self) -> AnyArray:
         """Of lateral motion, in 1/s, complex, (n,)."""
         return np.linalg.eigvals(self.A)
+
+
+def _exp(matrix: Array) -> Array:
+    """Its exponential by scaling and squaring. SciPy's asks a pool of threads for a matrix of six
+    rows, and on a busy machine waits a thousand times as long for it."""
+    halvings = max(int(np.ceil(np.log2(max(np.abs(matrix).sum(axis=1).max(), 1e-3)))) + 4, 0)
+    scaled = matrix * 0.5**halvings
+    total = term = np.eye(len(matrix))
+    for k in range(1, 12):  # at most 1/16 to the twelfth power is left out
+        term = term @ scaled / k
+        total = total + term
+    for _ in range(halvings):
+        total = total @ total
+    return total
+
+
+def _orbit(step: Array, state: Array, count: int) -> Array:
+    """States (count, n) from a first one on, each a step later, twice as many with each product."""
+    rows = state[None]
+    while len(rows) < count:
+        rows = np.concatenate([rows, rows @ step.T])
+        step = step @ step
+    return rows[:count]
 
 
 def linear_car(vehicle: Vehicle, v: m_s) -> LinearCar:

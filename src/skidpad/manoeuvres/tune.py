@@ -171,10 +171,11 @@ class _Search:
         """The vehicle as it is."""
         own = np.array([own_value(self.vehicle, name) for name in self.names])
         z = (own - self.low) / (self.high - self.low)
-        for name, value, share in zip(self.names, own, z, strict=True):
+        for name, value, share, *ends in zip(self.names, own, z, self.low, self.high, strict=True):
             if not -1e-12 <= share <= 1.0 + 1e-12:
                 raise InvalidValue(
-                    f"{name} = {value:g} of {self.vehicle.name} is out of its bounds"
+                    f"{name} = {value:g} of {self.vehicle.name} is out of its bounds, "
+                    f"{ends[0]:g} to {ends[1]:g}: the search starts from it"
                 )
         (begin,) = self._points([np.clip(z, 0.0, 1.0)])
         for name, value in zip(self.targets, begin.values, strict=True):

@@ -9,7 +9,6 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from scipy import signal
 
 from ..arrays import AnyArray, Array
 
@@ -47,6 +46,8 @@ def W_k(f: Array) -> AnyArray:
 
 def weighted(a: Array, rate: float) -> Array:
     """An acceleration (T, V), sampled at a rate in Hz, as it is felt: filtered along T."""
+    from scipy import signal
+
     up = max(round(FINE_RATE / rate), 1)
     fine: Any = signal.resample_poly(a, up, 1, axis=0, padtype="line")
     for b, poles in _sections():

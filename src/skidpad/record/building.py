@@ -28,10 +28,10 @@ from .classes import (
 def build(kind: type, source: Any = None, /, *, base: Any = None, **values: Any) -> Any:
     """A checked record of floats from whatever the user gave.
 
-    `source` is a record of this class, a mapping of (dotted) names, or a flat sequence or array.
-    Keywords override it; a keyword may also be a nested record. What is not given comes from
-    `base`, then from the defaults of the class. The error names the field, the value and what is
-    allowed.
+    `source` is a record of this class or of one with the same names, a mapping of (dotted) names,
+    or a flat sequence or array. Keywords override it; a keyword may also be a nested record. What
+    is not given comes from `base`, then from the defaults of the class. The error names the field,
+    the value and what is allowed.
     """
     slots = dict(zip(names(kind), _start(kind, source, base), strict=True))
     if isinstance(source, Mapping):
@@ -51,6 +51,8 @@ def _start(kind: type, source: Any, base: Any) -> Sequence[Any]:
     if isinstance(source, kind):
         return flatten(source)
     if is_record_type(type(source)):
+        if names(type(source)) == names(kind):  # its like in a file that was loaded
+            return flatten(source)
         raise InvalidValue(
             f"expected a {_label(kind)} record, got {type(source).__qualname__}; "
             f"fields are {', '.join(names(kind))}"

@@ -186,6 +186,12 @@ def standing_pull(
         front * (fl + fr) + rear * (rl + rr)
         for fl, fr, rl, rr in ([c.slope for c in contacts], [c.bank for c in contacts], turns)
     )
+    return pull_of_rise(ahead, aside, turn, plane, g)
+
+
+def pull_of_rise(ahead: one, aside: one, turn: m, plane: RoadPlane, g: m_s2) -> StandingPull:
+    """Gravity on a body that rises by so much per way ahead and to the left and per turn, seen from
+    above: of which the work is that rise."""
     slope, bank, change = plane.slope, plane.bank, plane.change
     e_2 = 1.0 + slope * slope
     e, n = sqrt(e_2), sqrt(e_2 + bank * bank)

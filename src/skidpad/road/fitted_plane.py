@@ -1,14 +1,15 @@
-"""The plane under any number of wheels: the one that fits best the heights at some points."""
+"""The plane under any number of wheels: the one that fits best the heights at some points, and what
+it pulls along."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from typing import Any
 
-from ..units import m, one
-from .contact import RoadPlane, SlopeChange, WheelContact, down
+from ..units import m, m_s2, one
+from .contact import RoadPlane, SlopeChange, StandingPull, WheelContact, down, pull_of_rise
 
-__all__ = ["fitted_plane"]
+__all__ = ["fitted_plane", "fitted_pull"]
 
 
 def fitted_plane(contacts: Sequence[WheelContact], places: Sequence[tuple[m, m]]) -> RoadPlane:
@@ -30,6 +31,34 @@ def fitted_plane(contacts: Sequence[WheelContact], places: Sequence[tuple[m, m]]
     )
     mean = _sum([contact.z for contact in contacts]) * (1.0 / len(contacts))
     return RoadPlane(mean, slope, bank, down(slope, bank), change)
+
+
+def fitted_pull(
+    contacts: Sequence[WheelContact], places: Sequence[tuple[m, m]], plane: RoadPlane, g: m_s2
+) -> StandingPull:
+    """Gravity along a road that is no plane, on a body that is as high as the fitted plane at its
+    reference point.
+
+    The pull is that of which the work is the rise of this point, whatever the motion in
+    `plane_motion`. The weight along the plane itself is not: round a bend the wheels in front go
+    another way than those behind, and a car that coasts would gain or lose height for nothing.
+    """
+    along, across = _weights(places)
+    by_count = 1.0 / len(places)
+    middle_x, middle_y = (_sum(values) * by_count for values in zip(*places, strict=True))
+    shares = [
+        by_count - middle_x * by_x - middle_y * by_y
+        for by_x, by_y in zip(along, across, strict=True)
+    ]
+    turns = [
+        ahead * contact.bank - aside * contact.slope
+        for contact, (ahead, aside) in zip(contacts, places, strict=True)
+    ]
+    ahead, aside, turn = (
+        _sum([share * value for share, value in zip(shares, values, strict=True)])
+        for values in ([c.slope for c in contacts], [c.bank for c in contacts], turns)
+    )
+    return pull_of_rise(ahead, aside, turn, plane, g)
 
 
 def _weights(places: Sequence[tuple[m, m]]) -> tuple[list[Any], list[Any]]:

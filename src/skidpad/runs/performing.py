@@ -173,7 +173,7 @@ def perform_into(
     _step_count(show, duration)
     samples = checked_rate(show.rate if rate is None else rate)
     if record or page:
-        _make(folder)
+        make_folder(folder)
     recording, html = folder / f"{name}.mcap", folder / f"{name}.html"
     buffer = FilmBuffer(show.stage)
     with ExitStack() as stack:
@@ -192,7 +192,8 @@ def _note(outcome: Outcome) -> str:
     return f"stopped at {outcome.done:.2f} s of {outcome.wanted:g} s" if outcome.stopped else ""
 
 
-def _make(folder: Path) -> None:
+def make_folder(folder: Path) -> None:
+    """Make a folder if need be; raises if nothing can be written there."""
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:

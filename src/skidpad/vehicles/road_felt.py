@@ -16,24 +16,26 @@ from dataclasses import replace
 from typing import Any, NamedTuple, get_type_hints
 
 from .. import record
-from ..body import Body, Down, GroundUnder, Pose, own_fields, standing_points
+from ..body import Body, Down, GroundUnder, Pose, Velocity, own_fields, standing_points
 from ..components.wheel import floored_speed
 from ..errors import InvalidValue
 from ..model import Model, built_once
 from ..ops import cos, sin, sqrt, where
 from ..plane.pose import moved, turned_back
 from ..recipes import made_once
-from ..road.contact import RoadPlane, plane_motion, wheel_contact
-from ..road.fitted_plane import fitted_plane
+from ..road.contact import RoadPlane, StandingPull, plane_motion, wheel_contact
+from ..road.fitted_plane import fitted_plane, fitted_pull
 from ..road.grip import FullGrip
 from ..road.records import road_type
 from ..road.surfaces import FlatRoad
-from ..units import m_s2, one
+from ..units import m_s, m_s2, one
 
 __all__ = ["model_on_road", "model_without_road"]
 
 GRAVITY: m_s2 = 9.81
 """Of a vehicle that has none among its parameters."""
+CRAWLING: m_s = 0.5
+"""Speed below which what a moment of the ground does goes smoothly to zero."""
 LEAST_PRESS: one = 0.05
 """Share of gravity below which what presses a vehicle onto a road goes smoothly to zero."""
 
@@ -110,9 +112,11 @@ def _feeling(model: Model, body: Body) -> Callable[[Any, Any, Any, Any], Felt]:
         points = standing_points(wheels)
         contacts = [wheel_contact(p.road, *at, pose.yaw) for at in _on_map(pose, points)]
         plane = fitted_plane(contacts, points)
-        lift = plane_motion(plane, pose.yaw, *body.velocity(x, u, own)).lift
+        velocity = body.velocity(x, u, own)
+        lift = plane_motion(plane, pose.yaw, *velocity).lift
         press = _pressing(lift - g * plane.down.z, g)
-        ground, press = _weight(plane, g, press, along=body.lessens_loads)
+        down = _down(fitted_pull(contacts, points, plane, g), velocity, g)
+        ground, press = _weight(down, g, press, along=body.lessens_loads)
         u, w = _told(model, body, x, u, w, ground._replace(grip=grip), own)
         return Felt(u, w, own._replace(**{body.gravity: press}) if body.gravity else own, plane)
 
@@ -133,13 +137,20 @@ def _pressing(press: m_s2, g: m_s2) -> m_s2:
     return 0.5 * (press + floored_speed(press, LEAST_PRESS * g))
 
 
-def _weight(plane: RoadPlane, g: m_s2, press: m_s2, *, along: bool) -> tuple[GroundUnder, m_s2]:
+def _down(pull: StandingPull, velocity: Velocity, g: m_s2) -> Down:
+    """Gravity along the plane over its whole. No model is told of a moment by the ground, so what
+    the one of the pull does is done along the way."""
+    v_x, v_y, omega = velocity
+    by_v = pull.turn * omega / (v_x * v_x + v_y * v_y + CRAWLING * CRAWLING)
+    return Down((pull.x + by_v * v_x) / g, (pull.y + by_v * v_y) / g)
+
+
+def _weight(down: Down, g: m_s2, press: m_s2, *, along: bool) -> tuple[GroundUnder, m_s2]:
     """Ground that pulls along the plane, and the gravity that a vehicle on it has.
 
     One that lessens its loads by itself has that of the whole weight, `along` the plane and onto
     it; any other what presses.
     """
-    down = Down(plane.down.x, plane.down.y)
     if not along:
         return GroundUnder(g, down), press
     pull_x, pull_y = g * down.x, g * down.y

@@ -7,6 +7,7 @@ temporary folders.
 from __future__ import annotations
 
 import secrets
+from collections.abc import Callable
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
@@ -21,21 +22,24 @@ class PageServer:
     Args:
         page: the whole page as text.
         port: to listen on; 0: any that is free.
+        data: JSON that a page may ask for as `data.json`, as it is when it is asked for.
     """
 
-    def __init__(self, page: str, port: int = 0) -> None:
+    def __init__(self, page: str, port: int = 0, data: Callable[[], str] | None = None) -> None:
         path = f"/{secrets.token_urlsafe(12)}/"
         content = page.encode()
 
         class Handler(BaseHTTPRequestHandler):
             def do_GET(self) -> None:
-                known = self.path == path
-                body = content if known else b"there is nothing here\n"
-                self.send_response(200 if known else 404)
-                self.send_header(
-                    "Content-Type", f"text/{'html' if known else 'plain'}; charset=utf-8"
-                )
+                code, kind, body = 404, "text/plain", b"there is nothing here\n"
+                if self.path == path:
+                    code, kind, body = 200, "text/html", content
+                elif self.path == f"{path}data.json" and data is not None:
+                    code, kind, body = 200, "application/json", data().encode()
+                self.send_response(code)
+                self.send_header("Content-Type", f"{kind}; charset=utf-8")
                 self.send_header("Content-Length", str(len(body)))
+                self.send_header("Cache-Control", "no-store")
                 self.send_header("Referrer-Policy", "no-referrer")
                 self.end_headers()
                 self.wfile.write(body)

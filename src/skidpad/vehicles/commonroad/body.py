@@ -192,6 +192,15 @@ def slipping_on_ground(x: Any, u: Any, w: Any, ground: GroundUnder, p: Any) -> t
     return u, w._replace(v=ground.g * along)
 
 
+def rolling_on_ground(x: Any, u: Any, w: Any, ground: GroundUnder, p: Any) -> tuple[Any, Any]:
+    """Of the kinematic bicycle: gravity along the way its centre of mass goes, as of ST."""
+    if ground.down is None:
+        return u, w
+    beta, _ = rolling(x.v, x.steer, p.l_f, p.l_r)
+    along, _ = unrotated(ground.down.x, ground.down.y, beta)
+    return u, w._replace(v=ground.g * along)
+
+
 def rear_axle_body(geometry: Callable[[Any], Geometry]) -> Body:
     """The body of KS or KST, whose rear axle rolls."""
     return rolling_car(
@@ -214,7 +223,7 @@ def rolling_body() -> Body:
         geometry=sized,
         limits=bicycle_limits,
         command=bicycle_command,
-        on_ground=on_slope("v"),
+        on_ground=rolling_on_ground,
     )
 
 

@@ -2,14 +2,18 @@
 (function () {
   "use strict";
   const choice = document.getElementById("replay-drive");
-  const frame = document.getElementById("replay-frame");
+  let frame = document.getElementById("replay-frame");
   const coded = document.getElementById("replay-page").textContent;
   const bytes = Uint8Array.from(atob(coded), (c) => c.charCodeAt(0));
   const page = new TextDecoder().decode(bytes);
 
   function show() {
     const film = document.getElementById("film-" + choice.value).textContent;
-    frame.srcdoc = page.replace('id="film"><', () => 'id="film">' + film + "<");
+    // A frame that is still loading a film may end up with that one: take a new frame.
+    const fresh = frame.cloneNode(false);
+    fresh.srcdoc = page.replace('id="film"><', () => 'id="film">' + film + "<");
+    frame.replaceWith(fresh);
+    frame = fresh;
   }
 
   choice.addEventListener("change", show);

@@ -11,10 +11,10 @@ import numpy as np
 from ...arrays import Array
 from .axes import Axis, axis_of, equalised
 
-__all__ = ["COLOURS", "INK", "Drawn", "chart_svg", "legend_html"]
+__all__ = ["COLOURS", "INK", "Drawn", "chart_svg", "curve_svg", "framed_svg", "legend_html"]
 
 WIDTH, HEIGHT = 560, 340
-LEFT, RIGHT, TOP, BOTTOM = 62, 12, 10, 46
+LEFT, RIGHT, TOP, BOTTOM = 68, 12, 10, 46
 """Margins around the axes."""
 LOWEST, HIGHEST = 120.0, 460.0
 """Of axes on which a metre is as long both ways."""
@@ -47,6 +47,17 @@ def chart_svg(
 ) -> str:
     """The chart; `equal`: a metre is as long on both axes."""
     x, y, height = _axes(curves, x_log, equal)
+    ordered = sorted(curves, key=lambda one: ORDER.index(one.kind))
+    return framed_svg(
+        x, y, x_label, y_label, "".join(curve_svg(curve, x, y) for curve in ordered), height
+    )
+
+
+def framed_svg(
+    x: Axis, y: Axis, x_label: str, y_label: str, inner: str, height: float = HEIGHT
+) -> str:
+    """Axes from `LEFT` to `WIDTH - RIGHT` and from `height - BOTTOM` up to `TOP`, with drawings
+    that are cut off there."""
     parts = [
         f'<svg class="chart" viewBox="0 0 {WIDTH} {height:.0f}" role="img" '
         f'aria-label="{escape(y_label)} over {escape(x_label)}">',
@@ -54,7 +65,7 @@ def chart_svg(
         f'<svg x="{LEFT}" y="{TOP}" width="{WIDTH - LEFT - RIGHT}" '
         f'height="{height - TOP - BOTTOM:.0f}" '
         f'viewBox="{LEFT} {TOP} {WIDTH - LEFT - RIGHT} {height - TOP - BOTTOM:.0f}">',
-        *(_curve(curve, x, y) for curve in sorted(curves, key=lambda one: ORDER.index(one.kind))),
+        inner,
         "</svg></svg>",
     ]
     return "".join(parts)
@@ -115,7 +126,8 @@ def _squeezed(text: str, room: float) -> str:
     return f' textLength="{room + 30.0:.0f}" lengthAdjust="spacingAndGlyphs"' if wide else ""
 
 
-def _curve(curve: Drawn, x: Axis, y: Axis) -> str:
+def curve_svg(curve: Drawn, x: Axis, y: Axis) -> str:
+    """A curve on axes."""
     kept = _thinned(np.asarray(curve.x, float), np.asarray(curve.y, float), curve.kind in DOTS)
     at_x, at_y = x.place(kept[0]), y.place(kept[1])
     # Numbers far outside the picture would make a file large and some browsers slow.

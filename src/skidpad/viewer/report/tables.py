@@ -38,6 +38,10 @@ CUSTOMARY = {
 """Units that people are used to, and how many of them a unit is."""
 
 
+UNITS = {"km h": "km/h", "hz": "Hz"}
+"""In names of metrics, and as they are written."""
+
+
 class _Column(NamedTuple):
     head: str
     cell: Callable[[Row], str]
@@ -62,7 +66,9 @@ def metric_table(evaluation: Evaluation, results: Sequence[Result]) -> str:
         )
         for k, row in enumerate(own):
             cells = "".join(
-                f'<td class="{column.kind}">{column.cell(row)}</td>' for column in columns
+                f'<td class="{column.kind}" data-head="{escape(column.head)}">'
+                f"{column.cell(row)}</td>"
+                for column in columns
             )
             failed = ' class="failed"' if row.verdict == FAIL else ""
             body.append(f"<tr{failed}>{head if k == 0 else ''}{cells}</tr>")
@@ -78,7 +84,7 @@ def _columns(evaluation: Evaluation, rows: Sequence[Row]) -> list[_Column]:
     cars = evaluation.cars
     if len(cars) > 1:
         columns.append(_Column("vehicle", lambda row: escape(row.car), "text"))
-    columns.append(_Column("value", lambda row: f"<b>{number_text(row.value)}</b>"))
+    columns.append(_Column("value", _value))
     columns.append(_Column("unit", lambda row: escape(row.unit), "text"))
     if any(row.interval for row in rows):
         columns.append(_Column("5 to 95 %", _interval))
@@ -100,6 +106,11 @@ def _columns(evaluation: Evaluation, rows: Sequence[Row]) -> list[_Column]:
         columns.append(_Column("limit", lambda row: escape(str(row.limit or ""))))
         columns.append(_Column("verdict", _verdict, "text"))
     return columns
+
+
+def _value(row: Row) -> str:
+    """With its unit, which is seen where there is no room for a column of units."""
+    return f'<b>{number_text(row.value)}</b> <span class="unit">{escape(row.unit)}</span>'
 
 
 def _if(value: float | None) -> str:
@@ -165,16 +176,17 @@ def key_figures(evaluation: Evaluation) -> str:
         for manoeuvre in dict.fromkeys(row.manoeuvre for row in rows)
     )
     chosen = list(dict.fromkeys([*first, *of_each]))[:MOST_KEYS]
-    return f'<div class="cards">{"".join(_card(name, rows) for name in chosen)}</div>'
+    beside = "" if evaluation.reference is None else evaluation.reference.name
+    return f'<div class="cards">{"".join(_card(name, rows, beside) for name in chosen)}</div>'
 
 
-def _card(name: str, rows: Sequence[Row]) -> str:
+def _card(name: str, rows: Sequence[Row], beside: str) -> str:
     manoeuvre = next(row.manoeuvre for row in rows if row.name == name)
     own = [row for row in rows if row.name == name and row.manoeuvre == manoeuvre]
     several = len(own) > 1
     lines = "".join(
         f"<p>{f'<i>{escape(row.car)}</i>' if several else ''}<b>{number_text(row.value)}</b> "
-        f"<span>{escape(row.unit)}</span>{_customary(row)}</p>"
+        f"<span>{escape(row.unit)}</span>{_customary(row)}{_compared(row, beside)}</p>"
         for row in own
     )
     link = f'<a href="#{escape(manoeuvre)}">{escape(words(manoeuvre))}</a>'
@@ -188,6 +200,18 @@ def _customary(row: Row) -> str:
     return f"<small>{number_text(factor * row.value)} {unit}</small>"
 
 
+def _compared(row: Row, beside: str) -> str:
+    """Beside what it is compared with."""
+    if row.reference is None or number_text(row.reference) == NONE:
+        return ""
+    share = "" if row.from_reference is None else f" ({difference_text(row.from_reference)})"
+    share = share.replace(" %", "\u00a0%")  # which belongs to its number
+    return f"<small>{escape(beside)}: {number_text(row.reference)}{share}</small>"
+
+
 def words(name: str) -> str:
     """A name as a reader would have it: "yaw rate rise time"."""
-    return name.replace("_", " ")
+    text = name.replace("_", " ")
+    for plain, unit in UNITS.items():
+        text = f"{text} ".replace(f" {plain} ", f" {unit} ").rstrip()
+    return text

@@ -1,0 +1,16 @@
+"""Braking distances, as `braking.yaml` calls them."""
+
+from __future__ import annotations
+
+from skidpad import units as si
+from skidpad.arrays import Array
+from skidpad.random import Draw
+
+GRAVITY = 9.81
+
+
+def stop(v: si.m_s, mu: si.one, draw: Draw) -> dict[str, Array]:
+    """Way and time until a car stands whose driver takes about a second to react."""
+    reaction = 0.8 + 0.4 * draw.uniform()[:, 0]
+    braking = v / (mu * GRAVITY)
+    return {"distance": v * reaction + 0.5 * v * braking, "time": reaction + braking}

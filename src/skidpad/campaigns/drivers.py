@@ -1,0 +1,165 @@
+"""Vehicles, what drives them and what disturbs them, as a plan file names them."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, cast
+
+from .. import record, vehicles
+from ..errors import InvalidValue
+from ..model import Vehicle
+from ..policy import Policy
+from ..random import (
+    Gaussian,
+    NoUncertainty,
+    OrnsteinUhlenbeck,
+    Truncated,
+    UncertaintyModel,
+    Uniform,
+    by_name,
+)
+from ..record import unknown_name
+from ..vehicles.autoware import NAMES
+from .named_code import code_of
+from .plan_node import Node
+
+MODELS: Mapping[str, tuple[Callable[..., UncertaintyModel], tuple[str, ...]]] = {
+    "gaussian": (Gaussian, ("mean", "std")),
+    "uniform": (Uniform, ("lower", "upper")),
+    "truncated": (Truncated, ("mean", "std", "lower", "upper")),
+    "ornstein_uhlenbeck": (OrnsteinUhlenbeck, ("mean", "std", "time_constant")),
+}
+"""Models of one number by name, with their settings."""
+
+
+def vehicle_of(node: Node) -> Vehicle:
+    """The vehicle of a name (`two_track`), of a name and a parameter set (`two_track:sports`), or
+    of `module:name`: a vehicle, or a function without arguments that makes one."""
+    text = node.text()
+    name, colon, chosen_set = text.partition(":")
+    known = (*vehicles.names(), *NAMES)
+    with node.reading(), warnings.catch_warnings():
+        # Parameters that are assumed are those that were asked for here: the defaults.
+        warnings.simplefilter("ignore")
+        if name in known and not colon:
+            return vehicles.named(name)
+        if name in known:
+            factory: Any = vehicles.get(name)
+            return factory(chosen_set)
+        if not colon:
+            raise InvalidValue(
+                unknown_name("skidpad", name, known, "vehicle")
+                + "; one of your own is written module:name"
+            )
+        found = _made(node, Vehicle)
+    if not isinstance(found, Vehicle):
+        raise node.fault(f"must be a vehicle, got {type(found).__name__}")
+    return cast("Vehicle", found)
+
+
+def policy_of(node: Node) -> Policy:
+    """The policy of `module:name`: one, or a function without arguments that makes one."""
+    found = _made(node, Policy)
+    if not isinstance(found, Policy):
+        raise node.fault(f"must be a skidpad.Policy, got {type(found).__name__}")
+    return found
+
+
+def _made(node: Node, kind: type) -> Any:
+    """What `module:name` names, if it is of the kind; else what it makes."""
+    found = code_of(node)
+    if isinstance(found, kind) or not callable(found):
+        return found
+    try:
+        return found()
+    except Exception as error:
+        reason = f"{type(error).__name__}: {error}"
+        raise node.fault(f"was called without arguments and raised {reason:.300}") from error
+
+
+def params_of(node: Node, kind: type) -> dict[str, Any]:
+    """Fields of a record by dotted name: numbers, or models that they are drawn from."""
+    values, known = dict(_values(node)), record.names(kind)
+    for name in values:
+        if name not in known:
+            raise InvalidValue(f"{node.file}: {unknown_name(node.place, name, known)}")
+    return values
+
+
+def numbers_of(node: Node, kind: type) -> dict[str, float]:
+    """Fields of a record by dotted name, which are held."""
+    values = params_of(node, kind)
+    for name, value in values.items():
+        if isinstance(value, UncertaintyModel):
+            raise InvalidValue(
+                f"{node.file}: {node.place}.{name} must be a number: it is held, and what differs "
+                f"between runs is a factor, input.{name}"
+            )
+    return values
+
+
+def start_of(node: Node, State: type) -> Any:
+    """A start by names; one that is drawn if there is a model in it."""
+    values = params_of(node, State)
+    if not any(isinstance(value, UncertaintyModel) for value in values.values()):
+        return values
+    with node.reading():
+        return by_name(State, _as_models(values))
+
+
+def disturbance_of(node: Node, Disturbance: type, vehicle: str) -> UncertaintyModel:
+    """What each field of a disturbance is drawn from at every step; a number is held."""
+    with node.reading():
+        if not record.size(Disturbance):
+            raise InvalidValue(f"{vehicle} takes no disturbance")
+        return by_name(Disturbance, _as_models(params_of(node, Disturbance)))
+
+
+def noise_of(node: Node, State: type) -> UncertaintyModel:
+    """What is added to each field of the state that a policy sees; nothing where none is named."""
+    with node.reading():
+        nothing = dict.fromkeys(record.names(State), 0.0)
+        return by_name(State, _as_models({**nothing, **params_of(node, State)}))
+
+
+def _as_models(values: Mapping[str, Any]) -> dict[str | tuple[str, ...], UncertaintyModel]:
+    return {
+        name: value
+        if isinstance(value, UncertaintyModel)
+        else NoUncertainty(1, nominal_value=[value])
+        for name, value in values.items()
+    }
+
+
+def _values(node: Node, before: str = "") -> Sequence[tuple[str, Any]]:
+    """Leaves of nested mappings by dotted name."""
+    leaves: list[tuple[str, Any]] = []
+    for name, inner in node.entries().items():
+        if not isinstance(inner.value, Mapping):
+            leaves.append((before + name, inner.number()))
+        elif len(inner.value) == 1 and next(iter(inner.value)) in MODELS:
+            leaves.append((before + name, _model(inner)))
+        else:
+            _check_no_misspelt_model(inner)
+            leaves += _values(inner, f"{before}{name}.")
+    return leaves
+
+
+def _model(node: Node) -> UncertaintyModel:
+    ((name, settings),) = node.entries().items()
+    kind, settings_of = MODELS[name]
+    given = settings.entries(settings_of, settings_of)
+    with settings.reading():
+        return kind(**{key: one.number() for key, one in given.items()})
+
+
+def _check_no_misspelt_model(node: Node) -> None:
+    """Raise for `{gausian: {...}}`, which would be read as nested names."""
+    inner = node.value
+    if len(inner) == 1 and isinstance(next(iter(inner.values())), Mapping):
+        settings = {key for _, keys in MODELS.values() for key in keys}
+        ((name, below),) = inner.items()
+        if below and set(below) <= settings:
+            text = unknown_name(node.place, str(name), tuple(MODELS), "distribution")
+            raise InvalidValue(f"{node.file}: {text}")

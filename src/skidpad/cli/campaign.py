@@ -1,0 +1,177 @@
+"""`skidpad campaign`: many runs from one file, resumable, on this machine, a GPU or a cluster."""
+
+from __future__ import annotations
+
+import json as json_text
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from ..errors import InvalidValue
+from .notes import warnings_as_notes
+
+campaign = typer.Typer(
+    name="campaign",
+    help="Many runs from one file: check it, run it, go on, look at what came out.",
+    no_args_is_help=True,
+)
+
+File = Annotated[Path, typer.Argument(metavar="FILE", help="The campaign in YAML.")]
+Folder = Annotated[str, typer.Argument(metavar="FOLDER", help="A path, or a URL of fsspec's.")]
+EngineName = Annotated[str, typer.Option(help="Who does the runs: local, cuda or ray.")]
+Address = Annotated[
+    str | None, typer.Option(help="Of a Ray cluster that runs; without, one of this machine.")
+]
+Shared = Annotated[
+    bool,
+    typer.Option("--shared", help="All machines see the folder: workers of Ray write to it."),
+]
+Workers = Annotated[int | None, typer.Option(min=1, help="Processes of this machine.")]
+ChunkSeconds = Annotated[
+    float, typer.Option(help="Time that a chunk takes, about: what a stop may lose.")
+]
+Page = Annotated[bool, typer.Option("--page", help="Show the progress as a page of this machine.")]
+AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON object.")]
+
+
+def print_json(value: dict[str, Any]) -> None:
+    """One object, for programs."""
+    typer.echo(json_text.dumps(value, indent=2, allow_nan=False, ensure_ascii=False))
+
+
+@campaign.command()
+def run(
+    file: File,
+    out: Annotated[
+        str | None,
+        typer.Option(metavar="FOLDER", help="skidpad-campaigns and the file's name if not given."),
+    ] = None,
+    engine: EngineName = "local",
+    address: Address = None,
+    shared: Shared = False,
+    workers: Workers = None,
+    chunk_seconds: ChunkSeconds = 4.0,
+    page: Page = False,
+    json: AsJson = False,
+) -> None:
+    """Do all runs that the folder does not have yet, and sum them up; resume goes on."""
+    from ..campaigns.plan_file import campaign_of
+    from .campaign_run import Request, performed
+
+    request = Request(engine, address, shared, workers, chunk_seconds, page, json)
+    with warnings_as_notes():
+        plan = campaign_of(file)
+        performed(plan, out or str(Path("skidpad-campaigns") / file.stem), request)
+
+
+@campaign.command()
+def resume(
+    folder: Folder,
+    engine: EngineName = "local",
+    address: Address = None,
+    shared: Shared = False,
+    workers: Workers = None,
+    chunk_seconds: ChunkSeconds = 4.0,
+    page: Page = False,
+    json: AsJson = False,
+) -> None:
+    """Go on with what was stopped; the folder has the file."""
+    from ..campaigns.folder import Folder as CampaignFolder
+    from ..campaigns.plan_file import campaign_of_folder
+    from .campaign_run import Request, performed
+
+    request = Request(engine, address, shared, workers, chunk_seconds, page, json)
+    with warnings_as_notes():
+        performed(campaign_of_folder(CampaignFolder.open(folder)), folder, request)
+
+
+@campaign.command()
+def check(file: File, json: AsJson = False) -> None:
+    """Check a file: names, numbers of runs, time and size, told from some first runs."""
+    from rich.console import Console
+
+    from ..campaigns.plan_file import campaign_of
+    from .campaign_tables import plan_sheet, plan_values
+
+    with warnings_as_notes():
+        plan = campaign_of(file)
+        estimate = plan.estimate()
+    if json:
+        print_json(plan_values(plan, estimate))
+    else:
+        Console().print(plan_sheet(plan, estimate))
+
+
+@campaign.command()
+def status(folder: Folder, json: AsJson = False) -> None:
+    """How far a campaign is, also while another process runs it."""
+    from rich.console import Console
+
+    from ..campaigns.study import Study
+    from ..campaigns.summary import state_of
+    from .campaign_tables import state_sheet
+
+    state = state_of(Study.open(folder))
+    if json:
+        print_json(state)
+    else:
+        Console().print(state_sheet(state))
+
+
+@campaign.command()
+def report(
+    folder: Folder,
+    out: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="report.html in the folder if not given.")
+    ] = None,
+) -> None:
+    """Write one page with everything that was found."""
+    from rich.console import Console
+
+    from ..campaigns.study import Study
+    from ..files import target_of
+    from ..runs.report import file_line
+
+    study = Study.open(folder)
+    if out is None and not isinstance(study.folder.path, Path):
+        raise InvalidValue(f"{folder} is not on this machine: say where to with --out")
+    target = target_of(out or Path(study.folder.path) / "report.html")
+    study.report(target)
+    Console(soft_wrap=True).print(file_line("report", target))
+
+
+@campaign.command()
+def replay(
+    folder: Folder,
+    run: Annotated[int, typer.Argument(metavar="RUN", min=0, help="Its number, from 0.")],
+    out: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="run.parquet or run.html; without, the browser opens."),
+    ] = None,
+    no_browser: Annotated[
+        bool, typer.Option("--no-browser", help="Only print the address of the page.")
+    ] = False,
+) -> None:
+    """Repeat a run, bit for bit, and look at it."""
+    from ..campaigns.study import Study
+    from .campaign_replay import replayed
+
+    replayed(Study.open(folder), run, out, browser=not no_browser)
+
+
+@campaign.command()
+def export(
+    folder: Folder,
+    table: Annotated[Path, typer.Argument(metavar="TABLE", help="table.csv or table.parquet.")],
+) -> None:
+    """Write all runs as one table."""
+    from rich.console import Console
+
+    from ..brief import counted
+    from ..campaigns.export import export as written
+    from ..campaigns.study import Study
+    from ..runs.report import file_line
+
+    count = written(Study.open(folder).folder, table)
+    Console(soft_wrap=True).print(file_line(counted(count, "run"), table))

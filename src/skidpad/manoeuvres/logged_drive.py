@@ -1,0 +1,134 @@
+"""A measured log as a drive: signals with even times, completed by what follows from others."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from ..arrays import Array
+from ..errors import InvalidValue
+from ..identify.log import Log, how_to_name
+from ..units import s
+from .case_run import CaseRun, from_columns
+
+__all__ = ["SIGNALS", "drive_of_log"]
+
+SIGNALS: Mapping[str, tuple[str, str]] = {
+    "x": ("m", "position of the centre of mass"),
+    "y": ("m", "position of the centre of mass"),
+    "yaw": ("rad", "heading, counterclockwise"),
+    "v_x": ("m/s", "velocity of the centre of mass along the vehicle"),
+    "v_y": ("m/s", "velocity of the centre of mass to the left"),
+    "omega": ("rad/s", "yaw rate, counterclockwise"),
+    "speed": ("m/s", "magnitude of the velocity"),
+    "sideslip": ("rad", "direction of the velocity less the heading, positive to the left"),
+    "a_x": ("m/s²", "acceleration along the vehicle"),
+    "a_y": ("m/s²", "acceleration to the left, without gravity"),
+    "steer": ("rad", "mean angle of the front wheels, positive to the left"),
+    "roll": ("rad", "positive when it leans to the right"),
+    "pitch": ("rad", "positive when it dives"),
+    "heave": ("m", "of the body, upwards"),
+    "a_z": ("m/s²", "acceleration of the body upwards, without gravity"),
+    "progress": ("m", "distance along the path"),
+}
+"""Signals of a drive: unit and meaning. Each wheel has `F_x`, `F_y`, `F_z` in N and `spin` in rad/s
+besides, with its name behind, as in `F_z_fl`."""
+OPTIONAL = ("roll", "pitch", "heave", "a_z", "progress")
+"""Those that many vehicles do not have."""
+OF_WHEELS = {"F_x": "N", "F_y": "N", "F_z": "N", "spin": "rad/s"}
+LEAST_SAMPLES = 20
+"""Of a log."""
+
+
+def drive_of_log(log: Log, at: s | None = None) -> tuple[CaseRun, list[str]]:
+    """A log as a drive with even times, and notes on what was not in it.
+
+    `at` is the time of the log that becomes zero. What the log lacks follows from the rest where it
+    can: yaw rate from heading, lateral acceleration from speed and yaw rate, and so on.
+    """
+    series = _series(log)
+    if "v_x" not in series:
+        there = tuple(log.series)
+        raise InvalidValue(
+            f"{log.name} has no column v_x (velocity along the vehicle, m/s). It has "
+            f"{', '.join(there) or 'none'}; {how_to_name('v_x', there)}"
+        )
+    begin = max(one.t[0] for one in series.values())
+    end = min(one.t[-1] for one in series.values())
+    period = float(np.median(np.diff(series["v_x"].t))) if len(series["v_x"].t) > 1 else 1.0
+    count = int(np.floor((end - begin) / period + 1e-6)) + 1
+    if count < LEAST_SAMPLES:
+        raise InvalidValue(
+            f"{log.name} has {max(count, 0)} samples at which all columns are known; at least "
+            f"{LEAST_SAMPLES} are needed"
+        )
+    t: Array = begin + period * np.arange(count, dtype=float)
+    columns = {
+        name: np.interp(t, one.t, np.unwrap(one.values) if name == "yaw" else one.values)
+        for name, one in series.items()
+    }
+    notes = _complete(t, columns)
+    return from_columns(log.name, t - (at or 0.0), columns), notes
+
+
+def _series(log: Log) -> dict[str, Any]:
+    """Columns of the log that are signals; those that a recording reports come first."""
+    units = {name: unit for name, (unit, _) in SIGNALS.items()}
+    for name in log.series:
+        plain = name.removeprefix("out_")
+        kind = next((kind for kind in OF_WHEELS if plain.startswith(f"{kind}_")), None)
+        if kind is not None:
+            units[plain] = OF_WHEELS[kind]
+    found: dict[str, Any] = {}
+    for name, unit in units.items():
+        column = f"out_{name}" if f"out_{name}" in log else name
+        if column not in log:
+            continue
+        one = log.series[column]
+        if one.unit not in ("", "1", unit):
+            raise InvalidValue(f"{log.name}: {column} is in {one.unit}; it must be in {unit}")
+        if not np.isfinite(one.values).all():
+            raise InvalidValue(f"{log.name}: {column} has values that are not finite")
+        found[name] = one
+    return found
+
+
+def _complete(t: Array, columns: dict[str, Array]) -> list[str]:
+    """Add the signals that follow from others; what no column tells is NaN."""
+    given = set(columns)
+    unknown = np.full(t.shape, np.nan)
+    v_x = columns["v_x"]
+    if "omega" not in columns and "yaw" in columns:
+        columns["omega"] = np.gradient(columns["yaw"], t)
+    if "v_y" not in columns and "sideslip" in columns:
+        columns["v_y"] = v_x * np.tan(columns["sideslip"])
+    omega, v_y = columns.get("omega", unknown), columns.get("v_y", unknown)
+    across = np.where(np.isfinite(v_y), v_y, 0.0)
+    computed = {
+        "omega": omega,
+        "v_y": v_y,
+        "speed": np.hypot(v_x, across),
+        "sideslip": np.arctan2(v_y, v_x),
+        "a_x": np.gradient(v_x, t) - across * np.nan_to_num(omega),
+        "a_y": np.gradient(across, t) + v_x * omega,
+        "yaw": _integral(t, omega),
+        "steer": unknown,
+    }
+    columns |= {name: values for name, values in computed.items() if name not in columns}
+    c, s = np.cos(columns["yaw"]), np.sin(columns["yaw"])
+    columns.setdefault("x", _integral(t, v_x * c - across * s))
+    columns.setdefault("y", _integral(t, v_x * s + across * c))
+    new = [name for name in SIGNALS if name not in given and name not in OPTIONAL]
+    lacking = [name for name in new if not np.isfinite(columns[name]).all()]
+    derived = [name for name in new if name not in lacking]
+    notes = [f"not in the log, from its other columns: {', '.join(derived)}"] if derived else []
+    if lacking:
+        notes.append(f"not in the log, and metrics that need it are missing: {', '.join(lacking)}")
+    return notes
+
+
+def _integral(t: Array, rate: Array) -> Array:
+    steps = 0.5 * (rate[1:] + rate[:-1]) * np.diff(t)
+    return np.concatenate([[0.0], np.cumsum(steps)])

@@ -1,0 +1,67 @@
+"""A car that rolls over has no value there, and a note: its numbers are not those of a car."""
+
+from __future__ import annotations
+
+from functools import cache
+
+import numpy as np
+
+import skidpad as sp
+from skidpad.manoeuvres import (
+    BrakingInTurn,
+    ConstantRadius,
+    DoubleLaneChange,
+    Kernels,
+    Result,
+    SineWithDwell,
+    StepSteer,
+    Subject,
+    perform,
+)
+
+HEIGHT = 1.6
+TALL = Subject(sp.vehicles.two_track().with_params({"z_cg": HEIGHT}), name="tall")
+TESTS = (
+    ConstantRadius(),
+    StepSteer(a_y=6.0),
+    SineWithDwell(),
+    BrakingInTurn(a_y=6.0),
+    DoubleLaneChange(),
+)
+TIPS = 9.81 * sp.vehicles.two_track().params.track_f / (2.0 * HEIGHT)
+"""Lateral acceleration at which it tips over: that of a box, g track / (2 height)."""
+
+
+@cache
+def results() -> dict[str, Result]:
+    found = perform(TESTS, [TALL], Kernels())
+    return {result.manoeuvre.name: result for result in found}
+
+
+def test_a_tall_car_turns_no_faster_than_it_tips() -> None:
+    most = results()["constant_radius"]["max_lateral_acceleration"]
+    assert 0.7 * TIPS < most < 1.05 * TIPS < TALL.grip
+
+
+def test_what_rolled_over_has_not_passed() -> None:
+    dwell = results()["sine_with_dwell"]
+    assert dwell["largest_factor_passed"] < 3.0
+    assert dwell.findings is not None
+    (note,) = dwell.findings.notes
+    assert note.startswith("rolled over: ")
+    assert note.endswith("more")
+
+
+def test_numbers_of_a_car_on_its_side_are_none() -> None:
+    for name in ("step_steer", "braking_in_turn"):
+        findings = results()[name].findings
+        assert findings is not None
+        assert all(np.isnan(metric.value).all() for metric in findings.metrics), name
+        assert any("rolled over" in note for note in findings.notes), name
+
+
+def test_a_lane_change_on_two_wheels_is_not_passed() -> None:
+    change = results()["double_lane_change"]
+    car = Subject(sp.vehicles.two_track(), name="usual")
+    (usual,) = perform([DoubleLaneChange()], [car], Kernels())
+    assert change["entry_speed"] < 0.95 * usual["entry_speed"]
