@@ -93,6 +93,7 @@ class Progress:
         self.total, self.unit, self.label = total, unit, label
         self.done: float = 0
         """How much is done."""
+        self._before: float = 0
         self._progress = progress
         self._display: _Display | None = None
         self._begin, self._due = 0.0, math.inf
@@ -112,6 +113,11 @@ class Progress:
         if self._due is not math.inf and perf_counter() >= self._due:
             self._due = perf_counter() + _PERIOD
             self._shown().show(self._line())
+
+    def resume(self, count: float) -> None:
+        """Say that so much was done before this work began: it took no time now."""
+        self._before += count
+        self.advance(count)
 
     def part(self, total: float) -> Callable[[float], None]:
         """A function of a fraction, 0 to 1: it advances by `total` as the fraction goes to 1."""
@@ -142,7 +148,8 @@ class Progress:
         return self._display
 
     def _line(self) -> Line:
-        return Line(self.label, self.unit, self.done, self.total, perf_counter() - self._begin)
+        elapsed = perf_counter() - self._begin
+        return Line(self.label, self.unit, self.done, self.total, elapsed, self._before)
 
 
 def watching(
@@ -162,9 +169,17 @@ def interactive() -> bool:
 class Line:
     """What a bar says, for any width."""
 
-    def __init__(self, label: str, unit: str, done: float, total: float, elapsed: float) -> None:
+    def __init__(
+        self,
+        label: str,
+        unit: str,
+        done: float,
+        total: float,
+        elapsed: float,
+        before: float = 0.0,
+    ) -> None:
         self.label, self.unit = label, unit
-        self.done, self.total, self.elapsed = done, total, elapsed
+        self.done, self.total, self.elapsed, self.before = done, total, elapsed, before
         # Times are sums of steps: a hair below the total is all of it.
         self.whole = done >= total * (1.0 - 1e-9)
         """Whether all is done."""
@@ -174,9 +189,9 @@ class Line:
         """What stands behind the bar, from the long form to the short one."""
         percent = f"{100.0 * self.fraction:3.0f} %"
         count = f"{percent}, {self._number(self.done)} of {self._number(self.total)} {self.unit}"
-        if not (self.done > 0 and self.elapsed > 0.0):
+        if not (self.done > self.before and self.elapsed > 0.0):
             return [count, percent]
-        speed = self.done / self.elapsed
+        speed = (self.done - self.before) / self.elapsed
         rate = f"{speed:.3g} times real time"
         if self.unit != "s":
             rate = f"{_short(speed)} {self.unit}/s"

@@ -78,6 +78,19 @@ def test_a_callable_hears_the_end_of_short_work_once(clock: Clock) -> None:
     assert calls == [1, 3, 0]
 
 
+def test_what_was_done_before_is_no_speed(clock: Clock, terminal: Terminal) -> None:
+    """Work that goes on at 60 of 100 and does 10 in 5 s has 15 s left, whatever was there."""
+    with redirect_stderr(terminal), watching(100, "runs", "again", True) as bar:
+        bar.resume(60)
+        clock.now += 5.0
+        bar.advance(10)
+        clock.now += 15.0
+        bar.advance(30)
+    first, second, *_ = terminal.lines
+    assert first.endswith(" 60 %, 60 of 100 runs")
+    assert second.endswith(" 70 %, 70 of 100 runs, 2 runs/s, 15 s left")
+
+
 def fail(choice: progress.Choice) -> None:
     with watching(10, "<b>", "drive", choice) as bar:
         bar.advance(5)

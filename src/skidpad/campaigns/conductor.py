@@ -77,7 +77,7 @@ class Conductor:
         missing = self._folder.missing(first, first + asked.size)
         there = asked.size - sum(end - begin for begin, end in missing)
         self.done += there
-        watch.advance(there)
+        watch.resume(there)
         chunks = self._chunks(missing, asked, first)
         under_way = 0
         while True:
