@@ -14,9 +14,7 @@ from scipy.stats import qmc
 
 from campaigns.conducting import conducted
 from skidpad.arrays import Array
-from skidpad.campaigns.design import Design
-from skidpad.campaigns.designs import (
-    DESIGNS,
+from skidpad.campaigns import (
     Converging,
     Grid,
     LatinHypercube,
@@ -29,6 +27,8 @@ from skidpad.campaigns.designs import (
     design_of,
     table_of,
 )
+from skidpad.campaigns.design import Design
+from skidpad.campaigns.designs import DESIGNS
 from skidpad.campaigns.factors import Levels, Range, Steps
 from skidpad.campaigns.permutation import permuted
 from skidpad.errors import InvalidValue

@@ -8,9 +8,7 @@ from typing import Any
 import pytest
 
 from campaigns.small_experiments import Bowl
-from skidpad.campaigns.campaign import Campaign
-from skidpad.campaigns.design import Design
-from skidpad.campaigns.designs import (
+from skidpad.campaigns import (
     Converging,
     Grid,
     LatinHypercube,
@@ -20,6 +18,8 @@ from skidpad.campaigns.designs import (
     SubsetSimulation,
     table_of,
 )
+from skidpad.campaigns.campaign import Campaign
+from skidpad.campaigns.design import Design
 
 FACTORS: dict[str, Any] = {"a": {"range": [0, 1]}, "b": {"normal": {"mean": 0, "std": 0.1}}}
 LISTS: dict[str, Any] = {"a": {"steps": [0, 1, 5]}, "b": [0.0, 0.1, 0.5]}
