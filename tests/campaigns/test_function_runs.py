@@ -134,10 +134,17 @@ def test_what_cannot_be_meant_is_refused() -> None:
         runs.check({"v": (0.0, 1.0), "mu": (-1.0, 1.0)})
     with pytest.raises(sp.InvalidValue, match="argument mu of stopping"):
         runs.check({"v": (0.0, 1.0)})
-    with pytest.raises(TypeError, match="returned no width"):
+    with pytest.raises(TypeError, match="stopping has no column 'width'"):
         FunctionRuns(stopping, [*COLUMNS, "width"]).evaluate(rows_of(3, 10.0), Means())
-    with pytest.raises(TypeError, match="has no column 'long'"):
-        FunctionRuns(stopping, COLUMNS[:1]).evaluate(rows_of(3, 10.0), Means())
+
+
+def test_more_of_its_columns_extend_it() -> None:
+    some, whole = FunctionRuns(stopping, COLUMNS[:1]), FunctionRuns(stopping, COLUMNS)
+    assert whole.extends(some.identity())
+    assert not FunctionRuns(sums, ["sum"]).extends(some.identity())
+    rows = rows_of(9, 10.0)
+    kept = some.evaluate(rows, Means())
+    assert same(kept, {name: whole.evaluate(rows, Means())[name] for name in kept})
 
 
 def edited(tmp_path: Path, before: str, after: str, name: str) -> Any:

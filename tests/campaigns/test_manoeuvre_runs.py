@@ -17,7 +17,7 @@ from campaigns.own_manoeuvres import Moody
 from campaigns.test_function_runs import OTHER_PROCESS, TESTS, same
 from skidpad.campaigns.experiment import Column, Means, Rows
 from skidpad.campaigns.manoeuvre_runs import ManoeuvreRuns
-from skidpad.manoeuvres import Slalom, StepSteer, Subject, perform
+from skidpad.manoeuvres import RandomSteer, Slalom, StepSteer, Subject, perform
 
 CAR = sp.vehicles.four_wheel()
 ONE = Means(threads=1)
@@ -45,6 +45,9 @@ def test_columns_are_metrics_with_units_and_definitions(steps: ManoeuvreRuns) ->
     assert units["m"] == "kg"
     assert units["step_steer.speed"] == "m/s"
     assert "step_steer.sides" not in units
+    counts = ManoeuvreRuns(CAR, [RandomSteer()], known=(Column("a"),)).factor_units()
+    assert "random_steer.a_y" in counts
+    assert "random_steer.drives" not in counts  # there are no 8.3 drives
 
 
 def test_a_run_is_the_manoeuvre_of_its_vehicle_alone(steps: ManoeuvreRuns) -> None:

@@ -10,12 +10,10 @@ from typing import Any
 import pytest
 
 import skidpad as sp
+from skidpad.campaigns.manoeuvre_runs import ManoeuvreRuns
 from skidpad.campaigns.plan_file import campaign_of
 from skidpad.errors import InvalidValue
 from skidpad.manoeuvres import StepSteer
-
-manoeuvre_runs = pytest.importorskip("skidpad.campaigns.manoeuvre_runs")
-world_runs = pytest.importorskip("skidpad.campaigns.world_runs")
 
 MANOEUVRE = """
 manoeuvre:
@@ -64,7 +62,7 @@ def read(folder: Path, text: str) -> Any:
 
 def test_a_manoeuvre_is_that_of_python(tmp_path: Path) -> None:
     step = StepSteer(speed=25.0, sides=("left",), duration=2.0)
-    own = manoeuvre_runs.ManoeuvreRuns(sp.vehicles.single_track(m=1300.0), {"quick": step})
+    own = ManoeuvreRuns(sp.vehicles.single_track(m=1300.0), {"quick": step})
     assert read(tmp_path, MANOEUVRE).experiment.identity() == own.identity()
 
 

@@ -45,6 +45,7 @@ design: {random: 1000}
 """
 
 SOURCE = str(Path(skidpad.__file__).parents[1])
+EXAMPLES = sorted(Path(__file__).parents[2].glob("examples/campaigns/*.yaml"))
 ENVIRONMENT = {**os.environ, "PYTHONPATH": SOURCE, "NO_COLOR": "1"}
 
 
@@ -161,6 +162,20 @@ def test_errors_are_one_line(
     assert sorted(path.name for path in Path().iterdir()) == ["full", "plan.yaml"]
 
 
+@pytest.mark.parametrize(("engine", "package"), [("ray", "ray"), ("cuda", "cupy")])
+def test_an_engine_that_is_not_installed_leaves_no_folder(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, engine: str, package: str
+) -> None:
+    monkeypatch.setitem(sys.modules, package, None)
+    code, _, err = said(capsys, "run", "plan.yaml", "--engine", engine)
+    assert code == 2
+    assert err == (
+        f"error: --engine {engine} needs {package}, which is not installed: pip install "
+        f'"skidpad[{engine}]"\n'
+    )
+    assert [path.name for path in Path().iterdir()] == ["plan.yaml"]
+
+
 def test_what_a_folder_cannot_do_is_told(capsys: pytest.CaptureFixture[str]) -> None:
     """And leaves no file."""
     said(capsys, "run", "plan.yaml", "--out", "runs")
@@ -270,9 +285,7 @@ def test_the_page_is_told_of_on_stderr_and_ends(capsys: pytest.CaptureFixture[st
     assert json.loads(out)["runs"] == 16
 
 
-@pytest.mark.parametrize(
-    "file", sorted(Path(__file__).parents[2].glob("examples/campaigns/*.yaml"))
-)
+@pytest.mark.parametrize("file", EXAMPLES, ids=lambda file: file.name)
 def test_examples_are_plans(file: Path) -> None:
     """Those in examples/campaigns; their first runs are done, and end well."""
     campaign = campaign_of(file)

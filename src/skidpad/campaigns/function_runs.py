@@ -19,7 +19,7 @@ import numpy as np
 from ..arrays import AnyArray, Array
 from ..brief import brief_repr
 from ..checks import must_be, whole
-from ..errors import InvalidValue, SkidpadError
+from ..errors import InvalidValue
 from ..random import Draw
 from ..record import unknown_name
 from ..signature import Constant, arguments, pickled_fields
@@ -28,12 +28,10 @@ from ..trajectory.trajectory import Trajectory
 from ..units import Unit
 from .blocks import Block, in_blocks
 from .experiment import FAILED, Column, Means, Rows
-from .functions import argument_marks, function_identity
+from .functions import FAILURES, argument_marks, function_identity
 
 DRAW, RUN_NUMBER, SEED = "draw", "run", "seed"
 """What a function may ask for beside factors."""
-FAILURES = (SkidpadError, ArithmeticError, ValueError)
-"""What a function raises where a run cannot be done; anything else is an error of its author."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -42,9 +40,9 @@ class FunctionRuns(Constant):
 
     Factors are its arguments, with units and ranges as they are annotated. It may also name `draw`,
     a `skidpad.random.Draw` of these runs, `run`, their numbers, and `seed`, that of the campaign.
-    It returns a column, or columns by name; `failed` may be among them. Else runs with a NaN have
-    failed, and so have those for which it raises `ValueError`, `ArithmeticError` or an error of
-    skidpad's.
+    It returns a column, or columns by name, of which some may be kept; `failed` may be among them.
+    Else runs with a NaN have
+    failed, and so have those for which it raises a `ValueError` or an `ArithmeticError`.
     """
 
     function: Callable[..., Any]
@@ -125,7 +123,7 @@ class FunctionRuns(Constant):
         return {**own, "vectorised": self.vectorised, "block": self.block}
 
     def extends(self, before: Mapping[str, Any]) -> bool:
-        """A function that gives more columns is another one: its numbers are its own affair."""
+        """Whether it is the same function: more of its columns may be kept."""
         return self.identity() == before
 
     @property
@@ -175,12 +173,10 @@ class FunctionRuns(Constant):
                 raise TypeError(f"{self._name} must return {', '.join(names)} by name: {answer!r}")
             answer = {names[0]: answer}
         out: dict[str, AnyArray] = {}
-        for name in answer:
-            if name not in (*names, FAILED):
-                raise TypeError(unknown_name(self._name, str(name), names, "column"))
         for column in columns:
             if column.name not in answer:
-                raise TypeError(f"{self._name} returned no {column.name}")
+                there = [str(name) for name in answer]
+                raise TypeError(unknown_name(self._name, column.name, there, "column"))
             out[column.name] = self._column(column.name, answer[column.name], count, column.kind)
         lost = self._lost(out, count)
         failed = self._column(FAILED, answer[FAILED], count, "truth") if FAILED in answer else lost

@@ -19,6 +19,9 @@ from ..errors import InvalidValue
 from ..units import Allowed, Unit
 from .identities import plain
 
+FAILURES = (ValueError, ArithmeticError)
+"""What is raised where a run cannot be done, divergence and `InvalidValue` among it; anything else
+is an error of who wrote it, and ends the campaign."""
 _SHOWN = ("__repr__", "__str__", "__eq__", "__hash__")
 """Methods that no number depends on."""
 

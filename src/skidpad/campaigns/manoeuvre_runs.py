@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass, field, fields, replace
-from typing import Any
+from typing import Any, get_type_hints
 
 import numpy as np
 
@@ -39,13 +39,11 @@ from ..trajectory.trajectory import Trajectory
 from ..units import Allowed
 from .drive_rows import unit_of
 from .experiment import FAILED, Column, Means, Rows
-from .functions import argument_marks, function_identity
+from .functions import FAILURES, argument_marks, function_identity
 from .identities import only_adds, plain
 
 TOGETHER = 16
 """Runs that are driven side by side."""
-CANNOT = (ValueError, ArithmeticError)
-"""What a manoeuvre raises for a vehicle that it makes no sense of."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -250,22 +248,15 @@ def _manoeuvre(one: Any) -> Manoeuvre:
 
 
 def _settings(one: Any) -> list[str]:
-    """Fields of a manoeuvre that are one number."""
-    return [
-        setting.name
-        for setting in fields(one)
-        if isinstance(value := getattr(one, setting.name), (int, float))
-        and not isinstance(value, bool)
-    ]
+    """Fields of a manoeuvre that are one real number."""
+    hints = get_type_hints(type(one))
+    return [setting.name for setting in fields(one) if hints[setting.name] is float]
 
 
 def _set(one: Any, name: str, values: Mapping[str, float]) -> Manoeuvre:
     """A manoeuvre with the settings of a run."""
-    changes = {
-        setting: type(getattr(one, setting))(values[f"{name}.{setting}"])
-        for setting in _settings(one)
-        if f"{name}.{setting}" in values
-    }
+    wanted = {setting: values.get(f"{name}.{setting}") for setting in _settings(one)}
+    changes = {setting: value for setting, value in wanted.items() if value is not None}
     return replace(one, **changes) if changes else one
 
 
@@ -273,7 +264,7 @@ def _attempt(work: Any, *arguments: Any) -> Any:
     """What a function returns; None where it raises for what it was given."""
     try:
         return work(*arguments)
-    except CANNOT:
+    except FAILURES:
         return None
 
 

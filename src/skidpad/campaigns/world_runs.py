@@ -25,7 +25,7 @@ from .. import record
 from ..arrays import AnyArray
 from ..brief import brief_repr
 from ..checks import must_be, steps_in
-from ..errors import InvalidValue, SkidpadError
+from ..errors import InvalidValue
 from ..extension import outer
 from ..random.seeds import of_run
 from ..signature import Constant, pickled_fields
@@ -33,7 +33,7 @@ from ..trajectory.trajectory import Trajectory
 from ..world.scene.scene import Scene
 from ..world.world import World
 from .experiment import FAILED, Column, Means, Rows
-from .functions import function_identity
+from .functions import FAILURES, function_identity
 from .identities import only_adds
 from .world_driving import check_drive, drive_identity, pilots
 from .world_factors import changed_scene, commanded
@@ -41,8 +41,6 @@ from .world_metrics import WorldMetric, WorldRun, metric_of
 from .world_recorded import RunLog
 from .world_setup import WorldSetup, world_setup
 
-FAILURES = (SkidpadError, ArithmeticError)
-"""What ends a run as one that failed: divergence, values of factors that nothing takes."""
 MOST_SETUPS = 16
 _SETUPS: dict[str, WorldSetup] = {}
 """Worlds as they were read, by the marks of their experiments."""

@@ -139,7 +139,8 @@ def scene_digest(scene: Scene) -> str:
 def _told(value: Any) -> Any:
     if isinstance(value, Vehicle):
         names, values = record.names(value.model.Params), record.flatten(value.params)
-        return ("Vehicle", value.name, plain(dict(zip(names, values, strict=True))))
+        params = plain(dict(zip(names, values, strict=True)))
+        return ("Vehicle", value.name, params, plain(value.outlines))
     if is_dataclass(value) and not isinstance(value, type):
         kept = (one.name for one in fields(value) if one.name not in NOT_SIMULATED)
         return (type(value).__name__, [(name, _told(getattr(value, name))) for name in kept])

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import json as json_text
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
 from ..errors import InvalidValue
+from .json_output import print_json
 from .notes import warnings_as_notes
 
 campaign = typer.Typer(
@@ -33,11 +33,6 @@ ChunkSeconds = Annotated[
 ]
 Page = Annotated[bool, typer.Option("--page", help="Show the progress as a page of this machine.")]
 AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON object.")]
-
-
-def print_json(value: dict[str, Any]) -> None:
-    """One object, for programs."""
-    typer.echo(json_text.dumps(value, indent=2, allow_nan=False, ensure_ascii=False))
 
 
 @campaign.command()

@@ -18,10 +18,13 @@ from ..campaigns.folder import Folder
 from ..campaigns.onlooker import Onlooker, WatchedEngine
 from ..campaigns.summary import summary_of
 from ..errors import InvalidValue, MissingFile
+from ..extras import require
 from ..progress import interactive
-from .campaign import print_json
 from .campaign_tables import summary_sheet
+from .json_output import print_json
 
+_PACKAGES = {"cuda": "cupy", "ray": "ray"}
+"""What engines need."""
 STOPPED = 130
 """Exit status after Ctrl-C, as shells have it."""
 
@@ -68,6 +71,8 @@ def _engine(plan: Campaign, request: Request) -> Engine:
                 raise InvalidValue(f"{option} goes with --engine ray")
     if request.engine == "cuda" and request.workers is not None:
         raise InvalidValue("--workers goes with --engine local or ray")
+    if request.engine in _PACKAGES:  # before a folder is made
+        require(_PACKAGES[request.engine], purpose=f"--engine {request.engine}")
     if request.engine == "ray":
         from ..campaigns.ray_engine import RayEngine
 
