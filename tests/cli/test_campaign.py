@@ -9,6 +9,7 @@ import signal
 import subprocess
 import sys
 import time
+import warnings
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +23,7 @@ from skidpad.campaigns.conductor import rows_of
 from skidpad.campaigns.experiment import Means
 from skidpad.campaigns.plan_file import campaign_of
 from skidpad.cli import main
+from skidpad.cli.notes import warnings_as_notes
 from waiting import PATIENCE
 
 PLAN = """
@@ -234,6 +236,17 @@ def test_nothing_is_cut_off_at_40_columns(
     assert "…" not in narrow
     wanted = set(numbers.findall(wide[wide.index("metric") :]))
     assert wanted <= set(numbers.findall(narrow))
+
+
+@pytest.mark.filterwarnings("default")
+def test_warnings_are_notes(capsys: pytest.CaptureFixture[str]) -> None:
+    """One line without the place in the code; whoever makes errors of them still does."""
+    with warnings_as_notes():
+        warnings.warn("the step is long", UserWarning, stacklevel=1)
+    assert capsys.readouterr() == ("", "note: the step is long\n")
+    with warnings_as_notes(), warnings.catch_warnings(), pytest.raises(UserWarning, match="long"):
+        warnings.simplefilter("error")
+        warnings.warn("the step is long", UserWarning, stacklevel=1)
 
 
 def slow(folder: Path) -> list[str]:

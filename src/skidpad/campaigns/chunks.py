@@ -6,6 +6,8 @@ from collections.abc import Iterable, Iterator
 
 FIRST = 256
 """Runs of the first chunk, from which the time of the others is told."""
+FIRST_ALONE = 4
+"""The same of an experiment that does one run after the other, which may take seconds each."""
 MOST = 1 << 16
 """Runs of the largest chunk: what a file of some megabytes holds."""
 _GROWTH = 4.0
@@ -15,9 +17,9 @@ _GROWTH = 4.0
 class ChunkSize:
     """The number of runs that take about `seconds`; learned from chunks that are done."""
 
-    def __init__(self, seconds: float, block: int) -> None:
+    def __init__(self, seconds: float, block: int, first: int = FIRST) -> None:
         self._seconds, self._block = seconds, block
-        self.runs = self._rounded(FIRST)
+        self.runs = self._rounded(first)
 
     def learn(self, runs: int, seconds: float) -> None:
         """Take note of how long a chunk took."""

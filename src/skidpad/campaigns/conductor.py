@@ -9,7 +9,7 @@ import numpy as np
 
 from ..arrays import AnyArray
 from ..progress import Progress
-from .chunks import ChunkSize, cut
+from .chunks import FIRST, FIRST_ALONE, ChunkSize, cut
 from .design import Design, Round
 from .engine import Chunk, Engine, Finished
 from .experiment import Experiment, Rows
@@ -52,7 +52,8 @@ class Conductor:
     ) -> None:
         self._experiment, self._factors, self._design = experiment, factors, design
         self._seed, self._folder, self._engine = seed, folder, engine
-        self._size = ChunkSize(seconds, experiment.block)
+        first = FIRST if experiment.threaded else FIRST_ALONE
+        self._size = ChunkSize(seconds, experiment.block, first)
         self._written = 0
         self.done = 0
         """Runs that are in the folder."""
