@@ -244,8 +244,8 @@ def test_warnings_are_notes(capsys: pytest.CaptureFixture[str]) -> None:
     with warnings_as_notes():
         warnings.warn("the step is long", UserWarning, stacklevel=1)
     assert capsys.readouterr() == ("", "note: the step is long\n")
-    with warnings_as_notes(), warnings.catch_warnings(), pytest.raises(UserWarning, match="long"):
-        warnings.simplefilter("error")
+    warnings.simplefilter("error")
+    with warnings_as_notes(), pytest.raises(UserWarning, match="long"):
         warnings.warn("the step is long", UserWarning, stacklevel=1)
 
 
