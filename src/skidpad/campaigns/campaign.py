@@ -180,8 +180,15 @@ class Campaign:
     def _note_start(self, folder: Folder, engine: Engine) -> None:
         """Keep the file, and from when and from where on runs were added, for who looks on."""
         missing = sum(end - begin for begin, end in folder.missing(0, self.runs))
-        start = {"time": time(), "done": self.runs - missing, "engine": engine.name}
-        folder.note("started", start)
+        folder.note(
+            "started",
+            {
+                "time": time(),
+                "done": self.runs - missing,
+                "most": self.runs,
+                "engine": engine.name,
+            },
+        )
         if self.text is not None:
             self.text.keep_in(folder)
 

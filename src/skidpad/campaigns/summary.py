@@ -50,7 +50,9 @@ def summary_of(study: Study, level: float = 0.95) -> dict[str, Any]:
 def state_of(study: Study) -> dict[str, Any]:
     """How far a campaign is, also while it goes on."""
     folder = study.folder
-    most = design_of(study.plan["design"]).runs
+    started = folder.notes.get("started")
+    # A design of one's own is known by the campaign alone.
+    most = started["most"] if started else design_of(study.plan["design"]).runs
     done = most - sum(end - begin for begin, end in folder.missing(0, most))
     failed = sum(int(np.count_nonzero(rows[FAILED])) for rows in folder.batches((FAILED,)))
     path = folder.path if isinstance(folder.path, Path) else None
