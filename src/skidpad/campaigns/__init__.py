@@ -26,6 +26,7 @@ from .folds import (
     Fold,
     at,
     first_time,
+    fold_of,
     happened,
     highest,
     integral,
@@ -35,13 +36,17 @@ from .folds import (
     rms,
     time_of_highest,
 )
+from .function_runs import FunctionRuns
+from .indices import SobolIndices
 from .keep import Keep
 from .listed import Grid, Table, table_of
 from .local import InProcess
 from .locks import CampaignInUse
 from .log_drive import LogDrive
+from .manoeuvre_runs import ManoeuvreRuns
 from .parts import UnreadablePart
 from .plan_changes import PlanChanged
+from .plan_file import campaign_of
 from .processes import Processes, WorkersLost
 from .rare import SubsetSimulation
 from .ray_engine import RayEngine
@@ -49,6 +54,20 @@ from .refinement import Refinement
 from .run_table import DamagedPart, RunsDiffer
 from .sampling import LatinHypercube, Random, Saltelli, Sobol
 from .study import Case, Study
+from .world_driving import Controlled
+from .world_metrics import (
+    WorldMetric,
+    WorldRun,
+    collided,
+    collision_time,
+    final,
+    measured,
+    nearest,
+    reached,
+    time_to_reach,
+    travelled,
+)
+from .world_runs import WorldRuns
 
 __all__ = [
     "Campaign",
@@ -57,6 +76,7 @@ __all__ = [
     "Choosing",
     "Chunk",
     "Column",
+    "Controlled",
     "Converging",
     "DamagedPart",
     "Design",
@@ -68,6 +88,7 @@ __all__ = [
     "Finished",
     "Fold",
     "Folder",
+    "FunctionRuns",
     "Grid",
     "InProcess",
     "Interval",
@@ -76,6 +97,7 @@ __all__ = [
     "Levels",
     "LogDrive",
     "LogRange",
+    "ManoeuvreRuns",
     "Means",
     "NoCampaign",
     "Normal",
@@ -91,16 +113,25 @@ __all__ = [
     "RunsDiffer",
     "Saltelli",
     "Sobol",
+    "SobolIndices",
     "Steps",
     "Study",
     "SubsetSimulation",
     "Table",
     "UnreadablePart",
     "WorkersLost",
+    "WorldMetric",
+    "WorldRun",
+    "WorldRuns",
     "at",
+    "campaign_of",
+    "collided",
+    "collision_time",
     "design_of",
     "factor_of",
+    "final",
     "first_time",
+    "fold_of",
     "happened",
     "highest",
     "integral",
@@ -108,8 +139,13 @@ __all__ = [
     "level_counts",
     "lowest",
     "mean",
+    "measured",
+    "nearest",
     "proportion",
+    "reached",
     "rms",
     "table_of",
     "time_of_highest",
+    "time_to_reach",
+    "travelled",
 ]

@@ -166,13 +166,16 @@ class Campaign:
             conductor = Conductor(
                 self.experiment, self.factors, self.design, self.seed, place, who, chunk_seconds
             )
+            begin, before = perf_counter(), float(place.notes.get("seconds", 0.0))
             try:
                 with watching(self.runs, "runs", self.name, progress) as watch:
                     count, outcome = conductor.conduct(watch)
                 self._keep_trajectories(place, count)
             except KeyboardInterrupt as stop:
+                place.note("seconds", before + perf_counter() - begin)
                 done = f"{conductor.done} of {self.runs} runs are in {place.path}"
                 raise KeyboardInterrupt(f"{done}; run it again to go on") from stop
+            place.note("seconds", before + perf_counter() - begin)
             place.note("outcome", dict(outcome))
             place.note("runs", count)
         return Study.open(folder, self)

@@ -98,7 +98,7 @@ class FunctionRuns(Constant):
                 raise InvalidValue(f"argument {name} of {self._name} has no default and no factor")
 
     def evaluate(self, rows: Rows, means: Means) -> dict[str, AnyArray]:
-        """All columns and `failed`."""
+        """All columns and `failed`, (n,) each."""
         out = self._nothing(len(rows.runs))
         for block in in_blocks(rows, self.block):
             for part, found in self._of_block(block):

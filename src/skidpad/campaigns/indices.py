@@ -11,7 +11,7 @@ from typing import Any, NamedTuple, TypeAlias
 import numpy as np
 
 from ..arrays import AnyArray, Array
-from ..brief import counted
+from ..brief import brief_repr, counted
 from ..checks import finite
 from ..errors import InvalidValue
 from ..extras import require
@@ -45,6 +45,8 @@ class SobolIndices(NamedTuple):
     """Blocks with a run that is not done or has no finite number: left out as a whole."""
     level: float
     """Confidence of the intervals, such as 0.95."""
+
+    __repr__ = brief_repr
 
     def __str__(self) -> str:
         lines = [

@@ -129,7 +129,7 @@ class ManoeuvreRuns(Constant):
             self.vehicle.with_params({n: float(p[side]) for n, p in ends.items() if n in leaves})
 
     def evaluate(self, rows: Rows, means: Means) -> dict[str, AnyArray]:
-        """All columns and `failed`; of a manoeuvre that failed all numbers are NaN."""
+        """All columns and `failed`, (n,) each; of a manoeuvre that failed all numbers are NaN."""
         kernels = _kernels(self.dt, means)
         numbers = {column.name: np.full(len(rows.runs), np.nan) for column in self.known}
         failed = np.zeros(len(rows.runs), dtype=bool)

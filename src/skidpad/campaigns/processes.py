@@ -43,6 +43,7 @@ class Processes:
         self._begin: Callable[[], ProcessPoolExecutor] | None = None
         self._under_way: dict[Future[Finished], Chunk] = {}
         self._losses = 0
+        self._finished = False
 
     @property
     def name(self) -> str:
@@ -81,20 +82,29 @@ class Processes:
                     self._again([*self._under_way.values()])
                     break
                 del self._under_way[future]
+                self._finished = True
                 return finished
 
     def _again(self, chunks: list[Chunk]) -> None:
         """New workers, for all that was under way."""
         self._losses += 1
         if self._losses > MOST_LOSSES or self._begin is None:
-            raise WorkersLost(
-                f"worker processes died {self._losses} times, each time with chunks of about "
-                f"{len(chunks[0].rows.runs)} runs; if memory is short, use fewer workers or a "
-                "smaller chunk_seconds"
-            )
+            raise WorkersLost(f"worker processes died {self._losses} times: {self._reason(chunks)}")
         self._end_pool()
         self._pool = self._begin()
         self._under_way = {self._pool.submit(done_by, chunk): chunk for chunk in chunks}
+
+    def _reason(self, chunks: list[Chunk]) -> str:
+        """The likely one."""
+        if not self._finished:
+            return (
+                "none of them finished a chunk. They import the script that runs the campaign: it "
+                'must do so under `if __name__ == "__main__":`'
+            )
+        return (
+            f"with chunks of about {len(chunks[0].rows.runs)} runs; if memory is short, use fewer "
+            "workers or a smaller chunk_seconds"
+        )
 
     def _end_pool(self) -> None:
         if self._pool is None:

@@ -146,7 +146,8 @@ class WorldRuns(Constant):
                 pass
 
     def evaluate(self, rows: Rows, means: Means) -> dict[str, AnyArray]:
-        """All columns and `failed`; of runs that failed numbers are NaN and nothing is true."""
+        """All columns and `failed`, (n,) each; of runs that failed numbers are NaN and nothing is
+        true."""
         self._setup()  # what is wrong with it is wrong with every run
         count, metrics = len(rows.runs), self._metrics
         out: dict[str, AnyArray] = {
