@@ -47,7 +47,7 @@ test-gpu: $(READY) ## the tests that need a CUDA device
 	@$(BIN)/python -m pytest -m gpu tests/gpu tests/interop/test_torch.py
 
 test-ray: $(RAY_READY) ## the tests that need Ray, in an environment of its own (.venv-ray)
-	@$(RAY_BIN)/python -m pytest -q tests/ray
+	@$(RAY_BIN)/python -m pytest -q tests/ray_cluster
 
 lint: style ## ruff (rules and format) and basedpyright
 	@$(check_types)
