@@ -187,3 +187,13 @@ def test_a_car_slower_than_the_lowest_speed_drives_as_fast_as_it_can() -> None:
     (found,) = perform([DoubleLaneChange(speeds=(40.0, 50.0))], [car], KERNELS)
     (usual, _) = both("formula_student")
     assert found["entry_speed"] == pytest.approx(usual["entry_speed"])
+
+
+def test_a_car_that_rolls_to_a_stop_at_the_lowest_speed_has_its_speed() -> None:
+    """As on sand: at 25 km/h 0.08 g stop it within 31 m of the 59 m that it has to roll."""
+    rolling = {"tyres.tyre.carcass.rolling": 0.08}
+    car = Subject(sp.vehicles.two_track().with_params(rolling))
+    (found,) = perform([ObstacleAvoidance()], [car], KERNELS)
+    assert found.runs[0]["x"].max() < 61.0
+    (usual,) = perform([ObstacleAvoidance()], [Subject(sp.vehicles.two_track())], KERNELS)
+    assert found["entry_speed"] > 0.95 * usual["entry_speed"]

@@ -58,7 +58,7 @@ def highest_clean(
         runs = yield [case for row in asked for case in row]
         shape = len(new), len(asked[0]), len(low)
         flags = np.logical_or.reduce(np.reshape([clean(run) for run in runs], shape), axis=1)
-        slow = np.logical_and.reduce(np.reshape([late(run) for run in runs], shape), axis=1)
+        slow = np.logical_or.reduce(np.reshape([late(run) for run in runs], shape), axis=1)
         driven += [(row, runs[k * shape[1] : (k + 1) * shape[1]]) for k, row in enumerate(new)]
         if len(new) < len(values):
             known, none = best == low, np.zeros(len(low), dtype=bool)
