@@ -8,8 +8,16 @@ import numpy as np
 import pytest
 
 import skidpad as sp
-from skidpad.manoeuvres import Kernels, ObstacleAvoidance, Result, Subject, perform
-from skidpad.manoeuvres.case_run import from_columns
+from skidpad.manoeuvres import (
+    DoubleLaneChange,
+    Kernels,
+    ObstacleAvoidance,
+    Result,
+    Subject,
+    perform,
+)
+from skidpad.manoeuvres.case_run import CaseRun, from_columns
+from skidpad.manoeuvres.cones import peak_between, value_at
 from skidpad.manoeuvres.lane_change import (
     cones,
     course,
@@ -91,3 +99,101 @@ def test_less_grip_is_a_lower_speed() -> None:
     dry, wet = result()["entry_speed"]
     assert 50.0 < 3.6 * dry < 80.0
     assert 0.5 * dry < wet < 0.85 * dry
+
+
+CARS = {
+    "single_track": sp.vehicles.single_track,
+    "race": lambda: sp.vehicles.two_track("race"),
+    "formula_student": sp.vehicles.formula_student,
+}
+COURSES = (DoubleLaneChange(), ObstacleAvoidance())
+each_car = pytest.mark.parametrize("car", CARS)
+KERNELS = Kernels()
+
+
+@cache
+def both(car: str) -> tuple[Result, ...]:
+    return tuple(perform(COURSES, [Subject(CARS[car]())], KERNELS))
+
+
+def fastest(result: Result) -> CaseRun:
+    """A drive with the speed that was found, by some driver."""
+    assert result.findings is not None
+    label = result.findings.charts[0].curves[0].label
+    return next(run for run in result.runs if run.label == label)
+
+
+@each_car
+def test_cars_that_roll_far_have_a_speed(car: str) -> None:
+    """Also those that cannot roll through both lanes at the lowest speed, and those that no speed
+    of the range is too high for, which a note says."""
+    for found, lanes in zip(both(car), COURSES, strict=True):
+        assert found.findings is not None
+        (speed,), notes = found["entry_speed"], found.findings.notes
+        assert 1.5 * lanes.speeds[0] < speed
+        top = min(lanes.speeds[1], found.car.limits.v_max)
+        assert bool(notes) == (fastest(found)["speed"][0, 0] == pytest.approx(top))
+
+
+@each_car
+def test_the_entry_speed_is_that_at_the_first_cones(car: str) -> None:
+    """Up to where a car that has the power holds it."""
+    for found in both(car):
+        run = fastest(found)
+        at = float(np.interp(0.0, run["x"][:, 0], run["speed"][:, 0]))
+        assert found["entry_speed"][0] == pytest.approx(at, abs=0.01)
+        if car == "single_track":
+            assert at == pytest.approx(run["speed"][0, 0], abs=0.5 / 3.6)
+
+
+@each_car
+def test_the_throttle_is_released_where_the_standard_says(car: str) -> None:
+    """Not at all in ISO 3888-1; 2 m inside the first lane in ISO 3888-2, from where on a car rolls
+    and loses speed all the time."""
+    held, rolled = (fastest(found) for found in both(car))
+    end = value_at(held, "speed", 110.0)[0]
+    assert end > 0.9 * held["speed"][0, 0]
+    x, v = rolled["x"][:, 0], rolled["speed"][:, 0]
+    rolling = v[(x > 3.0) & (x < 61.0)]
+    assert (np.diff(rolling) < 1e-3).all()
+    assert rolling[-1] < rolling[0]
+
+
+def test_peaks_are_those_between_the_cones() -> None:
+    x = np.linspace(-30.0, 90.0, 121)
+    a_y = np.select([x < 0.0, x <= 61.0], [7.0, -3.0], 9.0)
+    run = CaseRun("peaks", x, {"x": x[:, None], "a_y": a_y[:, None]})
+    assert peak_between(run, "a_y", 0.0, 61.0) == 3.0
+    assert value_at(run, "x", 0.25)[0] == pytest.approx(0.25)
+    assert np.isnan(value_at(run, "x", 100.0)[0])
+
+
+@each_car
+def test_peaks_of_a_drive_end_with_the_course(car: str) -> None:
+    for found in both(car):
+        label = fastest(found).label
+        end = {"double_lane_change": 110.0, "obstacle_avoidance": 61.0}[found.manoeuvre.name]
+        peaks = [
+            np.abs(run["omega"][(run["x"] >= 0.0) & (run["x"] <= end)]).max()
+            for run in found.runs
+            if run.label == label
+        ]
+        assert np.isclose(found["peak_yaw_rate"][0], peaks).any()
+
+
+def test_a_car_slower_than_the_lowest_speed_drives_as_fast_as_it_can() -> None:
+    car = Subject(sp.vehicles.formula_student())
+    assert car.limits.v_max < 40.0
+    (found,) = perform([DoubleLaneChange(speeds=(40.0, 50.0))], [car], KERNELS)
+    (usual, _) = both("formula_student")
+    assert found["entry_speed"] == pytest.approx(usual["entry_speed"])
+
+
+def test_a_car_that_rolls_to_a_stop_at_the_lowest_speed_has_its_speed() -> None:
+    """As on sand: at 25 km/h 0.08 g stop it within 31 m of the 59 m that it has to roll."""
+    rolling = {"tyres.tyre.carcass.rolling": 0.08}
+    car = Subject(sp.vehicles.two_track().with_params(rolling))
+    (found,) = perform([ObstacleAvoidance()], [car], KERNELS)
+    assert found.runs[0]["x"].max() < 61.0
+    (usual,) = perform([ObstacleAvoidance()], [Subject(sp.vehicles.two_track())], KERNELS)
+    assert found["entry_speed"] > 0.95 * usual["entry_speed"]

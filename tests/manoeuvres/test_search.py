@@ -19,9 +19,12 @@ STYLES = 2
 LIMITS = st.lists(st.floats(0.0, 12.0), min_size=1, max_size=4)
 
 
-def searched(limits: list[float]) -> tuple[Limit, list[list[float]]]:
+def searched(
+    limits: list[float], slow: float = 0.0, low: float = 2.0
+) -> tuple[Limit, list[list[float]]]:
     """A search from 2 to 10 of variants that master values up to their limits, those above 5 with
-    the second driver alone; and the values of each drive."""
+    the second driver alone, and of which values below `slow` tell nothing; and the values of each
+    drive."""
     asked: list[list[float]] = []
 
     def cases(values: Any) -> list[Case]:
@@ -29,10 +32,11 @@ def searched(limits: list[float]) -> tuple[Limit, list[list[float]]]:
 
     def clean(run: CaseRun) -> Any:
         value, style = run["value"][0], run["style"][0]
-        return (value <= np.array(limits)) & ((style == 1.0) == (value > 5.0))
+        able = (value <= np.array(limits)) & (value >= slow)
+        return able & ((style == 1.0) == (value > 5.0))
 
-    ends = np.full(len(limits), 2.0), np.full(len(limits), 10.0)
-    search = highest_clean(*ends, RESOLUTION, cases, clean)
+    ends = np.full(len(limits), low), np.full(len(limits), 10.0)
+    search = highest_clean(*ends, RESOLUTION, cases, clean, lambda run: run["value"][0] < slow)
     runs: Any = None
     while True:
         try:
@@ -77,3 +81,18 @@ def test_nothing_is_driven_twice(most: float) -> None:
     """Of one variant; those that differ end with a drive at the limits of all of them."""
     _, asked = searched([most])
     assert len({tuple(values) for values in asked}) * STYLES == len(asked)
+
+
+@given(LIMITS, st.floats(2.0, 12.0))
+def test_values_that_are_too_low_to_tell_do_not_end_it(limits: list[float], slow: float) -> None:
+    limit, _ = searched(limits, slow)
+    for most, best in zip(limits, limit.best, strict=True):
+        if max(most, 2.0) < slow or slow > 10.0 or most < 2.0:
+            assert np.isnan(best)
+        elif min(most, 10.0) - slow > 2.0 * RESOLUTION:
+            assert min(most, 10.0) - RESOLUTION <= best <= most
+
+
+def test_a_range_of_one_value_is_driven() -> None:
+    limit, _ = searched([11.0, 9.0], low=10.0)
+    np.testing.assert_array_equal(limit.best, [10.0, np.nan])

@@ -10,9 +10,10 @@ from numpy.typing import NDArray
 from ..arrays import Array
 from ..units import m
 from .case_run import CaseRun
+from .step_response import first_time
 from .subject import Subject
 
-__all__ = ["CONE", "Box", "box_of", "reach", "struck", "width_needed"]
+__all__ = ["CONE", "Box", "box_of", "peak_between", "reach", "struck", "value_at", "width_needed"]
 
 CONE: m = 0.114
 """Radius of the base of a cone of 325 mm, as Formula Student has them."""
@@ -70,6 +71,19 @@ def struck(car: Subject, run: CaseRun, cones: Array, until: m = np.inf) -> NDArr
         out_y = np.maximum(np.maximum(across - box.left, box.right - across), 0.0)
         hit[k] = (counts & (out_x * out_x + out_y * out_y < CONE * CONE)).any(axis=0)
     return hit
+
+
+def peak_between(run: CaseRun, name: str, begin: m, end: m) -> Array:
+    """The largest magnitude of a signal while the centre of mass is between two x, (V,)."""
+    there = (run["x"] >= begin) & (run["x"] <= end)
+    return np.where(there, np.abs(run[name]), 0.0).max(axis=0)
+
+
+def value_at(run: CaseRun, name: str, x: m) -> Array:
+    """A signal where the centre of mass first comes to x, (V,); NaN where it never does."""
+    times = first_time(run.t, run["x"], x)
+    pairs = zip(times, run[name].T, strict=True)
+    return np.array([np.interp(time, run.t, own) for time, own in pairs])
 
 
 def width_needed(car: Subject, least: m, most: m) -> str:

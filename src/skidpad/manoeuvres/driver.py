@@ -19,7 +19,7 @@ from ..controllers.path_follower import Params as Return
 from ..controllers.path_follower import steer as steer_back
 from ..controllers.pid_long_lat import SpeedGains, SpeedMemory, answer
 from ..model import Model, Vehicle
-from ..ops import clip, maximum, minimum, sqrt, tan
+from ..ops import clip, maximum, minimum, sqrt, tan, where
 from ..policy import Policy
 from ..units import Unit, m, m_s, m_s2, non_negative, one, positive, rad, rad_s, s
 from .path import Path, path_point, straight
@@ -85,6 +85,8 @@ class Driving(NamedTuple):
     """Angle beside the kinematic one that the driver adds per lateral acceleration."""
     v_gain: one = 1.0
     """Factor on the speed of the path."""
+    hold_until: m = 1.0e9
+    """Distance along the path from which on no speed is held."""
     speed: SpeedGains = HOLDING
     """How a speed is held."""
 
@@ -119,7 +121,8 @@ class _Act:
         motion = Motion(*body.pose(x, own), now.v_x, now.v_y)
         angle, v_path, progress = _along_path(motion, m.progress, p)
         angle = limited(p.drive.follow * angle + p.drive.steer_gain * r.steer, p.car.steer_max)
-        asked, speed = _pace(v, r.v + v_path, m.speed, r, p.drive, dt)
+        pace = r._replace(hold=where(progress < p.drive.hold_until, r.hold, 0.0))
+        asked, speed = _pace(v, r.v + v_path, m.speed, pace, p.drive, dt)
         u = body.command(x, _wish(angle, asked, r.v + v_path, r, p.car), own)
         pairs = zip(record.flatten(u), self._released(x, angle, r.handbrake, own), strict=True)
         eased = [value + r.coast * (other - value) for value, other in pairs]

@@ -17,6 +17,7 @@ from ..arrays import Array
 from ..units import m, m_s
 from .case import Case
 from .case_run import CaseRun
+from .cones import peak_between, value_at
 from .fitness import steering_needed, tyres_needed
 from .metric import Chart, Curve, Findings, Metric
 from .path import Path, path_along
@@ -33,6 +34,8 @@ SPACING: m = 3.0
 """Of the cones along a lane, at most."""
 LEAD: m = 30.0
 """Straight before the first lane."""
+AFTER: m = 20.0
+"""Straight after the last one that is driven, at least."""
 ROOM_USED = 0.5
 """Share of the room beside a vehicle that the path uses."""
 STYLES = ((0.2, 0.1), (0.2, 0.2), (0.25, 0.3), (0.35, 0.2), (0.35, 0.3), (0.5, 0.3), (0.5, 0.4))
@@ -94,7 +97,8 @@ def cones(lanes: Sequence[Lane]) -> Array:
 def course(lanes: Sequence[Lane], width: m) -> Path:
     """The path with the least curvature through lanes, for a vehicle of a width.
 
-    It uses a share of the room beside the vehicle; the rest is for what it deviates by.
+    It uses a share of the room beside the vehicle; the rest is for what it deviates by. It is
+    driven at 1 m/s, times the gain of the driver.
     """
     from scipy.interpolate import make_interp_spline
     from scipy.optimize import lsq_linear
@@ -113,10 +117,10 @@ def course(lanes: Sequence[Lane], width: m) -> Path:
     fine = np.arange(x[0], x[-1], 0.05)
     points = np.stack([fine, make_interp_spline(x, y, 3)(fine)], axis=1)
     after = np.array([[fine[-1] + 100.0, points[-1, 1]]])
-    return path_along(np.concatenate([points, after]))
+    return path_along(np.concatenate([points, after]), 1.0)
 
 
-def touches(car: Subject, run: CaseRun, lanes: Sequence[Lane]) -> NDArray[np.bool_]:
+def leaves(car: Subject, run: CaseRun, lanes: Sequence[Lane]) -> NDArray[np.bool_]:
     """Whether a corner of a vehicle left a lane while it was in it, or it tipped over or spun,
     (V,)."""
     com = np.array(car.geometry.centre_of_mass)
@@ -128,8 +132,17 @@ def touches(car: Subject, run: CaseRun, lanes: Sequence[Lane]) -> NDArray[np.boo
     for lane in lanes:
         inside = (x >= lane.begin) & (x <= lane.end)
         out |= (inside & ((y < lane.right) | (y > lane.left))).any(axis=(0, 2))
-    # Who never comes through has not passed, either.
-    return out | (run["x"].max(axis=0) < lanes[-1].end)
+    return out
+
+
+def stops_short(run: CaseRun, lanes: Sequence[Lane]) -> NDArray[np.bool_]:
+    """Who never comes through, (V,)."""
+    return run["x"].max(axis=0) < lanes[-1].end
+
+
+def touches(car: Subject, run: CaseRun, lanes: Sequence[Lane]) -> NDArray[np.bool_]:
+    """Who has not passed, (V,)."""
+    return leaves(car, run, lanes) | stops_short(run, lanes)
 
 
 class _LaneChange:
@@ -138,6 +151,8 @@ class _LaneChange:
     speeds: tuple[m_s, m_s]
     lanes_for: ClassVar[Callable[[m], tuple[Lane, ...]]]
     """The lanes of the course for a vehicle of a width."""
+    released: ClassVar[m] = np.inf
+    """How far inside the first lane the throttle is released."""
 
     def lanes(self, car: Subject) -> tuple[Lane, ...]:
         """Between which the vehicle drives."""
@@ -156,39 +171,66 @@ class _LaneChange:
         """Speeds ever closer to the highest clean one, by drivers of all styles."""
         lanes = self.lanes(car)
         path = course(lanes, _width(car))
-        low, high = (np.full(car.variants, min(v, car.limits.v_max)) for v in self.speeds)
+        least, most = self.speeds[0], min(self.speeds[1], car.limits.v_max)
+        low, high = (
+            np.full(car.variants, v) for v in (least if least < most else 0.5 * most, most)
+        )
         limit = yield from highest_clean(
             low,
             high,
             RESOLUTION,
             lambda v: [self._case(car, v, path, *style) for style in STYLES],
             lambda run: ~touches(car, run, lanes),
+            lambda run: stops_short(run, lanes) & ~leaves(car, run, lanes),
         )
-        return self._findings(limit.run, limit.best, lanes)
+        notes = list[str]()
+        if np.isnan(limit.best[0]):
+            notes.append(f"no speed was clean, not even {limit.run.label}")
+        elif np.isclose(limit.best[0], high[0], rtol=1e-12):
+            notes.append(f"clean even at the highest speed that was driven, {limit.run.label}")
+        return self._findings(limit.run, np.isfinite(limit.best), lanes, notes)
 
     def _case(self, car: Subject, v: Array, path: Path, settling: float, ahead: float) -> Case:
-        """Entered at a speed, with the throttle released."""
+        """Entered at a speed that is held up to where the throttle is released."""
         understeer = known_understeer(car, 20.0)
+        end = self.lanes(car)[-1].end
+        # Who rolls, and slows down evenly, is through in twice the time or never.
+        rolling = max(end - self.released, 0.0)
         return Case(
             label=f"{np.ravel(v)[0] / KM_H:.1f} km/h",
-            duration=float((self.lanes(car)[-1].end + LEAD + 20.0) / np.min(v)),
+            duration=float((LEAD + end + max(rolling, AFTER)) / np.min(v)),
             v=v,
             path=path,
-            hold=0.0,
-            driving={"understeer": understeer, "settling": settling, "ahead": ahead},
+            driving={
+                "understeer": understeer,
+                "settling": settling,
+                "ahead": ahead,
+                "v_gain": v,
+                "hold_until": LEAD + min(self.released, end + LEAD),
+            },
             run_in=0.0,
         )
 
-    def _findings(self, run: CaseRun, best: Array, lanes: Sequence[Lane]) -> Findings:
+    def _findings(
+        self, run: CaseRun, passed: NDArray[np.bool_], lanes: Sequence[Lane], notes: Sequence[str]
+    ) -> Findings:
+        begin, end = lanes[0].begin, lanes[-1].end
+
         def peak(name: str) -> Array:
-            return np.where(np.isfinite(best), np.abs(run[name]).max(axis=0), np.nan)
+            return np.where(passed, peak_between(run, name, begin, end), np.nan)
 
         metrics = [
-            Metric("entry_speed", best, "m/s", "Highest speed at the first cones without a touch."),
-            Metric("peak_lateral_acceleration", peak("a_y"), "m/s²", "At that speed."),
-            Metric("peak_yaw_rate", peak("omega"), "rad/s", "At that speed."),
-            Metric("peak_sideslip", peak("sideslip"), "rad", "At that speed."),
-        ]
+            Metric(
+                "entry_speed", np.where(passed, value_at(run, "speed", begin), np.nan), "m/s",
+                "At the first cones, of the fastest drive without a touch.",
+            ),
+            Metric(
+                "peak_lateral_acceleration", peak("a_y"), "m/s²",
+                "Between the first cones and the last, in that drive.",
+            ),
+            Metric("peak_yaw_rate", peak("omega"), "rad/s", "There."),
+            Metric("peak_sideslip", peak("sideslip"), "rad", "There."),
+        ]  # fmt: skip
         if "steer" in run:
             metrics.append(Metric("peak_angle", peak("steer"), "rad", "Of the front wheels."))
         where = cones(lanes)
@@ -203,7 +245,6 @@ class _LaneChange:
             "m/s²",
             [Curve(run["x"][:, 0], run["a_y"][:, 0], "a_y")],
         )
-        notes = [] if np.isfinite(best[0]) else [f"no speed was clean, not even {run.label}"]
         return Findings(metrics, [path, across], notes)
 
 
@@ -228,6 +269,7 @@ class ObstacleAvoidance(_LaneChange):
     name: ClassVar[str] = "obstacle_avoidance"
     title: ClassVar[str] = "Obstacle avoidance"
     source: ClassVar[str] = "ISO 3888-2:2011"
+    released: ClassVar[m] = 2.0
     lanes_for: ClassVar[Callable[[m], tuple[Lane, ...]]] = staticmethod(obstacle_avoidance)
 
 

@@ -42,47 +42,51 @@ def highest_clean(
     resolution: float,
     cases: Callable[[Array], Sequence[Case]],
     clean: Callable[[CaseRun], Flags],
+    late: Callable[[CaseRun], Flags] = lambda run: np.zeros(run.variants, dtype=bool),
 ) -> Generator[Sequence[Case], Sequence[CaseRun], Limit]:
     """Search between values (V,) to a resolution: `limit = yield from highest_clean(...)`.
 
     `cases(values)` are the drives with these values, one for each style; `clean(run)` tells which
-    variants, (V,), mastered one.
+    variants, (V,), mastered one, and `late(run)` for which the value was too low to tell.
     """
     lowest, best, driven = low, np.full(low.shape, np.nan), list[tuple[Array, Sequence[CaseRun]]]()
-    while np.max(high - low) > resolution:
+    while not driven or np.max(high - low) > resolution:
         values = np.stack([low + share * (high - low) for share in SHARES])
         # After the first drives it is known of both ends.
         new = values[1:-1] if driven else values
         asked = [cases(row) for row in new]
         runs = yield [case for row in asked for case in row]
-        mastered = np.stack([clean(run) for run in runs]).reshape(len(new), -1, len(low))
-        styles = mastered.shape[1]
-        driven += [(row, runs[k * styles : (k + 1) * styles]) for k, row in enumerate(new)]
-        flags = np.logical_or.reduce(mastered, axis=1)
+        shape = len(new), len(asked[0]), len(low)
+        flags = np.logical_or.reduce(np.reshape([clean(run) for run in runs], shape), axis=1)
+        slow = np.logical_or.reduce(np.reshape([late(run) for run in runs], shape), axis=1)
+        driven += [(row, runs[k * shape[1] : (k + 1) * shape[1]]) for k, row in enumerate(new)]
         if len(new) < len(values):
-            flags = np.stack([np.isfinite(best), *flags, np.zeros(len(low), dtype=bool)])
-        passed, low, high = narrowed(values, flags)
+            known, none = best == low, np.zeros(len(low), dtype=bool)
+            flags, slow = np.stack([known, *flags, none]), np.stack([~known, *slow, none])
+        passed, low, high = narrowed(values, flags, slow)
         best = np.where(np.isfinite(passed), passed, best)
-        if not np.isfinite(passed).any():
-            break
     wanted = np.where(np.isfinite(best), best, lowest)
-    known = (runs for values, runs in driven if np.array_equal(values, wanted))
+    same = (runs for values, runs in driven if np.array_equal(values, wanted))
     # Variants whose limits differ have not driven theirs at the same time.
-    runs = next(known, None) or (yield cases(wanted))
+    runs = next(same, None) or (yield cases(wanted))
     style = np.argmax(np.stack([clean(run) for run in runs]), axis=0)
     return Limit(best, picked(runs, style))
 
 
-def narrowed(values: Array, clean: Flags) -> tuple[Array, Array, Array]:
-    """The highest clean value below the first that was not, and the bounds to go on between.
+def narrowed(values: Array, clean: Flags, late: Flags | bool = False) -> tuple[Array, Array, Array]:
+    """The highest clean value below the first that failed, and the bounds to go on between.
 
-    Of values (S, V) in rising order; NaN where the lowest was not clean.
+    Of values (S, V) in rising order; NaN where none below was clean. One that was too low to tell
+    has not failed.
     """
-    first = np.where(clean.all(axis=0), len(clean), np.argmin(clean, axis=0))
+    fine = clean | late
+    first = np.where(fine.all(axis=0), len(fine), np.argmin(fine, axis=0))
     column = np.arange(clean.shape[1])
     below = values[np.maximum(first - 1, 0), column]
     above = values[np.minimum(first, len(clean) - 1), column]
-    return np.where(first > 0, below, np.nan), below, above
+    mastered = clean & (np.arange(len(clean))[:, None] < first)
+    best = np.where(mastered, values, -np.inf).max(axis=0)
+    return np.where(mastered.any(axis=0), best, np.nan), below, above
 
 
 def known_understeer(car: Subject, v: m_s) -> float:

@@ -12,7 +12,7 @@ from ..arrays import Array
 from ..units import m, m_s, one
 from .case import Case
 from .case_run import CaseRun
-from .cones import CONE, box_of, struck, width_needed
+from .cones import CONE, box_of, peak_between, struck, width_needed
 from .fitness import steering_needed, tyres_needed
 from .metric import Chart, Curve, Findings, Metric
 from .path import Path, path_along
@@ -116,7 +116,7 @@ class Slalom:
         time = first_time(run.t, run["x"], way) - first_time(run.t, run["x"], 0.0)
 
         def peak(name: str) -> Array:
-            return np.where(passed, np.abs(run[name]).max(axis=0), np.nan)
+            return np.where(passed, peak_between(run, name, 0.0, way), np.nan)
 
         metrics = [
             Metric(
@@ -125,9 +125,12 @@ class Slalom:
                 "of the same amplitude at the limit of grip.", theory,
             ),
             Metric("entry_speed", best, "m/s", "Highest held speed without a cone."),
-            Metric("peak_lateral_acceleration", peak("a_y"), "m/s²", "At that speed."),
-            Metric("peak_yaw_rate", peak("omega"), "rad/s", "At that speed."),
-            Metric("peak_sideslip", peak("sideslip"), "rad", "At that speed."),
+            Metric(
+                "peak_lateral_acceleration", peak("a_y"), "m/s²",
+                "Between the first cone and the last, at that speed.",
+            ),
+            Metric("peak_yaw_rate", peak("omega"), "rad/s", "There."),
+            Metric("peak_sideslip", peak("sideslip"), "rad", "There."),
         ]  # fmt: skip
         curves = [
             Curve(run["x"][:, 0], run["y"][:, 0], run.label),
