@@ -39,7 +39,7 @@ def results() -> dict[str, Result]:
 
 
 def test_a_tall_car_turns_no_faster_than_it_tips() -> None:
-    most = results()["constant_radius"]["max_lateral_acceleration"]
+    most = results()["constant_radius"]["largest_steady_lateral_acceleration"]
     assert 0.7 * TIPS < most < 1.05 * TIPS < TALL.grip
 
 
