@@ -34,6 +34,7 @@ from .robots import SpinInPlace, SquarePath, StraightAndArc
 from .sensitivity import Indices, Sensitivity, sensitivity, sobol
 from .sine_with_dwell import SineWithDwell
 from .slalom import LongSlalom, Slalom
+from .slow_ramp import SlowRamp
 from .split_braking import SplitBraking
 from .spread import parsed_spread, spread_out
 from .steady_circle import ConstantRadius, ConstantSpeed, ConstantSteer
@@ -86,6 +87,7 @@ __all__ = [
     "SineSweep",
     "SineWithDwell",
     "Slalom",
+    "SlowRamp",
     "SpinInPlace",
     "SplitBraking",
     "SquarePath",

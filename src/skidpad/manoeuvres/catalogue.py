@@ -19,6 +19,7 @@ from .ride import Bump, RoughRoad
 from .robots import SpinInPlace, SquarePath, StraightAndArc
 from .sine_with_dwell import SineWithDwell
 from .slalom import LongSlalom, Slalom
+from .slow_ramp import SlowRamp
 from .split_braking import SplitBraking
 from .steady_circle import ConstantRadius, ConstantSpeed, ConstantSteer
 from .step_steer import StepSteer
@@ -29,6 +30,7 @@ STANDARD: tuple[Manoeuvre, ...] = (
     ConstantRadius(),
     ConstantSpeed(),
     ConstantSteer(),
+    SlowRamp(),
     StepSteer(),
     SineSweep(),
     RandomSteer(),
