@@ -33,6 +33,7 @@ from .ride import Bump, RoughRoad
 from .robots import SpinInPlace, SquarePath, StraightAndArc
 from .sensitivity import Indices, Sensitivity, sensitivity, sobol
 from .sine_with_dwell import SineWithDwell
+from .single_sine import SingleSine
 from .slalom import LongSlalom, Slalom
 from .slow_ramp import SlowRamp
 from .split_braking import SplitBraking
@@ -86,6 +87,7 @@ __all__ = [
     "Sensitivity",
     "SineSweep",
     "SineWithDwell",
+    "SingleSine",
     "Slalom",
     "SlowRamp",
     "SpinInPlace",

@@ -18,6 +18,7 @@ from .proving_ground import Manoeuvre
 from .ride import Bump, RoughRoad
 from .robots import SpinInPlace, SquarePath, StraightAndArc
 from .sine_with_dwell import SineWithDwell
+from .single_sine import SingleSine
 from .slalom import LongSlalom, Slalom
 from .slow_ramp import SlowRamp
 from .split_braking import SplitBraking
@@ -32,6 +33,7 @@ STANDARD: tuple[Manoeuvre, ...] = (
     ConstantSteer(),
     SlowRamp(),
     StepSteer(),
+    SingleSine(),
     SineSweep(),
     RandomSteer(),
     SineWithDwell(),
