@@ -140,7 +140,7 @@ class _Limit(NamedTuple):
 def _in_balance(car: Subject, run: CaseRun) -> tuple[Array, Array, Array, Array]:
     """Lateral acceleration, angle, sideslip and angle beyond the kinematic one, (T, V) each, as of
     a ramp to the left; NaN from where on a vehicle is no longer in balance."""
-    side = np.sign(run["steer"].sum(axis=0))
+    side = np.sign(np.nansum(run["steer"], axis=0))
     a_y, steer, slip, omega = (side * run[name] for name in ("a_y", "steer", "sideslip", "omega"))
     with np.errstate(invalid="ignore"):
         held = np.abs(a_y - run["v_x"] * omega) < BALANCE * car.grip
@@ -158,16 +158,16 @@ def _limit(car: Subject, run: CaseRun) -> _Limit:
     a_y, steer, slip, beyond = _in_balance(car, run)
     most = np.fmax.reduce(a_y, axis=0)
     when = first_time(run.t, a_y / most, NEAR)
-    at = [
+    angle, sideslip, own = (
         np.array([np.interp(when[k], run.t, row[:, k]) for k in range(run.variants)])
         for row in (steer, slip, beyond)
-    ]
+    )
     even = (a_y > LEAST_FIT * A_FIT) & (run.t[:, None] < when)
     gradient = slope_at_zero(np.where(even, a_y, np.inf), beyond, A_FIT)
-    spins = np.isnan(a_y[-1]) | (at[2] < gradient * most)
+    spins = np.isnan(a_y[-1]) | (own < gradient * most)
     rolls = np.array(run.outcomes) == "rolled over"
     rear = np.where(rolls | np.isnan(most), np.nan, spins)
-    return _Limit(most, *at, gradient, rear)
+    return _Limit(most, angle, sideslip, own, gradient, rear)
 
 
 def _findings(car: Subject, runs: Sequence[CaseRun], v: m_s) -> Findings:
