@@ -48,8 +48,10 @@ def test_theory_is_exact_of_a_lag_of_first_order() -> None:
     known = (np.sin(w * t) - w * T * np.cos(w * t) + w * T * np.exp(-t / T)) / (1.0 + (w * T) ** 2)
     end = 1.0 / f
     after = np.interp(end, t, known) * np.exp(-(t - end) / T)
-    np.testing.assert_allclose(answer(lag, f, t)["a_y"], np.where(t < end, known, after), atol=2e-5)
-    np.testing.assert_allclose(answer(direct, f, t)["a_y"], one_period(f * t), atol=2e-5)
+    np.testing.assert_allclose(
+        answer(lag, f, len(t))["a_y"], np.where(t < end, known, after), atol=2e-5
+    )
+    np.testing.assert_allclose(answer(direct, f, len(t))["a_y"], one_period(f * t), atol=2e-5)
 
 
 def test_a_slow_sine_is_a_turn() -> None:

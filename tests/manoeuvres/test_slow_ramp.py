@@ -10,7 +10,16 @@ import pytest
 import skidpad as sp
 from manoeuvres.fakes import KERNELS
 from skidpad.errors import InvalidValue
-from skidpad.manoeuvres import CaseRun, Result, SlowRamp, Subject, adapted, measured, perform
+from skidpad.manoeuvres import (
+    CaseRun,
+    ConstantSpeed,
+    Result,
+    SlowRamp,
+    Subject,
+    adapted,
+    measured,
+    perform,
+)
 from skidpad.manoeuvres.case_run import from_columns
 
 V = 80.0 / 3.6
@@ -86,6 +95,24 @@ def test_which_end_gives_way_is_told(car: sp.Vehicle, rear: float) -> None:
     assert result.findings is not None
     said = f"the {'rear' if rear else 'front'} gives way at the limit"
     assert said in result.findings.notes
+
+
+def test_a_limit_beyond_the_largest_angle_is_said_to_be_there() -> None:
+    """At walking pace the steering ends before the tyres do: neither end gives way."""
+    (result,) = perform([SlowRamp(speed=4.0)], [Subject(sp.vehicles.single_track())], KERNELS)
+    assert result.findings is not None
+    assert np.isnan(result["rear_gives_way"])
+    assert any("still grows" in note for note in result.findings.notes)
+    assert not any("gives way" in note for note in result.findings.notes)
+
+
+def test_the_limit_is_above_steady_turns() -> None:
+    """Also of a car of which the first, faster ramp leaves balance long before the limit."""
+    car = Subject(sp.vehicles.two_track("small_scale"))
+    ramp, turns = perform([SlowRamp(), ConstantSpeed()], [car], KERNELS)
+    assert turns["largest_steady_lateral_acceleration"] < ramp["max_lateral_acceleration"]
+    assert ramp["max_lateral_acceleration"] < car.grip
+    assert np.isfinite(ramp["rear_gives_way"])
 
 
 def test_a_log_of_a_ramp_gives_its_limit() -> None:

@@ -7,11 +7,12 @@ balance. A first, faster ramp finds how far, so that all vehicles come to their 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import ClassVar, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ..arrays import Array
 from ..brief import brief_repr
@@ -33,8 +34,12 @@ __all__ = ["SlowRamp"]
 SIDES = {"left": 1.0, "right": -1.0}
 FAST: s = 16.0
 """How long the first ramp takes."""
+FIRST: one = 4.0
+"""Angle to which it goes, over that of linear theory at the grip of the tyres."""
 WIDEST: rad = 0.6
-"""Angle to which it goes, if the vehicle can."""
+"""Largest angle of all ramps, if the vehicle can."""
+MOST_TRIES = 3
+"""Tests with ever larger angles, of vehicles whose first ramp ended too soon."""
 BEYOND: one = 1.5
 """Angle of the test over that at which the first ramp came to the limit."""
 NEAR: one = 0.99
@@ -44,7 +49,7 @@ BALANCE: one = 0.05
 """Share of grip by which lateral acceleration may differ from speed times yaw rate; beyond, the
 vehicle is about to spin, and what it has there no steady turn does."""
 MOST_SLIP: rad = 0.35
-"""Sideslip beyond which it does not count as a turn, either."""
+"""Sideslip beyond the kinematic one from which on it does not count as a turn, either."""
 LEAST_FIT: one = 0.15
 """Share of the lateral acceleration up to which gradients are fitted, from which on they are: it
 takes a while until a vehicle follows a ramp evenly."""
@@ -76,31 +81,24 @@ class SlowRamp:
     def perform(self, car: Subject) -> Performing:
         """A faster ramp finds the angle at the limit, the others are the test."""
         most = min(car.limits.steer_max, WIDEST)
-        v = self.speed
-        (fast,) = yield [
-            Case(
-                label="finds the limit",
-                duration=FAST,
-                v=v,
-                speed=v,
-                steer=lambda t: (np.clip(t, 0.0, FAST) / FAST) ** 2,
-                amplitude=most,
-            )
-        ]
+        gain = car.theory(self.speed).gains["a_y"]
+        wide = min(most, FIRST * car.grip / gain) if gain > 0.0 else most
+        squared = self._case("finds the limit", FAST, lambda t: (np.maximum(t, 0.0) / FAST) ** 2)
+        (fast,) = yield [replace(squared, amplitude=wide)]
         limit = _limit(car, fast).angle
-        top = np.minimum(np.where(np.isfinite(limit), BEYOND * limit, most), most)
-        runs = yield [
-            Case(
-                label=side,
-                duration=self.duration,
-                v=v,
-                speed=v,
-                steer=ramp(1.0 / self.duration),
-                amplitude=SIDES[side] * top,
-            )
-            for side in self.sides
-        ]
-        return _findings(car, runs, v)
+        top = np.minimum(np.where(np.isfinite(limit), BEYOND * limit, wide), most)
+        even = [self._case(side, self.duration, ramp(1.0 / self.duration)) for side in self.sides]
+        for _ in range(MOST_TRIES):
+            runs = yield [replace(case, amplitude=SIDES[case.label] * top) for case in even]
+            short = np.logical_or.reduce([_limit(car, run).grows for run in runs]) & (top < most)
+            if not short.any():
+                break
+            top = np.where(short, np.minimum(2.0 * top, most), top)
+        return _findings(car, runs, self.speed)
+
+    def _case(self, label: str, duration: s, steer: Callable[[Array], Array]) -> Case:
+        v = self.speed
+        return Case(label=label, duration=duration, v=v, speed=v, steer=steer)
 
     def adapted_to(self, drive: CaseRun) -> SlowRamp:
         """With the speed and the side of a log."""
@@ -134,7 +132,9 @@ class _Limit(NamedTuple):
     gradient: Array
     """Of that over lateral acceleration, at zero."""
     rear: Array
-    """1 if the rear gives way, 0 if the front does, NaN if it rolls over."""
+    """1 if the rear gives way, 0 if the front does, NaN where neither is told."""
+    grows: NDArray[np.bool_]
+    """Whether lateral acceleration still grows at the last angle."""
 
 
 def _in_balance(car: Subject, run: CaseRun) -> tuple[Array, Array, Array, Array]:
@@ -142,14 +142,15 @@ def _in_balance(car: Subject, run: CaseRun) -> tuple[Array, Array, Array, Array]
     a ramp to the left; NaN from where on a vehicle is no longer in balance."""
     side = np.sign(np.nansum(run["steer"], axis=0))
     a_y, steer, slip, omega = (side * run[name] for name in ("a_y", "steer", "sideslip", "omega"))
+    curvature = omega / np.maximum(run["v_x"], 0.1)
     with np.errstate(invalid="ignore"):
         held = np.abs(a_y - run["v_x"] * omega) < BALANCE * car.grip
-        held &= np.abs(slip) < MOST_SLIP
+        held &= np.abs(slip - np.arctan(car.l_r * curvature)) < MOST_SLIP
     for wheels in (("F_z_fl", "F_z_rl"), ("F_z_fr", "F_z_rr")):
         if all(name in run for name in wheels):
             held &= np.logical_or.reduce([run[name] > 1.0 for name in wheels])
     lost = np.logical_or.accumulate(~held, axis=0)
-    beyond = steer - np.arctan(car.wheel_base * omega / np.maximum(run["v_x"], 0.1))
+    beyond = steer - np.arctan(car.wheel_base * curvature)
     a_y, steer, slip, beyond = (np.where(lost, np.nan, row) for row in (a_y, steer, slip, beyond))
     return a_y, steer, slip, beyond
 
@@ -165,9 +166,10 @@ def _limit(car: Subject, run: CaseRun) -> _Limit:
     even = (a_y > LEAST_FIT * A_FIT) & (run.t[:, None] < when)
     gradient = slope_at_zero(np.where(even, a_y, np.inf), beyond, A_FIT)
     spins = np.isnan(a_y[-1]) | (own < gradient * most)
-    rolls = np.array(run.outcomes) == "rolled over"
-    rear = np.where(rolls | np.isnan(most), np.nan, spins)
-    return _Limit(most, angle, sideslip, own, gradient, rear)
+    grows = np.isfinite(a_y[-1]) & (angle > REACHED * np.fmax.reduce(steer, axis=0))
+    ended = [outcome in ("rolled over", "diverged") for outcome in run.outcomes]
+    rear = np.where(np.array(ended) | np.isnan(most) | grows, np.nan, spins)
+    return _Limit(most, angle, sideslip, own, gradient, rear, grows)
 
 
 def _findings(car: Subject, runs: Sequence[CaseRun], v: m_s) -> Findings:
@@ -211,8 +213,8 @@ def _notes(runs: Sequence[CaseRun], found: _Limit) -> list[str]:
     notes = endings(runs)
     if found.rear[0] in (0.0, 1.0):
         notes.append(f"the {'rear' if found.rear[0] else 'front'} gives way at the limit")
-    last = np.abs(runs[0]["steer"][:, 0]).max()
-    if found.rear[0] == 0.0 and found.angle[0] > REACHED * last:
+    if found.grows[0]:
+        last = np.abs(runs[0]["steer"][:, 0]).max()
         notes.append(f"lateral acceleration still grows at {last:.3g} rad, the largest angle")
     return notes
 
