@@ -88,6 +88,7 @@ class SlowRamp:
         limit = _limit(car, fast).angle
         top = np.minimum(np.where(np.isfinite(limit), BEYOND * limit, wide), most)
         even = [self._case(side, self.duration, ramp(1.0 / self.duration)) for side in self.sides]
+        runs: Sequence[CaseRun] = ()
         for _ in range(MOST_TRIES):
             runs = yield [replace(case, amplitude=SIDES[case.label] * top) for case in even]
             short = np.logical_or.reduce([_limit(car, run).grows for run in runs]) & (top < most)
