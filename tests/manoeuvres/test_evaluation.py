@@ -15,8 +15,10 @@ from manoeuvres.fakes import car, evaluated, metric
 from skidpad.errors import InvalidValue, MissingFile
 from skidpad.manoeuvres import (
     Evaluation,
+    Findings,
     Limit,
     Limits,
+    Metric,
     as_json,
     earlier,
     junit_xml,
@@ -194,3 +196,10 @@ def test_numbers_as_texts() -> None:
     assert [difference_text(share) for share in (-0.1, 1e-9, None, 1e6)] == [
         *("−10.00 %", "0.00 %", "–", "+1e+08 %")
     ]
+
+
+def test_a_metric_that_there_is_not_is_told_with_those_there_are() -> None:
+    """A KeyError as of any mapping: within a generator StopIteration would end it silently."""
+    findings = Findings([Metric("one", 1.0, "m", "Any."), Metric("two", 2.0, "m", "Any.")])
+    with pytest.raises(KeyError, match="no metric 'three'; there are one, two"):
+        findings["three"]

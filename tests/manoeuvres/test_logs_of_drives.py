@@ -21,6 +21,7 @@ from skidpad.manoeuvres import (
     Kernels,
     Manoeuvre,
     Result,
+    SineWithDwell,
     SplitBraking,
     StepSteer,
     StraightBraking,
@@ -195,7 +196,7 @@ def test_noise_does_not_change_which_stop_it_is() -> None:
         (StepSteer(), {"steer": lambda t: 0.0 * t}, "goes straight on"),
         (StepSteer(), {"steer": lambda t: 0.01 * t}, "no step of the wheels"),
         (StepSteer(), {"steer": lambda t: 1.0 * (t > 5.0)}, "0.00 m/s² after the step"),
-        (STANDARD[6], {"steer": lambda t: 1.0 * (t > 5.0)}, "no sine of 0.7 Hz"),
+        (SineWithDwell(), {"steer": lambda t: 1.0 * (t > 5.0)}, "no sine of 0.7 Hz"),
         (CoastDown(), {"v_x": lambda t: 20.0 + 0.0 * t}, "does not slow down from 20.0 m/s"),
     ],
 )

@@ -114,7 +114,7 @@ def turns(K: float, noise: float = 0.0) -> CaseRun:
 def test_the_gradient_of_turns_written_by_hand_is_found(K: float) -> None:
     found = measured(ConstantRadius(), CAR, turns(K))
     assert found["understeer_gradient"].value == pytest.approx(K, abs=2e-6)
-    assert found["max_lateral_acceleration"].value == pytest.approx(3.0)
+    assert found["largest_steady_lateral_acceleration"].value == pytest.approx(3.0)
     found = measured(ConstantRadius(), CAR, turns(K, 0.02))
     assert found["understeer_gradient"].value == pytest.approx(K, abs=2e-4)
 

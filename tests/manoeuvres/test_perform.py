@@ -12,7 +12,7 @@ import pytest
 import skidpad as sp
 from manoeuvres.fakes import Drive
 from skidpad.errors import InvalidValue
-from skidpad.manoeuvres import Case, Findings, Performing, StepSteer, Subject, perform
+from skidpad.manoeuvres import Case, Findings, Performing, SingleSine, StepSteer, Subject, perform
 
 
 @dataclass(frozen=True)
@@ -63,6 +63,6 @@ def test_what_one_vehicle_cannot_start_others_finish(how: str, says: str) -> Non
 
 @pytest.mark.parametrize("name", ["double_integrator", "commonroad_dynamic_bicycle"])
 def test_vehicles_whose_angle_is_no_state_or_an_integral_say_so(name: str) -> None:
-    """Step steer has to find an angle for them and cannot."""
-    (result,) = perform([StepSteer()], [Subject(sp.vehicles.named(name))])
-    assert result.unfit
+    """Step steer and single sine have to find an angle for them and cannot."""
+    for result in perform([StepSteer(), SingleSine()], [Subject(sp.vehicles.named(name))]):
+        assert result.unfit

@@ -16,6 +16,7 @@ from skidpad.manoeuvres import (
     Result,
     SineWithDwell,
     Slalom,
+    SlowRamp,
     StepSteer,
     Subject,
     perform,
@@ -25,6 +26,7 @@ HEIGHT = 1.6
 TALL = Subject(sp.vehicles.two_track().with_params({"z_cg": HEIGHT}), name="tall")
 TESTS = (
     ConstantRadius(),
+    SlowRamp(),
     StepSteer(a_y=6.0),
     SineWithDwell(),
     BrakingInTurn(a_y=6.0),
@@ -43,8 +45,13 @@ def results() -> dict[str, Result]:
 
 
 def test_a_tall_car_turns_no_faster_than_it_tips() -> None:
-    most = results()["constant_radius"]["max_lateral_acceleration"]
+    most = results()["constant_radius"]["largest_steady_lateral_acceleration"]
     assert 0.7 * TIPS < most < 1.05 * TIPS < TALL.grip
+    ramp = results()["slow_ramp"]
+    assert 0.7 * TIPS < ramp["max_lateral_acceleration"] < 1.05 * TIPS
+    assert np.isnan(ramp["rear_gives_way"])  # neither end does
+    assert ramp.findings is not None
+    assert ramp.findings.notes == ["rolled over: left; right"]
 
 
 def test_what_rolled_over_has_not_passed() -> None:

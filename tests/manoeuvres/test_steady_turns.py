@@ -118,3 +118,25 @@ def test_points_of_a_circle_are_on_it() -> None:
     # Beyond the kinematic angle it needs ever more, and never jumps to the end of its steering.
     assert np.abs(curve.y).max() < 0.2
     assert (np.diff(curve.y[curve.x > 0.0]) > -1e-3).all()
+
+
+def test_sensitivity_is_that_of_linear_theory() -> None:
+    """v² / (L + K v²), the closed form of the single-track model, of both variants."""
+    found = results()["constant_speed"]
+    v = found.manoeuvre.speed  # type: ignore[attr-defined]
+    closed = v**2 / (car().wheel_base + found["understeer_gradient"] * v**2)
+    np.testing.assert_allclose(found["steering_sensitivity"], closed, rtol=5e-3)
+    assert found.findings is not None
+    theory = found.findings["steering_sensitivity"].theory
+    np.testing.assert_allclose(found["steering_sensitivity"], theory, rtol=1e-2)
+
+
+def test_a_car_without_a_steady_turn_has_no_values_and_a_note() -> None:
+    """A tall body that rocks for ever: nothing is found, and zero would be a number."""
+    rocks = Subject(sp.vehicles.full_car(z_cg=1.0))
+    (result,) = perform([ConstantRadius()], [rocks], KERNELS)
+    assert result.findings is not None
+    assert np.isnan(result["largest_steady_lateral_acceleration"]).all()
+    notes = "; ".join(result.findings.notes)
+    assert "diverged" in notes
+    assert "never became steady" in notes

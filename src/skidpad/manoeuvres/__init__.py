@@ -33,7 +33,9 @@ from .ride import Bump, RoughRoad
 from .robots import SpinInPlace, SquarePath, StraightAndArc
 from .sensitivity import Indices, Sensitivity, sensitivity, sobol
 from .sine_with_dwell import SineWithDwell
+from .single_sine import SingleSine
 from .slalom import LongSlalom, Slalom
+from .slow_ramp import SlowRamp
 from .split_braking import SplitBraking
 from .spread import parsed_spread, spread_out
 from .steady_circle import ConstantRadius, ConstantSpeed, ConstantSteer
@@ -85,7 +87,9 @@ __all__ = [
     "Sensitivity",
     "SineSweep",
     "SineWithDwell",
+    "SingleSine",
     "Slalom",
+    "SlowRamp",
     "SpinInPlace",
     "SplitBraking",
     "SquarePath",

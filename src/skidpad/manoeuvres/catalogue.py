@@ -18,7 +18,9 @@ from .proving_ground import Manoeuvre
 from .ride import Bump, RoughRoad
 from .robots import SpinInPlace, SquarePath, StraightAndArc
 from .sine_with_dwell import SineWithDwell
+from .single_sine import SingleSine
 from .slalom import LongSlalom, Slalom
+from .slow_ramp import SlowRamp
 from .split_braking import SplitBraking
 from .steady_circle import ConstantRadius, ConstantSpeed, ConstantSteer
 from .step_steer import StepSteer
@@ -29,7 +31,9 @@ STANDARD: tuple[Manoeuvre, ...] = (
     ConstantRadius(),
     ConstantSpeed(),
     ConstantSteer(),
+    SlowRamp(),
     StepSteer(),
+    SingleSine(),
     SineSweep(),
     RandomSteer(),
     SineWithDwell(),

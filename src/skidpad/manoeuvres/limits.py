@@ -5,7 +5,7 @@
         yaw_rate_rise_time: {max: 0.25}
         yaw_rate_overshoot: {min: 0.0, max: 0.2}
     all:
-      constant_radius:
+      slow_ramp:
         max_lateral_acceleration: {min: 7.0}
 
 `all` is every vehicle under test; what a vehicle is held to under its own name wins over it.

@@ -79,4 +79,7 @@ class Findings:
     __repr__ = brief_repr
 
     def __getitem__(self, name: str) -> Metric:
-        return next(metric for metric in self.metrics if metric.name == name)
+        by_name = {metric.name: metric for metric in self.metrics}
+        if name not in by_name:
+            raise KeyError(f"there is no metric {name!r}; there are {', '.join(by_name)}")
+        return by_name[name]

@@ -7,7 +7,7 @@ angles, or with one angle at several speeds. Each point is a drive of its own, u
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import ClassVar
 
 import numpy as np
@@ -25,8 +25,10 @@ from .steady_state import (
     SteadyPoints,
     handling_chart,
     measured_points,
+    sensitivity,
     steady_metrics,
     steady_points,
+    unsteady,
 )
 from .subject import Subject
 
@@ -47,18 +49,15 @@ def levels(car: Subject) -> Array:
     return np.concatenate([-one_side[::-1], one_side])
 
 
-def _findings(car: Subject, runs: Sequence[CaseRun], v: m_s) -> Findings:
-    return _found(car, steady_points(car, runs), v)
-
-
 def _measured(car: Subject, drive: CaseRun) -> Findings:
     return _found(car, measured_points(car, drive), float(drive["v_x"].mean()))
 
 
-def _found(car: Subject, at: SteadyPoints, v: m_s) -> Findings:
+def _found(car: Subject, at: SteadyPoints, v: m_s, runs: Sequence[CaseRun] = ()) -> Findings:
     """With the linear theory at a speed, that at which the gradients were found."""
     bicycles = [theory.bicycle for theory in car.theories(v)]
-    return Findings(steady_metrics(car, at, bicycles), [handling_chart(at, bicycles[0])])
+    metrics, charts = steady_metrics(car, at, bicycles), [handling_chart(at, bicycles[0])]
+    return Findings(metrics, charts, unsteady(at, runs) if runs else ())
 
 
 @dataclass(frozen=True)
@@ -94,7 +93,7 @@ class ConstantRadius:
         with np.errstate(invalid="ignore"):
             on_circle = np.abs(at.a_y - asked) < ON_CIRCLE * np.abs(asked)
         kept = SteadyPoints(*(np.where(on_circle, column, np.nan) for column in at))
-        return _found(car, kept, float(np.sqrt(0.5 * A_FIT * self.radius)))
+        return _found(car, kept, float(np.sqrt(0.5 * A_FIT * self.radius)), runs)
 
     def measure(self, car: Subject, drive: CaseRun) -> Findings:
         """From a log of steady turns, however they were driven."""
@@ -129,7 +128,9 @@ class ConstantSpeed:
             for angle in angles.tolist()
             if abs(angle) <= car.limits.steer_max
         ]
-        return _findings(car, runs, self.speed)
+        at = steady_points(car, runs)
+        found = _found(car, at, self.speed, runs)
+        return replace(found, metrics=[*found.metrics, sensitivity(at, car.theories(self.speed))])
 
     def measure(self, car: Subject, drive: CaseRun) -> Findings:
         """From a log of steady turns, however they were driven."""
@@ -164,7 +165,8 @@ class ConstantSteer:
             for a, v in ((a, float(np.sqrt(abs(a) * radius))) for a in levels(car).tolist())
             if v <= car.limits.v_max
         ]
-        return _findings(car, runs, float(np.sqrt(0.5 * A_FIT * radius)))
+        v = float(np.sqrt(0.5 * A_FIT * radius))
+        return _found(car, steady_points(car, runs), v, runs)
 
     def measure(self, car: Subject, drive: CaseRun) -> Findings:
         """From a log of steady turns, however they were driven."""

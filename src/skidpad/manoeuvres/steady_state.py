@@ -1,4 +1,4 @@
-"""What steady turning tells: gradients over lateral acceleration, and the limit."""
+"""What steady turning tells: gradients over lateral acceleration, and how far they go."""
 
 from __future__ import annotations
 
@@ -13,19 +13,21 @@ from ..brief import counted
 from ..errors import InvalidValue
 from ..units import m_s, m_s2, s
 from .case import Case, step
-from .case_run import CaseRun
+from .case_run import OK, CaseRun, endings
 from .metric import Chart, Curve, Metric
 from .subject import Subject
-from .theory import Bicycle
+from .theory import Bicycle, LinearCar
 
 __all__ = [
     "SteadyPoints",
     "handling_chart",
     "measured_points",
+    "sensitivity",
     "slope_at_zero",
     "steady_angle",
     "steady_metrics",
     "steady_points",
+    "unsteady",
 ]
 
 A_FIT: m_s2 = 2.0
@@ -162,11 +164,11 @@ def slope_at_zero(x: Array, y: Array, most: float) -> Array:
 
 
 def steady_metrics(car: Subject, at: SteadyPoints, bicycles: Sequence[Bicycle]) -> list[Metric]:
-    """Gradients at zero and the limit, beside those of linear theory."""
+    """Gradients at zero and the fastest turn, beside those of linear theory."""
     K = slope_at_zero(at.a_y, at.steer - at.kinematic, A_FIT)
     slip = slope_at_zero(at.a_y, at.sideslip, A_FIT)
     roll = slope_at_zero(at.a_y, at.roll, A_FIT)
-    a_y = np.nanmax(np.abs(at.a_y), axis=0, initial=0.0)
+    most = np.nanmax(np.abs(at.a_y), axis=0, initial=-np.inf)
     L = car.wheel_base
     with np.errstate(invalid="ignore", divide="ignore"):
         characteristic, critical = np.sqrt(L / K), np.sqrt(-L / K)
@@ -194,13 +196,35 @@ def steady_metrics(car: Subject, at: SteadyPoints, bicycles: Sequence[Bicycle]) 
             [own.critical_speed for own in bicycles],
         ),
         Metric(
-            "max_lateral_acceleration", a_y, "m/s²", "Largest lateral acceleration in balance."
+            "largest_steady_lateral_acceleration", np.where(np.isfinite(most), most, np.nan),
+            "m/s²", "That of the fastest turn of the test in balance; the limit is a little above, "
+            "and `slow_ramp` finds it.",
         ),
     ]  # fmt: skip
     if np.isfinite(roll).any():
         definition = "Roll per lateral acceleration at zero; positive leans out of the turn."
         metrics.append(Metric("roll_gradient", roll, "rad·s²/m", definition))
     return metrics
+
+
+def sensitivity(at: SteadyPoints, theories: Sequence[LinearCar]) -> Metric:
+    """Of turns at one speed."""
+    per_angle = 1.0 / slope_at_zero(at.a_y, at.steer, A_FIT)
+    definition = "Lateral acceleration per angle of the front wheels at the speed, at zero."
+    own = [theory.gains["a_y"] / theory.gains["steer"] for theory in theories]
+    return Metric("steering_sensitivity", per_angle, "m/s²/rad", definition, own)
+
+
+def unsteady(at: SteadyPoints, runs: Sequence[CaseRun]) -> list[str]:
+    """Notes on turns of the first variant: how they ended, and where too few for gradients are left
+    how many came through and are still not steady. Beyond the limit none is expected to be."""
+    through = np.array([run.outcomes[0] == OK for run in runs])
+    found = np.isfinite(at.a_y[:, 0])
+    notes = endings(runs)
+    if (np.abs(at.a_y[found, 0]) <= A_FIT).sum() < TURNS:
+        restless = int((through & ~found).sum())
+        notes.append(f"{restless} of {counted(len(runs), 'turn')} never became steady")
+    return notes
 
 
 def handling_chart(at: SteadyPoints, bicycle: Bicycle) -> Chart:
