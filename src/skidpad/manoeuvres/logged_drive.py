@@ -12,6 +12,7 @@ from ..errors import InvalidValue
 from ..identify.log import Log, how_to_name
 from ..units import s
 from .case_run import CaseRun, from_columns
+from .log_consistency import check_columns
 
 __all__ = ["SIGNALS", "drive_of_log"]
 
@@ -46,7 +47,8 @@ def drive_of_log(log: Log, at: s | None = None) -> tuple[CaseRun, list[str]]:
     """A log as a drive with even times, and notes on what was not in it.
 
     `at` is the time of the log that becomes zero. What the log lacks follows from the rest where it
-    can: yaw rate from heading, lateral acceleration from speed and yaw rate, and so on.
+    can: yaw rate from heading, lateral acceleration from speed and yaw rate, and so on. Columns
+    that contradict each other raise InvalidValue, with the one that is likely wrong.
     """
     series = _series(log)
     if "v_x" not in series:
@@ -69,7 +71,8 @@ def drive_of_log(log: Log, at: s | None = None) -> tuple[CaseRun, list[str]]:
         name: np.interp(t, one.t, np.unwrap(one.values) if name == "yaw" else one.values)
         for name, one in series.items()
     }
-    notes = _complete(t, columns)
+    notes = check_columns(log.name, t, columns)
+    notes += _complete(t, columns)
     return from_columns(log.name, t - (at or 0.0), columns), notes
 
 

@@ -1,0 +1,88 @@
+"""Columns of a log that contradict each other are refused with the one that is likely wrong."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from skidpad.errors import InvalidValue
+from skidpad.identify.log import Log, Series
+from skidpad.manoeuvres import drive_of_log
+
+DEGREE = 180.0 / np.pi
+
+
+def weaving(seed: int | None = None) -> dict[str, np.ndarray]:
+    """A point that weaves at 20 m/s, slower and faster, in closed form; with noise of a seed."""
+    t = np.arange(0.0, 20.0, 0.02)
+    v = 20.0 + 2.0 * np.sin(0.5 * t)
+    omega = 0.2 * np.sin(1.3 * t) + 0.05
+    yaw = 0.2 / 1.3 * (1.0 - np.cos(1.3 * t)) + 0.05 * t
+    steer = 0.15 * omega
+    way = {
+        "x": np.cumsum(v * np.cos(yaw)) * 0.02,
+        "y": np.cumsum(v * np.sin(yaw)) * 0.02,
+    }
+    columns = {"t": t, "v_x": v, "omega": omega, "yaw": yaw, "steer": steer, **way}
+    columns |= {"a_y": v * omega, "a_x": np.cos(0.5 * t)}
+    if seed is not None:
+        noise = np.random.default_rng(seed)
+        sizes = {"v_x": 0.05, "omega": 0.005, "yaw": 1e-3, "a_y": 0.2, "a_x": 0.2, "steer": 1e-3}
+        columns |= {k: columns[k] + noise.normal(0.0, s, len(t)) for k, s in sizes.items()}
+    return columns
+
+
+def log_of(columns: dict[str, np.ndarray], *names: str) -> Log:
+    t = columns["t"]
+    return Log("drive.csv", {name: Series(t, columns[name]) for name in names})
+
+
+@pytest.mark.parametrize("seed", [None, 1])
+@pytest.mark.parametrize(
+    "names",
+    [
+        ("v_x", "omega", "yaw", "steer", "x", "y", "a_y", "a_x"),
+        ("v_x", "omega", "a_y"),
+        ("v_x", "yaw", "x", "y"),
+        ("v_x", "steer", "omega"),
+    ],
+)
+def test_columns_that_agree_pass(names: tuple[str, ...], seed: int | None) -> None:
+    _, notes = drive_of_log(log_of(weaving(seed), *names))
+    assert not [note for note in notes if "agree" in note]
+
+
+@pytest.mark.parametrize(
+    ("wrong", "factor", "names", "words"),
+    [
+        ("omega", -1.0, ("v_x", "omega", "a_y", "steer"), "omega likely has its sign reversed"),
+        ("a_y", -1.0, ("v_x", "omega", "a_y", "steer"), "a_y likely has its sign reversed"),
+        ("steer", -1.0, ("v_x", "omega", "a_y", "steer"), "steer likely has its sign reversed"),
+        ("yaw", -1.0, ("v_x", "omega", "a_y", "yaw"), "yaw likely has its sign reversed"),
+        ("omega", DEGREE, ("v_x", "omega", "a_y"), "omega is likely in deg/s"),
+        ("omega", DEGREE, ("v_x", "omega"), "omega is likely in deg/s"),
+        ("omega", -DEGREE, ("v_x", "omega", "a_y", "steer"), "omega is likely in deg/s"),
+        ("yaw", DEGREE, ("v_x", "omega", "yaw", "a_y"), "yaw is likely in deg,"),
+        ("v_x", 3.6, ("v_x", "omega", "a_y"), "v_x is likely in km/h"),
+        ("v_x", 3.6, ("v_x", "x", "y"), "v_x is likely in km/h"),
+        ("a_y", 1.0 / 9.80665, ("v_x", "omega", "a_y"), "a_y is likely in g,"),
+        ("steer", DEGREE, ("v_x", "steer", "omega"), "steer reaches .* is it in deg"),
+    ],
+)
+@pytest.mark.parametrize("seed", [None, 2])
+def test_one_wrong_column_is_named(
+    wrong: str, factor: float, names: tuple[str, ...], words: str, seed: int | None
+) -> None:
+    columns = weaving(seed)
+    columns[wrong] = factor * columns[wrong]
+    with pytest.raises(InvalidValue, match=words) as caught:
+        drive_of_log(log_of(columns, *names))
+    blamed = [name for name in names if f"{name} likely" in str(caught.value)]
+    assert blamed in ([], [wrong])
+
+
+def test_columns_that_have_nothing_in_common_are_noted() -> None:
+    columns = weaving()
+    columns["a_y"] = np.random.default_rng(3).normal(0.0, 3.0, len(columns["t"]))
+    _, notes = drive_of_log(log_of(columns, "v_x", "omega", "a_y"))
+    assert any("hardly agree" in note for note in notes)
