@@ -196,3 +196,21 @@ def test_a_test_is_driven_as_its_log_was(capsys) -> None:
     assert found["mean_deceleration"]["reference"] == pytest.approx(4.0, rel=2e-3)
     assert found["mean_deceleration"]["value"] == pytest.approx(4.0, rel=0.02)
     assert "locked_stopping_distance" not in found
+
+
+def test_a_changed_vehicle_is_beside_what_it_was(capsys) -> None:
+    weight = sp.vehicles.single_track().params.m
+    beside = (*STEP, "--against", "single_track")
+    changed = ("--set", f"m={1.3 * weight}", "--json", "-")
+    code, out, _ = said(capsys, *beside, *changed)
+    assert code == 0
+    own = {
+        name: entry["value"]
+        for name, entry in metrics(json.loads(said(capsys, *STEP, "--json", "-")[1])).items()
+    }
+    found = metrics(json.loads(out))
+    assert {name: entry["reference"] for name, entry in found.items()} == own
+    assert any(entry["value"] != entry["reference"] for entry in found.values())
+    code, _, err = said(capsys, *beside)
+    assert code == 2
+    assert "change the one under test" in err

@@ -93,7 +93,8 @@ def test(
     if held_to is not None:
         held_to.check_manoeuvres(())
     cars = chosen_subjects(vehicle, params, settings, variants, spread, seed)
-    other = compared_with(against, manoeuvre, cars, split_pairs("--map", names), at)
+    columns, changed = split_pairs("--map", names), bool(params or settings)
+    other = compared_with(against, manoeuvre, cars, columns, at, changed=changed)
     tests, other = other.adapting(tests)
     results = perform(tests, [*cars, *other.cars])
     own, others = results[: len(tests) * len(cars)], results[len(tests) * len(cars) :]
