@@ -198,6 +198,24 @@ def test_a_test_is_driven_as_its_log_was(capsys) -> None:
     assert "locked_stopping_distance" not in found
 
 
+def test_a_test_begins_with_the_speed_where_it_is_said_to(capsys) -> None:
+    """A car that rolls out from 25 m/s with 1 m/s² and brakes from 5 s on, at 20 m/s."""
+    t = np.arange(0.0, 14.0, 0.02)
+    v = 25.0 - t - 3.0 * np.clip(t - 5.0, 0.0, None)
+    table = np.column_stack([t, np.clip(v, 0.0, None)])
+    np.savetxt("stop.csv", table, delimiter=",", header="t,v_x", comments="")
+    asked = ("single_track", "--manoeuvre", "straight_braking", "--against", "stop.csv")
+    status, out, _ = said(capsys, *asked, "--at", "5", "--json", "stop.json")
+    assert status == 0
+    assert "driven as the log was: speed 20, deceleration 4" in out
+    found = metrics(json.loads(Path("stop.json").read_text()))["stopping_distance"]
+    assert found["reference"] == pytest.approx(20.0**2 / (2.0 * 4.0), rel=0.01)
+    assert found["value"] == pytest.approx(found["reference"], rel=0.05)
+    status, _, err = said(capsys, *asked, "--at", "50")
+    assert status == 2
+    assert "cannot begin at 50 s" in err
+
+
 def test_a_changed_vehicle_is_beside_what_it_was(capsys) -> None:
     weight = sp.vehicles.single_track().params.m
     beside = (*STEP, "--against", "single_track")
