@@ -168,6 +168,32 @@ def test_a_narrow_terminal_loses_nothing(capsys, monkeypatch, width: str) -> Non
     assert "not driven" in out
 
 
+def test_a_terminal_of_80_characters_has_tables(capsys, monkeypatch) -> None:
+    """Two lines for each metric at most, and columns of numbers below one heading."""
+    Path("limits.yaml").write_text(KEPT)
+    count = len(metrics(json.loads(said(capsys, *STEP, "--json", "-")[1])))
+    beside = ("--set", "m=1500", "--against", "single_track", "--limits", "limits.yaml")
+    many = ("--variants", "8", "--spread", "m=5%", "--limits", "limits.yaml")
+    monkeypatch.setenv("COLUMNS", "80")
+    for options in (beside, many):
+        _, out, _ = said(capsys, *STEP, *options)
+        lines = out.splitlines()
+        assert max(map(len, lines)) <= 80
+        (head,) = [k for k, line in enumerate(lines) if line.split()[:1] == ["value"]]
+        assert "limit" in lines[head]
+        assert sum(bool(line.split()) for line in lines) <= 2 * count + 8
+        assert "yaw_rate_overshoot  pass" in out
+    _, out, _ = said(capsys, "--list", "single_track")
+    rows = [line for line in out.splitlines() if line.strip()]
+    assert max(map(len, rows)) <= 80
+    assert len(rows) <= 3.5 * len(sp.manoeuvres.names())
+
+
+def test_several_vehicles_say_how_they_are_compared(capsys) -> None:
+    _, out, _ = said(capsys, *STEP, "two_track")
+    assert "skidpad test two_track --against single_track" in out
+
+
 def test_nothing_driven_and_nothing_compared_are_errors(capsys) -> None:
     status, out, errors = said(capsys, "kinematic_bicycle", "--manoeuvre", "step_steer")
     assert status == 2
