@@ -61,6 +61,30 @@ def test_limits_decide_the_exit_status_and_fill_the_files(capsys) -> None:
     assert "1 of 1 limits broken" in Path("a.html").read_text()
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        BROKEN.replace("single_track", "two_track"),  # another vehicle
+        "all:\n  bump:\n    peak_acceleration: {max: 1}\n",  # another manoeuvre
+        "single_track: {}\n",
+        "{}\n",
+    ],
+)
+def test_limits_of_which_none_applies_are_an_error(capsys, text: str) -> None:
+    Path("limits.yaml").write_text(text)
+    code, out, err = said(capsys, *STEP, "--limits", "limits.yaml")
+    assert code == 2
+    assert "0 limits checked" in out
+    assert "0 limits checked" in err
+
+
+def test_limits_that_are_skipped_are_not_kept(capsys) -> None:
+    Path("limits.yaml").write_text(KEPT)
+    code, out, _ = said(capsys, *STEP, "kinematic_bicycle", "--limits", "limits.yaml")
+    assert code == 0
+    assert "1 limit kept, 1 skipped" in out
+
+
 def test_names_of_metrics_are_checked_once_they_are_known(capsys) -> None:
     Path("limits.yaml").write_text(KEPT.replace("overshoot", "overshot"))
     code, out, err = said(capsys, *STEP, "--limits", "limits.yaml", "--json", "a.json")

@@ -181,15 +181,18 @@ def _unfit(results: Sequence[Result]) -> list[Text]:
 
 
 def _verdicts(evaluation: Evaluation) -> list[Text]:
-    judged, failed = evaluation.judged, evaluation.failed
-    if not judged:
+    if evaluation.limits is None:
         return []
+    checked, failed = len(evaluation.checked), evaluation.failed
     lines = [
         Text(f"{FAIL} {row.car}, {row.manoeuvre}, {row.name}: {row.reason} {row.unit}", "red")
         for row in failed
     ]
-    broken = f"{len(failed)} of {counted(len(judged), 'limit')} broken"
-    return [*lines, Text(broken if failed else f"{counted(len(judged), 'limit')} kept", "bold")]
+    limits = counted(checked, "limit")
+    text = f"{len(failed)} of {limits} broken" if failed else f"{limits} kept"
+    skipped = len(evaluation.judged) - checked
+    said = (text if checked else f"{limits} checked") + (f", {skipped} skipped" if skipped else "")
+    return [*lines, Text(said, "bold")]
 
 
 def manoeuvre_list(manoeuvres: Sequence[Manoeuvre], cars: Sequence[Subject]) -> RenderableType:

@@ -152,6 +152,11 @@ class Evaluation:
         return [row for row in self.rows if row.verdict]
 
     @property
+    def checked(self) -> list[Row]:
+        """What was held to its limit: not those that were skipped."""
+        return [row for row in self.judged if row.verdict != SKIPPED]
+
+    @property
     def not_compared(self) -> dict[str, str]:
         """Why manoeuvres that were driven are not compared, by name."""
         driven = {one.manoeuvre.name for one in self.results if one.findings is not None}
