@@ -2,13 +2,20 @@
 
 from __future__ import annotations
 
+from itertools import product
+
 import numpy as np
 import pytest
 
+import skidpad as sp
+from manoeuvres.fakes import KERNELS
 from skidpad.errors import InvalidValue
 from skidpad.identify.log import Log, Series
-from skidpad.manoeuvres import drive_of_log
+from skidpad.manoeuvres import Subject, chosen, drive_of_log, perform
+from skidpad.manoeuvres.logged_drive import SIGNALS
 
+CAR = Subject(sp.vehicles.two_track())
+TESTS = ("sine_with_dwell", "split_braking", "obstacle_avoidance", "step_steer", "braking_in_turn")
 DEGREE = 180.0 / np.pi
 
 
@@ -57,7 +64,6 @@ def test_columns_that_agree_pass(names: tuple[str, ...], seed: int | None) -> No
     [
         ("omega", -1.0, ("v_x", "omega", "a_y", "steer"), "omega likely has its sign reversed"),
         ("a_y", -1.0, ("v_x", "omega", "a_y", "steer"), "a_y likely has its sign reversed"),
-        ("steer", -1.0, ("v_x", "omega", "a_y", "steer"), "steer likely has its sign reversed"),
         ("yaw", -1.0, ("v_x", "omega", "a_y", "yaw"), "yaw likely has its sign reversed"),
         ("omega", DEGREE, ("v_x", "omega", "a_y"), "omega is likely in deg/s"),
         ("omega", DEGREE, ("v_x", "omega"), "omega is likely in deg/s"),
@@ -83,6 +89,34 @@ def test_one_wrong_column_is_named(
 
 def test_columns_that_have_nothing_in_common_are_noted() -> None:
     columns = weaving()
+    columns["v_y"] = 0.0 * columns["t"]
     columns["a_y"] = np.random.default_rng(3).normal(0.0, 3.0, len(columns["t"]))
-    _, notes = drive_of_log(log_of(columns, "v_x", "omega", "a_y"))
+    _, notes = drive_of_log(log_of(columns, "v_x", "v_y", "omega", "a_y"))
     assert any("hardly agree" in note for note in notes)
+
+
+@pytest.mark.parametrize("names", [("v_x", "omega", "steer"), ("v_x", "omega", "a_y", "steer")])
+def test_steering_against_the_turn_is_noted(names: tuple[str, ...]) -> None:
+    """It may be one who catches a spin, so it is not refused."""
+    columns = weaving()
+    columns["steer"] = -columns["steer"]
+    _, notes = drive_of_log(log_of(columns, *names))
+    assert any("steer likely has its sign reversed" in note for note in notes)
+
+
+DROPPED = ((), ("v_y", "sideslip"), ("v_y", "sideslip", "yaw", "x", "y"), ("omega", "v_y"))
+
+
+@pytest.mark.parametrize("name", TESTS)
+def test_what_vehicles_do_is_no_contradiction(name: str) -> None:
+    """At the limit, spinning, catching a spin, with a part of the columns: none is refused."""
+    (result,) = perform([chosen([name])[0]], [CAR], KERNELS)
+    assert result.runs
+    for run, dropped in product(result.runs, DROPPED):
+        series = {
+            signal: Series(run.t, run[signal][:, 0])
+            for signal in SIGNALS
+            if signal in run and signal not in dropped and np.isfinite(run[signal][:, 0]).all()
+        }
+        if "v_x" in series:
+            drive_of_log(Log(run.label, series))

@@ -3,7 +3,7 @@ signs and of units that no heading names.
 
 Each check compares a column with what follows from others by a straight line through zero. A slope
 of one is as it should be; one that a reversed sign or a usual unit explains is refused with the
-column that does, and any other is a note.
+column that does. What need not be wrong is a note.
 """
 
 from __future__ import annotations
@@ -17,13 +17,17 @@ import numpy as np
 
 from ..arrays import Array
 from ..errors import InvalidValue
+from ..units import s
 
 __all__ = ["check_columns"]
 
-ALIKE = 0.8
-"""Correlation from which on two columns are the same but for a factor."""
-NEAR = 0.25
-"""Logarithm by which a slope may miss the one of an explanation."""
+ALIKE, ROUGHLY_ALIKE = 0.8, 0.95
+"""Correlation from which on two columns are the same but for a factor; where not all that the check
+needs is known it has to be higher, as columns may differ without being wrong."""
+NEAR, ROUGHLY_NEAR = 0.25, 0.15
+"""Logarithm by which a slope may miss the one of an explanation, likewise."""
+LONG: s = 1.0
+"""Mean in which a sideways velocity that is not known hardly counts."""
 FAIR = 0.5
 """Logarithm by which a slope may miss one: the road tilts, and sensors sit beside the centre."""
 LARGEST_A_Y = 80.0
@@ -33,7 +37,7 @@ LARGEST_ANGLES = {"sideslip": 3.2, "roll": 3.2, "pitch": 3.2, "steer": 2.0}
 DEGREE = 180.0 / np.pi
 SI = {"v_x": "m/s", "omega": "rad/s", "yaw": "rad", "a_y": "m/s²", "a_x": "m/s²"}
 UNITS: Mapping[str, tuple[tuple[float, str], ...]] = {
-    "v_x": ((3.6, "km/h"), (1.0 / 0.44704, "mph")),
+    "v_x": ((3.6, "km/h"),),
     "omega": ((DEGREE, "deg/s"),),
     "yaw": ((DEGREE, "deg"),),
     "a_y": ((1.0 / 9.80665, "g"),),
@@ -58,6 +62,20 @@ class _Check(NamedTuple):
     below: tuple[str, ...]
     """Columns that the second is proportional to."""
     signs_only: bool = False
+    samples: int = 5
+    """Over which a mean is taken, for noise of derivatives."""
+    rough: bool = False
+    """Whether something that it needs is not known."""
+
+    @property
+    def alike(self) -> float:
+        """Least correlation."""
+        return ROUGHLY_ALIKE if self.rough else ALIKE
+
+    @property
+    def near(self) -> float:
+        """Most that an explanation is missed by."""
+        return ROUGHLY_NEAR if self.rough else NEAR
 
 
 class _Explanation(NamedTuple):
@@ -74,17 +92,22 @@ def check_columns(name: str, t: Array, columns: Mapping[str, Array]) -> list[str
     trusted: set[str] = set()
     for check in _checks(t, columns):
         slope, alike = _line(check)
-        if abs(alike) < ALIKE:
-            if not check.signs_only and np.isfinite(alike):
+        if np.isnan(alike):
+            continue
+        if abs(alike) < check.alike:
+            if not (check.signs_only or check.rough):
                 notes.append(f"{check.told} and {check.follows} hardly agree in the log")
             continue
         if slope > 0.0 and (check.signs_only or abs(log(slope)) < FAIR):
             trusted |= {*check.above, *check.below}
             continue
-        found.append((check, slope, _explanations(check, slope)))
-    if found:
-        raise InvalidValue(_words(name, found, trusted))
-    return notes
+        explanations = _explanations(check, slope)
+        if check.rough and not explanations:
+            continue
+        found.append((check, slope, explanations))
+    if all(check.signs_only for check, _, _ in found):  # as of one who steers against a spin
+        return notes + [_words(name, [one], trusted) for one in found]
+    raise InvalidValue(_words(name, found, trusted))
 
 
 def _words(
@@ -142,7 +165,7 @@ def _explanations(check: _Check, slope: float) -> list[_Explanation]:
 def _explains(factor: float, slope: float, check: _Check) -> bool:
     if factor * slope <= 0.0:
         return False
-    return check.signs_only or abs(log(factor / slope)) < NEAR
+    return check.signs_only or abs(log(factor / slope)) < check.near
 
 
 def _checks(t: Array, columns: Mapping[str, Array]) -> Iterator[_Check]:
@@ -159,15 +182,18 @@ def _checks(t: Array, columns: Mapping[str, Array]) -> Iterator[_Check]:
     if {"x", "y"} <= columns.keys():
         way = np.hypot(np.gradient(columns["x"], t), np.gradient(columns["y"], t))
         yield _Check("the speed along x and y", "v_x", way, np.abs(v_x), 1.0, (), ("v_x",))
+    v_y = columns.get("v_y")
+    if v_y is None and "sideslip" in columns:
+        v_y = v_x * np.tan(columns["sideslip"])
     if turning is not None and a_y is not None:
-        sideways = np.gradient(columns["v_y"], t) if "v_y" in columns else 0.0
-        across = v_x * turning
-        told = f"v_x times {rate}"
-        yield _Check("a_y", told, a_y - sideways, across, 0.3, ("a_y",), ("v_x", *by))
-    if "a_x" in columns:
-        change = np.gradient(v_x, t) - columns.get("v_y", 0.0) * (
-            0.0 if turning is None else turning
+        sideways = 0.0 if v_y is None else np.gradient(v_y, t)
+        one = _Check(
+            "a_y", f"v_x times {rate}", a_y - sideways, v_x * turning, 0.3, ("a_y",), ("v_x", *by)
         )
+        long = min(int(LONG / (t[1] - t[0])), len(t) // 2) | 1
+        yield one if v_y is not None else one._replace(samples=long, rough=True)
+    if "a_x" in columns and turning is not None and v_y is not None:
+        change = np.gradient(v_x, t) - v_y * turning
         yield _Check("a_x", "the change of v_x", columns["a_x"], change, 0.3, ("a_x",), ("v_x",))
     if turning is not None and steer is not None:
         moving = np.sign(v_x) * (np.abs(v_x) > 1.0)
@@ -177,7 +203,7 @@ def _checks(t: Array, columns: Mapping[str, Array]) -> Iterator[_Check]:
 
 def _line(check: _Check) -> tuple[float, float]:
     """Slope of the first over the second, and how alike they are; NaN where nothing happens."""
-    first, second = _calm(check.first), _calm(check.second)
+    first, second = _calm(check.first, check.samples), _calm(check.second, check.samples)
     a, b = np.sqrt(np.mean(first**2)), np.sqrt(np.mean(second**2))
     if b < check.least or a < 1e-3 * check.least:
         return np.nan, np.nan
@@ -185,9 +211,10 @@ def _line(check: _Check) -> tuple[float, float]:
     return float(np.copysign(a / b, alike)), alike
 
 
-def _calm(values: Array) -> Array:
-    """Moving mean of five samples, for noise of derivatives."""
-    return np.convolve(np.pad(values, 2, mode="edge"), np.full(5, 0.2), mode="valid")
+def _calm(values: Array, samples: int) -> Array:
+    """Moving mean over an odd number of samples."""
+    padded = np.pad(values, samples // 2, mode="edge")
+    return np.convolve(padded, np.full(samples, 1.0 / samples), mode="valid")
 
 
 def _check_sizes(name: str, columns: Mapping[str, Array]) -> None:
