@@ -61,6 +61,30 @@ def test_limits_decide_the_exit_status_and_fill_the_files(capsys) -> None:
     assert "1 of 1 limits broken" in Path("a.html").read_text()
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        BROKEN.replace("single_track", "two_track"),  # another vehicle
+        "all:\n  bump:\n    peak_acceleration: {max: 1}\n",  # another manoeuvre
+        "single_track: {}\n",
+        "{}\n",
+    ],
+)
+def test_limits_of_which_none_applies_are_an_error(capsys, text: str) -> None:
+    Path("limits.yaml").write_text(text)
+    code, out, err = said(capsys, *STEP, "--limits", "limits.yaml")
+    assert code == 2
+    assert "0 limits checked" in out
+    assert "0 limits checked" in err
+
+
+def test_limits_that_are_skipped_are_not_kept(capsys) -> None:
+    Path("limits.yaml").write_text(KEPT)
+    code, out, _ = said(capsys, *STEP, "kinematic_bicycle", "--limits", "limits.yaml")
+    assert code == 0
+    assert "1 limit kept, 1 skipped" in out
+
+
 def test_names_of_metrics_are_checked_once_they_are_known(capsys) -> None:
     Path("limits.yaml").write_text(KEPT.replace("overshoot", "overshot"))
     code, out, err = said(capsys, *STEP, "--limits", "limits.yaml", "--json", "a.json")
@@ -168,6 +192,32 @@ def test_a_narrow_terminal_loses_nothing(capsys, monkeypatch, width: str) -> Non
     assert "not driven" in out
 
 
+def test_a_terminal_of_80_characters_has_tables(capsys, monkeypatch) -> None:
+    """Two lines for each metric at most, and columns of numbers below one heading."""
+    Path("limits.yaml").write_text(KEPT)
+    count = len(metrics(json.loads(said(capsys, *STEP, "--json", "-")[1])))
+    beside = ("--set", "m=1500", "--against", "single_track", "--limits", "limits.yaml")
+    many = ("--variants", "8", "--spread", "m=5%", "--limits", "limits.yaml")
+    monkeypatch.setenv("COLUMNS", "80")
+    for options in (beside, many):
+        _, out, _ = said(capsys, *STEP, *options)
+        lines = out.splitlines()
+        assert max(map(len, lines)) <= 80
+        (head,) = [k for k, line in enumerate(lines) if line.split()[:1] == ["value"]]
+        assert "limit" in lines[head]
+        assert sum(bool(line.split()) for line in lines) <= 2 * count + 8
+        assert "yaw_rate_overshoot  pass" in out
+    _, out, _ = said(capsys, "--list", "single_track")
+    rows = [line for line in out.splitlines() if line.strip()]
+    assert max(map(len, rows)) <= 80
+    assert len(rows) <= 3.5 * len(sp.manoeuvres.names())
+
+
+def test_several_vehicles_say_how_they_are_compared(capsys) -> None:
+    _, out, _ = said(capsys, *STEP, "two_track")
+    assert "skidpad test two_track --against single_track" in out
+
+
 def test_nothing_driven_and_nothing_compared_are_errors(capsys) -> None:
     status, out, errors = said(capsys, "kinematic_bicycle", "--manoeuvre", "step_steer")
     assert status == 2
@@ -196,3 +246,39 @@ def test_a_test_is_driven_as_its_log_was(capsys) -> None:
     assert found["mean_deceleration"]["reference"] == pytest.approx(4.0, rel=2e-3)
     assert found["mean_deceleration"]["value"] == pytest.approx(4.0, rel=0.02)
     assert "locked_stopping_distance" not in found
+
+
+def test_a_test_begins_with_the_speed_where_it_is_said_to(capsys) -> None:
+    """A car that rolls out from 25 m/s with 1 m/s² and brakes from 5 s on, at 20 m/s."""
+    t = np.arange(0.0, 14.0, 0.02)
+    v = 25.0 - t - 3.0 * np.clip(t - 5.0, 0.0, None)
+    table = np.column_stack([t, np.clip(v, 0.0, None)])
+    np.savetxt("stop.csv", table, delimiter=",", header="t,v_x", comments="")
+    asked = ("single_track", "--manoeuvre", "straight_braking", "--against", "stop.csv")
+    status, out, _ = said(capsys, *asked, "--at", "5", "--json", "stop.json")
+    assert status == 0
+    assert "driven as the log was: speed 20, deceleration 4" in out
+    found = metrics(json.loads(Path("stop.json").read_text()))["stopping_distance"]
+    assert found["reference"] == pytest.approx(20.0**2 / (2.0 * 4.0), rel=0.01)
+    assert found["value"] == pytest.approx(found["reference"], rel=0.05)
+    status, _, err = said(capsys, *asked, "--at", "50")
+    assert status == 2
+    assert "cannot begin at 50 s" in err
+
+
+def test_a_changed_vehicle_is_beside_what_it_was(capsys) -> None:
+    weight = sp.vehicles.single_track().params.m
+    beside = (*STEP, "--against", "single_track")
+    changed = ("--set", f"m={1.3 * weight}", "--json", "-")
+    code, out, _ = said(capsys, *beside, *changed)
+    assert code == 0
+    own = {
+        name: entry["value"]
+        for name, entry in metrics(json.loads(said(capsys, *STEP, "--json", "-")[1])).items()
+    }
+    found = metrics(json.loads(out))
+    assert {name: entry["reference"] for name, entry in found.items()} == own
+    assert any(entry["value"] != entry["reference"] for entry in found.values())
+    code, _, err = said(capsys, *beside)
+    assert code == 2
+    assert "change the one under test" in err

@@ -193,8 +193,9 @@ def test_numbers_as_texts() -> None:
     assert [number_text(value) for value in (-0.001234567, nan, None, 12345.6, -0.0)] == [
         *("−0.001235", "–", "–", "1.235e+04", "0")
     ]
-    assert [difference_text(share) for share in (-0.1, 1e-9, None, 1e6)] == [
-        *("−10.00 %", "0.00 %", "–", "+1e+08 %")
+    told = [(0.9, 1.0), (1.0 + 1e-9, 1.0), (1.0, None), (nan, 1.0), (1.99, 1.0)]
+    assert [difference_text(value, base, "s") for value, base in told] == [
+        *("−10.00 %", "0.00 %", "–", "–", "+99.00 %")
     ]
 
 
@@ -203,3 +204,10 @@ def test_a_metric_that_there_is_not_is_told_with_those_there_are() -> None:
     findings = Findings([Metric("one", 1.0, "m", "Any."), Metric("two", 2.0, "m", "Any.")])
     with pytest.raises(KeyError, match="no metric 'three'; there are one, two"):
         findings["three"]
+
+
+@pytest.mark.parametrize("base", [0.0, 1e-6, -1e-6, 0.05])
+def test_differences_from_next_to_nothing_are_in_the_unit(base: float) -> None:
+    assert difference_text(base + 0.25, base, "rad") == "+0.25 rad"
+    assert difference_text(base - 0.25, base, "") == "−0.25"
+    assert difference_text(0.0, 0.0, "rad") == "–"

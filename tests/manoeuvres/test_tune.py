@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +14,7 @@ import skidpad as sp
 from manoeuvres.fakes import KERNELS
 from skidpad.errors import InvalidValue
 from skidpad.manoeuvres import StepSteer, Subject, Tuning, perform, tune
+from skidpad.manoeuvres.variants import metrics_of
 
 CAR = sp.vehicles.single_track(C_drag=0.0)
 STEP = StepSteer(sides=("left",), duration=3.0)
@@ -46,6 +48,34 @@ def test_parameters_are_found_again_from_what_they_give() -> None:
     found = metrics(result.vehicle)
     for target in result.targets:
         assert found[target.name] == pytest.approx(target.target, rel=5e-3)
+
+
+def test_an_iteration_drives_its_steps_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Derivatives are carried on: four steps, and where one gains little two for each parameter;
+    every drive has all targets in it, and the one who watches sees each iteration."""
+    driven: list[int] = []
+
+    def counting(tests: Any, car: Any, params: Any, kernels: Any) -> Any:
+        driven.append(len(next(iter(params.values()))))
+        return metrics_of(tests, car, params, kernels)
+
+    monkeypatch.setattr(sys.modules[tune.__module__], "metrics_of", counting)
+    truth = metrics(CAR.with_params({"l_f": 1.06 * CAR.params.l_f, "I_z": 1.1 * CAR.params.I_z}))
+    seen: list[tuple[int, float]] = []
+    result = tune(
+        CAR,
+        {name: truth[name] for name in (RISE, SLIP)},
+        ["l_f", "I_z"],
+        manoeuvres=[STEP],
+        kernels=KERNELS,
+        watch=lambda done, missed: seen.append((done, missed)),
+    )
+    assert result.reached
+    assert driven[0] == 1 + 2 * 2
+    assert set(driven[1:]) <= {4, 2 * 2}
+    assert len(driven) - 1 <= 2 * result.iterations
+    assert [done for done, _ in seen] == list(range(result.iterations + 1))
+    assert seen[-1][1] <= 2e-3 < seen[0][1]
 
 
 def test_a_target_out_of_reach_is_said_to_be() -> None:

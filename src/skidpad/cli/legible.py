@@ -24,13 +24,14 @@ class Legible:
         self.table = table
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
-        if _needed(self.table) <= options.max_width:
+        if needed(self.table) <= options.max_width:
             yield self.table
         else:
             yield from _stacked(self.table)
 
 
-def _needed(table: Table) -> int:
+def needed(table: Table) -> int:
+    """Characters that a table takes at least to be read."""
     _, right, _, left = table.padding
     between = left + 1 + right
     return sum(map(_width, table.columns)) + between * (len(table.columns) - 1) + _AROUND

@@ -75,8 +75,8 @@ def test(
     """Put vehicles to the standard tests of the field: ISO manoeuvres and others.
 
     A VEHICLE is one of those that skidpad models lists, or one of its parameter sets, as in
-    two_track:sports. The exit status is 1 if a limit is broken, and 2 if nothing could be tested or
-    compared.
+    two_track:sports. The exit status is 1 if a limit is broken, and 2 if nothing could be tested,
+    compared or held to limits.
     """
     from .test_request import chosen_subjects, compared_with, split_pairs
 
@@ -93,7 +93,8 @@ def test(
     if held_to is not None:
         held_to.check_manoeuvres(())
     cars = chosen_subjects(vehicle, params, settings, variants, spread, seed)
-    other = compared_with(against, manoeuvre, cars, split_pairs("--map", names), at)
+    columns, changed = split_pairs("--map", names), bool(params or settings)
+    other = compared_with(against, manoeuvre, cars, columns, at, changed=changed)
     tests, other = other.adapting(tests)
     results = perform(tests, [*cars, *other.cars])
     own, others = results[: len(tests) * len(cars)], results[len(tests) * len(cars) :]
@@ -103,6 +104,11 @@ def test(
         raise InvalidValue(f"nothing was driven: {own[0].car.name} can do none of it, see above")
     if other.drive is not None and evaluation.reference and not evaluation.reference.findings:
         raise InvalidValue(f"--against {against}: none of the manoeuvres could be compared with it")
+    if held_to is not None and not evaluation.checked:
+        raise InvalidValue(
+            f"--limits {limits}: 0 limits checked; it has those of {held_to.summary or 'nothing'}, "
+            f"and none of them was tested"
+        )
     if evaluation.failed:
         raise typer.Exit(OUT_OF_LIMITS)
 

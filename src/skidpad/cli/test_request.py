@@ -29,6 +29,8 @@ from ..model import Vehicle
 from ..vehicles.autoware import NAMES
 
 LOGS = (".csv", ".parquet", ".mcap", ".db3")
+UNCHANGED = "(unchanged)"
+"""Behind the name of a vehicle that is compared with itself as it was."""
 
 
 def chosen_subjects(
@@ -163,8 +165,11 @@ def compared_with(
     cars: Sequence[Subject],
     names: Mapping[str, str],
     at: float | None,
+    *,
+    changed: bool = False,
 ) -> Against:
-    """What `--against` names; `tests` are the manoeuvres that were named."""
+    """What `--against` names; `tests` are the manoeuvres that were named. With `changed` the
+    vehicles under test are not as their names say, and one may be compared with what it was."""
     path = Path(against) if against is not None else Path()
     log = against is not None and (path.is_dir() or path.suffix.lower() in LOGS)
     if (names or at is not None) and not log:
@@ -182,11 +187,16 @@ def compared_with(
         return Against(drive=drive, aligned=at is None, notes=notes)
     if path.suffix.lower() == ".json":
         return Against(earlier(path))
-    if against in [car.name for car in cars]:
-        raise InvalidValue(f"--against {against}: it is under test itself; name another one")
+    under_test = against in [car.name for car in cars]
+    if under_test and not changed:
+        raise InvalidValue(
+            f"--against {against}: it is under test itself; name another one, or change the one "
+            f"under test with --set or --params"
+        )
     if against.partition(":")[0] not in (*vehicles.names(), *NAMES):
         raise InvalidValue(
             f"--against {against} is neither a file of results (.json), nor a log "
             f"({', '.join(LOGS)}, or a bag), nor a vehicle; skidpad models lists the vehicles"
         )
-    return Against(cars=[Subject(vehicle_of(against), name=against)])
+    name = f"{against} {UNCHANGED}" if under_test else against
+    return Against(cars=[Subject(vehicle_of(against), name=name)])

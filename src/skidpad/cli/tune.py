@@ -65,7 +65,8 @@ def tune(
         target_of(out)
     car = _vehicle(vehicle, params or ())
     goals = {name: _number("--target", name, text) for name, text in _pairs("--target", target)}
-    result = tuned(car, goals, _free(car, free, bounds or ()), iterations=iterations)
+    wanted = _free(car, free, bounds or ())
+    result = tuned(car, goals, wanted, iterations=iterations, watch=_say)
     console = Console(soft_wrap=True)
     for table in (_target_table(result), _parameter_table(result)):
         console.print(table)
@@ -76,6 +77,11 @@ def tune(
         typer.echo(f"parameters written to {out}")
     if not result.reached:
         raise typer.Exit(OUT_OF_REACH)
+
+
+def _say(done: int, missed: float) -> None:
+    """How far the search is, beside the results."""
+    typer.echo(f"iteration {done}: targets missed by up to {100.0 * missed:.3g} %", err=True)
 
 
 def _vehicle(name: str, files: Sequence[Path]) -> Vehicle:

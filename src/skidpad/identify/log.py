@@ -27,6 +27,13 @@ T = TypeVar("T")
 
 TIME = "t"
 """The column with the time of a row in s."""
+USUAL = {
+    TIME: ("time", "timestamp", "stamp", "seconds", "sec"),
+    "v_x": ("speed", "velocity", "spd", "vel"),
+    "omega": ("yawrate", "yawvelocity"),
+    "steer": ("delta", "steering", "swa"),
+}
+"""What columns are called elsewhere, in small letters."""
 SLOWEST = 2.0
 """Longest period of the rows of a table, in s: motors and steering need tenths of a second."""
 
@@ -116,7 +123,7 @@ def _of_table(name: str, cells: Mapping[str, Cells], names: Mapping[str, str]) -
     if time is None:
         raise InvalidValue(
             f"{name} has no column {TIME!r} with the time in s. It has {', '.join(cells) or 'none'}"
-            f"; {how_to_name(TIME, tuple(cells))}"
+            f"; {how_to_name(TIME, tuple(cells), {key: c.unit for key, c in cells.items()}, 's')}"
         )
     if time.values is None:
         raise InvalidValue(f"{name}: the time {TIME!r} is not a number: {time.problem}")
@@ -155,12 +162,24 @@ def _rename(where: str, columns: dict[str, T], names: Mapping[str, str]) -> dict
     return kept | {new: columns[old] for old, new in names.items()}
 
 
-def how_to_name(name: str, there: tuple[str, ...]) -> str:
-    """How to say which column is the wanted one."""
-    stem = name.removeprefix("u_")
-    near = difflib.get_close_matches(stem, there, n=1, cutoff=0.4)
+def how_to_name(
+    name: str, there: tuple[str, ...], units: Mapping[str, str] | None = None, unit: str = ""
+) -> str:
+    """How to say which column is the wanted one, with the nearest by its name, and if there is
+    none, the one whose unit it has."""
+    stem = _letters(name.removeprefix("u_"))
+    plain = {_letters(column): column for column in reversed(there)}
+    usual = [stem, *USUAL.get(name.removeprefix("u_"), ())]
+    near = [plain[one] for one in usual if one in plain]
+    near += [plain[key] for one in usual[1:] for key in plain if one in key]
+    near += [plain[key] for key in difflib.get_close_matches(stem, plain, n=1, cutoff=0.5)]
+    near += [column for column in there if unit and (units or {}).get(column) == unit]
     example = near[0] if near else "COLUMN"
     return f"say which one it is with --map {example}={name} (names={{{example!r}: {name!r}}})"
+
+
+def _letters(name: str) -> str:
+    return "".join(letter for letter in name.lower() if letter.isalnum())
 
 
 def _check_period(where: str, t: Array) -> None:

@@ -152,6 +152,11 @@ class Evaluation:
         return [row for row in self.rows if row.verdict]
 
     @property
+    def checked(self) -> list[Row]:
+        """What was held to its limit: not those that were skipped."""
+        return [row for row in self.judged if row.verdict != SKIPPED]
+
+    @property
     def not_compared(self) -> dict[str, str]:
         """Why manoeuvres that were driven are not compared, by name."""
         driven = {one.manoeuvre.name for one in self.results if one.findings is not None}
@@ -223,11 +228,13 @@ def number_text(value: float | None) -> str:
     return f"{value if abs(value) >= NOISE else 0.0:.4g}".replace("-", "−")
 
 
-def difference_text(share: float | None) -> str:
-    """A difference in percent with its sign."""
-    if share is None:
+def difference_text(value: float, base: float | None, unit: str = "") -> str:
+    """A difference with its sign: in percent, and in the unit where it is as large as what it is
+    from, of which percent say nothing when that is next to zero."""
+    share = _share(value, base)
+    if share is not None and abs(share) < 1.0:
+        text = f"{100.0 * share:+.2f} %" if abs(share) >= 5e-5 else "0.00 %"
+        return text.replace("-", "−")
+    if base is None or not np.isfinite([value, base]).all() or abs(value - base) < NOISE:
         return NONE
-    if abs(share) < 5e-5:
-        return "0.00 %"
-    digits = "+.2f" if abs(share) < 10.0 else "+.2g"
-    return f"{100.0 * share:{digits}} %".replace("-", "−")
+    return f"{value - base:+.3g} {unit}".rstrip().replace("-", "−")

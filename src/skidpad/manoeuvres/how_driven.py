@@ -3,6 +3,7 @@ which side it steered. A log has no settings; a test that is to be compared with
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
@@ -13,7 +14,16 @@ from ..units import m_s, m_s2, one, rad, s
 from .case_run import CaseRun
 from .step_response import first_time
 
-__all__ = ["Slowing", "Steering", "lasting", "locked_in", "slowing_of", "started_at", "steering_of"]
+__all__ = [
+    "Slowing",
+    "Steering",
+    "TimedDrive",
+    "lasting",
+    "locked_in",
+    "slowing_of",
+    "started_at",
+    "steering_of",
+]
 
 SLOWER: one = 0.95
 """Share of its speed at which a vehicle certainly slows down."""
@@ -31,6 +41,24 @@ LOCKED: one = 0.5
 
 SAMPLE: s = 0.01
 """Of which durations of tests are multiples."""
+
+
+SHORTLY: s = 0.5
+"""Before the test begins, from which its speed there is told."""
+
+
+@dataclass(frozen=True, eq=False)
+class TimedDrive(CaseRun):
+    """A log of which it is known that the test in it begins at zero."""
+
+    @property
+    def speed_at_zero(self) -> m_s:
+        """By a straight line through what is shortly before, for noise."""
+        v = self["v_x"][:, 0]
+        just = (self.t >= -SHORTLY) & (self.t <= 0.0)
+        if just.sum() < 5:
+            return float(np.interp(0.0, self.t, v))
+        return float(np.polyfit(self.t[just], v[just], 1)[1])
 
 
 def lasting(most: s, drive: CaseRun, begin: s) -> s:
@@ -63,17 +91,22 @@ class Steering(NamedTuple):
 
 
 def slowing_of(drive: CaseRun) -> Slowing:
-    """How a drive slows down from its highest speed, of its first variant."""
+    """How a drive slows down from its highest speed, or from where it begins, of its first
+    variant."""
     t, v = drive.t, drive["v_x"][:, 0]
-    top = int(np.argmax(_smooth(t, v)))
-    fastest = _smooth(t, v)[top]
+    if isinstance(drive, TimedDrive):
+        top, fastest = int(np.searchsorted(t, 0.0)), drive.speed_at_zero
+    else:
+        top = int(np.argmax(_smooth(t, v)))
+        fastest = _smooth(t, v)[top]
     when = _first(t[top:], -v[top:], -SLOWER * fastest)
     if not np.isfinite(when) or fastest <= STARTED:
         raise InvalidValue(
             f"{drive.label} does not slow down from {fastest:.1f} m/s: nothing brakes in it"
         )
     cruise = v[(t < when) & (t > when - BEFORE) & (v > CRUISING * fastest)]
-    v_0 = float(np.median(cruise)) if len(cruise) else float(fastest)
+    told = len(cruise) == 0 or isinstance(drive, TimedDrive)
+    v_0 = float(fastest if told else np.median(cruise))
     when = _first(t[top:], -v[top:], -SLOWER * v_0)
     later = t >= when
     slowest = max(0.1 * v_0, float(_smooth(t, v)[later].min()))
@@ -102,6 +135,8 @@ def steering_of(drive: CaseRun) -> Steering:
         raise InvalidValue(f"{drive.label} goes straight on: its wheels are never turned")
     when = _first(drive.t, np.abs(angle), 0.5 * most)
     side = float(np.sign(np.interp(when, drive.t, angle))) or 1.0
+    if isinstance(drive, TimedDrive):
+        return Steering(drive.speed_at_zero, when, side, float(most))
     before = drive.since(when - BEFORE, when)["v_x"][:, 0]
     v = float(before.mean()) if len(before) else float(drive["v_x"][0, 0])
     return Steering(v, when, side, float(most))

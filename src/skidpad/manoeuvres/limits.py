@@ -80,6 +80,11 @@ class Limits:
                 by_name.setdefault(car, {})[manoeuvre] = limits
         return cls(by_name, source)
 
+    @property
+    def summary(self) -> str:
+        """What has limits, such as "two_track (step_steer), all (bump)"."""
+        return ", ".join(f"{car} ({', '.join(its)})" for car, its in self.by_name.items())
+
     def check_manoeuvres(self, known: Iterable[str]) -> None:
         """Raise for a manoeuvre that is neither of these nor in the catalogue."""
         allowed = list(dict.fromkeys([*known, *manoeuvre_names()]))

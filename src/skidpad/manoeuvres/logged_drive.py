@@ -12,6 +12,8 @@ from ..errors import InvalidValue
 from ..identify.log import Log, how_to_name
 from ..units import s
 from .case_run import CaseRun, from_columns
+from .how_driven import TimedDrive
+from .log_consistency import check_columns
 
 __all__ = ["SIGNALS", "drive_of_log"]
 
@@ -45,8 +47,10 @@ LEAST_SAMPLES = 20
 def drive_of_log(log: Log, at: s | None = None) -> tuple[CaseRun, list[str]]:
     """A log as a drive with even times, and notes on what was not in it.
 
-    `at` is the time of the log that becomes zero. What the log lacks follows from the rest where it
-    can: yaw rate from heading, lateral acceleration from speed and yaw rate, and so on.
+    `at` is the time of the log at which the test begins; it becomes zero, and the speed there is
+    the one that `adapted` gives the test. What the log lacks follows from the rest where it
+    can: yaw rate from heading, lateral acceleration from speed and yaw rate, and so on. Columns
+    that contradict each other raise InvalidValue, with the one that is likely wrong.
     """
     series = _series(log)
     if "v_x" not in series:
@@ -64,13 +68,22 @@ def drive_of_log(log: Log, at: s | None = None) -> tuple[CaseRun, list[str]]:
             f"{log.name} has {max(count, 0)} samples at which all columns are known; at least "
             f"{LEAST_SAMPLES} are needed"
         )
+    if at is not None and not begin <= at < end:
+        raise InvalidValue(
+            f"{log.name} has samples from {begin:.9g} to {end:.9g} s: the test cannot begin at "
+            f"{at:g} s"
+        )
     t: Array = begin + period * np.arange(count, dtype=float)
     columns = {
         name: np.interp(t, one.t, np.unwrap(one.values) if name == "yaw" else one.values)
         for name, one in series.items()
     }
-    notes = _complete(t, columns)
-    return from_columns(log.name, t - (at or 0.0), columns), notes
+    notes = check_columns(log.name, t, columns)
+    notes += _complete(t, columns)
+    if at is None:
+        return from_columns(log.name, t, columns), notes
+    signals = from_columns(log.name, t - at, columns).signals
+    return TimedDrive(log.name, t - at, signals), notes
 
 
 def _series(log: Log) -> dict[str, Any]:

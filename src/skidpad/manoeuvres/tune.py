@@ -1,14 +1,15 @@
 """Parameters within bounds that reach target metrics: least squares over fleets of variants.
 
-Each iteration is one drive: of several steps, from short to long, each with the variants that its
-derivatives need. The best becomes the next point. Parameters are scaled to their bounds, residuals
-to their targets; steps are Levenberg's and Marquardt's, within the bounds.
+Each iteration is one drive of several steps, from short to long, of which the best becomes the next
+point. Its derivatives follow from those of the point before and what the step has shown (Broyden);
+only where a step gains little are they driven anew. Parameters are scaled to their bounds,
+residuals to their targets; steps are Levenberg's and Marquardt's, within the bounds.
 """
 
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from math import isfinite
 from typing import NamedTuple
@@ -34,6 +35,8 @@ DIFFERENCE = 0.005
 """Share of the range of a parameter by which it is moved for a derivative."""
 DAMPING = (1e-6, 1e-3, 1e-1, 3.0)
 """Of the steps that are tried at once."""
+GOOD_GAIN = 0.8
+"""Share of the cost that a step must gain for derivatives to be carried on to its end."""
 LEAST_GAIN = 1e-4
 """Share of the cost that an iteration must gain for another one."""
 
@@ -99,6 +102,7 @@ def tune(
     tolerance: float = 2e-3,
     iterations: int = 20,
     kernels: Kernels | None = None,
+    watch: Callable[[int, float], None] | None = None,
 ) -> Tuning:
     """Find the parameters within bounds whose metrics are nearest to targets.
 
@@ -110,16 +114,27 @@ def tune(
         tolerance: share of a target by which it may be missed and still counts as reached; of a
             target of zero, share of the metric at the start.
         iterations: at most.
+        watch: called after each iteration with its number, from zero at the start, and the share
+            by which the farthest target is missed.
     """
     search = _Search(vehicle, targets, _bounds(vehicle, free), manoeuvres, kernels or Kernels())
     best, done = search.start(), 0
     while done < iterations and not search.reached(best, tolerance):
+        if watch is not None:
+            watch(done, best.missed)
         tried = search.step(best)
         done += 1
         gained = best.cost - tried.cost
-        best = tried if gained > 0.0 else best
-        if gained <= LEAST_GAIN * best.cost:
+        if gained > LEAST_GAIN * best.cost:
+            well = gained >= GOOD_GAIN * best.cost or search.reached(tried, tolerance)
+            best = tried if well else search.derived(tried)
+        elif best.fresh:
+            best = tried if gained > 0.0 else best
             break
+        else:
+            best = search.derived(best)
+    if watch is not None:
+        watch(done, best.missed)
     return search.tuning(best, tolerance, done)
 
 
@@ -134,6 +149,13 @@ class _Point(NamedTuple):
     """Scaled, (M,)."""
     jacobian: Array
     """(M, P)."""
+    fresh: bool = True
+    """Whether the derivatives are of here, not carried on from elsewhere."""
+
+    @property
+    def missed(self) -> float:
+        """Share by which the farthest target is missed."""
+        return float(np.abs(self.residuals).max())
 
     @property
     def cost(self) -> float:
@@ -177,7 +199,7 @@ class _Search:
                     f"{name} = {value:g} of {self.vehicle.name} is out of its bounds, "
                     f"{ends[0]:g} to {ends[1]:g}: the search starts from it"
                 )
-        (begin,) = self._points([np.clip(z, 0.0, 1.0)])
+        begin = self._begin(np.clip(z, 0.0, 1.0))
         for name, value in zip(self.targets, begin.values, strict=True):
             if not isfinite(value):
                 raise InvalidValue(f"{self.vehicle.name} as it is gives no {name} to start from")
@@ -201,25 +223,44 @@ class _Search:
             ends = -at.z - 1e-12, 1.0 - at.z + 1e-12
             move: Array = lsq_linear(rows, right, ends).x
             tries.append(np.clip(at.z + move, 0.0, 1.0))
-        return min(self._points(tries), key=lambda point: point.cost)
+        values = self._metrics(np.stack(tries))
+        ends = [self._carried(at, z, values[:, k]) for k, z in enumerate(tries)]
+        return min(ends, key=lambda point: point.cost)
 
-    def _points(self, places: Sequence[Array]) -> list[_Point]:
-        """Metrics and derivatives at places, in one drive."""
+    def derived(self, at: _Point) -> _Point:
+        """With derivatives that are driven; where they are no numbers, with what it has."""
+        places = _around(at.z)
+        slopes = self._slopes(places, self._metrics(places))
+        known = bool(np.isfinite(slopes).all())
+        return at._replace(jacobian=slopes if known else at.jacobian, fresh=True)
+
+    def _begin(self, z: Array) -> _Point:
+        """Metrics and derivatives at a place, in one drive."""
+        places = _around(z)
+        values = self._metrics(np.concatenate([z[None], places]))
+        own = values[:, 0]
+        return _Point(z, own, (own - self.goal) / self._sizes, self._slopes(places, values[:, 1:]))
+
+    def _carried(self, at: _Point, z: Array, values: Array) -> _Point:
+        """A point with the derivatives of another one, and what the way from there tells."""
+        residuals = (values - self.goal) / self._sizes
+        way = z - at.z
+        length = float(way @ way)
+        slopes = at.jacobian
+        if length > 0.0:
+            beside = residuals - at.residuals - at.jacobian @ way
+            slopes = slopes + np.outer(beside, way) / length
+        return _Point(z, values, residuals, slopes, fresh=False)
+
+    def _slopes(self, places: Array, values: Array) -> Array:
+        """Derivatives of residuals by what is on both sides of a point, (M, P)."""
         P = len(self.names)
-        rows = np.repeat(np.stack(places), 1 + 2 * P, axis=0).reshape(len(places), 1 + 2 * P, P)
-        for k in range(P):
-            rows[:, 1 + k, k] -= DIFFERENCE
-            rows[:, 1 + P + k, k] += DIFFERENCE
-        rows = np.clip(rows, 0.0, 1.0)
-        values = self._metrics(rows.reshape(-1, P)).reshape(len(self.goal), len(places), -1)
-        points: list[_Point] = []
-        for k, z in enumerate(places):
-            at, lower, higher = values[:, k, 0], values[:, k, 1 : 1 + P], values[:, k, 1 + P :]
-            apart = np.einsum("ii->i", rows[k, 1 + P :] - rows[k, 1 : 1 + P])
-            scale = np.where(self.scale > 0.0, self.scale, 1.0)
-            slopes = (higher - lower) / (apart * scale[:, None])
-            points.append(_Point(z, at, (at - self.goal) / scale, slopes))
-        return points
+        apart = np.einsum("ii->i", places[P:] - places[:P])
+        return (values[:, P:] - values[:, :P]) / (apart * self._sizes[:, None])
+
+    @property
+    def _sizes(self) -> Array:
+        return np.where(self.scale > 0.0, self.scale, 1.0)
 
     def _metrics(self, z: Array) -> Array:
         """Of variants (V, P), (M, V)."""
@@ -258,6 +299,13 @@ class _Search:
         after = low + float(z) * (high - low)
         at_bound = not 1e-6 < z < 1.0 - 1e-6
         return Moved(name, units[name], low, high, own_value(self.vehicle, name), after, at_bound)
+
+
+def _around(z: Array) -> Array:
+    """Places on both sides of one, first below and then above, (2P, P), within the bounds."""
+    P = len(z)
+    moves = DIFFERENCE * np.concatenate([-np.eye(P), np.eye(P)])
+    return np.clip(z + moves, 0.0, 1.0)
 
 
 def _why(targets: Sequence[Reached], moved: Sequence[Moved]) -> tuple[str, ...]:

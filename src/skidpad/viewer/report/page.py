@@ -61,7 +61,7 @@ def report_page(evaluation: Evaluation, *, date: str = "", replay: bool = True) 
 
 
 def _head(evaluation: Evaluation, title: str, date: str) -> str:
-    judged, failed = evaluation.judged, evaluation.failed
+    judged, failed = evaluation.checked, evaluation.failed
     badge = ""
     if judged:
         text = f"{len(failed)} of {len(judged)} limits broken" if failed else "all limits kept"

@@ -93,15 +93,15 @@ def _columns(evaluation: Evaluation, rows: Sequence[Row]) -> list[_Column]:
         columns.append(
             _Column(
                 f"from {cars[0]}",
-                lambda row: _from(row, base) if row.car != cars[0] else "",
+                lambda row: _difference(row, base.get(row.name)) if row.car != cars[0] else "",
             )
         )
     if any(row.theory is not None for row in rows):
         columns.append(_Column("theory", lambda row: _if(row.theory)))
-        columns.append(_Column("difference", lambda row: _share(row.theory, row.from_theory)))
+        columns.append(_Column("difference", lambda row: _difference(row, row.theory)))
     if evaluation.reference is not None:
         columns.append(_Column(evaluation.reference.name, lambda row: _if(row.reference)))
-        columns.append(_Column("difference", lambda row: _share(row.reference, row.from_reference)))
+        columns.append(_Column("difference", lambda row: _difference(row, row.reference)))
     if any(row.verdict for row in rows):
         columns.append(_Column("limit", lambda row: escape(str(row.limit or ""))))
         columns.append(_Column("verdict", _verdict, "text"))
@@ -117,12 +117,8 @@ def _if(value: float | None) -> str:
     return "" if value is None else number_text(value)
 
 
-def _share(base: float | None, share: float | None) -> str:
-    return "" if base is None else difference_text(share)
-
-
-def _from(row: Row, base: dict[str, float]) -> str:
-    return difference_text(row._replace(reference=base.get(row.name)).from_reference)
+def _difference(row: Row, base: float | None) -> str:
+    return "" if base is None else escape(difference_text(row.value, base, row.unit))
 
 
 def _interval(row: Row) -> str:
@@ -204,8 +200,11 @@ def _compared(row: Row, beside: str) -> str:
     """Beside what it is compared with."""
     if row.reference is None or number_text(row.reference) == NONE:
         return ""
-    share = "" if row.from_reference is None else f" ({difference_text(row.from_reference)})"
-    share = share.replace(" %", "\u00a0%")  # which belongs to its number
+    text = difference_text(row.value, row.reference, row.unit)
+    # The unit belongs to its number.
+    share = (
+        "" if text == NONE else f" ({escape(text)})".replace(" ", "\u00a0").replace("\u00a0(", " (")
+    )
     return f"<small>{escape(beside)}: {number_text(row.reference)}{share}</small>"
 
 

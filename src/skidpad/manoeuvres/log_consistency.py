@@ -1,0 +1,235 @@
+"""Whether the columns of a log agree with each other: two that should be the same tell of reversed
+signs and of units that no heading names.
+
+Each check compares a column with what follows from others by a straight line through zero. A slope
+of one is as it should be; one that a reversed sign or a usual unit explains is refused with the
+column that does. What need not be wrong is a note.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from itertools import combinations
+from math import log
+from typing import NamedTuple
+
+import numpy as np
+
+from ..arrays import Array
+from ..errors import InvalidValue
+from ..units import s
+
+__all__ = ["check_columns"]
+
+ALIKE, ROUGHLY_ALIKE = 0.8, 0.95
+"""Correlation from which on two columns are the same but for a factor; where not all that the check
+needs is known it has to be higher, as columns may differ without being wrong."""
+NEAR, ROUGHLY_NEAR = 0.25, 0.15
+"""Logarithm by which a slope may miss the one of an explanation, likewise."""
+LONG: s = 1.0
+"""Mean in which a sideways velocity that is not known hardly counts."""
+FAIR = 0.5
+"""Logarithm by which a slope may miss one: the road tilts, and sensors sit beside the centre."""
+LARGEST_A_Y = 80.0
+"""Lateral acceleration in m/s² that no ground vehicle keeps up."""
+LARGEST_ANGLES = {"sideslip": 3.2, "roll": 3.2, "pitch": 3.2, "steer": 2.0}
+"""In rad."""
+DEGREE = 180.0 / np.pi
+SI = {"v_x": "m/s", "omega": "rad/s", "yaw": "rad", "a_y": "m/s²", "a_x": "m/s²"}
+UNITS: Mapping[str, tuple[tuple[float, str], ...]] = {
+    "v_x": ((3.6, "km/h"),),
+    "omega": ((DEGREE, "deg/s"),),
+    "yaw": ((DEGREE, "deg"),),
+    "a_y": ((1.0 / 9.80665, "g"),),
+    "a_x": ((1.0 / 9.80665, "g"),),
+}
+"""What a column may be in instead of SI, and the number in it of one of SI."""
+
+
+class _Check(NamedTuple):
+    """Numbers that should be the same."""
+
+    told: str
+    """The first, for the reader."""
+    follows: str
+    """The second, for the reader."""
+    first: Array
+    second: Array
+    least: float
+    """Root mean square below which nothing happens."""
+    above: tuple[str, ...]
+    """Columns that the first is proportional to."""
+    below: tuple[str, ...]
+    """Columns that the second is proportional to."""
+    signs_only: bool = False
+    samples: int = 5
+    """Over which a mean is taken, for noise of derivatives."""
+    rough: bool = False
+    """Whether something that it needs is not known."""
+
+    @property
+    def alike(self) -> float:
+        """Least correlation."""
+        return ROUGHLY_ALIKE if self.rough else ALIKE
+
+    @property
+    def near(self) -> float:
+        """Most that an explanation is missed by."""
+        return ROUGHLY_NEAR if self.rough else NEAR
+
+
+class _Explanation(NamedTuple):
+    columns: frozenset[str]
+    words: tuple[str, ...]
+
+
+def check_columns(name: str, t: Array, columns: Mapping[str, Array]) -> list[str]:
+    """Notes on columns that hardly agree; raises InvalidValue for those that contradict each other,
+    or are out of what they can be in SI."""
+    _check_sizes(name, columns)
+    notes: list[str] = []
+    found: list[tuple[_Check, float, list[_Explanation]]] = []
+    trusted: set[str] = set()
+    for check in _checks(t, columns):
+        slope, alike = _line(check)
+        if np.isnan(alike):
+            continue
+        if abs(alike) < check.alike:
+            if not (check.signs_only or check.rough):
+                notes.append(f"{check.told} and {check.follows} hardly agree in the log")
+            continue
+        if slope > 0.0 and (check.signs_only or abs(log(slope)) < FAIR):
+            trusted |= {*check.above, *check.below}
+            continue
+        explanations = _explanations(check, slope)
+        if check.rough and not explanations:
+            continue
+        found.append((check, slope, explanations))
+    if all(check.signs_only for check, _, _ in found):  # as of one who steers against a spin
+        return notes + [_words(name, [one], trusted) for one in found]
+    raise InvalidValue(_words(name, found, trusted))
+
+
+def _words(
+    name: str, found: list[tuple[_Check, float, list[_Explanation]]], trusted: set[str]
+) -> str:
+    """Which column is likely wrong: the one that explains most, and of which nothing else is
+    right."""
+    check, slope, own = found[0]
+    claims = [one for _, _, explanations in found for one in explanations]
+    told = f"{name}: {check.told} " + (
+        f"has the sign opposite to {check.follows}"
+        if check.signs_only
+        else f"is {slope:.3g} times {check.follows}, and should be the same"
+    )
+    if not own:
+        return f"{told}: the unit or the sign of {_or((*check.above, *check.below))} is wrong"
+
+    def merit(one: _Explanation) -> tuple[int, int, int]:
+        return claims.count(one), -len(one.columns & trusted), -len(one.columns)
+
+    best = max(map(merit, own))
+    likely = [one for one in own if merit(one) == best]
+    return f"{told}: {' or '.join(' and '.join(one.words) for one in likely)}"
+
+
+def _or(names: tuple[str, ...]) -> str:
+    return " or ".join(dict.fromkeys(names))
+
+
+def _explanations(check: _Check, slope: float) -> list[_Explanation]:
+    """Reversed signs and units of one or two columns that give a slope."""
+    single: list[tuple[str, float, str]] = []
+    for names, power in ((check.above, 1), (check.below, -1)):
+        for column in names:
+            if slope < 0.0 and column != "v_x":  # ahead is positive for everyone
+                single.append((column, -1.0, f"{column} likely has its sign reversed (ISO 8855: "
+                               "left and counterclockwise are positive)"))  # fmt: skip
+            if not check.signs_only:
+                single += [
+                    (column, factor**power, f"{column} is likely in {unit}, and must be in "
+                     f"{SI[column]}")
+                    for factor, unit in UNITS.get(column, ())
+                ]  # fmt: skip
+    for count in (1, 2, 3):
+        fitting = [
+            _Explanation(frozenset(c for c, _, _ in some), tuple(words for _, _, words in some))
+            for some in combinations(single, count)
+            if _explains(float(np.prod([factor for _, factor, _ in some])), slope, check)
+        ]
+        if fitting:
+            return fitting
+    return []
+
+
+def _explains(factor: float, slope: float, check: _Check) -> bool:
+    if factor * slope <= 0.0:
+        return False
+    return check.signs_only or abs(log(factor / slope)) < check.near
+
+
+def _checks(t: Array, columns: Mapping[str, Array]) -> Iterator[_Check]:
+    """All that the columns of a log allow for, the most certain first."""
+    v_x, a_y, steer = columns["v_x"], columns.get("a_y"), columns.get("steer")
+    turning = columns.get("omega")
+    rate, by = "omega", ("omega",)
+    if "yaw" in columns:
+        from_yaw = np.gradient(columns["yaw"], t)
+        if turning is not None:
+            yield _Check("the rate of yaw", "omega", from_yaw, turning, 0.02, ("yaw",), by)
+        else:
+            turning, rate, by = from_yaw, "the rate of yaw", ("yaw",)
+    if {"x", "y"} <= columns.keys():
+        way = np.hypot(np.gradient(columns["x"], t), np.gradient(columns["y"], t))
+        yield _Check("the speed along x and y", "v_x", way, np.abs(v_x), 1.0, (), ("v_x",))
+    v_y = columns.get("v_y")
+    if v_y is None and "sideslip" in columns:
+        v_y = v_x * np.tan(columns["sideslip"])
+    if turning is not None and a_y is not None:
+        sideways = 0.0 if v_y is None else np.gradient(v_y, t)
+        one = _Check(
+            "a_y", f"v_x times {rate}", a_y - sideways, v_x * turning, 0.3, ("a_y",), ("v_x", *by)
+        )
+        long = min(int(LONG / (t[1] - t[0])), len(t) // 2) | 1
+        yield one if v_y is not None else one._replace(samples=long, rough=True)
+    if "a_x" in columns and turning is not None and v_y is not None:
+        change = np.gradient(v_x, t) - v_y * turning
+        yield _Check("a_x", "the change of v_x", columns["a_x"], change, 0.3, ("a_x",), ("v_x",))
+    if turning is not None and steer is not None:
+        moving = np.sign(v_x) * (np.abs(v_x) > 1.0)
+        told, signs = "steer", np.where(moving == 0.0, 0.0, steer)
+        yield _Check(told, rate, signs, moving * turning, 0.02, ("steer",), by, signs_only=True)
+
+
+def _line(check: _Check) -> tuple[float, float]:
+    """Slope of the first over the second, and how alike they are; NaN where nothing happens."""
+    first, second = _calm(check.first, check.samples), _calm(check.second, check.samples)
+    a, b = np.sqrt(np.mean(first**2)), np.sqrt(np.mean(second**2))
+    if b < check.least or a < 1e-3 * check.least:
+        return np.nan, np.nan
+    alike = float(np.mean(first * second) / (a * b))
+    return float(np.copysign(a / b, alike)), alike
+
+
+def _calm(values: Array, samples: int) -> Array:
+    """Moving mean over an odd number of samples."""
+    padded = np.pad(values, samples // 2, mode="edge")
+    return np.convolve(padded, np.full(samples, 1.0 / samples), mode="valid")
+
+
+def _check_sizes(name: str, columns: Mapping[str, Array]) -> None:
+    """Raise for angles and yaw rates that can only be in degrees."""
+    for column, most in LARGEST_ANGLES.items():
+        if column in columns and np.abs(columns[column]).max() > most:
+            other = ", or the angle of the steering wheel?" if column == "steer" else "?"
+            raise InvalidValue(
+                f"{name}: {column} reaches {np.abs(columns[column]).max():.4g} rad: is it in deg"
+                f"{other}"
+            )
+    if "omega" in columns and "a_y" not in columns and "yaw" not in columns:
+        across = float(np.quantile(np.abs(columns["v_x"] * columns["omega"]), 0.95))
+        if across > LARGEST_A_Y:
+            raise InvalidValue(
+                f"{name}: v_x times omega comes to {across:.4g} m/s²: omega is likely in deg/s, "
+                f"and must be in rad/s"
+            )

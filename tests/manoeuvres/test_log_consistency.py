@@ -1,0 +1,122 @@
+"""Columns of a log that contradict each other are refused with the one that is likely wrong."""
+
+from __future__ import annotations
+
+from itertools import product
+
+import numpy as np
+import pytest
+
+import skidpad as sp
+from manoeuvres.fakes import KERNELS
+from skidpad.errors import InvalidValue
+from skidpad.identify.log import Log, Series
+from skidpad.manoeuvres import Subject, chosen, drive_of_log, perform
+from skidpad.manoeuvres.logged_drive import SIGNALS
+
+CAR = Subject(sp.vehicles.two_track())
+TESTS = ("sine_with_dwell", "split_braking", "obstacle_avoidance", "step_steer", "braking_in_turn")
+DEGREE = 180.0 / np.pi
+
+
+def weaving(seed: int | None = None) -> dict[str, np.ndarray]:
+    """A point that weaves at 20 m/s, slower and faster, in closed form; with noise of a seed."""
+    t = np.arange(0.0, 20.0, 0.02)
+    v = 20.0 + 2.0 * np.sin(0.5 * t)
+    omega = 0.2 * np.sin(1.3 * t) + 0.05
+    yaw = 0.2 / 1.3 * (1.0 - np.cos(1.3 * t)) + 0.05 * t
+    steer = 0.15 * omega
+    way = {
+        "x": np.cumsum(v * np.cos(yaw)) * 0.02,
+        "y": np.cumsum(v * np.sin(yaw)) * 0.02,
+    }
+    columns = {"t": t, "v_x": v, "omega": omega, "yaw": yaw, "steer": steer, **way}
+    columns |= {"a_y": v * omega, "a_x": np.cos(0.5 * t)}
+    if seed is not None:
+        noise = np.random.default_rng(seed)
+        sizes = {"v_x": 0.05, "omega": 0.005, "yaw": 1e-3, "a_y": 0.2, "a_x": 0.2, "steer": 1e-3}
+        columns |= {k: columns[k] + noise.normal(0.0, s, len(t)) for k, s in sizes.items()}
+    return columns
+
+
+def log_of(columns: dict[str, np.ndarray], *names: str) -> Log:
+    t = columns["t"]
+    return Log("drive.csv", {name: Series(t, columns[name]) for name in names})
+
+
+@pytest.mark.parametrize("seed", [None, 1])
+@pytest.mark.parametrize(
+    "names",
+    [
+        ("v_x", "omega", "yaw", "steer", "x", "y", "a_y", "a_x"),
+        ("v_x", "omega", "a_y"),
+        ("v_x", "yaw", "x", "y"),
+        ("v_x", "steer", "omega"),
+    ],
+)
+def test_columns_that_agree_pass(names: tuple[str, ...], seed: int | None) -> None:
+    _, notes = drive_of_log(log_of(weaving(seed), *names))
+    assert not [note for note in notes if "agree" in note]
+
+
+@pytest.mark.parametrize(
+    ("wrong", "factor", "names", "words"),
+    [
+        ("omega", -1.0, ("v_x", "omega", "a_y", "steer"), "omega likely has its sign reversed"),
+        ("a_y", -1.0, ("v_x", "omega", "a_y", "steer"), "a_y likely has its sign reversed"),
+        ("yaw", -1.0, ("v_x", "omega", "a_y", "yaw"), "yaw likely has its sign reversed"),
+        ("omega", DEGREE, ("v_x", "omega", "a_y"), "omega is likely in deg/s"),
+        ("omega", DEGREE, ("v_x", "omega"), "omega is likely in deg/s"),
+        ("omega", -DEGREE, ("v_x", "omega", "a_y", "steer"), "omega is likely in deg/s"),
+        ("yaw", DEGREE, ("v_x", "omega", "yaw", "a_y"), "yaw is likely in deg,"),
+        ("v_x", 3.6, ("v_x", "omega", "a_y"), "v_x is likely in km/h"),
+        ("v_x", 3.6, ("v_x", "x", "y"), "v_x is likely in km/h"),
+        ("a_y", 1.0 / 9.80665, ("v_x", "omega", "a_y"), "a_y is likely in g,"),
+        ("steer", DEGREE, ("v_x", "steer", "omega"), "steer reaches .* is it in deg"),
+    ],
+)
+@pytest.mark.parametrize("seed", [None, 2])
+def test_one_wrong_column_is_named(
+    wrong: str, factor: float, names: tuple[str, ...], words: str, seed: int | None
+) -> None:
+    columns = weaving(seed)
+    columns[wrong] = factor * columns[wrong]
+    with pytest.raises(InvalidValue, match=words) as caught:
+        drive_of_log(log_of(columns, *names))
+    blamed = [name for name in names if f"{name} likely" in str(caught.value)]
+    assert blamed in ([], [wrong])
+
+
+def test_columns_that_have_nothing_in_common_are_noted() -> None:
+    columns = weaving()
+    columns["v_y"] = 0.0 * columns["t"]
+    columns["a_y"] = np.random.default_rng(3).normal(0.0, 3.0, len(columns["t"]))
+    _, notes = drive_of_log(log_of(columns, "v_x", "v_y", "omega", "a_y"))
+    assert any("hardly agree" in note for note in notes)
+
+
+@pytest.mark.parametrize("names", [("v_x", "omega", "steer"), ("v_x", "omega", "a_y", "steer")])
+def test_steering_against_the_turn_is_noted(names: tuple[str, ...]) -> None:
+    """It may be one who catches a spin, so it is not refused."""
+    columns = weaving()
+    columns["steer"] = -columns["steer"]
+    _, notes = drive_of_log(log_of(columns, *names))
+    assert any("steer likely has its sign reversed" in note for note in notes)
+
+
+DROPPED = ((), ("v_y", "sideslip"), ("v_y", "sideslip", "yaw", "x", "y"), ("omega", "v_y"))
+
+
+@pytest.mark.parametrize("name", TESTS)
+def test_what_vehicles_do_is_no_contradiction(name: str) -> None:
+    """At the limit, spinning, catching a spin, with a part of the columns: none is refused."""
+    (result,) = perform([chosen([name])[0]], [CAR], KERNELS)
+    assert result.runs
+    for run, dropped in product(result.runs, DROPPED):
+        series = {
+            signal: Series(run.t, run[signal][:, 0])
+            for signal in SIGNALS
+            if signal in run and signal not in dropped and np.isfinite(run[signal][:, 0]).all()
+        }
+        if "v_x" in series:
+            drive_of_log(Log(run.label, series))
