@@ -7,6 +7,7 @@ or brakes give no more.
 from __future__ import annotations
 
 from collections.abc import Callable, Generator, Sequence
+from typing import NamedTuple
 
 import numpy as np
 
@@ -14,25 +15,36 @@ from ..arrays import Array
 from ..components.tyre.contract import Contact
 from ..components.tyre.tyre_set import each_tyre
 from ..model import Vehicle
-from ..units import m_s, m_s2, s
+from ..units import m_s, m_s2, one, s
 from .case import Case
 from .case_run import CaseRun
 from .subject import Subject
 
-__all__ = ["LONGEST", "hardest_stop", "time_to_stop", "tyre_deceleration"]
+__all__ = ["LONGEST", "Grid", "hardest_stop", "time_to_stop", "tyre_deceleration"]
 
-FIRST = 8
-"""Decelerations asked for at first, from a quarter of what tyres may give to twice as much."""
-AT_ONCE = 7
-"""Those asked for after that, between two that are known."""
-RESOLUTION = 2e-4
-"""To which the best deceleration is found, over itself."""
-ROUNDS = 8
-"""How often is asked at most."""
 LONGEST: s = 60.0
 """Waited for a vehicle to stop."""
 LONGER = 1.6
 """Than the best stop so far those are that come next."""
+
+
+class Grid(NamedTuple):
+    """How closely is looked for the best deceleration."""
+
+    low: one = 0.25
+    """First ones asked for, over the guess."""
+    high: one = 2.0
+    first: int = 8
+    """How many these are."""
+    at_once: int = 7
+    """Those asked for after that, between two that are known."""
+    resolution: one = 2e-4
+    """To which the best is found, over itself."""
+    rounds: int = 8
+    """How often is asked at most."""
+
+
+FINE = Grid()
 
 
 def hardest_stop(
@@ -40,7 +52,7 @@ def hardest_stop(
     guess: Array,
     cases: Callable[[Array, s], Sequence[Case]],
     way: Callable[[CaseRun], Array],
-    resolution: float = RESOLUTION,
+    grid: Grid = FINE,
 ) -> Generator[Sequence[Case], Sequence[CaseRun], tuple[Array, Array]]:
     """Decelerations to ask for (V,) with which variants stop on the shortest way from a speed, and
     those ways: `asked, ways = yield from hardest_stop(...)`.
@@ -49,10 +61,10 @@ def hardest_stop(
     decelerations (V,), by drivers of all styles, and `way(run)` the ways to rest, (V,), infinite
     where a stop does not count. Where none does, the gentlest deceleration comes back.
     """
-    new = np.geomspace(0.25 * guess, 2.0 * guess, FIRST)
+    new = np.geomspace(grid.low * guess, grid.high * guess, grid.first)
     levels, ways = np.empty((0, len(guess))), np.empty((0, len(guess)))
-    duration = min(2.0 * v / float(new.min()), LONGEST)
-    for _ in range(ROUNDS):
+    duration = min(1.5 * v / float(new.min()), LONGEST)
+    for _ in range(grid.rounds):
         asked = [cases(row, duration) for row in new]
         runs = yield [case for row in asked for case in row]
         found = np.stack([way(run) for run in runs]).reshape(len(new), -1, len(guess)).min(axis=1)
@@ -62,9 +74,9 @@ def hardest_stop(
         if np.isinf(ways).all() and duration == LONGEST:
             break
         low, high = _around_best(levels, ways)
-        if np.max(high / low) < 1.0 + resolution:
+        if np.max(high / low) < 1.0 + grid.resolution:
             break
-        shares = np.arange(1, AT_ONCE + 1)[:, None] / (AT_ONCE + 1.0)
+        shares = np.arange(1, grid.at_once + 1)[:, None] / (grid.at_once + 1.0)
         new = low * (high / low) ** shares
         duration = min(time_to_stop(v, ways.min(axis=0)), LONGEST)
     best, column = np.argmin(ways, axis=0), np.arange(len(guess))
