@@ -97,6 +97,17 @@ def test_theory_of_an_acceleration_knows_power_and_speed_of_the_motors() -> None
     assert time_driven.theory[0] < time_driven.value[0] < 1.2 * time_driven.theory[0]
 
 
+def test_grip_across_the_road_does_not_matter_for_an_acceleration() -> None:
+    cars = [
+        Subject(sp.vehicles.two_track(**{"tyres.tyre.lateral.mu": mu}), name=f"{mu}")
+        for mu in (0.5, 1.0)
+    ]
+    low, usual = perform([FormulaAcceleration()], cars, KERNELS)
+    assert low["time"][0] == pytest.approx(usual["time"][0], rel=1e-6)
+    assert low.findings is not None
+    assert low.findings["time"].theory[0] < low["time"][0]
+
+
 def test_cones_are_passed_on_alternating_sides() -> None:
     """The path does so, a straight line and a wave that is half a cone late do not."""
     path = slalom_path(18.0, 1.5)

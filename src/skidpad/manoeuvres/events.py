@@ -21,6 +21,7 @@ from .case import Case
 from .case_run import CaseRun
 from .cones import reach, struck, width_needed
 from .fitness import drive_needed, tyres_needed
+from .hardest_stop import tyre_deceleration
 from .metric import Chart, Curve, Findings, Metric
 from .path import POINTS, Path, path_of_curvature, straight
 from .proving_ground import Performing
@@ -189,8 +190,8 @@ class FormulaAcceleration:
 
     def perform(self, car: Subject) -> Performing:
         """Several accelerations at once; the fastest counts."""
-        grip = car.grip if car.grip < inf else 9.81
-        most = min(car.limits.a_max, grip)
+        along, across = float(tyre_deceleration(car)[0]), car.grip if car.grip < inf else 9.81
+        most = min(car.limits.a_max, along if np.isfinite(along) else across)
         runs = yield [
             Case(
                 label=f"{share * most:.1f} m/s² asked for",
