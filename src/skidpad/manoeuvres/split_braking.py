@@ -26,7 +26,7 @@ from .subject import Subject
 
 __all__ = ["SplitBraking"]
 
-GRID = Grid(low=0.5, high=1.0, first=6, at_once=3, resolution=5e-3, rounds=3)
+GRID = Grid(low=0.5, high=1.0, first=10, at_once=3, resolution=5e-3, rounds=3)
 """Of decelerations asked for, over the mean of both sides of the road: all drivers drive each."""
 SPLIT_STYLES = (
     (0.1, 1.5, 1.5),
