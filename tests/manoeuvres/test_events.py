@@ -80,6 +80,34 @@ def test_time_and_speed_of_an_even_acceleration() -> None:
     assert np.isnan(event.passage(slow)).all()
 
 
+def test_theory_of_an_acceleration_knows_power_and_speed_of_the_motors() -> None:
+    """Without limits it is even; power alone gives v³ = 3 P x / m; no car is faster."""
+    event = FormulaAcceleration()
+    time, v = event.limited(5.0, 1e6, 1e3)
+    assert time == pytest.approx(event.closed_form(5.0), rel=1e-3)
+    assert v == pytest.approx(np.sqrt(2.0 * 5.0 * 75.3), rel=1e-6)
+    assert event.limited(1e6, 300.0, 1e3)[1] == pytest.approx((900.0 * 75.3) ** (1 / 3), rel=1e-3)
+    assert event.limited(5.0, 1e6, 20.0)[1] == 20.0
+    car = Subject(sp.vehicles.formula_student())
+    (result,) = perform([event], [car], KERNELS)
+    assert result.findings is not None
+    end, time_driven = result.findings["end_speed"], result.findings["time"]
+    assert end.value[0] <= end.theory[0] <= car.limits.v_max
+    assert end.theory[0] == pytest.approx(end.value[0], rel=0.1)
+    assert time_driven.theory[0] < time_driven.value[0] < 1.2 * time_driven.theory[0]
+
+
+def test_grip_across_the_road_does_not_matter_for_an_acceleration() -> None:
+    cars = [
+        Subject(sp.vehicles.two_track(**{"tyres.tyre.lateral.mu": mu}), name=f"{mu}")
+        for mu in (0.5, 1.0)
+    ]
+    low, usual = perform([FormulaAcceleration()], cars, KERNELS)
+    assert low["time"][0] == pytest.approx(usual["time"][0], rel=1e-6)
+    assert low.findings is not None
+    assert low.findings["time"].theory[0] < low["time"][0]
+
+
 def test_cones_are_passed_on_alternating_sides() -> None:
     """The path does so, a straight line and a wave that is half a cone late do not."""
     path = slalom_path(18.0, 1.5)

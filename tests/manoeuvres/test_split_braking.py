@@ -77,3 +77,19 @@ def test_some_driver_keeps_the_lane_and_brakes_harder_than_ice_alone_would_allow
     assert mean < way < 0.9 * low
     assert found["deviation"][0] < LANE
     assert found["yaw_moment"][0] < 0.0
+
+
+def test_of_weak_brakes_is_told_what_they_give() -> None:
+    """And not that the car leaves its lane."""
+    (found,) = perform([SplitBraking()], [Subject(sp.vehicles.two_track(brake_max=10.0))], KERNELS)
+    assert found.findings is not None
+    (note,) = found.findings.notes
+    assert "brakes and resistance give no more than 0." in note
+
+
+def test_theory_is_by_grip_along_the_road() -> None:
+    """Half of that across does not change it."""
+    cars = [CAR, Subject(sp.vehicles.two_track(**{"tyres.tyre.lateral.mu": 0.5}))]
+    found = [one.findings for one in perform([SplitBraking()], cars, KERNELS)]
+    theories = [one["stopping_distance"].theory[0] for one in found if one is not None]
+    assert theories[0] == theories[1]

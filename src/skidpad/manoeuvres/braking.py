@@ -1,7 +1,7 @@
 """Braking: straight on (ISO 21994) and in a turn (ISO 7975).
 
 The driver asks for a deceleration. Without anti-lock brakes, how hard can be braked before wheels
-lock is part of the answer, so several decelerations are driven, and the best is told.
+lock is part of the answer, so ever closer decelerations are driven, and the best is told.
 """
 
 from __future__ import annotations
@@ -17,24 +17,31 @@ import numpy as np
 from ..arrays import Array
 from ..brief import brief_repr
 from ..errors import InvalidValue
-from ..units import m_s, m_s2, one, s
+from ..units import m_s, m_s2, s
 from .case import Case
 from .case_run import CaseRun, endings
 from .fitness import speed_needed, tyres_needed
+from .hardest_stop import LONGEST, hardest_stop, time_to_stop, tyre_deceleration
 from .how_driven import SLOWER, Slowing, locked_in, slowing_of
 from .metric import Chart, Curve, Findings, Metric
 from .path import straight
 from .proving_ground import Performing
 from .steady_state import steady_angle
-from .step_response import first_time
+from .stopping import (
+    AT_REST,
+    locked_wheels,
+    locks,
+    mean_deceleration,
+    slowed_by,
+    spins,
+    stopping_distance,
+)
 from .subject import Subject
 
 __all__ = ["BrakingInTurn", "StraightBraking"]
 
-LEVELS = (0.3, 0.5, 0.6, 0.7, 0.75, 0.8, 0.85, 0.9, 0.95, 1.0, 1.1, 1.3)
-"""Decelerations asked for, over the grip."""
-AT_REST: m_s = 0.1
-"""Speed below which a vehicle has stopped."""
+HARDER = 2.0
+"""Over what tyres give, asked for to lock all wheels."""
 TRIED = (0.6, 0.7, 0.8, 0.85, 0.9, 0.95, 1.0, 1.05, 1.1, 1.2, 1.3, 1.4, 1.5, 1.7)
 """Decelerations asked for to find how much to ask for, over the one that is to be reached."""
 LONGER = 1.3
@@ -43,8 +50,6 @@ BRAKED: s = 3.0
 """Of a drive that brakes in a turn."""
 LEAST_TURN: m_s2 = 0.5
 """Lateral acceleration before braking of a log of braking in a turn."""
-LOCKED: one = 0.5
-"""Share of the speed below which a wheel that still rolls counts as locked."""
 
 
 def before(t: Array) -> Array:
@@ -55,46 +60,6 @@ def before(t: Array) -> Array:
 def braking(t: Array) -> Array:
     """From 0 to -1 when the brakes are applied."""
     return -(t >= 0.0).astype(float)
-
-
-def _way(run: CaseRun) -> Array:
-    """Since the first sample in m, (T, V), by trapezia: exact of an even stop."""
-    v = run["speed"]
-    pieces = np.diff(run.t)[:, None] * 0.5 * (v[1:] + v[:-1])
-    return np.concatenate([np.zeros((1, run.variants)), np.cumsum(pieces, axis=0)])
-
-
-def stopping_distance(run: CaseRun) -> Array:
-    """Way from the brakes to rest in m, (V,); NaN of one that did not stop."""
-    kept = run.since(0.0)
-    way = _way(kept)
-    when = first_time(kept.t, -kept["v_x"], -AT_REST)
-    return np.array(
-        [np.interp(time, kept.t, way[:, k], right=np.nan) for k, time in enumerate(when)]
-    )
-
-
-def mean_deceleration(run: CaseRun) -> Array:
-    """Mean fully developed deceleration, from 0.8 to 0.1 of the speed, in m/s², (V,)."""
-    kept = run.since(0.0)
-    v_0 = kept["v_x"][0]
-    way = _way(kept)
-    ends: list[Array] = []
-    for share in (0.8, 0.1):
-        when = first_time(kept.t, -kept["v_x"] / v_0, -share)
-        ends.append(np.array([np.interp(time, kept.t, way[:, k]) for k, time in enumerate(when)]))
-    return (0.8**2 - 0.1**2) * v_0**2 / (2.0 * (ends[1] - ends[0]))
-
-
-def locks(run: CaseRun, radius: float) -> Array:
-    """Whether a wheel stood while the vehicle moved, (V,); never where wheels tell nothing."""
-    kept = run.since(0.2)
-    moving = kept["v_x"] > 3.0
-    locked = np.zeros(kept.variants, dtype=bool)
-    for name in (name for name in kept.signals if name.startswith("spin_")):
-        slow = kept[name] * radius < LOCKED * kept["v_x"]
-        locked |= (moving & slow).mean(axis=0) > 0.1 * moving.mean(axis=0)
-    return locked
 
 
 @dataclass(frozen=True)
@@ -113,44 +78,40 @@ class StraightBraking:
         return tyres_needed(car) or speed_needed(car, self.speed)
 
     def perform(self, car: Subject) -> Performing:
-        """Several decelerations at once."""
-        asked = np.array(LEVELS) * car.grip
-        longest = 2.0 * self.speed / float(asked.min())
+        """Ever closer to the hardest stop on which no wheel locks, then that one and a harder."""
         if self.deceleration:
-            longest = LONGER * self.speed / self.deceleration
-            case = partial(self._case, longest)
-            asked = np.array([(yield from level_for(self.deceleration, case))])
-        runs = yield [self._case(longest, a) for a in asked.tolist()]
-        ways = np.stack([stopping_distance(run) for run in runs])
-        mean = np.stack([mean_deceleration(run) for run in runs])
-        radius = car.geometry.wheels[0].radius
-        locked = np.stack([locks(run, radius) for run in runs])
-        rolling = np.where(locked, np.nan, ways)
-        best = np.argmin(np.nan_to_num(rolling, nan=inf), axis=0)
-        column = np.arange(car.variants)
-        shortest = rolling[best, column]
-        most = min(self.deceleration or float(asked.max()), car.grip)
+            return (yield from self._as_asked(car, self.deceleration))
+        tyres = tyre_deceleration(car)
+        asked, ways = yield from hardest_stop(
+            self.speed,
+            np.where(np.isfinite(tyres), tyres, car.grip),
+            lambda a, duration: [self._case(duration, a)],
+            lambda run: _rolling_way(car, run),
+        )
+        lasts = min(2.0 * time_to_stop(self.speed, ways), LONGEST)
+        most = HARDER * np.fmax(asked, tyres)
+        stop, harder = yield [self._case(lasts, a) for a in (asked, most)]
+        slid = locked_wheels(harder, car).all(axis=0)
         metrics = [
+            *_of_stop(stop, np.where(locks(stop, car), np.nan, 1.0), self.speed, tyres),
             Metric(
-                "stopping_distance", shortest, "m",
-                "Shortest way to rest on which no wheel locks.",
-                self.speed**2 / (2.0 * most),
-            ),
-            Metric(
-                "mean_deceleration", np.where(np.isnan(shortest), np.nan, mean[best, column]),
-                "m/s²", "Mean fully developed deceleration on it, from 0.8 to 0.1 of the speed.",
-                most,
+                "locked_stopping_distance", np.where(slid, stopping_distance(harder), np.nan), "m",
+                "Way to rest with all wheels locked.",
             ),
         ]  # fmt: skip
-        if not self.deceleration:
-            definition = f"Way to rest with {LEVELS[-1]:g} times the grip asked for: wheels locked."
-            metrics.append(Metric("locked_stopping_distance", ways[-1], "m", definition))
-        wanted = f" with {self.deceleration:.2f} m/s²" if self.deceleration else ""
-        notes = [] if np.isfinite(shortest[0]) else [f"no stop{wanted} without a locked wheel"]
-        notes += missed(self.deceleration, runs)
-        curves = [Curve(run.t, run["v_x"][:, 0], run.label) for run in runs]
-        chart = Chart("Straight braking", "time in s", "speed in m/s", curves)
-        return Findings(metrics, [chart], notes)
+        return Findings(metrics, [_speeds([stop, harder])], _limited_by(car, stop, harder))
+
+    def _as_asked(self, car: Subject, wanted: m_s2) -> Performing:
+        """One stop that reaches a deceleration."""
+        case = partial(self._case, LONGER * self.speed / wanted)
+        asked = yield from level_for(wanted, case)
+        runs = yield [case(asked)]
+        rolling = np.where(locks(runs[0], car), np.nan, 1.0)
+        notes = missed(wanted, runs)
+        if not np.isfinite(rolling * stopping_distance(runs[0]))[0]:
+            notes.insert(0, f"no stop with {wanted:.2f} m/s² without a locked wheel")
+        most = np.fmin(tyre_deceleration(car), wanted)
+        return Findings(_of_stop(runs[0], rolling, self.speed, most), [_speeds(runs)], notes)
 
     @property
     def one_drive(self) -> bool:
@@ -166,17 +127,67 @@ class StraightBraking:
             )
         return replace(self, speed=told.v, deceleration=told.deceleration)
 
-    def _case(self, duration: s, a: m_s2) -> Case:
+    def _case(self, duration: s, a: Array | m_s2) -> Case:
         return Case(
-            label=f"{a:.1f} m/s² asked for",
+            label=f"{np.ravel(a)[0]:.2f} m/s² asked for",
             duration=duration,
             v=self.speed,
             speed=self.speed,
             hold=before,
-            a=lambda t: a * braking(t),
+            a=braking,
+            a_gain=a,
             path=straight(),
             rests=True,
         )
+
+
+def _rolling_way(car: Subject, run: CaseRun) -> Array:
+    """Way to rest in m, (V,); infinite with a locked wheel or without an end."""
+    way = stopping_distance(run)
+    return np.where(np.isnan(way) | locks(run, car), inf, way)
+
+
+def _of_stop(run: CaseRun, counts: Array, v: m_s, theory: Array) -> list[Metric]:
+    """Metrics of a stop; `counts` (V,) is 1, and NaN where a wheel locks."""
+    known = theory if np.isfinite(theory).any() else None
+    way = counts * stopping_distance(run)
+    return [
+        Metric(
+            "stopping_distance", way, "m",
+            "Shortest way to rest on which no wheel locks; theory: with all tyres at their "
+            "longitudinal peak under the loads of a car that stands.",
+            None if known is None else v**2 / (2.0 * known),
+        ),
+        Metric(
+            "mean_deceleration", np.where(np.isfinite(way), mean_deceleration(run), np.nan),
+            "m/s²", "Mean fully developed deceleration on it, from 0.8 to 0.1 of the speed.",
+            known,
+        ),
+    ]  # fmt: skip
+
+
+def _speeds(runs: Sequence[CaseRun]) -> Chart:
+    curves = [Curve(run.t, run["v_x"][:, 0], run.label) for run in runs]
+    return Chart("Straight braking", "time in s", "speed in m/s", curves)
+
+
+def _limited_by(car: Subject, stop: CaseRun, harder: CaseRun) -> list[str]:
+    """A note where something else than wheels that lock limits the stop of the first vehicle."""
+    if locks(stop, car)[0]:
+        return ["no stop without a locked wheel"]
+    if np.isnan(stopping_distance(stop)[0]):
+        return [weak_brakes(harder)]
+    if locks(harder, car)[0] or (np.isfinite(tyre_deceleration(car)[0]) and not spins(harder, car)):
+        return []
+    return [f"no wheel locks: the brakes give no more than {mean_deceleration(harder)[0]:.2f} m/s²"]
+
+
+def weak_brakes(run: CaseRun) -> str:
+    """A note on a vehicle whose brakes do not stop it."""
+    return (
+        f"no stop within {run.t[-1]:.0f} s: brakes and resistance give no more than "
+        f"{slowed_by(run):.2f} m/s²"
+    )
 
 
 def stop_of(drive: CaseRun) -> Slowing:

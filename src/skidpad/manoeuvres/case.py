@@ -42,7 +42,9 @@ class Case:
     hold: Signal | None = None
     """1 to hold it, 0 to ask for `a` alone; None to hold it if there is a speed or a path."""
     a: Signal = 0.0
-    """Acceleration asked for in m/s²."""
+    """Acceleration asked for in m/s²; times `a_gain`."""
+    a_gain: Any = 1.0
+    """Factor on the acceleration asked for, a number or (V,)."""
     omega: Signal = 0.0
     """Yaw rate asked for in rad/s, of a vehicle that turns on the spot."""
     handbrake: Signal = 0.0

@@ -126,7 +126,19 @@ def told(cases: Sequence[Case], t: Sequence[Array], V: int) -> Array:
         )
         for case in cases
     ]
-    return _of_each(rows, cases, t, V)
+    return _times_gain(_of_each(rows, cases, t, V), cases, V)
+
+
+def _times_gain(each: Array, cases: Sequence[Case], V: int) -> Array:
+    """What is told, with the acceleration times the factor of each vehicle."""
+    gains = [case.a_gain for case in cases]
+    if all(np.ndim(gain) == 0 and gain == 1.0 for gain in gains):
+        return each
+    count = len(cases) * V
+    wide = each if each.shape[1] == count else np.repeat(each.transpose(1, 2, 0), V, axis=0)
+    wide = wide if wide is each else wide.transpose(2, 0, 1)
+    wide[:, :, Told._fields.index("a")] *= _repeated(gains, V)
+    return wide
 
 
 def disturbing(vehicle: Vehicle, cases: Sequence[Case], t: Sequence[Array], V: int) -> Array | None:

@@ -14,11 +14,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..arrays import Array
-from ..units import m, m_s, s
+from ..components.powertrain.wheel_motors import WheelMotors
+from ..units import m, m_s, m_s2, s
+from ..vehicles.two_track_pedals import WHEEL_DRIVES
 from .case import Case
 from .case_run import CaseRun
 from .cones import reach, struck, width_needed
 from .fitness import drive_needed, tyres_needed
+from .hardest_stop import tyre_deceleration
 from .metric import Chart, Curve, Findings, Metric
 from .path import POINTS, Path, path_of_curvature, straight
 from .proving_ground import Performing
@@ -187,8 +190,8 @@ class FormulaAcceleration:
 
     def perform(self, car: Subject) -> Performing:
         """Several accelerations at once; the fastest counts."""
-        grip = car.grip if car.grip < inf else 9.81
-        most = min(car.limits.a_max, grip)
+        along, across = float(tyre_deceleration(car)[0]), car.grip if car.grip < inf else 9.81
+        most = min(car.limits.a_max, along if np.isfinite(along) else across)
         runs = yield [
             Case(
                 label=f"{share * most:.1f} m/s² asked for",
@@ -204,15 +207,16 @@ class FormulaAcceleration:
         passages = [self.passage(run) for run in runs]
         times, speeds = (np.stack(rows) for rows in zip(*passages, strict=True))
         best, column = np.argmin(np.nan_to_num(times, nan=inf), axis=0), np.arange(car.variants)
+        theory = self.theory(car, most)
         metrics = [
             Metric(
                 "time", times[best, column], "s",
                 f"Over {self.way:g} m, from {self.before:g} m after the start on.",
-                self.closed_form(most),
+                theory and theory[0],
             ),
             Metric(
                 "end_speed", speeds[best, column], "m/s", "At the end of it.",
-                np.sqrt(2.0 * most * (self.before + self.way)),
+                theory and theory[1],
             ),
         ]  # fmt: skip
         driven = [(run, run["x"][:, 0] <= 1.1 * self.way) for run in runs]
@@ -236,6 +240,29 @@ class FormulaAcceleration:
     def closed_form(self, a: float) -> s:
         """Time of an even acceleration in m/s²."""
         return float(np.sqrt(2.0 * (self.before + self.way) / a) - np.sqrt(2.0 * self.before / a))
+
+    def theory(self, car: Subject, a: m_s2) -> tuple[s, m_s] | None:
+        """Time and end speed with an acceleration that power and speed of the motors limit; None
+        where a powertrain has more than that, such as gears."""
+        powertrain, v_max = getattr(car.vehicle.params, "powertrain", None), car.limits.v_max
+        if powertrain is not None and not isinstance(powertrain, WHEEL_DRIVES):
+            return None
+        if not isinstance(powertrain, WheelMotors):
+            return self.closed_form(a), float(np.sqrt(2.0 * a * (self.before + self.way)))
+        by_mass = powertrain.efficiency * powertrain.P_max / car.geometry.mass
+        return self.limited(a, by_mass, v_max)
+
+    def limited(self, a: m_s2, power_by_mass: float, v_max: m_s) -> tuple[s, m_s]:
+        """Time and end speed of an even acceleration, then of a power in W/kg, then of a speed."""
+        x = np.linspace(0.0, self.before + self.way, 20_001)
+        v_even = min(power_by_mass / a, v_max)
+        x_even = 0.5 * v_even**2 / a
+        # At a power v² dv = P / m dx.
+        powered = np.cbrt(v_even**3 + 3.0 * power_by_mass * np.maximum(x - x_even, 0.0))
+        v = np.minimum(np.where(x < x_even, np.sqrt(2.0 * a * x), powered), v_max)
+        middle = 0.5 * (v[1:] + v[:-1])
+        t = np.concatenate([[0.0], np.cumsum(np.diff(x) / middle)])
+        return float(t[-1] - np.interp(self.before, x, t)), float(v[-1])
 
     def longest(self, a: float) -> s:
         """How long is waited: the slowest launch, and as long again for what drives weakly."""

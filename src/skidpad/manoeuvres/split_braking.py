@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from math import inf
@@ -12,19 +13,21 @@ import numpy as np
 from .. import record
 from ..arrays import Array
 from ..units import m, m_s, m_s2, one, s
-from .braking import LONGER, before, braking, level_for, missed, stop_of, stopping_distance
+from .braking import LONGER, before, braking, level_for, missed, stop_of, weak_brakes
 from .case import Case
 from .case_run import CaseRun, picked
 from .fitness import speed_needed, tyres_needed
+from .hardest_stop import LONGEST, Grid, hardest_stop, time_to_stop, tyre_deceleration
 from .metric import Chart, Curve, Findings, Metric
 from .path import straight
 from .proving_ground import Performing
+from .stopping import stopping_distance
 from .subject import Subject
 
 __all__ = ["SplitBraking"]
 
-SPLIT_LEVELS = (0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1.0)
-"""Decelerations asked for with one side on a slippery road, over the mean grip."""
+GRID = Grid(low=0.5, high=1.0, first=10, at_once=3, resolution=5e-3, rounds=3)
+"""Of decelerations asked for, over the mean of both sides of the road: all drivers drive each."""
 SPLIT_STYLES = (
     (0.1, 1.5, 1.5),
     (0.15, 1.5, 1.5),
@@ -60,16 +63,21 @@ class SplitBraking:
         return lacks
 
     def perform(self, car: Subject) -> Performing:
-        """Several decelerations at once, each by drivers of all styles."""
-        most = 0.5 * (1.0 + self.low) * car.grip
-        asked = [share * most for share in SPLIT_LEVELS]
-        longest = LONGER * self.speed / (self.deceleration or asked[0])
+        """Ever closer to the hardest stop within the lane, each by drivers of all styles."""
+        tyres = tyre_deceleration(car)
+        most = 0.5 * (1.0 + self.low) * tyres
         if self.deceleration:
-            asked = [(yield from level_for(self.deceleration, partial(self._tried, longest)))]
-        runs = yield [self.case(a, longest, *style) for a in asked for style in SPLIT_STYLES]
+            longest = LONGER * self.speed / self.deceleration
+            asked = yield from level_for(self.deceleration, partial(self._tried, longest))
+        else:
+            guess = np.where(np.isfinite(tyres), most, 0.5 * (1.0 + self.low) * car.grip)
+            search = hardest_stop(self.speed, guess, self._styles, _way_in_lane, GRID)
+            asked, reached = yield from search
+            longest = min(time_to_stop(self.speed, reached), LONGEST)
+        runs = yield self._styles(asked, longest)
         ways = np.stack([stopping_distance(run) for run in runs])
-        left = np.stack([np.abs(run.since(0.0)["y"]).max(axis=0) for run in runs])
-        stayed = (left < LANE) & np.isfinite(ways) & np.stack([run.done for run in runs])
+        left = np.stack([_aside(run) for run in runs])
+        stayed = np.isfinite([_way_in_lane(run) for run in runs])
         best, column = np.argmin(np.where(stayed, ways, inf), axis=0), np.arange(car.variants)
         kept = picked(runs, best)
         found = stayed[best, column]
@@ -81,8 +89,8 @@ class SplitBraking:
             Metric(
                 "stopping_distance", where_found(ways[best, column]), "m",
                 f"Shortest way to rest on which it stays within {LANE:g} m of its lane; theory: "
-                "with all tyres at their peak.",
-                self.speed**2 / (2.0 * min(most, self.deceleration or most)),
+                "with all tyres at their longitudinal peak.",
+                self._theory(most),
             ),
             Metric(
                 "peak_yaw_rate", where_found(np.abs(kept.since(0.0)["omega"]).max(axis=0)), "rad/s",
@@ -95,12 +103,14 @@ class SplitBraking:
                 "second after the first half; positive turns to the left.",
             ),
         ]  # fmt: skip
-        first = np.arange(len(runs)).reshape(len(asked), -1)
-        closest = [runs[row[np.argmin(left[row, 0])]] for row in first]
-        curves = [Curve(run["x"][:, 0], run["y"][:, 0], run.label) for run in closest]
-        notes = [] if found[0] else [f"it leaves its lane even with {runs[0].label}"]
+        curve = Curve(kept["x"][:, 0], kept["y"][:, 0], kept.label)
+        notes = [] if found[0] else [_why_not(runs)]
         notes += missed(self.deceleration, runs)
-        return Findings(metrics, [Chart("Path", "x in m", "y in m", curves)], notes)
+        return Findings(metrics, [Chart("Path", "x in m", "y in m", [curve])], notes)
+
+    def _theory(self, most: Array) -> Array | None:
+        a = most if self.deceleration is None else np.fmin(most, self.deceleration)
+        return self.speed**2 / (2.0 * a) if np.isfinite(a).any() else None
 
     @property
     def one_drive(self) -> bool:
@@ -115,21 +125,44 @@ class SplitBraking:
     def _tried(self, duration: s, a: m_s2) -> Case:
         return self.case(a, duration, *SPLIT_STYLES[1])
 
-    def case(self, a: m_s2, duration: s, settling: float, damping: float, least: float) -> Case:
+    def _styles(self, a: Array | m_s2, duration: s) -> list[Case]:
+        return [self.case(a, duration, *style) for style in SPLIT_STYLES]
+
+    def case(
+        self, a: Array | m_s2, duration: s, settling: float, damping: float, least: float
+    ) -> Case:
         """A stop with a deceleration that is asked for, by a driver of a style."""
         ice = {name: lambda t: np.where(t < 0.0, 1.0, self.low) for name in ("mu_fl", "mu_rl")}
         return Case(
-            label=f"{a:.1f} m/s² asked for",
+            label=f"{np.ravel(a)[0]:.2f} m/s² asked for",
             duration=duration,
             v=self.speed,
             speed=self.speed,
             hold=before,
-            a=lambda t: a * braking(t),
+            a=braking,
+            a_gain=a,
             path=straight(),
             driving={"settling": settling, "damping": damping, "settling_least": least},
             disturbance=ice,
             rests=True,
         )
+
+
+def _aside(run: CaseRun) -> Array:
+    """Largest deviation from the lane in m, (V,)."""
+    return np.abs(run.since(0.0)["y"]).max(axis=0)
+
+
+def _way_in_lane(run: CaseRun) -> Array:
+    """Way to rest in m, (V,); infinite without an end or outside the lane."""
+    way = stopping_distance(run)
+    return np.where((_aside(run) < LANE) & np.isfinite(way) & run.done, way, inf)
+
+
+def _why_not(runs: Sequence[CaseRun]) -> str:
+    """A note on the first vehicle, which no driver stopped within its lane."""
+    stayed = [run for run in runs if _aside(run)[0] < LANE and run.done[0]]
+    return weak_brakes(stayed[0]) if stayed else f"it leaves its lane even with {runs[0].label}"
 
 
 def brake_moment(car: Subject, run: CaseRun) -> Array:
