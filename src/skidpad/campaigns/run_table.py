@@ -8,12 +8,13 @@ from __future__ import annotations
 
 import json
 import warnings
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
 from ..arrays import AnyArray
+from ..brief import counted
 from ..errors import InvalidValue
 from .cover import Segment, covering, gaps, next_group, superseded
 from .experiment import RUN, Column
@@ -93,7 +94,11 @@ class RunTable:
     def batches(
         self, names: tuple[str, ...], begin: int, end: int | None
     ) -> Iterator[dict[str, AnyArray]]:
-        """Columns of runs, in order."""
+        """Columns of runs, in order.
+
+        One who reads goes on without a part that turns out damaged, unless some of it was given
+        away already; one who writes must have its runs done again first.
+        """
         wanted = [name for name in names if name != RUN]
         self.listed()
         while True:
@@ -104,6 +109,10 @@ class RunTable:
                         begin = int(rows[RUN][-1]) + 1
                         yield {name: rows[name] for name in names}
                 except _Changed:
+                    break
+                except UnreadablePart:
+                    if self._may_write() or begin > segment.begin:
+                        raise
                     break
             else:
                 return
@@ -219,13 +228,15 @@ class RunTable:
         parts = self.listed()
         return [f"{reason}{self._fate(name, parts)}" for name, reason in sorted(reasons.items())]
 
-    def _fate(self, name: str, parts: Sequence[Part]) -> str:
+    def _fate(self, name: str, parts: Iterable[Part]) -> str:
         runs = range_of(name)
         if runs is None:
             return ""
-        begin, end = runs
-        again = not gaps(covering(parts, self._names, begin, end), begin, end)
-        return "; its runs have been done again" if again else "; its runs count as missing"
+        lost = gaps(covering(parts, self._names, *runs), *runs)
+        count = sum(end - begin for begin, end in lost)
+        if not count:
+            return "; its runs have been done again"
+        return f"; {counted(count, 'run')} of it {'counts' if count == 1 else 'count'} as missing"
 
     def _set_aside(self, name: str, size: int, reason: str) -> None:
         """Take a damaged part out of the way, or at least out of mind."""
@@ -235,7 +246,9 @@ class RunTable:
             self.save()
         else:
             self._unreadable[name] = size, reason
-        warnings.warn(f"{reason}; its runs count as missing", DamagedPart, stacklevel=2)
+        warnings.warn(
+            f"{reason}{self._fate(name, self._parts.values())}", DamagedPart, stacklevel=2
+        )
 
     def note(self, name: str, value: Any) -> None:
         """Keep a fact."""

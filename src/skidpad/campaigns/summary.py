@@ -50,6 +50,7 @@ def summary_of(study: Study, level: float = 0.95) -> dict[str, Any]:
 def state_of(study: Study) -> dict[str, Any]:
     """How far a campaign is, also while it goes on."""
     folder = study.folder
+    digest = study.digest()  # reads everything: what is damaged is left out of all that follows
     started = folder.notes.get("started")
     # A design of one's own is known by the campaign alone.
     most = started["most"] if started else design_of(study.plan["design"]).runs
@@ -66,7 +67,7 @@ def state_of(study: Study) -> dict[str, Any]:
         "rate": _rate(study, path, done),
         "writer": writer_of(path) if path is not None else "",
         "bytes": None if path is None else sum(f.stat().st_size for f in _files(path)),
-        "digest": study.digest(),
+        "digest": digest,
         "damaged": folder.damaged(),
     }
 

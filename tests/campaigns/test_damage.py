@@ -1,0 +1,75 @@
+"""Damaged folders of campaigns: what is left is read, and the next run makes it whole again."""
+
+from __future__ import annotations
+
+import os
+import warnings
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from skidpad.campaigns import Campaign, InProcess, Keep, Random, Range, Study
+from skidpad.campaigns.run_table import DamagedPart
+from skidpad.campaigns.summary import summary_of
+
+from .small_experiments import Bowl
+
+RUNS = 600
+
+
+@pytest.fixture(autouse=True)
+def unsynced(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nobody cuts the power here."""
+    monkeypatch.setattr(os, "fsync", lambda _: None)
+
+
+def bowl() -> Campaign:
+    return Campaign(
+        experiment=Bowl(),
+        factors={"a": Range(0.0, 1.0), "b": Range(0.0, 1.0)},
+        design=Random(RUNS),
+        keep=Keep(highest={"height": 2}),
+    )
+
+
+def run(folder: Path) -> Study:
+    return bowl().run(folder, engine=InProcess(), progress=False)
+
+
+def scrambled(path: Path) -> None:
+    data = bytearray(path.read_bytes())
+    data[200:600] = bytes(byte ^ 0xA5 for byte in data[200:600])
+    path.write_bytes(data)
+
+
+def halved(path: Path) -> None:
+    path.write_bytes(path.read_bytes()[: path.stat().st_size // 2])
+
+
+def emptied(path: Path) -> None:
+    path.write_bytes(b"")
+
+
+DAMAGES = [scrambled, halved, emptied, Path.unlink]
+
+
+@pytest.mark.parametrize("damage", DAMAGES)
+def test_a_part(tmp_path: Path, damage: Callable[[Path], None]) -> None:
+    digest = run(tmp_path).digest()
+    parts = sorted((tmp_path / "runs").iterdir())
+    damage(parts[0])
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DamagedPart)
+        summary = summary_of(Study.open(tmp_path))
+        Study.open(tmp_path).report(tmp_path / "report.html")
+    lost = RUNS - summary["runs"]
+    assert 0 < lost < RUNS
+    assert summary["numbers"]["height"]["runs"] == RUNS - lost
+    assert summary["truths"]["high"]["runs"] == RUNS - lost
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DamagedPart)
+        again = run(tmp_path)
+    assert again.digest() == digest
+    assert again.folder.missing(0, RUNS) == []
+    assert summary_of(again)["runs"] == RUNS
