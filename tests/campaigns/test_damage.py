@@ -63,8 +63,11 @@ def test_a_part(tmp_path: Path, damage: Callable[[Path], None]) -> None:
         warnings.simplefilter("ignore", DamagedPart)
         summary = summary_of(Study.open(tmp_path))
         Study.open(tmp_path).report(tmp_path / "report.html")
+        assert not Study.open(tmp_path).finished or damage is scrambled  # which shows when read
     lost = RUNS - summary["runs"]
     assert 0 < lost < RUNS
+    assert (summary["finished"], summary["missing"]) == (False, lost)
+    assert f"{lost} runs missing" in (tmp_path / "report.html").read_text()
     assert summary["numbers"]["height"]["runs"] == RUNS - lost
     assert summary["truths"]["high"]["runs"] == RUNS - lost
     with warnings.catch_warnings():
@@ -72,4 +75,5 @@ def test_a_part(tmp_path: Path, damage: Callable[[Path], None]) -> None:
         again = run(tmp_path)
     assert again.digest() == digest
     assert again.folder.missing(0, RUNS) == []
-    assert summary_of(again)["runs"] == RUNS
+    summary = summary_of(again)
+    assert (summary["runs"], summary["finished"], summary["missing"]) == (RUNS, True, 0)

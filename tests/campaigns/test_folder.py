@@ -401,7 +401,7 @@ def test_a_truncated_part_is_set_aside_and_its_runs_are_missing(
         (tmp_path / "manifest.json").unlink()
     path = tmp_path / "runs" / part_name(10, 20)
     path.write_bytes(path.read_bytes()[:-100])
-    with pytest.warns(DamagedPart, match=path.name):
+    with pytest.warns(DamagedPart, match=f"{path.name}.*; 10 runs of it count as missing"):
         reader = Folder.open(tmp_path)
     assert reader.missing(0, 30) == [(10, 20)]
     assert reader.missing(0, 30) == [(10, 20)]  # told once
@@ -501,8 +501,12 @@ def test_a_merge_does_not_take_damage_over(tmp_path: Path) -> None:
 def test_a_damaged_manifest_is_made_again(tmp_path: Path, content: bytes) -> None:
     filled(tmp_path, 10, 20).close()
     (tmp_path / "manifest.json").write_bytes(content)
-    with pytest.warns(DamagedPart, match=r"manifest\.json is damaged"):
-        assert Folder.open(tmp_path).missing(0, 30) == [(20, 30)]
+    with pytest.warns(DamagedPart, match=r"manifest\.json is damaged") as told:
+        reader = Folder.open(tmp_path)
+    assert len(told) == 1
+    assert reader.missing(0, 30) == [(20, 30)]
+    assert reader.notes == {}  # told once
+    assert "manifest.json is damaged" in reader.damaged()[0]
     with pytest.warns(DamagedPart, match=r"manifest\.json is damaged"):
         Folder.open(tmp_path, write=True).close()
     reader = Folder.open(tmp_path)

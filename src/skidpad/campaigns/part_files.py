@@ -268,4 +268,5 @@ def _opened(place: Place, name: str) -> Generator[tuple[BinaryIO, Any]]:
 
 
 def _reason(error: Exception) -> str:
-    return f"{getattr(error, 'strerror', None) or error}"[:300]
+    """In one line; Arrow has several."""
+    return " ".join(f"{getattr(error, 'strerror', None) or error}".split())[:300]

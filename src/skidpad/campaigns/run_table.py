@@ -52,10 +52,10 @@ class RunTable:
     ) -> None:
         self._place, self._columns, self._may_write = place, columns, may_write
         self._names = tuple(column.name for column in columns)
-        self._manifest = self._read_manifest()
-        self._parts = dict(self._manifest.parts)
         self._unreadable: dict[str, tuple[int, str]] = {}
         """Of files that are still in their place: sizes and reasons."""
+        self._manifest = self._read_manifest()
+        self._parts = dict(self._manifest.parts)
         self.listed()
         if may_write():
             self._drop(superseded(list(self._parts.values()), self._names))
@@ -246,9 +246,8 @@ class RunTable:
             self.save()
         else:
             self._unreadable[name] = size, reason
-        warnings.warn(
-            f"{reason}{self._fate(name, self._parts.values())}", DamagedPart, stacklevel=2
-        )
+        others = [part for other, part in self._parts.items() if other != name]
+        warnings.warn(f"{reason}{self._fate(name, others)}", DamagedPart, stacklevel=2)
 
     def note(self, name: str, value: Any) -> None:
         """Keep a fact."""
@@ -288,9 +287,13 @@ class RunTable:
         except InvalidValue:
             raise
         except (ValueError, KeyError, TypeError, IndexError) as error:
-            reason = f"{source} is damaged: {error}"
-            warnings.warn(reason, DamagedPart, stacklevel=2)
+            reason = (
+                f"{source} is damaged: {error}; all but its notes is made again by the next run"
+            )
+            if MANIFEST not in self._unreadable:
+                warnings.warn(reason, DamagedPart, stacklevel=2)
             if not self._may_write():
+                self._unreadable[MANIFEST] = -1, reason
                 return Manifest()
             self._place.move(MANIFEST, f"{DAMAGED}/{MANIFEST}")
             return Manifest(damaged={MANIFEST: reason})

@@ -62,6 +62,7 @@ def state_of(study: Study) -> dict[str, Any]:
         "folder": str(folder.path),
         "finished": study.finished,
         "runs": done,
+        "missing": lost_runs(study),
         "most": most,
         "failed": failed,
         "rate": _rate(study, path, done),
@@ -70,6 +71,12 @@ def state_of(study: Study) -> dict[str, Any]:
         "digest": digest,
         "damaged": folder.damaged(),
     }
+
+
+def lost_runs(study: Study) -> int:
+    """Runs that a campaign which came to its end has no more; 0 of one that goes on."""
+    missing = study.folder.missing(0, study.folder.notes.get("runs", 0))
+    return sum(end - begin for begin, end in missing)
 
 
 def _files(path: Path) -> list[Path]:

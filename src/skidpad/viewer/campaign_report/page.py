@@ -18,6 +18,7 @@ from ...campaigns.drawn import reason_against
 from ...campaigns.experiment import FAILED
 from ...campaigns.factors import factor_of
 from ...campaigns.study import Study
+from ...campaigns.summary import lost_runs
 from ...checks import finite
 from ...errors import InvalidValue
 from ...files import replacing
@@ -100,6 +101,8 @@ def _head(study: Study, totals: Totals, digest: str, date: str) -> str:
     plan, notes = study.plan, study.folder.notes
     made = ", ".join(filter(None, [date, f"skidpad {__version__}"]))
     done, text = ("good", "finished") if study.finished else ("dim", "under way")
+    if lost := lost_runs(study):
+        done, text = "bad", f"{counted(lost, 'run')} missing"
     badges = f'<span class="badge {done}">{text}</span>'
     if totals.failed:
         badges += f' <span class="badge bad">{totals.failed} failed</span>'
