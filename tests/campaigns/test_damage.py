@@ -47,6 +47,10 @@ def halved(path: Path) -> None:
     path.write_bytes(path.read_bytes()[: path.stat().st_size // 2])
 
 
+def cut(path: Path) -> None:
+    path.write_bytes(path.read_bytes()[:500])
+
+
 def emptied(path: Path) -> None:
     path.write_bytes(b"")
 
@@ -77,3 +81,21 @@ def test_a_part(tmp_path: Path, damage: Callable[[Path], None]) -> None:
     assert again.folder.missing(0, RUNS) == []
     summary = summary_of(again)
     assert (summary["runs"], summary["finished"], summary["missing"]) == (RUNS, True, 0)
+
+
+@pytest.mark.parametrize("damage", [cut, emptied])
+def test_a_trajectory(tmp_path: Path, damage: Callable[[Path], None]) -> None:
+    run(tmp_path)
+    kept = sorted((tmp_path / "trajectories").iterdir())
+    before = [path.read_bytes() for path in kept]
+    damage(kept[1])
+    with pytest.warns(DamagedPart, match=f"{kept[1].name}.*the next run makes it again"):
+        Study.open(tmp_path).report(tmp_path / "report.html")
+    page = (tmp_path / "report.html").read_text()
+    assert kept[1].name in page
+    assert kept[0].name not in page
+    with pytest.warns(DamagedPart, match=kept[1].name):
+        again = run(tmp_path)
+    assert [path.read_bytes() for path in kept] == before
+    (told,) = again.folder.damaged()
+    assert told.endswith("it has been made again")

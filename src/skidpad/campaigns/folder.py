@@ -5,7 +5,7 @@ plan.json        what is run
 manifest.json    what is known of the files, and notes
 runs/            part-<begin>-<end>.parquet: runs begin to end - 1, all columns
 trajectories/    run-<number>.parquet
-damaged/         parts that could not be read; their runs count as missing
+damaged/         files that could not be read; runs of parts count as missing
 lock             who writes
 ```
 
@@ -41,7 +41,7 @@ from .parts import RUNS, ColumnDigest, UnreadablePart
 from .places import NotWritten, Place, place_of
 from .plan_changes import Extends, check_goes_on, columns_of
 from .run_table import DAMAGED, RunTable
-from .trajectory_files import TRAJECTORIES, kept_runs, read_trajectory, write_trajectory
+from .trajectory_files import TRAJECTORIES, kept_runs, read_trajectory, unreadable, write_trajectory
 
 PLAN = "plan.json"
 FORMAT = 1
@@ -235,6 +235,12 @@ class Folder:
     def verify(self) -> list[str]:
         """Read everything, and tell as `damaged` does."""
         self._table.verify()
+        return self.verify_trajectories()
+
+    def verify_trajectories(self) -> list[str]:
+        """The same of runs that were kept as a whole alone."""
+        for name, size, reason in unreadable(self._place):
+            self._table.set_aside(TRAJECTORIES, name, size, reason)
         return self.damaged()
 
     def damaged(self) -> list[str]:

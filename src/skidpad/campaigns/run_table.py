@@ -22,6 +22,7 @@ from .manifest import MANIFEST, Manifest, plain_json
 from .part_files import PartFile, inspect_part, read_part, write_part
 from .parts import RUNS, Part, UnreadablePart, checked_columns, part_name, range_of
 from .places import Place
+from .trajectory_files import TRAJECTORIES, run_of
 
 DAMAGED = "damaged"
 _LOOKS = 20
@@ -88,7 +89,7 @@ class RunTable:
             return inspect_part(self._place, name)
         except UnreadablePart as error:
             if not _is_gone(error):  # merged while we looked
-                self._set_aside(name, size, str(error))
+                self.set_aside(RUNS, name, size, str(error))
             return None
 
     def batches(
@@ -129,7 +130,7 @@ class RunTable:
                 self.listed()
                 raise _Changed from error
             if not _is_gone(error):
-                self._set_aside(name, part.size, str(error))
+                self.set_aside(RUNS, name, part.size, str(error))
             raise UnreadablePart(
                 f"{error}. Its runs count as missing: run the campaign again to have them done"
             ) from error
@@ -231,17 +232,21 @@ class RunTable:
     def _fate(self, name: str, parts: Iterable[Part]) -> str:
         runs = range_of(name)
         if runs is None:
-            return ""
+            return self._fate_of_trajectory(name) if run_of(name) is not None else ""
         lost = gaps(covering(parts, self._names, *runs), *runs)
         count = sum(end - begin for begin, end in lost)
         if not count:
             return "; its runs have been done again"
         return f"; {counted(count, 'run')} of it {'counts' if count == 1 else 'count'} as missing"
 
-    def _set_aside(self, name: str, size: int, reason: str) -> None:
-        """Take a damaged part out of the way, or at least out of mind."""
+    def _fate_of_trajectory(self, name: str) -> str:
+        there = name not in self._unreadable and self._place.exists(f"{TRAJECTORIES}/{name}")
+        return "; it has been made again" if there else "; the next run makes it again"
+
+    def set_aside(self, folder: str, name: str, size: int, reason: str) -> None:
+        """Take a damaged file of so many bytes out of the way, or at least out of mind."""
         if self._may_write():
-            self._place.move(f"{RUNS}/{name}", f"{DAMAGED}/{name}")
+            self._place.move(f"{folder}/{name}", f"{DAMAGED}/{name}")
             self._manifest.damaged[name] = reason
             self.save()
         else:

@@ -62,6 +62,7 @@ def campaign_page(study: Study, *, date: str = "", replay: bool = True, level: f
     if not 0.0 < finite("level", level) < 1.0:
         raise InvalidValue(f"level = {level} must be between 0 and 1, such as 0.95")
     digest = study.digest()  # reads everything: what is damaged is left out of all that follows
+    study.folder.verify_trajectories()
     totals = totals_of(study, MOST_FAILED)
     groups = case_groups(study, totals)
     films = films_of(study, groups) if replay else {}
