@@ -34,6 +34,47 @@ def test_what_differs_is_named_with_both_values(
         check(plan(**before), plan(**now))
 
 
+A, B = "582b14" + 58 * "0", "sha256:" + 64 * "f"
+
+
+@pytest.mark.parametrize(
+    ("before", "now", "words"),
+    [
+        ({"metrics": {"far": A}}, {"metrics": {"far": B}}, "metric far has changed"),
+        ({"metrics": {"far": A}}, {"metrics": {}}, "metric far is in the folder and not in the"),
+        ({"metrics": {}}, {"metrics": {"far": A}}, "metric far is not in the folder"),
+        (
+            {"function": "ish.ishigami", "does": A},
+            {"function": "ish.ishigami", "does": B},
+            "the function ish.ishigami has changed",
+        ),
+        (
+            {"class": "my.Car", "does": A},
+            {"class": "my.Car", "does": B},
+            "class my.Car has changed",
+        ),
+        (
+            {"class": "my.Car", "method": "go", "does": A},
+            {"class": "my.Car", "method": "go", "does": B},
+            "the method go of my.Car has changed",
+        ),
+        (
+            {"manoeuvres": {"turn": {"function": "my.turn", "does": A}}},
+            {"manoeuvres": {"turn": {"function": "my.turn", "does": B}}},
+            "the function my.turn has changed",
+        ),
+        ({"motion": A}, {"motion": B}, "the motion of the vehicle has changed"),
+        ({"programs": {"ego": A}}, {"programs": {"ego": B}}, "the model of ego has changed"),
+        ({"inputs": [1, A]}, {"inputs": [1, B]}, r"experiment.inputs\[1\] has changed"),
+    ],
+)
+def test_digests_are_told_in_words(before: Any, now: Any, words: str) -> None:
+    with pytest.raises(PlanChanged, match=words) as error:
+        check(plan(experiment=before), plan(experiment=now))
+    assert "582b14" not in str(error.value)
+    assert "sha256" not in str(error.value)
+
+
 def test_many_differences_are_counted() -> None:
     with pytest.raises(PlanChanged, match=r"f\.4 is 4 in .* 5 now; and 3 more\. Take another") as e:
         check(plan(f={str(k): k for k in range(8)}), plan(f={str(k): k + 1 for k in range(8)}))

@@ -6,7 +6,7 @@ import os
 import re
 import tracemalloc
 from collections.abc import Generator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import inf
 from pathlib import Path
 from typing import Any
@@ -414,6 +414,33 @@ def test_the_page_shows_charts_and_plays_runs(browser: Any, tmp_path: Path) -> N
         frame.locator("#title", has_text=f"turns: run {worst}").wait_for()
         assert [url for url in complaints if not url.startswith(("file:", "data:", "about:"))] == []
         context.close()
+
+
+_WIDER = """() => [...document.querySelectorAll(".scroll")]
+    .filter(box => box.scrollWidth > box.clientWidth).map(box => box.textContent)"""
+_CUT_OFF = """() => [...document.querySelectorAll("svg.chart text")].filter(text => {
+    const chart = text.closest("svg.chart"), seen = getComputedStyle(chart).overflow == "visible";
+    const box = (seen ? text.closest("section") : chart).getBoundingClientRect();
+    const own = text.getBoundingClientRect();
+    return own.left < box.left || own.right > box.right;
+}).map(text => text.textContent)"""
+
+
+def test_nothing_is_cut_off_at_any_width(browser: Any, tmp_path: Path) -> None:
+    metrics = {
+        f"{name}_of_the_whole_drive": sp.campaigns.highest(f"{scale} * y")
+        for name, scale in (("offset", -1.0), ("small_offset", -1e-3), ("large_offset", -1e6))
+    }
+    factors = {"x0.v_x": Range(5.0, 15.0), "m": Normal(1234.5, 123.45, 1000.0, 1500.0)}
+    drive = replace(cars()["experiment"], metrics=metrics)
+    campaign = Campaign(experiment=drive, factors=factors, design=Random(256))
+    campaign.run(tmp_path / "folder", progress=False).report(tmp_path / "page.html")
+    for width in (1400, 400):
+        page = browser.new_page(viewport={"width": width, "height": 900})
+        page.goto((tmp_path / "page.html").as_uri())
+        assert page.evaluate(_WIDER) == []
+        assert page.evaluate(_CUT_OFF) == []
+        page.close()
 
 
 def test_a_folder_alone_knows_what_was_driven(tmp_path: Path) -> None:

@@ -5,7 +5,7 @@ plan.json        what is run
 manifest.json    what is known of the files, and notes
 runs/            part-<begin>-<end>.parquet: runs begin to end - 1, all columns
 trajectories/    run-<number>.parquet
-damaged/         parts that could not be read; their runs count as missing
+damaged/         files that could not be read; runs of parts count as missing
 lock             who writes
 ```
 
@@ -17,10 +17,10 @@ killed while it merges leaves runs in two files, until the folder is opened for 
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -37,15 +37,16 @@ from .experiment import RUN, Column
 from .locks import LOCK, Lock, locked
 from .manifest import plain_json
 from .part_files import PartWriter
-from .parts import RUNS, ColumnDigest
+from .parts import RUNS, ColumnDigest, UnreadablePart
 from .places import NotWritten, Place, place_of
 from .plan_changes import Extends, check_goes_on, columns_of
 from .run_table import DAMAGED, RunTable
-from .trajectory_files import TRAJECTORIES, kept_runs, read_trajectory, write_trajectory
+from .trajectory_files import TRAJECTORIES, kept_runs, read_trajectory, unreadable, write_trajectory
 
 PLAN = "plan.json"
 FORMAT = 1
 """Of the whole folder; newer ones are not read."""
+T = TypeVar("T")
 _FOLDERS = (RUNS, TRAJECTORIES, DAMAGED)
 
 
@@ -81,6 +82,7 @@ class Folder:
             extends: by section of the plan, what tells whether that section goes on with the one
                 in the folder (`{"design": design.extends}`); else they must be the same. Columns
                 may be added. A plan that goes on replaces the one before, whose notes are dropped.
+                What the folder has is read, and what is damaged is set aside.
             break_lock: see `open`.
 
         Raises `PlanChanged` for a folder of another plan, `CampaignInUse` for one that somebody
@@ -95,7 +97,10 @@ class Folder:
             place.prepare(())
         lock = locked(place, break_lock=break_lock)
         try:
-            return cls._going_on(place, given, lock, extends or {})
+            folder = cls._going_on(place, given, lock, extends or {})
+            if PLAN in entries:
+                folder.verify()
+            return folder
         except BaseException:
             lock.release()
             raise
@@ -182,6 +187,9 @@ class Folder:
         self, names: Sequence[str], begin: int = 0, end: int | None = None
     ) -> dict[str, AnyArray]:
         """Columns (runs,) of all runs in a range that have them, in order."""
+        return self._whole(lambda: self._read(names, begin, end))
+
+    def _read(self, names: Sequence[str], begin: int, end: int | None) -> dict[str, AnyArray]:
         truths = {column.name for column in self.columns if column.kind == "truth"}
         kinds: dict[str, Any] = {
             name: np.int64 if name == RUN else np.bool_ if name in truths else np.float64
@@ -196,6 +204,9 @@ class Folder:
     def digest(self) -> str:
         """Of all columns of all runs in their order: the same however they were cut, written or
         merged, and whatever the order of the columns. All NaN count as one."""
+        return self._whole(self._digest)
+
+    def _digest(self) -> str:
         names = (RUN, *(column.name for column in self.columns))
         digests = {name: ColumnDigest() for name in names}
         for rows in self.batches(names):
@@ -206,6 +217,16 @@ class Folder:
             total.add(np.frombuffer(f"{name}={digest.text()}\n".encode(), np.uint8))
         return total.text()
 
+    def _whole(self, collect: Callable[[], T]) -> T:
+        """What is collected from runs; by one who reads once more, without it, where a part turned
+        out damaged when some of it was taken already."""
+        while True:
+            try:
+                return collect()
+            except UnreadablePart:
+                if self.writable:
+                    raise
+
     def merge(self) -> None:
         """Make few large parts of many small ones, where there are so many; cheap if not."""
         self._check_writable()
@@ -214,6 +235,12 @@ class Folder:
     def verify(self) -> list[str]:
         """Read everything, and tell as `damaged` does."""
         self._table.verify()
+        return self.verify_trajectories()
+
+    def verify_trajectories(self) -> list[str]:
+        """The same of runs that were kept as a whole alone."""
+        for name, size, reason in unreadable(self._place):
+            self._table.set_aside(TRAJECTORIES, name, size, reason)
         return self.damaged()
 
     def damaged(self) -> list[str]:

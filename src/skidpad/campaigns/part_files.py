@@ -160,7 +160,8 @@ def read_part(
     """Columns of a part's runs from `begin` to `end`, some at a time, always with `run`.
 
     What is read is checked: pages by their checksums, the numbers of the runs one by one, and
-    columns by their digests where they are read from first to last.
+    columns by their digests where they are read from first to last. Of a part of one group nothing
+    is given away before all of it is known to be right.
     """
     wanted = [name for name in names if name != RUN]
     whole = begin <= part.begin and end >= part.end
@@ -170,17 +171,22 @@ def read_part(
             raise UnreadablePart(f"{place.shown(part.file)} is not the file that was written")
         about = _about(parquet, part.begin, part.end)
         first = part.begin
+        waiting: dict[str, AnyArray] | None = None
         for group in range(parquet.num_row_groups):
             last = first + parquet.metadata.row_group(group).num_rows
             if first < end and last > begin:
                 rows = _rows(parquet, group, wanted, first)
                 for name, digest in digests.items():
                     digest.add(rows[name])
-                yield _cut(rows, max(begin - first, 0), end - first)
+                if waiting is not None:
+                    yield waiting
+                waiting = _cut(rows, max(begin - first, 0), end - first)
             first = last
         for name, digest in digests.items():
             if digest.text() != about["digests"].get(name):
                 raise ValueError(f"column {name} has other numbers than were written")
+        if waiting is not None:
+            yield waiting
 
 
 def _cut(rows: dict[str, AnyArray], low: int, high: int) -> dict[str, AnyArray]:
@@ -262,4 +268,5 @@ def _opened(place: Place, name: str) -> Generator[tuple[BinaryIO, Any]]:
 
 
 def _reason(error: Exception) -> str:
-    return f"{getattr(error, 'strerror', None) or error}"[:300]
+    """In one line; Arrow has several."""
+    return " ".join(f"{getattr(error, 'strerror', None) or error}".split())[:300]

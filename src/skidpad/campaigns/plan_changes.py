@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
@@ -15,6 +16,15 @@ _FREE = ("name", "keep")
 """Sections that no number depends on."""
 _COLUMNS = "columns"
 _MOST_TOLD = 5
+_DIGEST = re.compile(r"(sha256:)?[0-9a-f]{16,}")
+_GROUPS = {"metrics": "metric", "programs": "the model of"}
+"""Sections of experiments that have digests by name, in words."""
+_ALONE = {
+    "motion": "the motion of the vehicle",
+    "program": "the model of the vehicle",
+    "until": "the condition that ends a run",
+    "scene": "the scene",
+}
 _NOTHING = object()
 
 
@@ -82,14 +92,48 @@ def _column_changes(before: tuple[Column, ...], now: tuple[Column, ...]) -> Iter
 def _differences(path: str, before: Any, now: Any) -> Iterator[str]:
     if isinstance(before, dict) and isinstance(now, dict):
         for name in dict.fromkeys((*before, *now)):
-            yield from _differences(
-                f"{path}.{name}", before.get(name, _NOTHING), now.get(name, _NOTHING)
-            )
+            was, is_now = before.get(name, _NOTHING), now.get(name, _NOTHING)
+            if _is_digest(was) or _is_digest(is_now):
+                if was != is_now:
+                    yield _in_words(f"{path}.{name}", was, is_now, before)
+            else:
+                yield from _differences(f"{path}.{name}", was, is_now)
     elif isinstance(before, list) and isinstance(now, list) and len(before) == len(now):
         for k, (was, is_now) in enumerate(zip(before, now, strict=True)):
             yield from _differences(f"{path}[{k}]", was, is_now)
+    elif before != now and _is_digest(before) and _is_digest(now):
+        yield f"{path} has changed"
     elif before != now and (before == before or now == now):  # two NaN are the same
         yield f"{path} is {_shown(before)} in the folder and {_shown(now)} now"
+
+
+def _is_digest(value: Any) -> bool:
+    return isinstance(value, str) and _DIGEST.fullmatch(value) is not None
+
+
+def _in_words(path: str, before: Any, now: Any, beside: Mapping[str, Any]) -> str:
+    """What it means that a digest is another one; `beside` is what stands beside it."""
+    _, _, inner = path.partition(".")
+    group, _, name = inner.partition(".")
+    if path.endswith(".does"):
+        what = _code(beside)
+    elif name and group in _GROUPS:
+        what = f"{_GROUPS[group]} {name}"
+    else:
+        what = _ALONE.get(inner, path)
+    if before is _NOTHING:
+        return f"{what} is not in the folder"
+    return (
+        f"{what} is in the folder and not in the plan" if now is _NOTHING else f"{what} has changed"
+    )
+
+
+def _code(identity: Mapping[str, Any]) -> str:
+    """The function or class that an identity is of."""
+    if "method" in identity:
+        return f"the method {identity['method']} of {identity.get('class', 'its class')}"
+    kind = "function" if "function" in identity else "class"
+    return f"the {kind} {identity.get(kind, '')}".rstrip()
 
 
 def _shown(value: Any) -> str:

@@ -17,6 +17,7 @@ from .designs import design_of
 from .factors import factor_of
 from .folder import Folder
 from .keep import Keep
+from .manifest import MANIFEST
 from .plan_experiments import EXPERIMENTS, experiment_of
 from .plan_node import Node
 from .plan_text import PlanText
@@ -39,6 +40,12 @@ def campaign_of(file: str | os.PathLike[str]) -> Campaign:
 def campaign_of_folder(folder: Folder) -> Campaign:
     """The campaign that a folder was run from, if it was written in a file."""
     kept = PlanText.kept_in(folder)
+    if kept is None and any(MANIFEST in reason for reason in folder.damaged()):
+        raise InvalidValue(
+            f"{folder.path}: {MANIFEST} is damaged, which had the file of the campaign; its runs "
+            f"are not lost: skidpad campaign run FILE --out {folder.path} goes on with them, or "
+            "Campaign.run in Python"
+        )
     if kept is None:
         raise InvalidValue(
             f"{folder.path} does not hold the file of its campaign, which was made in Python: "

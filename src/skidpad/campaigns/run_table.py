@@ -8,12 +8,13 @@ from __future__ import annotations
 
 import json
 import warnings
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
 from ..arrays import AnyArray
+from ..brief import counted
 from ..errors import InvalidValue
 from .cover import Segment, covering, gaps, next_group, superseded
 from .experiment import RUN, Column
@@ -21,6 +22,7 @@ from .manifest import MANIFEST, Manifest, plain_json
 from .part_files import PartFile, inspect_part, read_part, write_part
 from .parts import RUNS, Part, UnreadablePart, checked_columns, part_name, range_of
 from .places import Place
+from .trajectory_files import TRAJECTORIES, run_of
 
 DAMAGED = "damaged"
 _LOOKS = 20
@@ -51,10 +53,10 @@ class RunTable:
     ) -> None:
         self._place, self._columns, self._may_write = place, columns, may_write
         self._names = tuple(column.name for column in columns)
-        self._manifest = self._read_manifest()
-        self._parts = dict(self._manifest.parts)
         self._unreadable: dict[str, tuple[int, str]] = {}
         """Of files that are still in their place: sizes and reasons."""
+        self._manifest = self._read_manifest()
+        self._parts = dict(self._manifest.parts)
         self.listed()
         if may_write():
             self._drop(superseded(list(self._parts.values()), self._names))
@@ -87,13 +89,17 @@ class RunTable:
             return inspect_part(self._place, name)
         except UnreadablePart as error:
             if not _is_gone(error):  # merged while we looked
-                self._set_aside(name, size, str(error))
+                self.set_aside(RUNS, name, size, str(error))
             return None
 
     def batches(
         self, names: tuple[str, ...], begin: int, end: int | None
     ) -> Iterator[dict[str, AnyArray]]:
-        """Columns of runs, in order."""
+        """Columns of runs, in order.
+
+        One who reads goes on without a part that turns out damaged, unless some of it was given
+        away already; one who writes must have its runs done again first.
+        """
         wanted = [name for name in names if name != RUN]
         self.listed()
         while True:
@@ -104,6 +110,10 @@ class RunTable:
                         begin = int(rows[RUN][-1]) + 1
                         yield {name: rows[name] for name in names}
                 except _Changed:
+                    break
+                except UnreadablePart:
+                    if self._may_write() or begin > segment.begin:
+                        raise
                     break
             else:
                 return
@@ -120,7 +130,7 @@ class RunTable:
                 self.listed()
                 raise _Changed from error
             if not _is_gone(error):
-                self._set_aside(name, part.size, str(error))
+                self.set_aside(RUNS, name, part.size, str(error))
             raise UnreadablePart(
                 f"{error}. Its runs count as missing: run the campaign again to have them done"
             ) from error
@@ -219,23 +229,30 @@ class RunTable:
         parts = self.listed()
         return [f"{reason}{self._fate(name, parts)}" for name, reason in sorted(reasons.items())]
 
-    def _fate(self, name: str, parts: Sequence[Part]) -> str:
+    def _fate(self, name: str, parts: Iterable[Part]) -> str:
         runs = range_of(name)
         if runs is None:
-            return ""
-        begin, end = runs
-        again = not gaps(covering(parts, self._names, begin, end), begin, end)
-        return "; its runs have been done again" if again else "; its runs count as missing"
+            return self._fate_of_trajectory(name) if run_of(name) is not None else ""
+        lost = gaps(covering(parts, self._names, *runs), *runs)
+        count = sum(end - begin for begin, end in lost)
+        if not count:
+            return "; its runs have been done again"
+        return f"; {counted(count, 'run')} of it {'counts' if count == 1 else 'count'} as missing"
 
-    def _set_aside(self, name: str, size: int, reason: str) -> None:
-        """Take a damaged part out of the way, or at least out of mind."""
+    def _fate_of_trajectory(self, name: str) -> str:
+        there = name not in self._unreadable and self._place.exists(f"{TRAJECTORIES}/{name}")
+        return "; it has been made again" if there else "; the next run makes it again"
+
+    def set_aside(self, folder: str, name: str, size: int, reason: str) -> None:
+        """Take a damaged file of so many bytes out of the way, or at least out of mind."""
         if self._may_write():
-            self._place.move(f"{RUNS}/{name}", f"{DAMAGED}/{name}")
+            self._place.move(f"{folder}/{name}", f"{DAMAGED}/{name}")
             self._manifest.damaged[name] = reason
             self.save()
         else:
             self._unreadable[name] = size, reason
-        warnings.warn(f"{reason}; its runs count as missing", DamagedPart, stacklevel=2)
+        others = [part for other, part in self._parts.items() if other != name]
+        warnings.warn(f"{reason}{self._fate(name, others)}", DamagedPart, stacklevel=2)
 
     def note(self, name: str, value: Any) -> None:
         """Keep a fact."""
@@ -275,9 +292,13 @@ class RunTable:
         except InvalidValue:
             raise
         except (ValueError, KeyError, TypeError, IndexError) as error:
-            reason = f"{source} is damaged: {error}"
-            warnings.warn(reason, DamagedPart, stacklevel=2)
+            reason = (
+                f"{source} is damaged: {error}; all but its notes is made again by the next run"
+            )
+            if MANIFEST not in self._unreadable:
+                warnings.warn(reason, DamagedPart, stacklevel=2)
             if not self._may_write():
+                self._unreadable[MANIFEST] = -1, reason
                 return Manifest()
             self._place.move(MANIFEST, f"{DAMAGED}/{MANIFEST}")
             return Manifest(damaged={MANIFEST: reason})

@@ -66,8 +66,9 @@ class Study:
 
     @property
     def finished(self) -> bool:
-        """Whether the campaign has come to its end."""
-        return "runs" in self.folder.notes
+        """Whether the campaign has come to its end, and all of its runs are there."""
+        runs = self.folder.notes.get("runs")
+        return runs is not None and not self.folder.missing(0, runs)
 
     @property
     def outcome(self) -> dict[str, Any]:

@@ -50,6 +50,7 @@ def summary_of(study: Study, level: float = 0.95) -> dict[str, Any]:
 def state_of(study: Study) -> dict[str, Any]:
     """How far a campaign is, also while it goes on."""
     folder = study.folder
+    digest = study.digest()  # reads everything: what is damaged is left out of all that follows
     started = folder.notes.get("started")
     # A design of one's own is known by the campaign alone.
     most = started["most"] if started else design_of(study.plan["design"]).runs
@@ -61,14 +62,21 @@ def state_of(study: Study) -> dict[str, Any]:
         "folder": str(folder.path),
         "finished": study.finished,
         "runs": done,
+        "missing": lost_runs(study),
         "most": most,
         "failed": failed,
         "rate": _rate(study, path, done),
         "writer": writer_of(path) if path is not None else "",
         "bytes": None if path is None else sum(f.stat().st_size for f in _files(path)),
-        "digest": study.digest(),
+        "digest": digest,
         "damaged": folder.damaged(),
     }
+
+
+def lost_runs(study: Study) -> int:
+    """Runs that a campaign which came to its end has no more; 0 of one that goes on."""
+    missing = study.folder.missing(0, study.folder.notes.get("runs", 0))
+    return sum(end - begin for begin, end in missing)
 
 
 def _files(path: Path) -> list[Path]:

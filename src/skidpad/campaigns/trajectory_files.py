@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import tempfile
+from collections.abc import Iterator
 from pathlib import Path
 
 from ..brief import listed
@@ -43,8 +44,26 @@ def read_trajectory(place: Place, run: int) -> Trajectory:
 
 def kept_runs(place: Place) -> tuple[int, ...]:
     """Numbers of the runs that were kept, in order."""
-    matches = (_NAME.fullmatch(name) for name in place.sizes(TRAJECTORIES))
-    return tuple(sorted(int(match[1]) for match in matches if match))
+    runs = map(run_of, place.sizes(TRAJECTORIES))
+    return tuple(sorted(run for run in runs if run is not None))
+
+
+def unreadable(place: Place) -> Iterator[tuple[str, int, str]]:
+    """Names, sizes and reasons of files that are not the trajectories that they should be."""
+    for name, size in place.sizes(TRAJECTORIES).items():
+        run = run_of(name)
+        try:
+            if run is not None:
+                read_trajectory(place, run)
+        except InvalidValue as error:
+            if place.exists(_file(run or 0)):
+                yield name, size, " ".join(str(error).split())
+
+
+def run_of(name: str) -> int | None:
+    """The run of a file of this name; None if it is none of a trajectory."""
+    match = _NAME.fullmatch(name)
+    return int(match[1]) if match else None
 
 
 def _file(run: int) -> str:

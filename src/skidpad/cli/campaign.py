@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from pathlib import Path
 from typing import Annotated
 
@@ -103,11 +104,14 @@ def status(folder: Folder, json: AsJson = False) -> None:
     """How far a campaign is, also while another process runs it."""
     from rich.console import Console
 
+    from ..campaigns.run_table import DamagedPart
     from ..campaigns.study import Study
     from ..campaigns.summary import state_of
     from .campaign_tables import state_sheet
 
-    state = state_of(Study.open(folder))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DamagedPart)  # the state has it
+        state = state_of(Study.open(folder))
     if json:
         print_json(state)
     else:
@@ -128,11 +132,13 @@ def report(
     from ..files import target_of
     from ..runs.report import file_line
 
-    study = Study.open(folder)
+    with warnings_as_notes():
+        study = Study.open(folder)
     if out is None and not isinstance(study.folder.path, Path):
         raise InvalidValue(f"{folder} is not on this machine: say where to with --out")
     target = target_of(out or Path(study.folder.path) / "report.html")
-    study.report(target)
+    with warnings_as_notes():
+        study.report(target)
     Console(soft_wrap=True).print(file_line("report", target))
 
 

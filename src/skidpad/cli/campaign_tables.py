@@ -10,6 +10,7 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
+from ..brief import counted
 from ..campaigns.campaign import Campaign, Estimate
 from ..campaigns.experiment import FAILED, Column
 from ..campaigns.summary import SHARES
@@ -175,6 +176,9 @@ def _damage(state: Mapping[str, Any]) -> list[RenderableType]:
 def _state(state: Mapping[str, Any]) -> str:
     if state["writer"]:
         return f"written by {state['writer']}"
+    if state["missing"]:
+        lost = counted(state["missing"], "run")
+        return f"{lost} missing: skidpad campaign resume does them again"
     return "finished" if state["finished"] else "not finished: skidpad campaign resume goes on"
 
 

@@ -92,8 +92,9 @@ def _group_table(study: Study, group: CaseGroup, films: Mapping[int, int]) -> st
 
 
 def _factors_of(study: Study, run: int) -> dict[str, float]:
+    """NaN where the run itself is missing, whose trajectory may be there."""
     read = study.folder.read((RUN, *study.factors), run, run + 1)
-    return {name: float(read[name][0]) for name in study.factors}
+    return {name: float(read[name][0]) if len(read[RUN]) else np.nan for name in study.factors}
 
 
 def films_of(study: Study, groups: Sequence[CaseGroup]) -> dict[int, Replay]:

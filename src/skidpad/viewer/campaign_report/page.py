@@ -18,6 +18,7 @@ from ...campaigns.drawn import reason_against
 from ...campaigns.experiment import FAILED
 from ...campaigns.factors import factor_of
 from ...campaigns.study import Study
+from ...campaigns.summary import lost_runs
 from ...checks import finite
 from ...errors import InvalidValue
 from ...files import replacing
@@ -60,6 +61,8 @@ def campaign_page(study: Study, *, date: str = "", replay: bool = True, level: f
     were kept, `level` is the confidence of all intervals."""
     if not 0.0 < finite("level", level) < 1.0:
         raise InvalidValue(f"level = {level} must be between 0 and 1, such as 0.95")
+    digest = study.digest()  # reads everything: what is damaged is left out of all that follows
+    study.folder.verify_trajectories()
     totals = totals_of(study, MOST_FAILED)
     groups = case_groups(study, totals)
     films = films_of(study, groups) if replay else {}
@@ -85,7 +88,7 @@ def campaign_page(study: Study, *, date: str = "", replay: bool = True, level: f
     entries = {anchor: title for anchor, (title, _) in shown.items()}
     entries |= {"replay-section": "Replay"} if films else {}
     body = [
-        _head(study, totals, date),
+        _head(study, totals, digest, date),
         contents(entries),
         *(section(anchor, *pair) for anchor, pair in shown.items()),
         replay_section(list(films.values()), "Run"),
@@ -95,10 +98,12 @@ def campaign_page(study: Study, *, date: str = "", replay: bool = True, level: f
     return document(title, "".join(body), replay_data(list(films.values())), style)
 
 
-def _head(study: Study, totals: Totals, date: str) -> str:
+def _head(study: Study, totals: Totals, digest: str, date: str) -> str:
     plan, notes = study.plan, study.folder.notes
     made = ", ".join(filter(None, [date, f"skidpad {__version__}"]))
     done, text = ("good", "finished") if study.finished else ("dim", "under way")
+    if lost := lost_runs(study):
+        done, text = "bad", f"{counted(lost, 'run')} missing"
     badges = f'<span class="badge {done}">{text}</span>'
     if totals.failed:
         badges += f' <span class="badge bad">{totals.failed} failed</span>'
@@ -117,7 +122,7 @@ def _head(study: Study, totals: Totals, date: str) -> str:
         "design": f"{design.get('kind', '').replace('_', ' ')}: {settings}",
         "seed": str(plan["seed"]),
         "time": f"{seconds:.3g} s" if isinstance(seconds, (int, float)) else "",
-        "digest": study.digest(),
+        "digest": digest,
     }
     lines = "".join(
         f"<dt>{escape(name)}</dt><dd>{escape(text)}</dd>" for name, text in facts.items() if text

@@ -25,6 +25,8 @@ __all__ = [
 ]
 
 _MOST_LISTED = 12
+_UNFOLDED = 3
+"""Columns of a table that fit on a narrow screen."""
 
 
 def table(head: Sequence[str], rows: Sequence[Sequence[str]], numbers: Collection[int] = ()) -> str:
@@ -36,7 +38,10 @@ def table(head: Sequence[str], rows: Sequence[Sequence[str]], numbers: Collectio
 def html_table(
     head: Sequence[str], rows: Sequence[Sequence[str]], numbers: Collection[int] = ()
 ) -> str:
-    """The same of cells that are HTML already."""
+    """The same of cells that are HTML already.
+
+    On narrow screens rows of many cells are folded: one line for each of them, with its head.
+    """
     kinds = ["number" if k in numbers else "text" for k in range(len(head))]
     heads = "".join(
         f'<th scope="col" class="{kind}">{escape(name)}</th>'
@@ -45,14 +50,16 @@ def html_table(
     body = "".join(
         f'<tr><th scope="row">{row[0]}</th>'
         + "".join(
-            f'<td class="{kind}">{cell}</td>' for kind, cell in zip(kinds[1:], row[1:], strict=True)
+            f'<td class="{kind}" data-head="{escape(name)}">{cell}</td>'
+            for kind, name, cell in zip(kinds[1:], head[1:], row[1:], strict=True)
         )
         + "</tr>"
         for row in rows
     )
+    folds = ' class="metrics"' if len(head) > _UNFOLDED else ""
     return (
-        f'<div class="scroll"><table><thead><tr>{heads}</tr></thead><tbody>{body}</tbody></table>'
-        "</div>"
+        f'<div class="scroll"><table{folds}><thead><tr>{heads}</tr></thead>'
+        f"<tbody>{body}</tbody></table></div>"
     )
 
 
