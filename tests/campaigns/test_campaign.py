@@ -177,7 +177,9 @@ def test_a_replay_is_the_run_or_says_that_the_code_changed(tmp_path: Path) -> No
         (lambda: bowl(keep=Keep(highest={"high": 3})), "height"),
         (lambda: bowl(SubsetSimulation("hight", 1.0)), "height"),
         (lambda: bowl(seed=-1), "seed"),
-        (lambda: bowl(columns_more=("a",)), "column 'a'"),
+        (lambda: bowl(SubsetSimulation("high", 0.5)), "column = 'high' is true or false.*height"),
+        (lambda: bowl(columns_more=("a",)), "column 'a' is the name of a factor"),
+        (lambda: bowl(columns_more=("high",)), "column 'high': there is another"),
         (lambda: bowl(columns_more=("run",)), "column 'run'"),
     ],
 )

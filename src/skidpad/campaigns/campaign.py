@@ -28,6 +28,7 @@ from .factors import Factor, factor_of
 from .folder import Folder
 from .keep import Keep
 from .plan_text import PlanText
+from .rare import SubsetSimulation
 from .repeats import rows_in
 from .study import Study
 
@@ -224,9 +225,15 @@ class Campaign:
         columns = self.columns()
         names = [column.name for column in columns]
         for name in names:
+            if name in self.factors and names.count(name) > 1:
+                raise InvalidValue(
+                    f"column {name!r} is the name of a factor: give the column another one"
+                )
             if names.count(name) > 1 or name == RUN:
                 raise InvalidValue(f"column {name!r}: there is another one of this name")
         for name in self.design.reads():
             if name not in names:
                 raise InvalidValue(unknown_name("design", name, names, "column"))
+        if isinstance(self.design, SubsetSimulation):
+            self.design.check(columns)
         self.keep.check(columns)
