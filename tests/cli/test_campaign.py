@@ -245,7 +245,7 @@ def test_failed_runs_are_results(capsys: pytest.CaptureFixture[str], tmp_path: P
     )
     code, out, _ = said(capsys, "run", "fails.yaml", "--workers", "1")
     assert code == 0
-    assert re.search(r"failed +2 of 4 +0\.5 ", out)
+    assert re.search(r"failed +2 of 4 +0\.5$", out, re.MULTILINE)
     assert "1.5" in out
 
 
