@@ -41,6 +41,16 @@ def sums(a: float, run: Array) -> Array:
     return np.asarray(wide.sum(axis=1) + 0.0 * np.sin(wide).sum())
 
 
+def giving_up(a: float) -> dict[str, Any]:
+    """Says itself, or by a NaN, that it failed, and that it was high nevertheless."""
+    return {"y": np.where(a > 0.8, np.nan, a), "high": np.asarray(a) > 0.3}
+
+
+def giving_up_itself(a: float) -> dict[str, Any]:
+    """The same with numbers of all runs."""
+    return {"y": a, "high": np.asarray(a) > 0.3, "failed": np.asarray(a) > 0.8}
+
+
 def stop_replay(v: float, mu: float) -> Trajectory:
     """Motion while braking."""
     t = np.linspace(0.0, v / (GRAVITY * mu), 11)

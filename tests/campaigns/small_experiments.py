@@ -62,7 +62,7 @@ class Bowl:
         failed = a > self.fails_above
         return {
             "height": np.where(failed, np.nan, height),
-            "high": height > 0.25,
+            "high": (height > 0.25) & ~failed,
             **{name: a.copy() for name in self.columns_more},
             "failed": failed,
         }

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from math import inf, nan
 from pathlib import Path
 from typing import Any
@@ -15,10 +16,12 @@ from scipy import stats
 import skidpad as sp
 from campaigns.test_campaign import bowl
 from skidpad.campaigns.answers import mean_of, quantile_of
-from skidpad.campaigns.listed import Grid
+from skidpad.campaigns.converging import Converging
+from skidpad.campaigns.listed import Grid, Table
 from skidpad.campaigns.rare import SubsetSimulation
 from skidpad.campaigns.refinement import Refinement
 from skidpad.campaigns.sampling import Random, Saltelli, Sobol
+from skidpad.campaigns.summary import summary_of
 
 VALUES = np.array([3.0, 1.0, 4.0, 1.5, 9.0, 2.0, 6.0])
 
@@ -121,6 +124,39 @@ def test_runs_that_were_listed_count_alike(tmp_path: Path) -> None:
     factors = {"a": [0.0, 0.5], "b": [0.0, 1.0]}
     study = bowl(Grid.of(factors), factors=factors).run(tmp_path, progress=False)
     assert study.mean("height").value == pytest.approx(study["height"].mean())
+
+
+GRID = {"a": [0.0, 0.5, 1.0], "b": [0.0, 1.0, 2.0]}
+
+
+@pytest.mark.parametrize("design", [Grid.of(GRID), Table.of(GRID)])
+def test_runs_that_were_listed_have_no_intervals(design: Any, tmp_path: Path) -> None:
+    """Whoever lists others gets another mean, as certainly: nothing is estimated."""
+    study = bowl(design, factors=GRID).run(tmp_path, progress=False)
+    numbers = (study.mean("height"), study.quantile("height", 0.5), study.probability("high"))
+    for found, value in zip(
+        numbers,
+        (study["height"].mean(), np.median(study["height"]), study["high"].mean()),
+        strict=True,
+    ):
+        assert found.value == pytest.approx(value)
+        assert np.isnan([found.low, found.high]).all()
+        assert "no interval: the runs of a" in str(found)
+        assert "listed, not drawn" in str(found)
+    summary = json.loads(json.dumps(summary_of(study), allow_nan=False))
+    assert "listed, not drawn" in summary["caution"]
+    assert summary["numbers"]["height"]["mean"]["low"] is None
+    assert summary["truths"]["high"]["high"] is None
+
+
+def test_of_a_converging_design_the_interval_that_holds_is_its_own(tmp_path: Path) -> None:
+    design = Converging("height", 0.1, first=100, most=2000)
+    study = bowl(design, columns_more=("more",)).run(tmp_path, progress=False)
+    found = study.mean("height")
+    assert found.value == pytest.approx(study.outcome["value"])
+    assert np.isnan([found.low, found.high]).all()
+    assert "the one that holds is its own" in str(found)
+    assert study.mean("more").low < study.mean("more").value
 
 
 def test_of_saltelli_blocks_independent_runs_count(tmp_path: Path) -> None:

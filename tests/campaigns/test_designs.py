@@ -246,7 +246,9 @@ def test_designs_that_follow_from_factors() -> None:
         ({"grid": {"counts": [2, 0]}}, "counts[1] = 0"),
         ({"grid": {"counts": 3}}, "design.grid"),
         (17, "design = 17 must be one of"),
-        ({"refinement": {"column": "y", "threshold": 1, "first": "sobol"}}, "design.first.sobol"),
+        ({"refinement": {"column": "y", "threshold": 1, "first": "sobol"}}, "t.first.sobol needs"),
+        ({"refinement": {"column": "y", "threshold": 1, "first": 0}}, "design.refinement.first"),
+        ({"refinement": {"column": "y", "threshold": 1, "first": 2.5}}, "runs = 2.5 must be"),
         ({"refinement": {"column": "y", "threshold": 1, "most": 10}}, "most = 10 must be at least"),
         ({"converging": {"column": "y", "width": 0}}, "width = 0"),
         ({"converging": {"column": "y", "width": 1, "quantity": "median"}}, "quantity = 'median'"),
@@ -261,6 +263,11 @@ def test_what_is_wrong_is_named(plain: Any, words: str) -> None:
     with pytest.raises(InvalidValue) as error:
         design_of(plain)
     assert words in str(error.value)
+
+
+def test_a_number_of_first_runs_is_of_sobol_points() -> None:
+    plain = {"refinement": {"column": "y", "threshold": 1.0, "first": 64}}
+    assert design_of(plain) == Refinement("y", 1.0, Sobol(64))
 
 
 def test_designs_that_do_not_fit_the_factors() -> None:

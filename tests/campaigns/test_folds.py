@@ -61,7 +61,6 @@ CASES: list[tuple[Fold, float]] = [
     (last("u.a * p.gain"), -4.0),
     (at("v", 0.0), 4.0),
     (at("v", 0.5), 2.0),
-    (at("v", 0.55), 2.0),
     (at("v", 2.0), -4.0),
     (integral("v"), 0.0),
     (integral("1"), 2.0),
@@ -98,6 +97,17 @@ def test_events_are_truths(event: str, expected: bool) -> None:
     assert out["f"][0]
     assert [c.kind for c in found.columns()] == ["truth", "truth"]
     assert column(happened(event)) == expected
+
+
+@pytest.mark.parametrize("substeps", [1, 4])
+def test_a_time_is_that_of_a_sample(substeps: int) -> None:
+    """What is called "v at t = 0.55 s" would be v at another time; the neighbours are told."""
+    with pytest.raises(InvalidValue, match=r"'c' = 0.55 s is no whole number.* 0.5 s or 0.625 s"):
+        drive(metrics={"c": at("v", 0.55)}, substeps=substeps)
+    with pytest.raises(InvalidValue, match=r"is of t = 2.125 s; a run ends at 2 s"):
+        drive(metrics={"c": at("v", 2.125)}, substeps=substeps)
+    sixtieth = {"dt": 1.0 / 60.0, "substeps": substeps, "x0": {"v": 0.0}}
+    assert column(at("t", 0.016667), **sixtieth) == pytest.approx(1.0 / 60.0)
 
 
 def test_a_fold_of_ones_own() -> None:

@@ -198,3 +198,14 @@ def test_a_campaign_of_a_function(tmp_path: Path) -> None:
     assert one.digest() == two.digest()
     worst = one.worst("distance", 1)[0]
     assert one.replay(worst)["distance"][0] == worst.value
+
+
+@pytest.mark.parametrize("function", [own_functions.giving_up, own_functions.giving_up_itself])
+@pytest.mark.parametrize("vectorised", [True, False])
+def test_nothing_is_true_of_a_run_that_failed(function: Any, vectorised: bool) -> None:
+    """As of all experiments, however it failed."""
+    made = FunctionRuns(function, ["y", Column("high", kind="truth")], vectorised=vectorised)
+    a = np.array([0.1, 0.5, 0.9])
+    out = made.evaluate(Rows(np.arange(3), {"a": a}, 0), Means())
+    assert out["failed"].tolist() == [False, False, True]
+    assert out["high"].tolist() == [False, True, False]

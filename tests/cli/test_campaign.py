@@ -97,6 +97,44 @@ def test_a_campaign_from_file_to_tables(capsys: pytest.CaptureFixture[str]) -> N
     assert re.search(r"runs +16\n|runs +16 ", out)
 
 
+def test_runs_that_were_listed_have_no_intervals(capsys: pytest.CaptureFixture[str]) -> None:
+    text = PLAN.replace("range: [1, 5]", "steps: [1, 5, 5]").replace("{sobol: 16}", "grid")
+    Path("grid.yaml").write_text(text)
+    code, out, _ = said(capsys, "run", "grid.yaml", "--out", "runs")
+    assert code == 0
+    assert "No intervals: the runs of a grid were listed, not drawn." in out
+    assert "±" not in out
+    assert "confidence" not in out
+    assert re.search(r"event +runs +share", out)
+    assert re.search(r"far +1 of 5 +0\.2", out)
+
+
+def test_of_a_design_that_converges_its_own_interval_is_told(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    design = "{converging: {column: way, width: 1.0, first: 20, most: 5000}}"
+    Path("narrow.yaml").write_text(PLAN.replace("{sobol: 16}", design))
+    assert "at most 5000 runs" in said(capsys, "check", "narrow.yaml")[1]
+    code, out, _ = said(capsys, "run", "narrow.yaml", "--out", "runs")
+    assert code == 0
+    assert "±" not in out
+    assert f"{Study.open('runs').outcome['low']:.4g}" in out
+
+
+def test_runs_that_failed_are_counted_as_not(capsys: pytest.CaptureFixture[str]) -> None:
+    Path("own_halves.py").write_text(
+        "def half(a):\n    return {'y': a if a < 2.5 else float('nan'), 'high': a > 1.5}\n"
+    )
+    Path("fails.yaml").write_text(
+        "function: {call: 'own_halves:half', gives: {y: {}, high: {kind: truth}}, "
+        "vectorised: false}\nfactors: {a: [1, 2, 3, 4]}\ndesign: grid\n"
+    )
+    code, out, _ = said(capsys, "run", "fails.yaml", "--out", "runs", "--workers", "1")
+    assert code == 0
+    assert re.search(r"high +1 of 4 +0\.25", out)
+    assert "2 failed, counted as not." in out
+
+
 def test_json_is_the_same_in_numbers(capsys: pytest.CaptureFixture[str]) -> None:
     code, out, _ = said(capsys, "run", "plan.yaml", "--out", "runs", "--json")
     assert code == 0
@@ -207,7 +245,7 @@ def test_failed_runs_are_results(capsys: pytest.CaptureFixture[str], tmp_path: P
     )
     code, out, _ = said(capsys, "run", "fails.yaml", "--workers", "1")
     assert code == 0
-    assert re.search(r"failed +2 of 4 +0\.5 ", out)
+    assert re.search(r"failed +2 of 4 +0\.5$", out, re.MULTILINE)
     assert "1.5" in out
 
 

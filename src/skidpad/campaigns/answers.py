@@ -10,7 +10,7 @@ import numpy as np
 from ..arrays import Array
 from ..checks import finite
 from ..errors import InvalidValue
-from ..run.monte_carlo.intervals import mean_bounds, quantile_ranks
+from ..run.monte_carlo.intervals import Probability, mean_bounds, quantile_ranks
 
 
 class Interval(NamedTuple):
@@ -25,10 +25,32 @@ class Interval(NamedTuple):
     """That have a number."""
     level: float
     """Confidence of the interval, such as 0.95."""
+    reason: str = ""
+    """Why there is no interval, whose ends are NaN then; empty if there is one."""
 
     def __str__(self) -> str:
+        if self.reason:
+            return f"{self.value:.4g} ({self.runs} runs; no interval: {self.reason})"
         bounds = f"{self.low:.4g} to {self.high:.4g} with {self.level:.0%} confidence"
         return f"{self.value:.4g} ({bounds}; {self.runs} runs)"
+
+
+class Share(Probability):
+    """A share of runs that has no interval: its ends are NaN."""
+
+    reason: str = ""
+    """Why there is none."""
+
+    def __str__(self) -> str:
+        of = f"{self.happened} of {self.runs} runs"
+        return f"{self.value:.4g} ({of}; no interval: {self.reason})"
+
+
+def share_of(one: Probability, reason: str) -> Share:
+    """The share without its interval."""
+    made = Share(one.value, np.nan, np.nan, one.happened, one.runs, one.level)
+    made.reason = reason
+    return made
 
 
 class QuantilePlaces(NamedTuple):

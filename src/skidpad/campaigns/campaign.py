@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 from collections.abc import Mapping
-from contextlib import closing
+from contextlib import closing, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from time import perf_counter, time
@@ -26,17 +26,25 @@ from .engines import engine_of
 from .experiment import FAILED, RUN, Column, Experiment, Means
 from .factors import Factor, factor_of
 from .folder import Folder
+from .functions import FAILURES
 from .keep import Keep
+from .manifest import plain_json
 from .plan_text import PlanText
+from .rare import SubsetSimulation
 from .repeats import rows_in
+from .sizes import files_bytes, runs_bytes, trajectory_bytes
 from .study import Study
 
 CHUNK_SECONDS = 4.0
 """Time that a chunk takes, about: what a stop may lose."""
 _LOOK = 1.0
 """Time in s that runs take from which the time of all is told."""
-BYTES_PER_NUMBER = 8.0
-"""On disk, at most: random numbers do not compress."""
+_SOON = 10.0
+"""Time in s below which it is the start that counts: imports, kernels, processes."""
+_LONG_RUN = 1e9
+"""Bytes that no trajectory has: where so many are free for each, no run is looked at."""
+_TRIED = 8
+"""Runs that are replayed until one can be, to see how long it is."""
 
 
 class Estimate(NamedTuple):
@@ -45,14 +53,20 @@ class Estimate(NamedTuple):
     runs: int
     """At most."""
     seconds: float
-    """On all processors of this machine."""
+    """On all processors of this machine, without the start: imports, kernels, processes."""
     bytes: int
-    """On disk, without trajectories."""
+    """On disk at most, with trajectories that are kept; of runs that differ in length, as if they
+    were as long as the first."""
+    may_end: bool = False
+    """Whether its design may need fewer runs."""
 
     def __str__(self) -> str:
         hours, rest = divmod(round(self.seconds), 3600)
-        time = f"{hours} h {rest // 60} min" if hours else f"{self.seconds:.3g} s"
-        return f"{self.runs} runs, about {time}, at most {self.bytes / 1e6:.3g} MB"
+        time = f"about {hours} h {rest // 60} min" if hours else f"about {self.seconds:.3g} s"
+        if self.seconds < _SOON:
+            time = "some seconds with its start"
+        runs = f"{'at most ' if self.may_end else ''}{counted(self.runs, 'run')}"
+        return f"{runs}, {time}, at most {self.bytes / 1e6:.3g} MB"
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -133,7 +147,8 @@ class Campaign:
             count = min(4 * count, most)
         processes = 1 if self.experiment.threaded else cores()
         seconds = took * self.runs / count / processes
-        return Estimate(self.runs, seconds, int(self._row_bytes() * self.runs))
+        size = self._bytes(self.runs, trajectories=True)
+        return Estimate(self.runs, seconds, int(size), bool(self.design.reads()))
 
     def run(
         self,
@@ -196,21 +211,42 @@ class Campaign:
             self.text.keep_in(folder)
 
     def _keep_trajectories(self, folder: Folder, runs: int) -> None:
-        there = set(folder.trajectories)
-        for run in self.keep.chosen(folder, runs, self.seed):
+        there, wanted = set(folder.trajectories), self.keep.chosen(folder, runs, self.seed)
+        for run in wanted:
             if run not in there:
                 folder.write_trajectory(run, self.experiment.replay(rows_in(folder, self, run)))
+        for run in sorted(there.difference(wanted)):
+            folder.remove_trajectory(run)
 
-    def _row_bytes(self) -> float:
-        return BYTES_PER_NUMBER * (1 + len(self.columns()))
+    def _bytes(self, runs: int, *, trajectories: bool) -> float:
+        """What so many runs take on disk, at most."""
+        plan = plain_json("plan", self.plan())
+        text = "" if self.text is None else self.text.text
+        size = runs_bytes(self.columns(), runs) + files_bytes(plan, text)
+        kept = min(self.keep.most, self.runs)
+        return size + (kept * self._trajectory_bytes() if trajectories and kept else 0.0)
+
+    def _trajectory_bytes(self) -> float:
+        """Of one run, told from the first that can be replayed."""
+        choosing = self.design.rounds(len(self.factors), self.seed)
+        asked = next(choosing)
+        choosing.close()
+        for run in range(min(_TRIED, asked.size)):
+            with suppress(*FAILURES):
+                row = rows_of(self.factors, asked, 0, run, run + 1, self.seed)
+                return trajectory_bytes(self.experiment.replay(row), self.experiment.identity())
+        return 0.0
 
     def _check_room(self, folder: Folder) -> None:
         """Raise where the disk has no room for what is missing."""
         if not isinstance(folder.path, Path):
             return  # a remote place tells when it is full
         missing = sum(end - begin for begin, end in folder.missing(0, self.runs))
-        wanted, free = self._row_bytes() * missing, shutil.disk_usage(folder.path).free
-        if wanted > free:
+        free = shutil.disk_usage(folder.path).free
+        wanted = self._bytes(missing, trajectories=False)
+        if missing and wanted + _LONG_RUN * self.keep.most > free:
+            wanted = self._bytes(missing, trajectories=True)
+        if missing and wanted > free:
             raise InvalidValue(
                 f"{folder.path}: {counted(missing, 'run')} take up to {wanted / 1e9:.3g} GB, "
                 f"but {free / 1e9:.3g} GB are free"
@@ -224,9 +260,15 @@ class Campaign:
         columns = self.columns()
         names = [column.name for column in columns]
         for name in names:
+            if name in self.factors and names.count(name) > 1:
+                raise InvalidValue(
+                    f"column {name!r} is the name of a factor: give the column another one"
+                )
             if names.count(name) > 1 or name == RUN:
                 raise InvalidValue(f"column {name!r}: there is another one of this name")
         for name in self.design.reads():
             if name not in names:
                 raise InvalidValue(unknown_name("design", name, names, "column"))
+        if isinstance(self.design, SubsetSimulation):
+            self.design.check(columns)
         self.keep.check(columns)

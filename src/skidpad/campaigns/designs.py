@@ -37,7 +37,8 @@ def design_of(
 
     Args:
         plain: `{"kind": "sobol", "runs": 4096}`, `{"sobol": {"runs": 4096}}`, `{"sobol": 4096}`,
-            or its name alone where all settings have a default or follow from the factors.
+            or its name alone where all settings have a default or follow from the factors. The
+            `first` of a refinement may be a number alone, of Sobol points.
         factors: of the campaign, from which `grid` and `table` know what they go through,
             `refinement` what are lists, and `saltelli` the runs of so many `samples`.
         place: where it stands, for errors.
@@ -46,8 +47,10 @@ def design_of(
     if kind not in DESIGNS:
         raise InvalidValue(unknown_name(place, kind, tuple(DESIGNS), "kind"))
     if kind == "refinement" and "first" in settings:
-        first = design_of(settings["first"], factors, place=f"{place}.first")
-        settings = {**settings, "first": first}
+        first = settings["first"]
+        plainly = {"sobol": first} if isinstance(first, (int, float)) else first
+        made = design_of(plainly, factors, place=f"{place}.refinement.first")
+        settings = {**settings, "first": made}
     if factors is not None:
         settings = _COMPLETED.get(kind, _unchanged)(settings, factors, f"{place}.{kind}")
     _check_names(DESIGNS[kind], settings, f"{place}.{kind}")

@@ -12,6 +12,7 @@ from .experiment import Runs
 
 _DRAWN = ("random", "converging", "latin_hypercube", "sobol", "saltelli")
 _CHOSEN = ("refinement", "subset_simulation")
+_LISTED = ("grid", "table")
 
 
 def reason_against(plan: Mapping[str, Any], *, listed: bool = False) -> str:
@@ -25,7 +26,17 @@ def reason_against(plan: Mapping[str, Any], *, listed: bool = False) -> str:
         return f"the runs of a {kind.replace('_', ' ')} were chosen by what came out of others"
     if kind in _DRAWN or listed:
         return ""
-    return f"the runs of a {kind.replace('_', ' ')} were listed, not drawn"
+    if kind in _LISTED:
+        return f"the runs of a {kind} were listed, not drawn"
+    return f"whether the runs of the design {kind!r} were drawn is not known"
+
+
+def reason_for_no_interval(plan: Mapping[str, Any], column: str) -> str:
+    """Why no ordinary confidence interval of a column holds; empty if one does."""
+    design = plan["design"]
+    if design.get("kind") == "converging" and design.get("column") == column:
+        return f"the design looked at {column} until it was narrow; the one that holds is its own"
+    return reason_against(plan)
 
 
 def independent(plan: Mapping[str, Any], runs: Runs) -> AnyArray:

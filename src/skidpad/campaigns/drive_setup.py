@@ -127,7 +127,8 @@ def setup_of(drive: DriveSettings) -> Setup:
     Told = vehicle.model.Input if drive.policy is None else drive.policy.Reference
     inputs = _inputs(drive, loop, Told)
     steps = _steps(drive, inputs)
-    _check_length(folds, steps * loop.base.settings.dt)
+    for name, fold in folds.items():
+        fold.check_time(name, steps, loop.base.settings.dt)
     course = Course(steps, _disturbance(drive), _noise(drive), _log(log, steps))
     given = Given(
         x0=_start(drive),
@@ -157,14 +158,6 @@ def _folds(drive: DriveSettings) -> dict[str, Fold]:
         if both.count(name) > 1:
             raise InvalidValue(f"{name!r} is both a metric and an event; a column has one name")
     return {**drive.metrics, **{name: happened(event) for name, event in drive.events.items()}}
-
-
-def _check_length(folds: Mapping[str, Fold], duration: float) -> None:
-    for name, fold in folds.items():
-        if fold.needs > duration * (1.0 + 1e-9):
-            raise InvalidValue(
-                f"metric {name!r} is of t = {fold.needs:g} s; a run ends at {duration:g} s"
-            )
 
 
 def _check_driver(drive: DriveSettings) -> None:

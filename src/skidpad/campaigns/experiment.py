@@ -11,7 +11,8 @@ with the methods of `Experiment`:
 2. All randomness comes from counter-based streams: `skidpad.random.Draw(rows.seed, channel,
    rows.runs, step)`.
 3. A run that fails (diverges, spins, ends early) is a row like any other, with NaN where there is
-   no number and `failed` where it failed; `evaluate` raises only for what no run could do.
+   no number, `failed` where it failed, and nothing true beside that; `evaluate` raises only for
+   what no run could do.
 4. `replay` repeats one run with the same bits, and more of it: a trajectory.
 """
 

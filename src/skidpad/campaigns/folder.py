@@ -41,7 +41,14 @@ from .parts import RUNS, ColumnDigest, UnreadablePart
 from .places import NotWritten, Place, place_of
 from .plan_changes import Extends, check_goes_on, columns_of
 from .run_table import DAMAGED, RunTable
-from .trajectory_files import TRAJECTORIES, kept_runs, read_trajectory, unreadable, write_trajectory
+from .trajectory_files import (
+    TRAJECTORIES,
+    kept_runs,
+    read_trajectory,
+    remove_trajectory,
+    unreadable,
+    write_trajectory,
+)
 
 PLAN = "plan.json"
 FORMAT = 1
@@ -265,6 +272,11 @@ class Folder:
     def trajectory(self, run: int) -> Trajectory:
         """A run that was kept as a whole."""
         return read_trajectory(self._place, run)
+
+    def remove_trajectory(self, run: int) -> None:
+        """Keep a run no longer as a whole."""
+        self._check_writable()
+        remove_trajectory(self._place, run)
 
     @property
     def trajectories(self) -> tuple[int, ...]:

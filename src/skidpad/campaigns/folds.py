@@ -27,7 +27,7 @@ from typing import Any
 
 from .. import ops, record
 from ..brief import brief_repr
-from ..checks import not_negative
+from ..checks import ROUNDING, not_negative, steps_in
 from ..errors import InvalidValue
 from ..signature import arguments
 from .expression_names import Records
@@ -62,7 +62,7 @@ class Fold:
     of_truth: bool = False
     """Whether the quantity says that something happens."""
     needs: float = 0.0
-    """How long a run must be at least, in s."""
+    """Time in s of a sample that a run must have."""
 
     __repr__ = brief_repr
 
@@ -91,6 +91,14 @@ class Fold:
                 raise InvalidValue(
                     f"a quantity asks for {name!r}; allowed are {', '.join(OF_SAMPLE)}"
                 )
+
+    def check_time(self, name: str, steps: int, dt: float) -> None:
+        """Raise unless runs of so many steps have the sample that the metric is of."""
+        if self.needs > steps * dt * (1.0 + ROUNDING):
+            raise InvalidValue(
+                f"metric {name!r} is of t = {self.needs:g} s; a run ends at {steps * dt:g} s"
+            )
+        steps_in(self.needs, dt, f"time of metric {name!r}")
 
     def unit_for(self, records: Records) -> str:
         """Symbol of its unit, as far as it is known."""
@@ -188,7 +196,8 @@ def last(of: Quantity, unit: str | None = None) -> Fold:
 
 
 def at(of: Quantity, time: float, unit: str | None = None) -> Fold:
-    """Value of a quantity at the sample nearest to a time in s; NaN of a run that ended before."""
+    """Value of a quantity at a time in s, a whole number of steps; NaN of a run that ended before
+    it."""
     time = not_negative("time", time, "s")
     update = partial(_taken, time=time)
     meaning = f"{_text(of)} at t = {time:g} s"

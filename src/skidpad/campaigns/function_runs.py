@@ -41,8 +41,8 @@ class FunctionRuns(Constant):
     Factors are its arguments, with units and ranges as they are annotated. It may also name `draw`,
     a `skidpad.random.Draw` of these runs, `run`, their numbers, and `seed`, that of the campaign.
     It returns a column, or columns by name, of which some may be kept; `failed` may be among them.
-    Else runs with a NaN have
-    failed, and so have those for which it raises a `ValueError` or an `ArithmeticError`.
+    Else runs with a NaN have failed, and so have those for which it raises a `ValueError` or an
+    `ArithmeticError`. Nothing is true of a run that failed.
     """
 
     function: Callable[..., Any]
@@ -180,6 +180,8 @@ class FunctionRuns(Constant):
             out[column.name] = self._column(column.name, answer[column.name], count, column.kind)
         lost = self._lost(out, count)
         failed = self._column(FAILED, answer[FAILED], count, "truth") if FAILED in answer else lost
+        truths = {column.name for column in columns if column.kind == "truth"}
+        out = {name: values & ~failed if name in truths else values for name, values in out.items()}
         return {**out, FAILED: failed}
 
     def _column(self, name: str, values: Any, count: int, kind: str) -> AnyArray:

@@ -42,6 +42,11 @@ class Keep:
         whole("keep.random", self.random, "not negative", least=0)
         whole("keep.failed", self.failed, "not negative", least=0)
 
+    @property
+    def most(self) -> int:
+        """How many there are at most."""
+        return sum((*self.highest.values(), *self.lowest.values(), self.random, self.failed))
+
     def check(self, columns: tuple[Column, ...]) -> None:
         """Raise for a column that there is not."""
         numbers = [column.name for column in columns if column.kind == "number"]

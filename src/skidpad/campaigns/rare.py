@@ -12,7 +12,7 @@ simulation", Probabilistic Engineering Mechanics 41, 2015).
 from __future__ import annotations
 
 import math
-from collections.abc import Generator, Mapping
+from collections.abc import Generator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -25,7 +25,7 @@ from ..errors import InvalidValue
 from ..random.inverse_normal import normal_of
 from ..random.streams import normals
 from .design import Choosing, Round
-from .experiment import Runs
+from .experiment import Column, Runs
 from .normal_share import LEAST, share_below
 from .permutation import permuted
 from .plain import goes_on, identity_of
@@ -63,9 +63,9 @@ class SubsetSimulation:
     `high` is as if the runs of the last level were independent, and there is no coefficient of
     variation. The mean of estimates is right but for a share in the order of 1 / `each`.
 
-    Its levels have to lead there: of a column of truths, or one that is the same wherever the
-    threshold is far, nothing shows the way. An event that is reached in several places is found
-    where the runs of the first levels come near to them.
+    Its levels have to lead there: of one that is the same wherever the threshold is far, nothing
+    shows the way, and a column of truths is refused. An event that is reached in several places is
+    found where the runs of the first levels come near to them.
     """
 
     column: str
@@ -116,6 +116,15 @@ class SubsetSimulation:
     def reads(self) -> tuple[str, ...]:
         """The column."""
         return (self.column,)
+
+    def check(self, columns: Sequence[Column]) -> None:
+        """Raise for a column of truths."""
+        numbers = [column.name for column in columns if column.kind == "number"]
+        if self.column not in numbers:
+            raise InvalidValue(
+                f"design.subset_simulation.column = {self.column!r} is true or false, so that no "
+                f"run is nearer than another; take a number, of {', '.join(numbers) or 'none'}"
+            )
 
     def identity(self) -> dict[str, Any]:
         """Kind and settings."""

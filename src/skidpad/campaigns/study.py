@@ -17,8 +17,8 @@ from ..extras import require
 from ..record import unknown_name
 from ..run.monte_carlo.intervals import Probability, proportion
 from ..trajectory.trajectory import Trajectory
-from .answers import Interval, mean_of, quantile_of
-from .drawn import independent, reason_against
+from .answers import Interval, mean_of, quantile_of, share_of
+from .drawn import independent, reason_against, reason_for_no_interval
 from .experiment import FAILED, RUN, Column
 from .folder import Folder
 from .indices import SobolIndices, sobol_indices
@@ -99,17 +99,22 @@ class Study:
     def mean(self, name: str, level: float = 0.95) -> Interval:
         """Mean over the runs that have a number, with its confidence interval.
 
-        Raises for designs whose runs are chosen by what came out, as `quantile` and `probability`
-        do. Of a Saltelli design the runs count that are independent.
+        As `quantile` and `probability` do, it raises for designs whose runs are chosen by what came
+        out, and gives no interval (NaN, and `reason`) where runs were listed rather than drawn, and
+        of the column that a `Converging` design looks at, whose interval is in `outcome`. Of a
+        Saltelli design the runs count that are independent.
         """
-        return mean_of(self._numbers(name), level)
+        return self._as_sure(name, mean_of(self._numbers(name), level))
 
     def quantile(self, name: str, share: float, level: float = 0.95) -> Interval:
         """The value below which a share of the runs lies, with its confidence interval."""
-        return quantile_of(self._numbers(name), share, level)
+        return self._as_sure(name, quantile_of(self._numbers(name), share, level))
 
     def probability(self, name: str, level: float = 0.95) -> Probability:
-        """How likely something is that is true or false of a run, with its confidence interval."""
+        """How likely something is that is true or false of a run, with its confidence interval.
+
+        Nothing is true of runs that failed, which count as all others do.
+        """
         values = self._representative(name)
         if values.dtype != np.bool_:
             truths = [column.name for column in self.columns if column.kind == "truth"]
@@ -117,7 +122,9 @@ class Study:
                 f"{name} is a number; probabilities are of {', '.join(truths)}, or of a condition: "
                 "skidpad.campaigns.proportion(sum, runs)"
             )
-        return proportion(int(values.sum()), len(values), level)
+        found = proportion(int(values.sum()), len(values), level)
+        reason = reason_for_no_interval(self.plan, name)
+        return share_of(found, reason) if reason else found
 
     def worst(self, name: str, count: int = 5, *, lowest: bool = False) -> tuple[Case, ...]:
         """The runs in which a column is highest (or lowest), worst first."""
@@ -178,6 +185,11 @@ class Study:
     def _numbers(self, name: str) -> Array:
         values = np.asarray(self._representative(name), float)
         return values[~np.isnan(values)]
+
+    def _as_sure(self, name: str, found: Interval) -> Interval:
+        """Without its interval where none holds."""
+        reason = reason_for_no_interval(self.plan, name)
+        return found._replace(low=np.nan, high=np.nan, reason=reason) if reason else found
 
     def _representative(self, name: str) -> AnyArray:
         """A column of those runs that stand for all that the factors allow."""

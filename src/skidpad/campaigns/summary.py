@@ -25,13 +25,14 @@ def summary_of(study: Study, level: float = 0.95) -> dict[str, Any]:
     """Numbers with mean and quantiles, truths with probabilities, what the design found.
 
     Where runs do not stand for all that the factors allow, `reason` says why, and there are only
-    lowest and highest values.
+    lowest and highest values. Where they do but no interval holds, `caution` says why.
     """
     reason = reason_against(study.plan, listed=True)
     own = [column for column in study.columns if column.name not in study.factors]
     return {
         **state_of(study),
         "reason": reason,
+        "caution": reason_against(study.plan),
         "numbers": {
             column.name: _number(study, column, level, bool(reason))
             for column in own

@@ -42,6 +42,11 @@ def read_trajectory(place: Place, run: int) -> Trajectory:
             raise InvalidValue(str(error).replace(str(path), place.shown(name))) from error
 
 
+def remove_trajectory(place: Place, run: int) -> None:
+    """Keep a run no longer."""
+    place.remove(_file(run))
+
+
 def kept_runs(place: Place) -> tuple[int, ...]:
     """Numbers of the runs that were kept, in order."""
     runs = map(run_of, place.sizes(TRAJECTORIES))

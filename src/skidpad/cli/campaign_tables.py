@@ -65,13 +65,17 @@ def summary_sheet(summary: Mapping[str, Any]) -> RenderableType:
     parts: list[RenderableType] = [state_sheet(summary)]
     if summary["reason"]:
         parts += [Text(), Text(f"No means: {summary['reason']}.", "yellow")]
+    elif summary["caution"]:
+        parts += [Text(), Text(f"No intervals: {summary['caution']}.", "yellow")]
     numbers, truths = summary["numbers"], summary["truths"]
     if numbers:
         table = _chosen_table(numbers) if summary["reason"] else _number_table(numbers)
         parts += [Text(), table]
     told = {name: one for name, one in truths.items() if name != FAILED or one["happened"]}
     if told:
-        parts += [Text(), _truth_table(told)]
+        parts += [Text(), _truth_table(told, "share" if summary["caution"] else "probability")]
+    if summary["failed"] and told.keys() - {FAILED}:
+        parts += [Text(f"{summary['failed']} failed, counted as not.")]
     if summary["outcome"]:
         parts += [Text(), _outcome(summary["outcome"])]
     kept = summary["trajectories"]
@@ -120,18 +124,20 @@ def _chosen_table(numbers: Mapping[str, Any]) -> RenderableType:
     return _table(("metric", "unit", "lowest", "highest"), rows, numbers=(2, 3))
 
 
-def _truth_table(truths: Mapping[str, Any]) -> RenderableType:
+def _truth_table(truths: Mapping[str, Any], share: str) -> RenderableType:
     rows = [
         (
             name,
             f"{one['happened']} of {one['runs']}",
             _shown(one["value"]) if "value" in one else NONE,
-            f"{_shown(one['low'])} to {_shown(one['high'])}" if "low" in one else NONE,
+            NONE if one.get("low") is None else f"{_shown(one['low'])} to {_shown(one['high'])}",
         )
         for name, one in truths.items()
     ]
-    heads = ("event", "runs", "probability", "with 95 % confidence")
-    return _table(heads, rows, numbers=(1, 2, 3))
+    heads = ("event", "runs", share, "with 95 % confidence")
+    if all(row[-1] == NONE for row in rows):
+        heads, rows = heads[:-1], [row[:-1] for row in rows]
+    return _table(heads, rows, numbers=range(1, len(heads)))
 
 
 def _outcome(outcome: Mapping[str, Any]) -> RenderableType:
