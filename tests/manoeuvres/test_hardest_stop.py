@@ -66,7 +66,7 @@ def test_a_stop_hardly_harder_than_the_hardest_locks_a_wheel() -> None:
 @cache
 def balances() -> tuple[np.ndarray, np.ndarray]:
     """Shares of the front brakes, and ways."""
-    shares = np.linspace(0.70, 0.80, 11)
+    shares = np.linspace(0.70, 0.84, 15)
     car = Subject(sp.vehicles.two_track(), {"brake_front": shares})
     (result,) = perform([StraightBraking()], [car], KERNELS)
     return shares, result["stopping_distance"]
@@ -77,7 +77,8 @@ def test_the_way_to_rest_changes_smoothly_with_the_balance_of_brakes() -> None:
     steps = np.diff(balances()[1])
     assert (steps < 0.0).all()
     assert steps.min() > 1.1 * steps.mean()
-    assert steps.max() < 0.9 * steps.mean()
+    assert steps.max() < 0.7 * steps.mean()  # the last: front wheels are about to lock first
+    assert steps[:12].max() < 0.95 * steps[:12].mean()
 
 
 def test_its_sensitivity_is_that_of_a_wide_step() -> None:
