@@ -131,7 +131,7 @@ class SplitBraking:
     def case(
         self, a: Array | m_s2, duration: s, settling: float, damping: float, least: float
     ) -> Case:
-        """A stop with a deceleration that is asked for, by a driver of a style."""
+        """A stop with a deceleration that is asked for, one or (V,), by a driver of a style."""
         ice = {name: lambda t: np.where(t < 0.0, 1.0, self.low) for name in ("mu_fl", "mu_rl")}
         return Case(
             label=f"{np.ravel(a)[0]:.2f} m/s² asked for",
