@@ -35,6 +35,7 @@ from skidpad.campaigns.world_runs import WorldRuns
 from skidpad.controllers import Reference, stanley
 from skidpad.random import of_run
 from skidpad.recording import read
+from skidpad.run.kept import Kept
 from skidpad.world import World, xml
 
 WHERE = {"x": final("car", "x"), "y": final("car", "y"), "v": final("car", "v_x")}
@@ -263,7 +264,7 @@ def test_identity_is_that_of_what_files_say(
     assert faster.identity() != runs("driven", ROBOT, {"r1": sp.Wish(v=1.0)}).identity()
     sent = pickle.dumps(one)
     (tmp_path / "one" / "robot.xml").write_text(heavier)
-    monkeypatch.setattr(world_runs, "_SETUPS", {})
+    monkeypatch.setattr(world_runs, "_SETUPS", Kept())
     with pytest.raises(sp.InvalidValue, match=r"world\.xml is not what it was"):
         pickle.loads(sent).evaluate(rows_of(), Means())
 

@@ -9,7 +9,8 @@ import numpy as np
 import skidpad as sp
 from manoeuvres.fakes import KERNELS
 from skidpad.manoeuvres import Case, CaseRun, Result, SplitBraking, Subject, perform
-from skidpad.manoeuvres.split_braking import LANE, brake_moment, braking
+from skidpad.manoeuvres.braking import braking
+from skidpad.manoeuvres.split_braking import LANE, brake_moment
 
 CAR = Subject(sp.vehicles.two_track())
 LOW = 0.3

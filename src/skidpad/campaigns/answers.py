@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import NamedTuple
 
@@ -88,10 +89,13 @@ def mean_of(values: Array, level: float = 0.95) -> Interval:
     """Mean of independent values, with its interval by Student's distribution."""
     if not values.size:
         raise InvalidValue("no run has a number: there is no mean")
-    with np.errstate(invalid="ignore"):
-        mean = values.mean()
-        std = values.std(ddof=1) if values.size > 1 else np.float64(0.0)
-    return mean_interval(float(mean), float(std), values.size, level)
+    if not np.isfinite(values).all():
+        with np.errstate(invalid="ignore"):
+            return mean_interval(float(values.mean()), math.nan, values.size, level)
+    # Exact sums: neither the order of the values nor the machine shows.
+    mean = math.fsum(values.tolist()) / values.size
+    square = math.fsum(((values - mean) ** 2).tolist())
+    return mean_interval(mean, math.sqrt(square / max(values.size - 1, 1)), values.size, level)
 
 
 def mean_interval(mean: float, std: float, runs: int, level: float) -> Interval:

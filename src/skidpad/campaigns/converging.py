@@ -14,7 +14,8 @@ from ..brief import brief_repr
 from ..checks import finite, positive, whole
 from ..errors import InvalidValue
 from ..random.seeds import RUNS
-from ..run.monte_carlo.intervals import mean_bounds, proportion, quantile_ranks
+from ..run.monte_carlo.intervals import proportion
+from .answers import mean_of, quantile_of
 from .design import Choosing, Round
 from .experiment import Runs
 from .plain import goes_on, identity_of
@@ -127,30 +128,12 @@ class Converging:
             limit = 0.5 if self.threshold is None else self.threshold
             share = proportion(int((values >= limit).sum()), len(values), level)
             return share.value, share.low, share.high
-        known = np.sort(values[~np.isnan(values)])
+        known = values[~np.isnan(values)]
         if not known.size:
             return math.nan, -math.inf, math.inf
         if isinstance(self.quantity, tuple):
-            return _quantile(known, self.quantity[1], level)
-        return _mean(known, level)
-
-
-def _mean(values: Array, level: float) -> tuple[float, float, float]:
-    # Exact sums: the order of values and the machine do not show.
-    mean = math.fsum(values.tolist()) / values.size
-    square = math.fsum(((values - mean) ** 2).tolist())
-    std = np.array(math.sqrt(square / max(values.size - 1, 1)))
-    low, high = mean_bounds(np.array(mean), std, values.size, level)
-    return mean, float(low), float(high)
-
-
-def _quantile(ordered: Array, share: float, level: float) -> tuple[float, float, float]:
-    low, high = quantile_ranks(ordered.size, share, level)
-    return (
-        float(ordered[min(int(share * ordered.size), ordered.size - 1)]),
-        float(ordered[low - 1]) if low > 0 else -math.inf,
-        float(ordered[high - 1]) if high <= ordered.size else math.inf,
-    )
+            return quantile_of(known, self.quantity[1], level)[:3]
+        return mean_of(known, level)[:3]
 
 
 def _quantity(quantity: Any) -> Any:

@@ -32,6 +32,11 @@ class Round(NamedTuple):
 
     __repr__ = brief_repr
 
+    @classmethod
+    def of(cls, points: Array, reads: tuple[str, ...] = ()) -> Round:
+        """The round of points that are all known, (n, factors)."""
+        return cls(len(points), lambda numbers: points[numbers], reads)
+
 
 Choosing: TypeAlias = Generator[Round, Mapping[str, AnyArray], Mapping[str, Any]]
 """What a design does: `read = yield round`, as often as it needs; at last what it found, as plain

@@ -27,6 +27,7 @@ from ..checks import must_be
 from ..compile.cpu import RolloutArrays
 from ..compile.lower import lower
 from ..compile.program import Program
+from ..run.kept import Kept
 from ..signature import Constant
 from ..trajectory.trajectory import Trajectory
 from ..units import Allowed
@@ -61,11 +62,7 @@ class Drive(DriveSettings, Constant):
 
     def _setup(self) -> Setup:
         """The drive as it is compiled, once for all chunks of this process."""
-        setup = _SETUPS.pop(self._mark, None) or setup_of(self)
-        _SETUPS[self._mark] = setup
-        while len(_SETUPS) > MOST_SETUPS:
-            _SETUPS.pop(next(iter(_SETUPS)), None)
-        return setup
+        return _SETUPS.get(None, self._mark, lambda: setup_of(self))
 
     @property
     def block(self) -> int:
@@ -186,7 +183,7 @@ class Drive(DriveSettings, Constant):
         return lower(program, self.precision).digest
 
 
-_SETUPS: dict[str, Setup] = {}
+_SETUPS: Kept[Setup] = Kept(MOST_SETUPS)
 """Drives as they are compiled, by their marks, which go along when a drive is pickled."""
 
 

@@ -173,7 +173,7 @@ class SubsetSimulation:
         for k in range(1, self._length):
             moves = normals(seed, channel, k, np.arange(self._chains), z.shape[1])[0]
             proposed = math.sqrt(1.0 - step * step) * z + step * moves
-            read = yield _round_of(proposed, self.reads())
+            read = yield Round.of(_shares(proposed), self.reads())
             reached = self._heights(read)
             accepted = reached > limit
             z = np.where(accepted[:, None], proposed, z)
@@ -224,10 +224,6 @@ class SubsetSimulation:
         return min(float(at), below_goal)
 
 
-def _round_of(z: Array, reads: tuple[str, ...]) -> Round:
-    shares = np.clip(share_below(z), LEAST, 1.0 - LEAST)
-
-    def points(numbers: Runs) -> Array:
-        return shares[numbers]
-
-    return Round(len(shares), points, reads)
+def _shares(z: Array) -> Array:
+    """Points of the unit cube of standard normal numbers."""
+    return np.clip(share_below(z), LEAST, 1.0 - LEAST)

@@ -121,7 +121,7 @@ class Refinement:
             if not len(chosen):
                 gap = float(gaps.max()) if len(gaps) else None
                 return {"crossed": gap is not None, "gap": gap, "runs": known.runs}
-            read = yield _round_of(chosen, self.reads())
+            read = yield Round.of(chosen, self.reads())
             known.add(chosen, read[self.column])
 
 
@@ -227,10 +227,3 @@ def _crossing(low: Array, high: Array, trees: Any, worth: float) -> Array:
         low, way, length, begin, end = (one[kept] for one in (low, way, length, begin, end))
     share = np.rint(0.5 * (begin + end) * _PLACES) / _PLACES
     return low + share[:, None] * way
-
-
-def _round_of(points: Array, reads: tuple[str, ...]) -> Round:
-    def some(numbers: Runs) -> Array:
-        return points[numbers]
-
-    return Round(len(points), some, reads)

@@ -28,6 +28,7 @@ from ..checks import must_be, steps_in
 from ..errors import InvalidValue
 from ..extension import outer
 from ..random.seeds import of_run
+from ..run.kept import Kept
 from ..signature import Constant, pickled_fields
 from ..trajectory.trajectory import Trajectory
 from ..world.scene.scene import Scene
@@ -42,7 +43,7 @@ from .world_recorded import RunLog
 from .world_setup import WorldSetup, world_setup
 
 MOST_SETUPS = 16
-_SETUPS: dict[str, WorldSetup] = {}
+_SETUPS: Kept[WorldSetup] = Kept(MOST_SETUPS)
 """Worlds as they were read, by the marks of their experiments."""
 
 
@@ -99,14 +100,12 @@ class WorldRuns(Constant):
 
     def _setup(self) -> WorldSetup:
         """The world as it is read, once for all chunks of this process."""
-        setup = _SETUPS.pop(self._mark, None)
-        if setup is None:
-            setup = world_setup(self.world, self.variables, self.options, self.units)
-            if self._scene not in ("", setup.digest):
-                raise InvalidValue(f"{setup.source} is not what it was when the campaign began")
-        _SETUPS[self._mark] = setup
-        while len(_SETUPS) > MOST_SETUPS:
-            _SETUPS.pop(next(iter(_SETUPS)), None)
+        return _SETUPS.get(None, self._mark, self._read)
+
+    def _read(self) -> WorldSetup:
+        setup = world_setup(self.world, self.variables, self.options, self.units)
+        if self._scene not in ("", setup.digest):
+            raise InvalidValue(f"{setup.source} is not what it was when the campaign began")
         return setup
 
     @property

@@ -62,6 +62,21 @@ def braking(t: Array) -> Array:
     return -(t >= 0.0).astype(float)
 
 
+def stop_case(speed: m_s, duration: s, a: Array | m_s2) -> Case:
+    """A stop straight on from a speed with a deceleration that is asked for, one or (V,)."""
+    return Case(
+        label=f"{np.ravel(a)[0]:.2f} m/s² asked for",
+        duration=duration,
+        v=speed,
+        speed=speed,
+        hold=before,
+        a=braking,
+        a_gain=a,
+        path=straight(),
+        rests=True,
+    )
+
+
 @dataclass(frozen=True)
 class StraightBraking:
     """From a speed to rest, as hard as wheels allow."""
@@ -128,17 +143,7 @@ class StraightBraking:
         return replace(self, speed=told.v, deceleration=told.deceleration)
 
     def _case(self, duration: s, a: Array | m_s2) -> Case:
-        return Case(
-            label=f"{np.ravel(a)[0]:.2f} m/s² asked for",
-            duration=duration,
-            v=self.speed,
-            speed=self.speed,
-            hold=before,
-            a=braking,
-            a_gain=a,
-            path=straight(),
-            rests=True,
-        )
+        return stop_case(self.speed, duration, a)
 
 
 def _rolling_way(car: Subject, run: CaseRun) -> Array:

@@ -13,13 +13,12 @@ import numpy as np
 from .. import record
 from ..arrays import Array
 from ..units import m, m_s, m_s2, one, s
-from .braking import LONGER, before, braking, level_for, missed, stop_of, weak_brakes
+from .braking import LONGER, level_for, missed, stop_case, stop_of, weak_brakes
 from .case import Case
 from .case_run import CaseRun, picked
 from .fitness import speed_needed, tyres_needed
 from .hardest_stop import LONGEST, Grid, hardest_stop, time_to_stop, tyre_deceleration
 from .metric import Chart, Curve, Findings, Metric
-from .path import straight
 from .proving_ground import Performing
 from .stopping import stopping_distance
 from .subject import Subject
@@ -133,19 +132,8 @@ class SplitBraking:
     ) -> Case:
         """A stop with a deceleration that is asked for, one or (V,), by a driver of a style."""
         ice = {name: lambda t: np.where(t < 0.0, 1.0, self.low) for name in ("mu_fl", "mu_rl")}
-        return Case(
-            label=f"{np.ravel(a)[0]:.2f} m/s² asked for",
-            duration=duration,
-            v=self.speed,
-            speed=self.speed,
-            hold=before,
-            a=braking,
-            a_gain=a,
-            path=straight(),
-            driving={"settling": settling, "damping": damping, "settling_least": least},
-            disturbance=ice,
-            rests=True,
-        )
+        style = {"settling": settling, "damping": damping, "settling_least": least}
+        return replace(stop_case(self.speed, duration, a), driving=style, disturbance=ice)
 
 
 def _aside(run: CaseRun) -> Array:

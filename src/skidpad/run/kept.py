@@ -13,9 +13,11 @@ MOST = 64
 
 class Kept(Generic[T]):
     """The things made last, each for an owner that is told apart by identity: two models that are
-    equal are compiled each for itself. Those asked for longest ago go first."""
+    equal are compiled each for itself. Those asked for longest ago go first, where there are more
+    than `most`."""
 
-    def __init__(self) -> None:
+    def __init__(self, most: int = MOST) -> None:
+        self._most = most
         # The owner is kept with what was made, so that no other one can get its address.
         self._entries: dict[Any, tuple[Any, T]] = {}
 
@@ -27,6 +29,6 @@ class Kept(Generic[T]):
         except TypeError:  # a key that cannot be looked up: what is made of it may refuse it
             return make()
         self._entries[place] = entry = entry or (owner, make())
-        while len(self._entries) > MOST:
+        while len(self._entries) > self._most:
             self._entries.pop(next(iter(self._entries)), None)
         return entry[1]
