@@ -73,6 +73,7 @@ class Session:
         self._pace = Pace(arena.world.dt, clock(), factor)
         self._paused, self._diverged = False, False
         self._sequence, self._changed = 0, True
+        self._moved = False  # since the last frame: one that is late is not said twice
         self._held_since: s | None = None
         self._unanswered: tuple[int, float] | None = None
         self._acted = False
@@ -136,7 +137,7 @@ class Session:
             self._advance(now)
         now = self._clock()
         hurry = self._unanswered is not None and self._acted
-        if self._changed or hurry or (not self._paused and now >= self._next_frame):
+        if self._changed or hurry or (self._moved and now >= self._next_frame):
             self._publish(now)
         if now >= self._next_status:
             self._report(now)
@@ -150,7 +151,9 @@ class Session:
         if self._vehicles_changed:
             until = min(until, self._next_vehicles - now)
         if not self._paused:
-            until = min(until, self._next_frame - now, self._pace.wait(now))
+            until = min(until, self._pace.wait(now))
+        if self._moved:
+            until = min(until, self._next_frame - now)
         return max(until, 0.0)
 
     def _advance(self, now: s) -> None:
@@ -175,7 +178,7 @@ class Session:
         except Exception as error:  # Whatever it is, people are watching: say it and stay.
             self._fail(error)
             return False
-        self._acted = True
+        self._acted = self._moved = True
         if not self._recordings.sample():
             self._report(self._clock())
         return True
@@ -284,7 +287,7 @@ class Session:
         self._report(self._clock())
 
     def _publish(self, now: s) -> None:
-        self._changed = False
+        self._changed = self._moved = False
         period = 1.0 / self.rate
         if now >= self._next_frame:
             self._next_frame = max(self._next_frame + period, now)
