@@ -15,7 +15,6 @@ import skidpad as sp
 from campaigns.small_experiments import Bowl
 from skidpad.campaigns.campaign import Campaign
 from skidpad.campaigns.experiment import Means
-from skidpad.campaigns.factors import Range
 from skidpad.campaigns.folder import Folder
 from skidpad.campaigns.keep import Keep
 from skidpad.campaigns.listed import Grid
@@ -26,6 +25,7 @@ from skidpad.campaigns.rare import SubsetSimulation
 from skidpad.campaigns.refinement import Refinement
 from skidpad.campaigns.sampling import Random, Sobol
 from skidpad.campaigns.study import Study
+from skidpad.random.factors import Range
 
 FACTORS = {"a": Range(-1.0, 1.0), "b": Range(0.0, 1.0)}
 DESIGNS: dict[str, Any] = {

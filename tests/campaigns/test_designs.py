@@ -29,9 +29,9 @@ from skidpad.campaigns import (
 )
 from skidpad.campaigns.design import Design
 from skidpad.campaigns.designs import DESIGNS
-from skidpad.campaigns.factors import Levels, Range, Steps
 from skidpad.campaigns.permutation import permuted
 from skidpad.errors import InvalidValue
+from skidpad.random.factors import Levels, Range, Steps
 from skidpad.random.streams import key_of
 
 ALL: list[Design] = [

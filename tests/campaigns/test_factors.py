@@ -12,7 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from skidpad.campaigns.factors import (
+from skidpad.errors import InvalidValue
+from skidpad.random.factors import (
     Factor,
     Levels,
     LogRange,
@@ -22,8 +23,7 @@ from skidpad.campaigns.factors import (
     factor_of,
     level_counts,
 )
-from skidpad.campaigns.normal_share import exponential, share_below
-from skidpad.errors import InvalidValue
+from skidpad.random.normal_share import exponential, share_below
 
 FACTORS: list[Factor] = [
     Range(1200.0, 1600.0),
@@ -150,3 +150,14 @@ def test_what_is_wrong_is_named(plain: Any, words: str) -> None:
     assert "factors['mass']" in str(error.value)
     assert words in str(error.value)
     assert "'range': [0, 1]" in str(error.value)
+
+
+@pytest.mark.parametrize(
+    "factor",
+    [Range(1.0, 3.0), LogRange(0.1, 10.0), Normal(0.0, 1.0), Normal(2.0, 0.5, 2.5, 4.0),
+     Levels((1.0, 5.0, 2.0)), Steps(0.0, 1.0, 5)],
+)  # fmt: skip
+def test_a_program_finds_the_same_number(factor: Factor) -> None:
+    shares = np.random.default_rng(0).random(500)
+    traced = [factor.traced(share) for share in shares.tolist()]
+    np.testing.assert_allclose(traced, factor.value(shares), rtol=1e-13, atol=1e-13)

@@ -19,10 +19,10 @@ from campaigns import own_functions
 from campaigns.own_functions import scalar_stopping, stop_replay, stopping, sums
 from skidpad.campaigns.campaign import Campaign
 from skidpad.campaigns.experiment import Column, Means, Rows
-from skidpad.campaigns.factors import Range
 from skidpad.campaigns.function_runs import FunctionRuns
 from skidpad.campaigns.functions import function_identity
 from skidpad.campaigns.sampling import Random
+from skidpad.random.factors import Range
 
 COLUMNS = (Column("distance", "m", "until it stands"), Column("long", kind="truth"))
 TESTS = Path(__file__).parents[1]

@@ -15,9 +15,9 @@ from campaigns.small_experiments import Bowl
 from skidpad.arrays import AnyArray
 from skidpad.campaigns.campaign import Campaign
 from skidpad.campaigns.experiment import Column, Means, Rows
-from skidpad.campaigns.factors import Range
 from skidpad.campaigns.sampling import Random, Saltelli
 from skidpad.campaigns.study import Study
+from skidpad.random.factors import Range
 
 A, B = 7.0, 0.1
 V_1 = 0.5 * (1.0 + B * np.pi**4 / 5.0) ** 2

@@ -17,7 +17,6 @@ from campaigns.test_manoeuvre_runs import in_another_process
 from skidpad.campaigns import world_runs
 from skidpad.campaigns.campaign import Campaign
 from skidpad.campaigns.experiment import Column, Means, Rows
-from skidpad.campaigns.factors import Range
 from skidpad.campaigns.keep import Keep
 from skidpad.campaigns.sampling import Random
 from skidpad.campaigns.world_driving import Controlled
@@ -34,6 +33,7 @@ from skidpad.campaigns.world_metrics import (
 from skidpad.campaigns.world_runs import WorldRuns
 from skidpad.controllers import Reference, stanley
 from skidpad.random import of_run
+from skidpad.random.factors import Range
 from skidpad.recording import read
 from skidpad.run.kept import Kept
 from skidpad.world import World, xml

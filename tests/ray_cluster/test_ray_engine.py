@@ -18,10 +18,10 @@ ray: Any = pytest.importorskip("ray", reason="Ray has an environment of its own:
 from campaigns.small_experiments import Bowl  # noqa: E402
 from skidpad import InvalidValue  # noqa: E402
 from skidpad.campaigns.campaign import Campaign  # noqa: E402
-from skidpad.campaigns.factors import Range  # noqa: E402
 from skidpad.campaigns.ray_engine import RayEngine  # noqa: E402
 from skidpad.campaigns.sampling import Random  # noqa: E402
 from skidpad.campaigns.study import Study  # noqa: E402
+from skidpad.random.factors import Range  # noqa: E402
 
 
 def bowl(**settings: Any) -> Campaign:

@@ -11,6 +11,7 @@ print(study.quantile("slip", 0.95))
 
 from __future__ import annotations
 
+from ..random.factors import Factor, Levels, LogRange, Normal, Range, Steps, factor_of, level_counts
 from ..run.monte_carlo.intervals import Probability, proportion
 from .answers import Interval
 from .campaign import Campaign, Estimate
@@ -20,7 +21,6 @@ from .designs import design_of
 from .drive import Drive
 from .engine import Chunk, Engine, Finished
 from .experiment import Column, Experiment, Means, Rows
-from .factors import Factor, Levels, LogRange, Normal, Range, Steps, factor_of, level_counts
 from .folder import Folder, NoCampaign
 from .folds import (
     Fold,

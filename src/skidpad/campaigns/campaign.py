@@ -15,6 +15,7 @@ from ..brief import brief_repr, counted
 from ..checks import positive, whole
 from ..errors import InvalidValue
 from ..progress import Choice, watching
+from ..random.factors import Factor, factor_of
 from ..record import unknown_name
 from ..workers import cores
 from .chunks import FIRST
@@ -24,7 +25,6 @@ from .designs import design_of
 from .engine import Engine
 from .engines import engine_of
 from .experiment import FAILED, RUN, Column, Experiment, Means
-from .factors import Factor, factor_of
 from .folder import Folder
 from .functions import FAILURES
 from .keep import Keep

@@ -9,11 +9,11 @@ import numpy as np
 
 from ..arrays import AnyArray
 from ..progress import Progress
+from ..random.factors import Factor
 from .chunks import FIRST, FIRST_ALONE, ChunkSize, cut
 from .design import Design, Round
 from .engine import Chunk, Engine, Finished
 from .experiment import Experiment, Rows
-from .factors import Factor
 from .folder import Folder
 
 _PARTS_TO_MERGE = 64

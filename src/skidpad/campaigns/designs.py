@@ -7,10 +7,10 @@ from dataclasses import MISSING, fields
 from typing import Any
 
 from ..errors import InvalidValue
+from ..random.factors import Factor, level_counts
 from ..record import unknown_name
 from .converging import Converging
 from .design import Design
-from .factors import Factor, level_counts
 from .listed import Grid, Table
 from .rare import SubsetSimulation
 from .refinement import Refinement

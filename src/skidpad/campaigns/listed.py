@@ -15,10 +15,10 @@ from ..brief import brief_repr
 from ..checks import whole
 from ..errors import InvalidValue
 from ..files import path_of
+from ..random.factors import Factor, factor_of, level_counts
 from ..random.seeds import RUNS
 from .design import Choosing
 from .experiment import Runs
-from .factors import Factor, factor_of, level_counts
 from .plain import goes_on, identity_of
 from .sampling import one_round
 

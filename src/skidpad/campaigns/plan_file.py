@@ -12,9 +12,9 @@ from typing import Any
 
 from ..errors import InvalidValue
 from ..files import parsed_yaml, path_of, yaml_text_of
+from ..random.factors import factor_of
 from .campaign import Campaign
 from .designs import design_of
-from .factors import factor_of
 from .folder import Folder
 from .keep import Keep
 from .manifest import MANIFEST

@@ -23,10 +23,10 @@ from ..brief import brief_repr
 from ..checks import finite, flag, whole
 from ..errors import InvalidValue
 from ..random.inverse_normal import normal_of
+from ..random.normal_share import LEAST, share_below
 from ..random.streams import normals
 from .design import Choosing, Round
 from .experiment import Column, Runs
-from .normal_share import LEAST, share_below
 from .permutation import permuted
 from .plain import goes_on, identity_of
 from .sampling import drawn_points

@@ -9,9 +9,12 @@ Applied Statistics 37 (1988), its routine PPND16: about 16 digits.
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from ..arrays import Array
+from ..ops import abs, log, maximum, minimum, sqrt, where
 
 _SPLIT_Q, _SPLIT_R = 0.425, 5.0
 _CENTRE = (
@@ -82,6 +85,9 @@ _FAR_TAIL = (
 )
 """Numerators and denominators, highest power first."""
 
+_LEAST = 1e-30
+"""A share below which nothing lies; a float32 can be as small."""
+
 _LN2 = 0.69314718055994530942
 _ATANH = tuple(1.0 / n for n in range(23, 0, -2))
 """Coefficients of atanh(s)/s in s², highest power first: 1e-18 is left over for |s| < 0.172."""
@@ -103,6 +109,31 @@ def normal_of(u: Array) -> Array:
         size = np.where(far, _ratio(depth - _SPLIT_R, _FAR_TAIL), _ratio(depth - 1.6, _TAIL))
         out[tails] = np.copysign(size, q[tails])
     return out
+
+
+def traced_normal(u: Any) -> Any:
+    """`normal_of` in `skidpad.ops`, for Programs: the same formula with their logarithm."""
+    q = u - 0.5
+    tail = maximum(minimum(u, 1.0 - u), _LEAST)
+    depth = sqrt(-log(tail))
+    size = where(
+        depth > _SPLIT_R, _traced_ratio(depth - _SPLIT_R, _FAR_TAIL),
+        _traced_ratio(depth - 1.6, _TAIL),
+    )  # fmt: skip
+    centre = _traced_ratio(_SPLIT_Q * _SPLIT_Q - q * q, _CENTRE) * q
+    return where(abs(q) <= _SPLIT_Q, centre, where(q < 0.0, -size, size))
+
+
+def _traced_ratio(r: Any, coefficients: tuple[tuple[float, ...], tuple[float, ...]]) -> Any:
+    above, below = (_horner(r, c) for c in coefficients)
+    return above / below
+
+
+def _horner(x: Any, coefficients: tuple[float, ...]) -> Any:
+    total = coefficients[0]
+    for c in coefficients[1:]:
+        total = total * x + c
+    return total
 
 
 def _ratio(r: Array, coefficients: tuple[tuple[float, ...], tuple[float, ...]]) -> Array:

@@ -140,3 +140,17 @@ def fill(out: Any, runs: Any, step: Any, k0: Any, k1: Any, normal: Any) -> None:
             column += 1
             if column == pairs:
                 row, column = row + 1, 0
+
+
+@loop
+def fill_shares(out: Any, seeds: Any, counters: Any, words: Any, k0: Any, k1: Any) -> None:
+    """Write the numbers of environments into `out`, (environments, words); see `shares`."""
+    low, high, element = np.empty(1), np.empty(1), np.empty(1, np.uint64)
+    vehicle = np.empty(1, np.uint64)
+    for i in range(out.shape[0]):
+        vehicle[0] = seeds[i] & _LOW
+        step = (counters[i] & _LOW) | ((seeds[i] >> _HALF) << _HALF)
+        for j in range(out.shape[1]):
+            element[0] = words[j]
+            _philox(low, high, vehicle, element, step, (k0, k1))
+            out[i, j] = low[0]

@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ...arrays import AnyArray, Array
-from ...campaigns.factors import Factor, Levels, LogRange, Steps
+from ...random.factors import Factor, Levels, LogRange, Steps
 from .summaries import Extent
 
 __all__ = ["Bins", "bins_of"]

@@ -7,9 +7,9 @@ from collections.abc import Mapping
 from ...brief import counted
 from ...campaigns.drawn import reason_against
 from ...campaigns.experiment import FAILED
-from ...campaigns.factors import factor_of
 from ...campaigns.study import Study
 from ...plots.notebook.html_parts import folded, heading, page, remark, short, table, warning
+from ...random.factors import factor_of
 from .summaries import Extent, probabilities, totals_of
 from .tables import factor_text
 

@@ -16,12 +16,12 @@ from ... import __version__
 from ...brief import counted, listed
 from ...campaigns.drawn import reason_against
 from ...campaigns.experiment import FAILED
-from ...campaigns.factors import factor_of
 from ...campaigns.study import Study
 from ...campaigns.summary import lost_runs
 from ...checks import finite
 from ...errors import InvalidValue
 from ...files import replacing
+from ...random.factors import factor_of
 from ..report.shell import contents, document, replay_data, replay_section, section
 from .bins import Bins, bins_of
 from .cases import MOST_FAILED, case_groups, cases_html, films_of

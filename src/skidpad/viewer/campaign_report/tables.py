@@ -8,9 +8,9 @@ from html import escape
 import numpy as np
 
 from ...campaigns.answers import Interval
-from ...campaigns.factors import Factor, Levels, LogRange, Normal, Steps, factor_of
 from ...campaigns.study import Study
 from ...manoeuvres.evaluation import number_text
+from ...random.factors import Factor, Levels, LogRange, Normal, Steps, factor_of
 from ...run.monte_carlo.intervals import Probability
 from .summaries import SHARES, Spread
 

@@ -17,7 +17,8 @@ from ..arrays import Array
 from ..brief import brief_repr, shortened
 from ..checks import finite, number, positive, whole
 from ..errors import InvalidValue
-from ..random.inverse_normal import log_of, normal_of
+from ..ops import clip, exp, floor, minimum, where
+from .inverse_normal import log_of, normal_of, traced_normal
 from .normal_share import LEAST, exponential, share_below
 
 _FARTHEST = 8.2
@@ -43,6 +44,10 @@ class Factor(Protocol):
         list."""
         ...
 
+    def traced(self, share: Any) -> Any:
+        """The number of a share in `skidpad.ops`, for Programs; `value` to rounding."""
+        ...
+
     def identity(self) -> dict[str, Any]:
         """What it is in its plain form, of which `factor_of` makes it again."""
         ...
@@ -61,6 +66,10 @@ class Range:
     def value(self, shares: Array) -> Array:
         """So far of the way from `low` to `high`, (n,) of (n,)."""
         return np.minimum(self.low + shares * (self.high - self.low), self.high)
+
+    def traced(self, share: Any) -> Any:
+        """So far of the way from `low` to `high`."""
+        return minimum(self.low + share * (self.high - self.low), self.high)
 
     def identity(self) -> dict[str, Any]:
         """`{"range": [low, high]}`."""
@@ -83,6 +92,11 @@ class LogRange:
         ends = log_of(np.array([self.low, self.high]))
         numbers = self.low * exponential(shares * (ends[1] - ends[0]))
         return np.where(shares >= 1.0, self.high, np.clip(numbers, self.low, self.high))
+
+    def traced(self, share: Any) -> Any:
+        """So far of the way from `low` to `high` on a logarithmic scale."""
+        number = self.low * exp(share * math.log(self.high / self.low))
+        return clip(number, self.low, self.high)
 
     def identity(self) -> dict[str, Any]:
         """`{"log_range": [low, high]}`."""
@@ -126,6 +140,14 @@ class Normal:
         # The ends themselves, where the way there and back would round.
         numbers = np.where(shares <= 0.0, self.low, np.where(shares >= 1.0, self.high, numbers))
         return np.clip(numbers, self.low, self.high)
+
+    def traced(self, share: Any) -> Any:
+        """The number that so large a share of the distribution lies below."""
+        first, last, mirrored = self._shares()
+        own = 1.0 - share if mirrored else share
+        deviation = traced_normal(first + own * (last - first))
+        number = self.mean + self.std * (-deviation if mirrored else deviation)
+        return clip(number, self.low, self.high)
 
     def identity(self) -> dict[str, Any]:
         """`{"normal": {"mean": mean, "std": std, "low": low, "high": high}}`."""
@@ -178,6 +200,13 @@ class Levels:
         """The number at this place of the list, (n,) of (n,)."""
         return np.array(self.values)[_level(shares, self.count)]
 
+    def traced(self, share: Any) -> Any:
+        """The number at this place of the list, by comparisons: for lists of some dozens."""
+        level, number = _traced_level(share, self.count), self.values[0]
+        for k, value in enumerate(self.values[1:], 1):
+            number = where(level < k, number, value)
+        return number
+
     def identity(self) -> dict[str, Any]:
         """`{"levels": [...]}`."""
         return {"levels": list(self.values)}
@@ -201,9 +230,18 @@ class Steps:
         numbers = self.low + level * (self.high - self.low) / (self.count - 1)
         return np.where(level == self.count - 1, self.high, numbers)
 
+    def traced(self, share: Any) -> Any:
+        """The number of the step that a share lies in."""
+        step = (self.high - self.low) / (self.count - 1)
+        return minimum(self.low + _traced_level(share, self.count) * step, self.high)
+
     def identity(self) -> dict[str, Any]:
         """`{"steps": [low, high, count]}`."""
         return {"steps": [self.low, self.high, self.count]}
+
+
+def _traced_level(share: Any, count: int) -> Any:
+    return clip(floor(share * count), 0.0, count - 1.0)
 
 
 def factor_of(name: str, given: Any) -> Factor:

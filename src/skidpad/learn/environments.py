@@ -1,0 +1,267 @@
+"""Many environments of a task that advance together: one call, one control period.
+
+A call moves all vehicles, scans, tests contacts, rewards and begins anew what has ended, compiled
+from end to end. Every environment has a seed of its own, and what it draws depends on that and on
+its own count of episodes and periods alone: any number of environments, split in any way, on one
+core or many, gives each of them the same bits.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from .. import record
+from ..arrays import AnyArray, Array
+from ..brief import brief_repr
+from ..checks import one_of, whole
+from ..errors import InvalidValue, SimulationDiverged
+from ..random import seeds as seeding
+from ..random.shares import names_as_words, shares
+from .engine import TaskEngine, engine_of
+from .programs import TaskPrograms, compiled
+from .task import Task
+
+AUTORESET = ("next_step", "same_step", "disabled")
+"""When an environment that has ended begins anew: in the next call, whose action it ignores, in the
+same one, or when it is told to."""
+ON_DIVERGE = ("raise", "end")
+
+
+class Stepped(NamedTuple):
+    """What a control period brought. The arrays are the environments' own and change with the next
+    call: copy what is to stay."""
+
+    observation: AnyArray
+    """What the drivers see, (B, n), float32 or float64."""
+    reward: AnyArray
+    """Of the period, (B,)."""
+    terminated: AnyArray
+    """Whether the episode is over for good, (B,)."""
+    truncated: AnyArray
+    """Whether it was cut off by its duration, (B,)."""
+    ended: AnyArray
+    """Numbers (k,) of the environments that began anew in this call."""
+    final_observation: AnyArray
+    """Of those (k, n), the last observation of the episode that was, where it ended in this call;
+    else (0, n)."""
+
+    __repr__ = brief_repr
+
+
+class Environments:
+    """So many environments of a task, each with a seed of its own.
+
+    Args:
+        task: what is done in them.
+        count: how many worlds; each has as many vehicles as the task has agents, one row each.
+        autoreset: when what has ended begins anew: "next_step", "same_step" or "disabled".
+        precision: "float32" or "float64".
+        device: "cpu" or "cuda"; there all arrays live on the GPU.
+        threads: on the CPU; all processors if None. They do not show in the numbers.
+        on_diverge: "raise" if a state is no longer finite, or "end" the episode.
+    """
+
+    __repr__ = brief_repr
+
+    def __init__(
+        self,
+        task: Task,
+        count: int = 1,
+        *,
+        autoreset: str = "next_step",
+        precision: str = "float32",
+        device: str = "cpu",
+        threads: int | None = None,
+        on_diverge: str = "raise",
+    ) -> None:
+        self.task = task
+        self.worlds = whole("count", count, "at least 1", least=1)
+        self.autoreset = one_of("autoreset", autoreset, AUTORESET)
+        self.on_diverge = one_of("on_diverge", on_diverge, ON_DIVERGE)
+        self.programs: TaskPrograms = compiled(task)
+        self.engine: TaskEngine = engine_of(
+            self.programs, self.worlds * task.agents, precision, device, threads
+        )
+        self._agent = np.tile(np.arange(task.agents), self.worlds)
+        self._draw_words = names_as_words(self.programs.draws)
+        self._noise_words = names_as_words(self.programs.noise)
+        rows = len(self)
+        self._seeds = np.zeros(rows, np.uint64)
+        self._episodes = np.zeros(rows, np.uint64)
+        self._periods = np.zeros(rows, np.uint64)
+        self.steps = np.zeros(rows, np.int64)
+        """Control periods of the present episodes, (B,)."""
+        self._over = np.zeros(rows, np.bool_)
+        self._begun = self._closed = False
+        engine = self.engine
+        self._nothing = np.empty(0, np.int64), np.empty((0, engine.width), engine.dtype)
+
+    def __len__(self) -> int:
+        """Rows: environments times agents."""
+        return self.worlds * self.task.agents
+
+    @property
+    def state(self) -> AnyArray:
+        """States of the vehicles, (B, n), a copy."""
+        return np.array(self.engine.x[0, :, : record.size(self.task.vehicle.model.State)])
+
+    def close(self) -> None:
+        """No call is answered any more."""
+        self._closed = True
+
+    def reset(self, seed: int | Sequence[int] | None = None, mask: Any = None) -> AnyArray:
+        """Begin anew; returns the observations (B, n).
+
+        Args:
+            seed: of the first environment, which the others count on from; or one for each; None to
+                go on with the streams there are, or from a fresh seed if there are none.
+            mask: which environments, (count,) of truths; all if None.
+        """
+        self._must_be_open()
+        chosen = self._chosen(mask)
+        if not self._begun and mask is not None:
+            raise InvalidValue("reset all environments before some of them")
+        if seed is not None or not self._begun:
+            self._seed(seeding.fresh() >> 1 if seed is None else seed, chosen)
+        self._restart(np.flatnonzero(chosen))
+        self._begun = True
+        return self.engine.observation
+
+    def step(self, actions: Any) -> Stepped:
+        """One control period of all environments.
+
+        Args:
+            actions: (B, n) in the order of the fields of the task's `Action`; what is beyond their
+                bounds is cut off.
+        """
+        self._must_be_open()
+        if not self._begun:
+            raise InvalidValue("reset the environments before the first step")
+        if self.autoreset == "disabled" and self._over.any():
+            k = int(np.flatnonzero(self._over)[0])
+            raise InvalidValue(f"environment {k} has ended; reset it first, with a mask")
+        engine = self.engine
+        engine.set_actions(actions)
+        failed = self._failed(engine.advance())
+        self._periods += np.uint64(1)
+        self.steps += 1
+        noise = self._noise(slice(None))
+        engine.judge(self.steps * self.task.dt, noise)
+        again = np.flatnonzero(self._over)
+        terminated = engine.ended > 0.5
+        truncated = self.steps >= self.task.limit
+        if failed is not None:
+            terminated[failed] = True
+            engine.reward[failed] = 0.0
+        self._check_observation(terminated)
+        if self.task.agents > 1:
+            terminated, truncated = self._together(terminated, truncated)
+        over = terminated | truncated
+        final = self._nothing[1]
+        if self.autoreset == "same_step":
+            again = np.flatnonzero(over)
+            final = engine.observation[again]
+        elif again.size:
+            engine.reward[again], terminated[again], truncated[again] = 0.0, False, False
+            over[again] = False
+        if again.size:
+            self._restart(again)
+        self._over = np.zeros_like(over) if self.autoreset == "same_step" else over
+        return Stepped(engine.observation, engine.reward, terminated, truncated, again, final)
+
+    def _together(self, terminated: Any, truncated: Any) -> tuple[Any, Any]:
+        """All vehicles of a world stop when one of them does: the others are cut off."""
+        shape = (self.worlds, self.task.agents)
+        any_over = (terminated | truncated).reshape(shape).any(axis=1, keepdims=True)
+        cut = (any_over & ~terminated.reshape(shape)).ravel()
+        return terminated, cut
+
+    def _restart(self, rows: Any) -> None:
+        engine = self.engine
+        self._episodes[rows] += np.uint64(1)
+        self.steps[rows] = 0
+        self._over[rows] = False
+        drawn = shares("learn.start", self._seeds[rows], self._episodes[rows], self._draw_words)
+        engine.start(rows, drawn, self._agent[rows])
+        contact = engine.look(rows, self._noise(rows))
+        self._check_start(rows, contact)
+
+    def _noise(self, rows: Any) -> Array:
+        if not self._noise_words.size:
+            return np.empty((len(self._seeds[rows]), 0))
+        # Agents of a world draw the same starts, and errors of their own.
+        own = self._seeds[rows] + (self._agent[rows].astype(np.uint64) << np.uint64(40))
+        return shares("learn.noise", own, self._periods[rows], self._noise_words)
+
+    def _seed(self, seed: int | Sequence[int], chosen: AnyArray) -> None:
+        count = self.worlds
+        if isinstance(seed, (Sequence, np.ndarray)):
+            if len(seed) != count:
+                raise InvalidValue(f"{len(seed)} seeds are given for {count} environments")
+            each = [seeding.checked(one) & (2**63 - 1) for one in seed]
+        else:
+            first = seeding.checked(seed)
+            each = [(first + k) & (2**63 - 1) for k in range(count)]
+        rows = np.repeat(np.array(each, np.uint64), self.task.agents)
+        self._seeds[chosen] = rows[chosen]
+        self._episodes[chosen] = self._periods[chosen] = 0
+
+    def _chosen(self, mask: Any) -> AnyArray:
+        if mask is None:
+            return np.ones(len(self), np.bool_)
+        chosen = np.asarray(mask)
+        if chosen.dtype != np.bool_ or chosen.shape != (self.worlds,):
+            raise InvalidValue(f"mask must be truths of shape ({self.worlds},), got {mask!r:.60}")
+        return np.repeat(chosen, self.task.agents)
+
+    def _must_be_open(self) -> None:
+        if self._closed:
+            raise InvalidValue("these environments are closed; make new ones")
+
+    def _failed(self, bad: AnyArray | None) -> AnyArray | None:
+        """Rows whose state is no longer finite; raises if that is what was asked for."""
+        if bad is None:
+            return None
+        if self.on_diverge == "raise":
+            k = int(np.flatnonzero(bad)[0])
+            raise SimulationDiverged(
+                f"{self._row(k)}: the state of {self.task.vehicle.model.name!r} is no longer "
+                f"finite after {self.steps[k] + 1} periods; with on_diverge='end' its episode ends"
+            )
+        return bad
+
+    def _check_observation(self, terminated: AnyArray) -> None:
+        values = self.engine.observation
+        if np.isfinite(values.sum()):
+            return
+        bad = ~np.isfinite(values).all(axis=1)
+        if self.on_diverge == "end":
+            terminated |= bad
+            values[bad] = np.nan_to_num(values[bad])
+            return
+        k = int(np.flatnonzero(bad)[0])
+        at = int(np.flatnonzero(~np.isfinite(values[k]))[0])
+        names = record.names(self.task.Observation)
+        name = names[at] if at < len(names) else f"ray {at - len(names)}"
+        raise SimulationDiverged(
+            f"{self._row(k)}: the observation {name} is {values[k, at]} after {self.steps[k]} "
+            "periods; it must be finite"
+        )
+
+    def _check_start(self, rows: Any, contact: AnyArray) -> None:
+        hit = np.flatnonzero(contact > 0.5)
+        if hit.size:
+            k = int(rows[hit[0]])
+            x, y, yaw = self.engine.motion_of(k)[:3]
+            raise InvalidValue(
+                f"{self._row(k)} starts in contact with a wall or another vehicle, at x = {x:.2f}, "
+                f"y = {y:.2f} m, yaw = {yaw:.2f} rad: the start of task {self.task.name!r} must "
+                "leave room"
+            )
+
+    def _row(self, k: int) -> str:
+        world, agent = divmod(k, self.task.agents)
+        return f"environment {world}" + (f", agent {agent}" if self.task.agents > 1 else "")

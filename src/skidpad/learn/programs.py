@@ -1,0 +1,385 @@
+"""A task and its vehicle as Programs: what moves, what is felt, what is judged, how it begins.
+
+Five Programs, each compiled by itself: what is observed never changes how the vehicle moves.
+
+* the step, a closed loop of the vehicle whose policy is the action of the period,
+* `sense`, the pose of the lidar,
+* `judge`, observation, reward, end, memory and disturbance of the next period,
+* `look`, the observation alone, and
+* `start`, everything that an episode begins with.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import Any, NamedTuple
+
+from .. import integrate, record
+from ..body import Pose, Velocity, body_of
+from ..compile.closed_loop import closed_loop
+from ..compile.plant import Plant
+from ..compile.program import Port, Program
+from ..compile.trace import trace
+from ..errors import InvalidValue
+from ..integrate.base import flat_result
+from ..ops import clip, where
+from ..plane.outline import convex_parts
+from ..plane.pose import to_world
+from ..policy import Policy
+from ..units import one
+from .course import Course, Courses, PlaceMemory, course_of, place_of, placed_at
+from .others import touch_each_other
+from .task import Other, Start, Task
+from .walls import touches
+
+Parts = tuple[tuple[tuple[float, float], ...], ...]
+
+
+@dataclass(frozen=True)
+class TaskPrograms:
+    """What an engine runs."""
+
+    task: Task
+    plant: Plant
+    """The vehicle with the action as its policy."""
+    courses: Courses | None
+    judge: Program
+    look: Program
+    start: Program
+    sense: Program
+    draws: tuple[str, ...]
+    """Names of the shares that `start` takes."""
+    noise: tuple[str, ...]
+    """Names of the shares that `judge` takes."""
+    parts: Parts
+    """Convex pieces of the vehicle's outline, in m from its reference point."""
+
+
+def compiled(task: Task) -> TaskPrograms:
+    """The Programs of a task, traced."""
+    parts = _parts(task)
+    radius = max((x * x + y * y) ** 0.5 for part in parts for x, y in part)
+    courses = Courses(task.tracks, radius) if task.tracks else None
+    plant = closed_loop(
+        task.vehicle, integrate.get(task.integrator), action_policy(task), task.substeps
+    )
+    maker = _Maker(task, courses, parts, plant)
+    return TaskPrograms(
+        task, plant, courses, maker.judge(), maker.look(), maker.start(), maker.sense(),
+        maker.draws, tuple(task.noise), parts,
+    )  # fmt: skip
+
+
+def action_policy(task: Task) -> Policy:
+    """What an action does, as the policy of the vehicle: the reference is the action itself.
+
+    With delays the memory is a queue of the last actions. The car that it knows is the task's: what
+    is drawn for an episode is not told to who drives.
+    """
+    Params = record.define(
+        "Params", {"car": task.vehicle.model.Params, "q": task.Params, "delay": one},
+        {"car": task.vehicle.params, "q": task.params, "delay": 0.0},
+        doc="Parameters of an action.",
+    )  # fmt: skip
+    if not task.delays:
+        return Policy(partial(_acted, task), Reference=task.Action, Params=Params, name="action")
+    Memory = _queue(task)
+    act = partial(_acted_late, task, Memory)
+    return Policy(act, Memory, task.Action, Params, name="action")
+
+
+def _acted(task: Task, x: Any, r: Any, p: Any, dt: Any) -> Any:
+    return task.called("act", {"x": x, "a": r, "p": p.car, "q": p.q, "dt": dt})
+
+
+def _acted_late(task: Task, Memory: type, x: Any, m: Any, r: Any, p: Any, dt: Any) -> Any:
+    chosen = record.flatten(r)
+    for k, action in enumerate(m, 1):
+        older = record.flatten(action)
+        chosen = [
+            where(p.delay < k - 0.5, new, old) for new, old in zip(chosen, older, strict=True)
+        ]
+    u = _acted(task, x, record.unflatten(task.Action, chosen), p, dt)
+    return u, Memory(r, *m[:-1])
+
+
+def _queue(task: Task) -> type:
+    zero = record.unflatten(task.Action, [0.0] * record.size(task.Action))
+    names = [f"late_{k + 1}" for k in range(task.delays)]
+    hints: dict[str, Any] = dict.fromkeys(names, task.Action)
+    return record.define("Late", hints, dict.fromkeys(names, zero), doc="Actions that act late.")
+
+
+def _parts(task: Task) -> Parts:
+    geometry = body_of(task.vehicle, "a task").geometry(task.vehicle.params)
+    return tuple(part for outline in geometry.outlines for part in convex_parts(outline))
+
+
+class _Split(NamedTuple):
+    """A port of several records, one behind the other."""
+
+    kinds: tuple[type, ...]
+
+    @property
+    def fields(self) -> tuple[str, ...]:
+        return tuple(f"{k}.{name}" for k, kind in enumerate(self.kinds) for name in _names(kind))
+
+    def records(self, values: Sequence[Any]) -> list[Any]:
+        found: list[Any] = []
+        for kind in self.kinds:
+            size = len(_names(kind))
+            found.append(_record(kind, values[:size]))
+            values = values[size:]
+        return found
+
+
+def _names(kind: type) -> tuple[str, ...]:
+    return record.names(kind)
+
+
+def _record(kind: type, values: Sequence[Any]) -> Any:
+    return course_of(values) if kind is Course else record.unflatten(kind, values)
+
+
+class _Maker:
+    """Traces the Programs of a task."""
+
+    def __init__(self, task: Task, courses: Courses | None, parts: Parts, plant: Plant) -> None:
+        self.task, self.courses, self.parts, self.plant = task, courses, parts, plant
+        self.model = task.vehicle.model
+        self.body = body_of(task.vehicle, "a task")
+        on_track = courses is not None
+        self.memory = _Split((*((PlaceMemory,) if on_track else ()), task.Memory))
+        self.numbers = _Split((*((Course,) if on_track else ()), task.Params))
+        self.draws = (*(f"draw.{n}" for n in task.draws), *task.randomised)
+        if courses is not None and len(courses.tracks) > 1:
+            self.draws = (*self.draws, "track")
+
+    def judge(self) -> Program:
+        """What is felt (see `_felt`) -> observation, reward, ended, memory, disturbance."""
+        task, model = self.task, self.model
+        w = _names(model.Disturbance) if task.disturb else ()
+        outputs = (
+            Port("observation", _names(task.Observation)),
+            Port("reward", ("reward",)),
+            Port("ended", ("ended",)),
+            Port("m", self.memory.fields),
+            Port("w", w),
+        )
+
+        def function(*ports: tuple[Any, ...]) -> tuple[Any, ...]:
+            told, place_memory = self._told(*ports)
+            reward = task.called("reward", told)
+            ended = where(task.called("ended", told), 1.0, 0.0)
+            if task.remember is not None:
+                told["m"] = task.called("remember", told)
+            disturbed = record.flatten(task.called("disturb", told)) if task.disturb else ()
+            memory = (*place_memory, *record.flatten(told["m"]))
+            return self._observed(told), (reward,), (ended,), memory, disturbed
+
+        return trace(f"{task.name}.judge", function, self._felt(), outputs)
+
+    def look(self) -> Program:
+        """What is felt -> observation, contact."""
+        outputs = (
+            Port("observation", _names(self.task.Observation)), Port("contact", ("contact",)),
+        )  # fmt: skip
+
+        def function(*ports: tuple[Any, ...]) -> tuple[Any, ...]:
+            told, _ = self._told(*ports)
+            return self._observed(told), (told["contact"],)
+
+        return trace(f"{self.task.name}.look", function, self._felt(), outputs)
+
+    def _felt(self) -> tuple[Port, ...]:
+        """What a moment is judged by: x, a, p, m, q, time, others, ranges, shares of noise."""
+        task = self.task
+        rays = task.lidar.rays if task.lidar and task.reads_ranges else 0
+        return (
+            Port("x", _names(self.plant.State)),
+            Port("a", _names(task.Action)),
+            Port("p", _names(self.plant.Params)),
+            Port("m", self.memory.fields),
+            Port("q", self.numbers.fields),
+            Port("time", ("time",)),
+            Port("others", tuple(f"o{k}" for k in range(6 * (task.agents - 1)))),
+            Port("ranges", tuple(f"r{k}" for k in range(rays))),
+            Port("e", tuple(task.noise)),
+        )
+
+    def _told(self, *ports: tuple[Any, ...]) -> tuple[dict[str, Any], tuple[Any, ...]]:
+        """What the functions of a moment may ask for, and the memory of the place."""
+        task, model = self.task, self.model
+        x, a, p, m, q, (time,), others, ranges, shares = ports
+        state = record.unflatten(model.State, x[: record.size(model.State)])
+        car = record.unflatten(model.Params, p[: record.size(model.Params)])
+        action = record.unflatten(task.Action, a)
+        *before, memory = self.memory.records(m)
+        *course, own = self.numbers.records(q)
+        nominal = self._nominal(p)
+        u = task.called("act", {"x": state, "a": action, "p": nominal, "q": own, "dt": task.dt})
+        pose, velocity = self.body.pose(state, car), self.body.velocity(state, u, car)
+        beside = [
+            Other(Pose(*others[k : k + 3]), Velocity(*others[k + 3 : k + 6]))
+            for k in range(0, len(others), 6)
+        ]
+        told: dict[str, Any] = {
+            "x": state, "u": u, "p": car, "a": action, "m": memory, "q": own, "pose": pose,
+            "velocity": velocity, "ranges": tuple(ranges), "others": tuple(beside), "time": time,
+            "dt": task.dt, "e": self._drawn("Noise", task.noise, list(task.noise), shares),
+        }  # fmt: skip
+        kept: tuple[Any, ...] = ()
+        if course:
+            told["place"], placed = place_of(course[0], before[0], pose, velocity)
+            kept = tuple(placed)
+        told["contact"] = self._contact(course[0] if course else None, pose, beside)
+        return told, kept
+
+    def _nominal(self, p: Sequence[Any]) -> Any:
+        """The car as who drives knows it: what stands behind the parameters of the vehicle."""
+        size = record.size(self.model.Params)
+        own = record.unflatten(type(self.plant.params), p) if len(p) > size else None
+        return own.policy.car if own is not None else record.unflatten(self.model.Params, p)
+
+    def _contact(self, course: Course | None, pose: Pose, others: Sequence[Other]) -> Any:
+        hit: Any = 0.0
+        if course is not None and self.courses is not None and self.courses.most_walls:
+            hit = touches(course.walls, self.courses.most_walls, pose, self.parts)
+        for other in others:
+            hit = where(touch_each_other(pose, other.pose, self.parts) > 0.5, 1.0, hit)
+        return hit
+
+    def _observed(self, told: dict[str, Any]) -> tuple[Any, ...]:
+        """The observation within its bounds, as shares of them from -1 to 1."""
+        task = self.task
+        seen = task.called("observe", told)
+        if not isinstance(seen, task.Observation):
+            raise InvalidValue(
+                f"task {task.name!r}: observe must return its Observation record, got {seen!r}"
+            )
+        scaled: list[Any] = []
+        leaves = zip(_names(task.Observation), record.flatten(seen), task.lowest, task.highest,
+                     strict=True)  # fmt: skip
+        for name, value, low, high in leaves:
+            noisy = value + getattr(told["e"], name) if name in task.noise else value
+            scaled.append((2.0 * clip(noisy, low, high) - (high + low)) / (high - low))
+        return tuple(scaled)
+
+    def start(self) -> Program:
+        """Shares of the draws, base parameters, number of the agent, table of the courses -> x, p,
+        m, q, w."""
+        task, model = self.task, self.model
+        inputs = (
+            Port("d", self.draws),
+            Port("p", _names(self.plant.Params)),
+            Port("agent", ("agent",)),
+            Port("courses", ("courses",) if self.courses is not None else ()),
+        )
+        outputs = (
+            Port("x", _names(self.plant.State)),
+            Port("p", _names(self.plant.Params)),
+            Port("m", self.memory.fields),
+            Port("q", self.numbers.fields),
+            Port("w", _names(model.Disturbance)),
+        )
+
+        def function(*ports: tuple[Any, ...]) -> tuple[Any, ...]:
+            shares, base, (agent,), table = ports
+            told = dict(zip(self.draws, shares, strict=True))
+            return self._started(told, base, agent, table)
+
+        return trace(f"{task.name}.start", function, inputs, outputs)
+
+    def _started(
+        self, shares: dict[str, Any], base: Sequence[Any], agent: Any, table: Sequence[Any]
+    ) -> tuple[Any, ...]:
+        task, model = self.task, self.model
+        drawn = {name: factor.traced(shares[name]) for name, factor in task.randomised.items()}
+        whole = self._with_drawn(type(self.plant.params), base, drawn, {"params.": "", "delay": ""})
+        car = record.unflatten(model.Params, whole[: record.size(model.Params)])
+        own = self._with_drawn(task.Params, record.flatten(task.params), drawn, {"task.": ""})
+        q = record.unflatten(task.Params, own)
+        d = self._drawn("Draws", task.draws, [f"draw.{n}" for n in task.draws], shares)
+        course = None
+        if self.courses is not None:
+            number = shares.get("track", 0.0) * float(len(self.courses.tracks))
+            course = self.courses.chosen(number, table[0])
+        told = {"x": record.build(model.State), "p": car, "q": q, "course": course, "d": d,
+                "dt": task.dt, "agent": agent}  # fmt: skip
+        begun = task.called("start", told)
+        if not isinstance(begun, Start) or not isinstance(begun.x, model.State):
+            raise InvalidValue(f"task {task.name!r}: start must return a Start with the state x")
+        x = begun.x if model.settle is None else model.settle(begun.x, car)
+        memory: list[Any] = []
+        numbers: list[Any] = []
+        if course is not None:
+            u = task.called("act", {"x": x, "a": self._at_rest(), "p": car, "q": q, "dt": task.dt})
+            pose, velocity = self.body.pose(x, car), self.body.velocity(x, u, car)
+            _, placed = placed_at(course, begun.s, pose, velocity)
+            memory += placed
+            numbers += [*course[:-1], *course.walls]
+        memory += record.flatten(task.Memory() if begun.m is None else begun.m)
+        w = self._with_drawn(
+            model.Disturbance, record.flatten(record.build(model.Disturbance)), drawn,
+            {"disturbance.": ""},
+        )  # fmt: skip
+        late = [0.0] * (record.size(self.plant.State) - record.size(model.State))
+        state = (*flat_result(model, "start", x), *late)
+        return state, tuple(whole), tuple(memory), (*numbers, *own), tuple(w)
+
+    def _at_rest(self) -> Any:
+        return record.unflatten(self.task.Action, [0.0] * record.size(self.task.Action))
+
+    @staticmethod
+    def _with_drawn(
+        kind: type, base: Sequence[Any], drawn: dict[str, Any], prefixes: dict[str, str]
+    ) -> list[Any]:
+        """Leaves of a record with those that were drawn in their places."""
+        values = list(base)
+        for name, value in drawn.items():
+            for prefix in prefixes:
+                if name == "delay" == prefix:
+                    values[_names(kind).index("policy.delay")] = value
+                elif name.startswith(prefix) and prefix != "delay":
+                    values[_names(kind).index(name.removeprefix(prefix))] = value
+        return values
+
+    @staticmethod
+    def _drawn(title: str, factors: Any, keys: Sequence[str], shares: Any) -> Any:
+        """What some factors give, as a record."""
+        told = shares if isinstance(shares, dict) else dict(zip(keys, shares, strict=True))
+        Drawn = record.define(title, dict.fromkeys(factors, one), doc="What was drawn.")
+        values = [factors[name].traced(told[key]) for name, key in zip(factors, keys, strict=True)]
+        return Drawn(*values)
+
+    def sense(self) -> Program:
+        """x, a, p -> pose of the lidar, then pose and velocity of the vehicle."""
+        task, model = self.task, self.model
+        inputs = (
+            Port("x", _names(self.plant.State)),
+            Port("a", _names(task.Action)),
+            Port("p", _names(self.plant.Params)),
+        )
+        fields = ("x", "y", "yaw")
+        outputs = (
+            Port("lidar", fields if task.lidar else ()),
+            Port("motion", (*fields, "v_x", "v_y", "omega")),
+        )
+
+        def function(*ports: tuple[Any, ...]) -> tuple[Any, ...]:
+            x, a, p = ports
+            state = record.unflatten(model.State, x[: record.size(model.State)])
+            car = record.unflatten(model.Params, p[: record.size(model.Params)])
+            action, nominal = record.unflatten(task.Action, a), self._nominal(p)
+            u = task.called(
+                "act", {"x": state, "a": action, "p": nominal, "q": task.params, "dt": task.dt}
+            )
+            pose, velocity = self.body.pose(state, car), self.body.velocity(state, u, car)
+            seen: tuple[Any, ...] = ()
+            if task.lidar is not None:
+                seen = (*to_world(pose, task.lidar.x, task.lidar.y), pose.yaw)
+            return seen, (*pose, *velocity)
+
+        return trace(f"{task.name}.sense", function, inputs, outputs)

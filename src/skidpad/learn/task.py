@@ -1,0 +1,241 @@
+"""A task: what a driver is to learn, as pure functions beside those of the vehicle.
+
+A `Task` is compiled together with its vehicle. Its functions name what they need, like those of a
+policy, and are called with it:
+
+| name | what it is | who may ask |
+|---|---|---|
+| `x`, `u`, `p` | state, input and parameters of the vehicle, its records | all but `start` for `u` |
+| `a` | the action, a record of the task's `Action` | `act`, `reward`, `ended`, `observe`, `remember` |
+| `m` | what the task remembers, its `Memory` | all but `start` |
+| `q` | the task's own numbers, its `Params` | all |
+| `pose`, `velocity` | of the vehicle's reference point, from its body | all but `start`, `act` |
+| `place` | where it is on its track, a `Place` | the same, if there are tracks |
+| `course` | the track itself, a `Course` | `start` |
+| `contact` | 1.0 if it touches a wall or another vehicle, else 0.0 | as `place` |
+| `ranges` | of its lidar, a tuple in m | as `place`, if there is a lidar |
+| `others` | the other vehicles of its world, a tuple of `Other` | as `place` |
+| `time` | since the start of the episode, in s | all but `start`, `act` |
+| `d` | what `draws` drew for this episode, a record | `start` |
+| `e` | what `noise` drew for this period, a record | all but `start`, `act` |
+| `dt` | the control period in s | all |
+
+They are built from `skidpad.ops` and arithmetic, remember nothing and have no `if` on a value.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from math import isfinite
+from typing import Any, NamedTuple
+
+from .. import record
+from ..body import Pose, Velocity, body_of
+from ..brief import brief_repr
+from ..checks import positive, whole
+from ..errors import InvalidValue
+from ..model import Vehicle
+from ..plane.track import Track
+from ..policy import Nothing
+from ..random.factors import Factor, factor_of
+from ..signature import Constant, arguments
+from ..units import m, s
+from .actions import Drive, drive_of
+from .lidar import Lidar
+
+SEEN = ("x", "u", "p", "a", "m", "q", "pose", "velocity", "place", "contact", "ranges", "others",
+        "time", "e", "dt")  # fmt: skip
+"""What the functions of a moment may ask for."""
+ASKED = {
+    "observe": SEEN,
+    "reward": SEEN,
+    "ended": SEEN,
+    "remember": SEEN,
+    "disturb": SEEN,
+    "start": ("x", "p", "q", "course", "d", "dt", "agent"),
+    "act": ("x", "a", "p", "q", "dt"),
+}
+"""What each function may ask for."""
+
+
+class Start(NamedTuple):
+    """How an episode begins."""
+
+    x: Any
+    """State of the vehicle."""
+    s: m = 0.0
+    """About where on the track that is: along its centre line."""
+    m: Any = None
+    """What the task remembers; the defaults of its `Memory` if None."""
+
+
+class Other(NamedTuple):
+    """Another vehicle of the same world."""
+
+    pose: Pose
+    velocity: Velocity
+
+
+@dataclass(frozen=True)
+class Task(Constant):
+    """What is to be learned; see the module text for what its functions are given."""
+
+    name: str
+    """Name in errors and files."""
+    vehicle: Vehicle
+    """What is driven."""
+    Observation: type
+    """What the driver sees, a NamedTuple. The bounds of a field are what its annotation allows."""
+    observe: Callable[..., Any]
+    """The observation, an `Observation`. What is beyond the bounds is cut off."""
+    reward: Callable[..., Any]
+    """Of a control period."""
+    ended: Callable[..., Any]
+    """Whether the episode is over for good: a crash, or the goal."""
+    start: Callable[..., Any]
+    """How an episode begins, a `Start`."""
+    tracks: tuple[Track, ...] = ()
+    """Where it is driven; each episode is on one of them."""
+    Action: type = Drive
+    """What the driver does, a NamedTuple. The bounds of a field are what its annotation allows."""
+    act: Callable[..., Any] | None = None
+    """The input of the vehicle for the coming period; None for an action that is a `Drive`."""
+    Memory: type = Nothing
+    """What the task remembers from period to period, a NamedTuple with defaults."""
+    remember: Callable[..., Any] | None = None
+    """The memory after this period."""
+    Params: type = Nothing
+    """Numbers of the task, a NamedTuple with defaults."""
+    params: Any = None
+    """A `Params` record, or a mapping of those that differ from their defaults."""
+    disturb: Callable[..., Any] | None = None
+    """The disturbance of the coming period, the vehicle's `Disturbance`."""
+    bounds: Mapping[str, tuple[float, float]] = field(
+        default_factory=dict[str, tuple[float, float]]
+    )
+    """Lowest and highest value of observations whose annotation says none."""
+    draws: Mapping[str, Any] = field(default_factory=dict[str, Any])
+    """What an episode begins with: names and distributions, as the factors of a campaign."""
+    randomised: Mapping[str, Any] = field(default_factory=dict[str, Any])
+    """What differs between episodes: `params.NAME`, `disturbance.NAME` or `task.NAME` (of `Params`)
+    and a distribution; `delay` in whole control periods."""
+    noise: Mapping[str, Any] = field(default_factory=dict[str, Any])
+    """Distributions drawn in every period: added to the observation of that name, or told as `e`."""
+    lidar: Lidar | None = None
+    """A lidar, whose ranges come behind the observation."""
+    agents: int = 1
+    """Vehicles that share a world, and see and hit each other."""
+    dt: s = 0.01
+    """Control period."""
+    substeps: int = 10
+    """Steps of the integrator in a period."""
+    integrator: str = "rk4"
+    duration: s = 60.0
+    """Longest time of an episode; who drives that long is cut off, not ended."""
+
+    __repr__ = brief_repr
+
+    def __post_init__(self) -> None:
+        put = object.__setattr__
+        body_of(self.vehicle, "a task")
+        put(self, "dt", positive("dt", self.dt, "s"))
+        put(self, "duration", positive("duration", self.duration, "s"))
+        put(self, "substeps", whole("substeps", self.substeps, "at least 1", least=1))
+        put(self, "agents", whole("agents", self.agents, "at least 1", least=1))
+        put(self, "tracks", tuple(self.tracks))
+        for kind in ("Observation", "Action", "Memory", "Params"):
+            if not record.is_record_type(getattr(self, kind)):
+                raise InvalidValue(f"{self._label}: {kind} must be a typing.NamedTuple class")
+        if self.act is None:
+            put(self, "act", drive_of(self.vehicle))
+        put(self, "params", record.build(self.Params, self.params))
+        for name in ("draws", "randomised", "noise"):
+            factors = {key: factor_of(key, value) for key, value in getattr(self, name).items()}
+            put(self, name, factors)
+        self._check_randomised()
+        for name, allowed in ASKED.items():
+            self.asks(name, allowed)
+        assert all(isfinite(b) for b in (*self.lowest, *self.highest))
+
+    @property
+    def _label(self) -> str:
+        return f"task {self.name!r}"
+
+    def asks(self, function: str, allowed: tuple[str, ...] | None = None) -> tuple[str, ...]:
+        """Names of the arguments that one of its functions has to be given; () if there is none."""
+        given = getattr(self, function)
+        if given is None:
+            return ()
+        allowed = allowed or ASKED[function]
+        names = arguments(f"{self._label}: {function}", given, allowed)
+        for name in names:
+            if name not in allowed:
+                raise InvalidValue(
+                    record.unknown_name(
+                        f"{self._label}: {function}", name, allowed, noun="argument"
+                    )
+                )
+            if name in ("place", "course") and not self.tracks:
+                raise InvalidValue(f"{self._label}: {function} asks for {name}; it has no tracks")
+            if name == "ranges" and self.lidar is None:
+                raise InvalidValue(f"{self._label}: {function} asks for ranges; it has no lidar")
+        return names
+
+    def called(self, function: str, told: Mapping[str, Any]) -> Any:
+        """One of its functions, with what it asks for."""
+        return getattr(self, function)(**{name: told[name] for name in self.asks(function)})
+
+    @cached_property
+    def reads_ranges(self) -> bool:
+        """Whether one of its functions reads the lidar itself."""
+        functions = ("observe", "reward", "ended", "remember", "disturb")
+        return any("ranges" in self.asks(function) for function in functions)
+
+    @cached_property
+    def lowest(self) -> tuple[float, ...]:
+        """Lower bounds of the observation."""
+        return tuple(low for low, _ in self._bounds)
+
+    @cached_property
+    def highest(self) -> tuple[float, ...]:
+        """Upper bounds of the observation."""
+        return tuple(high for _, high in self._bounds)
+
+    @cached_property
+    def _bounds(self) -> list[tuple[float, float]]:
+        bounds: list[tuple[float, float]] = []
+        for leaf in record.fields(self.Observation):
+            allowed = leaf.allowed
+            known = (allowed.low, allowed.high) if allowed else None
+            low, high = self.bounds.get(leaf.name, known or (float("nan"), float("nan")))
+            if not (isfinite(low) and isfinite(high) and low < high):
+                raise InvalidValue(
+                    f"{self._label}: Observation.{leaf.name} has no bounds; annotate it, as in "
+                    "Annotated[m_s, Allowed(-5.0, 30.0)], or give bounds={" + repr(leaf.name) + ": "
+                    "(lowest, highest)}"
+                )
+            bounds.append((float(low), float(high)))
+        return bounds
+
+    @cached_property
+    def delays(self) -> int:
+        """Control periods that an action may act late, at most."""
+        factor: Factor | None = self.randomised.get("delay")
+        return 0 if factor is None else int(factor.high)
+
+    @property
+    def limit(self) -> int:
+        """Control periods of the longest episode."""
+        return max(1, round(self.duration / self.dt))
+
+    def _check_randomised(self) -> None:
+        model = self.vehicle.model
+        kinds = {"params": model.Params, "disturbance": model.Disturbance, "task": self.Params}
+        names = ["delay", *(f"{g}.{n}" for g, kind in kinds.items() for n in record.names(kind))]
+        for name, factor in self.randomised.items():
+            if name not in names:
+                raise InvalidValue(record.unknown_name(f"{self._label}: randomised", name, names))
+            if name == "delay" and not factor.low >= 0.0:
+                raise InvalidValue(f"{self._label}: delay must be at least 0 periods")

@@ -1,0 +1,152 @@
+"""Race: as far along the track as one gets, without touching its walls."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from functools import partial
+from typing import Annotated, Any, NamedTuple
+
+from ... import record
+from ...body import Body, Velocity, body_of
+from ...errors import InvalidValue
+from ...model import Vehicle
+from ...plane.track import Track
+from ...units import Allowed, m, m_s, one, per_m, rad, rad_s
+from ...vehicles.four_wheel import four_wheel
+from ..course import Course, Place, curvature_ahead, track_point
+from ..lidar import Lidar
+from ..task import Start, Task
+
+AHEAD: tuple[m, ...] = (3.0, 6.0, 10.0, 15.0, 20.0, 30.0)
+"""Distances at which the curvature of the track is seen."""
+
+
+class RaceParams(NamedTuple):
+    """What counts."""
+
+    crash: one = 10.0
+    """Lost by touching a wall; a metre of progress is worth 1."""
+
+
+class Seen(NamedTuple):
+    """What is seen on any track; the curvature ahead comes behind it."""
+
+    v_x: Annotated[m_s, Allowed(-10.0, 60.0)]
+    """Velocity along the vehicle."""
+    v_y: Annotated[m_s, Allowed(-15.0, 15.0)]
+    """Velocity across it, positive to the left."""
+    omega: Annotated[rad_s, Allowed(-6.0, 6.0)]
+    """Yaw rate, positive to the left."""
+    n: Annotated[m, Allowed(-20.0, 20.0)]
+    """From the centre line, positive to the left."""
+    heading: Annotated[rad, Allowed(-3.2, 3.2)]
+    """From that of the line, positive to the left."""
+    left: Annotated[m, Allowed(0.0, 20.0)]
+    """From the centre line to the left border."""
+    right: Annotated[m, Allowed(0.0, 20.0)]
+    """From the centre line to the right border."""
+
+
+def race(
+    vehicle: Vehicle | None = None,
+    *,
+    tracks: Track | Sequence[Track] | None = None,
+    lidar: Lidar | int | None = None,
+    randomised: Mapping[str, Any] | None = None,
+    crash: one = 10.0,
+    ahead: Sequence[m] = AHEAD,
+    **options: Any,
+) -> Task:
+    """The task of lapping tracks: a metre of progress is worth 1, touching a wall ends the episode.
+
+    Args:
+        vehicle: what is driven; `four_wheel` if None.
+        tracks: one or more; each episode begins anywhere on one of them.
+        lidar: a `Lidar`, or the number of rays of one; None for none.
+        randomised: distributions of parameters, see `Task.randomised`.
+        crash: what touching a wall costs.
+        ahead: distances in m at which the curvature of the track is seen.
+        options: further fields of the `Task`.
+    """
+    car = four_wheel() if vehicle is None else vehicle
+    body = body_of(car, "a race")
+    courses = _tracks(tracks)
+    check_room(car, courses)
+    Observation = observation_of(tuple(ahead))
+    draws = {"s": {"range": [0.0, 1.0]}, "n": {"range": [-0.3, 0.3]}, "v": {"range": [1.0, 8.0]}}
+    settings: dict[str, Any] = {
+        "name": "race", "draws": draws, "Params": RaceParams, "params": {"crash": crash},
+        "randomised": randomised or {}, **options,
+    }  # fmt: skip
+    return Task(
+        vehicle=car,
+        Observation=Observation,
+        observe=partial(observed, Observation, tuple(ahead)),
+        reward=rewarded,
+        ended=crashed,
+        start=partial(begun, body),
+        tracks=courses,
+        lidar=Lidar(lidar) if isinstance(lidar, int) else lidar,
+        **settings,
+    )
+
+
+def observation_of(ahead: tuple[m, ...]) -> type:
+    """`Seen`, and the curvature at some distances ahead, in 1/m, positive to the left."""
+    bent = {f"curvature_{k}": Annotated[per_m, Allowed(-1.5, 1.5)] for k in range(len(ahead))}
+    return record.define("Observation", {**record_hints(Seen), **bent}, doc="What is seen.")
+
+
+def record_hints(kind: type) -> dict[str, Any]:
+    """Fields of a record with their annotations."""
+    from typing import get_type_hints
+
+    return get_type_hints(kind, include_extras=True)
+
+
+def observed(Observation: type, ahead: tuple[m, ...], place: Place, velocity: Velocity) -> Any:
+    """What is seen at a place."""
+    bends = [curvature_ahead(place, distance) for distance in ahead]
+    own = (velocity.v_x, velocity.v_y, velocity.omega)
+    return Observation(*own, place.n, place.heading, place.left, place.right, *bends)
+
+
+def rewarded(place: Place, contact: Any, q: RaceParams) -> Any:
+    """Progress of the period in m, less what a crash costs."""
+    return place.gained - q.crash * contact
+
+
+def crashed(contact: Any) -> Any:
+    """Whether a wall was touched."""
+    return contact > 0.5
+
+
+def begun(body: Body, x: Any, p: Any, course: Course, d: Any) -> Start:
+    """Anywhere on the track, along it, near its middle."""
+    s = d.s * course.length
+    pose = track_point(course, s, d.n)
+    return Start(body.placed(x, pose, Velocity(d.v, 0.0, 0.0), p), s)
+
+
+def check_room(vehicle: Vehicle, tracks: Sequence[Track]) -> None:
+    """Raise if a track is narrower somewhere than the vehicle."""
+    geometry = body_of(vehicle, "a race").geometry(vehicle.params)
+    across = [y for outline in geometry.outlines for _, y in outline]
+    width = max(across) - min(across)
+    for k, track in enumerate(tracks):
+        widths = track.left + track.right
+        at = int(widths.argmin())
+        if not widths[at] > width:
+            x, y = track.centre[at]
+            raise InvalidValue(
+                f"tracks[{k}] ({track.name}) is {widths[at]:.2f} m wide at ({x:.1f}, {y:.1f}) m; "
+                f"{vehicle.name!r} is {width:.2f} m wide and needs more"
+            )
+
+
+def _tracks(tracks: Track | Sequence[Track] | None) -> tuple[Track, ...]:
+    from ...plane.random_track import random_track
+
+    if tracks is None:
+        return tuple(random_track(seed) for seed in range(8))
+    return (tracks,) if isinstance(tracks, Track) else tuple(tracks)

@@ -1,0 +1,166 @@
+"""Whether a vehicle touches a wall, as a pure function: for each place the walls near it are listed.
+
+The ground is cut into cells. A cell has the list of all segments that a vehicle with its reference
+point in the cell can reach, so a test looks at one list, whose longest length is fixed: nothing
+branches, and lanes, GPU and plain Python find the same.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ..arrays import AnyArray, Array
+from ..body import Pose
+from ..errors import InvalidValue
+from ..ops import clip, floor, logical_and, logical_or, maximum, minimum, read, where
+from ..plane.maps.contour import border_segments
+from ..plane.maps.grid import Grid
+from ..plane.polygon import distances
+from ..plane.pose import to_body
+from ..shared_arrays import shared_array
+from ..units import m, one
+
+MOST = 256
+"""Walls of a list: each is looked at in every control period."""
+_CELLS_PER_RADIUS = 3.0
+_LEAST_CELLS, _MOST_CELLS = 0.05, 4.0
+"""Edges of cells, in m."""
+
+
+class Walls(NamedTuple):
+    """The walls of a track, as leaves of a record."""
+
+    lists: one
+    """Number of the array with first wall and count of every cell, row by row."""
+    segments: one
+    """Number of the array of the lists: x0, y0, x1, y1 of each wall, in m from the corner."""
+    x: m
+    """Corner of the first cell."""
+    y: m
+    """Corner of the first cell."""
+    edge: m
+    """Of a cell."""
+    columns: one
+    """Cells along x."""
+    rows: one
+    """Cells along y."""
+
+
+class WallLists(NamedTuple):
+    """The walls of some tracks."""
+
+    records: list[Walls]
+    most: int
+    """Length of the longest list."""
+
+
+def walls_of(maps: Sequence[tuple[Array, Grid | None]], radius: m) -> WallLists:
+    """The lists of maps, each of segments (k, 4) and perhaps a grid, for a vehicle that reaches
+    `radius` in m from its reference point."""
+    made = [_lists(_segments(*one), radius) for one in maps]
+    return WallLists([walls for walls, _ in made], max(count for _, count in made))
+
+
+def touches(walls: Walls, most: int, pose: Pose, parts: Sequence[Sequence[tuple[Any, Any]]]) -> Any:
+    """Whether a vehicle at a pose has a point in common with a wall: 1.0 or 0.0.
+
+    Args:
+        walls: those of its track.
+        most: length of the longest list.
+        pose: of its reference point.
+        parts: convex polygons fixed to it, counter-clockwise, in m from the reference point.
+    """
+    # From the corner of the map, so that float32 keeps its digits.
+    here = Pose(pose.x - walls.x, pose.y - walls.y, pose.yaw)
+    column = clip(floor(here.x / walls.edge), 0.0, walls.columns - 1.0)
+    row = clip(floor(here.y / walls.edge), 0.0, walls.rows - 1.0)
+    cell = 2.0 * (row * walls.columns + column)
+    first, count = read(walls.lists, cell), read(walls.lists, cell + 1.0)
+    hit: Any = 0.0
+    for k in range(most):
+        at = 4.0 * (first + float(k))
+        ends = [read(walls.segments, at + float(j)) for j in range(4)]
+        begin, end = to_body(here, ends[0], ends[1]), to_body(here, ends[2], ends[3])
+        crossed: Any = 0.0
+        for part in parts:
+            crossed = maximum(crossed, _crosses(begin, end, part))
+        hit = maximum(hit, where(count > float(k), crossed, 0.0))
+    return hit
+
+
+def _crosses(begin: Any, end: Any, corners: Sequence[tuple[Any, Any]]) -> Any:
+    """Whether a segment has a point within a convex polygon: the segment cut by every edge (Cyrus
+    and Beck, 1978)."""
+    enter, leave = 0.0, 1.0
+    outside: Any = 0.0
+    for (x0, y0), (x1, y1) in zip(corners, (*corners[1:], corners[0]), strict=True):
+        # Heights above the edge: inside is where they are not negative.
+        across_x, across_y = y0 - y1, x1 - x0
+        at_begin = across_x * (begin[0] - x0) + across_y * (begin[1] - y0)
+        at_end = across_x * (end[0] - x0) + across_y * (end[1] - y0)
+        both = logical_and(at_begin < 0.0, at_end < 0.0)
+        outside = where(both, 1.0, outside)
+        change = at_begin - at_end
+        share = at_begin / where(change == 0.0, 1.0, change)
+        crossing = logical_or(at_begin < 0.0, at_end < 0.0)
+        rising = logical_and(crossing, at_begin < 0.0)
+        falling = logical_and(crossing, at_end < 0.0)
+        enter = where(rising, maximum(enter, share), enter)
+        leave = where(falling, minimum(leave, share), leave)
+    return where(logical_and(outside < 0.5, enter <= leave), 1.0, 0.0)
+
+
+def _segments(segments: Array, grid: Grid | None) -> Array:
+    if grid is None:
+        return segments
+    return np.concatenate([segments, border_segments(grid)])
+
+
+def _lists(segments: Array, radius: m) -> tuple[Walls, int]:
+    if not len(segments):
+        nothing = shared_array([0.0, 0.0])
+        return Walls(nothing, shared_array(np.zeros(4)), 0.0, 0.0, 1.0, 1.0, 1.0), 0
+    ends = segments.reshape(-1, 2)
+    edge = float(np.clip(radius / _CELLS_PER_RADIUS, _LEAST_CELLS, _MOST_CELLS))
+    # A cell beyond the walls' box lists nothing that is not in reach of the cells at its edge.
+    low = ends.min(axis=0) - radius - edge
+    columns, rows = (np.ceil((ends.max(axis=0) + radius + edge - low) / edge)).astype(int).tolist()
+    near = _near(segments, low, edge, (rows, columns), radius + edge * np.sqrt(0.5))
+    counts = np.bincount(near[:, 0], minlength=rows * columns)
+    most = int(counts.max())
+    if most > MOST:
+        x, y = low + edge * (np.array(divmod(int(counts.argmax()), columns))[::-1] + 0.5)
+        raise InvalidValue(
+            f"near ({x:.1f}, {y:.1f}) m there are {most} walls within {radius:.2f} m, the reach of "
+            f"the vehicle; at most {MOST} can be told apart: use a coarser map"
+        )
+    first = np.concatenate([[0], np.cumsum(counts)[:-1]])
+    lists = np.column_stack([first, counts])
+    listed = (segments - np.tile(low, 2))[near[:, 1]]
+    x, y = low.tolist()
+    numbers = shared_array(lists), shared_array(listed)
+    return Walls(*numbers, x, y, edge, float(columns), float(rows)), most
+
+
+def _near(segments: Array, low: Array, edge: m, shape: tuple[int, int], reach: m) -> AnyArray:
+    """Pairs of a cell and a segment within reach of its middle, (n, 2), in order of the cells."""
+    rows, columns = shape
+    pairs: list[AnyArray] = []
+    boxes = np.column_stack([
+        np.minimum(segments[:, :2], segments[:, 2:]) - reach - low,
+        np.maximum(segments[:, :2], segments[:, 2:]) + reach - low,
+    ])  # fmt: skip
+    bounds = np.floor(boxes / edge).astype(int)
+    bounds = np.clip(bounds, 0, [columns - 1, rows - 1, columns - 1, rows - 1])
+    for k, (left, bottom, right, top) in enumerate(bounds.tolist()):
+        across, up = np.meshgrid(np.arange(left, right + 1), np.arange(bottom, top + 1))
+        cells = (up * columns + across).ravel()
+        middles = low + edge * (np.column_stack([across.ravel(), up.ravel()]) + 0.5)
+        within = distances(middles, segments[k : k + 1]).reshape(-1) <= reach
+        chosen = cells[within]
+        pairs.append(np.column_stack([chosen, np.full(len(chosen), k)]))
+    joined = np.concatenate(pairs)
+    return joined[np.argsort(joined[:, 0], kind="stable")]
