@@ -97,10 +97,8 @@ def _acted(task: Task, x: Any, r: Any, p: Any, dt: Any) -> Any:
 def _acted_late(task: Task, Memory: type, x: Any, m: Any, r: Any, p: Any, dt: Any) -> Any:
     chosen = record.flatten(r)
     for k, action in enumerate(m, 1):
-        older = record.flatten(action)
-        chosen = [
-            where(p.delay < k - 0.5, new, old) for new, old in zip(chosen, older, strict=True)
-        ]
+        pairs = zip(chosen, record.flatten(action), strict=True)
+        chosen = [where(p.delay < k - 0.5, new, old) for new, old in pairs]
     u = _acted(task, x, record.unflatten(task.Action, chosen), p, dt)
     return u, Memory(r, *m[:-1])
 

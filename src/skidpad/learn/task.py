@@ -5,8 +5,9 @@ policy, and are called with it:
 
 | name | what it is | who may ask |
 |---|---|---|
-| `x`, `u`, `p` | state, input and parameters of the vehicle, its records | all but `start` for `u` |
-| `a` | the action, a record of the task's `Action` | `act`, `reward`, `ended`, `observe`, `remember` |
+| `x`, `p` | state and parameters of the vehicle, its records | all |
+| `u` | its input | all but `start`, `act` |
+| `a` | the action, a record of the task's `Action` | all but `start` |
 | `m` | what the task remembers, its `Memory` | all but `start` |
 | `q` | the task's own numbers, its `Params` | all |
 | `pose`, `velocity` | of the vehicle's reference point, from its body | all but `start`, `act` |
@@ -122,7 +123,7 @@ class Task(Constant):
     """What differs between episodes: `params.NAME`, `disturbance.NAME` or `task.NAME` (of `Params`)
     and a distribution; `delay` in whole control periods."""
     noise: Mapping[str, Any] = field(default_factory=dict[str, Any])
-    """Distributions drawn in every period: added to the observation of that name, or told as `e`."""
+    """Drawn in every period: added to the observation of that name, and told as `e`."""
     lidar: Lidar | None = None
     """A lidar, whose ranges come behind the observation."""
     agents: int = 1
@@ -168,19 +169,15 @@ class Task(Constant):
         given = getattr(self, function)
         if given is None:
             return ()
-        allowed = allowed or ASKED[function]
-        names = arguments(f"{self._label}: {function}", given, allowed)
+        allowed, what = allowed or ASKED[function], f"{self._label}: {function}"
+        names = arguments(what, given, allowed)
         for name in names:
             if name not in allowed:
-                raise InvalidValue(
-                    record.unknown_name(
-                        f"{self._label}: {function}", name, allowed, noun="argument"
-                    )
-                )
+                raise InvalidValue(record.unknown_name(what, name, allowed, noun="argument"))
             if name in ("place", "course") and not self.tracks:
-                raise InvalidValue(f"{self._label}: {function} asks for {name}; it has no tracks")
+                raise InvalidValue(f"{what} asks for {name}, but there are no tracks")
             if name == "ranges" and self.lidar is None:
-                raise InvalidValue(f"{self._label}: {function} asks for ranges; it has no lidar")
+                raise InvalidValue(f"{what} asks for ranges, but there is no lidar")
         return names
 
     def called(self, function: str, told: Mapping[str, Any]) -> Any:

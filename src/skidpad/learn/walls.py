@@ -1,4 +1,4 @@
-"""Whether a vehicle touches a wall, as a pure function: for each place the walls near it are listed.
+"""Whether a vehicle touches a wall, as a pure function: every place has a list of walls near it.
 
 The ground is cut into cells. A cell has the list of all segments that a vehicle with its reference
 point in the cell can reach, so a test looks at one list, whose longest length is fixed: nothing
