@@ -1,7 +1,7 @@
 """Loops that colour pixels: polygons by the share that they cover of each, and cells of grids.
 
 A picture is an array (height, width, 3) of bytes, its first row on top. Coordinates are in pixels
-from its upper left corner, x to the right and y down, so that the pixel in row r and column c covers
+from its upper left corner, x to the right and y down: the pixel in row r and column c covers
 `[c, c + 1) x [r, r + 1)`.
 """
 
@@ -59,9 +59,7 @@ def fill_polygons(
 
 
 @loop
-def _add_edge(
-    shares: Any, low: Any, high: Any, x0: float, y0: float, x1: float, y1: float
-) -> None:
+def _add_edge(shares: Any, low: Any, high: Any, x0: float, y0: float, x1: float, y1: float) -> None:
     """Add by how much shares differ from those of the column before: what is right of an edge is
     covered, of one that goes up is not."""
     if y0 == y1:

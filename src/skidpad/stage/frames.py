@@ -12,25 +12,27 @@ import numpy as np
 
 from ..arrays import Array
 from ..brief import brief_repr
-from ..checks import finite, positive, whole
+from ..checks import must_be, whole
 from ..errors import InvalidValue
 from ..plane.maps.cones import borders
 from ..plane.maps.grid import Grid
 from ..plane.maps.map import Map
 from ..plane.pixels import Pixels
-from ..plane.polygon import signed_area
-from ..units import m
+from ..plane.polygon import FARTHEST, signed_area
+from ..units import Allowed, m
 from .canvas import Canvas
 from .description import Line, Polygon
-from .drawn import Drawn, DrawnUnit, drawn
+from .drawn_vehicle import Drawn, DrawnUnit, drawn
 from .looks import ECHO, GROUND, rgb
-from .still_life import StillLife
+from .scenery import Scenery
 from .vehicle_looks import draw_vehicle
 
 __all__ = ["Drawn", "DrawnUnit", "FramePainter", "drawn"]
 
 MOST_PIXELS = 8192
 """Largest width and height."""
+SCALES = Allowed(1e-3, 1e5)
+"""In pixels per metre."""
 _LENGTHS_SEEN = 9.0
 """How many lengths of the vehicle a picture is wide."""
 _WIDTHS: tuple[m, m] = (8.0, 60.0)
@@ -46,8 +48,8 @@ class FramePainter:
 
     x is to the right and y up, as in the world. `walls` (k, 4) are segments x0, y0, x1, y1 in m,
     `cones` are positions (n, 2) with a colour each, "blue", "yellow", "orange" or `#rrggbb`;
-    `polygons` and `lines` are those of a `Stage`, such as lanes, patches of ice and references. Edges
-    of cones among the walls are left out. `size` is the width and the height in pixels.
+    `polygons` and `lines` are those of a `Stage`, such as lanes, patches of ice and references.
+    Edges of cones among the walls are left out. `size` is the width and the height in pixels.
     """
 
     def __init__(
@@ -62,7 +64,7 @@ class FramePainter:
         size: tuple[int, int] = (640, 480),
     ) -> None:
         self.size = _size(size)
-        self._still = StillLife(walls, grid, cones, cone_colours, polygons, lines)
+        self._scenery = Scenery(walls, grid, cones, cone_colours, polygons, lines)
 
     __repr__ = brief_repr
 
@@ -100,7 +102,7 @@ class FramePainter:
         vehicles = _vehicles(vehicles)
         hits = _hits(lidar)
         canvas = Canvas(self.size, *self._view(vehicles, centre, scale), GROUND)
-        self._still.draw(canvas)
+        self._scenery.draw(canvas)
         for number, vehicle in reversed([*enumerate(vehicles)]):
             draw_vehicle(canvas, vehicle, number)
         canvas.squares(hits, min(max(0.06 * canvas.scale, 1.5), 3.0), rgb(ECHO))
@@ -118,11 +120,11 @@ class FramePainter:
             at, usual = self._all_seen()
         return (
             at if centre is None else _point("centre", centre),
-            usual if scale is None else positive("scale", scale, "pixels/m"),
+            usual if scale is None else must_be("scale", scale, SCALES, "pixels/m"),
         )
 
     def _all_seen(self) -> tuple[tuple[m, m], float]:
-        box = self._still.bounds
+        box = self._scenery.bounds
         if box is None:
             return (0.0, 0.0), self.size[0] / _WIDTHS[1]
         x0, y0, x1, y1 = box
@@ -159,7 +161,8 @@ def _point(name: str, point: Any) -> tuple[m, m]:
         x, y = point
     except (TypeError, ValueError):
         raise InvalidValue(f"{name} = {point!r} must be two numbers: x, y") from None
-    return finite(f"x of {name}", x, "m"), finite(f"y of {name}", y, "m")
+    near = Allowed(-FARTHEST, FARTHEST)
+    return must_be(f"x of {name}", x, near, "m"), must_be(f"y of {name}", y, near, "m")
 
 
 def _vehicles(vehicles: Any) -> Sequence[Drawn]:
@@ -170,7 +173,7 @@ def _vehicles(vehicles: Any) -> Sequence[Drawn]:
         if not isinstance(vehicle, Drawn):
             raise InvalidValue(
                 f"vehicles must be Drawn, got a {type(vehicle).__qualname__}: "
-                "skidpad.stage.drawn(vehicle, x) makes one"
+                "skidpad.stage.frames.drawn(vehicle, x) makes one"
             )
     return vehicles
 

@@ -15,7 +15,7 @@ from ..body import Outline
 from ..plane.polygon import stacked_edges
 from ..plane.pose import points_to_world
 from .canvas import Canvas
-from .drawn import Drawn, DrawnUnit
+from .drawn_vehicle import Drawn, DrawnUnit
 from .looks import (
     GLASS,
     GLASS_OPACITY,
@@ -32,8 +32,11 @@ from .looks import (
 
 _FINE = 30.0
 """Length in pixels from which on a unit has an edge, a shadow and wheels."""
+_DART = 13.0
+"""Length in pixels below which a unit is an arrowhead."""
 _LEAST = 8.0
-"""Length in pixels that a unit has at least: smaller ones are drawn larger."""
+"""Length in pixels that it has at least: smaller ones are drawn larger."""
+_NO_QUADS: Array = np.empty((0, 4, 2))
 
 
 class _Extents(NamedTuple):
@@ -50,14 +53,19 @@ class _Extents(NamedTuple):
     def width(self) -> float:
         return self.left - self.right
 
+    @property
+    def middle(self) -> float:
+        """From the reference point to the left."""
+        return 0.5 * (self.left + self.right)
+
 
 class _Parts(NamedTuple):
-    """Of a unit, in its own frame."""
+    """Of a unit, in its own frame; what has four corners as arrays (n, 4, 2)."""
 
     extents: _Extents
     bodies: tuple[Array, ...]
-    glass: tuple[Array, ...] = ()
-    lights: tuple[Array, ...] = ()
+    windows: Array = _NO_QUADS
+    lights: Array = _NO_QUADS
     marks: Array = np.empty((0, 4))
     """Segments."""
     mark_width: float = 0.0
@@ -68,39 +76,70 @@ def draw_vehicle(canvas: Canvas, vehicle: Drawn, number: int) -> None:
     """Draw a vehicle with its trailers; its number among all says which colour it has."""
     colour = vehicle.colour or VEHICLES[number % len(VEHICLES)]
     for unit in reversed(vehicle.trailers):
-        _draw_unit(canvas, unit, "trailer", shaded(colour, 0.3), shaded(colour, -0.4))
-    _draw_unit(canvas, vehicle.vehicle, "vehicle", rgb(colour), shaded(colour, -0.4))
+        _Painter(canvas, unit, "trailer", shaded(colour, 0.3), shaded(colour, -0.4)).draw()
+    _Painter(canvas, vehicle.vehicle, "vehicle", rgb(colour), shaded(colour, -0.4)).draw()
 
 
-def _draw_unit(canvas: Canvas, unit: DrawnUnit, kind: str, fill: Array, edge: Array) -> None:
-    parts = _parts(unit.outlines, len(unit.wheels), kind)
-    size = max(parts.extents.length, parts.extents.width) * canvas.scale
-    larger = max(1.0, _LEAST / size)
-    fine = size >= _FINE
+class _Painter:
+    """Draws one unit."""
 
-    def placed(points: Array) -> Array:
-        return points_to_world(unit.pose, larger * points)
+    def __init__(
+        self, canvas: Canvas, unit: DrawnUnit, kind: str, fill: Array, edge: Array
+    ) -> None:
+        self._canvas, self._unit, self._kind = canvas, unit, kind
+        self._fill, self._edge = fill, edge
+        self._parts = _parts(unit.outlines, len(unit.wheels), kind)
+        extents = self._parts.extents
+        self._size = max(extents.length, extents.width) * canvas.scale
+        """In pixels."""
 
-    bodies = [placed(body) for body in parts.bodies]
-    if fine:
+    def draw(self) -> None:
+        """Draw it as finely as its size allows, if it can be seen at all."""
+        if not self._seen():
+            return
+        if self._size >= _FINE:
+            self._draw_finely()
+        elif self._size >= _DART:
+            self._draw_coarsely()
+        else:
+            larger = max(1.0, _LEAST / self._size)
+            self._canvas.polygon(self._placed(larger * _dart(self._parts.extents)), self._fill)
+
+    def _seen(self) -> bool:
+        rear, front, right, left = self._parts.extents
+        reach = max(front, -rear, left, -right) * 1.5
+        x, y, _ = self._unit.pose
+        x0, y0, x1, y1 = self._canvas.box
+        return x0 - reach < x < x1 + reach and y0 - reach < y < y1 + reach
+
+    def _placed(self, points: Array) -> Array:
+        return points_to_world(self._unit.pose, points)
+
+    def _draw_finely(self) -> None:
+        canvas, parts = self._canvas, self._parts
+        bodies = [self._placed(body) for body in parts.bodies]
         lift = min(0.05 * parts.extents.width * canvas.scale, 5.0) / canvas.scale
+        shadow = np.array([0.6 * lift, -lift])
         for body in bodies:
-            canvas.polygon(body + (0.6 * lift, -lift), rgb(SHADOW), SHADOW_OPACITY)
-    for body in bodies:
-        canvas.polygon(body, fill)
-    if fine:
-        canvas.segments(stacked_edges(bodies), 1.2, edge)
-    for glass in parts.glass:
-        canvas.polygon(placed(glass), rgb(GLASS), GLASS_OPACITY)
-    if not fine:
-        return
-    for light in parts.lights:
-        canvas.polygon(placed(light), rgb(LIGHTS))
-    if len(parts.marks):
-        ends = placed(parts.marks.reshape(-1, 2)).reshape(-1, 4)
-        width = max(1.4, parts.mark_width * canvas.scale)
-        canvas.segments(ends, width, edge if kind == "trailer" else rgb(SURFACE))
-    _draw_wheels(canvas, unit)
+            canvas.polygon(body + shadow, rgb(SHADOW), SHADOW_OPACITY)
+        for body in bodies:
+            canvas.polygon(body, self._fill)
+        canvas.segments(stacked_edges(bodies), 1.2, self._edge)
+        canvas.polygons(self._placed(parts.windows), rgb(GLASS), GLASS_OPACITY)
+        canvas.polygons(self._placed(parts.lights), rgb(LIGHTS))
+        ends = self._placed(parts.marks.reshape(-1, 2)).reshape(-1, 4)
+        mark = self._edge if self._kind == "trailer" else rgb(SURFACE)
+        canvas.segments(ends, max(1.4, parts.mark_width * canvas.scale), mark)
+        _draw_wheels(canvas, self._unit)
+
+    def _draw_coarsely(self) -> None:
+        canvas, parts = self._canvas, self._parts
+        for body in parts.bodies:
+            canvas.polygon(self._placed(body), self._fill)
+        if len(parts.windows):
+            canvas.polygons(self._placed(parts.windows[:1]), rgb(GLASS), GLASS_OPACITY)
+        elif self._kind == "vehicle":
+            canvas.polygon(self._placed(_nose(parts.extents)), rgb(SURFACE))
 
 
 def _draw_wheels(canvas: Canvas, unit: DrawnUnit) -> None:
@@ -137,40 +176,53 @@ def _parts(outlines: tuple[Outline, ...], wheels: int, kind: str) -> _Parts:
     return _Parts(size, bodies, marks=_chevron(size), mark_width=0.05 * size.width)
 
 
-def _windows(size: _Extents) -> tuple[Array, ...]:
+def _windows(size: _Extents) -> Array:
     """Windscreen and rear window."""
-    y, half = 0.5 * (size.left + size.right), 0.5 * size.width
-    a, b = size.front - 0.27 * size.length, size.front - 0.4 * size.length
-    c, d = size.rear + 0.2 * size.length, size.rear + 0.12 * size.length
-    return (
-        np.array([(a, y - 0.78 * half), (a, y + 0.78 * half), (b, y + 0.66 * half), (b, y - 0.66 * half)]),
-        np.array([(c, y - 0.66 * half), (c, y + 0.66 * half), (d, y + 0.74 * half), (d, y - 0.74 * half)]),
-    )
+    front, rear, length = size.front, size.rear, size.length
+    screen = _trapezium(front - 0.27 * length, 0.78, front - 0.4 * length, 0.66)
+    window = _trapezium(rear + 0.2 * length, 0.66, rear + 0.12 * length, 0.74)
+    return np.stack([screen, window]) * (1.0, 0.5 * size.width) + (0.0, size.middle)
 
 
-def _lights(size: _Extents) -> tuple[Array, ...]:
-    y, half = 0.5 * (size.left + size.right), 0.5 * size.width
-    x = [size.front - share * size.length for share in (0.045, 0.012, 0.035, 0.075)]
-    across = [(y + side * 0.72 * half, y + side * 0.42 * half) for side in (-1.0, 1.0)]
-    return tuple(
-        np.array([(x[0], outer), (x[1], inner), (x[2], inner), (x[3], outer)])
-        for outer, inner in across
-    )
+def _trapezium(x: float, half: float, other_x: float, other_half: float) -> Array:
+    return np.array([(x, -half), (x, half), (other_x, other_half), (other_x, -other_half)])
+
+
+def _lights(size: _Extents) -> Array:
+    half = 0.5 * size.width
+    x = size.front - size.length * np.array([0.045, 0.012, 0.035, 0.075])
+    y = half * np.array([0.72, 0.42, 0.42, 0.72])
+    return np.stack([np.column_stack([x, size.middle + side * y]) for side in (-1.0, 1.0)])
 
 
 def _chevron(size: _Extents) -> Array:
     """An arrow towards the front."""
-    y = 0.5 * (size.left + size.right)
+    y = size.middle
     reach = min(0.25 * size.width, 0.24 * size.length)
     tip = size.front - 0.16 * size.length
     back = tip - reach
     return np.array([(back, y + reach, tip, y), (tip, y, back, y - reach)])
 
 
+def _nose(size: _Extents) -> Array:
+    """A triangle towards the front."""
+    y, side = size.middle, 0.3 * size.width
+    tip, base = size.front - 0.08 * size.length, size.front - 0.32 * size.length
+    return np.array([(tip, y), (base, y + side), (base, y - side)])
+
+
+def _dart(size: _Extents) -> Array:
+    """An arrowhead as long and wide as the unit."""
+    y, notch = size.middle, size.rear + 0.25 * size.length
+    return np.array([(size.front, y), (size.rear, size.left), (notch, y), (size.rear, size.right)])
+
+
 def _ribs(size: _Extents) -> Array:
     count = max(2, round(size.length / 1.6))
-    x = size.rear + np.arange(1, count) * (size.length / count)
-    return np.column_stack([x, np.full_like(x, size.right), x, np.full_like(x, size.left)])
+    ribs = np.empty((count - 1, 4))
+    ribs[:, ::2] = size.rear + np.arange(1, count)[:, None] * (size.length / count)
+    ribs[:, 1::2] = size.right, size.left
+    return ribs
 
 
 def _rounded(ring: Array, radius: float) -> Array:
@@ -180,7 +232,7 @@ def _rounded(ring: Array, radius: float) -> Array:
     arcs = [
         (1.0 - t) ** 2 * a + 2.0 * t * (1.0 - t) * ring + t**2 * b for t in (0.0, 0.3, 0.7, 1.0)
     ]
-    return np.stack(arcs, axis=1).reshape(-1, 2)
+    return np.stack(arcs, axis=1, dtype=np.float64).reshape(-1, 2)
 
 
 def _reach(sides: Array, radius: float) -> Array:

@@ -13,11 +13,10 @@ from ..brief import brief_repr
 from ..checks import vehicle_of
 from ..errors import InvalidValue
 from ..model import Vehicle
+from ..plane.polygon import FARTHEST
 from ..plane.pose import placed
 from .description import Wheel
 from .looks import rgb
-
-__all__ = ["Drawn", "DrawnUnit", "drawn"]
 
 
 @dataclass(frozen=True)
@@ -35,8 +34,11 @@ class DrawnUnit:
     def __post_init__(self) -> None:
         for name, value in zip(Pose._fields, self.pose, strict=True):
             _must_be_finite(name, value)
+        if not max(abs(self.pose.x), abs(self.pose.y)) <= FARTHEST:
+            place = f"({self.pose.x:g}, {self.pose.y:g})"
+            raise InvalidValue(f"place {place} of a vehicle must be within {FARTHEST:g} m")
         for wheel in self.wheels:
-            _must_be_finite(f"the angle of wheel {wheel.name!r}", wheel.yaw)
+            _must_be_finite(f"angle of wheel {wheel.name!r}", wheel.yaw)
 
 
 @dataclass(frozen=True)
@@ -64,8 +66,8 @@ class Drawn:
 def drawn(vehicle: Vehicle, x: Any, p: Any = None, u: Any = None, *, colour: str = "") -> Drawn:
     """A vehicle in the state `x`, a record or its values in order.
 
-    `p` are parameters in place of its own. `u` is the input, which turns the wheels of vehicles that
-    steer at once; left out, it is that at rest.
+    `p` are parameters in place of its own. `u` is the input, which turns the wheels of vehicles
+    that steer at once; left out, it is that at rest.
     """
     vehicle = vehicle_of(vehicle)
     body = body_of(vehicle, "a picture")

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Sequence
+from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
-from scipy.spatial import cKDTree
 
 from ..arrays import Array
 from ..errors import InvalidValue
@@ -53,7 +53,7 @@ class _Stroke(NamedTuple):
     opacity: float
 
 
-class StillLife:
+class Scenery:
     """What does not move, checked and ready to be drawn."""
 
     def __init__(
@@ -138,6 +138,8 @@ def _known(kind: str, looks: Any) -> bool:
 
 
 class _Cones:
+    """Cones with their sizes and colours."""
+
     def __init__(self, places: Any, colours: Sequence[str]) -> None:
         self.centres = points_of("cones", np.empty((0, 2)) if places is None else places)
         if colours and len(colours) != len(self.centres):
@@ -145,10 +147,15 @@ class _Cones:
         names = list(colours) or [""] * len(self.centres)
         given = [CONES.get(name, name) or CONE for name in names]
         radii = [CONE_RADII.get(name, CONE_RADII["blue"]) for name in names]
-        self._tree = cKDTree(self.centres)
         self._radii = np.array(radii, dtype=np.float64)
         self._colours = np.array([rgb(colour) for colour in given]).reshape(-1, 3)
         self._edges = np.array([shaded(colour, -0.25) for colour in given]).reshape(-1, 3)
+
+    @cached_property
+    def _tree(self) -> Any:
+        from scipy.spatial import KDTree
+
+        return KDTree(self.centres)
 
     def holds(self, shapes: Array) -> Any:
         """Which shapes (n, k, 2) lie within a cone: edges of cones that count as walls."""
@@ -200,11 +207,9 @@ class Cells:
         """The largest number of each square of so many cells."""
         if factor not in self._pooled:
             cells = self._pooled[1]
-            rows, columns = (-(-length // factor) for length in cells.shape)
-            padded = np.zeros((rows * factor, columns * factor), np.uint8)
-            padded[: cells.shape[0], : cells.shape[1]] = cells
-            blocks = padded.reshape(rows, factor, columns, factor)
-            self._pooled[factor] = blocks.max(axis=(1, 3))
+            for axis, length in enumerate(cells.shape):
+                cells = np.maximum.reduceat(cells, np.arange(0, length, factor), axis=axis)
+            self._pooled[factor] = cells
         return self._pooled[factor]
 
 
