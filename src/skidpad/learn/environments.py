@@ -234,7 +234,8 @@ class Environments:
             k = int(np.flatnonzero(bad)[0])
             raise SimulationDiverged(
                 f"{self._row(k)}: the state of {self.task.vehicle.model.name!r} is no longer "
-                f"finite after {self.steps[k] + 1} periods; with on_diverge='end' its episode ends"
+                f"finite after {self.steps[k] + 1} periods; with on_diverge='end' its episode ends",
+                **self._last(k, bad),
             )
         return bad
 
@@ -256,8 +257,19 @@ class Environments:
         name = names[at] if at < len(names) else f"ray {at - len(names)}"
         raise SimulationDiverged(
             f"{self._row(k)}: the observation {name} is {values[k, at]} after {self.steps[k]} "
-            "periods; it must be finite"
+            "periods; it must be finite",
+            **self._last(k, bad),
         )
+
+    def _last(self, k: int, bad: AnyArray) -> dict[str, Any]:
+        """What an error tells of a row, and which failed."""
+        State = self.task.vehicle.model.State
+        leaves = self.engine.x[0, k, : record.size(State)].tolist()
+        return {
+            "time": float(self.steps[k] * self.task.dt),
+            "last_state": record.unflatten(State, leaves),
+            "vehicles": tuple(np.flatnonzero(bad).tolist()),
+        }
 
     def _check_start(self, rows: Any, contact: AnyArray) -> None:
         hit = np.flatnonzero(contact > 0.5)

@@ -11,6 +11,7 @@ Five Programs, each compiled by itself: what is observed never changes how the v
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -57,8 +58,20 @@ class TaskPrograms:
     """Convex pieces of the vehicle's outline, in m from its reference point."""
 
 
+_RECENT: deque[TaskPrograms] = deque(maxlen=8)
+"""Those made last: who makes several environments of one task waits for the tracer once."""
+
+
 def compiled(task: Task) -> TaskPrograms:
     """The Programs of a task, traced."""
+    known = next((made for made in _RECENT if made.task is task), None)
+    if known is None:
+        known = _compiled(task)
+        _RECENT.append(known)
+    return known
+
+
+def _compiled(task: Task) -> TaskPrograms:
     parts = _parts(task)
     radius = max((x * x + y * y) ** 0.5 for part in parts for x, y in part)
     courses = Courses(task.tracks, radius) if task.tracks else None
@@ -262,7 +275,8 @@ class _Maker:
                      strict=True)  # fmt: skip
         for name, value, low, high in leaves:
             noisy = value + getattr(told["e"], name) if name in task.noise else value
-            scaled.append((2.0 * clip(noisy, low, high) - (high + low)) / (high - low))
+            # The share is cut off, not the value: rounding must not lead out of the space.
+            scaled.append(clip((2.0 * noisy - (high + low)) / (high - low), -1.0, 1.0))
         return tuple(scaled)
 
     def start(self) -> Program:
