@@ -36,19 +36,21 @@ def _begun(x: Any, p: Any, course: Course, d: Any, agent: Any) -> Start:
 
 
 def small_task(**options: Any) -> Task:
-    """Keep on the ring; 12 periods at most, with errors of what is seen."""
-    settings: dict[str, Any] = {"duration": 0.24, "dt": 0.02, "substeps": 20, **options}
-    return Task(
-        name="ring",
-        vehicle=kinematic_bicycle(),
-        Observation=Seen,
-        observe=lambda place, velocity: Seen(velocity.v_x, place.n),
-        reward=lambda place: place.gained,
-        ended=lambda place, contact: (place.n * place.n + contact) > 0.2,
-        start=_begun,
-        tracks=(ring(), ring(24.0)),
-        draws={"s": {"range": [0.0, 1.0]}, "yaw": {"range": [-0.8, 0.8]}},
-        noise={"n": {"normal": {"mean": 0.0, "std": 0.05}}},
-        lidar=Lidar(5, range=20.0),
-        **settings,
-    )
+    """Keep to the middle of a ring; 12 periods at most, with errors of what is seen."""
+    settings: dict[str, Any] = {
+        "name": "ring",
+        "vehicle": kinematic_bicycle(),
+        "Observation": Seen,
+        "observe": lambda place, velocity: Seen(velocity.v_x, place.n),
+        "reward": lambda place: place.gained,
+        "ended": lambda place, contact: (place.n * place.n + contact) > 0.2,
+        "start": _begun,
+        "tracks": (ring(), ring(24.0)),
+        "draws": {"s": {"range": [0.0, 1.0]}, "yaw": {"range": [-0.8, 0.8]}},
+        "noise": {"n": {"normal": {"mean": 0.0, "std": 0.05}}},
+        "lidar": Lidar(5, range=20.0),
+        "duration": 0.24,
+        "dt": 0.02,
+        "substeps": 20,
+    }
+    return Task(**{**settings, **options})
