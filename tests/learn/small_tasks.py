@@ -22,7 +22,9 @@ def ring(radius: float = 20.0, width: float = 2.0) -> Track:
     """A loop with walls `width` from its middle."""
     angle = np.linspace(0.0, 2.0 * np.pi, 80, endpoint=False)
     out = np.column_stack([np.cos(angle), np.sin(angle)])
-    edges = [np.hstack([r * out, np.roll(r * out, -1, axis=0)]) for r in (radius - width, radius + width)]
+    edges = [
+        np.hstack([r * out, np.roll(r * out, -1, axis=0)]) for r in (radius - width, radius + width)
+    ]
     half = np.full(len(angle), width)
     return Track(radius * out, half, half, True, np.concatenate(edges), None, "ring")
 

@@ -11,15 +11,13 @@ from ..arrays import AnyArray
 from ..brief import brief_repr
 from ..checks import one_of
 from ..errors import InvalidValue
-from ..extension import outer
 from ..plane.pixels import Pixels
 from .environments import Environments
 from .named_task import alone, task_of
-from .pictures import Pictures
+from .pictures import RENDER_MODES, Rendering
 from .spaces import action_space, observation_space
 from .task import Task
 
-RENDER_MODES = ("human", "rgb_array")
 _BESIDE = ("render_mode", "precision", "threads", "on_diverge")
 
 
@@ -61,9 +59,7 @@ class SkidpadEnv(gymnasium.Env[AnyArray, AnyArray]):
         self.action_space = action_space(self.task, precision)
         self.metadata = {**self.metadata, "render_fps": 1.0 / self.task.dt}
         self.render_mode = render_mode
-        self._begun = False
-        self._pictures: Pictures | None = None
-        self._page: Any = None
+        self._rendering = Rendering(self.environments, render_mode)
 
     def reset(
         self, *, seed: int | None = None, options: dict[str, Any] | None = None
@@ -78,9 +74,7 @@ class SkidpadEnv(gymnasium.Env[AnyArray, AnyArray]):
             raise InvalidValue(f"reset has no option {', '.join(options)}; allowed is none")
         super().reset(seed=seed)
         observation = self.environments.reset(seed)[0].copy()
-        self._begun = True
-        if self.render_mode == "human":
-            self.render()
+        self._rendering.begin()
         return observation, {}
 
     def step(self, action: Any) -> tuple[AnyArray, float, bool, bool, dict[str, Any]]:
@@ -89,8 +83,8 @@ class SkidpadEnv(gymnasium.Env[AnyArray, AnyArray]):
         What is beyond the bounds of the action is cut off.
         """
         stepped = self.environments.step(np.asarray(action)[None])
-        if self.render_mode == "human":
-            self.render()
+        if self._rendering.human:
+            self._rendering.render()
         return (
             stepped.observation[0].copy(),
             stepped.reward.item(),
@@ -99,7 +93,7 @@ class SkidpadEnv(gymnasium.Env[AnyArray, AnyArray]):
             {},
         )
 
-    def render(self) -> Pixels | None:  # pyright: ignore[reportIncompatibleMethodOverride]
+    def render(self) -> Pixels | None:
         """A picture (height, width, 3) of bytes, or, for "human", nothing: the page shows it."""
         if self.render_mode is None:
             gymnasium.logger.warn(
@@ -107,20 +101,9 @@ class SkidpadEnv(gymnasium.Env[AnyArray, AnyArray]):
                 "or 'human'"
             )
             return None
-        if not self._begun:
-            raise InvalidValue("reset the environment before it is rendered")
-        if self._pictures is None:
-            self._pictures = Pictures(self.environments)
-        if self.render_mode == "rgb_array":
-            return self._pictures.frame(0)
-        if self._page is None:
-            self._page = outer("SkidpadEnv.page")(self.task)
-        self._page.show(self._pictures.moment(0))
-        return None
+        return self._rendering.render()
 
     def close(self) -> None:
         """No call is answered any more; the page ends."""
         self.environments.close()
-        if self._page is not None:
-            self._page.close()
-            self._page = None
+        self._rendering.close()

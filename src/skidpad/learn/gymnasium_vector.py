@@ -24,9 +24,7 @@ from .task import Task
 RENDER_MODES = ("rgb_array",)
 _BESIDE = ("num_envs", "autoreset_mode", "render_mode", "precision", "device", "threads",
            "on_diverge", "copy", "statistics")  # fmt: skip
-_MODES = dict(
-    zip(AUTORESET, ("NEXT_STEP", "SAME_STEP", "DISABLED"), strict=True)
-)
+_MODES: dict[str, str] = {mode: mode.upper() for mode in AUTORESET}
 """What Gymnasium calls the modes of `Environments`."""
 
 
@@ -138,9 +136,7 @@ class SkidpadVectorEnv(VectorEnv[Any, Any, Any]):
             observation = self.environments.reset(each, chosen & given)
         return observation
 
-    def step(
-        self, actions: Any
-    ) -> tuple[AnyArray, AnyArray, AnyArray, AnyArray, dict[str, Any]]:
+    def step(self, actions: Any) -> tuple[AnyArray, AnyArray, AnyArray, AnyArray, dict[str, Any]]:
         """One control period of all environments: observations (num_envs, n), rewards, terminated,
         truncated (num_envs,) and infos.
 
@@ -154,7 +150,13 @@ class SkidpadVectorEnv(VectorEnv[Any, Any, Any]):
         if self._statistics is not None:
             anew = None if self._same_step else stepped.ended
             infos |= self._statistics.infos(rewards, terminated | truncated, anew)
-        return observation.copy() if self.copy else observation, rewards, terminated, truncated, infos
+        return (
+            observation.copy() if self.copy else observation,
+            rewards,
+            terminated,
+            truncated,
+            infos,
+        )
 
     def _final(self, stepped: Stepped) -> dict[str, Any]:
         """What the episodes saw last that ended in this call."""

@@ -9,6 +9,8 @@ import numpy as np
 from .. import record
 from ..arrays import AnyArray, Array
 from ..body import Pose, body_of
+from ..errors import InvalidValue
+from ..extension import outer
 from ..model import Vehicle
 from ..plane.pixels import Pixels
 from ..plane.pose import to_world
@@ -17,6 +19,8 @@ from ..stage.drawn_vehicle import drawn
 from ..stage.frames import FramePainter
 from ..units import m, s
 from .environments import Environments
+
+RENDER_MODES = ("human", "rgb_array")
 
 
 class Seen(NamedTuple):
@@ -40,6 +44,44 @@ class SeenMoment(NamedTuple):
     track: int | None
     """Number of its track; None without."""
     vehicles: tuple[Seen, ...]
+
+
+class Rendering:
+    """How one environment shows itself: as pictures, on the page, or not at all.
+
+    Args:
+        environments: with one world.
+        mode: "rgb_array", "human" or None.
+    """
+
+    def __init__(self, environments: Environments, mode: str | None) -> None:
+        self.human = mode == "human"
+        self._environments, self._mode, self._begun = environments, mode, False
+        self._pictures = Pictures(environments)
+        self._page: Any = None
+
+    def begin(self) -> None:
+        """An episode begins."""
+        self._begun = True
+        if self.human:
+            self.render()
+
+    def render(self) -> Pixels | None:
+        """A picture (height, width, 3), or None after it was shown on the page."""
+        if not self._begun:
+            raise InvalidValue("reset the environment before it is rendered")
+        if not self.human:
+            return self._pictures.frame(0) if self._mode else None
+        if self._page is None:
+            self._page = outer("SkidpadEnv.page")(self._environments.task)
+        self._page.show(self._pictures.moment(0))
+        return None
+
+    def close(self) -> None:
+        """The page ends."""
+        page, self._page, self._begun = self._page, None, False
+        if page is not None:
+            page.close()
 
 
 class Pictures:

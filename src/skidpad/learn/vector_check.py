@@ -123,7 +123,9 @@ class _Check:
         self._must(_equal(first, listed), "a list of seeds differs from counting on from the first")
         for k in range(self._count):
             alone, _ = self._single.reset(seed=_SEED + k)
-            self._must(_equal(first[k], alone), f"environment {k} is not the single one with seed + {k}")
+            self._must(
+                _equal(first[k], alone), f"environment {k} is not the single one with seed + {k}"
+            )
 
     def _closed(self) -> None:
         env = self._env

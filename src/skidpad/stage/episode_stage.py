@@ -79,7 +79,7 @@ class EpisodeStage:
 def lines_of(walls: Array | None) -> tuple[Line, ...]:
     """Segments (k, 4) as lines, those that go on from each other as one."""
     lines: list[list[tuple[float, float]]] = []
-    for x0, y0, x1, y1 in ([] if walls is None else walls.tolist()):
+    for x0, y0, x1, y1 in [] if walls is None else walls.tolist():
         if lines and lines[-1][-1] == (x0, y0):
             lines[-1].append((x1, y1))
         else:
