@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from learn.small_tasks import RADIUS, ring
+from learn.ring_tasks import RADIUS, ring
 from skidpad.body import Pose, Velocity
 from skidpad.learn.course import Courses, curvature_ahead, place_of, placed_at, track_point
 from skidpad.plane.track import Track

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import skidpad as sp
-from learn.small_tasks import CAR, RADIUS, Kept, Seen, actions, ring, task
+from learn.ring_tasks import CAR, RADIUS, Kept, Seen, actions, ring, task
 from skidpad.learn import Environments, Lidar
 from skidpad.ops import minimum, sqrt
 

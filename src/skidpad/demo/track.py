@@ -22,6 +22,7 @@ from ..plane.polygon import signed_area
 from ..plane.pose import to_world
 from ..stage import Disc, Polygon
 from ..stage import Line as Mark
+from ..stage.looks import CONES
 from ..units import m
 
 PITCH: m = 22.0
@@ -34,7 +35,7 @@ TIGHTEST: m = 5.0
 """Smallest radius of the centre line."""
 CLEARANCE: m = 8.0
 """Smallest distance between two parts of the centre line that do not follow each other."""
-BLUE, YELLOW, ORANGE = "#2b6fd6", "#f2c400", "#f26a00"
+BLUE, YELLOW, ORANGE = (CONES[name] for name in ("blue", "yellow", "orange"))
 
 
 @dataclass(frozen=True, eq=False)

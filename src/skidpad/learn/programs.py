@@ -270,7 +270,8 @@ class _Maker:
                      strict=True)  # fmt: skip
         for name, value, low, high in leaves:
             noisy = value + getattr(told["e"], name) if name in task.noise else value
-            scaled.append((2.0 * clip(noisy, low, high) - (high + low)) / (high - low))
+            # The share is cut off, not the value: rounding must not lead out of the space.
+            scaled.append(clip((2.0 * noisy - (high + low)) / (high - low), -1.0, 1.0))
         return tuple(scaled)
 
     def start(self) -> Program:
