@@ -105,7 +105,5 @@ def test_small_cells_are_mixed() -> None:
     cells = np.tile(np.array([0, 1], np.uint8), (80, 60))
     pixels = np.zeros((HEIGHT, WIDTH, 3), np.uint8)
     colours = np.array([[0.0] * 3, [200.0] * 3])
-    colour_cells(
-        pixels, cells, colours, np.zeros(2), np.array([2.0, 0.0]), np.array([0.0, 2.0]), 2
-    )
+    colour_cells(pixels, cells, colours, np.zeros(2), np.array([2.0, 0.0]), np.array([0.0, 2.0]), 2)
     assert (pixels == 100).all()

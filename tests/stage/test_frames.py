@@ -457,9 +457,9 @@ def test_bad_views_are_refused(options: dict[str, Any], words: str) -> None:
 def test_vehicles_that_are_nowhere_are_refused() -> None:
     car = sp.vehicles.four_wheel()
     state = record.at_rest(car.State)
-    with pytest.raises(InvalidValue, match="yaw = nan.*must be finite"):
+    with pytest.raises(InvalidValue, match=r"yaw = nan.*must be finite"):
         drawn(car, state._replace(yaw=np.nan))
-    with pytest.raises(InvalidValue, match="x = inf.*must be finite"):
+    with pytest.raises(InvalidValue, match=r"x = inf.*must be finite"):
         drawn(car, state._replace(x=np.inf))
     with pytest.raises(InvalidValue, match=r"place \(1e\+12, 0\) .* within 1e\+09 m"):
         drawn(car, state._replace(x=1e12))
