@@ -75,6 +75,13 @@ def test_what_is_far_away_changes_nothing() -> None:
     assert (shares_of(box(-1e12, -1e12, 1e12, 1e12)) == 1.0).all()
 
 
+@pytest.mark.parametrize("place", [np.nan, np.inf, -np.inf, 1e300])
+def test_a_polygon_with_a_corner_nowhere_is_left_out(place: float) -> None:
+    found = shares_of([(1.0, 1.0), (place, 5.0), (9.0, 9.0)], box(20, 20, 30, 30))
+    assert found.sum() == 100.0
+    assert not shares_of([(1.0, 1.0), (5.0, place), (9.0, 9.0)]).any()
+
+
 def test_polygons_are_laid_over_each_other_by_their_opacity() -> None:
     found = shares_of(box(0, 0, 10, 10), box(0, 0, 10, 10), opacity=0.5)
     np.testing.assert_allclose(found[:10, :10], 0.75, atol=1.0 / 255.0)

@@ -36,7 +36,7 @@ def places(size: tuple[int, int] = SIZE, scale: float = SCALE) -> Array:
     width, height = size
     x = CENTRE[0] + (np.arange(width) + 0.5 - 0.5 * width) / scale
     y = CENTRE[1] - (np.arange(height) + 0.5 - 0.5 * height) / scale
-    return np.stack(np.meshgrid(x, y), axis=-1)
+    return np.stack(np.meshgrid(x, y), axis=-1, dtype=np.float64)
 
 
 def pixels_to(segments: Array) -> Array:
@@ -45,8 +45,9 @@ def pixels_to(segments: Array) -> Array:
     return SCALE * away.reshape(SIZE[::-1])
 
 
-def frame(painter: FramePainter, *vehicles: Drawn, **options: Any) -> Array:
-    return painter.frame(vehicles, **{"centre": CENTRE, "scale": SCALE} | options)
+def frame(painter: FramePainter, *vehicles: Drawn, **options: Any) -> Any:
+    view: dict[str, Any] = {"centre": CENTRE, "scale": SCALE}
+    return painter.frame(vehicles, **view | options)
 
 
 def bare(x: float, y: float, yaw: float = 0.0, colour: str = RED) -> Drawn:
@@ -54,7 +55,7 @@ def bare(x: float, y: float, yaw: float = 0.0, colour: str = RED) -> Drawn:
     return Drawn(DrawnUnit(Pose(x, y, yaw), (box(-1.0, 3.0, 2.0),)), colour=colour)
 
 
-def is_colour(pixels: Array, colour: str) -> Array:
+def is_colour(pixels: Any, colour: str) -> Any:
     return (pixels == np.rint(looks.rgb(colour)).astype(np.uint8)).all(axis=-1)
 
 
@@ -296,11 +297,11 @@ def test_lidar_hits_are_seen_where_they_are() -> None:
 @pytest.mark.parametrize("yaw", [0.0, 0.4])
 def test_cells_of_a_grid_are_seen_where_they_are(yaw: float) -> None:
     rng = np.random.default_rng(1)
-    occupied, unknown = rng.random((2, 12, 16)) < 0.3
+    occupied, unknown = rng.random((12, 16)) < 0.3, rng.random((12, 16)) < 0.3
     grid = Grid(occupied, 0.5, (96.0, -54.0, yaw), unknown & ~occupied)
     found = frame(FramePainter(grid=grid, size=SIZE))
     cells = grid.cell_of(places().reshape(-1, 2)).reshape(*SIZE[::-1], 2)
-    within = ((cells >= 0) & (cells < grid.shape)).all(axis=-1)
+    within: Any = ((cells >= 0) & (cells < grid.shape)).all(axis=-1)
     row, column = np.moveaxis(np.where(within[..., None], cells, 0), -1, 0)
     np.testing.assert_array_equal(
         is_colour(found, looks.OCCUPIED), within & grid.occupied[row, column]
@@ -386,6 +387,8 @@ def test_far_vehicles_are_drawn_small_but_seen() -> None:
     cars = [bare(95.0 + 2.0 * k, -50.0) for k in range(5)]
     for scale in (20.0, 5.0, 1.0, 0.05):
         assert is_colour(frame(FramePainter(size=SIZE), *cars, scale=scale), RED).sum() >= 5
+    point = Drawn(DrawnUnit(Pose(*CENTRE, 0.0), (((0.0, 0.0),) * 3,)))
+    frame(FramePainter(size=SIZE), point)
     beside = frame(FramePainter(size=SIZE), bare(150.0, -50.0))
     np.testing.assert_array_equal(beside, frame(FramePainter(size=SIZE)))
 

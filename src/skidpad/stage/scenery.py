@@ -193,7 +193,8 @@ class Cells:
         """Draw the cells that are seen."""
         # Where several cells share a pixel, those that are occupied are seen.
         pixels = self.grid.resolution * canvas.scale
-        factor = 2 ** max(0, math.floor(-math.log2(pixels)))
+        most = max(self.grid.shape).bit_length()
+        factor = 2 ** min(max(0, math.floor(-math.log2(pixels))), most)
         step = canvas.scale * self.grid.resolution * factor
         x, y, yaw = self.grid.origin
         c, s = math.cos(yaw) / step, math.sin(yaw) / step

@@ -102,7 +102,7 @@ class _Painter:
         elif self._size >= _DART:
             self._draw_coarsely()
         else:
-            larger = max(1.0, _LEAST / self._size)
+            larger = max(1.0, _LEAST / max(self._size, 1e-6))
             self._canvas.polygon(self._placed(larger * _dart(self._parts.extents)), self._fill)
 
     def _seen(self) -> bool:
