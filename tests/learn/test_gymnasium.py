@@ -11,8 +11,8 @@ import numpy as np
 import pytest
 from gymnasium.envs.registration import registry
 from gymnasium.utils.env_checker import check_env
-from learn.small_tasks import small_task
 
+from learn.small_tasks import small_task
 from skidpad.errors import InvalidValue
 from skidpad.learn import Environments, SkidpadEnv, Task
 from skidpad.viewer.live.episode import EpisodePage
@@ -149,12 +149,15 @@ def _stepped(task: Task, seed: int) -> Any:
 
 
 def test_a_state_that_is_no_longer_finite_says_where_and_when(task: Task) -> None:
-    """With steps far too long for its actuators the vehicle diverges."""
+    """A torque that no number can hold: the vehicle diverges."""
     from skidpad.errors import SimulationDiverged
 
-    env = SkidpadEnv(
-        small_task(dt=0.5, substeps=1, duration=60.0, ended=lambda place: place.n > 1e9)
-    )
+    def act(x: Any) -> Any:
+        torque = (1.0 + x.v_x) * 1e30
+        return task.vehicle.model.Input(0.0, torque, torque, torque, torque)
+
+    endless = small_task(act=act, duration=60.0, ended=lambda place: place.n > 1e9)
+    env = SkidpadEnv(endless)
     env.reset(seed=1)
     with pytest.raises(SimulationDiverged, match="environment 0") as raised:
         for _ in range(50):
