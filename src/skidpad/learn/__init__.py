@@ -20,6 +20,7 @@ from .course import Course, Place, curvature_ahead, point_at, track_point
 from .environments import Environments, Stepped
 from .lidar import Lidar
 from .task import Other, Start, Task
+from .task_check import check_task
 from .vector_check import check_vector_env
 
 if TYPE_CHECKING:
@@ -40,6 +41,7 @@ __all__ = [
     "Start",
     "Stepped",
     "Task",
+    "check_task",
     "check_vector_env",
     "curvature_ahead",
     "drive_of",
