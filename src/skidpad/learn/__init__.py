@@ -15,6 +15,7 @@ from .actions import Drive, drive_of
 from .course import Course, Place, curvature_ahead, point_at, track_point
 from .environments import Environments, Stepped
 from .lidar import Lidar
+from .saved_task import load_task, save_task
 from .task import Other, Start, Task
 
 __all__ = [
@@ -29,7 +30,9 @@ __all__ = [
     "Task",
     "curvature_ahead",
     "drive_of",
+    "load_task",
     "point_at",
+    "save_task",
     "tasks",
     "track_point",
 ]

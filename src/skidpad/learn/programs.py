@@ -41,7 +41,8 @@ Parts = tuple[tuple[tuple[float, float], ...], ...]
 class TaskPrograms:
     """What an engine runs."""
 
-    task: Task
+    task: Any
+    """A `Task` or, without its functions, a `SavedTask`."""
     plant: Plant
     """The vehicle with the action as its policy."""
     courses: Courses | None
@@ -57,8 +58,10 @@ class TaskPrograms:
     """Convex pieces of the vehicle's outline, in m from its reference point."""
 
 
-def compiled(task: Task) -> TaskPrograms:
-    """The Programs of a task, traced."""
+def compiled(task: Any) -> TaskPrograms:
+    """The Programs of a `Task`, traced; one that was loaded has its own."""
+    if not isinstance(task, Task):
+        return task.programs
     parts = _parts(task)
     radius = max((x * x + y * y) ** 0.5 for part in parts for x, y in part)
     courses = Courses(task.tracks, radius) if task.tracks else None
