@@ -18,6 +18,7 @@ from ..arrays import AnyArray, Array
 from ..brief import brief_repr
 from ..checks import one_of, whole
 from ..errors import InvalidValue, SimulationDiverged
+from ..extension import outer
 from ..random import seeds as seeding
 from ..random.shares import names_as_words, shares
 from .engine import TaskEngine, engine_of
@@ -66,6 +67,11 @@ class Environments:
 
     __repr__ = brief_repr
 
+    def __new__(cls, *_: Any, device: str = "cpu", **__: Any) -> Any:
+        """Those of a CUDA device are a class of their own, of the same surface."""
+        kind = outer("Environments on cuda") if device == "cuda" and cls is Environments else cls
+        return object.__new__(kind)
+
     def __init__(
         self,
         task: Task,
@@ -79,8 +85,9 @@ class Environments:
     ) -> None:
         self.task = task
         self.worlds = whole("count", count, "at least 1", least=1)
-        self.autoreset = one_of("autoreset", autoreset, AUTORESET)
-        self.on_diverge = one_of("on_diverge", on_diverge, ON_DIVERGE)
+        one_of("autoreset", autoreset, AUTORESET)
+        one_of("on_diverge", on_diverge, ON_DIVERGE)
+        self.autoreset, self.on_diverge = autoreset, on_diverge
         self.programs: TaskPrograms = compiled(task)
         self.engine: TaskEngine = engine_of(
             self.programs, self.worlds * task.agents, precision, device, threads
@@ -197,6 +204,11 @@ class Environments:
         return shares("learn.noise", own, self._periods[rows], self._noise_words)
 
     def _seed(self, seed: int | Sequence[int], chosen: AnyArray) -> None:
+        self._seeds[chosen] = self._seeds_of(seed)[chosen]
+        self._episodes[chosen] = self._periods[chosen] = 0
+
+    def _seeds_of(self, seed: int | Sequence[int]) -> AnyArray:
+        """Of all rows, (B,)."""
         count = self.worlds
         if isinstance(seed, (Sequence, np.ndarray)):
             if len(seed) != count:
@@ -205,9 +217,7 @@ class Environments:
         else:
             first = seeding.checked(seed)
             each = [(first + k) & (2**63 - 1) for k in range(count)]
-        rows = np.repeat(np.array(each, np.uint64), self.task.agents)
-        self._seeds[chosen] = rows[chosen]
-        self._episodes[chosen] = self._periods[chosen] = 0
+        return np.repeat(np.array(each, np.uint64), self.task.agents)
 
     def _chosen(self, mask: Any) -> AnyArray:
         if mask is None:
@@ -227,11 +237,14 @@ class Environments:
             return None
         if self.on_diverge == "raise":
             k = int(np.flatnonzero(bad)[0])
-            raise SimulationDiverged(
-                f"{self._row(k)}: the state of {self.task.vehicle.model.name!r} is no longer "
-                f"finite after {self.steps[k] + 1} periods; with on_diverge='end' its episode ends"
-            )
+            raise SimulationDiverged(self._diverged(k, self.steps[k] + 1))
         return bad
+
+    def _diverged(self, k: int, periods: int) -> str:
+        return (
+            f"{self._row(k)}: the state of {self.task.vehicle.model.name!r} is no longer finite "
+            f"after {periods} periods; with on_diverge='end' its episode ends"
+        )
 
     def _check_observation(self, terminated: AnyArray) -> None:
         values = self.engine.observation
@@ -244,23 +257,28 @@ class Environments:
             return
         k = int(np.flatnonzero(bad)[0])
         at = int(np.flatnonzero(~np.isfinite(values[k]))[0])
+        raise SimulationDiverged(self._not_finite(k, at, values[k, at], self.steps[k]))
+
+    def _not_finite(self, k: int, at: int, value: float, periods: int) -> str:
         names = record.names(self.task.Observation)
         name = names[at] if at < len(names) else f"ray {at - len(names)}"
-        raise SimulationDiverged(
-            f"{self._row(k)}: the observation {name} is {values[k, at]} after {self.steps[k]} "
-            "periods; it must be finite"
+        return (
+            f"{self._row(k)}: the observation {name} is {value} after {periods} periods; it must "
+            "be finite"
         )
 
     def _check_start(self, rows: Any, contact: AnyArray) -> None:
         hit = np.flatnonzero(contact > 0.5)
         if hit.size:
-            k = int(rows[hit[0]])
-            x, y, yaw = self.engine.motion_of(k)[:3]
-            raise InvalidValue(
-                f"{self._row(k)} starts in contact with a wall or another vehicle, at x = {x:.2f}, "
-                f"y = {y:.2f} m, yaw = {yaw:.2f} rad: the start of task {self.task.name!r} must "
-                "leave room"
-            )
+            raise InvalidValue(self._touching(int(rows[hit[0]])))
+
+    def _touching(self, k: int) -> str:
+        x, y, yaw = self.engine.motion_of(k)[:3]
+        return (
+            f"{self._row(k)} starts in contact with a wall or another vehicle, at x = {x:.2f}, "
+            f"y = {y:.2f} m, yaw = {yaw:.2f} rad: the start of task {self.task.name!r} must "
+            "leave room"
+        )
 
     def _row(self, k: int) -> str:
         world, agent = divmod(k, self.task.agents)
