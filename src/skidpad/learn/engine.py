@@ -11,7 +11,6 @@ from ..arrays import AnyArray, Array
 from ..checks import one_of
 from ..compile.cpu import CpuMap, CpuRollout, RolloutArrays
 from ..errors import InvalidValue
-from ..extension import outer
 from ..plane.polygon import moved_edges, ring_edges
 from ..plane.raycast import Scene
 from ..run.settings import DEVICES, PRECISIONS
@@ -66,8 +65,6 @@ def engine_of(
     """The engine of a device."""
     one_of("precision", precision, PRECISIONS)
     one_of("device", device, DEVICES)
-    if device == "cuda":
-        return outer("Task on cuda")(programs, rows, precision)
     return CpuEngine(programs, rows, precision, threads)
 
 
