@@ -12,8 +12,8 @@ from typing import Any
 import numpy as np
 
 from compile.cuda_harness import FLAGS, SHIM
-from skidpad.compile import gpu
-from skidpad.learn import cuda_engine, cuda_environments
+from skidpad.compile import cuda, gpu
+from skidpad.learn import cuda_engine, cuda_environments, cuda_scans
 from skidpad.shared_arrays import MOST_ARRAYS, table_address
 
 WORDS = """\
@@ -101,6 +101,7 @@ class HostCupy:
     """NumPy with the modules of CuPy."""
 
     RawModule = HostModule
+    ndarray = type("ndarray", (), {})
     cuda = SimpleNamespace()
 
     def __getattr__(self, name: str) -> Any:
@@ -114,5 +115,7 @@ def install(monkeypatch: Any, folder: Path) -> None:
     monkeypatch.setattr(gpu, "ModuleArrays", HostArrays)
     monkeypatch.setattr(cuda_environments, "Watch", HostWatch)
     monkeypatch.setattr(cuda_engine.Recorded, "captured", lambda self: None)
-    for name in ("THREADS",):
-        monkeypatch.setattr(cuda_engine, name, 4)
+    # Few threads: those beyond the last row cost time as well.
+    monkeypatch.setattr(cuda_engine, "THREADS", 4)
+    monkeypatch.setattr(cuda_scans, "THREADS", 4)
+    monkeypatch.setattr(cuda, "THREADS", dict.fromkeys(cuda.THREADS, 4))

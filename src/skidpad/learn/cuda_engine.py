@@ -123,8 +123,10 @@ class CudaEngine:
         text = cuda_text.source(self.dtype.name, sizes, task.dt, (self.low, self.high), draws)
         module = xp.RawModule(code=text, options=EXACT_FLAGS)
         self._books = {name: module.get_function(name) for name in cuda_text.KERNELS}
-        flags = {n: xp.zeros(rows, np.uint8) for n, kind in cuda_text.ARRAYS.items() if kind == "flag"}  # noqa: E501
-        self.fault = xp.full(1, cuda_text.NONE, np.uint64)
+        names = (name for name, kind in cuda_text.ARRAYS.items() if kind == "flag")
+        flags = {name: xp.zeros(rows, np.uint8) for name in names}
+        self._fine = xp.asarray(np.array([cuda_text.NONE], np.uint64))
+        self.fault = self._fine.copy()
         self.seeds, self.episodes, self.periods = (xp.zeros(rows, np.uint64) for _ in range(3))
         self.steps = xp.zeros(rows, np.int64)
         self._every_row = xp.ones(rows, np.uint8)
@@ -234,7 +236,7 @@ class CudaEngine:
 
     def begin(self, chosen: AnyArray) -> None:
         """Begin anew the rows (B,) that are chosen, and forget what was wrong."""
-        self.fault.fill(cuda_text.NONE)
+        self.fault[:] = self._fine
         self.again[:] = self.xp.asarray(chosen.astype(np.uint8))
         self._reset.run()
 

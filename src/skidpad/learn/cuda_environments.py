@@ -116,10 +116,11 @@ class CudaEnvironments(Environments):
         if not self._begun:
             raise InvalidValue("reset the environments before the first step")
         self._tell()
-        on_device = gpu.is_on_device(actions)
-        library = _library_of(actions) if on_device else self._library
+        given = actions.detach() if getattr(actions, "requires_grad", False) else actions
+        there = isinstance(given, self.engine.xp.ndarray) or gpu.is_on_device(given)
+        library = _library_of(given) if there else self._library
         with self._stream(library):
-            self.engine.step(self._taken(actions))
+            self.engine.step(self._taken(given))
             self._watch.look()
             return self._converted(library)
 
@@ -130,9 +131,9 @@ class CudaEnvironments(Environments):
 
     def _taken(self, actions: Any) -> Any:
         xp, engine = self.engine.xp, self.engine
-        given = actions.detach() if getattr(actions, "requires_grad", False) else actions
+        known = isinstance(actions, xp.ndarray) and actions.dtype == engine.dtype
         try:
-            array = gpu.device_array("actions", given, engine.dtype)
+            array = actions if known else gpu.device_array("actions", actions, engine.dtype)
         except (TypeError, ValueError) as error:
             if isinstance(error, SkidpadError):
                 raise

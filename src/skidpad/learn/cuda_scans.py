@@ -18,7 +18,6 @@ from ..plane.polygon import ring_edges
 from ..plane.raycast import Scene
 from ..plane.raycast.cuda import THREADS, Tables, grid_of
 from ..plane.raycast.cuda_text import source
-from ..plane.raycast.fan import units
 from ..plane.track import Track
 from .lidar import Lidar
 
@@ -151,8 +150,8 @@ class CudaScans:
         self._others, self._out = others, out
         self._moving = xp.zeros((rows, max(1, sizes["moving"]), 8))
         self._edges = xp.asarray(rings)
-        beams = (*units(lidar.angles), *tables_of(tracks))
-        self._tables = [xp.asarray(array) for array in beams]
+        tables = (xp.asarray(array) for array in tables_of(tracks))
+        self._tables = [*_units(xp, module, lidar), *tables]
         self._blocks = [-(-n // THREADS) for n in (rows * lidar.rays, rows * max(1, vehicles))]
 
     def prepared(self, poses: Any, tracks: Any, mask: Any) -> list[Callable[[], object]]:
@@ -163,3 +162,12 @@ class CudaScans:
             launches.append(partial(self._move, (self._blocks[1],), (THREADS,), arguments))
         arguments = (mask, poses, tracks, *self._tables, self._moving, self.ranges, self._out)
         return [*launches, partial(self._scan, (self._blocks[0],), (THREADS,), arguments)]
+
+
+def _units(xp: Any, module: Any, lidar: Lidar) -> tuple[Any, Any]:
+    """Cosines and sines of the rays."""
+    angles = xp.asarray(lidar.angles)
+    cos, sin = xp.empty_like(angles), xp.empty_like(angles)
+    blocks = (-(-lidar.rays // THREADS),)
+    module.get_function("units")(blocks, (THREADS,), (angles, cos, sin, xp.int64(lidar.rays)))
+    return cos, sin

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from math import isfinite
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from ..random.shares import channel_key
 
@@ -232,7 +232,8 @@ def source(
     draws: Draws,
 ) -> str:
     """CUDA C with the kernels of `KERNELS`; `bounds` are those of the actions."""
-    whole = {name.upper(): value for name, value in sizes._asdict().items()}
+    whole: dict[str, Any] = {name.upper(): value for name, value in sizes._asdict().items()}
+    whole["ROWS"] = f"{sizes.rows}LL"
     whole |= {"ACTIONS": len(bounds[0]), "DRAWS": len(draws.start), "NOISES": len(draws.noise)}
     return _TEXT.format(
         real={"float32": "float", "float64": "double"}[precision],

@@ -11,7 +11,9 @@ class Track:
     walls: Any = None
     grid: Any = None
     name: str = ""
+
     @property
     def map(self):
         from types import SimpleNamespace
+
         return SimpleNamespace(segments=self.walls, grid=self.grid)
