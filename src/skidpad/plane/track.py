@@ -11,9 +11,7 @@ class Track:
     walls: Any = None
     grid: Any = None
     name: str = ""
-
     @property
     def map(self):
         from types import SimpleNamespace
-
         return SimpleNamespace(segments=self.walls, grid=self.grid)
