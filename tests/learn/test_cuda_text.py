@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import shutil
+from dataclasses import replace
+from functools import partial
 
 import numpy as np
 import pytest
 
 from learn import host_device
-from skidpad.errors import InvalidValue
+from skidpad.errors import InvalidValue, SimulationDiverged
 from skidpad.learn import Environments, tasks
 from skidpad.plane.random_track import random_track
 
@@ -60,6 +62,43 @@ def test_all_that_a_step_gives_has_the_bits_of_the_processor(device, task, mode)
             if over.any():
                 again = there.reset(mask=over).tobytes()
                 assert again == here.reset(mask=over).tobytes()
+
+
+def begun_in_a_row(start, agent, x, p, course, d):
+    return start(x=x, p=p, course=course, d=d._replace(s=d.s + 0.05 * agent))
+
+
+@pytest.mark.parametrize("mode", MODES[:2])
+def test_vehicles_of_one_world_see_each_other_and_stop_together(device, task, mode):
+    several = replace(task, agents=3, start=partial(begun_in_a_row, task.start), duration=0.3)
+    here = Environments(several, 2, autoreset=mode)
+    there = Environments(several, 2, autoreset=mode, device="cuda")
+    assert there.reset(seed=3).tobytes() == here.reset(seed=3).tobytes()
+    stopped = 0
+    for action in np.random.default_rng(4).uniform(-1, 1, (40, 6, 2)):
+        wanted, found = here.step(action), there.step(action)
+        for name in ("observation", "reward", "terminated", "truncated"):
+            assert getattr(found, name).tobytes() == getattr(wanted, name).tobytes(), name
+        stopped += wanted.truncated.sum()
+    assert stopped
+
+
+@pytest.mark.parametrize("rule", ["raise", "end"])
+def test_what_is_not_finite_stops_or_ends(device, task, rule):
+    there = Environments(task, WORLDS, device="cuda", on_diverge=rule)
+    there.reset(seed=0)
+    there.engine.x[0, 2, 3] = np.nan
+    found = there.step(np.zeros((WORLDS, 2)))
+    if rule == "end":
+        assert found.terminated.tolist() == [False, False, True, False, False]
+        assert np.isfinite(found.observation).all()
+        assert found.reward[2] == 0.0
+        again = there.step(np.zeros((WORLDS, 2)))
+        assert again.ended.tolist() == [False, False, True, False, False]
+        assert np.isfinite(there.state).all()
+    else:
+        with pytest.raises(SimulationDiverged, match="environment 2.*no longer finite"):
+            there.check()
 
 
 def test_an_action_that_is_no_number_is_told_by_the_next_call(device, task):

@@ -3,8 +3,8 @@
 Actions may be arrays of CuPy, PyTorch or JAX on the device, without a copy, or of the host; what
 comes back is the kind that the actions are. A call does not wait for the device, so what goes wrong
 there (an action that is not finite, a state or an observation that is no longer, a start in
-contact) is told by a later call, mostly the next: from the moment it happened all environments stand
-still. `check` waits and tells it now; `reset` begins anew.
+contact) is told by a later call, mostly the next: from the moment it happened all environments
+stand still. `check` waits and tells it now; `reset` begins anew.
 """
 
 from __future__ import annotations

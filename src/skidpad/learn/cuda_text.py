@@ -259,7 +259,6 @@ def _limits(lowest: Sequence[float], highest: Sequence[float]) -> list[str]:
     for field, ends in enumerate(zip(lowest, highest, strict=True)):
         for sign, bound in zip("<>", ends, strict=True):
             if isfinite(bound):
-                lines.append(
-                    f"  if (field == {field} && value {sign} (real){bound!r}) value = (real){bound!r};"
-                )
+                end = f"(real){bound!r}"
+                lines.append(f"  if (field == {field} && value {sign} {end}) value = {end};")
     return lines

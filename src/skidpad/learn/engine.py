@@ -11,8 +11,10 @@ from ..arrays import AnyArray, Array
 from ..checks import one_of
 from ..compile.cpu import CpuMap, CpuRollout, RolloutArrays
 from ..errors import InvalidValue
-from ..plane.polygon import moved_edges, ring_edges
+from ..plane.polygon import ring_edges
+from ..plane.pose import moved
 from ..plane.raycast import Scene
+from ..plane.raycast.fan import units
 from ..run.settings import DEVICES, PRECISIONS
 from .programs import TaskPrograms
 
@@ -285,5 +287,9 @@ class _Scans:
         if not others.shape[1]:
             return None
         poses = others.reshape(len(others), -1, 6)[:, :, :3].astype(np.float64)
-        flat = poses.reshape(-1, 3)
-        return moved_edges(self._edges, flat).reshape(len(others), -1, 4)
+        x, y = (poses[:, :, k, None] for k in range(2))
+        # The cosines and sines of the scans themselves, which have the same bits everywhere.
+        c, s = (u.reshape(x.shape) for u in units(poses[:, :, 2].ravel()))
+        ends = self._edges.T
+        begin, end = (moved(c, s, x, y, ends[k], ends[k + 1]) for k in (0, 2))
+        return np.stack([*begin, *end], axis=-1).reshape(len(others), -1, 4)

@@ -224,7 +224,7 @@ def _track(entry: dict[str, Any]) -> Track:
 
 
 def _courses_document(courses: Courses) -> dict[str, Any]:
-    """Leaves of all courses; of a shared array its values, as its number means nothing elsewhere."""
+    """Leaves of all courses; of a shared array its values: its number means nothing elsewhere."""
     leaves = [[*course[:-1], *course.walls] for course in courses.records]
     return {
         "most_walls": courses.most_walls,
