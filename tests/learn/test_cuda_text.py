@@ -97,7 +97,7 @@ def test_what_is_not_finite_stops_or_ends(device, task, rule):
         assert again.ended.tolist() == [False, False, True, False, False]
         assert np.isfinite(there.state).all()
     else:
-        with pytest.raises(SimulationDiverged, match="environment 2.*no longer finite"):
+        with pytest.raises(SimulationDiverged, match=r"environment 2.*no longer finite"):
             there.check()
 
 

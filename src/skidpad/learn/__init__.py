@@ -10,6 +10,10 @@ for _ in range(1000):
 
 from __future__ import annotations
 
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+from ..extras import require
 from . import tasks
 from .actions import Drive, drive_of
 from .course import Course, Place, curvature_ahead, point_at, track_point
@@ -17,6 +21,12 @@ from .environments import Environments, Stepped
 from .lidar import Lidar
 from .saved_task import load_task, save_task
 from .task import Other, Start, Task
+from .vector_check import check_vector_env
+
+if TYPE_CHECKING:
+    from .gymnasium_env import SkidpadEnv
+    from .gymnasium_vector import SkidpadVectorEnv
+    from .parallel_env import SkidpadParallelEnv
 
 __all__ = [
     "Course",
@@ -25,9 +35,13 @@ __all__ = [
     "Lidar",
     "Other",
     "Place",
+    "SkidpadEnv",
+    "SkidpadParallelEnv",
+    "SkidpadVectorEnv",
     "Start",
     "Stepped",
     "Task",
+    "check_vector_env",
     "curvature_ahead",
     "drive_of",
     "load_task",
@@ -36,3 +50,20 @@ __all__ = [
     "tasks",
     "track_point",
 ]
+
+_ADAPTERS = {
+    "SkidpadEnv": ("gymnasium", "gymnasium_env"),
+    "SkidpadParallelEnv": ("pettingzoo", "parallel_env"),
+    "SkidpadVectorEnv": ("gymnasium", "gymnasium_vector"),
+}
+"""Classes that derive from those of another package, which they need to be there at all."""
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _ADAPTERS:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    package, module = _ADAPTERS[name]
+    require(package, purpose=f"learn.{name}")
+    value = getattr(import_module(f"{__name__}.{module}"), name)
+    globals()[name] = value
+    return value

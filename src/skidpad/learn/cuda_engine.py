@@ -274,8 +274,13 @@ class Recorded:
     """Launches that are done again and again, as a CUDA graph once they are warm."""
 
     def __init__(
-        self, xp: Any, kernels: Sequence[gpu.Kernel], launches: Sequence[Launch], *, graph: bool = True
-    ) -> None:  # fmt: skip
+        self,
+        xp: Any,
+        kernels: Sequence[gpu.Kernel],
+        launches: Sequence[Launch],
+        *,
+        graph: bool = True,
+    ) -> None:
         self._xp, self._kernels, self._launches = xp, kernels, launches
         self._left = _WARM if graph else -1
         self._graph: Any = None

@@ -200,12 +200,13 @@ class CudaEnvironments(Environments):
                 f"{float(engine.a[0, k, field])}; it must be a number from "
                 f"{engine.low[field]:g} to {engine.high[field]:g}"
             )
+        if what == cuda_text.START:
+            return InvalidValue(self._touching(k))
+        steps, told = int(engine.steps[k]), self._last(k, np.array([k]))
         if what == cuda_text.DIVERGED:
-            return SimulationDiverged(self._diverged(k, int(engine.steps[k]) + 1))
-        if what == cuda_text.OBSERVATION:
-            value, steps = float(engine.observation[k, field]), int(engine.steps[k])
-            return SimulationDiverged(self._not_finite(k, field, value, steps))
-        return InvalidValue(self._touching(k))
+            return SimulationDiverged(self._diverged(k, steps + 1), **told)
+        value = float(engine.observation[k, field])
+        return SimulationDiverged(self._not_finite(k, field, value, steps), **told)
 
 
 class Watch:

@@ -137,19 +137,22 @@ extern "C" __global__ void __launch_bounds__(128) adopt({parameters}) {{
   if (row >= ROWS) return;
   again[row] = 0;
   if (*fault != NONE) return;
+  // What only begins anew lets no period pass.
+  const bool renewed = MODE == 0 && over[row];
   if (is_finite(health[row]) && is_finite(health[ROWS + row])) {{
     for (int f = 0; f < STATES; ++f) x[f * ROWS + row] = after[f * ROWS + row];
-  }} else if (RAISES) {{
-    tell(fault, 3, row, 0);
-    return;
-  }} else {{
+  }} else if (!renewed) {{
+    if (RAISES) {{
+      tell(fault, 3, row, 0);
+      return;
+    }}
     failed[row] = 1;
   }}
-  periods[row] += 1;
+  if (!renewed) periods[row] += 1;
   steps[row] += 1;
   time[row] = (real)((double)steps[row] * {dt});
   shake({arguments}, row);
-  if (MODE == 0 && over[row]) {{
+  if (renewed) {{
     again[row] = 1;
     restart({arguments}, row);
   }}

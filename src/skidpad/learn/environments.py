@@ -152,18 +152,19 @@ class Environments:
             raise InvalidValue(f"environment {k} has ended; reset it first, with a mask")
         engine = self.engine
         engine.set_actions(actions)
-        failed = self._failed(engine.advance())
-        self._periods += np.uint64(1)
+        again = np.flatnonzero(self._over)
+        failed = self._failed(engine.advance(), again)
+        # What only begins anew lets no period pass.
+        self._periods += ~self._over
         self.steps += 1
         noise = self._noise(slice(None))
         engine.judge(self.steps * self.task.dt, noise)
-        again = np.flatnonzero(self._over)
         terminated = engine.ended > 0.5
         truncated = self.steps >= self.task.limit
         if failed is not None:
             terminated[failed] = True
             engine.reward[failed] = 0.0
-        self._check_observation(terminated)
+        self._check_observation(terminated, again)
         if self.task.agents > 1:
             terminated, truncated = self._together(terminated, truncated)
         over = terminated | truncated
@@ -231,13 +232,18 @@ class Environments:
         if self._closed:
             raise InvalidValue("these environments are closed; make new ones")
 
-    def _failed(self, bad: AnyArray | None) -> AnyArray | None:
-        """Rows whose state is no longer finite; raises if that is what was asked for."""
-        if bad is None:
+    def _failed(self, bad: AnyArray | None, again: AnyArray) -> AnyArray | None:
+        """Rows whose state is no longer finite and which do not begin anew; raises if that is what
+        was asked for."""
+        if bad is not None:
+            bad[again] = False
+        if bad is None or not bad.any():
             return None
         if self.on_diverge == "raise":
             k = int(np.flatnonzero(bad)[0])
-            raise SimulationDiverged(self._diverged(k, self.steps[k] + 1))
+            raise SimulationDiverged(
+                self._diverged(k, self.steps[k] + 1), **self._last(k, np.flatnonzero(bad))
+            )
         return bad
 
     def _diverged(self, k: int, periods: int) -> str:
@@ -246,18 +252,24 @@ class Environments:
             f"after {periods} periods; with on_diverge='end' its episode ends"
         )
 
-    def _check_observation(self, terminated: AnyArray) -> None:
+    def _check_observation(self, terminated: AnyArray, again: AnyArray) -> None:
         values = self.engine.observation
         if np.isfinite(values.sum()):
             return
         bad = ~np.isfinite(values).all(axis=1)
+        bad[again] = False
+        if not bad.any():
+            return
         if self.on_diverge == "end":
             terminated |= bad
             values[bad] = np.nan_to_num(values[bad])
             return
         k = int(np.flatnonzero(bad)[0])
         at = int(np.flatnonzero(~np.isfinite(values[k]))[0])
-        raise SimulationDiverged(self._not_finite(k, at, values[k, at], self.steps[k]))
+        raise SimulationDiverged(
+            self._not_finite(k, at, values[k, at], self.steps[k]),
+            **self._last(k, np.flatnonzero(bad)),
+        )
 
     def _not_finite(self, k: int, at: int, value: float, periods: int) -> str:
         names = record.names(self.task.Observation)
@@ -266,6 +278,16 @@ class Environments:
             f"{self._row(k)}: the observation {name} is {value} after {periods} periods; it must "
             "be finite"
         )
+
+    def _last(self, k: int, failed: AnyArray) -> dict[str, Any]:
+        """What an error tells of a row, and which rows failed."""
+        State = self.task.vehicle.model.State
+        leaves = self.engine.x[0, k, : record.size(State)].tolist()
+        return {
+            "time": float(self.steps[k] * self.task.dt),
+            "last_state": record.unflatten(State, leaves),
+            "vehicles": tuple(failed.tolist()),
+        }
 
     def _check_start(self, rows: Any, contact: AnyArray) -> None:
         hit = np.flatnonzero(contact > 0.5)
