@@ -9,9 +9,9 @@ import sys
 import numpy as np
 import pytest
 
+from learn.small_tasks import small_task
 from skidpad.errors import InvalidValue
-from skidpad.learn import Environments, load_task, save_task, tasks
-from skidpad.plane.random_track import random_track
+from skidpad.learn import Environments, load_task, save_task
 
 COUNT, STEPS = 4, 30
 RUN = """
@@ -33,11 +33,7 @@ np.save(sys.argv[2], np.concatenate([part.ravel() for part in seen]))
 
 @pytest.fixture(scope="module")
 def task():
-    tracks = [random_track(0), random_track(1)]
-    return tasks.race(
-        tracks=tracks, lidar=6, duration=0.12, randomised={"params.m": {"range": [200.0, 260.0]}},
-        noise={"v_x": {"normal": {"mean": 0.0, "std": 0.1}}},
-    )  # fmt: skip
+    return small_task(randomised={"params.l_f": {"range": [1.2, 1.6]}})
 
 
 @pytest.fixture(scope="module")

@@ -18,6 +18,7 @@ from . import tasks
 from .actions import Drive, drive_of
 from .course import Course, Place, curvature_ahead, point_at, track_point
 from .environments import Environments, Stepped
+from .jax_form import functional
 from .lidar import Lidar
 from .saved_task import load_task, save_task
 from .task import Other, Start, Task
@@ -44,6 +45,7 @@ __all__ = [
     "check_vector_env",
     "curvature_ahead",
     "drive_of",
+    "functional",
     "load_task",
     "point_at",
     "save_task",

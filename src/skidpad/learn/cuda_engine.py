@@ -240,11 +240,6 @@ class CudaEngine:
         self.again[:] = self.xp.asarray(chosen.astype(np.uint8))
         self._reset.run()
 
-    def held(self) -> dict[str, Any]:
-        """What the rows carry from period to period, by name."""
-        names = ("x", "a", "m", "q", "w", *(() if self._shared else ("p",)))
-        return {name: getattr(self, name) for name in names}
-
     def motion_of(self, row: int) -> tuple[float, ...]:
         """x, y, yaw, v_x, v_y, omega of one vehicle."""
         with LOCK:

@@ -25,7 +25,7 @@ from ..random import seeds as seeding
 from ..run.settings import PRECISIONS
 from . import cuda_text
 from .cuda_engine import CudaEngine
-from .environments import AUTORESET, ON_DIVERGE, Environments, Stepped
+from .environments import AUTORESET, ON_DIVERGE, Environments, Stepped, held_by
 from .programs import compiled
 
 LIBRARIES = ("cupy", "torch", "jax")
@@ -84,6 +84,12 @@ class CudaEnvironments(Environments):
         """States of the vehicles, (B, n), a copy on the device."""
         size = record.size(self.task.vehicle.model.State)
         return self.engine.x[0, :, :size].copy()
+
+    def held(self) -> dict[str, Any]:
+        """See `Environments.held`."""
+        names = ("seeds", "episodes", "periods", "steps", "over")
+        counters = {name: getattr(self.engine, name) for name in names}
+        return {**held_by(self.engine, self.task), **counters}
 
     def reset(self, seed: int | Sequence[int] | None = None, mask: Any = None) -> Any:
         """As of `Environments`; waits for the device, and tells what was wrong before."""

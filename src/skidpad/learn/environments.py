@@ -115,6 +115,14 @@ class Environments:
         """States of the vehicles, (B, n), a copy."""
         return np.array(self.engine.x[0, :, : record.size(self.task.vehicle.model.State)])
 
+    def held(self) -> dict[str, AnyArray]:
+        """Everything that the next step depends on, by name: the arrays themselves, (B, ...), until
+        the next call. What is written to them is what the next step begins with."""
+        return {
+            **held_by(self.engine, self.task), "seeds": self._seeds, "episodes": self._episodes,
+            "periods": self._periods, "steps": self.steps, "over": self._over,
+        }  # fmt: skip
+
     def close(self) -> None:
         """No call is answered any more."""
         self._closed = True
@@ -305,3 +313,10 @@ class Environments:
     def _row(self, k: int) -> str:
         world, agent = divmod(k, self.task.agents)
         return f"environment {world}" + (f", agent {agent}" if self.task.agents > 1 else "")
+
+
+def held_by(engine: Any, task: Any) -> dict[str, Any]:
+    """What an engine keeps of its rows from period to period, each (B, n)."""
+    drawn = any(name.startswith(("params.", "delay")) for name in task.randomised)
+    names = ("x", "a", "m", "q", "w", *(("p",) if drawn else ()))
+    return {name: getattr(engine, name)[0] for name in names}
