@@ -171,8 +171,8 @@ class CudaEnvironments(Environments):
             numbers, flags = ([array.copy() for array in group] for group in (numbers, flags))
         kind = _KINDS[library]
         observation, reward, last = (kind(array) for array in numbers)
-        truths = (_truths(kind(flag), library) for flag in flags)
-        stepped = Stepped(observation, reward, *truths, last)
+        terminated, truncated, again = (_truths(kind(flag), library) for flag in flags)
+        stepped = Stepped(observation, reward, terminated, truncated, again, last)
         if library != "jax":
             self._results[library] = stepped
         return stepped

@@ -115,8 +115,9 @@ def tables_of(tracks: Sequence[Track]) -> ScanTables:
     parts = ([t.starts for t in tables], [t.rows for t in tables], [c.ravel() for c in cells])
     firsts = np.stack([np.cumsum([0, *map(len, part)])[:-1] for part in parts], axis=1)
     frames = np.concatenate([t.frame for t in tables])
-    joined = (np.concatenate(part) for part in parts)
-    return ScanTables(frames, *joined, np.concatenate(grids), firsts.astype(np.int64))
+    starts, walls, occupied = (np.concatenate(part) for part in parts)
+    grid = np.concatenate(grids)
+    return ScanTables(frames, starts, walls, occupied, grid, firsts.astype(np.int64))
 
 
 def text_of(lidar: Lidar, sizes: dict[str, int], precision: str) -> str:
