@@ -9,7 +9,7 @@ import numpy as np
 import skidpad as sp
 from skidpad.body import Velocity, body_of
 from skidpad.learn import Start, Task, track_point
-from skidpad.plane.track import Track
+from skidpad.plane.maps.track import Track
 from skidpad.units import Allowed, m, m_s, one, rad
 
 RADIUS, HALF_WIDTH = 20.0, 3.0

@@ -8,7 +8,7 @@ import pytest
 from learn.ring_tasks import RADIUS, ring
 from skidpad.body import Pose, Velocity
 from skidpad.learn.course import Courses, curvature_ahead, place_of, placed_at, track_point
-from skidpad.plane.track import Track
+from skidpad.plane.maps.track import Track
 
 
 def test_a_circle() -> None:
@@ -39,8 +39,8 @@ def test_places_are_the_nearest_points_of_the_line() -> None:
     angle = np.arange(300) * 2.0 * np.pi / 300
     radius = 40.0 + 5.0 * np.sin(3.0 * angle)
     centre = np.column_stack([radius * np.cos(angle), radius * np.sin(angle)])
-    width = np.full(300, 3.0)
-    track = Track(centre, width, width, walls=np.empty((0, 4)))
+    track = Track.between(centre, 3.0, 3.0)
+    centre = track.centre
     course = Courses([track], 1.0).records[0]
     random = np.random.default_rng(0)
     for s, n in zip(random.uniform(0, course.length, 50), random.uniform(-3, 3, 50), strict=True):

@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 from gymnasium.vector import AutoresetMode, SyncVectorEnv
 from gymnasium.wrappers.vector import RecordEpisodeStatistics
-from learn.small_tasks import small_task
 
+from learn.small_tasks import small_task
 from skidpad.errors import InvalidValue
 from skidpad.learn import SkidpadEnv, SkidpadVectorEnv, Task, check_vector_env
 from skidpad.learn.vector_check import NotConforming

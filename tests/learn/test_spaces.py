@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from learn.small_tasks import small_task
 
+from learn.small_tasks import small_task
 from skidpad import record
 from skidpad.learn import SkidpadVectorEnv
 from skidpad.units import Allowed, one

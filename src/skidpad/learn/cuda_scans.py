@@ -14,11 +14,11 @@ import numpy as np
 
 from ..arrays import AnyArray
 from ..compile.cuda import EXACT_FLAGS
+from ..plane.maps.track import Track
 from ..plane.polygon import ring_edges
 from ..plane.raycast import Scene
 from ..plane.raycast.cuda import THREADS, Tables, grid_of
 from ..plane.raycast.cuda_text import source
-from ..plane.track import Track
 from .lidar import Lidar
 
 _TEXT = """\

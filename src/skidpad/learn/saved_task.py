@@ -24,7 +24,7 @@ from ..compile.program import Program
 from ..errors import InvalidValue
 from ..files import LARGEST_BLOCK, json_of, reading, replacing
 from ..plane.maps.grid import Grid
-from ..plane.track import Track
+from ..plane.maps.track import Track
 from ..shared_arrays import ArrayNumber, shared_array
 from ..units import s
 from .checked_task import check_programs

@@ -8,11 +8,11 @@ from typing import Any
 import numpy as np
 
 from ..arrays import AnyArray, Array
+from ..plane.maps.track import Track
 from ..plane.polygon import ring_edges
 from ..plane.pose import moved
 from ..plane.raycast import Scene
 from ..plane.raycast.fan import fan, units
-from ..plane.track import Track
 from .lidar import Lidar
 
 Parts = Sequence[Sequence[tuple[float, float]]]
