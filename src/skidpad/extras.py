@@ -17,6 +17,7 @@ EXTRAS: Mapping[str, tuple[str, ...]] = {
     "jax": ("jax",),
     "maps": ("PIL", "defusedxml"),
     "mesh": ("collada", "trimesh"),
+    "onnx": ("onnx",),
     "pandas": ("pandas",),
     "parquet": ("pyarrow",),
     "plots": ("matplotlib",),
