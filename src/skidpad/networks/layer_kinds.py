@@ -79,7 +79,7 @@ class Dense(_Layer):
 
     @property
     def arrays(self) -> Mapping[str, Array]:
-        """The weights by name."""
+        """The weights by name: `weight` (out, in) and `bias` (out,)."""
         return {"weight": self.weight, "bias": self.bias}
 
     @property
@@ -93,7 +93,7 @@ class Dense(_Layer):
         return self.weight.shape[0]
 
     def with_weights(self, vector: Array) -> Dense:
-        """The layer with other weights, in the order of its arrays."""
+        """The layer with other weights (size,), in the order of its arrays."""
         weight, bias = map(np.array, self.nested(vector.tolist()))
         return Dense(weight, bias, self.activation)
 
@@ -145,7 +145,7 @@ class Gru(_Layer):
 
     @property
     def arrays(self) -> Mapping[str, Array]:
-        """The weights by name."""
+        """The weights by name: `weight_ih` (3 h, in), `weight_hh` (3 h, h), biases (3 h,)."""
         return {name: getattr(self, name) for name in GruWeights._fields}
 
     @property
@@ -164,7 +164,7 @@ class Gru(_Layer):
         return self.outputs
 
     def with_weights(self, vector: Array) -> Gru:
-        """The layer with other weights, in the order of its arrays."""
+        """The layer with other weights (size,), in the order of its arrays."""
         return Gru(*map(np.array, self.nested(vector.tolist())))
 
     def step(self, values: Any, hidden: Any, weights: Sequence[Any] | None) -> Stepped:

@@ -119,11 +119,11 @@ class Network(Constant):
 
     @property
     def weights(self) -> Array:
-        """All weights as one vector: layer by layer, array by array, row by row."""
+        """All weights as one vector (n,): layer by layer, array by array, row by row."""
         return np.concatenate([a.ravel() for layer in self.layers for a in layer.arrays.values()])
 
     def with_weights(self, vector: Any) -> Network:
-        """The same layers with other weights, in the order of `weights`."""
+        """The same layers with other weights (n,), in the order of `weights`."""
         values = np.asarray(vector, dtype=np.float64)
         count = sum(layer.size for layer in self.layers)
         if values.shape != (count,):
