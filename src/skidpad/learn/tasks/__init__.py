@@ -1,5 +1,7 @@
 """Tasks that come with skidpad, each a function that makes one."""
 
+from .drift import drift
+from .lane_change import lane_change
 from .race import race
 
-__all__ = ["race"]
+__all__ = ["drift", "lane_change", "race"]
