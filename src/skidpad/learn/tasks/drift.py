@@ -30,8 +30,8 @@ from .ground import GripLaw, grip_law, sliding
 SPACING: m = 0.5
 """Of the points of the circle, at most."""
 SLOW: m_s = 0.5
-"""Speed at which a sideslip fades out, as a vehicle at rest has none; who goes backwards as fast has
-spun."""
+"""Speed at which a sideslip fades out, as a vehicle at rest has none; who goes backwards as fast
+has spun."""
 
 
 class DriftParams(NamedTuple):
@@ -166,7 +166,9 @@ def disturbed(law: GripLaw, wheels: int, x: Any, u: Any, p: Any, q: DriftParams)
     return law(x, u, p, [q.mu] * wheels)
 
 
-def begun(body: Body, grip: m_s2, radius: m, x: Any, p: Any, course: Course, d: Any, q: Any) -> Start:
+def begun(
+    body: Body, grip: m_s2, radius: m, x: Any, p: Any, course: Course, d: Any, q: DriftParams
+) -> Start:
     """Along the circle, at a share of the speed at which its tyres hold the vehicle on it."""
     s = d.s * course.length
     v = d.v * sqrt(q.mu * grip * radius)

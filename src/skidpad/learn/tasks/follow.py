@@ -34,6 +34,8 @@ FASTEST: m_s = 60.0
 """Speed that an observation can tell."""
 COMFORT = Grip(a_lateral=4.0, a_drive=2.0, a_brake=3.0, v_max=15.0)
 """How hard the references are driven that there are by default."""
+SHARE: one = 0.8
+"""Of the top speed of a slow vehicle, which they are then driven at."""
 per_m2_s = Annotated[float, Unit("1/(m² s)", length=-2, time=-1)]
 s_per_m2 = Annotated[float, Unit("s/m²", length=-2, time=1)]
 
@@ -89,13 +91,13 @@ def follow(
     (rad) and a tenth of that of the speed error (m/s); an offset of `width` ends the episode and
     costs 300.
 
-    An episode begins anywhere on a reference, near it, at about its speed. At the end of an open one
-    it is over, at no cost.
+    An episode begins anywhere on a reference, on an open one in its first half, at about its speed
+    and near it. At the end of an open one it is over, at no cost.
 
     Args:
         vehicle: what is driven; `four_wheel` if None.
         reference: a line with speeds, or several, of which each episode has one; smooth loops at up
-            to 15 m/s if None.
+            to 15 m/s, or 0.8 of the top speed of a slow vehicle, if None.
         width: offset in m at which the reference is lost.
         randomised: distributions of parameters, see `Task.randomised`.
         ahead: distances in m at which curvature and speed of the reference are seen.
@@ -103,7 +105,7 @@ def follow(
     """
     car = four_wheel() if vehicle is None else vehicle
     body = body_of(car, "a task that follows a reference")
-    references = _references(reference)
+    references = _references(reference, car)
     _check_speeds(car, references)
     width = positive("width", width, "m")
     speeds = _speeds(references)
@@ -124,7 +126,7 @@ def follow(
         reward=partial(rewarded, body),
         ended=over,
         start=partial(begun, body),
-        tracks=tuple(_track(one, width) for one in references),
+        tracks=tuple(_track(each, width) for each in references),
         **settings,
     )
 
@@ -203,26 +205,31 @@ def _observation(ahead: tuple[m, ...]) -> type:
     return record.define("Observation", {**record_hints(Seen), **bent, **fast}, doc="Seen.")
 
 
-def _references(given: Reference | Sequence[Reference] | None) -> tuple[Reference, ...]:
+def _references(
+    given: Reference | Sequence[Reference] | None, vehicle: Vehicle
+) -> tuple[Reference, ...]:
     if given is None:
         from ...plane.random_track import random_track
 
-        loops = [random_track(seed).centre for seed in range(4)]
-        return tuple(
-            Reference.along(loop, speed_profile(Line.through(loop, closed=True), COMFORT), closed=True)
-            for loop in loops
-        )
+        v_max = min(COMFORT.v_max, SHARE * vehicle.limits.v_max)
+        return tuple(comfortable(random_track(seed).centre, v_max) for seed in range(4))
     several = (given,) if isinstance(given, Reference) else tuple(given)
     if not several:
         raise InvalidValue("reference must be a Reference or several, got none")
-    return tuple(reference_of(one) for one in several)
+    return tuple(reference_of(each) for each in several)
+
+
+def comfortable(loop: Array, v_max: m_s) -> Reference:
+    """A loop through points (n, 2) in m, at speeds that a car holds with ease."""
+    speeds = speed_profile(Line.through(loop, closed=True), COMFORT._replace(v_max=v_max))
+    return Reference.along(loop, speeds, closed=True)
 
 
 def _check_speeds(vehicle: Vehicle, references: Sequence[Reference]) -> None:
     """Raise if a reference is faster somewhere than the vehicle, or than can be seen."""
     most = min(vehicle.limits.v_max, FASTEST)
-    for k, one in enumerate(references):
-        fastest = float(np.max(one.points.v))
+    for k, reference in enumerate(references):
+        fastest = float(np.max(reference.points.v))
         if fastest > most:
             raise InvalidValue(
                 f"reference[{k}] has {fastest:.1f} m/s; {vehicle.name!r} is to drive at most "
@@ -232,8 +239,9 @@ def _check_speeds(vehicle: Vehicle, references: Sequence[Reference]) -> None:
 
 def _speeds(references: Sequence[Reference]) -> Array:
     """Speeds of each at equal distances from end to end, as many for all, (k, n)."""
-    count = max(2, *(int(np.ceil(one.length / SPACING)) + 1 for one in references))
-    return np.stack([one.at_distance(np.linspace(0.0, one.length, count)).v for one in references])
+    count = max(2, *(int(np.ceil(each.length / SPACING)) + 1 for each in references))
+    at = np.linspace(0.0, 1.0, count)
+    return np.stack([each.at_distance(each.length * at).v for each in references])
 
 
 def _track(reference: Reference, width: m) -> Track:

@@ -134,8 +134,7 @@ def lane_change(
 def lane_track(lanes: Sequence[Lane], width: m) -> Track:
     """The path through lanes for a vehicle of a width; their borders are walls."""
     path = course(lanes, width)
-    x, y = values_of(path.x.values), values_of(path.y.values)
-    assert x is not None and y is not None
+    x, y = (np.asarray(values_of(grid.values)) for grid in (path.x, path.y))
     driven = x <= lanes[-1].end + LEAD
     line = Line.through(np.column_stack([x[driven], y[driven]])).resampled(SPACING)
     left, right = np.full(len(line.x), ROOM), np.full(len(line.x), ROOM)
@@ -238,8 +237,6 @@ def disturbed(
     grips: list[Any] = []
     for wheel in wheels:
         along, across = to_world(pose, *wheel)
-        on_ice = logical_and(
-            abs(along - m.x) < 0.5 * m.length, abs(across - m.y) < 0.5 * m.width
-        )
+        on_ice = logical_and(abs(along - m.x) < 0.5 * m.length, abs(across - m.y) < 0.5 * m.width)
         grips.append(q.mu * where(on_ice, m.mu, 1.0))
     return law(x, u, p, grips)
