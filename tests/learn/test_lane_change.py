@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from learn.episodes import driven, held_to_the_rules
 
 import skidpad as sp
+from learn.episodes import driven, held_to_the_rules
 from skidpad.body import Pose
 from skidpad.learn import Environments, tasks
 from skidpad.learn.tasks.ground import grip_law
