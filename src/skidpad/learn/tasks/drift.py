@@ -20,7 +20,7 @@ from ...checks import must_be, positive
 from ...errors import InvalidValue
 from ...model import Vehicle
 from ...ops import abs, atan2, exp, logical_or, sqrt, where
-from ...plane.track import Track
+from ...plane.maps.track import Track
 from ...units import Allowed, m, m_s, m_s2, one, rad, rad_s
 from ...vehicles.two_track import two_track
 from ..course import Course, Place, track_point
@@ -111,7 +111,8 @@ def drift(
     draws = {"s": {"range": [0.0, 1.0]}, "n": {"range": [-1.0, 1.0]}, "v": {"range": [0.6, 0.9]}}
     settings: dict[str, Any] = {
         "name": "drift", "draws": draws, "Params": DriftParams, "params": asked,
-        "randomised": randomised or {}, "duration": 20.0, **options,
+        "randomised": randomised or {}, "duration": 20.0,
+        "integrator": "auto", **options,
     }  # fmt: skip
     return Task(
         vehicle=car,

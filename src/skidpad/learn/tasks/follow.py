@@ -18,7 +18,7 @@ from ...errors import InvalidValue
 from ...model import Vehicle
 from ...ops import abs, clip, floor, logical_and, logical_or, read, where
 from ...plane.line import Line
-from ...plane.track import Track
+from ...plane.maps.track import Track
 from ...shared_arrays import shared_array
 from ...units import Allowed, Unit, m, m_s, one, per_m, per_s, rad, rad_s, s
 from ...vehicles.four_wheel import four_wheel
@@ -117,7 +117,8 @@ def follow(
     params = {"speeds": shared_array(speeds), "points": float(speeds.shape[1]), "width": width}
     settings: dict[str, Any] = {
         "name": "follow", "draws": draws, "Params": FollowParams, "params": params,
-        "randomised": randomised or {}, "duration": 30.0, **options,
+        "randomised": randomised or {}, "duration": 30.0,
+        "integrator": "auto", **options,
     }  # fmt: skip
     return Task(
         vehicle=car,
@@ -209,7 +210,7 @@ def _references(
     given: Reference | Sequence[Reference] | None, vehicle: Vehicle
 ) -> tuple[Reference, ...]:
     if given is None:
-        from ...plane.random_track import random_track
+        from ...plane.maps.track_of_seed import random_track
 
         v_max = min(COMFORT.v_max, SHARE * vehicle.limits.v_max)
         return tuple(comfortable(random_track(seed).centre, v_max) for seed in range(4))

@@ -29,8 +29,8 @@ from ...manoeuvres.subject import Subject
 from ...model import Vehicle
 from ...ops import abs, clip, logical_and, logical_or, where
 from ...plane.line import Line
+from ...plane.maps.track import Track
 from ...plane.pose import to_world
-from ...plane.track import Track
 from ...shared_arrays import values_of
 from ...units import Allowed, m, m_s, one, per_m
 from ...vehicles.two_track import two_track
@@ -115,7 +115,8 @@ def lane_change(
     Observation = _observation(tuple(ahead))
     settings: dict[str, Any] = {
         "name": "lane_change", "draws": _draws(lanes, speeds, ice), "Params": LaneChangeParams,
-        "params": {"crash": crash}, "randomised": randomised or {}, "duration": 30.0, **options,
+        "params": {"crash": crash}, "randomised": randomised or {}, "duration": 30.0,
+        "integrator": "auto", **options,
     }  # fmt: skip
     return Task(
         vehicle=car,
