@@ -110,14 +110,18 @@ def test_the_circle_is_one() -> None:
     assert x[0] * y[1] - y[0] * x[1] > 0.0  # to the left
 
 
-@pytest.mark.parametrize("precision", ["float32", "float64"])
-def test_episodes(precision) -> None:
+@pytest.mark.parametrize(
+    ("vehicle", "precision"), [("two_track", "float32"), ("four_wheel", "float64")]
+)
+def test_episodes(vehicle, precision) -> None:
     """With another mass, friction and delay in each."""
+    car = sp.vehicles.get(vehicle)()
     randomised = {
-        "params.m": {"range": [1300.0, 1700.0]}, "task.mu": {"range": [0.3, 0.6]},
+        "params.m": {"range": [0.9 * car.params.m, 1.1 * car.params.m]},
+        "task.mu": {"range": [0.3, 0.6]},
         "delay": [0, 1, 2],
-    }  # fmt: skip
-    task = tasks.drift(randomised=randomised, duration=1.0, substeps=5)
+    }
+    task = tasks.drift(car, randomised=randomised, duration=1.0, substeps=5)
     assert held_to_the_rules(task, precision) >= 5
 
 
