@@ -43,7 +43,8 @@ Parts = tuple[tuple[tuple[float, float], ...], ...]
 class TaskPrograms:
     """What an engine runs."""
 
-    task: Task
+    task: Any
+    """A `Task` or, without its functions, a `SavedTask`."""
     plant: Plant
     """The vehicle with the action as its policy."""
     courses: Courses | None
@@ -59,8 +60,10 @@ class TaskPrograms:
     """Convex pieces of the vehicle's outline, in m from its reference point."""
 
 
-def compiled(task: Task) -> TaskPrograms:
-    """The Programs of a task, traced once."""
+def compiled(task: Any) -> TaskPrograms:
+    """The Programs of a `Task`, traced once; one that was loaded has its own."""
+    if not isinstance(task, Task):
+        return task.programs
     return _PROGRAMS.get(task, None, lambda: _traced(task))
 
 
