@@ -309,7 +309,9 @@ class _Maker:
         drawn = {name: factor.traced(shares[name]) for name, factor in task.randomised.items()}
         whole = self._with_drawn(type(self.plant.params), base, drawn, {"params.": "", "delay": ""})
         car = record.unflatten(model.Params, whole[: record.size(model.Params)])
-        own = self._with_drawn(task.Params, record.flatten(task.params), drawn, {"task.": ""})
+        # Of the port, not of the task: numbers of shared arrays are never constants of a Program.
+        told_q = record.unflatten(type(self.plant.params), base).policy.q
+        own = self._with_drawn(task.Params, record.flatten(told_q), drawn, {"task.": ""})
         q = record.unflatten(task.Params, own)
         d = self._drawn("Draws", task.draws, [f"draw.{n}" for n in task.draws], shares)
         course = None
