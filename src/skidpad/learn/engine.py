@@ -12,7 +12,8 @@ from ..checks import one_of
 from ..compile.cpu import CpuMap, CpuRollout, RolloutArrays
 from ..errors import InvalidValue
 from ..extension import outer
-from ..plane.polygon import moved_edges, ring_edges
+from ..plane.polygon import ring_edges
+from ..plane.pose import to_world
 from ..plane.raycast import Scene
 from ..run.settings import DEVICES, PRECISIONS
 from .programs import TaskPrograms
@@ -288,5 +289,7 @@ class _Scans:
         if not others.shape[1]:
             return None
         poses = others.reshape(len(others), -1, 6)[:, :, :3].astype(np.float64)
-        flat = poses.reshape(-1, 3)
-        return moved_edges(self._edges, flat).reshape(len(others), -1, 4)
+        x, y, yaw = (poses[:, :, k, None] for k in range(3))
+        ends = self._edges.T
+        begin, end = (to_world((x, y, yaw), ends[k], ends[k + 1]) for k in (0, 2))
+        return np.stack([*begin, *end], axis=-1).reshape(len(others), -1, 4)
