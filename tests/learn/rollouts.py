@@ -34,7 +34,7 @@ def held_to_the_rules(task: Task) -> int:
         assert np.isfinite(stepped.reward).all()
         for of_some, of_one in zip(stepped[1:4], one[1:4], strict=True):
             assert np.array_equal(of_some[own], of_one)
-        ended += int(stepped.terminated.sum())
+        ended += int((stepped.terminated | stepped.truncated).sum())
     return ended
 
 

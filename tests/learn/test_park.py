@@ -11,7 +11,7 @@ from skidpad.learn import Environments, Stepped, Task
 from skidpad.learn.programs import compiled
 from skidpad.learn.shape import units_of
 from skidpad.learn.tasks import park
-from skidpad.learn.tasks.yards import Bay
+from skidpad.learn.tasks.bay import Bay
 from skidpad.vehicles.commonroad.kst import commonroad_kst
 
 TRUCK = commonroad_kst()
@@ -113,8 +113,8 @@ def test_parked_is_standing_there(yard: Environments) -> None:
     assert standing.reward - rolling.reward == pytest.approx(20.0, abs=0.1)
 
 
-def test_driven_at_random(task: Task) -> None:
-    held_to_the_rules(task)
+def test_driven_at_random() -> None:
+    assert held_to_the_rules(park(duration=6.0)) > 0
 
 
 def test_what_cannot_be() -> None:

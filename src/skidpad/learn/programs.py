@@ -51,18 +51,14 @@ class TaskPrograms:
     """Names of the shares that `start` takes."""
     noise: tuple[str, ...]
     """Names of the shares that `judge` takes."""
-    units: tuple[Unit, ...]
-    """The vehicle and its trailers."""
-
-    @property
-    def parts(self) -> Parts:
-        """Convex pieces of the vehicle's outline, in m from its reference point."""
-        return self.units[0].parts
+    parts: Parts
+    """Convex pieces of the vehicle's outline without trailers, in m from its reference point."""
 
 
 def compiled(task: Task) -> TaskPrograms:
     """The Programs of a task, traced."""
     units = units_of(task.vehicle)
+    parts = units[0].parts
     if task.agents > 1 and len(units) > 1:
         raise InvalidValue(
             f"task {task.name!r}: {task.vehicle.name!r} tows, and vehicles that share a world must "
@@ -76,7 +72,7 @@ def compiled(task: Task) -> TaskPrograms:
     maker = _Maker(task, courses, units, plant)
     return TaskPrograms(
         task, plant, courses, maker.judge(), maker.look(), maker.start(), maker.sense(),
-        maker.draws, tuple(task.noise), units,
+        maker.draws, tuple(task.noise), parts,
     )  # fmt: skip
 
 

@@ -1,6 +1,7 @@
 """Tasks that come with skidpad, each a function that makes one."""
 
+from .navigate import navigate
 from .park import park
 from .race import race
 
-__all__ = ["park", "race"]
+__all__ = ["navigate", "park", "race"]

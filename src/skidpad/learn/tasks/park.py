@@ -24,7 +24,7 @@ from ..lidar import Lidar
 from ..pace import Pace, pace_of
 from ..shape import Unit, unit_poses, units_of
 from ..task import Start, Task
-from .yards import Bay
+from .bay import Bay
 
 STARTS: tuple[m, m] = (2.0, 12.0)
 """How far out of the bay the last unit starts."""
