@@ -18,6 +18,7 @@ from typing import Any, NamedTuple
 
 from .. import integrate, record
 from ..body import Pose, Velocity, body_of
+from ..calls import called
 from ..compile.closed_loop import closed_loop
 from ..compile.plant import Plant
 from ..compile.program import Port, Program
@@ -147,6 +148,7 @@ class _Maker:
         self, task: Task, courses: Courses | None, units: tuple[Unit, ...], plant: Plant
     ) -> None:
         self.task, self.courses, self.units, self.plant = task, courses, units, plant
+        self._touched = partial(touch_each_other, parts=units[0].parts)
         self.model = task.vehicle.model
         self.body = body_of(task.vehicle, "a task")
         on_track = courses is not None
@@ -252,7 +254,7 @@ class _Maker:
                 most = self.courses.most_walls
                 hit = maximum(hit, touches(course.walls, most, pose, unit.parts))
         for other in others:
-            touched = touch_each_other(poses[0], other.pose, self.units[0].parts)
+            touched = called(self._touched, poses[0], other.pose)
             hit = where(touched > 0.5, 1.0, hit)
         return hit
 
