@@ -3,5 +3,6 @@
 from .navigate import navigate
 from .park import park
 from .race import race
+from .race_others import race_others
 
-__all__ = ["navigate", "park", "race"]
+__all__ = ["navigate", "park", "race", "race_others"]
