@@ -9,7 +9,7 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from . import extension, former_paths
+from . import extension, former_paths, gymnasium_ids
 
 if TYPE_CHECKING:
     from . import (
@@ -228,8 +228,10 @@ _EXTENSIONS = {
     "Record.reduced": "compile.described:reduced",
     "Study.campaign": "campaigns.plan_file:campaign_of_folder",
     "Scene.on_cuda": "plane.raycast.cuda:CudaScene",
+    "SkidpadEnv.page": "viewer.live.episode:EpisodePage",
     "Study.html": "viewer.campaign_report.notebook:study_html",
     "Study.report": "viewer.campaign_report.page:write_campaign_report",
+    "Track.random": "random.race_track:random_track",
     "Trajectory.html": "plots.notebook.trajectory:trajectory_html",
     "Trajectory.plot": "plots.figures.trajectory:trajectory",
     "Trajectory.show": "viewer.embedded:show_trajectory",
@@ -248,6 +250,7 @@ _EXTENSIONS = {
 
 former_paths.install()
 extension.connect({name: f"{__name__}.{home}" for name, home in _EXTENSIONS.items()})
+gymnasium_ids.register_once_loaded()
 
 
 def __getattr__(name: str) -> Any:

@@ -15,6 +15,7 @@ EXTRAS: Mapping[str, tuple[str, ...]] = {
     "commonroad": ("commonroad",),
     "cuda": ("cupy",),
     "jax": ("jax",),
+    "learn": ("gymnasium", "pettingzoo"),
     "maps": ("PIL", "defusedxml"),
     "mesh": ("collada", "trimesh"),
     "pandas": ("pandas",),

@@ -14,7 +14,7 @@ from skidpad.learn import Environments, Lidar, Stepped, Task
 from skidpad.learn.shape import units_of
 from skidpad.learn.tasks import race_others
 from skidpad.plane.collision import Footprint, between
-from skidpad.plane.track import Track
+from skidpad.plane.maps.track import Track
 from skidpad.vehicles.kinematic_bicycle import kinematic_bicycle
 
 CAR = kinematic_bicycle()

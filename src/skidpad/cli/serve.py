@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import sys
 import webbrowser
 from math import isfinite
@@ -49,7 +48,7 @@ def serve(
 ) -> None:
     """Show a world live in the browser: watch it, drive it, change it; Ctrl-C ends it."""
     from ..viewer.live.messages import FACTORS, RATES
-    from ..viewer.live.server import PORT, LiveServer
+    from ..viewer.live.server import PORT, LiveServer, has_display
     from ..viewer.live.session import Session
 
     for name, value, allowed in (("factor", factor, FACTORS), ("rate", rate, RATES)):
@@ -65,7 +64,7 @@ def serve(
     if port is None and server.port != PORT:
         _say(f"port {PORT} is in use; using {server.port}")
     _say(f"skidpad is at {server.url}  (Ctrl-C ends it)")
-    if not no_browser and _has_display():
+    if not no_browser and has_display():
         webbrowser.open(server.url)
     try:
         server.run()
@@ -95,13 +94,6 @@ def _arena(file: Path | None, seed: int, options: dict[str, Any]) -> Arena:
     for line in scene.warnings:
         sys.stderr.write(f"note: {line}\n")
     return arena
-
-
-def _has_display() -> bool:
-    """Whether a browser has somewhere to open."""
-    if sys.platform in ("win32", "darwin"):
-        return True
-    return bool(os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY"))
 
 
 def _say(text: str) -> None:

@@ -10,12 +10,22 @@ for _ in range(1000):
 
 from __future__ import annotations
 
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+from ..extras import require
 from . import tasks
 from .actions import Drive, drive_of
 from .course import Course, Place, curvature_ahead, point_at, track_point
 from .environments import Environments, Stepped
 from .lidar import Lidar
 from .task import Other, Start, Task
+from .vector_check import check_vector_env
+
+if TYPE_CHECKING:
+    from .gymnasium_env import SkidpadEnv
+    from .gymnasium_vector import SkidpadVectorEnv
+    from .parallel_env import SkidpadParallelEnv
 
 __all__ = [
     "Course",
@@ -24,12 +34,33 @@ __all__ = [
     "Lidar",
     "Other",
     "Place",
+    "SkidpadEnv",
+    "SkidpadParallelEnv",
+    "SkidpadVectorEnv",
     "Start",
     "Stepped",
     "Task",
+    "check_vector_env",
     "curvature_ahead",
     "drive_of",
     "point_at",
     "tasks",
     "track_point",
 ]
+
+_ADAPTERS = {
+    "SkidpadEnv": ("gymnasium", "gymnasium_env"),
+    "SkidpadParallelEnv": ("pettingzoo", "parallel_env"),
+    "SkidpadVectorEnv": ("gymnasium", "gymnasium_vector"),
+}
+"""Classes that derive from those of another package, which they need to be there at all."""
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _ADAPTERS:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    package, module = _ADAPTERS[name]
+    require(package, purpose=f"learn.{name}")
+    value = getattr(import_module(f"{__name__}.{module}"), name)
+    globals()[name] = value
+    return value

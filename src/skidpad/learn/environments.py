@@ -28,6 +28,7 @@ AUTORESET = ("next_step", "same_step", "disabled")
 """When an environment that has ended begins anew: in the next call, whose action it ignores, in the
 same one, or when it is told to."""
 ON_DIVERGE = ("raise", "end")
+_QUIET = np.empty((1, 0))
 
 
 class Stepped(NamedTuple):
@@ -79,8 +80,9 @@ class Environments:
     ) -> None:
         self.task = task
         self.worlds = whole("count", count, "at least 1", least=1)
-        self.autoreset = one_of("autoreset", autoreset, AUTORESET)
-        self.on_diverge = one_of("on_diverge", on_diverge, ON_DIVERGE)
+        one_of("autoreset", autoreset, AUTORESET)
+        one_of("on_diverge", on_diverge, ON_DIVERGE)
+        self.autoreset, self.on_diverge = autoreset, on_diverge
         self.programs: TaskPrograms = compiled(task)
         self.engine: TaskEngine = engine_of(
             self.programs, self.worlds * task.agents, precision, device, threads
@@ -145,18 +147,19 @@ class Environments:
             raise InvalidValue(f"environment {k} has ended; reset it first, with a mask")
         engine = self.engine
         engine.set_actions(actions)
-        failed = self._failed(engine.advance())
-        self._periods += np.uint64(1)
+        again = np.flatnonzero(self._over)
+        failed = self._failed(engine.advance(), again)
+        # What only begins anew lets no period pass.
+        self._periods += ~self._over
         self.steps += 1
         noise = self._noise(slice(None))
         engine.judge(self.steps * self.task.dt, noise)
-        again = np.flatnonzero(self._over)
         terminated = engine.ended > 0.5
         truncated = self.steps >= self.task.limit
         if failed is not None:
             terminated[failed] = True
             engine.reward[failed] = 0.0
-        self._check_observation(terminated)
+        self._check_observation(terminated, again)
         if self.task.agents > 1:
             terminated, truncated = self._together(terminated, truncated)
         over = terminated | truncated
@@ -191,7 +194,7 @@ class Environments:
 
     def _noise(self, rows: Any) -> Array:
         if not self._noise_words.size:
-            return np.empty((len(self._seeds[rows]), 0))
+            return _QUIET if isinstance(rows, slice) else np.empty((len(rows), 0))
         # Agents of a world draw the same starts, and errors of their own.
         own = self._seeds[rows] + (self._agent[rows].astype(np.uint64) << np.uint64(40))
         return shares("learn.noise", own, self._periods[rows], self._noise_words)
@@ -221,23 +224,30 @@ class Environments:
         if self._closed:
             raise InvalidValue("these environments are closed; make new ones")
 
-    def _failed(self, bad: AnyArray | None) -> AnyArray | None:
-        """Rows whose state is no longer finite; raises if that is what was asked for."""
-        if bad is None:
+    def _failed(self, bad: AnyArray | None, again: AnyArray) -> AnyArray | None:
+        """Rows whose state is no longer finite and which do not begin anew; raises if that is what
+        was asked for."""
+        if bad is not None:
+            bad[again] = False
+        if bad is None or not bad.any():
             return None
         if self.on_diverge == "raise":
             k = int(np.flatnonzero(bad)[0])
             raise SimulationDiverged(
                 f"{self._row(k)}: the state of {self.task.vehicle.model.name!r} is no longer "
-                f"finite after {self.steps[k] + 1} periods; with on_diverge='end' its episode ends"
+                f"finite after {self.steps[k] + 1} periods; with on_diverge='end' its episode ends",
+                **self._last(k, bad),
             )
         return bad
 
-    def _check_observation(self, terminated: AnyArray) -> None:
+    def _check_observation(self, terminated: AnyArray, again: AnyArray) -> None:
         values = self.engine.observation
-        if np.isfinite(values.sum()):
+        if np.isfinite(values).all():
             return
         bad = ~np.isfinite(values).all(axis=1)
+        bad[again] = False
+        if not bad.any():
+            return
         if self.on_diverge == "end":
             terminated |= bad
             values[bad] = np.nan_to_num(values[bad])
@@ -248,8 +258,19 @@ class Environments:
         name = names[at] if at < len(names) else f"ray {at - len(names)}"
         raise SimulationDiverged(
             f"{self._row(k)}: the observation {name} is {values[k, at]} after {self.steps[k]} "
-            "periods; it must be finite"
+            "periods; it must be finite",
+            **self._last(k, bad),
         )
+
+    def _last(self, k: int, bad: AnyArray) -> dict[str, Any]:
+        """What an error tells of a row, and which failed."""
+        State = self.task.vehicle.model.State
+        leaves = self.engine.x[0, k, : record.size(State)].tolist()
+        return {
+            "time": float(self.steps[k] * self.task.dt),
+            "last_state": record.unflatten(State, leaves),
+            "vehicles": tuple(np.flatnonzero(bad).tolist()),
+        }
 
     def _check_start(self, rows: Any, contact: AnyArray) -> None:
         hit = np.flatnonzero(contact > 0.5)

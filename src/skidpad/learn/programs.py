@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any, NamedTuple
 
-from .. import integrate, record
+from .. import record
 from ..body import Pose, Velocity, body_of
 from ..calls import called
 from ..compile.closed_loop import closed_loop
@@ -28,6 +28,8 @@ from ..integrate.base import flat_result
 from ..ops import clip, maximum, where
 from ..plane.pose import to_world
 from ..policy import Policy
+from ..run.kept import Kept
+from ..run.stability import chosen
 from ..units import one
 from .course import Course, Courses, PlaceMemory, course_of, place_of, placed_at
 from .others import touch_each_other
@@ -57,7 +59,14 @@ class TaskPrograms:
 
 
 def compiled(task: Task) -> TaskPrograms:
-    """The Programs of a task, traced."""
+    """The Programs of a task, traced once."""
+    return _PROGRAMS.get(task, None, lambda: _traced(task))
+
+
+_PROGRAMS: Kept[TaskPrograms] = Kept()
+
+
+def _traced(task: Task) -> TaskPrograms:
     units = units_of(task.vehicle)
     parts = units[0].parts
     if task.agents > 1 and len(units) > 1:
@@ -67,9 +76,8 @@ def compiled(task: Task) -> TaskPrograms:
         )
     radius = max(unit.radius for unit in units)
     courses = Courses(task.tracks, radius) if task.tracks else None
-    plant = closed_loop(
-        task.vehicle, integrate.get(task.integrator), action_policy(task), task.substeps
-    )
+    method = chosen(task.vehicle, task.integrator, task.dt, task.substeps)
+    plant = closed_loop(task.vehicle, method, action_policy(task), task.substeps)
     maker = _Maker(task, courses, units, plant)
     return TaskPrograms(
         task, plant, courses, maker.judge(), maker.look(), maker.start(), maker.sense(),
@@ -100,11 +108,11 @@ def _acted(task: Task, x: Any, r: Any, p: Any, dt: Any) -> Any:
 
 
 def _acted_late(task: Task, Memory: type, x: Any, m: Any, r: Any, p: Any, dt: Any) -> Any:
-    chosen = record.flatten(r)
+    acting = record.flatten(r)
     for k, action in enumerate(m, 1):
-        pairs = zip(chosen, record.flatten(action), strict=True)
-        chosen = [where(p.delay < k - 0.5, new, old) for new, old in pairs]
-    u = _acted(task, x, record.unflatten(task.Action, chosen), p, dt)
+        pairs = zip(acting, record.flatten(action), strict=True)
+        acting = [where(p.delay < k - 0.5, new, old) for new, old in pairs]
+    u = _acted(task, x, record.unflatten(task.Action, acting), p, dt)
     return u, Memory(r, *m[:-1])
 
 
@@ -271,7 +279,8 @@ class _Maker:
                      strict=True)  # fmt: skip
         for name, value, low, high in leaves:
             noisy = value + getattr(told["e"], name) if name in task.noise else value
-            scaled.append((2.0 * clip(noisy, low, high) - (high + low)) / (high - low))
+            # The share is cut off, not the value: rounding must not lead out of the space.
+            scaled.append(clip((2.0 * noisy - (high + low)) / (high - low), -1.0, 1.0))
         return tuple(scaled)
 
     def start(self) -> Program:

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from ..plane.maps.grid import Grid as OccupiedGrid
 from ..plane.pose import points_to_world
 from ..world.contact.contacts import Moving
 from ..world.contact.standing import standing_parts
@@ -30,7 +31,7 @@ def still_life(scene: Scene) -> dict[str, Any]:
         # One without ends would be drawn over everything.
         if isinstance(element, PropertyRegion) and np.isfinite(_box(element)).all():
             polygons.append(Polygon(_box(element), "region", _words(element)))
-    grids = [_grid(e) for e in scene.elements if isinstance(e, OccupancyGrid)]
+    grids = [shown_grid(e.grid) for e in scene.elements if isinstance(e, OccupancyGrid)]
     return {"polygons": tuple(polygons), "grids": tuple(grids), "reliefs": reliefs_of(scene)}
 
 
@@ -53,8 +54,8 @@ def _box(region: PropertyRegion) -> Outline:
     return (low, (high[0], low[1]), high, (low[0], high[1]))
 
 
-def _grid(element: OccupancyGrid) -> Grid:
-    grid = element.grid
+def shown_grid(grid: OccupiedGrid) -> Grid:
+    """An occupancy grid as it is drawn."""
     cells = np.where(grid.occupied, np.uint8(255), np.uint8(0))
     if grid.unknown is not None:
         cells = np.where(grid.unknown & ~grid.occupied, np.uint8(128), cells)

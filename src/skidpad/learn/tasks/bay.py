@@ -8,8 +8,8 @@ from typing import NamedTuple
 import numpy as np
 
 from ...body import Point
+from ...plane.maps.track import Track
 from ...plane.polygon import line_edges
-from ...plane.track import Track
 from ...units import m
 from ..shape import Unit
 

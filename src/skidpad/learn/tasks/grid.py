@@ -14,8 +14,8 @@ from ...errors import InvalidValue
 from ...model import Vehicle
 from ...ops import floor
 from ...plane.line import Line
+from ...plane.maps.track import Track
 from ...plane.outline import rectangle
-from ...plane.track import Track
 from ...units import m
 from ..course import Course
 from ..others import touch_each_other

@@ -12,8 +12,8 @@ from ...checks import positive, whole
 from ...errors import InvalidValue
 from ...model import Vehicle
 from ...ops import floor, logical_and, where
+from ...plane.maps.track import Track
 from ...plane.pose import rotated, to_body
-from ...plane.track import Track
 from ...units import Allowed, m, m_s, one
 from ...vehicles.four_wheel import four_wheel
 from ..course import Course, Place, PlaceMemory, place_of, point_at, track_point

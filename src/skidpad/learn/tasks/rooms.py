@@ -9,9 +9,9 @@ from numpy.typing import NDArray
 
 from ...arrays import Array, Mask
 from ...errors import InvalidValue
+from ...plane.maps.track import Track
 from ...plane.outline import rectangle
 from ...plane.polygon import stacked_edges
-from ...plane.track import Track
 from ...random.shares import names_as_words, shares
 from ...units import m, rad
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import socket
+import sys
 import threading
 import time
 from typing import Any
@@ -104,6 +106,13 @@ class LiveServer:
         if self._thread is not None:
             self._thread.join(timeout=15.0)
         self._listener.close()
+
+
+def has_display() -> bool:
+    """Whether a browser has somewhere to open."""
+    if sys.platform in ("win32", "darwin"):
+        return True
+    return bool(os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY"))
 
 
 def _listener(host: str, port: int | None) -> socket.socket:

@@ -1,0 +1,213 @@
+"""Many environments of a task as a vector of Gymnasium, with no Python per environment."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from gymnasium.vector import AutoresetMode, VectorEnv
+from gymnasium.vector.utils import batch_space
+
+from ..arrays import AnyArray
+from ..brief import brief_repr
+from ..checks import flag, one_of, whole
+from ..errors import InvalidValue
+from ..plane.pixels import Pixels
+from ..random import seeds as seeding
+from .environments import AUTORESET, Environments, Stepped
+from .episode_statistics import EpisodeStatistics
+from .named_task import alone, task_of
+from .pictures import Pictures
+from .spaces import action_space, observation_space
+from .task import Task
+
+RENDER_MODES = ("rgb_array",)
+_BESIDE = ("num_envs", "autoreset_mode", "render_mode", "precision", "device", "threads",
+           "on_diverge", "copy", "statistics")  # fmt: skip
+_MODES: dict[str, str] = {mode: mode.upper() for mode in AUTORESET}
+"""What Gymnasium calls the modes of `Environments`."""
+
+
+class SkidpadVectorEnv(VectorEnv[Any, Any, Any]):
+    """So many environments of a task that advance together.
+
+    It answers as `gymnasium.vector.SyncVectorEnv` of as many `SkidpadEnv` does, to the last bit.
+
+    Args:
+        task: a `Task`, or the name of a function of `skidpad.learn.tasks`.
+        num_envs: how many.
+        autoreset_mode: when what has ended begins anew: an `AutoresetMode`, or "next_step",
+            "same_step" or "disabled".
+        render_mode: "rgb_array" for pictures as arrays.
+        precision: "float32" or "float64".
+        device: "cpu" or "cuda"; there actions and what comes back are arrays on the GPU.
+        threads: on the CPU; all processors if None.
+        on_diverge: "raise" if a state is no longer finite, or "end" the episode.
+        copy: whether observations are copies; else they change with the next call.
+        statistics: whether `infos["episode"]` tells return, length and time of episodes that end,
+            as `gymnasium.wrappers.vector.RecordEpisodeStatistics` does.
+        options: of the task, if it is a name.
+    """
+
+    metadata: dict[str, Any] = {"render_modes": list(RENDER_MODES), "render_fps": 100.0}  # noqa: RUF012
+    __repr__ = brief_repr
+
+    def __init__(
+        self,
+        task: Task | str = "race",
+        num_envs: int = 1,
+        *,
+        autoreset_mode: AutoresetMode | str = AutoresetMode.NEXT_STEP,
+        render_mode: str | None = None,
+        precision: str = "float32",
+        device: str = "cpu",
+        threads: int | None = None,
+        on_diverge: str = "raise",
+        copy: bool = True,
+        statistics: bool = False,
+        **options: Any,
+    ) -> None:
+        one_of("render_mode", render_mode, (None, *RENDER_MODES))
+        mode = _mode(autoreset_mode)
+        self.copy, self.render_mode = flag("copy", copy), render_mode
+        self.num_envs = whole("num_envs", num_envs, "at least 1")
+        self.task = alone(task_of(task, options, _BESIDE), "SkidpadVectorEnv")
+        self.environments = Environments(
+            self.task,
+            self.num_envs,
+            autoreset=mode,
+            precision=precision,
+            device=device,
+            threads=threads,
+            on_diverge=on_diverge,
+        )
+        self.single_observation_space = observation_space(self.task, precision)
+        self.single_action_space = action_space(self.task, precision)
+        self.observation_space = batch_space(self.single_observation_space, self.num_envs)
+        self.action_space = batch_space(self.single_action_space, self.num_envs)
+        self.metadata = {
+            **self.metadata,
+            "render_fps": 1.0 / self.task.dt,
+            "autoreset_mode": AutoresetMode[_MODES[mode]],
+        }
+        self._same_step = mode == "same_step"
+        self._statistics = (
+            EpisodeStatistics(self.num_envs) if flag("statistics", statistics) else None
+        )
+        self._begun = False
+        self._pictures: Pictures | None = None
+
+    def reset(
+        self,
+        *,
+        seed: int | list[int | None] | None = None,
+        options: dict[str, Any] | None = None,
+    ) -> tuple[AnyArray, dict[str, Any]]:
+        """Begin anew; returns the observations (num_envs, n) and {}.
+
+        Args:
+            seed: of the first environment, which the others count on from; or one for each, None
+                for those that go on with their streams.
+            options: `{"reset_mask": truths}` for some environments, an array (num_envs,).
+        """
+        mask = self._mask(options)
+        if isinstance(seed, (list, tuple, np.ndarray)):
+            observation = self._reset_each(list(seed), mask)
+        else:
+            super().reset(seed=seed)
+            observation = self.environments.reset(seed, mask)
+        self._begun = True
+        if self._statistics is not None:
+            self._statistics.begin(mask)
+        return observation.copy() if self.copy else observation, {}
+
+    def _reset_each(self, seeds: list[int | None], mask: AnyArray | None) -> AnyArray:
+        """Reset with a seed for each, where None goes on."""
+        if len(seeds) != self.num_envs:
+            raise InvalidValue(f"{len(seeds)} seeds are given for {self.num_envs} environments")
+        given = np.array([one is not None for one in seeds])
+        chosen = np.ones(self.num_envs, np.bool_) if mask is None else mask
+        if given[chosen].all() or not self._begun:
+            each = [seeding.fresh() >> 1 if one is None else one for one in seeds]
+            return self.environments.reset(each, mask)
+        each = [seeding.checked(one or 0) for one in seeds]
+        observation = self.environments.reset(mask=chosen & ~given)
+        if (chosen & given).any():
+            observation = self.environments.reset(each, chosen & given)
+        return observation
+
+    def step(self, actions: Any) -> tuple[AnyArray, AnyArray, AnyArray, AnyArray, dict[str, Any]]:
+        """One control period of all environments: observations (num_envs, n), rewards, terminated,
+        truncated (num_envs,) and infos.
+
+        What is beyond the bounds of an action is cut off.
+        """
+        stepped = self.environments.step(actions)
+        observation = stepped.observation
+        terminated, truncated = stepped.terminated.copy(), stepped.truncated.copy()
+        rewards = stepped.reward.astype(np.float64)
+        infos: dict[str, Any] = self._final(stepped) if self._same_step else {}
+        if self._statistics is not None:
+            anew = None if self._same_step else stepped.ended
+            infos |= self._statistics.infos(rewards, terminated | truncated, anew)
+        return (
+            observation.copy() if self.copy else observation,
+            rewards,
+            terminated,
+            truncated,
+            infos,
+        )
+
+    def _final(self, stepped: Stepped) -> dict[str, Any]:
+        """What the episodes saw last that ended in this call."""
+        rows, final = stepped.ended, stepped.final_observation
+        if not len(rows):
+            return {}
+        seen = np.full(self.num_envs, None, np.object_)
+        seen[rows] = np.fromiter(final.copy(), np.object_, len(rows))
+        which = np.zeros(self.num_envs, np.bool_)
+        which[rows] = True
+        return {
+            "final_obs": seen, "_final_obs": which, "final_info": {}, "_final_info": which.copy(),
+        }  # fmt: skip
+
+    def render(self) -> tuple[Pixels, ...] | None:
+        """A picture (height, width, 3) of bytes for each environment; None without a mode."""
+        if self.render_mode is None:
+            return None
+        if not self._begun:
+            raise InvalidValue("reset the environments before they are rendered")
+        if self._pictures is None:
+            self._pictures = Pictures(self.environments)
+        return tuple(map(self._pictures.frame, range(self.num_envs)))
+
+    def close_extras(self, **kwargs: Any) -> None:
+        """No call is answered any more."""
+        self.environments.close()
+
+    def _mask(self, options: dict[str, Any] | None) -> AnyArray | None:
+        given = options or {}
+        for name in given:
+            if name != "reset_mask":
+                raise InvalidValue(f"reset has no option {name}; allowed is reset_mask")
+        mask = given.get("reset_mask")
+        if mask is None:
+            return None
+        truths = isinstance(mask, np.ndarray) and mask.dtype == np.bool_
+        if not truths or mask.shape != (self.num_envs,) or not mask.any():
+            raise InvalidValue(
+                f"options['reset_mask'] must be an array of truths of shape ({self.num_envs},) "
+                f"with at least one that is true, got {mask!r:.60}"
+            )
+        return mask
+
+
+def _mode(mode: Any) -> str:
+    """What `Environments` calls an autoreset mode."""
+    if isinstance(mode, AutoresetMode):
+        return next(ours for ours, theirs in _MODES.items() if theirs == mode.name)
+    # Gymnasium's own text for a mode, or ours.
+    known = {AutoresetMode[theirs].value: ours for ours, theirs in _MODES.items()}
+    mode = known.get(mode, mode) if isinstance(mode, str) else mode
+    one_of("autoreset_mode", mode, AUTORESET)
+    return mode

@@ -1,0 +1,161 @@
+"""Several vehicles in one world for PettingZoo: each is an agent, seen by the others' lidars."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+from gymnasium.spaces import Space
+from pettingzoo import ParallelEnv
+
+from .. import record
+from ..arrays import AnyArray
+from ..brief import brief_repr
+from ..checks import one_of
+from ..errors import InvalidValue
+from ..plane.pixels import Pixels
+from .environments import Environments
+from .named_task import task_of
+from .pictures import RENDER_MODES, Rendering
+from .spaces import action_space, observation_space
+from .task import Task
+
+_BESIDE = ("render_mode", "precision", "threads", "on_diverge")
+
+
+class SkidpadParallelEnv(ParallelEnv[str, AnyArray, AnyArray]):
+    """One world of a task; its vehicles are the agents "car_0", "car_1" and so on.
+
+    All of them stop when one does: those that did not end themselves are truncated.
+
+    Args:
+        task: a `Task`, or the name of a function of `skidpad.learn.tasks`.
+        render_mode: "rgb_array" for pictures as arrays, "human" for a page in the browser.
+        precision: "float32" or "float64".
+        threads: of the lidars; 1 if None.
+        on_diverge: "raise" if a state is no longer finite, or "end" the episode.
+        options: of the task, if it is a name.
+    """
+
+    __repr__ = brief_repr
+
+    def __init__(
+        self,
+        task: Task | str = "race_others",
+        *,
+        render_mode: str | None = None,
+        precision: str = "float32",
+        threads: int | None = None,
+        on_diverge: str = "raise",
+        **options: Any,
+    ) -> None:
+        one_of("render_mode", render_mode, (None, *RENDER_MODES))
+        self.task = task_of(task, options, _BESIDE)
+        self.environments = Environments(
+            self.task,
+            autoreset="disabled",
+            precision=precision,
+            threads=1 if threads is None else threads,
+            on_diverge=on_diverge,
+        )
+        self.metadata = {
+            "name": f"skidpad/{self.task.name}",
+            "render_modes": list(RENDER_MODES),
+            "render_fps": 1.0 / self.task.dt,
+            "is_parallelizable": True,
+        }
+        self.render_mode = render_mode
+        self.possible_agents = [f"car_{k}" for k in range(self.task.agents)]
+        self.agents: list[str] = []
+        self._over = False
+        names = self.possible_agents
+        self.observation_spaces = {name: observation_space(self.task, precision) for name in names}
+        self.action_spaces = {name: action_space(self.task, precision) for name in names}
+        self._actions = np.zeros((len(names), record.size(self.task.Action)), precision)
+        self._rendering = Rendering(self.environments, render_mode)
+
+    def observation_space(self, agent: str) -> Space[AnyArray]:
+        """Of an agent."""
+        return self.observation_spaces[agent]
+
+    def action_space(self, agent: str) -> Space[AnyArray]:
+        """Of an agent."""
+        return self.action_spaces[agent]
+
+    def reset(
+        self, seed: int | None = None, options: dict[str, Any] | None = None
+    ) -> tuple[dict[str, AnyArray], dict[str, dict[str, Any]]]:
+        """Begin an episode: observations (n,) and infos, {} each, by agent.
+
+        Args:
+            seed: of a new stream of episodes; None to go on with the one there is.
+            options: are ignored, as PettingZoo's own test wants.
+        """
+        observation = self.environments.reset(seed).copy()
+        self.agents, self._over = list(self.possible_agents), False
+        self._rendering.begin()
+        return self._by_agent(observation), self._infos()
+
+    def step(
+        self, actions: Mapping[str, Any]
+    ) -> tuple[
+        dict[str, AnyArray],
+        dict[str, float],
+        dict[str, bool],
+        dict[str, bool],
+        dict[str, dict[str, Any]],
+    ]:
+        """One control period: observations, rewards, terminated, truncated and infos by agent.
+
+        What is beyond the bounds of an action is cut off.
+        """
+        self._take(actions)
+        stepped = self.environments.step(self._actions)
+        terminated, truncated = stepped.terminated.tolist(), stepped.truncated.tolist()
+        if any(terminated) or any(truncated):
+            self.agents, self._over = [], True
+        if self._rendering.human:
+            self._rendering.render()
+        return (
+            self._by_agent(stepped.observation.copy()),
+            self._by_agent(stepped.reward.tolist()),
+            self._by_agent(terminated),
+            self._by_agent(truncated),
+            self._infos(),
+        )
+
+    def _take(self, actions: Mapping[str, Any]) -> None:
+        names = self.possible_agents
+        if self._over:
+            raise InvalidValue("the episode has ended; reset the environment first")
+        if set(actions) != set(names):
+            given = ", ".join(map(str, actions)) or "none"
+            raise InvalidValue(f"actions are given for {given}; needed are {', '.join(names)}")
+        shape = self._actions.shape[1:]
+        for k, name in enumerate(names):
+            action = np.asarray(actions[name])
+            if action.shape != shape or not np.isfinite(action).all():
+                raise InvalidValue(
+                    f"the action of {name} is {action!r:.60}; it must be {shape[0]} finite numbers"
+                )
+            self._actions[k] = action
+
+    def _by_agent(self, values: Any) -> dict[str, Any]:
+        return dict(zip(self.possible_agents, values, strict=True))
+
+    def _infos(self) -> dict[str, dict[str, Any]]:
+        return {name: {} for name in self.possible_agents}
+
+    def state(self) -> AnyArray:
+        """States of all vehicles, one behind the other."""
+        return self.environments.state.ravel()
+
+    def render(self) -> Pixels | None:
+        """A picture (height, width, 3) of bytes; nothing for "human", and without a mode."""
+        return self._rendering.render()
+
+    def close(self) -> None:
+        """No call is answered any more; the page ends."""
+        self.environments.close()
+        self._rendering.close()

@@ -1,0 +1,161 @@
+"""What there is to see of an environment: its vehicles as they are now, and pictures of them."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from .. import record
+from ..arrays import AnyArray, Array
+from ..body import Pose, body_of
+from ..errors import InvalidValue
+from ..extension import outer
+from ..model import Vehicle
+from ..plane.pixels import Pixels
+from ..plane.pose import to_world
+from ..stage.description import Polygon
+from ..stage.drawn_vehicle import drawn
+from ..stage.frames import FramePainter
+from ..units import m, s
+from .environments import Environments
+
+RENDER_MODES = ("human", "rgb_array")
+
+
+class Seen(NamedTuple):
+    """One vehicle of an environment."""
+
+    vehicle: Vehicle
+    """With the parameters of this episode."""
+    x: Any
+    """State."""
+    u: Any
+    """Input of the last period."""
+    ranges: AnyArray
+    """Of its lidar in m; empty without one."""
+
+
+class SeenMoment(NamedTuple):
+    """One environment now."""
+
+    time: s
+    """Since the start of the episode."""
+    track: int | None
+    """Number of its track; None without."""
+    vehicles: tuple[Seen, ...]
+
+
+class Rendering:
+    """How one environment shows itself: as pictures, on the page, or not at all.
+
+    Args:
+        environments: with one world.
+        mode: "rgb_array", "human" or None.
+    """
+
+    def __init__(self, environments: Environments, mode: str | None) -> None:
+        self.human = mode == "human"
+        self._environments, self._mode, self._begun = environments, mode, False
+        self._pictures = Pictures(environments)
+        self._page: Any = None
+
+    def begin(self) -> None:
+        """An episode begins."""
+        self._begun = True
+        if self.human:
+            self.render()
+
+    def render(self) -> Pixels | None:
+        """A picture (height, width, 3), or None after it was shown on the page."""
+        if not self._begun:
+            raise InvalidValue("reset the environment before it is rendered")
+        if not self.human:
+            return self._pictures.frame(0) if self._mode else None
+        if self._page is None:
+            self._page = outer("SkidpadEnv.page")(self._environments.task)
+        self._page.show(self._pictures.moment(0))
+        return None
+
+    def close(self) -> None:
+        """The page ends."""
+        page, self._page, self._begun = self._page, None, False
+        if page is not None:
+            page.close()
+
+
+class Pictures:
+    """Draws environments."""
+
+    def __init__(self, environments: Environments) -> None:
+        self._environments, self._task = environments, environments.task
+        self._painters: dict[int | None, FramePainter] = {}
+
+    def frame(self, world: int) -> Pixels:
+        """One environment (height, width, 3), about its first vehicle."""
+        moment = self.moment(world)
+        painter = self._painters.get(moment.track)
+        if painter is None:
+            painter = self._painters[moment.track] = self._painter(moment.track)
+        shapes = [drawn(one.vehicle, one.x, u=one.u) for one in moment.vehicles]
+        hits = [self._hits(one) for one in moment.vehicles]
+        return painter.frame(shapes, lidar=np.concatenate(hits))
+
+    def moment(self, world: int) -> SeenMoment:
+        """One environment as it is."""
+        environments, task = self._environments, self._task
+        engine: Any = environments.engine
+        rows = range(world * task.agents, (world + 1) * task.agents)
+        track = int(engine.q[0, rows[0], 0]) if task.tracks else None
+        time = float(environments.steps[rows[0]] * task.dt)
+        return SeenMoment(time, track, tuple(self._seen(engine, row) for row in rows))
+
+    def _seen(self, engine: Any, row: int) -> Seen:
+        task, model = self._task, self._task.vehicle.model
+        x = record.unflatten(model.State, engine.x[0, row, : record.size(model.State)].tolist())
+        leaves = engine.p[0, row if engine.p.shape[1] > 1 else 0, : record.size(model.Params)]
+        vehicle = task.vehicle
+        if any(name.startswith("params.") for name in task.randomised):
+            vehicle = vehicle.with_params(record.unflatten(model.Params, leaves.tolist()))
+        numbers = engine.q[0, row].tolist()
+        own = numbers[len(numbers) - record.size(task.Params) :]
+        a = record.unflatten(task.Action, engine.a[0, row].tolist())
+        q = record.unflatten(task.Params, own)
+        u = task.called("act", {"x": x, "a": a, "p": task.vehicle.params, "q": q, "dt": task.dt})
+        fields = record.size(task.Observation)
+        reach = 0.0 if task.lidar is None else task.lidar.range
+        return Seen(vehicle, x, u, engine.observation[row, fields:] * reach)
+
+    def _hits(self, seen: Seen) -> Array:
+        """Points (n, 2) in the world that the lidar of a vehicle sees."""
+        lidar = self._task.lidar
+        if lidar is None:
+            return np.empty((0, 2))
+        body = body_of(seen.vehicle, "a picture")
+        pose = Pose(*map(float, body.pose(seen.x, seen.vehicle.params)))
+        x, y = to_world(pose, lidar.x, lidar.y)
+        ranges = np.asarray(seen.ranges.tolist())
+        hit = ranges < 0.999 * lidar.range
+        along = lidar.angles[hit] + pose.yaw
+        reach = ranges[hit]
+        return np.column_stack([x + reach * np.cos(along), y + reach * np.sin(along)])
+
+    def _painter(self, number: int | None) -> FramePainter:
+        if number is None:
+            return FramePainter()
+        track = self._task.tracks[number]
+        return FramePainter(track.walls, grid=track.grid, polygons=[lane_of(track)])
+
+
+def lane_of(track: Any) -> Polygon:
+    """The ground between the borders of a track."""
+    centre: Array = track.centre
+    ahead = np.roll(centre, -1, axis=0) - np.roll(centre, 1, axis=0)
+    if not track.closed:
+        ahead[0], ahead[-1] = centre[1] - centre[0], centre[-1] - centre[-2]
+    aside = np.column_stack([-ahead[:, 1], ahead[:, 0]]) / np.hypot(*ahead.T)[:, None]
+    left, right = centre + track.left[:, None] * aside, centre - track.right[:, None] * aside
+    if track.closed:
+        left, right = np.vstack([left, left[:1]]), np.vstack([right, right[:1]])
+    ring: list[tuple[m, m]] = [(x, y) for x, y in np.concatenate([left, right[::-1]]).tolist()]
+    return Polygon(tuple(ring), "lane")

@@ -1,0 +1,58 @@
+"""A task that is quick to compile: a kinematic car on a ring, whose episodes end soon."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, NamedTuple
+
+import numpy as np
+
+from skidpad.body import Velocity, body_of
+from skidpad.learn import Course, Lidar, Start, Task, track_point
+from skidpad.plane.maps.track import Track
+from skidpad.units import Allowed, m, m_s
+from skidpad.vehicles import kinematic_bicycle
+
+
+class Seen(NamedTuple):
+    v: Annotated[m_s, Allowed(-5.0, 25.0)]
+    n: Annotated[m, Allowed(-5.0, 5.0)]
+
+
+def ring(radius: float = 20.0, width: float = 2.0) -> Track:
+    """A loop with walls `width` from its middle."""
+    angle = np.linspace(0.0, 2.0 * np.pi, 80, endpoint=False)
+    out = np.column_stack([np.cos(angle), np.sin(angle)])
+    edges = [
+        np.hstack([r * out, np.roll(r * out, -1, axis=0)]) for r in (radius - width, radius + width)
+    ]
+    half = np.full(len(angle), width)
+    return Track(radius * out, half, half, True, np.concatenate(edges), None, "ring")
+
+
+def _begun(x: Any, p: Any, course: Course, d: Any, agent: Any) -> Start:
+    s = d.s * course.length + 8.0 * agent
+    body = body_of(kinematic_bicycle(), "a test")
+    at = track_point(course, s, 0.0)
+    pose = at._replace(yaw=at.yaw + d.yaw)
+    return Start(body.placed(x, pose, Velocity(6.0, 0.0, 0.0), p), s)
+
+
+def small_task(**options: Any) -> Task:
+    """Keep to the middle of a ring; 12 periods at most, with errors of what is seen."""
+    settings: dict[str, Any] = {
+        "name": "ring",
+        "vehicle": kinematic_bicycle(),
+        "Observation": Seen,
+        "observe": lambda place, velocity: Seen(velocity.v_x, place.n),
+        "reward": lambda place: place.gained,
+        "ended": lambda place, contact: (place.n * place.n + contact) > 0.2,
+        "start": _begun,
+        "tracks": (ring(), ring(24.0)),
+        "draws": {"s": {"range": [0.0, 1.0]}, "yaw": {"range": [-0.8, 0.8]}},
+        "noise": {"n": {"normal": {"mean": 0.0, "std": 0.05}}},
+        "lidar": Lidar(5, range=20.0),
+        "duration": 0.24,
+        "dt": 0.02,
+        "substeps": 20,
+    }
+    return Task(**{**settings, **options})

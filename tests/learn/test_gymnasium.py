@@ -1,0 +1,167 @@
+"""One environment for Gymnasium."""
+
+from __future__ import annotations
+
+import webbrowser
+from collections.abc import Callable
+from typing import Any
+
+import gymnasium
+import numpy as np
+import pytest
+from gymnasium.envs.registration import registry
+from gymnasium.utils.env_checker import check_env
+
+from learn.small_tasks import small_task
+from skidpad.errors import InvalidValue
+from skidpad.learn import Environments, SkidpadEnv, Task
+from skidpad.viewer.live.episode import EpisodePage
+
+
+@pytest.fixture(scope="module")
+def task() -> Task:
+    return small_task()
+
+
+@pytest.fixture(scope="module")
+def env(task: Task) -> SkidpadEnv:
+    return SkidpadEnv(task)
+
+
+def test_it_answers_as_its_engine(env: SkidpadEnv) -> None:
+    engine = Environments(env.task, autoreset="disabled")
+    assert np.array_equal(env.reset(seed=4)[0], engine.reset(seed=4)[0])
+    for _ in range(3):
+        observation, reward, terminated, truncated, info = env.step(np.array([0.1, 0.2]))
+        expected = engine.step([[0.1, 0.2]])
+        assert np.array_equal(observation, expected.observation[0])
+        assert (reward, terminated, truncated) == (expected.reward[0], False, False)
+        assert info == {}
+
+
+def test_the_checker_of_gymnasium_passes_with_all_render_modes(
+    task: Task, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its warnings are errors here. With a spec it makes the environment once per render mode."""
+    opened: list[str] = []
+    monkeypatch.setattr(webbrowser, "open", opened.append)
+    monkeypatch.setenv("DISPLAY", ":0")
+    gymnasium.register(
+        "skidpad-test/Ring-v0", "skidpad.learn.gymnasium_env:SkidpadEnv", kwargs={"task": task}
+    )
+    try:
+        check_env(gymnasium.make("skidpad-test/Ring-v0").unwrapped)
+    finally:
+        del registry["skidpad-test/Ring-v0"]
+    assert [url.partition("1:")[0] for url in opened] == ["http://127.0.0."]
+
+
+def test_frames_come_in_real_time(task: Task) -> None:
+    now, slept = [100.0], list[float]()
+
+    def sleep(duration: float) -> None:
+        slept.append(duration)
+        now[0] += duration
+
+    env = SkidpadEnv(task, render_mode="human")
+    page = EpisodePage(task, clock=lambda: now[0], sleep=sleep)
+    env._rendering._page = page  # pyright: ignore[reportPrivateUsage]
+    try:
+        for _ in range(2):
+            env.reset(seed=3)
+            slept.clear()
+            for _ in range(3):
+                now[0] += 0.001
+                env.step(np.zeros(2))
+            assert np.allclose(slept, task.dt - 0.001)
+    finally:
+        env.close()
+
+
+def test_a_picture_shows_the_vehicle_on_its_track(task: Task) -> None:
+    env = SkidpadEnv(task, render_mode="rgb_array")
+    with pytest.raises(InvalidValue, match="reset the environment"):
+        env.render()
+    env.reset(seed=3)
+    first = env.render()
+    assert first is not None
+    assert (first.dtype, first.ndim, first.shape[2]) == (np.uint8, 3, 3)
+    env.step(np.array([1.0, 1.0]))
+    assert not np.array_equal(first, env.render())
+    assert env.metadata["render_fps"] == pytest.approx(1.0 / task.dt)
+
+
+def test_actions_beyond_the_bounds_are_cut_off(env: SkidpadEnv) -> None:
+    env.reset(seed=1)
+    far = env.step(np.array([5.0, -7.0]))
+    env.reset(seed=1)
+    near = env.step(np.array([1.0, -1.0]))
+    assert np.array_equal(far[0], near[0])
+    assert far[1:] == near[1:]
+
+
+def test_episodes_are_truncated_once_and_by_the_task(env: SkidpadEnv) -> None:
+    for seed in range(20):
+        env.reset(seed=seed)
+        for k in range(env.task.limit):
+            _, _, terminated, truncated, _ = env.step(np.zeros(2))
+            assert truncated == (k + 1 == env.task.limit)
+            if terminated or truncated:
+                break
+        with pytest.raises(InvalidValue, match="has ended; reset it first"):
+            env.step(np.zeros(2))
+        if truncated and not terminated:
+            return
+    raise AssertionError("no episode lasted")
+
+
+def bad(call: Callable[[], Any], message: str) -> None:
+    with pytest.raises(InvalidValue, match=message):
+        call()
+
+
+def test_bad_input_is_named(task: Task) -> None:
+    fresh = SkidpadEnv(task)
+    bad(lambda: fresh.step(np.zeros(2)), "reset the environments before")
+    before, _ = fresh.reset(seed=5)
+    bad(lambda: fresh.step(np.array([np.nan, 0.0])), r"action steer of environment 0 is nan.*-1 to")
+    bad(lambda: fresh.step(np.zeros(3)), r"shape \(1, 3\); expected \(1, 2\)")
+    bad(lambda: fresh.reset(options={"mask": 1}), "no option mask")
+    bad(lambda: SkidpadEnv(task, render_mode="ansi"), "render_mode = 'ansi'.*human, rgb_array")
+    bad(lambda: SkidpadEnv("rave"), "has no task 'rave'; did you mean 'race'")
+    bad(lambda: SkidpadEnv("race", lidars=3), "'race' has no option 'lidars'; did you mean 'lidar'")
+    bad(lambda: SkidpadEnv("race", zzz=3), "Allowed are vehicle, .* duration, .*render_mode")
+    bad(lambda: SkidpadEnv(task, lidar=3), "lidar: options go with the name")
+    bad(lambda: SkidpadEnv(small_task(agents=2)), "2 agents.*SkidpadParallelEnv")
+    # What was refused changed nothing.
+    assert np.array_equal(before, SkidpadEnv(task).reset(seed=5)[0])
+    assert np.array_equal(fresh.step(np.zeros(2))[0], _stepped(task, 5))
+    fresh.close()
+    fresh.close()
+    bad(lambda: fresh.step(np.zeros(2)), "closed")
+    bad(fresh.reset, "closed")
+
+
+def _stepped(task: Task, seed: int) -> Any:
+    env = SkidpadEnv(task)
+    env.reset(seed=seed)
+    return env.step(np.zeros(2))[0]
+
+
+def _waited(env: SkidpadEnv, periods: int) -> None:
+    for _ in range(periods):
+        env.step(np.zeros(2))
+
+
+def test_a_state_that_is_no_longer_finite_says_where_and_when(task: Task) -> None:
+    """A car that weighs nothing."""
+    from skidpad.errors import SimulationDiverged
+
+    light = {"params.m": 1e-30}
+    endless = small_task(randomised=light, duration=60.0, ended=lambda place: place.n > 1e9)
+    env = SkidpadEnv(endless)
+    env.reset(seed=1)
+    with pytest.raises(SimulationDiverged, match="environment 0") as raised:
+        _waited(env, 50)
+    assert raised.value.time > 0.0
+    assert np.isfinite(raised.value.last_state).all()

@@ -1,0 +1,174 @@
+"""The native vector for Gymnasium; the oracle is its own SyncVectorEnv of single environments."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Any
+
+import numpy as np
+import pytest
+from gymnasium.vector import AutoresetMode, SyncVectorEnv
+from gymnasium.wrappers.vector import RecordEpisodeStatistics
+
+from learn.small_tasks import small_task
+from skidpad.errors import InvalidValue
+from skidpad.learn import SkidpadEnv, SkidpadVectorEnv, Task, check_vector_env
+from skidpad.learn.vector_check import NotConforming
+
+
+@pytest.fixture(scope="module")
+def task() -> Task:
+    return small_task()
+
+
+def test_it_conforms(task: Task) -> None:
+    check_vector_env(partial(SkidpadVectorEnv, task), lambda: SkidpadEnv(task))
+
+
+class Shared(SkidpadVectorEnv):
+    """Returns the engine's own observations."""
+
+    def __init__(self, *args: Any, **options: Any) -> None:
+        super().__init__(*args, copy=False, **options)
+
+
+class Late(SkidpadVectorEnv):
+    """Does not tell what the last observation was."""
+
+    def step(self, actions: Any) -> Any:
+        *rest, _ = super().step(actions)
+        return *rest, {}
+
+
+class Mistaken(SkidpadVectorEnv):
+    """Says that it begins anew in another mode than it does."""
+
+    def __init__(self, *args: Any, **options: Any) -> None:
+        super().__init__(*args, **{**options, "autoreset_mode": "next_step"})
+        self.metadata["autoreset_mode"] = options["autoreset_mode"]
+
+
+class Seedless(SkidpadVectorEnv):
+    def reset(self, *, seed: Any = None, options: Any = None) -> Any:
+        return super().reset(seed=0, options=options)
+
+
+class Unmasked(SkidpadVectorEnv):
+    def reset(self, *, seed: Any = None, options: Any = None) -> Any:
+        return super().reset(seed=seed)
+
+
+class Wide(SkidpadVectorEnv):
+    def step(self, actions: Any) -> Any:
+        observation, *rest = super().step(actions)
+        return 2.0 * observation, *rest
+
+
+class Open(SkidpadVectorEnv):
+    def close_extras(self, **kwargs: Any) -> None:
+        pass
+
+
+@pytest.mark.parametrize(
+    ("broken", "message"),
+    [
+        (Shared, "changed by a later one"),
+        (Late, "SAME_STEP: step .* infos"),
+        (Mistaken, "SAME_STEP: step"),
+        (Seedless, "seeds change nothing"),
+        (Unmasked, "reset of th"),
+        (Wide, "observations"),
+        (Open, "closed vector is answered"),
+    ],
+)
+def test_the_check_can_fail(task: Task, broken: Any, message: str) -> None:
+    with pytest.raises(NotConforming, match=message):
+        check_vector_env(partial(broken, task), lambda: SkidpadEnv(task), steps=20)
+
+
+def test_a_check_without_an_end_says_so(task: Task) -> None:
+    with pytest.raises(NotConforming, match="no episode ended within 1 steps"):
+        check_vector_env(partial(SkidpadVectorEnv, task), lambda: SkidpadEnv(task), steps=1)
+
+
+@pytest.mark.parametrize("mode", AutoresetMode)
+def test_statistics_are_those_of_the_wrapper(task: Task, mode: AutoresetMode) -> None:
+    ours = SkidpadVectorEnv(task, 3, autoreset_mode=mode, statistics=True)
+    theirs = RecordEpisodeStatistics(SkidpadVectorEnv(task, 3, autoreset_mode=mode))
+    ours.reset(seed=2)
+    theirs.reset(seed=2)
+    ends = 0
+    over = np.zeros(3, np.bool_)
+    for _ in range(40):
+        if mode is AutoresetMode.DISABLED and over.any():
+            for env in (ours, theirs):
+                env.reset(options={"reset_mask": over.copy()})
+        _, _, terminated, truncated, infos = ours.step(np.full((3, 2), 0.1))
+        expected = theirs.step(np.full((3, 2), 0.1))[-1]
+        over = terminated | truncated
+        assert infos.keys() == expected.keys()
+        if "episode" in infos:
+            ends += 1
+            assert np.array_equal(infos["_episode"], over)
+            for name in ("r", "l"):
+                assert np.array_equal(infos["episode"][name], expected["episode"][name])
+            assert (infos["episode"]["t"] >= 0.0).all()
+    assert ends > 0
+
+
+def test_a_list_of_seeds_may_leave_some_out(task: Task) -> None:
+    ours, theirs = SkidpadVectorEnv(task, 3), SyncVectorEnv([lambda: SkidpadEnv(task)] * 3)
+    for seeds in (11, [5, None, 9], None, [None, None, 4]):
+        ours_now, theirs_now = ours.reset(seed=seeds)[0], theirs.reset(seed=seeds)[0]  # pyright: ignore[reportArgumentType]
+        assert np.array_equal(ours_now, theirs_now)
+
+
+def test_pictures_are_those_of_the_single_environments(task: Task) -> None:
+    vector = SkidpadVectorEnv(task, 2, render_mode="rgb_array")
+    with pytest.raises(InvalidValue, match="reset the environments"):
+        vector.render()
+    vector.reset(seed=6)
+    frames = vector.render()
+    single = SkidpadEnv(task, render_mode="rgb_array")
+    assert frames is not None
+    for k, frame in enumerate(frames):
+        single.reset(seed=6 + k)
+        assert np.array_equal(frame, single.render())
+
+
+def test_bad_input_is_named(task: Task) -> None:
+    def bad(message: str, call: Any, *args: Any, **options: Any) -> None:
+        with pytest.raises(InvalidValue, match=message):
+            call(*args, **options)
+
+    make = partial(SkidpadVectorEnv, task)
+    bad("num_envs = 0 must be at least 1", make, 0)
+    bad("num_envs = 2.5 must be a whole number", make, 2.5)
+    bad("autoreset_mode = 'later'.*next_step, same_step, disabled", make, 2, autoreset_mode="later")
+    bad("autoreset_mode = 3", make, 2, autoreset_mode=3)
+    bad("render_mode = 'human'.*rgb_array", make, 2, render_mode="human")
+    bad("copy = 1 must be True or False", make, 2, copy=1)
+    bad("'race' has no option 'num_env'; did you mean 'num_envs'", SkidpadVectorEnv, num_env=2)
+    vector = make(2)
+    bad(
+        "reset all environments before some", vector.reset, options={"reset_mask": np.ones(2, bool)}
+    )
+    vector.reset(seed=0)
+    for mask in (np.ones(2), np.ones(3, bool), np.zeros(2, bool), [True, False]):
+        bad("reset_mask'] must be an array of truths", vector.reset, options={"reset_mask": mask})
+    bad("no option mask; allowed is reset_mask", vector.reset, options={"mask": np.ones(2, bool)})
+    bad("3 seeds are given for 2 environments", vector.reset, seed=[1, 2, 3])
+    bad("action drive of environment 1 is nan", vector.step, [[0.0, 0.0], [0.0, np.nan]])
+    bad(r"shape \(2,\); expected \(2, 2\)", vector.step, np.zeros(2))
+    bad("must be an array of numbers", vector.step, [["left", 0.0], [0.0, 0.0]])
+    vector.close()
+    assert vector.closed
+    bad("closed", vector.step, np.zeros((2, 2)))
+    bad("closed", vector.reset)
+
+
+def test_modes_by_their_names(task: Task) -> None:
+    for mode in AutoresetMode:
+        for name in (mode, mode.value, mode.name.lower()):
+            told = SkidpadVectorEnv(task, 1, autoreset_mode=name).metadata["autoreset_mode"]
+            assert told is mode

@@ -1,0 +1,84 @@
+"""The ids: known whichever package is imported first, and what `make` does with its arguments."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import warnings
+from pathlib import Path
+
+import gymnasium
+import pytest
+from gymnasium.envs.registration import registry
+from gymnasium.vector import AutoresetMode
+
+import skidpad
+from skidpad import gymnasium_ids
+from skidpad.errors import InvalidValue
+from skidpad.learn import SkidpadEnv, SkidpadVectorEnv, tasks
+
+SOURCE = str(Path(skidpad.__file__).parents[1])
+
+
+def test_every_id_has_a_task_and_is_registered_once() -> None:
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")  # Gymnasium warns of an id that is overridden
+        gymnasium_ids.register()
+    for name, task in gymnasium_ids.IDS.items():
+        assert task in tasks.__all__
+        spec = registry[name]
+        assert spec.kwargs == {"task": task}
+        assert spec.max_episode_steps is None, "episodes have a limit of their own"
+
+
+@pytest.mark.parametrize(
+    "program",
+    [
+        "import gymnasium, skidpad",
+        "import skidpad, gymnasium",
+        "import importlib.util, skidpad; importlib.util.find_spec('gymnasium'); import gymnasium",
+        "import gymnasium",
+    ],
+)
+def test_the_order_of_imports_does_not_matter(program: str) -> None:
+    prefix = "" if "skidpad" in program else "skidpad:"
+    code = f"""
+import sys
+{program}
+spec = gymnasium.envs.registration._find_spec("{prefix}skidpad/Race-v0")
+assert spec.kwargs == {{"task": "race"}}, spec
+assert "skidpad.learn" not in sys.modules and "casadi" not in sys.modules
+assert not any("gymnasium_ids" in repr(finder) for finder in sys.meta_path)
+assert "gymnasium_ids" not in repr(gymnasium.__loader__) + repr(gymnasium.__spec__.loader)
+"""
+    path = os.pathsep.join(filter(None, [SOURCE, os.environ.get("PYTHONPATH")]))
+    done = subprocess.run(
+        [sys.executable, "-W", "error", "-c", code],
+        env={**os.environ, "PYTHONPATH": path},
+        capture_output=True,
+        text=True,
+    )
+    assert done.returncode == 0, done.stderr
+
+
+def test_make_passes_its_arguments_on() -> None:
+    made = gymnasium.make("skidpad/Race-v0", lidar=12, duration=0.5, precision="float64")
+    env = made.unwrapped
+    assert isinstance(env, SkidpadEnv)
+    assert env.task.limit == 50
+    assert env.observation_space.dtype == "float64"
+    observation, _ = made.reset(seed=1)
+    assert observation.shape == env.observation_space.shape
+    assert made.spec is not None
+    assert made.spec.make().unwrapped.task.limit == 50  # pyright: ignore[reportAttributeAccessIssue]
+
+
+def test_make_vec_makes_the_native_vector() -> None:
+    options = {"num_envs": 2, "autoreset_mode": AutoresetMode.SAME_STEP, "duration": 0.5}
+    vector = gymnasium.make_vec("skidpad/Race-v0", **options)
+    assert isinstance(vector, SkidpadVectorEnv)
+    assert vector.num_envs == 2
+    assert vector.metadata["autoreset_mode"] is AutoresetMode.SAME_STEP
+    with pytest.raises(InvalidValue, match="has no option 'max_episode_steps'"):
+        gymnasium.make_vec("skidpad/Race-v0", max_episode_steps=3)
