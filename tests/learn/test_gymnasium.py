@@ -11,9 +11,9 @@ import numpy as np
 import pytest
 from gymnasium.envs.registration import registry
 from gymnasium.utils.env_checker import check_env
-from learn.small_tasks import small_task
 
-from skidpad.errors import InvalidValue
+from learn.small_tasks import small_task
+from skidpad.errors import InvalidValue, SimulationDiverged
 from skidpad.learn import Environments, SkidpadEnv, Task
 from skidpad.viewer.live.episode import EpisodePage
 
@@ -150,14 +150,11 @@ def _stepped(task: Task, seed: int) -> Any:
 
 def test_a_state_that_is_no_longer_finite_says_where_and_when(task: Task) -> None:
     """With steps far too long for its actuators the vehicle diverges."""
-    from skidpad.errors import SimulationDiverged
-
     env = SkidpadEnv(
         small_task(dt=0.5, substeps=1, duration=60.0, ended=lambda place: place.n > 1e9)
     )
     env.reset(seed=1)
     with pytest.raises(SimulationDiverged, match="environment 0") as raised:
-        for _ in range(50):
-            env.step(np.zeros(2))
+        list(map(env.step, [np.zeros(2)] * 50))
     assert raised.value.time > 0.0
     assert np.isfinite(raised.value.last_state).all()

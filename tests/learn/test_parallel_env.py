@@ -6,9 +6,9 @@ from typing import Any
 
 import numpy as np
 import pytest
-from learn.small_tasks import small_task
 from pettingzoo.test import parallel_api_test, parallel_seed_test
 
+from learn.small_tasks import small_task
 from skidpad.errors import InvalidValue
 from skidpad.learn import Environments, Lidar, SkidpadParallelEnv, Task
 

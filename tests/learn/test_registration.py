@@ -11,6 +11,7 @@ from pathlib import Path
 import gymnasium
 import pytest
 from gymnasium.envs.registration import registry
+from gymnasium.utils.env_checker import check_env
 from gymnasium.vector import AutoresetMode
 
 import skidpad
@@ -60,6 +61,18 @@ assert "gymnasium_ids" not in repr(gymnasium.__loader__) + repr(gymnasium.__spec
         text=True,
     )
     assert done.returncode == 0, done.stderr
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        pytest.param(name, marks=[] if task == "race" else pytest.mark.slow)
+        for name, task in gymnasium_ids.IDS.items()
+    ],
+)
+def test_every_id_passes_the_checker(name: str) -> None:
+    """Warnings are errors here. The pictures are those of any other environment."""
+    check_env(gymnasium.make(name).unwrapped, skip_render_check=True)
 
 
 def test_make_passes_its_arguments_on() -> None:

@@ -7,12 +7,12 @@ import pytest
 
 pytest.importorskip("stable_baselines3")
 
-from learn.small_tasks import small_task
 from stable_baselines3 import PPO
 from stable_baselines3.common.env_checker import check_env
 from stable_baselines3.common.evaluation import evaluate_policy
 from stable_baselines3.common.vec_env import DummyVecEnv, VecMonitor
 
+from learn.small_tasks import small_task
 from skidpad.errors import InvalidValue
 from skidpad.learn import SkidpadEnv, Task
 from skidpad.learn.stable_baselines import SkidpadVecEnv
