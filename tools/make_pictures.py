@@ -25,12 +25,17 @@ from skidpad.bench import browser
 from skidpad.demo import lap as lap_demo
 from skidpad.demo.track import Track, cones, lane, random_track, start_mark
 from skidpad.runs.laps import Laps, StartLine
-from skidpad.stage import Stage
+from skidpad.stage import Polygon, Stage
 from skidpad.stage.film import Film
+from skidpad.stage.frames import FramePainter, drawn
 from skidpad.stage.trajectory_stage import trajectory_stage
+from skidpad.vehicles import wheeled
+from skidpad.vehicles.trailer_sets import SEMI_TRAILER, TRACTOR
 
 ROOT = Path(__file__).parents[1]
 FOLDER = ROOT / "docs" / "pictures"
+FRAME = (400, 300)
+"""Width and height of frames in pixels."""
 TRACK = 3
 """Seed of the track of the lap."""
 
@@ -210,6 +215,55 @@ def roads(file: Path) -> None:
         plt.close(figure)
 
 
+def frames(file: Path) -> None:
+    """A car on a cone track, a truck that backs into a bay, a robot with its lidar."""
+    gap = np.full((FRAME[1], 8, 3), 255, np.uint8)
+    pictures = [_car_frame(), gap, _truck_frame(), gap, _robot_frame()]
+    Image.fromarray(np.hstack(pictures)).save(file)
+
+
+def _car_frame() -> Any:
+    track, car = random_track(TRACK), sp.vehicles.four_wheel()
+    discs = cones(track)
+    painter = FramePainter(
+        cones=[(disc.x, disc.y) for disc in discs],
+        cone_colours=[disc.colour for disc in discs],
+        polygons=[lane(track)],
+        lines=[start_mark(track)],
+        size=FRAME,
+    )
+    x, y, yaw = track.line.at(4.0)[:3]
+    state = {"x": x, "y": y, "yaw": yaw, "v_x": 12.3, "steer": 0.08}
+    one = drawn(car, sp.record.at_rest(car.State)._replace(**state))
+    return painter.frame([one], text="12.3 m/s")
+
+
+def _truck_frame() -> Any:
+    truck = sp.vehicles.two_track(**TRACTOR, trailers=SEMI_TRAILER)
+    bay = Polygon(((-15.0, -8.0), (-1.0, -8.0), (-1.0, -4.6), (-15.0, -4.6)), "region")
+    walls = [[-16.0, 12.0, -16.0, -12.0], [-16.0, -12.0, 30.0, -12.0], [-16.0, 12.0, 30.0, 12.0]]
+    state = {"x": 9.5, "y": 0.5, "yaw": 0.75, "steer": -0.3, "hitch_1": -0.4, "v_x": -1.2}
+    one = drawn(truck, sp.record.at_rest(truck.State)._replace(**state))
+    painter = FramePainter(walls, polygons=[bay], size=FRAME)
+    return painter.frame([one], centre=(4.0, 0.0), scale=10.0, text="-1.2 m/s")
+
+
+def _robot_frame() -> Any:
+    room = [[-3.0, -2.2], [3.2, -2.2], [3.2, 2.4], [0.8, 2.4], [0.8, 1.2], [-3.0, 1.2]]
+    walls = sp.Map.from_polylines([room], closed=True)
+    blocks = sp.Map.from_polygons([[[1.6, -1.4], [2.2, -1.2], [2.0, -0.6], [1.4, -0.8]]])
+    segments = np.concatenate([walls.segments, blocks.segments])
+    robot, pose = wheeled.vehicle(wheeled.differential()), np.array([-1.2, -0.6, 0.35])
+    angles = np.linspace(-2.0, 2.0, 241)
+    ranges = sp.raycast.Scene(segments).scan(pose[None], angles)[0]
+    along = np.column_stack([np.cos(pose[2] + angles), np.sin(pose[2] + angles)])
+    x, y, yaw = pose.tolist()
+    one = drawn(robot, sp.record.at_rest(robot.State)._replace(x=x, y=y, yaw=yaw))
+    painter = FramePainter(segments, size=FRAME)
+    hits = pose[:2] + ranges.reshape(-1, 1) * along
+    return painter.frame([one], centre=(0.1, 0.1), lidar=hits, text="0.4 m/s")
+
+
 def _draw_banked_curve(figure: Any, axes: Any) -> None:
     """Heights of a road along an S, banked into its turns."""
     u = np.arange(0.0, 240.0, 0.5)
@@ -258,6 +312,7 @@ PICTURES: dict[str, Callable[[Path], None]] = {
     "tyre_fit.png": tyre_fit,
     "road_world.png": road_world,
     "roads.png": roads,
+    "frames.png": frames,
 }
 
 

@@ -231,6 +231,7 @@ _EXTENSIONS = {
     "SkidpadEnv.page": "viewer.live.episode:EpisodePage",
     "Study.html": "viewer.campaign_report.notebook:study_html",
     "Study.report": "viewer.campaign_report.page:write_campaign_report",
+    "Track.random": "random.race_track:random_track",
     "Trajectory.html": "plots.notebook.trajectory:trajectory_html",
     "Trajectory.plot": "plots.figures.trajectory:trajectory",
     "Trajectory.show": "viewer.embedded:show_trajectory",

@@ -25,7 +25,7 @@ def register() -> None:
     """Tell Gymnasium, which is loaded, the ids that it does not know yet."""
     try:
         from gymnasium.envs import registration
-        from gymnasium.vector import AutoresetMode as _
+        from gymnasium.vector import AutoresetMode as _  # noqa: F401
     except ImportError:
         return  # Older than 1.1: none of ours would work there.
     for name, task in IDS.items():

@@ -8,7 +8,7 @@ import numpy as np
 
 from skidpad.body import Velocity, body_of
 from skidpad.learn import Course, Lidar, Start, Task, track_point
-from skidpad.plane.track import Track
+from skidpad.plane.maps.track import Track
 from skidpad.units import Allowed, m, m_s
 from skidpad.vehicles import kinematic_bicycle
 

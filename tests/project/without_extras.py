@@ -58,6 +58,7 @@ from skidpad.recording import Recorder, info, read, recover  # noqa: E402
 from skidpad.ros2.cyclone import CycloneTransport  # noqa: E402
 from skidpad.ros2.transport import Identity  # noqa: E402
 from skidpad.ros2.zenoh import ZenohTransport  # noqa: E402
+from skidpad.stage.frames import FramePainter  # noqa: E402
 from skidpad.stage.trajectory_stage import trajectory_stage  # noqa: E402
 from skidpad.viewer.live.server import LiveServer  # noqa: E402
 from skidpad.world.scene.scene import Scene  # noqa: E402
@@ -157,6 +158,7 @@ def needing_an_extra(run: sp.Trajectory) -> dict[str, list[Callable[[], Any]]]:
         "maps": [
             lambda: sp.Map.load("room.png", resolution=0.1),
             lambda: read_lanelets("road.osm"),
+            lambda: FramePainter(size=(64, 48)).frame(text="10 m/s"),
         ],
         "commonroad": [lambda: sp.Map.load("road.xml"), run.to_commonroad_states],
         "ros2": [lambda: CycloneTransport(Identity("car"))],

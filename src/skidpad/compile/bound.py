@@ -17,19 +17,21 @@ from .program import Program
 
 
 class BoundMap:
-    """A Program at one point: a call reads the input arrays and fills the output arrays.
+    """A Program at one point or a few: a call reads the input arrays and fills the output arrays.
 
-    Each is contiguous, with a number per field of its port.
+    Each is contiguous with a number per field of its port, or (1, rows, field) with any strides.
     """
 
     def __init__(
         self, program: Program, inputs: Sequence[AnyArray], outputs: Sequence[AnyArray]
     ) -> None:
-        self._arrays = [array.reshape(1, 1, -1) for array in (*inputs, *outputs)]
+        arrays = (*inputs, *outputs)
+        self._arrays = [a if a.ndim == 3 else a.reshape(1, 1, -1) for a in arrays]
+        rows = max(array.shape[1] for array in self._arrays)
         precision = str(self._arrays[0].dtype)
         self._kernel, _ = pipeline.apply_kernel(program, precision, 1)
         words = [word for array in self._arrays for word in host.writable(array)]
-        self._block = np.array([*words, 0, 1], dtype=np.int64)
+        self._block = np.array([*words, 0, rows], dtype=np.int64)
         self._address = int(self._block.ctypes.data)
 
     def __call__(self) -> None:

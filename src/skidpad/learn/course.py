@@ -17,8 +17,8 @@ from ..controllers.line import Deviation, advance
 from ..errors import InvalidValue
 from ..ops import clip, floor, read, where
 from ..plane.line import Line, LinePoint
+from ..plane.maps.track import Track
 from ..plane.pose import rotated, to_body
-from ..plane.track import Track
 from ..shared_arrays import shared_array
 from ..units import m, m_s, one, per_m, rad
 from .walls import Walls, walls_of

@@ -28,6 +28,7 @@ AUTORESET = ("next_step", "same_step", "disabled")
 """When an environment that has ended begins anew: in the next call, whose action it ignores, in the
 same one, or when it is told to."""
 ON_DIVERGE = ("raise", "end")
+_QUIET = np.empty((1, 0))
 
 
 class Stepped(NamedTuple):
@@ -193,7 +194,7 @@ class Environments:
 
     def _noise(self, rows: Any) -> Array:
         if not self._noise_words.size:
-            return np.empty((len(self._seeds[rows]), 0))
+            return _QUIET if isinstance(rows, slice) else np.empty((len(rows), 0))
         # Agents of a world draw the same starts, and errors of their own.
         own = self._seeds[rows] + (self._agent[rows].astype(np.uint64) << np.uint64(40))
         return shares("learn.noise", own, self._periods[rows], self._noise_words)
@@ -241,7 +242,7 @@ class Environments:
 
     def _check_observation(self, terminated: AnyArray, again: AnyArray) -> None:
         values = self.engine.observation
-        if np.isfinite(values.sum()):
+        if np.isfinite(values).all():
             return
         bad = ~np.isfinite(values).all(axis=1)
         bad[again] = False

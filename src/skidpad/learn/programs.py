@@ -11,13 +11,12 @@ Five Programs, each compiled by itself: what is observed never changes how the v
 
 from __future__ import annotations
 
-from collections import deque
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any, NamedTuple
 
-from .. import integrate, record
+from .. import record
 from ..body import Pose, Velocity, body_of
 from ..compile.closed_loop import closed_loop
 from ..compile.plant import Plant
@@ -29,6 +28,8 @@ from ..ops import clip, where
 from ..plane.outline import convex_parts
 from ..plane.pose import to_world
 from ..policy import Policy
+from ..run.kept import Kept
+from ..run.stability import chosen
 from ..units import one
 from .course import Course, Courses, PlaceMemory, course_of, place_of, placed_at
 from .others import touch_each_other
@@ -58,26 +59,20 @@ class TaskPrograms:
     """Convex pieces of the vehicle's outline, in m from its reference point."""
 
 
-_RECENT: deque[TaskPrograms] = deque(maxlen=8)
-"""Those made last: who makes several environments of one task waits for the tracer once."""
-
-
 def compiled(task: Task) -> TaskPrograms:
-    """The Programs of a task, traced."""
-    known = next((made for made in _RECENT if made.task is task), None)
-    if known is None:
-        known = _compiled(task)
-        _RECENT.append(known)
-    return known
+    """The Programs of a task, traced once."""
+    return _PROGRAMS.get(task, None, lambda: _traced(task))
 
 
-def _compiled(task: Task) -> TaskPrograms:
+_PROGRAMS: Kept[TaskPrograms] = Kept()
+
+
+def _traced(task: Task) -> TaskPrograms:
     parts = _parts(task)
     radius = max((x * x + y * y) ** 0.5 for part in parts for x, y in part)
     courses = Courses(task.tracks, radius) if task.tracks else None
-    plant = closed_loop(
-        task.vehicle, integrate.get(task.integrator), action_policy(task), task.substeps
-    )
+    method = chosen(task.vehicle, task.integrator, task.dt, task.substeps)
+    plant = closed_loop(task.vehicle, method, action_policy(task), task.substeps)
     maker = _Maker(task, courses, parts, plant)
     return TaskPrograms(
         task, plant, courses, maker.judge(), maker.look(), maker.start(), maker.sense(),
@@ -108,11 +103,11 @@ def _acted(task: Task, x: Any, r: Any, p: Any, dt: Any) -> Any:
 
 
 def _acted_late(task: Task, Memory: type, x: Any, m: Any, r: Any, p: Any, dt: Any) -> Any:
-    chosen = record.flatten(r)
+    acting = record.flatten(r)
     for k, action in enumerate(m, 1):
-        pairs = zip(chosen, record.flatten(action), strict=True)
-        chosen = [where(p.delay < k - 0.5, new, old) for new, old in pairs]
-    u = _acted(task, x, record.unflatten(task.Action, chosen), p, dt)
+        pairs = zip(acting, record.flatten(action), strict=True)
+        acting = [where(p.delay < k - 0.5, new, old) for new, old in pairs]
+    u = _acted(task, x, record.unflatten(task.Action, acting), p, dt)
     return u, Memory(r, *m[:-1])
 
 

@@ -94,13 +94,13 @@ class SkidpadVecEnv(VecEnv):
         """Pictures of all environments; None without `render_mode="rgb_array"`."""
         return self.vector.render() or [None] * self.num_envs
 
-    def get_attr(self, attr_name: str, indices: None | int | Iterable[int] = None) -> list[Any]:
+    def get_attr(self, attr_name: str, indices: int | Iterable[int] | None = None) -> list[Any]:
         """An attribute of the environments, which all have the same."""
         value = getattr(self.vector, attr_name)
         return [value for _ in self._get_indices(indices)]
 
     def set_attr(
-        self, attr_name: str, value: Any, indices: None | int | Iterable[int] = None
+        self, attr_name: str, value: Any, indices: int | Iterable[int] | None = None
     ) -> None:
         """Raise: environments that advance together have no attributes of their own."""
         raise InvalidValue(
@@ -112,7 +112,7 @@ class SkidpadVecEnv(VecEnv):
         self,
         method_name: str,
         *method_args: Any,
-        indices: None | int | Iterable[int] = None,
+        indices: int | Iterable[int] | None = None,
         **method_kwargs: Any,
     ) -> list[Any]:
         """What a method says of some environments; there is only `render`."""
@@ -125,7 +125,7 @@ class SkidpadVecEnv(VecEnv):
         return [images[k] for k in self._get_indices(indices)]
 
     def env_is_wrapped(
-        self, wrapper_class: type, indices: None | int | Iterable[int] = None
+        self, wrapper_class: type, indices: int | Iterable[int] | None = None
     ) -> list[bool]:
         """No environment is wrapped."""
         return [False for _ in self._get_indices(indices)]

@@ -38,7 +38,7 @@ from ..brief import brief_repr
 from ..checks import positive, whole
 from ..errors import InvalidValue
 from ..model import Vehicle
-from ..plane.track import Track
+from ..plane.maps.track import Track
 from ..policy import Nothing
 from ..random.factors import Factor, factor_of
 from ..signature import Constant, arguments

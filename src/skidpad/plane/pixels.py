@@ -19,6 +19,8 @@ from ..compile.loops import loop
 Pixels = NDArray[np.uint8]
 """A picture (height, width, 3): red, green and blue."""
 
+_FARTHEST = 1e15
+"""Pixels from the picture; farther away nothing is drawn."""
 _UNSEEN = 1.0 / 512.0
 """Shares up to which no byte changes."""
 
@@ -36,13 +38,17 @@ def fill_polygons(
 
     `corners` (n, 2) has those of all polygons, each of which ends before its number in `ends`;
     `colours` (polygons, 3) are from 0 to 255, `opacity` from 0 to 1. A polygon may be wound either
-    way and lie anywhere; what it winds around several times is inside.
+    way and lie anywhere; what it winds around several times is inside. One with a corner that is
+    not finite is left out.
     """
     rows = len(pixels)
     # Of each row, the columns in which a share changes.
     low, high = np.full(rows, pixels.shape[1]), np.full(rows, -1)
     begin = 0
     for k in range(len(ends)):
+        if not _is_drawable(corners[begin : ends[k]]):
+            begin = ends[k]
+            continue
         top, bottom = math.inf, -math.inf
         x0, y0 = corners[ends[k] - 1, 0], corners[ends[k] - 1, 1]
         for i in range(begin, ends[k]):
@@ -50,12 +56,21 @@ def fill_polygons(
             _add_edge(shares, low, high, x0, y0, x1, y1)
             top, bottom = min(top, y1), max(bottom, y1)
             x0, y0 = x1, y1
-        first = max(0, int(min(max(top, 0.0), float(rows))))
+        first = int(min(max(top, 0.0), float(rows)))
         last = int(min(max(math.ceil(bottom), 0.0), float(rows)))
         for row in range(first, last):
             _blend_row(pixels[row], shares[row], low[row], high[row], colours[k], opacity)
             low[row], high[row] = pixels.shape[1], -1
         begin = ends[k]
+
+
+@loop
+def _is_drawable(corners: Any) -> bool:
+    """Whether a polygon has corners, at places that can be computed with."""
+    for k in range(len(corners)):
+        if not (abs(corners[k, 0]) < _FARTHEST and abs(corners[k, 1]) < _FARTHEST):
+            return False
+    return len(corners) > 0
 
 
 @loop

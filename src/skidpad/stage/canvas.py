@@ -137,18 +137,19 @@ def _rounded_box(left: float, top: float, right: float, bottom: float, radius: f
 
 def _written(text: str) -> Array:
     """How dark the pixels of a text are, from 0 to 1."""
-    font = _font()
-    lines = [font.getmask2(line) for line in text.split("\n")]
-    height = sum(font.getmetrics())
-    widths = [offset[0] + mask.size[0] for mask, offset in lines]
-    page = np.zeros((height * len(lines), max(widths)))
-    for k, (mask, (left, top)) in enumerate(lines):
-        width, rows = mask.size
-        shades = np.array(mask, dtype=np.float64).reshape(rows, width) / 255.0
-        page[k * height + top : k * height + top + rows, left : left + width] = shades
+    face = font()
+    lines = [face.getmask2(line) for line in text.split("\n")]
+    height = sum(face.getmetrics())
+    page = np.zeros((height * len(lines), max(x + mask.size[0] for mask, (x, _) in lines)))
+    for k, (mask, (x, y)) in enumerate(lines):
+        shades = np.array(mask, dtype=np.float64).reshape(mask.size[::-1]) / 255.0
+        # Some letters begin left of where they stand, and some accents above.
+        place = page[k * height + max(y, 0) :, max(x, 0) :][: len(shades), : shades.shape[1]]
+        place[:] = shades[: len(place), : place.shape[1]]
     return page
 
 
 @cache
-def _font() -> Any:
+def font() -> Any:
+    """What text is written with; raises where Pillow is missing."""
     return require("PIL.ImageFont", purpose="Text on a picture").load_default(FONT_SIZE)

@@ -101,11 +101,13 @@ class FramePainter:
         """
         vehicles = _vehicles(vehicles)
         hits = _hits(lidar)
+        if not isinstance(text, str):
+            raise InvalidValue(f"text = {text!r} must be a text")
         canvas = Canvas(self.size, *self._view(vehicles, centre, scale), GROUND)
         self._scenery.draw(canvas)
         for number, vehicle in reversed([*enumerate(vehicles)]):
             draw_vehicle(canvas, vehicle, number)
-        canvas.squares(hits, min(max(0.06 * canvas.scale, 1.5), 3.0), rgb(ECHO))
+        canvas.squares(hits, min(max(0.06 * canvas.scale, 2.0), 3.0), rgb(ECHO))
         if text:
             canvas.card(text)
         return canvas.pixels

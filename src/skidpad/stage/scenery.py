@@ -42,6 +42,8 @@ _LEAST_CONE = 2.6
 """Cones have at least this radius in pixels."""
 _RINGED = 5.0
 """From this radius in pixels on a cone shows its rings."""
+_MOST_DASHES = 100_000
+"""A line that would have more of them is drawn through."""
 _SHARP = 1.5
 """Width in pixels from which on the edges of cells are sharp."""
 
@@ -191,7 +193,8 @@ class Cells:
         """Draw the cells that are seen."""
         # Where several cells share a pixel, those that are occupied are seen.
         pixels = self.grid.resolution * canvas.scale
-        factor = 2 ** max(0, math.floor(-math.log2(pixels)))
+        most = max(self.grid.shape).bit_length()
+        factor = 2 ** min(max(0, math.floor(-math.log2(pixels))), most)
         step = canvas.scale * self.grid.resolution * factor
         x, y, yaw = self.grid.origin
         c, s = math.cos(yaw) / step, math.sin(yaw) / step
@@ -243,6 +246,8 @@ def _dashed(points: Array, dash: tuple[float, float] | None, scale: float) -> Ar
     on, period = dash[0] / scale, sum(dash) / scale
     steps = np.diff(points, axis=0)
     along = np.concatenate([[0.0], np.cumsum(np.hypot(steps[:, 0], steps[:, 1]))])
+    if along[-1] > _MOST_DASHES * period:
+        return line_edges(points)
     begins = np.arange(0.0, along[-1], period)
     cuts = np.unique(np.concatenate([along, begins, np.minimum(begins + on, along[-1])]))
     x, y = (np.interp(cuts, along, column) for column in points.T)

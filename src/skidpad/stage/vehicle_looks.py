@@ -102,7 +102,7 @@ class _Painter:
         elif self._size >= _DART:
             self._draw_coarsely()
         else:
-            larger = max(1.0, _LEAST / self._size)
+            larger = max(1.0, _LEAST / max(self._size, 1e-6))
             self._canvas.polygon(self._placed(larger * _dart(self._parts.extents)), self._fill)
 
     def _seen(self) -> bool:
@@ -212,9 +212,10 @@ def _nose(size: _Extents) -> Array:
 
 
 def _dart(size: _Extents) -> Array:
-    """An arrowhead as long and wide as the unit."""
-    y, notch = size.middle, size.rear + 0.25 * size.length
-    return np.array([(size.front, y), (size.rear, size.left), (notch, y), (size.rear, size.right)])
+    """An arrowhead as long as the unit, and never so wide that it points nowhere."""
+    y, notch, half = size.middle, size.rear + 0.25 * size.length, 0.5 * size.width
+    half = min(half, 0.35 * size.length)
+    return np.array([(size.front, y), (size.rear, y + half), (notch, y), (size.rear, y - half)])
 
 
 def _ribs(size: _Extents) -> Array:

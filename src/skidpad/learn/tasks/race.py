@@ -10,7 +10,7 @@ from ... import record
 from ...body import Body, Velocity, body_of
 from ...errors import InvalidValue
 from ...model import Vehicle
-from ...plane.track import Track
+from ...plane.maps.track import Track
 from ...units import Allowed, m, m_s, one, per_m, rad, rad_s
 from ...vehicles.four_wheel import four_wheel
 from ..course import Course, Place, curvature_ahead, track_point
@@ -145,7 +145,7 @@ def check_room(vehicle: Vehicle, tracks: Sequence[Track]) -> None:
 
 
 def _tracks(tracks: Track | Sequence[Track] | None) -> tuple[Track, ...]:
-    from ...plane.random_track import random_track
+    from ...plane.maps.track_of_seed import random_track
 
     if tracks is None:
         return tuple(random_track(seed) for seed in range(8))

@@ -1,9 +1,24 @@
-"""Maps: GeoJSON, occupancy grids, cone tracks, CommonRoad, or shapes from Python, as one `Map`."""
+"""Maps: GeoJSON, occupancy grids, cone tracks, CommonRoad, or shapes from Python, as one `Map`;
+tracks to race on."""
 
 from .areas import MapWarning, Polygon
 from .field import DistanceField
 from .grid import Grid
 from .line import CentreLine
 from .map import Map
+from .track import NarrowPlace, Track
+from .track_files import read_track
+from .track_of_seed import random_track
 
-__all__ = ["CentreLine", "DistanceField", "Grid", "Map", "MapWarning", "Polygon"]
+__all__ = [
+    "CentreLine",
+    "DistanceField",
+    "Grid",
+    "Map",
+    "MapWarning",
+    "NarrowPlace",
+    "Polygon",
+    "Track",
+    "random_track",
+    "read_track",
+]

@@ -59,7 +59,9 @@ def read_cones(
                 f"{', '.join(COLOURS)}"
             )
     positions = np.column_stack([table.numbers("x"), table.numbers("y")])
-    solids = from_shapes(_outlines(positions, colours, cone_radius), inside="solid", name=file.stem)
+    solids = from_shapes(
+        cone_outlines(positions, colours, cone_radius), inside="solid", name=file.stem
+    )
     return Map(
         segments=solids.segments,
         polygons=solids.polygons,
@@ -112,7 +114,8 @@ def _need(table: Table, names: tuple[str, ...]) -> None:
         )
 
 
-def _outlines(positions: Array, colours: list[str], radius: m | None) -> list[Polygon]:
+def cone_outlines(positions: Array, colours: list[str], radius: m | None) -> list[Polygon]:
+    """An octagon for each cone; without a radius of its colour's size, with 0 none."""
     if radius is not None and not_negative("cone_radius", radius, "m") == 0.0:
         return []
     angles = (np.arange(CONE_SIDES) + 0.5) * (2.0 * math.pi / CONE_SIDES)

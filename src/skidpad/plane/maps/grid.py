@@ -120,6 +120,13 @@ class Grid:
         x, y = np.meshgrid(np.arange(columns) + 0.5, np.arange(rows) + 0.5)
         return self.to_world(self.resolution * np.stack([x, y], axis=-1, dtype=np.float64))
 
+    def mirrored(self) -> Grid:
+        """The grid seen in a mirror along the world's x axis: what was at y is at -y."""
+        _, height = self.size
+        x, y = self.to_world(np.array([[0.0, height]]))[0].tolist()
+        unknown = None if self.unknown is None else self.unknown[::-1]
+        return Grid(self.occupied[::-1], self.resolution, (x, -y, -self.origin[2]), unknown)
+
     def _looked_up(self, mask: Mask, points: Any) -> Mask:
         row, column = self.cell_of(points).T
         rows, columns = self.shape

@@ -1,7 +1,8 @@
 """CSV files: columns by name, errors by file, line and cell.
 
 The names stand in the first line, or in a comment (#) above the numbers. Numbers without names are
-points x, y, or with four columns those of TUM's race tracks.
+points x, y, or with four columns those of TUM's race tracks. Cells are parted by commas, or by
+semicolons or tabs where the first line of numbers or names has some.
 """
 
 from __future__ import annotations
@@ -56,7 +57,8 @@ UNNAMED = {2: ("x", "y"), 4: ("x_m", "y_m", "w_tr_right_m", "w_tr_left_m")}
 def read_table(file: Path) -> Table:
     """The table in a file."""
     # `strict` makes the reader refuse what it would otherwise guess at, such as an open quote.
-    reader = csv.reader(text_of(file).splitlines(), skipinitialspace=True, strict=True)
+    lines = text_of(file).splitlines()
+    reader = csv.reader(lines, delimiter=_delimiter(lines), skipinitialspace=True, strict=True)
     try:
         rows = [(reader.line_num, tuple(row)) for row in reader if any(c.strip() for c in row)]
     except csv.Error as error:
@@ -73,6 +75,11 @@ def read_table(file: Path) -> Table:
                 f"{file}, line {line}: {len(row)} cells, but the header has {len(header)}"
             )
     return Table(file, header, tuple(row for _, row in body), tuple(line for line, _ in body))
+
+
+def _delimiter(lines: list[str]) -> str:
+    first = next((line for line in lines if line.strip() and not line.lstrip().startswith("#")), "")
+    return next((mark for mark in ";\t" if mark in first), ",")
 
 
 _Row = tuple[int, tuple[str, ...]]

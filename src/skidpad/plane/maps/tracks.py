@@ -41,7 +41,7 @@ def read_tum(path: str | os.PathLike[str], *, walls: bool = False) -> Map:
         if len(bad):
             line, value = table.lines[bad[0]], widths[bad[0]]
             raise InvalidValue(f"{file}, line {line}: {name} = {value:g} must be at least 0 m")
-    rows = line_rows(_points(table, x, y), np.maximum(0.5 * (left + right), _SAME)[: len(x)])
+    rows = line_rows(line_points(table, x, y), np.maximum(0.5 * (left + right), _SAME)[: len(x)])
     count = min(len(rows), len(x))
     sideways = 0.5 * (left - right)[:count]
     if np.any(sideways != 0.0):
@@ -56,7 +56,7 @@ def read_points(
     """A line through points x, y, with half the width of its track; with `walls` also borders."""
     file = path_of(path)
     table = read_table(file)
-    points = _points(table, *(np.array(table.numbers(name)) for name in POINT_HEADER))
+    points = line_points(table, *(np.array(table.numbers(name)) for name in POINT_HEADER))
     half = positive("half_width", half_width, "m")
     return _with_walls(line_rows(points, np.full(len(points), half)), walls, file.stem)
 
@@ -68,8 +68,7 @@ def line_rows(points: Array, half_widths: Array) -> Array:
     """
     if len(points) > 2 and math.dist(points[0], points[-1]) <= _SAME:
         points, half_widths = points[:-1], half_widths[: len(points) - 1]
-    gap = math.dist(points[0], points[-1])
-    closed = len(points) > 2 and gap <= _STEPS * lengths(points).max()
+    closed = comes_back(points)
     heading, curvature = directions(points, closed=closed)
     if closed:
         points = np.vstack([points, points[:1]])
@@ -77,7 +76,13 @@ def line_rows(points: Array, half_widths: Array) -> Array:
     return np.column_stack([arc_length(points), points, heading, curvature, half_widths])
 
 
-def _points(table: Table, x: Array, y: Array) -> Array:
+def comes_back(points: Array) -> bool:
+    """Whether the last of points (n, 2) is about a step away from the first."""
+    gap = math.dist(points[0], points[-1])
+    return len(points) > 2 and gap <= _STEPS * float(lengths(points).max())
+
+
+def line_points(table: Table, x: Array, y: Array) -> Array:
     """Points of a table, of which no two in a row are the same."""
     points = np.column_stack([x, y])
     if len(points) < 2:

@@ -107,7 +107,7 @@ class EpisodePage:
         self._server.start()
         self.url = self._server.url
         """Address of the page."""
-        print(f"the environment is at {self.url}", file=sys.stderr)  # noqa: T201
+        print(f"the environment is at {self.url}", file=sys.stderr)
         if has_display():
             webbrowser.open(self.url)
 

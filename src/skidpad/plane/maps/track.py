@@ -1,0 +1,311 @@
+"""Tracks to race on: a centre line with borders, whatever they came from."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any, NamedTuple, cast
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from ...arrays import Array
+from ...brief import brief_repr
+from ...checks import flag, positive
+from ...errors import InvalidValue
+from ...units import m, rad
+from ..even_curve import blurred, even_curve
+from ..line import Line, lengths, vertices
+from ..polygon import frozen, points_of
+from .cone_line import line_between
+from .cones import cone_outlines
+from .grid import Grid
+from .map import Map, from_shapes
+from .parts import segments_of
+from .track_borders import border, check_apart, check_simple, edges
+from .track_of_grid import way_around
+
+SPACING: m = 0.5
+"""Distance of the points of a centre line, unless told."""
+LEAST_POINTS = 4
+_BORDERS = cast("Array", None)
+"""Walls that nobody gave."""
+_UNEVEN = 0.01
+"""Share by which a step of a centre line may differ from the mean one."""
+
+
+class NarrowPlace(NamedTuple):
+    """A place of a track."""
+
+    s: m
+    """Distance along the centre line."""
+    x: m
+    """Position."""
+    y: m
+    """Position."""
+    width: m
+    """From border to border."""
+
+
+@dataclass(frozen=True, eq=False)
+class Track:
+    """A centre line with the distances to its borders, and what stands around it.
+
+    It is driven in the order of its points. `Track.between` makes one of any points and widths,
+    `of_cones` of cones, `of_grid` of an occupancy grid, `skidpad.maps.read_track` of a file and
+    `skidpad.maps.random_track` of a seed. Arrays are read-only.
+    """
+
+    centre: Array
+    """Points in m at equal distances, shape (n, 2), n at least 4; of a closed track the first is
+    not repeated."""
+    left: Array
+    """From each point to the left border in m, above 0, shape (n,)."""
+    right: Array
+    """From each point to the right border in m, above 0, shape (n,)."""
+    closed: bool = True
+    """Whether the last point is followed by the first."""
+    walls: Array = _BORDERS
+    """Segments x0, y0, x1, y1 in m that lidars see and cars hit, shape (k, 4); the borders, unless
+    given or there is a grid."""
+    grid: Grid | None = None
+    """Occupied cells, where the track is from such; they are obstacles as walls are."""
+    name: str = "track"
+    """Shown on pictures and in errors."""
+
+    __repr__ = brief_repr
+
+    def __post_init__(self) -> None:
+        set_field = object.__setattr__
+        set_field(self, "closed", flag("closed", self.closed))
+        set_field(self, "centre", points_of("centre", self.centre, LEAST_POINTS))
+        for side in ("left", "right"):
+            set_field(self, side, _widths(side, getattr(self, side), len(self.centre)))
+        _check_even(self.line)
+        check_simple(self.line)
+        if self.grid is not None and not isinstance(self.grid, Grid):
+            raise InvalidValue(f"grid must be a Grid or None, got a {type(self.grid).__name__}")
+        if self.walls is _BORDERS:
+            nothing = np.empty((0, 4))
+            set_field(self, "walls", frozen(self._border_walls() if self.grid is None else nothing))
+        else:
+            set_field(self, "walls", segments_of(self.walls))
+
+    @classmethod
+    def between(
+        cls,
+        points: ArrayLike,
+        left: ArrayLike,
+        right: ArrayLike,
+        *,
+        closed: bool = True,
+        spacing: m = SPACING,
+        name: str = "track",
+        walls: ArrayLike | None = None,
+    ) -> Track:
+        """The track along the smooth line through points (n, 2), n at least 4, in m.
+
+        `left` and `right` are the distances to the borders, one for all points or one for each;
+        they are linear between these. `spacing` is about the distance of the points of the result.
+        """
+        flag("closed", closed)
+        through = vertices(points)
+        if closed and len(through) > 2 and (through[0] == through[-1]).all():
+            through = through[:-1]
+            left, right = (w if np.ndim(w) == 0 else np.asarray(w)[:-1] for w in (left, right))
+        if len(through) < LEAST_POINTS:
+            raise InvalidValue(
+                f"points has {len(through)} different points; a track needs at least {LEAST_POINTS}"
+            )
+        widths = [_widths(*side, len(through)) for side in (("left", left), ("right", right))]
+        curve = even_curve(through, positive("spacing", spacing, "m"), closed=closed)
+        return cls(
+            curve.points,
+            *(curve.between(side) for side in widths),
+            closed=closed,
+            walls=cast("Array", walls),
+            name=name,
+        )
+
+    @classmethod
+    def of_cones(
+        cls,
+        left: ArrayLike,
+        right: ArrayLike,
+        start: ArrayLike = (),
+        *,
+        cone_radius: m | None = None,
+        spacing: m = SPACING,
+        name: str = "track",
+    ) -> Track:
+        """The track between left (blue) and right (yellow) cones (n, 2) in m, in any order.
+
+        It begins near the `start` (orange) cones, if there are some. The walls are the cones:
+        octagons of `cone_radius` in m, without one of the sizes of Formula Student.
+        """
+        by_colour = {
+            colour: points_of(what, cones)
+            for colour, what, cones in zip(
+                ("blue", "yellow", "orange"),
+                ("left", "right", "start"),
+                (left, right, start),
+                strict=True,
+            )
+        }
+        cones = np.concatenate(list(by_colour.values()))
+        colours = [colour for colour, them in by_colour.items() for _ in them]
+        rows = line_between(cones, colours)
+        if rows is None:
+            raise InvalidValue(
+                f"{len(by_colour['blue'])} left and {len(by_colour['yellow'])} right cones make no "
+                "track: needed are two rows of cones, one on each side"
+            )
+        solids = from_shapes(cone_outlines(cones, colours, cone_radius), inside="solid", name=name)
+        return cls.along(rows, walls=solids.segments, spacing=spacing, name=name, smooth=True)
+
+    @classmethod
+    def along(
+        cls,
+        rows: Array,
+        *,
+        closed: bool | None = None,
+        walls: Array | None = None,
+        spacing: m = SPACING,
+        name: str = "track",
+        smooth: bool = False,
+    ) -> Track:
+        """The track along a `Map.centre_line`: rows s, x, y, phi, kappa, w; w is half its width.
+
+        `smooth` averages the line over the distance of its rows: the line between cones wavers.
+        """
+        comes_back = len(rows) > 2 and bool((rows[0, 1:3] == rows[-1, 1:3]).all())
+        points, width = rows[: len(rows) - comes_back, 1:3], rows[: len(rows) - comes_back, 5]
+        closed = comes_back if closed is None else closed
+        track = cls.between(points, width, width, closed=closed, spacing=spacing, name=name)
+        if smooth:
+            step = track.length / (len(track.centre) - (not closed))
+            line = blurred(track.centre, step, float(np.mean(lengths(points))), closed=closed)
+            curve = even_curve(line, step, closed=closed)
+            sides = curve.between(track.left), curve.between(track.right)
+            track = cls(curve.points, *sides, closed=closed, name=name)
+        return track if walls is None else replace(track, walls=walls)
+
+    @classmethod
+    def of_grid(
+        cls,
+        grid: Grid,
+        start: tuple[m, m, rad] | None = None,
+        *,
+        spacing: m | None = None,
+        name: str = "track",
+    ) -> Track:
+        """The track around the ring of free cells of an occupancy grid, as F1TENTH's maps are.
+
+        Its line is everywhere as far from what is within the ring as from what is around it. It
+        begins near the pose `start` (x, y, yaw) and runs its way; without one the ring is the
+        largest that does not reach the edge of the grid, and is run counter-clockwise. `spacing`
+        is about the distance of its points; by itself an eighth of the mean width, at most 0.5 m.
+        """
+        if not isinstance(grid, Grid):
+            raise InvalidValue(f"grid must be a Grid, got a {type(grid).__name__}")
+        step = None if spacing is None else positive("spacing", spacing, "m")
+        return cls(*way_around(grid, start, step), closed=True, grid=grid, name=name)
+
+    @cached_property
+    def line(self) -> Line:
+        """The centre line."""
+        return Line.through(self.centre, closed=self.closed, name="centre")
+
+    @property
+    def length(self) -> m:
+        """Length of the centre line; of a closed track that of a lap."""
+        return self.line.length
+
+    @cached_property
+    def borders(self) -> tuple[Array, Array]:
+        """Left and right border as points (k, 2) in m; what folds inside of tight bends is cut."""
+        left, right = border(self.line, self.left, "left"), border(self.line, self.right, "right")
+        check_apart(left, right, self.line)
+        return frozen(left), frozen(right)
+
+    def _border_walls(self) -> Array:
+        return np.concatenate([edges(side, self.closed) for side in self.borders])
+
+    @cached_property
+    def map(self) -> Map:
+        """Walls and grid for lidars and collision checks."""
+        return Map(segments=self.walls, grid=self.grid, name=self.name)
+
+    @property
+    def narrowest(self) -> m:
+        """Least width of the track, from border to border; `narrowest_place` says where."""
+        return self.narrowest_place.width
+
+    @cached_property
+    def narrowest_place(self) -> NarrowPlace:
+        """Where the track is narrowest."""
+        width = self.left + self.right
+        k = int(width.argmin())
+        x, y = self.centre[k].tolist()
+        return NarrowPlace(float(self.line.s[k]), x, y, float(width[k]))
+
+    def check_width(self, least: m) -> None:
+        """Raise unless the track is at least so wide in m everywhere; the error says where not."""
+        least = positive("least", least, "m")
+        place = self.narrowest_place
+        if place.width < least:
+            count = int(np.count_nonzero(self.left + self.right < least))
+            raise InvalidValue(
+                f"track {self.name!r} is {place.width:.4g} m wide at s = {place.s:.6g} m, "
+                f"({place.x:.6g}, {place.y:.6g}), and at {count} of {len(self.centre)} points too "
+                f"narrow; needed are {least:.4g} m"
+            )
+
+    def reversed(self) -> Track:
+        """The same track the other way; a closed one has the same first point."""
+        first = 1 if self.closed else 0
+        centre, left, right = (
+            np.roll(values[::-1], first, axis=0) for values in (self.centre, self.left, self.right)
+        )
+        return replace(self, centre=centre, left=right, right=left)
+
+    def mirrored(self) -> Track:
+        """The track seen in a mirror along the world's x axis: y becomes -y, left becomes right."""
+        return replace(
+            self,
+            centre=self.centre * [1.0, -1.0],
+            left=self.right,
+            right=self.left,
+            walls=self.walls * [1.0, -1.0, 1.0, -1.0],
+            grid=None if self.grid is None else self.grid.mirrored(),
+        )
+
+
+def _widths(side: str, values: Any, count: int) -> Array:
+    """Distances (count,) to a border, above 0; one is that of all points."""
+    try:
+        widths = np.array(values, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise InvalidValue(f"{side} must be a number in m, or one for each point") from None
+    if widths.ndim == 0:
+        widths = np.full(count, widths)
+    if widths.shape != (count,):
+        raise InvalidValue(f"{side} has shape {widths.shape}; allowed is ({count},)")
+    bad = np.flatnonzero(~((widths > 0.0) & (widths < np.inf)))
+    if len(bad):
+        raise InvalidValue(
+            f"{side}[{bad[0]}] = {widths[bad[0]]:g} m must be finite and greater than 0"
+        )
+    return frozen(widths)
+
+
+def _check_even(line: Line) -> None:
+    steps = lengths(line.points)
+    mean = float(steps.mean())
+    off = np.abs(steps - mean)
+    if off.max() > _UNEVEN * mean:
+        k = int(off.argmax())
+        raise InvalidValue(
+            f"centre[{k}] is {steps[k]:.6g} m from the next point, where the mean step is "
+            f"{mean:.6g} m; the points must be equally spaced: Track.between makes them so"
+        )

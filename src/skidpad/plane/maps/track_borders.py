@@ -1,0 +1,138 @@
+"""The borders of a track: lines beside its centre line, cut where they fold in tight bends.
+
+Inside of a bend that is tighter than the track is wide there, the line at a constant distance runs
+backwards and crosses itself. What lies between is a loop that no car can be in, and is cut off.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Literal, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...arrays import Array
+from ...errors import InvalidValue
+from ...units import m
+from ..crossings import Crossings, crossings
+from ..line import Line
+from ..polygon import line_edges, ring_edges, signed_area
+
+Side = Literal["left", "right"]
+
+
+class _Border(NamedTuple):
+    points: Array
+    """(k, 2)."""
+    at: Array
+    """Number of the point of the centre line that each belongs to; NaN where a loop was cut."""
+
+
+def border(line: Line, width: Array, side: Side) -> Array:
+    """The line at `width` (n,) in m to one side of a centre line, (k, 2), never across itself."""
+    points = line.beside(width if side == "left" else -width)
+    whole = _Border(points, np.arange(len(points), dtype=float))
+    # Each round cuts at least one loop.
+    for _ in range(len(points)):
+        found = crossings(edges(whole.points, line.closed))
+        if not len(found):
+            break
+        whole = _cut(whole, found, line, side, float(width.max()))
+    _check_forward(whole, line, width, side)
+    return whole.points
+
+
+def edges(border: Array, closed: bool) -> Array:
+    """The segments (n, 4) of a border."""
+    return ring_edges(border) if closed else line_edges(border)
+
+
+def check_apart(left: Array, right: Array, line: Line) -> None:
+    """Raise where the left border crosses the right one."""
+    walls = edges(left, line.closed), edges(right, line.closed)
+    found = crossings(np.concatenate(walls))
+    if len(found):
+        x, y = found.points[0].tolist()
+        raise InvalidValue(
+            f"the left border crosses the right one near ({x:.6g}, {y:.6g}); the track must not "
+            "lie over itself: give smaller widths"
+        )
+
+
+def check_simple(line: Line) -> None:
+    """Raise where a centre line crosses itself."""
+    found = crossings(line_edges(line.points))
+    if len(found):
+        x, y = found.points[0].tolist()
+        a, b = line.s[[found.first[0], found.second[0]]].tolist()
+        raise InvalidValue(
+            f"the centre line crosses itself near ({x:.6g}, {y:.6g}), at s = {a:.6g} m and at "
+            f"s = {b:.6g} m; a track in the plane must not"
+        )
+
+
+def _cut(whole: _Border, found: Crossings, line: Line, side: Side, width: m) -> _Border:
+    """The border without the shortest loops, of which none lies in another."""
+    count = len(whole.points)
+    spans = found.second - found.first
+    # Of a closed border the loop is the shorter way round.
+    outer = line.closed & (2 * spans > count)
+    order = np.argsort(np.where(outer, count - spans, spans), kind="stable")
+    points, at = whole.points.copy(), whole.at.copy()
+    kept, touched = np.ones(count, dtype=np.bool_), np.zeros(count, dtype=np.bool_)
+    for k in order.tolist():
+        loop = _loop(int(found.first[k]), int(found.second[k]), count, bool(outer[k]))
+        around = np.concatenate([loop[:1] - 1, loop, loop[-1:] + 1]) % count
+        if touched[around].any():
+            continue
+        _check_fold(whole, loop, found.points[k], line, side, width)
+        touched[around] = True
+        # The first of them moves to where the edges cross.
+        kept[loop[1:]] = False
+        points[loop[0]], at[loop[0]] = found.points[k], math.nan
+    return _Border(points[kept], at[kept])
+
+
+def _loop(first: int, second: int, count: int, outer: bool) -> NDArray[np.int64]:
+    """Numbers of the points between two crossing edges, in order along the border."""
+    begin, end = (second, first + count) if outer else (first, second)
+    return np.arange(begin + 1, end + 1) % count
+
+
+def _check_fold(
+    whole: _Border, loop: NDArray[np.int64], cross: Array, line: Line, side: Side, width: m
+) -> None:
+    """Raise unless a loop is a fold of a bend: one that runs the other way round than the bend."""
+    feet = whole.at[loop]
+    feet = feet[~np.isnan(feet)].astype(int)
+    area = signed_area(np.vstack([cross, whole.points[loop]]))
+    if not len(feet) or (area < 0.0) == (side == "left"):
+        return
+    s = line.s[feet[0]], line.s[feet[-1]]
+    along = (s[1] - s[0]) % line.length if line.closed else s[1] - s[0]
+    if along > math.pi * width:
+        x, y = cross.tolist()
+        raise InvalidValue(
+            f"the {side} border crosses itself near ({x:.6g}, {y:.6g}), at s = {s[0]:.6g} m and "
+            f"at s = {s[1]:.6g} m: these parts of the track are too near for its width; give a "
+            f"smaller {side}"
+        )
+
+
+def _check_forward(whole: _Border, line: Line, width: Array, side: Side) -> None:
+    """Raise where a border still runs backwards: a bend turned inside out as a whole."""
+    steps = np.diff(whole.points, axis=0)
+    number = whole.at[:-1]
+    known = ~np.isnan(number) & ~np.isnan(whole.at[1:])
+    feet = number[known].astype(int)
+    heading = line.heading[feet]
+    ahead = np.cos(heading) * steps[known, 0] + np.sin(heading) * steps[known, 1]
+    bad = np.flatnonzero(ahead < -1e-9 * line.length)
+    if len(bad):
+        k = int(feet[bad[0]])
+        radius = 1.0 / max(abs(float(line.curvature[k])), 1e-300)
+        raise InvalidValue(
+            f"{side}[{k}] = {float(width[k]):g} m reaches beyond the centre of the bend at "
+            f"s = {line.s[k]:.6g} m, of radius {radius:.4g} m; give a smaller {side}"
+        )
