@@ -23,6 +23,7 @@ from .lidar import Lidar
 from .saved_task import load_task, save_task
 from .task import Other, Start, Task
 from .task_check import check_task
+from .task_policy import task_policy
 from .vector_check import check_vector_env
 
 if TYPE_CHECKING:
@@ -51,6 +52,7 @@ __all__ = [
     "load_task",
     "point_at",
     "save_task",
+    "task_policy",
     "tasks",
     "track_point",
 ]
