@@ -103,16 +103,12 @@ def _world(node: Node) -> Experiment:
 def _task(node: Node) -> Experiment:
     given = node.entries(("task", "driver", "options", "block"), ("task", "driver"))
     name, driver = given["task"].text(), given["driver"].text()
-    options = (
-        {key: one.value for key, one in given["options"].entries().items()}
-        if ("options" in given)
-        else {}
-    )
+    told = given["options"].entries() if "options" in given else {}
+    options = {key: one.value for key, one in told.items()}
     settings = {"block": given["block"].whole()} if "block" in given else {}
     task: Any = code_of(given["task"]) if ":" in name else name
-    drives: Any = (
-        str(given["driver"].path()) if driver.endswith(".npz") else code_of(given["driver"])
-    )
+    of_file = driver.endswith(".npz")
+    drives: Any = str(given["driver"].path()) if of_file else code_of(given["driver"])
     with node.reading():
         return TaskRuns(task, drives, options=options, **settings)
 
