@@ -17,7 +17,11 @@ else:
     # To import these takes as long as all the rest of `import skidpad`.
     Loader = MetaPathFinder = object
 
-IDS = {"skidpad/Race-v0": "race"}
+IDS = {
+    "skidpad/Navigate-v0": "navigate",
+    "skidpad/Park-v0": "park",
+    "skidpad/Race-v0": "race",
+}
 """Ids and the functions of `skidpad.learn.tasks` behind them."""
 
 

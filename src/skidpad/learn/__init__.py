@@ -19,7 +19,9 @@ from .actions import Drive, drive_of
 from .course import Course, Place, curvature_ahead, point_at, track_point
 from .environments import Environments, Stepped
 from .lidar import Lidar
+from .pace import Pace, pace_of
 from .task import Other, Start, Task
+from .tasks.rooms import Room
 from .vector_check import check_vector_env
 
 if TYPE_CHECKING:
@@ -33,7 +35,9 @@ __all__ = [
     "Environments",
     "Lidar",
     "Other",
+    "Pace",
     "Place",
+    "Room",
     "SkidpadEnv",
     "SkidpadParallelEnv",
     "SkidpadVectorEnv",
@@ -43,6 +47,7 @@ __all__ = [
     "check_vector_env",
     "curvature_ahead",
     "drive_of",
+    "pace_of",
     "point_at",
     "tasks",
     "track_point",
