@@ -18,9 +18,12 @@ else:
     Loader = MetaPathFinder = object
 
 IDS = {
-    "skidpad/Navigate-v0": "navigate",
-    "skidpad/Park-v0": "park",
     "skidpad/Race-v0": "race",
+    "skidpad/Drift-v0": "drift",
+    "skidpad/LaneChange-v0": "lane_change",
+    "skidpad/Track-v0": "follow",
+    "skidpad/Park-v0": "park",
+    "skidpad/Navigate-v0": "navigate",
 }
 """Ids and the functions of `skidpad.learn.tasks` behind them."""
 

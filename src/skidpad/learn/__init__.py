@@ -18,9 +18,12 @@ from . import tasks
 from .actions import Drive, drive_of
 from .course import Course, Place, curvature_ahead, point_at, track_point
 from .environments import Environments, Stepped
+from .jax_form import functional
 from .lidar import Lidar
 from .pace import Pace, pace_of
+from .saved_task import load_task, save_task
 from .task import Other, Start, Task
+from .task_check import check_task
 from .tasks.rooms import Room
 from .vector_check import check_vector_env
 
@@ -44,11 +47,15 @@ __all__ = [
     "Start",
     "Stepped",
     "Task",
+    "check_task",
     "check_vector_env",
     "curvature_ahead",
     "drive_of",
+    "functional",
+    "load_task",
     "pace_of",
     "point_at",
+    "save_task",
     "tasks",
     "track_point",
 ]

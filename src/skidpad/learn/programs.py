@@ -42,7 +42,8 @@ from .walls import touches
 class TaskPrograms:
     """What an engine runs."""
 
-    task: Task
+    task: Any
+    """A `Task` or, without its functions, a `SavedTask`."""
     plant: Plant
     """The vehicle with the action as its policy."""
     courses: Courses | None
@@ -58,8 +59,10 @@ class TaskPrograms:
     """Convex pieces of the vehicle's outline without trailers, in m from its reference point."""
 
 
-def compiled(task: Task) -> TaskPrograms:
-    """The Programs of a task, traced once."""
+def compiled(task: Any) -> TaskPrograms:
+    """The Programs of a `Task`, traced once; one that was loaded has its own."""
+    if not isinstance(task, Task):
+        return task.programs
     return _PROGRAMS.get(task, None, lambda: _traced(task))
 
 
@@ -315,7 +318,9 @@ class _Maker:
         drawn = {name: factor.traced(shares[name]) for name, factor in task.randomised.items()}
         whole = self._with_drawn(type(self.plant.params), base, drawn, {"params.": "", "delay": ""})
         car = record.unflatten(model.Params, whole[: record.size(model.Params)])
-        own = self._with_drawn(task.Params, record.flatten(task.params), drawn, {"task.": ""})
+        # Of the port, not of the task: numbers of shared arrays are never constants of a Program.
+        told_q = record.unflatten(type(self.plant.params), base).policy.q
+        own = self._with_drawn(task.Params, record.flatten(told_q), drawn, {"task.": ""})
         q = record.unflatten(task.Params, own)
         d = self._drawn("Draws", task.draws, [f"draw.{n}" for n in task.draws], shares)
         course = None
