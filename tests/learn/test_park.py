@@ -117,6 +117,13 @@ def test_driven_at_random() -> None:
     assert held_to_the_rules(park(duration=6.0)) > 0
 
 
+def test_a_start_may_be_straight_before_the_bay() -> None:
+    straight = park(aside=0.0, askew=0.0)
+    seen = in_units(straight, Environments(straight, 8, precision="float64").reset(seed=0))
+    assert seen[:, 1:] == pytest.approx(0.0, abs=1e-12)
+    assert np.ptp(seen[:, 0]) > 1.0
+
+
 def test_what_cannot_be() -> None:
     with pytest.raises(InvalidValue, match=r"'commonroad_kst' tows.*agents = 1"):
         compiled(park(agents=2))

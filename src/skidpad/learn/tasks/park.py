@@ -142,9 +142,13 @@ def _draws(bay: Bay, units: int, aside: m, askew: rad) -> dict[str, Any]:
     angles = ["heading", *(f"hitch_{k}" for k in range(units - 1))]
     return {
         "ahead": {"range": [bay.nearest + STARTS[0], bay.nearest + STARTS[1]]},
-        "aside": {"range": [-side, side]},
-        **{name: {"range": [-turn, turn]} for name in angles},
+        "aside": _either_way(side),
+        **{name: _either_way(turn) for name in angles},
     }
+
+
+def _either_way(most: float) -> Any:
+    return {"range": [-most, most]} if most > 0.0 else 0.0
 
 
 def observation_of(trailers: int) -> type:
