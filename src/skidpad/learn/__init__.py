@@ -19,6 +19,7 @@ from .actions import Drive, drive_of
 from .course import Course, Place, curvature_ahead, point_at, track_point
 from .environments import Environments, Stepped
 from .lidar import Lidar
+from .stable_baselines import stable_baselines_env
 from .task import Other, Start, Task
 from .vector_check import check_vector_env
 
@@ -44,6 +45,7 @@ __all__ = [
     "curvature_ahead",
     "drive_of",
     "point_at",
+    "stable_baselines_env",
     "tasks",
     "track_point",
 ]
