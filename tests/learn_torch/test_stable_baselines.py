@@ -7,6 +7,7 @@ import pytest
 
 pytest.importorskip("stable_baselines3")
 
+import torch
 from stable_baselines3 import PPO
 from stable_baselines3.common.env_checker import check_env
 from stable_baselines3.common.evaluation import evaluate_policy
@@ -48,6 +49,7 @@ def test_it_answers_as_their_own_vector_of_single_environments(task: Task) -> No
 
 
 def test_ppo_learns_on_it(task: Task) -> None:
+    torch.set_num_threads(1)
     monitored = VecMonitor(stable_baselines_env(task, 8))
     model = PPO("MlpPolicy", monitored, n_steps=64, batch_size=128, seed=0, device="cpu")
     model.learn(2000)
