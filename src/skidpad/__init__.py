@@ -21,6 +21,7 @@ if TYPE_CHECKING:
         identify,
         integrate,
         manoeuvres,
+        networks,
         ops,
         plots,
         record,
@@ -128,6 +129,7 @@ __all__ = [
     "manoeuvres",
     "maps",
     "monte_carlo",
+    "networks",
     "ops",
     "planning",
     "plots",
@@ -157,6 +159,7 @@ _MODULES = {
     "manoeuvres": "manoeuvres",
     "maps": "plane.maps",
     "monte_carlo": "run.monte_carlo",
+    "networks": "networks",
     "ops": "ops",
     "planning": "compat.autoware",
     "plots": "plots",
@@ -213,6 +216,7 @@ _HOMES = {
 }
 """The module each lazily loaded name lives in."""
 _EXTENSIONS = {
+    "Environments on cuda": "learn.cuda_environments:CudaEnvironments",
     "Film.show": "viewer.embedded:show_film",
     "Evaluation.to_html": "viewer.report.page:write_report",
     "Film.to_html": "viewer.html:write_html",

@@ -18,9 +18,12 @@ from . import tasks
 from .actions import Drive, drive_of
 from .course import Course, Place, curvature_ahead, point_at, track_point
 from .environments import Environments, Stepped
+from .jax_form import functional
 from .lidar import Lidar
+from .saved_task import load_task, save_task
 from .stable_baselines import stable_baselines_env
 from .task import Other, Start, Task
+from .task_check import check_task
 from .vector_check import check_vector_env
 
 if TYPE_CHECKING:
@@ -41,10 +44,14 @@ __all__ = [
     "Start",
     "Stepped",
     "Task",
+    "check_task",
     "check_vector_env",
     "curvature_ahead",
     "drive_of",
+    "functional",
+    "load_task",
     "point_at",
+    "save_task",
     "stable_baselines_env",
     "tasks",
     "track_point",
