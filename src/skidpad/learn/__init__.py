@@ -24,6 +24,7 @@ from .saved_task import load_task, save_task
 from .stable_baselines import stable_baselines_env
 from .task import Other, Start, Task
 from .task_check import check_task
+from .task_policy import task_policy
 from .vector_check import check_vector_env
 
 if TYPE_CHECKING:
@@ -53,6 +54,7 @@ __all__ = [
     "point_at",
     "save_task",
     "stable_baselines_env",
+    "task_policy",
     "tasks",
     "track_point",
 ]
