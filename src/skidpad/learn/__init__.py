@@ -22,6 +22,7 @@ from .jax_form import functional
 from .lidar import Lidar
 from .pace import Pace, pace_of
 from .saved_task import load_task, save_task
+from .stable_baselines import stable_baselines_env
 from .task import Other, Start, Task
 from .task_check import check_task
 from .task_policy import task_policy
@@ -57,6 +58,7 @@ __all__ = [
     "pace_of",
     "point_at",
     "save_task",
+    "stable_baselines_env",
     "task_policy",
     "tasks",
     "track_point",
