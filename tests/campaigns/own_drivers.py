@@ -10,9 +10,9 @@ from learn.ring_tasks import task
 from skidpad.learn import Task
 
 
-def on_a_ring(**changes: Any) -> Task:
-    """A ring that is driven for a second at most."""
-    return task(duration=1.0, **changes)
+def on_a_ring(duration: float = 1.0) -> Task:
+    """A ring that is driven for some seconds at most."""
+    return task(duration=duration)
 
 
 def to_the_middle(seen: Any) -> Any:

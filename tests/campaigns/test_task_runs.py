@@ -44,9 +44,11 @@ def test_factors_are_told_and_columns_mean_what_they_say(runs: TaskRuns) -> None
     assert together[0, 1] > 0.99, "who is faster gets further"
     # The inner wall is at 17 m, where a metre counts for 20/17 of the centre line.
     assert (found["progress"] < 20.0 / 17.0 * rows().factors["draw.v"]).all()
-    lost = TaskRuns(on_a_ring, straight_on, block=16).evaluate(rows(), Means())
-    assert lost["terminated"][-1]
-    assert lost["duration"][-1] < 1.0
+    straight = TaskRuns(on_a_ring, straight_on, options={"duration": 3.0}, block=16)
+    lost = straight.evaluate(rows().part(slice(36, 40)), Means())
+    # From 20 m out, along the tangent, until the outline is at 23 m.
+    assert lost["terminated"].all()
+    assert (lost["duration"] < np.sqrt(23.0**2 - 19.5**2) / 7.0).all()
 
 
 def test_a_replay_is_the_run(runs: TaskRuns) -> None:
