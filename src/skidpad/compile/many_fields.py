@@ -1,6 +1,6 @@
 """Many parameters of a vehicle, and sums over its steps for each of them, in memory.
 
-A few dozen are values that a loop keeps in registers. A policy with a network has many hundreds:
+Those of a vehicle are values that a loop keeps in registers. A network has many hundreds:
 written out one by one, their loads alone took LLVM most of its time, and as values they would all
 be alive throughout the loop. Here they are loaded and stored by loops over the fields, and lie in
 memory in between; each is read where it is used.
@@ -16,8 +16,8 @@ from .lines import Target
 from .llvm import InMemory, room
 from .memory import Group, View, word
 
-MOST_IN_REGISTERS = 64
-"""Fields that are values."""
+MOST_IN_REGISTERS = 256
+"""Fields that are values; vehicles of the registry have fewer."""
 
 
 def loaded_fields(target: Target, b: Any, view: View, group: Group, count: int) -> Sequence[Any]:
