@@ -247,7 +247,7 @@ class _Maker:
         action = record.unflatten(task.Action, a)
         *before, memory = self.memory.records(m)
         *course, own = self.numbers.records(q)
-        nominal = self._nominal(p)
+        nominal = self._known(p).car
         u = task.called("act", {"x": state, "a": action, "p": nominal, "q": own, "dt": task.dt})
         pose, velocity = self.body.pose(state, car), self.body.velocity(state, u, car)
         beside = [
@@ -267,11 +267,10 @@ class _Maker:
         told["contact"] = self._contact(course[0] if course else None, at, beside)
         return told, kept
 
-    def _nominal(self, p: Sequence[Any]) -> Any:
-        """The car as who drives knows it: what stands behind the parameters of the vehicle."""
-        size = record.size(self.model.Params)
-        own = record.unflatten(type(self.plant.params), p) if len(p) > size else None
-        return own.policy.car if own is not None else record.unflatten(self.model.Params, p)
+    def _known(self, p: Sequence[Any]) -> Any:
+        """What stands behind the parameters of the vehicle: the car as who drives knows it, and
+        the numbers of the task. None of them is a constant, as they may be those of arrays."""
+        return record.unflatten(type(self.plant.params), p).policy
 
     def _contact(
         self, course: Course | None, poses: Sequence[Pose], others: Sequence[Other]
@@ -318,9 +317,8 @@ class _Maker:
         drawn = {name: factor.traced(shares[name]) for name, factor in task.randomised.items()}
         whole = self._with_drawn(type(self.plant.params), base, drawn, {"params.": "", "delay": ""})
         car = record.unflatten(model.Params, whole[: record.size(model.Params)])
-        # Of the port, not of the task: numbers of shared arrays are never constants of a Program.
-        told_q = record.unflatten(type(self.plant.params), base).policy.q
-        own = self._with_drawn(task.Params, record.flatten(told_q), drawn, {"task.": ""})
+        numbers_of_task = record.flatten(self._known(base).q)
+        own = self._with_drawn(task.Params, numbers_of_task, drawn, {"task.": ""})
         q = record.unflatten(task.Params, own)
         d = self._drawn("Draws", task.draws, [f"draw.{n}" for n in task.draws], shares)
         course = None
@@ -393,9 +391,9 @@ class _Maker:
             x, a, p = ports
             state = record.unflatten(model.State, x[: record.size(model.State)])
             car = record.unflatten(model.Params, p[: record.size(model.Params)])
-            action, nominal = record.unflatten(task.Action, a), self._nominal(p)
+            action, known = record.unflatten(task.Action, a), self._known(p)
             u = task.called(
-                "act", {"x": state, "a": action, "p": nominal, "q": task.params, "dt": task.dt}
+                "act", {"x": state, "a": action, "p": known.car, "q": known.q, "dt": task.dt}
             )
             pose, velocity = self.body.pose(state, car), self.body.velocity(state, u, car)
             seen: tuple[Any, ...] = ()
