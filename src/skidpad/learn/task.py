@@ -72,6 +72,8 @@ class Start(NamedTuple):
     m: Any = None
     """What the task remembers; the defaults of its `Memory` if None."""
 
+    __repr__ = brief_repr
+
 
 class Other(NamedTuple):
     """Another vehicle of the same world."""
