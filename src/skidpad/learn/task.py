@@ -57,6 +57,7 @@ ASKED = {
     "disturb": SEEN,
     "start": ("x", "p", "q", "course", "d", "dt", "agent"),
     "act": ("x", "a", "p", "q", "dt"),
+    "marks": ("m", "q"),
 }
 """What each function may ask for."""
 
@@ -115,6 +116,9 @@ class Task(Constant):
     """A `Params` record, or a mapping of those that differ from their defaults."""
     disturb: Callable[..., Any] | None = None
     """The disturbance of the coming period, the vehicle's `Disturbance`."""
+    marks: Callable[..., Any] | None = None
+    """What pictures show on the ground beside walls: polygons of `skidpad.stage`, of plain numbers;
+    the lane of the track if None."""
     bounds: Mapping[str, tuple[float, float]] = field(
         default_factory=dict[str, tuple[float, float]]
     )
