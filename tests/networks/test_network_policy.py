@@ -10,6 +10,7 @@ import pytest
 
 import skidpad as sp
 from networks.drivers import CAR, act, gru, in_numpy, mlp, observe, policy
+from skidpad.compile.many_fields import MOST_IN_REGISTERS
 from skidpad.errors import InvalidValue
 from skidpad.networks import network_policy, weights_of
 
@@ -59,6 +60,30 @@ def test_bits_do_not_depend_on_lanes_threads_batch_or_where_the_weights_are(
             assert got.tobytes() == np.ascontiguousarray(wanted[:, :5]).tobytes()
         trained = fleet.rollout(many, policy=policy(network, trainable=True), steps=STEPS)
         np.testing.assert_allclose(trained, wanted, atol=1e-12)
+
+
+def test_bits_of_many_weights_do_not_depend_on_lanes_and_batch(fleet: sp.Fleet) -> None:
+    network = gru()
+    driver = policy(network, trainable=True)
+    closed = fleet.closed_loop(driver)
+    rng = np.random.default_rng(5)
+    starts = np.tile(np.concatenate([STARTS, np.zeros((5, network.hidden))], axis=1), (9, 1))
+    params = np.tile(sp.record.flatten(closed.plant.params), (45, 1))
+    assert params.shape[1] > MOST_IN_REGISTERS
+    params[:, -len(network.weights) :] += 0.1 * rng.normal(size=(45, len(network.weights)))
+    states = closed.rollout(starts, steps=STEPS, params=params)
+    value, gradient = closed.gradient(starts, None, COST, params=params, steps=STEPS)
+    some = np.s_[11:14]
+    for lanes in (1, 4):
+        other = sp.Fleet(CAR, 0.002, "heun", threads=1, lanes=lanes).closed_loop(driver)
+        got = other.rollout(starts[some], steps=STEPS, params=params[some])
+        assert got.tobytes() == np.ascontiguousarray(states[:, some]).tobytes()
+    one, alone = closed.gradient(starts[some], None, COST, params=params[some], steps=STEPS)
+    assert one.tobytes() == value[some].tobytes()
+    assert alone.params.tobytes() == np.ascontiguousarray(gradient.params[some]).tobytes()
+    aside = np.asfortranarray(params[some])  # vehicles side by side in memory
+    _, again = closed.gradient(starts[some], None, COST, params=aside, steps=STEPS)
+    assert again.params.tobytes() == alone.params.tobytes()
 
 
 @pytest.mark.parametrize("network", [mlp(), gru()], ids=["mlp", "gru"])

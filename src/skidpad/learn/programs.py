@@ -11,7 +11,7 @@ Five Programs, each compiled by itself: what is observed never changes how the v
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any, NamedTuple
@@ -126,6 +126,23 @@ def _queue(task: Task) -> type:
     return record.define("Late", hints, dict.fromkeys(names, zero), doc="Actions that act late.")
 
 
+def scaled_observation(task: Task, told: Mapping[str, Any]) -> tuple[Any, ...]:
+    """What is observed, as shares of its bounds from -1 to 1."""
+    seen = task.called("observe", told)
+    if not isinstance(seen, task.Observation):
+        raise InvalidValue(
+            f"task {task.name!r}: observe must return its Observation record, got {seen!r}"
+        )
+    scaled: list[Any] = []
+    leaves = zip(_names(task.Observation), record.flatten(seen), task.lowest, task.highest,
+                 strict=True)  # fmt: skip
+    for name, value, low, high in leaves:
+        noisy = value + getattr(told["e"], name) if name in task.noise else value
+        # The share is cut off, not the value: rounding must not lead out of the space.
+        scaled.append(clip((2.0 * noisy - (high + low)) / (high - low), -1.0, 1.0))
+    return tuple(scaled)
+
+
 class _Split(NamedTuple):
     """A port of several records, one behind the other."""
 
@@ -189,7 +206,7 @@ class _Maker:
                 told["m"] = task.called("remember", told)
             disturbed = record.flatten(task.called("disturb", told)) if task.disturb else ()
             memory = (*place_memory, *record.flatten(told["m"]))
-            return self._observed(told), (reward,), (ended,), memory, disturbed
+            return scaled_observation(self.task, told), (reward,), (ended,), memory, disturbed
 
         return trace(f"{task.name}.judge", function, self._felt(), outputs)
 
@@ -201,7 +218,7 @@ class _Maker:
 
         def function(*ports: tuple[Any, ...]) -> tuple[Any, ...]:
             told, _ = self._told(*ports)
-            return self._observed(told), (told["contact"],)
+            return scaled_observation(self.task, told), (told["contact"],)
 
         return trace(f"{self.task.name}.look", function, self._felt(), outputs)
 
@@ -267,23 +284,6 @@ class _Maker:
             touched = called(self._touched, poses[0], other.pose)
             hit = where(touched > 0.5, 1.0, hit)
         return hit
-
-    def _observed(self, told: dict[str, Any]) -> tuple[Any, ...]:
-        """The observation within its bounds, as shares of them from -1 to 1."""
-        task = self.task
-        seen = task.called("observe", told)
-        if not isinstance(seen, task.Observation):
-            raise InvalidValue(
-                f"task {task.name!r}: observe must return its Observation record, got {seen!r}"
-            )
-        scaled: list[Any] = []
-        leaves = zip(_names(task.Observation), record.flatten(seen), task.lowest, task.highest,
-                     strict=True)  # fmt: skip
-        for name, value, low, high in leaves:
-            noisy = value + getattr(told["e"], name) if name in task.noise else value
-            # The share is cut off, not the value: rounding must not lead out of the space.
-            scaled.append(clip((2.0 * noisy - (high + low)) / (high - low), -1.0, 1.0))
-        return tuple(scaled)
 
     def start(self) -> Program:
         """Shares of the draws, base parameters, number of the agent, table of the courses -> x, p,
