@@ -55,7 +55,7 @@ def test_passed_at_a_moderate_speed_and_failed_far_above(passed) -> None:
 
 
 def test_ice_makes_it_harder(passed) -> None:
-    """Who passes on a dry road does not always do so on ice; where it is aside, nothing changes."""
+    """Who passes on a dry road does not always do so on ice."""
     icy = driven(entered_at(CAR, 18.0, (0.1, 0.1), 12), driver_of(CAR))
     failed = icy.state[:, 0] < END
     assert 0 < failed.sum() < 12

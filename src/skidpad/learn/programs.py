@@ -331,22 +331,37 @@ class _Maker:
         if not isinstance(begun, Start) or not isinstance(begun.x, model.State):
             raise InvalidValue(f"task {task.name!r}: start must return a Start with the state x")
         x = begun.x if model.settle is None else model.settle(begun.x, car)
+        own_memory = task.Memory() if begun.m is None else begun.m
+        now = self._at_first(x, car, own_memory, q)
         memory: list[Any] = []
         numbers: list[Any] = []
         if course is not None:
-            u = task.called("act", {"x": x, "a": self._at_rest(), "p": car, "q": q, "dt": task.dt})
-            pose, velocity = self.body.pose(x, car), self.body.velocity(x, u, car)
-            _, placed = placed_at(course, begun.s, pose, velocity)
+            now["place"], placed = placed_at(course, begun.s, now["pose"], now["velocity"])
             memory += placed
             numbers += [*course[:-1], *course.walls]
-        memory += record.flatten(task.Memory() if begun.m is None else begun.m)
-        w = self._with_drawn(
-            model.Disturbance, record.flatten(record.build(model.Disturbance)), drawn,
-            {"disturbance.": ""},
-        )  # fmt: skip
+        memory += record.flatten(own_memory)
+        w = self._first_disturbance(now, drawn)
         late = [0.0] * (record.size(self.plant.State) - record.size(model.State))
         state = (*flat_result(model, "start", x), *late)
         return state, tuple(whole), tuple(memory), (*numbers, *own), tuple(w)
+
+    def _at_first(self, x: Any, car: Any, memory: Any, q: Any) -> dict[str, Any]:
+        """What is known at the start of an episode; no contacts, ranges, others or noise."""
+        task, rest = self.task, self._at_rest()
+        u = task.called("act", {"x": x, "a": rest, "p": car, "q": q, "dt": task.dt})
+        pose, velocity = self.body.pose(x, car), self.body.velocity(x, u, car)
+        return {
+            "x": x, "u": u, "p": car, "a": rest, "m": memory, "q": q, "pose": pose,
+            "velocity": velocity, "time": 0.0, "dt": task.dt,
+        }  # fmt: skip
+
+    def _first_disturbance(self, now: dict[str, Any], drawn: dict[str, Any]) -> list[Any]:
+        """That of the first period."""
+        task, Disturbance = self.task, self.model.Disturbance
+        if task.disturb is not None and now.keys() >= set(task.asks("disturb")):
+            return list(record.flatten(task.called("disturb", now)))
+        calm = record.flatten(record.build(Disturbance))
+        return self._with_drawn(Disturbance, calm, drawn, {"disturbance.": ""})
 
     def _at_rest(self) -> Any:
         return record.unflatten(self.task.Action, [0.0] * record.size(self.task.Action))

@@ -115,7 +115,8 @@ class Task(Constant):
     params: Any = None
     """A `Params` record, or a mapping of those that differ from their defaults."""
     disturb: Callable[..., Any] | None = None
-    """The disturbance of the coming period, the vehicle's `Disturbance`."""
+    """The disturbance of the coming period, the vehicle's `Disturbance`. One that asks for contact,
+    ranges, others or noise acts from the second period on."""
     marks: Callable[..., Any] | None = None
     """What pictures show on the ground beside walls: polygons of `skidpad.stage`, of plain numbers;
     the lane of the track if None."""
@@ -240,5 +241,10 @@ class Task(Constant):
         for name, factor in self.randomised.items():
             if name not in names:
                 raise InvalidValue(record.unknown_name(f"{self._label}: randomised", name, names))
+            if name.startswith("disturbance.") and self.disturb is not None:
+                raise InvalidValue(
+                    f"{self._label}: {name} is drawn, but disturb says what all of the disturbance "
+                    "is; draw one of the numbers of the task (task.NAME) that disturb reads"
+                )
             if name == "delay" and not factor.low >= 0.0:
                 raise InvalidValue(f"{self._label}: delay must be at least 0 periods")
