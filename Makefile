@@ -12,6 +12,8 @@ BIN := $(VENV)/$(if $(filter Windows_NT,$(OS)),Scripts,bin)
 READY := $(VENV)/.ready
 RAY_BIN := .venv-ray/$(notdir $(BIN))
 RAY_READY := .venv-ray/.ready
+LEARN_BIN := .venv-learn/$(notdir $(BIN))
+LEARN_READY := .venv-learn/.ready
 
 # $(call apt,PACKAGE): install a Debian package where that needs no password; fails elsewhere.
 apt = command -v apt-get >/dev/null 2>&1 \
@@ -28,7 +30,7 @@ pytest = $(check_types) & types=$$!; \
 	$(BIN)/python -m pytest -m $(1) $(PYTEST_ARGS) || { wait $$types; exit 1; }; \
 	wait $$types || $(call stop,basedpyright has errors: see above)
 
-.PHONY: help venv demo test test-all test-gpu test-ray lint style format bench validation clean compiler chromium fast-dds
+.PHONY: help venv demo test test-all test-gpu test-ray test-learn lint style format bench validation clean compiler chromium fast-dds
 
 help: ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*## /\1|/p' Makefile | awk -F'|' '{ printf "  make %-11s %s\n", $$1, $$2 }'
@@ -42,12 +44,16 @@ test: style compiler chromium fast-dds ## lint and run every test that needs no 
 test-all: style compiler chromium fast-dds ## lint and run every test that needs no GPU
 	@$(call pytest,"not gpu")
 	@$(MAKE) --no-print-directory test-ray
+	@$(MAKE) --no-print-directory test-learn
 
 test-gpu: $(READY) ## the tests that need a CUDA device
 	@$(BIN)/python -m pytest -m gpu tests/gpu tests/interop/test_torch.py
 
 test-ray: $(RAY_READY) ## the tests that need Ray, in an environment of its own (.venv-ray)
 	@$(RAY_BIN)/python -m pytest -q tests/ray_cluster
+
+test-learn: $(LEARN_READY) ## the tests that need PyTorch and ONNX, in an environment of its own (.venv-learn)
+	@$(LEARN_BIN)/python -m pytest -q tests/learn_torch
 
 lint: style ## ruff (rules and format) and basedpyright
 	@$(check_types)
@@ -67,7 +73,7 @@ validation: $(READY) ## compare skidpad with theory and other programs; writes d
 	@$(BIN)/python tools/make_validation_page.py
 
 clean: ## remove the virtual environment and caches
-	rm -rf $(VENV) .venv-ray .pytest_cache .ruff_cache .hypothesis build dist
+	rm -rf $(VENV) .venv-ray .venv-learn .pytest_cache .ruff_cache .hypothesis build dist
 
 venv: $(READY) ## create .venv with the package and its development tools
 
@@ -88,6 +94,14 @@ $(RAY_READY): pyproject.toml $(READY)
 	@$(RAY_BIN)/python -m pip --version >/dev/null 2>&1 || $(PYTHON) -m venv --clear .venv-ray
 	@echo "installing skidpad with Ray into .venv-ray"
 	@$(RAY_BIN)/python -m pip install -qq --disable-pip-version-check --editable '.[ray]' hypothesis pytest pytest-xdist
+	@touch $@
+
+# PyTorch weighs gigabytes, and beside commonroad-io pip would find an old ONNX.
+$(LEARN_READY): pyproject.toml $(READY)
+	@$(LEARN_BIN)/python -m pip --version >/dev/null 2>&1 || $(PYTHON) -m venv --clear .venv-learn
+	@echo "installing skidpad with PyTorch into .venv-learn"
+	@$(LEARN_BIN)/python -m pip install -qq --disable-pip-version-check --editable '.[learn,onnx,torch]' \
+		stable-baselines3 hypothesis pytest pytest-xdist
 	@touch $@
 
 # The parity tests build each program as plain C, and CUDA text as C++, and compare the bits.

@@ -107,6 +107,12 @@ def monte_carlo_fan(file: Path) -> None:
     example.figure(example.drive(runs=1000, seed=1)).savefig(file, dpi=130)
 
 
+def policy_gradient(file: Path) -> None:
+    """The training of examples/learn/policy_gradient.py, and its numbers."""
+    numbers = ROOT / "benchmarks" / "learning" / "policy_gradient.json"
+    _example("learn/policy_gradient").main(["--out", str(file), "--numbers", str(numbers)])
+
+
 def mppi(file: Path) -> None:
     """The drive of examples/mppi.py."""
     _example("mppi").main(["--out", str(file)])
@@ -305,6 +311,7 @@ PICTURES: dict[str, Callable[[Path], None]] = {
     "replay_page.png": replay_page,
     "monte_carlo_fan.png": monte_carlo_fan,
     "mppi.png": mppi,
+    "policy_gradient.png": policy_gradient,
     "phase_portrait.png": phase_portrait,
     "bode.png": bode,
     "tyre_curves.png": tyre_curves,

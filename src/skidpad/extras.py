@@ -18,6 +18,7 @@ EXTRAS: Mapping[str, tuple[str, ...]] = {
     "learn": ("gymnasium", "pettingzoo"),
     "maps": ("PIL", "defusedxml"),
     "mesh": ("collada", "trimesh"),
+    "onnx": ("onnx",),
     "pandas": ("pandas",),
     "parquet": ("pyarrow",),
     "plots": ("matplotlib",),

@@ -142,16 +142,6 @@ def test_a_memory_that_runs_away_is_a_divergence(fleet: sp.Fleet) -> None:
     assert caught.value.last_state.memory.value == pytest.approx(1e308)
 
 
-def test_a_closed_loop_has_no_gradient(fleet: sp.Fleet) -> None:
-    closed = fleet.closed_loop(FOLLOW)
-    with pytest.raises(InvalidValue, match="gradients are of open loops only"):
-        closed.gradient({"v_x": 5.0}, Reference(), lambda x: x.y**2, steps=5)
-    with pytest.raises(InvalidValue, match="gradients are of open loops only"):
-        closed.vjp({"v_x": 5.0}, Reference(), np.zeros((6, 1, 12)), steps=5)
-    with pytest.raises(InvalidValue, match="gradients are of open loops only"):
-        closed.jacobian({"v_x": 5.0}, Reference(), steps=5)
-
-
 def test_a_closed_loop_is_closed_once(fleet: sp.Fleet) -> None:
     closed = fleet.closed_loop(FOLLOW)
     with pytest.raises(InvalidValue, match="make the closed loop first"):

@@ -65,17 +65,10 @@ def test_a_loaded_loop_knows_what_it_is(tmp_path: Path) -> None:
     assert end[-1] == pytest.approx(0.04)  # the policy is told the step it runs with
     with pytest.raises(InvalidValue, match=r"substeps = 2, but .* a command every 4"):
         sp.Fleet.load(tmp_path / "loop.plant", substeps=2)
-    with pytest.raises(InvalidValue, match="gradients are of open loops only"):
+    with pytest.raises(InvalidValue, match="need the cost it was saved with"):
         loaded.gradient({"v_x": 5.0}, None, lambda x: x.y, steps=5)
     with pytest.raises(InvalidValue, match="make the closed loop first and save that"):
         loaded.rollout({"v_x": 5.0}, steps=5, policy=CLOCK)
-
-
-def test_a_closed_loop_cannot_be_saved_with_a_cost(tmp_path: Path) -> None:
-    closed = sp.Fleet(BICYCLE, 2e-3, "heun").closed_loop(CLOCK)
-    with pytest.raises(InvalidValue, match="gradients are of open loops only"):
-        closed.save(tmp_path / "loop.plant", cost=lambda x: x.y**2)
-    assert not (tmp_path / "loop.plant").exists()
 
 
 def test_a_file_runs_without_casadi(tmp_path: Path) -> None:

@@ -52,6 +52,7 @@ def test_all_and_the_tools_have_everything_that_needs_no_gpu() -> None:
     (everything,) = DECLARED["all"]
     assert set(everything[len("skidpad[") : -1].split(",")) == set(EXTRAS) - {
         "cuda",
+        "onnx",
         "ray",
         "torch",
     }

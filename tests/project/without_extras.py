@@ -158,6 +158,7 @@ def needing_an_extra(run: sp.Trajectory) -> dict[str, list[Callable[[], Any]]]:
         "ray": [lambda: RayEngine().start(None, None)],  # pyright: ignore[reportArgumentType]
         "zenoh": [lambda: ZenohTransport(Identity("node"))],
         "torch": [fleet.as_torch],
+        "onnx": [lambda: sp.networks.Network.of_onnx("driver.onnx")],
         "cuda": [
             lambda: sp.Fleet(car, dt=0.02, device="cuda"),
             lambda: sp.raycast.Scene([[1.0, -1.0, 1.0, 1.0]]).on_cuda(),

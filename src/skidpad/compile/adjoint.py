@@ -57,7 +57,7 @@ def _adjoint(model: Model, method: Integrator, cost: Cost | None, *, params: boo
             () if stage is None else (g.value,),
         )
 
-    outputs = (x, u, p if params else Port("p", ()), _value(stage is not None))
+    outputs = (x, u, p if params else Port("p", ()), value_port(stage is not None))
     inputs = (x, u, w, p, DT, _port("r", reference), _port("lam", model.State))
     name = f"{model.name}.adjoint.{_method_name(model, method)}"
     return trace(name, function, inputs, outputs)
@@ -83,7 +83,7 @@ def terminal_program(
         g_x, g_p, value = terminal_gradients(model, cost.at_end, x, p, r)
         return record.flatten(g_x), record.flatten(g_p) if params else (), (value,)
 
-    outputs = (x, p if params else Port("p", ()), _value(True))
+    outputs = (x, p if params else Port("p", ()), value_port(True))
     inputs = (x, p, _port("r", cost.Reference))
     name = f"{model.name}.terminal"
     return trace(name, function, inputs, outputs)
@@ -142,5 +142,6 @@ def _records(kinds: Sequence[type], ports: Sequence[Sequence[Any]]) -> list[Any]
     return [record.unflatten(kind, port) for kind, port in zip(kinds, ports, strict=True)]
 
 
-def _value(present: bool) -> Port:
+def value_port(present: bool) -> Port:
+    """The output port of a cost; empty where there is none."""
     return Port("value", ("value",) if present else ())

@@ -8,10 +8,13 @@ are those of the CPU. In fast mode the Program leaves sines and the like to the 
 
 from __future__ import annotations
 
-from .c import TYPES
+from typing import NamedTuple
+
+from .c import BOOLEAN, TYPES
 from .cuda_text import Lines, at, indent, loads, prelude, view_parameters
 from .held_calls import with_held_parts
 from .program import Program
+from .step_values import step_values
 
 EXACT_FLAGS = ("--fmad=false", "--prec-div=true", "--prec-sqrt=true", "--ftz=false")
 FAST_FLAGS = ("--use_fast_math",)
@@ -83,6 +86,7 @@ def emit(
     kind, sizes = TYPES[precision], _sizes(program)
     lines = Lines(program, precision)
     held = [] if timed else lines.take(lambda k: program.held[k])
+    once = _StartOfStep.of(program, lines) if sizes["start"] else _StartOfStep()
     body = lines.take(lambda k: True)
     views = view_parameters(
         kind, ("x", "u", "w", "p", *(("pending", "late") if delayed else ())), ("out", "after")
@@ -96,13 +100,14 @@ def emit(
     read = [line for n in ("x", "u", "w", "p") for line in loads(kind, n, sizes[n])]
     read += [f"const long long late{c} = {at('late', c)};" for c in range(len(delayed))]
     read += [f"{kind.name} start{f};" for f in range(sizes["start"])]
+    read += once.declared
     store = [f"{at('out', f, 'sample')} = x{f}; bad += 0 * x{f};" for f in range(sizes["x"])]
     step_length = [f"const {kind.name} dt = lengths[step];"] if timed else []
     return _kernel("rollout", program, precision, f"{views},\n    {tail}") + _ROLLOUT.format(
         T=kind.name,
         load=indent(read, 2),
         held=indent(held, 2),
-        stream=indent([*step_length, *_streams(sizes), *_late_inputs(delayed)], 6),
+        stream=indent([*step_length, *_streams(sizes), *_late_inputs(delayed), *once.lines], 6),
         body=indent(body, 6),
         advance=indent(_advance(program, sizes, lines), 6),
         store=indent(store, 6),
@@ -117,8 +122,31 @@ def _streams(sizes: dict[str, int]) -> list[str]:
         reads = " ".join(f"{name}{f} = {at(name, f, 'step')};" for f in range(sizes[name]))
         if reads:
             lines.append(f"if ({name}_step != 0) {{ {reads} }}")
-    samples = " ".join(f"start{f} = x{f};" for f in range(sizes["start"]))
-    return [*lines, f"if (done % substeps == 0) {{ {samples} }}"] if samples else lines
+    return lines
+
+
+class _StartOfStep(NamedTuple):
+    """What is computed at the first sub-step of a step and kept for the others."""
+
+    declared: tuple[str, ...] = ()
+    """Of what is kept, before the loop."""
+    lines: tuple[str, ...] = ()
+
+    @classmethod
+    def of(cls, program: Program, lines: Lines) -> _StartOfStep:
+        """That of a Program, whose other statements are taken after it."""
+        values, fields = step_values(program), _sizes(program)["start"]
+        before = lines.take(values.before.__contains__)
+        inside = [f"start{f} = x{f};" for f in range(fields)]
+        inside += lines.take(values.at_start.__contains__)
+        declared: list[str] = []
+        for k in values.kept:
+            if program.code[k].op != "input":
+                type_name = "bool" if program.code[k].op in BOOLEAN else lines.kind.name
+                declared.append(f"{type_name} kept{k};")
+                inside.append(f"kept{k} = {lines.text[k]};")
+                lines.text[k] = f"kept{k}"
+        return cls((*declared,), (*before, "if (done % substeps == 0) {", *inside, "}"))
 
 
 def _late_inputs(delayed: tuple[int, ...]) -> list[str]:

@@ -15,10 +15,11 @@ from .counters import Watch, counter, merged, strips
 from .host import TICK_BAD_INPUT, TICK_DIVERGED, TICK_NOT_CONVERGED, TICK_OK
 from .late import LateInputs, LateViews
 from .lines import I32, I64, POINTER, Target
-from .llvm import Body, finite_check
+from .llvm import Body, finite_check, room
 from .memory import SLOTS, Group, View, word
 from .program import Program
 from .rounding import INNER, entered
+from .step_values import step_values
 
 ROLLOUT_VIEWS = ("x", "u", "w", "p", "out", "health")
 """Arrays of `rollout`: start states, inputs, disturbances, parameters, samples, and the health of
@@ -67,10 +68,11 @@ def rollout_module(
             late = LateInputs(target, b, sources, group, delayed)
         body = Body(target, program)
         body.emit(b, {3: views["p"].load(b, group, count["p"]), **({} if timed else {4: [dt]})})
-        zero, nx = target.number(0.0), count["x"]
+        zero = target.number(0.0)
+        sampled = _StartOfStep(target, b, program) if count["start"] else None
         # The health of the vehicles, the next sample to write and the sub-steps done by then.
         account = [zero, zero, zero, word(1), every]
-        loop = strips(b, watch, total, [*x, *x[: count["start"]], *account])
+        loop = strips(b, watch, total, [*x, *account])
         with loop as (done, now, pass_on):
             *now, bad, bad_input, worst, sample, due = now
             step = b.udiv(done, substeps)
@@ -78,10 +80,12 @@ def rollout_module(
             if late is not None:
                 for place, value in zip(delayed, late.load(b, step), strict=True):
                     u[place] = value
-            start = _sampled(b, target, now[:nx], now[nx:], b.urem(done, substeps))
             body_now = body.copy()
             length = {4: [views["dt"].load_field(b, group, 0, step)]} if timed else {}
-            body_now.emit(b, {0: now[:nx], 1: u, 2: w, 5: start, **length})
+            if sampled is not None:
+                body_now.emit(b, {1: u, 2: w, **length})
+                sampled.emit(b, body_now, now, b.urem(done, substeps))
+            body_now.emit(b, {0: now, 1: u, 2: w, **length})
             state, residual = _converged(target, b, body_now, tolerance)
             bad_input = b.fadd(bad_input, finite_check(target, b, [*u, *w]))
             worst = _larger(b, residual, worst)
@@ -92,18 +96,37 @@ def rollout_module(
                 written = [judged, b.add(sample, word(1)), b.add(due, every)]
                 at_sample = b.block
             bad, sample, due = merged(b, [bad, sample, due], between, written, at_sample)
-            pass_on([*state, *start, bad, bad_input, worst, sample, due])
+            pass_on([*state, bad, bad_input, worst, sample, due])
         views["health"].store(b, group, loop.after[-5:-2])
     b.ret_void()
     return entered(module, "rollout")
 
 
-def _sampled(b: Any, target: Target, now: list[Any], before: list[Any], substep: Any) -> list[Any]:
-    """The state at the start of a step: the present one at its first sub-step, else as before."""
-    if not before:
-        return []
-    first = target.splat(b, b.icmp_signed("==", substep, word(0)))
-    return [b.select(first, x, old) for x, old in zip(now, before, strict=True)]
+class _StartOfStep:
+    """What is computed at the first sub-step of a step, and lies in memory for the others."""
+
+    def __init__(self, target: Target, b: Any, program: Program) -> None:
+        self.target, self.kept = target, step_values(program).kept
+        self.base = room(target, b, len(self.kept))
+
+    def emit(self, b: Any, body: Body, state: list[Any], substep: Any) -> None:
+        """Let a body know it, of which everything else that it takes is emitted."""
+        target = self.target
+        places = [target.address(b, self.base, k) for k in range(len(self.kept))]
+        truths = list[int]()
+        with b.if_then(b.icmp_signed("==", substep, word(0))):
+            first = body.copy()
+            first.emit(b, {5: state})
+            for k, place in zip(self.kept, places, strict=True):
+                value = first.loaded(b, k)
+                if value.type == target.truth:
+                    truths.append(k)
+                    value = b.select(value, target.number(1.0), target.number(0.0))
+                target.store(b, value, place)
+        for k, place in zip(self.kept, places, strict=True):
+            value = target.load(b, place)
+            zero = target.number(0.0)
+            body.values[k] = b.fcmp_unordered("!=", value, zero) if k in truths else value
 
 
 def _converged(target: Target, b: Any, body: Body, tolerance: Any) -> tuple[list[Any], Any]:

@@ -171,7 +171,7 @@ class Body:
                         address = place.address(self.target, builder)
                         self.target.store(builder, self.values[k], address)
         for r in (r for result in self.program.results for r in result if r in self.values):
-            self._loaded(builder, r)
+            self.loaded(builder, r)
 
     def _set(self, k: int, value: Any) -> None:
         self.values[k] = value
@@ -181,25 +181,26 @@ class Body:
     def _find(self, builder: ir.IRBuilder, number: int) -> None:
         """Find a shared array as soon as its number is known: a held one once per rollout."""
         if number in self.values and number not in self.arrays:
-            value = self._loaded(builder, number)
+            value = self.loaded(builder, number)
             self.arrays[number] = array_reads.found(self.target, builder, value)
 
     def _value(self, builder: ir.IRBuilder, i: Instruction) -> Any:
         """The value of an operation whose arguments are known."""
         if i.op == "call":
             return self._called(builder, i)
-        args = [self._loaded(builder, a) for a in i.args]
+        args = [self.loaded(builder, a) for a in i.args]
         if i.op == "read":
             return array_reads.element(self.target, builder, self.arrays[i.args[0]], args[1])
         return emit_operation(self.target, builder, i, args)
 
     def _called(self, builder: ir.IRBuilder, i: Instruction) -> Any:
         count = len(self.functions[i.imm[0]].inputs[0].fields)
-        args = [self._loaded(builder, a) for a in i.args[:count]]
+        args = [self.loaded(builder, a) for a in i.args[:count]]
         held = [self.memory[a].address(self.target, builder) for a in i.args[count:]]
         return _call(self.target, builder, self.functions, i.imm, args, held)
 
-    def _loaded(self, builder: ir.IRBuilder, k: int) -> Any:
+    def loaded(self, builder: ir.IRBuilder, k: int) -> Any:
+        """The value of an instruction that was emitted."""
         value = self.values[k]
         if isinstance(value, _InMemory):
             address = value.address(self.target, builder)
@@ -242,12 +243,12 @@ def _call(
     """
     number, times = what
     called, function = _function(target, functions, number), functions[number]
-    arguments = _room(target, b, len(args))
+    arguments = room(target, b, len(args))
     for k, value in enumerate(args):
         target.store(b, value, _InMemory(arguments, k).address(target, b))
     condition = skipped_by(function)
     if condition is None:
-        results = _room(target, b, len(function.results[0]))
+        results = room(target, b, len(function.results[0]))
         b.call(called, [arguments, results, *held])
         if times == 1:
             return results
@@ -320,13 +321,13 @@ def _function(target: Target, functions: tuple[Program, ...], number: int) -> An
     return compiled
 
 
-def _room(target: Target, b: ir.IRBuilder, count: int) -> Any:
+def room(target: Target, b: ir.IRBuilder, count: int) -> Any:
     """Memory for so many values. In the entry block: it is taken once, however often it is used."""
     with b.goto_entry_block():
-        room = b.alloca(ir.ArrayType(target.vector, count))
+        place = b.alloca(ir.ArrayType(target.vector, count))
     # llvmlite gives it a typed pointer, a kind that LLVM no longer has.
-    room.type = POINTER
-    return room
+    place.type = POINTER
+    return place
 
 
 def finite_check(target: Target, builder: ir.IRBuilder, values: Iterable[Any]) -> Any:

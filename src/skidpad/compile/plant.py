@@ -12,12 +12,13 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
 from .. import record
 from ..brief import brief_repr
+from ..cost import Cost
 from ..errors import InvalidValue
 from ..files import json_of, reading, replacing
 from ..integrate.base import Integrator
@@ -57,6 +58,18 @@ class SavedCost(NamedTuple):
     """The adjoint without a cost, for `Fleet.vjp`."""
 
 
+class StepDerivatives(Protocol):
+    """Traces derivatives of what has no vehicle to trace them from, as a closed loop."""
+
+    def adjoint(self, cost: Cost | None, *, params: bool) -> Program:
+        """As `adjoint.adjoint_program`."""
+        ...
+
+    def terminal(self, cost: Cost, *, params: bool) -> Program:
+        """As `adjoint.terminal_program`."""
+        ...
+
+
 @dataclass(frozen=True)
 class Plant:
     """Records, parameters and the traced Programs of a vehicle under one integrator."""
@@ -89,6 +102,8 @@ class Plant:
     fills: tuple[str, ...] = ()
     """As of the model: what makes a start consistent."""
     loaded_outputs: Program | None = None
+    derivatives: StepDerivatives | None = None
+    """Of a closed loop; None if it was loaded, or its vehicle can tell."""
     saved_cost: SavedCost | None = None
     """The cost whose derivatives a loaded plant brings along."""
 

@@ -207,6 +207,8 @@ def adjoint_of(plant: Plant, cost: Cost | SavedCost | None, with_params: bool) -
         return cost.adjoint if with_params else without_output(cost.adjoint, "p")
     if plant.vehicle is not None and plant.method is not None:
         return adjoint.adjoint_program(plant.vehicle, plant.method, cost, params=with_params)
+    if plant.derivatives is not None:
+        return plant.derivatives.adjoint(cost, params=with_params)
     if plant.saved_cost is None or cost is not None:
         raise InvalidValue(
             f"this fleet of {plant.name!r} was loaded from a file: gradients need the cost it was "
@@ -220,6 +222,8 @@ def terminal_of(plant: Plant, cost: Cost | SavedCost, with_params: bool) -> Prog
     """The Program of the terminal cost and its derivatives."""
     if isinstance(cost, SavedCost):
         return cost.terminal if with_params else without_output(cost.terminal, "p")
+    if plant.derivatives is not None:
+        return plant.derivatives.terminal(cost, params=with_params)
     assert plant.vehicle is not None
     return adjoint.terminal_program(plant.vehicle, cost, params=with_params)
 

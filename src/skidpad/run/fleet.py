@@ -135,10 +135,7 @@ class Fleet(Generic[X, U, P, Y, W]):
 
         With a cost, the loaded fleet can also compute its gradient.
         """
-        programs = None
-        if cost is not None:
-            self._runner.must_be_open("a cost")
-            programs = saved_cost(self.plant, cost)
+        programs = None if cost is None else saved_cost(self.plant, cost)
         plant = self.plant
         if plant.vehicle is not None and plant.method is not None:
             plant = replace(plant, stable_steps=stable_steps(plant.vehicle, plant.method))

@@ -56,7 +56,6 @@ class Derivatives:
     """
 
     def __init__(self, runner: Runner) -> None:
-        runner.must_be_open("a gradient")
         self.runner, self.space = runner, runner.space
         self.sweep = Sweep(runner)
 

@@ -245,14 +245,6 @@ class Runner:
             )
         return x.reshape(-1, *x.shape[-2:])
 
-    def must_be_open(self, what: str) -> None:
-        """Raise if a policy is compiled in, for what needs derivatives."""
-        if policy_of(self.plant) is not None:
-            raise InvalidValue(
-                f"{what} needs derivatives, which {self.plant.name!r} does not have: gradients "
-                "are of open loops only, with respect to their controls"
-            )
-
     def loop(self, policy: Policy) -> Runner:
         """The closed loop with a policy, compiled once whatever the policy's parameters."""
         must_be_policy(policy)

@@ -1,0 +1,196 @@
+"""Networks from ONNX files: a chain of nodes from the first input to the first output."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+
+from ..arrays import Array
+from ..errors import InvalidValue
+from ..extras import require
+from ..files import bytes_of, reading
+from .layer_kinds import Dense, Gru, Layer, dense_of, named
+
+_ACTIVATIONS = {"Tanh": "tanh", "Relu": "relu", "Elu": "elu", "Sigmoid": "sigmoid"}
+_SHAPES = ("Identity", "Flatten", "Squeeze", "Unsqueeze", "Dropout", "Cast")
+"""Nodes that change nothing of one vector of numbers."""
+_TURNED = ([1, 0, 2], [0, 2, 1, 3])
+"""How exporters exchange the axes of time and batch around a GRU, each of which is 1 here."""
+
+
+def layers_of(path: str | os.PathLike[str]) -> tuple[Layer, ...]:
+    """The layers of the file's graph."""
+    onnx = require("onnx", purpose="Network.of_onnx")
+    content = bytes_of(path)
+    with reading(path, "is no ONNX file"):
+        graph = onnx.load_model_from_string(content).graph
+    with reading(path, "has a graph that is no chain of layers"):
+        return _Chain(onnx, graph).layers()
+
+
+@dataclass
+class _Chain:
+    """The nodes from the input on, and the layers made of them so far."""
+
+    onnx: Any
+    graph: Any
+    found: list[Layer] = field(default_factory=list[Layer])
+    constants: dict[str, Array] = field(default_factory=dict[str, Array])
+
+    def layers(self) -> tuple[Layer, ...]:
+        numbers = self.onnx.numpy_helper.to_array
+        self.constants = {i.name: numbers(i) for i in self.graph.initializer}
+        for node in self.graph.node:
+            if node.op_type == "Constant":
+                self.constants[node.output[0]] = numbers(_attributes(self.onnx, node)["value"])
+        now, end = self._first_input(), self.graph.output[0].name
+        while now != end:
+            node = self._reader_of(now)
+            with named(_label(node)):
+                self._take(node, now)
+            now = self._following(node, end)
+        if not self.found:
+            raise InvalidValue("there is no layer between input and output")
+        return tuple(self.found)
+
+    def _first_input(self) -> str:
+        names = [i.name for i in self.graph.input if i.name not in self.constants]
+        if not names:
+            raise InvalidValue("it has no input")
+        return names[0]
+
+    def _readers(self, value: str) -> list[Any]:
+        # What only asks for the shape of a value is no part of the chain.
+        return [n for n in self.graph.node if value in n.input and n.op_type != "Shape"]
+
+    def _reader_of(self, value: str) -> Any:
+        readers = self._readers(value)
+        if len(readers) != 1:
+            nodes = ", ".join(map(_label, readers)) or "no node"
+            raise InvalidValue(f"value {value!r} goes to {nodes}; allowed is 1 node")
+        return readers[0]
+
+    def _following(self, node: Any, end: str) -> str:
+        """The output of a node that goes on: that of a GRU is the sequence or its last state."""
+        used = [o for o in node.output if o and (o == end or self._readers(o))]
+        if not used:
+            raise InvalidValue(f"{_label(node)}: nothing that it gives is used")
+        return used[0]
+
+    def _take(self, node: Any, now: str) -> None:
+        kind, attributes = node.op_type, _attributes(self.onnx, node)
+        if kind in _SHAPES or (kind == "Transpose" and attributes.get("perm") in _TURNED):
+            return
+        if kind in _ACTIVATIONS:
+            _check(attributes, "alpha", 1.0)
+            self._activate(_ACTIVATIONS[kind])
+            return
+        makers: Mapping[str, Callable[[Any, Any, str], None]] = {
+            "Gemm": self._gemm,
+            "MatMul": self._product,
+            "Add": self._sum,
+            "GRU": self._gru,
+        }
+        if kind not in makers:
+            allowed = ", ".join((*makers, *_ACTIVATIONS, *_SHAPES))
+            raise InvalidValue(f"the operation {kind!r} is not known; allowed are {allowed}")
+        makers[kind](node, attributes, now)
+
+    def _activate(self, activation: str) -> None:
+        last = self.found[-1] if self.found else None
+        if isinstance(last, Dense) and last.activation == "identity":
+            self.found[-1] = replace(last, activation=activation)
+            return
+        if last is None:
+            raise InvalidValue("there is no layer before it")
+        # An activation by itself, as behind a GRU: a layer that passes its values on.
+        one = np.eye(last.outputs)
+        self.found.append(Dense(one, np.zeros(last.outputs), activation))
+
+    def _gemm(self, node: Any, attributes: Mapping[str, Any], now: str) -> None:
+        for name, usual in (("alpha", 1.0), ("beta", 1.0), ("transA", 0)):
+            _check(attributes, name, usual)
+        if node.input[0] != now:
+            raise InvalidValue("its first input must be what the node before it gives")
+        weight = self._constant(node, 1)
+        weight = weight if attributes.get("transB", 0) else weight.T
+        bias = self._constant(node, 2).ravel() if len(node.input) > 2 else None
+        if bias is not None and bias.size == 1:
+            bias = np.repeat(bias, len(weight))
+        self.found.append(dense_of("it", weight, bias, "identity"))
+
+    def _product(self, node: Any, attributes: Mapping[str, Any], now: str) -> None:
+        if node.input[0] != now:
+            raise InvalidValue("its first input must be what the node before it gives")
+        self.found.append(dense_of("it", self._constant(node, 1).T, None, "identity"))
+
+    def _sum(self, node: Any, attributes: Mapping[str, Any], now: str) -> None:
+        last = self.found[-1] if self.found else None
+        if not isinstance(last, Dense) or last.activation != "identity":
+            raise InvalidValue("it may only follow a MatMul, as its bias")
+        added = self._constant(node, 1 if node.input[0] == now else 0).ravel()
+        try:
+            bias = last.bias + added
+        except ValueError as error:
+            raise InvalidValue(f"it adds {added.size} values to {last.outputs}") from error
+        self.found[-1] = replace(last, bias=bias)
+
+    def _gru(self, node: Any, attributes: Mapping[str, Any], now: str) -> None:
+        _check(attributes, "direction", "forward")
+        if attributes.get("linear_before_reset", 0) != 1:
+            raise InvalidValue(
+                "linear_before_reset = 0 is another formula than PyTorch's; allowed is 1"
+            )
+        if attributes.get("clip") or attributes.get("activations", ["Sigmoid", "Tanh"]) != [
+            "Sigmoid",
+            "Tanh",
+        ]:
+            raise InvalidValue("clip and activations other than Sigmoid and Tanh are not known")
+        weight_ih, weight_hh = (_reset_first(self._constant(node, k)[0]) for k in (1, 2))
+        rows = len(weight_hh)
+        given = len(node.input) > 3 and node.input[3]
+        biases = self._constant(node, 3)[0] if given else np.zeros(2 * rows)
+        start = self.constants.get(node.input[5]) if len(node.input) > 5 else None
+        if start is not None and np.any(start):
+            raise InvalidValue("its hidden state does not start at 0")
+        halves = map(_reset_first, (biases[:rows], biases[rows:]))
+        self.found.append(Gru(weight_ih, weight_hh, *halves))
+
+    def _constant(self, node: Any, place: int) -> Array:
+        name = node.input[place] if place < len(node.input) else ""
+        if name not in self.constants:
+            raise InvalidValue(f"its input {place} ({name!r}) must be a constant of the file")
+        return self.constants[name]
+
+
+def _reset_first(rows: Array) -> Array:
+    """Rows of gates z, r, n, as ONNX has them, in PyTorch's order r, z, n."""
+    if len(rows) % 3:
+        raise InvalidValue(f"it has {len(rows)} rows of gates; allowed are 3 h")
+    update, reset, new = np.split(rows, 3)
+    return np.concatenate([reset, update, new])
+
+
+def _attributes(onnx: Any, node: Any) -> dict[str, Any]:
+    values = {a.name: onnx.helper.get_attribute_value(a) for a in node.attribute}
+    return {name: _plain(value) for name, value in values.items()}
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, bytes):
+        return value.decode("utf-8", "replace")
+    return [_plain(v) for v in value] if isinstance(value, list) else value
+
+
+def _check(attributes: Mapping[str, Any], name: str, allowed: Any) -> None:
+    value = attributes.get(name, allowed)
+    if value != allowed:
+        raise InvalidValue(f"{name} = {value!r}; allowed is {allowed!r}")
+
+
+def _label(node: Any) -> str:
+    return f"node {node.name or node.output[0]!r} ({node.op_type})"
