@@ -216,6 +216,7 @@ _HOMES = {
 }
 """The module each lazily loaded name lives in."""
 _EXTENSIONS = {
+    "Environments on cuda": "learn.cuda_environments:CudaEnvironments",
     "Film.show": "viewer.embedded:show_film",
     "Evaluation.to_html": "viewer.report.page:write_report",
     "Film.to_html": "viewer.html:write_html",

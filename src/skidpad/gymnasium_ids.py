@@ -17,7 +17,14 @@ else:
     # To import these takes as long as all the rest of `import skidpad`.
     Loader = MetaPathFinder = object
 
-IDS = {"skidpad/Race-v0": "race"}
+IDS = {
+    "skidpad/Race-v0": "race",
+    "skidpad/Drift-v0": "drift",
+    "skidpad/LaneChange-v0": "lane_change",
+    "skidpad/Track-v0": "follow",
+    "skidpad/Park-v0": "park",
+    "skidpad/Navigate-v0": "navigate",
+}
 """Ids and the functions of `skidpad.learn.tasks` behind them."""
 
 

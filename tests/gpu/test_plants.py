@@ -10,10 +10,12 @@ import pytest
 
 import skidpad as sp
 from skidpad.compile.plant import Plant
+from skidpad.learn import Environments, load_task, save_task
 
 sys.path.insert(0, str(Path(__file__).parents[2] / "tools"))
 import make_map_plant
 import make_plants
+import make_tasks
 
 
 @pytest.mark.parametrize(("vehicle", "integrator", "dt"), make_plants.CASES)
@@ -66,3 +68,14 @@ def test_the_saved_vehicle_that_reads_maps_is_up_to_date():
         fleet = sp.Fleet.load(path, precision=precision)
         for part, array in make_map_plant.mapped_results(fleet).items():
             assert array.tobytes() == saved[f"{precision}.{part}"].tobytes(), part
+
+
+@pytest.mark.slow
+def test_the_saved_task_is_up_to_date(tmp_path):
+    save_task(make_tasks.race(), tmp_path / "race.task")
+    fresh, saved = ((at / "race.task").read_text() for at in (tmp_path, make_tasks.FOLDER))
+    assert fresh == saved, "run python tools/make_tasks.py"
+    with np.load(make_tasks.RESULTS) as file:
+        wanted = file["next_step.float32"]
+    environments = Environments(load_task(make_tasks.TASK), make_tasks.WORLDS)
+    assert make_tasks.driven(environments).tobytes() == wanted.tobytes()

@@ -30,7 +30,7 @@ def ring(radius: float = 20.0, width: float = 2.0) -> Track:
 
 
 def _begun(x: Any, p: Any, course: Course, d: Any, agent: Any) -> Start:
-    s = d.s * course.length + 8.0 * agent
+    s = d.s * course.length + 4.0 * agent
     body = body_of(kinematic_bicycle(), "a test")
     at = track_point(course, s, 0.0)
     pose = at._replace(yaw=at.yaw + d.yaw)

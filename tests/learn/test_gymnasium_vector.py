@@ -12,7 +12,7 @@ from gymnasium.wrappers.vector import RecordEpisodeStatistics
 
 from learn.small_tasks import small_task
 from skidpad.errors import InvalidValue
-from skidpad.learn import SkidpadEnv, SkidpadVectorEnv, Task, check_vector_env
+from skidpad.learn import SkidpadEnv, SkidpadVectorEnv, Stepped, Task, check_vector_env
 from skidpad.learn.vector_check import NotConforming
 
 
@@ -147,6 +147,9 @@ def test_bad_input_is_named(task: Task) -> None:
     bad("autoreset_mode = 'later'.*next_step, same_step, disabled", make, 2, autoreset_mode="later")
     bad("autoreset_mode = 3", make, 2, autoreset_mode=3)
     bad("render_mode = 'human'.*rgb_array", make, 2, render_mode="human")
+    bad("library = 'torch' is of arrays on the GPU", make, 2, library="torch")
+    bad("statistics are counted on the host", make, 2, device="cuda", statistics=True)
+    bad("device = 'tpu'", make, 2, device="tpu")
     bad("copy = 1 must be True or False", make, 2, copy=1)
     bad("'race' has no option 'num_env'; did you mean 'num_envs'", SkidpadVectorEnv, num_env=2)
     vector = make(2)
@@ -165,6 +168,32 @@ def test_bad_input_is_named(task: Task) -> None:
     assert vector.closed
     bad("closed", vector.step, np.zeros((2, 2)))
     bad("closed", vector.reset)
+
+
+class Tensor(np.ndarray):
+    """Stands in for arrays of PyTorch: `clone` in place of `copy`."""
+
+    copy = None  # pyright: ignore[reportAssignmentType]
+
+    def clone(self) -> Any:
+        return np.array(self).view(Tensor)
+
+
+def test_arrays_of_a_device_come_back_as_they_are(task: Task) -> None:
+    """There `ended` are truths and `final_observation` has a row for each, so nothing waits."""
+    vector = SkidpadVectorEnv(task, 2, autoreset_mode="same_step")
+    vector.reset(seed=0)
+    vector._on_host = False  # pyright: ignore[reportPrivateUsage]
+    numbers = np.arange(14, dtype=np.float32).reshape(2, 7).view(Tensor)
+    truths = np.array([True, False]).view(Tensor)
+    told = Stepped(numbers, numbers[:, 0], truths, truths, truths, numbers)
+    vector.environments.step = lambda actions: told
+    *rest, infos = vector.step(None)
+    given = (*rest, infos["final_obs"], infos["_final_obs"])
+    for mine, right in zip(given, (*told[:4], numbers, truths), strict=True):
+        assert type(mine) is Tensor
+        assert not np.shares_memory(mine, right)
+        assert np.array_equal(mine, right)
 
 
 def test_modes_by_their_names(task: Task) -> None:

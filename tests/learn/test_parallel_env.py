@@ -44,6 +44,18 @@ def test_it_answers_as_its_engine(env: SkidpadParallelEnv) -> None:
     assert np.array_equal(env.state(), engine.state.ravel())
 
 
+def test_each_is_seen_by_the_others_lidar() -> None:
+    """The second starts 4 m ahead of the first, less than 1.6 m long to either side."""
+    straight = {"s": {"range": [0.0, 1.0]}, "yaw": 0.0}
+    ahead = slice(3, 4)  # the middle one of three rays, behind two numbers
+    for agents, seen in ((1, (0.2, 1.0)), (2, ((4.0 - 1.6) / 20.0, 4.0 / 20.0))):
+        task = small_task(agents=agents, draws=straight, lidar=Lidar(3, range=20.0))
+        first, _ = SkidpadParallelEnv(task).reset(seed=2)
+        low, high = seen
+        assert low < first["car_0"][ahead] < high
+    assert first["car_1"][ahead] > 0.2
+
+
 def test_all_stop_when_one_does(env: SkidpadParallelEnv) -> None:
     env.reset(seed=0)
     rest = {name: np.zeros(2) for name in env.possible_agents}

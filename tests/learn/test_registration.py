@@ -11,9 +11,11 @@ from pathlib import Path
 import gymnasium
 import pytest
 from gymnasium.envs.registration import registry
+from gymnasium.utils.env_checker import check_env
 from gymnasium.vector import AutoresetMode
 
 import skidpad
+from learn.small_tasks import ring
 from skidpad import gymnasium_ids
 from skidpad.errors import InvalidValue
 from skidpad.learn import SkidpadEnv, SkidpadVectorEnv, tasks
@@ -62,8 +64,22 @@ assert "gymnasium_ids" not in repr(gymnasium.__loader__) + repr(gymnasium.__spec
     assert done.returncode == 0, done.stderr
 
 
+@pytest.mark.parametrize(
+    "name",
+    [
+        pytest.param(name, marks=[] if task == "race" else pytest.mark.slow)
+        for name, task in gymnasium_ids.IDS.items()
+    ],
+)
+def test_every_id_passes_the_checker(name: str) -> None:
+    """Warnings are errors here. The pictures are those of any other environment."""
+    check_env(gymnasium.make(name).unwrapped, skip_render_check=True)
+
+
 def test_make_passes_its_arguments_on() -> None:
-    made = gymnasium.make("skidpad/Race-v0", lidar=12, duration=0.5, precision="float64")
+    made = gymnasium.make(
+        "skidpad/Race-v0", tracks=ring(), lidar=12, duration=0.5, precision="float64"
+    )
     env = made.unwrapped
     assert isinstance(env, SkidpadEnv)
     assert env.task.limit == 50
@@ -75,7 +91,7 @@ def test_make_passes_its_arguments_on() -> None:
 
 
 def test_make_vec_makes_the_native_vector() -> None:
-    options = {"num_envs": 2, "autoreset_mode": AutoresetMode.SAME_STEP, "duration": 0.5}
+    options = {"num_envs": 2, "autoreset_mode": AutoresetMode.SAME_STEP, "tracks": ring()}
     vector = gymnasium.make_vec("skidpad/Race-v0", **options)
     assert isinstance(vector, SkidpadVectorEnv)
     assert vector.num_envs == 2

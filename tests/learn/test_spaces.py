@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Annotated
+
 import numpy as np
 import pytest
 
@@ -16,8 +18,6 @@ BOUNDS = [(0.41, 3.63), (-4.72, -3.76), (1.47, 1.71), (3.22, 3.52), (-3.5, -3.3)
 
 @pytest.mark.parametrize("precision", ["float32", "float64"])
 def test_observations_at_their_bounds_are_in_the_space(precision: str) -> None:
-    from typing import Annotated
-
     names = {f"f{k}": Annotated[one, Allowed(*bounds)] for k, bounds in enumerate(BOUNDS)}
     Observation = record.define("Observation", names, doc="Numbers with bounds of many digits.")
     task = small_task(

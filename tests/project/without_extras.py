@@ -18,8 +18,15 @@ from typing import Any
 
 OPTIONAL = set(sys.argv[1].split(","))
 RECORDING = Path(__file__).parents[1] / "data" / "recordings" / "format_1.mcap"
-NEEDS_SERVER = "skidpad.viewer.live.app"
-"""Loaded by LiveServer after it has looked for the packages."""
+NEED_THEIRS = {
+    "skidpad.viewer.live.app",
+    "skidpad.learn.gymnasium_env",
+    "skidpad.learn.gymnasium_vector",
+    "skidpad.learn.parallel_env",
+    "skidpad.learn.spaces",
+    "skidpad.learn.stable_baselines",
+}
+"""Classes that derive from those of a package; loaded after somebody has looked for it."""
 
 
 class Without:
@@ -42,6 +49,7 @@ sys.meta_path[:] = map(Without, sys.meta_path)
 import numpy as np  # noqa: E402
 
 import skidpad as sp  # noqa: E402
+from skidpad import learn  # noqa: E402
 from skidpad.campaigns import RayEngine  # noqa: E402
 from skidpad.campaigns.folder import Folder  # noqa: E402
 from skidpad.cli import main  # noqa: E402
@@ -61,7 +69,7 @@ FOLDER = Path.cwd()
 def every_module() -> None:
     """All of the package can be imported."""
     for module in pkgutil.walk_packages(sp.__path__, "skidpad."):
-        if module.name != NEEDS_SERVER and not module.name.endswith("__main__"):
+        if module.name not in NEED_THEIRS and not module.name.endswith("__main__"):
             importlib.import_module(module.name)
 
 
@@ -155,6 +163,12 @@ def needing_an_extra(run: sp.Trajectory) -> dict[str, list[Callable[[], Any]]]:
         "commonroad": [lambda: sp.Map.load("road.xml"), run.to_commonroad_states],
         "ros2": [lambda: CycloneTransport(Identity("car"))],
         "jax": [car.jax],
+        "learn": [
+            lambda: learn.SkidpadEnv,
+            lambda: learn.SkidpadVectorEnv,
+            lambda: learn.SkidpadParallelEnv,
+            lambda: learn.check_vector_env(None, None),  # pyright: ignore[reportArgumentType]
+        ],
         "ray": [lambda: RayEngine().start(None, None)],  # pyright: ignore[reportArgumentType]
         "zenoh": [lambda: ZenohTransport(Identity("node"))],
         "torch": [fleet.as_torch],

@@ -174,10 +174,11 @@ def _advance(program: Program, sizes: dict[str, int], lines: Lines) -> list[str]
     return [*statements, *fresh, *(f"x{f} = n{f};" for f in range(len(following)))]
 
 
-def emit_apply(program: Program, precision: str) -> str:
+def emit_apply(program: Program, precision: str, *, masked: bool = False) -> str:
     """CUDA C source with the kernel `apply`: a lowered Program once per vehicle.
 
-    Parameters: a view per input port, a view per output port, then count.
+    Parameters: a view per input port, a view per output port, then count. With `masked`, then bytes
+    (count,): nothing is done for vehicles whose byte is 0.
     """
     program = with_held_parts(program)
     kind = TYPES[precision]
@@ -191,7 +192,9 @@ def emit_apply(program: Program, precision: str) -> str:
     statements += lines.take(lambda k: True)
     for k, name in enumerate(written):
         statements += [f"{at(name, f)} = {value};" for f, value in enumerate(lines.results(k))]
-    head = _kernel("apply", program, precision, f"{views},\n    long long count")
+    tail = "long long count" + (", const unsigned char* __restrict__ mask" if masked else "")
+    head = _kernel("apply", program, precision, f"{views},\n    {tail}")
+    head += "  if (!mask[v]) return;\n" if masked else ""
     return head + indent(statements, 2) + "\n}\n"
 
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from functools import cache
+from collections.abc import Callable, Sequence
+from functools import cache, partial
 from importlib import import_module
 from typing import Any
 
@@ -109,6 +109,16 @@ class CudaRollout:
         pieces.run(launch, progress)
         return launch.health
 
+    def prepared(
+        self, arrays: RolloutArrays, out: Any, health: Any
+    ) -> tuple[Kernel, Callable[[], object]]:
+        """One step from `arrays` to `out[1]`, a launch that can be done again and again; what it
+        finds is added to the health, (3, vehicle)."""
+        kernel, _ = self._compiled(timed=False)
+        count, n, number = out.shape[1], self.substeps, self.dtype.type
+        tail = [health, count, 0, n, n, n, n, number(self.dt), number(self.tolerance)]
+        return kernel, kernel.prepared(count, (*arrays, out, out[:1]), tail)
+
     def _compiled(self, *, timed: bool) -> tuple[Kernel, Pieces]:
         if timed not in self._kernels:
             flags = cuda.FAST_FLAGS if self.fast else cuda.EXACT_FLAGS
@@ -140,6 +150,12 @@ class CudaMap:
         out = [xp.empty((1, count, size), self.precision) for size in sizes]
         self._kernel(count, (*ports, *out), [count])
         return out
+
+
+def masked_map(program: Program, precision: str) -> Kernel:
+    """A Program for some vehicles: a kernel whose last argument is a byte for each of them."""
+    lowered = lower(program, precision)
+    return Kernel(cuda.emit_apply(lowered, precision, masked=True), "apply")
 
 
 class CudaAdjoint:
@@ -189,6 +205,18 @@ class Kernel:
 
     def __call__(self, count: int, arrays: Sequence[Any], tail: Sequence[Any]) -> None:
         """See `launches.Launch`."""
+        launch = self.prepared(count, arrays, tail)
+        if self._arrays is None:
+            launch()
+            return
+        with LOCK:
+            self._arrays.update()
+            launch()
+
+    def prepared(
+        self, count: int, arrays: Sequence[Any], tail: Sequence[Any]
+    ) -> Callable[[], object]:
+        """A launch with the same arguments again and again; see `tell_arrays`."""
         xp = self._xp
         arguments: list[Any] = []
         for array in arrays:
@@ -196,12 +224,12 @@ class Kernel:
             arguments += [base, *map(xp.int64, strides)]
         arguments += [xp.int64(value) if isinstance(value, int) else value for value in tail]
         blocks = (-(-count // self._threads),)
-        if self._arrays is None:
-            self._kernel(blocks, (self._threads,), tuple(arguments))
-            return
-        with LOCK:
+        return partial(self._kernel, blocks, (self._threads,), tuple(arguments))
+
+    def tell_arrays(self) -> None:
+        """Before a prepared launch, tell the kernel where shared arrays are; under `LOCK`."""
+        if self._arrays is not None:
             self._arrays.update()
-            self._kernel(blocks, (self._threads,), tuple(arguments))
 
     @property
     def resources(self) -> dict[str, int]:

@@ -147,12 +147,13 @@ class Plant:
 
         With a cost, the Programs of its gradient too.
         """
-        document = self._document(dt, cost)
+        document = self.document(dt, cost)
         text = json.dumps(document, separators=(",", ":"), ensure_ascii=False)
         with replacing(path) as temporary:
             temporary.write_text(text, "utf-8")
 
-    def _document(self, dt: float, cost: SavedCost | None) -> dict[str, Any]:
+    def document(self, dt: float, cost: SavedCost | None = None) -> dict[str, Any]:
+        """Everything as JSON values, to be a file or part of one."""
         arrays = _arrays_document(self.params)
         document: dict[str, Any] = {
             "format": FORMAT,
@@ -197,7 +198,7 @@ class Plant:
         if self.vehicle is not None and self.method is not None:
             return Plant.of, (self.vehicle, self.method)
         records = {kind: travelling(getattr(self, kind)) for kind in KINDS}
-        return _unpickled, (self._document(0.0, self.saved_cost), records)
+        return _unpickled, (self.document(0.0, self.saved_cost), records)
 
     @classmethod
     def load(cls, path: str | Path) -> tuple[Plant, float]:
@@ -211,7 +212,12 @@ class Plant:
                 f"this skidpad reads versions 1 and {FORMAT_VERSION}"
             )
         with reading(path, "is a damaged plant file"):
-            return _decoded(cls, document, str(path))
+            return cls.from_document(document, str(path))
+
+    @classmethod
+    def from_document(cls, document: dict[str, Any], where: str) -> tuple[Plant, float]:
+        """A plant and its dt from a `document` found in the file `where`."""
+        return _decoded(cls, document, where)
 
 
 def _unpickled(document: dict[str, Any], records: dict[str, Any]) -> Plant:

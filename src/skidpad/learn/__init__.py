@@ -18,8 +18,12 @@ from . import tasks
 from .actions import Drive, drive_of
 from .course import Course, Place, curvature_ahead, point_at, track_point
 from .environments import Environments, Stepped
+from .jax_form import functional
 from .lidar import Lidar
+from .saved_task import load_task, save_task
 from .task import Other, Start, Task
+from .task_check import check_task
+from .task_policy import task_policy
 from .vector_check import check_vector_env
 
 if TYPE_CHECKING:
@@ -40,10 +44,15 @@ __all__ = [
     "Start",
     "Stepped",
     "Task",
+    "check_task",
     "check_vector_env",
     "curvature_ahead",
     "drive_of",
+    "functional",
+    "load_task",
     "point_at",
+    "save_task",
+    "task_policy",
     "tasks",
     "track_point",
 ]

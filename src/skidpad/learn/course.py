@@ -19,7 +19,7 @@ from ..ops import clip, floor, read, where
 from ..plane.line import Line, LinePoint
 from ..plane.maps.track import Track
 from ..plane.pose import rotated, to_body
-from ..shared_arrays import shared_array
+from ..shared_arrays import ArrayNumber, shared_array
 from ..units import m, m_s, one, per_m, rad
 from .walls import Walls, walls_of
 
@@ -106,8 +106,16 @@ class Courses:
             for k, (track, walls) in enumerate(zip(tracks, lists.records, strict=True))
         ]
         """A `Course` for each track."""
-        self.table = shared_array(np.array([_leaves(course) for course in self.records]))
+        self.table = _table(self.records)
         """All of them, a row for each track, for kernels that choose one."""
+
+    @classmethod
+    def restored(cls, tracks: Sequence[Track], records: Sequence[Course], most: int) -> Courses:
+        """Those of a file: what follows from the tracks is taken as it is."""
+        made = object.__new__(cls)
+        made.tracks, made.records, made.most_walls = tuple(tracks), list(records), most
+        made.table = _table(records)
+        return made
 
     def chosen(self, number: Any, table: Any) -> Course:
         """The course of a track by its number and that of the table; both may be traced."""
@@ -120,6 +128,10 @@ def course_of(leaves: Sequence[Any]) -> Course:
     """The record of its leaves."""
     outer = len(Course._fields) - 1
     return Course(*leaves[:outer], Walls(*leaves[outer:]))
+
+
+def _table(records: Sequence[Course]) -> ArrayNumber:
+    return shared_array(np.array([_leaves(course) for course in records]))
 
 
 def _leaves(course: Course) -> list[Any]:

@@ -6,7 +6,6 @@ from typing import Any, Protocol
 
 from ..arrays import Array
 from ..checks import one_of
-from ..extension import outer
 from ..run.settings import DEVICES, PRECISIONS
 from .cpu_engine import CpuEngine
 from .programs import TaskPrograms
@@ -60,6 +59,4 @@ def engine_of(
     """The engine of a device."""
     one_of("precision", precision, PRECISIONS)
     one_of("device", device, DEVICES)
-    if device == "cuda":
-        return outer("Task on cuda")(programs, rows, precision)
     return CpuEngine(programs, rows, precision, threads)

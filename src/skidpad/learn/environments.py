@@ -18,6 +18,7 @@ from ..arrays import AnyArray, Array
 from ..brief import brief_repr
 from ..checks import one_of, whole
 from ..errors import InvalidValue, SimulationDiverged
+from ..extension import outer
 from ..random import seeds as seeding
 from ..random.shares import names_as_words, shares
 from .engine import TaskEngine, engine_of
@@ -67,6 +68,11 @@ class Environments:
 
     __repr__ = brief_repr
 
+    def __new__(cls, *_: Any, device: str = "cpu", **__: Any) -> Any:
+        """Those of a CUDA device are a class of their own, of the same surface."""
+        kind = outer("Environments on cuda") if device == "cuda" and cls is Environments else cls
+        return object.__new__(kind)
+
     def __init__(
         self,
         task: Task,
@@ -109,6 +115,14 @@ class Environments:
     def state(self) -> AnyArray:
         """States of the vehicles, (B, n), a copy."""
         return np.array(self.engine.x[0, :, : record.size(self.task.vehicle.model.State)])
+
+    def held(self) -> dict[str, AnyArray]:
+        """Everything that the next step depends on, by name: the arrays themselves, (B, ...), until
+        the next call. What is written to them is what the next step begins with."""
+        return {
+            **held_by(self.engine, self.task), "seeds": self._seeds, "episodes": self._episodes,
+            "periods": self._periods, "steps": self.steps, "over": self._over,
+        }  # fmt: skip
 
     def close(self) -> None:
         """No call is answered any more."""
@@ -200,6 +214,11 @@ class Environments:
         return shares("learn.noise", own, self._periods[rows], self._noise_words)
 
     def _seed(self, seed: int | Sequence[int], chosen: AnyArray) -> None:
+        self._seeds[chosen] = self._seeds_of(seed)[chosen]
+        self._episodes[chosen] = self._periods[chosen] = 0
+
+    def _seeds_of(self, seed: int | Sequence[int]) -> AnyArray:
+        """Of all rows, (B,)."""
         count = self.worlds
         if isinstance(seed, (Sequence, np.ndarray)):
             if len(seed) != count:
@@ -208,9 +227,7 @@ class Environments:
         else:
             first = seeding.checked(seed)
             each = [(first + k) & (2**63 - 1) for k in range(count)]
-        rows = np.repeat(np.array(each, np.uint64), self.task.agents)
-        self._seeds[chosen] = rows[chosen]
-        self._episodes[chosen] = self._periods[chosen] = 0
+        return np.repeat(np.array(each, np.uint64), self.task.agents)
 
     def _chosen(self, mask: Any) -> AnyArray:
         if mask is None:
@@ -234,11 +251,15 @@ class Environments:
         if self.on_diverge == "raise":
             k = int(np.flatnonzero(bad)[0])
             raise SimulationDiverged(
-                f"{self._row(k)}: the state of {self.task.vehicle.model.name!r} is no longer "
-                f"finite after {self.steps[k] + 1} periods; with on_diverge='end' its episode ends",
-                **self._last(k, bad),
+                self._diverged(k, self.steps[k] + 1), **self._last(k, np.flatnonzero(bad))
             )
         return bad
+
+    def _diverged(self, k: int, periods: int) -> str:
+        return (
+            f"{self._row(k)}: the state of {self.task.vehicle.model.name!r} is no longer finite "
+            f"after {periods} periods; with on_diverge='end' its episode ends"
+        )
 
     def _check_observation(self, terminated: AnyArray, again: AnyArray) -> None:
         values = self.engine.observation
@@ -254,35 +275,49 @@ class Environments:
             return
         k = int(np.flatnonzero(bad)[0])
         at = int(np.flatnonzero(~np.isfinite(values[k]))[0])
-        names = record.names(self.task.Observation)
-        name = names[at] if at < len(names) else f"ray {at - len(names)}"
         raise SimulationDiverged(
-            f"{self._row(k)}: the observation {name} is {values[k, at]} after {self.steps[k]} "
-            "periods; it must be finite",
-            **self._last(k, bad),
+            self._not_finite(k, at, values[k, at], self.steps[k]),
+            **self._last(k, np.flatnonzero(bad)),
         )
 
-    def _last(self, k: int, bad: AnyArray) -> dict[str, Any]:
-        """What an error tells of a row, and which failed."""
+    def _not_finite(self, k: int, at: int, value: float, periods: int) -> str:
+        names = record.names(self.task.Observation)
+        name = names[at] if at < len(names) else f"ray {at - len(names)}"
+        return (
+            f"{self._row(k)}: the observation {name} is {value} after {periods} periods; it must "
+            "be finite"
+        )
+
+    def _last(self, k: int, failed: AnyArray) -> dict[str, Any]:
+        """What an error tells of a row, and which rows failed."""
         State = self.task.vehicle.model.State
         leaves = self.engine.x[0, k, : record.size(State)].tolist()
         return {
             "time": float(self.steps[k] * self.task.dt),
             "last_state": record.unflatten(State, leaves),
-            "vehicles": tuple(np.flatnonzero(bad).tolist()),
+            "vehicles": tuple(failed.tolist()),
         }
 
     def _check_start(self, rows: Any, contact: AnyArray) -> None:
         hit = np.flatnonzero(contact > 0.5)
         if hit.size:
-            k = int(rows[hit[0]])
-            x, y, yaw = self.engine.motion_of(k)[:3]
-            raise InvalidValue(
-                f"{self._row(k)} starts in contact with a wall or another vehicle, at x = {x:.2f}, "
-                f"y = {y:.2f} m, yaw = {yaw:.2f} rad: the start of task {self.task.name!r} must "
-                "leave room"
-            )
+            raise InvalidValue(self._touching(int(rows[hit[0]])))
+
+    def _touching(self, k: int) -> str:
+        x, y, yaw = self.engine.motion_of(k)[:3]
+        return (
+            f"{self._row(k)} starts in contact with a wall or another vehicle, at x = {x:.2f}, "
+            f"y = {y:.2f} m, yaw = {yaw:.2f} rad: the start of task {self.task.name!r} must "
+            "leave room"
+        )
 
     def _row(self, k: int) -> str:
         world, agent = divmod(k, self.task.agents)
         return f"environment {world}" + (f", agent {agent}" if self.task.agents > 1 else "")
+
+
+def held_by(engine: Any, task: Any) -> dict[str, Any]:
+    """What an engine keeps of its rows from period to period, each (B, n)."""
+    drawn = any(name.startswith(("params.", "delay")) for name in task.randomised)
+    names = ("x", "a", "m", "q", "w", *(("p",) if drawn else ()))
+    return {name: getattr(engine, name)[0] for name in names}

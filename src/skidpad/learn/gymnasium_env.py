@@ -8,7 +8,6 @@ import gymnasium
 import numpy as np
 
 from ..arrays import AnyArray
-from ..brief import brief_repr
 from ..checks import one_of
 from ..errors import InvalidValue
 from ..plane.pixels import Pixels
@@ -34,7 +33,6 @@ class SkidpadEnv(gymnasium.Env[AnyArray, AnyArray]):
     """
 
     metadata: dict[str, Any] = {"render_modes": list(RENDER_MODES), "render_fps": 100.0}  # noqa: RUF012
-    __repr__ = brief_repr
 
     def __init__(
         self,
@@ -60,6 +58,9 @@ class SkidpadEnv(gymnasium.Env[AnyArray, AnyArray]):
         self.metadata = {**self.metadata, "render_fps": 1.0 / self.task.dt}
         self.render_mode = render_mode
         self._rendering = Rendering(self.environments, render_mode)
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self.task.name!r})"
 
     def reset(
         self, *, seed: int | None = None, options: dict[str, Any] | None = None

@@ -9,7 +9,6 @@ from gymnasium.vector import AutoresetMode, VectorEnv
 from gymnasium.vector.utils import batch_space
 
 from ..arrays import AnyArray
-from ..brief import brief_repr
 from ..checks import flag, one_of, whole
 from ..errors import InvalidValue
 from ..plane.pixels import Pixels
@@ -22,8 +21,8 @@ from .spaces import action_space, observation_space
 from .task import Task
 
 RENDER_MODES = ("rgb_array",)
-_BESIDE = ("num_envs", "autoreset_mode", "render_mode", "precision", "device", "threads",
-           "on_diverge", "copy", "statistics")  # fmt: skip
+_BESIDE = ("num_envs", "autoreset_mode", "render_mode", "precision", "device", "library",
+           "threads", "on_diverge", "copy", "statistics")  # fmt: skip
 _MODES: dict[str, str] = {mode: mode.upper() for mode in AUTORESET}
 """What Gymnasium calls the modes of `Environments`."""
 
@@ -40,7 +39,10 @@ class SkidpadVectorEnv(VectorEnv[Any, Any, Any]):
             "same_step" or "disabled".
         render_mode: "rgb_array" for pictures as arrays.
         precision: "float32" or "float64".
-        device: "cpu" or "cuda"; there actions and what comes back are arrays on the GPU.
+        device: "cpu" or "cuda"; there actions and what comes back are arrays on the GPU, rewards in
+            the precision of the rest, and with "same_step" every call has `final_obs`, of which
+            the rows of `_final_obs` count: nothing waits to know how many there are.
+        library: of arrays on the GPU: "cupy", "torch" or "jax".
         threads: on the CPU; all processors if None.
         on_diverge: "raise" if a state is no longer finite, or "end" the episode.
         copy: whether observations are copies; else they change with the next call.
@@ -50,7 +52,6 @@ class SkidpadVectorEnv(VectorEnv[Any, Any, Any]):
     """
 
     metadata: dict[str, Any] = {"render_modes": list(RENDER_MODES), "render_fps": 100.0}  # noqa: RUF012
-    __repr__ = brief_repr
 
     def __init__(
         self,
@@ -61,6 +62,7 @@ class SkidpadVectorEnv(VectorEnv[Any, Any, Any]):
         render_mode: str | None = None,
         precision: str = "float32",
         device: str = "cpu",
+        library: str | None = None,
         threads: int | None = None,
         on_diverge: str = "raise",
         copy: bool = True,
@@ -69,6 +71,11 @@ class SkidpadVectorEnv(VectorEnv[Any, Any, Any]):
     ) -> None:
         one_of("render_mode", render_mode, (None, *RENDER_MODES))
         mode = _mode(autoreset_mode)
+        self._on_host = device == "cpu"
+        if not self._on_host and flag("statistics", statistics):
+            raise InvalidValue("statistics are counted on the host: leave them out on the GPU")
+        if self._on_host and library is not None:
+            raise InvalidValue(f"library = {library!r} is of arrays on the GPU: leave it out here")
         self.copy, self.render_mode = flag("copy", copy), render_mode
         self.num_envs = whole("num_envs", num_envs, "at least 1")
         self.task = alone(task_of(task, options, _BESIDE), "SkidpadVectorEnv")
@@ -80,6 +87,7 @@ class SkidpadVectorEnv(VectorEnv[Any, Any, Any]):
             device=device,
             threads=threads,
             on_diverge=on_diverge,
+            **({} if library is None else {"library": library}),
         )
         self.single_observation_space = observation_space(self.task, precision)
         self.single_action_space = action_space(self.task, precision)
@@ -119,7 +127,7 @@ class SkidpadVectorEnv(VectorEnv[Any, Any, Any]):
         self._begun = True
         if self._statistics is not None:
             self._statistics.begin(mask)
-        return observation.copy() if self.copy else observation, {}
+        return _copied(observation) if self.copy else observation, {}
 
     def _reset_each(self, seeds: list[int | None], mask: AnyArray | None) -> AnyArray:
         """Reset with a seed for each, where None goes on."""
@@ -143,6 +151,8 @@ class SkidpadVectorEnv(VectorEnv[Any, Any, Any]):
         What is beyond the bounds of an action is cut off.
         """
         stepped = self.environments.step(actions)
+        if not self._on_host:
+            return self._device_step(stepped)
         observation = stepped.observation
         terminated, truncated = stepped.terminated.copy(), stepped.truncated.copy()
         rewards = stepped.reward.astype(np.float64)
@@ -157,6 +167,15 @@ class SkidpadVectorEnv(VectorEnv[Any, Any, Any]):
             truncated,
             infos,
         )
+
+    def _device_step(self, stepped: Stepped) -> tuple[Any, Any, Any, Any, dict[str, Any]]:
+        observation, *rest = stepped
+        reward, terminated, truncated, anew, final = map(_copied, rest)
+        infos: dict[str, Any] = {}
+        if self._same_step:
+            infos = {"final_obs": final, "_final_obs": anew, "final_info": {}, "_final_info": anew}
+        seen = _copied(observation) if self.copy else observation
+        return seen, reward, terminated, truncated, infos
 
     def _final(self, stepped: Stepped) -> dict[str, Any]:
         """What the episodes saw last that ended in this call."""
@@ -200,6 +219,11 @@ class SkidpadVectorEnv(VectorEnv[Any, Any, Any]):
                 f"with at least one that is true, got {mask!r:.60}"
             )
         return mask
+
+
+def _copied(array: Any) -> Any:
+    """A copy of an array of any library."""
+    return array.clone() if hasattr(array, "clone") else array.copy()
 
 
 def _mode(mode: Any) -> str:

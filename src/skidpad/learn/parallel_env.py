@@ -11,7 +11,6 @@ from pettingzoo import ParallelEnv
 
 from .. import record
 from ..arrays import AnyArray
-from ..brief import brief_repr
 from ..checks import one_of
 from ..errors import InvalidValue
 from ..plane.pixels import Pixels
@@ -37,8 +36,6 @@ class SkidpadParallelEnv(ParallelEnv[str, AnyArray, AnyArray]):
         on_diverge: "raise" if a state is no longer finite, or "end" the episode.
         options: of the task, if it is a name.
     """
-
-    __repr__ = brief_repr
 
     def __init__(
         self,
@@ -82,6 +79,9 @@ class SkidpadParallelEnv(ParallelEnv[str, AnyArray, AnyArray]):
     def action_space(self, agent: str) -> Space[AnyArray]:
         """Of an agent."""
         return self.action_spaces[agent]
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self.task.name!r})"
 
     def reset(
         self, seed: int | None = None, options: dict[str, Any] | None = None

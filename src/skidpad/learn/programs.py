@@ -11,21 +11,21 @@ Five Programs, each compiled by itself: what is observed never changes how the v
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any, NamedTuple
 
 from .. import record
 from ..body import Pose, Velocity, body_of
+from ..calls import called
 from ..compile.closed_loop import closed_loop
 from ..compile.plant import Plant
 from ..compile.program import Port, Program
 from ..compile.trace import trace
 from ..errors import InvalidValue
 from ..integrate.base import flat_result
-from ..ops import clip, where
-from ..plane.outline import convex_parts
+from ..ops import clip, maximum, where
 from ..plane.pose import to_world
 from ..policy import Policy
 from ..run.kept import Kept
@@ -33,17 +33,17 @@ from ..run.stability import chosen
 from ..units import one
 from .course import Course, Courses, PlaceMemory, course_of, place_of, placed_at
 from .others import touch_each_other
+from .shape import Parts, Unit, unit_poses, units_of
 from .task import Other, Start, Task
 from .walls import touches
-
-Parts = tuple[tuple[tuple[float, float], ...], ...]
 
 
 @dataclass(frozen=True)
 class TaskPrograms:
     """What an engine runs."""
 
-    task: Task
+    task: Any
+    """A `Task` or, without its functions, a `SavedTask`."""
     plant: Plant
     """The vehicle with the action as its policy."""
     courses: Courses | None
@@ -56,11 +56,13 @@ class TaskPrograms:
     noise: tuple[str, ...]
     """Names of the shares that `judge` takes."""
     parts: Parts
-    """Convex pieces of the vehicle's outline, in m from its reference point."""
+    """Convex pieces of the vehicle's outline without trailers, in m from its reference point."""
 
 
-def compiled(task: Task) -> TaskPrograms:
-    """The Programs of a task, traced once."""
+def compiled(task: Any) -> TaskPrograms:
+    """The Programs of a `Task`, traced once; one that was loaded has its own."""
+    if not isinstance(task, Task):
+        return task.programs
     return _PROGRAMS.get(task, None, lambda: _traced(task))
 
 
@@ -68,12 +70,18 @@ _PROGRAMS: Kept[TaskPrograms] = Kept()
 
 
 def _traced(task: Task) -> TaskPrograms:
-    parts = _parts(task)
-    radius = max((x * x + y * y) ** 0.5 for part in parts for x, y in part)
+    units = units_of(task.vehicle)
+    parts = units[0].parts
+    if task.agents > 1 and len(units) > 1:
+        raise InvalidValue(
+            f"task {task.name!r}: {task.vehicle.name!r} tows, and vehicles that share a world must "
+            "not: agents = 1 is allowed"
+        )
+    radius = max(unit.radius for unit in units)
     courses = Courses(task.tracks, radius) if task.tracks else None
     method = chosen(task.vehicle, task.integrator, task.dt, task.substeps)
     plant = closed_loop(task.vehicle, method, action_policy(task), task.substeps)
-    maker = _Maker(task, courses, parts, plant)
+    maker = _Maker(task, courses, units, plant)
     return TaskPrograms(
         task, plant, courses, maker.judge(), maker.look(), maker.start(), maker.sense(),
         maker.draws, tuple(task.noise), parts,
@@ -118,9 +126,21 @@ def _queue(task: Task) -> type:
     return record.define("Late", hints, dict.fromkeys(names, zero), doc="Actions that act late.")
 
 
-def _parts(task: Task) -> Parts:
-    geometry = body_of(task.vehicle, "a task").geometry(task.vehicle.params)
-    return tuple(part for outline in geometry.outlines for part in convex_parts(outline))
+def scaled_observation(task: Task, told: Mapping[str, Any]) -> tuple[Any, ...]:
+    """What is observed, as shares of its bounds from -1 to 1."""
+    seen = task.called("observe", told)
+    if not isinstance(seen, task.Observation):
+        raise InvalidValue(
+            f"task {task.name!r}: observe must return its Observation record, got {seen!r}"
+        )
+    scaled: list[Any] = []
+    leaves = zip(_names(task.Observation), record.flatten(seen), task.lowest, task.highest,
+                 strict=True)  # fmt: skip
+    for name, value, low, high in leaves:
+        noisy = value + getattr(told["e"], name) if name in task.noise else value
+        # The share is cut off, not the value: rounding must not lead out of the space.
+        scaled.append(clip((2.0 * noisy - (high + low)) / (high - low), -1.0, 1.0))
+    return tuple(scaled)
 
 
 class _Split(NamedTuple):
@@ -152,8 +172,11 @@ def _record(kind: type, values: Sequence[Any]) -> Any:
 class _Maker:
     """Traces the Programs of a task."""
 
-    def __init__(self, task: Task, courses: Courses | None, parts: Parts, plant: Plant) -> None:
-        self.task, self.courses, self.parts, self.plant = task, courses, parts, plant
+    def __init__(
+        self, task: Task, courses: Courses | None, units: tuple[Unit, ...], plant: Plant
+    ) -> None:
+        self.task, self.courses, self.units, self.plant = task, courses, units, plant
+        self._touched = partial(touch_each_other, parts=units[0].parts)
         self.model = task.vehicle.model
         self.body = body_of(task.vehicle, "a task")
         on_track = courses is not None
@@ -183,7 +206,7 @@ class _Maker:
                 told["m"] = task.called("remember", told)
             disturbed = record.flatten(task.called("disturb", told)) if task.disturb else ()
             memory = (*place_memory, *record.flatten(told["m"]))
-            return self._observed(told), (reward,), (ended,), memory, disturbed
+            return scaled_observation(self.task, told), (reward,), (ended,), memory, disturbed
 
         return trace(f"{task.name}.judge", function, self._felt(), outputs)
 
@@ -195,7 +218,7 @@ class _Maker:
 
         def function(*ports: tuple[Any, ...]) -> tuple[Any, ...]:
             told, _ = self._told(*ports)
-            return self._observed(told), (told["contact"],)
+            return scaled_observation(self.task, told), (told["contact"],)
 
         return trace(f"{self.task.name}.look", function, self._felt(), outputs)
 
@@ -240,7 +263,8 @@ class _Maker:
         if course:
             told["place"], placed = place_of(course[0], before[0], pose, velocity)
             kept = tuple(placed)
-        told["contact"] = self._contact(course[0] if course else None, pose, beside)
+        at = unit_poses(self.units, pose, state)
+        told["contact"] = self._contact(course[0] if course else None, at, beside)
         return told, kept
 
     def _nominal(self, p: Sequence[Any]) -> Any:
@@ -249,30 +273,18 @@ class _Maker:
         own = record.unflatten(type(self.plant.params), p) if len(p) > size else None
         return own.policy.car if own is not None else record.unflatten(self.model.Params, p)
 
-    def _contact(self, course: Course | None, pose: Pose, others: Sequence[Other]) -> Any:
+    def _contact(
+        self, course: Course | None, poses: Sequence[Pose], others: Sequence[Other]
+    ) -> Any:
         hit: Any = 0.0
         if course is not None and self.courses is not None and self.courses.most_walls:
-            hit = touches(course.walls, self.courses.most_walls, pose, self.parts)
+            for unit, pose in zip(self.units, poses, strict=True):
+                most = self.courses.most_walls
+                hit = maximum(hit, touches(course.walls, most, pose, unit.parts))
         for other in others:
-            hit = where(touch_each_other(pose, other.pose, self.parts) > 0.5, 1.0, hit)
+            touched = called(self._touched, poses[0], other.pose)
+            hit = where(touched > 0.5, 1.0, hit)
         return hit
-
-    def _observed(self, told: dict[str, Any]) -> tuple[Any, ...]:
-        """The observation within its bounds, as shares of them from -1 to 1."""
-        task = self.task
-        seen = task.called("observe", told)
-        if not isinstance(seen, task.Observation):
-            raise InvalidValue(
-                f"task {task.name!r}: observe must return its Observation record, got {seen!r}"
-            )
-        scaled: list[Any] = []
-        leaves = zip(_names(task.Observation), record.flatten(seen), task.lowest, task.highest,
-                     strict=True)  # fmt: skip
-        for name, value, low, high in leaves:
-            noisy = value + getattr(told["e"], name) if name in task.noise else value
-            # The share is cut off, not the value: rounding must not lead out of the space.
-            scaled.append(clip((2.0 * noisy - (high + low)) / (high - low), -1.0, 1.0))
-        return tuple(scaled)
 
     def start(self) -> Program:
         """Shares of the draws, base parameters, number of the agent, table of the courses -> x, p,
@@ -306,7 +318,9 @@ class _Maker:
         drawn = {name: factor.traced(shares[name]) for name, factor in task.randomised.items()}
         whole = self._with_drawn(type(self.plant.params), base, drawn, {"params.": "", "delay": ""})
         car = record.unflatten(model.Params, whole[: record.size(model.Params)])
-        own = self._with_drawn(task.Params, record.flatten(task.params), drawn, {"task.": ""})
+        # Of the port, not of the task: numbers of shared arrays are never constants of a Program.
+        told_q = record.unflatten(type(self.plant.params), base).policy.q
+        own = self._with_drawn(task.Params, record.flatten(told_q), drawn, {"task.": ""})
         q = record.unflatten(task.Params, own)
         d = self._drawn("Draws", task.draws, [f"draw.{n}" for n in task.draws], shares)
         course = None

@@ -10,9 +10,9 @@ import numpy as np
 from ..arrays import AnyArray, Array
 from ..plane.maps.track import Track
 from ..plane.polygon import ring_edges
-from ..plane.pose import to_world
+from ..plane.pose import moved
 from ..plane.raycast import Scene
-from ..plane.raycast.fan import fan
+from ..plane.raycast.fan import fan, units
 from .lidar import Lidar
 
 Parts = Sequence[Sequence[tuple[float, float]]]
@@ -85,7 +85,9 @@ class Scans:
         if not others.shape[1]:
             return None
         poses = others.reshape(len(others), -1, 6)[:, :, :3].astype(np.float64)
-        x, y, yaw = (poses[:, :, k, None] for k in range(3))
+        x, y = (poses[:, :, k, None] for k in range(2))
+        # The cosines and sines of the scans themselves, which have the same bits everywhere.
+        c, s = (u.reshape(x.shape) for u in units(poses[:, :, 2].ravel()))
         ends = self._edges.T
-        begin, end = (to_world((x, y, yaw), ends[k], ends[k + 1]) for k in (0, 2))
+        begin, end = (moved(c, s, x, y, ends[k], ends[k + 1]) for k in (0, 2))
         return np.stack([*begin, *end], axis=-1).reshape(len(others), -1, 4)

@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..arrays import AnyArray
-from ..brief import brief_repr
 from ..errors import InvalidValue, MissingExtra
 from .gymnasium_vector import SkidpadVectorEnv
 from .task import Task
@@ -44,8 +43,6 @@ class SkidpadVecEnv(VecEnv):
             `on_diverge`, as of `SkidpadVectorEnv`.
     """
 
-    __repr__ = brief_repr
-
     def __init__(self, task: Task | str = "race", num_envs: int = 1, **options: Any) -> None:
         for name in ("autoreset_mode", "device", "copy", "statistics"):
             if name in options:
@@ -56,6 +53,9 @@ class SkidpadVecEnv(VecEnv):
         super().__init__(
             num_envs, self.vector.single_observation_space, self.vector.single_action_space
         )
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self.vector.task.name!r}, num_envs={self.num_envs})"
 
     def reset(self) -> AnyArray:
         """Begin anew, with the seeds that were set; returns the observations (num_envs, n)."""

@@ -69,6 +69,18 @@ def placed(pose: Any, inner: Any) -> Pose:
     return Pose(*to_world(pose, x, y), pose[2] + yaw)
 
 
+def towed(pose: Any, hitch_x: Any, drawbar: Any, angle: Any) -> Pose:
+    """The pose of a trailer's axle behind a unit at a pose, by where it hangs, forward of the unit,
+    the distance from there back to the axle, and its heading less the unit's."""
+    x, y, yaw = pose
+    heading = yaw + angle
+    return Pose(
+        x + hitch_x * cos(yaw) - drawbar * cos(heading),
+        y + hitch_x * sin(yaw) - drawbar * sin(heading),
+        heading,
+    )
+
+
 def points_to_world(pose: Any, points: Array) -> Array:
     """World coordinates of points (..., 2) given in the frame of a pose."""
     return np.stack(to_world(pose, points[..., 0], points[..., 1]), axis=-1)

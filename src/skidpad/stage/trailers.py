@@ -8,6 +8,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ..arrays import Array
+from ..plane.pose import towed
 from .description import Body
 from .layout import POSE, Rows
 from .shapes import BodyShape, drawn_wheels
@@ -35,11 +36,8 @@ class _Row:
 
     def behind(self, poses: Array, angles: Array) -> Array:
         """Poses (T, n, 3) of the trailers behind units at poses (T, n, 3), at angles (T, n)."""
-        x, y, yaw = np.moveaxis(poses, -1, 0)
-        heading = yaw + angles
-        x = x + self._hitch_x * np.cos(yaw) - self._drawbar * np.cos(heading)
-        y = y + self._hitch_x * np.sin(yaw) - self._drawbar * np.sin(heading)
-        return np.stack([x, y, heading], axis=-1)
+        behind = towed(np.moveaxis(poses, -1, 0), self._hitch_x, self._drawbar, angles)
+        return np.stack(behind, axis=-1)
 
 
 class Trailers:

@@ -70,7 +70,7 @@ def race(
     """
     car = four_wheel() if vehicle is None else vehicle
     body = body_of(car, "a race")
-    courses = _tracks(tracks)
+    courses = tracks_of(tracks)
     check_room(car, courses)
     Observation = observation_of(tuple(ahead))
     draws = {"s": {"range": [0.0, 1.0]}, "n": {"range": [-0.3, 0.3]}, "v": {"range": [1.0, 8.0]}}
@@ -144,7 +144,8 @@ def check_room(vehicle: Vehicle, tracks: Sequence[Track]) -> None:
             )
 
 
-def _tracks(tracks: Track | Sequence[Track] | None) -> tuple[Track, ...]:
+def tracks_of(tracks: Track | Sequence[Track] | None) -> tuple[Track, ...]:
+    """Those that were given, or eight random ones."""
     from ...plane.maps.track_of_seed import random_track
 
     if tracks is None:

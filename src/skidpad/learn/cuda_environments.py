@@ -1,0 +1,265 @@
+"""Environments whose arrays live on a CUDA device: a call launches, and waits for nothing.
+
+Actions may be arrays of CuPy, PyTorch or JAX on the device, without a copy, or of the host; what
+comes back is the kind that the actions are. A call does not wait for the device, so what goes wrong
+there (an action that is not finite, a state or an observation that is no longer, a start in
+contact) is told by a later call, mostly the next: from the moment it happened all environments
+stand still. `check` waits and tells it now; `reset` begins anew.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from contextlib import nullcontext
+from importlib import import_module
+from typing import Any
+
+import numpy as np
+
+from .. import record
+from ..arrays import AnyArray
+from ..checks import one_of, whole
+from ..compile import gpu
+from ..errors import InvalidValue, SimulationDiverged, SkidpadError
+from ..random import seeds as seeding
+from ..run.settings import PRECISIONS
+from . import cuda_text
+from .cuda_engine import CudaEngine
+from .environments import AUTORESET, ON_DIVERGE, Environments, Stepped, held_by
+from .programs import compiled
+
+LIBRARIES = ("cupy", "torch", "jax")
+
+
+class CudaEnvironments(Environments):
+    """See `Environments`, which makes these for `device="cuda"`.
+
+    `Stepped.ended` are truths (B,), for each environment whether it began anew in this call, and
+    `final_observation` is (B, n), of which the rows of those count ("same_step" alone): their
+    number is not known without waiting. With JAX, whose arrays must not change, results are copies.
+
+    Args:
+        task, count, autoreset, precision, on_diverge: as of `Environments`.
+        device: "cuda".
+        threads: None.
+        library: "cupy", "torch" or "jax": what `reset` gives, and steps with actions of the host.
+    """
+
+    def __init__(
+        self,
+        task: Any,
+        count: int = 1,
+        *,
+        autoreset: str = "next_step",
+        precision: str = "float32",
+        device: str = "cuda",
+        threads: int | None = None,
+        on_diverge: str = "raise",
+        library: str = "cupy",
+    ) -> None:
+        one_of("device", device, ("cuda",))
+        if threads is not None:
+            raise InvalidValue(f"threads = {threads} are those of a processor; leave it out")
+        self.task = task
+        self.worlds = whole("count", count, "at least 1", least=1)
+        one_of("autoreset", autoreset, AUTORESET)
+        one_of("on_diverge", on_diverge, ON_DIVERGE)
+        one_of("library", library, LIBRARIES)
+        one_of("precision", precision, PRECISIONS)
+        self.autoreset, self.on_diverge, self._library = autoreset, on_diverge, library
+        self.programs = compiled(task)
+        self.engine: Any = CudaEngine(
+            self.programs, len(self), precision, AUTORESET.index(autoreset),
+            raises=on_diverge == "raise",
+        )  # fmt: skip
+        self.steps = self.engine.steps
+        """Control periods of the present episodes, (B,)."""
+        self._watch = Watch(self.engine.xp, self.engine.fault)
+        self._reported: SkidpadError | None = None
+        self._begun = self._closed = False
+        self._results: dict[str, Stepped] = {}
+
+    @property
+    def state(self) -> Any:
+        """States of the vehicles, (B, n), a copy on the device."""
+        size = record.size(self.task.vehicle.model.State)
+        return self.engine.x[0, :, :size].copy()
+
+    def held(self) -> dict[str, Any]:
+        """See `Environments.held`."""
+        names = ("seeds", "episodes", "periods", "steps", "over")
+        counters = {name: getattr(self.engine, name) for name in names}
+        return {**held_by(self.engine, self.task), **counters}
+
+    def reset(self, seed: int | Sequence[int] | None = None, mask: Any = None) -> Any:
+        """As of `Environments`; waits for the device, and tells what was wrong before."""
+        self._must_be_open()
+        chosen = self._chosen(mask)
+        if not self._begun and mask is not None:
+            raise InvalidValue("reset all environments before some of them")
+        if self._reported is None:
+            self.check()
+        self._reported = None
+        with self._stream(self._library):
+            if seed is not None or not self._begun:
+                self._seed(seeding.fresh() >> 1 if seed is None else seed, chosen)
+            self.engine.begin(chosen)
+            self._watch.look()
+        self.check()
+        self._begun = True
+        return self._converted(self._library).observation
+
+    def step(self, actions: Any) -> Stepped:
+        """One control period of all environments; see the module text for what it does not wait
+        for.
+
+        Args:
+            actions: (B, n) in the order of the fields of the task's `Action`, in the precision of
+                the environments where they are on the device; what is beyond their bounds is cut
+                off.
+        """
+        self._must_be_open()
+        if not self._begun:
+            raise InvalidValue("reset the environments before the first step")
+        self._tell()
+        given = actions.detach() if getattr(actions, "requires_grad", False) else actions
+        there = isinstance(given, self.engine.xp.ndarray) or gpu.is_on_device(given)
+        library = _library_of(given) if there else self._library
+        with self._stream(library):
+            self.engine.step(self._taken(given))
+            self._watch.look()
+            return self._converted(library)
+
+    def check(self) -> None:
+        """Wait until all that was launched is done; raises if something went wrong."""
+        self._watch.wait()
+        self._tell()
+
+    def _taken(self, actions: Any) -> Any:
+        xp, engine = self.engine.xp, self.engine
+        known = isinstance(actions, xp.ndarray) and actions.dtype == engine.dtype
+        try:
+            array = actions if known else gpu.device_array("actions", actions, engine.dtype)
+        except (TypeError, ValueError) as error:
+            if isinstance(error, SkidpadError):
+                raise
+            raise InvalidValue(f"actions must be an array of numbers: {error}") from error
+        if array.shape != engine.a.shape[1:]:
+            raise InvalidValue(f"actions have shape {array.shape}; expected {engine.a.shape[1:]}")
+        return xp.ascontiguousarray(array)
+
+    def _stream(self, library: str) -> Any:
+        """The stream of a library; launched there, work is done in the order of its calls."""
+        if library != "torch":
+            return nullcontext()
+        cuda = self.engine.xp.cuda
+        pointer = import_module("torch").cuda.current_stream().cuda_stream
+        if pointer == cuda.get_current_stream().ptr:
+            return nullcontext()
+        return cuda.ExternalStream(pointer)
+
+    def _converted(self, library: str) -> Stepped:
+        """What there is now, as arrays of a library; those of JAX are copies."""
+        if library in self._results:
+            return self._results[library]
+        engine = self.engine
+        numbers = [engine.observation, engine.reward, engine.last_observation]
+        flags = [engine.terminated, engine.truncated, engine.again]
+        if engine.mode != AUTORESET.index("same_step"):
+            numbers[2] = engine.observation[:0]
+        if library == "jax":
+            numbers, flags = ([array.copy() for array in group] for group in (numbers, flags))
+        kind = _KINDS[library]
+        observation, reward, last = (kind(array) for array in numbers)
+        terminated, truncated, again = (_truths(kind(flag), library) for flag in flags)
+        stepped = Stepped(observation, reward, terminated, truncated, again, last)
+        if library != "jax":
+            self._results[library] = stepped
+        return stepped
+
+    def _seed(self, seed: int | Sequence[int], chosen: AnyArray) -> None:
+        engine, xp = self.engine, self.engine.xp
+        rows = xp.asarray(self._seeds_of(seed))
+        where = xp.asarray(chosen)
+        engine.seeds[where] = rows[where]
+        engine.episodes[where] = engine.periods[where] = 0
+
+    def _tell(self) -> None:
+        """Raise what the device has told so far."""
+        if self._reported is None:
+            word = self._watch.word
+            if word == cuda_text.NONE:
+                return
+            self._watch.wait()
+            self._reported = self._error(self._watch.word)
+        raise self._reported
+
+    def _error(self, word: int) -> SkidpadError:
+        engine, field = self.engine, word & 0xFFFF
+        what, k = word >> 48, word >> 16 & 0xFFFFFFFF
+        if what == cuda_text.OVER:
+            return InvalidValue(f"environment {k} has ended; reset it first, with a mask")
+        if what == cuda_text.ACTION:
+            name = record.names(self.task.Action)[field]
+            return InvalidValue(
+                f"the action {name} of environment {k // self.task.agents} is "
+                f"{float(engine.a[0, k, field])}; it must be a number from "
+                f"{engine.low[field]:g} to {engine.high[field]:g}"
+            )
+        if what == cuda_text.START:
+            return InvalidValue(self._touching(k))
+        steps, told = int(engine.steps[k]), self._last(k, np.array([k]))
+        if what == cuda_text.DIVERGED:
+            return SimulationDiverged(self._diverged(k, steps + 1), **told)
+        value = float(engine.observation[k, field])
+        return SimulationDiverged(self._not_finite(k, field, value, steps), **told)
+
+
+class Watch:
+    """The word of what is wrong, copied to the host without waiting."""
+
+    def __init__(self, xp: Any, fault: Any) -> None:
+        self._xp, self._fault = xp, fault
+        self._memory = xp.cuda.alloc_pinned_memory(8)
+        self._seen = np.frombuffer(self._memory, np.uint64, 1)
+        self._seen[0] = cuda_text.NONE
+
+    def look(self) -> None:
+        """Copy the word, behind all that is launched on the present stream."""
+        self._fault.data.copy_to_host_async(self._seen.ctypes.data, 8)
+
+    @property
+    def word(self) -> int:
+        """As it was when the last copy that is done was made."""
+        return int(self._seen[0])
+
+    def wait(self) -> None:
+        """Until the word is that of this moment."""
+        self._xp.cuda.Device().synchronize()
+        self._seen[0] = int(self._fault[0])
+
+
+def _library_of(array: Any) -> str:
+    name = type(array).__module__.partition(".")[0]
+    return {"torch": "torch", "jax": "jax", "jaxlib": "jax"}.get(name, "cupy")
+
+
+def _from_torch(array: Any) -> Any:
+    return import_module("torch").from_dlpack(array)
+
+
+def _from_jax(array: Any) -> Any:
+    return import_module("jax.dlpack").from_dlpack(array)
+
+
+def _same(array: Any) -> Any:
+    return array
+
+
+_KINDS = {"cupy": _same, "torch": _from_torch, "jax": _from_jax}
+
+
+def _truths(flags: Any, library: str) -> Any:
+    if library == "torch":
+        return flags.view(import_module("torch").bool)
+    return flags.astype(bool) if library == "jax" else flags.view(np.bool_)

@@ -1,0 +1,58 @@
+"""A yard with a bay to park in."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from ...body import Point
+from ...plane.maps.track import Track
+from ...plane.polygon import line_edges
+from ...units import m
+from ..shape import Unit
+
+GAP: m = 0.5
+"""Between the end wall of a bay and the tail of what is parked."""
+DEPTH = 0.75
+"""Of a bay, over the length of the last unit."""
+YARD = 2.5
+"""Depth of the yard before the bay, and its width, over the length of the whole vehicle."""
+_LINE_POINTS = 32
+
+
+class Bay(NamedTuple):
+    """A bay in a yard, in its own frame: from the middle of its end wall, x out of it."""
+
+    depth: m
+    """From the end wall to the yard."""
+    half_width: m
+    reach: m
+    """Depth of the yard, and its width."""
+    goal: m
+    """Where the axle of the last unit is to stand."""
+    nearest: m
+    """Where that axle may be in the yard, whichever way the unit points."""
+
+    @classmethod
+    def of(cls, units: Sequence[Unit], room: m) -> Bay:
+        """For a vehicle, with so much room beside it."""
+        corners = [np.concatenate([np.array(part) for part in unit.parts]) for unit in units]
+        last, tail = corners[-1], -float(corners[-1][:, 0].min())
+        half = max(float(np.abs(each[:, 1]).max()) for each in corners)
+        depth = DEPTH * float(np.ptp(last[:, 0]))
+        reach = YARD * sum(float(np.ptp(each[:, 0])) for each in corners)
+        nearest = depth + GAP + float(np.hypot(tail, half))
+        return cls(depth, half + 0.5 * room, reach, GAP + tail, nearest)
+
+    def track(self) -> Track:
+        """Its walls and those of the yard; the line leads from the end wall straight out."""
+        far, b, y = self.depth + self.reach, self.half_width, 0.5 * self.reach
+        border: list[Point] = [
+            (0.0, -b), (self.depth, -b), (self.depth, -y), (far, -y),
+            (far, y), (self.depth, y), (self.depth, b), (0.0, b), (0.0, -b),
+        ]  # fmt: skip
+        centre = np.linspace((0.0, 0.0), (far, 0.0), _LINE_POINTS)
+        width, walls = np.full(_LINE_POINTS, b), line_edges(np.array(border))
+        return Track(centre, width, width, closed=False, walls=walls, name="bay")

@@ -1,0 +1,254 @@
+"""Follow: stay on a reference line at its speed; for controllers, learned or not."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from functools import partial
+from typing import Annotated, Any, NamedTuple
+
+import numpy as np
+
+from ... import record
+from ...arrays import Array
+from ...body import Body, Velocity, body_of
+from ...checks import positive
+from ...controllers.reference import Reference, reference_of
+from ...controllers.speed_profile import Grip, speed_profile
+from ...errors import InvalidValue
+from ...model import Vehicle
+from ...ops import abs, clip, floor, logical_and, logical_or, read, where
+from ...plane.line import Line
+from ...plane.maps.track import Track
+from ...shared_arrays import shared_array
+from ...units import Allowed, Unit, m, m_s, one, per_m, per_s, rad, rad_s, s
+from ...vehicles.four_wheel import four_wheel
+from ..course import Course, Place, curvature_ahead, track_point
+from ..task import Start, Task
+from .race import record_hints
+
+AHEAD: tuple[m, ...] = (2.0, 5.0, 10.0, 20.0)
+"""Distances at which curvature and speed of the reference are seen."""
+SPACING: m = 0.5
+"""Of the points of the line and of its speeds, about."""
+FASTEST: m_s = 60.0
+"""Speed that an observation can tell."""
+COMFORT = Grip(a_lateral=4.0, a_drive=2.0, a_brake=3.0, v_max=15.0)
+"""How hard the references are driven that there are by default."""
+SHARE: one = 0.8
+"""Of the top speed of a slow vehicle, which they are then driven at."""
+per_m2_s = Annotated[float, Unit("1/(m² s)", length=-2, time=-1)]
+s_per_m2 = Annotated[float, Unit("s/m²", length=-2, time=1)]
+
+
+class FollowParams(NamedTuple):
+    """The speeds, and what deviations cost."""
+
+    speeds: one
+    """Number of the array of the speeds of all references in m/s, one behind the other."""
+    points: one
+    """How many of them each has, from end to end at equal distances."""
+    width: m = 3.0
+    """Offset at which the reference is lost."""
+    lost: one = 300.0
+    """What losing it costs."""
+    n_cost: per_m2_s = 1.0
+    """Cost of an offset, over its square and over time."""
+    heading_cost: per_s = 1.0
+    """Cost of a heading error, over its square and over time."""
+    v_cost: s_per_m2 = 0.1
+    """Cost of a speed error, over its square and over time."""
+
+
+class Seen(NamedTuple):
+    """What is seen of any reference; curvature and speed ahead come behind it."""
+
+    v_x: Annotated[m_s, Allowed(-10.0, FASTEST)]
+    """Velocity along the vehicle."""
+    v_y: Annotated[m_s, Allowed(-15.0, 15.0)]
+    """Velocity across it, positive to the left."""
+    omega: Annotated[rad_s, Allowed(-6.0, 6.0)]
+    """Yaw rate, positive to the left."""
+    n: Annotated[m, Allowed(-10.0, 10.0)]
+    """From the line, positive to the left."""
+    heading: Annotated[rad, Allowed(-3.2, 3.2)]
+    """From that of the line, positive to the left."""
+    v_error: Annotated[m_s, Allowed(-FASTEST, FASTEST)]
+    """Speed beyond that of the reference."""
+    curvature: Annotated[per_m, Allowed(-1.5, 1.5)]
+    """Of the line here, positive to the left."""
+
+
+def follow(
+    vehicle: Vehicle | None = None,
+    *,
+    reference: Reference | Sequence[Reference] | None = None,
+    width: m = 3.0,
+    randomised: Mapping[str, Any] | None = None,
+    ahead: Sequence[m] = AHEAD,
+    **options: Any,
+) -> Task:
+    """The task of following a reference: a second costs the squares of offset (m), heading error
+    (rad) and a tenth of that of the speed error (m/s); an offset of `width` ends the episode and
+    costs 300.
+
+    An episode begins anywhere on a reference, on an open one in its first half, at about its speed
+    and near it. At the end of an open one it is over, at no cost.
+
+    Args:
+        vehicle: what is driven; `four_wheel` if None.
+        reference: a line with speeds, or several, of which each episode has one; smooth loops at up
+            to 15 m/s, or 0.8 of the top speed of a slow vehicle, if None.
+        width: offset in m at which the reference is lost.
+        randomised: distributions of parameters, see `Task.randomised`.
+        ahead: distances in m at which curvature and speed of the reference are seen.
+        options: further fields of the `Task`.
+    """
+    car = four_wheel() if vehicle is None else vehicle
+    body = body_of(car, "a task that follows a reference")
+    references = _references(reference, car)
+    _check_speeds(car, references)
+    width = positive("width", width, "m")
+    speeds = _speeds(references)
+    Observation = _observation(tuple(ahead))
+    draws = {
+        "s": {"range": [0.0, 1.0]}, "n": {"range": [-0.1, 0.1]},
+        "heading": {"range": [-0.1, 0.1]}, "v": {"range": [0.8, 1.1]},
+    }  # fmt: skip
+    params = {"speeds": shared_array(speeds), "points": float(speeds.shape[1]), "width": width}
+    settings: dict[str, Any] = {
+        "name": "follow", "draws": draws, "Params": FollowParams, "params": params,
+        "randomised": randomised or {}, "duration": 30.0,
+        "integrator": "auto", **options,
+    }  # fmt: skip
+    return Task(
+        vehicle=car,
+        Observation=Observation,
+        observe=partial(observed, Observation, body, tuple(ahead)),
+        reward=partial(rewarded, body),
+        ended=over,
+        start=partial(begun, body),
+        tracks=tuple(_track(each, width) for each in references),
+        **settings,
+    )
+
+
+def speed_at(course: Course, q: FollowParams, s: Any) -> m_s:
+    """The speed of a reference at a distance along it in m; a loop goes on and on."""
+    share = s / course.length
+    share = clip(share - floor(share) * where(course.closed > 0.5, 1.0, 0.0), 0.0, 1.0)
+    at = share * (q.points - 1.0)
+    index = clip(floor(at), 0.0, q.points - 2.0)
+    first = course.track * q.points + index
+    low, high = read(q.speeds, first), read(q.speeds, first + 1.0)
+    return low + (at - index) * (high - low)
+
+
+def v_error(body: Body, x: Any, u: Any, p: Any, place: Place, q: FollowParams) -> m_s:
+    """Speed of the vehicle beyond that of the reference where it is."""
+    return body.speed_of(x, u, p) - speed_at(place.course, q, place.s)
+
+
+def observed(
+    Observation: type,
+    body: Body,
+    ahead: tuple[m, ...],
+    x: Any,
+    u: Any,
+    p: Any,
+    place: Place,
+    velocity: Velocity,
+    q: FollowParams,
+) -> Any:
+    """What is seen at a place."""
+    error = v_error(body, x, u, p, place, q)
+    bends = [curvature_ahead(place, distance) for distance in ahead]
+    speeds = [speed_at(place.course, q, place.s + distance) for distance in ahead]
+    here = (place.n, place.heading, error, place.curvature)
+    return Observation(*velocity, *here, *bends, *speeds)
+
+
+def rewarded(body: Body, x: Any, u: Any, p: Any, place: Place, q: FollowParams, dt: s) -> Any:
+    """What the deviations of the period cost, negative."""
+    error = v_error(body, x, u, p, place, q)
+    rate = (
+        q.n_cost * place.n * place.n
+        + q.heading_cost * place.heading * place.heading
+        + q.v_cost * error * error
+    )
+    return -(dt * rate) - where(is_lost(place, q), q.lost, 0.0)
+
+
+def is_lost(place: Place, q: FollowParams) -> Any:
+    """Whether the vehicle is too far from the line."""
+    return abs(place.n) > q.width
+
+
+def over(place: Place, q: FollowParams) -> Any:
+    """Whether the reference is lost, or an open one at its end."""
+    course = place.course
+    at_end = logical_and(course.closed < 0.5, place.s >= course.length - 0.5 * course.step)
+    return logical_or(is_lost(place, q), at_end)
+
+
+def begun(body: Body, x: Any, p: Any, course: Course, d: Any, q: FollowParams) -> Start:
+    """Anywhere on the reference, on an open one in its first half, near it and near its speed."""
+    s = d.s * course.length * where(course.closed > 0.5, 1.0, 0.5)
+    at = track_point(course, s, d.n * q.width)
+    v = d.v * speed_at(course, q, s)
+    pose = at._replace(yaw=at.yaw + d.heading)
+    return Start(body.placed(x, pose, Velocity(v, 0.0, 0.0), p), s)
+
+
+def _observation(ahead: tuple[m, ...]) -> type:
+    """`Seen`, then the curvature in 1/m and the speed in m/s at some distances ahead."""
+    bent = {f"curvature_{k}": Annotated[per_m, Allowed(-1.5, 1.5)] for k in range(len(ahead))}
+    fast = {f"v_{k}": Annotated[m_s, Allowed(0.0, FASTEST)] for k in range(len(ahead))}
+    return record.define("Observation", {**record_hints(Seen), **bent, **fast}, doc="Seen.")
+
+
+def _references(
+    given: Reference | Sequence[Reference] | None, vehicle: Vehicle
+) -> tuple[Reference, ...]:
+    if given is None:
+        from ...plane.maps.track_of_seed import random_track
+
+        v_max = min(COMFORT.v_max, SHARE * vehicle.limits.v_max)
+        return tuple(comfortable(random_track(seed).centre, v_max) for seed in range(4))
+    several = (given,) if isinstance(given, Reference) else tuple(given)
+    if not several:
+        raise InvalidValue("reference must be a Reference or several, got none")
+    return tuple(reference_of(each) for each in several)
+
+
+def comfortable(loop: Array, v_max: m_s) -> Reference:
+    """A loop through points (n, 2) in m, at speeds that a car holds with ease."""
+    speeds = speed_profile(Line.through(loop, closed=True), COMFORT._replace(v_max=v_max))
+    return Reference.along(loop, speeds, closed=True)
+
+
+def _check_speeds(vehicle: Vehicle, references: Sequence[Reference]) -> None:
+    """Raise if a reference is faster somewhere than the vehicle, or than can be seen."""
+    most = min(vehicle.limits.v_max, FASTEST)
+    for k, reference in enumerate(references):
+        fastest = float(np.max(reference.points.v))
+        if fastest > most:
+            raise InvalidValue(
+                f"reference[{k}] has {fastest:.1f} m/s; {vehicle.name!r} is to drive at most "
+                f"{most:.1f} m/s"
+            )
+
+
+def _speeds(references: Sequence[Reference]) -> Array:
+    """Speeds of each at equal distances from end to end, as many for all, (k, n)."""
+    count = max(2, *(int(np.ceil(each.length / SPACING)) + 1 for each in references))
+    at = np.linspace(0.0, 1.0, count)
+    return np.stack([each.at_distance(each.length * at).v for each in references])
+
+
+def _track(reference: Reference, width: m) -> Track:
+    line = reference.line.resampled(SPACING)
+    width_here = np.full(len(line.vertices), width)
+    return Track(
+        line.vertices, width_here, width_here, closed=reference.closed, walls=np.empty((0, 4)),
+        name="reference",
+    )  # fmt: skip

@@ -1,0 +1,232 @@
+"""Park: back a truck with its trailer into a bay, and stop there.
+
+The world's frame is that of the bay: the origin lies in the middle of its end wall, x points out of
+it into the yard.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from functools import partial
+from typing import Annotated, Any, NamedTuple, get_type_hints
+
+from ... import record
+from ...body import Body, Pose, Velocity, body_of
+from ...checks import not_negative, positive
+from ...controllers.state_conversion import wrapped
+from ...errors import InvalidValue
+from ...model import Vehicle
+from ...ops import abs, logical_and, logical_or, maximum, smooth_hypot, where
+from ...plane.pose import towed
+from ...units import Allowed, m, m_s, one, rad
+from ...vehicles.commonroad.kst import commonroad_kst
+from ..lidar import Lidar
+from ..pace import Pace, pace_of
+from ..shape import Unit, unit_poses, units_of
+from ..task import Start, Task
+from .bay import Bay
+
+STARTS: tuple[m, m] = (2.0, 12.0)
+"""How far out of the bay the last unit starts."""
+_SMOOTH: m = 1e-3
+
+
+class ParkParams(NamedTuple):
+    """What counts."""
+
+    goal: m = 5.0
+    """Where the axle of the last unit is to stand, from the end wall; `park` knows."""
+    parked: one = 20.0
+    """Gained by standing in the bay."""
+    crash: one = 20.0
+    """Lost by touching a wall or folding up; a metre nearer to the goal is worth 1."""
+    arm: m = 4.0
+    """What a radian of the last unit or of a hitch is worth, in metres."""
+    near: m = 0.3
+    """How far from its goal it may stand, along the bay and across it."""
+    aligned: rad = 0.05
+    """How far askew."""
+    slow: m_s = 0.1
+    """At what speed it stands."""
+    folded: rad = 1.2
+    """Angle of a hitch at which it has jack-knifed."""
+
+
+class ParkMemory(NamedTuple):
+    """What is remembered from period to period."""
+
+    potential: m = 0.0
+    """How near to the goal it was; see `potential`."""
+
+
+class Parking(NamedTuple):
+    """The last unit in the bay's frame, and how the vehicle moves; hitches come behind it."""
+
+    x: Annotated[m, Allowed(-10.0, 90.0)]
+    """Of the axle of the last unit, beyond its goal."""
+    y: Annotated[m, Allowed(-50.0, 50.0)]
+    """Of the axle of the last unit, to the left of who looks out of the bay."""
+    heading: Annotated[rad, Allowed(-3.2, 3.2)]
+    """Of the last unit; 0 looks straight out of the bay, positive is to the left."""
+    v: Annotated[m_s, Allowed(-5.0, 5.0)]
+    """Of the vehicle, negative in reverse."""
+    steer: Annotated[rad, Allowed(-1.6, 1.6)]
+    """Angle of its front wheels, positive to the left; 0 of one that does not steer."""
+
+
+def park(
+    vehicle: Vehicle | None = None,
+    *,
+    lidar: Lidar | int | None = None,
+    randomised: Mapping[str, Any] | None = None,
+    params: Mapping[str, float] | None = None,
+    pace: m_s = 2.0,
+    room: m = 1.5,
+    aside: m = 2.0,
+    askew: rad = 0.2,
+    **options: Any,
+) -> Task:
+    """The task of backing into a bay: a metre nearer to the goal is worth 1, standing there 20;
+    touching a wall and folding up cost as much and end the episode.
+
+    What is rewarded on the way is the change of a potential (see `potential`), so that detours earn
+    nothing.
+
+    Args:
+        vehicle: what is parked, with any number of trailers; `commonroad_kst`, a truck with its
+            semi-trailer, if None.
+        lidar: a `Lidar`, or the number of rays of one; None for none. It does not see trailers.
+        randomised: distributions of parameters, see `Task.randomised`.
+        params: what counts, where it differs from `ParkParams`.
+        pace: fastest speed, in m/s.
+        room: of the bay beyond the width of the vehicle, in m.
+        aside: how far beside the bay's axis the last unit starts, at most, in m.
+        askew: its angle at the start, and that of each hitch, at most, in rad.
+        options: further fields of the `Task`.
+    """
+    truck = commonroad_kst() if vehicle is None else vehicle
+    body, units = body_of(truck, "parking"), units_of(truck)
+    bay = Bay.of(units, positive("room", room, "m"))
+    Observation = observation_of(len(units) - 1)
+    settings: dict[str, Any] = {
+        "name": "park", "draws": _draws(bay, len(units), aside, askew), "dt": 0.1, "substeps": 5,
+        "duration": 90.0, "randomised": randomised or {}, **options,
+    }  # fmt: skip
+    return Task(
+        vehicle=truck,
+        Observation=Observation,
+        observe=partial(observed, body, units, Observation),
+        reward=partial(rewarded, units),
+        ended=partial(finished, units),
+        start=partial(begun, body, units),
+        Memory=ParkMemory,
+        remember=partial(remembered, units),
+        Action=Pace,
+        act=pace_of(truck, positive("pace", pace, "m/s")),
+        Params=ParkParams,
+        params={"goal": bay.goal, **(params or {})},
+        tracks=(bay.track(),),
+        lidar=Lidar(lidar) if isinstance(lidar, int) else lidar,
+        **settings,
+    )
+
+
+def _draws(bay: Bay, units: int, aside: m, askew: rad) -> dict[str, Any]:
+    side, turn = not_negative("aside", aside, "m"), not_negative("askew", askew, "rad")
+    widest = 0.5 * bay.reach - bay.nearest
+    if side > widest or turn > 0.5:
+        raise InvalidValue(
+            f"aside = {aside:g} m must be at most {widest:.1f} m, and askew = {askew:g} rad at "
+            "most 0.5: the start must leave room"
+        )
+    angles = ["heading", *(f"hitch_{k}" for k in range(units - 1))]
+    return {
+        "ahead": {"range": [bay.nearest + STARTS[0], bay.nearest + STARTS[1]]},
+        "aside": {"range": [-side, side]},
+        **{name: {"range": [-turn, turn]} for name in angles},
+    }
+
+
+def observation_of(trailers: int) -> type:
+    """`Parking`, and the angle of each hitch in rad, positive where its trailer is turned left."""
+    hints = get_type_hints(Parking, include_extras=True)
+    hints |= {f"hitch_{k}": Annotated[rad, Allowed(-3.2, 3.2)] for k in range(trailers)}
+    return record.define("Parking", hints, doc="What is seen.")
+
+
+def observed(
+    body: Body, units: Sequence[Unit], Observation: type, x: Any, u: Any, p: Any, pose: Pose, q: Any
+) -> Any:
+    """What is seen of a vehicle in the yard."""
+    last = unit_poses(units, pose, x)[-1]
+    steer = 0.0 if body.steer is None else body.steer(x, u, p)
+    own = (last.x - q.goal, last.y, wrapped(last.yaw), body.speed_of(x, u, p), steer)
+    return Observation(*own, *hitches(units, x))
+
+
+def hitches(units: Sequence[Unit], x: Any) -> list[Any]:
+    """Angles of all hitches in a state, in rad."""
+    leaves = record.flatten(x)
+    return [leaves[unit.angle] for unit in units[1:]]
+
+
+def potential(units: Sequence[Unit], x: Any, pose: Pose, q: ParkParams) -> m:
+    """How near to the goal a vehicle is: 0 there, and less by the distance of the last unit in m
+    and by its angle and those of the hitches, each with the arm of a lever."""
+    last = unit_poses(units, pose, x)[-1]
+    away = smooth_hypot(last.x - q.goal, last.y, _SMOOTH)
+    turned = abs(wrapped(last.yaw))
+    for hitch in hitches(units, x):
+        turned = turned + abs(hitch)
+    return -(away + q.arm * turned)
+
+
+def remembered(units: Sequence[Unit], x: Any, pose: Pose, q: ParkParams) -> ParkMemory:
+    """How near to the goal it is now."""
+    return ParkMemory(potential(units, x, pose, q))
+
+
+def parked(units: Sequence[Unit], x: Any, pose: Pose, velocity: Velocity, q: ParkParams) -> Any:
+    """Whether the last unit stands at its goal."""
+    last = unit_poses(units, pose, x)[-1]
+    off = maximum(abs(last.x - q.goal), abs(last.y))
+    there = logical_and(off < q.near, abs(wrapped(last.yaw)) < q.aligned)
+    return logical_and(there, abs(velocity.v_x) < q.slow)
+
+
+def failed(units: Sequence[Unit], x: Any, contact: Any, q: ParkParams) -> Any:
+    """Whether a wall was touched or a hitch has folded up."""
+    lost = contact > 0.5
+    for hitch in hitches(units, x):
+        lost = logical_or(lost, abs(hitch) > q.folded)
+    return lost
+
+
+def rewarded(
+    units: Sequence[Unit], x: Any, pose: Pose, velocity: Velocity, contact: Any, m: Any, q: Any
+) -> Any:
+    """The change of the potential, and what the end is worth."""
+    won = where(parked(units, x, pose, velocity, q), q.parked, 0.0)
+    end = where(failed(units, x, contact, q), -q.crash, won)
+    return potential(units, x, pose, q) - m.potential + end
+
+
+def finished(
+    units: Sequence[Unit], x: Any, pose: Pose, velocity: Velocity, contact: Any, q: Any
+) -> Any:
+    """Whether it is parked, or has failed."""
+    return logical_or(parked(units, x, pose, velocity, q), failed(units, x, contact, q))
+
+
+def begun(body: Body, units: Sequence[Unit], x: Any, p: Any, q: ParkParams, d: Any) -> Start:
+    """Before the bay, a little aside and askew, at rest."""
+    at = Pose(d.ahead, d.aside, d.heading)
+    leaves = list(record.flatten(x))
+    for k in reversed(range(len(units) - 1)):
+        unit, angle = units[k + 1], getattr(d, f"hitch_{k}")
+        leaves[unit.angle] = angle
+        # Seen from the trailer, the unit ahead hangs at its drawbar.
+        at = towed(at, unit.drawbar, unit.hitch_x, -angle)
+    folded = record.unflatten(type(x), leaves)
+    placed = body.placed(folded, at, Velocity(0.0, 0.0, 0.0), p)
+    return Start(placed, at.x, ParkMemory(potential(units, placed, at, q)))

@@ -1,0 +1,210 @@
+"""Race others: several cars on one track, which see and hit each other."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from functools import partial
+from typing import Annotated, Any, NamedTuple, get_type_hints
+
+from ... import record
+from ...body import Body, Velocity, body_of
+from ...checks import positive, whole
+from ...errors import InvalidValue
+from ...model import Vehicle
+from ...ops import floor, logical_and, where
+from ...plane.maps.track import Track
+from ...plane.pose import rotated, to_body
+from ...units import Allowed, m, m_s, one
+from ...vehicles.four_wheel import four_wheel
+from ..course import Course, Place, PlaceMemory, place_of, point_at, track_point
+from ..lidar import Lidar
+from ..task import Other, Start, Task
+from .grid import Grid
+from .race import AHEAD, check_room, crashed, tracks_of
+from .race import observation_of as race_observation
+from .race import observed as race_observed
+
+MOST = 8
+"""Cars of a race."""
+SIGHT: m = 50.0
+"""How far others are seen along the track."""
+
+
+class RaceOthersParams(NamedTuple):
+    """What counts."""
+
+    crash: one = 10.0
+    """Lost by touching a wall or another car; a metre of progress is worth 1."""
+    rivalry: one = 0.5
+    """Lost for a metre that the others come on, on average."""
+
+
+class Near(NamedTuple):
+    """The nearest cars ahead and behind, behind what is seen of the track."""
+
+    ahead: Annotated[m, Allowed(0.0, SIGHT)]
+    """Along the line to the nearest car ahead; the longest sight if there is none so near, with 0
+    for its other numbers."""
+    ahead_n: Annotated[m, Allowed(-20.0, 20.0)]
+    """How much farther to the left of the line that one is."""
+    ahead_v: Annotated[m_s, Allowed(-40.0, 40.0)]
+    """How much faster along the line it is."""
+    behind: Annotated[m, Allowed(0.0, SIGHT)]
+    """Along the line back to the nearest car behind; as `ahead`."""
+    behind_n: Annotated[m, Allowed(-20.0, 20.0)]
+    """How much farther to the left of the line that one is."""
+    behind_v: Annotated[m_s, Allowed(-40.0, 40.0)]
+    """How much faster along the line it is."""
+    rank: Annotated[one, Allowed(0.0, MOST - 1.0)]
+    """How many are in front in the race, laps included."""
+
+
+def race_others(
+    vehicle: Vehicle | None = None,
+    *,
+    agents: int = 2,
+    tracks: Track | Sequence[Track] | None = None,
+    lidar: Lidar | int | None = None,
+    randomised: Mapping[str, Any] | None = None,
+    params: Mapping[str, float] | None = None,
+    ahead: Sequence[m] = AHEAD,
+    gap: m | None = None,
+    **options: Any,
+) -> Task:
+    """The task of racing other cars: a metre of progress is worth 1, less what the others make on
+    average by half; touching a wall or another car costs 10 and ends the race of all.
+
+    Cars start on a grid anywhere on a track, in an order that is drawn, at the same speed.
+
+    Args:
+        vehicle: what is driven, the same for all; `four_wheel` if None.
+        agents: how many, 2 to 8.
+        tracks: one or more; each race is on one of them.
+        lidar: a `Lidar` for each car, or the number of rays of one; None for none. They see the
+            other cars.
+        randomised: distributions of parameters, see `Task.randomised`.
+        params: what counts, where it differs from `RaceOthersParams`.
+        ahead: distances in m at which the curvature of the track is seen.
+        gap: along the grid, in m; one and a half vehicles if None.
+        options: further fields of the `Task`.
+    """
+    car = four_wheel() if vehicle is None else vehicle
+    if whole("agents", agents, "from 2 to 8", least=2) > MOST:
+        raise InvalidValue(f"agents = {agents} must be from 2 to {MOST}")
+    courses = tracks_of(tracks)
+    check_room(car, courses)
+    grid = Grid.of(car, courses, agents, None if gap is None else positive("gap", gap, "m"))
+    Observation, Memory = observation_of(tuple(ahead)), memory_of(agents)
+    settings: dict[str, Any] = {
+        "name": "race_others", "draws": _DRAWS, "randomised": randomised or {}, **options,
+    }  # fmt: skip
+    return Task(
+        vehicle=car,
+        Observation=Observation,
+        observe=partial(observed, Observation, tuple(ahead)),
+        reward=rewarded,
+        ended=crashed,
+        start=partial(begun, body_of(car, "a race"), grid, Memory),
+        Memory=Memory,
+        remember=partial(remembered, Memory),
+        Params=RaceOthersParams,
+        params=params,
+        tracks=courses,
+        lidar=Lidar(lidar) if isinstance(lidar, int) else lidar,
+        agents=agents,
+        **settings,
+    )
+
+
+_DRAWS: dict[str, Any] = {
+    "s": {"range": [0.0, 1.0]}, "first": {"range": [0.0, 1.0]}, "v": {"range": [1.0, 8.0]},
+}  # fmt: skip
+
+
+def observation_of(ahead: tuple[m, ...]) -> type:
+    """What is seen in a race, and the nearest cars."""
+    hints = {**get_type_hints(race_observation(ahead), include_extras=True)}
+    hints |= get_type_hints(Near, include_extras=True)
+    return record.define("Observation", hints, doc="What is seen.")
+
+
+def memory_of(agents: int) -> type:
+    """Where the others are along the track; their progress counts from one's own start."""
+    names = [f"car_{k}" for k in range(agents - 1)]
+    hints: dict[str, Any] = dict.fromkeys(names, PlaceMemory)
+    return record.define("Rivals", hints, dict.fromkeys(names, PlaceMemory()), doc="The others.")
+
+
+def observed(
+    Observation: type, ahead: tuple[m, ...], place: Place, velocity: Velocity, others: Any, m: Any
+) -> Any:
+    """What is seen at a place with others around."""
+    own = race_observed(race_observation(ahead), ahead, place, velocity)
+    return Observation(*own, *nearest(place, others, m))
+
+
+def nearest(place: Place, others: Sequence[Other], m: Sequence[PlaceMemory]) -> Near:
+    """The nearest of the others, whose feet on the line are in the memory."""
+    zero = 0.0 * place.s
+    near = Near(zero + SIGHT, zero, zero, zero + SIGHT, zero, zero, zero)
+    for other, at in zip(others, m, strict=True):
+        gap, n, v = _beside(place, other, at.s)
+        ahead = logical_and(gap >= 0.0, gap < near.ahead)
+        behind = logical_and(gap < 0.0, -gap < near.behind)
+        near = Near(
+            where(ahead, gap, near.ahead), where(ahead, n, near.ahead_n),
+            where(ahead, v, near.ahead_v),
+            where(behind, -gap, near.behind), where(behind, n, near.behind_n),
+            where(behind, v, near.behind_v),
+            near.rank + where(at.progress > place.progress, 1.0, 0.0),
+        )  # fmt: skip
+    return near
+
+
+def _beside(place: Place, other: Other, s: m) -> tuple[m, m, m_s]:
+    """How far ahead another car is along the line, how far to the left, and how much faster."""
+    course = place.course
+    point = point_at(course, s)
+    _, n = to_body(point[:3], other.pose.x, other.pose.y)
+    v, _ = rotated(other.velocity.v_x, other.velocity.v_y, other.pose.yaw - point.heading)
+    gap = s - place.s
+    # Of a loop, the shorter way round.
+    laps = floor(gap / course.length + 0.5) * where(course.closed > 0.5, 1.0, 0.0)
+    return gap - laps * course.length, n - place.n, v - place.v_s
+
+
+def remembered(Memory: Any, place: Place, others: Sequence[Other], m: Any) -> Any:
+    """Where the others have come to."""
+    return Memory(*(at for _, at in _places(place, others, m)))
+
+
+def _places(
+    place: Place, others: Sequence[Other], m: Sequence[PlaceMemory]
+) -> list[tuple[Place, PlaceMemory]]:
+    pairs = zip(others, m, strict=True)
+    return [place_of(place.course, at, other.pose, other.velocity) for other, at in pairs]
+
+
+def rewarded(place: Place, others: Sequence[Other], contact: Any, m: Any, q: Any) -> Any:
+    """Progress of the period in m, less that of the others and what a crash costs."""
+    theirs: Any = 0.0
+    for other, _ in _places(place, others, m):
+        theirs = theirs + other.gained
+    return place.gained - q.rivalry * theirs * (1.0 / len(others)) - q.crash * contact
+
+
+def begun(
+    body: Body, grid: Grid, Memory: Any, x: Any, p: Any, course: Course, d: Any, agent: Any
+) -> Start:
+    """On the grid, along the track."""
+    front, slot = grid.front(course, d.s), grid.slot(agent, d.first)
+    s = front - grid.gap * slot
+    pose = track_point(course, s, grid.offset(slot))
+    rivals: list[PlaceMemory] = []
+    for k in range(grid.agents - 1):
+        # The others are counted without oneself.
+        its = grid.slot(where(agent > k + 0.5, float(k), k + 1.0), d.first)
+        at = front - grid.gap * its
+        laps = floor(at / course.length) * where(course.closed > 0.5, 1.0, 0.0)
+        rivals.append(PlaceMemory(at - laps * course.length, grid.gap * (slot - its)))
+    return Start(body.placed(x, pose, Velocity(d.v, 0.0, 0.0), p), s, Memory(*rivals))
