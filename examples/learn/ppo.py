@@ -1,10 +1,12 @@
 """A network learns to race by PPO, and laps tracks that it has never seen.
 
 It is trained on 32 random tracks and judged on 16 others, from a standing start: a lap counts if no
-wall was touched. The curve goes to a CSV file, the network to an .npz file of skidpad.
+wall was touched. The curve goes to a CSV file, the network to an .npz file of skidpad. Where there
+is no CasADi, as on many machines with a GPU, the tasks are read from files that another wrote.
 
     python examples/learn/ppo.py --out race
-    python examples/learn/ppo.py --device cuda --environments 16384 --out race
+    python examples/learn/ppo.py --save-tasks --out tasks
+    python examples/learn/ppo.py --tasks tasks --device cuda --environments 16384 --out race
 
 PPO is that of Schulman et al., "Proximal Policy Optimization Algorithms", 2017, with generalised
 advantages (Schulman et al., 2016) and observations scaled by their running mean and deviation.
@@ -13,37 +15,30 @@ advantages (Schulman et al., 2016) and observations scaled by their running mean
 from __future__ import annotations
 
 import argparse
-import csv
 import math
-import sys
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
-from datetime import UTC, datetime
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import torch
 from torch import Tensor, nn
+from unseen_tracks import (
+    LAPS,
+    AnyTask,
+    TensorEnvironments,
+    Row,
+    judged,
+    made_tasks,
+    read_tasks,
+    write_curve,
+)
 
-import skidpad as sp
-from skidpad.bench.machine import machine, versions
-from skidpad.learn import Environments, Task, tasks
+from skidpad.learn import save_task
 from skidpad.networks import Network
 
-LENGTH = 300.0
-"""Of a lap in m."""
-TRAINING = range(32)
-"""Seeds of the tracks that it learns on."""
-UNSEEN = range(1000, 1016)
-"""Seeds of the tracks that it is judged on."""
-PERIOD, SUBSTEPS = 0.05, 20
-"""Of the driver in s, and steps of the integrator in it."""
-LAPS = 64
-"""Drives of a judgement: each begins somewhere on one of the unseen tracks."""
-EPISODE, SLOWEST = 30.0, 60.0
-"""Longest time of an episode of the training, and of a lap that counts, in s."""
 PARTS = ("simulation", "learning")
 """What is timed."""
 
@@ -65,19 +60,10 @@ class Settings:
     """Lambda of the generalised advantages."""
     clip: float = 0.2
     """How far the probability of an action may move in an update, as a share."""
-    entropy: float = 0.0
     reward_scale: float = 0.1
     """Of the rewards that it learns from."""
     largest_norm: float = 0.5
     """Of a gradient."""
-
-
-def race(seeds: Sequence[int], *, standing: bool, duration: float) -> Task:
-    """The task on random tracks, from standing or flying starts."""
-    speed = 0.0 if standing else {"range": [0.0, 12.0]}
-    tracks = [sp.maps.random_track(seed, length=LENGTH) for seed in seeds]
-    draws = {"s": {"range": [0.0, 1.0]}, "n": {"range": [-0.3, 0.3]}, "v": speed}
-    return tasks.race(tracks=tracks, draws=draws, dt=PERIOD, substeps=SUBSTEPS, duration=duration)
 
 
 class Driver(nn.Module):
@@ -100,6 +86,10 @@ class Driver(nn.Module):
         """Observations with about zero mean and unit deviation."""
         # What hardly changes on the tracks of the training must not become large on others.
         return (observation - self.mean) / self.variance.sqrt().clamp(min=0.02)
+
+    def forward(self, observation: Tensor) -> Tensor:
+        """What it does, without exploring."""
+        return self.actor(self.scaled(observation))
 
     def learn_scale(self, observation: Tensor) -> None:
         """Take observations (k, n) into the running mean and variance."""
@@ -140,58 +130,19 @@ def layers(inputs: int, width: int, outputs: int, *, last: float) -> nn.Sequenti
     return nn.Sequential(*parts[:-1])
 
 
-class Course:
-    """Environments that take tensors and give tensors, on the processor or the GPU."""
-
-    def __init__(self, task: Task, count: int, device: str, seed: int) -> None:
-        self.environments = Environments(task, count, device=device, on_diverge="end")
-        self.device = device
-        self.observation = self._tensor(self.environments.reset(seed=seed))
-
-    def step(self, actions: Tensor) -> tuple[Tensor, Tensor, Tensor]:
-        """Rewards, which episodes ended for good, and which ended at all, each (B,)."""
-        stepped = self.environments.step(actions.numpy() if self.device == "cpu" else actions)
-        self.observation = self._tensor(stepped.observation)
-        terminated = self._tensor(stepped.terminated).clone()
-        return (
-            self._tensor(stepped.reward),
-            terminated,
-            terminated | self._tensor(stepped.truncated),
-        )
-
-    def _tensor(self, values: Any) -> Tensor:
-        return torch.as_tensor(values, device=self.device)
-
-
 class Batch(NamedTuple):
-    """What was driven between two updates; (T, B) but for the last two, (T, B, n)."""
+    """What was driven between two updates, (T, B, ...)."""
 
     logarithm: Tensor
+    """Of the density of the actions."""
     advantage: Tensor
     target: Tensor
     """Of the critic."""
-    counts: Tensor
-    """Whether the period was driven: what ended in the last one only begins anew."""
+    driven: Tensor
+    """Whether there was a period: what ended in the last one only begins anew."""
     scaled: Tensor
     """Observations."""
     actions: Tensor
-
-
-@dataclass
-class Clock:
-    """Seconds that parts of the training took."""
-
-    device: str
-    seconds: dict[str, float] = field(default_factory=dict[str, float])
-
-    @contextmanager
-    def __call__(self, part: str) -> Iterator[None]:
-        """Count what is done meanwhile."""
-        begun = time.perf_counter()
-        yield
-        if self.device == "cuda":
-            torch.cuda.synchronize()
-        self.seconds[part] = self.seconds.get(part, 0.0) + time.perf_counter() - begun
 
 
 class Trainer:
@@ -204,15 +155,15 @@ class Trainer:
         device: "cpu" or "cuda".
     """
 
-    def __init__(self, task: Task, settings: Settings, seed: int, device: str) -> None:
+    def __init__(self, task: AnyTask, settings: Settings, seed: int, device: str) -> None:
         torch.manual_seed(seed)
-        self.settings, self.clock = settings, Clock(device)
-        self.course = Course(task, settings.environments, device, seed)
-        count, inputs = self.course.observation.shape
+        self.settings, self.seconds = settings, dict.fromkeys(PARTS, 0.0)
+        self.environments = TensorEnvironments(task, settings.environments, device, seed)
+        count, inputs = self.environments.observation.shape
         self.driver = Driver(inputs, len(task.Action._fields)).to(device)
-        self.driver.learn_scale(self.course.observation)
+        self.driver.learn_scale(self.environments.observation)
         self.adam = torch.optim.Adam(self.driver.parameters(), eps=1e-5)
-        self.begins = torch.zeros(count, dtype=torch.bool, device=device)
+        self.ended = torch.zeros(count, dtype=torch.bool, device=device)
         self.returns = torch.zeros(count, device=device)
         self.steps = 0
 
@@ -221,40 +172,50 @@ class Trainer:
 
         `progress` is the share of the training that is over.
         """
-        batch, mean = self.drive()
-        with self.clock("learning"):
+        batch, mean_return = self.drive()
+        with self.timed("learning"):
             self.learn(batch, self.settings.rate * (1.0 - 0.9 * progress))
-        return mean
+        return mean_return
+
+    @contextmanager
+    def timed(self, part: str) -> Iterator[None]:
+        """Count the seconds meanwhile."""
+        begun = time.perf_counter()
+        yield
+        if self.environments.device == "cuda":
+            torch.cuda.synchronize()
+        self.seconds[part] += time.perf_counter() - begun
 
     @torch.no_grad()
     def drive(self) -> tuple[Batch, float]:
         """One horizon in all environments, and the mean return of the episodes that ended."""
-        driver, course, seen = self.driver, self.course, [self.course.observation.clone()]
-        rows: list[tuple[Tensor, ...]] = []
-        total, episodes = torch.zeros_like(self.returns[0]), 0
+        driver, environments, rows, seen = (
+            self.driver,
+            self.environments,
+            [],
+            [self.environments.observation],
+        )
+        total, episodes = torch.zeros(2, device=environments.device)
         for _ in range(self.settings.horizon):
-            scaled, counts = driver.scaled(seen[-1]), ~self.begins
+            scaled, driven = driver.scaled(seen[-1]), ~self.ended
             mean = driver.actor(scaled)
             actions = mean + driver.log_spread.exp() * torch.randn_like(mean)
             logarithm, value = driver.logarithm(scaled, actions), driver.critic(scaled)[:, 0]
-            with self.clock("simulation"):
-                reward, terminated, self.begins = course.step(actions)
-            seen.append(course.observation.clone())
+            with self.timed("simulation"):
+                reward, terminated, self.ended = environments.step(actions)
+            rows.append((reward, terminated, self.ended, value, logarithm, driven, scaled, actions))
+            seen.append(environments.observation)
             self.returns += reward
-            total += (self.returns * self.begins).sum()
-            episodes = episodes + self.begins.sum()
-            self.returns *= ~self.begins
-            kept = (reward.clone(), terminated, self.begins, value, logarithm, counts, scaled)
-            rows.append((*kept, actions))
+            total += (self.returns * self.ended).sum()
+            episodes += self.ended.sum()
+            self.returns *= ~self.ended
+        columns = [torch.stack(column) for column in zip(*rows, strict=True)]
+        reward, terminated, ended, values, logarithm, driven, scaled, actions = columns
         last = driver.critic(driver.scaled(seen[-1]))[:, 0]
-        reward, terminated, ended, values, *others = (
-            torch.stack(c) for c in zip(*rows, strict=True)
-        )
         advantage = self.advantages(reward, terminated, ended, torch.cat([values, last[None]]))
-        logarithm, counts, scaled, actions = others
         driver.learn_scale(torch.cat(seen[1:]))
         self.steps += reward.numel()
-        batch = Batch(logarithm, advantage, advantage + values, counts, scaled, actions)
+        batch = Batch(logarithm, advantage, advantage + values, driven, scaled, actions)
         return batch, float(total / episodes)
 
     def advantages(
@@ -275,7 +236,7 @@ class Trainer:
         """Some epochs of Adam over what was driven."""
         for group in self.adam.param_groups:
             group["lr"] = rate
-        rows = batch.counts.flatten().nonzero()[:, 0]
+        rows = batch.driven.flatten().nonzero()[:, 0]
         logarithm, advantage, target, _, scaled, actions = (part.flatten(0, 1) for part in batch)
         advantage = (advantage - advantage[rows].mean()) / (advantage[rows].std() + 1e-8)
         for _ in range(self.settings.epochs):
@@ -283,10 +244,8 @@ class Trainer:
             for some in mixed.chunk(self.settings.minibatches):
                 now = self.driver.logarithm(scaled[some], actions[some])
                 off = self.driver.critic(scaled[some])[:, 0] - target[some]
-                loss = (
-                    self.surrogate(now - logarithm[some], advantage[some]) + 0.5 * (off**2).mean()
-                )
-                loss = loss - self.settings.entropy * self.driver.log_spread.sum()
+                loss = self.surrogate(now - logarithm[some], advantage[some])
+                loss = loss + 0.5 * (off**2).mean()
                 self.adam.zero_grad()
                 loss.backward()
                 nn.utils.clip_grad_norm_(self.driver.parameters(), self.settings.largest_norm)
@@ -295,95 +254,26 @@ class Trainer:
     def surrogate(self, change: Tensor, advantage: Tensor) -> Tensor:
         """PPO's objective, to be made small; `change` is of the logarithm of the density."""
         ratio, clip = change.exp(), self.settings.clip
-        return -torch.minimum(
-            ratio * advantage, ratio.clamp(1.0 - clip, 1.0 + clip) * advantage
-        ).mean()
+        cautious = ratio.clamp(1.0 - clip, 1.0 + clip) * advantage
+        return -torch.minimum(ratio * advantage, cautious).mean()
 
 
-class Laps(NamedTuple):
-    """How a driver did on tracks that it has not seen."""
-
-    finished: float
-    """Share of the drives with a whole lap and no touch."""
-    lap_time: float
-    """Mean of these in s; NaN if there are none."""
-    metres: float
-    """Mean distance without a touch, a lap at most."""
-
-
-@torch.no_grad()
-def judged(driver: Driver, task: Task, device: str, seed: int = 0) -> Laps:
-    """One lap in each of so many environments, without exploring."""
-    course = Course(task, LAPS, device, seed)
-    metres = torch.zeros(LAPS, device=device)
-    laps = torch.full((LAPS,), math.nan, device=device)
-    going = torch.ones(LAPS, dtype=torch.bool, device=device)
-    for k in range(task.limit - 1):
-        reward, terminated, _ = course.step(driver.actor(driver.scaled(course.observation)))
-        going &= ~terminated
-        after = metres + reward * going
-        # Within the period, as if the speed were constant.
-        time_there = PERIOD * (k + (LENGTH - metres) / (after - metres))
-        laps = torch.where(going & (after >= LENGTH), time_there, laps)
-        metres, going = after, going & (after < LENGTH)
-        if not going.any():
-            break
-    done = laps.isfinite()
-    return Laps(
-        float(done.float().mean()), float(laps[done].mean()), float(metres.clamp(max=LENGTH).mean())
-    )
-
-
-class Row(NamedTuple):
-    """A point of the learning curve."""
-
-    seconds: float
-    """Since the start of the training, judgements included."""
-    steps: int
-    """Control periods that were driven, in all environments together."""
-    mean_return: float
-    """Of the episodes of the training that ended in the last update."""
-    finished: float
-    """This and the next two are those of `Laps`."""
-    lap_time: float
-    metres: float
-    simulation_rate: float
-    """Steps in a second of the simulation alone."""
-    learning_rate: float
-    """Steps in a second of the updates of the networks alone."""
-
-
-def train(trainer: Trainer, options: argparse.Namespace) -> list[Row]:
+def train(trainer: Trainer, unseen: AnyTask, options: argparse.Namespace) -> list[Row]:
     """Train until the steps or the minutes are over; the learning curve."""
-    unseen = race(UNSEEN, standing=True, duration=SLOWEST)
-    judged(trainer.driver, unseen, options.device)  # compiles it, which is no part of the curve
-    trainer.clock.seconds.clear()
-    rows: list[Row] = []
+    device, rows = options.device, list[Row]()
+    judged(trainer.driver, unseen, device)  # compiles it, which is no part of the curve
     begun, told, mean_return = time.perf_counter(), -math.inf, math.nan
     while True:
         seconds = time.perf_counter() - begun
         progress = max(trainer.steps / options.steps, seconds / (60.0 * options.minutes))
         if progress >= 1.0 or seconds >= told + options.every:
-            told, laps = seconds, judged(trainer.driver, unseen, options.device)
-            rates = (trainer.steps / trainer.clock.seconds.get(p, math.inf) for p in PARTS)
+            told, laps = seconds, judged(trainer.driver, unseen, device)
+            rates = (trainer.steps / max(trainer.seconds[part], 1e-9) for part in PARTS)
             rows.append(Row(seconds, trainer.steps, mean_return, *laps, *rates))
             print("  ".join(f"{k} {v:.4g}" for k, v in rows[-1]._asdict().items()), flush=True)
         if progress >= 1.0:
             return rows
         mean_return = trainer.update(progress)
-
-
-def write_curve(file: Path, rows: Sequence[Row], options: argparse.Namespace) -> None:
-    """The curve as CSV, below what it was made with."""
-    gpu = torch.cuda.get_device_name() if options.device == "cuda" else "none"
-    about = {"command": " ".join(["python", *sys.argv]), "seed": options.seed, "gpu": gpu,
-             "date": f"{datetime.now(UTC):%Y-%m-%d}", **machine(), **versions(),
-             "torch": torch.__version__}  # fmt: skip
-    with file.open("w", encoding="utf-8", newline="") as out:
-        out.writelines(f"# {key}: {value}\n" for key, value in about.items())
-        writer = csv.writer(out, lineterminator="\n")
-        writer.writerow(Row._fields)
-        writer.writerows([f"{value:.6g}" for value in row] for row in rows)
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
@@ -399,20 +289,26 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--threads", type=int, default=1, help="of PyTorch")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--out", type=Path, default=Path("race"), help="a folder")
+    parser.add_argument("--save-tasks", action="store_true", help="only write the tasks to --out")
+    parser.add_argument("--tasks", type=Path, help="a folder with such tasks, to do without CasADi")
     options = parser.parse_args(arguments)
-    torch.set_num_threads(options.threads)
     options.out.mkdir(parents=True, exist_ok=True)
+    torch.set_num_threads(options.threads)
+    both = made_tasks() if options.tasks is None else read_tasks(options.tasks)
+    if options.save_tasks:
+        for name, task in both.items():
+            save_task(task, options.out / f"{name}.task")
+        return
     settings = Settings(environments=options.environments, horizon=options.horizon)
-    task = race(TRAINING, standing=False, duration=EPISODE)
-    trainer = Trainer(task, settings, options.seed, options.device)
+    trainer = Trainer(both["training"], settings, options.seed, options.device)
     trainer.driver.network().save(options.out / "first.npz")
-    rows = train(trainer, options)
+    rows = train(trainer, both["unseen"], options)
     trainer.driver.network().save(options.out / "last.npz")
-    write_curve(options.out / "curve.csv", rows, options)
+    write_curve(options.out / "curve.csv", rows, options.seed, options.device)
     last = rows[-1]
     print(
-        f"{last.finished:.0%} of {LAPS} laps on unseen tracks finished, in {last.lap_time:.1f} s on "
-        f"average, after {last.steps:,} steps and {last.seconds:.0f} s"
+        f"{last.finished:.0%} of {LAPS} laps on unseen tracks finished, in {last.lap_time:.1f} s "
+        f"on average, after {last.steps:,} steps and {last.seconds:.0f} s"
     )
 
 

@@ -1,66 +1,73 @@
-"""Stable-Baselines3's PPO learns to race through skidpad's `VecEnv`.
+"""Stable-Baselines3's PPO learns to race through skidpad's `VecEnv`, as examples/learn/ppo.py does.
 
-python examples/learn/stable_baselines.py --steps 2e6 --out race_sb3
+python examples/learn/stable_baselines.py --out race_sb3
 """
 
 from __future__ import annotations
 
 import argparse
-import csv
+import time
 from collections.abc import Sequence
 from pathlib import Path
+from typing import NamedTuple
 
+import numpy as np
 import torch
 from stable_baselines3 import PPO
 from stable_baselines3.common.callbacks import BaseCallback
 from stable_baselines3.common.vec_env import VecMonitor, VecNormalize
 
-import skidpad as sp
-from skidpad.learn import tasks
 from skidpad.learn.stable_baselines import SkidpadVecEnv
+from unseen_tracks import judged, made_tasks, write_curve
+
+
+class Point(NamedTuple):
+    """Of the learning curve: seconds, steps and mean return of the last 100 episodes."""
+
+    seconds: float
+    steps: int
+    mean_return: float
 
 
 class Curve(BaseCallback):
-    """Steps, seconds and mean return at every update."""
+    """Adds a point in every update."""
 
     def _on_training_start(self) -> None:
-        self.rows: list[tuple[str, str, str]] = []
+        self.points, self.begun = list[Point](), time.perf_counter()
 
     def _on_step(self) -> bool:
         return True
 
     def _on_rollout_end(self) -> None:
-        import time
-
-        episodes = self.model.ep_info_buffer or []
-        mean = sum(e["r"] for e in episodes) / max(len(episodes), 1)
-        seconds = (time.time_ns() - self.model.start_time) / 1e9
-        self.rows.append((f"{seconds:.1f}", str(self.num_timesteps), f"{mean:.1f}"))
-        print("seconds {} steps {} mean_return {}".format(*self.rows[-1]), flush=True)
+        returns = [episode["r"] for episode in self.model.ep_info_buffer or ()]
+        mean = float(np.mean(returns)) if returns else float("nan")
+        self.points.append(Point(time.perf_counter() - self.begun, self.num_timesteps, mean))
+        print("  ".join(f"{k} {v:.4g}" for k, v in self.points[-1]._asdict().items()), flush=True)
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
-    """Train, and write the curve and the model."""
+    """Train, judge on unseen tracks, and write the curve and the model."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--environments", type=int, default=256)
     parser.add_argument("--steps", type=float, default=2e6)
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--out", type=Path, default=Path("race_sb3"), help="a folder")
     options = parser.parse_args(arguments)
-    torch.set_num_threads(1)
-    tracks = [sp.maps.random_track(seed) for seed in range(32)]
-    task = tasks.race(tracks=tracks, dt=0.05, substeps=20, duration=30.0)
-    environments = VecNormalize(VecMonitor(SkidpadVecEnv(task, options.environments)))
-    model = PPO(
-        "MlpPolicy", environments, n_steps=64, batch_size=4096, n_epochs=4, learning_rate=1e-3,
-        seed=options.seed, device="cpu",
-    )  # fmt: skip
-    curve = Curve()
-    model.learn(int(options.steps), callback=curve)
     options.out.mkdir(parents=True, exist_ok=True)
+    torch.set_num_threads(1)
+    both, curve = made_tasks(), Curve()
+    cars = VecNormalize(VecMonitor(SkidpadVecEnv(both["training"], options.environments)))
+    model = PPO("MlpPolicy", cars, n_steps=64, batch_size=4096, n_epochs=4, learning_rate=1e-3,
+                seed=options.seed, device="cpu")  # fmt: skip
+    model.learn(int(options.steps), callback=curve)
     model.save(options.out / "model.zip")
-    with (options.out / "curve.csv").open("w", encoding="utf-8", newline="") as file:
-        csv.writer(file).writerows([("seconds", "steps", "mean_return"), *curve.rows])
+    write_curve(options.out / "curve.csv", curve.points, options.seed)
+
+    def act(observation: torch.Tensor) -> torch.Tensor:
+        scaled = cars.normalize_obs(observation.numpy())
+        return torch.from_numpy(model.predict(scaled, deterministic=True)[0])
+
+    print(judged(act, both["unseen"], "cpu"))
 
 
 if __name__ == "__main__":
