@@ -24,17 +24,9 @@ from pathlib import Path
 from typing import NamedTuple
 
 import torch
+from laps_judge import Row, TensorEnvironments, judged, write_curve
+from race_tasks import LAPS, AnyTask, made_tasks, read_tasks
 from torch import Tensor, nn
-from unseen_tracks import (
-    LAPS,
-    AnyTask,
-    TensorEnvironments,
-    Row,
-    judged,
-    made_tasks,
-    read_tasks,
-    write_curve,
-)
 
 from skidpad.learn import save_task
 from skidpad.networks import Network
@@ -189,22 +181,18 @@ class Trainer:
     @torch.no_grad()
     def drive(self) -> tuple[Batch, float]:
         """One horizon in all environments, and the mean return of the episodes that ended."""
-        driver, environments, rows, seen = (
-            self.driver,
-            self.environments,
-            [],
-            [self.environments.observation],
-        )
-        total, episodes = torch.zeros(2, device=environments.device)
+        driver, cars = self.driver, self.environments
+        rows, seen = list[tuple[Tensor, ...]](), [cars.observation]
+        total, episodes = torch.zeros(2, device=cars.device)
         for _ in range(self.settings.horizon):
             scaled, driven = driver.scaled(seen[-1]), ~self.ended
             mean = driver.actor(scaled)
             actions = mean + driver.log_spread.exp() * torch.randn_like(mean)
             logarithm, value = driver.logarithm(scaled, actions), driver.critic(scaled)[:, 0]
             with self.timed("simulation"):
-                reward, terminated, self.ended = environments.step(actions)
+                reward, terminated, self.ended = cars.step(actions)
             rows.append((reward, terminated, self.ended, value, logarithm, driven, scaled, actions))
-            seen.append(environments.observation)
+            seen.append(cars.observation)
             self.returns += reward
             total += (self.returns * self.ended).sum()
             episodes += self.ended.sum()

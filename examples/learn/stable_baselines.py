@@ -13,12 +13,13 @@ from typing import NamedTuple
 
 import numpy as np
 import torch
+from laps_judge import judged, write_curve
+from race_tasks import made_tasks
 from stable_baselines3 import PPO
 from stable_baselines3.common.callbacks import BaseCallback
 from stable_baselines3.common.vec_env import VecMonitor, VecNormalize
 
 from skidpad.learn.stable_baselines import SkidpadVecEnv
-from unseen_tracks import judged, made_tasks, write_curve
 
 
 class Point(NamedTuple):
