@@ -1,6 +1,6 @@
 """A network learns to race by PPO, and laps tracks that it has never seen.
 
-It is trained on 32 random tracks and judged on 16 others, from a standing start: a lap counts if no
+It is trained on 48 random tracks and judged on 16 others, from a standing start: a lap counts if no
 wall was touched. The curve goes to a CSV file, the network to an .npz file of skidpad. Where there
 is no CasADi, as on many machines with a GPU, the tasks are read from files that another wrote.
 
@@ -47,12 +47,12 @@ class Settings:
     minibatches: int = 8
     rate: float = 1e-3
     """Of Adam at the start; it falls to a tenth."""
-    discount: float = 0.99
+    discount: float = 0.995
     trace: float = 0.95
     """Lambda of the generalised advantages."""
     clip: float = 0.2
     """How far the probability of an action may move in an update, as a share."""
-    reward_scale: float = 0.1
+    reward_scale: float = 0.05
     """Of the rewards that it learns from."""
     largest_norm: float = 0.5
     """Of a gradient."""
