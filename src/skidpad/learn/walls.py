@@ -7,7 +7,9 @@ branches, and lanes, GPU and plain Python find the same.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import partial, reduce
+from math import hypot
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -84,33 +86,37 @@ def touches(walls: Walls, most: int, pose: Pose, parts: Sequence[Sequence[tuple[
         at = 4.0 * (first + float(k))
         ends = [read(walls.segments, at + float(j)) for j in range(4)]
         begin, end = to_body(here, ends[0], ends[1]), to_body(here, ends[2], ends[3])
-        crossed: Any = 0.0
-        for part in parts:
-            crossed = maximum(crossed, _crosses(begin, end, part))
-        hit = maximum(hit, where(count > float(k), crossed, 0.0))
+        hit = where(logical_and(count > float(k), _meets(begin, end, parts)), 1.0, hit)
     return hit
 
 
-def _crosses(begin: Any, end: Any, corners: Sequence[tuple[Any, Any]]) -> Any:
-    """Whether a segment has a point within a convex polygon: the segment cut by every edge (Cyrus
-    and Beck, 1978)."""
-    enter, leave = 0.0, 1.0
-    outside: Any = 0.0
+def _meets(begin: Any, end: Any, parts: Sequence[Sequence[tuple[Any, Any]]]) -> Any:
+    """Whether a segment has a point in common with one of some convex polygons: no edge of it and
+    not the segment itself has all of the other on its far side (separating axes)."""
+    along_x, along_y = end[0] - begin[0], end[1] - begin[1]
+    from_origin = along_x * begin[1] - along_y * begin[0]
+    met: Any = False
+    for corners in parts:
+        # Above 0 to the left of the segment; above 0 within an edge.
+        sides = [along_x * y - along_y * x - from_origin for x, y in corners]
+        depths = [maximum(height(*begin), height(*end)) for height in _heights(corners)]
+        across = logical_and(reduce(minimum, sides) <= 0.0, reduce(maximum, sides) >= 0.0)
+        met = logical_or(met, logical_and(across, reduce(minimum, depths) >= 0.0))
+    return met
+
+
+def _heights(corners: Sequence[tuple[Any, Any]]) -> list[Callable[[Any, Any], Any]]:
+    """For each edge of a convex polygon, how far within it a point is, in m."""
+    heights: list[Callable[[Any, Any], Any]] = []
     for (x0, y0), (x1, y1) in zip(corners, (*corners[1:], corners[0]), strict=True):
-        # Heights above the edge: inside is where they are not negative.
-        across_x, across_y = y0 - y1, x1 - x0
-        at_begin = across_x * (begin[0] - x0) + across_y * (begin[1] - y0)
-        at_end = across_x * (end[0] - x0) + across_y * (end[1] - y0)
-        both = logical_and(at_begin < 0.0, at_end < 0.0)
-        outside = where(both, 1.0, outside)
-        change = at_begin - at_end
-        share = at_begin / where(change == 0.0, 1.0, change)
-        crossing = logical_or(at_begin < 0.0, at_end < 0.0)
-        rising = logical_and(crossing, at_begin < 0.0)
-        falling = logical_and(crossing, at_end < 0.0)
-        enter = where(rising, maximum(enter, share), enter)
-        leave = where(falling, minimum(leave, share), leave)
-    return where(logical_and(outside < 0.5, enter <= leave), 1.0, 0.0)
+        length = hypot(x1 - x0, y1 - y0)
+        n_x, n_y = (y0 - y1) / length, (x1 - x0) / length
+        heights.append(partial(_height, n_x, n_y, n_x * x0 + n_y * y0))
+    return heights
+
+
+def _height(n_x: float, n_y: float, least: m, x: Any, y: Any) -> Any:
+    return n_x * x + n_y * y - least
 
 
 def _segments(segments: Array, grid: Grid | None) -> Array:
