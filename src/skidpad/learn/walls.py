@@ -20,7 +20,6 @@ from ..errors import InvalidValue
 from ..ops import clip, floor, logical_and, logical_or, maximum, minimum, read, where
 from ..plane.maps.contour import border_segments
 from ..plane.maps.grid import Grid
-from ..plane.polygon import distances
 from ..plane.pose import to_body
 from ..shared_arrays import shared_array
 from ..units import m, one
@@ -154,19 +153,28 @@ def _lists(segments: Array, radius: m) -> tuple[Walls, int]:
 def _near(segments: Array, low: Array, edge: m, shape: tuple[int, int], reach: m) -> AnyArray:
     """Pairs of a cell and a segment within reach of its middle, (n, 2), in order of the cells."""
     rows, columns = shape
-    pairs: list[AnyArray] = []
     boxes = np.column_stack([
         np.minimum(segments[:, :2], segments[:, 2:]) - reach - low,
         np.maximum(segments[:, :2], segments[:, 2:]) + reach - low,
     ])  # fmt: skip
     bounds = np.floor(boxes / edge).astype(int)
     bounds = np.clip(bounds, 0, [columns - 1, rows - 1, columns - 1, rows - 1])
-    for k, (left, bottom, right, top) in enumerate(bounds.tolist()):
-        across, up = np.meshgrid(np.arange(left, right + 1), np.arange(bottom, top + 1))
-        cells = (up * columns + across).ravel()
-        middles = low + edge * (np.column_stack([across.ravel(), up.ravel()]) + 0.5)
-        within = distances(middles, segments[k : k + 1]).reshape(-1) <= reach
-        chosen = cells[within]
-        pairs.append(np.column_stack([chosen, np.full(len(chosen), k)]))
-    joined = np.concatenate(pairs)
-    return joined[np.argsort(joined[:, 0], kind="stable")]
+    # All cells of the boxes of all segments, one behind the other.
+    wide, high = (bounds[:, k + 2] - bounds[:, k] + 1 for k in range(2))
+    counts = wide * high
+    number = np.repeat(np.arange(len(segments)), counts)
+    within = np.arange(len(number)) - np.repeat(np.cumsum(counts) - counts, counts)
+    up, across = np.divmod(within, wide[number])
+    cells = np.column_stack([bounds[number, 0] + across, bounds[number, 1] + up])
+    middles = low + edge * (cells + 0.5)
+    chosen = _distances(middles, segments[number]) <= reach
+    pairs = np.column_stack([cells[:, 1] * columns + cells[:, 0], number])[chosen]
+    return pairs[np.argsort(pairs[:, 0], kind="stable")]
+
+
+def _distances(points: Array, segments: Array) -> Array:
+    """Of each point (n, 2) from the segment (n, 4) of the same number."""
+    along, offset = segments[:, 2:] - segments[:, :2], points - segments[:, :2]
+    squared = np.maximum((along * along).sum(axis=1), np.finfo(float).tiny)
+    share = np.clip((offset * along).sum(axis=1) / squared, 0.0, 1.0)
+    return np.hypot(*(offset - share[:, None] * along).T)
