@@ -20,6 +20,7 @@ from learn.small_tasks import ring
 from skidpad import gymnasium_ids
 from skidpad.errors import InvalidValue
 from skidpad.learn import SkidpadEnv, SkidpadVectorEnv, tasks
+from skidpad.learn.named_task import task_of
 
 SOURCE = str(Path(skidpad.__file__).parents[1])
 PAGE = (Path(__file__).parents[2] / "docs" / "learn_interfaces.md").read_text("utf-8")
@@ -95,6 +96,16 @@ def test_make_passes_its_arguments_on() -> None:
     assert observation.shape == env.observation_space.shape
     assert made.spec is not None
     assert made.spec.make().unwrapped.task.limit == 50  # pyright: ignore[reportAttributeAccessIssue]
+
+
+def test_a_task_by_name_is_made_once() -> None:
+    """Nobody changes a task, and to make one and to trace it takes seconds."""
+    first = task_of("follow", {"duration": 2})
+    assert task_of("follow", {"duration": 2}) is first
+    assert task_of("follow", {"duration": 3}).duration == 3.0
+    assert task_of("follow", {"duration": 2.0}) is not first
+    listed = task_of("race", {"tracks": [ring()]})  # a list has no hash
+    assert len(listed.tracks) == 1
 
 
 def test_make_vec_makes_the_native_vector() -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 from collections.abc import Mapping
 from dataclasses import fields
+from functools import lru_cache
 from typing import Any
 
 from .. import record
@@ -40,7 +41,22 @@ def task_of(
         if name not in allowed:
             known = [*allowed, *beside]
             raise InvalidValue(record.unknown_name(f"task {task!r}", name, known, "option"))
-    return make(**options)
+    given = tuple((name, type(value), value) for name, value in options.items())
+    return _made(task, given) if _is_hashable(given) else make(**options)
+
+
+@lru_cache(maxsize=8)
+def _made(task: str, options: tuple[tuple[str, type, Any], ...]) -> Task:
+    """A task by name, made and traced once: nobody changes it, and many make it again."""
+    return getattr(tasks, task)(**{name: value for name, _, value in options})
+
+
+def _is_hashable(value: Any) -> bool:
+    try:
+        hash(value)
+    except TypeError:
+        return False
+    return True
 
 
 def option_names(make: Any) -> list[str]:
