@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import json
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pytest
 
 from learn.small_tasks import small_task
-from skidpad.learn import Environments
+from skidpad.learn import Course, Environments, Start, track_point
+from skidpad.learn.marks import disc
 from skidpad.learn.pictures import Pictures
 from skidpad.stage import Stage
+from skidpad.units import m
 from skidpad.viewer.live.episode import WatchedEpisode
 from skidpad.viewer.live.frames import Frame, decoded
 from skidpad.viewer.live.messages import Take
@@ -55,6 +57,36 @@ def test_vehicles_are_shown_where_they_are_on_their_track(environments: Environm
         ends = np.array([point for line in stage.lines for point in line.points])
         assert {*map(tuple, task.tracks[track or 0].walls[:, :2])} <= {*map(tuple, ends)}
         assert (stage.scans[0].count, stage.scans[0].max_range) == (5, 20.0)
+
+
+class Goal(NamedTuple):
+    s: m = 0.0
+
+
+def test_marks_are_those_of_the_episode() -> None:
+    """A task that remembers a goal shows it, another one in each episode, and no lane."""
+
+    def begun(x: Any, course: Course, d: Any) -> Start:
+        pose = track_point(course, d.s * course.length)
+        return Start(x._replace(x=pose.x, y=pose.y, yaw=pose.yaw), d.s * course.length, Goal(d.s))
+
+    task = small_task(
+        Memory=Goal, start=begun, marks=lambda m, q: [disc("goal", m.s, 0.0, 1.0)], lidar=None
+    )
+    environments = Environments(task, 2)
+    environments.reset(seed=0)
+    pictures, source = Pictures(environments), WatchedEpisode(task)
+    for k in range(2):
+        seen = pictures.moment(k)
+        ((mark,),) = (seen.marks,)
+        assert np.mean(mark.points, axis=0)[0] == pytest.approx(
+            float(environments.engine.m[0, k, -1]), rel=1e-6
+        )
+        source.show(seen)
+        stages, _ = told(source)
+        assert stages[0].polygons == (mark,)
+    assert pictures.moment(0).marks != pictures.moment(1).marks
+    assert pictures.frame(0).any()
 
 
 def test_it_cannot_be_driven_there(environments: Environments) -> None:

@@ -7,6 +7,7 @@ import subprocess
 import sys
 import warnings
 from pathlib import Path
+from typing import Any
 
 import gymnasium
 import pytest
@@ -21,6 +22,7 @@ from skidpad.errors import InvalidValue
 from skidpad.learn import SkidpadEnv, SkidpadVectorEnv, tasks
 
 SOURCE = str(Path(skidpad.__file__).parents[1])
+PAGE = (Path(__file__).parents[2] / "docs" / "learn_interfaces.md").read_text("utf-8")
 
 
 def test_every_id_has_a_task_and_is_registered_once() -> None:
@@ -29,6 +31,7 @@ def test_every_id_has_a_task_and_is_registered_once() -> None:
         gymnasium_ids.register()
     for name, task in gymnasium_ids.IDS.items():
         assert task in tasks.__all__
+        assert f"| `{name}` | `tasks.{task}`:" in PAGE
         spec = registry[name]
         assert spec.kwargs == {"task": task}
         assert spec.max_episode_steps is None, "episodes have a limit of their own"
@@ -72,8 +75,12 @@ assert "gymnasium_ids" not in repr(gymnasium.__loader__) + repr(gymnasium.__spec
     ],
 )
 def test_every_id_passes_the_checker(name: str) -> None:
-    """Warnings are errors here. The pictures are those of any other environment."""
-    check_env(gymnasium.make(name).unwrapped, skip_render_check=True)
+    """Warnings are errors here. Its pictures are drawn, too, with the marks of the task."""
+    env = gymnasium.make(name, render_mode="rgb_array").unwrapped
+    check_env(env, skip_render_check=True)
+    env.reset(seed=0)
+    picture: Any = env.render()
+    assert picture.shape == (480, 640, 3)
 
 
 def test_make_passes_its_arguments_on() -> None:

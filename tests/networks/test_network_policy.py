@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pickle
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -10,6 +11,11 @@ import pytest
 
 import skidpad as sp
 from networks.drivers import CAR, act, gru, in_numpy, mlp, observe, policy
+from skidpad.campaigns.campaign import Campaign
+from skidpad.campaigns.drive import Drive
+from skidpad.campaigns.factors import Range
+from skidpad.campaigns.folds import highest
+from skidpad.campaigns.sampling import Random
 from skidpad.compile.many_fields import MOST_IN_REGISTERS
 from skidpad.errors import InvalidValue
 from skidpad.networks import network_policy, weights_of
@@ -63,7 +69,7 @@ def test_bits_do_not_depend_on_lanes_threads_batch_or_where_the_weights_are(
 
 
 def test_bits_of_many_weights_do_not_depend_on_lanes_and_batch(fleet: sp.Fleet) -> None:
-    network = gru()
+    network = gru(hidden=6)
     driver = policy(network, trainable=True)
     closed = fleet.closed_loop(driver)
     rng = np.random.default_rng(5)
@@ -86,7 +92,7 @@ def test_bits_of_many_weights_do_not_depend_on_lanes_and_batch(fleet: sp.Fleet) 
     assert again.params.tobytes() == alone.params.tobytes()
 
 
-@pytest.mark.parametrize("network", [mlp(), gru()], ids=["mlp", "gru"])
+@pytest.mark.parametrize("network", [mlp(), gru(hidden=6)], ids=["mlp", "gru"])
 def test_weights_have_the_derivative_of_the_rollout(fleet: sp.Fleet, network: Any) -> None:
     driver = policy(network, trainable=True)
     closed = fleet.closed_loop(driver)
@@ -183,6 +189,27 @@ def test_monte_carlo_drives_it(fleet: sp.Fleet) -> None:
     study = fleet.monte_carlo({"v_x": 8.0}, runs=4, policy=policy(mlp()), steps=10, seed=1)
     assert study.runs == 4
     assert np.isfinite(study.mean("y")).all()
+
+
+def test_a_campaign_of_other_weights_is_another_one(tmp_path: Path) -> None:
+    def campaign(network: Any) -> Campaign:
+        drive = Drive(
+            vehicle=CAR,
+            policy=policy(network),
+            dt=0.002,
+            integrator="heun",
+            duration=0.02,
+            x0={"v_x": 8.0},
+            metrics={"left": highest("y")},
+        )
+        factors = {"m": Range(200.0, 260.0)}
+        return Campaign(experiment=drive, factors=factors, design=Random(4), seed=1)
+
+    network = mlp()
+    first = campaign(network).run(tmp_path, progress=False)
+    assert campaign(network).run(tmp_path, progress=False).digest() == first.digest()
+    with pytest.raises(InvalidValue, match="the motion of the vehicle has changed"):
+        campaign(network.with_weights(2.0 * network.weights)).run(tmp_path, progress=False)
 
 
 WRONG = [

@@ -131,6 +131,18 @@ def test_folds_inside_of_tight_bends_are_cut(way: int) -> None:
     assert begins == ends
 
 
+def test_what_a_keyhole_leaves_of_the_infield_is_cut_as_well() -> None:
+    """Two legs come nearer than the borders are, and part again before the hairpin."""
+    up = np.array([[-1.0, 0.0], [0.0, 6.0], [1.6, 12.0], [1.9, 16.0], [1.7, 18.5], [1.4, 21.0]])
+    tip = np.array([[2.04, 22.56], [3.6, 23.2], [5.16, 22.56]])
+    points = np.vstack([up, tip, (up * [-1.0, 1.0] + [7.2, 0.0])[::-1], [[3.6, -4.0]]])
+    track = Track.between(points, 0.5, 1.75, spacing=0.25)
+    uncut = track.line.beside(-1.75)
+    assert len(crossings(np.hstack([uncut, np.roll(uncut, -1, axis=0)]))) == 2
+    assert len(crossings(track.walls)) == 0
+    assert track.borders[1][:, 1].max() < 16.0
+
+
 def test_parts_that_lie_over_each_other_are_refused() -> None:
     """A horseshoe whose ends nearly meet: its outer borders cross."""
     angles = np.linspace(0.3, 2.0 * math.pi - 0.3, 40)

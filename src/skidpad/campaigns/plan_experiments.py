@@ -105,7 +105,7 @@ def _task(node: Node) -> Experiment:
     name, driver = given["task"].text(), given["driver"].text()
     told = given["options"].entries() if "options" in given else {}
     options = {key: one.value for key, one in told.items()}
-    settings = {"block": given["block"].whole()} if "block" in given else {}
+    settings: dict[str, Any] = {"block": given["block"].whole()} if "block" in given else {}
     task: Any = code_of(given["task"]) if ":" in name else name
     of_file = driver.endswith(".npz")
     drives: Any = str(given["driver"].path()) if of_file else code_of(given["driver"])

@@ -1,6 +1,6 @@
 """Many parameters of a vehicle, and sums over its steps for each of them, in memory.
 
-A few dozen are values that a loop keeps in registers. A policy with a network has many hundreds:
+Those of a vehicle are values that a loop keeps in registers. A network has many hundreds:
 written out one by one, their loads alone took LLVM most of its time, and as values they would all
 be alive throughout the loop. Here they are loaded and stored by loops over the fields, and lie in
 memory in between; each is read where it is used.
@@ -16,8 +16,8 @@ from .lines import Target
 from .llvm import InMemory, room
 from .memory import Group, View, word
 
-MOST_IN_REGISTERS = 64
-"""Fields that are values."""
+MOST_IN_REGISTERS = 256
+"""Fields that are values; vehicles of the registry have fewer."""
 
 
 def loaded_fields(target: Target, b: Any, view: View, group: Group, count: int) -> Sequence[Any]:
@@ -43,24 +43,33 @@ def store_fields(target: Target, b: Any, view: View, group: Group, values: list[
 
 
 class Sums:
-    """Sums over the steps of a loop in memory, one for each of many fields."""
+    """Sums over the steps of a loop, one for each field: values that it carries, or in memory."""
 
     def __init__(self, target: Target, b: Any, count: int) -> None:
-        self.target, self.count = target, count
-        self.base = room(target, b, count)
-        with counter(b, word(0), word(count), 1) as k:
-            address = b.gep(self.base, [k], source_etype=target.vector)
-            target.store(b, target.number(0.0), address)
+        self.target, self.count, self.base = target, count, None
+        self.carried = [target.number(0.0)] * count
+        """What the loop has to carry."""
+        if count > MOST_IN_REGISTERS:
+            self.carried, self.base = [], room(target, b, count)
+            with counter(b, word(0), word(count), 1) as k:
+                address = b.gep(self.base, [k], source_etype=target.vector)
+                target.store(b, target.number(0.0), address)
 
-    def add(self, b: Any, values: Sequence[Any]) -> None:
-        """Add what a step contributes."""
+    def added(self, b: Any, now: Sequence[Any], values: Sequence[Any]) -> list[Any]:
+        """What it carries on, with what a step contributes."""
+        if self.base is None:
+            return [b.fadd(a, s) for a, s in zip(now, values, strict=True)]
         for k, value in enumerate(values):
             address = self.target.address(b, self.base, k)
             self.target.store(b, b.fadd(self.target.load(b, address), value), address)
+        return []
 
-    def store(self, b: Any, view: View, group: Group) -> None:
-        """Write them to the fields of an array."""
-        _store_from(self.target, b, view, group, self.base, self.count)
+    def store(self, b: Any, view: View, group: Group, after: list[Any]) -> None:
+        """Write them to the fields of an array; `after` is what the loop has carried."""
+        if self.base is None:
+            view.store(b, group, after)
+        else:
+            _store_from(self.target, b, view, group, self.base, self.count)
 
 
 def _store_from(target: Target, b: Any, view: View, group: Group, base: Any, count: int) -> None:

@@ -10,6 +10,7 @@ import numpy as np
 from ..arrays import AnyArray
 from ..errors import InvalidValue
 from .gymnasium_vector import SkidpadVectorEnv
+from .saved_task import SavedTask
 from .task import Task
 
 if TYPE_CHECKING:
@@ -26,13 +27,15 @@ class SkidpadVecEnv(VecEnv):
     duration cut it off.
 
     Args:
-        task: a `Task`, or the name of a function of `skidpad.learn.tasks`.
+        task: a `Task`, one of `load_task`, or the name of a function of `skidpad.learn.tasks`.
         num_envs: how many.
         options: of the task, if it is a name; also `render_mode`, `precision`, `threads` and
             `on_diverge`, as of `SkidpadVectorEnv`.
     """
 
-    def __init__(self, task: Task | str = "race", num_envs: int = 1, **options: Any) -> None:
+    def __init__(
+        self, task: Task | SavedTask | str = "race", num_envs: int = 1, **options: Any
+    ) -> None:
         for name in ("autoreset_mode", "device", "copy", "statistics"):
             if name in options:
                 raise InvalidValue(f"SkidpadVecEnv has no option {name}: Stable-Baselines3 sets it")

@@ -6,14 +6,17 @@ from importlib import import_module
 from typing import Any
 
 from ..extras import require
+from .saved_task import SavedTask
 from .task import Task
 
 
-def stable_baselines_env(task: Task | str = "race", num_envs: int = 1, **options: Any) -> Any:
+def stable_baselines_env(
+    task: Task | SavedTask | str = "race", num_envs: int = 1, **options: Any
+) -> Any:
     """Environments of a task as a `VecEnv` of Stable-Baselines3.
 
     Args:
-        task: a `Task`, or the name of a function of `skidpad.learn.tasks`.
+        task: a `Task`, one of `load_task`, or the name of a function of `skidpad.learn.tasks`.
         num_envs: how many.
         options: of the task, if it is a name; also `render_mode`, `precision`, `threads` and
             `on_diverge`, as of `SkidpadVectorEnv`.

@@ -57,6 +57,7 @@ ASKED = {
     "disturb": SEEN,
     "start": ("x", "p", "q", "course", "d", "dt", "agent"),
     "act": ("x", "a", "p", "q", "dt"),
+    "marks": ("m", "q"),
 }
 """What each function may ask for."""
 
@@ -70,6 +71,8 @@ class Start(NamedTuple):
     """About where on the track that is: along its centre line."""
     m: Any = None
     """What the task remembers; the defaults of its `Memory` if None."""
+
+    __repr__ = brief_repr
 
 
 class Other(NamedTuple):
@@ -114,6 +117,9 @@ class Task(Constant):
     disturb: Callable[..., Any] | None = None
     """The disturbance of the coming period, the vehicle's `Disturbance`. One that asks for contact,
     ranges, others or noise acts from the second period on."""
+    marks: Callable[..., Any] | None = None
+    """What pictures show on the ground beside walls: polygons of `skidpad.stage`, of plain numbers;
+    the lane of the track if None."""
     bounds: Mapping[str, tuple[float, float]] = field(
         default_factory=dict[str, tuple[float, float]]
     )

@@ -19,9 +19,11 @@ from ...errors import InvalidValue
 from ...model import Vehicle
 from ...ops import abs, logical_and, logical_or, maximum, smooth_hypot, where
 from ...plane.pose import towed
+from ...stage.description import Polygon
 from ...units import Allowed, m, m_s, one, rad
 from ...vehicles.commonroad.kst import commonroad_kst
 from ..lidar import Lidar
+from ..marks import box
 from ..pace import Pace, pace_of
 from ..shape import Unit, unit_poses, units_of
 from ..task import Start, Task
@@ -124,6 +126,7 @@ def park(
         start=partial(begun, body, units),
         Memory=ParkMemory,
         remember=partial(remembered, units),
+        marks=partial(marked, units),
         Action=Pace,
         act=pace_of(truck, positive("pace", pace, "m/s")),
         Params=ParkParams,
@@ -177,6 +180,13 @@ def hitches(units: Sequence[Unit], x: Any) -> list[Any]:
     """Angles of all hitches in a state, in rad."""
     leaves = record.flatten(x)
     return [leaves[unit.angle] for unit in units[1:]]
+
+
+def marked(units: Sequence[Unit], q: ParkParams) -> list[Polygon]:
+    """Where the last unit is to stand, for pictures."""
+    corners = [corner for part in units[-1].parts for corner in part]
+    (back, front), (right, left) = ((min(side), max(side)) for side in zip(*corners, strict=True))
+    return [box("goal", q.goal + 0.5 * (back + front), 0.0, front - back, left - right)]
 
 
 def potential(units: Sequence[Unit], x: Any, pose: Pose, q: ParkParams) -> m:

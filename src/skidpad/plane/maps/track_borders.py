@@ -109,7 +109,8 @@ def _loop(first: int, second: int, count: int, outer: bool) -> NDArray[np.int64]
 def _check_fold(
     whole: _Border, loop: NDArray[np.int64], cross: Array, line: Line, side: Side, width: m
 ) -> None:
-    """Raise unless a loop is a fold of a bend: one that runs the other way round than the bend."""
+    """Raise unless a loop is a fold of a bend, one that runs the other way round than the bend, or
+    so short or small that it is no place of its own, as the end of a keyhole."""
     feet = whole.at[loop]
     feet = feet[~np.isnan(feet)].astype(int)
     area = signed_area(np.vstack([cross, whole.points[loop]]))
@@ -117,7 +118,7 @@ def _check_fold(
         return
     s = line.s[feet[0]], line.s[feet[-1]]
     along = (s[1] - s[0]) % line.length if line.closed else s[1] - s[0]
-    if along > math.pi * width:
+    if along > math.pi * width and abs(area) > width * width:
         x, y = cross.tolist()
         raise InvalidValue(
             f"the {side} border crosses itself near ({x:.6g}, {y:.6g}), at s = {s[0]:.6g} m and "
