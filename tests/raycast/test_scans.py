@@ -10,6 +10,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from raycast import plain_rays
+from skidpad.errors import InvalidValue
 from skidpad.plane.raycast import Scene, fan
 from skidpad.plane.raycast import scene as scene_module
 
@@ -43,6 +44,15 @@ def test_every_range_is_exact(count, angles, engine) -> None:
     found = scene.scan(poses, angles)
     for pose, row in zip(poses, found, strict=True):
         assert plain_rays.disagreement(row, walls, *pose[:2], pose[2] + angles) < 1e-12
+
+
+def test_the_engine_may_be_chosen_and_shows_in_no_bit() -> None:
+    walls, poses = plain_rays.clutter(100), plain_rays.poses(4)
+    sweep, tree = (Scene(walls, engine=name) for name in ("sweep", "tree"))
+    assert (sweep.engine, tree.engine) == ("sweep", "tree")
+    assert sweep.scan(poses, CIRCLE).tobytes() == tree.scan(poses, CIRCLE).tobytes()
+    with pytest.raises(InvalidValue, match="engine = 'octree' is unknown"):
+        Scene(walls, engine="octree")
 
 
 # Coordinates on a coarse lattice: ends that coincide, walls in line with sensors, sensors on walls.

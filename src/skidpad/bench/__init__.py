@@ -44,7 +44,9 @@ GROUPS = {
     "proving_ground": Group(".proving_ground", "cpu"),
     "cars": Group(".cars", "cpu"),
     "campaigns": Group(".campaigns", "cpu"),
+    "learn": Group(".learn", "cpu"),
     "gpu": Group(".gpu", "cuda"),
+    "learn_gpu": Group(".learn_gpu", "cuda"),
 }
 """The groups by name."""
 

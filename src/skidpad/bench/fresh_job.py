@@ -10,6 +10,7 @@ from collections.abc import Callable
 from functools import partial
 from importlib import import_module
 from time import perf_counter
+from typing import Any
 
 import numpy as np
 
@@ -43,10 +44,20 @@ def first_casadi_call() -> None:
     casadi_vm.rk4_function(course.vehicle, RK4_DT)(course.x0, course.rows[0])
 
 
+def first_environments() -> None:
+    """Thousands of environments made by Gymnasium, and their first step."""
+    import gymnasium
+
+    environments: Any = gymnasium.make_vec("skidpad/Race-v0", num_envs=4096)
+    environments.reset(seed=0)
+    environments.step(np.zeros((4096, 2), np.float32))
+
+
 JOBS: dict[str, Callable[[], None]] = {
     "step": first_step,
     "fleet": first_rollout,
     "casadi": first_casadi_call,
+    "make_vec": first_environments,
 }
 
 
@@ -67,12 +78,18 @@ FIRST_STEPS: dict[str, Callable[[str], None]] = {
 
 LOADED_LATE = ("adjoint_kernel", "cache", "kernels", "native")
 """Modules of the compiler that it imports only when it needs them."""
+LOADED_FOR = {
+    "make_vec": ("gymnasium", "skidpad.learn.gymnasium_vector", "scipy.spatial"),
+}
+"""What else a job imports."""
 
 
 def seconds_of(job: str) -> float:
     """The time of a job in s, once everything it needs is imported."""
     for module in LOADED_LATE:
         import_module(f"skidpad.compile.{module}")
+    for module in LOADED_FOR.get(job, ()):
+        import_module(module)
     name, _, car = job.partition(":")
     action = partial(FIRST_STEPS[name], car) if car else JOBS[name]
     begin = perf_counter()

@@ -15,6 +15,8 @@ from ..plane.raycast import Scene
 from ..plane.raycast.fan import fan, units
 from .lidar import Lidar
 
+HIDING = 100
+"""Walls of a track above which near ones hide most of the others from a lidar."""
 Parts = Sequence[Sequence[tuple[float, float]]]
 
 
@@ -38,7 +40,7 @@ class Scans:
         threads: int | None,
     ) -> None:
         self._lidar, self._seen, self._threads = lidar, seen, threads
-        self._scenes = [Scene.of(track.map) for track in tracks] or [Scene()]
+        self._scenes = [_scene(track) for track in tracks] or [Scene()]
         self._fan = fan(lidar.angles)
         self._edges = np.concatenate([ring_edges(np.array(part)) for part in parts])
         self.ranges = np.zeros(seen.shape, seen.dtype)
@@ -91,3 +93,7 @@ class Scans:
         ends = self._edges.T
         begin, end = (moved(c, s, x, y, ends[k], ends[k + 1]) for k in (0, 2))
         return np.stack([*begin, *end], axis=-1).reshape(len(others), -1, 4)
+
+
+def _scene(track: Track) -> Scene:
+    return Scene.of(track.map, engine="tree" if len(track.walls) > HIDING else None)

@@ -7,7 +7,9 @@ branches, and lanes, GPU and plain Python find the same.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import partial, reduce
+from math import hypot
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -18,7 +20,6 @@ from ..errors import InvalidValue
 from ..ops import clip, floor, logical_and, logical_or, maximum, minimum, read, where
 from ..plane.maps.contour import border_segments
 from ..plane.maps.grid import Grid
-from ..plane.polygon import distances
 from ..plane.pose import to_body
 from ..shared_arrays import shared_array
 from ..units import m, one
@@ -84,33 +85,37 @@ def touches(walls: Walls, most: int, pose: Pose, parts: Sequence[Sequence[tuple[
         at = 4.0 * (first + float(k))
         ends = [read(walls.segments, at + float(j)) for j in range(4)]
         begin, end = to_body(here, ends[0], ends[1]), to_body(here, ends[2], ends[3])
-        crossed: Any = 0.0
-        for part in parts:
-            crossed = maximum(crossed, _crosses(begin, end, part))
-        hit = maximum(hit, where(count > float(k), crossed, 0.0))
+        hit = where(logical_and(count > float(k), _meets(begin, end, parts)), 1.0, hit)
     return hit
 
 
-def _crosses(begin: Any, end: Any, corners: Sequence[tuple[Any, Any]]) -> Any:
-    """Whether a segment has a point within a convex polygon: the segment cut by every edge (Cyrus
-    and Beck, 1978)."""
-    enter, leave = 0.0, 1.0
-    outside: Any = 0.0
+def _meets(begin: Any, end: Any, parts: Sequence[Sequence[tuple[Any, Any]]]) -> Any:
+    """Whether a segment has a point in common with one of some convex polygons: no edge of it and
+    not the segment itself has all of the other on its far side (separating axes)."""
+    along_x, along_y = end[0] - begin[0], end[1] - begin[1]
+    from_origin = along_x * begin[1] - along_y * begin[0]
+    met: Any = False
+    for corners in parts:
+        # Above 0 to the left of the segment; above 0 within an edge.
+        sides = [along_x * y - along_y * x - from_origin for x, y in corners]
+        depths = [maximum(height(*begin), height(*end)) for height in _heights(corners)]
+        across = logical_and(reduce(minimum, sides) <= 0.0, reduce(maximum, sides) >= 0.0)
+        met = logical_or(met, logical_and(across, reduce(minimum, depths) >= 0.0))
+    return met
+
+
+def _heights(corners: Sequence[tuple[Any, Any]]) -> list[Callable[[Any, Any], Any]]:
+    """For each edge of a convex polygon, how far within it a point is, in m."""
+    heights: list[Callable[[Any, Any], Any]] = []
     for (x0, y0), (x1, y1) in zip(corners, (*corners[1:], corners[0]), strict=True):
-        # Heights above the edge: inside is where they are not negative.
-        across_x, across_y = y0 - y1, x1 - x0
-        at_begin = across_x * (begin[0] - x0) + across_y * (begin[1] - y0)
-        at_end = across_x * (end[0] - x0) + across_y * (end[1] - y0)
-        both = logical_and(at_begin < 0.0, at_end < 0.0)
-        outside = where(both, 1.0, outside)
-        change = at_begin - at_end
-        share = at_begin / where(change == 0.0, 1.0, change)
-        crossing = logical_or(at_begin < 0.0, at_end < 0.0)
-        rising = logical_and(crossing, at_begin < 0.0)
-        falling = logical_and(crossing, at_end < 0.0)
-        enter = where(rising, maximum(enter, share), enter)
-        leave = where(falling, minimum(leave, share), leave)
-    return where(logical_and(outside < 0.5, enter <= leave), 1.0, 0.0)
+        length = hypot(x1 - x0, y1 - y0)
+        n_x, n_y = (y0 - y1) / length, (x1 - x0) / length
+        heights.append(partial(_height, n_x, n_y, n_x * x0 + n_y * y0))
+    return heights
+
+
+def _height(n_x: float, n_y: float, least: m, x: Any, y: Any) -> Any:
+    return n_x * x + n_y * y - least
 
 
 def _segments(segments: Array, grid: Grid | None) -> Array:
@@ -148,19 +153,28 @@ def _lists(segments: Array, radius: m) -> tuple[Walls, int]:
 def _near(segments: Array, low: Array, edge: m, shape: tuple[int, int], reach: m) -> AnyArray:
     """Pairs of a cell and a segment within reach of its middle, (n, 2), in order of the cells."""
     rows, columns = shape
-    pairs: list[AnyArray] = []
     boxes = np.column_stack([
         np.minimum(segments[:, :2], segments[:, 2:]) - reach - low,
         np.maximum(segments[:, :2], segments[:, 2:]) + reach - low,
     ])  # fmt: skip
     bounds = np.floor(boxes / edge).astype(int)
     bounds = np.clip(bounds, 0, [columns - 1, rows - 1, columns - 1, rows - 1])
-    for k, (left, bottom, right, top) in enumerate(bounds.tolist()):
-        across, up = np.meshgrid(np.arange(left, right + 1), np.arange(bottom, top + 1))
-        cells = (up * columns + across).ravel()
-        middles = low + edge * (np.column_stack([across.ravel(), up.ravel()]) + 0.5)
-        within = distances(middles, segments[k : k + 1]).reshape(-1) <= reach
-        chosen = cells[within]
-        pairs.append(np.column_stack([chosen, np.full(len(chosen), k)]))
-    joined = np.concatenate(pairs)
-    return joined[np.argsort(joined[:, 0], kind="stable")]
+    # All cells of the boxes of all segments, one behind the other.
+    wide, high = (bounds[:, k + 2] - bounds[:, k] + 1 for k in range(2))
+    counts = wide * high
+    number = np.repeat(np.arange(len(segments)), counts)
+    within = np.arange(len(number)) - np.repeat(np.cumsum(counts) - counts, counts)
+    up, across = np.divmod(within, wide[number])
+    cells = np.column_stack([bounds[number, 0] + across, bounds[number, 1] + up])
+    middles = low + edge * (cells + 0.5)
+    chosen = _distances(middles, segments[number]) <= reach
+    pairs = np.column_stack([cells[:, 1] * columns + cells[:, 0], number])[chosen]
+    return pairs[np.argsort(pairs[:, 0], kind="stable")]
+
+
+def _distances(points: Array, segments: Array) -> Array:
+    """Of each point (n, 2) from the segment (n, 4) of the same number."""
+    along, offset = segments[:, 2:] - segments[:, :2], points - segments[:, :2]
+    squared = np.maximum((along * along).sum(axis=1), np.finfo(float).tiny)
+    share = np.clip((offset * along).sum(axis=1) / squared, 0.0, 1.0)
+    return np.hypot(*(offset - share[:, None] * along).T)

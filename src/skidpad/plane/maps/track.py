@@ -22,7 +22,7 @@ from .cones import cone_outlines
 from .grid import Grid
 from .map import Map, from_shapes
 from .parts import segments_of
-from .track_borders import border, check_apart, check_simple, edges
+from .track_borders import border, check_apart, check_simple, edges, straightened
 from .track_of_grid import way_around
 
 SPACING: m = 0.5
@@ -30,6 +30,9 @@ SPACING: m = 0.5
 LEAST_POINTS = 4
 _BORDERS = cast("Array", None)
 """Walls that nobody gave."""
+_STRAIGHT = 0.005
+"""Share of the least distance to a border by which its wall may differ from it: few and long walls
+make fast lidars and contacts."""
 _UNEVEN = 0.01
 """Share by which a step of a centre line may differ from the mean one."""
 
@@ -66,8 +69,8 @@ class Track:
     closed: bool = True
     """Whether the last point is followed by the first."""
     walls: Array = _BORDERS
-    """Segments x0, y0, x1, y1 in m that lidars see and cars hit, shape (k, 4); the borders, unless
-    given or there is a grid."""
+    """Segments x0, y0, x1, y1 in m that lidars see and cars hit, shape (k, 4); unless given or there
+    is a grid, the borders to within 0.5 % of the least distance to one."""
     grid: Grid | None = None
     """Occupied cells, where the track is from such; they are obstacles as walls are."""
     name: str = "track"
@@ -234,7 +237,9 @@ class Track:
         return frozen(left), frozen(right)
 
     def _border_walls(self) -> Array:
-        return np.concatenate([edges(side, self.closed) for side in self.borders])
+        tolerance = _STRAIGHT * float(min(self.left.min(), self.right.min()))
+        sides = [straightened(side, self.closed, tolerance) for side in self.borders]
+        return np.concatenate([edges(side, self.closed) for side in sides])
 
     @cached_property
     def map(self) -> Map:

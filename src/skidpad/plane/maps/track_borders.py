@@ -54,6 +54,29 @@ def edges(border: Array, closed: bool) -> Array:
     return ring_edges(border) if closed else line_edges(border)
 
 
+def straightened(border: Array, closed: bool, tolerance: m) -> Array:
+    """Some points of a border (k, 2), few enough: the others are within `tolerance` in m of the
+    lines between these."""
+    points = border.tolist()
+    if closed:
+        points.append(points[0])
+    kept, begin = [0], points[0]
+    ahead, low, high = math.nan, -math.inf, math.inf
+    for k, (x, y) in enumerate(points[1:], 1):
+        if k > kept[-1] + 1:
+            off = math.remainder(math.atan2(y - begin[1], x - begin[0]) - ahead, math.tau)
+            if not low <= off <= high:
+                kept.append(k - 1)
+                begin, low, high = points[k - 1], -math.inf, math.inf
+        away = math.hypot(x - begin[0], y - begin[1])
+        if k == kept[-1] + 1:
+            ahead, off = math.atan2(y - begin[1], x - begin[0]), 0.0
+        # Directions in which a line from there passes this point closely enough.
+        half = math.asin(min(tolerance / max(away, tolerance), 1.0))
+        low, high = max(low, off - half), min(high, off + half)
+    return border[kept if closed else [*kept, len(border) - 1]]
+
+
 def check_apart(left: Array, right: Array, line: Line) -> None:
     """Raise where the left border crosses the right one."""
     walls = edges(left, line.closed), edges(right, line.closed)

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from ...arrays import Array
 from ...brief import brief_repr
+from ...checks import one_of
 from ...extension import outer
 from ...workers import spread
 from ..maps.contour import border_segments
@@ -39,15 +40,21 @@ class Scene:
     A ray meets a segment where it crosses it, ends included; segments that share an end leave no
     gap. A ray along a segment meets its nearer end. A sensor on a segment, or within an occupied
     cell of a grid, has range 0 along every ray. Segments without length are not seen.
+
+    How scans find what they see follows from the number of walls; `engine` = "tree" is faster for
+    few that hide each other, as along a track, "sweep" for those that do not.
     """
 
     __repr__ = brief_repr
 
-    def __init__(self, segments: Any = (), grid: Grid | None = None) -> None:
+    def __init__(
+        self, segments: Any = (), grid: Grid | None = None, *, engine: str | None = None
+    ) -> None:
+        one_of("engine", engine, (None, "sweep", "tree"))
         rows = with_hidden_backs(rows_of(segments_of(segments)))
         self.grid = grid
         """The occupancy grid, if there is one."""
-        self.engine = "sweep" if len(rows) <= ALL_AT_ONCE else "tree"
+        self.engine = engine or ("sweep" if len(rows) <= ALL_AT_ONCE else "tree")
         """How scans find what they see: "sweep", "tree" or, with a grid, "raster"."""
         if grid is not None:
             # What is closed lies on their right here.
@@ -66,9 +73,9 @@ class Scene:
         return sorted_into_cells(self.rows)
 
     @classmethod
-    def of(cls, map: Map) -> Scene:
+    def of(cls, map: Map, *, engine: str | None = None) -> Scene:
         """The walls of a map: its segments and the occupied cells of its grid."""
-        return cls(map.segments, map.grid)
+        return cls(map.segments, map.grid, engine=engine)
 
     def on_cuda(self) -> Any:
         """The same walls on a CUDA device, a `cuda.CudaScene`, for fleets of sensors."""
