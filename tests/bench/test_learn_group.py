@@ -17,9 +17,7 @@ from skidpad.errors import InvalidValue
 from skidpad.learn import Task
 
 TINY = replace(budget.QUICK, repeats=1, fresh=1)
-SIZES = learn.Sizes(
-    frenet=24, few_rays=24, many_rays=20, warm_up=3, periods=2, peer=2, single=6
-)
+SIZES = learn.Sizes(frenet=24, few_rays=24, many_rays=20, warm_up=3, periods=2, peer=2, single=6)
 SAVED = Path(__file__).parents[1] / "data" / "tasks"
 
 
