@@ -11,10 +11,10 @@ Five Programs, each compiled by itself: what is observed never changes how the v
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, NamedTuple
+from typing import Any
 
 from .. import record
 from ..body import Pose, Velocity, body_of
@@ -25,13 +25,15 @@ from ..compile.program import Port, Program
 from ..compile.trace import trace
 from ..errors import InvalidValue
 from ..integrate.base import flat_result
-from ..ops import clip, maximum, where
+from ..ops import maximum, where
 from ..plane.pose import to_world
-from ..policy import Policy
 from ..run.kept import Kept
 from ..run.stability import chosen
 from ..units import one
-from .course import Course, Courses, PlaceMemory, course_of, place_of, placed_at
+from .action_policy import action_policy
+from .course import Course, Courses, PlaceMemory, place_of, placed_at
+from .joint_port import Joint
+from .observation import scaled_observation
 from .others import touch_each_other
 from .shape import Parts, Unit, unit_poses, units_of
 from .task import Other, Start, Task
@@ -88,87 +90,6 @@ def _traced(task: Task) -> TaskPrograms:
     )  # fmt: skip
 
 
-def action_policy(task: Task) -> Policy:
-    """What an action does, as the policy of the vehicle: the reference is the action itself.
-
-    With delays the memory is a queue of the last actions. The car that it knows is the task's: what
-    is drawn for an episode is not told to who drives.
-    """
-    Params = record.define(
-        "Params", {"car": task.vehicle.model.Params, "q": task.Params, "delay": one},
-        {"car": task.vehicle.params, "q": task.params, "delay": 0.0},
-        doc="Parameters of an action.",
-    )  # fmt: skip
-    if not task.delays:
-        return Policy(partial(_acted, task), Reference=task.Action, Params=Params, name="action")
-    Memory = _queue(task)
-    act = partial(_acted_late, task, Memory)
-    return Policy(act, Memory, task.Action, Params, name="action")
-
-
-def _acted(task: Task, x: Any, r: Any, p: Any, dt: Any) -> Any:
-    return task.called("act", {"x": x, "a": r, "p": p.car, "q": p.q, "dt": dt})
-
-
-def _acted_late(task: Task, Memory: type, x: Any, m: Any, r: Any, p: Any, dt: Any) -> Any:
-    acting = record.flatten(r)
-    for k, action in enumerate(m, 1):
-        pairs = zip(acting, record.flatten(action), strict=True)
-        acting = [where(p.delay < k - 0.5, new, old) for new, old in pairs]
-    u = _acted(task, x, record.unflatten(task.Action, acting), p, dt)
-    return u, Memory(r, *m[:-1])
-
-
-def _queue(task: Task) -> type:
-    zero = record.unflatten(task.Action, [0.0] * record.size(task.Action))
-    names = [f"late_{k + 1}" for k in range(task.delays)]
-    hints: dict[str, Any] = dict.fromkeys(names, task.Action)
-    return record.define("Late", hints, dict.fromkeys(names, zero), doc="Actions that act late.")
-
-
-def scaled_observation(task: Task, told: Mapping[str, Any]) -> tuple[Any, ...]:
-    """What is observed, as shares of its bounds from -1 to 1."""
-    seen = task.called("observe", told)
-    if not isinstance(seen, task.Observation):
-        raise InvalidValue(
-            f"task {task.name!r}: observe must return its Observation record, got {seen!r}"
-        )
-    scaled: list[Any] = []
-    leaves = zip(_names(task.Observation), record.flatten(seen), task.lowest, task.highest,
-                 strict=True)  # fmt: skip
-    for name, value, low, high in leaves:
-        noisy = value + getattr(told["e"], name) if name in task.noise else value
-        # The share is cut off, not the value: rounding must not lead out of the space.
-        scaled.append(clip((2.0 * noisy - (high + low)) / (high - low), -1.0, 1.0))
-    return tuple(scaled)
-
-
-class _Split(NamedTuple):
-    """A port of several records, one behind the other."""
-
-    kinds: tuple[type, ...]
-
-    @property
-    def fields(self) -> tuple[str, ...]:
-        return tuple(f"{k}.{name}" for k, kind in enumerate(self.kinds) for name in _names(kind))
-
-    def records(self, values: Sequence[Any]) -> list[Any]:
-        found: list[Any] = []
-        for kind in self.kinds:
-            size = len(_names(kind))
-            found.append(_record(kind, values[:size]))
-            values = values[size:]
-        return found
-
-
-def _names(kind: type) -> tuple[str, ...]:
-    return record.names(kind)
-
-
-def _record(kind: type, values: Sequence[Any]) -> Any:
-    return course_of(values) if kind is Course else record.unflatten(kind, values)
-
-
 class _Maker:
     """Traces the Programs of a task."""
 
@@ -180,8 +101,8 @@ class _Maker:
         self.model = task.vehicle.model
         self.body = body_of(task.vehicle, "a task")
         on_track = courses is not None
-        self.memory = _Split((*((PlaceMemory,) if on_track else ()), task.Memory))
-        self.numbers = _Split((*((Course,) if on_track else ()), task.Params))
+        self.memory = Joint((*((PlaceMemory,) if on_track else ()), task.Memory))
+        self.numbers = Joint((*((Course,) if on_track else ()), task.Params))
         self.draws = (*(f"draw.{n}" for n in task.draws), *task.randomised)
         if courses is not None and len(courses.tracks) > 1:
             self.draws = (*self.draws, "track")
@@ -189,9 +110,9 @@ class _Maker:
     def judge(self) -> Program:
         """What is felt (see `_felt`) -> observation, reward, ended, memory, disturbance."""
         task, model = self.task, self.model
-        w = _names(model.Disturbance) if task.disturb else ()
+        w = record.names(model.Disturbance) if task.disturb else ()
         outputs = (
-            Port("observation", _names(task.Observation)),
+            Port("observation", record.names(task.Observation)),
             Port("reward", ("reward",)),
             Port("ended", ("ended",)),
             Port("m", self.memory.fields),
@@ -213,7 +134,7 @@ class _Maker:
     def look(self) -> Program:
         """What is felt -> observation, contact."""
         outputs = (
-            Port("observation", _names(self.task.Observation)), Port("contact", ("contact",)),
+            Port("observation", record.names(self.task.Observation)), Port("contact", ("contact",)),
         )  # fmt: skip
 
         def function(*ports: tuple[Any, ...]) -> tuple[Any, ...]:
@@ -227,9 +148,9 @@ class _Maker:
         task = self.task
         rays = task.lidar.rays if task.lidar and task.reads_ranges else 0
         return (
-            Port("x", _names(self.plant.State)),
-            Port("a", _names(task.Action)),
-            Port("p", _names(self.plant.Params)),
+            Port("x", record.names(self.plant.State)),
+            Port("a", record.names(task.Action)),
+            Port("p", record.names(self.plant.Params)),
             Port("m", self.memory.fields),
             Port("q", self.numbers.fields),
             Port("time", ("time",)),
@@ -291,16 +212,16 @@ class _Maker:
         task, model = self.task, self.model
         inputs = (
             Port("d", self.draws),
-            Port("p", _names(self.plant.Params)),
+            Port("p", record.names(self.plant.Params)),
             Port("agent", ("agent",)),
             Port("courses", ("courses",) if self.courses is not None else ()),
         )
         outputs = (
-            Port("x", _names(self.plant.State)),
-            Port("p", _names(self.plant.Params)),
+            Port("x", record.names(self.plant.State)),
+            Port("p", record.names(self.plant.Params)),
             Port("m", self.memory.fields),
             Port("q", self.numbers.fields),
-            Port("w", _names(model.Disturbance)),
+            Port("w", record.names(model.Disturbance)),
         )
 
         def function(*ports: tuple[Any, ...]) -> tuple[Any, ...]:
@@ -375,9 +296,9 @@ class _Maker:
         for name, value in drawn.items():
             for prefix in prefixes:
                 if name == "delay" == prefix:
-                    values[_names(kind).index("policy.delay")] = value
+                    values[record.names(kind).index("policy.delay")] = value
                 elif name.startswith(prefix) and prefix != "delay":
-                    values[_names(kind).index(name.removeprefix(prefix))] = value
+                    values[record.names(kind).index(name.removeprefix(prefix))] = value
         return values
 
     @staticmethod
@@ -392,9 +313,9 @@ class _Maker:
         """x, a, p -> pose of the lidar, then pose and velocity of the vehicle."""
         task, model = self.task, self.model
         inputs = (
-            Port("x", _names(self.plant.State)),
-            Port("a", _names(task.Action)),
-            Port("p", _names(self.plant.Params)),
+            Port("x", record.names(self.plant.State)),
+            Port("a", record.names(task.Action)),
+            Port("p", record.names(self.plant.Params)),
         )
         fields = ("x", "y", "yaw")
         outputs = (

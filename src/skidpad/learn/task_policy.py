@@ -19,7 +19,7 @@ from ..policy import Policy
 from ..signature import Constant
 from ..units import one
 from .course import Courses, PlaceMemory, place_of
-from .programs import scaled_observation
+from .observation import scaled_observation
 from .shape import units_of
 from .task import Task
 
