@@ -122,7 +122,7 @@ def test_what_is_given_at_a_reset_is_so_after_loading(tmp_path):
     save_task(task, path)
     both = [Environments(one, 2) for one in (task, load_task(path))]
     for environments in both:
-        with pytest.raises(InvalidValue, match="params.l_f is Given"):
+        with pytest.raises(InvalidValue, match=r"params\.l_f is Given"):
             environments.reset(seed=1)
         environments.reset(seed=1, given={"params.l_f": [1.2, 1.5]})
     action = np.full((2, 2), 0.5)
