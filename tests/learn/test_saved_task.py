@@ -13,6 +13,7 @@ from learn.small_tasks import small_task
 from skidpad.controllers import Reference
 from skidpad.errors import InvalidValue
 from skidpad.learn import Environments, load_task, save_task, tasks
+from skidpad.learn.given import GIVEN
 from skidpad.shared_arrays import shared_array
 from skidpad.vehicles import kinematic_bicycle
 
@@ -114,3 +115,16 @@ def test_arrays_of_a_task_travel_by_content(tmp_path):
     wanted = drive(Environments(task, COUNT, autoreset="same_step"))
     assert np.isfinite(wanted).all()
     assert np.load(out).tobytes() == wanted.tobytes()
+
+
+def test_what_is_given_at_a_reset_is_so_after_loading(tmp_path):
+    task, path = small_task(randomised={"params.l_f": GIVEN}), tmp_path / "given.task"
+    save_task(task, path)
+    both = [Environments(one, 2) for one in (task, load_task(path))]
+    for environments in both:
+        with pytest.raises(InvalidValue, match=r"params\.l_f is Given"):
+            environments.reset(seed=1)
+        environments.reset(seed=1, given={"params.l_f": [1.2, 1.5]})
+    action = np.full((2, 2), 0.5)
+    first, second = (environments.step(action) for environments in both)
+    assert first.observation.tobytes() == second.observation.tobytes()

@@ -44,6 +44,7 @@ from ..random.factors import Factor, factor_of
 from ..signature import Constant, arguments
 from ..units import m, s
 from .actions import Drive, drive_of
+from .given import Given
 from .lidar import Lidar
 
 SEEN = ("x", "u", "p", "a", "m", "q", "pose", "velocity", "place", "contact", "ranges", "others",
@@ -222,6 +223,12 @@ class Task(Constant):
                 )
             bounds.append((float(low), float(high)))
         return bounds
+
+    @cached_property
+    def given(self) -> tuple[str, ...]:
+        """Names of what is drawn by nobody: `reset(given=...)` says it."""
+        factors = {**{f"draw.{name}": one for name, one in self.draws.items()}, **self.randomised}
+        return tuple(name for name, one in factors.items() if isinstance(one, Given))
 
     @cached_property
     def delays(self) -> int:
