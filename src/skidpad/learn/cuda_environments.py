@@ -23,7 +23,7 @@ from ..compile import gpu
 from ..errors import InvalidValue, SimulationDiverged, SkidpadError
 from ..random import seeds as seeding
 from ..run.settings import PRECISIONS
-from . import cuda_text
+from . import cuda_text, faults
 from .cuda_engine import CudaEngine
 from .environments import AUTORESET, ON_DIVERGE, Environments, Stepped, held_by
 from .programs import compiled
@@ -215,12 +215,12 @@ class CudaEnvironments(Environments):
                 f"{engine.low[field]:g} to {engine.high[field]:g}"
             )
         if what == cuda_text.START:
-            return InvalidValue(self._touching(k))
+            return InvalidValue(faults.touching(self.task, k, self.engine.motion_of(k)))
         steps, told = int(engine.steps[k]), self._last(k, np.array([k]))
         if what == cuda_text.DIVERGED:
-            return SimulationDiverged(self._diverged(k, steps + 1), **told)
+            return SimulationDiverged(faults.diverged(self.task, k, steps + 1), **told)
         value = float(engine.observation[k, field])
-        return SimulationDiverged(self._not_finite(k, field, value, steps), **told)
+        return SimulationDiverged(faults.not_finite(self.task, k, field, value, steps), **told)
 
 
 class Watch:

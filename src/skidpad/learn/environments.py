@@ -21,6 +21,7 @@ from ..errors import InvalidValue, SimulationDiverged
 from ..extension import outer
 from ..random import seeds as seeding
 from ..random.shares import names_as_words, shares
+from . import faults
 from .engine import TaskEngine, engine_of
 from .programs import TaskPrograms, compiled
 from .task import Task
@@ -285,15 +286,10 @@ class Environments:
         if self.on_diverge == "raise":
             k = int(np.flatnonzero(bad)[0])
             raise SimulationDiverged(
-                self._diverged(k, self.steps[k] + 1), **self._last(k, np.flatnonzero(bad))
+                faults.diverged(self.task, k, self.steps[k] + 1),
+                **self._last(k, np.flatnonzero(bad)),
             )
         return bad
-
-    def _diverged(self, k: int, periods: int) -> str:
-        return (
-            f"{self._row(k)}: the state of {self.task.vehicle.model.name!r} is no longer finite "
-            f"after {periods} periods; with on_diverge='end' its episode ends"
-        )
 
     def _check_observation(self, terminated: AnyArray, again: AnyArray) -> None:
         values = self.engine.observation
@@ -310,16 +306,8 @@ class Environments:
         k = int(np.flatnonzero(bad)[0])
         at = int(np.flatnonzero(~np.isfinite(values[k]))[0])
         raise SimulationDiverged(
-            self._not_finite(k, at, values[k, at], self.steps[k]),
+            faults.not_finite(self.task, k, at, values[k, at], self.steps[k]),
             **self._last(k, np.flatnonzero(bad)),
-        )
-
-    def _not_finite(self, k: int, at: int, value: float, periods: int) -> str:
-        names = record.names(self.task.Observation)
-        name = names[at] if at < len(names) else f"ray {at - len(names)}"
-        return (
-            f"{self._row(k)}: the observation {name} is {value} after {periods} periods; it must "
-            "be finite"
         )
 
     def _last(self, k: int, failed: AnyArray) -> dict[str, Any]:
@@ -335,19 +323,8 @@ class Environments:
     def _check_start(self, rows: Any, contact: AnyArray) -> None:
         hit = np.flatnonzero(contact > 0.5)
         if hit.size:
-            raise InvalidValue(self._touching(int(rows[hit[0]])))
-
-    def _touching(self, k: int) -> str:
-        x, y, yaw = self.engine.motion_of(k)[:3]
-        return (
-            f"{self._row(k)} starts in contact with a wall or another vehicle, at x = {x:.2f}, "
-            f"y = {y:.2f} m, yaw = {yaw:.2f} rad: the start of task {self.task.name!r} must "
-            "leave room"
-        )
-
-    def _row(self, k: int) -> str:
-        world, agent = divmod(k, self.task.agents)
-        return f"environment {world}" + (f", agent {agent}" if self.task.agents > 1 else "")
+            k = int(rows[hit[0]])
+            raise InvalidValue(faults.touching(self.task, k, self.engine.motion_of(k)))
 
 
 def held_by(engine: Any, task: Any) -> dict[str, Any]:

@@ -1,0 +1,40 @@
+"""What is said of an environment in which something went wrong."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from .. import record
+
+
+def diverged(task: Any, row: int, periods: int) -> str:
+    """Of a state that is no longer finite."""
+    return (
+        f"{_row(task, row)}: the state of {task.vehicle.model.name!r} is no longer finite after "
+        f"{periods} periods; with on_diverge='end' its episode ends"
+    )
+
+
+def not_finite(task: Any, row: int, at: int, value: float, periods: int) -> str:
+    """Of an observation that is not finite; `at` is its place."""
+    names = record.names(task.Observation)
+    name = names[at] if at < len(names) else f"ray {at - len(names)}"
+    return (
+        f"{_row(task, row)}: the observation {name} is {value} after {periods} periods; it must "
+        "be finite"
+    )
+
+
+def touching(task: Any, row: int, motion: Sequence[float]) -> str:
+    """Of a start in contact, at a motion of x, y in m and yaw in rad."""
+    x, y, yaw = motion[:3]
+    return (
+        f"{_row(task, row)} starts in contact with a wall or another vehicle, at x = {x:.2f}, "
+        f"y = {y:.2f} m, yaw = {yaw:.2f} rad: the start of task {task.name!r} must leave room"
+    )
+
+
+def _row(task: Any, row: int) -> str:
+    world, agent = divmod(row, task.agents)
+    return f"environment {world}" + (f", agent {agent}" if task.agents > 1 else "")
