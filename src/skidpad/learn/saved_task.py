@@ -77,6 +77,8 @@ class SavedTask:
     """Control periods of the longest episode."""
     randomised: tuple[str, ...]
     """Names of what differs between episodes."""
+    given: tuple[str, ...]
+    """Names of what `reset` has to be given."""
     reads_ranges: bool
     """Whether one of its functions reads the lidar itself."""
     disturb: bool
@@ -143,6 +145,7 @@ def _document(task: Task | SavedTask) -> dict[str, Any]:
         "delays": task.delays,
         **{name: getattr(task, name) for name in _NUMBERS},
         "randomised": list(task.randomised),
+        "given": list(task.given),
         "reads_ranges": bool(task.lidar is not None and task.reads_ranges),
         "disturb": bool(task.disturb),
     }
@@ -170,6 +173,7 @@ def _decoded(document: dict[str, Any], where: str) -> SavedTask:
         delays=_whole(document, "delays", least=0),
         **{name: _whole(document, name) for name in _NUMBERS},
         randomised=_texts(document["randomised"]),
+        given=_texts(document.get("given", ())),
         reads_ranges=document["reads_ranges"] is True,
         disturb=document["disturb"] is True,
     )

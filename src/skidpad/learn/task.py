@@ -44,6 +44,7 @@ from ..random.factors import Factor, factor_of
 from ..signature import Constant, arguments
 from ..units import m, s
 from .actions import Drive, drive_of
+from .given import Given
 from .lidar import Lidar
 
 SEEN = ("x", "u", "p", "a", "m", "q", "pose", "velocity", "place", "contact", "ranges", "others",
@@ -228,6 +229,12 @@ class Task(Constant):
         """Control periods that an action may act late, at most."""
         factor: Factor | None = self.randomised.get("delay")
         return 0 if factor is None else int(factor.high)
+
+    @cached_property
+    def given(self) -> tuple[str, ...]:
+        """What `reset` has to be given, by the names of its draws and of what is randomised."""
+        factors = {**{f"draw.{name}": one for name, one in self.draws.items()}, **self.randomised}
+        return tuple(name for name, one in factors.items() if isinstance(one, Given))
 
     @property
     def limit(self) -> int:
