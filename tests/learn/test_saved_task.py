@@ -13,6 +13,7 @@ from learn.small_tasks import small_task
 from skidpad.controllers import Reference
 from skidpad.errors import InvalidValue
 from skidpad.learn import Environments, load_task, save_task, tasks
+from skidpad.learn.given import Given
 from skidpad.shared_arrays import shared_array
 from skidpad.vehicles import kinematic_bicycle
 
@@ -114,3 +115,16 @@ def test_arrays_of_a_task_travel_by_content(tmp_path):
     wanted = drive(Environments(task, COUNT, autoreset="same_step"))
     assert np.isfinite(wanted).all()
     assert np.load(out).tobytes() == wanted.tobytes()
+
+
+def test_what_is_given_is_given_to_a_loaded_task_too(tmp_path):
+    task = small_task(draws={"s": {"range": [0.0, 1.0]}, "yaw": Given()})
+    save_task(task, tmp_path / "task.json")
+    loaded = load_task(tmp_path / "task.json")
+    assert loaded.given == task.given == ("draw.yaw",)
+    here, there = Environments(task, 2), Environments(loaded, 2)
+    with pytest.raises(InvalidValue, match=r"draw\.yaw is Given"):
+        there.reset(seed=1)
+    told = {"draw.yaw": [0.1, -0.3]}
+    assert there.reset(seed=1, given=told).tobytes() == here.reset(seed=1, given=told).tobytes()
+    assert not np.array_equal(here.reset(seed=1, given={"draw.yaw": 0.7}), there.engine.observation)
