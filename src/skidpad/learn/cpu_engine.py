@@ -54,6 +54,7 @@ class CpuEngine:
             self._scans = Scans(
                 self.task.lidar, self.task.tracks, programs.parts,
                 self.observation[:, self._fields :], self._threads,
+                keeps_ranges=self.task.reads_ranges,
             )  # fmt: skip
         self._calls = [self._period(now) for now in range(2)]
 
@@ -127,7 +128,7 @@ class CpuEngine:
 
     def _seen_ranges(self) -> AnyArray:
         """Ranges (1, B, rays) where a function of the task reads them."""
-        if self._scans is None or not self.task.reads_ranges:
+        if self._scans is None or self._scans.ranges is None:
             return self._room(0)
         return self._scans.ranges[None]
 
@@ -205,7 +206,8 @@ class CpuEngine:
             others = self._beside(motion[0])[None]
             if self._scans is not None:
                 self._scans.scan(lidar[0], others[0], q[0, :, 0], rows)
-                ranges = self._scans.ranges[None, rows] if self.task.reads_ranges else ranges
+                if self._scans.ranges is not None:
+                    ranges = self._scans.ranges[None, rows]
         time = np.zeros((1, count, 1), self.dtype)
         ports = [x, a, p, m, q, time, others, ranges, noise.astype(self.dtype)[None]]
         seen, contact = self._look.run(ports, count)

@@ -13,10 +13,15 @@ from ..plane.polygon import ring_edges
 from ..plane.pose import moved
 from ..plane.raycast import Scene
 from ..plane.raycast.fan import fan, units
+from ..workers import spread
 from .lidar import Lidar
 
 HIDING = 100
 """Walls of a track above which near ones hide most of the others from a lidar."""
+IN_CACHE = 200_000
+"""Rays that are scanned and scaled at a time, while they are near the processor."""
+WORTH_A_THREAD = 20_000
+"""Rays below which another thread costs more than it saves."""
 Parts = Sequence[Sequence[tuple[float, float]]]
 
 
@@ -29,6 +34,7 @@ class Scans:
         parts: of the vehicle's outline, which the lidars of others see.
         seen: where the ranges go, as shares of the longest, (B, rays).
         threads: all processors if None.
+        keeps_ranges: whether ranges in m are needed as well.
     """
 
     def __init__(
@@ -38,49 +44,51 @@ class Scans:
         parts: Parts,
         seen: AnyArray,
         threads: int | None,
+        *,
+        keeps_ranges: bool,
     ) -> None:
         self._lidar, self._seen, self._threads = lidar, seen, threads
         self._scenes = [_scene(track) for track in tracks] or [Scene()]
         self._fan = fan(lidar.angles)
         self._edges = np.concatenate([ring_edges(np.array(part)) for part in parts])
-        self.ranges = np.zeros(seen.shape, seen.dtype)
+        self.ranges = np.zeros(seen.shape, seen.dtype) if keeps_ranges else None
         """In m, (B, rays); at most the range."""
 
     def scan(self, poses: AnyArray, others: AnyArray, tracks: AnyArray, rows: Any = None) -> None:
         """Scan from poses (n, 3) of rows, all if None, on tracks (n,) of these numbers; `others`
         (n, k) are motions of the vehicles beside each."""
-        whole = rows is None
-        ranges = self.ranges if whole else np.empty((len(rows), self._lidar.rays), self._seen.dtype)
         movers = self._movers(others)
         places = poses.astype(np.float64)
         if len(self._scenes) == 1:
-            self._scan(self._scenes[0], places, movers, ranges)
-        else:
-            self._scan_each(places, movers, tracks, ranges)
-        kind = self._seen.dtype.type
-        np.minimum(ranges, kind(self._lidar.range), out=ranges)
-        share = kind(1.0 / self._lidar.range)
-        if whole:
-            np.multiply(ranges, share, out=self._seen)
-        else:
-            self.ranges[rows] = ranges
-            self._seen[rows] = ranges * share
-
-    def _scan_each(
-        self, places: Array, movers: Array | None, tracks: AnyArray, ranges: AnyArray
-    ) -> None:
-        for number in np.unique(tracks).astype(int).tolist():
-            here = np.flatnonzero(tracks == number)
-            some = np.empty((len(here), self._lidar.rays), ranges.dtype)
+            self._scan(self._scenes[0], places, movers, rows)
+            return
+        numbers = np.arange(len(poses)) if rows is None else np.asarray(rows)
+        for track in np.unique(tracks).astype(int).tolist():
+            here = np.flatnonzero(tracks == track)
             moving = None if movers is None else movers[here]
-            self._scan(self._scenes[number], places[here], moving, some)
-            ranges[here] = some
+            self._scan(self._scenes[track], places[here], moving, numbers[here])
 
-    def _scan(self, scene: Scene, places: Array, movers: Array | None, out: AnyArray) -> None:
-        scene.scan(
-            places, self._fan, out, max_range=self._lidar.range, movers=movers,
-            threads=self._threads,
-        )  # fmt: skip
+    def _scan(self, scene: Scene, places: Array, movers: Array | None, rows: Any) -> None:
+        """Scan from places into these rows, or all if None."""
+        kind, limit = self._seen.dtype, self._lidar.range
+        share = kind.type(1.0 / limit)
+        most = max(IN_CACHE // self._lidar.rays, 1)
+
+        def part(begin: int, end: int) -> None:
+            room = np.empty((min(most, end - begin), self._lidar.rays), kind)
+            for first in range(begin, end, most):
+                some = slice(first, min(first + most, end))
+                into = some if rows is None else rows[some]
+                found = scene.scan(
+                    places[some], self._fan, room[: some.stop - first], max_range=limit,
+                    missed=limit, movers=None if movers is None else movers[some], threads=1,
+                )  # fmt: skip
+                if self.ranges is not None:
+                    self.ranges[into] = found
+                self._seen[into] = np.multiply(found, share, out=found)
+
+        worth = len(places) * self._lidar.rays // WORTH_A_THREAD
+        spread(part, len(places), worth=worth, threads=self._threads)
 
     def _movers(self, others: AnyArray) -> Array | None:
         """Edges of the other vehicles for each row, (n, m, 4)."""

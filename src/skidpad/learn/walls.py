@@ -16,6 +16,7 @@ import numpy as np
 
 from ..arrays import AnyArray, Array
 from ..body import Pose
+from ..calls import called
 from ..errors import InvalidValue
 from ..ops import clip, floor, logical_and, logical_or, maximum, minimum, read, where
 from ..plane.maps.contour import border_segments
@@ -80,18 +81,20 @@ def touches(walls: Walls, most: int, pose: Pose, parts: Sequence[Sequence[tuple[
     row = clip(floor(here.y / walls.edge), 0.0, walls.rows - 1.0)
     cell = 2.0 * (row * walls.columns + column)
     first, count = read(walls.lists, cell), read(walls.lists, cell + 1.0)
+    # Of one wall, and called for each: many copies would take long to compile.
+    meets = partial(_meets, parts)
     hit: Any = 0.0
     for k in range(most):
         at = 4.0 * (first + float(k))
         ends = [read(walls.segments, at + float(j)) for j in range(4)]
         begin, end = to_body(here, ends[0], ends[1]), to_body(here, ends[2], ends[3])
-        hit = where(logical_and(count > float(k), _meets(begin, end, parts)), 1.0, hit)
+        hit = where(count > float(k), maximum(hit, called(meets, begin, end)), hit)
     return hit
 
 
-def _meets(begin: Any, end: Any, parts: Sequence[Sequence[tuple[Any, Any]]]) -> Any:
-    """Whether a segment has a point in common with one of some convex polygons: no edge of it and
-    not the segment itself has all of the other on its far side (separating axes)."""
+def _meets(parts: Sequence[Sequence[tuple[Any, Any]]], begin: Any, end: Any) -> Any:
+    """1.0 if a segment has a point in common with one of some convex polygons, else 0.0: no edge of
+    it and not the segment itself has all of the other on its far side (separating axes)."""
     along_x, along_y = end[0] - begin[0], end[1] - begin[1]
     from_origin = along_x * begin[1] - along_y * begin[0]
     met: Any = False
@@ -101,7 +104,7 @@ def _meets(begin: Any, end: Any, parts: Sequence[Sequence[tuple[Any, Any]]]) -> 
         depths = [maximum(height(*begin), height(*end)) for height in _heights(corners)]
         across = logical_and(reduce(minimum, sides) <= 0.0, reduce(maximum, sides) >= 0.0)
         met = logical_or(met, logical_and(across, reduce(minimum, depths) >= 0.0))
-    return met
+    return where(met, 1.0, 0.0)
 
 
 def _heights(corners: Sequence[tuple[Any, Any]]) -> list[Callable[[Any, Any], Any]]:

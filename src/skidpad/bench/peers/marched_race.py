@@ -18,8 +18,8 @@ from ...plane.raycast import Scene
 from ...workers import spread
 from .plain_rays import ANGLES, CLOSE, march_field
 
-RESOLUTION = 0.1
-"""Edge of a cell in m."""
+RESOLUTION = 0.05
+"""Edge of a cell in m, as of f1tenth_gym's maps."""
 DT = 0.01
 SOON = 0.005
 """Time to collision in s below which a car has crashed."""
@@ -68,7 +68,7 @@ class MarchedRace:
             some = slice(begin, end)
             kernel(
                 self._states[some], self._actions[some], self._starts[some], self._field,
-                self._origin, RESOLUTION, self._angles, self._table, self._side, self._range,
+                self._origin, RESOLUTION, self._angles, np.cos(self._angles), self._table, self._side, self._range,
                 self.ranges[some], self._seen_from[some], self._marches[some],
             )  # fmt: skip
 
@@ -137,6 +137,7 @@ def _kernel() -> Any:
         origin: Array,
         resolution: float,
         angles: Array,
+        cosines: Array,
         table: Array,
         side: Array,
         limit: float,
@@ -173,7 +174,7 @@ def _kernel() -> Any:
                     total += d
                     marched += 1
                 ranges[b, ray] = min(total, limit)
-                closing = x[3] * np.cos(angles[ray])
+                closing = x[3] * cosines[ray]
                 if closing != 0.0:
                     time = (ranges[b, ray] - side[ray]) / closing
                     crashed |= 0.0 <= time < SOON

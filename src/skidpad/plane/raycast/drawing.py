@@ -16,7 +16,7 @@ import math
 from typing import Any
 
 from .compiled import called, inlined, kernel
-from .fan import COS, MAX_RANGE, MIDDLE, SIN, TOP, X, Y
+from .fan import COS, MAX_RANGE, MIDDLE, MISSED, SIN, TOP, X, Y
 from .lanes import lowest_bit
 from .scan_lanes import NOISE, TINY, finish, hidden, look, meet, prepare, turn
 
@@ -198,7 +198,7 @@ def scan_rows(
             plan,
             places,
         )
-        missed = 0.0 if touching else math.inf
+        missed = 0.0 if touching else view[MISSED]
         limit = -1.0 if touching else view[MAX_RANGE]
         for block in range(blocks):
             if len(out) > 0:

@@ -23,10 +23,12 @@ LARGEST_ANGLE = 1e9
 
 VIEW = (
     "x", "y", "cos", "sin", "per_rad", "per_turn", "margin", "top", "middle", "max_range",
+    "missed",
 )  # fmt: skip
 """What kernels know of a sensor and its rays: position, direction of the middle ray, rays per rad
-and per turn, margin of ranges of rays, number of the last ray, of the middle ray, largest range."""
-X, Y, COS, SIN, PER_RAD, PER_TURN, MARGIN, TOP, MIDDLE, MAX_RANGE = range(len(VIEW))
+and per turn, margin of ranges of rays, number of the last ray, of the middle ray, largest range,
+and what rays that meet nothing up to there read."""
+X, Y, COS, SIN, PER_RAD, PER_TURN, MARGIN, TOP, MIDDLE, MAX_RANGE, MISSED = range(len(VIEW))
 
 
 @dataclass(frozen=True, eq=False)
@@ -104,7 +106,7 @@ def _view(angles: NDArray[np.float64]) -> NDArray[np.float64] | None:
     # Half a ray for the ray itself and half for the middle one, which others are counted from.
     margin = 1.5 + BEARING_ERROR / step
     spacing = (1.0 / step, 2.0 * np.pi / step, margin, count - 1.0, count // 2)
-    return np.array([0.0, 0.0, 1.0, 0.0, *spacing, np.inf])
+    return np.array([0.0, 0.0, 1.0, 0.0, *spacing, np.inf, np.inf])
 
 
 def units(angles: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:

@@ -20,7 +20,7 @@ from ..pose import turned
 from .arguments import jitter_of, limit_of, movers_of, poses_of, rays_of, result_of, segments_of
 from .blocks import ALWAYS, rows_of, with_hidden_backs
 from .cells import Cells, sorted_into_cells
-from .fan import MARGIN, MAX_RANGE, Fan, fan, rising_units, units
+from .fan import MARGIN, MAX_RANGE, MISSED, Fan, fan, rising_units, units
 from .tree import Tree, grown
 
 if TYPE_CHECKING:
@@ -124,8 +124,9 @@ class Scene:
         movers: Any = None,
         jitter: Any = None,
         threads: int | None = None,
+        missed: float = math.inf,
     ) -> NDArray[Any]:
-        """Ranges in m of whole scans, shape (B, N); inf where nothing is met.
+        """Ranges in m of whole scans, shape (B, N); `missed` where nothing is met.
 
         `poses` (B, 3): x and y in m, yaw in rad, in the world. `angles` (N,) or a `Fan`: of the
         rays against the sensor. `out` may be float64 or float32. `movers` (m, 4) or (B, m, 4) are
@@ -146,7 +147,7 @@ class Scene:
         def part(begin: int, end: int) -> None:
             moved = moving if len(moving) == 1 else moving[begin:end]
             along = beams if jitter is None else beams[begin:end]
-            rows(where[begin:end], rays, along, margin, moved, limit, ranges[begin:end])
+            rows(where[begin:end], rays, along, margin, moved, limit, missed, ranges[begin:end])
 
         spread(part, len(where), worth=out.size // _WORTH_A_THREAD, threads=threads)
         ranges[self._within_solid(where[:, :2])] = 0.0
@@ -169,13 +170,14 @@ class Scene:
         margin: float,
         movers: Array,
         limit: float,
+        missed: float,
         out: NDArray[Any],
     ) -> None:
         from .drawing import scan_rows
 
         assert rays.view is not None
         view = rays.view.copy()
-        view[MAX_RANGE] = limit
+        view[MAX_RANGE], view[MISSED] = limit, missed
         view[MARGIN] += margin
         apart = beams.shape[1] // 16 if len(beams) > 1 else 0
         count = movers.shape[1]
@@ -211,6 +213,7 @@ class Scene:
         margin: float,
         movers: Array,
         limit: float,
+        missed: float,
         out: NDArray[Any],
     ) -> None:
         count = len(rays)
@@ -222,7 +225,7 @@ class Scene:
             moving = movers[min(b, len(movers) - 1)]
             origin = np.full(count, x), np.full(count, y)
             self._cast_along(*origin, dx, dy, limit, moving, ranges)
-            out[b] = ranges
+            out[b] = np.where(ranges < math.inf, ranges, missed)
 
     def _within_solid(self, points: Array) -> Any:
         return slice(0, 0) if self.grid is None else self.grid.at(points)

@@ -15,6 +15,8 @@ from .blocks import BLOCK, in_blocks
 
 FINEST = 16
 """Bits of each coordinate that decide what is near to what."""
+CHAINED = 0.9
+"""Share of segments that go on from others, above which they are left in their order."""
 LEVELS = 16
 """Most levels of a tree; numbers of nodes carry their level in their last four bits."""
 
@@ -42,7 +44,7 @@ class Tree(NamedTuple):
 
 def grown(rows: Array, *, flat: bool = False) -> Tree:
     """The tree of segments, as rows of `blocks.FIELDS`, or just their blocks."""
-    table = in_blocks(rows[np.lexsort(_neighbourhood(rows))])
+    table = in_blocks(rows if _in_chains(rows) else rows[np.lexsort(_neighbourhood(rows))])
     levels = np.zeros(LEVELS + 1, np.int64)
     if flat or len(rows) == 0:
         levels[1] = len(table) // BLOCK
@@ -60,6 +62,11 @@ def grown(rows: Array, *, flat: bool = False) -> Tree:
     levels[0] = len(blocks)
     levels[1 : len(starts)] = starts[:-1]
     return Tree(table, np.concatenate(blocks).reshape(-1), levels)
+
+
+def _in_chains(rows: Array) -> bool:
+    """Whether nearly every segment goes on from the one before: neighbours are together then."""
+    return bool(np.all(rows[:-1, 2:4] == rows[1:, :2], axis=1).sum() > CHAINED * len(rows))
 
 
 def _neighbourhood(rows: Array) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
