@@ -236,12 +236,6 @@ class Task(Constant):
         factor: Factor | None = self.randomised.get("delay")
         return 0 if factor is None else int(factor.high)
 
-    @cached_property
-    def given(self) -> tuple[str, ...]:
-        """What `reset` has to be given, by the names of its draws and of what is randomised."""
-        factors = {**{f"draw.{name}": one for name, one in self.draws.items()}, **self.randomised}
-        return tuple(name for name, one in factors.items() if isinstance(one, Given))
-
     @property
     def limit(self) -> int:
         """Control periods of the longest episode."""
