@@ -17,9 +17,7 @@ from skidpad.errors import InvalidValue
 from skidpad.learn import Task
 
 TINY = replace(budget.QUICK, repeats=1, fresh=1)
-SIZES = learn.Sizes(
-    frenet=24, few_rays=24, many_rays=20, warm_up=3, periods=2, peer=2, single=6
-)
+SIZES = learn.Sizes(frenet=24, few_rays=24, many_rays=20, warm_up=3, periods=2, peer=2, single=6)
 SAVED = Path(__file__).parents[1] / "data" / "tasks"
 
 
@@ -61,10 +59,10 @@ def test_the_tasks_are_those_of_the_names() -> None:
 
 def test_the_peer_sees_the_track_and_drives(task: Task) -> None:
     marched = MarchedRace(task, 3)
-    before = marched._states.copy()
+    before = marched.states.copy()
     marched.step(1)
     assert marched.error() < 2.0 * RESOLUTION
-    moved = np.hypot(*(marched._states - before)[:, :2].T)
+    moved = np.hypot(*(marched.states - before)[:, :2].T)
     np.testing.assert_allclose(moved, 0.01 * before[:, 3], atol=2e-3)
 
 

@@ -39,8 +39,6 @@ def measured(
         run = device.finished(partial(driven.run, PERIODS))
         (times,) = interleaved([run], 2 * budget.repeats)
         own = best_rate(count * PERIODS, times)
-        yield Entry(
-            f"race.{name}.{device.name}{count}", RATE, own, {}, {}, driven.details(WARM_UP)
-        )
+        yield Entry(f"race.{name}.{device.name}{count}", RATE, own, {}, {}, driven.details(WARM_UP))
         del driven, run
         device.free()

@@ -65,9 +65,7 @@ class Driven:
         options: further ones of `Environments`.
     """
 
-    def __init__(
-        self, task: Any, count: int, device: Device, warm_up: int, **options: Any
-    ) -> None:
+    def __init__(self, task: Any, count: int, device: Device, warm_up: int, **options: Any) -> None:
         self.task = task
         self.environments = Environments(
             task, count, autoreset="same_step", device=device.name, **options

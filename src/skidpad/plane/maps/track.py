@@ -69,8 +69,8 @@ class Track:
     closed: bool = True
     """Whether the last point is followed by the first."""
     walls: Array = _BORDERS
-    """Segments x0, y0, x1, y1 in m that lidars see and cars hit, shape (k, 4); unless given or there
-    is a grid, the borders to within 0.5 % of the least distance to one."""
+    """Segments x0, y0, x1, y1 in m that lidars see and cars hit, shape (k, 4). Unless given or
+    there is a grid they are the borders, to within 0.5 % of the least distance to one."""
     grid: Grid | None = None
     """Occupied cells, where the track is from such; they are obstacles as walls are."""
     name: str = "track"
