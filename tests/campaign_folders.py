@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from skidpad.arrays import AnyArray
+from skidpad.campaigns.folder import Folder
 
 COLUMNS = [
     {"name": "x0.v_x", "unit": "m/s", "meaning": "speed at the start", "kind": "number"},
@@ -47,3 +49,11 @@ def rows(begin: int, end: int, *more: str) -> dict[str, AnyArray]:
 def same_bits(one: AnyArray, other: AnyArray) -> bool:
     """Whether two columns are equal, NaN and signs of zeros included."""
     return one.dtype == other.dtype and one.tobytes() == other.tobytes()
+
+
+def filled(where: str | Path, *ends: int) -> Folder:
+    """A folder with parts up to these runs, one after the other."""
+    folder = Folder.create(where, plan())
+    for begin, end in zip((0, *ends), ends, strict=False):
+        folder.write_part(begin, end, rows(begin, end))
+    return folder

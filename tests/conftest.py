@@ -112,6 +112,9 @@ LONGEST = (
     *("controllers/test_followers_compiled.py", "compile/test_parity.py", "bench/test_bench.py"),
     *("compile/test_cuda_text.py", "vehicles/test_two_track_road.py", "demo/test_demos.py"),
     *("fleet/test_fork.py", "viewer/test_broken_page.py", "live/test_gate.py"),
+    *("campaigns/test_campaign.py", "manoeuvres/test_hardest_stop.py"),
+    *("manoeuvres/test_logs_of_drives.py", "viewer/test_campaign_report.py"),
+    "vehicles/test_two_track_powertrain.py",
 )
 """Files that take longest, of 10 s and more: a worker gets a file at a time, and one that began
 such a file last would keep the others waiting."""

@@ -25,6 +25,7 @@ EXTRAS: Mapping[str, tuple[str, ...]] = {
     "ray": ("ray",),
     "recording": ("mcap", "zstandard"),
     "ros2": ("cyclonedds",),
+    "sb3": ("stable_baselines3",),
     "torch": ("torch",),
     "viewer": ("starlette", "uvicorn", "websockets"),
     "world": ("Box2D",),

@@ -26,11 +26,6 @@ from skidpad.campaigns.summary import summary_of
 VALUES = np.array([3.0, 1.0, 4.0, 1.5, 9.0, 2.0, 6.0])
 
 
-@pytest.fixture(autouse=True)
-def unsynced(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("os.fsync", lambda _: None)
-
-
 def test_a_mean_has_the_interval_of_student() -> None:
     found = mean_of(VALUES, 0.9)
     low, high = stats.t.interval(0.9, len(VALUES) - 1, VALUES.mean(), stats.sem(VALUES))

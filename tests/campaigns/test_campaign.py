@@ -45,12 +45,6 @@ def bowl(design: Any = DESIGNS["random"], **settings: Any) -> Campaign:
     )
 
 
-@pytest.fixture(autouse=True)
-def unsynced(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Nobody cuts the power here."""
-    monkeypatch.setattr("os.fsync", lambda _: None)
-
-
 @pytest.mark.parametrize("name", DESIGNS)
 def test_how_it_was_cut_does_not_show(name: str, tmp_path: Path) -> None:
     whole = bowl(DESIGNS[name]).run(tmp_path / "whole", progress=False)

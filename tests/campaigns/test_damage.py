@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import warnings
 from collections.abc import Callable
 from pathlib import Path
@@ -16,12 +15,6 @@ from skidpad.campaigns.summary import summary_of
 from .small_experiments import Bowl
 
 RUNS = 600
-
-
-@pytest.fixture(autouse=True)
-def unsynced(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Nobody cuts the power here."""
-    monkeypatch.setattr(os, "fsync", lambda _: None)
 
 
 def bowl() -> Campaign:

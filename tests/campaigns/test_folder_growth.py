@@ -18,11 +18,6 @@ from skidpad.campaigns.parts import Part, part_name
 from skidpad.campaigns.places import Place
 
 
-@pytest.fixture(autouse=True)
-def unsynced(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(os, "fsync", lambda _: None)
-
-
 @pytest.fixture
 def arrow_memory() -> Iterator[pa.MemoryPool]:
     """What Arrow takes from here on; tracemalloc does not see it."""

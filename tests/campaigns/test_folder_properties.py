@@ -24,9 +24,8 @@ from skidpad.errors import SkidpadError
 
 
 @pytest.fixture(autouse=True, scope="module")
-def unsynced() -> Iterator[None]:
+def merged_early() -> Iterator[None]:
     with (
-        patch.object(os, "fsync", lambda _: None),
         patch.object(cover, "LEVEL", 3),
         patch.object(run_table, "_UNSAVED", 3),
     ):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -58,14 +58,6 @@ def study_of(folder: Path, design: Any, seconds: float = 1.0, **settings: Any) -
     settings.setdefault("fails_above", 9.0)
     campaign = Campaign(experiment=Functions(**settings), factors=factors, design=design)
     return campaign.run(folder, chunk_seconds=seconds, progress=False)
-
-
-@pytest.fixture(scope="module", autouse=True)
-def unsynced() -> Generator[None]:
-    """Nobody cuts the power here."""
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("os.fsync", lambda _: None)
-        yield
 
 
 @pytest.fixture(scope="module", params=[False, True], ids=["first", "second"])

@@ -18,28 +18,14 @@ import pyarrow.parquet as parquet
 import pytest
 
 import skidpad
+from cli.campaign_commands import PLAN, in_a_folder_of_its_own, said
 from skidpad.campaigns import Study
 from skidpad.campaigns.conductor import rows_of
 from skidpad.campaigns.experiment import Means
 from skidpad.campaigns.plan_file import campaign_of
-from skidpad.cli import main
 from skidpad.cli.notes import warnings_as_notes
 from waiting import PATIENCE
 
-PLAN = """
-name: rolling
-drive:
-  vehicle: double_integrator
-  dt: 0.1
-  duration: 2
-  controls: {a_s: 0.5}
-  metrics: {way: {last: s}}
-  events: {far: "s > 9"}
-factors:
-  x0.v_s: {range: [1, 5]}
-design: {sobol: 16}
-keep: {highest: {way: 2}}
-"""
 SLOW = """
 function: {call: "own_slow:wait", gives: [y], vectorised: false}
 factors: {x: {range: [0, 1]}}
@@ -53,20 +39,7 @@ ENVIRONMENT = {**os.environ, "PYTHONPATH": SOURCE, "NO_COLOR": "1"}
 
 @pytest.fixture(autouse=True)
 def plain(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    """Without colours, in a folder of its own."""
-    monkeypatch.setenv("NO_COLOR", "1")
-    monkeypatch.setenv("COLUMNS", "80")
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(sys, "path", list(sys.path))
-    (tmp_path / "plan.yaml").write_text(PLAN)
-
-
-def said(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, str, str]:
-    """Exit status, output and errors."""
-    with pytest.raises(SystemExit) as stop:
-        main(["campaign", *arguments])
-    out, err = capsys.readouterr()
-    return int(stop.value.code or 0), out, err
+    in_a_folder_of_its_own(monkeypatch, tmp_path, columns=80)
 
 
 def test_a_campaign_from_file_to_tables(capsys: pytest.CaptureFixture[str]) -> None:

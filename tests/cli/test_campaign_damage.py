@@ -2,46 +2,18 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 
 import pytest
 
-from skidpad.cli import main
+from cli.campaign_commands import in_a_folder_of_its_own, said
 
 pytestmark = pytest.mark.filterwarnings("always::skidpad.campaigns.run_table.DamagedPart")
-
-PLAN = """
-name: rolling
-drive:
-  vehicle: double_integrator
-  dt: 0.1
-  duration: 2
-  controls: {a_s: 0.5}
-  metrics: {way: {last: s}}
-factors:
-  x0.v_s: {range: [1, 5]}
-design: {sobol: 16}
-keep: {highest: {way: 2}}
-"""
 
 
 @pytest.fixture(autouse=True)
 def plain(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    """Without colours, in a folder of its own."""
-    monkeypatch.setenv("NO_COLOR", "1")
-    monkeypatch.setenv("COLUMNS", "300")
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(sys, "path", list(sys.path))
-    (tmp_path / "plan.yaml").write_text(PLAN)
-
-
-def said(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, str, str]:
-    """Exit status, output and errors."""
-    with pytest.raises(SystemExit) as stop:
-        main(["campaign", *arguments])
-    out, err = capsys.readouterr()
-    return int(stop.value.code or 0), out, err
+    in_a_folder_of_its_own(monkeypatch, tmp_path, columns=300)
 
 
 def lines(text: str, words: str) -> int:

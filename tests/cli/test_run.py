@@ -229,7 +229,9 @@ def test_a_world_that_diverges_keeps_what_was_there(
 
 @pytest.mark.skipif(os.name == "nt", reason="Windows cannot send Ctrl-C to one process alone")
 def test_ctrl_c_keeps_what_was_recorded(tmp_path: Path) -> None:
-    asked = ["run", "lap", "--duration", "1e6", "--out", "cut", "--quiet"]
+    world = world_file(tmp_path, ROBOT.format(name="r", y=0, v=1))
+    # At the rate of its steps, so that the last one is in the recording.
+    asked = ["run", world, "--duration", "1e6", "--rate", "200", "--out", "cut", "--quiet"]
     with subprocess.Popen(
         [sys.executable, "-m", "skidpad", *asked],
         cwd=tmp_path,
@@ -238,7 +240,7 @@ def test_ctrl_c_keeps_what_was_recorded(tmp_path: Path) -> None:
         env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)},
         text=True,
     ) as process:
-        file = tmp_path / "cut" / "lap.mcap"
+        file = tmp_path / "cut" / "w.mcap"
         while process.poll() is None and not (file.is_file() and file.stat().st_size > 200_000):
             time.sleep(0.05)
         assert process.poll() is None
@@ -250,8 +252,8 @@ def test_ctrl_c_keeps_what_was_recorded(tmp_path: Path) -> None:
     assert recording.complete
     assert recording.times[-1] == pytest.approx(float(stopped.split()[2]), abs=1e-3)
     assert len(recording.times) > 100
-    assert (tmp_path / "cut" / "lap.html").stat().st_size > 50_000
-    assert row(out, "car")
+    assert (tmp_path / "cut" / "w.html").stat().st_size > 50_000
+    assert row(out, "r")
 
 
 @pytest.mark.parametrize(

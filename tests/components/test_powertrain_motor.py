@@ -5,7 +5,7 @@ from __future__ import annotations
 import casadi as ca
 import numpy as np
 import pytest
-from hypothesis import assume, given
+from hypothesis import given
 from hypothesis import strategies as st
 
 from skidpad.components.powertrain import (
@@ -21,6 +21,16 @@ from skidpad.components.powertrain.electric_motor import MotorStates
 from skidpad.components.powertrain.smooth import within_power
 
 MOTOR = ElectricMotor()
+COPPER = LossTerms().copper
+MAPPED = ElectricMotor(
+    losses=loss_map(
+        (0.0, 500.0, 1500.0),
+        TORQUES := tuple(np.linspace(0.0, 240.0, 9)),
+        [[COPPER * tau**2 + drag for tau in TORQUES] for drag in (0.0, 600.0, 2500.0)],
+    )
+)
+"""The copper of `MOTOR` on a grid: convex over the torque, and a straight line between points."""
+LOSSY = ElectricMotor(inverter=Inverter(efficiency=0.6, P_standby=40.0))
 AMPLE = PowerLimits(1e9, 1e9)
 SPIN = st.floats(-1500.0, 1500.0)
 TORQUE = st.floats(-500.0, 500.0)
@@ -52,23 +62,59 @@ def test_never_above_torque_nor_power(tau: float, P: float, spin: float, knee: f
     assert within * abs(spin) <= P * (1.0 + 1e-12)
 
 
-@given(TORQUE, st.floats(0.0, 500.0), SPIN, st.floats(1e3, 1e5), st.floats(0.0, 1e5))
+@pytest.mark.parametrize("motor", [MOTOR, MAPPED, LOSSY], ids=["terms", "map", "lossy inverter"])
+@given(
+    drive=TORQUE,
+    regen=st.floats(0.0, 500.0),
+    spin=st.one_of(SPIN, st.floats(-20.0, 20.0)),
+    discharge=st.one_of(st.floats(0.0, 5e3), st.floats(0.0, 1e5)),
+    charge=st.floats(0.0, 1e5),
+)
 def test_power_drawn_and_given_back_keeps_its_limits(
-    drive: float, regen: float, spin: float, discharge: float, charge: float
+    motor: ElectricMotor, drive: float, regen: float, spin: float, discharge: float, charge: float
 ) -> None:
     """At the terminals, losses and all, whatever is asked for at whatever speed.
 
-    But for one near rest, where power over speed is held finite and more is drawn.
+    About rest a torque that drives becomes one that brakes, of which a shaft that turns the other
+    way gives back tau |spin| less its losses, whatever the battery takes: with those of copper at
+    most spin²/(4 copper), a few watts.
     """
-    assume(abs(spin) >= 20.0)
     limits = PowerLimits(discharge, charge)
-    tau = MOTOR.torque(MotorStates(drive, regen), spin, limits)
-    drawn = tau * spin + MOTOR.lost(tau, spin)
-    at_no_torque = MOTOR.lost(0.0, spin)
-    assert drawn <= max(discharge, at_no_torque) * (1.0 + 1e-9) + 1e-3
-    assert drawn >= -charge * (1.0 + 1e-9) - 1e-3
+    tau = motor.torque(MotorStates(drive, regen), spin, limits)
+    drawn = tau * spin + motor.lost(tau, spin)
+    assert drawn <= max(discharge, motor.lost(0.0, spin)) * (1.0 + 1e-9) + 1e-3
+    about_rest = spin**2 / (4.0 * COPPER) if abs(spin) < motor.envelope.spin_low else 0.0
+    assert drawn >= -max(charge, about_rest) * (1.0 + 1e-9) - 1e-3
     assert tau * spin <= 80e3 * (1.0 + 1e-9)
     assert tau * spin >= -40e3 * (1.0 + 1e-9)
+
+
+def test_a_weak_battery_holds_back_what_would_push_a_shaft_that_turns_the_other_way() -> None:
+    """2645 W of copper at 230 N·m: 1 kW is not enough, at rest and while it rolls back slowly."""
+    for spin in (-3.0, -1.0, -1e-3, 0.0, 1e-3, 1.0, 3.0):
+        low, high = MOTOR.bounds(spin, PowerLimits(1e3, 40e3))
+        for tau in (low, high):
+            assert tau * spin + MOTOR.lost(tau, spin) <= 1e3 * (1.0 + 1e-9)
+
+
+@pytest.mark.parametrize("spin", [-800.0, -100.0, 100.0, 800.0])
+@pytest.mark.parametrize("motor", [MOTOR, LOSSY], ids=["terms", "lossy inverter"])
+def test_an_empty_battery_is_charged_by_braking(motor: ElectricMotor, spin: float) -> None:
+    """As much as one that has power left: the shaft feeds the losses."""
+    asked = MotorStates(0.0, 120.0)
+    full = motor.torque(asked, spin, PowerLimits(80e3, 40e3))
+    assert motor.torque(asked, spin, PowerLimits(0.0, 40e3)) == pytest.approx(full, rel=1e-12)
+    assert full * spin < -2000.0
+
+
+@pytest.mark.parametrize("discharge", [0.0, 1.0, 300.0, 2000.0, 1e5])
+def test_bounds_have_no_jump_over_speed_with_any_battery(discharge: float) -> None:
+    spin = ca.SX.sym("spin")
+    low, high = MOTOR.bounds(spin, PowerLimits(discharge, 40e3))  # type: ignore[arg-type]
+    function = ca.Function("f", [spin], [low, high])
+    grid = np.linspace(-40.0, 40.0, 400001)
+    for values in function(grid.reshape(1, -1)):
+        assert np.abs(np.diff(np.asarray(values).ravel())).max() < 1.0
 
 
 @given(st.floats(0.0, 1e4), st.floats(1200.0, 5000.0))

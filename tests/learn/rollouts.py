@@ -14,10 +14,10 @@ def random_actions(task: Task, rows: int) -> np.ndarray:
     return np.random.default_rng(8).uniform(-1.2, 1.2, (PERIODS, rows, width))
 
 
-def held_to_the_rules(task: Task) -> int:
+def held_to_the_rules(task: Task, precision: str = "float32") -> int:
     """Numbers are finite and within bounds, and an environment has the same bits alone; returns the
     number of episodes that ended."""
-    some, alone = Environments(task, 5, threads=1), Environments(task, 1, threads=1)
+    some, alone = (Environments(task, count, precision=precision, threads=1) for count in (5, 1))
     agents = task.agents
     own = slice(3 * agents, 4 * agents)
     shown, lonely = some.reset(seed=20), alone.reset(seed=23)

@@ -11,7 +11,7 @@ import pytest
 from learn import host_device
 from learn.small_tasks import small_task
 from skidpad.errors import InvalidValue, SimulationDiverged
-from skidpad.learn import Environments
+from skidpad.learn import Environments, SkidpadVectorEnv
 
 pytestmark = pytest.mark.skipif(shutil.which("g++") is None, reason="needs g++")
 WORLDS, STEPS = 5, 40
@@ -57,6 +57,26 @@ def test_all_that_a_step_gives_has_the_bits_of_the_processor(device, task, mode)
             if over.any():
                 again = there.reset(mask=over).tobytes()
                 assert again == here.reset(mask=over).tobytes()
+
+
+def test_the_vector_for_gymnasium_has_the_bits_of_the_processor(device, task):
+    here = SkidpadVectorEnv(task, WORLDS, autoreset_mode="same_step", render_mode="rgb_array")
+    there = SkidpadVectorEnv(
+        task, WORLDS, autoreset_mode="same_step", device="cuda", render_mode="rgb_array"
+    )
+    assert np.array_equal(there.reset(seed=3)[0], here.reset(seed=3)[0])
+    ends = 0
+    for action in actions():
+        *wanted, infos = here.step(action)
+        *found, told = there.step(action)
+        assert all(map(np.array_equal, found, wanted))
+        ended = np.flatnonzero(told["_final_obs"])
+        assert ended.tolist() == np.flatnonzero(infos.get("_final_obs", [])).tolist()
+        for k in ended:
+            ends += 1
+            assert np.array_equal(told["final_obs"][k], infos["final_obs"][k])
+    assert ends
+    assert np.array_equal(there.render()[1], here.render()[1])
 
 
 def test_vehicles_of_one_world_see_each_other_and_stop_together(device, task):

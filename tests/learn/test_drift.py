@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 import skidpad as sp
-from learn.episodes import driven, held_to_the_rules
+from learn.episodes import driven
+from learn.rollouts import held_to_the_rules
 from skidpad.body import Velocity
 from skidpad.learn import Environments, Place, tasks
 from skidpad.learn.tasks.drift import DriftParams, circle, rewarded, sideslip_of
@@ -35,21 +36,21 @@ def at_grip(environments, speed):
 
 
 GAINS = np.array(
-    [[-0.149, -0.164, 0.5, 0.341, 0.042, 0.839], [-0.103, -1.848, 1.962, 0.509, -0.543, -8.612]]
+    [[-0.166, -0.193, 0.522, 0.337, 0.011, 0.543], [0.105, -1.474, 1.672, 0.563, -0.164, -4.838]]
 )
 """Of steering angle and acceleration for v_x, v_y, omega, steer, n and heading: a linear quadratic
 regulator about the steady drift of the car."""
 
 
 def drifting(environments):
-    """Speeds up for a second, then turns in within another, and holds the drift."""
-    fast = at_grip(environments, 9.0)
+    """Speeds up for a second, then slides, further and further, and holds the drift."""
+    fast = at_grip(environments, 8.6)
 
     def law(z, k):
         t = k * environments.task.dt
         if t < 1.0:
             return fast(z, k)
-        beta = min(0.1 + 0.4 * (t - 1.0), 0.5)
+        beta = min(0.25 + 0.2 * (t - 1.0), 0.5)
         # Steady drifts of this car, from the roots of its derivative, are nearly on a line.
         v, steer, a = 9.4 - 2.0 * beta, 0.13 - 0.98 * beta, 0.45 + 1.65 * beta
         steady = np.array([v * np.cos(beta), -v * np.sin(beta), v / RADIUS, steer, 0.0, beta])
@@ -73,7 +74,7 @@ def test_a_drift_is_held_and_worth_more_than_grip(environments) -> None:
         grip = driven(environments, at_grip(environments, speed))
         assert grip.truncated.all()
         assert (grip.total > 0.0).all()
-        assert (drift.total > 1.5 * grip.total).all()
+        assert (drift.total > 1.4 * grip.total).all()
 
 
 def test_more_speed_than_grip_leaves_the_ring(environments) -> None:

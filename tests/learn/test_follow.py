@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 import skidpad as sp
-from learn.episodes import driven, held_to_the_rules
+from learn.episodes import driven
+from learn.rollouts import held_to_the_rules
 from skidpad.controllers import Reference
 from skidpad.learn import Environments, tasks
 from skidpad.learn.course import Courses

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from functools import partial
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -12,7 +13,15 @@ from gymnasium.wrappers.vector import RecordEpisodeStatistics
 
 from learn.small_tasks import small_task
 from skidpad.errors import InvalidValue
-from skidpad.learn import SkidpadEnv, SkidpadVectorEnv, Stepped, Task, check_vector_env
+from skidpad.learn import (
+    SkidpadEnv,
+    SkidpadVectorEnv,
+    Stepped,
+    Task,
+    check_vector_env,
+    load_task,
+    save_task,
+)
 from skidpad.learn.vector_check import NotConforming
 
 
@@ -194,6 +203,19 @@ def test_arrays_of_a_device_come_back_as_they_are(task: Task) -> None:
         assert type(mine) is Tensor
         assert not np.shares_memory(mine, right)
         assert np.array_equal(mine, right)
+
+
+def test_a_task_from_a_file_is_an_environment(task: Task, tmp_path: Path) -> None:
+    save_task(task, tmp_path / "ring.json")
+    loaded = load_task(tmp_path / "ring.json")
+    ours, theirs = SkidpadVectorEnv(loaded, 3), SkidpadVectorEnv(task, 3)
+    assert ours.observation_space == theirs.observation_space
+    assert ours.action_space == theirs.action_space
+    assert np.array_equal(ours.reset(seed=1)[0], theirs.reset(seed=1)[0])
+    single, _ = SkidpadEnv(loaded).reset(seed=1)
+    assert np.array_equal(single, theirs.reset(seed=1)[0][0])
+    with pytest.raises(InvalidValue, match=r"render_mode = 'rgb_array'.*loaded from a file"):
+        SkidpadVectorEnv(loaded, 3, render_mode="rgb_array")
 
 
 def test_modes_by_their_names(task: Task) -> None:

@@ -12,11 +12,14 @@ from skidpad.learn.programs import compiled
 from skidpad.learn.shape import units_of
 from skidpad.learn.tasks import park
 from skidpad.learn.tasks.bay import Bay
+from skidpad.model import Vehicle
+from skidpad.vehicles.ackermann_truck import ackermann_truck
+from skidpad.vehicles.commonroad.ks import commonroad_ks
 from skidpad.vehicles.commonroad.kst import commonroad_kst
 
 TRUCK = commonroad_kst()
 P = TRUCK.params
-BAY = Bay.of(units_of(TRUCK), 1.5)
+BAY = Bay.of(units_of(TRUCK), None)
 
 
 @pytest.fixture(scope="module")
@@ -117,6 +120,13 @@ def test_driven_at_random() -> None:
     assert held_to_the_rules(park(duration=6.0)) > 0
 
 
+def test_a_start_may_be_straight_before_the_bay() -> None:
+    straight = park(aside=0.0, askew=0.0)
+    seen = in_units(straight, Environments(straight, 8, precision="float64").reset(seed=0))
+    assert seen[:, 1:] == pytest.approx(0.0, abs=1e-12)
+    assert np.ptp(seen[:, 0]) > 1.0
+
+
 def test_what_cannot_be() -> None:
     with pytest.raises(InvalidValue, match=r"'commonroad_kst' tows.*agents = 1"):
         compiled(park(agents=2))
@@ -124,3 +134,18 @@ def test_what_cannot_be() -> None:
         park(room=0.0)
     with pytest.raises(InvalidValue, match=r"aside = 100 m must be at most"):
         park(aside=100.0)
+    with pytest.raises(InvalidValue, match=r"askew = 1 rad must be at most 0\.5"):
+        park(askew=1.0)
+
+
+@pytest.mark.parametrize("vehicle", [commonroad_ks(), ackermann_truck()], ids=lambda v: v.name)
+def test_yards_are_as_large_as_the_vehicle_needs(vehicle: Vehicle) -> None:
+    """A car, and a truck of half a metre: starts at the widest angles are in the yard and free."""
+    task = park(vehicle, askew=0.5)
+    yard = Environments(task, 200)
+    yard.reset(seed=0)  # which raises for a start in contact
+    x, y = yard.state[:, :2].T
+    bay = Bay.of(units_of(vehicle), None)
+    assert (x > bay.depth).all()
+    assert (x < bay.depth + bay.reach).all()
+    assert (np.abs(y) < 0.5 * bay.reach).all()

@@ -7,6 +7,7 @@ import subprocess
 import sys
 import warnings
 from pathlib import Path
+from typing import Any
 
 import gymnasium
 import pytest
@@ -19,8 +20,10 @@ from learn.small_tasks import ring
 from skidpad import gymnasium_ids
 from skidpad.errors import InvalidValue
 from skidpad.learn import SkidpadEnv, SkidpadVectorEnv, tasks
+from skidpad.learn.named_task import task_of
 
 SOURCE = str(Path(skidpad.__file__).parents[1])
+PAGE = (Path(__file__).parents[2] / "docs" / "learn_interfaces.md").read_text("utf-8")
 
 
 def test_every_id_has_a_task_and_is_registered_once() -> None:
@@ -29,6 +32,7 @@ def test_every_id_has_a_task_and_is_registered_once() -> None:
         gymnasium_ids.register()
     for name, task in gymnasium_ids.IDS.items():
         assert task in tasks.__all__
+        assert f"| `{name}` | `tasks.{task}`:" in PAGE
         spec = registry[name]
         assert spec.kwargs == {"task": task}
         assert spec.max_episode_steps is None, "episodes have a limit of their own"
@@ -72,8 +76,12 @@ assert "gymnasium_ids" not in repr(gymnasium.__loader__) + repr(gymnasium.__spec
     ],
 )
 def test_every_id_passes_the_checker(name: str) -> None:
-    """Warnings are errors here. The pictures are those of any other environment."""
-    check_env(gymnasium.make(name).unwrapped, skip_render_check=True)
+    """Warnings are errors here. Its pictures are drawn, too, with the marks of the task."""
+    env = gymnasium.make(name, render_mode="rgb_array").unwrapped
+    check_env(env, skip_render_check=True)
+    env.reset(seed=0)
+    picture: Any = env.render()
+    assert picture.shape == (480, 640, 3)
 
 
 def test_make_passes_its_arguments_on() -> None:
@@ -88,6 +96,16 @@ def test_make_passes_its_arguments_on() -> None:
     assert observation.shape == env.observation_space.shape
     assert made.spec is not None
     assert made.spec.make().unwrapped.task.limit == 50  # pyright: ignore[reportAttributeAccessIssue]
+
+
+def test_a_task_by_name_is_made_once() -> None:
+    """Nobody changes a task, and to make one and to trace it takes seconds."""
+    first = task_of("follow", {"duration": 2})
+    assert task_of("follow", {"duration": 2}) is first
+    assert task_of("follow", {"duration": 3}).duration == 3.0
+    assert task_of("follow", {"duration": 2.0}) is not first
+    listed = task_of("race", {"tracks": [ring()]})  # a list has no hash
+    assert len(listed.tracks) == 1
 
 
 def test_make_vec_makes_the_native_vector() -> None:

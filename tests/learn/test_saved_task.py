@@ -10,8 +10,11 @@ import numpy as np
 import pytest
 
 from learn.small_tasks import small_task
+from skidpad.controllers import Reference
 from skidpad.errors import InvalidValue
-from skidpad.learn import Environments, load_task, save_task
+from skidpad.learn import Environments, load_task, save_task, tasks
+from skidpad.shared_arrays import shared_array
+from skidpad.vehicles import kinematic_bicycle
 
 COUNT, STEPS = 4, 30
 RUN = """
@@ -94,3 +97,20 @@ def test_a_file_whose_parts_do_not_fit_is_refused(saved, tmp_path, change, match
     path.write_text(json.dumps({**json.loads(saved.read_text()), **change}))
     with pytest.raises(InvalidValue, match=match):
         load_task(path)
+
+
+def test_arrays_of_a_task_travel_by_content(tmp_path):
+    """The speeds of a reference have another number in each process."""
+    kept = shared_array([1.0, 2.0])
+    angle = np.linspace(0.0, 2.0 * np.pi, 61)[:-1]
+    loop = 20.0 * np.column_stack([np.cos(angle), np.sin(angle)])
+    reference = Reference.along(loop, 5.0 + np.sin(angle), closed=True)
+    task = tasks.follow(kinematic_bicycle(), reference=reference)
+    assert task.params.speeds > kept
+    path, out = tmp_path / "follow.task", tmp_path / "seen.npy"
+    save_task(task, path)
+    script = RUN.format(count=COUNT, steps=STEPS)
+    subprocess.run([sys.executable, "-c", script, str(path), str(out)], check=True)
+    wanted = drive(Environments(task, COUNT, autoreset="same_step"))
+    assert np.isfinite(wanted).all()
+    assert np.load(out).tobytes() == wanted.tobytes()

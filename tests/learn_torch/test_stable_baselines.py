@@ -7,6 +7,7 @@ import pytest
 
 pytest.importorskip("stable_baselines3")
 
+import torch
 from stable_baselines3 import PPO
 from stable_baselines3.common.env_checker import check_env
 from stable_baselines3.common.evaluation import evaluate_policy
@@ -14,8 +15,7 @@ from stable_baselines3.common.vec_env import DummyVecEnv, VecMonitor
 
 from learn.small_tasks import small_task
 from skidpad.errors import InvalidValue
-from skidpad.learn import SkidpadEnv, Task
-from skidpad.learn.stable_baselines import SkidpadVecEnv
+from skidpad.learn import SkidpadEnv, Task, stable_baselines_env
 
 
 @pytest.fixture(scope="module")
@@ -28,7 +28,7 @@ def test_their_checker_passes(task: Task) -> None:
 
 
 def test_it_answers_as_their_own_vector_of_single_environments(task: Task) -> None:
-    ours, theirs = SkidpadVecEnv(task, 3), DummyVecEnv([lambda: SkidpadEnv(task)] * 3)
+    ours, theirs = stable_baselines_env(task, 3), DummyVecEnv([lambda: SkidpadEnv(task)] * 3)
     assert ours.seed(5) == theirs.seed(5)
     assert np.array_equal(ours.reset(), theirs.reset())
     rng, ends, cut = np.random.default_rng(0), 0, 0
@@ -49,17 +49,18 @@ def test_it_answers_as_their_own_vector_of_single_environments(task: Task) -> No
 
 
 def test_ppo_learns_on_it(task: Task) -> None:
-    monitored = VecMonitor(SkidpadVecEnv(task, 8))
+    torch.set_num_threads(1)
+    monitored = VecMonitor(stable_baselines_env(task, 8))
     model = PPO("MlpPolicy", monitored, n_steps=64, batch_size=128, seed=0, device="cpu")
     model.learn(2000)
     assert model.num_timesteps >= 2000
     assert len(model.ep_info_buffer) > 0
-    mean, _ = evaluate_policy(model, VecMonitor(SkidpadVecEnv(task, 4)), n_eval_episodes=4)
+    mean, _ = evaluate_policy(model, VecMonitor(stable_baselines_env(task, 4)), n_eval_episodes=4)
     assert np.isfinite(mean)
 
 
 def test_attributes_and_bad_input(task: Task) -> None:
-    vec = SkidpadVecEnv(task, 3, render_mode="rgb_array")
+    vec = stable_baselines_env(task, 3, render_mode="rgb_array")
     assert vec.get_attr("render_mode", [0, 2]) == ["rgb_array"] * 2
     assert vec.get_attr("task", 1) == [task]
     assert not vec.has_attr("nothing_like_it")
@@ -76,7 +77,7 @@ def test_attributes_and_bad_input(task: Task) -> None:
     with pytest.raises(InvalidValue, match="render_mode cannot be set"):
         vec.set_attr("render_mode", None)
     with pytest.raises(InvalidValue, match="no option autoreset_mode"):
-        SkidpadVecEnv(task, 3, autoreset_mode="disabled")
+        stable_baselines_env(task, 3, autoreset_mode="disabled")
     vec.close()
     with pytest.raises(InvalidValue, match="closed"):
         vec.step(np.zeros((3, 2)))

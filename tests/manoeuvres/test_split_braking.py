@@ -63,15 +63,17 @@ def test_a_car_that_has_stopped_stands() -> None:
 
 
 @cache
-def result() -> Result:
-    """All decelerations and styles."""
-    (found,) = perform([SplitBraking()], [CAR], KERNELS)
-    return found
+def results() -> list[Result]:
+    """All decelerations and styles: of the car, with half the grip across the road, and with weak
+    brakes. Each has the bits that it has alone."""
+    changed: list[dict[str, float]] = [{"tyres.tyre.lateral.mu": 0.5}, {"brake_max": 10.0}]
+    cars = [CAR, *(Subject(sp.vehicles.two_track(**params)) for params in changed)]
+    return perform([SplitBraking()], cars, KERNELS)
 
 
 def test_some_driver_keeps_the_lane_and_brakes_harder_than_ice_alone_would_allow() -> None:
     """Between the grip of the slippery side on all wheels and that of both."""
-    split, found = SplitBraking(), result()
+    split, found = SplitBraking(), results()[0]
     way, v = found["stopping_distance"][0], split.speed
     low = v**2 / (2.0 * LOW * CAR.grip)
     mean = v**2 / (2.0 * 0.5 * (1.0 + LOW) * CAR.grip)
@@ -82,7 +84,7 @@ def test_some_driver_keeps_the_lane_and_brakes_harder_than_ice_alone_would_allow
 
 def test_of_weak_brakes_is_told_what_they_give() -> None:
     """And not that the car leaves its lane."""
-    (found,) = perform([SplitBraking()], [Subject(sp.vehicles.two_track(brake_max=10.0))], KERNELS)
+    found = results()[2]
     assert found.findings is not None
     (note,) = found.findings.notes
     assert "brakes and resistance give no more than 0." in note
@@ -90,7 +92,6 @@ def test_of_weak_brakes_is_told_what_they_give() -> None:
 
 def test_theory_is_by_grip_along_the_road() -> None:
     """Half of that across does not change it."""
-    cars = [CAR, Subject(sp.vehicles.two_track(**{"tyres.tyre.lateral.mu": 0.5}))]
-    found = [one.findings for one in perform([SplitBraking()], cars, KERNELS)]
+    found = [one.findings for one in results()[:2]]
     theories = [one["stopping_distance"].theory[0] for one in found if one is not None]
     assert theories[0] == theories[1]

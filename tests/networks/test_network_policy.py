@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pickle
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -10,6 +11,12 @@ import pytest
 
 import skidpad as sp
 from networks.drivers import CAR, act, gru, in_numpy, mlp, observe, policy
+from skidpad.campaigns.campaign import Campaign
+from skidpad.campaigns.drive import Drive
+from skidpad.campaigns.factors import Range
+from skidpad.campaigns.folds import highest
+from skidpad.campaigns.sampling import Random
+from skidpad.compile.many_fields import MOST_IN_REGISTERS
 from skidpad.errors import InvalidValue
 from skidpad.networks import network_policy, weights_of
 
@@ -61,7 +68,31 @@ def test_bits_do_not_depend_on_lanes_threads_batch_or_where_the_weights_are(
         np.testing.assert_allclose(trained, wanted, atol=1e-12)
 
 
-@pytest.mark.parametrize("network", [mlp(), gru()], ids=["mlp", "gru"])
+def test_bits_of_many_weights_do_not_depend_on_lanes_and_batch(fleet: sp.Fleet) -> None:
+    network = gru(hidden=6)
+    driver = policy(network, trainable=True)
+    closed = fleet.closed_loop(driver)
+    rng = np.random.default_rng(5)
+    starts = np.tile(np.concatenate([STARTS, np.zeros((5, network.hidden))], axis=1), (9, 1))
+    params = np.tile(sp.record.flatten(closed.plant.params), (45, 1))
+    assert params.shape[1] > MOST_IN_REGISTERS
+    params[:, -len(network.weights) :] += 0.1 * rng.normal(size=(45, len(network.weights)))
+    states = closed.rollout(starts, steps=STEPS, params=params)
+    value, gradient = closed.gradient(starts, None, COST, params=params, steps=STEPS)
+    some = np.s_[11:14]
+    for lanes in (1, 4):
+        other = sp.Fleet(CAR, 0.002, "heun", threads=1, lanes=lanes).closed_loop(driver)
+        got = other.rollout(starts[some], steps=STEPS, params=params[some])
+        assert got.tobytes() == np.ascontiguousarray(states[:, some]).tobytes()
+    one, alone = closed.gradient(starts[some], None, COST, params=params[some], steps=STEPS)
+    assert one.tobytes() == value[some].tobytes()
+    assert alone.params.tobytes() == np.ascontiguousarray(gradient.params[some]).tobytes()
+    aside = np.asfortranarray(params[some])  # vehicles side by side in memory
+    _, again = closed.gradient(starts[some], None, COST, params=aside, steps=STEPS)
+    assert again.params.tobytes() == alone.params.tobytes()
+
+
+@pytest.mark.parametrize("network", [mlp(), gru(hidden=6)], ids=["mlp", "gru"])
 def test_weights_have_the_derivative_of_the_rollout(fleet: sp.Fleet, network: Any) -> None:
     driver = policy(network, trainable=True)
     closed = fleet.closed_loop(driver)
@@ -158,6 +189,27 @@ def test_monte_carlo_drives_it(fleet: sp.Fleet) -> None:
     study = fleet.monte_carlo({"v_x": 8.0}, runs=4, policy=policy(mlp()), steps=10, seed=1)
     assert study.runs == 4
     assert np.isfinite(study.mean("y")).all()
+
+
+def test_a_campaign_of_other_weights_is_another_one(tmp_path: Path) -> None:
+    def campaign(network: Any) -> Campaign:
+        drive = Drive(
+            vehicle=CAR,
+            policy=policy(network),
+            dt=0.002,
+            integrator="heun",
+            duration=0.02,
+            x0={"v_x": 8.0},
+            metrics={"left": highest("y")},
+        )
+        factors = {"m": Range(200.0, 260.0)}
+        return Campaign(experiment=drive, factors=factors, design=Random(4), seed=1)
+
+    network = mlp()
+    first = campaign(network).run(tmp_path, progress=False)
+    assert campaign(network).run(tmp_path, progress=False).digest() == first.digest()
+    with pytest.raises(InvalidValue, match="the motion of the vehicle has changed"):
+        campaign(network.with_weights(2.0 * network.weights)).run(tmp_path, progress=False)
 
 
 WRONG = [

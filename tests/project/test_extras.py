@@ -26,6 +26,7 @@ DISTRIBUTIONS = {
     "collada": "pycollada",
     "commonroad": "commonroad-io",
     "cupy": "cupy-cuda13x",
+    "stable_baselines3": "stable-baselines3",
     "zenoh": "eclipse-zenoh",
 }
 """What is installed under another name than it is imported."""
@@ -54,6 +55,7 @@ def test_all_and_the_tools_have_everything_that_needs_no_gpu() -> None:
         "cuda",
         "onnx",
         "ray",
+        "sb3",
         "torch",
     }
     assert "skidpad[all]" in DECLARED["dev"]

@@ -23,8 +23,8 @@ NEED_THEIRS = {
     "skidpad.learn.gymnasium_env",
     "skidpad.learn.gymnasium_vector",
     "skidpad.learn.parallel_env",
+    "skidpad.learn.sb3_env",
     "skidpad.learn.spaces",
-    "skidpad.learn.stable_baselines",
 }
 """Classes that derive from those of a package; loaded after somebody has looked for it."""
 
@@ -163,6 +163,7 @@ def needing_an_extra(run: sp.Trajectory) -> dict[str, list[Callable[[], Any]]]:
         "commonroad": [lambda: sp.Map.load("road.xml"), run.to_commonroad_states],
         "ros2": [lambda: CycloneTransport(Identity("car"))],
         "jax": [car.jax],
+        "sb3": [learn.stable_baselines_env],
         "learn": [
             lambda: learn.SkidpadEnv,
             lambda: learn.SkidpadVectorEnv,

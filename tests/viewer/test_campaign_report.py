@@ -41,6 +41,9 @@ from skidpad.campaigns import (
     SubsetSimulation,
     Table,
 )
+from skidpad.campaigns.answers import mean_of, quantile_of
+from skidpad.manoeuvres.evaluation import number_text
+from skidpad.run.monte_carlo.intervals import proportion
 from skidpad.viewer.campaign_report import campaign_page, study_html
 from skidpad.viewer.campaign_report.bins import bins_of
 from skidpad.viewer.campaign_report.cases import case_groups, films_of
@@ -65,6 +68,7 @@ DESIGNS: dict[str, tuple[Any, Any]] = {
     "refinement": (Refinement("height", 0.5, first=Sobol(128), each=64, most=320), FACTORS),
     "one side": (Refinement("height", 9.0, first=Sobol(32)), FACTORS),
     "converging": (Converging("high", 0.1, quantity="probability", first=200), FACTORS),
+    "watched mean": (Converging("height", 0.2, first=100), FACTORS),
     "no factors": (Random(50), {}),
 }
 
@@ -141,6 +145,41 @@ def test_what_designs_found_is_told(studies: Any) -> None:
         f"{found['low']:.4g} to {found['high']:.4g}"
         in Page(campaign_page(studies("converging"))).text
     )
+
+
+@pytest.mark.parametrize(
+    ("name", "column", "other"), [("converging", "high", "failed"), ("watched mean", "height", "")]
+)
+def test_of_a_column_that_was_watched_there_is_the_interval_of_the_design_alone(
+    studies: Any, name: str, column: str, other: str
+) -> None:
+    """One that is looked at until it is narrow holds less often than it says."""
+    study = studies(name)
+    page, told = Page(campaign_page(study)).text, Page(study._repr_html_()).text
+    values = study[column]
+    if other:
+        ordinary = [proportion(int(values.sum()), len(values))]
+    else:
+        known = values[~np.isnan(values)]
+        ordinary = [mean_of(known), *(quantile_of(known, share) for share in SHARES)]
+    for one in ordinary:
+        ends = f"{number_text(one.low)} to {number_text(one.high)}"
+        assert ends not in page
+        assert ends not in told
+        assert number_text(one.value) in page
+    assert "nan" not in page + told
+    assert f"{column}: the design looked at {column} until it was narrow" in page
+    found = study.outcome
+    assert f"{number_text(found['low'])} to {number_text(found['high'])}" in page
+    if other:  # which nobody watched
+        one = study.probability(other)
+        assert f"{number_text(one.low)} to {number_text(one.high)}" in page
+
+
+def test_a_notebook_shows_no_intervals_of_runs_that_were_listed(studies: Any) -> None:
+    told = Page(studies("grid")._repr_html_()).text
+    assert "confidence" not in told
+    assert "probability" not in told
 
 
 def test_probabilities_and_worst_runs_are_those_of_the_study(studies: Any) -> None:

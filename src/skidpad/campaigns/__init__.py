@@ -54,6 +54,7 @@ from .refinement import Refinement
 from .run_table import DamagedPart, RunsDiffer
 from .sampling import LatinHypercube, Random, Saltelli, Sobol
 from .study import Case, Study
+from .task_runs import TaskRuns
 from .world_driving import Controlled
 from .world_metrics import (
     WorldMetric,
@@ -118,6 +119,7 @@ __all__ = [
     "Study",
     "SubsetSimulation",
     "Table",
+    "TaskRuns",
     "UnreadablePart",
     "WorkersLost",
     "WorldMetric",

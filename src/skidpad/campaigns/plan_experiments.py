@@ -26,6 +26,7 @@ from .function_runs import FunctionRuns
 from .log_drive import LogDrive
 from .named_code import code_of
 from .plan_node import Node
+from .task_runs import TaskRuns
 
 Reader = Callable[[Node], Any]
 
@@ -97,6 +98,19 @@ def _world(node: Node) -> Experiment:
     from .plan_scenes import world_runs_of  # worlds take a second to import
 
     return world_runs_of(node)
+
+
+def _task(node: Node) -> Experiment:
+    given = node.entries(("task", "driver", "options", "block"), ("task", "driver"))
+    name, driver = given["task"].text(), given["driver"].text()
+    told = given["options"].entries() if "options" in given else {}
+    options = {key: one.value for key, one in told.items()}
+    settings: dict[str, Any] = {"block": given["block"].whole()} if "block" in given else {}
+    task: Any = code_of(given["task"]) if ":" in name else name
+    of_file = driver.endswith(".npz")
+    drives: Any = str(given["driver"].path()) if of_file else code_of(given["driver"])
+    with node.reading():
+        return TaskRuns(task, drives, options=options, **settings)
 
 
 def _columns(node: Node) -> list[Column]:
@@ -192,5 +206,6 @@ EXPERIMENTS: Mapping[str, Callable[[Node], Experiment]] = {
     "world": _world,
     "log": _log,
     "function": _function,
+    "task": _task,
 }
 """What reads each kind of experiment, by its key in the file."""

@@ -11,6 +11,7 @@ from llvmlite import ir
 from .counters import Watch, counter, strips
 from .kernels import begin_kernel, number_from_bits
 from .llvm import Body
+from .many_fields import Sums, loaded_fields
 from .memory import SLOTS, Group, View, word
 from .program import Program
 from .rounding import entered
@@ -38,11 +39,13 @@ def adjoint_module(program: Program, lanes: int) -> ir.Module:
     with counter(b, watch.begin, watch.end, lanes) as first:
         group = Group(target, b, first, watch.end)
         body = Body(target, program)
-        p = views["p"].load(b, group, size["p"])
+        p = loaded_fields(target, b, views["p"], group, size["p"])
         body.emit(b, {place["p"]: p, place["dt"]: [dt]})
-        sums = [target.number(0.0)] * (len(program.results[2]) + len(program.results[3]))
+        sums = Sums(target, b, len(program.results[2]))
+        split = nx + len(sums.carried)
+        value = [target.number(0.0)] * len(program.results[3])
         lam = views["lam"].load(b, group, nx)
-        loop = strips(b, watch, steps, [*lam, *sums])
+        loop = strips(b, watch, steps, [*lam, *sums.carried, *value])
         with loop as (done, now, keep):
             step = b.sub(b.sub(steps, word(1)), done)
             here = {n: views[n].load(b, group, size[n], step) for n in ("x", "u", "w", "r")}
@@ -53,11 +56,11 @@ def adjoint_module(program: Program, lanes: int) -> ir.Module:
             views["grad_u"].store(b, group, added, step)
             seed = views["seed"].load(b, group, nx, step)
             lam = [b.fadd(a, s) for a, s in zip(inside.results(0), seed, strict=True)]
-            parts = [*inside.results(2), *inside.results(3)]
-            keep([*lam, *(b.fadd(a, s) for a, s in zip(now[nx:], parts, strict=True))])
+            on_p = sums.added(b, now[nx:split], inside.results(2))
+            value = [b.fadd(a, s) for a, s in zip(now[split:], inside.results(3), strict=True)]
+            keep([*lam, *on_p, *value])
         views["grad_x"].store(b, group, loop.after[:nx])
-        split = nx + len(program.results[2])
-        views["grad_p"].store(b, group, loop.after[nx:split])
+        sums.store(b, views["grad_p"], group, loop.after[nx:split])
         views["value"].store(b, group, loop.after[split:])
     b.ret_void()
     return entered(module, "adjoint")

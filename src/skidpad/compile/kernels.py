@@ -16,6 +16,7 @@ from .host import TICK_BAD_INPUT, TICK_DIVERGED, TICK_NOT_CONVERGED, TICK_OK
 from .late import LateInputs, LateViews
 from .lines import I32, I64, POINTER, Target
 from .llvm import Body, finite_check, room
+from .many_fields import loaded_fields, store_fields
 from .memory import SLOTS, Group, View, word
 from .program import Program
 from .rounding import INNER, entered
@@ -67,7 +68,8 @@ def rollout_module(
             sources = LateViews(views["u"], views["pending"], views["late"], counts[-1])
             late = LateInputs(target, b, sources, group, delayed)
         body = Body(target, program)
-        body.emit(b, {3: views["p"].load(b, group, count["p"]), **({} if timed else {4: [dt]})})
+        p = loaded_fields(target, b, views["p"], group, count["p"])
+        body.emit(b, {3: p, **({} if timed else {4: [dt]})})
         zero = target.number(0.0)
         sampled = _StartOfStep(target, b, program) if count["start"] else None
         # The health of the vehicles, the next sample to write and the sub-steps done by then.
@@ -156,13 +158,14 @@ def apply_module(program: Program, lanes: int, shared: tuple[int, ...] = ()) -> 
     before = Body(target, program)
     if shared:
         group = Group(target, b, begin, end)
-        before.emit(b, {k: views[k].load(b, group, sizes[k]) for k in shared})
+        before.emit(b, {k: loaded_fields(target, b, views[k], group, sizes[k]) for k in shared})
     with counter(b, begin, end, lanes) as first:
         group = Group(target, b, first, end)
         body = before.copy()
-        body.emit(b, {k: views[k].load(b, group, n) for k, n in sizes.items() if k not in shared})
+        own = {k: n for k, n in sizes.items() if k not in shared}
+        body.emit(b, {k: loaded_fields(target, b, views[k], group, n) for k, n in own.items()})
         for k in range(len(program.outputs)):
-            views[len(sizes) + k].store(b, group, body.results(k))
+            store_fields(target, b, views[len(sizes) + k], group, body.results(k))
     b.ret_void()
     return entered(module, "apply")
 

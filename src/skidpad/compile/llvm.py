@@ -129,9 +129,9 @@ class Body:
         self.program = program
         self.functions = program.functions if functions is None else functions
         self.values: dict[int, Any] = {}
-        self.kept_at: dict[int, list[_InMemory]] = {}
+        self.kept_at: dict[int, list[InMemory]] = {}
         """Where values are to be stored as soon as they are known, by instruction."""
-        self.memory: dict[int, _InMemory] = {}
+        self.memory: dict[int, InMemory] = {}
         """Where values lie that were found in memory, by instruction."""
         self.arrays: dict[int, array_reads.Found] = {}
         """Shared arrays that were found, by the instruction of their number."""
@@ -161,7 +161,7 @@ class Body:
                     self._set(k, inputs[i.imm[0]][i.imm[1]])
             elif i.op == "item":
                 if i.args[0] in self.values:
-                    self._set(k, _InMemory(self.values[i.args[0]], i.imm))
+                    self._set(k, InMemory(self.values[i.args[0]], i.imm))
             else:
                 if i.op == "read":
                     self._find(builder, i.args[0])
@@ -175,7 +175,7 @@ class Body:
 
     def _set(self, k: int, value: Any) -> None:
         self.values[k] = value
-        if isinstance(value, _InMemory):
+        if isinstance(value, InMemory):
             self.memory[k] = value
 
     def _find(self, builder: ir.IRBuilder, number: int) -> None:
@@ -202,7 +202,7 @@ class Body:
     def loaded(self, builder: ir.IRBuilder, k: int) -> Any:
         """The value of an instruction that was emitted."""
         value = self.values[k]
-        if isinstance(value, _InMemory):
+        if isinstance(value, InMemory):
             address = value.address(self.target, builder)
             value = self.values[k] = self.target.load(builder, address)
         return value
@@ -219,13 +219,14 @@ def _new_piece_if_full(builder: Any) -> None:
         builder.position_at_end(piece)
 
 
-class _InMemory(NamedTuple):
+class InMemory(NamedTuple):
     """A place in memory, or the value there that is not loaded yet."""
 
     base: Any
     place: int
 
     def address(self, target: Target, b: ir.IRBuilder) -> Any:
+        """Where it lies."""
         return target.address(b, self.base, self.place)
 
 
@@ -245,14 +246,14 @@ def _call(
     called, function = _function(target, functions, number), functions[number]
     arguments = room(target, b, len(args))
     for k, value in enumerate(args):
-        target.store(b, value, _InMemory(arguments, k).address(target, b))
+        target.store(b, value, InMemory(arguments, k).address(target, b))
     condition = skipped_by(function)
     if condition is None:
         results = room(target, b, len(function.results[0]))
         b.call(called, [arguments, results, *held])
         if times == 1:
             return results
-        again = [_InMemory(results, k) for k in range(len(function.results[0]))]
+        again = [InMemory(results, k) for k in range(len(function.results[0]))]
         first = [target.load(b, place.address(target, b)) for place in again]
         return _call(target, b, functions, (number, times - 1), [*first, *args[len(first) :]], held)
     # Its results take the place of its first arguments, which it reads before it writes.
@@ -263,7 +264,7 @@ def _call(
     count = b.phi(I32)
     count.add_incoming(ir.Constant(I32, 0), before)
     more = b.icmp_unsigned("<", count, ir.Constant(I32, times))
-    asked = _any_lane(target, b, _InMemory(arguments, condition).address(target, b))
+    asked = _any_lane(target, b, InMemory(arguments, condition).address(target, b))
     b.cbranch(b.and_(more, asked), run, after)
     b.position_at_end(run)
     b.call(called, [arguments, arguments, *held])
@@ -300,7 +301,7 @@ def _function(target: Target, functions: tuple[Program, ...], number: int) -> An
     target.functions[number] = compiled
     b = ir.IRBuilder(compiled.append_basic_block())
     inputs = {
-        port: [_InMemory(compiled.args[2 * port], k) for k in range(len(fields))]
+        port: [InMemory(compiled.args[2 * port], k) for k in range(len(fields))]
         for port, (_, fields) in enumerate(function.inputs)
     }
     body = Body(target, function, functions)
@@ -309,14 +310,14 @@ def _function(target: Target, functions: tuple[Program, ...], number: int) -> An
             pointer.add_attribute("noalias")
         # Kept until the end, the many results of an elimination would crowd out the rest.
         for k, r in enumerate(function.results[0]):
-            body.kept_at.setdefault(r, []).append(_InMemory(compiled.args[1], k))
+            body.kept_at.setdefault(r, []).append(InMemory(compiled.args[1], k))
         early = set(body.kept_at)
     else:
         early = set[int]()
     body.emit(b, inputs)
     for k, r in enumerate(function.results[0]):
         if r not in early or r in body.kept_at:
-            target.store(b, body.values[r], _InMemory(compiled.args[1], k).address(target, b))
+            target.store(b, body.values[r], InMemory(compiled.args[1], k).address(target, b))
     b.ret_void()
     return compiled
 

@@ -66,7 +66,7 @@ def random_track(seed: int = 0) -> Track:
         scatter = rng.standard_normal((POINTS, 2))
         corners = border_of_cells(scatter, rng.random, CELLS, PITCH)
         centre = None if corners is None else _smoothed(corners)
-        if centre is not None and least_gap(centre, SPACING, CLEARANCE) > CLEARANCE:
+        if centre is not None and least_gap(centre, SPACING, CLEARANCE, every=4) > CLEARANCE:
             return Track(from_the_straight(centre, round(25.0 / SPACING)))
     raise InvalidValue(f"no track was found for seed = {seed}; try another")
 

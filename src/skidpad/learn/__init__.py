@@ -20,9 +20,13 @@ from .course import Course, Place, curvature_ahead, point_at, track_point
 from .environments import Environments, Stepped
 from .jax_form import functional
 from .lidar import Lidar
+from .pace import Pace, pace_of
 from .saved_task import load_task, save_task
+from .stable_baselines import stable_baselines_env
 from .task import Other, Start, Task
 from .task_check import check_task
+from .task_policy import task_policy
+from .tasks.rooms import Room
 from .vector_check import check_vector_env
 
 if TYPE_CHECKING:
@@ -36,7 +40,9 @@ __all__ = [
     "Environments",
     "Lidar",
     "Other",
+    "Pace",
     "Place",
+    "Room",
     "SkidpadEnv",
     "SkidpadParallelEnv",
     "SkidpadVectorEnv",
@@ -49,8 +55,11 @@ __all__ = [
     "drive_of",
     "functional",
     "load_task",
+    "pace_of",
     "point_at",
     "save_task",
+    "stable_baselines_env",
+    "task_policy",
     "tasks",
     "track_point",
 ]

@@ -127,7 +127,7 @@ class Courses:
 def course_of(leaves: Sequence[Any]) -> Course:
     """The record of its leaves."""
     outer = len(Course._fields) - 1
-    return Course(*leaves[:outer], Walls(*leaves[outer:]))
+    return Course._make([*leaves[:outer], Walls(*leaves[outer:])])
 
 
 def _table(records: Sequence[Course]) -> ArrayNumber:

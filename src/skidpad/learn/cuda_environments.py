@@ -9,7 +9,7 @@ stand still. `check` waits and tells it now; `reset` begins anew.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import nullcontext
 from importlib import import_module
 from typing import Any
@@ -91,9 +91,17 @@ class CudaEnvironments(Environments):
         counters = {name: getattr(self.engine, name) for name in names}
         return {**held_by(self.engine, self.task), **counters}
 
-    def reset(self, seed: int | Sequence[int] | None = None, mask: Any = None) -> Any:
-        """As of `Environments`; waits for the device, and tells what was wrong before."""
+    def reset(
+        self,
+        seed: int | Sequence[int] | None = None,
+        mask: Any = None,
+        given: Mapping[str, Any] | None = None,
+    ) -> Any:
+        """As of `Environments`, without `given`; waits for the device, and tells what was wrong
+        before."""
         self._must_be_open()
+        if given:
+            raise InvalidValue("given is for device = 'cpu': on a GPU everything is drawn")
         chosen = self._chosen(mask)
         if not self._begun and mask is not None:
             raise InvalidValue("reset all environments before some of them")

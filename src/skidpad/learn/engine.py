@@ -19,6 +19,8 @@ class TaskEngine(Protocol):
     """Numbers of an observation, rays included."""
     x: Any
     """States, (1, B, n)."""
+    m: Any
+    """Memories, (1, B, n)."""
     observation: Any
     """(B, width)."""
     reward: Any

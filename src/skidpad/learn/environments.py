@@ -8,7 +8,7 @@ core or many, gives each of them the same bits.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -22,6 +22,7 @@ from ..extension import outer
 from ..random import seeds as seeding
 from ..random.shares import names_as_words, shares
 from .engine import TaskEngine, engine_of
+from .given import Given
 from .programs import TaskPrograms, compiled
 from .task import Task
 
@@ -103,6 +104,9 @@ class Environments:
         self.steps = np.zeros(rows, np.int64)
         """Control periods of the present episodes, (B,)."""
         self._over = np.zeros(rows, np.bool_)
+        self._given: dict[int, Array] = {}
+        self.failed = np.zeros(rows, np.bool_)
+        """Whose state was no longer finite in the last period, (B,), where such episodes end."""
         self._begun = self._closed = False
         engine = self.engine
         self._nothing = np.empty(0, np.int64), np.empty((0, engine.width), engine.dtype)
@@ -116,6 +120,13 @@ class Environments:
         """States of the vehicles, (B, n), a copy."""
         return np.array(self.engine.x[0, :, : record.size(self.task.vehicle.model.State)])
 
+    @property
+    def progress(self) -> Array:
+        """Along the track since the start of the present episodes in m, (B,), a copy."""
+        if not self.task.tracks:
+            raise InvalidValue(f"task {self.task.name!r} has no tracks to progress on")
+        return np.array(self.engine.m[0, :, 1], dtype=float)
+
     def held(self) -> dict[str, AnyArray]:
         """Everything that the next step depends on, by name: the arrays themselves, (B, ...), until
         the next call. What is written to them is what the next step begins with."""
@@ -128,15 +139,23 @@ class Environments:
         """No call is answered any more."""
         self._closed = True
 
-    def reset(self, seed: int | Sequence[int] | None = None, mask: Any = None) -> AnyArray:
+    def reset(
+        self,
+        seed: int | Sequence[int] | None = None,
+        mask: Any = None,
+        given: Mapping[str, Any] | None = None,
+    ) -> AnyArray:
         """Begin anew; returns the observations (B, n).
 
         Args:
             seed: of the first environment, which the others count on from; or one for each; None to
                 go on with the streams there are, or from a fresh seed if there are none.
             mask: which environments, (count,) of truths; all if None.
+            given: numbers, one or (count,), of what the task has as `Given`, by the names of its
+                `randomised` or as `draw.NAME`; they stay until others are given.
         """
         self._must_be_open()
+        self._take(given)
         chosen = self._chosen(mask)
         if not self._begun and mask is not None:
             raise InvalidValue("reset all environments before some of them")
@@ -170,7 +189,9 @@ class Environments:
         engine.judge(self.steps * self.task.dt, noise)
         terminated = engine.ended > 0.5
         truncated = self.steps >= self.task.limit
+        self.failed[:] = False
         if failed is not None:
+            self.failed |= failed
             terminated[failed] = True
             engine.reward[failed] = 0.0
         self._check_observation(terminated, again)
@@ -202,9 +223,24 @@ class Environments:
         self.steps[rows] = 0
         self._over[rows] = False
         drawn = shares("learn.start", self._seeds[rows], self._episodes[rows], self._draw_words)
+        for place, values in self._given.items():
+            drawn[:, place] = values[rows]
         engine.start(rows, drawn, self._agent[rows])
         contact = engine.look(rows, self._noise(rows))
         self._check_start(rows, contact)
+
+    def _take(self, given: Mapping[str, Any] | None) -> None:
+        names, task = self.programs.draws, self.task
+        factors = {**{f"draw.{name}": one for name, one in task.draws.items()}, **task.randomised}
+        allowed = [name for name, one in factors.items() if isinstance(one, Given)]
+        for name, values in (given or {}).items():
+            if name not in allowed:
+                raise InvalidValue(record.unknown_name("given", name, allowed))
+            each = np.broadcast_to(np.asarray(values, dtype=float), (self.worlds,))
+            self._given[names.index(name)] = np.repeat(each, task.agents)
+        missing = [name for name in allowed if names.index(name) not in self._given]
+        if missing:
+            raise InvalidValue(f"{missing[0]} is Given: reset(given={{{missing[0]!r}: ...}})")
 
     def _noise(self, rows: Any) -> Array:
         if not self._noise_words.size:

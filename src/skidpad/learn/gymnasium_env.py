@@ -12,8 +12,9 @@ from ..checks import one_of
 from ..errors import InvalidValue
 from ..plane.pixels import Pixels
 from .environments import Environments
-from .named_task import alone, task_of
+from .named_task import alone, drawable, task_of
 from .pictures import RENDER_MODES, Rendering
+from .saved_task import SavedTask
 from .spaces import action_space, observation_space
 from .task import Task
 
@@ -24,7 +25,7 @@ class SkidpadEnv(gymnasium.Env[AnyArray, AnyArray]):
     """One environment of a task.
 
     Args:
-        task: a `Task`, or the name of a function of `skidpad.learn.tasks`.
+        task: a `Task`, one of `load_task`, or the name of a function of `skidpad.learn.tasks`.
         render_mode: "rgb_array" for pictures as arrays, "human" for a page in the browser.
         precision: "float32" or "float64".
         threads: of the lidar; 1 if None, which is fastest for most.
@@ -36,7 +37,7 @@ class SkidpadEnv(gymnasium.Env[AnyArray, AnyArray]):
 
     def __init__(
         self,
-        task: Task | str = "race",
+        task: Task | SavedTask | str = "race",
         *,
         render_mode: str | None = None,
         precision: str = "float32",
@@ -45,7 +46,7 @@ class SkidpadEnv(gymnasium.Env[AnyArray, AnyArray]):
         **options: Any,
     ) -> None:
         one_of("render_mode", render_mode, (None, *RENDER_MODES))
-        self.task = alone(task_of(task, options, _BESIDE), "SkidpadEnv")
+        self.task = alone(drawable(task_of(task, options, _BESIDE), render_mode), "SkidpadEnv")
         self.environments = Environments(
             self.task,
             autoreset="disabled",

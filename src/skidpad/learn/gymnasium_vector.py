@@ -15,8 +15,9 @@ from ..plane.pixels import Pixels
 from ..random import seeds as seeding
 from .environments import AUTORESET, Environments, Stepped
 from .episode_statistics import EpisodeStatistics
-from .named_task import alone, task_of
+from .named_task import alone, drawable, task_of
 from .pictures import Pictures
+from .saved_task import SavedTask
 from .spaces import action_space, observation_space
 from .task import Task
 
@@ -33,7 +34,7 @@ class SkidpadVectorEnv(VectorEnv[Any, Any, Any]):
     It answers as `gymnasium.vector.SyncVectorEnv` of as many `SkidpadEnv` does, to the last bit.
 
     Args:
-        task: a `Task`, or the name of a function of `skidpad.learn.tasks`.
+        task: a `Task`, one of `load_task`, or the name of a function of `skidpad.learn.tasks`.
         num_envs: how many.
         autoreset_mode: when what has ended begins anew: an `AutoresetMode`, or "next_step",
             "same_step" or "disabled".
@@ -55,7 +56,7 @@ class SkidpadVectorEnv(VectorEnv[Any, Any, Any]):
 
     def __init__(
         self,
-        task: Task | str = "race",
+        task: Task | SavedTask | str = "race",
         num_envs: int = 1,
         *,
         autoreset_mode: AutoresetMode | str = AutoresetMode.NEXT_STEP,
@@ -78,7 +79,9 @@ class SkidpadVectorEnv(VectorEnv[Any, Any, Any]):
             raise InvalidValue(f"library = {library!r} is of arrays on the GPU: leave it out here")
         self.copy, self.render_mode = flag("copy", copy), render_mode
         self.num_envs = whole("num_envs", num_envs, "at least 1")
-        self.task = alone(task_of(task, options, _BESIDE), "SkidpadVectorEnv")
+        self.task = alone(
+            drawable(task_of(task, options, _BESIDE), render_mode), "SkidpadVectorEnv"
+        )
         self.environments = Environments(
             self.task,
             self.num_envs,

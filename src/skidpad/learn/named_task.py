@@ -5,23 +5,27 @@ from __future__ import annotations
 import inspect
 from collections.abc import Mapping
 from dataclasses import fields
+from functools import lru_cache
 from typing import Any
 
 from .. import record
 from ..errors import InvalidValue
 from . import tasks
+from .saved_task import SavedTask
 from .task import Task
 
 
-def task_of(task: Task | str, options: Mapping[str, Any], beside: tuple[str, ...] = ()) -> Task:
+def task_of(
+    task: Task | SavedTask | str, options: Mapping[str, Any], beside: tuple[str, ...] = ()
+) -> Any:
     """The task, or that of a name with its options; raises for a name or an option not known.
 
     Args:
-        task: a `Task`, or the name of a function of `skidpad.learn.tasks`.
+        task: a `Task`, one that was loaded, or the name of a function of `skidpad.learn.tasks`.
         options: arguments of that function.
         beside: what else the caller takes, for the error.
     """
-    if isinstance(task, Task):
+    if isinstance(task, (Task, SavedTask)):
         if options:
             raise InvalidValue(
                 f"{', '.join(options)}: options go with the name of a task, not with a Task"
@@ -37,7 +41,22 @@ def task_of(task: Task | str, options: Mapping[str, Any], beside: tuple[str, ...
         if name not in allowed:
             known = [*allowed, *beside]
             raise InvalidValue(record.unknown_name(f"task {task!r}", name, known, "option"))
-    return make(**options)
+    given = tuple((name, type(value), value) for name, value in options.items())
+    return _made(task, given) if _is_hashable(given) else make(**options)
+
+
+@lru_cache(maxsize=8)
+def _made(task: str, options: tuple[tuple[str, type, Any], ...]) -> Task:
+    """A task by name, made and traced once: nobody changes it, and many make it again."""
+    return getattr(tasks, task)(**{name: value for name, _, value in options})
+
+
+def _is_hashable(value: Any) -> bool:
+    try:
+        hash(value)
+    except TypeError:
+        return False
+    return True
 
 
 def option_names(make: Any) -> list[str]:
@@ -50,7 +69,17 @@ def option_names(make: Any) -> list[str]:
     return names
 
 
-def alone(task: Task, interface: str) -> Task:
+def drawable(task: Any, render_mode: str | None) -> Any:
+    """The task; raises if it is to be drawn and was loaded: its file says nothing of looks."""
+    if render_mode is not None and not isinstance(task, Task):
+        raise InvalidValue(
+            f"render_mode = {render_mode!r}: task {task.name!r} was loaded from a file, which does "
+            "not say what its vehicle looks like; allowed is None"
+        )
+    return task
+
+
+def alone(task: Any, interface: str) -> Any:
     """The task; raises if vehicles share its worlds."""
     if task.agents != 1:
         raise InvalidValue(

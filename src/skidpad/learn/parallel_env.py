@@ -15,8 +15,9 @@ from ..checks import one_of
 from ..errors import InvalidValue
 from ..plane.pixels import Pixels
 from .environments import Environments
-from .named_task import task_of
+from .named_task import drawable, task_of
 from .pictures import RENDER_MODES, Rendering
+from .saved_task import SavedTask
 from .spaces import action_space, observation_space
 from .task import Task
 
@@ -29,7 +30,7 @@ class SkidpadParallelEnv(ParallelEnv[str, AnyArray, AnyArray]):
     All of them stop when one does: those that did not end themselves are truncated.
 
     Args:
-        task: a `Task`, or the name of a function of `skidpad.learn.tasks`.
+        task: a `Task`, one of `load_task`, or the name of a function of `skidpad.learn.tasks`.
         render_mode: "rgb_array" for pictures as arrays, "human" for a page in the browser.
         precision: "float32" or "float64".
         threads: of the lidars; 1 if None.
@@ -39,7 +40,7 @@ class SkidpadParallelEnv(ParallelEnv[str, AnyArray, AnyArray]):
 
     def __init__(
         self,
-        task: Task | str = "race_others",
+        task: Task | SavedTask | str = "race_others",
         *,
         render_mode: str | None = None,
         precision: str = "float32",
@@ -48,7 +49,7 @@ class SkidpadParallelEnv(ParallelEnv[str, AnyArray, AnyArray]):
         **options: Any,
     ) -> None:
         one_of("render_mode", render_mode, (None, *RENDER_MODES))
-        self.task = task_of(task, options, _BESIDE)
+        self.task = drawable(task_of(task, options, _BESIDE), render_mode)
         self.environments = Environments(
             self.task,
             autoreset="disabled",

@@ -17,10 +17,13 @@ from ..plane.pose import to_world
 from ..stage.description import Polygon
 from ..stage.drawn_vehicle import drawn
 from ..stage.frames import FramePainter
-from ..units import m, s
+from ..units import s
 from .environments import Environments
+from .marks import lane_of
 
 RENDER_MODES = ("human", "rgb_array")
+_MOST_PAINTERS = 64
+"""Grounds that are kept ready to be drawn; goals differ between episodes."""
 
 
 class Seen(NamedTuple):
@@ -43,6 +46,8 @@ class SeenMoment(NamedTuple):
     """Since the start of the episode."""
     track: int | None
     """Number of its track; None without."""
+    marks: tuple[Polygon, ...]
+    """On the ground."""
     vehicles: tuple[Seen, ...]
 
 
@@ -89,14 +94,18 @@ class Pictures:
 
     def __init__(self, environments: Environments) -> None:
         self._environments, self._task = environments, environments.task
-        self._painters: dict[int | None, FramePainter] = {}
+        self._lanes: dict[int, Polygon] = {}
+        self._painters: dict[tuple[Any, ...], FramePainter] = {}
 
     def frame(self, world: int) -> Pixels:
         """One environment (height, width, 3), about its first vehicle."""
         moment = self.moment(world)
-        painter = self._painters.get(moment.track)
+        shown = (moment.track, moment.marks)
+        painter = self._painters.get(shown)
         if painter is None:
-            painter = self._painters[moment.track] = self._painter(moment.track)
+            if len(self._painters) >= _MOST_PAINTERS:
+                self._painters.clear()
+            painter = self._painters[shown] = self._painter(moment)
         shapes = [drawn(one.vehicle, one.x, u=one.u) for one in moment.vehicles]
         hits = [self._hits(one) for one in moment.vehicles]
         return painter.frame(shapes, lidar=np.concatenate(hits))
@@ -108,7 +117,24 @@ class Pictures:
         rows = range(world * task.agents, (world + 1) * task.agents)
         track = int(engine.q[0, rows[0], 0]) if task.tracks else None
         time = float(environments.steps[rows[0]] * task.dt)
-        return SeenMoment(time, track, tuple(self._seen(engine, row) for row in rows))
+        marks = self._marks(engine, rows[0], track)
+        return SeenMoment(time, track, marks, tuple(self._seen(engine, row) for row in rows))
+
+    def _marks(self, engine: Any, row: int, track: int | None) -> tuple[Polygon, ...]:
+        task = self._task
+        if task.marks is not None:
+            m = record.unflatten(task.Memory, _last(engine.m[0, row], record.size(task.Memory)))
+            return tuple(task.called("marks", {"m": m, "q": self._own(engine, row)}))
+        if track is None:
+            return ()
+        if track not in self._lanes:
+            self._lanes[track] = lane_of(task.tracks[track])
+        return (self._lanes[track],)
+
+    def _own(self, engine: Any, row: int) -> Any:
+        """The task's numbers of this episode."""
+        Params = self._task.Params
+        return record.unflatten(Params, _last(engine.q[0, row], record.size(Params)))
 
     def _seen(self, engine: Any, row: int) -> Seen:
         task, model = self._task, self._task.vehicle.model
@@ -117,10 +143,8 @@ class Pictures:
         vehicle = task.vehicle
         if any(name.startswith("params.") for name in task.randomised):
             vehicle = vehicle.with_params(record.unflatten(model.Params, leaves.tolist()))
-        numbers = engine.q[0, row].tolist()
-        own = numbers[len(numbers) - record.size(task.Params) :]
         a = record.unflatten(task.Action, engine.a[0, row].tolist())
-        q = record.unflatten(task.Params, own)
+        q = self._own(engine, row)
         u = task.called("act", {"x": x, "a": a, "p": task.vehicle.params, "q": q, "dt": task.dt})
         fields = record.size(task.Observation)
         reach = 0.0 if task.lidar is None else task.lidar.range
@@ -140,22 +164,13 @@ class Pictures:
         reach = ranges[hit]
         return np.column_stack([x + reach * np.cos(along), y + reach * np.sin(along)])
 
-    def _painter(self, number: int | None) -> FramePainter:
-        if number is None:
-            return FramePainter()
-        track = self._task.tracks[number]
-        return FramePainter(track.walls, grid=track.grid, polygons=[lane_of(track)])
+    def _painter(self, moment: SeenMoment) -> FramePainter:
+        if moment.track is None:
+            return FramePainter(polygons=moment.marks)
+        track = self._task.tracks[moment.track]
+        return FramePainter(track.walls, grid=track.grid, polygons=moment.marks)
 
 
-def lane_of(track: Any) -> Polygon:
-    """The ground between the borders of a track."""
-    centre: Array = track.centre
-    ahead = np.roll(centre, -1, axis=0) - np.roll(centre, 1, axis=0)
-    if not track.closed:
-        ahead[0], ahead[-1] = centre[1] - centre[0], centre[-1] - centre[-2]
-    aside = np.column_stack([-ahead[:, 1], ahead[:, 0]]) / np.hypot(*ahead.T)[:, None]
-    left, right = centre + track.left[:, None] * aside, centre - track.right[:, None] * aside
-    if track.closed:
-        left, right = np.vstack([left, left[:1]]), np.vstack([right, right[:1]])
-    ring: list[tuple[m, m]] = [(x, y) for x, y in np.concatenate([left, right[::-1]]).tolist()]
-    return Polygon(tuple(ring), "lane")
+def _last(values: Any, count: int) -> list[float]:
+    numbers = values.tolist()
+    return numbers[len(numbers) - count :]

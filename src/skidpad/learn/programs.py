@@ -11,7 +11,7 @@ Five Programs, each compiled by itself: what is observed never changes how the v
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any, NamedTuple
@@ -126,6 +126,23 @@ def _queue(task: Task) -> type:
     return record.define("Late", hints, dict.fromkeys(names, zero), doc="Actions that act late.")
 
 
+def scaled_observation(task: Task, told: Mapping[str, Any]) -> tuple[Any, ...]:
+    """What is observed, as shares of its bounds from -1 to 1."""
+    seen = task.called("observe", told)
+    if not isinstance(seen, task.Observation):
+        raise InvalidValue(
+            f"task {task.name!r}: observe must return its Observation record, got {seen!r}"
+        )
+    scaled: list[Any] = []
+    leaves = zip(_names(task.Observation), record.flatten(seen), task.lowest, task.highest,
+                 strict=True)  # fmt: skip
+    for name, value, low, high in leaves:
+        noisy = value + getattr(told["e"], name) if name in task.noise else value
+        # The share is cut off, not the value: rounding must not lead out of the space.
+        scaled.append(clip((2.0 * noisy - (high + low)) / (high - low), -1.0, 1.0))
+    return tuple(scaled)
+
+
 class _Split(NamedTuple):
     """A port of several records, one behind the other."""
 
@@ -189,7 +206,7 @@ class _Maker:
                 told["m"] = task.called("remember", told)
             disturbed = record.flatten(task.called("disturb", told)) if task.disturb else ()
             memory = (*place_memory, *record.flatten(told["m"]))
-            return self._observed(told), (reward,), (ended,), memory, disturbed
+            return scaled_observation(self.task, told), (reward,), (ended,), memory, disturbed
 
         return trace(f"{task.name}.judge", function, self._felt(), outputs)
 
@@ -201,7 +218,7 @@ class _Maker:
 
         def function(*ports: tuple[Any, ...]) -> tuple[Any, ...]:
             told, _ = self._told(*ports)
-            return self._observed(told), (told["contact"],)
+            return scaled_observation(self.task, told), (told["contact"],)
 
         return trace(f"{self.task.name}.look", function, self._felt(), outputs)
 
@@ -230,7 +247,7 @@ class _Maker:
         action = record.unflatten(task.Action, a)
         *before, memory = self.memory.records(m)
         *course, own = self.numbers.records(q)
-        nominal = self._nominal(p)
+        nominal = self._known(p).car
         u = task.called("act", {"x": state, "a": action, "p": nominal, "q": own, "dt": task.dt})
         pose, velocity = self.body.pose(state, car), self.body.velocity(state, u, car)
         beside = [
@@ -250,11 +267,10 @@ class _Maker:
         told["contact"] = self._contact(course[0] if course else None, at, beside)
         return told, kept
 
-    def _nominal(self, p: Sequence[Any]) -> Any:
-        """The car as who drives knows it: what stands behind the parameters of the vehicle."""
-        size = record.size(self.model.Params)
-        own = record.unflatten(type(self.plant.params), p) if len(p) > size else None
-        return own.policy.car if own is not None else record.unflatten(self.model.Params, p)
+    def _known(self, p: Sequence[Any]) -> Any:
+        """What stands behind the parameters of the vehicle: the car as who drives knows it, and
+        the numbers of the task. None of them is a constant, as they may be those of arrays."""
+        return record.unflatten(type(self.plant.params), p).policy
 
     def _contact(
         self, course: Course | None, poses: Sequence[Pose], others: Sequence[Other]
@@ -268,23 +284,6 @@ class _Maker:
             touched = called(self._touched, poses[0], other.pose)
             hit = where(touched > 0.5, 1.0, hit)
         return hit
-
-    def _observed(self, told: dict[str, Any]) -> tuple[Any, ...]:
-        """The observation within its bounds, as shares of them from -1 to 1."""
-        task = self.task
-        seen = task.called("observe", told)
-        if not isinstance(seen, task.Observation):
-            raise InvalidValue(
-                f"task {task.name!r}: observe must return its Observation record, got {seen!r}"
-            )
-        scaled: list[Any] = []
-        leaves = zip(_names(task.Observation), record.flatten(seen), task.lowest, task.highest,
-                     strict=True)  # fmt: skip
-        for name, value, low, high in leaves:
-            noisy = value + getattr(told["e"], name) if name in task.noise else value
-            # The share is cut off, not the value: rounding must not lead out of the space.
-            scaled.append(clip((2.0 * noisy - (high + low)) / (high - low), -1.0, 1.0))
-        return tuple(scaled)
 
     def start(self) -> Program:
         """Shares of the draws, base parameters, number of the agent, table of the courses -> x, p,
@@ -318,9 +317,8 @@ class _Maker:
         drawn = {name: factor.traced(shares[name]) for name, factor in task.randomised.items()}
         whole = self._with_drawn(type(self.plant.params), base, drawn, {"params.": "", "delay": ""})
         car = record.unflatten(model.Params, whole[: record.size(model.Params)])
-        # Of the port, not of the task: numbers of shared arrays are never constants of a Program.
-        told_q = record.unflatten(type(self.plant.params), base).policy.q
-        own = self._with_drawn(task.Params, record.flatten(told_q), drawn, {"task.": ""})
+        numbers_of_task = record.flatten(self._known(base).q)
+        own = self._with_drawn(task.Params, numbers_of_task, drawn, {"task.": ""})
         q = record.unflatten(task.Params, own)
         d = self._drawn("Draws", task.draws, [f"draw.{n}" for n in task.draws], shares)
         course = None
@@ -333,22 +331,37 @@ class _Maker:
         if not isinstance(begun, Start) or not isinstance(begun.x, model.State):
             raise InvalidValue(f"task {task.name!r}: start must return a Start with the state x")
         x = begun.x if model.settle is None else model.settle(begun.x, car)
+        own_memory = task.Memory() if begun.m is None else begun.m
+        now = self._at_first(x, car, own_memory, q)
         memory: list[Any] = []
         numbers: list[Any] = []
         if course is not None:
-            u = task.called("act", {"x": x, "a": self._at_rest(), "p": car, "q": q, "dt": task.dt})
-            pose, velocity = self.body.pose(x, car), self.body.velocity(x, u, car)
-            _, placed = placed_at(course, begun.s, pose, velocity)
+            now["place"], placed = placed_at(course, begun.s, now["pose"], now["velocity"])
             memory += placed
             numbers += [*course[:-1], *course.walls]
-        memory += record.flatten(task.Memory() if begun.m is None else begun.m)
-        w = self._with_drawn(
-            model.Disturbance, record.flatten(record.build(model.Disturbance)), drawn,
-            {"disturbance.": ""},
-        )  # fmt: skip
+        memory += record.flatten(own_memory)
+        w = self._first_disturbance(now, drawn)
         late = [0.0] * (record.size(self.plant.State) - record.size(model.State))
         state = (*flat_result(model, "start", x), *late)
         return state, tuple(whole), tuple(memory), (*numbers, *own), tuple(w)
+
+    def _at_first(self, x: Any, car: Any, memory: Any, q: Any) -> dict[str, Any]:
+        """What is known at the start of an episode; no contacts, ranges, others or noise."""
+        task, rest = self.task, self._at_rest()
+        u = task.called("act", {"x": x, "a": rest, "p": car, "q": q, "dt": task.dt})
+        pose, velocity = self.body.pose(x, car), self.body.velocity(x, u, car)
+        return {
+            "x": x, "u": u, "p": car, "a": rest, "m": memory, "q": q, "pose": pose,
+            "velocity": velocity, "time": 0.0, "dt": task.dt,
+        }  # fmt: skip
+
+    def _first_disturbance(self, now: dict[str, Any], drawn: dict[str, Any]) -> list[Any]:
+        """That of the first period."""
+        task, Disturbance = self.task, self.model.Disturbance
+        if task.disturb is not None and now.keys() >= set(task.asks("disturb")):
+            return list(record.flatten(task.called("disturb", now)))
+        calm = record.flatten(record.build(Disturbance))
+        return self._with_drawn(Disturbance, calm, drawn, {"disturbance.": ""})
 
     def _at_rest(self) -> Any:
         return record.unflatten(self.task.Action, [0.0] * record.size(self.task.Action))
@@ -393,9 +406,9 @@ class _Maker:
             x, a, p = ports
             state = record.unflatten(model.State, x[: record.size(model.State)])
             car = record.unflatten(model.Params, p[: record.size(model.Params)])
-            action, nominal = record.unflatten(task.Action, a), self._nominal(p)
+            action, known = record.unflatten(task.Action, a), self._known(p)
             u = task.called(
-                "act", {"x": state, "a": action, "p": nominal, "q": task.params, "dt": task.dt}
+                "act", {"x": state, "a": action, "p": known.car, "q": known.q, "dt": task.dt}
             )
             pose, velocity = self.body.pose(state, car), self.body.velocity(state, u, car)
             seen: tuple[Any, ...] = ()

@@ -15,7 +15,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from .. import record
 from ..arrays import AnyArray
 from ..brief import brief_repr
 from ..compile.described import described, record_type
@@ -117,12 +116,6 @@ def load_task(path: str | Path) -> SavedTask:
 
 def _document(task: Task | SavedTask) -> dict[str, Any]:
     programs = compiled(task)
-    params = record.flatten(getattr(task, "params", ()) or ())
-    if any(isinstance(value, ArrayNumber) for value in params):
-        raise InvalidValue(
-            f"task {task.name!r} cannot be saved: its params hold a shared array, whose number "
-            "is part of its Programs; give it to the vehicle's parameters"
-        )
     model = task.vehicle.model
     courses = programs.courses
     return {

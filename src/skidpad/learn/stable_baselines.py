@@ -1,131 +1,25 @@
-"""Many environments of a task as a `VecEnv` of Stable-Baselines3.
-
-from skidpad.learn.stable_baselines import SkidpadVecEnv
-
-model = PPO("MlpPolicy", VecMonitor(SkidpadVecEnv("race", 64)))
-"""
+"""The way to Stable-Baselines3, which is loaded when it is asked for."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING, Any
+from importlib import import_module
+from typing import Any
 
-import numpy as np
-
-from ..arrays import AnyArray
-from ..errors import InvalidValue, MissingExtra
-from .gymnasium_vector import SkidpadVectorEnv
+from ..extras import require
+from .saved_task import SavedTask
 from .task import Task
 
-if TYPE_CHECKING:
-    VecEnv = Any
-else:
-    try:
-        from stable_baselines3.common.vec_env import VecEnv
-    except ImportError as error:
-        raise MissingExtra(
-            "learn.stable_baselines needs stable_baselines3, which is not installed: "
-            "pip install stable-baselines3"
-        ) from error
 
-
-class SkidpadVecEnv(VecEnv):
-    """So many environments of a task that advance together.
-
-    What has ended begins anew in the same step; its last observation is in
-    `infos[i]["terminal_observation"]`, and `infos[i]["TimeLimit.truncated"]` says whether its
-    duration cut it off.
+def stable_baselines_env(
+    task: Task | SavedTask | str = "race", num_envs: int = 1, **options: Any
+) -> Any:
+    """Environments of a task as a `VecEnv` of Stable-Baselines3.
 
     Args:
-        task: a `Task`, or the name of a function of `skidpad.learn.tasks`.
+        task: a `Task`, one of `load_task`, or the name of a function of `skidpad.learn.tasks`.
         num_envs: how many.
         options: of the task, if it is a name; also `render_mode`, `precision`, `threads` and
             `on_diverge`, as of `SkidpadVectorEnv`.
     """
-
-    def __init__(self, task: Task | str = "race", num_envs: int = 1, **options: Any) -> None:
-        for name in ("autoreset_mode", "device", "copy", "statistics"):
-            if name in options:
-                raise InvalidValue(f"SkidpadVecEnv has no option {name}: Stable-Baselines3 sets it")
-        self.vector = SkidpadVectorEnv(task, num_envs, autoreset_mode="same_step", **options)
-        """The environments as Gymnasium knows them."""
-        self._actions: Any = None
-        super().__init__(
-            num_envs, self.vector.single_observation_space, self.vector.single_action_space
-        )
-
-    def __repr__(self) -> str:
-        return f"{type(self).__name__}({self.vector.task.name!r}, num_envs={self.num_envs})"
-
-    def reset(self) -> AnyArray:
-        """Begin anew, with the seeds that were set; returns the observations (num_envs, n)."""
-        seeds: list[int | None] = self._seeds
-        given = None if all(one is None for one in seeds) else seeds
-        if any(self._options):
-            raise InvalidValue("set_options: the environments have none")
-        observation, _ = self.vector.reset(seed=given)
-        self._reset_seeds()
-        return observation
-
-    def step_async(self, actions: AnyArray) -> None:
-        """Take the actions (num_envs, n) for `step_wait`."""
-        self._actions = actions
-
-    def step_wait(self) -> tuple[AnyArray, AnyArray, AnyArray, list[dict[str, Any]]]:
-        """One control period: observations, rewards, which episodes ended, and infos."""
-        if self._actions is None:
-            raise InvalidValue("step_async comes before step_wait")
-        actions, self._actions = self._actions, None
-        stepped = self.vector.environments.step(actions)
-        infos: list[dict[str, Any]] = [{"TimeLimit.truncated": False} for _ in range(self.num_envs)]
-        cut_off = stepped.truncated & ~stepped.terminated
-        final = stepped.final_observation.copy()
-        for row, last in zip(stepped.ended.tolist(), final, strict=True):
-            infos[row]["TimeLimit.truncated"] = bool(cut_off[row])
-            infos[row]["terminal_observation"] = last
-        done = stepped.terminated | stepped.truncated
-        return stepped.observation.copy(), stepped.reward.astype(np.float32), done, infos
-
-    def close(self) -> None:
-        """No call is answered any more."""
-        self.vector.close()
-
-    def get_images(self) -> Sequence[AnyArray | None]:
-        """Pictures of all environments; None without `render_mode="rgb_array"`."""
-        return self.vector.render() or [None] * self.num_envs
-
-    def get_attr(self, attr_name: str, indices: int | Iterable[int] | None = None) -> list[Any]:
-        """An attribute of the environments, which all have the same."""
-        value = getattr(self.vector, attr_name)
-        return [value for _ in self._get_indices(indices)]
-
-    def set_attr(
-        self, attr_name: str, value: Any, indices: int | Iterable[int] | None = None
-    ) -> None:
-        """Raise: environments that advance together have no attributes of their own."""
-        raise InvalidValue(
-            f"{attr_name} cannot be set: environments that advance together are no objects of "
-            "their own; give it when they are made"
-        )
-
-    def env_method(
-        self,
-        method_name: str,
-        *method_args: Any,
-        indices: int | Iterable[int] | None = None,
-        **method_kwargs: Any,
-    ) -> list[Any]:
-        """What a method says of some environments; there is only `render`."""
-        if method_name != "render":
-            raise AttributeError(
-                f"environments that advance together have no method {method_name!r}; there is "
-                "'render'"
-            )
-        images = self.get_images()
-        return [images[k] for k in self._get_indices(indices)]
-
-    def env_is_wrapped(
-        self, wrapper_class: type, indices: int | Iterable[int] | None = None
-    ) -> list[bool]:
-        """No environment is wrapped."""
-        return [False for _ in self._get_indices(indices)]
+    require("stable_baselines3", purpose="learn.stable_baselines_env")
+    return import_module(f"{__package__}.sb3_env").SkidpadVecEnv(task, num_envs, **options)

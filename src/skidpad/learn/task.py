@@ -57,6 +57,7 @@ ASKED = {
     "disturb": SEEN,
     "start": ("x", "p", "q", "course", "d", "dt", "agent"),
     "act": ("x", "a", "p", "q", "dt"),
+    "marks": ("m", "q"),
 }
 """What each function may ask for."""
 
@@ -70,6 +71,8 @@ class Start(NamedTuple):
     """About where on the track that is: along its centre line."""
     m: Any = None
     """What the task remembers; the defaults of its `Memory` if None."""
+
+    __repr__ = brief_repr
 
 
 class Other(NamedTuple):
@@ -112,7 +115,11 @@ class Task(Constant):
     params: Any = None
     """A `Params` record, or a mapping of those that differ from their defaults."""
     disturb: Callable[..., Any] | None = None
-    """The disturbance of the coming period, the vehicle's `Disturbance`."""
+    """The disturbance of the coming period, the vehicle's `Disturbance`. One that asks for contact,
+    ranges, others or noise acts from the second period on."""
+    marks: Callable[..., Any] | None = None
+    """What pictures show on the ground beside walls: polygons of `skidpad.stage`, of plain numbers;
+    the lane of the track if None."""
     bounds: Mapping[str, tuple[float, float]] = field(
         default_factory=dict[str, tuple[float, float]]
     )
@@ -234,5 +241,10 @@ class Task(Constant):
         for name, factor in self.randomised.items():
             if name not in names:
                 raise InvalidValue(record.unknown_name(f"{self._label}: randomised", name, names))
+            if name.startswith("disturbance.") and self.disturb is not None:
+                raise InvalidValue(
+                    f"{self._label}: {name} is drawn, but disturb says what all of the disturbance "
+                    "is; draw one of the numbers of the task (task.NAME) that disturb reads"
+                )
             if name == "delay" and not factor.low >= 0.0:
                 raise InvalidValue(f"{self._label}: delay must be at least 0 periods")

@@ -57,8 +57,8 @@ def highest_clean(
         asked = [cases(row) for row in new]
         runs = yield [case for row in asked for case in row]
         shape = len(new), len(asked[0]), len(low)
-        flags = np.logical_or.reduce(np.reshape([clean(run) for run in runs], shape), axis=1)
-        slow = np.logical_or.reduce(np.reshape([late(run) for run in runs], shape), axis=1)
+        flags = _by_any(clean, runs, shape)
+        slow = _by_any(late, runs, shape)
         driven += [(row, runs[k * shape[1] : (k + 1) * shape[1]]) for k, row in enumerate(new)]
         if len(new) < len(values):
             known, none = best == low, np.zeros(len(low), dtype=bool)
@@ -71,6 +71,13 @@ def highest_clean(
     runs = next(same, None) or (yield cases(wanted))
     style = np.argmax(np.stack([clean(run) for run in runs]), axis=0)
     return Limit(best, picked(runs, style))
+
+
+def _by_any(
+    judge: Callable[[CaseRun], Flags], runs: Sequence[CaseRun], shape: tuple[int, int, int]
+) -> Flags:
+    """Of which values and variants, (S, V), the drive of some style is judged so."""
+    return np.logical_or.reduce(np.reshape([judge(run) for run in runs], shape), axis=1)
 
 
 def narrowed(values: Array, clean: Flags, late: Flags | bool = False) -> tuple[Array, Array, Array]:

@@ -95,13 +95,13 @@ def _loop(ends: dict[int, list[int]]) -> list[int] | None:
     return loop if len(loop) == len(ends) else None
 
 
-def least_gap(line: Array, spacing: m, clearance: m) -> m:
+def least_gap(line: Array, spacing: m, clearance: m, every: int = 1) -> m:
     """The smallest distance between parts of a closed line that are more than twice `clearance`
-    apart along it; of every fourth point."""
-    thin = line[::4]
+    apart along it; of all its points, or of some."""
+    thin = line[::every]
     number = np.arange(len(thin))
     between = np.abs(number[:, None] - number)
-    between = np.minimum(between, len(thin) - between) * 4 * spacing
+    between = np.minimum(between, len(thin) - between) * every * spacing
     gap = np.hypot(*(thin[:, None] - thin).transpose(2, 0, 1))
     return float(gap[between > 2.0 * clearance].min())
 

@@ -26,12 +26,12 @@ class Crossings(NamedTuple):
 
 def crossings(segments: Array) -> Crossings:
     """All crossings of segments (n, 4) of about equal lengths, those that share an end aside."""
-    from scipy.spatial import cKDTree
+    from scipy.spatial import KDTree
 
     middles, along = 0.5 * (segments[:, :2] + segments[:, 2:]), segments[:, 2:] - segments[:, :2]
     # The middles of two that meet are not farther apart than half of both lengths.
     reach = float(np.hypot(*along.T).max())
-    pairs = np.sort(_pairs(cKDTree(middles), reach), axis=1)
+    pairs = np.sort(_pairs(KDTree(middles), reach), axis=1)
     pairs = pairs[~_joined(segments[pairs[:, 0]], segments[pairs[:, 1]])]
     u, v = along[pairs[:, 0]], along[pairs[:, 1]]
     gap = segments[pairs[:, 1], :2] - segments[pairs[:, 0], :2]

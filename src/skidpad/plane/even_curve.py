@@ -12,7 +12,7 @@ from .line import arc_length, lengths
 
 _EVEN = 1e-9
 """Share of a step by which steps may differ."""
-_MOST_ROUNDS = 50
+_MOST_ROUNDS = 200
 
 
 class EvenCurve(NamedTuple):
@@ -34,19 +34,19 @@ class EvenCurve(NamedTuple):
 def even_curve(points: Array, spacing: m, *, closed: bool, least: int = 4) -> EvenCurve:
     """The smooth curve through points (n, 2), n at least 4, in steps of about `spacing`.
 
-    All its steps are of one length; there are at least `least` of them.
+    All its steps are of one length, unless it turns in less than a step; there are at least `least`
+    of them.
     """
     from scipy.interpolate import CubicSpline
 
     through = np.vstack([points, points[:1]]) if closed else points
     at = arc_length(through)
-    curve = CubicSpline(at, through, bc_type="periodic" if closed else "natural")
+    curve = CubicSpline(at, through, bc_type="periodic" if closed else "not-a-knot")
     fine = np.linspace(0.0, at[-1], 16 * len(through))
     steps = max(least, round(float(lengths(curve(fine)).sum()) / spacing))
     marks = np.linspace(0.0, at[-1], steps + 1)
     for _ in range(_MOST_ROUNDS):
-        places = curve(marks)
-        reached = arc_length(places)
+        reached = arc_length(curve(marks))
         step = reached[-1] / steps
         if np.abs(np.diff(reached) - step).max() <= _EVEN * step:
             break

@@ -174,7 +174,9 @@ class LossMap(NamedTuple):
 def loss_map(spins: Any, torques: Any, losses: Any) -> LossMap:
     """Losses in W at each of the speeds (rad/s) and torques (N·m), both from 0 on.
 
-    Of an efficiency eta that is tau spin (1 / eta - 1). Larger torques must lose more.
+    Of an efficiency eta that is tau spin (1 / eta - 1). Larger torques must lose more, and each
+    further newton metre no less than the one before, up to the largest torque of the motor: the
+    power drawn near rest counts on it.
     """
     return LossMap(table(spins, torques, losses, (rad_s, Nm, W)))
 
@@ -240,19 +242,44 @@ class ElectricMotor(NamedTuple):
         return own + inverter + self.inverter.P_standby
 
     def bounds(self, spin: rad_s, power: PowerLimits) -> tuple[Nm, Nm]:
-        """Lowest and highest torque at a speed."""
+        """Lowest and highest torque at a speed.
+
+        No torque within them draws more than `power.discharge`, or than none does. None gives back
+        more than `power.charge` from `spin_low` on.
+        """
+        env = self.envelope
+        driving = self.driving(spin, power)
+        braking = self.braking(spin, power)
+        # A torque that drives becomes one that brakes on the far side of rest, where both are known
+        # to keep to the discharge; at rest it is the one that drives.
+        ahead, behind = (smooth_step(side, 0.0, env.spin_low) for side in (spin, -spin))
+        shift = braking - driving
+        return -(driving + ahead * shift), driving + behind * shift
+
+    def driving(self, spin: rad_s, power: PowerLimits) -> Nm:
+        """Largest torque that drives at a speed, of what may be drawn."""
         env, peak = self.envelope, self.peak()
         top = minimum(env.driving(spin), peak)
         # What the largest torque loses, which is more than a smaller one does: so the power drawn
         # keeps its limit without an equation to solve.
         spare = maximum(power.discharge - self.lost(top, spin), NEGLIGIBLE * peak * env.spin_low)
-        driving = self.speed.left(spin) * within_power(top, spare, spin, env.knee, env.spin_low)
-        charge = maximum(power.charge, NEGLIGIBLE * peak * env.spin_low)
+        return self.speed.left(spin) * within_power(top, spare, spin, env.knee, env.spin_low)
+
+    def braking(self, spin: rad_s, power: PowerLimits) -> Nm:
+        """Largest torque that brakes at a speed; near rest it draws more than the shaft gives."""
+        env, peak = self.envelope, self.peak()
+        negligible = NEGLIGIBLE * peak * env.spin_low
         low = minimum(env.braking(spin), peak)
-        braking = within_power(low, charge, spin, env.knee, env.spin_low)
-        ahead = smooth_step(spin, -env.spin_low, env.spin_low)
-        behind = 1.0 - ahead
-        return -(ahead * braking + behind * driving), ahead * driving + behind * braking
+        tau = within_power(low, maximum(power.charge, negligible), spin, env.knee, env.spin_low)
+        idle = self.lost(0.0 * tau, spin)
+        spare = maximum(power.discharge - idle, 0.0)
+        lost = self.lost(tau, spin) - idle
+        gained = tau * abs(spin)
+        # Losses are convex over the torque: a share of it draws no more than this share of what all
+        # of it does. Where all of it draws nothing, all is allowed, but for a ramp of the width of
+        # the knee: with nothing to spare it would be a jump.
+        drawn = maximum(lost - gained, maximum(env.knee * lost, negligible))
+        return tau * clip((spare + maximum(gained - lost, 0.0)) / drawn, 0.0, 1.0)
 
     def torque(self, x: MotorStates, spin: rad_s, power: PowerLimits) -> Nm:
         """Torque at the shaft: what is asked for, within the limits of the moment."""

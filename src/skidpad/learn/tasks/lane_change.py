@@ -32,9 +32,11 @@ from ...plane.line import Line
 from ...plane.maps.track import Track
 from ...plane.pose import to_world
 from ...shared_arrays import values_of
+from ...stage.description import Polygon
 from ...units import Allowed, m, m_s, one, per_m
 from ...vehicles.two_track import two_track
 from ..course import Course, Place, curvature_ahead, track_point
+from ..marks import box, lane_of
 from ..task import Start, Task
 from .ground import GripLaw, grip_law
 from .race import Seen, record_hints
@@ -113,6 +115,7 @@ def lane_change(
     wheels = [(wheel.x, wheel.y) for wheel in car.geometry.wheels]
     reach = max(hypot(*corner) for corner in corners)
     Observation = _observation(tuple(ahead))
+    track = lane_track(lanes, max(y for _, y in corners) - min(y for _, y in corners))
     settings: dict[str, Any] = {
         "name": "lane_change", "draws": _draws(lanes, speeds, ice), "Params": LaneChangeParams,
         "params": {"crash": crash}, "randomised": randomised or {}, "duration": 30.0,
@@ -127,7 +130,8 @@ def lane_change(
         start=partial(begun, car.body),
         Memory=Ice,
         disturb=partial(disturbed, law, wheels),
-        tracks=(lane_track(lanes, max(y for _, y in corners) - min(y for _, y in corners)),),
+        tracks=(track,),
+        marks=partial(marked, lane_of(track)),
         **settings,
     )
 
@@ -222,6 +226,12 @@ def begun(body: Body, x: Any, p: Any, course: Course, d: Any) -> Start:
     velocity = Velocity(d.v, 0.0, 0.0)
     patch = Ice(d.x, d.y, d.length, d.width, d.mu, d.v)
     return Start(body.placed(x, track_point(course, d.s), velocity, p), d.s, patch)
+
+
+def marked(lane: Polygon, m: Ice) -> list[Polygon]:
+    """The lane and the ice, for pictures."""
+    ice = [box(f"ice {m.mu:.2f}", m.x, m.y, m.length, m.width)] if m.length > 0.0 else []
+    return [lane, *ice]
 
 
 def disturbed(

@@ -13,10 +13,12 @@ from ...errors import InvalidValue
 from ...model import Vehicle
 from ...ops import logical_or, smooth_hypot, where
 from ...plane.pose import to_body
+from ...stage.description import Polygon
 from ...units import Allowed, m, m_s, one, rad_s
 from ...vehicles import wheeled
 from ..course import Course, track_point
 from ..lidar import Lidar
+from ..marks import disc
 from ..pace import Pace, pace_of
 from ..shape import units_of
 from ..task import Start, Task
@@ -117,6 +119,7 @@ def navigate(
         start=partial(begun, body),
         Memory=NavigateMemory,
         remember=remembered,
+        marks=marked,
         Action=Pace,
         act=pace_of(robot, positive("pace", pace, "m/s"), positive("turning", turning, "rad/s")),
         Params=NavigateParams,
@@ -153,6 +156,11 @@ def _rooms(rooms: int | Sequence[Room], obstacles: int, edge: m, seed: int) -> l
 def distance(pose: Pose, goal: Any) -> m:
     """From a pose to a goal with x and y, with a finite gradient there."""
     return smooth_hypot(goal.x - pose.x, goal.y - pose.y, _SMOOTH)
+
+
+def marked(m: NavigateMemory, q: NavigateParams) -> list[Polygon]:
+    """The goal, for pictures."""
+    return [disc("goal", m.x, m.y, q.near)]
 
 
 def observed(pose: Pose, velocity: Velocity, m: NavigateMemory) -> Heading:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from functools import partial
+from math import pi, sin
 from typing import Annotated, Any, NamedTuple, get_type_hints
 
 from ... import record
@@ -18,16 +19,19 @@ from ...errors import InvalidValue
 from ...model import Vehicle
 from ...ops import abs, logical_and, logical_or, maximum, smooth_hypot, where
 from ...plane.pose import towed
+from ...stage.description import Polygon
 from ...units import Allowed, m, m_s, one, rad
 from ...vehicles.commonroad.kst import commonroad_kst
 from ..lidar import Lidar
+from ..marks import box
 from ..pace import Pace, pace_of
 from ..shape import Unit, unit_poses, units_of
 from ..task import Start, Task
 from .bay import Bay
 
-STARTS: tuple[m, m] = (2.0, 12.0)
-"""How far out of the bay the last unit starts."""
+ASIDE = 0.1
+"""How far beside the bay's axis the last unit starts, over the length of the vehicle."""
+ASKEWEST: rad = 0.5
 _SMOOTH: m = 1e-3
 
 
@@ -81,8 +85,8 @@ def park(
     randomised: Mapping[str, Any] | None = None,
     params: Mapping[str, float] | None = None,
     pace: m_s = 2.0,
-    room: m = 1.5,
-    aside: m = 2.0,
+    room: m | None = None,
+    aside: m | None = None,
     askew: rad = 0.2,
     **options: Any,
 ) -> Task:
@@ -99,14 +103,15 @@ def park(
         randomised: distributions of parameters, see `Task.randomised`.
         params: what counts, where it differs from `ParkParams`.
         pace: fastest speed, in m/s.
-        room: of the bay beyond the width of the vehicle, in m.
-        aside: how far beside the bay's axis the last unit starts, at most, in m.
+        room: of the bay beyond the width of the vehicle, in m; six tenths of that if None.
+        aside: how far beside the bay's axis the last unit starts, at most, in m; a tenth of the
+            length of the vehicle if None.
         askew: its angle at the start, and that of each hitch, at most, in rad.
         options: further fields of the `Task`.
     """
     truck = commonroad_kst() if vehicle is None else vehicle
     body, units = body_of(truck, "parking"), units_of(truck)
-    bay = Bay.of(units, positive("room", room, "m"))
+    bay = Bay.of(units, None if room is None else positive("room", room, "m"))
     Observation = observation_of(len(units) - 1)
     settings: dict[str, Any] = {
         "name": "park", "draws": _draws(bay, len(units), aside, askew), "dt": 0.1, "substeps": 5,
@@ -121,6 +126,7 @@ def park(
         start=partial(begun, body, units),
         Memory=ParkMemory,
         remember=partial(remembered, units),
+        marks=partial(marked, units),
         Action=Pace,
         act=pace_of(truck, positive("pace", pace, "m/s")),
         Params=ParkParams,
@@ -131,20 +137,26 @@ def park(
     )
 
 
-def _draws(bay: Bay, units: int, aside: m, askew: rad) -> dict[str, Any]:
-    side, turn = not_negative("aside", aside, "m"), not_negative("askew", askew, "rad")
-    widest = 0.5 * bay.reach - bay.nearest
-    if side > widest or turn > 0.5:
+def _draws(bay: Bay, units: int, aside: m | None, askew: rad) -> dict[str, Any]:
+    side = ASIDE * bay.length if aside is None else not_negative("aside", aside, "m")
+    turn = not_negative("askew", askew, "rad")
+    if turn > ASKEWEST:
+        raise InvalidValue(f"askew = {askew:g} rad must be at most {ASKEWEST:g}")
+    widest = 0.5 * bay.reach - bay.length * sin(min(units * turn, 0.5 * pi)) - bay.half_width
+    if side > widest:
         raise InvalidValue(
-            f"aside = {aside:g} m must be at most {widest:.1f} m, and askew = {askew:g} rad at "
-            "most 0.5: the start must leave room"
+            f"aside = {side:g} m must be at most {widest:.1f} m, to stay in the yard"
         )
     angles = ["heading", *(f"hitch_{k}" for k in range(units - 1))]
     return {
-        "ahead": {"range": [bay.nearest + STARTS[0], bay.nearest + STARTS[1]]},
-        "aside": {"range": [-side, side]},
-        **{name: {"range": [-turn, turn]} for name in angles},
+        "ahead": {"range": list(bay.starts)},
+        "aside": _either_way(side),
+        **{name: _either_way(turn) for name in angles},
     }
+
+
+def _either_way(most: float) -> Any:
+    return {"range": [-most, most]} if most > 0.0 else 0.0
 
 
 def observation_of(trailers: int) -> type:
@@ -168,6 +180,13 @@ def hitches(units: Sequence[Unit], x: Any) -> list[Any]:
     """Angles of all hitches in a state, in rad."""
     leaves = record.flatten(x)
     return [leaves[unit.angle] for unit in units[1:]]
+
+
+def marked(units: Sequence[Unit], q: ParkParams) -> list[Polygon]:
+    """Where the last unit is to stand, for pictures."""
+    corners = [corner for part in units[-1].parts for corner in part]
+    (back, front), (right, left) = ((min(side), max(side)) for side in zip(*corners, strict=True))
+    return [box("goal", q.goal + 0.5 * (back + front), 0.0, front - back, left - right)]
 
 
 def potential(units: Sequence[Unit], x: Any, pose: Pose, q: ParkParams) -> m:

@@ -10,8 +10,9 @@ from ... import record
 from ...body import Body, Velocity, body_of
 from ...errors import InvalidValue
 from ...model import Vehicle
+from ...ops import logical_or, where
 from ...plane.maps.track import Track
-from ...units import Allowed, m, m_s, one, per_m, rad, rad_s
+from ...units import Allowed, m, m_s, one, per_m, rad, rad_s, s
 from ...vehicles.four_wheel import four_wheel
 from ..course import Course, Place, curvature_ahead, track_point
 from ..lidar import Lidar
@@ -21,11 +22,31 @@ AHEAD: tuple[m, ...] = (3.0, 6.0, 10.0, 15.0, 20.0, 30.0)
 """Distances at which the curvature of the track is seen."""
 
 
+CRAWL: m_s = 0.5
+"""Who is slower along the track stands."""
+
+
 class RaceParams(NamedTuple):
     """What counts."""
 
     crash: one = 10.0
-    """Lost by touching a wall; a metre of progress is worth 1."""
+    """Lost by touching a wall, or by standing; a metre of progress is worth 1."""
+    patience: s = 5.0
+    """How long one may stand, or go backwards."""
+
+
+class RaceMemory(NamedTuple):
+    """What is kept of a race."""
+
+    stood: s = 0.0
+    """Since it last went along the track."""
+
+
+class Steered(NamedTuple):
+    """What is seen of the vehicle itself."""
+
+    steer: Annotated[rad, Allowed(-1.6, 1.6)]
+    """Angle of the front wheels, positive to the left; 0 of a vehicle that has none."""
 
 
 class Seen(NamedTuple):
@@ -54,17 +75,20 @@ def race(
     lidar: Lidar | int | None = None,
     randomised: Mapping[str, Any] | None = None,
     crash: one = 10.0,
+    patience: s = 5.0,
     ahead: Sequence[m] = AHEAD,
     **options: Any,
 ) -> Task:
-    """The task of lapping tracks: a metre of progress is worth 1, touching a wall ends the episode.
+    """The task of lapping tracks: a metre of progress is worth 1; touching a wall ends the episode,
+    and so does standing for long.
 
     Args:
         vehicle: what is driven; `four_wheel` if None.
         tracks: one or more; each episode begins anywhere on one of them.
         lidar: a `Lidar`, or the number of rays of one; None for none.
         randomised: distributions of parameters, see `Task.randomised`.
-        crash: what touching a wall costs.
+        crash: what touching a wall costs, or standing.
+        patience: how long a car may stand or go backwards, in s.
         ahead: distances in m at which the curvature of the track is seen.
         options: further fields of the `Task`.
     """
@@ -72,18 +96,20 @@ def race(
     body = body_of(car, "a race")
     courses = tracks_of(tracks)
     check_room(car, courses)
-    Observation = observation_of(tuple(ahead))
+    hints = {**record_hints(observation_of(tuple(ahead))), **record_hints(Steered)}
+    Observation = record.define("Observation", hints, doc="What is seen.")
     draws = {"s": {"range": [0.0, 1.0]}, "n": {"range": [-0.3, 0.3]}, "v": {"range": [1.0, 8.0]}}
     settings: dict[str, Any] = {
-        "name": "race", "draws": draws, "Params": RaceParams, "params": {"crash": crash},
+        "name": "race", "draws": draws, "Params": RaceParams, "Memory": RaceMemory,
+        "params": {"crash": crash, "patience": patience}, "remember": remembered,
         "randomised": randomised or {}, **options,
     }  # fmt: skip
     return Task(
         vehicle=car,
         Observation=Observation,
-        observe=partial(observed, Observation, tuple(ahead)),
+        observe=partial(observed_driving, Observation, tuple(ahead), body),
         reward=rewarded,
-        ended=crashed,
+        ended=out,
         start=partial(begun, body),
         tracks=courses,
         lidar=Lidar(lidar) if isinstance(lidar, int) else lidar,
@@ -111,9 +137,28 @@ def observed(Observation: type, ahead: tuple[m, ...], place: Place, velocity: Ve
     return Observation(*own, place.n, place.heading, place.left, place.right, *bends)
 
 
-def rewarded(place: Place, contact: Any, q: RaceParams) -> Any:
+def observed_driving(
+    Observation: type, ahead: tuple[m, ...], body: Body, place: Place, velocity: Velocity, x: Any,
+    u: Any, p: Any,
+) -> Any:  # fmt: skip
+    """The same with the angle of the wheels, which turn at a limited rate."""
+    steer = body.steer(x, u, p) if body.steer else 0.0 * place.s
+    return Observation(*observed(observation_of(ahead), ahead, place, velocity), steer)
+
+
+def rewarded(place: Place, contact: Any, m: RaceMemory, q: RaceParams) -> Any:
     """Progress of the period in m, less what a crash costs."""
-    return place.gained - q.crash * contact
+    return place.gained - where(out(contact, m, q), q.crash, 0.0)
+
+
+def out(contact: Any, m: RaceMemory, q: RaceParams) -> Any:
+    """Whether a wall was touched, or nothing moved for too long."""
+    return logical_or(crashed(contact), m.stood > q.patience)
+
+
+def remembered(place: Place, m: RaceMemory, dt: s) -> RaceMemory:
+    """How long it has stood."""
+    return RaceMemory(where(place.v_s > CRAWL, 0.0, m.stood + dt))
 
 
 def crashed(contact: Any) -> Any:

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...arrays import Array, Mask
+from ...brief import brief_repr
 from ...errors import InvalidValue
 from ...plane.maps.track import Track
 from ...plane.outline import rectangle
@@ -23,6 +24,8 @@ CELL: m = 1.0
 """Edge of the cells that places are sought in."""
 SIDES = 12
 """Of a round obstacle, whose corners lie on its circle."""
+_LINE_WIDTH: m = 0.001
+"""Of the loop, which nobody has to keep to: pictures do not show it."""
 _FEWEST = 16
 _Cell = tuple[int, int]
 
@@ -35,6 +38,8 @@ class Room(NamedTuple):
     """x, y and radius of the round ones, (n, 3)."""
     boxes: Array
     """x, y, half an edge and the angle of the square ones, (n, 4)."""
+
+    __repr__ = brief_repr
 
     @property
     def walls(self) -> Array:
@@ -86,7 +91,7 @@ def room_track(room: Room, radius: m, number: int) -> Track:
             "fewer obstacles, or a larger edge"
         )
     centre = axis[0] + CELL * (0.5 * loop - 0.25)
-    width = np.full(len(loop), 0.25 * CELL)
+    width = np.full(len(loop), _LINE_WIDTH)
     return Track(centre, width, width, walls=room.walls, name=f"room {number}")
 
 

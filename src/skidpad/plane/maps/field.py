@@ -59,14 +59,14 @@ def sampled_field(cells: Grid, distance: Callable[[Array], Array]) -> DistanceFi
 
 def field_of_cells(grid: Grid) -> DistanceField:
     """The field in the middles of a grid's own cells, to the border of what is occupied."""
-    outside = _to_squares(grid.occupied)
+    outside = distances_to_cells(grid.occupied)
     # Beyond its border the grid is free, which an occupied cell at the border is near to.
-    inside = _to_squares(~np.pad(grid.occupied, 1))[1:-1, 1:-1]
+    inside = distances_to_cells(~np.pad(grid.occupied, 1))[1:-1, 1:-1]
     values = grid.resolution * np.where(grid.occupied, -inside, outside)
     return DistanceField(frozen(values), grid.resolution, grid.origin)
 
 
-def _to_squares(cells: Any) -> Array:
+def distances_to_cells(cells: Any) -> Array:
     """Distances from all middles to the nearest of these closed cells, in cells.
 
     On a lattice of half the spacing a cell covers 3 x 3 points, and the point of it nearest to the

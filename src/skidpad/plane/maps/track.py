@@ -70,7 +70,7 @@ class Track:
     """Whether the last point is followed by the first."""
     walls: Array = _BORDERS
     """Segments x0, y0, x1, y1 in m that lidars see and cars hit, shape (k, 4). Unless given or
-    there is a grid they are the borders, to within 0.5 % of the least distance to one."""
+    there is a grid, they are the borders to within 0.5 % of the least distance to one."""
     grid: Grid | None = None
     """Occupied cells, where the track is from such; they are obstacles as walls are."""
     name: str = "track"
@@ -121,7 +121,9 @@ class Track:
                 f"points has {len(through)} different points; a track needs at least {LEAST_POINTS}"
             )
         widths = [_widths(*side, len(through)) for side in (("left", left), ("right", right))]
-        curve = even_curve(through, positive("spacing", spacing, "m"), closed=closed)
+        spacing = positive("spacing", spacing, "m")
+        curve = even_curve(through, spacing, closed=closed)
+        _check_smooth(curve.points, spacing)
         return cls(
             curve.points,
             *(curve.between(side) for side in widths),
@@ -164,10 +166,12 @@ class Track:
                 "track: needed are two rows of cones, one on each side"
             )
         solids = from_shapes(cone_outlines(cones, colours, cone_radius), inside="solid", name=name)
-        return cls.along(rows, walls=solids.segments, spacing=spacing, name=name, smooth=True)
+        return cls.of_centre_line(
+            rows, walls=solids.segments, spacing=spacing, name=name, smooth=True
+        )
 
     @classmethod
-    def along(
+    def of_centre_line(
         cls,
         rows: Array,
         *,
@@ -177,9 +181,10 @@ class Track:
         name: str = "track",
         smooth: bool = False,
     ) -> Track:
-        """The track along a `Map.centre_line`: rows s, x, y, phi, kappa, w; w is half its width.
+        """The track along a `Map.centre_line` (n, 6): s, x, y, phi, kappa, w; w is half its width.
 
-        `smooth` averages the line over the distance of its rows: the line between cones wavers.
+        `walls` are segments (k, 4) in m; None: the borders. `smooth` averages the line over the
+        distance of its rows: one between cones wavers.
         """
         comes_back = len(rows) > 2 and bool((rows[0, 1:3] == rows[-1, 1:3]).all())
         points, width = rows[: len(rows) - comes_back, 1:3], rows[: len(rows) - comes_back, 5]
@@ -302,6 +307,16 @@ def _widths(side: str, values: Any, count: int) -> Array:
             f"{side}[{bad[0]}] = {widths[bad[0]]:g} m must be finite and greater than 0"
         )
     return frozen(widths)
+
+
+def _check_smooth(points: Array, spacing: m) -> None:
+    pieces = lengths(points)
+    if pieces.max() - pieces.min() > _UNEVEN * pieces.max():
+        x, y = points[int(pieces.argmin())].tolist()
+        raise InvalidValue(
+            f"the line through points turns too sharply near ({x:.6g}, {y:.6g}) for "
+            f"spacing = {spacing:g} m; give a smaller one, or smoother points"
+        )
 
 
 def _check_even(line: Line) -> None:

@@ -12,7 +12,7 @@ from typing import Literal, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ...arrays import Array
+from ...arrays import Array, Mask
 from ...errors import InvalidValue
 from ...units import m, rad
 from ..crossings import Crossings, crossings
@@ -33,13 +33,19 @@ def border(line: Line, width: Array, side: Side) -> Array:
     """The line at `width` (n,) in m to one side of a centre line, (k, 2), never across itself."""
     points = line.beside(width if side == "left" else -width)
     whole = _Border(points, np.arange(len(points), dtype=float))
-    # Each round cuts at least one loop.
+    # Each round takes points away.
     for _ in range(len(points)):
         found = crossings(edges(whole.points, line.closed))
-        if not len(found):
+        if len(found):
+            whole = _cut(whole, found, line, side, float(width.max()))
+            continue
+        forward = _forward(whole, line)
+        if forward.all():
             break
-        whole = _cut(whole, found, line, side, float(width.max()))
-    _check_forward(whole, line, width, side)
+        whole = _Border(whole.points[forward], whole.at[forward])
+        if len(whole.points) < 3:
+            break
+    _check_around(whole.points, line, width, side)
     return whole.points
 
 
@@ -129,7 +135,8 @@ def _loop(first: int, second: int, count: int, outer: bool) -> NDArray[np.int64]
 def _check_fold(
     whole: _Border, loop: NDArray[np.int64], cross: Array, line: Line, side: Side, width: m
 ) -> None:
-    """Raise unless a loop is a fold of a bend: one that runs the other way round than the bend."""
+    """Raise unless a loop is a fold of a bend, one that runs the other way round than the bend, or
+    so short or small that it is no place of its own, as the end of a keyhole."""
     feet = whole.at[loop]
     feet = feet[~np.isnan(feet)].astype(int)
     area = signed_area(np.vstack([cross, whole.points[loop]]))
@@ -137,7 +144,7 @@ def _check_fold(
         return
     s = line.s[feet[0]], line.s[feet[-1]]
     along = (s[1] - s[0]) % line.length if line.closed else s[1] - s[0]
-    if along > math.pi * width:
+    if along > math.pi * width and abs(area) > width * width:
         x, y = cross.tolist()
         raise InvalidValue(
             f"the {side} border crosses itself near ({x:.6g}, {y:.6g}), at s = {s[0]:.6g} m and "
@@ -146,19 +153,29 @@ def _check_fold(
         )
 
 
-def _check_forward(whole: _Border, line: Line, width: Array, side: Side) -> None:
-    """Raise where a border still runs backwards: a bend turned inside out as a whole."""
-    steps = np.diff(whole.points, axis=0)
-    number = whole.at[:-1]
-    known = ~np.isnan(number) & ~np.isnan(whole.at[1:])
-    feet = number[known].astype(int)
-    heading = line.heading[feet]
-    ahead = np.cos(heading) * steps[known, 0] + np.sin(heading) * steps[known, 1]
-    bad = np.flatnonzero(ahead < -1e-9 * line.length)
-    if len(bad):
-        k = int(feet[bad[0]])
-        radius = 1.0 / max(abs(float(line.curvature[k])), 1e-300)
-        raise InvalidValue(
-            f"{side}[{k}] = {float(width[k]):g} m reaches beyond the centre of the bend at "
-            f"s = {line.s[k]:.6g} m, of radius {radius:.4g} m; give a smaller {side}"
-        )
+def _forward(whole: _Border, line: Line) -> Mask:
+    """Which points are not at an end of a step backwards, as a fold shorter than two steps has."""
+    follows = np.roll(np.arange(len(whole.points)), -1)
+    steps = whole.points[follows] - whole.points
+    if not line.closed:
+        steps[-1] = 0.0
+    feet = np.where(np.isnan(whole.at), whole.at[follows], whole.at)
+    heading = line.heading[np.nan_to_num(feet).astype(int)]
+    ahead = np.cos(heading) * steps[:, 0] + np.sin(heading) * steps[:, 1]
+    backwards = (ahead < 0.0) & ~np.isnan(whole.at) & ~np.isnan(whole.at[follows])
+    return ~(backwards | np.roll(backwards, 1))
+
+
+def _check_around(points: Array, line: Line, width: Array, side: Side) -> None:
+    """Raise unless a border goes around as its centre line does: a bend that is turned inside out
+    as a whole has no border."""
+    enough = len(points) >= 3
+    if enough and (not line.closed or signed_area(points) * signed_area(line.vertices) > 0.0):
+        return
+    bend = line.curvature[: len(width)] * (1.0 if side == "left" else -1.0)
+    k = int(np.argmax(width * bend))
+    radius = 1.0 / max(float(bend[k]), 1e-300)
+    raise InvalidValue(
+        f"{side}[{k}] = {float(width[k]):g} m reaches beyond the centre of the bend at "
+        f"s = {line.s[k]:.6g} m, of radius {radius:.4g} m; give a smaller {side}"
+    )

@@ -16,9 +16,11 @@ from ...files import path_of, reading
 from ...units import m, rad
 from .cones import CONE_HEADER, LINE_HEADER, read_centre_line, read_cones
 from .geojson import read_geojson
+from .grid import Grid
 from .map import Map
 from .mrpt_gridmap import read_gridmap
 from .occupancy import read_occupancy
+from .raster import cells_under
 from .tables import Table, read_table
 from .track import Track
 from .tracks import comes_back, line_points
@@ -156,7 +158,7 @@ def _of_line(file: Path, map_: Map, closed: bool | None, options: dict[str, Any]
             "and yellow ones on its right"
         )
     with reading(file, "holds no track"):
-        return Track.along(
+        return Track.of_centre_line(
             map_.centre_line,
             closed=closed,
             walls=map_.segments if len(map_.cones) else None,
@@ -176,7 +178,14 @@ def _of_ring(file: Path, start: tuple[m, m, rad] | None, options: dict[str, Any]
     with reading(file, "holds no track"):
         if map_.grid is not None:
             return Track.of_grid(map_.grid, start, name=file.stem, **options)
-        x0, y0, x1, y1 = map_.bounds
-        cell = max(x1 - x0, y1 - y0) / _CELLS
-        track = Track.of_grid(map_.rasterised(cell, margin=3.0 * cell), start, **options)
+        track = Track.of_grid(_cells_of_walls(map_), start, **options)
         return replace(track, walls=map_.segments, grid=None, name=file.stem)
+
+
+def _cells_of_walls(map_: Map) -> Grid:
+    """The walls of a map as cells; what is solid within them encloses nothing, and is no ring."""
+    x0, y0, x1, y1 = map_.bounds
+    size = max(x1 - x0, y1 - y0) / _CELLS
+    cells = Grid.over(map_.bounds, size, 3.0 * size)
+    ends = cells.to_grid(map_.segments.reshape(-1, 2)).reshape(-1, 4)
+    return Grid(cells_under(ends / size, cells.shape), size, cells.origin)

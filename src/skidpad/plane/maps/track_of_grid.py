@@ -9,9 +9,10 @@ the ring belong to the nearer of the two sides, so that the line passes them whe
 from __future__ import annotations
 
 import math
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ...arrays import Array, Mask
 from ...errors import InvalidValue
@@ -19,7 +20,7 @@ from ...units import m, rad
 from ..even_curve import blurred, even_curve
 from ..line import Line, arc_length
 from ..polygon import signed_area
-from .field import field_of_cells
+from .field import DistanceField, distances_to_cells
 from .grid import Grid
 
 _WIDEST_STEP: m = 0.5
@@ -27,7 +28,7 @@ _STEPS_ACROSS = 8.0
 """Steps of the line that its mean width has, unless told."""
 _BLUR = 0.25
 """Share of the mean width over which the line is averaged, as borders are stairs of cells."""
-_CROSS = np.array([[0, 1, 0], [1, 1, 1], [0, 1, 0]])
+_BY_EDGES, _BY_CORNERS = np.array([[0, 1, 0], [1, 1, 1], [0, 1, 0]]), np.ones((3, 3))
 """Cells hang together by their edges where a car drives, and by their corners where it does not."""
 
 
@@ -42,14 +43,14 @@ class Way(NamedTuple):
 def way_around(grid: Grid, start: tuple[m, m, rad] | None, spacing: m | None) -> Way:
     """The way around the ring of free cells; see `Track.of_grid`."""
     pose = None if start is None else _checked_pose(start)
-    ring = _ring(grid, pose)
+    ring, corner = _cut_out(_ring(grid, pose))
     within, around = _sides(ring)
-    # The border of one cell around them shifts their origin.
-    corner = -grid.resolution, -grid.resolution, 0.0
+    origin = grid.resolution * corner[0], grid.resolution * corner[1], 0.0
     inner, outer = (
-        field_of_cells(Grid(cells, grid.resolution, corner)) for cells in (within, around)
+        DistanceField(grid.resolution * distances_to_cells(cells), grid.resolution, origin)
+        for cells in (within, around)
     )
-    loop = _zero_line(inner.values - outer.values) * grid.resolution
+    loop = grid.resolution * (_zero_line(inner.values - outer.values) + corner)
     if signed_area(loop) < 0.0:
         loop = loop[::-1]
     width = float(np.mean(inner.at(loop) + outer.at(loop)))
@@ -73,28 +74,31 @@ def _checked_pose(start: Any) -> tuple[m, m, rad]:
 
 def _ring(grid: Grid, start: tuple[m, m, rad] | None) -> Mask:
     """The cells of the ring, with a border of cells around that are not of it."""
-    from scipy.ndimage import label
-
     free = ~grid.occupied if grid.unknown is None else ~(grid.occupied | grid.unknown)
-    numbers, count = label(np.pad(free, 1), _CROSS)
-    if start is not None:
-        row, column = (grid.cell_of([start[:2]])[0] + 1).tolist()
-        inside = 0 <= row < numbers.shape[0] and 0 <= column < numbers.shape[1]
-        number = int(numbers[row, column]) if inside else 0
-        if number == 0:
-            raise InvalidValue(
-                f"start = {start} is not in a free cell of the grid; it covers "
-                f"{tuple(round(value, 6) for value in grid.bounds)}"
-            )
-        ring = numbers == number
-        if not _encloses(ring):
-            raise InvalidValue(
-                f"the free cells around start = {start} enclose nothing: a track is a ring. Are "
-                "there gaps in its walls?"
-            )
-        return ring
+    numbers, _ = _areas(np.pad(free, 1), _BY_EDGES)
+    return _largest_ring(numbers, grid) if start is None else _ring_at(numbers, grid, start)
+
+
+def _ring_at(numbers: NDArray[np.int64], grid: Grid, start: tuple[m, m, rad]) -> Mask:
+    row, column = (grid.cell_of([start[:2]])[0] + 1).tolist()
+    inside = 0 <= row < numbers.shape[0] and 0 <= column < numbers.shape[1]
+    if not inside or numbers[row, column] == 0:
+        raise InvalidValue(
+            f"start = {start} is not in a free cell of the grid; it covers "
+            f"{tuple(round(value, 6) for value in grid.bounds)}"
+        )
+    ring = numbers == numbers[row, column]
+    if not _encloses(ring):
+        raise InvalidValue(
+            f"the free cells around start = {start} enclose nothing: a track is a ring. Are there "
+            "gaps in its walls?"
+        )
+    return ring
+
+
+def _largest_ring(numbers: NDArray[np.int64], grid: Grid) -> Mask:
     rim = np.concatenate([numbers[1], numbers[-2], numbers[:, 1], numbers[:, -2]])
-    sizes = np.bincount(numbers.ravel(), minlength=count + 1)
+    sizes = np.bincount(numbers.ravel())
     sizes[np.append(rim, 0)] = 0
     for number in np.argsort(-sizes, kind="stable")[: np.count_nonzero(sizes)]:
         if _encloses(numbers == number):
@@ -105,24 +109,37 @@ def _ring(grid: Grid, start: tuple[m, m, rad] | None) -> Mask:
     )
 
 
-def _encloses(ring: Mask) -> bool:
+def _cut_out(ring: Mask) -> tuple[Mask, tuple[int, int]]:
+    """The ring with one cell around it, and its corner as column and row of the grid."""
+    (top, bottom), (first, last) = (
+        np.flatnonzero(ring.any(axis=axis))[[0, -1]].tolist() for axis in (1, 0)
+    )
+    # There is a border around the grid, too, which it begins one cell after.
+    return ring[top - 1 : bottom + 2, first - 1 : last + 2], (first - 2, top - 2)
+
+
+def _areas(cells: Mask, neighbours: Any) -> tuple[NDArray[np.int64], int]:
+    """Numbers of the areas that cells make which hang together, from 1, and how many there are."""
     from scipy.ndimage import label
 
-    return int(label(~ring, np.ones((3, 3)))[1]) > 1
+    numbers, count = cast("tuple[Any, int]", label(cells, neighbours))
+    return numbers.astype(np.int64), count
+
+
+def _encloses(ring: Mask) -> bool:
+    return _areas(~ring, _BY_CORNERS)[1] > 1
 
 
 def _sides(ring: Mask) -> tuple[Mask, Mask]:
     """Cells within the ring and around it."""
-    from scipy.ndimage import label
-
-    numbers, count = label(~ring, np.ones((3, 3)))
-    sizes = np.bincount(numbers.ravel(), minlength=count + 1)
+    numbers, _ = _areas(~ring, _BY_CORNERS)
+    sizes = np.bincount(numbers.ravel())
     sizes[[0, numbers[0, 0]]] = 0
     infield = int(sizes.argmax())
     within, around = numbers == infield, numbers == numbers[0, 0]
     islands = ~(ring | within | around)
     if islands.any():
-        inner, outer = (field_of_cells(Grid(cells, 1.0)).values for cells in (within, around))
+        inner, outer = map(distances_to_cells, (within, around))
         for number in np.unique(numbers[islands]):
             cells = numbers == number
             nearer = inner[cells].min() <= outer[cells].min()
@@ -133,8 +150,7 @@ def _sides(ring: Mask) -> tuple[Mask, Mask]:
 def _zero_line(values: Array) -> Array:
     """Points (n, 2) of x, y in cells, along the line between negative values, within, and others.
 
-    The values are those in the middles of cells of a grid with a border of one cell around, whose
-    origin is that of the grid without it.
+    The values are those in the middles of cells, which lie half a cell off their corners.
     """
     negative = values < 0.0
     points: dict[tuple[int, int, int], tuple[float, float]] = {}
@@ -143,8 +159,7 @@ def _zero_line(values: Array) -> Array:
         for r, c in np.argwhere((near < 0.0) != (far < 0.0)).tolist():
             share = float(near[r, c] / (near[r, c] - far[r, c]))
             x, y = (c + share, float(r)) if across else (float(c), r + share)
-            # Middles of cells lie half a cell off their corners, and the border a whole one.
-            points[r, c, across] = x - 0.5, y - 0.5
+            points[r, c, across] = x + 0.5, y + 0.5
     return np.array(_traced(points, negative))
 
 

@@ -28,8 +28,8 @@ _LETTER = 6.8
 """Width of a letter, about."""
 
 
-def histogram_svg(spread: Spread, label: str, *, intervals: bool) -> str:
-    """Bars of runs, and three quantiles, perhaps with their intervals."""
+def histogram_svg(spread: Spread, label: str) -> str:
+    """Bars of runs, and three quantiles, with their intervals where some hold."""
     edges, counts = spread.edges, spread.counts
     x = axis_of(edges, LEFT, WIDTH - RIGHT)
     y = Axis(0.0, 1.08 * float(counts.max(initial=1)), HEIGHT - BOTTOM, TOP)
@@ -44,7 +44,7 @@ def histogram_svg(spread: Spread, label: str, *, intervals: bool) -> str:
         quantile = spread.quantiles[SHARES.index(share)]
         ends = np.clip([quantile.low, quantile.high], x.low, x.high)
         a, b = x.place(ends).tolist()
-        if intervals and np.isfinite([quantile.low, quantile.high]).any():
+        if np.isfinite([quantile.low, quantile.high]).any():
             inner.append(f'<path class="span" d="M{a:.1f} {TOP}H{b:.1f}V{floor:.1f}H{a:.1f}z"/>')
         if x.low <= quantile.value <= x.high:
             middle = float(x.place(quantile.value))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from math import isfinite
 
 from ...brief import counted
 from ...campaigns.drawn import reason_against
@@ -58,14 +59,18 @@ def _numbers(study: Study, extents: Mapping[str, Extent]) -> str:
 
 def _truths(study: Study) -> str:
     names = [name for name in study.names("truth") if name != FAILED][:_MOST]
+    found = probabilities(study, names, _LEVEL) if names else {}
+    if reason_against(study.plan):
+        shares = [(n, f"{p.value:.4g}", f"{p.happened} of {p.runs}") for n, p in found.items()]
+        return table(("event", "share", "runs"), shares, [1, 2]) if shares else ""
     rows = [
         (
             name,
             f"{one.value:.4g}",
-            f"{one.low:.4g} to {one.high:.4g}",
+            f"{one.low:.4g} to {one.high:.4g}" if isfinite(one.low) else "–",
             f"{one.happened} of {one.runs}",
         )
-        for name, one in (probabilities(study, names, _LEVEL) if names else {}).items()
+        for name, one in found.items()
     ]
     head = ("event", "probability", f"{_LEVEL:.0%} confidence", "runs")
     return table(head, rows, [1, 3]) if rows else ""

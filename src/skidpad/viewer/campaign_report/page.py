@@ -7,14 +7,14 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from html import escape
 from importlib.resources import files
 from typing import Any
 
 from ... import __version__
 from ...brief import counted, listed
-from ...campaigns.drawn import reason_against
+from ...campaigns.drawn import reason_against, reason_for_no_interval
 from ...campaigns.experiment import FAILED
 from ...campaigns.study import Study
 from ...campaigns.summary import lost_runs
@@ -159,8 +159,8 @@ def _shortened(value: Any) -> Any:
     return [_shortened(one) for one in value] if isinstance(value, list) else value
 
 
-def _caution(study: Study, more: str) -> str:
-    """What to think of the shares and intervals of a section."""
+def _caution(study: Study, more: str, columns: Collection[str]) -> str:
+    """What to think of the shares and intervals of a section with these columns."""
     reason = reason_against(study.plan)
     even = {"sobol": "Sobol points", "latin_hypercube": "a Latin hypercube"}
     kind = study.plan["design"].get("kind", "")
@@ -170,6 +170,9 @@ def _caution(study: Study, more: str) -> str:
         more += f" Runs of {even[kind]} are taken as independent ones, which are less even."
     elif kind == "saltelli":
         more += " Of each sample its first and last run count, which are independent."
+    for name in columns if not reason else ():
+        if own := reason_for_no_interval(study.plan, name):
+            more += f" No interval of {name}: {own}."
     return f'<p class="source">{escape(more)}</p>'
 
 
@@ -177,11 +180,10 @@ def _probabilities(study: Study, truths: Sequence[str], level: float) -> str:
     found = probabilities(study, truths, level) if truths else {}
     if not found:
         return ""
-    drawn = not reason_against(study.plan)
     caution = _caution(
-        study, "Intervals by Clopper and Pearson: they hold the truth at least so often."
+        study, "Intervals by Clopper and Pearson: they hold the truth at least so often.", found
     )
-    return caution + probability_table(study, found, level, intervals=drawn)
+    return caution + probability_table(study, found, level)
 
 
 def _distributions(study: Study, spreads: Sequence[Spread], level: float) -> str:
@@ -190,7 +192,7 @@ def _distributions(study: Study, spreads: Sequence[Spread], level: float) -> str
     drawn = not reason_against(study.plan)
     figures = "".join(
         f"<figure><figcaption>{escape(one.name)}{_out_of_sight(one)}</figcaption>"
-        f"{histogram_svg(one, labelled(study, one.name), intervals=drawn)}</figure>"
+        f"{histogram_svg(one, labelled(study, one.name))}</figure>"
         for one in spreads
         if len(one.edges)
     )
@@ -202,7 +204,7 @@ def _distributions(study: Study, spreads: Sequence[Spread], level: float) -> str
     if empty:
         more += f'<p class="source">Without a finite number: {escape(listed(empty))}</p>'
     return (
-        f"{_caution(study, about)}{spread_table(study, spreads, intervals=drawn)}"
+        f"{_caution(study, about, [one.name for one in spreads])}{spread_table(study, spreads)}"
         f'<div class="charts">{figures}</div>{more}'
     )
 
@@ -236,7 +238,7 @@ def _over_factors(
     if not bins or not views:
         return {}
     drawn = not reason_against(study.plan)
-    found = responses_of(study, views, bins, level if drawn else None)
+    found = responses_of(study, views, bins, level)
     by_column: dict[str, list[Response]] = {}
     for one in found:
         by_column.setdefault(one.column, []).append(one)

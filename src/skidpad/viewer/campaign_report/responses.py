@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from ...arrays import AnyArray, Array
+from ...campaigns.drawn import reason_for_no_interval
 from ...campaigns.experiment import RUN
 from ...campaigns.study import Study
 from ...run.monte_carlo.intervals import proportion
@@ -111,11 +112,11 @@ class _Counts:
 
 
 def responses_of(
-    study: Study, views: Mapping[str, View], bins: Mapping[str, Bins], level: float | None
+    study: Study, views: Mapping[str, View], bins: Mapping[str, Bins], level: float
 ) -> list[Response]:
     """All columns over all factors, the strongest factor of each column first; one pass.
 
-    `level` is the confidence of shares, None where runs were not drawn and they have no interval.
+    `level` is the confidence of shares, where some holds.
     """
     truths = set(study.names("truth"))
     counts = {
@@ -126,7 +127,8 @@ def responses_of(
     for rows in study.folder.batches((RUN, *bins, *views)):
         for (column, factor), one in counts.items():
             one.add(rows[factor], np.asarray(rows[column], float))
-    found = [one.response(*names, level) for names, one in counts.items()]
+    sure = {name: None if reason_for_no_interval(study.plan, name) else level for name in views}
+    found = [one.response(*names, sure[names[0]]) for names, one in counts.items()]
     order = list(views)
     return sorted(found, key=lambda one: (order.index(one.column), -one.strength))
 

@@ -9,8 +9,8 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from ...arrays import AnyArray, Array
-from ...campaigns.answers import Interval, QuantilePlaces, mean_interval
-from ...campaigns.drawn import independent, reason_against
+from ...campaigns.answers import Interval, QuantilePlaces, mean_interval, share_of
+from ...campaigns.drawn import independent, reason_against, reason_for_no_interval
 from ...campaigns.experiment import FAILED, RUN
 from ...campaigns.study import Study
 from ...run.monte_carlo.intervals import Probability, proportion
@@ -105,6 +105,7 @@ class Spread:
     name: str
     extent: Extent
     mean: Interval
+    """Where no interval holds, with the reason."""
     quantiles: tuple[Interval, ...]
     """At `SHARES`."""
     edges: Array
@@ -135,6 +136,9 @@ def spread_of(study: Study, name: str, level: float) -> Spread | None:
     quantiles = tuple(place.interval(lambda k: float(values[k]), count, level) for place in places)
     middle = math.inf if extent.infinite else extent.mean
     mean = mean_interval(middle, extent.std, count, level)
+    if reason := reason_for_no_interval(study.plan, name):
+        none = {"low": math.nan, "high": math.nan, "reason": reason}
+        mean, quantiles = mean._replace(**none), tuple(one._replace(**none) for one in quantiles)
     if not extent.varies:
         return Spread(name, extent, mean, quantiles, np.empty(0), np.empty(0, np.int64))
     edges = _edges(extent, quantiles)
@@ -177,7 +181,10 @@ def _edges(extent: Extent, quantiles: Sequence[Interval]) -> Array:
 
 
 def probabilities(study: Study, names: Sequence[str], level: float) -> Mapping[str, Probability]:
-    """Of columns that are true or false, over independent runs; empty where there are none."""
+    """Of columns that are true or false, over independent runs; empty where there are none.
+
+    Where no interval holds its ends are NaN.
+    """
     happened, runs = dict.fromkeys(names, 0), 0
     for rows in study.folder.batches((RUN, *names)):
         drawn = independent(study.plan, rows[RUN])
@@ -186,4 +193,8 @@ def probabilities(study: Study, names: Sequence[str], level: float) -> Mapping[s
             happened[name] += int(rows[name][drawn].sum())
     if not runs or reason_against(study.plan, listed=True):
         return {}
-    return {name: proportion(count, runs, level) for name, count in happened.items()}
+    found = {name: proportion(count, runs, level) for name, count in happened.items()}
+    reasons = {name: reason_for_no_interval(study.plan, name) for name in names}
+    return {
+        name: share_of(one, reasons[name]) if reasons[name] else one for name, one in found.items()
+    }

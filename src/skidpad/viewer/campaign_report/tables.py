@@ -8,6 +8,7 @@ from html import escape
 import numpy as np
 
 from ...campaigns.answers import Interval
+from ...campaigns.drawn import reason_against
 from ...campaigns.study import Study
 from ...manoeuvres.evaluation import number_text
 from ...random.factors import Factor, Levels, LogRange, Normal, Steps, factor_of
@@ -74,8 +75,8 @@ def percent(share: float) -> str:
     return f"{100.0 * share:.3g} %".replace("-", "−")
 
 
-def spread_table(study: Study, spreads: Sequence[Spread], *, intervals: bool) -> str:
-    """Mean and quantiles of each column, with intervals where runs were drawn."""
+def spread_table(study: Study, spreads: Sequence[Spread]) -> str:
+    """Mean and quantiles of each column, with intervals where some hold."""
     meanings = {one.name: one.meaning for one in study.columns}
     quantiles = [percent(share) for share in SHARES]
     head = ("", "runs", "mean", "std", "lowest", *quantiles, "highest")
@@ -90,35 +91,35 @@ def spread_table(study: Study, spreads: Sequence[Spread], *, intervals: bool) ->
                 f"{escape(labelled(study, one.name))}"
                 f"<small>{escape(meanings.get(one.name, ''))}</small>",
                 f"{extent.runs}{f'<small>{told}</small>' if told else ''}",
-                _with_interval(one.mean, intervals),
+                _with_interval(one.mean),
                 number_text(extent.std),
                 number_text(extent.low),
-                *(_with_interval(quantile, intervals) for quantile in one.quantiles),
+                *(_with_interval(quantile) for quantile in one.quantiles),
                 number_text(extent.high),
             ]
         )
     return html_table(head, rows, range(1, len(head)))
 
 
-def _with_interval(number: Interval, shown: bool) -> str:
-    if not shown:
+def _with_interval(number: Interval) -> str:
+    if number.reason:
         return number_text(number.value)
     low = number_text(number.low) if np.isfinite(number.low) else "?"
     high = number_text(number.high) if np.isfinite(number.high) else "?"
     return f"{number_text(number.value)}<small>{low} to {high}</small>"
 
 
-def probability_table(
-    study: Study, found: Mapping[str, Probability], level: float, *, intervals: bool
-) -> str:
-    """Of what is true or false of a run."""
+def probability_table(study: Study, found: Mapping[str, Probability], level: float) -> str:
+    """Of what is true or false of a run, with intervals where some hold."""
     meanings = {one.name: one.meaning for one in study.columns}
-    head = ["", "probability" if intervals else "share", f"{percent(level)} confidence", "runs"]
+    intervals = any(np.isfinite(one.low) for one in found.values())
+    drawn = not reason_against(study.plan)
+    head = ["", "probability" if drawn else "share", f"{percent(level)} confidence", "runs"]
     rows = [
         [
             f"{escape(name)}<small>{escape(meanings.get(name, ''))}</small>",
             number_text(one.value),
-            f"{number_text(one.low)} to {number_text(one.high)}",
+            f"{number_text(one.low)} to {number_text(one.high)}" if np.isfinite(one.low) else "–",
             f"{one.happened} of {one.runs}",
         ]
         for name, one in found.items()

@@ -8,8 +8,9 @@ import time
 import webbrowser
 from collections.abc import Callable
 from time import perf_counter
+from typing import Any
 
-from ...learn.pictures import SeenMoment, lane_of
+from ...learn.pictures import SeenMoment
 from ...learn.task import Task
 from ...stage.description import Scan
 from ...stage.episode_stage import EpisodeStage
@@ -31,7 +32,7 @@ class WatchedEpisode:
         self.outbox, self.rate = Outbox(), _RATE
         self._task, self._sequence = task, 0
         self._names = [f"car_{k}" for k in range(task.agents)]
-        self._track: int | None = None
+        self._shown: tuple[Any, ...] = ()
         self._view: EpisodeStage | None = None
 
     def start(self) -> None:
@@ -52,8 +53,8 @@ class WatchedEpisode:
 
     def show(self, seen: SeenMoment) -> None:
         """A frame of this moment, on the stage of its track."""
-        if self._view is None or seen.track != self._track:
-            self._view, self._track = self._stage(seen.track), seen.track
+        if self._view is None or (seen.track, seen.marks) != self._shown:
+            self._view, self._shown = self._stage(seen), (seen.track, seen.marks)
             stage = self._view.stage.to_json()
             text = json.dumps(stage, separators=(",", ":"), allow_nan=False)
             self.outbox.say("stage", stage=text)
@@ -63,16 +64,16 @@ class WatchedEpisode:
         moment = Moment(self._sequence, 0, seen.time, row, scans)
         self.outbox.frame(Frame(moment, frozenset(range(len(scans)))))
 
-    def _stage(self, number: int | None) -> EpisodeStage:
+    def _stage(self, seen: SeenMoment) -> EpisodeStage:
         task = self._task
-        track = None if number is None else task.tracks[number]
+        track = None if seen.track is None else task.tracks[seen.track]
         return EpisodeStage(
             task.name if track is None else f"{task.name}: {track.name}",
             task.vehicle,
             self._names,
             walls=None if track is None else track.walls,
             grid=None if track is None else track.grid,
-            polygons=() if track is None else (lane_of(track),),
+            polygons=seen.marks,
             scans=self._scans(),
         )
 

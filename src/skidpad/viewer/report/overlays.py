@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from html import escape
+from typing import NamedTuple
 
 import numpy as np
 
@@ -12,14 +13,15 @@ from ...arrays import Array
 from ...manoeuvres import Chart, Curve, Evaluation, Result
 from .svg_chart import INK, Drawn, chart_svg, legend_html
 
-__all__ = ["Picture", "gg_pictures", "pictures_of"]
+__all__ = ["Picture", "gg_pictures", "laid_over", "pictures_of"]
 
 MOST_DOTS = 600
 """Of a vehicle in the g-g diagram."""
 MOST_NAMED, FADING = 3, 0.6
 """Curves of a kind and vehicle that each have a name, and how much fainter one is than the last."""
-ALONE = ("cones", "limit")
-"""Kinds of curves that are the same for all vehicles: drawn once."""
+SHARED = ("cones", "limit")
+"""Kinds of curves that are mostly the same for all vehicles, and then drawn once; some go by the
+width of a vehicle."""
 
 
 @dataclass
@@ -41,6 +43,15 @@ class Picture:
         )
 
 
+class Layer(NamedTuple):
+    """A chart of a vehicle."""
+
+    name: str
+    number: int
+    """Of the vehicle, for its colour."""
+    chart: Chart
+
+
 def pictures_of(evaluation: Evaluation, results: Sequence[Result]) -> list[Picture]:
     """The charts of one manoeuvre: those of the same title and axes together."""
     layers = [
@@ -53,7 +64,7 @@ def pictures_of(evaluation: Evaluation, results: Sequence[Result]) -> list[Pictu
         found = reference.of(results[0].car.name, results[0].manoeuvre.name)
         if found is not None:
             layers.append((reference.name, found.charts))
-    return _laid_over(layers)
+    return laid_over(layers)
 
 
 def gg_pictures(results: Sequence[Result]) -> list[Picture]:
@@ -81,21 +92,20 @@ def gg_pictures(results: Sequence[Result]) -> list[Picture]:
             )
         labels = "lateral acceleration in m/s²", "longitudinal acceleration in m/s²"
         layers.append((name, [Chart("g-g diagram", *labels, curves, equal=True)]))
-    return _laid_over(layers)
+    return laid_over(layers)
 
 
-def _laid_over(layers: Sequence[tuple[str, Sequence[Chart]]]) -> list[Picture]:
-    pictures: dict[tuple[str, str, str], Picture] = {}
+def laid_over(layers: Sequence[tuple[str, Sequence[Chart]]]) -> list[Picture]:
+    """Charts of the same title and axes together, of vehicles with these names."""
+    together: dict[tuple[str, str, str], list[Layer]] = {}
     for number, (name, charts) in enumerate(layers):
         for chart in charts:
             key = chart.title, chart.x_label, chart.y_label
-            picture = pictures.setdefault(key, Picture(chart))
-            if len(layers) == 1:
-                picture.curves += _of_one(chart.curves)
-            else:
-                first = not any(curve.kind in ALONE for curve in picture.curves)
-                picture.curves += _of_several(name, number, chart.curves, first)
-    return list(pictures.values())
+            together.setdefault(key, []).append(Layer(name, number, chart))
+    return [
+        Picture(own[0].chart, _of_one(own[0].chart.curves) if len(layers) == 1 else _of_all(own))
+        for own in together.values()
+    ]
 
 
 def _of_one(curves: Sequence[Curve]) -> list[Drawn]:
@@ -111,16 +121,44 @@ def _of_one(curves: Sequence[Curve]) -> list[Drawn]:
     return drawn
 
 
-def _of_several(name: str, number: int, curves: Sequence[Curve], first: bool) -> list[Drawn]:
+def _of_all(layers: Sequence[Layer]) -> list[Drawn]:
+    drawn: list[Drawn] = []
+    for layer in layers:
+        drawn += _shared(layer, layers)
+        drawn += _of_several(layer)
+    return drawn
+
+
+def _shared(layer: Layer, layers: Sequence[Layer]) -> list[Drawn]:
+    """What the vehicle is the first to have of `SHARED`, with the names of those who have it unless
+    it is all who have such a thing."""
+    drawn: list[Drawn] = []
+    for curve in layer.chart.curves:
+        if curve.kind not in SHARED:
+            continue
+        those = [one for one in layers if any(_same(curve, c) for c in one.chart.curves)]
+        others = [one for one in layers if any(curve.kind == c.kind for c in one.chart.curves)]
+        if those[0] is layer:
+            names = "" if len(those) == len(others) else f"{', '.join(o.name for o in those)}: "
+            drawn.append(Drawn(curve.x, curve.y, f"{names}{curve.label}", curve.kind, layer.number))
+    return drawn
+
+
+def _same(one: Curve, other: Curve) -> bool:
+    alike = one.kind == other.kind and one.label == other.label
+    return alike and np.array_equal(one.x, other.x) and np.array_equal(one.y, other.y)
+
+
+def _of_several(layer: Layer) -> list[Drawn]:
     """All with the colour of their vehicle; a few fade from one to the next, many have one name."""
-    own = [curve for curve in curves if first or curve.kind not in ALONE]
+    own = [curve for curve in layer.chart.curves if curve.kind not in SHARED]
     counts: dict[str, int] = {}
     drawn: list[Drawn] = []
     for curve in own:
         many = [one.kind for one in own].count(curve.kind) > MOST_NAMED
         k = counts.get(curve.kind, 0)
         counts[curve.kind] = k + 1
-        label = f"{name}, {curve.kind}s" if many else f"{name}: {curve.label}"
-        label = curve.label if curve.kind in ALONE else label
-        drawn.append(Drawn(curve.x, curve.y, label, curve.kind, number, 1.0 if many else FADING**k))
+        label = f"{layer.name}, {curve.kind}s" if many else f"{layer.name}: {curve.label}"
+        opacity = 1.0 if many else FADING**k
+        drawn.append(Drawn(curve.x, curve.y, label, curve.kind, layer.number, opacity))
     return drawn

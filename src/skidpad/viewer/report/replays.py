@@ -9,14 +9,14 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ... import record
-from ...manoeuvres import CaseRun, Evaluation, Result
+from ...manoeuvres import CaseRun, Chart, Curve, Evaluation, Result
 from ...stage.description import Disc
 from ...stage.film import Film
 from ...stage.trajectory_stage import trajectory_stage
 from ...trajectory.trajectory import Trajectory
 from ..html import packed
 
-__all__ = ["Replay", "replays"]
+__all__ = ["Replay", "cones_of", "replays"]
 
 FPS = 25.0
 """Pictures a second."""
@@ -49,7 +49,7 @@ def replays(evaluation: Evaluation) -> list[Replay]:
         if result.runs:
             by_manoeuvre.setdefault(result.manoeuvre.name, []).append(result)
     drives = [
-        (own[0].manoeuvre.title, label, runs, _cones(own))
+        (own[0].manoeuvre.title, label, runs, cones_of(own))
         for own in by_manoeuvre.values()
         for label, runs in _drives(own)
     ]
@@ -85,19 +85,19 @@ def _drives(results: Sequence[Result]) -> list[tuple[str, dict[str, tuple[Result
     return listed
 
 
-def _cones(results: Sequence[Result]) -> tuple[Disc, ...]:
-    """Those of the manoeuvre's charts of the ground."""
+def cones_of(results: Sequence[Result]) -> tuple[Disc, ...]:
+    """Those of the charts of the ground, of all vehicles: some stand by the width of each."""
+    places: dict[tuple[float, float], None] = {}
     for result in results:
-        for chart in result.findings.charts if result.findings is not None else ():
-            cones = [curve for curve in chart.curves if curve.kind == "cones"]
-            if chart.equal and cones:
-                places = zip(
-                    np.concatenate([curve.x for curve in cones]).tolist(),
-                    np.concatenate([curve.y for curve in cones]).tolist(),
-                    strict=True,
-                )
-                return tuple(Disc(float(x), float(y), CONE_RADIUS) for x, y in places)
-    return ()
+        charts = result.findings.charts if result.findings is not None else ()
+        ground = (own for chart in charts if chart.equal and (own := _cones(chart)))
+        for curve in next(ground, ()):
+            places |= dict.fromkeys(zip(curve.x.tolist(), curve.y.tolist(), strict=True))
+    return tuple(Disc(float(x), float(y), CONE_RADIUS) for x, y in places)
+
+
+def _cones(chart: Chart) -> list[Curve]:
+    return [curve for curve in chart.curves if curve.kind == "cones"]
 
 
 def _film(
