@@ -13,6 +13,7 @@ from learn.small_tasks import small_task
 from skidpad.controllers import Reference
 from skidpad.errors import InvalidValue
 from skidpad.learn import Environments, load_task, save_task, tasks
+from skidpad.learn.given import GIVEN
 from skidpad.shared_arrays import shared_array
 from skidpad.vehicles import kinematic_bicycle
 
@@ -97,6 +98,13 @@ def test_a_file_whose_parts_do_not_fit_is_refused(saved, tmp_path, change, match
     path.write_text(json.dumps({**json.loads(saved.read_text()), **change}))
     with pytest.raises(InvalidValue, match=match):
         load_task(path)
+
+
+def test_what_is_told_at_the_start_is_not_saved(tmp_path):
+    told = small_task(randomised={"params.l_f": GIVEN})
+    with pytest.raises(InvalidValue, match=r"cannot be saved: params\.l_f is Given"):
+        save_task(told, tmp_path / "told.task")
+    assert not (tmp_path / "told.task").exists()
 
 
 def test_arrays_of_a_task_travel_by_content(tmp_path):

@@ -22,7 +22,7 @@ from ..extension import outer
 from ..random import seeds as seeding
 from ..random.shares import names_as_words, shares
 from .engine import TaskEngine, engine_of
-from .given import Given
+from .given import given_names
 from .programs import TaskPrograms, compiled
 from .task import Task
 
@@ -231,8 +231,7 @@ class Environments:
 
     def _take(self, given: Mapping[str, Any] | None) -> None:
         names, task = self.programs.draws, self.task
-        factors = {**{f"draw.{name}": one for name, one in task.draws.items()}, **task.randomised}
-        allowed = [name for name, one in factors.items() if isinstance(one, Given)]
+        allowed = given_names(task)
         for name, values in (given or {}).items():
             if name not in allowed:
                 raise InvalidValue(record.unknown_name("given", name, allowed))

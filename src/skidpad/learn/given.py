@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from math import inf
 from typing import Any
@@ -33,3 +34,11 @@ class Given:
 
 
 GIVEN = Given()
+
+
+def given_names(task: Any) -> list[str]:
+    """What is told at the start of each episode of a task; a saved one has no such things."""
+    if not isinstance(task.randomised, Mapping):
+        return []
+    factors = {**{f"draw.{name}": factor for name, factor in task.draws.items()}, **task.randomised}
+    return [name for name, factor in factors.items() if isinstance(factor, Given)]

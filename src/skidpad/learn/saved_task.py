@@ -28,6 +28,7 @@ from ..shared_arrays import ArrayNumber, shared_array
 from ..units import s
 from .checked_task import check_programs
 from .course import Courses, course_of
+from .given import given_names
 from .lidar import Lidar
 from .programs import TaskPrograms, compiled
 
@@ -116,6 +117,11 @@ def load_task(path: str | Path) -> SavedTask:
 
 def _document(task: Task | SavedTask) -> dict[str, Any]:
     programs = compiled(task)
+    if told := given_names(task):
+        raise InvalidValue(
+            f"task {task.name!r} cannot be saved: {told[0]} is Given, which a file does not say; "
+            "give it a distribution"
+        )
     model = task.vehicle.model
     courses = programs.courses
     return {
