@@ -59,10 +59,10 @@ def test_the_tasks_are_those_of_the_names() -> None:
 
 def test_the_peer_sees_the_track_and_drives(task: Task) -> None:
     marched = MarchedRace(task, 3)
-    before = marched._states.copy()
+    before = marched.states.copy()
     marched.step(1)
     assert marched.error() < 2.0 * RESOLUTION
-    moved = np.hypot(*(marched._states - before)[:, :2].T)
+    moved = np.hypot(*(marched.states - before)[:, :2].T)
     np.testing.assert_allclose(moved, 0.01 * before[:, 3], atol=2e-3)
 
 

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 import pytest
 
-from skidpad.maps import Track, random_track
+from skidpad.plane.maps.track import Track
+from skidpad.plane.maps.track_borders import straightened
+from skidpad.plane.maps.track_of_seed import random_track
 from skidpad.plane.polygon import distances
 
 TURN = np.linspace(0.0, np.pi, 60)
@@ -20,7 +24,7 @@ def open_bend() -> Track:
 
 
 @pytest.mark.parametrize("make", [random_track, open_bend])
-def test_walls_keep_to_the_borders(make) -> None:
+def test_walls_keep_to_the_borders(make: Callable[[], Track]) -> None:
     track = make()
     tolerance = 0.005 * min(track.left.min(), track.right.min())
     for border in track.borders:
@@ -29,6 +33,12 @@ def test_walls_keep_to_the_borders(make) -> None:
     corners = {tuple(point) for border in track.borders for point in border.tolist()}
     assert {tuple(point) for point in ends.tolist()} <= corners
     assert len(track.walls) < 0.6 * sum(len(border) for border in track.borders)
+
+
+def test_a_line_that_comes_back_on_itself_keeps_its_end() -> None:
+    there_and_back = np.array([[0.0, 0.0], [1.0, 0.0], [2.0, 0.0], [3.0, 0.0], [1.5, 1e-4]])
+    kept = straightened(there_and_back, closed=False, tolerance=0.01)
+    assert [3.0, 0.0] in kept.tolist()
 
 
 def test_every_border_goes_on_from_wall_to_wall() -> None:

@@ -53,7 +53,8 @@ class MarchedRace:
         self._starts = np.zeros((count, 7))
         self._starts[:, 0], self._starts[:, 1], self._starts[:, 4] = at.x, at.y, at.heading
         self._starts[:, 3] = rng.uniform(1.0, 8.0, count)
-        self._states = self._starts.copy()
+        self.states = self._starts.copy()
+        """x, y, steering angle, v, yaw, yaw rate, sideslip angle of each car, (B, 7)."""
         self._actions = rng.uniform(-1.0, 1.0, (count, 2)) * [0.4, 8.0]
         self.ranges = np.zeros((count, len(self._angles)))
         """What the last step saw, in m, (B, rays)."""
@@ -67,12 +68,13 @@ class MarchedRace:
         def part(begin: int, end: int) -> None:
             some = slice(begin, end)
             kernel(
-                self._states[some], self._actions[some], self._starts[some], self._field,
-                self._origin, RESOLUTION, self._angles, np.cos(self._angles), self._table, self._side, self._range,
-                self.ranges[some], self._seen_from[some], self._marches[some],
+                self.states[some], self._actions[some], self._starts[some], self._field,
+                self._origin, RESOLUTION, self._angles, np.cos(self._angles), self._table,
+                self._side, self._range, self.ranges[some], self._seen_from[some],
+                self._marches[some],
             )  # fmt: skip
 
-        spread(part, len(self._states), worth=threads, threads=threads)
+        spread(part, len(self.states), worth=threads, threads=threads)
 
     def error(self) -> float:
         """Mean difference in m of the last ranges from the exact ones."""

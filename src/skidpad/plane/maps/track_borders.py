@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from ...arrays import Array, Mask
 from ...errors import InvalidValue
-from ...units import m
+from ...units import m, rad
 from ..crossings import Crossings, crossings
 from ..line import Line
 from ..polygon import line_edges, ring_edges, signed_area
@@ -60,21 +60,24 @@ def straightened(border: Array, closed: bool, tolerance: m) -> Array:
     points = border.tolist()
     if closed:
         points.append(points[0])
-    kept, begin = [0], points[0]
-    ahead, low, high = math.nan, -math.inf, math.inf
-    for k, (x, y) in enumerate(points[1:], 1):
-        if k > kept[-1] + 1:
-            off = math.remainder(math.atan2(y - begin[1], x - begin[0]) - ahead, math.tau)
-            if not low <= off <= high:
-                kept.append(k - 1)
-                begin, low, high = points[k - 1], -math.inf, math.inf
-        away = math.hypot(x - begin[0], y - begin[1])
+    kept, ahead, low, high, reach = [0], 0.0, -math.pi, math.pi, 0.0
+    for k in range(1, len(points)):
+        begin, end = points[kept[-1]], points[k]
+        off, away = _turn(begin, end, ahead), math.dist(begin, end)
+        if not low <= off <= high or away < reach:
+            kept.append(k - 1)
         if k == kept[-1] + 1:
-            ahead, off = math.atan2(y - begin[1], x - begin[0]), 0.0
+            ahead, off, low, high = _turn(points[k - 1], points[k], 0.0), 0.0, -math.pi, math.pi
+            away = math.dist(points[k - 1], points[k])
         # Directions in which a line from there passes this point closely enough.
         half = math.asin(min(tolerance / max(away, tolerance), 1.0))
-        low, high = max(low, off - half), min(high, off + half)
+        low, high, reach = max(low, off - half), min(high, off + half), away
     return border[kept if closed else [*kept, len(border) - 1]]
+
+
+def _turn(begin: list[m], end: list[m], ahead: rad) -> rad:
+    """The direction from one point to another, from that of `ahead`, in [-π, π]."""
+    return math.remainder(math.atan2(end[1] - begin[1], end[0] - begin[0]) - ahead, math.tau)
 
 
 def check_apart(left: Array, right: Array, line: Line) -> None:
