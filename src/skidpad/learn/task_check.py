@@ -8,16 +8,18 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from .. import record
 from ..arrays import AnyArray
-from ..conformance.report import Report, Result
 from ..errors import SkidpadError
 from .environments import Environments
 from .task import Task
+
+if TYPE_CHECKING:
+    from ..conformance.report import Report, Result
 
 _WORLDS, _PERIODS = 24, 200
 _ALONE = 2
@@ -44,6 +46,9 @@ def check_task(task: Task, seed: int = 0) -> Report:
     * `episodes`: they end and begin anew, none is longer than `duration`;
     * `bits`: a world has the same bits alone and among many, and when it is driven again.
     """
+    # The checks of vehicles bring worlds along, which no learner waits for.
+    from ..conformance.report import Report
+
     checks: dict[str, Callable[[], list[str]]] = {
         "starts": partial(_starts, task, seed),
         "actions": partial(_actions, task, seed),
@@ -64,6 +69,8 @@ def check_task(task: Task, seed: int = 0) -> Report:
 
 
 def _result(name: str, check: Callable[[], list[str]]) -> Result:
+    from ..conformance.report import Result
+
     try:
         faults = check()
     except SkidpadError as error:
