@@ -30,6 +30,23 @@ def test_contacts_are_those_of_the_map(parts: tuple[tuple[tuple[float, float], .
     assert 20 < expected.sum() < 380
 
 
+@pytest.mark.parametrize(
+    ("wall", "hit"),
+    [
+        ((0.2, 0.1, 0.4, 0.1), True),  # within
+        ((0.3, 0.0, 0.3, 0.0), True),  # a point within
+        ((3.0, 0.0, 3.0, 0.0), False),  # a point outside
+        ((-50.0, 0.2, 50.0, 0.2), True),  # through and through
+        ((2.5, 3.0, 2.5, 0.5), True),  # along the edge, touching it
+        ((2.6, 1.0, 2.0, 1.6), False),  # past a corner: no edge of the box tells them apart
+        ((2.6, 0.7, 2.3, 1.0), True),  # across that corner
+    ],
+)
+def test_single_walls(wall: tuple[float, ...], hit: bool) -> None:
+    lists = walls_of([(np.array([wall]), None)], 2.7)
+    assert touches(lists.records[0], 1, Pose(0.0, 0.0, 0.0), (BOX,)) == float(hit)
+
+
 def test_two_vehicles_touch_as_they_do_on_a_map() -> None:
     random = np.random.default_rng(2)
     footprint = Footprint.polygons([np.array(NOSE)])

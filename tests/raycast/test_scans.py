@@ -55,6 +55,27 @@ def test_the_engine_may_be_chosen_and_shows_in_no_bit() -> None:
         Scene(walls, engine="octree")
 
 
+@pytest.mark.parametrize("angles", [FANS["forward"], FANS["falling"], FANS["uneven"]])
+def test_what_is_missed_reads_as_told(angles, engine) -> None:
+    walls, poses = plain_rays.clutter(40), plain_rays.poses(4)
+    scene, out = Scene(walls), np.empty((4, len(angles)), np.float32)
+    found = scene.scan(poses, angles, max_range=6.0)
+    assert 0 < np.isinf(found).sum() < found.size
+    told = scene.scan(poses, angles, out, max_range=6.0, missed=6.0)
+    assert told.tobytes() == np.minimum(found, 6.0).astype(np.float32).tobytes()
+
+
+def test_walls_in_chains_show_in_no_bit() -> None:
+    turns = np.linspace(0.0, 2.0 * np.pi, 201)
+    ring = np.column_stack([(9.0 + np.sin(5.0 * turns)) * f(turns) for f in (np.cos, np.sin)])
+    ring[-1] = ring[0]
+    chain = np.hstack([ring[:-1], ring[1:]])
+    mixed = np.random.default_rng(3).permutation(chain)
+    one, other = (Scene(walls, engine="tree") for walls in (chain, mixed))
+    poses = plain_rays.poses(4)
+    assert one.scan(poses, CIRCLE).tobytes() == other.scan(poses, CIRCLE).tobytes()
+
+
 # Coordinates on a coarse lattice: ends that coincide, walls in line with sensors, sensors on walls.
 lattice = st.integers(-3, 3).map(float)
 anywhere = st.floats(-50.0, 50.0, allow_subnormal=False)
