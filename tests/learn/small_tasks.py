@@ -50,7 +50,7 @@ def small_task(**options: Any) -> Task:
         "tracks": (ring(), ring(24.0)),
         "draws": {"s": {"range": [0.0, 1.0]}, "yaw": {"range": [-0.8, 0.8]}},
         "noise": {"n": {"normal": {"mean": 0.0, "std": 0.05}}},
-        "lidar": Lidar(5, range=20.0),
+        "lidar": Lidar(5, range=20.0, noise=0.1),
         "duration": 0.24,
         "dt": 0.02,
         "substeps": 20,

@@ -258,3 +258,19 @@ def test_several_tracks_are_driven_on_each_its_own() -> None:
     far = np.abs(from_centre - 40.0) < 1.5
     assert (near ^ far).all()
     assert 60 < near.sum() < 140
+
+
+def test_ranges_have_the_noise_of_their_lidar() -> None:
+    """Near the size asked for, new in every period, and nothing beyond the range."""
+    quiet, noisy = (
+        Environments(task(lidar=Lidar(rays=40, range=8.0, noise=std)), 100) for std in (0.0, 0.05)
+    )
+    apart = [8.0 * (noisy.reset(3) - quiet.reset(3))[:, 3:]]
+    met = quiet.engine.observation[:, 3:] < 0.97
+    still = np.zeros((100, 2))
+    apart.append(8.0 * (noisy.step(still).observation - quiet.step(still).observation)[:, 3:])
+    assert apart[0][met].std() == pytest.approx(0.05, rel=0.05)
+    assert abs(apart[0][met].mean()) < 4.0 * 0.05 / np.sqrt(met.sum())
+    assert np.abs(apart[0][met]).max() < 0.05 * np.sqrt(12.0) + 1e-5
+    assert abs(np.corrcoef(apart[0][met], apart[1][met])[0, 1]) < 0.1
+    assert not apart[0][quiet.reset(3)[:, 3:] == 1.0].any()

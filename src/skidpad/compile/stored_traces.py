@@ -23,7 +23,7 @@ from ..extension import outer
 from ..model import Model
 from . import cache as disk
 
-__all__ = ["stored"]
+__all__ = ["package_digest", "stored"]
 
 T = TypeVar("T")
 
@@ -60,7 +60,7 @@ def _name(model: Model, key: Any) -> str | None:
         _Own(io.BytesIO(text)).load()
     except Exception:  # of whatever kind: it is then no recipe of ours
         return None
-    return f"{disk.key('trace', _package(), text.hex())}.trace"
+    return f"{disk.key('trace', package_digest(), text.hex())}.trace"
 
 
 class _Own(pickle.Unpickler):
@@ -73,7 +73,7 @@ class _Own(pickle.Unpickler):
 
 
 @cache
-def _package() -> str:
+def package_digest() -> str:
     """A hash of what decides a trace: the source by size and time of change, as Python itself
     tells whether it compiles a file again, and the libraries."""
     digest = hashlib.sha256(repr((sys.version, [version(name) for name in _LIBRARIES])).encode())

@@ -137,6 +137,11 @@ class CpuEngine:
         """States (1, B, n)."""
         return self._states[self._now][1:]
 
+    def draw_from(self, seeds: AnyArray, periods: AnyArray) -> None:
+        """See `TaskEngine`."""
+        if self._scans is not None:
+            self._scans.draw_from(seeds, periods, self.task.agents)
+
     def set_actions(self, actions: Any) -> None:
         """See `TaskEngine`."""
         try:

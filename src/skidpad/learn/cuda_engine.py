@@ -61,8 +61,9 @@ class CudaEngine:
         self._scans = None
         if lidar is not None:
             self._scans = CudaScans(
-                self.xp, lidar, self.task.tracks, programs.parts, self._others, self.observation
-            )
+                self.xp, lidar, self.task.tracks, programs.parts, self._others, self.observation,
+                (self.seeds, self.periods),
+            )  # fmt: skip
         self._maps = {
             name: self._kept(gpu.masked_map(getattr(programs, name), precision))
             for name in ("judge", "look", "start", "sense")

@@ -19,7 +19,10 @@ from ..plane.polygon import ring_edges
 from ..plane.raycast import Scene
 from ..plane.raycast.cuda import THREADS, Tables, grid_of
 from ..plane.raycast.cuda_text import source
+from ..random.shares import ROOT_OF_THREE, channel_key
+from .cuda_text import PHILOX
 from .lidar import Lidar
+from .scans import CHANNEL
 
 _TEXT = """\
 #define ROWS {rows}
@@ -29,6 +32,8 @@ _TEXT = """\
 #define FIELDS {fields}
 #define WIDTH {width}
 #define TRACKS {tracks}
+#define AGENTS {agents}
+#define NOISY {noisy}
 
 // Edges of the other vehicles of each row; motions and poses have the row last in memory.
 extern "C" __global__ void __launch_bounds__(128) movers(
@@ -54,6 +59,17 @@ extern "C" __global__ void __launch_bounds__(128) movers(
   }}
 }}
 
+// Errors as in `random.kernel.shake_ranges`.
+static __device__ result shaken(result seen, word seed, word counter, word ray) {{
+  if (!(seen < (result){range})) return seen;
+  word c[4] = {{counter & 0xffffffffULL, seed >> 32, seed & 0xffffffffULL, ray}};
+  philox(c, {key[0]}ULL, {key[1]}ULL);
+  const double total = (double)(long long)(c[0] + c[1] + c[2] + c[3]) * 2.3283064365386963e-10;
+  const double error = {scale} * (total - {mean});
+  const double value = (double)seen + error, longest = (double)(result){range};
+  return (result)(value < 0 ? 0.0 : value > longest ? longest : value);
+}}
+
 extern "C" __global__ void __launch_bounds__(128) scan_rows(
     const unsigned char* __restrict__ mask, const result* __restrict__ lidar,
     const result* __restrict__ track, const double* __restrict__ cos_n,
@@ -61,7 +77,8 @@ extern "C" __global__ void __launch_bounds__(128) scan_rows(
     const int* __restrict__ starts, const Segment* __restrict__ walls,
     const unsigned char* __restrict__ occupied, const double* __restrict__ grids,
     const long long* __restrict__ firsts, const Segment* __restrict__ moving,
-    result* __restrict__ ranges, result* __restrict__ observation) {{
+    result* __restrict__ ranges, result* __restrict__ observation,
+    const word* __restrict__ seeds, const word* __restrict__ periods) {{
   const unsigned int t = blockIdx.x * blockDim.x + threadIdx.x;
   if (t >= (unsigned int)ROWS * RAYS) return;
   const unsigned int row = t / RAYS, n = t - row * RAYS;
@@ -89,6 +106,7 @@ extern "C" __global__ void __launch_bounds__(128) scan_rows(
     seen = distance <= {range} ? (result)distance : (result)INFINITY;
     seen = seen < (result){range} ? seen : (result){range};
   }}
+  if (NOISY) seen = shaken(seen, seeds[row] + ((word)(row % AGENTS) << 40), periods[row], n);
   ranges[t] = seen;
   observation[row * (long long)WIDTH + FIELDS + n] = seen * (result){share};
 }}
@@ -124,23 +142,26 @@ def text_of(lidar: Lidar, sizes: dict[str, int], precision: str) -> str:
     """CUDA C with the kernels `movers` and `scan_rows`."""
     text = _TEXT.format(
         **sizes, rays=lidar.rays, range=repr(lidar.range),
-        share=repr(1.0 / lidar.range),
+        share=repr(1.0 / lidar.range), noisy=int(lidar.noise > 0.0), key=channel_key(CHANNEL),
+        scale=repr(lidar.noise * ROOT_OF_THREE), mean=repr(2.0 - 2.0**-31),
     )  # fmt: skip
-    return source("float64", precision) + text
+    return source("float64", precision) + PHILOX + text
 
 
 class CudaScans:
-    """Scans of all rows. `xp` is the library of the arrays."""
+    """Scans of all rows. `xp` is the library of the arrays; `streams` are seeds and counts of
+    periods of the rows."""
 
     def __init__(
-        self, xp: Any, lidar: Lidar, tracks: Sequence[Track], parts: Any, others: Any, out: Any
-    ) -> None:
+        self, xp: Any, lidar: Lidar, tracks: Sequence[Track], parts: Any, others: Any, out: Any,
+        streams: tuple[Any, Any],
+    ) -> None:  # fmt: skip
         rows, width = out.shape
         rings = np.concatenate([ring_edges(np.array(part)) for part in parts])
         vehicles = others.shape[2] // 6
         sizes = {
             "rows": rows, "width": width, "fields": width - lidar.rays, "edges": len(rings),
-            "moving": len(rings) * vehicles, "tracks": max(1, len(tracks)),
+            "moving": len(rings) * vehicles, "tracks": max(1, len(tracks)), "agents": vehicles + 1,
         }  # fmt: skip
         module = xp.RawModule(code=text_of(lidar, sizes, out.dtype.name), options=EXACT_FLAGS)
         self._scan, self._move = module.get_function("scan_rows"), None
@@ -148,7 +169,7 @@ class CudaScans:
             self._move = module.get_function("movers")
         self.ranges = xp.zeros((rows, lidar.rays), out.dtype)
         """In m, (B, rays); at most the range."""
-        self._others, self._out = others, out
+        self._others, self._out, self._streams = others, out, streams
         self._moving = xp.zeros((rows, max(1, sizes["moving"]), 8))
         self._edges = xp.asarray(rings)
         tables = (xp.asarray(array) for array in tables_of(tracks))
@@ -161,7 +182,8 @@ class CudaScans:
         if self._move is not None:
             arguments = (mask, self._others, self._edges, self._moving)
             launches.append(partial(self._move, (self._blocks[1],), (THREADS,), arguments))
-        arguments = (mask, poses, tracks, *self._tables, self._moving, self.ranges, self._out)
+        room = (self._moving, self.ranges, self._out)
+        arguments = (mask, poses, tracks, *self._tables, *room, *self._streams)
         return [*launches, partial(self._scan, (self._blocks[0],), (THREADS,), arguments)]
 
 

@@ -59,9 +59,27 @@ class Draws(NamedTuple):
     noise: Sequence[int]
 
 
-_TEXT = """\
-typedef {real} real;
+PHILOX = """\
 typedef unsigned long long word;
+
+// The words of a counter by a key, as in `random.kernel`.
+static __device__ void philox(word* c, word k0, word k1) {
+  const word low = 0xffffffffULL;
+  for (int round = 0; round < 10; ++round) {
+    const word p0 = c[0] * 0xD2511F53ULL, p1 = c[2] * 0xCD9E8D57ULL;
+    c[0] = (p1 >> 32) ^ c[1] ^ k0;
+    c[2] = (p0 >> 32) ^ c[3] ^ k1;
+    c[1] = p1 & low;
+    c[3] = p0 & low;
+    k0 = (k0 + 0x9E3779B9ULL) & low;
+    k1 = (k1 + 0xBB67AE85ULL) & low;
+  }
+}
+"""
+
+_TEXT = """\
+{philox}
+typedef {real} real;
 typedef long long count;
 typedef unsigned char flag;
 {sizes}
@@ -81,20 +99,10 @@ static __device__ inline real limited(int field, real value) {{
   return value;
 }}
 
-// Philox as in `random.kernel.fill_shares`.
 static __device__ double share(word seed, word counter, word element, word k0, word k1) {{
-  const word low = 0xffffffffULL;
-  word c0 = counter & low, c1 = seed >> 32, c2 = seed & low, c3 = element;
-  for (int round = 0; round < 10; ++round) {{
-    const word p0 = c0 * 0xD2511F53ULL, p1 = c2 * 0xCD9E8D57ULL;
-    c0 = (p1 >> 32) ^ c1 ^ k0;
-    c2 = (p0 >> 32) ^ c3 ^ k1;
-    c1 = p1 & low;
-    c3 = p0 & low;
-    k0 = (k0 + 0x9E3779B9ULL) & low;
-    k1 = (k1 + 0xBB67AE85ULL) & low;
-  }}
-  return ((double)(count)((c0 | c1 << 32) >> 12) + 0.5) * 2.220446049250313e-16;
+  word c[4] = {{counter & 0xffffffffULL, seed >> 32, seed & 0xffffffffULL, element}};
+  philox(c, k0, k1);
+  return ((double)(count)((c[0] | c[1] << 32) >> 12) + 0.5) * 2.220446049250313e-16;
 }}
 
 static __device__ void restart({parameters}, count row) {{
@@ -239,6 +247,7 @@ def source(
     whole["ROWS"] = f"{sizes.rows}LL"
     whole |= {"ACTIONS": len(bounds[0]), "DRAWS": len(draws.start), "NOISES": len(draws.noise)}
     return _TEXT.format(
+        philox=PHILOX,
         real={"float32": "float", "float64": "double"}[precision],
         largest={"float32": "3.4028234663852886e+38f", "float64": "1.7976931348623157e+308"}[
             precision

@@ -28,6 +28,11 @@ class TaskEngine(Protocol):
     ended: Any
     """(B,), above 0.5 where an episode is over for good."""
 
+    def draw_from(self, seeds: Any, periods: Any) -> None:
+        """Take errors of lidars from the streams of these seeds and counts of periods, (B,), which
+        the caller changes."""
+        ...
+
     def set_actions(self, actions: Any) -> None:
         """Take the actions (B, n) of the coming period, within their bounds."""
         ...

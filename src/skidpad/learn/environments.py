@@ -101,6 +101,7 @@ class Environments:
         self._seeds = np.zeros(rows, np.uint64)
         self._episodes = np.zeros(rows, np.uint64)
         self._periods = np.zeros(rows, np.uint64)
+        self.engine.draw_from(self._seeds, self._periods)
         self.steps = np.zeros(rows, np.int64)
         """Control periods of the present episodes, (B,)."""
         self._over = np.zeros(rows, np.bool_)

@@ -13,6 +13,7 @@ from ..plane.polygon import ring_edges
 from ..plane.pose import moved
 from ..plane.raycast import Scene
 from ..plane.raycast.fan import fan, units
+from ..random.shares import shaken
 from ..workers import spread
 from .lidar import Lidar
 
@@ -22,6 +23,8 @@ IN_CACHE = 200_000
 """Rays that are scanned and scaled at a time, while they are near the processor."""
 WORTH_A_THREAD = 20_000
 """Rays below which another thread costs more than it saves."""
+CHANNEL = "learn.lidar"
+"""Of the errors of ranges."""
 Parts = Sequence[Sequence[tuple[float, float]]]
 
 
@@ -53,6 +56,13 @@ class Scans:
         self._edges = np.concatenate([ring_edges(np.array(part)) for part in parts])
         self.ranges = np.zeros(seen.shape, seen.dtype) if keeps_ranges else None
         """In m, (B, rays); at most the range."""
+        self._streams: tuple[AnyArray, AnyArray, AnyArray] | None = None
+
+    def draw_from(self, seeds: AnyArray, periods: AnyArray, agents: int) -> None:
+        """Take errors from the streams of the rows: their seeds and counts of periods, (B,), as
+        they are at each scan."""
+        own = (np.arange(len(seeds), dtype=np.uint64) % np.uint64(agents)) << np.uint64(40)
+        self._streams = seeds, periods, own
 
     def scan(self, poses: AnyArray, others: AnyArray, tracks: AnyArray, rows: Any = None) -> None:
         """Scan from poses (n, 3) of rows, all if None, on tracks (n,) of these numbers; `others`
@@ -83,12 +93,21 @@ class Scans:
                     places[some], self._fan, room[: some.stop - first], max_range=limit,
                     missed=limit, movers=None if movers is None else movers[some], threads=1,
                 )  # fmt: skip
+                self._shake(found, into)
                 if self.ranges is not None:
                     self.ranges[into] = found
                 self._seen[into] = np.multiply(found, share, out=found)
 
         worth = len(places) * self._lidar.rays // WORTH_A_THREAD
         spread(part, len(places), worth=worth, threads=self._threads)
+
+    def _shake(self, found: AnyArray, rows: Any) -> None:
+        if not self._lidar.noise or self._streams is None:
+            return
+        seeds, periods, own = self._streams
+        longest = float(found.dtype.type(self._lidar.range))
+        of_rows = seeds[rows] + own[rows], periods[rows]
+        shaken(CHANNEL, found, *of_rows, self._lidar.noise, longest)
 
     def _movers(self, others: AnyArray) -> Array | None:
         """Edges of the other vehicles for each row, (n, m, 4)."""

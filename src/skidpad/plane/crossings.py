@@ -9,6 +9,9 @@ from numpy.typing import NDArray
 
 from ..arrays import Array
 
+_FEW = 1500
+"""Segments up to which all pairs are looked at: a tree takes SciPy, whose import takes longer."""
+
 
 class Crossings(NamedTuple):
     """Pairs of segments that cross."""
@@ -26,12 +29,10 @@ class Crossings(NamedTuple):
 
 def crossings(segments: Array) -> Crossings:
     """All crossings of segments (n, 4) of about equal lengths, those that share an end aside."""
-    from scipy.spatial import KDTree
-
     middles, along = 0.5 * (segments[:, :2] + segments[:, 2:]), segments[:, 2:] - segments[:, :2]
     # The middles of two that meet are not farther apart than half of both lengths.
     reach = float(np.hypot(*along.T).max())
-    pairs = np.sort(_pairs(KDTree(middles), reach), axis=1)
+    pairs = np.sort(_pairs(middles, reach * (1.0 + 1e-9)), axis=1)
     pairs = pairs[~_joined(segments[pairs[:, 0]], segments[pairs[:, 1]])]
     u, v = along[pairs[:, 0]], along[pairs[:, 1]]
     gap = segments[pairs[:, 1], :2] - segments[pairs[:, 0], :2]
@@ -44,8 +45,15 @@ def crossings(segments: Array) -> Crossings:
     return Crossings(first, second, segments[first, :2] + s[hits, None] * along[first])
 
 
-def _pairs(tree: Any, reach: float) -> NDArray[np.int64]:
-    return tree.query_pairs(reach * (1.0 + 1e-9), output_type="ndarray").astype(np.int64)
+def _pairs(points: Array, reach: float) -> NDArray[np.int64]:
+    """Pairs of points (n, 2) that are at most so far apart, (k, 2)."""
+    if len(points) <= _FEW:
+        gaps = np.hypot(*(points[:, None] - points).transpose(2, 0, 1))
+        return np.argwhere(np.triu(gaps <= reach, 1))
+    from scipy.spatial import KDTree
+
+    tree: Any = KDTree(points)
+    return tree.query_pairs(reach, output_type="ndarray").astype(np.int64)
 
 
 def _joined(a: Array, b: Array) -> Any:

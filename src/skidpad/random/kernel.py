@@ -33,6 +33,8 @@ _SPLIT_Q2 = _SPLIT_Q * _SPLIT_Q
 _LN2, _ATANH = inverse_normal._LN2, inverse_normal._ATANH
 _ROOT_HALF = 0.70710678118654752440
 _FRACTION = np.uint64(12)
+_MEAN_OF_FOUR = 2.0 - 2.0**-31
+"""Of the sum of four words as shares."""
 
 
 @loop
@@ -154,3 +156,31 @@ def fill_shares(out: Any, seeds: Any, counters: Any, words: Any, k0: Any, k1: An
             element[0] = words[j]
             _philox(low, high, vehicle, element, step, (k0, k1))
             out[i, j] = low[0]
+
+
+@loop
+def shake_ranges(
+    ranges: Any, seeds: Any, counters: Any, k0: Any, k1: Any, scale: Any, longest: Any
+) -> None:
+    """Add errors to ranges (environments, rays) below the longest; see `learn.lidar.Lidar.noise`.
+
+    An error is the sum of the four words of Philox as shares, less its mean, times `scale`.
+    """
+    for i in range(ranges.shape[0]):
+        first, second = counters[i] & _LOW, seeds[i] >> _HALF
+        for n in range(ranges.shape[1]):
+            before = np.float64(ranges[i, n])
+            if before < longest:
+                c0, c1, c2, c3 = first, second, seeds[i] & _LOW, np.uint64(n)
+                l0, l1 = k0, k1
+                for _ in range(_ROUNDS):
+                    p0 = c0 * _M0
+                    p1 = c2 * _M1
+                    c0 = (p1 >> _HALF) ^ c1 ^ l0
+                    c2 = (p0 >> _HALF) ^ c3 ^ l1
+                    c1 = p1 & _LOW
+                    c3 = p0 & _LOW
+                    l0 = (l0 + _W0) & _LOW
+                    l1 = (l1 + _W1) & _LOW
+                total = np.float64(np.int64(c0 + c1 + c2 + c3)) * 2.0**-32
+                ranges[i, n] = min(max(before + scale * (total - _MEAN_OF_FOUR), 0.0), longest)

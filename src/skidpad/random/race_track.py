@@ -6,6 +6,8 @@ import numpy as np
 
 from ..arrays import Array
 from ..checks import positive, whole
+from ..compile import cache as disk
+from ..compile.stored_traces import package_digest
 from ..errors import InvalidValue
 from ..plane.cell_border import POINTS, border_of_cells, from_the_straight, least_gap
 from ..plane.even_curve import blurred, even_curve
@@ -39,14 +41,32 @@ def random_track(seed: int, length: m, width: m, radius: m, spacing: m, name: st
             f"length = {length:g} m must be at least {least:.4g} m for width = {width:g} m and "
             f"radius = {radius:g} m"
         )
+    centre = _kept_centre(seed, length, width, radius, spacing)
+    half = np.full(len(centre), 0.5 * width)
+    return Track(centre, half, half, name=name)
+
+
+def _kept_centre(seed: int, length: m, width: m, radius: m, spacing: m) -> Array:
+    """The centre line, from disk if an earlier process found it: to look for it takes SciPy, and
+    longer than all the rest of a task."""
+    sizes = (length, width, radius, spacing)
+    entry = f"{disk.key('race track', package_digest(), repr((seed, *sizes)))}.track"
+    body = disk.load(entry)
+    if body is None:
+        found = _centre(seed, *sizes)
+        disk.store(entry, found.tobytes())
+        return found
+    return np.frombuffer(body).reshape(-1, 2)
+
+
+def _centre(seed: int, length: m, width: m, radius: m, spacing: m) -> Array:
     for attempt in range(ATTEMPTS):
         shape = _shape(seed, attempt, radius / length, _CLEARANCE * width / length)
         if shape is None:
             continue
         centre = _of_length(shape, length, spacing)
         if np.abs(directions(centre, closed=True)[1]).max() * radius <= 1.0:
-            half = np.full(len(centre), 0.5 * width)
-            return Track(centre, half, half, name=name)
+            return np.ascontiguousarray(centre)
     raise InvalidValue(
         f"no track of length = {length:g} m, width = {width:g} m and radius = {radius:g} m was "
         f"found in {ATTEMPTS} attempts: give a longer one, a smaller width or a smaller radius"

@@ -15,11 +15,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..arrays import Array
+from ..arrays import AnyArray, Array
 from ..workers import alone
 from .streams import key_of
 
 Words = NDArray[np.uint64]
+ROOT_OF_THREE = 3.0**0.5
+"""The sum of four numbers between 0 and 1 has this over 3 as its deviation."""
 
 
 def names_as_words(names: Sequence[str]) -> Words:
@@ -42,6 +44,19 @@ def shares(channel: str, seeds: Words, counters: Words, words: Words) -> Array:
     return out
 
 
+def shaken(channel: str, ranges: AnyArray, seeds: Words, counters: Words, std: float,
+           longest: float) -> None:  # fmt: skip
+    """Add errors of a standard deviation to ranges (n, rays) that are below the longest.
+
+    They are sums of four uniform numbers, nearly normal and never beyond 3.5 deviations, and depend
+    on channel, seed, counter and ray alone.
+    """
+    k0, k1 = channel_key(channel)
+    _shake()(
+        ranges, seeds, counters, np.uint64(k0), np.uint64(k1), std * ROOT_OF_THREE, longest
+    )  # fmt: skip
+
+
 @cache
 def channel_key(channel: str) -> tuple[int, int]:
     """The two words of the key of a channel."""
@@ -59,5 +74,15 @@ def _fill() -> Any:
         from .kernel import fill_shares
 
         return fill_shares
+
+    return alone(kernel)
+
+
+@cache
+def _shake() -> Any:
+    def kernel() -> Any:
+        from .kernel import shake_ranges
+
+        return shake_ranges
 
     return alone(kernel)
