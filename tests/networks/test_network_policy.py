@@ -13,12 +13,12 @@ import skidpad as sp
 from networks.drivers import CAR, act, gru, in_numpy, mlp, observe, policy
 from skidpad.campaigns.campaign import Campaign
 from skidpad.campaigns.drive import Drive
-from skidpad.campaigns.factors import Range
 from skidpad.campaigns.folds import highest
 from skidpad.campaigns.sampling import Random
 from skidpad.compile.many_fields import MOST_IN_REGISTERS
 from skidpad.errors import InvalidValue
 from skidpad.networks import network_policy, weights_of
+from skidpad.random.factors import Range
 
 STEPS = 20
 STARTS = np.zeros((5, 11))
