@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from race_tasks import SLOWEST, UNSEEN, race
+from race_tasks import SLOWEST, UNSEEN, WIDE, race
 
 from skidpad import record
 from skidpad.learn import Environments, Task
@@ -68,7 +68,10 @@ def figure(folder: Path, seed: int = UNSEEN[0]) -> Any:
     """Learning curve, and drives on a track that was not trained on, before and after."""
     import matplotlib.pyplot as plt
 
-    curve, task = read_curve(folder / "curve.csv"), race([seed], standing=True, duration=SLOWEST)
+    curve, task = (
+        read_curve(folder / "curve.csv"),
+        race([seed], width=WIDE, standing=True, duration=SLOWEST),
+    )
     with plt.rc_context(STYLE):
         chart, axes = plt.subplots(1, 3, figsize=(10.0, 3.1), layout="constrained")
         draw_curve(axes[0], curve)
