@@ -28,12 +28,12 @@ CARS = 8
 
 
 class Drive(NamedTuple):
-    """Positions of one car until it crashes or has driven a lap."""
+    """Positions of one car until it is out, by a crash or because it stood, or has driven a lap."""
 
     x: Array
     y: Array
     v: Array
-    crashed: bool
+    out: bool
 
 
 def read_curve(file: Path) -> dict[str, Array]:
@@ -49,19 +49,19 @@ def drives(network: Network, task: Task, seed: int = 0) -> list[Drive]:
     observation, lap = cars.reset(seed=seed), task.tracks[0].length
     columns = [record.names(task.vehicle.model.State).index(name) for name in ("x", "y", "v_x")]
     states, metres = [cars.state[:, columns]], np.zeros(CARS)
-    last, crashed = np.full(CARS, task.limit), np.zeros(CARS, np.bool_)
+    last, out = np.full(CARS, task.limit), np.zeros(CARS, np.bool_)
     for k in range(1, task.limit):
         stepped = cars.step(np.column_stack(network(tuple(observation.T))))
         observation = stepped.observation
         metres += stepped.reward
         states.append(cars.state[:, columns])
         over = (last == task.limit) & (stepped.terminated | (metres >= lap))
-        crashed |= over & stepped.terminated
+        out |= over & stepped.terminated
         last[over] = k
         if (last < task.limit).all():
             break
     path = np.array(states)
-    return [Drive(*path[: last[k] + 1, k].T, bool(crashed[k])) for k in range(CARS)]
+    return [Drive(*path[: last[k] + 1, k].T, bool(out[k])) for k in range(CARS)]
 
 
 def figure(folder: Path, seed: int = UNSEEN[0]) -> Any:
@@ -78,7 +78,7 @@ def figure(folder: Path, seed: int = UNSEEN[0]) -> Any:
         for place, name in zip(axes[1:], ("first", "last"), strict=True):
             runs = drives(Network.load(folder / f"{name}.npz"), task)
             lines = draw_drives(place, task, runs)
-            done = sum(not run.crashed and len(run.x) < task.limit for run in runs)
+            done = sum(not run.out and len(run.x) < task.limit for run in runs)
             place.set_title(f"{name.capitalize()} network: {done} of {CARS} laps")
         chart.colorbar(lines, ax=axes[2], label="speed [m/s]", shrink=0.8)
     return chart
@@ -86,18 +86,18 @@ def figure(folder: Path, seed: int = UNSEEN[0]) -> Any:
 
 def draw_curve(axes: Any, curve: dict[str, Array]) -> None:
     """Share of the laps and their time, over the time of the training."""
-    axes.plot(curve["seconds"], 100.0 * curve["finished"], color=BLUE)
+    axes.plot(curve["seconds"], 100.0 * curve["finished"], ".-", color=BLUE)
     axes.set(xlabel="training [s]", ylim=(0.0, 104.0), title="On tracks not trained on")
     axes.set_ylabel("laps without a touch [%]", color=BLUE)
     times = axes.twinx()
-    times.plot(curve["seconds"], curve["lap_time"], color=ORANGE)
+    times.plot(curve["seconds"], curve["lap_time"], ".-", color=ORANGE)
     times.set_ylabel("mean lap time [s]", color=ORANGE)
     times.set_ylim(bottom=0.0)
     times.grid(visible=False)
 
 
 def draw_drives(axes: Any, task: Task, runs: Sequence[Drive]) -> Any:
-    """The track, paths coloured by speed, and where a wall was hit."""
+    """The track, paths coloured by speed, and where a car was out."""
     from matplotlib.collections import LineCollection
 
     axes.add_collection(LineCollection(task.tracks[0].walls.reshape(-1, 2, 2), color=GREY, lw=0.7))
@@ -105,7 +105,7 @@ def draw_drives(axes: Any, task: Task, runs: Sequence[Drive]) -> Any:
     for run in runs:
         points = axes.scatter(run.x, run.y, c=run.v, s=1.0, vmin=0.0, vmax=25.0)
         axes.plot(run.x[0], run.y[0], "o", color=INK, ms=2.5)
-        if run.crashed:
+        if run.out:
             axes.plot(run.x[-1], run.y[-1], "x", color=ORANGE, ms=6.0)
     axes.set(aspect="equal", xlabel="x [m]", ylabel="y [m]")
     axes.grid(visible=False)

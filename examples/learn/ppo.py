@@ -74,13 +74,14 @@ class Driver(nn.Module):
         self.log_spread = nn.Parameter(torch.full((outputs,), -0.5))
         self.register_buffer("mean", torch.zeros(inputs))
         self.register_buffer("variance", torch.ones(inputs))
-        self.register_buffer("count", torch.tensor(1.0))
+        self.register_buffer("count", torch.tensor(0.0))
 
     @property
     def deviation(self) -> Tensor:
-        """Of the observations."""
-        # What hardly changes on the tracks of the training must not become large on others.
-        return self.variance.sqrt().clamp(min=0.05)
+        """Of the observations; infinite of what never changed in the training, as the width of the
+        tracks: nothing is known of what it means."""
+        deviation = self.variance.sqrt()
+        return torch.where(deviation > 1e-3, deviation, torch.inf)
 
     def scaled(self, observation: Tensor) -> Tensor:
         """Observations with about zero mean and unit deviation."""
@@ -287,7 +288,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--device", choices=("cpu", "cuda"), default="cpu")
     parser.add_argument("--environments", type=int, default=512)
     parser.add_argument("--horizon", type=int, default=64, help="periods between two updates")
-    parser.add_argument("--steps", type=float, default=7e6, help="periods of all environments")
+    parser.add_argument("--steps", type=float, default=6e6, help="periods of all environments")
     parser.add_argument("--minutes", type=float, default=10.0, help="at most")
     parser.add_argument("--every", type=float, default=15.0, help="seconds between judgements")
     # The matrices are small: a second thread gains little, and on a busy machine it waits.
