@@ -42,10 +42,10 @@ def race(seeds: Sequence[int], *, width: float, standing: bool, duration: float)
     )  # fmt: skip
 
 
-def made_tasks() -> dict[str, AnyTask]:
-    """What is trained on, and what is judged on."""
+def made_tasks(width: float = NARROW) -> dict[str, AnyTask]:
+    """What is trained on, with tracks of a width in m, and what is judged on."""
     return {
-        "training": race(TRAINING, width=NARROW, standing=False, duration=EPISODE),
+        "training": race(TRAINING, width=width, standing=False, duration=EPISODE),
         "unseen": race(UNSEEN, width=WIDE, standing=True, duration=SLOWEST),
     }
 
