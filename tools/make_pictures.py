@@ -9,9 +9,10 @@ from __future__ import annotations
 import argparse
 import contextlib
 import importlib.util
+import sys
 import tempfile
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from itertools import pairwise
 from pathlib import Path
 from types import ModuleType
@@ -111,6 +112,13 @@ def policy_gradient(file: Path) -> None:
     """The training of examples/learn/policy_gradient.py, and its numbers."""
     numbers = ROOT / "benchmarks" / "learning" / "policy_gradient.json"
     _example("learn/policy_gradient").main(["--out", str(file), "--numbers", str(numbers)])
+
+
+def learn_to_race(file: Path) -> None:
+    """The curve of examples/learn/ppo.py as it was recorded, and drives of its networks."""
+    with _importable(ROOT / "examples" / "learn"):
+        example = _example("learn/plot_learning")
+    example.main([str(ROOT / "benchmarks" / "learning" / "race_ppo"), "--out", str(file)])
 
 
 def mppi(file: Path) -> None:
@@ -296,6 +304,16 @@ def _smaller(file: Path) -> None:
     reduced.save(file, optimize=True)
 
 
+@contextlib.contextmanager
+def _importable(folder: Path) -> Iterator[None]:
+    """Files of a folder import each other."""
+    sys.path.insert(0, str(folder))
+    try:
+        yield
+    finally:
+        sys.path.remove(str(folder))
+
+
 def _example(name: str) -> ModuleType:
     """A file of examples/ as a module."""
     spec = importlib.util.spec_from_file_location(name, ROOT / "examples" / f"{name}.py")
@@ -312,6 +330,7 @@ PICTURES: dict[str, Callable[[Path], None]] = {
     "monte_carlo_fan.png": monte_carlo_fan,
     "mppi.png": mppi,
     "policy_gradient.png": policy_gradient,
+    "learn_to_race.png": learn_to_race,
     "phase_portrait.png": phase_portrait,
     "bode.png": bode,
     "tyre_curves.png": tyre_curves,

@@ -1,6 +1,6 @@
 """A network learns to race by PPO, and laps tracks that it has never seen.
 
-It is trained on 48 random tracks and judged on 16 others, from a standing start: a lap counts if no
+It is trained on 64 random tracks and judged on 16 others, from a standing start: a lap counts if no
 wall was touched. The curve goes to a CSV file, the network to an .npz file of skidpad. Where there
 is no CasADi, as on many machines with a GPU, the tasks are read from files that another wrote.
 
@@ -46,13 +46,15 @@ class Settings:
     """How often an update sees each period."""
     minibatches: int = 8
     rate: float = 1e-3
-    """Of Adam at the start; it falls to a tenth."""
-    discount: float = 0.995
-    trace: float = 0.95
+    """Of Adam, at most; it falls to a tenth."""
+    divergence: float = 0.01
+    """Of the actions before and after an update, about: the rate is made smaller beyond it."""
+    discount: float = 0.99
+    trace: float = 0.97
     """Lambda of the generalised advantages."""
     clip: float = 0.2
     """How far the probability of an action may move in an update, as a share."""
-    reward_scale: float = 0.05
+    reward_scale: float = 0.1
     """Of the rewards that it learns from."""
     largest_norm: float = 0.5
     """Of a gradient."""
@@ -72,12 +74,18 @@ class Driver(nn.Module):
         self.log_spread = nn.Parameter(torch.full((outputs,), -0.5))
         self.register_buffer("mean", torch.zeros(inputs))
         self.register_buffer("variance", torch.ones(inputs))
-        self.register_buffer("count", torch.tensor(1.0))
+        self.register_buffer("count", torch.tensor(0.0))
+
+    @property
+    def deviation(self) -> Tensor:
+        """Of the observations; infinite of what never changed in the training, as the width of the
+        tracks: nothing is known of what it means."""
+        deviation = self.variance.sqrt()
+        return torch.where(deviation > 1e-3, deviation, torch.inf)
 
     def scaled(self, observation: Tensor) -> Tensor:
         """Observations with about zero mean and unit deviation."""
-        # What hardly changes on the tracks of the training must not become large on others.
-        return (observation - self.mean) / self.variance.sqrt().clamp(min=0.02)
+        return (observation - self.mean) / self.deviation
 
     def forward(self, observation: Tensor) -> Tensor:
         """What it does, without exploring."""
@@ -103,8 +111,7 @@ class Driver(nn.Module):
         state = {
             name: value.detach().cpu().clone() for name, value in self.actor.state_dict().items()
         }
-        per = 1.0 / self.variance.sqrt().clamp(min=0.02).cpu()
-        state["0.weight"] *= per
+        state["0.weight"] /= self.deviation.cpu()
         state["0.bias"] -= state["0.weight"] @ self.mean.cpu()
         return Network.of_state_dict(state, activation="tanh")
 
@@ -157,7 +164,7 @@ class Trainer:
         self.adam = torch.optim.Adam(self.driver.parameters(), eps=1e-5)
         self.ended = torch.zeros(count, dtype=torch.bool, device=device)
         self.returns = torch.zeros(count, device=device)
-        self.steps = 0
+        self.steps, self.rate = 0, settings.rate
 
     def update(self, progress: float) -> float:
         """Drive, and learn from it; the mean return of the episodes that ended, NaN if none did.
@@ -220,10 +227,8 @@ class Trainer:
             advantages[t] = running
         return advantages
 
-    def learn(self, batch: Batch, rate: float) -> None:
-        """Some epochs of Adam over what was driven."""
-        for group in self.adam.param_groups:
-            group["lr"] = rate
+    def learn(self, batch: Batch, highest: float) -> None:
+        """Some epochs of Adam over what was driven, at a rate that is `highest` at most."""
         rows = batch.driven.flatten().nonzero()[:, 0]
         logarithm, advantage, target, _, scaled, actions = (part.flatten(0, 1) for part in batch)
         advantage = (advantage - advantage[rows].mean()) / (advantage[rows].std() + 1e-8)
@@ -231,6 +236,7 @@ class Trainer:
             mixed = rows[torch.randperm(len(rows), device=rows.device)]
             for some in mixed.chunk(self.settings.minibatches):
                 now = self.driver.logarithm(scaled[some], actions[some])
+                self.set_rate(now.detach() - logarithm[some], highest)
                 off = self.driver.critic(scaled[some])[:, 0] - target[some]
                 loss = self.surrogate(now - logarithm[some], advantage[some])
                 loss = loss + 0.5 * (off**2).mean()
@@ -238,6 +244,18 @@ class Trainer:
                 loss.backward()
                 nn.utils.clip_grad_norm_(self.driver.parameters(), self.settings.largest_norm)
                 self.adam.step()
+
+    def set_rate(self, change: Tensor, highest: float) -> None:
+        """Smaller after large changes of the policy, larger after small ones."""
+        # Schulman's estimate of the divergence, "Approximating KL Divergence", 2020.
+        divergence = float((change.exp() - 1.0 - change).mean())
+        if divergence > 2.0 * self.settings.divergence:
+            self.rate /= 1.5
+        elif divergence < 0.5 * self.settings.divergence:
+            self.rate *= 1.5
+        self.rate = min(max(self.rate, 1e-5), highest)
+        for group in self.adam.param_groups:
+            group["lr"] = self.rate
 
     def surrogate(self, change: Tensor, advantage: Tensor) -> Tensor:
         """PPO's objective, to be made small; `change` is of the logarithm of the density."""
@@ -270,7 +288,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--device", choices=("cpu", "cuda"), default="cpu")
     parser.add_argument("--environments", type=int, default=512)
     parser.add_argument("--horizon", type=int, default=64, help="periods between two updates")
-    parser.add_argument("--steps", type=float, default=5e6, help="periods of all environments")
+    parser.add_argument("--steps", type=float, default=6e6, help="periods of all environments")
     parser.add_argument("--minutes", type=float, default=10.0, help="at most")
     parser.add_argument("--every", type=float, default=15.0, help="seconds between judgements")
     # The matrices are small: a second thread gains little, and on a busy machine it waits.

@@ -14,7 +14,7 @@ from typing import NamedTuple
 import numpy as np
 import torch
 from laps_judge import judged, write_curve
-from race_tasks import made_tasks
+from race_tasks import WIDE, made_tasks
 from stable_baselines3 import PPO
 from stable_baselines3.common.callbacks import BaseCallback
 from stable_baselines3.common.vec_env import VecMonitor, VecNormalize
@@ -56,7 +56,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
     options = parser.parse_args(arguments)
     options.out.mkdir(parents=True, exist_ok=True)
     torch.set_num_threads(1)
-    both, curve = made_tasks(), Curve()
+    # VecNormalize makes anything else of a width that it has never seen.
+    both, curve = made_tasks(WIDE), Curve()
     cars = VecNormalize(VecMonitor(SkidpadVecEnv(both["training"], options.environments)))
     model = PPO("MlpPolicy", cars, n_steps=64, batch_size=4096, n_epochs=4, learning_rate=1e-3,
                 seed=options.seed, device="cpu")  # fmt: skip

@@ -79,8 +79,9 @@ def race(
     ahead: Sequence[m] = AHEAD,
     **options: Any,
 ) -> Task:
-    """The task of lapping tracks: a metre of progress is worth 1; touching a wall ends the episode,
-    and so does standing for long.
+    """The task of lapping tracks: a metre of progress is worth 1, touching a wall ends the episode.
+
+    So does standing, or going backwards, for as long as the patience lasts; it costs as much.
 
     Args:
         vehicle: what is driven; `four_wheel` if None.
