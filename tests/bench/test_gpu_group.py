@@ -195,7 +195,9 @@ def test_device_and_group_choose_what_is_measured(
             main(["bench", *arguments, "--json", "--quick", "--plants", "here"])
         assert not stop.value.code
         assert json.loads(capsys.readouterr().out)["machine"] == {"device": "cuda"}
-    assert asked == 3 * [("gpu", QUICK, Path("here"))]
+    # Without a group all that a device has is measured.
+    groups = ["gpu", "learn_gpu", "gpu", "gpu"]
+    assert asked == [(group, QUICK, Path("here")) for group in groups]
 
 
 def test_wrong_choices_are_one_line(capsys: pytest.CaptureFixture[str]) -> None:
