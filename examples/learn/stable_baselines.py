@@ -19,7 +19,7 @@ from stable_baselines3 import PPO
 from stable_baselines3.common.callbacks import BaseCallback
 from stable_baselines3.common.vec_env import VecMonitor, VecNormalize
 
-from skidpad.learn.stable_baselines import SkidpadVecEnv
+from skidpad.learn import stable_baselines_env
 
 
 class Point(NamedTuple):
@@ -58,7 +58,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     torch.set_num_threads(1)
     # VecNormalize makes anything else of a width that it has never seen.
     both, curve = made_tasks(WIDE), Curve()
-    cars = VecNormalize(VecMonitor(SkidpadVecEnv(both["training"], options.environments)))
+    cars = VecNormalize(VecMonitor(stable_baselines_env(both["training"], options.environments)))
     model = PPO("MlpPolicy", cars, n_steps=64, batch_size=4096, n_epochs=4, learning_rate=1e-3,
                 seed=options.seed, device="cpu")  # fmt: skip
     model.learn(int(options.steps), callback=curve)

@@ -274,3 +274,34 @@ def test_ranges_have_the_noise_of_their_lidar() -> None:
     assert np.abs(apart[0][met]).max() < 0.05 * np.sqrt(12.0) + 1e-5
     assert abs(np.corrcoef(apart[0][met], apart[1][met])[0, 1]) < 0.1
     assert not apart[0][quiet.reset(3)[:, 3:] == 1.0].any()
+
+
+def test_names_and_numbers_of_a_task_are_checked() -> None:
+    with pytest.raises(sp.InvalidValue, match=r"noise has no field 'nn'"):
+        task(noise={"nn": 0.1})
+    with pytest.raises(sp.InvalidValue, match=r"bounds has no field 'foo'"):
+        task(bounds={"foo": (0.0, 1.0)})
+    with pytest.raises(sp.InvalidValue, match=r"params\.m = -250\.0 must be greater than 0"):
+        task(randomised={"params.m": {"range": [-250.0, -200.0]}})
+    with pytest.raises(sp.InvalidValue, match=r"it must be whole control periods of 0\.02 s"):
+        task(randomised={"delay": {"range": [0.0, 0.02]}})
+    with pytest.raises(sp.InvalidValue, match="tracks must be a Track or several"):
+        task(tracks="oval.csv")
+    with pytest.raises(sp.InvalidValue, match="lidar must be a Lidar"):
+        task(lidar="x")
+    assert task(tracks=ring()).tracks[0].name == "ring"
+
+
+def test_a_reward_that_is_not_finite_is_named() -> None:
+    lost = bad(reward=lambda place: sqrt(-1.0 - place.n * place.n))
+    with pytest.raises(sp.SimulationDiverged, match="environment 0: the reward after 1 periods"):
+        lost.step(np.zeros((2, 2)))
+
+
+def test_actions_too_large_for_their_numbers_are_cut_off() -> None:
+    huge, full = (bad().step(np.full((2, 2), a)).observation for a in (1e300, 1.0))
+    np.testing.assert_array_equal(huge, full)
+    with pytest.raises(sp.InvalidValue, match="real numbers"):
+        bad().step(np.full((2, 2), 1j))
+    one = bad()
+    one.reset(mask=np.zeros(2, bool))

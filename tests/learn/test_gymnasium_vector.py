@@ -172,7 +172,7 @@ def test_bad_input_is_named(task: Task) -> None:
     bad("3 seeds are given for 2 environments", vector.reset, seed=[1, 2, 3])
     bad("action drive of environment 1 is nan", vector.step, [[0.0, 0.0], [0.0, np.nan]])
     bad(r"shape \(2,\); expected \(2, 2\)", vector.step, np.zeros(2))
-    bad("must be an array of numbers", vector.step, [["left", 0.0], [0.0, 0.0]])
+    bad("must be an array of real numbers", vector.step, [["left", 0.0], [0.0, 0.0]])
     vector.close()
     assert vector.closed
     bad("closed", vector.step, np.zeros((2, 2)))

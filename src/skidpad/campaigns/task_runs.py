@@ -95,6 +95,8 @@ class TaskRuns(Constant):
     def _made(self) -> Task:
         if isinstance(self.task, str):
             return task_of(self.task, self.options)
+        if not callable(self.task):
+            raise InvalidValue("task must be the name of a task or a function that makes one")
         made = self.task(**self.options)
         if not isinstance(made, Task):
             raise InvalidValue(f"task must be a name or a function that makes a Task: {made!r:.60}")

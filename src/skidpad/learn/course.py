@@ -15,7 +15,7 @@ from ..body import Pose, Velocity
 from ..controllers.following import heading_error
 from ..controllers.line import Deviation, advance
 from ..errors import InvalidValue
-from ..ops import clip, floor, read, where
+from ..ops import clip, floor, logical_and, logical_or, read, where
 from ..plane.line import Line, LinePoint
 from ..plane.maps.track import Track
 from ..plane.pose import rotated, to_body
@@ -73,7 +73,12 @@ class Place(NamedTuple):
     @property
     def off_track(self) -> Any:
         """Whether the reference point is beyond a border."""
-        return where(self.n > self.left, True, self.n < -self.right)
+        return logical_or(self.n > self.left, self.n < -self.right)
+
+    @property
+    def at_end(self) -> Any:
+        """Whether it has come to the end of a track that is no loop."""
+        return logical_and(self.course.closed < 0.5, self.s >= self.course.length)
 
 
 class PlaceMemory(NamedTuple):
@@ -161,6 +166,12 @@ def point_at(course: Course, s: Any) -> LinePoint:
     return LinePoint(*_row(course, s, 4))
 
 
+def borders_at(course: Course, s: Any) -> tuple[m, m]:
+    """From the centre line to the left and the right border at a distance along it, in m."""
+    *_, left, right = _row(course, s, len(COLUMNS))
+    return left, right
+
+
 def curvature_ahead(place: Place, distance: Any) -> per_m:
     """Of the centre line a distance in m ahead of a place, positive to the left."""
     index, share = _index(place.course, place.s + distance)
@@ -191,9 +202,10 @@ def place_of(
         point = point_at(course, s)
         ahead, left = to_body(point[:3], pose.x, pose.y)
         s = s + advance(Deviation(ahead, left, 0.0), point.curvature)
+    # An open line ends: who drives on stays at its last point, and gains nothing more.
+    s = where(course.closed > 0.5, s, clip(s, 0.0, course.length))
     gained = s - before.s
-    # An open line ends: who drives on stays at its last point.
-    s = where(course.closed > 0.5, _within_lap(course, s), clip(s, 0.0, course.length))
+    s = _within_lap(course, s)
     x, y, heading, curvature, left_border, right_border = _row(course, s, len(COLUMNS))
     _, n = to_body((x, y, heading), pose.x, pose.y)
     off = heading_error(pose.yaw, heading)

@@ -145,9 +145,11 @@ class CpuEngine:
     def set_actions(self, actions: Any) -> None:
         """See `TaskEngine`."""
         try:
-            given = np.asarray(actions, self.dtype)
-        except (TypeError, ValueError) as error:
-            raise InvalidValue(f"actions must be an array of numbers: {error}") from error
+            given = np.asarray(actions)
+            if given.dtype.kind not in "fiub":
+                given = given.astype(float, casting="safe")
+        except (TypeError, ValueError, RuntimeError) as error:  # the last: PyTorch's, of gradients
+            raise InvalidValue(f"actions must be an array of real numbers: {error}") from error
         if given.shape != self.a.shape[1:]:
             raise InvalidValue(f"actions have shape {given.shape}; expected {self.a.shape[1:]}")
         if not np.isfinite(given).all():

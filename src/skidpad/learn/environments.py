@@ -21,6 +21,7 @@ from ..errors import InvalidValue, SimulationDiverged
 from ..extension import outer
 from ..random import seeds as seeding
 from ..random.shares import names_as_words, shares
+from ..units import m
 from . import faults
 from .engine import TaskEngine, engine_of
 from .programs import TaskPrograms, compiled
@@ -31,6 +32,8 @@ AUTORESET = ("next_step", "same_step", "disabled")
 same one, or when it is told to."""
 ON_DIVERGE = ("raise", "end")
 _QUIET = np.empty((1, 0))
+FARTHEST: m = 20_000.0
+"""From the origin, in single precision: 2 mm are told apart there."""
 
 
 class Stepped(NamedTuple):
@@ -90,6 +93,9 @@ class Environments:
         one_of("autoreset", autoreset, AUTORESET)
         one_of("on_diverge", on_diverge, ON_DIVERGE)
         self.autoreset, self.on_diverge = autoreset, on_diverge
+        if threads is not None:
+            whole("threads", threads, "at least 1, or None for all processors")
+        self._check_places(precision)
         self.programs: TaskPrograms = compiled(task)
         self.engine: TaskEngine = engine_of(
             self.programs, self.worlds * task.agents, precision, device, threads
@@ -162,7 +168,8 @@ class Environments:
             raise InvalidValue("reset all environments before some of them")
         if seed is not None or not self._begun:
             self._seed(seeding.fresh() >> 1 if seed is None else seed, chosen)
-        self._restart(np.flatnonzero(chosen))
+        if chosen.any():
+            self._restart(np.flatnonzero(chosen))
         self._begun = True
         return self.engine.observation
 
@@ -196,6 +203,8 @@ class Environments:
             terminated[failed] = True
             engine.reward[failed] = 0.0
         self._check_observation(terminated, again)
+        if not np.isfinite(engine.reward).all():
+            self._check_reward(terminated, again)
         if self.task.agents > 1:
             terminated, truncated = self._together(terminated, truncated)
         over = terminated | truncated
@@ -210,6 +219,13 @@ class Environments:
             self._restart(again)
         self._over = np.zeros_like(over) if self.autoreset == "same_step" else over
         return Stepped(engine.observation, engine.reward, terminated, truncated, again, final)
+
+    def _check_places(self, precision: str) -> None:
+        """Raise if the numbers are too coarse for where the tracks are."""
+        for k, track in enumerate(self.task.tracks if precision == "float32" else ()):
+            far = float(np.abs(track.centre).max())
+            if far > FARTHEST:
+                raise InvalidValue(faults.too_far(self.task, k, far))
 
     def _together(self, terminated: Any, truncated: Any) -> tuple[Any, Any]:
         """All vehicles of a world stop when one of them does: the others are cut off."""
@@ -311,6 +327,18 @@ class Environments:
             faults.not_finite(self.task, k, at, values[k, at], self.steps[k]),
             **self._last(k, np.flatnonzero(bad)),
         )
+
+    def _check_reward(self, terminated: AnyArray, again: AnyArray) -> None:
+        bad = ~np.isfinite(self.engine.reward)
+        bad[again] = False
+        self.engine.reward[~np.isfinite(self.engine.reward)] = 0.0
+        if self.on_diverge == "end":
+            terminated |= bad
+        elif bad.any():
+            k = int(np.flatnonzero(bad)[0])
+            raise SimulationDiverged(
+                faults.no_reward(self.task, k, self.steps[k]), **self._last(k, np.flatnonzero(bad))
+            )
 
     def _last(self, k: int, failed: AnyArray) -> dict[str, Any]:
         """What an error tells of a row, and which rows failed."""

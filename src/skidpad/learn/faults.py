@@ -26,6 +26,19 @@ def not_finite(task: Any, row: int, at: int, value: float, periods: int) -> str:
     )
 
 
+def no_reward(task: Any, row: int, periods: int) -> str:
+    """Of a reward that is not finite."""
+    return f"{_row(task, row)}: the reward after {periods} periods is not finite; it must be"
+
+
+def too_far(task: Any, track: int, far: float) -> str:
+    """Of a track so far from the origin that float32 cannot tell its places apart."""
+    return (
+        f"task {task.name!r}: tracks[{track}] reaches {far:.3g} m from the origin, where float32 "
+        f"tells {far * 2.0**-23:.2g} m apart: take precision='float64', or a track nearer to it"
+    )
+
+
 def touching(task: Any, row: int, motion: Sequence[float]) -> str:
     """Of a start in contact, at a motion of x, y in m and yaw in rad."""
     x, y, yaw = motion[:3]

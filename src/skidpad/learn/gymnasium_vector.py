@@ -235,6 +235,7 @@ def _mode(mode: Any) -> str:
         return next(ours for ours, theirs in _MODES.items() if theirs == mode.name)
     # Gymnasium's own text for a mode, or ours.
     known = {AutoresetMode[theirs].value: ours for ours, theirs in _MODES.items()}
-    mode = known.get(mode, mode) if isinstance(mode, str) else mode
+    if isinstance(mode, str):
+        mode = known.get(mode, mode.lower())
     one_of("autoreset_mode", mode, AUTORESET)
     return mode

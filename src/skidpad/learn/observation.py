@@ -16,7 +16,8 @@ def scaled_observation(task: Task, told: Mapping[str, Any]) -> tuple[Any, ...]:
     seen = task.called("observe", told)
     if not isinstance(seen, task.Observation):
         raise InvalidValue(
-            f"task {task.name!r}: observe must return its Observation record, got {seen!r}"
+            f"task {task.name!r}: observe must return its {task.Observation.__name__} record, got "
+            f"a {type(seen).__name__}"
         )
     scaled: list[Any] = []
     leaves = zip(record.names(task.Observation), record.flatten(seen), task.lowest, task.highest,

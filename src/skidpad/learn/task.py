@@ -26,23 +26,24 @@ They are built from `skidpad.ops` and arithmetic, remember nothing and have no `
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from math import isfinite
 from typing import Any, NamedTuple
 
-from .. import record
+from .. import integrate, record
 from ..body import Pose, Velocity, body_of
 from ..brief import brief_repr
-from ..checks import positive, whole
+from ..checks import must_be, positive, vehicle_of, whole
 from ..errors import InvalidValue
 from ..model import Vehicle
 from ..plane.maps.track import Track
 from ..policy import Nothing
 from ..random.factors import Factor, factor_of
+from ..run.stability import AUTO
 from ..signature import Constant, arguments
-from ..units import m, s
+from ..units import Allowed, m, s
 from .actions import Drive, drive_of
 from .given import Given
 from .lidar import Lidar
@@ -50,6 +51,8 @@ from .lidar import Lidar
 SEEN = ("x", "u", "p", "a", "m", "q", "pose", "velocity", "place", "contact", "ranges", "others",
         "time", "e", "dt")  # fmt: skip
 """What the functions of a moment may ask for."""
+MOST_DELAYS = 64
+"""Control periods that an action may act late: each is a set of fields of the state."""
 ASKED = {
     "observe": SEEN,
     "reward": SEEN,
@@ -148,12 +151,17 @@ class Task(Constant):
 
     def __post_init__(self) -> None:
         put = object.__setattr__
+        put(self, "vehicle", vehicle_of(self.vehicle))
         body_of(self.vehicle, "a task")
         put(self, "dt", positive("dt", self.dt, "s"))
         put(self, "duration", positive("duration", self.duration, "s"))
         put(self, "substeps", whole("substeps", self.substeps, "at least 1", least=1))
         put(self, "agents", whole("agents", self.agents, "at least 1", least=1))
-        put(self, "tracks", tuple(self.tracks))
+        put(self, "tracks", listed_tracks(self.tracks))
+        if self.lidar is not None and not isinstance(self.lidar, Lidar):
+            raise InvalidValue(f"{self._label}: lidar must be a Lidar, got {self.lidar!r:.60}")
+        if self.integrator != AUTO:
+            integrate.get(self.integrator)
         for kind in ("Observation", "Action", "Memory", "Params"):
             if not record.is_record_type(getattr(self, kind)):
                 raise InvalidValue(f"{self._label}: {kind} must be a typing.NamedTuple class")
@@ -245,6 +253,14 @@ class Task(Constant):
         model = self.vehicle.model
         kinds = {"params": model.Params, "disturbance": model.Disturbance, "task": self.Params}
         names = ["delay", *(f"{g}.{n}" for g, kind in kinds.items() for n in record.names(kind))]
+        seen = record.names(self.Observation)
+        for name in self.bounds:
+            if name not in seen:
+                raise InvalidValue(record.unknown_name(f"{self._label}: bounds", name, seen))
+        asked = any("e" in self.asks(function, ASKED[function]) for function in ASKED)
+        for name in self.noise:
+            if name not in seen and not asked:
+                raise InvalidValue(record.unknown_name(f"{self._label}: noise", name, seen))
         for name, factor in self.randomised.items():
             if name not in names:
                 raise InvalidValue(record.unknown_name(f"{self._label}: randomised", name, names))
@@ -253,5 +269,30 @@ class Task(Constant):
                     f"{self._label}: {name} is drawn, but disturb says what all of the disturbance "
                     "is; draw one of the numbers of the task (task.NAME) that disturb reads"
                 )
-            if name == "delay" and not factor.low >= 0.0:
-                raise InvalidValue(f"{self._label}: delay must be at least 0 periods")
+            if isinstance(factor, Given):
+                continue
+            if name == "delay":
+                self._check_delay(factor)
+                continue
+            group, _, leaf = name.partition(".")
+            found = next(one for one in record.fields(kinds[group]) if one.name == leaf)
+            for end in (factor.low, factor.high):
+                must_be(f"{self._label}: randomised {name}", end, found.allowed or Allowed())
+
+    def _check_delay(self, factor: Factor) -> None:
+        whole_ends = factor.low % 1.0 == 0.0 == factor.high % 1.0
+        if not (whole_ends and factor.low >= 0.0 and factor.high <= MOST_DELAYS):
+            raise InvalidValue(
+                f"{self._label}: delay is from {factor.low:g} to {factor.high:g}; it must be whole "
+                f"control periods of {self.dt:g} s, from 0 to {MOST_DELAYS}"
+            )
+
+
+def listed_tracks(tracks: Any) -> tuple[Track, ...]:
+    """One track or several as a tuple; raises for what is none."""
+    listed = (tracks,) if isinstance(tracks, Track) else tracks
+    if not isinstance(listed, Sequence) or not all(isinstance(one, Track) for one in listed):
+        raise InvalidValue(
+            f"tracks must be a Track or several, as of skidpad.maps.read_track, got {tracks!r:.60}"
+        )
+    return tuple(listed)

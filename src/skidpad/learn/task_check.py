@@ -75,6 +75,8 @@ def _result(name: str, check: Callable[[], list[str]]) -> Result:
         faults = check()
     except SkidpadError as error:
         faults = [str(error)]
+    except (AttributeError, TypeError, ValueError) as error:  # of a function of the task
+        faults = [f"{type(error).__name__}: {error}"]
     return Result(name, "failed" if faults else "passed", "\n".join(faults))
 
 
@@ -177,4 +179,5 @@ def _bits(task: Task, seed: int, played: _Played) -> list[str]:
 
 
 def _same(one: Any, other: Any) -> bool:
-    return all(np.array_equal(a, b) for a, b in zip(one, other, strict=True))
+    # What is not finite is told by another check.
+    return all(np.array_equal(a, b, equal_nan=True) for a, b in zip(one, other, strict=True))

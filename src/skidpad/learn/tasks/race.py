@@ -10,13 +10,13 @@ from ... import record
 from ...body import Body, Velocity, body_of
 from ...errors import InvalidValue
 from ...model import Vehicle
-from ...ops import logical_or, where
+from ...ops import clip, logical_or, where
 from ...plane.maps.track import Track
 from ...units import Allowed, m, m_s, one, per_m, rad, rad_s, s
 from ...vehicles.four_wheel import four_wheel
-from ..course import Course, Place, curvature_ahead, track_point
+from ..course import Course, Place, borders_at, curvature_ahead, track_point
 from ..lidar import Lidar
-from ..task import Start, Task
+from ..task import Start, Task, listed_tracks
 
 AHEAD: tuple[m, ...] = (3.0, 6.0, 10.0, 15.0, 20.0, 30.0)
 """Distances at which the curvature of the track is seen."""
@@ -68,6 +68,10 @@ class Seen(NamedTuple):
     """From the centre line to the right border."""
 
 
+ROOM: one = 0.15
+"""Share of the way to a border that a start is off the centre line, at most."""
+
+
 def race(
     vehicle: Vehicle | None = None,
     *,
@@ -81,7 +85,8 @@ def race(
 ) -> Task:
     """The task of lapping tracks: a metre of progress is worth 1, touching a wall ends the episode.
 
-    So does standing, or going backwards, for as long as the patience lasts; it costs as much.
+    So does leaving the track, and standing, or going backwards, for as long as the patience lasts;
+    each costs as much. On a track that is no loop its end ends it, too, which costs nothing.
 
     Args:
         vehicle: what is driven; `four_wheel` if None.
@@ -110,7 +115,7 @@ def race(
         Observation=Observation,
         observe=partial(observed_driving, Observation, tuple(ahead), body),
         reward=rewarded,
-        ended=out,
+        ended=over,
         start=partial(begun, body),
         tracks=courses,
         lidar=Lidar(lidar) if isinstance(lidar, int) else lidar,
@@ -148,13 +153,24 @@ def observed_driving(
 
 
 def rewarded(place: Place, contact: Any, m: RaceMemory, q: RaceParams) -> Any:
-    """Progress of the period in m, less what a crash costs."""
-    return place.gained - where(out(contact, m, q), q.crash, 0.0)
+    """Progress of the period in m, less what it costs to be out."""
+    return place.gained - where(out(place, contact, m, q), q.crash, 0.0)
 
 
-def out(contact: Any, m: RaceMemory, q: RaceParams) -> Any:
-    """Whether a wall was touched, or nothing moved for too long."""
-    return logical_or(crashed(contact), m.stood > q.patience)
+def out(place: Place, contact: Any, m: RaceMemory, q: RaceParams) -> Any:
+    """Whether a wall was touched, the track was left, as between cones, or nothing moved for too
+    long."""
+    return logical_or(gone(place, contact), m.stood > q.patience)
+
+
+def gone(place: Place, contact: Any) -> Any:
+    """Whether something was touched, or the track was left."""
+    return logical_or(crashed(contact), place.off_track)
+
+
+def over(place: Place, contact: Any, m: RaceMemory, q: RaceParams) -> Any:
+    """Whether it is out, or through: at the end of a track that is no loop."""
+    return logical_or(out(place, contact, m, q), place.at_end)
 
 
 def remembered(place: Place, m: RaceMemory, dt: s) -> RaceMemory:
@@ -170,7 +186,8 @@ def crashed(contact: Any) -> Any:
 def begun(body: Body, x: Any, p: Any, course: Course, d: Any) -> Start:
     """Anywhere on the track, along it, near its middle."""
     s = d.s * course.length
-    pose = track_point(course, s, d.n)
+    left, right = borders_at(course, s)
+    pose = track_point(course, s, clip(d.n, -ROOM * right, ROOM * left))
     return Start(body.placed(x, pose, Velocity(d.v, 0.0, 0.0), p), s)
 
 
@@ -191,9 +208,9 @@ def check_room(vehicle: Vehicle, tracks: Sequence[Track]) -> None:
 
 
 def tracks_of(tracks: Track | Sequence[Track] | None) -> tuple[Track, ...]:
-    """Those that were given, or eight random ones."""
+    """Those that were given, or eight random ones, 3 to 4.75 m wide."""
     from ...plane.maps.track_of_seed import random_track
 
     if tracks is None:
-        return tuple(random_track(seed) for seed in range(8))
-    return (tracks,) if isinstance(tracks, Track) else tuple(tracks)
+        return tuple(random_track(seed, width=3.0 + 0.25 * seed) for seed in range(8))
+    return listed_tracks(tracks)

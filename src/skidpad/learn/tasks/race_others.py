@@ -11,7 +11,7 @@ from ...body import Body, Velocity, body_of
 from ...checks import positive, whole
 from ...errors import InvalidValue
 from ...model import Vehicle
-from ...ops import floor, logical_and, where
+from ...ops import floor, logical_and, logical_or, where
 from ...plane.maps.track import Track
 from ...plane.pose import rotated, to_body
 from ...units import Allowed, m, m_s, one
@@ -20,7 +20,7 @@ from ..course import Course, Place, PlaceMemory, place_of, point_at, track_point
 from ..lidar import Lidar
 from ..task import Other, Start, Task
 from .grid import Grid
-from .race import AHEAD, check_room, crashed, tracks_of
+from .race import AHEAD, check_room, gone, tracks_of
 from .race import observation_of as race_observation
 from .race import observed as race_observed
 
@@ -103,7 +103,7 @@ def race_others(
         Observation=Observation,
         observe=partial(observed, Observation, tuple(ahead)),
         reward=rewarded,
-        ended=crashed,
+        ended=over,
         start=partial(begun, body_of(car, "a race"), grid, Memory),
         Memory=Memory,
         remember=partial(remembered, Memory),
@@ -190,7 +190,13 @@ def rewarded(place: Place, others: Sequence[Other], contact: Any, m: Any, q: Any
     theirs: Any = 0.0
     for other, _ in _places(place, others, m):
         theirs = theirs + other.gained
-    return place.gained - q.rivalry * theirs * (1.0 / len(others)) - q.crash * contact
+    lost = where(gone(place, contact), q.crash, 0.0)
+    return place.gained - q.rivalry * theirs * (1.0 / len(others)) - lost
+
+
+def over(place: Place, contact: Any) -> Any:
+    """Whether something was touched, the track was left, or is through."""
+    return logical_or(gone(place, contact), place.at_end)
 
 
 def begun(
