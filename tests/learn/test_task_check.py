@@ -18,7 +18,7 @@ from skidpad.ops import sqrt
         ("starts in contact", "starts", {"draws": {**DRAWS, "n": {"range": [-3.0, 3.0]}}}),
         ("heading never changes", "observations",
          {"observe": lambda place, velocity: Seen(velocity.v_x, place.n, 1.0)}),
-        ("the reward after 1 periods is not finite", "rewards", {"reward": lambda place: sqrt(place.n)}),
+        ("is not finite", "rewards", {"reward": lambda place: sqrt(place.n)}),
         ("the action steer makes no difference", "actions",
          {"act": lambda x, a: _straight(x, a)}),
     ],
