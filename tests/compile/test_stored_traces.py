@@ -84,7 +84,7 @@ def test_a_damaged_entry_is_traced_again(folder: Path) -> None:
 def test_other_source_is_another_entry(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     model = sp.vehicles.kinematic_bicycle().model
     again(model)
-    monkeypatch.setattr(stored_traces, "_package", lambda: "changed")
+    monkeypatch.setattr(stored_traces, "package_digest", lambda: "changed")
     again(model)
     assert len(traces(folder)) == 2
 
