@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from contextlib import nullcontext
 from importlib import import_module
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -164,7 +164,9 @@ class CudaEnvironments(Environments):
         pointer = import_module("torch").cuda.current_stream().cuda_stream
         if pointer == cuda.get_current_stream().ptr:
             return nullcontext()
-        return cuda.ExternalStream(pointer)
+        # CuPy 14 wants the protocol of streams in place of an address.
+        known = getattr(cuda.Stream, "from_external", None)
+        return cuda.ExternalStream(pointer) if known is None else known(_Stream(pointer))
 
     def _converted(self, library: str) -> Stepped:
         """What there is now, as arrays of a library; those of JAX are copies."""
@@ -245,6 +247,15 @@ class Watch:
         """Until the word is that of this moment."""
         self._xp.cuda.Device().synchronize()
         self._seen[0] = int(self._fault[0])
+
+
+class _Stream(NamedTuple):
+    """A stream by its address, as libraries hand streams to each other."""
+
+    address: int
+
+    def __cuda_stream__(self) -> tuple[int, int]:
+        return 0, self.address
 
 
 def _library_of(array: Any) -> str:
