@@ -21,6 +21,11 @@ apt = command -v apt-get >/dev/null 2>&1 \
 	&& echo "installing $(1) with apt-get" \
 	&& { $$SUDO apt-get update -qq || true; } \
 	&& $$SUDO env DEBIAN_FRONTEND=noninteractive apt-get install -qq -y $(1) >/dev/null
+# $(call install,BIN,PACKAGES): install packages by uv, in a fifth of the time that pip takes; where that
+# cannot be had, by pip.
+pip_install = $(1)/python -m pip install -qq --disable-pip-version-check
+install = { $(pip_install) uv && $(1)/python -m uv pip install -q --python $(1)/python $(2); } 2>/dev/null \
+	|| $(pip_install) $(2)
 # $(call stop,SENTENCE): say what is missing and end.
 stop = { echo "$(1)" >&2; exit 1; }
 
@@ -86,14 +91,14 @@ $(READY): pyproject.toml
 		|| $(call stop,$(PYTHON) has no venv module: install it (on Debian and Ubuntu: apt install python3-venv))
 	@$(BIN)/python -m pip --version >/dev/null 2>&1 || $(PYTHON) -m venv --clear $(VENV)
 	@echo "installing skidpad and its development tools into $(VENV)"
-	@$(BIN)/python -m pip install -qq --disable-pip-version-check --editable '.[dev]'
+	@$(call install,$(BIN),--editable '.[dev]')
 	@touch $@
 
 # Beside commonroad-io, whose protobuf is old, pip would find an old Ray.
 $(RAY_READY): pyproject.toml $(READY)
 	@$(RAY_BIN)/python -m pip --version >/dev/null 2>&1 || $(PYTHON) -m venv --clear .venv-ray
 	@echo "installing skidpad with Ray into .venv-ray"
-	@$(RAY_BIN)/python -m pip install -qq --disable-pip-version-check --editable '.[ray]' hypothesis pytest pytest-xdist
+	@$(call install,$(RAY_BIN),--editable '.[ray]' hypothesis pytest pytest-xdist)
 	@touch $@
 
 # PyTorch weighs gigabytes, and beside commonroad-io pip would find an old ONNX.
