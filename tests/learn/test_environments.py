@@ -10,6 +10,7 @@ import pytest
 import skidpad as sp
 from learn.ring_tasks import CAR, RADIUS, Kept, Seen, actions, ring, task
 from skidpad.learn import Environments, Lidar
+from skidpad.learn.given import GIVEN
 from skidpad.ops import minimum, sqrt
 
 STEPS = 150
@@ -222,6 +223,19 @@ def test_bad_calls_are_named() -> None:
 def test_a_start_in_a_wall_is_refused() -> None:
     with pytest.raises(sp.InvalidValue, match="environment 0 starts in contact with a wall"):
         bad(draws={"s": 0.0, "n": 2.9, "v": 1.0})
+
+
+def test_a_reset_that_is_refused_leaves_nothing_half_done() -> None:
+    environments = Environments(task(draws={"s": 0.0, "n": GIVEN, "v": 1.0}), 2)
+    seen = environments.reset(0, given={"draw.n": 0.5}).copy()
+    with pytest.raises(sp.InvalidValue, match="mask"):
+        environments.reset(mask=[1, 2, 3], given={"draw.n": 1.0})
+    np.testing.assert_array_equal(environments.reset(0), seen)
+    with pytest.raises(sp.InvalidValue, match="starts in contact"):
+        environments.reset(given={"draw.n": 2.9})
+    with pytest.raises(sp.InvalidValue, match="reset the environments before the first step"):
+        environments.step(np.zeros((2, 2)))
+    np.testing.assert_array_equal(environments.reset(0, given={"draw.n": 0.5}), seen)
 
 
 def test_an_observation_that_is_not_finite_is_named() -> None:

@@ -162,12 +162,14 @@ class Environments:
                 `randomised` or as `draw.NAME`; they stay until others are given.
         """
         self._must_be_open()
-        self._take(given)
-        chosen = self._chosen(mask)
+        taken, chosen = self._taken_over(given), self._chosen(mask)
         if not self._begun and mask is not None:
             raise InvalidValue("reset all environments before some of them")
         if seed is not None or not self._begun:
             self._seed(seeding.fresh() >> 1 if seed is None else seed, chosen)
+        self._given = taken
+        # A task that starts in contact has no state to go on from: then all begin again.
+        self._begun = False
         if chosen.any():
             self._restart(np.flatnonzero(chosen))
         self._begun = True
@@ -246,17 +248,19 @@ class Environments:
         contact = engine.look(rows, self._noise(rows))
         self._check_start(rows, contact)
 
-    def _take(self, given: Mapping[str, Any] | None) -> None:
+    def _taken_over(self, given: Mapping[str, Any] | None) -> dict[int, AnyArray]:
+        """What is given from now on, by place among the draws, (B,) each."""
         names, task = self.programs.draws, self.task
-        allowed = task.given
+        taken, allowed = dict(self._given), task.given
         for name, values in (given or {}).items():
             if name not in allowed:
                 raise InvalidValue(record.unknown_name("given", name, allowed))
             each = np.broadcast_to(np.asarray(values, dtype=float), (self.worlds,))
-            self._given[names.index(name)] = np.repeat(each, task.agents)
-        missing = [name for name in allowed if names.index(name) not in self._given]
+            taken[names.index(name)] = np.repeat(each, task.agents)
+        missing = [name for name in allowed if names.index(name) not in taken]
         if missing:
             raise InvalidValue(f"{missing[0]} is Given: reset(given={{{missing[0]!r}: ...}})")
+        return taken
 
     def _noise(self, rows: Any) -> Array:
         if not self._noise_words.size:
