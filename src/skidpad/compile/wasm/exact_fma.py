@@ -101,13 +101,15 @@ def fma64(whole: int) -> bytes:
     fine = op("f64.ge", op("f64.abs", get(product)), _number(_SMALLEST))
     fine = op("i32.and", fine, op("f64.lt", op("f64.abs", get(result)), _number(_LARGEST)))
     once = op("i32.or", op("f64.ne", moved, get(over)), op("f64.eq", get(over), _number(0.0)))
-    slow = call(whole, get(a), get(b), get(c)) + RETURN
+    # Of numbers at rest, as the wheels of a parked car, many products are zero.
+    nothing = op("i32.or", *(op("f64.eq", get(x), _number(0.0)) for x in (a, b)))
+    slow = when(nothing, get(total) + RETURN) + call(whole, get(a), get(b), get(c)) + RETURN
     code += when(op("i32.eqz", op("i32.and", fine, once)), slow)
     return body(names.kinds, code + get(result))
 
 
 def fma64_whole() -> bytes:
-    """The body of fma for float64 by whole numbers: for all numbers, and slower."""
+    """The body of fma for float64 by whole numbers, for all but products of zero, and slower."""
     names = _Locals()
     word_a, word_b, word_c = names.new(I64, 3)
     bits = zip(range(3), (word_a, word_b, word_c), strict=True)
@@ -117,7 +119,7 @@ def fma64_whole() -> bytes:
 
 
 def _special_cases() -> bytes:
-    """Return where a number is zero, infinite or NaN: then plain arithmetic rounds at most once."""
+    """Return where a number is infinite or NaN, or c zero: plain arithmetic rounds at most once."""
     a, b, c = range(3)
     product, zero = _mul(get(a), get(b)), _number(0.0)
 
@@ -128,7 +130,6 @@ def _special_cases() -> bytes:
         return op("f64.eq", get(x), zero)
 
     plain = op("i32.or", not_finite(a), not_finite(b))
-    plain = op("i32.or", plain, op("i32.or", is_zero(a), is_zero(b)))
     return (
         when(plain, _add(product, get(c)) + RETURN)
         + when(not_finite(c), _add(get(c), get(c)) + RETURN)
