@@ -4,45 +4,19 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from fractions import Fraction
 from typing import Any
 
 import numpy as np
 import pytest
 
 from compile.c_harness import program_of
+from compile.numpy_model import fma
 from compile.wasm_harness import KINDS, Engine
 from skidpad.export.webassembly import modules_of
 from viewer.conftest import browser as browser
 
 DIGITS = {"float64": (53, -1074, 1023), "float32": (24, -149, 127)}
 """Digits of a number, the power of two of the smallest one, and of the largest."""
-
-
-def nearest(value: Fraction, precision: str) -> float:
-    """A number other than zero rounded to nearest, ties to even, by whole numbers."""
-    digits, smallest, largest = DIGITS[precision]
-    size = abs(value)
-    power = size.numerator.bit_length() - size.denominator.bit_length()
-    if Fraction(2) ** power > size:
-        power -= 1
-    last = max(power - digits + 1, smallest)
-    whole = round(size / Fraction(2) ** last)  # to even, as Python has it
-    if whole.bit_length() + last > largest + 1:
-        return math.inf if value > 0 else -math.inf
-    return math.copysign(math.ldexp(whole, last), 1 if value > 0 else -1)
-
-
-def fma(a: float, b: float, c: float, precision: str) -> float:
-    if not (math.isfinite(a) and math.isfinite(b)):
-        return float(np.float64(a) * np.float64(b) + np.float64(c))
-    if not math.isfinite(c):
-        return c
-    exact = Fraction(a) * Fraction(b) + Fraction(c)
-    if exact:
-        return nearest(exact, precision)
-    negative = math.copysign(1.0, a) * math.copysign(1.0, b) < 0
-    return -0.0 if negative and math.copysign(1.0, c) < 0 and not (a * b or c) else 0.0
 
 
 def corners(precision: str) -> np.ndarray:

@@ -17,7 +17,7 @@ from ..program import Program
 from . import binary, exact_fma, probe
 from .binary import I32, V128, section, signature, sized, unsigned, vector
 from .bodies import Body
-from .dialects import FORMATS, Dialect, Helpers, Writer, scalar_dialect, vector_dialect
+from .dialects import FORMATS, Dialect, Helpers, Writer
 from .memory import Memory
 
 RESERVED = ("memory", "fused_here")
@@ -47,14 +47,14 @@ def checked(programs: Mapping[str, Program]) -> str:
     return str(next(iter(found.values())))
 
 
-def fused_module(programs: Mapping[str, Program], arrays: Sequence[Array] = ()) -> Module:
-    """The module with the multiply-add of vectors."""
-    return _Assembly(programs, arrays, vector_dialect(checked(programs))).module()
+def assembled(
+    programs: Mapping[str, Program], arrays: Sequence[Array], dialect: Dialect
+) -> Module:
+    """Programs of one precision as a module in a dialect of that; each is a function of its name.
 
-
-def exact_module(programs: Mapping[str, Program], arrays: Sequence[Array] = ()) -> Module:
-    """The module with a multiply-add of its own."""
-    return _Assembly(programs, arrays, scalar_dialect(checked(programs))).module()
+    `arrays` are what the Programs read, with the numbers 1, 2, ...
+    """
+    return _Assembly(programs, arrays, dialect).module()
 
 
 class _Assembly:
@@ -65,7 +65,6 @@ class _Assembly:
     ) -> None:
         self.programs = {name: with_held_parts(p) for name, p in programs.items()}
         self.arrays, self.dialect, self.format = arrays, dialect, dialect.format
-        self.precision = checked(programs)
         self.memory = Memory(dialect.format)
         self.types: list[bytes] = []
         self.functions: list[int] = []
