@@ -54,7 +54,7 @@ def sign_bit(precision: str) -> int:
 
 ONE = ("neg", "abs", "sqrt", "rint", "floor")
 TWO = ("add", "sub", "mul", "div", "copysign", "lt", "le", "eq", "ne")
-NUMPY = {
+NUMPY: dict[str, Any] = {
     **{"neg": np.negative, "abs": np.abs, "sqrt": np.sqrt, "rint": np.rint, "floor": np.floor},
     **{"add": np.add, "sub": np.subtract, "mul": np.multiply, "div": np.divide},
     **{"copysign": np.copysign, "lt": np.less, "le": np.less_equal, "eq": np.equal},
@@ -141,9 +141,10 @@ def test_operations(engine: Engine, precision: str, kind: str) -> None:
 
 
 def with_own_ports(program: Program, name: str) -> Program:
-    sides = (program.inputs, program.outputs)
-    ports = [tuple(Port(f"{name}_{n}", fields) for n, fields in side) for side in sides]
-    return Program(name, *ports, program.code, program.results, program.precision)
+    def renamed(ports: tuple[Port, ...]) -> tuple[Port, ...]:
+        return tuple(Port(f"{name}_{n}", fields) for n, fields in ports)
+
+    return replace(program, inputs=renamed(program.inputs), outputs=renamed(program.outputs))
 
 
 def test_constants_keep_their_bits(engine: Engine, precision: str) -> None:
@@ -223,9 +224,9 @@ def test_rejects_what_cannot_be_a_module() -> None:
         modules_of({"memory": program})
     with pytest.raises(InvalidValue, match=r"port 'y' of program 'q'.*fields b"):
         modules_of({"p": program, "q": replace(program, outputs=(Port("y", ("b",)),))})
+    unknown = replace(program, code=(*one, Instruction("gamma", (0,))), results=((1,),))
     with pytest.raises(UnknownOperation, match="'gamma'"):
-        unknown = (*one, Instruction("gamma", (0,)))
-        modules_of({"p": replace(program, code=unknown, results=((1,),))})
+        modules_of({"p": unknown})
 
 
 def rounded_twice(dialect: Dialect) -> Dialect:

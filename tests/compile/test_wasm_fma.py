@@ -24,9 +24,8 @@ def corners(precision: str) -> np.ndarray:
     digits, smallest, largest = DIGITS[precision]
     e, low = 2.0 ** (1 - digits), smallest + digits - 1
     values = [0.0, math.ldexp(1.0, smallest), math.ldexp(1.0 - e, low), math.ldexp(1.0, low)]
-    values += [math.ldexp(1.5, low // 2), 1.0 - e / 2, 1.0, 1.0 + e, 3.0]
-    values += [math.ldexp(1.0 + e, largest // 2), math.ldexp(1.0, largest)]
-    values += [math.ldexp(2.0 - e, largest), math.inf]
+    values += [math.ldexp(1.5, low // 2), 1.0 - e / 2, 1.0 + e]
+    values += [math.ldexp(1.0, largest), math.ldexp(2.0 - e, largest), math.inf]
     values = np.array([*values, *[-v for v in values], math.nan], precision)
     return np.stack([axis.ravel() for axis in np.meshgrid(values, values, values)], axis=1)
 
@@ -74,20 +73,22 @@ def engine(browser: Any) -> Iterator[Engine]:
 
 @pytest.mark.parametrize("precision", DIGITS)
 def test_fma_rounds_once(engine: Engine, precision: str) -> None:
-    triples = np.concatenate([corners(precision), random_triples(precision, 1500)])
+    triples = np.concatenate([corners(precision), random_triples(precision, 800)])
     with np.errstate(all="ignore"):
-        wanted = np.array([fma(*row, precision) for row in triples.tolist()], precision)
+        wanted = np.array([fma(a, b, c, precision) for a, b, c in triples.tolist()], precision)
         twice = triples[:, 0] * triples[:, 1] + triples[:, 2]
-    assert np.count_nonzero(twice != wanted) > 3000, "cases that tell"
+    assert np.count_nonzero(twice != wanted) > 1500, "cases that tell"
     program = program_of(lambda b, x, y, z: b.fma(x, y, z), precision, 3)
     modules = modules_of({"f": program})
     for kind in KINDS:
         engine.load(modules, kind)
         (got,) = engine.apply("f", program, triples)
         wrong = np.flatnonzero(~_alike(got[:, 0], wanted))
-        assert not len(wrong), (kind, len(wrong), [
-            (triples[k].tolist(), got[k, 0], wanted[k]) for k in wrong[:5]
-        ])
+        assert not len(wrong), (
+            kind,
+            len(wrong),
+            [(triples[k].tolist(), got[k, 0], wanted[k]) for k in wrong[:5]],
+        )
 
 
 def _alike(got: np.ndarray, wanted: np.ndarray) -> np.ndarray:
