@@ -99,10 +99,10 @@ def robotics(file: Path) -> None:
     with plt.rc_context(STYLE):
         figure, axes = plt.subplots(figsize=(5.6, 4.2), layout="constrained")
         axes.plot(*dots.T, ",", color=BLUE, alpha=0.6, rasterized=True)
-        axes.plot(*places.T, color=ORANGE, label="the robot, 20 s")
+        axes.plot(*places.T, color=ORANGE)
         axes.plot(*places[-1], "o", color=ORANGE, ms=5)
         axes.set(title="What the lidar saw", xlabel="x in m", ylabel="y in m", aspect="equal")
         axes.annotate("the crate", (0.65, -2.0), color=INK, fontsize=8)
-        axes.legend(loc="center left")
+        axes.annotate("the robot, 20 s", (-0.4, -0.8), color=INK, fontsize=8)
         figure.savefig(file, dpi=130)
         plt.close(figure)
