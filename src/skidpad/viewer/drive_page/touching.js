@@ -7,6 +7,7 @@ export class Surroundings {
   constructor(solids, grids) {
     this.solids = solids.map(({ name, points, closed }) => ({ name, ring: new Ring(points, closed) }));
     this.grids = grids;
+    this.any = solids.length + grids.length > 0;
   }
 
   /** The name of what one of these rings touches; "" for nothing. */

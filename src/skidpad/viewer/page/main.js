@@ -1,4 +1,4 @@
-// Where the page begins: a film inside the page, or a live server behind it.
+// Where the page begins: a film or a vehicle inside the page, or a live server behind it.
 
 import { App } from "skidpad/app.js";
 import { BrokenFilm, inflated } from "skidpad/decode.js";
@@ -23,10 +23,17 @@ async function openLive() {
   return new LiveApp(new App()).app;
 }
 
+/** {app, world} of a page that drives, whose modules only such pages have. */
+async function openDrive() {
+  const { openDrive: open } = await import("skidpad/drive_main.js");
+  return open();
+}
+
 /** What tests and curious people reach from the console. */
-function expose(app) {
+function expose(app, world = null) {
   window.skidpad = {
     app,
+    world,
     get film() { return { stage: app.stage, series: app.series, scans: app.scans }; },
     get view() { return app.view; },
     get time() { return app.clock.time; },
@@ -41,13 +48,19 @@ function expose(app) {
 
 async function start() {
   if (document.documentElement.hasAttribute("data-failed")) return;
-  const live = document.documentElement.dataset.mode === "live";
+  const { mode } = document.documentElement.dataset;
   try {
-    expose(live ? await openLive() : await openFilm());
-    if (!live) opened();
+    if (mode === "drive") {
+      const { app, world } = await openDrive();
+      expose(app, world);
+    } else {
+      expose(mode === "live" ? await openLive() : await openFilm());
+    }
+    if (mode !== "live") opened();
   } catch (error) {
     if (error instanceof BrokenFilm) {
-      fail("This film cannot be shown", `${error.message} Make the page again from the recording.`);
+      const again = mode === "drive" ? "Make the page again." : "Make the page again from the recording.";
+      fail(mode === "drive" ? "This vehicle cannot be driven" : "This film cannot be shown", `${error.message} ${again}`);
       return;
     }
     fail("The page stopped", `${error.message ?? error}`);
