@@ -50,14 +50,65 @@ def replay(
 
 
 def html(
-    file: File,
+    file: Annotated[
+        Path,
+        typer.Argument(
+            metavar="FILE|VEHICLE|WORLD",
+            help="Recording: an .mcap file; or a bag of ROS 2. With --drive, a vehicle as "
+            "`skidpad models` lists them, a world file, or playground.",
+            show_default=False,
+        ),
+    ],
     out: Annotated[Path, typer.Argument(help="Page to write.", show_default=False)],
-    limit_mb: LimitMb = 15.0,
-) -> None:
-    """Write a recording as one self-contained page, to open from disk or to send."""
+    limit_mb: Annotated[
+        float | None,
+        typer.Option(help="Size of the page of a recording in MB (15); beyond it, pictures are "
+                     "left out, then numbers."),
+    ] = None,
+    drive: Annotated[
+        bool, typer.Option("--drive", help="A page to drive a vehicle on, without a server.")
+    ] = False,
+    params: Annotated[
+        list[Path] | None,
+        typer.Option(metavar="FILE", help="Parameters in YAML or JSON; later files win."),
+    ] = None,
+    settings: Annotated[
+        list[str] | None,
+        typer.Option("--set", metavar="NAME=VALUE", help="One parameter, as in m=1300."),
+    ] = None,
+    dt: Annotated[
+        float | None, typer.Option(help="Step in s: 0.01, or that of the world.")
+    ] = None,
+    integrator: Annotated[
+        str | None, typer.Option(help="How a step is made, as in rk4; auto by itself.")
+    ] = None,
+    substeps: Annotated[
+        int | None, typer.Option(help="Steps of the integrator within one of dt.")
+    ] = None,
+    track: Annotated[
+        str | None, typer.Option(metavar="FILE|SEED", help="Drive on a track: a file, or a seed.")
+    ] = None,
+    vehicle: Annotated[
+        str | None, typer.Option(metavar="NAME", help="Which vehicle of a world; the first.")
+    ] = None,
+) -> None:  # fmt: skip
+    """Write a recording, or a vehicle to drive, as one self-contained page, to open from disk or to
+    send."""
     if out.is_dir():
         raise InvalidValue(f"{out} is a folder: give the name of a file in it, as in replay.html")
-    _film(file).to_html(out, limit_mb=limit_mb)
+    of_drive = {"params": params, "set": settings, "dt": dt, "integrator": integrator,
+                "substeps": substeps, "track": track, "vehicle": vehicle}  # fmt: skip
+    if drive:
+        from .drive_page import write_page
+
+        if limit_mb is not None:
+            raise InvalidValue("--limit-mb goes with a recording, not with --drive")
+        write_page(str(file), out, **of_drive)
+    else:
+        name = next((name for name, value in of_drive.items() if value is not None), None)
+        if name is not None:
+            raise InvalidValue(f"--{name} goes with --drive")
+        _film(file).to_html(out, limit_mb=15.0 if limit_mb is None else limit_mb)
     typer.echo(f"{out}: {out.stat().st_size / 1e6:.1f} MB")
 
 

@@ -24,7 +24,7 @@ export class LocalWorld {
     this.up = true;
     this.pace = new Pace(head.vehicle.dt);
     this.surroundings = new Surroundings(head.solids, decodedGrids(head.stage.grids));
-    this.parts = head.vehicle.parts.map(([unit, points]) => ({ unit, ring: new Ring(points) }));
+    this.parts = head.vehicle.parts.map(([unit, points]) => ({ unit, ring: Ring.through(points) }));
     this.row = Float64Array.from(head.row);
     this.sources = head.sources.map(([port, place]) => ({ view: this.#viewOf(port), place, input: port === "u" }));
     this.computed = head.sources.some(([port]) => port === "pose" || port === "velocity" || port === "towed");

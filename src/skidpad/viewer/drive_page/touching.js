@@ -5,7 +5,7 @@ const OCCUPIED = 255;
 export class Surroundings {
   /** `solids` are {name, points, closed} in the world, `grids` those of a stage with cells as bytes. */
   constructor(solids, grids) {
-    this.solids = solids.map(({ name, points, closed }) => ({ name, ring: new Ring(points, closed) }));
+    this.solids = solids.map(({ name, points, closed }) => ({ name, ring: Ring.through(points, closed) }));
     this.grids = grids;
     this.any = solids.length + grids.length > 0;
   }
@@ -22,29 +22,24 @@ export class Surroundings {
 
 /** Corners in order, closed or not, with the box around them. */
 export class Ring {
-  constructor(points, closed = true) {
-    this.closed = closed;
-    this.x = Float64Array.from(points, (point) => point[0]);
-    this.y = Float64Array.from(points, (point) => point[1]);
-    this.#measure();
-  }
-
-  #measure() {
+  constructor(x, y, closed = true) {
+    Object.assign(this, { x, y, closed });
     this.left = Math.min(...this.x);
     this.right = Math.max(...this.x);
     this.bottom = Math.min(...this.y);
     this.top = Math.max(...this.y);
   }
 
+  static through(points, closed = true) {
+    const coordinate = (k) => Float64Array.from(points, (point) => point[k]);
+    return new Ring(coordinate(0), coordinate(1), closed);
+  }
+
   /** The same corners seen from the world, of a body at a pose. */
   at(x, y, yaw) {
-    const placed = Object.create(Ring.prototype);
     const [c, s] = [Math.cos(yaw), Math.sin(yaw)];
-    placed.closed = this.closed;
-    placed.x = this.x.map((a, k) => x + c * a - s * this.y[k]);
-    placed.y = this.y.map((b, k) => y + s * this.x[k] + c * b);
-    placed.#measure();
-    return placed;
+    return new Ring(
+      this.x.map((a, k) => x + c * a - s * this.y[k]), this.y.map((b, k) => y + s * this.x[k] + c * b), this.closed);
   }
 
   meets(other) {
@@ -93,7 +88,7 @@ function inCells(ring, { x, y, resolution, width, height, cells }) {
     for (let i = Math.max(column(ring.left), 0); i <= last; i++) {
       if (cells[j * width + i] !== OCCUPIED) continue;
       const [a, b, r] = [x + i * resolution, y + j * resolution, resolution];
-      if (ring.meets(new Ring([[a, b], [a + r, b], [a + r, b + r], [a, b + r]]))) return true;
+      if (ring.meets(Ring.through([[a, b], [a + r, b], [a + r, b + r], [a, b + r]]))) return true;
     }
   }
   return false;
