@@ -57,7 +57,8 @@ function words({ paused, failed, pace }, { fused }) {
   const kind = fused ? "fused" : "exact";
   if (paused) return `${failed ? "stopped" : "paused"} · ${kind}`;
   const load = 100 * pace.load;
-  return `${pace.reached.toFixed(2)}× · ${load.toFixed(load < 9.95 ? 1 : 0)} % of a core · ${kind}`;
+  const core = matchMedia("(max-width: 600px)").matches ? "" : " of a core";
+  return `${pace.reached.toFixed(2)}× · ${load.toFixed(load < 9.95 ? 1 : 0)} %${core} · ${kind}`;
 }
 
 /** The vehicle and its steps, for the line beside the title. */

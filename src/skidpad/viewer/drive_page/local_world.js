@@ -11,6 +11,8 @@ import { StepFailed } from "skidpad/vehicle.js";
 
 /** After so long without word from the driver the vehicle brakes to a stop, in ms. */
 const DEAD_MAN = 500;
+/** The same thing is said to be touched again after so long, in s. */
+const SAID = 1;
 /** Time that steps may take for one picture, in ms: what does not fit is left out. */
 const BUDGET = 40;
 const YOU = 1;
@@ -234,12 +236,17 @@ export class LocalWorld {
     // Who starts within something has to get out of it first.
     if (!this.free) return;
     this.vehicle.rest(this.free);
-    if (this.log?.open) this.log.note(this.vehicle.time, { touched: name });
-    this.on.message({ type: "error", text: `Touched ${name}: the vehicle stands where it last was free.` });
+    const { time } = this.vehicle;
+    const again = name === this.touch.name && time - this.touch.time < SAID;
+    this.touch = { name, time };
+    if (again) return;
+    if (this.log?.open) this.log.note(time, { touched: name });
+    this.on.message({ type: "note", text: `Touched ${name}: the vehicle stands where it last was free.` });
   }
 
   #standFree() {
     this.free = null;
+    this.touch = { name: "", time: 0 };
     this.#watch();
   }
 

@@ -201,6 +201,8 @@ def _not_there(world: World, chosen: str) -> list[str]:
         notes.append("there are no sensors")
     if world.movable:
         notes.append("what could be pushed stops the vehicle instead")
+    if any(chosen in (joint.body_a, joint.body_b) for joint in scene.joints):
+        notes.append("what is joined to the vehicle stays behind")
     if world.uneven and scene.road is None:
         notes.append("the ground is level")
     regions = (e for e in scene.elements if isinstance(e, PropertyRegion))

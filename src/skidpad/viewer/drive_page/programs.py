@@ -85,12 +85,19 @@ def motion_program(vehicle: Vehicle) -> Program:
 
 
 def rest_program(vehicle: Vehicle) -> Program:
-    """The state with the vehicle at rest where it is."""
-    body = body_of(vehicle, "a page that drives")
+    """The state of the vehicle at rest where it is: as it starts, but for its place and the angles
+    of what it tows."""
+    body, settle = body_of(vehicle, "a page that drives"), vehicle.model.settle
+    kept = [trailer.angle for trailer in vehicle.geometry.trailers]
 
     def function(x: Any, u: Any, p: Any) -> Any:
-        standing = body.placed(x, body.pose(x, p), Velocity(0.0, 0.0, 0.0), p)
-        return (record.flatten(standing),)
+        start, still = record.build(vehicle.State), Velocity(0.0, 0.0, 0.0)
+        standing = body.placed(start, body.pose(x, p), still, p)
+        angles = dict(zip(record.names(vehicle.State), record.flatten(x), strict=True))
+        leaves = zip(record.names(vehicle.State), record.flatten(standing), strict=True)
+        mixed = [angles[name] if name in kept else value for name, value in leaves]
+        standing = record.unflatten(vehicle.State, mixed)
+        return (record.flatten(standing if settle is None else settle(standing, p)),)
 
     return _traced(vehicle, "rest", function, (), (Port("x", record.names(vehicle.State)),))
 

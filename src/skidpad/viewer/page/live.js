@@ -83,6 +83,7 @@ export class LiveApp {
       status: () => this.#setStatus(message),
       heard: () => this.#setLatency(message.sent),
       error: () => toast(message.text, "error"),
+      note: () => toast(message.text),
       diverged: () => banner(message.text),
     };
     answers[message.type]?.();
