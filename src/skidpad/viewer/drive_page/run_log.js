@@ -47,7 +47,12 @@ export class RunLog {
   /** As text, with columns and headings of `Trajectory.to_csv`. */
   csv(heads) {
     const lines = [heads.join(",")];
-    for (let k = 0; k < this.count; k++) lines.push(this.row(k).subarray(0, heads.length).join(","));
+    for (let k = 0; k < this.count; k++) lines.push(Array.from(this.row(k).subarray(0, heads.length), exactText).join(","));
     return `${lines.join("\n")}\n`;
   }
+}
+
+/** The shortest text that reads back as the same number; by itself JavaScript drops the sign of -0. */
+function exactText(value) {
+  return Object.is(value, -0) ? "-0.0" : String(value);
 }
