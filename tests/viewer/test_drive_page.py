@@ -270,7 +270,7 @@ def test_a_parameter_acts_from_the_next_step_on_and_the_state_stays(
         world.send({ type: "pause" });
         world.vehicle.reset();
         return rows.map((row, k) => {
-          if (k === 10) world.send({ type: "param", vehicle: "single_track", name: "m", value: 1220 });
+          if (k === 10) world.send({ type: "param", name: "m", value: 1220 });
           world.vehicle.step(Float64Array.from(row));
           return Array.from(world.vehicle.x);
         });

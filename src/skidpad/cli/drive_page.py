@@ -4,94 +4,129 @@ from __future__ import annotations
 
 import sys
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
-from .. import vehicles
+import typer
+
 from ..errors import InvalidValue
-from ..record import unknown_name
-from ..vehicles.autoware import NAMES
-from ..viewer.drive_page import (
-    Place,
-    plane_place,
-    track_of,
-    track_place,
-    world_place,
-    write_drive_page,
-)
-from .test_request import parameter_changes, set_values, vehicle_of
+
+if TYPE_CHECKING:
+    from ..viewer.drive_page import Place
 
 PLAYGROUND = "playground"
 """The world that `skidpad serve` shows by itself."""
+NOT_GIVEN: tuple[Any, ...] = (None, False, (), {})
+
+Params = Annotated[
+    list[Path] | None,
+    typer.Option(metavar="FILE", help="Parameters in YAML or JSON; later files win."),
+]
+Settings = Annotated[
+    list[str] | None,
+    typer.Option("--set", metavar="NAME=VALUE", help="One parameter, as in m=1300."),
+]
+Dt = Annotated[float | None, typer.Option(help="Step in s: 0.01, or that of the world.")]
+IntegratorName = Annotated[
+    str | None, typer.Option(help="How a step is made, as in rk4; auto by itself.")
+]
+Substeps = Annotated[int | None, typer.Option(help="Steps of the integrator within one of dt.")]
+Track = Annotated[
+    str | None, typer.Option(metavar="FILE|SEED", help="Drive on a track: a file, or a seed.")
+]
+VehicleName = Annotated[
+    str | None, typer.Option(metavar="NAME", help="Which vehicle of a world; the first by itself.")
+]
 
 
-def write_page(
-    target: str,
-    out: Path,
-    *,
-    params: Sequence[Path] | None,
-    set: Sequence[str] | None,
-    dt: float | None,
-    integrator: str | None,
-    substeps: int | None,
-    track: str | None,
-    vehicle: str | None,
-) -> None:
+class DriveRequest(NamedTuple):
+    """What was asked for."""
+
+    target: str
+    params: tuple[Path, ...]
+    settings: tuple[str, ...]
+    how: Mapping[str, Any]
+    """Step, integrator and sub-steps; None where they are not given."""
+    track: str | None
+    vehicle: str | None
+    reading: Mapping[str, Any]
+    """How a world file is read."""
+
+    def must_be_empty(self) -> None:
+        """Raise where an option is given that a recording cannot take."""
+        given = {"params": self.params, "set": self.settings, **self.how, "track": self.track}
+        _refuse({**given, "vehicle": self.vehicle, **self.reading}, "--drive")
+
+
+def write_page(request: DriveRequest, out: Path) -> None:
     """Write the page of a vehicle, of a vehicle on a track, or of one of a world."""
-    values, how = set_values(set), {"dt": dt, "integrator": integrator, "substeps": substeps}
-    if target.partition(":")[0] in _vehicles():
-        if vehicle is not None:
-            raise InvalidValue("--vehicle goes with a world file")
-        place = _vehicle_place(target, params or (), values, track)
-    else:
-        if track is not None:
-            raise InvalidValue("--track goes with a vehicle; a world has its own ground")
-        place = _world_place(target, vehicle)
-        changes = parameter_changes(params or (), values)
-        if changes:
-            place = replace(place, vehicle=place.vehicle.with_params(changes))
+    from ..viewer.drive_page import write_drive_page
+
+    name = request.target.partition(":")[0]
+    place = _vehicle_place(request) if name in _vehicles() else _world_place(request)
     for note in place.notes:
         sys.stderr.write(f"note: on the page {note}\n")
-    write_drive_page(place, out, **how)
+    write_drive_page(place, out, **request.how)
 
 
-def _vehicle_place(
-    name: str, params: Sequence[Path], values: Mapping[str, float], track: str | None
-) -> Place:
-    car = vehicle_of(name, params, values)
-    return plane_place(car) if track is None else track_place(car, track_of(track, car))
+def _vehicle_place(request: DriveRequest) -> Place:
+    from ..viewer.drive_page import plane_place, track_of, track_place
+    from .test_request import set_values, vehicle_of
+
+    _refuse({"vehicle": request.vehicle, **request.reading}, "a world file")
+    car = vehicle_of(request.target, request.params, set_values(request.settings))
+    if request.track is None:
+        return plane_place(car)
+    return track_place(car, track_of(request.track, car))
 
 
-def _world_place(target: str, vehicle: str | None) -> Place:
+def _world_place(request: DriveRequest) -> Place:
     from ..extras import require_extras
+    from ..viewer.drive_page import world_place
     from ..world.xml import WorldWarning, load
+    from .test_request import parameter_changes, set_values
 
-    require_extras("world", purpose="a page that drives in a world")
+    _refuse({"track": request.track}, "a vehicle; a world has its own ground")
     options: dict[str, Any] = {}
-    if target == PLAYGROUND:
-        from ..viewer.live.playground import playground
-
-        play = playground()
-        scene, options = play.scene, {"lines": play.lines, "title": play.title}
-    else:
-        if not Path(target).is_file():
-            raise _unknown(target)
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", WorldWarning)
-            scene = load(Path(target))
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", WorldWarning)
-        return world_place(scene, vehicle, **options)
+        if request.target == PLAYGROUND:
+            from ..viewer.live.playground import playground
+
+            _refuse(request.reading, "a world file")
+            play = playground()
+            scene, options = play.scene, {"lines": play.lines, "title": play.title}
+        else:
+            file = Path(request.target)
+            if not file.is_file():
+                raise _unknown(request.target)
+            scene = load(file, **request.reading)
+        require_extras("world", purpose="a page that drives in a world")
+        place = world_place(scene, request.vehicle, **options)
+    changes = parameter_changes(request.params, set_values(request.settings))
+    return replace(place, vehicle=place.vehicle.with_params(changes)) if changes else place
+
+
+def _refuse(options: Mapping[str, Any], owner: str) -> None:
+    name = next((name for name, value in options.items() if value not in NOT_GIVEN), None)
+    if name is not None:
+        option = {"variables": "var"}.get(name, name).replace("_", "-")
+        raise InvalidValue(f"--{option} goes with {owner}")
 
 
 def _vehicles() -> list[str]:
+    from .. import vehicles
+    from ..vehicles.autoware import NAMES
+
     return [*vehicles.names(), *NAMES]
 
 
 def _unknown(target: str) -> InvalidValue:
     """The error for what is neither a vehicle nor a file."""
+    from ..record import unknown_name
+
     path = Path(target)
     if path.suffix or path.name != target:
         return InvalidValue(

@@ -9,6 +9,18 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from ..errors import InvalidValue
+from .drive_page import (
+    DriveRequest,
+    Dt,
+    IntegratorName,
+    Params,
+    Settings,
+    Substeps,
+    Track,
+    VehicleName,
+    write_page,
+)
+from .world import Compat, Download, Limit, ModelFolder, Shell, Variables, reading_options
 
 if TYPE_CHECKING:
     from ..stage.film import Film
@@ -62,52 +74,47 @@ def html(
     out: Annotated[Path, typer.Argument(help="Page to write.", show_default=False)],
     limit_mb: Annotated[
         float | None,
-        typer.Option(help="Size of the page of a recording in MB (15); beyond it, pictures are "
-                     "left out, then numbers."),
+        typer.Option(
+            help="Size of the page of a recording in MB, 15 by itself; beyond it, pictures are "
+            "left out, then numbers."
+        ),
     ] = None,
     drive: Annotated[
         bool, typer.Option("--drive", help="A page to drive a vehicle on, without a server.")
     ] = False,
-    params: Annotated[
-        list[Path] | None,
-        typer.Option(metavar="FILE", help="Parameters in YAML or JSON; later files win."),
-    ] = None,
-    settings: Annotated[
-        list[str] | None,
-        typer.Option("--set", metavar="NAME=VALUE", help="One parameter, as in m=1300."),
-    ] = None,
-    dt: Annotated[
-        float | None, typer.Option(help="Step in s: 0.01, or that of the world.")
-    ] = None,
-    integrator: Annotated[
-        str | None, typer.Option(help="How a step is made, as in rk4; auto by itself.")
-    ] = None,
-    substeps: Annotated[
-        int | None, typer.Option(help="Steps of the integrator within one of dt.")
-    ] = None,
-    track: Annotated[
-        str | None, typer.Option(metavar="FILE|SEED", help="Drive on a track: a file, or a seed.")
-    ] = None,
-    vehicle: Annotated[
-        str | None, typer.Option(metavar="NAME", help="Which vehicle of a world; the first.")
-    ] = None,
-) -> None:  # fmt: skip
+    params: Params = None,
+    settings: Settings = None,
+    dt: Dt = None,
+    integrator: IntegratorName = None,
+    substeps: Substeps = None,
+    track: Track = None,
+    vehicle: VehicleName = None,
+    compat: Compat = None,
+    variables: Variables = None,
+    limit: Limit = None,
+    allow_shell: Shell = False,
+    allow_download: Download = False,
+    models: ModelFolder = None,
+) -> None:
     """Write a recording, or a vehicle to drive, as one self-contained page, to open from disk or to
     send."""
     if out.is_dir():
         raise InvalidValue(f"{out} is a folder: give the name of a file in it, as in replay.html")
-    of_drive = {"params": params, "set": settings, "dt": dt, "integrator": integrator,
-                "substeps": substeps, "track": track, "vehicle": vehicle}  # fmt: skip
+    request = DriveRequest(
+        str(file),
+        (*(params or ()),),
+        (*(settings or ()),),
+        {"dt": dt, "integrator": integrator, "substeps": substeps},
+        track,
+        vehicle,
+        reading_options(compat, variables, limit, allow_shell, allow_download, models),
+    )
     if drive:
-        from .drive_page import write_page
-
         if limit_mb is not None:
             raise InvalidValue("--limit-mb goes with a recording, not with --drive")
-        write_page(str(file), out, **of_drive)
+        write_page(request, out)
     else:
-        name = next((name for name, value in of_drive.items() if value is not None), None)
-        if name is not None:
-            raise InvalidValue(f"--{name} goes with --drive")
+        request.must_be_empty()
         _film(file).to_html(out, limit_mb=15.0 if limit_mb is None else limit_mb)
     typer.echo(f"{out}: {out.stat().st_size / 1e6:.1f} MB")
 

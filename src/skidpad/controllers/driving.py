@@ -10,8 +10,8 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from ..body import Velocity, Wish
-from ..ops import atan, atan2, clip, equal, logical_and, logical_or, maximum, minimum, tan, where
 from ..ops import abs as size_of
+from ..ops import atan, atan2, clip, equal, logical_and, logical_or, maximum, minimum, tan, where
 from ..units import m_s, m_s2, one, rad, s
 from .abilities import Abilities
 

@@ -48,6 +48,7 @@ export async function openDrive() {
   const panel = new DrivePanel(live, world);
   await Promise.resolve();
   look(app, head);
+  if (matchMedia("(pointer: fine)").matches) toast("Arrow keys or W A S D drive, Space is the handbrake; ? shows all keys.");
   if (head.notes.length) toast(`On this page ${head.notes.join(", ")}.`);
   return { app, world };
 }

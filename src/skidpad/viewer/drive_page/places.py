@@ -19,6 +19,8 @@ from ...plane.maps.track import Track
 from ...run.start import check_start, consistent
 from ...stage import BodyShape, Line, shape_of
 from ...stage.episode_stage import lines_of
+from ...stage.relief import relief_of, road_box
+from ...stage.road_attitude import road_under
 from ...stage.standing import shown_grid, still_life
 from ...units import m, s
 from ...world.motion.groups import LONGEST_SUBSTEP
@@ -93,8 +95,11 @@ class Place:
 
 
 def plane_place(vehicle: Vehicle) -> Place:
-    """An empty plane."""
-    return Place(vehicle.name, vehicle.name, vehicle, record.build(vehicle.State))
+    """An empty plane, or the road that is among the parameters of the vehicle."""
+    road = road_under(vehicle)
+    relief = None if road is None else relief_of(road, road_box(road, np.zeros((1, 2))))
+    still = {} if relief is None else {"reliefs": (relief,)}
+    return Place(vehicle.name, vehicle.name, vehicle, record.build(vehicle.State), still)
 
 
 def track_place(vehicle: Vehicle, track: Track) -> Place:
@@ -126,8 +131,9 @@ def track_of(text: str, vehicle: Vehicle) -> Track:
 
     if text.isdecimal():
         size = max(vehicle.geometry.wheel_base / SIZE_OF_TRACKS, 0.1)
-        sizes = {"length": 300.0 * size, "width": 3.5 * size, "radius": 4.5 * size}
-        return random_track(int(text), **sizes, spacing=0.5 * size)
+        return random_track(
+            int(text), length=300.0 * size, width=3.5 * size, radius=4.5 * size, spacing=0.5 * size
+        )
     if not Path(text).is_file():
         raise InvalidValue(f"track = {text!r} must be a file with a track, or a whole number: the "
                            "seed of a random one")  # fmt: skip

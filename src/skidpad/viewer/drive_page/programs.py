@@ -1,7 +1,7 @@
 """Everything about a vehicle that a page computes, as Programs of one module.
 
-The page itself has no equation of a vehicle: what steps it, what keys ask of it, where it is and how
-it comes to rest are the functions that the rest of the package uses, traced.
+The page itself has no equation of a vehicle: what steps it, what keys ask of it, where it is and
+how it comes to rest are the functions that the rest of the package uses, traced.
 """
 
 from __future__ import annotations

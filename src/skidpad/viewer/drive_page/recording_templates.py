@@ -1,8 +1,8 @@
 """What a page needs to write recordings as `skidpad.recording` does: the bytes that do not change.
 
 Schemas, channels and metadata are whole MCAP records; messages are bytes with slots for numbers
-(`recording.protobuf`). The page puts numbers into copies of these and needs to know neither protobuf
-nor what topics there are.
+(`recording.protobuf`). The page puts numbers into copies of these and needs to know neither
+protobuf nor what topics there are.
 """
 
 from __future__ import annotations
