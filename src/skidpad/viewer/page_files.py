@@ -62,7 +62,8 @@ def drive_page(title: str, block: bytes, more: Mapping[str, str]) -> str:
     sources = {name: text(name) for name in modules()} | scripts
     imports = {f"skidpad/{name}": _data_address(source) for name, source in sources.items()}
     style = "".join(source for name, source in more.items() if name.endswith(".css"))
-    return _assembled(title, imports, "drive", base64.b64encode(block).decode(), style)
+    film = base64.b64encode(block).decode()
+    return _assembled(title, imports, "drive", film, style, "drive_main.js")
 
 
 def _data_address(source: str) -> str:
@@ -71,13 +72,19 @@ def _data_address(source: str) -> str:
 
 
 def _assembled(
-    title: str, imports: Mapping[str, str], mode: str, film: str, style: str = ""
+    title: str,
+    imports: Mapping[str, str],
+    mode: str,
+    film: str,
+    style: str = "",
+    entry: str = "main.js",
 ) -> str:
     """The template with its gaps filled; the film comes last, so that a cut file still starts."""
     gaps = {
         "title": html.escape(title),
         "mode": mode,
         "style": text("page.css") + style,
+        "entry": entry,
         "imports": json.dumps({"imports": dict(imports)}),
         "film": film,
     }

@@ -8,6 +8,7 @@ import { LiveClock } from "skidpad/live_clock.js";
 import { LocalWorld } from "skidpad/local_world.js";
 import { toast } from "skidpad/notice.js";
 import { unpacked } from "skidpad/packed.js";
+import { start } from "skidpad/start.js";
 import { SimulatedVehicle } from "skidpad/vehicle.js";
 import { loadModule } from "skidpad/vehicle_module.js";
 
@@ -32,7 +33,7 @@ function wantedModule() {
   return ["exact", "fused"].find((name) => location.hash === `#${name}`) ?? null;
 }
 
-export async function openDrive() {
+async function openDrive() {
   const element = byId("film");
   const { head, blobs } = await unpacked(element?.textContent ?? "");
   element.remove();
@@ -78,3 +79,5 @@ function look(app, { stage }) {
   app.view.moved();
   app.changed();
 }
+
+start(openDrive, { what: "This vehicle cannot be driven", again: "Make the page again." });
