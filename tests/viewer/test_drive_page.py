@@ -16,8 +16,9 @@ from skidpad.controllers.abilities import abilities_of
 from skidpad.controllers.driving import Axes, Memory, wish_of_keys, wish_to_stop
 from skidpad.model import Vehicle
 from skidpad.trajectory.trajectory import Trajectory
-from skidpad.viewer.drive_page import Place, plane_place, write_drive_page
+from skidpad.viewer.drive_page import Place, plane_place, world_place, write_drive_page
 from skidpad.viewer.drive_page.places import Solid
+from skidpad.world.xml import loads
 
 Open = Callable[..., Any]
 
@@ -148,6 +149,77 @@ def test_keys_drive_the_car_and_it_stops_when_they_are_let_go(
     page.keyboard.up("Space")
     assert "×" in page.text_content("#link-text")
     assert page.text_content("#link-text").endswith(("fused", "exact"))
+
+
+def test_a_gamepad_drives(opened: Open, pages: Callable[[str], Path]) -> None:
+    pad = """navigator.getGamepads = () => [{
+      connected: true, mapping: "standard", axes: [-0.5, 0],
+      buttons: Array.from({ length: 16 }, (_, k) => ({ value: k === 7 ? 1 : 0, pressed: k === 7 })),
+    }];"""
+    page = opened(pages("explicit"), before=pad)
+    page.wait_for_function("skidpad.poseOf('single_track').yaw > 0.1")
+
+
+def test_time_out_of_sight_is_not_caught_up(opened: Open, pages: Callable[[str], Path]) -> None:
+    page = opened(pages("explicit"))
+    owed = page.evaluate(
+        """async () => {
+        const { Pace } = await import("skidpad/pace.js");
+        const pace = new Pace(0.01);
+        const seen = [];
+        for (const now of [5.0, 5.02, 20.0]) {
+          pace.tick(now);
+          seen.push(pace.owed);
+          pace.owed = 0;
+        }
+        pace.tick(20.05);
+        pace.restart();
+        pace.tick(90.0);
+        return [...seen, pace.owed];
+        }"""
+    )
+    assert owed == pytest.approx([0.0, 0.02, 0.1, 0.0])
+
+
+def test_a_damaged_page_says_so(
+    opened: Open, pages: Callable[[str], Path], tmp_path: Path
+) -> None:
+    whole = pages("explicit").read_text()
+    at = whole.index('id="film">') + 2000
+    damaged = tmp_path / "damaged.html"
+    damaged.write_text(whole[:at] + "AAAA" + whole[at + 4 :])
+    page = opened(damaged)
+    assert page.text_content("#card h2") == "This vehicle cannot be driven"
+
+
+ROBOT = """
+<mvsim_world>
+  <simul_timestep>0.004</simul_timestep>
+  <vehicle name="r1"><init_pose>1 2 90</init_pose>
+    <dynamics class="differential"><controller class="twist_pid"/></dynamics></vehicle>
+  <vehicle name="r2"><init_pose>10 0 0</init_pose><dynamics class="ackermann"/></vehicle>
+</mvsim_world>"""
+
+
+def test_a_vehicle_of_a_world_drives_as_the_simulator_steps_it(
+    opened: Open, tmp_path: Path
+) -> None:
+    place = world_place(loads(ROBOT))
+    write_drive_page(place, tmp_path / "world.html")
+    page = opened(tmp_path / "world.html")
+    assert page.evaluate("[skidpad.poseOf('r2').x, skidpad.poseOf('r2').y]") == [10.0, 0.0]
+    page.wait_for_function("window.skidpad.app.stage.bodies.length === 2")
+    rows = inputs_of(place.vehicle)
+    driven = page.evaluate(RECORDED, rows)
+    (tmp_path / "page.csv").write_text(driven["csv"])
+    sim = sp.Simulator(place.vehicle, 0.004)
+    sim.reset(place.start)
+    expected = sim.run(np.array(rows), steps=len(rows))
+    found = table(Trajectory.from_csv(tmp_path / "page.csv"))
+    assert found.tobytes() == table(expected).tobytes()
+    page.evaluate("skidpad.world.reset()")
+    page.keyboard.down("ArrowUp")
+    page.wait_for_function("skidpad.poseOf('r1').y > 2.3")
 
 
 def test_a_finger_drives_on_a_phone(opened: Open, pages: Callable[[str], Path]) -> None:
