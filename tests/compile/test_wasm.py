@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -15,6 +16,9 @@ from compile.wasm_harness import KINDS, Engine
 from skidpad import Program
 from skidpad.compile.builder import Builder
 from skidpad.compile.operations import LOWERED_OPS, Instruction, Port
+from skidpad.compile.wasm.binary import op
+from skidpad.compile.wasm.dialects import Dialect, vector_dialect
+from skidpad.compile.wasm.module import assembled
 from skidpad.errors import InvalidValue, UnknownOperation
 from skidpad.export.webassembly import modules_of
 from viewer.conftest import browser as browser
@@ -23,27 +27,19 @@ PRECISIONS = ("float64", "float32")
 Rule = Callable[..., int]
 
 
-def number(write: Callable[[Builder], Rule]) -> Rule:
+def plain(name: str, imm: Any = None) -> Rule:
     def rule(b: Builder, *operands: int) -> int:
-        value = write(b)(*operands)
+        value = b.emit(name, *operands, imm=imm)
         return as_number(b, value) if b.is_bool(value) else value
 
     return rule
 
 
-def plain(op: str, imm: Any = None) -> Rule:
-    def rule(b: Builder, *operands: int) -> int:
-        value = b.emit(op, *operands, imm=imm)
-        return as_number(b, value) if b.is_bool(value) else value
-
-    return rule
-
-
-def logical(op: str) -> Rule:
+def logical(name: str) -> Rule:
     """A function of truth values as one of numbers, which are true above zero."""
 
     def rule(b: Builder, *operands: int) -> int:
-        return as_number(b, b.emit(op, *[b.lt(b.const(0.0), x) for x in operands]))
+        return as_number(b, b.emit(name, *[b.lt(b.const(0.0), x) for x in operands]))
 
     return rule
 
@@ -58,7 +54,7 @@ def sign_bit(precision: str) -> int:
 
 ONE = ("neg", "abs", "sqrt", "rint", "floor")
 TWO = ("add", "sub", "mul", "div", "copysign", "lt", "le", "eq", "ne")
-NUMPY = {
+NUMPY: dict[str, Any] = {
     **{"neg": np.negative, "abs": np.abs, "sqrt": np.sqrt, "rint": np.rint, "floor": np.floor},
     **{"add": np.add, "sub": np.subtract, "mul": np.multiply, "div": np.divide},
     **{"copysign": np.copysign, "lt": np.less, "le": np.less_equal, "eq": np.equal},
@@ -97,12 +93,12 @@ def cases(precision: str) -> dict[str, tuple[Program, list[np.ndarray], np.ndarr
     x, y = pairs.T
     found: dict[str, tuple[Program, list[np.ndarray], np.ndarray]] = {}
     with np.errstate(all="ignore"):
-        for op in ONE:
-            found[op] = program_of(plain(op), precision, 1), [values], NUMPY[op](values)
-        for op in TWO:
-            found[op] = program_of(plain(op), precision, 2), [x, y], NUMPY[op](x, y)
-        for op, rule in LOGIC.items():
-            found[op] = program_of(logical(op), precision, 2), [x, y], rule(x, y)
+        for name in ONE:
+            found[name] = program_of(plain(name), precision, 1), [values], NUMPY[name](values)
+        for name in TWO:
+            found[name] = program_of(plain(name), precision, 2), [x, y], NUMPY[name](x, y)
+        for name, rule in LOGIC.items():
+            found[name] = program_of(logical(name), precision, 2), [x, y], rule(x, y)
     found["not"] = program_of(logical("not"), precision, 1), [values], ~(values > 0)
     found["select"] = program_of(chosen, precision, 2), [x, y], np.where(x < y, -0.0, y)
     return found | bit_cases(precision)
@@ -137,16 +133,132 @@ def bit_cases(precision: str) -> dict[str, tuple[Program, list[np.ndarray], np.n
 def test_operations(engine: Engine, precision: str, kind: str) -> None:
     table = cases(precision)
     assert set(LOWERED_OPS) - set(table) == {"const", "input", "fma", "read"}
-    ports = {
-        name: _renamed(program, name) for name, (program, _, _) in table.items()
-    }
-    engine.load(modules_of(ports), kind)
+    programs = {name: with_own_ports(program, name) for name, (program, _, _) in table.items()}
+    engine.load(modules_of(programs), kind)
     for name, (_, given, wanted) in table.items():
-        (got,) = engine.apply(name, ports[name], np.stack(given, axis=1))
+        (got,) = engine.apply(name, programs[name], np.stack(given, axis=1))
         same(got[:, 0], np.asarray(wanted), name)
 
 
-def _renamed(program: Program, name: str) -> Program:
-    """With ports of its own."""
-    ports = [tuple(Port(f"{name}_{n}", f) for n, f in side) for side in (program.inputs, program.outputs)]
-    return Program(name, *ports, program.code, program.results, program.precision)
+def with_own_ports(program: Program, name: str) -> Program:
+    def renamed(ports: tuple[Port, ...]) -> tuple[Port, ...]:
+        return tuple(Port(f"{name}_{n}", fields) for n, fields in ports)
+
+    return replace(program, inputs=renamed(program.inputs), outputs=renamed(program.outputs))
+
+
+def test_constants_keep_their_bits(engine: Engine, precision: str) -> None:
+    values = [0.0, -0.0, 0.1, -1e-40, 1e30, math.inf, -math.inf, math.nan]
+    code = tuple(Instruction("const", (), float(np.dtype(precision).type(v))) for v in values)
+    outputs = (Port("y", tuple("abcdefgh")),)
+    program = Program("f", (), outputs, code, (tuple(range(8)),), precision)
+    for kind in KINDS:
+        engine.load(modules_of({"f": program}), kind)
+        (got,) = engine.run({}, ["y"], "f", count=1)
+        same(got[0], np.array(values, precision), kind)
+
+
+def test_every_input_is_read_before_an_output_is_written(engine: Engine) -> None:
+    """Swaps two fields in place and adds a third port's."""
+    code = (
+        Instruction("input", (), (0, 0)),
+        Instruction("input", (), (0, 1)),
+        Instruction("input", (), (1, 0)),
+        Instruction("add", (0, 2)),
+    )
+    ports = (Port("x", ("a", "b")), Port("p", ("c",)))
+    swap = Program("swap", ports, (Port("x", ("a", "b")),), code, ((1, 3),), "float64")
+    for kind in KINDS:
+        engine.load(modules_of({"swap": swap}), kind)
+        given = {"x": np.array([[1.0, 2.0]]), "p": np.array([[10.0]])}
+        assert engine.run(given, ["x"], "swap", count=2)[0].tolist() == [[2.0, 11.0], [11.0, 12.0]]
+
+
+def test_programs_share_ports_by_name(engine: Engine) -> None:
+    """One doubles x into y, the other adds y to x; an empty port takes nothing from a full one."""
+    x, y, none = Port("x", ("a",)), Port("y", ("a",)), Port("y", ())
+    read = (Instruction("input", (), (0, 0)), Instruction("add", (0, 0)))
+    add = (Instruction("input", (), (0, 0)), Instruction("input", (), (1, 0)))
+    programs = {
+        "double": Program("double", (x, none), (y,), read, ((1,),), "float64"),
+        "sum": Program("sum", (x, y), (x,), (*add, Instruction("add", (0, 1))), ((2,),), "float64"),
+    }
+    modules = modules_of(programs)
+    assert {name: p["fields"] for name, p in modules.layout["ports"].items()} == {
+        "x": ["a"],
+        "y": ["a"],
+    }
+    engine.load(modules)
+    (got,) = engine.run({"x": np.array([[1.0]])}, ["x"], "double", "sum", count=3)
+    assert got[:, 0].tolist() == [3.0, 9.0, 27.0]
+
+
+def test_long_chains_of_operations(engine: Engine) -> None:
+    """A thousand additions, one inside the other, are no expression of such a depth."""
+
+    def rule(b: Builder, x: int) -> int:
+        total = x
+        for k in range(1000):
+            total = b.add(total, b.mul(x, b.const(float(k % 7))))
+        return total
+
+    program = program_of(rule, "float64", 1)
+    for kind in KINDS:
+        engine.load(modules_of({"f": program}), kind)
+        (got,) = engine.apply("f", program, np.array([[1.0], [0.5]]))
+        whole = 1.0 + sum(k % 7 for k in range(1000))
+        assert got[:, 0].tolist() == [whole, 0.5 * whole]
+
+
+def test_rejects_what_cannot_be_a_module() -> None:
+    one = (Instruction("const", (), 1.0),)
+    port = (Port("y", ("a",)),)
+    program = Program("p", (), port, one, ((0,),), "float64")
+    with pytest.raises(InvalidValue, match="at least one"):
+        modules_of({})
+    with pytest.raises(InvalidValue, match="precision None"):
+        modules_of({"p": replace(program, precision=None)})
+    with pytest.raises(InvalidValue, match="one precision"):
+        modules_of({"p": program, "q": replace(program, precision="float32")})
+    with pytest.raises(InvalidValue, match="'memory'"):
+        modules_of({"memory": program})
+    with pytest.raises(InvalidValue, match=r"port 'y' of program 'q'.*fields b"):
+        modules_of({"p": program, "q": replace(program, outputs=(Port("y", ("b",)),))})
+    unknown = replace(program, code=(*one, Instruction("gamma", (0,))), results=((1,),))
+    with pytest.raises(UnknownOperation, match="'gamma'"):
+        modules_of({"p": unknown})
+
+
+def rounded_twice(dialect: Dialect) -> Dialect:
+    """A module as an engine runs it that has no fused instruction."""
+    multiply, add = (dialect.plain[name] for name in ("mul", "add"))
+    plain = {name: words for name, words in dialect.plain.items() if name != "fma"}
+    special = dict(dialect.special)
+    special["fma"] = lambda w, args, imm: op(add, op(multiply, args[0], args[1]), args[2])
+    return replace(dialect, plain=plain, special=special)
+
+
+def test_an_engine_that_rounds_twice_is_found_out(engine: Engine, precision: str) -> None:
+    program = program_of(lambda b, x, y, z: b.fma(x, y, z), precision, 3)
+    good = modules_of({"f": program})
+    bad = assembled({"f": program}, (), rounded_twice(vector_dialect(precision))).code
+    assert engine.load(good)
+    assert not engine.load(replace(good, fused=bad))
+    e = float(np.finfo(precision).eps)
+    given = np.array([[1.0 + e, 1.0 - e, -1.0]], precision)
+    assert engine.apply("f", program, given)[0].tolist() == [[-e * e]]
+
+
+def test_an_engine_without_relaxed_vectors_takes_the_exact_module(engine: Engine) -> None:
+    modules = modules_of({"f": program_of(lambda b, x: b.neg(x), "float64", 1)})
+    unknown = replace(modules, fused=modules.fused[:-1])
+    assert not engine.load(unknown)
+    with pytest.raises(Exception, match="rounds once"):
+        engine.load(unknown, "fused")
+
+
+def test_names_that_are_not_there(engine: Engine) -> None:
+    engine.load(modules_of({"f": program_of(lambda b, x: b.neg(x), "float64", 1)}))
+    for asked in ("loaded.view('x')", "loaded.call('g')"):
+        with pytest.raises(Exception, match="there is no"):
+            engine.page.evaluate(asked)

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from fractions import Fraction
 from typing import Any
 
 import numpy as np
 import pytest
 
 from compile.c_harness import program_of
+from compile.numpy_model import fma
 from compile.wasm_harness import KINDS, Engine
 from skidpad.export.webassembly import modules_of
 from viewer.conftest import browser as browser
@@ -19,40 +19,13 @@ DIGITS = {"float64": (53, -1074, 1023), "float32": (24, -149, 127)}
 """Digits of a number, the power of two of the smallest one, and of the largest."""
 
 
-def nearest(value: Fraction, precision: str) -> float:
-    """A number other than zero rounded to nearest, ties to even, by whole numbers."""
-    digits, smallest, largest = DIGITS[precision]
-    size = abs(value)
-    power = size.numerator.bit_length() - size.denominator.bit_length()
-    if Fraction(2) ** power > size:
-        power -= 1
-    last = max(power - digits + 1, smallest)
-    whole = round(size / Fraction(2) ** last)  # to even, as Python has it
-    if whole.bit_length() + last > largest + 1:
-        return math.inf if value > 0 else -math.inf
-    return math.copysign(math.ldexp(whole, last), 1 if value > 0 else -1)
-
-
-def fma(a: float, b: float, c: float, precision: str) -> float:
-    if not (math.isfinite(a) and math.isfinite(b)):
-        return float(np.float64(a) * np.float64(b) + np.float64(c))
-    if not math.isfinite(c):
-        return c
-    exact = Fraction(a) * Fraction(b) + Fraction(c)
-    if exact:
-        return nearest(exact, precision)
-    negative = math.copysign(1.0, a) * math.copysign(1.0, b) < 0
-    return -0.0 if negative and math.copysign(1.0, c) < 0 and not (a * b or c) else 0.0
-
-
 def corners(precision: str) -> np.ndarray:
     """All triples of numbers at the ends of what there is."""
     digits, smallest, largest = DIGITS[precision]
     e, low = 2.0 ** (1 - digits), smallest + digits - 1
     values = [0.0, math.ldexp(1.0, smallest), math.ldexp(1.0 - e, low), math.ldexp(1.0, low)]
-    values += [math.ldexp(1.5, low // 2), 1.0 - e / 2, 1.0, 1.0 + e, 3.0]
-    values += [math.ldexp(1.0 + e, largest // 2), math.ldexp(1.0, largest)]
-    values += [math.ldexp(2.0 - e, largest), math.inf]
+    values += [math.ldexp(1.5, low // 2), 1.0 - e / 2, 1.0 + e]
+    values += [math.ldexp(1.0, largest), math.ldexp(2.0 - e, largest), math.inf]
     values = np.array([*values, *[-v for v in values], math.nan], precision)
     return np.stack([axis.ravel() for axis in np.meshgrid(values, values, values)], axis=1)
 
@@ -100,20 +73,22 @@ def engine(browser: Any) -> Iterator[Engine]:
 
 @pytest.mark.parametrize("precision", DIGITS)
 def test_fma_rounds_once(engine: Engine, precision: str) -> None:
-    triples = np.concatenate([corners(precision), random_triples(precision, 1500)])
+    triples = np.concatenate([corners(precision), random_triples(precision, 800)])
     with np.errstate(all="ignore"):
-        wanted = np.array([fma(*row, precision) for row in triples.tolist()], precision)
+        wanted = np.array([fma(a, b, c, precision) for a, b, c in triples.tolist()], precision)
         twice = triples[:, 0] * triples[:, 1] + triples[:, 2]
-    assert np.count_nonzero(twice != wanted) > 3000, "cases that tell"
+    assert np.count_nonzero(twice != wanted) > 1500, "cases that tell"
     program = program_of(lambda b, x, y, z: b.fma(x, y, z), precision, 3)
     modules = modules_of({"f": program})
     for kind in KINDS:
         engine.load(modules, kind)
         (got,) = engine.apply("f", program, triples)
         wrong = np.flatnonzero(~_alike(got[:, 0], wanted))
-        assert not len(wrong), (kind, len(wrong), [
-            (triples[k].tolist(), got[k, 0], wanted[k]) for k in wrong[:5]
-        ])
+        assert not len(wrong), (
+            kind,
+            len(wrong),
+            [(triples[k].tolist(), got[k, 0], wanted[k]) for k in wrong[:5]],
+        )
 
 
 def _alike(got: np.ndarray, wanted: np.ndarray) -> np.ndarray:

@@ -79,9 +79,7 @@ def compared(engine: Engine, name: str, integrator: str, precision: str = "float
     assert np.isfinite(wanted["x"]).all()
     for kind in KINDS:
         assert engine.load(modules, kind) is (kind == "fused")
-        x, y = engine.run(
-            given, ["x", "y"], *["step"] * made.substeps, "outputs", count=STEPS
-        )
+        x, y = engine.run(given, ["x", "y"], *["step"] * made.substeps, "outputs", count=STEPS)
         assert canonical(x) == canonical(wanted["x"]), (name, kind)
         assert canonical(y) == canonical(wanted["y"]), (name, kind)
 

@@ -3,5 +3,6 @@
 from __future__ import annotations
 
 from .exported import Exported, exported
+from .webassembly import WebAssembly, modules_of
 
-__all__ = ["Exported", "exported"]
+__all__ = ["Exported", "WebAssembly", "exported", "modules_of"]

@@ -14,7 +14,8 @@ from typing import Any
 from ..arrays import Array
 from ..brief import brief_repr
 from ..compile.program import Program
-from ..compile.wasm.module import checked, exact_module, fused_module
+from ..compile.wasm.dialects import scalar_dialect, vector_dialect
+from ..compile.wasm.module import assembled, checked
 from ..errors import InvalidValue
 
 __all__ = ["LOADER", "WebAssembly", "modules_of"]
@@ -51,7 +52,8 @@ def modules_of(programs: Mapping[str, Program], arrays: Sequence[Array] = ()) ->
     if not programs:
         raise InvalidValue("programs = {}: a module needs at least one Program")
     precision = checked(programs)
-    fused, exact = fused_module(programs, arrays), exact_module(programs, arrays)
+    fused = assembled(programs, arrays, vector_dialect(precision))
+    exact = assembled(programs, arrays, scalar_dialect(precision))
     layout = {
         "precision": precision,
         "pages": max(fused.memory.pages, exact.memory.pages),

@@ -48,7 +48,12 @@ _PLAIN = (
     | _numbered("i64", _ARITHMETIC, 0x79)
     | _numbered("f32", _FLOATING, 0x8B)
     | _numbered("f64", _FLOATING, 0x99)
-    | {"i32.wrap_i64": 0xA7, "i32.trunc_f32_s": 0xA8, "i32.trunc_f64_s": 0xAA, "i64.extend_i32_u": 0xAD}
+    | {
+        "i32.wrap_i64": 0xA7,
+        "i32.trunc_f32_s": 0xA8,
+        "i32.trunc_f64_s": 0xAA,
+        "i64.extend_i32_u": 0xAD,
+    }
     | {"f32.convert_i32_s": 0xB2, "f32.demote_f64": 0xB6, "f64.convert_i64_s": 0xB9}
     | {"f64.convert_i32_s": 0xB7, "f64.promote_f32": 0xBB}
     | {"i32.reinterpret_f32": 0xBC, "i64.reinterpret_f64": 0xBD}

@@ -1,10 +1,10 @@
 """How the operations of Programs are written, in two ways.
 
 **Vector.** WebAssembly has a fused multiply-add for vectors only, so every number is a vector of
-equal lanes: loads fill all lanes, and the first is stored. That costs nothing on current processors,
-whose instructions take one lane as long as two, and truth values become masks, which a blend takes
-instead of a branch. The multiply-add is a relaxed instruction: it may round twice where the
-processor has no better one, which whoever loads the module has to ask (see `probe`).
+equal lanes: loads fill all lanes, and the first is stored. That costs nothing on current
+processors, which take as long for two lanes as for one, and truth values become masks, which a
+blend takes instead of a branch. The multiply-add is a relaxed instruction: it may round twice where
+the processor has no better one, which whoever loads the module has to ask (see `probe`).
 
 **Scalar.** Nothing that the first version of WebAssembly does not have; `fma` is a function.
 
@@ -89,9 +89,7 @@ class Dialect:
 class Writer:
     """Writes operations in a dialect, for one module."""
 
-    def __init__(
-        self, dialect: Dialect, helpers: Helpers, constant: Callable[[int], int]
-    ) -> None:
+    def __init__(self, dialect: Dialect, helpers: Helpers, constant: Callable[[int], int]) -> None:
         self.dialect, self.format, self.helpers = dialect, dialect.format, helpers
         self._constant = constant
         """Where a number lies in memory, by its bits."""
@@ -221,9 +219,7 @@ def _exponent(w: Writer, args: Sequence[bytes], imm: int) -> bytes:
     f = w.format
     moved = op(f"{f.whole}.shr_u", _bits(w, args[0]), _word(w, f.mantissa_bits))
     field = op(f"{f.whole}.and", moved, _word(w, f.field))
-    return op(
-        f"{f.scalar}.convert_{f.whole}_s", op(f"{f.whole}.sub", field, _word(w, f.bias))
-    )
+    return op(f"{f.scalar}.convert_{f.whole}_s", op(f"{f.whole}.sub", field, _word(w, f.bias)))
 
 
 def vector_dialect(precision: str) -> Dialect:

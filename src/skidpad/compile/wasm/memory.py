@@ -19,7 +19,7 @@ from .dialects import Format
 
 _ALIGNMENT = 16
 _LARGEST = 1 << 31
-"""Bytes of the largest memory: addresses have a sign in JavaScript's hands."""
+"""Bytes of the largest memory: addresses are constants with a sign."""
 
 
 class Memory:
@@ -40,8 +40,8 @@ class Memory:
         self._end += -(-size // _ALIGNMENT) * _ALIGNMENT
         if self._end > _LARGEST:
             raise InvalidValue(
-                f"the module needs more than {_LARGEST} bytes of memory; the largest part of it are "
-                "shared arrays"
+                f"the module needs more than {_LARGEST} bytes of memory: the shared arrays that "
+                "its programs read are too large"
             )
         return address
 

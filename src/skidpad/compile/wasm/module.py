@@ -14,10 +14,10 @@ from ...arrays import Array
 from ...errors import InvalidValue
 from ..held_calls import with_held_parts
 from ..program import Program
-from . import binary, exact_fma, probe
+from . import binary, exact_fma, probe, reads, whole_fma
 from .binary import I32, V128, section, signature, sized, unsigned, vector
 from .bodies import Body
-from .dialects import FORMATS, Dialect, Helpers, Writer, scalar_dialect, vector_dialect
+from .dialects import FORMATS, Dialect, Helpers, Writer
 from .memory import Memory
 
 RESERVED = ("memory", "fused_here")
@@ -47,14 +47,12 @@ def checked(programs: Mapping[str, Program]) -> str:
     return str(next(iter(found.values())))
 
 
-def fused_module(programs: Mapping[str, Program], arrays: Sequence[Array] = ()) -> Module:
-    """The module with the multiply-add of vectors."""
-    return _Assembly(programs, arrays, vector_dialect(checked(programs))).module()
+def assembled(programs: Mapping[str, Program], arrays: Sequence[Array], dialect: Dialect) -> Module:
+    """Programs of one precision as a module in a dialect of that; each is a function of its name.
 
-
-def exact_module(programs: Mapping[str, Program], arrays: Sequence[Array] = ()) -> Module:
-    """The module with a multiply-add of its own."""
-    return _Assembly(programs, arrays, scalar_dialect(checked(programs))).module()
+    `arrays` are what the Programs read, with the numbers 1, 2, ...
+    """
+    return _Assembly(programs, arrays, dialect).module()
 
 
 class _Assembly:
@@ -65,7 +63,6 @@ class _Assembly:
     ) -> None:
         self.programs = {name: with_held_parts(p) for name, p in programs.items()}
         self.arrays, self.dialect, self.format = arrays, dialect, dialect.format
-        self.precision = checked(programs)
         self.memory = Memory(dialect.format)
         self.types: list[bytes] = []
         self.functions: list[int] = []
@@ -100,13 +97,11 @@ class _Assembly:
         fma = read = -1
         if self.dialect.number != V128:
             ternary = signature([f.kind] * 3, [f.kind])
-            whole = self._add(ternary, exact_fma.fma64_whole()) if f.bytes == 8 else -1
-            fma = self._add(
-                ternary, exact_fma.fma64(whole) if f.bytes == 8 else exact_fma.fma32()
-            )
+            whole = self._add(ternary, whole_fma.fma64()) if f.bytes == 8 else -1
+            fma = self._add(ternary, exact_fma.fma64(whole) if f.bytes == 8 else exact_fma.fma32())
         if any(program.reads_arrays for program in self.programs.values()):
             table = self.memory.add_arrays(self.arrays)
-            body = probe.read(f, table, len(self.arrays))
+            body = reads.read(f, table, len(self.arrays))
             read = self._add(signature([f.kind] * 2, [f.kind]), body)
         writer = Writer(self.dialect, Helpers(fma, read), self.memory.constant)
         numbers = self.memory.add_numbers(probe.probe_numbers(f.bytes))
