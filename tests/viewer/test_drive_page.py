@@ -30,7 +30,6 @@ RECORDED = """(rows) => {
   const { world } = skidpad;
   world.send({ type: "pause" });
   world.reset();
-  world.paused = true;
   world.send({ type: "record", on: true });
   const made = rows.map((row) => world.stepWith(Float64Array.from(row)));
   world.send({ type: "record", on: false });
@@ -93,8 +92,10 @@ def table(run: Trajectory) -> np.ndarray[Any, Any]:
     return np.column_stack([run.t, *(column.values for column in run.columns)])
 
 
-@pytest.mark.parametrize("module", ["fused", "exact"])
-@pytest.mark.parametrize("name", CARS)
+@pytest.mark.parametrize(
+    ("name", "module"),
+    [("explicit", "fused"), ("explicit", "exact"), ("implicit", "fused"), ("late", "exact")],
+)
 def test_a_recorded_drive_has_the_bits_of_the_simulator(
     name: str, module: str, opened: Open, pages: Callable[[str], Path], tmp_path: Path
 ) -> None:
@@ -181,9 +182,7 @@ def test_time_out_of_sight_is_not_caught_up(opened: Open, pages: Callable[[str],
     assert owed == pytest.approx([0.0, 0.02, 0.1, 0.0])
 
 
-def test_a_damaged_page_says_so(
-    opened: Open, pages: Callable[[str], Path], tmp_path: Path
-) -> None:
+def test_a_damaged_page_says_so(opened: Open, pages: Callable[[str], Path], tmp_path: Path) -> None:
     whole = pages("explicit").read_text()
     at = whole.index('id="film">') + 2000
     damaged = tmp_path / "damaged.html"
@@ -217,7 +216,8 @@ def test_a_vehicle_of_a_world_drives_as_the_simulator_steps_it(
     expected = sim.run(np.array(rows), steps=len(rows))
     found = table(Trajectory.from_csv(tmp_path / "page.csv"))
     assert found.tobytes() == table(expected).tobytes()
-    page.evaluate("skidpad.world.reset()")
+    page.keyboard.press("r")
+    page.keyboard.press("k")
     page.keyboard.down("ArrowUp")
     page.wait_for_function("skidpad.poseOf('r1').y > 2.3")
 
@@ -431,6 +431,27 @@ def test_outlines_touch_where_they_cross_or_lie_in_each_other(
     x: float, y: float, yaw: float, name: str, touching: Callable[..., Sequence[str]]
 ) -> None:
     assert touching(x, y, yaw) == name
+
+
+@pytest.mark.parametrize(
+    ("x", "y", "occupied"), [(1.2, 1.2, True), (3.0, 1.2, False), (-50.0, 0.0, False)]
+)
+def test_a_body_on_an_occupied_cell_touches_it(
+    x: float, y: float, occupied: bool, opened: Open, pages: Callable[[str], Path]
+) -> None:
+    page = opened(pages("explicit"))
+    name = page.evaluate(
+        """async ([x, y]) => {
+        const { Ring, Surroundings } = await import("skidpad/touching.js");
+        const cells = new Uint8Array(16).fill(128);
+        cells[5] = 255;
+        const grid = { x: 0, y: 0, resolution: 1, width: 4, height: 4, cells };
+        const small = Ring.through([[-0.1, -0.1], [0.1, -0.1], [0.1, 0.1], [-0.1, 0.1]]);
+        return new Surroundings([], [grid]).touched([small.at(x, y, 0.3)]);
+        }""",
+        [x, y],
+    )
+    assert name == ("an occupied cell" if occupied else "")
 
 
 @pytest.fixture(scope="module")

@@ -66,9 +66,13 @@ def write_page(request: DriveRequest, out: Path) -> None:
 
     name = request.target.partition(":")[0]
     place = _vehicle_place(request) if name in _vehicles() else _world_place(request)
-    for note in place.notes:
-        sys.stderr.write(f"note: on the page {note}\n")
-    write_drive_page(place, out, **request.how)
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        write_drive_page(place, out, **request.how)
+    notes = [f"on the page {note}" for note in place.notes]
+    notes += [str(w.message) for w in caught if issubclass(w.category, UserWarning)]
+    for note in notes:
+        sys.stderr.write(f"note: {note}\n")
 
 
 def _vehicle_place(request: DriveRequest) -> Place:

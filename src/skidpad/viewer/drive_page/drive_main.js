@@ -43,7 +43,9 @@ async function openDrive() {
   let world = null;
   const live = new LiveApp(app, {
     clock: new LocalClock(() => world),
-    connect: (on) => (world = new LocalWorld(vehicle, head, { ...on, recorded: (log) => panel.offer(log) })),
+    connect: (on) => (world = new LocalWorld(vehicle, head, {
+      ...on, recorded: (log) => panel.offer(log), tuned: () => panel.refresh(),
+    })),
     local: { figures: () => words(world, module), note: noteOf(head.vehicle) },
   });
   const panel = new DrivePanel(live, world);

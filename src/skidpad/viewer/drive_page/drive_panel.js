@@ -50,25 +50,23 @@ export class DrivePanel {
   /** All parameters as numbers, made when they are first looked at. */
   #allParameters() {
     const { fields } = this.about;
-    const list = make("div", { class: "all-params" });
+    const list = (this.list = make("div", { class: "all-params" }));
     const details = make("details", { class: "all", id: "all-params" },
       make("summary", {}, `All ${fields.length} parameters`), list);
     details.addEventListener("toggle", () => {
       if (!details.open) return;
-      if (!list.childElementCount) list.append(...this.#rows(list));
-      this.#refresh(list);
+      if (!list.childElementCount) list.append(...this.#rows());
+      this.refresh();
     });
     details.hidden = !fields.length;
     return details;
   }
 
-  #rows(list) {
+  #rows() {
     const search = make("input", { type: "search", placeholder: "name or meaning", "aria-label": "Look for a parameter" });
-    const back = make("button", { type: "button", class: "save", click: () => {
-      this.world.restoreParams();
-      this.#refresh(list);
-    } }, "as at the start");
-    const rows = this.about.fields.map((field) => this.#row(field, list));
+    const restore = () => this.world.restoreParams();
+    const back = make("button", { type: "button", class: "save", click: restore }, "as at the start");
+    const rows = this.about.fields.map((field) => this.#row(field));
     search.addEventListener("input", () => {
       const wanted = search.value.toLowerCase();
       rows.forEach((row, k) => {
@@ -79,11 +77,10 @@ export class DrivePanel {
     return [make("p", { class: "find" }, search, back), ...rows];
   }
 
-  #row(field, list) {
+  #row(field) {
     const input = make("input", { type: "number", step: "any", "data-param": field.name, inputmode: "decimal" });
     input.addEventListener("change", () => {
       this.world.setParam(field.name, input.value === "" ? NaN : Number(input.value));
-      this.#refresh(list);
     });
     // Enter gives the keys back to the vehicle.
     input.addEventListener("keydown", (event) => event.key === "Enter" && input.blur());
@@ -92,9 +89,11 @@ export class DrivePanel {
     return make("label", { title }, make("span", {}, field.name), input, unit);
   }
 
-  #refresh(list) {
-    for (const input of list.querySelectorAll("input[data-param]")) {
-      const field = this.about.fields.find(({ name }) => name === input.dataset.param);
+  /** Show the parameters as they are. */
+  refresh() {
+    const fields = new Map(this.about.fields.map((field) => [field.name, field]));
+    for (const input of this.list.querySelectorAll("input[data-param]")) {
+      const field = fields.get(input.dataset.param);
       input.value = String(this.world.vehicle.p[field.column]);
       input.classList.toggle("changed", this.world.vehicle.p[field.column] !== field.value);
     }

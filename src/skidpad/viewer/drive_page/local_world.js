@@ -118,6 +118,7 @@ export class LocalWorld {
       if (this.log?.open) this.log.note(this.vehicle.time, { parameter: name, value });
     }
     this.on.message({ type: "vehicles", vehicles: this.#vehicles() });
+    this.on.tuned?.();
   }
 
   /** Parameters as they were at the start. */
@@ -130,8 +131,8 @@ export class LocalWorld {
   reset() {
     if (this.log?.open) this.#record(false);
     this.vehicle.reset();
+    this.paused &&= !this.failed;
     this.failed = false;
-    this.paused = false;
     this.pace.restart();
     this.#standFree();
     this.show();
