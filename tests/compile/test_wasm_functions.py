@@ -21,6 +21,7 @@ from skidpad.compile.lower import lower
 from skidpad.compile.schedule import scheduled
 from skidpad.errors import InvalidValue
 from skidpad.export.webassembly import modules_of
+from skidpad.shared_arrays import LONGEST_FLOAT32
 from viewer.conftest import browser as browser
 
 
@@ -93,3 +94,6 @@ def test_without_arrays_every_number_reads_nan(engine: Engine) -> None:
     assert np.isnan(got).all()
     with pytest.raises(InvalidValue, match="at least 1 number"):
         modules_of({"f": program}, [np.zeros(0)])
+    long = np.broadcast_to(0.0, LONGEST_FLOAT32 + 1)
+    with pytest.raises(InvalidValue, match="array 2 has 16777217 numbers"):
+        modules_of({"f": reads.program("copied", "float32")}, [np.ones(3), long])

@@ -99,3 +99,9 @@ def test_single_precision(engine: Engine) -> None:
 @pytest.mark.parametrize("name", NAMES)
 def test_the_bits_of_the_simulator_for_all(engine: Engine, name: str, integrator: str) -> None:
     compared(engine, name, integrator)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["four_wheel", "single_track", "commonroad_kst"])
+def test_single_precision_for_more(engine: Engine, name: str) -> None:
+    compared(engine, name, "rk4", "float32")

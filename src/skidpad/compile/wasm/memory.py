@@ -13,6 +13,7 @@ import numpy as np
 
 from ...arrays import Array
 from ...errors import InvalidValue
+from ...shared_arrays import LONGEST_FLOAT32
 from ..program import Port, Program
 from .binary import PAGE
 from .dialects import Format
@@ -98,10 +99,15 @@ class Memory:
         """
         table = self.take(8 * (len(arrays) + 1))
         entries = [0, 0]
-        for array in arrays:
+        for number, array in enumerate(arrays, 1):
+            if np.size(array) == 0:
+                raise InvalidValue(f"shared array {number} needs at least 1 number, got none")
+            if self.format.bytes == 4 and np.size(array) > LONGEST_FLOAT32:
+                raise InvalidValue(
+                    f"shared array {number} has {np.size(array)} numbers; an index in float32 "
+                    f"tells at most {LONGEST_FLOAT32} apart"
+                )
             flat = np.asarray(array, np.float64).ravel()
-            if flat.size == 0:
-                raise InvalidValue("a shared array needs at least 1 number, got none")
             with np.errstate(over="ignore"):
                 data = flat.astype("<f8" if self.format.bytes == 8 else "<f4").tobytes()
             address = self.take(len(data))
