@@ -173,3 +173,18 @@ def test_a_step_that_fails_stops_the_car_and_reset_goes_on(
     page.keyboard.press("r")
     page.wait_for_function("skidpad.world.vehicle.time > 0.2 && !skidpad.world.failed")
     assert not page.is_visible("#banner")
+
+
+def test_a_step_that_is_not_solved_is_not_made(opened: Open, pages: Callable[[str], Path]) -> None:
+    page = opened(pages("implicit"))
+    before, after, said = page.evaluate(
+        """() => {
+        const { world } = skidpad;
+        const before = Array.from(world.vehicle.x);
+        world.vehicle.about.tolerance = -1;
+        world.stepWith(Float64Array.from(world.head.vehicle.input));
+        return [before, Array.from(world.vehicle.x), document.getElementById("banner").textContent];
+        }"""
+    )
+    assert after == before
+    assert "could not be solved" in said
