@@ -10,6 +10,8 @@ from typing import Any
 
 import pytest
 
+from skidpad.viewer.drive_page import write_drive_page
+from viewer.drives import CARS
 from viewer.films import two_cars
 from waiting import PATIENCE
 
@@ -76,3 +78,17 @@ def opened(browser: Any, page_file: Path) -> Generator[Callable[..., Any]]:
     for context in contexts:
         context.close()
     assert not complaints
+
+
+@pytest.fixture(scope="session")
+def pages(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Path]:
+    """The page of a car by its name, written once."""
+    folder, written = tmp_path_factory.mktemp("drive"), dict[str, Path]()
+
+    def page(name: str) -> Path:
+        if name not in written:
+            written[name] = folder / f"{name}.html"
+            write_drive_page(CARS[name](), written[name])
+        return written[name]
+
+    return page

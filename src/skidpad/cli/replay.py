@@ -9,6 +9,18 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from ..errors import InvalidValue
+from .drive_page import (
+    DriveRequest,
+    Dt,
+    IntegratorName,
+    Params,
+    Settings,
+    Substeps,
+    Track,
+    VehicleName,
+    write_page,
+)
+from .world import Compat, Download, Limit, ModelFolder, Shell, Variables, reading_options
 
 if TYPE_CHECKING:
     from ..stage.film import Film
@@ -50,14 +62,60 @@ def replay(
 
 
 def html(
-    file: File,
+    file: Annotated[
+        Path,
+        typer.Argument(
+            metavar="FILE|VEHICLE|WORLD",
+            help="Recording: an .mcap file; or a bag of ROS 2. With --drive, a vehicle as "
+            "`skidpad models` lists them, a world file, or playground.",
+            show_default=False,
+        ),
+    ],
     out: Annotated[Path, typer.Argument(help="Page to write.", show_default=False)],
-    limit_mb: LimitMb = 15.0,
+    limit_mb: Annotated[
+        float | None,
+        typer.Option(
+            help="Size of the page of a recording in MB, 15 by itself; beyond it, pictures are "
+            "left out, then numbers."
+        ),
+    ] = None,
+    drive: Annotated[
+        bool, typer.Option("--drive", help="A page to drive a vehicle on, without a server.")
+    ] = False,
+    params: Params = None,
+    settings: Settings = None,
+    dt: Dt = None,
+    integrator: IntegratorName = None,
+    substeps: Substeps = None,
+    track: Track = None,
+    vehicle: VehicleName = None,
+    compat: Compat = None,
+    variables: Variables = None,
+    limit: Limit = None,
+    allow_shell: Shell = False,
+    allow_download: Download = False,
+    models: ModelFolder = None,
 ) -> None:
-    """Write a recording as one self-contained page, to open from disk or to send."""
+    """Write a recording, or a vehicle to drive, as one self-contained page, to open from disk or to
+    send."""
     if out.is_dir():
         raise InvalidValue(f"{out} is a folder: give the name of a file in it, as in replay.html")
-    _film(file).to_html(out, limit_mb=limit_mb)
+    request = DriveRequest(
+        str(file),
+        (*(params or ()),),
+        (*(settings or ()),),
+        {"dt": dt, "integrator": integrator, "substeps": substeps},
+        track,
+        vehicle,
+        reading_options(compat, variables, limit, allow_shell, allow_download, models),
+    )
+    if drive:
+        if limit_mb is not None:
+            raise InvalidValue("--limit-mb goes with a recording, not with --drive")
+        write_page(request, out)
+    else:
+        request.must_be_empty()
+        _film(file).to_html(out, limit_mb=15.0 if limit_mb is None else limit_mb)
     typer.echo(f"{out}: {out.stat().st_size / 1e6:.1f} MB")
 
 

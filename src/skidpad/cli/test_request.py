@@ -49,13 +49,18 @@ def chosen_subjects(
         raise InvalidValue("--spread goes with --variants, as in --variants 200")
     if variants and not spread:
         raise InvalidValue("--variants goes with --spread, as in --spread m=5%")
-    pairs = split_pairs("--set", settings).items()
-    values = {name: _number(name, text) for name, text in pairs}
+    values = set_values(settings)
     cars = {name: vehicle_of(name, params or (), values) for name in names}
     if not variants:
         return [Subject(car, name=name) for name, car in cars.items()]
     widths = parsed_spread(spread or ())
     return [spread_out(car, widths, variants, seed=seed, name=name) for name, car in cars.items()]
+
+
+def set_values(settings: Sequence[str] | None) -> dict[str, float]:
+    """Parameters that `--set` gives, by dotted name."""
+    pairs = split_pairs("--set", settings).items()
+    return {name: _number(name, text) for name, text in pairs}
 
 
 def vehicle_of(
@@ -71,10 +76,7 @@ def vehicle_of(
             if colon:
                 raise InvalidValue(f"{name}: {model} has no parameter sets; use --params")
             return vehicles.named(model, [*map(str, files), values or {}])  # files of Autoware's
-        changes: dict[str, Any] = {}
-        for file in files:
-            changes |= _parameters(file)
-        changes |= values or {}
+        changes = parameter_changes(files, values)
         if not colon:
             return vehicles.named(model, changes or None)
         factory: Any = vehicles.get(model)
@@ -85,6 +87,16 @@ def vehicle_of(
                 raise InvalidValue(f"{name}: {error}") from error
             raise InvalidValue(f"{name}: {model} has no parameter sets; use --params") from error
     return car.with_params(changes) if changes else car
+
+
+def parameter_changes(
+    files: Sequence[Path] = (), values: Mapping[str, float] | None = None
+) -> dict[str, Any]:
+    """Parameters by dotted name: those of files, later ones winning, and single ones."""
+    changes: dict[str, Any] = {}
+    for file in files:
+        changes |= _parameters(file)
+    return changes | dict(values or {})
 
 
 def _parameters(file: Path) -> dict[str, Any]:

@@ -1,15 +1,17 @@
 """From keys to what a vehicle is wished to do, whatever it is.
 
 Two axes, ahead and left, follow the keys; what they ask for is a `Wish`, which the body of the
-vehicle turns into its input. All functions are pure: what is remembered comes in and goes out.
+vehicle turns into its input. All functions are pure: what is remembered comes in and goes out. They
+take numbers and symbols for all but the abilities, so that a page can be given them as a Program.
 """
 
 from __future__ import annotations
 
-from math import atan, atan2, copysign, tan
 from typing import NamedTuple
 
 from ..body import Velocity, Wish
+from ..ops import abs as size_of
+from ..ops import atan, atan2, clip, equal, logical_and, logical_or, maximum, minimum, tan, where
 from ..units import m_s, m_s2, one, rad, s
 from .abilities import Abilities
 
@@ -63,12 +65,13 @@ def wish_of_keys(
     """What keys ask for in the step that begins, and what to remember."""
     ahead = _closer(memory.ahead, axes.ahead, dt / AHEAD_TIME)
     left = _closer(memory.left, axes.left, dt / LEFT_TIME)
-    braking = axes.handbrake or ahead * memory.v < 0.0
-    v = _set_point_near(memory.v, now.v_x, can, braking)
+    pulled = axes.handbrake > 0.5
+    v = _set_point_near(memory.v, now.v_x, can, logical_or(pulled, ahead * memory.v < 0.0))
     a, a_set = pedal_acceleration(ahead, now.v_x, can), pedal_acceleration(ahead, v, can)
-    if axes.handbrake and not can.handbrake:
-        a, a_set = brake_acceleration(now.v_x, can.a_brake), brake_acceleration(v, can.a_brake)
-    after = Memory(ahead, left, _next_set_point(v, a_set, dt, at_rest=ahead == 0.0))
+    if not can.handbrake:
+        a = where(pulled, brake_acceleration(now.v_x, can.a_brake), a)
+        a_set = where(pulled, brake_acceleration(v, can.a_brake), a_set)
+    after = Memory(ahead, left, _next_set_point(v, a_set, dt, equal(ahead, 0.0)))
     return _wish(a, after, now, can, can.handbrake * axes.handbrake), after
 
 
@@ -83,29 +86,29 @@ def wish_to_stop(memory: Memory, now: Velocity, can: Abilities, dt: s) -> tuple[
 
 def pedal_acceleration(ahead: one, v: m_s, can: Abilities) -> m_s2:
     """Acceleration of a vehicle at a speed: drive, brake, reverse or coast."""
-    way = copysign(1.0, ahead)
+    way = where(ahead < 0.0, -1.0, 1.0)
     along = way * v
-    if ahead == 0.0:
-        return -can.a_coast * _clip(v / CREEP)
     # Against the motion it is a brake, down to the speed at which it becomes a drive.
-    share = _clip(-along / CREEP, 0.0, 1.0)
-    drive, most = (can.a_drive, can.v_max) if way > 0.0 else (can.a_back, can.v_back)
-    fading = _clip((most - along) / max(0.1 * most, STILL), 0.0, 1.0)
-    return ahead * (share * can.a_brake + (1.0 - share) * drive * fading)
+    share = clip(-along / CREEP, 0.0, 1.0)
+    drive = where(way > 0.0, can.a_drive, can.a_back)
+    most = where(way > 0.0, can.v_max, can.v_back)
+    fading = clip((most - along) / maximum(0.1 * most, STILL), 0.0, 1.0)
+    driven = ahead * (share * can.a_brake + (1.0 - share) * drive * fading)
+    return where(equal(ahead, 0.0), -can.a_coast * _unit(v / CREEP), driven)
 
 
 def brake_acceleration(v: m_s, strength: m_s2) -> m_s2:
     """Acceleration that stops a vehicle and does not drive it backwards."""
-    return -strength * _clip(v / CREEP)
+    return -strength * _unit(v / CREEP)
 
 
 def steering(left: one, now: Velocity, can: Abilities) -> rad:
     """Angle for an axis: at most what the tyres hold at the speed, and further against a slide."""
-    v2 = max(now.v_x * now.v_x + now.v_y * now.v_y, 1e-6)
+    v2 = maximum(now.v_x * now.v_x + now.v_y * now.v_y, 1e-6)
     most = atan(can.wheel_base * can.a_turn / v2)
-    slide = atan2(now.v_y, now.v_x) if now.v_x > CREEP else 0.0
-    against = max(copysign(1.0, left) * slide, 0.0)
-    return left * min(most + against, can.steer_max)
+    slide = where(now.v_x > CREEP, atan2(now.v_y, now.v_x), 0.0)
+    against = maximum(where(left < 0.0, -slide, slide), 0.0)
+    return left * minimum(most + against, can.steer_max)
 
 
 def _wish(a: m_s2, memory: Memory, now: Velocity, can: Abilities, handbrake: one = 0.0) -> Wish:
@@ -123,19 +126,20 @@ def _set_point_near(v: m_s, actual: m_s, can: Abilities, braking: bool) -> m_s:
     """
     lead = max(LEAD * can.a_drive, CREEP)
     low, high = actual - lead, actual + lead
-    if braking:
-        low, high = (low, max(actual, 0.0)) if v > 0.0 else (min(actual, 0.0), high)
-    return _clip(v, low, high)
+    forward = v > 0.0
+    braked_low = where(forward, low, minimum(actual, 0.0))
+    braked_high = where(forward, maximum(actual, 0.0), high)
+    return clip(v, where(braking, braked_low, low), where(braking, braked_high, high))
 
 
-def _next_set_point(v: m_s, a: m_s2, dt: s, *, at_rest: bool) -> m_s:
+def _next_set_point(v: m_s, a: m_s2, dt: s, at_rest: bool) -> m_s:
     after = v + a * dt
-    return 0.0 if at_rest and abs(after) < STILL else after
+    return where(logical_and(at_rest, size_of(after) < STILL), 0.0, after)
 
 
 def _closer(value: float, target: float, most: float) -> float:
-    return value + _clip(target - value, -most, most)
+    return value + clip(target - value, -most, most)
 
 
-def _clip(value: float, low: float = -1.0, high: float = 1.0) -> float:
-    return min(max(value, low), high)
+def _unit(value: float) -> float:
+    return clip(value, -1.0, 1.0)

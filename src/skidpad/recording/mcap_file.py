@@ -92,7 +92,7 @@ class McapFile:
         self._counts: dict[int, int] = {}
         self._times: list[int] = []
         self._end = 0
-        footer = _encoded(libraries.records.DataEnd(0), libraries.records.Footer(0, 0, 0)) + MAGIC
+        footer = encoded(libraries.records.DataEnd(0), libraries.records.Footer(0, 0, 0)) + MAGIC
         self._ending = footer if always_ended else b""
         """Behind what was written; the next part is written over it."""
         try:
@@ -101,7 +101,7 @@ class McapFile:
             raise RecordingFailed(_reason(path, error)) from error
         try:
             header = libraries.records.Header(profile, library)
-            self._write(MAGIC, _encoded(header, *schemas, *channels))
+            self._write(MAGIC, encoded(header, *schemas, *channels))
             for name, values in metadata.items():
                 self.add_metadata(name, values)
         except RecordingFailed:
@@ -111,16 +111,16 @@ class McapFile:
     def add_channel(self, channel: Channel, schema: Schema | None = None) -> None:
         """A channel that messages may be on from now on, with its schema if that is new."""
         added = [schema] if schema is not None else []
-        self._write(_encoded(*added, channel))
+        self._write(encoded(*added, channel))
         self._schemas += added
         self._channels.append(channel)
 
     def add_metadata(self, name: str, values: Mapping[str, str]) -> None:
         """Texts by name."""
-        record, begin = _encoded(libraries.records.Metadata(name, dict(values))), self._end
+        record, begin = encoded(libraries.records.Metadata(name, dict(values))), self._end
         self._write(record)
         index = libraries.records.MetadataIndex(begin, len(record), name)
-        self._metadata_indexes.append(_encoded(index))
+        self._metadata_indexes.append(encoded(index))
 
     def add_messages(self, data: memoryview, indexes: Sequence[MessageIndexes]) -> None:
         """Message records one after the other as a chunk, and where each of them is."""
@@ -160,7 +160,7 @@ class McapFile:
             compressed_size=len(chunk.data),
             uncompressed_size=chunk.uncompressed_size,
         )
-        self._chunk_indexes.append(_encoded(chunk_index))
+        self._chunk_indexes.append(encoded(chunk_index))
         for index in indexes:
             for channel in index.channels.tolist():
                 self._counts[channel] = self._counts.get(channel, 0) + len(index.times)
@@ -183,14 +183,14 @@ class McapFile:
             schema_count=len(self._schemas),
         )
         # Without a sum of the data: each chunk has its own.
-        data_end = _encoded(records.DataEnd(0))
+        data_end = encoded(records.DataEnd(0))
         begin = self._end + len(data_end)
         offsets: list[McapRecord] = []
         summary = b""
         for group in (
-            _encoded(*self._schemas),
-            _encoded(*self._channels),
-            _encoded(statistics),
+            encoded(*self._schemas),
+            encoded(*self._channels),
+            encoded(statistics),
             b"".join(self._chunk_indexes),
             b"".join(self._metadata_indexes),
         ):
@@ -198,13 +198,13 @@ class McapFile:
                 offsets.append(records.SummaryOffset(group[0], begin + len(summary), len(group)))
                 summary += group
         places = begin + len(summary)
-        summary += _encoded(*offsets)
+        summary += encoded(*offsets)
         # The sum is that of everything from the summary up to itself.
-        unsummed = _encoded(records.Footer(begin, places, 0))[:-4]
+        unsummed = encoded(records.Footer(begin, places, 0))[:-4]
         footer = records.Footer(begin, places, zlib.crc32(summary + unsummed))
         self._ending = b""
         try:
-            self._write(data_end, summary, _encoded(footer), MAGIC)
+            self._write(data_end, summary, encoded(footer), MAGIC)
         finally:
             self.close()
 
@@ -234,7 +234,8 @@ class McapFile:
         self._end = end
 
 
-def _encoded(*records: McapRecord) -> bytes:
+def encoded(*records: McapRecord) -> bytes:
+    """Records one after the other."""
     builder = libraries.data_stream.RecordBuilder()
     for record in records:
         record.write(builder)
@@ -243,7 +244,7 @@ def _encoded(*records: McapRecord) -> bytes:
 
 def _chunk_head(chunk: Chunk) -> bytes:
     """A chunk record up to its data, which the package would copy."""
-    head = bytearray(_encoded(replace(chunk, data=b"")))
+    head = bytearray(encoded(replace(chunk, data=b"")))
     struct.pack_into("<Q", head, 1, len(head) - 9 + len(chunk.data))
     struct.pack_into("<Q", head, len(head) - 8, len(chunk.data))
     return bytes(head)

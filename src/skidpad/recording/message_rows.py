@@ -57,7 +57,7 @@ class MessageRows:
     """
 
     def __init__(self, messages: Sequence[Message]) -> None:
-        records = [_record(channel, template) for channel, template in messages]
+        records = [message_record(channel, template) for channel, template in messages]
         self.channels = np.array([channel for channel, _ in messages], np.uint16)
         """Of the messages of a row, in order."""
         sizes = [len(record.data) for record in records]
@@ -118,7 +118,7 @@ class MessageDecoder:
         return tables
 
 
-def _record(channel: int, template: Template) -> Template:
+def message_record(channel: int, template: Template) -> Template:
     """A message behind the head of its MCAP record; the sequence number stays 0, unused."""
     head = struct.pack("<BQHIQQ", _MESSAGE, 22 + len(template.data), channel, 0, 0, 0)
     log_time, publish_time = Slot(15, "log_time", 0), Slot(23, "log_time", 0)

@@ -33,6 +33,17 @@ class Rotations:
         self._upright: list[tuple[int, float]] = []
         self._tilted: list[tuple[int, int, int]] = []
 
+    @property
+    def upright_angles(self) -> tuple[tuple[int, float], ...]:
+        """Of what turns in the plane: the channel of its angle, and what adds to it. Their sines
+        are the first columns of the table, their cosines the next."""
+        return tuple(self._upright)
+
+    @property
+    def tilted_angles(self) -> tuple[tuple[int, int, int], ...]:
+        """Of what tilts: channels of yaw, pitch and roll; four columns each behind the others."""
+        return tuple(self._tilted)
+
     def upright(self, yaw: int, fixed: float = 0.0) -> Rotation:
         """Of something that turns in the plane: the channel of its angle, and what adds to it."""
         k = len(self._upright)

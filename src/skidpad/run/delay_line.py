@@ -50,6 +50,11 @@ class DelayLine:
         p = np.array(record.flatten(params), dtype=float).reshape(1, 1, -1)
         return cls(model.Input, channels.fields, ages(channels, p, dt)[0, 0].tolist())
 
+    @property
+    def channels(self) -> tuple[tuple[int, float], ...]:
+        """Places of the delayed inputs, and after how many steps each of them acts."""
+        return tuple(zip(self.fields, self._ages, strict=True))
+
     def acting(self, row: Sequence[float], clock: float, after: float) -> list[float]:
         """The row of inputs that acts if this one is commanded in a step that takes the clock from
         `clock` to `after`."""

@@ -55,17 +55,36 @@ def replay_page(title: str, film: bytes) -> str:
     return _assembled(title, imports, "replay", base64.b64encode(film).decode())
 
 
+def drive_page(title: str, block: bytes, more: Mapping[str, str]) -> str:
+    """One self-contained page that drives; `block` is what `viewer.drive_page` packs, `more` are
+    the modules and styles that only it has, by name."""
+    scripts = {name: source for name, source in more.items() if name.endswith(".js")}
+    sources = {name: text(name) for name in modules()} | scripts
+    imports = {f"skidpad/{name}": _data_address(source) for name, source in sources.items()}
+    style = "".join(source for name, source in more.items() if name.endswith(".css"))
+    film = base64.b64encode(block).decode()
+    return _assembled(title, imports, "drive", film, style, "drive_main.js")
+
+
 def _data_address(source: str) -> str:
     coded = base64.b64encode(source.encode()).decode()
     return f"data:text/javascript;charset=utf-8;base64,{coded}"
 
 
-def _assembled(title: str, imports: Mapping[str, str], mode: str, film: str) -> str:
+def _assembled(
+    title: str,
+    imports: Mapping[str, str],
+    mode: str,
+    film: str,
+    style: str = "",
+    entry: str = "main.js",
+) -> str:
     """The template with its gaps filled; the film comes last, so that a cut file still starts."""
     gaps = {
         "title": html.escape(title),
         "mode": mode,
-        "style": text("page.css"),
+        "style": text("page.css") + style,
+        "entry": entry,
         "imports": json.dumps({"imports": dict(imports)}),
         "film": film,
     }

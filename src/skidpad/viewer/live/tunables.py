@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from ... import record
@@ -72,15 +73,20 @@ class Tunable(NamedTuple):
 
 def tunables_of(group: Group, row: int) -> dict[str, Tunable]:
     """What can be changed of a vehicle that still has the parameters it starts with, by name."""
-    leaves = {leaf.name: k for k, leaf in enumerate(record.fields(group.model.Params))}
+    return known_tunables(group.model.Params, group.params[row].tolist())
+
+
+def known_tunables(Params: type, values: Sequence[float]) -> dict[str, Tunable]:
+    """What can be changed of a vehicle that starts with these parameters, by name."""
+    leaves = {leaf.name: k for k, leaf in enumerate(record.fields(Params))}
     tunables: dict[str, Tunable] = {}
     for name, known in _KNOWN.items():
         if name not in leaves:
             continue
         column = leaves[name]
-        value = float(group.params[row, column])
+        value = float(values[column])
         if value > 0.0:
-            leaf = record.fields(group.model.Params)[column]
+            leaf = record.fields(Params)[column]
             low, high = _within(leaf, known.low * value, known.high * value)
             tunables[name] = Tunable(name, known.label, leaf.unit.symbol, low, high, column)
     return tunables

@@ -61,7 +61,7 @@ export class App {
     this.offerTabs = tabControl(this.plots, wake);
     this.toggleTheme = themeControl(wake);
     byId("help-button").replaceChildren(icon("help"));
-    byId("help-button").addEventListener("click", () => showHelp(Boolean(this.live)));
+    byId("help-button").addEventListener("click", () => showHelp());
     this.#listen();
   }
 
@@ -86,7 +86,7 @@ export class App {
       "c": () => this.nextCamera(), "n": () => this.chooseNext(1), "p": () => this.chooseNext(-1),
       "t": () => this.toggleLayer("trails"), "v": () => this.toggleLayer("forces"),
       "l": () => this.toggleLayer("lidar"), "g": () => this.toggleLayer("labels"),
-      "b": () => this.toggleTheme(), "?": () => showHelp(Boolean(this.live)), "Escape": () => this.setCamera("free"),
+      "b": () => this.toggleTheme(), "?": () => showHelp(), "Escape": () => this.setCamera("free"),
       " ": () => this.toggle(), "k": () => this.toggle(), ",": () => this.step(-1), ".": () => this.step(1),
       "ArrowLeft": (event) => this.seek(this.clock.time - (event.shiftKey ? 5 : 1)),
       "ArrowRight": (event) => this.seek(this.clock.time + (event.shiftKey ? 5 : 1)),

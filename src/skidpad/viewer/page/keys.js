@@ -29,6 +29,8 @@ const LIVE = [
   ["O", "record"],
   ["End", "back to now after looking back"],
 ];
+/** As on a live page, but for the wheel, which nobody else wants. */
+const DRIVE = LIVE.slice(1);
 const POINTER = [
   ["drag", "move the picture; on a plot or the strip: scrub"],
   ["wheel, pinch", "zoom"],
@@ -54,7 +56,8 @@ function isTyping(target) {
   return target.tagName === "SELECT" || target.tagName === "TEXTAREA";
 }
 
-export function showHelp(live) {
+/** `mode` is that of the page: "replay", "live" or "drive". */
+export function showHelp(mode = document.documentElement.dataset.mode) {
   const dialog = byId("help");
   if (dialog.open) {
     dialog.close();
@@ -63,7 +66,7 @@ export function showHelp(live) {
   dialog.replaceChildren(
     make("header", {}, make("h2", {}, "Keys and pointer"), iconButton("close", "Close", () => dialog.close())),
     make("div", { class: "columns" },
-      live ? keyList("Driving", LIVE) : keyList("Playing", REPLAY),
+      mode === "replay" ? keyList("Playing", REPLAY) : keyList("Driving", mode === "live" ? LIVE : DRIVE),
       keyList("Looking", SHARED), keyList("Pointer", POINTER)),
   );
   dialog.addEventListener("click", (event) => event.target === dialog && dialog.close(), { once: true });

@@ -1,4 +1,4 @@
-// Live mode: the page shows what a server simulates, and drives it.
+// Live mode: the page shows what a server simulates, or the page itself, and drives it.
 
 import { Hands } from "skidpad/drive.js";
 import { FLAGS, readFrame } from "skidpad/frame.js";
@@ -21,16 +21,28 @@ const LINGER = 5000;
 /** Scales are fitted to new numbers this often, in ms. */
 const MEASURE = 1000;
 
+/** A link to the server that the page comes from. */
+function connected(on) {
+  const scheme = location.protocol === "https:" ? "wss:" : "ws:";
+  return new Link(`${scheme}//${location.host}/live${location.search}`, on);
+}
+
 export class LiveApp {
-  constructor(app) {
+  /**
+   * `connect(on)` makes the link to the world. A world within the page has `advance(now)`, which is
+   * called before each picture, and hands over `on.moment(frame)`; `local` is {figures(), note}, words
+   * on how it goes and on what it is.
+   */
+  constructor(app, { connect = connected, clock = new LiveClock(), local = null } = {}) {
     this.app = app;
+    this.local = local;
     this.you = null;
     this.driver = null;
     this.vehicles = new Map();
     this.placing = null;
     this.latency = null;
     this.status = { factor: 1, real_time_factor: 1, viewers: 1 };
-    this.clock = app.clock = new LiveClock();
+    this.clock = app.clock = clock;
     app.live = this;
     app.beforeFrame = (seconds, now) => this.#beforeFrame(seconds, now);
     app.onChosen = () => this.#showVehicle();
@@ -45,10 +57,9 @@ export class LiveApp {
     this.saidAt = 0;
     this.heldAt = -Infinity;
     this.measuredAt = 0;
-    const scheme = location.protocol === "https:" ? "wss:" : "ws:";
-    this.link = new Link(`${scheme}//${location.host}/live${location.search}`, {
+    this.link = connect({
       down: (pause) => this.#lost(pause), message: (message) => this.#hear(message),
-      frame: (buffer) => this.#take(buffer),
+      frame: (buffer) => this.#read(buffer), moment: (frame) => this.#take(frame),
     });
   }
 
@@ -72,6 +83,7 @@ export class LiveApp {
       status: () => this.#setStatus(message),
       heard: () => this.#setLatency(message.sent),
       error: () => toast(message.text, "error"),
+      note: () => toast(message.text),
       diverged: () => banner(message.text),
     };
     answers[message.type]?.();
@@ -108,7 +120,7 @@ export class LiveApp {
     const rows = Math.max(60, Math.min(Math.round(KEPT * (this.rate ?? 60)), room));
     const series = Series.forLive(stage.channels.length, rows);
     if (before?.series) carryOver(before, stage, series);
-    app.setStage({ stage, series, scans: new ScanStore(stage.scans.length), note: "" }, keep);
+    app.setStage({ stage, series, scans: new ScanStore(stage.scans.length), note: this.local?.note ?? "" }, keep);
     this.#framed = keep && series.count > 0;
   }
 
@@ -138,10 +150,14 @@ export class LiveApp {
     this.latency = this.latency === null ? now : 0.8 * this.latency + 0.2 * now;
   }
 
-  #take(buffer) {
+  #read(buffer) {
+    const { stage } = this.app;
+    const frame = stage && readFrame(buffer, stage.channels.length);
+    if (frame) this.#take(frame);
+  }
+
+  #take(frame) {
     const { app } = this;
-    const frame = app.stage && readFrame(buffer, app.stage.channels.length);
-    if (!frame) return;
     const { series, scans } = app;
     if (series.count && frame.time < series.end) {
       // The world began again.
@@ -267,6 +283,7 @@ export class LiveApp {
     const wall = performance.now();
     const mine = this.driver !== null && this.driver === this.you;
     if (mine && wall - this.saidAt >= REPEAT && wall - this.heldAt < LINGER) this.#drive(false);
+    this.link.advance?.(now);
     this.clock.pass(seconds, now / 1000);
     this.panel.now.hidden = !this.clock.back;
     if (wall - this.measuredAt > MEASURE) {
@@ -280,7 +297,7 @@ export class LiveApp {
     if (!this.link?.up) return;
     const pace = this.clock.paused ? "paused" : `${(this.status.real_time_factor ?? 0).toFixed(2)}×`;
     const latency = this.latency === null ? "" : ` · ${Math.round(this.latency)} ms`;
-    showLink("on", pace + latency);
+    showLink("on", this.local ? this.local.figures() : pace + latency);
   }
 }
 

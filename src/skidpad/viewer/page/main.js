@@ -1,10 +1,10 @@
-// Where the page begins: a film inside the page, or a live server behind it.
+// Where a replay and a live page begin: a film inside the page, or a live server behind it.
 
 import { App } from "skidpad/app.js";
-import { BrokenFilm, inflated } from "skidpad/decode.js";
+import { inflated } from "skidpad/decode.js";
 import { byId } from "skidpad/dom.js";
 import { readFilm } from "skidpad/film.js";
-import { fail, opened } from "skidpad/notice.js";
+import { start } from "skidpad/start.js";
 
 async function openFilm() {
   const element = byId("film");
@@ -15,44 +15,14 @@ async function openFilm() {
   // Who asked their system for less motion starts the film themselves.
   if (!matchMedia("(prefers-reduced-motion: reduce)").matches) app.clock.play();
   app.changed();
-  return app;
+  return { app };
 }
 
 async function openLive() {
   const { LiveApp } = await import("skidpad/live.js");
-  return new LiveApp(new App()).app;
+  return { app: new LiveApp(new App()).app };
 }
 
-/** What tests and curious people reach from the console. */
-function expose(app) {
-  window.skidpad = {
-    app,
-    get film() { return { stage: app.stage, series: app.series, scans: app.scans }; },
-    get view() { return app.view; },
-    get time() { return app.clock.time; },
-    seek: (time) => app.seek(time),
-    play: () => { app.clock.play(); app.changed(); },
-    pause: () => { app.clock.pause(); app.changed(); },
-    poseOf: (name) => app.scene.bodies.poseOf(app.scene.bodies.byName.get(name)),
-    screenOf: (x, y) => app.view.screenOf(x, y),
-    fps: () => app.fps(),
-  };
-}
-
-async function start() {
-  if (document.documentElement.hasAttribute("data-failed")) return;
-  const live = document.documentElement.dataset.mode === "live";
-  try {
-    expose(live ? await openLive() : await openFilm());
-    if (!live) opened();
-  } catch (error) {
-    if (error instanceof BrokenFilm) {
-      fail("This film cannot be shown", `${error.message} Make the page again from the recording.`);
-      return;
-    }
-    fail("The page stopped", `${error.message ?? error}`);
-    throw error;
-  }
-}
-
-start();
+const waits = document.documentElement.dataset.mode === "live";
+const words = { what: "This film cannot be shown", again: "Make the page again from the recording." };
+start(waits ? openLive : openFilm, { ...words, waits });

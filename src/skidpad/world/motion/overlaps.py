@@ -27,7 +27,9 @@ _MOST_NAMED = 12
 """Pairs that a warning names."""
 
 
-class _Solid(NamedTuple):
+class Solid(NamedTuple):
+    """Something of a scene that can be touched, where it is at the start."""
+
     name: str
     pieces: list[Array]
     """Convex outlines in the world."""
@@ -69,7 +71,7 @@ def warn_of_overlaps(
 
 def overlaps(scene: Scene, built: Mapping[str, BuiltVehicle]) -> Iterator[tuple[str, str, m]]:
     """Names of things that lie in each other at the start, and how far."""
-    them = sorted(_solids(scene, built), key=lambda one: one.name)
+    them = sorted(solids(scene, built), key=lambda one: one.name)
     if len(them) < 2:
         return
     boxes = np.array([one.box for one in them])
@@ -84,30 +86,31 @@ def overlaps(scene: Scene, built: Mapping[str, BuiltVehicle]) -> Iterator[tuple[
                     yield one.name, them[j].name, depth
 
 
-def _can_touch(a: _Solid, b: _Solid) -> bool:
+def _can_touch(a: Solid, b: Solid) -> bool:
     if (a.climbed and b.is_vehicle) or (b.climbed and a.is_vehicle):
         return False
     return a.moves or b.moves
 
 
-def _solids(scene: Scene, built: Mapping[str, BuiltVehicle]) -> Iterator[_Solid]:
+def solids(scene: Scene, built: Mapping[str, BuiltVehicle]) -> Iterator[Solid]:
+    """Everything of a scene that can be touched, but for occupied cells."""
     for spec in scene.vehicles:
         outlines = [part.outline for part in built[spec.name].parts]
         pieces = _at(initial_motion(spec), outlines)
-        yield _Solid(spec.name, pieces, moves=True, is_vehicle=True)
+        yield Solid(spec.name, pieces, moves=True, is_vehicle=True)
     climbed = {block.name for block in scene.blocks if is_climbed(block, scene)}
     for name, parts, pose in standing_parts(scene):
         pieces = _at(pose, [part.outline for part in parts])
-        yield _Solid(name, pieces, moves=False, climbed=name in climbed)
+        yield Solid(name, pieces, moves=False, climbed=name in climbed)
     for block in scene.blocks:
         if not (block.intangible or block.static):
             outlines = [part.outline for part in solid_parts(block.shape.parts, WALL)]
             pieces = _at(initial_motion(block), outlines)
-            yield _Solid(block.name, pieces, moves=True, climbed=block.name in climbed)
+            yield Solid(block.name, pieces, moves=True, climbed=block.name in climbed)
     for actor in scene.actors:
         r = actor.collision_radius
         circle = [(r * cos(a), r * sin(a)) for a in (np.arange(8) * np.pi / 4).tolist()]
-        yield _Solid(actor.name, _at(actor_pose(actor, 0.0), [circle]), moves=False)
+        yield Solid(actor.name, _at(actor_pose(actor, 0.0), [circle]), moves=False)
 
 
 def _at(pose: Moving, outlines: list[Points]) -> list[Array]:
@@ -136,7 +139,7 @@ def _in_cells(scene: Scene, built: Mapping[str, BuiltVehicle]) -> Iterator[str]:
     grids = [e.grid for e in scene.elements if isinstance(e, OccupancyGrid)]
     if not grids:
         return
-    for one in sorted(_solids(scene, built), key=lambda one: one.name):
+    for one in sorted(solids(scene, built), key=lambda one: one.name):
         if one.moves:
             middle = [piece.mean(axis=0, keepdims=True) for piece in one.pieces]
             points = np.concatenate([*one.pieces, *middle])
