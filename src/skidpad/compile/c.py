@@ -31,10 +31,11 @@ import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
-from typing import NamedTuple
 
 from ..errors import InvalidValue, MissingExtra, SkidpadError, UnknownOperation
 from .builder import MAGIC
+from .c_exact import TYPES, Type
+from .c_helpers import helpers
 from .functions import skipped_by
 from .held_calls import with_held_parts
 from .operations import BOOL_OPS, Instruction
@@ -44,54 +45,20 @@ FLAGS = ("-std=c99", "-O2", "-ffp-contract=off", "-fno-fast-math")
 """Compiler flags under which the emitted source keeps its bits."""
 
 
-class Type(NamedTuple):
-    """How one precision is written in C."""
-
-    name: str
-    suffix: str
-    unsigned: str
-    signed: str
-    mantissa_bits: int
-    bias: int
-
-
-TYPES: dict[str, Type] = {
-    "float64": Type("double", "", "uint64_t", "int64_t", 52, 1023),
-    "float32": Type("float", "f", "uint32_t", "int32_t", 23, 127),
-}
-"""How each precision is written."""
-
-# Functions on bits for one precision; memcpy is the cast that C defines.
-_HELPERS = """\
-#ifndef SKIDPAD_{T}_BITS
-#define SKIDPAD_{T}_BITS
-static inline {U} bits_{T}({T} x) {{ {U} u; memcpy(&u, &x, sizeof u); return u; }}
-static inline {T} from_bits_{T}({U} u) {{ {T} x; memcpy(&x, &u, sizeof x); return x; }}
-static inline {T} pow2_{T}({T} n) {{
-    return from_bits_{T}((bits_{T}(n + {magic}) + {bias}u) << {M});
-}}
-static inline {T} mantissa_{T}({T} x) {{
-    return from_bits_{T}((bits_{T}(x) & ((({U})1 << {M}) - 1u)) | (({U}){bias} << {M}));
-}}
-static inline {T} exponent_{T}({T} x) {{
-    return ({T})(({I})((bits_{T}(x) >> {M}) & {field}u) - {bias});
-}}
-#endif
-"""
+Write = Callable[[int, int], str]
+"""How a field of a port is written in C."""
 
 # An element of a shared array. Whatever the numbers are, nothing outside is read.
 _READ = """\
 #ifndef SKIDPAD_{T}_READ
 #define SKIDPAD_{T}_READ
 static inline {T} read_{T}(const void* const* arrays, int64_t count, {T} number, {T} index) {{
-    if (!(number >= 1 && number < ({T})count) || number != floor{S}(number) || index != index)
-        return NAN;
-    const char* const block = (const char*)arrays[(int64_t)number];
-    if (block == 0) return NAN;
-    int64_t length;
-    memcpy(&length, block, sizeof length);
-    const {T} last = ({T})(length - 1), at = index > 0 ? index : 0;
-    return ((const {T}*)(block + sizeof length))[(int64_t)(at < last ? at : last)];
+    if (!(number >= 1 && number < ({T})count) || number != floor_{T}(number) || index != index)
+        return ({T})SKIDPAD_NAN;
+    const int64_t* const block = (const int64_t*)arrays[(int64_t)number];
+    if (block == 0) return ({T})SKIDPAD_NAN;
+    const {T} last = ({T})(*block - 1), at = index > 0 ? index : 0;
+    return ((const {T}*)(const void*)(block + 1))[(int64_t)(at < last ? at : last)];
 }}
 #endif
 """
@@ -109,9 +76,10 @@ void {name}_set_arrays(const void* const* arrays, int64_t count) {{
 """
 
 _INFIX = INFIX | {"and": "&", "or": "|", "xor": "^"}
-_LIBRARY = {"fma": "fma", "abs": "fabs", "sqrt": "sqrt", "rint": "rint", "floor": "floor"} | {
-    "copysign": "copysign"
-}
+_CALLED = frozenset(
+    [*("fma", "abs", "sqrt", "rint", "floor", "copysign"), *("pow2", "mantissa", "exponent", "read")]
+)
+"""Operations that are functions, OP_T; CUDA has other ones of the same names."""
 BOOLEAN = tuple(BOOL_OPS)
 """Operations whose result is a truth value."""
 
@@ -125,16 +93,15 @@ def emit(program: Program, name: str) -> str:
         )
     if not name.isidentifier() or not name.isascii():
         raise InvalidValue(f"{name!r} is not a name for a C function")
-    kind, magic = TYPES[program.precision], MAGIC[program.precision]
+    kind = TYPES[program.precision]
+    magic = literal(MAGIC[program.precision], kind)
     program = with_held_parts(program)
     reads = program.reads_arrays
     return "\n".join(
         [
-            "#include <math.h>",
             "#include <stdint.h>",
-            "#include <string.h>",
             "",
-            helpers(kind, magic),
+            helpers(program.precision, magic),
             *([array_helper(kind), _TABLE.format(T=kind.name, name=name)] if reads else []),
             *(
                 line
@@ -149,22 +116,9 @@ def emit(program: Program, name: str) -> str:
     )
 
 
-def helpers(kind: Type, magic: float) -> str:
-    """The functions on bits that expressions use, as C source."""
-    return _HELPERS.format(
-        T=kind.name,
-        U=kind.unsigned,
-        I=kind.signed,
-        M=kind.mantissa_bits,
-        bias=kind.bias,
-        field=2 * kind.bias + 1,
-        magic=literal(magic, kind),
-    )
-
-
 def array_helper(kind: Type) -> str:
     """The function that reads an element of a shared array, as C source."""
-    return _READ.format(T=kind.name, S=kind.suffix)
+    return _READ.format(T=kind.name)
 
 
 def function_lines(
@@ -242,9 +196,9 @@ def _in_memory(i: Instruction, text: dict[int, str]) -> str:
 def literal(value: float, kind: Type) -> str:
     """A number as it is written in C, exact."""
     if math.isnan(value):
-        return "NAN"
+        return f"({kind.name})SKIDPAD_NAN"
     if math.isinf(value):
-        return "INFINITY" if value > 0 else "(-INFINITY)"
+        return f"({kind.name})SKIDPAD_INFINITY" if value > 0 else f"(-({kind.name})SKIDPAD_INFINITY)"
     return (
         f"({value.hex()}{kind.suffix})"
         if math.copysign(1.0, value) < 0
@@ -256,9 +210,7 @@ def expression(i: Instruction, args: list[str], kind: Type) -> str:
     """The C expression of one operation on operands that are names or literals."""
     if i.op in _INFIX:
         return f"{args[0]} {_INFIX[i.op]} {args[1]}"
-    if i.op in _LIBRARY:
-        return f"{_LIBRARY[i.op]}{kind.suffix}({', '.join(args)})"
-    if i.op in ("pow2", "mantissa", "exponent", "read"):
+    if i.op in _CALLED:
         return f"{i.op}_{kind.name}({', '.join(args)})"
     special = _SPECIAL.get(i.op)
     if special is None:
@@ -285,7 +237,7 @@ def compile_shared(source: str, folder: Path) -> ctypes.CDLL:
     path, library = folder / f"{stem}.c", folder / f"{stem}{_SUFFIX}"
     path.write_text(source, "utf-8")
     position = () if sys.platform == "win32" else ("-fPIC",)
-    command = [*compiler, *FLAGS, *position, "-shared", str(path), "-o", str(library), "-lm"]
+    command = [*compiler, *FLAGS, *position, "-shared", str(path), "-o", str(library)]
     outcome = subprocess.run(command, capture_output=True, text=True, check=False)
     if outcome.returncode != 0:
         raise SkidpadError(f"{' '.join(command)} failed:\n{outcome.stderr}")
