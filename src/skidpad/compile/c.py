@@ -31,6 +31,7 @@ import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
+from typing import NamedTuple
 
 from ..errors import InvalidValue, MissingExtra, SkidpadError, UnknownOperation
 from .builder import MAGIC
@@ -97,19 +98,23 @@ def emit(program: Program, name: str) -> str:
     magic = literal(MAGIC[program.precision], kind)
     program = with_held_parts(program)
     reads = program.reads_arrays
+    taken = statements(
+        program, kind, name, program.functions, lambda port, field: f"in[{port}][{field}]"
+    )
     return "\n".join(
         [
             "#include <stdint.h>",
             "",
             helpers(program.precision, magic),
             *([array_helper(kind), _TABLE.format(T=kind.name, name=name)] if reads else []),
-            *(
-                line
-                for k, function in enumerate(program.functions)
-                for line in function_lines(function, f"{name}_{k}", name, program.functions)
-            ),
+            *all_functions(program, name),
             f"void {name}(const {kind.name}* const* in, {kind.name}* const* out) {{",
-            *_body(program, kind, name, program.functions),
+            *taken.lines,
+            *(
+                f"    out[{port}][{n}] = {taken.text[r]};"
+                for port, result in enumerate(program.results)
+                for n, r in enumerate(result)
+            ),
             "}",
             "",
         ]
@@ -121,20 +126,38 @@ def array_helper(kind: Type) -> str:
     return _READ.format(T=kind.name)
 
 
-def function_lines(
-    function: Program, name: str, stem: str, functions: tuple[Program, ...]
-) -> list[str]:
-    """The C function NAME of a function of a Program, whose functions are STEM_0, STEM_1, ..."""
+def all_functions(program: Program, stem: str) -> list[str]:
+    """The functions of a Program, split at what is held, as C functions STEM_0, STEM_1, ..."""
+    return [
+        line
+        for k, function in enumerate(program.functions)
+        for line in _function_lines(function, k, stem, program)
+    ]
+
+
+def _function_lines(function: Program, number: int, stem: str, program: Program) -> list[str]:
+    """One of them: it reads the array a, and h if it has held values, and writes the array r."""
     kind = TYPES[str(function.precision)]
-    # The same body as a Program's: one port in, with held values two, and one out.
-    names = ("a", "h")[: len(function.inputs)]
-    held = "".join(f", const {kind.name}* {name}" for name in names[1:])
-    head = f"static void {name}(const {kind.name}* a, {kind.name}* r{held}) {{"
-    ports = (
-        f"    const {kind.name}* const in[] = {{{', '.join(names)}}}; "
-        f"{kind.name}* const out[] = {{r}};"
-    )
-    return [head, ports, *_body(function, kind, stem, functions), "}", ""]
+    arrays, functions = "ah", program.functions
+    apart = "" if _in_place(number, program) else " restrict"
+    given = [f"const {kind.name}*{apart} {name}" for name in arrays[: len(function.inputs)]]
+    arguments = ", ".join([given[0], f"{kind.name}*{apart} r", *given[1:]])
+    taken = statements(function, kind, stem, functions, lambda port, k: f"{arrays[port]}[{k}]")
+    ignored = [f"    (void){name};" for name in arrays[: len(function.inputs)]]
+    head = f"SKIDPAD_TARGET static void {stem}_{number}({arguments}) {{"
+    if not apart:
+        stores = [f"    r[{n}] = {taken.text[k]};" for n, k in enumerate(function.results[0])]
+        return [head, *ignored, *taken.lines, *stores, "}", ""]
+    # Kept until the end, the many results of an elimination would crowd out the rest.
+    lines = taken.with_stores(function.results[0], lambda n: f"r[{n}]")
+    return [head, *ignored, *lines, "}", ""]
+
+
+def _in_place(number: int, program: Program) -> bool:
+    """Whether the results of a function may lie where its arguments are."""
+    calls = (i for part in (program, *program.functions) for i in part.code if i.op == "call")
+    again = any(i.imm[0] == number and i.imm[1] > 1 for i in calls)
+    return again or skipped_by(program.functions[number]) is not None
 
 
 def call_statement(
@@ -159,38 +182,65 @@ def call_statement(
     return f"{room} {loop} {stem}_{number}({arguments}, {arguments}{held});", arguments
 
 
-def _body(program: Program, kind: Type, stem: str, functions: tuple[Program, ...]) -> list[str]:
-    """One statement per operation; constants are written where they are used."""
+class Statements(NamedTuple):
+    """The operations of a Program in C."""
+
+    lines: list[str]
+    text: dict[int, str]
+    """How the value of each instruction is written."""
+    made_in: dict[int, int]
+    """The line that makes it, by instruction."""
+
+    def with_stores(self, results: tuple[int, ...], place: Callable[[int], str]) -> list[str]:
+        """The lines, and each result stored to its place as soon as it is there."""
+        after: dict[int, list[str]] = {}
+        for n, r in enumerate(results):
+            store = f"    {place(n)} = {self.text[r]};"
+            after.setdefault(self.made_in.get(r, -1), []).append(store)
+        lines = list(after.get(-1, ()))
+        for k, line in enumerate(self.lines):
+            lines += [line, *after.get(k, ())]
+        return lines
+
+
+def statements(
+    program: Program, kind: Type, stem: str, functions: tuple[Program, ...], write: Write
+) -> Statements:
+    """One statement per operation; constants are written where they are used. `write` says how a
+    field of an input port is written, and the functions are called STEM_0, STEM_1, ..."""
     text: dict[int, str] = {}
     lines: list[str] = []
+    made_in: dict[int, int] = {}
+    used = {a for i in program.code for a in i.args} | {r for q in program.results for r in q}
     for k, i in enumerate(program.code):
         if i.op == "const":
             text[k] = literal(i.imm, kind)
             continue
-        if i.op == "call":
-            args = [text[a] for a in i.args]
-            if len(functions[i.imm[0]].inputs) > 1:
-                args[-1] = f"&{_in_memory(program.code[i.args[-1]], text)}"
-            statement, text[k] = call_statement(k, i, args, kind, stem, functions)
-            lines.append(f"    {statement}")
-            continue
         if i.op == "item":
             text[k] = f"{text[i.args[0]]}[{i.imm}]"
+            made_in[k] = made_in[i.args[0]]
+            continue
+        if k not in used:
             continue
         args = [text[a] for a in i.args]
-        if i.op == "read":
-            args = [f"{stem}_arrays", f"{stem}_arrays_count", *args]
-        value = expression(i, args, kind)
-        text[k] = f"v{k}"
-        lines.append(f"    const {'int' if i.op in BOOLEAN else kind.name} v{k} = {value};")
-    for port, result in enumerate(program.results):
-        lines += [f"    out[{port}][{n}] = {text[r]};" for n, r in enumerate(result)]
-    return lines
+        if i.op == "call":
+            if len(functions[i.imm[0]].inputs) > 1:
+                args[-1] = f"&{_in_memory(program.code[i.args[-1]], text, write)}"
+            statement, text[k] = call_statement(k, i, args, kind, stem, functions)
+            lines.append(f"    {statement}")
+        else:
+            if i.op == "read":
+                args = [f"{stem}_arrays", f"{stem}_arrays_count", *args]
+            value = write(*i.imm) if i.op == "input" else expression(i, args, kind)
+            text[k] = f"v{k}"
+            lines.append(f"    const {'int' if i.op in BOOLEAN else kind.name} v{k} = {value};")
+        made_in[k] = len(lines) - 1
+    return Statements(lines, text, made_in)
 
 
-def _in_memory(i: Instruction, text: dict[int, str]) -> str:
+def _in_memory(i: Instruction, text: dict[int, str], write: Write) -> str:
     """Where a value lies in memory: a result of a call or an input."""
-    return f"{text[i.args[0]]}[{i.imm}]" if i.op == "item" else f"in[{i.imm[0]}][{i.imm[1]}]"
+    return f"{text[i.args[0]]}[{i.imm}]" if i.op == "item" else write(*i.imm)
 
 
 def literal(value: float, kind: Type) -> str:
@@ -219,7 +269,6 @@ def expression(i: Instruction, args: list[str], kind: Type) -> str:
 
 
 _SPECIAL: dict[str, Callable[[Instruction, list[str], Type], str]] = {
-    "input": lambda i, args, kind: f"in[{i.imm[0]}][{i.imm[1]}]",
     "neg": lambda i, args, kind: f"-{args[0]}",
     "not": lambda i, args, kind: f"!{args[0]}",
     "select": lambda i, args, kind: f"{args[0]} ? {args[1]} : {args[2]}",
