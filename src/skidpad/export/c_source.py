@@ -13,7 +13,7 @@ import numpy as np
 from .. import record
 from ..compile.builder import MAGIC
 from ..compile.c import Statements, literal
-from ..compile.c_helpers import chosen_functions, exact_functions
+from ..compile.c_helpers import CHOSEN, chosen_functions, exact_functions
 from ..compile.program import Program
 from ..run.start import consistent
 from ..shared_arrays import LONGEST_FLOAT32
@@ -76,7 +76,7 @@ def source(naming: Naming, queues: Queues) -> str:
     """The text of NAME.c."""
     name, precision = naming.name, naming.exported.precision
     programs = _programs(naming)
-    renamed = [f"{op}_{naming.kind.name}" for op in ("fma", "sqrt", "rint", "floor")]
+    renamed = [f"{op}_{naming.kind.name}" for op in CHOSEN]
     renamed += [f"read_{naming.kind.name}"] * bool(naming.arrays)
     renamed += [n for stem, program in programs.items() for n in function_names(program, stem)]
     twice = _TWICE.format(
