@@ -78,7 +78,10 @@ void {name}_set_arrays(const void* const* arrays, int64_t count) {{
 
 _INFIX = INFIX | {"and": "&", "or": "|", "xor": "^"}
 _CALLED = frozenset(
-    [*("fma", "abs", "sqrt", "rint", "floor", "copysign"), *("pow2", "mantissa", "exponent", "read")]
+    [
+        *("fma", "abs", "sqrt", "rint", "floor", "copysign"),
+        *("pow2", "mantissa", "exponent", "read"),
+    ]
 )
 """Operations that are functions, OP_T; CUDA has other ones of the same names."""
 BOOLEAN = tuple(BOOL_OPS)
@@ -94,8 +97,9 @@ def emit(program: Program, name: str) -> str:
         )
     if not name.isidentifier() or not name.isascii():
         raise InvalidValue(f"{name!r} is not a name for a C function")
-    kind = TYPES[program.precision]
-    magic = literal(MAGIC[program.precision], kind)
+    precision = program.precision
+    kind = TYPES[precision]
+    magic = literal(MAGIC[precision], kind)
     program = with_held_parts(program)
     reads = program.reads_arrays
     table = (f"{name}_arrays", f"{name}_arrays_count")
@@ -106,7 +110,7 @@ def emit(program: Program, name: str) -> str:
         [
             "#include <stdint.h>",
             "",
-            helpers(program.precision, magic),
+            helpers(precision, magic),
             *([array_helper(kind), _TABLE.format(T=kind.name, name=name)] if reads else []),
             *all_functions(program, name, table),
             f"void {name}(const {kind.name}* const* in, {kind.name}* const* out) {{",
@@ -271,7 +275,9 @@ def literal(value: float, kind: Type) -> str:
     if math.isnan(value):
         return f"({kind.name})SKIDPAD_NAN"
     if math.isinf(value):
-        return f"({kind.name})SKIDPAD_INFINITY" if value > 0 else f"(-({kind.name})SKIDPAD_INFINITY)"
+        return (
+            f"({kind.name})SKIDPAD_INFINITY" if value > 0 else f"(-({kind.name})SKIDPAD_INFINITY)"
+        )
     return (
         f"({value.hex()}{kind.suffix})"
         if math.copysign(1.0, value) < 0

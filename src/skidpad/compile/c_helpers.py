@@ -1,4 +1,4 @@
-"""The functions that emitted C calls: an instruction where the target has it, else an exact function.
+"""The functions that emitted C calls: an instruction where the target has it, else an exact one.
 
 No library is needed. What the processor has as an instruction is written so that no compiler makes
 a call of a library of it, whatever its options; what it has not is in `c_exact`. So the bits are
@@ -193,7 +193,7 @@ _ONCE = """\
 
 
 def chosen_functions(precision: str) -> str:
-    """The functions of `CHOSEN`: an instruction where the target has it, else an exact function; and
+    """The functions of `CHOSEN`: an instruction where the target has it, else an exact one; and
     the type `truth_T`. They can stand in a file twice, for two targets, if macros rename them."""
     words = c_words(TYPES[precision])
     return "".join([_V3, *(part.format(**words) for part in (_FOUND, _INSTRUCTIONS, _TRUTH))])

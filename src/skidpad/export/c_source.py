@@ -58,7 +58,7 @@ _TWICE = """\
 """
 
 _READ = """\
-/* Element `index` of the array with a number: the nearest one there is, NaN if there is no array. */
+/* Element `index` of the array with a number: the nearest one there is, NaN without an array. */
 SKIDPAD_TARGET SKIDPAD_MAYBE_UNUSED static {T} read_{T}({T} number, {T} index) {{
     const {T}* array;
     {T} last, at = index > 0 ? index : 0;
@@ -93,7 +93,10 @@ def source(naming: Naming, queues: Queues) -> str:
             *_arrays(naming),
             twice,
             chosen_functions(precision),
-            *([_READ.format(T=naming.kind.name, name=name, count=len(naming.arrays))] * bool(naming.arrays)),
+            *(
+                [_READ.format(T=naming.kind.name, name=name, count=len(naming.arrays))]
+                * bool(naming.arrays)
+            ),
             *_program_lines(naming, programs),
             f"#ifndef {name}_INSIDE",
             "",
