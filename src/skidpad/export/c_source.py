@@ -15,6 +15,7 @@ from ..compile.builder import MAGIC
 from ..compile.c import Statements, literal
 from ..compile.c_helpers import CHOSEN, chosen_functions, exact_functions
 from ..compile.program import Program
+from ..compile.schedule import LARGEST
 from ..run.start import consistent
 from ..shared_arrays import LONGEST_FLOAT32
 from .c_header import comment
@@ -89,6 +90,7 @@ def source(naming: Naming, queues: Queues) -> str:
             comment(f"{naming.exported.vehicle.name}; see {name}.h. Written by skidpad."),
             f'#include "{name}.h"',
             "",
+            *(["#define SKIDPAD_LARGE", ""] if _is_large(programs) else []),
             exact_functions(precision, literal(MAGIC[precision], naming.kind)),
             *_arrays(naming),
             twice,
@@ -115,6 +117,12 @@ def _programs(naming: Naming) -> dict[str, Program]:
     found = {"substep": exported.step, "settling": exported.settle, "rates": exported.derivative}
     found["observed"] = exported.outputs if naming.has("outputs") else None
     return {f"{name}_{key}": program for key, program in found.items() if program is not None}
+
+
+def _is_large(programs: dict[str, Program]) -> bool:
+    """Whether there is a function for which some of what compilers could do takes too long."""
+    pieces = (piece for program in programs.values() for piece in (program, *program.functions))
+    return max(len(piece.code) for piece in pieces) > LARGEST
 
 
 def _program_lines(naming: Naming, programs: dict[str, Program]) -> list[str]:
