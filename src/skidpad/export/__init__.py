@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
+from .c_files import c_sources, write_c
 from .exported import Exported, exported
 from .webassembly import WebAssembly, modules_of
 
-__all__ = ["Exported", "WebAssembly", "exported", "modules_of"]
+__all__ = ["Exported", "WebAssembly", "c_sources", "exported", "modules_of", "write_c"]
