@@ -14,6 +14,7 @@ EXTRAS: Mapping[str, tuple[str, ...]] = {
     "campaigns": ("SALib", "fsspec"),
     "commonroad": ("commonroad",),
     "cuda": ("cupy",),
+    "export": ("ziglang",),
     "jax": ("jax",),
     "learn": ("gymnasium", "pettingzoo"),
     "maps": ("PIL", "defusedxml"),

@@ -35,6 +35,8 @@ from typing import NamedTuple
 
 from ..errors import InvalidValue, MissingExtra, SkidpadError, UnknownOperation
 from .builder import MAGIC
+from .c_exact import TYPES, Type
+from .c_helpers import helpers
 from .functions import skipped_by
 from .held_calls import with_held_parts
 from .operations import BOOL_OPS, Instruction
@@ -44,54 +46,20 @@ FLAGS = ("-std=c99", "-O2", "-ffp-contract=off", "-fno-fast-math")
 """Compiler flags under which the emitted source keeps its bits."""
 
 
-class Type(NamedTuple):
-    """How one precision is written in C."""
-
-    name: str
-    suffix: str
-    unsigned: str
-    signed: str
-    mantissa_bits: int
-    bias: int
-
-
-TYPES: dict[str, Type] = {
-    "float64": Type("double", "", "uint64_t", "int64_t", 52, 1023),
-    "float32": Type("float", "f", "uint32_t", "int32_t", 23, 127),
-}
-"""How each precision is written."""
-
-# Functions on bits for one precision; memcpy is the cast that C defines.
-_HELPERS = """\
-#ifndef SKIDPAD_{T}_BITS
-#define SKIDPAD_{T}_BITS
-static inline {U} bits_{T}({T} x) {{ {U} u; memcpy(&u, &x, sizeof u); return u; }}
-static inline {T} from_bits_{T}({U} u) {{ {T} x; memcpy(&x, &u, sizeof x); return x; }}
-static inline {T} pow2_{T}({T} n) {{
-    return from_bits_{T}((bits_{T}(n + {magic}) + {bias}u) << {M});
-}}
-static inline {T} mantissa_{T}({T} x) {{
-    return from_bits_{T}((bits_{T}(x) & ((({U})1 << {M}) - 1u)) | (({U}){bias} << {M}));
-}}
-static inline {T} exponent_{T}({T} x) {{
-    return ({T})(({I})((bits_{T}(x) >> {M}) & {field}u) - {bias});
-}}
-#endif
-"""
+Write = Callable[[int, int], str]
+"""How a field of a port is written in C."""
 
 # An element of a shared array. Whatever the numbers are, nothing outside is read.
 _READ = """\
 #ifndef SKIDPAD_{T}_READ
 #define SKIDPAD_{T}_READ
 static inline {T} read_{T}(const void* const* arrays, int64_t count, {T} number, {T} index) {{
-    if (!(number >= 1 && number < ({T})count) || number != floor{S}(number) || index != index)
-        return NAN;
-    const char* const block = (const char*)arrays[(int64_t)number];
-    if (block == 0) return NAN;
-    int64_t length;
-    memcpy(&length, block, sizeof length);
-    const {T} last = ({T})(length - 1), at = index > 0 ? index : 0;
-    return ((const {T}*)(block + sizeof length))[(int64_t)(at < last ? at : last)];
+    if (!(number >= 1 && number < ({T})count) || number != floor_{T}(number) || index != index)
+        return ({T})SKIDPAD_NAN;
+    const int64_t* const block = (const int64_t*)arrays[(int64_t)number];
+    if (block == 0) return ({T})SKIDPAD_NAN;
+    const {T} last = ({T})(*block - 1), at = index > 0 ? index : 0;
+    return ((const {T}*)(const void*)(block + 1))[(int64_t)(at < last ? at : last)];
 }}
 #endif
 """
@@ -109,9 +77,10 @@ void {name}_set_arrays(const void* const* arrays, int64_t count) {{
 """
 
 _INFIX = INFIX | {"and": "&", "or": "|", "xor": "^"}
-_LIBRARY = {"fma": "fma", "abs": "fabs", "sqrt": "sqrt", "rint": "rint", "floor": "floor"} | {
-    "copysign": "copysign"
-}
+_CALLED = frozenset(
+    [*("fma", "abs", "sqrt", "rint", "floor", "copysign"), *("pow2", "mantissa", "exponent", "read")]
+)
+"""Operations that are functions, OP_T; CUDA has other ones of the same names."""
 BOOLEAN = tuple(BOOL_OPS)
 """Operations whose result is a truth value."""
 
@@ -125,62 +94,70 @@ def emit(program: Program, name: str) -> str:
         )
     if not name.isidentifier() or not name.isascii():
         raise InvalidValue(f"{name!r} is not a name for a C function")
-    kind, magic = TYPES[program.precision], MAGIC[program.precision]
+    kind = TYPES[program.precision]
+    magic = literal(MAGIC[program.precision], kind)
     program = with_held_parts(program)
     reads = program.reads_arrays
+    taken = statements(
+        program, kind, name, program.functions, lambda port, field: f"in[{port}][{field}]"
+    )
     return "\n".join(
         [
-            "#include <math.h>",
             "#include <stdint.h>",
-            "#include <string.h>",
             "",
-            helpers(kind, magic),
+            helpers(program.precision, magic),
             *([array_helper(kind), _TABLE.format(T=kind.name, name=name)] if reads else []),
-            *(
-                line
-                for k, function in enumerate(program.functions)
-                for line in function_lines(function, f"{name}_{k}", name, program.functions)
-            ),
+            *all_functions(program, name),
             f"void {name}(const {kind.name}* const* in, {kind.name}* const* out) {{",
-            *_body(program, kind, name, program.functions),
+            *taken.lines,
+            *(
+                f"    out[{port}][{n}] = {taken.text[r]};"
+                for port, result in enumerate(program.results)
+                for n, r in enumerate(result)
+            ),
             "}",
             "",
         ]
     )
 
 
-def helpers(kind: Type, magic: float) -> str:
-    """The functions on bits that expressions use, as C source."""
-    return _HELPERS.format(
-        T=kind.name,
-        U=kind.unsigned,
-        I=kind.signed,
-        M=kind.mantissa_bits,
-        bias=kind.bias,
-        field=2 * kind.bias + 1,
-        magic=literal(magic, kind),
-    )
-
-
 def array_helper(kind: Type) -> str:
     """The function that reads an element of a shared array, as C source."""
-    return _READ.format(T=kind.name, S=kind.suffix)
+    return _READ.format(T=kind.name)
 
 
-def function_lines(
-    function: Program, name: str, stem: str, functions: tuple[Program, ...]
-) -> list[str]:
-    """The C function NAME of a function of a Program, whose functions are STEM_0, STEM_1, ..."""
+def all_functions(program: Program, stem: str) -> list[str]:
+    """The functions of a Program, split at what is held, as C functions STEM_0, STEM_1, ..."""
+    return [
+        line
+        for k, function in enumerate(program.functions)
+        for line in _function_lines(function, k, stem, program)
+    ]
+
+
+def _function_lines(function: Program, number: int, stem: str, program: Program) -> list[str]:
+    """One of them: it reads the array a, and h if it has held values, and writes the array r."""
     kind = TYPES[str(function.precision)]
-    # The same body as a Program's: one port in, with held values two, and one out.
-    names = ("a", "h")[: len(function.inputs)]
-    held = "".join(f", const {kind.name}* {name}" for name in names[1:])
-    head = f"static void {name}(const {kind.name}* a, {kind.name}* r{held}) {{"
-    ports = (
-        f"    const {kind.name}* const in[] = {{{', '.join(names)}}}; "
-        f"{kind.name}* const out[] = {{r}};"
-    )
-    return [head, ports, *_body(function, kind, stem, functions), "}", ""]
+    arrays, functions = "ah", program.functions
+    apart = "" if _in_place(number, program) else " restrict"
+    given = [f"const {kind.name}*{apart} {name}" for name in arrays[: len(function.inputs)]]
+    arguments = ", ".join([given[0], f"{kind.name}*{apart} r", *given[1:]])
+    taken = statements(function, kind, stem, functions, lambda port, k: f"{arrays[port]}[{k}]")
+    ignored = [f"    (void){name};" for name in arrays[: len(function.inputs)]]
+    head = f"SKIDPAD_TARGET static void {stem}_{number}({arguments}) {{"
+    if not apart:
+        stores = [f"    r[{n}] = {taken.text[k]};" for n, k in enumerate(function.results[0])]
+        return [head, *ignored, *taken.lines, *stores, "}", ""]
+    # Kept until the end, the many results of an elimination would crowd out the rest.
+    lines = taken.with_stores(function.results[0], lambda n: f"r[{n}]")
+    return [head, *ignored, *lines, "}", ""]
+
+
+def _in_place(number: int, program: Program) -> bool:
+    """Whether the results of a function may lie where its arguments are."""
+    calls = (i for part in (program, *program.functions) for i in part.code if i.op == "call")
+    again = any(i.imm[0] == number and i.imm[1] > 1 for i in calls)
+    return again or skipped_by(program.functions[number]) is not None
 
 
 def call_statement(
@@ -205,46 +182,73 @@ def call_statement(
     return f"{room} {loop} {stem}_{number}({arguments}, {arguments}{held});", arguments
 
 
-def _body(program: Program, kind: Type, stem: str, functions: tuple[Program, ...]) -> list[str]:
-    """One statement per operation; constants are written where they are used."""
+class Statements(NamedTuple):
+    """The operations of a Program in C."""
+
+    lines: list[str]
+    text: dict[int, str]
+    """How the value of each instruction is written."""
+    made_in: dict[int, int]
+    """The line that makes it, by instruction."""
+
+    def with_stores(self, results: tuple[int, ...], place: Callable[[int], str]) -> list[str]:
+        """The lines, and each result stored to its place as soon as it is there."""
+        after: dict[int, list[str]] = {}
+        for n, r in enumerate(results):
+            store = f"    {place(n)} = {self.text[r]};"
+            after.setdefault(self.made_in.get(r, -1), []).append(store)
+        lines = list(after.get(-1, ()))
+        for k, line in enumerate(self.lines):
+            lines += [line, *after.get(k, ())]
+        return lines
+
+
+def statements(
+    program: Program, kind: Type, stem: str, functions: tuple[Program, ...], write: Write
+) -> Statements:
+    """One statement per operation; constants are written where they are used. `write` says how a
+    field of an input port is written, and the functions are called STEM_0, STEM_1, ..."""
     text: dict[int, str] = {}
     lines: list[str] = []
+    made_in: dict[int, int] = {}
+    used = {a for i in program.code for a in i.args} | {r for q in program.results for r in q}
     for k, i in enumerate(program.code):
         if i.op == "const":
             text[k] = literal(i.imm, kind)
             continue
-        if i.op == "call":
-            args = [text[a] for a in i.args]
-            if len(functions[i.imm[0]].inputs) > 1:
-                args[-1] = f"&{_in_memory(program.code[i.args[-1]], text)}"
-            statement, text[k] = call_statement(k, i, args, kind, stem, functions)
-            lines.append(f"    {statement}")
-            continue
         if i.op == "item":
             text[k] = f"{text[i.args[0]]}[{i.imm}]"
+            made_in[k] = made_in[i.args[0]]
+            continue
+        if k not in used:
             continue
         args = [text[a] for a in i.args]
-        if i.op == "read":
-            args = [f"{stem}_arrays", f"{stem}_arrays_count", *args]
-        value = expression(i, args, kind)
-        text[k] = f"v{k}"
-        lines.append(f"    const {'int' if i.op in BOOLEAN else kind.name} v{k} = {value};")
-    for port, result in enumerate(program.results):
-        lines += [f"    out[{port}][{n}] = {text[r]};" for n, r in enumerate(result)]
-    return lines
+        if i.op == "call":
+            if len(functions[i.imm[0]].inputs) > 1:
+                args[-1] = f"&{_in_memory(program.code[i.args[-1]], text, write)}"
+            statement, text[k] = call_statement(k, i, args, kind, stem, functions)
+            lines.append(f"    {statement}")
+        else:
+            if i.op == "read":
+                args = [f"{stem}_arrays", f"{stem}_arrays_count", *args]
+            value = write(*i.imm) if i.op == "input" else expression(i, args, kind)
+            text[k] = f"v{k}"
+            lines.append(f"    const {'int' if i.op in BOOLEAN else kind.name} v{k} = {value};")
+        made_in[k] = len(lines) - 1
+    return Statements(lines, text, made_in)
 
 
-def _in_memory(i: Instruction, text: dict[int, str]) -> str:
+def _in_memory(i: Instruction, text: dict[int, str], write: Write) -> str:
     """Where a value lies in memory: a result of a call or an input."""
-    return f"{text[i.args[0]]}[{i.imm}]" if i.op == "item" else f"in[{i.imm[0]}][{i.imm[1]}]"
+    return f"{text[i.args[0]]}[{i.imm}]" if i.op == "item" else write(*i.imm)
 
 
 def literal(value: float, kind: Type) -> str:
     """A number as it is written in C, exact."""
     if math.isnan(value):
-        return "NAN"
+        return f"({kind.name})SKIDPAD_NAN"
     if math.isinf(value):
-        return "INFINITY" if value > 0 else "(-INFINITY)"
+        return f"({kind.name})SKIDPAD_INFINITY" if value > 0 else f"(-({kind.name})SKIDPAD_INFINITY)"
     return (
         f"({value.hex()}{kind.suffix})"
         if math.copysign(1.0, value) < 0
@@ -256,9 +260,7 @@ def expression(i: Instruction, args: list[str], kind: Type) -> str:
     """The C expression of one operation on operands that are names or literals."""
     if i.op in _INFIX:
         return f"{args[0]} {_INFIX[i.op]} {args[1]}"
-    if i.op in _LIBRARY:
-        return f"{_LIBRARY[i.op]}{kind.suffix}({', '.join(args)})"
-    if i.op in ("pow2", "mantissa", "exponent", "read"):
+    if i.op in _CALLED:
         return f"{i.op}_{kind.name}({', '.join(args)})"
     special = _SPECIAL.get(i.op)
     if special is None:
@@ -267,7 +269,6 @@ def expression(i: Instruction, args: list[str], kind: Type) -> str:
 
 
 _SPECIAL: dict[str, Callable[[Instruction, list[str], Type], str]] = {
-    "input": lambda i, args, kind: f"in[{i.imm[0]}][{i.imm[1]}]",
     "neg": lambda i, args, kind: f"-{args[0]}",
     "not": lambda i, args, kind: f"!{args[0]}",
     "select": lambda i, args, kind: f"{args[0]} ? {args[1]} : {args[2]}",
@@ -285,7 +286,7 @@ def compile_shared(source: str, folder: Path) -> ctypes.CDLL:
     path, library = folder / f"{stem}.c", folder / f"{stem}{_SUFFIX}"
     path.write_text(source, "utf-8")
     position = () if sys.platform == "win32" else ("-fPIC",)
-    command = [*compiler, *FLAGS, *position, "-shared", str(path), "-o", str(library), "-lm"]
+    command = [*compiler, *FLAGS, *position, "-shared", str(path), "-o", str(library)]
     outcome = subprocess.run(command, capture_output=True, text=True, check=False)
     if outcome.returncode != 0:
         raise SkidpadError(f"{' '.join(command)} failed:\n{outcome.stderr}")

@@ -9,7 +9,8 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from .builder import MAGIC
-from .c import BOOLEAN, TYPES, Type, array_helper, call_statement, expression, helpers, literal
+from .c import BOOLEAN, array_helper, call_statement, expression, literal
+from .c_exact import TYPES, Type
 from .program import Instruction, Program
 
 NATIVE = frozenset({"sin", "cos", "tanh", "exp", "log", "min", "max"})
@@ -26,6 +27,35 @@ typedef long long int64_t;
 #define INFINITY __int_as_float(0x7f800000)
 #else
 #include <stdint.h>
+#endif
+"""
+
+
+# What `c_helpers` gives to C is there in CUDA, correctly rounded.
+_FUNCTIONS = "#define SKIDPAD_NAN NAN\n#define SKIDPAD_INFINITY INFINITY\n" + "".join(
+    f"#define {op}_double {name}\n#define {op}_float {name}f\n"
+    for op, name in {
+        **{op: op for op in ("fma", "sqrt", "rint", "floor", "copysign")},
+        "abs": "fabs",
+    }.items()
+)
+
+
+# Functions on bits; memcpy is the cast that C++ defines.
+_ON_BITS = """\
+#ifndef SKIDPAD_{T}_BITS
+#define SKIDPAD_{T}_BITS
+static inline {U} bits_{T}({T} x) {{ {U} u; memcpy(&u, &x, sizeof u); return u; }}
+static inline {T} from_bits_{T}({U} u) {{ {T} x; memcpy(&x, &u, sizeof x); return x; }}
+static inline {T} pow2_{T}({T} n) {{
+    return from_bits_{T}((bits_{T}(n + {magic}) + {bias}u) << {M});
+}}
+static inline {T} mantissa_{T}({T} x) {{
+    return from_bits_{T}((bits_{T}(x) & ((({U})1 << {M}) - 1u)) | (({U}){bias} << {M}));
+}}
+static inline {T} exponent_{T}({T} x) {{
+    return ({T})(({I})((bits_{T}(x) >> {M}) & {field}u) - {bias});
+}}
 #endif
 """
 
@@ -117,12 +147,24 @@ def prelude(precision: str, program: Program) -> str:
     """What stands before the kernels: integer types, extrema, the functions on bits, what reads
     shared arrays, and the functions of the Program."""
     kind, functions = TYPES[precision], program.functions
-    on_bits = helpers(kind, MAGIC[precision])
+    on_bits = _on_bits(kind, literal(MAGIC[precision], kind))
     table = f'extern "C" {{ __device__ unsigned long long {ARRAYS}[2]; }}\n'
     arrays = table + array_helper(kind) if program.reads_arrays else ""
-    head = _TYPEDEFS + _EXTREMA
+    head = _TYPEDEFS + _FUNCTIONS + _EXTREMA
     head += (on_bits + arrays).replace("static inline", "static __device__ inline")
     return head + "".join(_function(k, precision, functions) for k in range(len(functions)))
+
+
+def _on_bits(kind: Type, magic: str) -> str:
+    return _ON_BITS.format(
+        T=kind.name,
+        U=kind.unsigned,
+        I=kind.signed,
+        M=kind.mantissa_bits,
+        bias=kind.bias,
+        field=2 * kind.bias + 1,
+        magic=magic,
+    )
 
 
 def _function(number: int, precision: str, functions: tuple[Program, ...]) -> str:

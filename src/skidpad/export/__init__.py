@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from .c_files import c_sources, write_c
 from .exported import Exported, exported
 
-__all__ = ["Exported", "exported"]
+__all__ = ["Exported", "c_sources", "exported", "write_c"]

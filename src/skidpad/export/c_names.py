@@ -1,0 +1,107 @@
+"""How the records of a vehicle are called in C, and their numbers written."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from .. import record
+from ..compile.c import literal
+from ..compile.c_exact import TYPES, Type
+from ..shared_arrays import ArrayNumber
+from .exported import Exported
+
+# Of C and of C++, which reads the header, too.
+_RESERVED = frozenset(
+    "alignas alignof and and_eq asm auto bitand bitor bool break case catch char class compl concept "
+    "const constexpr continue decltype default delete do double dynamic_cast else enum explicit "
+    "export extern false float for friend goto if inline int long mutable namespace new noexcept not "
+    "not_eq nullptr operator or or_eq private protected public register reinterpret_cast requires "
+    "restrict return short signed sizeof static static_assert static_cast struct switch template "
+    "this thread_local throw true try typedef typeid typename typeof union unsigned using virtual "
+    "void volatile wchar_t while xor xor_eq linux unix".split()
+)
+
+RECORDS = {
+    "state": "State",
+    "input": "Input",
+    "disturbance": "Disturbance",
+    "params": "Params",
+    "outputs": "Outputs",
+}
+"""Structs of a vehicle, and the record class of the model that each is."""
+PORTS = {"x": "state", "start": "state", "u": "input", "w": "disturbance", "p": "params"} | {
+    "y": "outputs"
+}
+"""Ports of Programs and the struct that each is."""
+
+
+def members(names: Iterable[str]) -> tuple[str, ...]:
+    """Names of the leaves of a record as members of a struct: `tyre.B` becomes `tyre_B`."""
+    taken: dict[str, None] = {}
+    for name in names:
+        member = re.sub(r"\W", "_", name, flags=re.ASCII)
+        while member in taken or member in _RESERVED:
+            member += "_"
+        taken[member] = None
+    return tuple(taken)
+
+
+@dataclass(frozen=True)
+class Naming:
+    """The C side of an exported vehicle: names and numbers."""
+
+    exported: Exported
+
+    @property
+    def name(self) -> str:
+        """What every name of the interface begins with."""
+        return self.exported.name
+
+    @property
+    def kind(self) -> Type:
+        """How its numbers are written."""
+        return TYPES[self.exported.precision]
+
+    def record(self, struct: str) -> type:
+        """The record class of a struct, as "state"."""
+        return getattr(self.exported.model, RECORDS[struct])
+
+    @cached_property
+    def fields(self) -> dict[str, tuple[str, ...]]:
+        """Members of each struct; a record without fields has no struct."""
+        return {struct: members(record.names(self.record(struct))) for struct in RECORDS}
+
+    def has(self, struct: str) -> bool:
+        """Whether there is such a struct."""
+        return bool(self.fields[struct])
+
+    def arguments(self, *asked: tuple[str, str]) -> str:
+        """Declarations of pointers to constant structs, (struct, name) each, that there are."""
+        return ", ".join(
+            f"const {self.name}_{struct}* {name}" for struct, name in asked if self.has(struct)
+        )
+
+    def number(self, value: float) -> str:
+        """A number in the precision of the export, exact."""
+        return literal(float(np.dtype(self.exported.precision).type(value)), self.kind)
+
+    @cached_property
+    def arrays(self) -> tuple[ArrayNumber, ...]:
+        """Shared arrays of the parameters; the one with the number n in C is the n-th."""
+        leaves = record.flatten(self.exported.vehicle.params)
+        found = {float(leaf): leaf for leaf in leaves if isinstance(leaf, ArrayNumber)}
+        return tuple(found.values())
+
+    def values(self, numbers: Sequence[Any]) -> list[str]:
+        """Numbers of a record as they are written, those of shared arrays by their place here."""
+        places = {float(array): float(k) for k, array in enumerate(self.arrays, 1)}
+        return [
+            self.number(places[float(x)] if isinstance(x, ArrayNumber) else float(x))
+            for x in numbers
+        ]
