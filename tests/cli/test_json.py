@@ -14,6 +14,7 @@ from files.bags import TYPES, write_bag
 from record_io.stages import full_stage, some_rows
 from skidpad import vehicles
 from skidpad.cli import main
+from skidpad.extras import require_extras
 from skidpad.recording import Recorder
 from skidpad.world.xml import reviewed
 from world.worlds import WORLDS
@@ -155,6 +156,7 @@ def test_every_problem_of_a_world_has_its_place(
 def test_what_shows_when_a_world_is_built_is_a_problem_too(
     capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
+    require_extras("world", purpose="A world that is built to check it")
     file = tmp_path / "w.xml"
     file.write_text(
         "<mvsim_world><element class='property_region'><property_name>friction_mu</property_name>"
