@@ -6,6 +6,7 @@ PYTHON ?= $(shell for p in python3 python3.14 python3.13 python3.12 python3.11 p
 # Files go to the workers in the order of tests/conftest.py, the longest first.
 PYTEST_ARGS ?= -q -n auto --dist loadfile --no-loadscope-reorder
 BENCH_ARGS ?=
+RELEASE_ARGS ?=
 
 VENV := .venv
 BIN := $(VENV)/$(if $(filter Windows_NT,$(OS)),Scripts,bin)
@@ -35,10 +36,10 @@ pytest = $(check_types) & types=$$!; \
 	$(BIN)/python -m pytest -m $(1) $(PYTEST_ARGS) || { wait $$types; exit 1; }; \
 	wait $$types || $(call stop,basedpyright has errors: see above)
 
-.PHONY: help venv demo test test-all test-gpu test-ray test-learn lint style format bench validation clean compiler chromium fast-dds
+.PHONY: help venv demo test test-all test-gpu test-ray test-learn lint style format bench validation release-check clean compiler chromium fast-dds
 
 help: ## list the targets
-	@sed -n 's/^\([a-z-]*\):.*## /\1|/p' Makefile | awk -F'|' '{ printf "  make %-11s %s\n", $$1, $$2 }'
+	@sed -n 's/^\([a-z-]*\):.*## /\1|/p' Makefile | awk -F'|' '{ printf "  make %-13s %s\n", $$1, $$2 }'
 
 demo: $(READY) ## run the best demos; leaves recordings, replay pages and pictures in out/
 	@$(BIN)/skidpad demo
@@ -76,6 +77,9 @@ bench: $(READY) ## measure speed beside the alternatives; options in BENCH_ARGS
 
 validation: $(READY) ## compare skidpad with theory and other programs; writes docs/validation.md
 	@$(BIN)/python tools/make_validation_page.py
+
+release-check: $(READY) ## build wheel and sdist into dist/, check them, try them in an empty environment
+	@$(BIN)/python tools/check_release.py $(RELEASE_ARGS)
 
 clean: ## remove the virtual environment and caches
 	rm -rf $(VENV) .venv-ray .venv-learn .pytest_cache .ruff_cache .hypothesis build dist

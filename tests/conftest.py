@@ -8,6 +8,8 @@ import os
 import shutil
 import sys
 import tempfile
+from collections.abc import Generator
+from contextlib import contextmanager
 from importlib.metadata import version
 from importlib.util import find_spec
 from pathlib import Path
@@ -89,6 +91,40 @@ def begin_elsewhere(config: pytest.Config) -> None:
     folders = sorted(str(path) for path in here.glob("[a-z]*") if path.is_dir())
     begin = len(folders) * int(worker[2:]) // int(os.environ["PYTEST_XDIST_WORKER_COUNT"])
     config.args = folders[begin:] + folders[:begin]
+
+
+@contextmanager
+def skipping_what_has_no_wheel() -> Generator[None]:
+    """Skip a test that needs a package which its maker does not build for this Python or machine.
+
+    Extras leave such packages out, and the error says so; a package that is only not installed is
+    another error, and a failure.
+    """
+    from skidpad.errors import MissingExtra
+
+    try:
+        yield
+    except BaseException as error:
+        cause: BaseException | None = error
+        while cause is not None:  # behind what pytest makes of a warning that did not come
+            if isinstance(cause, MissingExtra) and "which has no wheel for" in str(cause):
+                pytest.skip(str(cause))
+            cause = cause.__context__
+        raise
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_pyfunc_call() -> Generator[None, object, object]:
+    """In tests."""
+    with skipping_what_has_no_wheel():
+        return (yield)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_fixture_setup() -> Generator[None, object, object]:
+    """In fixtures."""
+    with skipping_what_has_no_wheel():
+        return (yield)
 
 
 LARGE = ("commonroad_mb", "commonroad_std", "formula_student", "full_car", "two_track")

@@ -14,6 +14,7 @@ import pytest
 
 from skidpad import demo
 from skidpad.cli import main
+from skidpad.errors import MissingExtra
 from skidpad.recording import read
 from skidpad.world.world import World
 from waiting import PATIENCE
@@ -37,6 +38,8 @@ def plain(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
 def run(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, str, str]:
     with pytest.raises(SystemExit) as stop:
         main(["run", *arguments])
+    if isinstance(stop.value.__context__, MissingExtra):  # a package that has no wheel here
+        raise stop.value.__context__
     out, err = capsys.readouterr()
     return int(stop.value.code or 0), out, err
 

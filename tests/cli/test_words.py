@@ -93,8 +93,8 @@ def test_wrong_usage_says_where_help_is(capsys: pytest.CaptureFixture[str]) -> N
     assert "nonsense" in said(capsys, "nonsense")[2]
 
 
-def test_without_arguments_there_is_help(capsys: pytest.CaptureFixture[str]) -> None:
-    _, out, err = said(capsys)
+def test_a_group_without_a_command_shows_its_help(capsys: pytest.CaptureFixture[str]) -> None:
+    _, out, err = said(capsys, "campaign")
     assert "Commands" in out + err
     assert "error:" not in out + err
 

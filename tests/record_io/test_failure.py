@@ -69,6 +69,22 @@ def test_a_full_disk_is_told_and_what_was_written_stays(tmp_path: Path, room: in
     assert read(recover(path).path).times.size == count
 
 
+def test_a_recording_that_failed_holds_no_view_of_its_buffers(tmp_path: Path) -> None:
+    """From Python 3.13 on the end of a buffer that has views is an error on stderr."""
+    writer = Recorder(tmp_path / "run.mcap", STAGE)
+    writer._file._file = FullDisk(writer._file._file, 60_000)  # type: ignore[assignment]
+    writer.add_rows(TIMES, ROWS)
+    with pytest.raises(RecordingFailed) as failure:
+        writer.flush()
+    # The error stays, and with it the functions that it came through.
+    assert failure.value.__cause__ is not None
+    for buffer in (writer._buffer, writer._encoder._buffer):
+        assert buffer.getvalue()
+        buffer.close()  # BufferError while there is a view
+    with pytest.raises(RecordingFailed):
+        writer.close()
+
+
 def test_a_recording_that_failed_says_what_is_lost(tmp_path: Path) -> None:
     """Here a chunk does not fit, and its summary would."""
     path = tmp_path / "run.mcap"

@@ -77,7 +77,9 @@ def test_a_file_is_checked_for_it(tmp_path: object) -> None:
     from typer.testing import CliRunner
 
     from skidpad.cli import app
+    from skidpad.extras import require_extras
 
+    require_extras("world", purpose="A world that is built to check it")
     file = Path(str(tmp_path)) / "a.world.xml"
     file.write_text(
         "<mvsim_world><simul_timestep>0.5</simul_timestep><vehicle name='r'>"

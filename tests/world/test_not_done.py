@@ -10,6 +10,7 @@ import pytest
 
 import skidpad as sp
 from skidpad.cli import main
+from skidpad.extras import require_extras
 from world.worlds import world
 
 BOT = "<dynamics class='differential'>{}</dynamics>"
@@ -80,6 +81,7 @@ def test_the_reading_of_a_sensor_that_is_not_simulated_says_so(kind: str) -> Non
 def test_vehicles_that_nothing_commands_are_named_when_a_world_is_run(
     capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    require_extras("world", purpose="A world that is run")
     monkeypatch.chdir(tmp_path)
     pid = "<controller class='twist_pid'><V>{}</V></controller>"
     far = robot("", pid.format(1.0), "goes").replace("0 0 0", "0 9 0")

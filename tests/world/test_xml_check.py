@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from skidpad.cli import main
+from skidpad.extras import require_extras
 from skidpad.vehicles import wheeled
 from skidpad.world.xml import load, reviewed
 from world.worlds import WORLDS
@@ -123,6 +124,7 @@ def test_warnings_stand_beside_errors_and_do_not_count(
 def test_what_shows_only_when_a_world_is_made_is_reported(
     capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
+    require_extras("world", purpose="A world that is built to check it")
     file = tmp_path / "w.xml"
     bot = (
         "<vehicle name='{}'><init_pose>0 0 0</init_pose><dynamics class='differential'/></vehicle>"

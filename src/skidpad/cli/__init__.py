@@ -2,8 +2,9 @@
 `html`, `serve`, `ros2`, `info`, `recover`, `tyre`, `test`, `tune`, `campaign`,
 `export`.
 
-Each command imports what it needs inside itself, so that `skidpad --help` answers at once. An error
-raised on purpose ends the program with one line on stderr and exit code 2, never with a traceback.
+Each command imports what it needs inside itself, so that `skidpad --help` and completion answer at
+once. Without a command there is a screen that says what one can do next. An error raised on purpose
+ends the program with one line on stderr and exit code 2, never with a traceback.
 """
 
 from __future__ import annotations
@@ -32,14 +33,14 @@ from . import (
     tyre,
     world,
 )
+from .completion import bench_groups
 
 __all__ = ["app", "main"]
 
 app = typer.Typer(
     name="skidpad",
     help="Ground vehicles as pure functions: list them, drive them, measure them.",
-    no_args_is_help=True,
-    add_completion=False,
+    invoke_without_command=True,
     pretty_exceptions_enable=False,
 )
 """The command line, for Typer."""
@@ -56,7 +57,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     except SkidpadError as error:
         _fail(str(error))
     except _UsageError as error:
-        if type(error).__name__ == "NoArgsIsHelpError":
+        if type(error).__name__ == "NoArgsIsHelpError":  # of a group: skidpad ros2
             error.show()
             sys.exit(error.exit_code)
         command = error.ctx.command_path if error.ctx is not None else "skidpad"
@@ -85,6 +86,7 @@ def _print_version(wanted: bool) -> None:
 
 @app.callback()
 def _options(
+    context: typer.Context,
     version: Annotated[
         bool,
         typer.Option(
@@ -92,7 +94,13 @@ def _options(
         ),
     ] = False,
 ) -> None:
-    """Carries the options that stand before a command."""
+    """Carries the options that stand before a command, and speaks where none follows."""
+    if context.invoked_subcommand is None:
+        from rich.console import Console
+
+        from .start import start_screen
+
+        Console().print(start_screen())
 
 
 def demo(
@@ -107,7 +115,9 @@ def demo(
 
 
 def bench(
-    group: Annotated[str | None, typer.Argument(help="Measure only this group.")] = None,
+    group: Annotated[
+        str | None, typer.Argument(help="Measure only this group.", autocompletion=bench_groups)
+    ] = None,
     device: Annotated[
         str | None, typer.Option(help="Measure what runs on this device: cpu or cuda.")
     ] = None,

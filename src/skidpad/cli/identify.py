@@ -12,6 +12,7 @@ import typer
 
 from ..errors import InvalidValue
 from ..extras import require_extras
+from .completion import command_driven_names
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -19,7 +20,12 @@ if TYPE_CHECKING:
 Log = Annotated[
     Path, typer.Argument(help="Recorded run: a .parquet, .csv or .mcap file, or a bag.")
 ]
-Model = Annotated[str, typer.Option(help="Name of the model, as in IDEAL_STEER_ACC.")]
+Model = Annotated[
+    str,
+    typer.Option(
+        help="Name of the model, as in IDEAL_STEER_ACC.", autocompletion=command_driven_names
+    ),
+]
 Params = Annotated[
     list[Path],
     typer.Option(metavar="FILE", help="Parameter file in YAML; of several the later ones win."),

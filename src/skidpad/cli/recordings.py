@@ -23,6 +23,9 @@ def info(
     topics: Annotated[
         bool, typer.Option("--topics", help="Every topic, not only every kind.")
     ] = False,
+    json: Annotated[
+        bool, typer.Option("--json", help="Print one JSON object, with every topic.")
+    ] = False,
 ) -> None:
     """Say what is inside a recording: how long, who, which topics, and whether it is whole."""
     from rich.console import Console
@@ -33,11 +36,24 @@ def info(
     from .bag_table import bag_sheet
     from .recording_table import recording_sheet
 
+    if json:
+        _print_json(file)
+        return
     console = Console()
     if is_bag(file):
         console.print(bag_sheet(bag_info(file)))
         return
     console.print(recording_sheet(look(file), every=topics, width=console.width))
+
+
+def _print_json(file: Path) -> None:
+    from ..identify.bag import is_bag
+    from ..recording import bag_info
+    from ..recording import info as look
+    from .documents import bag_document, recording_document
+    from .json_output import print_json
+
+    print_json(bag_document(bag_info(file)) if is_bag(file) else recording_document(look(file)))
 
 
 def recover(

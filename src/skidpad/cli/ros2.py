@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from ..errors import InvalidValue
+from .completion import vehicle_names
 from .serve import must_be_port
 from .world import Compat, Download, Limit, ModelFolder, Shell, Variables, reading_options
 
@@ -187,7 +188,10 @@ def world(
 @ros2.command(context_settings=_TAKING_ALL)
 def vehicle(
     context: typer.Context,
-    name: Annotated[str, typer.Argument(help="A vehicle that `skidpad models` lists.")],
+    name: Annotated[
+        str,
+        typer.Argument(help="A vehicle that `skidpad models` lists.", autocompletion=vehicle_names),
+    ],
     compat: Compat = None,
     middleware: Middleware = "auto",
     record: Record = None,

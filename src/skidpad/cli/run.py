@@ -11,6 +11,7 @@ import typer
 
 from ..errors import InvalidValue
 from ..extras import require_extras
+from .completion import run_targets
 from .world import Compat, Download, Limit, ModelFolder, Shell, Variables, reading_options
 
 if TYPE_CHECKING:
@@ -24,6 +25,7 @@ Target = Annotated[
         metavar="WORLD|VEHICLE|DEMO",
         help="A world file, a vehicle as `skidpad models` lists them, or a demo; "
         "without one, the demos are listed.",
+        autocompletion=run_targets,
     ),
 ]
 Duration = Annotated[float | None, typer.Option(help="Simulated time in s.")]

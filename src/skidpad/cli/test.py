@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from ..errors import InvalidValue
+from .completion import manoeuvre_names, vehicle_names
 
 if TYPE_CHECKING:
     from ..manoeuvres import Evaluation, Subject
@@ -21,10 +22,17 @@ OUT_OF_LIMITS = 1
 
 def test(
     # Hidden, as the table of arguments would call it a list[str]; the text below says what it is.
-    vehicle: Annotated[list[str] | None, typer.Argument(metavar="VEHICLE", hidden=True)] = None,
+    vehicle: Annotated[
+        list[str] | None,
+        typer.Argument(metavar="VEHICLE", hidden=True, autocompletion=vehicle_names),
+    ] = None,
     manoeuvre: Annotated[
         list[str] | None,
-        typer.Option(metavar="NAME", help="Only this one; may be given several times."),
+        typer.Option(
+            metavar="NAME",
+            help="Only this one; may be given several times.",
+            autocompletion=manoeuvre_names,
+        ),
     ] = None,
     params: Annotated[
         list[Path] | None,

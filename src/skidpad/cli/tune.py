@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from ..errors import InvalidValue
+from .completion import vehicle_names
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -22,7 +23,12 @@ OUT_OF_REACH = 1
 
 
 def tune(
-    vehicle: Annotated[str, typer.Argument(metavar="VEHICLE", help="As skidpad models lists it.")],
+    vehicle: Annotated[
+        str,
+        typer.Argument(
+            metavar="VEHICLE", help="As skidpad models lists it.", autocompletion=vehicle_names
+        ),
+    ],
     target: Annotated[
         list[str],
         typer.Option(

@@ -43,14 +43,12 @@ def check(
     allow_shell: Shell = False,
     allow_download: Download = False,
     models: ModelFolder = None,
+    json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
 ) -> None:
     """Report everything that is wrong with a world file; exit code 1 if anything is.
 
     Notes, of what is not understood or not simulated, leave it at 0.
     """
-    from rich.console import Console
-    from rich.text import Text
-
     from ..world.xml import reviewed
 
     if file.is_dir():
@@ -59,29 +57,44 @@ def check(
         raise InvalidValue(f"there is no file {file}")
     options = reading_options(compat, variables, limit, allow_shell, allow_download, models)
     errors, notes, scene = reviewed(file, **options)
-    faults = [str(error) for error in errors]
+    problems: list[SkidpadError] = list(errors)
     if scene is not None:
         more, later = _built(scene)
-        faults, notes = [*faults, *more], (*notes, *later)
+        problems, notes = [*problems, *more], (*notes, *later)
+    if json:
+        from .documents import check_document
+        from .json_output import print_json
+
+        print_json(check_document(file, problems, notes, scene))
+    else:
+        _print_lines(file, problems, notes, scene)
+    if problems:
+        raise typer.Exit(1)
+
+
+def _print_lines(
+    file: Path, problems: Sequence[SkidpadError], notes: Sequence[str], scene: Scene | None
+) -> None:
+    from rich.console import Console
+    from rich.text import Text
+
     console = Console(soft_wrap=True)
-    for fault in faults:
-        console.print(Text(fault, "red"))
-    if faults or scene is None:
-        typer.echo(f"{file}: {counted(len(faults), 'problem')}")
+    for problem in problems:
+        console.print(Text(str(problem), "red"))
+    if problems or scene is None:
+        typer.echo(f"{file}: {counted(len(problems), 'problem')}")
     else:
         typer.echo(f"{file}: {_summary(scene)}")
     for line in notes:
         console.print(Text(f"note: {line}", "yellow"))
-    if faults:
-        raise typer.Exit(1)
 
 
-def _built(scene: Scene) -> tuple[list[str], list[str]]:
+def _built(scene: Scene) -> tuple[list[SkidpadError], list[str]]:
     """What shows only when the world is made: errors and warnings."""
     from ..world.world import World
     from ..world.xml import WorldWarning
 
-    faults: list[str] = []
+    problems: list[SkidpadError] = []
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         try:
@@ -89,8 +102,8 @@ def _built(scene: Scene) -> tuple[list[str], list[str]]:
         except MissingExtra as error:
             return [], [f"not built: {error}"]
         except SkidpadError as error:
-            faults.append(str(error))
-    return faults, [str(w.message) for w in caught if issubclass(w.category, WorldWarning)]
+            problems.append(error)
+    return problems, [str(w.message) for w in caught if issubclass(w.category, WorldWarning)]
 
 
 def reading_options(
@@ -124,14 +137,7 @@ def _pairs(texts: Sequence[str]) -> dict[str, str]:
 
 def _summary(scene: Scene) -> str:
     """How many of everything there is."""
-    counts = {
-        "vehicle": len(scene.vehicles),
-        "block": len(scene.blocks),
-        "wall": len(scene.walls),
-        "element": len(scene.elements),
-        "joint": len(scene.joints),
-        "actor": len(scene.actors),
-        "sensor": len(scene.sensors) + sum(len(v.sensors) for v in scene.vehicles),
-    }
-    parts = [counted(n, kind) for kind, n in counts.items() if n]
+    from .documents import scene_counts
+
+    parts = [counted(n, kind) for kind, n in scene_counts(scene).items() if n]
     return f"{', '.join(parts) or 'an empty world'}, step {scene.timestep * 1e3:g} ms"

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import queue
 import threading
+import traceback
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
@@ -130,6 +131,7 @@ class WriterThread:
                 self._queue.task_done()
 
     def _fail(self, error: BaseException, batch: Batch) -> None:
+        _forget_locals(error)
         self._error = error
         lost = [batch, *self._waiting()]
         # There is room now for what somebody with the lock may have been waiting to put.
@@ -146,3 +148,14 @@ class WriterThread:
             if batch is not None:
                 batches.append(batch)
         return batches
+
+
+def _forget_locals(error: BaseException) -> None:
+    """Let go of what an error that is kept holds: the variables of the functions it came through.
+
+    Among them are views of buffers, which could not be closed before them.
+    """
+    cause: BaseException | None = error
+    while cause is not None:
+        traceback.clear_frames(cause.__traceback__)
+        cause = cause.__cause__ or cause.__context__

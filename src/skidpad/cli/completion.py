@@ -1,0 +1,90 @@
+"""What the shell may complete: names of vehicles, demos, manoeuvres and groups of figures.
+
+A shell asks at every press of a key, so nothing here imports what is heavy. To load all vehicles or
+manoeuvres takes a second; their names are written down, and a test holds them to the real ones.
+"""
+
+from __future__ import annotations
+
+VEHICLES = (
+    "ackermann_truck",
+    "brains2",
+    "commonroad_dynamic_bicycle",
+    "commonroad_kinematic_bicycle",
+    "commonroad_ks",
+    "commonroad_kst",
+    "commonroad_mb",
+    "commonroad_st",
+    "commonroad_std",
+    "double_integrator",
+    "formula_student",
+    "four_wheel",
+    "full_car",
+    "kinematic_bicycle",
+    "single_track",
+    "two_track",
+)
+"""As `skidpad.vehicles.names()` has them."""
+
+COMMAND_DRIVEN = (
+    "IDEAL_STEER_VEL",
+    "IDEAL_STEER_ACC",
+    "IDEAL_STEER_ACC_GEARED",
+    "DELAY_STEER_VEL",
+    "DELAY_STEER_ACC",
+    "DELAY_STEER_ACC_GEARED",
+    "DELAY_STEER_ACC_GEARED_WO_FALL_GUARD",
+    "DELAY_STEER_MAP_ACC_GEARED",
+    "LEARNED_STEER_VEL",
+    "ACTUATION_CMD",
+    "ACTUATION_CMD_VGR",
+    "ACTUATION_CMD_STEER_MAP",
+    "ACTUATION_CMD_MECHANICAL",
+)
+"""Autoware's models, as `vehicle_model_type` names them."""
+
+MANOEUVRES = (
+    *("constant_radius", "constant_speed", "constant_steer", "slow_ramp", "step_steer"),
+    *("single_sine", "sine_sweep", "random_steer", "sine_with_dwell"),
+    *("double_lane_change", "obstacle_avoidance"),
+    *("straight_braking", "braking_in_turn", "split_braking"),
+    *("acceleration", "coast_down", "turning_circle", "slalom_18_m", "slalom_36_m"),
+    *("formula_skidpad", "formula_acceleration", "autocross"),
+    *("hill_hold", "hill_start", "rough_road", "bump"),
+    *("command_steps", "stop_from_speed", "spin_in_place", "straight_and_arc", "square_path"),
+)
+"""As `skidpad.manoeuvres.names()` has them."""
+
+
+def vehicle_names(incomplete: str) -> list[str]:
+    """Vehicles that begin like this, command-driven ones last."""
+    return _beginning(incomplete, (*VEHICLES, *COMMAND_DRIVEN))
+
+
+def command_driven_names(incomplete: str) -> list[str]:
+    """Autoware's models that begin like this."""
+    return _beginning(incomplete, COMMAND_DRIVEN)
+
+
+def manoeuvre_names(incomplete: str) -> list[str]:
+    """Manoeuvres that begin like this."""
+    return _beginning(incomplete, MANOEUVRES)
+
+
+def run_targets(incomplete: str) -> list[tuple[str, str]]:
+    """Demos, with what one sees, and vehicles that begin like this; the shell adds files."""
+    from ..demo import DEMOS
+
+    demos = [(demo.name, demo.text) for demo in DEMOS.values() if demo.name.startswith(incomplete)]
+    return [*demos, *((name, "a vehicle") for name in vehicle_names(incomplete))]
+
+
+def bench_groups(incomplete: str) -> list[str]:
+    """Groups of `skidpad bench` that begin like this."""
+    from ..bench import GROUPS
+
+    return _beginning(incomplete, tuple(GROUPS))
+
+
+def _beginning(incomplete: str, names: tuple[str, ...]) -> list[str]:
+    return [name for name in names if name.startswith(incomplete)]

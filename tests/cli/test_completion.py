@@ -1,0 +1,107 @@
+"""What a shell is answered when the tabulator is pressed, over the protocol that it speaks."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from skidpad import bench, demo, manoeuvres, vehicles
+from skidpad.cli import completion
+
+SOURCE = Path(__file__).parents[2] / "src"
+HEAVY = {"casadi", "jax", "llvmlite", "matplotlib", "numba", "numpy", "rich", "scipy"}
+TELLING = """
+import sys
+from skidpad.cli import main
+try:
+    main([])
+finally:
+    print(*sorted(set(sys.argv[1].split(",")) & set(sys.modules)), file=sys.stderr)
+"""
+"""Runs the command line and says on stderr which of some modules it has loaded."""
+
+
+def answered(shell: str, line: str) -> tuple[list[str], set[str]]:
+    """Lines that a shell gets for an unfinished command, and the heavy modules it took."""
+    words = line.split(" ")
+    asked = {
+        "_SKIDPAD_COMPLETE": f"complete_{shell}",
+        "COMP_WORDS": "\n".join(words),
+        "COMP_CWORD": str(len(words) - 1),
+        "_TYPER_COMPLETE_ARGS": line,
+        "_TYPER_COMPLETE_FISH_ACTION": "get-args",
+        "_TYPER_COMPLETE_WORD_TO_COMPLETE": words[-1],
+    }
+    run = subprocess.run(
+        [sys.executable, "-c", TELLING, ",".join(HEAVY)],
+        env={**os.environ, **asked, "PYTHONPATH": str(SOURCE)},
+        capture_output=True,
+        text=True,
+        timeout=60,
+    )
+    assert run.returncode == 0, run.stderr
+    return run.stdout.splitlines(), set(run.stderr.split())
+
+
+@pytest.mark.parametrize("shell", ["bash", "zsh", "fish", "powershell", "pwsh"])
+def test_commands_are_completed_in_every_shell_without_anything_heavy(shell: str) -> None:
+    lines, loaded = answered(shell, "skidpad mod")
+    assert len(lines) == 1
+    assert "models" in lines[0]
+    # The table of zsh, fish and PowerShell also says what a command does.
+    assert loaded <= {"rich"}
+
+
+def test_vehicles_are_completed_without_loading_them() -> None:
+    lines, loaded = answered("bash", "skidpad models commonroad_k")
+    assert lines == ["commonroad_kinematic_bicycle", "commonroad_ks", "commonroad_kst"]
+    assert not loaded
+
+
+def test_of_what_can_be_run_demos_come_first() -> None:
+    lines, _ = answered("bash", "skidpad run f")
+    assert lines == ["fan", "formula_student", "four_wheel", "full_car"]
+
+
+def test_the_names_written_down_are_those_there_are() -> None:
+    assert list(completion.VEHICLES) == list(vehicles.names())
+    assert completion.COMMAND_DRIVEN == vehicles.COMMAND_DRIVEN
+    assert list(completion.MANOEUVRES) == manoeuvres.names()
+    assert completion.bench_groups("") == list(bench.GROUPS)
+    assert [name for name, _ in completion.run_targets("")][: len(demo.DEMOS)] == list(demo.DEMOS)
+    assert completion.manoeuvre_names("slalom") == ["slalom_18_m", "slalom_36_m"]
+    assert completion.command_driven_names("LEARNED") == ["LEARNED_STEER_VEL"]
+
+
+@pytest.mark.skipif(os.name == "nt" or shutil.which("bash") is None, reason="needs bash")
+def test_bash_itself_completes(tmp_path: Path) -> None:
+    """The script that `--show-completion` prints, in the shell it is for."""
+    program = tmp_path / "skidpad"
+    program.write_text(f'#!/bin/sh\nexec "{sys.executable}" -m skidpad "$@"\n')
+    program.chmod(0o755)
+    typed = """
+eval "$(_SKIDPAD_COMPLETE=source_bash skidpad)"
+complete -p skidpad
+COMP_WORDS=(skidpad test two_track --manoeuvre hill_); COMP_CWORD=4
+_skidpad_completion skidpad
+printf '%s\\n' "${COMPREPLY[@]}"
+"""
+    path = os.pathsep.join([str(tmp_path), os.environ["PATH"]])
+    run = subprocess.run(
+        ["bash", "--norc", "-c", typed],
+        env={**os.environ, "PATH": path, "PYTHONPATH": str(SOURCE)},
+        capture_output=True,
+        text=True,
+        timeout=60,
+    )
+    assert run.returncode == 0, run.stderr
+    assert run.stdout.splitlines() == [
+        "complete -o default -F _skidpad_completion skidpad",
+        "hill_hold",
+        "hill_start",
+    ]

@@ -1,0 +1,70 @@
+"""What the page of versions says is so."""
+
+from __future__ import annotations
+
+import ast
+import re
+from pathlib import Path
+
+import pytest
+
+from skidpad import recording
+from skidpad.campaigns import folder
+from skidpad.compile import plant, program
+from skidpad.learn import saved_task
+from skidpad.manoeuvres import document
+from skidpad.networks import network
+from skidpad.recording import topics
+from skidpad.trajectory import files
+
+ROOT = Path(__file__).parents[2]
+PAGE = (ROOT / "docs" / "versions.md").read_text("utf-8")
+FORMATS = {
+    "recording": topics.FORMAT,
+    "trajectory": files.FORMAT,
+    "program": program.FORMAT_VERSION,
+    "plant": plant.FORMAT_VERSION,
+    "network": network.FORMAT_VERSION,
+    "task": saved_task.VERSION,
+    "folder of a campaign": folder.FORMAT,
+    "results of the proving ground": document.VERSION,
+}
+
+
+def test_the_formats_are_those_written() -> None:
+    rows = re.findall(r"^\| ([\w ]+?)(?:, `\.\w+`)? \| .* \| (\d+) \|$", PAGE, re.M)
+    assert {name: int(number) for name, number in rows} == FORMATS
+
+
+def test_the_oldest_recording_kept_can_be_read() -> None:
+    oldest = ROOT / "tests" / "data" / "recordings" / "format_1.mcap"
+    assert recording.info(oldest).format == 1
+    assert recording.read(oldest)
+
+
+def deprecations(source: str) -> list[ast.Call]:
+    """Calls of `warn` with `DeprecationWarning` among their arguments."""
+    return [
+        call
+        for call in ast.walk(ast.parse(source))
+        if isinstance(call, ast.Call)
+        and getattr(call.func, "attr", getattr(call.func, "id", "")) == "warn"
+        and any(getattr(one, "id", "") == "DeprecationWarning" for one in ast.walk(call))
+    ]
+
+
+def test_the_page_knows_whether_something_is_deprecated() -> None:
+    """The page says that nothing is, for as long as nothing in the package warns."""
+    assert len(deprecations("import warnings\nwarnings.warn('old', DeprecationWarning)")) == 1
+    warned = [
+        path
+        for path in (ROOT / "src").rglob("*.py")
+        if "DeprecationWarning" in (text := path.read_text("utf-8")) and deprecations(text)
+    ]
+    assert ("At present nothing is deprecated" in PAGE) == (not warned)
+
+
+@pytest.mark.parametrize("page", ["README.md", "docs/getting_started.md", "docs/installation.md"])
+def test_pages_that_people_meet_first_begin_with_the_install_line(page: str) -> None:
+    text = (ROOT / page).read_text("utf-8")
+    assert "pip install" in text[:400]
