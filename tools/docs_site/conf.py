@@ -44,6 +44,7 @@ html_theme = "pydata_sphinx_theme"
 html_title = "skidpad"
 html_static_path = [str(HERE / "static")]
 templates_path = [str(HERE / "templates")]
+html_favicon = str(HERE / "static" / "icon.svg")
 html_css_files = ["site.css"]
 html_js_files = [("versions.js", {"defer": "defer"})]
 html_show_sourcelink = False
@@ -51,7 +52,11 @@ html_copy_source = False
 html_sidebars = {"index": []}
 html_context = {"default_mode": "auto"}
 html_theme_options = {
-    "logo": {"text": "skidpad"},
+    "logo": {
+        "text": "skidpad",
+        "image_light": "_static/icon.svg",
+        "image_dark": "_static/icon.svg",
+    },
     "navbar_end": ["versions", "theme-switcher"],
     "footer_start": ["copyright"],
     "footer_end": [],

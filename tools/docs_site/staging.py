@@ -21,12 +21,12 @@ MOVED = {
 """Pages outside `docs`, and where they stand on the site."""
 LINK = re.compile(r"(?P<image>!?)\[(?P<text>[^\]]*)\]\((?P<target>[^)\s]+)\)")
 FENCE = re.compile(r"^ *```[^`]*$")
-FRONT = """---
+WIDE = """---
 html_theme.sidebar_secondary.remove: true
 ---
 
 """
-"""What the front page does without: it is no page that one reads from the side."""
+"""Before pages that have no contents at their side: the front page, and those with live pages."""
 
 
 def stage(folder: Path, *, live: bool = True) -> None:
@@ -80,7 +80,7 @@ def write_front(folder: Path, order: navigation.Navigation) -> None:
     """Write the front page, with the sections of the site below it."""
     text = moved_links(live_pages.framed(order.front, "live"), DOCS, folder)
     names = tuple(f"{one.short} <{one.name}.md>" for one in order.sections)
-    (folder / "index.md").write_text(FRONT + text + "\n" + navigation.contents(names), "utf-8")
+    (folder / "index.md").write_text(WIDE + text + "\n" + navigation.contents(names), "utf-8")
 
 
 def rewritten(page: Path, folder: Path) -> str:
@@ -88,7 +88,8 @@ def rewritten(page: Path, folder: Path) -> str:
     text = page.read_text("utf-8")
     up = "../" * (len(site_path(page).parts) - 1)
     if page.suffix == ".md":
-        return moved_links(live_pages.framed(text, f"{up}live"), page.parent, folder)
+        head = WIDE if live_pages.asked(text) else ""
+        return head + moved_links(live_pages.framed(text, f"{up}live"), page.parent, folder)
     notebook = json.loads(text)
     for cell in notebook["cells"]:
         if cell["cell_type"] == "markdown":
