@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import argparse
 import contextlib
+import importlib
 import importlib.util
 import sys
 import tempfile
@@ -297,6 +298,26 @@ def _draw_banked_curve(figure: Any, axes: Any) -> None:
     axes.set(title="Banked curves", xlabel="x in m", ylabel="y in m", aspect="equal")
 
 
+def tutorial_formula_student(file: Path) -> None:
+    """What changes of the car are worth in two events, by the page's own numbers."""
+    _tutorials().formula_student(file)
+
+
+def tutorial_control(file: Path) -> None:
+    """The lane changes of the page's study."""
+    _tutorials().control(file)
+
+
+def tutorial_robotics(file: Path) -> None:
+    """What the lidar of the page's robot hit."""
+    _tutorials().robotics(file)
+
+
+def _tutorials() -> ModuleType:
+    with _importable(ROOT / "tools"):
+        return importlib.import_module("tutorial_pictures")
+
+
 def _smaller(file: Path) -> None:
     """Keep 256 colours, which the eye does not miss: a third of the size."""
     with Image.open(file) as picture:
@@ -339,6 +360,9 @@ PICTURES: dict[str, Callable[[Path], None]] = {
     "road_world.png": road_world,
     "roads.png": roads,
     "frames.png": frames,
+    "tutorial_formula_student.png": tutorial_formula_student,
+    "tutorial_control.png": tutorial_control,
+    "tutorial_robotics.png": tutorial_robotics,
 }
 
 

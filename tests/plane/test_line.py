@@ -76,6 +76,15 @@ def test_a_place_beside_the_line_is_to_its_left_or_right() -> None:
     assert np.hypot(moved[:, 0], moved[:, 1] - 10.0) == pytest.approx(8.0)
 
 
+def test_places_may_be_lists_and_other_shapes_are_refused() -> None:
+    line = Line.through([(0.0, 0.0), (10.0, 0.0)])
+    feet = line.project([(3, 2), (4.0, -1.0)])
+    assert feet.s.tolist() == [3.0, 4.0]
+    assert feet.left.tolist() == [2.0, -1.0]
+    with pytest.raises(InvalidValue, match=r"places has shape \(2,\); allowed is \(k, 2\)"):
+        line.project((3.0, 2.0))
+
+
 def test_the_index_finds_what_looking_at_all_pieces_finds(monkeypatch: pytest.MonkeyPatch) -> None:
     line, places = Line.through(BENDS), RNG.uniform(-5.0, 45.0, (300, 2))
     by_all = line.project(places)

@@ -246,12 +246,15 @@ class Line:
         x, y = x + spot.beyond * cos(heading), y + spot.beyond * sin(heading)
         return LinePoint(x, y, heading, where(spot.beyond == 0.0, curvature, 0.0))
 
-    def project(self, places: Array, *, beyond: bool = False) -> Nearest:
-        """The nearest point of the line for each of some places (k, 2).
+    def project(self, places: ArrayLike, *, beyond: bool = False) -> Nearest:
+        """The nearest point of the line for each of some places (k, 2) in m.
 
         At a corner the left is that of the mean direction there. With `beyond` an open line goes on
         straight before its start and after its end.
         """
+        places = np.asarray(places, dtype=float)
+        if places.ndim != 2 or places.shape[1] != 2:
+            raise InvalidValue(f"places has shape {places.shape}; allowed is (k, 2)")
         pieces, row = self._pieces, self._nearest_pieces(places)
         along, length, offset = pieces.along[row], pieces.length[row], places - self.points[row]
         reached = np.clip((offset * along).sum(axis=1), 0.0, length)
