@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import sys
 from pathlib import Path
-from typing import Annotated, NamedTuple
+from typing import Annotated, Any, NamedTuple
 
 import pytest
 
@@ -16,6 +16,7 @@ from skidpad import units as si
 sys.path.insert(0, str(ROOT / "tools"))
 
 from docs_site import described, live_pages, navigation, reference, staging
+from docs_site.docstrings import as_markdown
 from docs_site.places import Places
 from make_api_page import Declared
 
@@ -131,10 +132,15 @@ def test_records_are_described_with_units_and_ranges() -> None:
     assert "| `wish` | `Wish` |" in text
 
 
-def test_classes_are_described_with_signatures_that_link_types() -> None:
+def test_classes_are_described_with_signatures_that_link_types(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     places = Places()
+    monkeypatch.setattr(Kart, "__module__", "skidpad.karts")
     places.take("skidpad.Kart", Kart)
     places.take("skidpad.Wish", skidpad.Wish)
+    places.take("skidpad.Whatever", Any)
+    assert places.linked("dict[str, Any]", __name__) == "dict[str, Any]"
     one = Declared("skidpad.karts", sys.modules[__name__])
     text = described.entry(one, "Holder", Holder, places)
     assert (
@@ -146,8 +152,22 @@ def test_classes_are_described_with_signatures_that_link_types() -> None:
     assert "{py:classmethod} of(*karts: skidpad.Kart, **more: skidpad.Wish) -> Holder" in member
     kart = described.member("kart", vars(Holder)["kart"], places)
     assert "{py:property} kart" in kart
-    assert ":type: skidpad.Kart" in kart
+    assert "kart\n:type: skidpad.Kart\n" in kart
     assert not described.member("undocumented", Holder.undocumented, places)
+
+
+def test_lists_of_arguments_become_lists() -> None:
+    text = "Steps.\n\nArgs:\n    dt: step\n        in s.\n    **options: others.\n\nAfter."
+    assert as_markdown(text) == (
+        "Steps.\n\n\n**Arguments**\n\n- `dt`: step\n  in s.\n- `**options`: others.\n\nAfter.\n"
+    )
+
+
+def test_indented_code_leaves_the_list_before_it() -> None:
+    text = "Rules:\n\n1. One.\n   More.\n\n    def f(x):\n\n        return x\n\nAfter."
+    assert as_markdown(text) == (
+        "Rules:\n\n1. One.\n   More.\n\n```python\ndef f(x):\n\n    return x\n```\n\nAfter.\n"
+    )
 
 
 def test_a_vehicle_is_described_with_the_fields_of_its_records() -> None:

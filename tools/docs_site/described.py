@@ -10,6 +10,7 @@ from functools import cached_property
 from typing import Any, get_args, get_type_hints
 
 import make_api_page as public
+from docs_site.docstrings import as_markdown
 from docs_site.places import Places
 from skidpad import record
 from skidpad.units import Allowed, Unit
@@ -27,23 +28,20 @@ def entry(one: public.Declared, name: str, thing: Any, places: Places) -> str:
         return directive(SIGNATURE_ROLE[sort], signature, class_parts(thing, places))
     if sort == "function":
         signature = name + arguments(thing, places)
-        return directive("function", signature, [docstring(inspect.getdoc(thing))])
+        return directive("function", signature, [as_markdown(inspect.getdoc(thing))])
     if sort == "vehicle":
         return directive("function", f"{name}(params=None, /, **values)", vehicle_parts(thing))
     text = public.written_below(one.module.__name__, name)
     text = text or public.text_of(one.module, name, thing)
-    return directive("data", name, [docstring(text)])
+    return directive("data", name, [as_markdown(text)])
 
 
-def directive(kind: str, signature: str, parts: list[str], depth: int = 6) -> str:
+def directive(
+    kind: str, signature: str, parts: list[str], depth: int = 6, options: tuple[str, ...] = ()
+) -> str:
     """A description in the Python domain of Sphinx; inner ones have a smaller `depth`."""
     fence = "`" * depth
-    return "\n".join([f"{fence}{{py:{kind}}} {signature}", "", *parts, fence, ""])
-
-
-def docstring(text: str | None) -> str:
-    """The text of a docstring as Markdown."""
-    return f"{(text or '').strip()}\n"
+    return "\n".join([f"{fence}{{py:{kind}}} {signature}", *options, "", *parts, fence, ""])
 
 
 def arguments(function: Any, places: Places, *, bound: bool = False) -> str:
@@ -116,7 +114,13 @@ def default_text(value: Any) -> str:
 def arguments_of_class(kind: type, places: Places) -> str:
     """What a class is called with; nothing where a table of its fields says it."""
     plain = kind.__init__ is object.__init__ and kind.__new__ is object.__new__
-    if has_fields(kind) or plain or issubclass(kind, BaseException) or is_protocol(kind):
+    if (
+        has_fields(kind)
+        or record.is_record_type(kind)
+        or plain
+        or issubclass(kind, BaseException)
+        or is_protocol(kind)
+    ):
         return ""
     return re.sub(r" -> .*", "", arguments(kind, places))
 
@@ -144,7 +148,7 @@ def class_parts(kind: type, places: Places) -> list[str]:
     text = inspect.getdoc(kind) or ""
     # What Python writes itself for a dataclass or a tuple is the signature once more.
     own = "" if re.match(rf"{kind.__name__}\(", text) else text
-    parts = [docstring(own)]
+    parts = [as_markdown(own)]
     parts += [field_table(kind)] if has_fields(kind) else []
     return [*parts, *members(kind, places)]
 
@@ -205,21 +209,21 @@ def member(name: str, thing: Any, places: Places) -> str:
     if isinstance(thing, property | cached_property):
         getter = thing.fget if isinstance(thing, property) else thing.func
         back = returned(inspect.signature(getter), getter.__module__, places) if getter else ""
-        options = [f":type: {back[4:]}\n"] if back else []
-        return directive("property", name, [*options, docstring(inspect.getdoc(thing))], 5)
+        options = (f":type: {back[4:]}",) if back else ()
+        return directive("property", name, [as_markdown(inspect.getdoc(thing))], 5, options)
     static = isinstance(thing, staticmethod)
     function = thing.__func__ if isinstance(thing, staticmethod | classmethod) else thing
     if not inspect.isroutine(function) or not (text := inspect.getdoc(function)):
         return ""
     kinds = {staticmethod: "staticmethod", classmethod: "classmethod"}
     signature = name + arguments(function, places, bound=not static)
-    return directive(kinds.get(type(thing), "method"), signature, [docstring(text)], 5)
+    return directive(kinds.get(type(thing), "method"), signature, [as_markdown(text)], 5)
 
 
 def vehicle_parts(factory: Any) -> list[str]:
     """A vehicle: its summary and the leaves of its records."""
     model = factory.model
-    parts = [docstring(model.summary)]
+    parts = [as_markdown(model.summary)]
     for name in ("State", "Input", "Outputs", "Params", "Disturbance"):
         kind = getattr(model, name)
         if record.size(kind):

@@ -18,7 +18,7 @@ MARK = re.compile(r"^<!-- live: (?P<name>\w+) -->$(?:\n+!\[[^\]]*\]\([^)\s]+\)$)
 FRAME = """<div class="live"><iframe src="{address}" title="{title}" loading="lazy"
 allowfullscreen></iframe><p><a href="{address}">Alone on a page</a></p></div>"""
 PATIENCE = 300.0
-"""Seconds after which a run that is recorded counts as stuck."""
+"""Seconds after which a command counts as stuck."""
 
 
 class LivePage(NamedTuple):
@@ -30,15 +30,18 @@ class LivePage(NamedTuple):
     """Writes it to a file."""
 
 
+def command(*arguments: str) -> None:
+    """Run a command of skidpad; only its errors are shown."""
+    line = [sys.executable, "-m", "skidpad", *arguments]
+    subprocess.run(line, check=True, stdout=subprocess.DEVNULL, timeout=PATIENCE)
+
+
 def replay(*arguments: str) -> Callable[[Path], None]:
     """What writes the replay page of a run; arguments of `skidpad run`."""
 
     def write(page: Path) -> None:
         with TemporaryDirectory() as folder:
-            command = ["-m", "skidpad", "run", *arguments, "--quiet", "--out", folder]
-            subprocess.run(
-                [sys.executable, *command], check=True, stdout=subprocess.DEVNULL, timeout=PATIENCE
-            )
+            command("run", *arguments, "--quiet", "--out", folder)
             (made,) = Path(folder).glob("*.html")
             page.write_bytes(made.read_bytes())
 

@@ -26,7 +26,8 @@ class Places:
 
     def take(self, name: str, thing: Any) -> str:
         """The full name under which a thing is described; this one if it had none."""
-        lasting = public.kind(thing) in LASTING
+        # A name may also stand for a type from elsewhere, such as `Any`.
+        lasting = public.kind(thing) in LASTING and public.inside(thing.__module__ or "")
         return self._names.setdefault(id(thing), name) if lasting else name
 
     def linked(self, text: str, module: str) -> str:

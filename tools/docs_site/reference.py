@@ -13,6 +13,7 @@ from typing import NamedTuple
 
 import make_api_page as public
 from docs_site import described
+from docs_site.docstrings import as_markdown
 from docs_site.navigation import contents
 from docs_site.places import Places
 
@@ -82,7 +83,7 @@ def module_parts(one: public.Declared, places: Places) -> Iterator[str]:
     if one.path == "skidpad":
         yield "`import skidpad as sp`, then `sp.Simulator` and so on.\n"
     else:
-        yield described.docstring(inspect.getdoc(one.module) or "")
+        yield as_markdown(inspect.getdoc(one.module) or "")
     elsewhere: list[str] = []
     for name, thing in public.rows(one.module):
         full = f"{one.path}.{name}"
