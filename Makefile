@@ -77,7 +77,7 @@ bench: $(READY) ## measure speed beside the alternatives; options in BENCH_ARGS
 validation: $(READY) ## compare skidpad with theory and other programs; writes docs/validation.md
 	@$(BIN)/python tools/make_validation_page.py
 
-docs: $(DOCS_READY) ## build the documentation site into build/site, strictly, in an environment of its own (.venv-docs)
+docs: $(DOCS_READY) ## build the documentation site into build/site, in an environment of its own (.venv-docs)
 	@$(DOCS_BIN)/python tools/build_site.py --version $(DOCS_VERSION) $(DOCS_ARGS)
 
 clean: ## remove the virtual environment and caches
