@@ -43,11 +43,13 @@ def formula_student(file: Path) -> None:
     changes = [name for name in values["changes"] if name != "as it is"]
     with plt.rc_context(STYLE):
         figure, axes = plt.subplots(figsize=(7.2, 2.6), layout="constrained")
-        for event, shift, colour in (("skidpad", -0.18, BLUE), ("straight", 0.18, ORANGE)):
-            times = np.asarray(values[event]["time"])
+        events = {"skidpad": values["circles"], "acceleration": values["straight"]}
+        for (event, result), shift, colour in zip(
+            events.items(), (-0.18, 0.18), (BLUE, ORANGE), strict=True
+        ):
+            times = np.asarray(result["time"])
             gains = 1e3 * (times[1:] - times[0])
-            title = "skidpad" if event == "skidpad" else "acceleration"
-            axes.barh(np.arange(len(changes)) + shift, gains, 0.34, color=colour, label=title)
+            axes.barh(np.arange(len(changes)) + shift, gains, 0.34, color=colour, label=event)
         axes.axvline(0.0, color=INK, lw=0.8)
         axes.set(
             yticks=np.arange(len(changes)),

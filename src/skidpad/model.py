@@ -273,6 +273,21 @@ class Vehicle(Constant, Generic[X, U, P, Y, W]):
         return self.model.Input
 
     @property
+    def Params(self) -> type[P]:
+        """The parameter record class; the values are `params`."""
+        return self.model.Params
+
+    @property
+    def Outputs(self) -> type[Y]:
+        """The output record class."""
+        return self.model.Outputs
+
+    @property
+    def Disturbance(self) -> type[W]:
+        """The disturbance record class."""
+        return self.model.Disturbance
+
+    @property
     def body(self) -> Body:
         """How it moves, what shape it has and how it is driven; raises if its model has none."""
         return body_of(self, "this")

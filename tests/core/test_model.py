@@ -87,6 +87,14 @@ def test_vehicles_refuse_a_negative_mass_and_wheelbase(name: str) -> None:
             factory({field: -1.0})
 
 
+def test_a_vehicle_has_the_record_classes_of_its_model() -> None:
+    car = sp.vehicles.four_wheel(m=250.0)
+    for name in ("State", "Input", "Params", "Outputs", "Disturbance"):
+        assert getattr(car, name) is getattr(car.model, name)
+    assert isinstance(car.params, car.Params)
+    assert car.Params().m != car.params.m == 250.0
+
+
 def test_with_params_makes_another_vehicle() -> None:
     car = VehicleFactory(MODEL)()
     heavy = car.with_params(m=8.0, shape=Shape(1.0))
